@@ -1,1 +1,2 @@
-export {};
+export * from "./partitions.js";
+export * from "./registry.js";

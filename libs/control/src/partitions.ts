@@ -1,0 +1,41 @@
+/**
+ * What roles ask of the partitions of an environment, wherever their leader is. The hot path (`invoke`) calls back
+ * instead of returning promises; everything else is rare enough for them.
+ */
+import type { InvocationId } from "@perdure/base";
+import type { Answer, Invocation, Invoke, Outcome, PartitionCommand } from "@perdure/partition";
+
+/** The outcome of an invocation as a caller sees it. */
+export interface Completion {
+  readonly outcome: Outcome;
+  /** Set when the answer is served from a stored, already completed result: when that is forgotten (ms since epoch). */
+  readonly expiresAtMs: number | undefined;
+}
+
+/** Told about a submitted invocation. Each method is called at most once; after `unavailable` none of the others. */
+export interface InvokeObserver {
+  /** Durable. `previous` is the invocation that already existed under this id. */
+  submitted(previous: Invocation | undefined): void;
+  /** Only when asked to wait. */
+  completed(completion: Completion): void;
+  /** The partition could not take the command; whether it was stored is unknown. */
+  unavailable(reason: string): void;
+}
+
+export interface Detach {
+  detach(): void;
+}
+
+export interface Partitions {
+  /**
+   * Submit an invocation. With `wait`, also tell its outcome when there is one (also of a previous one under the same id).
+   * Detaching stops the telling, never the invocation.
+   */
+  invoke(command: Invoke, wait: boolean, observer: InvokeObserver): Detach;
+  /** Wait for the outcome of `id`; `notFound` when no record of it exists. */
+  attach(id: InvocationId, observer: { completed(completion: Completion): void; notFound(): void; unavailable(reason: string): void }): Detach;
+  /** The outcome if there is one. */
+  output(id: InvocationId): Promise<{ kind: "completed"; completion: Completion } | { kind: "pending" } | { kind: "notFound" }>;
+  /** Any other command; resolves once it is durable. Throws PerdureError when the partition is unavailable. */
+  submit(command: Exclude<PartitionCommand, Invoke>): Promise<Answer>;
+}

@@ -1,0 +1,232 @@
+/**
+ * The instructions a partition takes. Each names the invocation it is about (the processor routes by it), who sends it,
+ * and carries everything that was decided outside: ids, times, types and retentions come in here, never from the core.
+ */
+import type { DeploymentId, InvocationId } from "@perdure/base";
+import type { Future, NotificationId, ResultValue } from "@perdure/service-protocol";
+import type { AttemptError } from "./entry.js";
+import type { InvocationFacts, Outcome, Pinned, Sink } from "./invocation.js";
+import type { Target } from "./target.js";
+
+/** A new invocation. Sent by ingress, subscriptions, and other invocations' Call and OneWayCall. */
+export interface Invoke {
+  readonly kind: "invoke";
+  readonly id: InvocationId;
+  readonly facts: InvocationFacts;
+  /** Body of the Input frame: headers and argument, encoded once by the sender. */
+  readonly input: Uint8Array;
+  /** The caller waiting for the result; undefined for sends and ingress. */
+  readonly sink: Sink | undefined;
+}
+
+/** A caller elsewhere wants the outcome of `id`, now or later. */
+export interface Attach {
+  readonly kind: "attach";
+  readonly id: InvocationId;
+  readonly sink: Sink;
+}
+
+/** A caller elsewhere wants to know the outcome if there is one. */
+export interface QueryOutput {
+  readonly kind: "queryOutput";
+  readonly id: InvocationId;
+  readonly callerId: InvocationId;
+  readonly completionId: number;
+}
+
+/** The completion of one of `id`'s commands, computed elsewhere. `body` is a notification's frame body. */
+export interface Notify {
+  readonly kind: "notify";
+  readonly id: InvocationId;
+  readonly type: number;
+  readonly body: Uint8Array;
+}
+
+/** A signal for `id`: awakeables, named signals, and cancellation (index 1). */
+export interface SignalInvocation {
+  readonly kind: "signal";
+  readonly id: InvocationId;
+  readonly signal: Exclude<NotificationId, { kind: "completion" }>;
+  readonly result: ResultValue;
+}
+
+// ── what an attempt reports; `run` fences late words ─────────────────────────────────────────────
+
+/** The attempt has chosen deployment and protocol version. Always precedes the attempt's other commands. */
+export interface Pin {
+  readonly kind: "pin";
+  readonly id: InvocationId;
+  readonly run: number;
+  readonly pinned: Pinned;
+}
+
+/** The handler made a journal command. `body` is the frame as it came (owned by this command). */
+export interface AppendCommand {
+  readonly kind: "appendCommand";
+  readonly id: InvocationId;
+  readonly run: number;
+  readonly type: number;
+  readonly body: Uint8Array;
+  readonly ackRequested: boolean;
+  readonly action: CommandAction;
+}
+
+/** A callee, resolved against the registry before the command is stored, so that its id is stable. */
+export interface Callee {
+  readonly facts: InvocationFacts;
+  readonly input: Uint8Array;
+}
+
+/** What storing a journal command does besides storing it. State keys are binary strings. */
+export type CommandAction =
+  | { readonly kind: "none" }
+  | { readonly kind: "output" }
+  | { readonly kind: "setState"; readonly key: string; readonly value: Uint8Array }
+  | { readonly kind: "clearState"; readonly key: string }
+  | { readonly kind: "clearAllState" }
+  | { readonly kind: "getLazyState"; readonly key: string; readonly completionId: number }
+  | { readonly kind: "getLazyStateKeys"; readonly completionId: number }
+  | { readonly kind: "getPromise"; readonly key: string; readonly completionId: number }
+  | { readonly kind: "peekPromise"; readonly key: string; readonly completionId: number }
+  | { readonly kind: "completePromise"; readonly key: string; readonly outcome: Outcome; readonly completionId: number }
+  | { readonly kind: "sleep"; readonly wakeUpAtMs: number; readonly completionId: number }
+  | { readonly kind: "call"; readonly callee: Callee; readonly invocationIdCompletionId: number; readonly resultCompletionId: number }
+  | { readonly kind: "oneWayCall"; readonly callee: Callee; readonly invocationIdCompletionId: number }
+  | {
+      readonly kind: "sendSignal";
+      readonly to: InvocationId;
+      readonly signal: Exclude<NotificationId, { kind: "completion" }>;
+      readonly result: ResultValue;
+    }
+  | { readonly kind: "attach"; readonly to: InvocationId; readonly completionId: number }
+  | { readonly kind: "getOutput"; readonly to: InvocationId; readonly completionId: number };
+
+/** A run's closure finished. The RunCompletion is stored, then confirmed: in full, or by an ack alone (v7 with flag). */
+export interface ProposeRun {
+  readonly kind: "proposeRun";
+  readonly id: InvocationId;
+  readonly run: number;
+  readonly completionId: number;
+  /** Body of the RunCompletion notification. */
+  readonly body: Uint8Array;
+  readonly ackOnly: boolean;
+}
+
+/** The handler waits and let go of its stream. `knownNotifications` of the journal were already considered by the attempt. */
+export interface Suspend {
+  readonly kind: "suspend";
+  readonly id: InvocationId;
+  readonly run: number;
+  readonly awaiting: Future;
+  readonly knownNotifications: number;
+  /** The attempt found the condition already met by what it knows: run again at once. */
+  readonly satisfied: boolean;
+}
+
+/** The handler is done: its last Output is the outcome. */
+export interface End {
+  readonly kind: "end";
+  readonly id: InvocationId;
+  readonly run: number;
+}
+
+/** An attempt failed. `retry` keeps the invocation with the invoker; `pause` and `kill` take it away. */
+export interface AttemptFailed {
+  readonly kind: "attemptFailed";
+  readonly id: InvocationId;
+  readonly run: number;
+  readonly error: AttemptError;
+  readonly then: "retry" | "pause" | "kill";
+  /** Number of this failure within the run, from 1; chooses the slot of the event. */
+  readonly failureCount: number;
+}
+
+// ── time, people, other partitions ───────────────────────────────────────────────────────────────
+
+/** A timer is due. Fires at least once; a timer that is gone was already handled. */
+export interface TimerFired {
+  readonly kind: "timerFired";
+  readonly id: InvocationId;
+  readonly timer: TimerKey;
+}
+
+/** Identity of a timer. `sequence` is the completion id of a sleep, 0 otherwise. */
+export interface TimerKey {
+  readonly dueAtMs: number;
+  readonly kind: "sleep" | "start" | "purge" | "purgeJournal";
+  readonly id: InvocationId;
+  readonly sequence: number;
+}
+
+export interface Cancel {
+  readonly kind: "cancel";
+  readonly id: InvocationId;
+}
+export interface Kill {
+  readonly kind: "kill";
+  readonly id: InvocationId;
+}
+export interface Pause {
+  readonly kind: "pause";
+  readonly id: InvocationId;
+}
+/** `pin` moves the invocation to another deployment (already checked to exist and to speak its protocol version). */
+export interface Resume {
+  readonly kind: "resume";
+  readonly id: InvocationId;
+  readonly moveTo: DeploymentId | undefined;
+}
+/** Starts a copy of a completed invocation under `newId`, keeping the journal up to and including entry `from`. */
+export interface RestartAsNew {
+  readonly kind: "restartAsNew";
+  readonly id: InvocationId;
+  readonly newId: InvocationId;
+  readonly from: number;
+  /** Deployment of the copy; undefined lets its first attempt choose the latest. */
+  readonly moveTo: DeploymentId | undefined;
+  readonly keepDeployment: boolean;
+}
+export interface Purge {
+  readonly kind: "purge";
+  readonly id: InvocationId;
+}
+export interface PurgeJournal {
+  readonly kind: "purgeJournal";
+  readonly id: InvocationId;
+}
+
+/** Replace the whole state of an object or workflow key. Routed by `routeId`, any id whose partition key is the key's hash. */
+export interface MutateState {
+  readonly kind: "mutateState";
+  readonly id: InvocationId;
+  readonly service: string;
+  readonly key: string;
+  readonly exclusive: boolean;
+  readonly expectedVersion: string | undefined;
+  readonly entries: readonly StateEntry[];
+}
+export interface StateEntry {
+  readonly key: string;
+  readonly value: Uint8Array;
+}
+
+export type AttemptCommand = Pin | AppendCommand | ProposeRun | Suspend | End | AttemptFailed;
+
+export type PartitionCommand =
+  | Invoke
+  | Attach
+  | QueryOutput
+  | Notify
+  | SignalInvocation
+  | AttemptCommand
+  | TimerFired
+  | Cancel
+  | Kill
+  | Pause
+  | Resume
+  | RestartAsNew
+  | Purge
+  | PurgeJournal
+  | MutateState;
+
+export type { Target };

@@ -1,0 +1,90 @@
+/**
+ * What the core wishes to happen outside, once the batch it belongs to is durable. Effects are derived again
+ * from what is stored when a new leader takes over, so losing one in a crash loses nothing.
+ */
+import type { InvocationId } from "@perdure/base";
+import type { TimerKey } from "./command.js";
+import type { JournalEntry } from "./entry.js";
+import type { Invocation, Invoked, Outcome } from "./invocation.js";
+
+/** Hand the invocation to the invoker. `firstEntries` saves reading back a journal that was written this turn. */
+export interface StartRun {
+  readonly kind: "startRun";
+  readonly invocation: Invoked;
+  /** The whole journal, index 0 onwards, where it was just written; undefined: read it from the store. */
+  readonly firstEntries: readonly JournalEntry[] | undefined;
+}
+
+/** An entry of a running invocation is durable. */
+export interface EntryStored {
+  readonly kind: "entryStored";
+  readonly id: InvocationId;
+  readonly run: number;
+  readonly index: number;
+  readonly entry: JournalEntry;
+  /** What the attempt tells the SDK: the entry itself, an ack by command index, an ack by completion id, or nothing. */
+  readonly tell:
+    | { readonly kind: "push" }
+    | { readonly kind: "ackCommand"; readonly commandIndex: number }
+    | { readonly kind: "ackRun"; readonly completionId: number }
+    | { readonly kind: "nothing" };
+}
+
+/** The run is over: abort its stream if one is open and forget the invocation. */
+export interface StopRun {
+  readonly kind: "stopRun";
+  readonly id: InvocationId;
+  readonly run: number;
+  readonly reason: "ended" | "suspended" | "paused" | "killed";
+}
+
+/** Stop at the next opportunity: half-close, wait for the SDK, then report `attemptFailed`/`suspend` as usual. */
+export interface RequestPause {
+  readonly kind: "requestPause";
+  readonly id: InvocationId;
+  readonly run: number;
+}
+
+/** A backing-off invocation should try again now. */
+export interface RetryNow {
+  readonly kind: "retryNow";
+  readonly id: InvocationId;
+  readonly run: number;
+}
+
+export interface ArmTimer {
+  readonly kind: "armTimer";
+  readonly timer: TimerKey;
+}
+
+/** An invocation has its outcome: whoever waits in memory (ingress) may answer. */
+export interface Announce {
+  readonly kind: "announce";
+  readonly id: InvocationId;
+  readonly outcome: Outcome;
+}
+
+/** Answer to the sender of the command now applied (see `Answer`). */
+export interface Reply {
+  readonly kind: "reply";
+  readonly answer: Answer;
+}
+
+/** Answers to submitters; the admin API and ingress turn them into statuses. */
+export type Answer =
+  | { readonly kind: "accepted" }
+  | { readonly kind: "previouslyAccepted"; readonly invocation: Invocation }
+  | { readonly kind: "done" }
+  | { readonly kind: "pending" }
+  | { readonly kind: "alreadyPaused" }
+  | { readonly kind: "notFound" }
+  | { readonly kind: "alreadyCompleted" }
+  | { readonly kind: "notRunning" }
+  | { readonly kind: "notStarted" }
+  | { readonly kind: "stillRunning" }
+  | { readonly kind: "deploymentNotPinned" }
+  | { readonly kind: "notCompleted" }
+  | { readonly kind: "journalGone" }
+  | { readonly kind: "notRestartable"; readonly reason: "workflow" | "incompletePrefix" };
+
+export type Effect = StartRun | EntryStored | StopRun | RequestPause | RetryNow | ArmTimer | Announce | Reply;

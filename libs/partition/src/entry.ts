@@ -1,0 +1,29 @@
+/**
+ * A journal entry as it is stored: the frame's type and body exactly as they went over the wire,
+ * so that replay is a copy of bytes. Entries never change once stored.
+ */
+export interface JournalEntry {
+  readonly type: number;
+  /** Frame body; owned by the entry (never a view into a socket's buffer). */
+  readonly body: Uint8Array;
+  readonly appendedAtMs: number;
+}
+
+/** What happened between entries, for people: failed attempts and pauses. Newest 16 are kept per invocation. */
+export interface JournalEvent {
+  readonly kind: "transientError" | "paused";
+  readonly afterIndex: number;
+  readonly atMs: number;
+  readonly error: AttemptError | undefined;
+}
+
+/** Why an attempt failed. `code` is the number callers see when it becomes the outcome; `errorCode` our catalogue's. */
+export interface AttemptError {
+  readonly errorCode: string;
+  readonly code: number;
+  readonly message: string;
+  readonly stacktrace: string | undefined;
+  readonly relatedCommandIndex: number | undefined;
+  readonly relatedCommandName: string | undefined;
+  readonly relatedCommandType: number | undefined;
+}

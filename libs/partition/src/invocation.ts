@@ -1,0 +1,126 @@
+/**
+ * An invocation as the partition keeps it: what never changes after submit (`facts`), how far its journal
+ * has come, and the data its present status owns. Values are immutable; a transition puts a new one.
+ */
+import type { DeploymentId, InvocationId, SubscriptionId } from "@perdure/base";
+import type { Failure, Future } from "@perdure/service-protocol";
+import type { Target } from "./target.js";
+
+/** Who asked for the invocation. */
+export type Source =
+  | { readonly kind: "ingress" }
+  | { readonly kind: "service"; readonly callerId: InvocationId; readonly callerTarget: Target }
+  | { readonly kind: "subscription"; readonly subscriptionId: SubscriptionId }
+  | { readonly kind: "restart"; readonly from: InvocationId };
+
+/** W3C trace context of the invocation's own span; absent when tracing is off. */
+export interface TraceContext {
+  readonly traceparent: string;
+  readonly tracestate: string | undefined;
+}
+
+/** Fixed at submit. `bytes` caches the stored form, so that it is encoded once in a life. */
+export interface InvocationFacts {
+  readonly id: InvocationId;
+  readonly target: Target;
+  readonly source: Source;
+  readonly idempotencyKey: string | undefined;
+  /** Chosen by whoever submits; the same id again is a resubmission, not a duplicate. 0 when unused. */
+  readonly requestId: number;
+  readonly createdAtMs: number;
+  /** Earliest start of a delayed invocation. */
+  readonly executionTimeMs: number | undefined;
+  readonly completionRetentionMs: number;
+  readonly journalRetentionMs: number;
+  /** Set only where the seed must differ from the one derived from the id (restart from a later entry). */
+  readonly randomSeed: bigint | undefined;
+  readonly trace: TraceContext | undefined;
+  bytes: Uint8Array | undefined;
+}
+
+/** The deployment and protocol version an invocation stays on; persisted before the first effects of its first attempt. */
+export interface Pinned {
+  readonly deploymentId: DeploymentId;
+  readonly protocolVersion: number;
+}
+
+/** An invocation elsewhere that waits for this one: it gets a notification under `completionId`. */
+export interface Sink {
+  readonly kind: "call" | "attach";
+  readonly callerId: InvocationId;
+  readonly completionId: number;
+}
+
+/** Counters of the journal. `length` counts all entries, `commands` only what the handler made (Input included). */
+export interface JournalProgress {
+  readonly length: number;
+  readonly commands: number;
+  readonly notifications: number;
+  /** Index of the last Output, -1 while there is none. */
+  readonly outputIndex: number;
+}
+
+export const EMPTY_PROGRESS: JournalProgress = { length: 0, commands: 0, notifications: 0, outputIndex: -1 };
+
+/** Milestones for people; undefined until reached. */
+export interface Milestones {
+  readonly scheduledAtMs: number | undefined;
+  readonly inboxedAtMs: number | undefined;
+  readonly runningAtMs: number | undefined;
+  readonly completedAtMs: number | undefined;
+}
+
+export type Outcome = { readonly kind: "success"; readonly value: Uint8Array } | { readonly kind: "failure"; readonly failure: Failure };
+
+interface Common {
+  readonly facts: InvocationFacts;
+  readonly modifiedAtMs: number;
+  /** Rises each time the invocation is handed to the invoker; commands of an older run are dropped. */
+  readonly run: number;
+  readonly pinned: Pinned | undefined;
+  readonly journal: JournalProgress;
+  readonly sinks: readonly Sink[];
+  readonly milestones: Milestones;
+}
+
+export interface Scheduled extends Common {
+  readonly status: "scheduled";
+}
+export interface Inboxed extends Common {
+  readonly status: "inboxed";
+  readonly inboxSeq: number;
+}
+export interface Invoked extends Common {
+  readonly status: "invoked";
+  /** Somebody asked for a pause; it takes effect when the running attempt stops. */
+  readonly pauseRequested: boolean;
+}
+export interface Suspended extends Common {
+  readonly status: "suspended";
+  /** What is still awaited: already resolved leaves are pruned. */
+  readonly awaiting: Future;
+}
+export interface Paused extends Common {
+  readonly status: "paused";
+}
+export interface Completed extends Common {
+  readonly status: "completed";
+  readonly outcome: Outcome;
+}
+
+export type Invocation = Scheduled | Inboxed | Invoked | Suspended | Paused | Completed;
+/** Its journal exists and its handler has begun or is about to. */
+export type InFlight = Invoked | Suspended | Paused;
+
+export function isInFlight(invocation: Invocation | undefined): invocation is InFlight {
+  return (
+    invocation !== undefined &&
+    (invocation.status === "invoked" || invocation.status === "suspended" || invocation.status === "paused")
+  );
+}
+
+/** When the stored result is forgotten; undefined while unfinished. */
+export function expiresAtMs(invocation: Completed): number | undefined {
+  const at = invocation.milestones.completedAtMs;
+  return at === undefined ? undefined : at + invocation.facts.completionRetentionMs;
+}

@@ -1,0 +1,38 @@
+/**
+ * What an invocation is aimed at: a handler of a service, and for keyed services the key.
+ * The types of service and handler are fixed when the invocation is created, so that a later
+ * revision cannot change how a running one is locked or routed.
+ */
+export type ServiceType = "service" | "virtualObject" | "workflow";
+
+/** `exclusive` runs one at a time per key, `workflow` is the `run` of a workflow, everything else is `shared`. */
+export type HandlerType = "exclusive" | "shared" | "workflow";
+
+export interface Target {
+  readonly service: string;
+  /** Present exactly for virtual objects and workflows; the empty string is a legal key. */
+  readonly key: string | undefined;
+  readonly handler: string;
+  readonly serviceType: ServiceType;
+  readonly handlerType: HandlerType;
+}
+
+/** `Service/handler` or `Object/key/handler`, as introspection prints it. */
+export function targetText(target: Target): string {
+  return target.key === undefined ? `${target.service}/${target.handler}` : `${target.service}/${target.key}/${target.handler}`;
+}
+
+/** Whether this invocation takes the object's lock. */
+export function isExclusive(target: Target): target is Target & { readonly key: string } {
+  return target.handlerType === "exclusive" && target.key !== undefined;
+}
+
+/** Whether this is the one `run` of a workflow key. */
+export function isWorkflowRun(target: Target): target is Target & { readonly key: string } {
+  return target.handlerType === "workflow" && target.key !== undefined;
+}
+
+/** Keyed services have state; plain ones have none. */
+export function hasState(target: Target): target is Target & { readonly key: string } {
+  return target.key !== undefined;
+}

@@ -1,0 +1,39 @@
+/**
+ * What a transition may read: the partition as it stands after every command applied so far, durable or not.
+ * Reads are synchronous. Where the store cannot answer at once, a read throws `NeedsLoad`; the processor then loads
+ * the rows and applies the command again from the start. Applying is pure, so running it twice is running it once.
+ */
+import type { InvocationId } from "@perdure/base";
+import type { TimerKey } from "./command.js";
+import type { JournalEntry } from "./entry.js";
+import type { Invocation } from "./invocation.js";
+import type { InboxEntry, ObjectLock, WorkflowPromise } from "./mutation.js";
+
+export interface PartitionView {
+  invocation(id: InvocationId): Invocation | undefined;
+  entry(id: InvocationId, index: number): JournalEntry | undefined;
+  lock(service: string, key: string): ObjectLock | undefined;
+  inbox(service: string, key: string, seq: number): InboxEntry | undefined;
+  state(service: string, key: string, stateKey: string): Uint8Array | undefined;
+  /** All state of a key in storage order (service protocol §3.4). */
+  stateOf(service: string, key: string): ReadonlyMap<string, Uint8Array>;
+  promise(service: string, key: string, name: string): WorkflowPromise | undefined;
+  /** Names of all promises of a workflow key. */
+  promisesOf(service: string, key: string): readonly string[];
+  hasTimer(timer: TimerKey): boolean;
+  /** Highest sequence seen from a producer, -1 if none. */
+  dedup(producer: string): number;
+}
+
+/** Rows that a read needs and the store cannot give synchronously. */
+export type LoadRequest =
+  | { readonly kind: "stateOf"; readonly service: string; readonly key: string }
+  | { readonly kind: "promisesOf"; readonly service: string; readonly key: string };
+
+export class NeedsLoad extends Error {
+  readonly request: LoadRequest;
+  constructor(request: LoadRequest) {
+    super(`needs ${request.kind} of ${request.service}`);
+    this.request = request;
+  }
+}
