@@ -1,0 +1,91 @@
+/**
+ * The invoker's two sides. Towards the partition: effects come in (`Invoker`), attempt commands go out (`InvokerHost`).
+ * Towards the endpoint: a transport that opens byte streams and knows nothing of invocations.
+ */
+import type { InvocationId } from "@perdure/base";
+import type { AttemptCommand, EntryStored, JournalEntry, RequestPause, RetryNow, StartRun, StopRun } from "@perdure/partition";
+import type { EndpointAddress } from "@perdure/control";
+
+/** What the processor offers the invoker. */
+export interface InvokerHost {
+  /** Queue a command for the invocation's partition; order is kept, late runs are dropped there. */
+  submit(command: AttemptCommand): void;
+  /** Called once everything submitted before is durable and its effects were performed. */
+  settled(callback: () => void): void;
+  /** Entries 0 … length-1, all durable. Rejects with PerdureError when storage fails. */
+  readJournal(id: InvocationId, length: number): Promise<readonly JournalEntry[]>;
+  /** All state of a key as durable now, in storage order; keys are binary strings. */
+  readState(service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>>;
+}
+
+/** What the invoker offers the processor. All calls return at once. */
+export interface Invoker extends AsyncDisposable {
+  startRun(effect: StartRun): void;
+  entryStored(effect: EntryStored): void;
+  stopRun(effect: StopRun): void;
+  requestPause(effect: RequestPause): void;
+  retryNow(effect: RetryNow): void;
+  /** What introspection shows of an invocation the invoker holds. */
+  status(id: InvocationId): InvokerStatus | undefined;
+  statuses(): Iterable<InvokerStatus>;
+}
+
+/** The volatile view behind `sys_invocation_state`. */
+export interface InvokerStatus {
+  readonly id: InvocationId;
+  readonly inFlight: boolean;
+  /** Attempts since this run began, 1 while the first is running; 0 while waiting for a slot. */
+  readonly retryCount: number;
+  readonly lastStartAtMs: number | undefined;
+  readonly nextRetryAtMs: number | undefined;
+  readonly lastAttemptDeploymentId: string | undefined;
+  readonly lastAttemptServer: string | undefined;
+  readonly lastFailure: import("@perdure/partition").AttemptError | undefined;
+  readonly lastAwaitingJson: string | undefined;
+}
+
+// ── transport ────────────────────────────────────────────────────────────────────────────────────
+
+export interface StreamRequest {
+  readonly address: EndpointAddress;
+  readonly method: "GET" | "POST";
+  /** Appended to the address's base path, e.g. `/invoke/Service/handler`. */
+  readonly path: string;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The whole body is known when the request is ended at once (request/response); lets drivers that buffer do so. */
+  readonly requestResponse: boolean;
+}
+
+export type TransportFailure = {
+  readonly kind: "connect" | "reset" | "protocol" | "http11Peer" | "client";
+  readonly message: string;
+};
+
+/** Called by the transport, never after `closed`. */
+export interface StreamListener {
+  response(status: number, headers: Readonly<Record<string, string | undefined>>): void;
+  /** The chunk is valid during the call only; copy what must outlive it. */
+  data(chunk: Uint8Array): void;
+  /** The response ended cleanly. */
+  end(): void;
+  failed(failure: TransportFailure): void;
+  /** `write` may be called freely again. */
+  drain(): void;
+}
+
+export interface EndpointStream {
+  /** False: stop writing until `drain`. The bytes are owned by the transport from here on. */
+  write(bytes: Uint8Array): boolean;
+  /** Half-close the request. */
+  end(): void;
+  /** Reset the stream (CANCEL); the listener hears nothing more. */
+  abort(): void;
+  /** Stop and resume reading the response. */
+  pauseReading(): void;
+  resumeReading(): void;
+}
+
+export interface EndpointTransport extends AsyncDisposable {
+  open(request: StreamRequest, listener: StreamListener): EndpointStream;
+}
