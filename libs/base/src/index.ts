@@ -1,1 +1,38 @@
-export {};
+/** Why: what every other package stands on. No I/O beyond the system's clock and random numbers, no knowledge of the domain beyond ids and errors. */
+export * from "./awakeable-id.js";
+export { BASE62_CHARS_64, BASE62_CHARS_128, decodeBase62, encodeBase62 } from "./base62.js";
+export type { Brand } from "./brand.js";
+export * from "./byte-size.js";
+export * from "./bytes.js";
+export * from "./clock.js";
+export * from "./duration.js";
+export * from "./errors/catalogue.js";
+export * from "./errors/perdure-error.js";
+export { hashParts, hashString } from "./hash.js";
+export type { AwakeableId, DeploymentId, IdProblem, InvocationId, Parsed, SubscriptionId } from "./id-format.js";
+export * from "./invariant.js";
+export {
+  INVOCATION_ID_RAW_BYTES,
+  idempotentInvocationId,
+  invocationIdFromRaw,
+  invocationIdToRaw,
+  newInvocationId,
+  parseInvocationId,
+  partitionKeyOf,
+  partitionOf,
+  partitionOfKey,
+  randomSeedOf,
+  siblingInvocationId,
+  type TargetIdentity,
+  workflowInvocationId,
+} from "./invocation-id.js";
+export * from "./logger.js";
+export * from "./proto-reader.js";
+export * from "./proto-writer.js";
+export * from "./random.js";
+export { newDeploymentId, newSubscriptionId, parseDeploymentId, parseSubscriptionId } from "./resource-id.js";
+export * from "./ring.js";
+export * from "./secret.js";
+export { siphash13 } from "./siphash13.js";
+export * from "./task-group.js";
+export * from "./time.js";

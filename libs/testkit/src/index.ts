@@ -1,1 +1,4 @@
-export {};
+/** Why: what tests of every package share: seeded chance, virtual time, and proof that nothing was left behind. */
+export * from "./leak-check.js";
+export * from "./seeded-random.js";
+export * from "./virtual-clock.js";

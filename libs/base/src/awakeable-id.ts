@@ -1,0 +1,42 @@
+/**
+ * Why: an awakeable's id travels through mails, tickets and webhooks and comes back to any ingress, so it carries all that is
+ * needed to deliver it: base64url of the raw invocation id and a 32-bit index (service-protocol.md §10.5).
+ */
+import { type AwakeableId, frameProblem, type InvocationId, type Parsed, refused } from "./id-format.js";
+import { invariant } from "./invariant.js";
+import { INVOCATION_ID_RAW_BYTES, invocationIdFromRaw, invocationIdToRaw } from "./invocation-id.js";
+
+/** Whom a completion is for. `legacy` names a journal entry, as SDKs before protocol 5 did. */
+export type AwakeableTarget =
+  | { kind: "signal"; invocationId: InvocationId; signalIndex: number }
+  | { kind: "legacy"; invocationId: InvocationId; entryIndex: number };
+
+const RAW_BYTES = INVOCATION_ID_RAW_BYTES + 4;
+/** 28 bytes in base64url: 38 characters without padding; one trailing `=` is tolerated, as recorded. */
+const PAYLOAD = /^[A-Za-z0-9_-]{38}=?$/;
+
+/** `sign_1…` for a signal of an invocation; `signalIndex` in 0…2³²−1 (the first awakeable has 17). */
+export function awakeableId(invocation: InvocationId, signalIndex: number): AwakeableId {
+  invariant(signalIndex >= 0 && signalIndex <= 0xffff_ffff, "a signal index has 32 bits");
+  const raw = Buffer.alloc(RAW_BYTES);
+  raw.set(invocationIdToRaw(invocation));
+  raw.writeUInt32BE(signalIndex, INVOCATION_ID_RAW_BYTES);
+  return `sign_1${raw.toString("base64url")}` as AwakeableId;
+}
+
+/** Whom the text names, or why it names nobody, in the recorded words. */
+export function parseAwakeableId(text: string): Parsed<AwakeableTarget> {
+  const problem = frameProblem(text, ["sign", "prom"]);
+  if (problem === "bad length") return refused("id doesn't match the expected type");
+  if (problem !== undefined) return refused(problem);
+  const legacy = text.startsWith("prom");
+  const payload = text.slice("sign_1".length);
+  if (!PAYLOAD.test(payload)) return refused(legacy ? "base62 decode error" : "id doesn't match the expected type");
+  const raw = Buffer.from(payload, "base64url");
+  const invocationId = invocationIdFromRaw(raw.subarray(0, INVOCATION_ID_RAW_BYTES));
+  const index = raw.readUInt32BE(INVOCATION_ID_RAW_BYTES);
+  return {
+    ok: true,
+    value: legacy ? { kind: "legacy", invocationId, entryIndex: index } : { kind: "signal", invocationId, signalIndex: index },
+  };
+}

@@ -1,0 +1,43 @@
+/**
+ * Why: all textual ids share one frame, `<prefix>_1<payload>` (service-protocol.md §10.1), and callers see *why* an id was
+ * refused. The texts and the order of the checks are those of the recorded answers; clients print them.
+ */
+import type { Brand } from "./brand.js";
+
+/** One durable call. `inv_1…`, 38 characters. */
+export type InvocationId = Brand<string, "InvocationId">;
+/** One registered version of user code. `dp_1…`, 26 characters. */
+export type DeploymentId = Brand<string, "DeploymentId">;
+/** Topic → handler. `sub_1…`, 27 characters. */
+export type SubscriptionId = Brand<string, "SubscriptionId">;
+/** What a third party completes. `sign_1…` (44 characters), or `prom_1…` from older SDKs. */
+export type AwakeableId = Brand<string, "AwakeableId">;
+
+/** Why a text is not the id it should be, in words that callers are shown. */
+export type IdProblem =
+  | "bad length"
+  | "bad format"
+  | "unrecognized codec version"
+  | "id doesn't match the expected type"
+  | "base62 decode error"
+  | `unrecognized resource type: ${string}`;
+
+export type Parsed<T> = { ok: true; value: T } | { ok: false; problem: IdProblem };
+
+/** All prefixes of the id scheme; a known one in the wrong place is a mismatch, any other text is unrecognized. */
+const KNOWN_PREFIXES: ReadonlySet<string> = new Set(["inv", "dp", "sub", "snap", "mut", "sign", "prom", "vq"]);
+
+export function refused(problem: IdProblem): { ok: false; problem: IdProblem } {
+  return { ok: false, problem };
+}
+
+/** Checks of the frame, in the recorded order; `undefined` when the frame is that of `prefix`. The payload is not looked at. */
+export function frameProblem(text: string, prefixes: readonly string[]): IdProblem | undefined {
+  const separator = text.indexOf("_");
+  if (separator < 0) return "bad format";
+  const prefix = text.slice(0, separator);
+  if (!KNOWN_PREFIXES.has(prefix)) return `unrecognized resource type: ${prefix}`;
+  if (text.length === separator + 1) return "bad length";
+  if (text[separator + 1] !== "1") return "unrecognized codec version";
+  return prefixes.includes(prefix) ? undefined : "id doesn't match the expected type";
+}

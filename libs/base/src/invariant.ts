@@ -1,0 +1,26 @@
+/**
+ * Why: a broken assumption inside our own code is a bug, and it must not look like a user's failure.
+ * Whoever catches an `InvariantError` stops the part that broke instead of guessing how to go on.
+ */
+
+/** A bug in this program: something that always holds did not. */
+export class InvariantError extends Error {
+  override readonly name = "InvariantError";
+}
+
+/** Throws `InvariantError` with `why` unless `condition` holds. `why` is a sentence about what should have been true. */
+export function invariant(condition: unknown, why: string): asserts condition {
+  if (!condition) throw new InvariantError(why);
+}
+
+/** Ends a switch over a closed union: the compiler proves that nothing arrives here; if something does, it throws `InvariantError`. */
+export function unreachable(value: never): never {
+  throw new InvariantError(`a case nobody handles: ${describe(value)}`);
+}
+
+/** The tag of a variant, never its data: an error text ends up in logs. */
+function describe(value: unknown): string {
+  if (typeof value !== "object" || value === null) return String(value);
+  const tagged = value as { kind?: unknown; status?: unknown };
+  return String(tagged.kind ?? tagged.status ?? "an object");
+}

@@ -1,0 +1,25 @@
+/** Why: every bound of this package in one place, each with the reason for its value. */
+
+/** Largest number of partitions one environment may have; keeps `partitionOf` exact in double arithmetic (52 bits of product). */
+export const PARTITION_COUNT_MAX = 1 << 20;
+
+/** Services whose 512 bucket hashes we remember; a registry larger than this only loses the memory, not the result. */
+export const BUCKET_CACHE_SERVICES_MAX = 1024;
+
+/** Bytes fetched from the system's generator at once; one system call then serves some 400 fresh ids. */
+export const RANDOM_POOL_BYTES = 4096;
+
+/** Bytes a writer starts with: most messages we write are smaller than this. */
+export const WRITER_INITIAL_BYTES = 1024;
+
+/** A writer that grew beyond this for one large message gives the memory back on `reset()`. */
+export const WRITER_KEPT_BYTES_MAX = 1 << 20;
+
+/** Deepest nesting of submessages in one writer: far above any of our schemas (futures nest the deepest, and are cut at 64). */
+export const WRITER_DEPTH_MAX = 128;
+
+/** Longest delay `setTimeout` honours; longer ones fire at once, so the clock waits in steps of this (2³¹−1 ms, about 24.8 days). */
+export const TIMER_STEP_MS_MAX = 2_147_483_647;
+
+/** Longest text tried as a duration or byte size: anything sensible fits, and a parser should not chew on a megabyte. */
+export const QUANTITY_TEXT_CHARS_MAX = 256;

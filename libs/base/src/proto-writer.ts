@@ -1,0 +1,198 @@
+/**
+ * Why: every hand-written codec of the project writes protobuf wire format through this; a generated codec builds an
+ * object tree first and costs several times as much. Fields are written in the order of the calls, defaults included:
+ * leaving out a default is the caller's decision.
+ */
+import { InvariantError, invariant } from "./invariant.js";
+import { WRITER_DEPTH_MAX, WRITER_INITIAL_BYTES, WRITER_KEPT_BYTES_MAX } from "./limits.js";
+
+const encoder = new TextEncoder();
+/** Strings up to this length are tried as ASCII by hand: a call into the encoder costs more than a short loop. */
+const SHORT_STRING_CHARS = 64;
+const TWO_32 = 4_294_967_296;
+
+/** Growable, reusable buffer of wire format. `reset()` between messages keeps the memory. */
+export class ProtoWriter {
+  #buf: Uint8Array = new Uint8Array(WRITER_INITIAL_BYTES);
+  #pos = 0;
+  readonly #forks: number[] = [];
+
+  /** Bytes written so far. */
+  get size(): number {
+    return this.#pos;
+  }
+
+  /** Starts over with an empty message. */
+  reset(): this {
+    this.#pos = 0;
+    this.#forks.length = 0;
+    if (this.#buf.length > WRITER_KEPT_BYTES_MAX) this.#buf = new Uint8Array(WRITER_INITIAL_BYTES);
+    return this;
+  }
+
+  /** `n` in 0…2³²−1. */
+  uint32(field: number, n: number): this {
+    this.#reserve(10);
+    this.#varint32(field << 3);
+    this.#varint32(n);
+    return this;
+  }
+
+  /** `n` a safe integer ≥ 0, or a bigint in 0…2⁶⁴−1. */
+  uint64(field: number, n: number | bigint): this {
+    this.#reserve(15);
+    this.#varint32(field << 3);
+    if (typeof n === "bigint") this.#varint64(Number(n & 0xffff_ffffn), Number((n >> 32n) & 0xffff_ffffn));
+    else if (n < TWO_32) this.#varint32(n);
+    else this.#varint64(n % TWO_32, Math.floor(n / TWO_32));
+    return this;
+  }
+
+  bool(field: number, value: boolean): this {
+    this.#reserve(6);
+    this.#varint32(field << 3);
+    this.#buf[this.#pos++] = value ? 1 : 0;
+    return this;
+  }
+
+  /** UTF-8; lone surrogates become U+FFFD. */
+  string(field: number, text: string): this {
+    const chars = text.length;
+    this.#reserve(10 + chars * 3);
+    this.#varint32((field << 3) | 2);
+    if (chars <= SHORT_STRING_CHARS && this.#shortAscii(text, chars)) return this;
+    this.#longString(text, chars);
+    return this;
+  }
+
+  bytes(field: number, value: Uint8Array): this {
+    this.#reserve(10 + value.length);
+    this.#varint32((field << 3) | 2);
+    this.#varint32(value.length);
+    this.#buf.set(value, this.#pos);
+    this.#pos += value.length;
+    return this;
+  }
+
+  /** Opens a submessage; everything until the matching `join()` is inside it. */
+  fork(field: number): this {
+    invariant(this.#forks.length < WRITER_DEPTH_MAX, "a message we write does not nest this deep");
+    this.#reserve(6);
+    this.#varint32((field << 3) | 2);
+    this.#forks.push(this.#pos);
+    this.#pos++; // Room for a length below 128; join() moves the content for longer ones.
+    return this;
+  }
+
+  /** Closes the submessage opened last. */
+  join(): this {
+    const at = this.#forks.pop();
+    if (at === undefined) throw new InvariantError("join() without fork()");
+    const length = this.#pos - at - 1;
+    if (length < 128) {
+      this.#buf[at] = length;
+      return this;
+    }
+    const extra = varint32Size(length) - 1;
+    this.#reserve(extra);
+    this.#buf.copyWithin(at + 1 + extra, at + 1, this.#pos);
+    const end = this.#pos + extra;
+    this.#pos = at;
+    this.#varint32(length);
+    this.#pos = end;
+    return this;
+  }
+
+  /** Bytes that already are wire format. */
+  raw(value: Uint8Array): this {
+    this.#reserve(value.length);
+    this.#buf.set(value, this.#pos);
+    this.#pos += value.length;
+    return this;
+  }
+
+  /** A packed list; an empty one writes nothing. */
+  packedUint32(field: number, list: readonly number[] | Uint32Array): this {
+    if (list.length === 0) return this;
+    this.fork(field);
+    this.#reserve(list.length * 5 + 5);
+    for (let i = 0; i < list.length; i++) this.#varint32(list[i]!);
+    return this.join();
+  }
+
+  /** What was written, as a fresh exact copy; the writer can be reset and reused. */
+  finish(): Uint8Array {
+    invariant(this.#forks.length === 0, "every fork() is joined before finish()");
+    return this.#buf.slice(0, this.#pos);
+  }
+
+  #shortAscii(text: string, chars: number): boolean {
+    const buf = this.#buf;
+    const start = this.#pos;
+    let at = start + 1;
+    for (let i = 0; i < chars; i++) {
+      const code = text.charCodeAt(i);
+      if (code > 127) return false;
+      buf[at++] = code;
+    }
+    buf[start] = chars;
+    this.#pos = at;
+    return true;
+  }
+
+  #longString(text: string, chars: number): void {
+    // Guess the width of the length from the shortest possible encoding; move the text when it came out wider.
+    const guessed = varint32Size(chars);
+    const from = this.#pos + guessed;
+    const { written } = encoder.encodeInto(text, this.#buf.subarray(from));
+    const needed = varint32Size(written);
+    if (needed !== guessed) this.#buf.copyWithin(this.#pos + needed, from, from + written);
+    this.#varint32(written);
+    this.#pos += written;
+  }
+
+  #varint32(n: number): void {
+    const buf = this.#buf;
+    let at = this.#pos;
+    while (n > 127) {
+      buf[at++] = (n & 127) | 128;
+      n >>>= 7;
+    }
+    buf[at++] = n;
+    this.#pos = at;
+  }
+
+  #varint64(low: number, high: number): void {
+    if (high === 0) {
+      this.#varint32(low);
+      return;
+    }
+    const buf = this.#buf;
+    let at = this.#pos;
+    for (let i = 0; i < 4; i++) {
+      buf[at++] = (low & 127) | 128;
+      low >>>= 7;
+    }
+    // Ten bits remain: four from the low half, then the high half follows.
+    if (high < 8) {
+      buf[at++] = low | (high << 4);
+      this.#pos = at;
+      return;
+    }
+    buf[at++] = low | ((high & 7) << 4) | 128;
+    this.#pos = at;
+    this.#varint32(high >>> 3);
+  }
+
+  #reserve(count: number): void {
+    const needed = this.#pos + count;
+    if (needed <= this.#buf.length) return;
+    const larger = new Uint8Array(Math.max(needed, this.#buf.length * 2));
+    larger.set(this.#buf.subarray(0, this.#pos));
+    this.#buf = larger;
+  }
+}
+
+function varint32Size(n: number): number {
+  return n < 128 ? 1 : n < 16_384 ? 2 : n < 2_097_152 ? 3 : n < 268_435_456 ? 4 : 5;
+}

@@ -1,0 +1,44 @@
+/** Why: deployments and subscriptions are named by a ULID in base 62, `dp_1…` and `sub_1…` (service-protocol.md §10.1). */
+import { BASE62_CHARS_128, decodeBase62, encodeBase62 } from "./base62.js";
+import { type DeploymentId, frameProblem, type Parsed, refused, type SubscriptionId } from "./id-format.js";
+import { writeUlid } from "./invocation-id.js";
+import type { Random } from "./random.js";
+
+const scratch = Buffer.alloc(16);
+
+export function parseDeploymentId(text: string): Parsed<DeploymentId> {
+  return parseUlidId<DeploymentId>(text, "dp");
+}
+
+export function parseSubscriptionId(text: string): Parsed<SubscriptionId> {
+  return parseUlidId<SubscriptionId>(text, "sub");
+}
+
+export function newDeploymentId(nowMs: number, random: Random): DeploymentId {
+  return newUlidId("dp", nowMs, random) as DeploymentId;
+}
+
+export function newSubscriptionId(nowMs: number, random: Random): SubscriptionId {
+  return newUlidId("sub", nowMs, random) as SubscriptionId;
+}
+
+function newUlidId(prefix: string, nowMs: number, random: Random): string {
+  writeUlid(scratch, 0, nowMs, random);
+  return ulidIdFromRaw(prefix, scratch);
+}
+
+/** Text of 16 raw bytes. */
+export function ulidIdFromRaw(prefix: string, bytes: Uint8Array): string {
+  const ascii = Buffer.alloc(BASE62_CHARS_128);
+  encodeBase62(bytes, 0, 16, ascii, 0);
+  return `${prefix}_1${ascii.toString("latin1")}`;
+}
+
+function parseUlidId<T extends string>(text: string, prefix: string): Parsed<T> {
+  const problem = frameProblem(text, [prefix]);
+  if (problem !== undefined) return refused(problem);
+  const payloadAt = prefix.length + 2;
+  if (text.length !== payloadAt + BASE62_CHARS_128) return refused("bad length");
+  if (!decodeBase62(text, payloadAt, 16, scratch, 0)) return refused("base62 decode error");
+  return { ok: true, value: text as T };
+}
