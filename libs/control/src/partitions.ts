@@ -36,6 +36,8 @@ export interface Partitions {
   attach(id: InvocationId, observer: { completed(completion: Completion): void; notFound(): void; unavailable(reason: string): void }): Detach;
   /** The outcome if there is one. */
   output(id: InvocationId): Promise<{ kind: "completed"; completion: Completion } | { kind: "pending" } | { kind: "notFound" }>;
+  /** The invocation as applied now; undefined when no record of it exists. */
+  describe(id: InvocationId): Promise<Invocation | undefined>;
   /** Any other command; resolves once it is durable. Throws PerdureError when the partition is unavailable. */
   submit(command: Exclude<PartitionCommand, Invoke>): Promise<Answer>;
 }

@@ -24,7 +24,7 @@ export interface EntryStored {
   readonly entry: JournalEntry;
   /** What the attempt tells the SDK: the entry itself, an ack by command index, an ack by completion id, or nothing. */
   readonly tell:
-    | { readonly kind: "push" }
+    | { readonly kind: "push"; /** Command index to acknowledge right after, when its command asked for it. */ readonly thenAck: number | undefined }
     | { readonly kind: "ackCommand"; readonly commandIndex: number }
     | { readonly kind: "ackRun"; readonly completionId: number }
     | { readonly kind: "nothing" };
@@ -85,6 +85,8 @@ export type Answer =
   | { readonly kind: "deploymentNotPinned" }
   | { readonly kind: "notCompleted" }
   | { readonly kind: "journalGone" }
+  /** A state edit named a version that is not the present one; nothing was changed. */
+  | { readonly kind: "versionMismatch" }
   | { readonly kind: "notRestartable"; readonly reason: "workflow" | "incompletePrefix" };
 
 export type Effect = StartRun | EntryStored | StopRun | RequestPause | RetryNow | ArmTimer | Announce | Reply;

@@ -70,7 +70,10 @@ export interface Milestones {
   readonly completedAtMs: number | undefined;
 }
 
-export type Outcome = { readonly kind: "success"; readonly value: Uint8Array } | { readonly kind: "failure"; readonly failure: Failure };
+export type Outcome =
+  | { readonly kind: "success"; readonly value: Uint8Array }
+  /** `stacktrace` only when the last attempt's error became the outcome (retry policy says kill). */
+  | { readonly kind: "failure"; readonly failure: Failure; readonly stacktrace: string | undefined };
 
 interface Common {
   readonly facts: InvocationFacts;
