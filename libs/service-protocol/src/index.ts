@@ -1,1 +1,29 @@
-export {};
+/** The wire to user endpoints: frames, messages, versions. No sockets, no clocks; functions of their input. */
+export * from "./codec/control.js";
+export { decodeCommand } from "./codec/decode-command.js";
+export { encodeCommand, encodeInput } from "./codec/encode-command.js";
+export * from "./codec/notification.js";
+export * from "./codec/peek.js";
+export * from "./codec/start.js";
+export { isFault, type ProtocolFault, type ProtocolFaultCode, protocolViolation } from "./fault.js";
+export * from "./frame.js";
+export {
+  type Combinator,
+  decodeFuture,
+  encodeFuture,
+  type Future,
+  FutureTooDeep,
+  futureFromLists,
+  isEmptyFuture,
+  isTooDeep,
+  waitingCompletions,
+  waitingNamedSignals,
+  waitingSignals,
+} from "./future.js";
+export { evaluateFuture, type FutureEvaluation, type LeafOutcome, narrowFuture } from "./future-evaluate.js";
+export { type FutureJson, type FutureLeafJson, futureToJson, notificationIdToJson } from "./future-json.js";
+export * from "./journal-command.js";
+export * from "./limits.js";
+export * from "./message-type.js";
+export * from "./values.js";
+export * from "./versions.js";

@@ -1,0 +1,99 @@
+/**
+ * Single facts out of stored bodies, without decoding the rest: what the hot path asks of every entry it appends.
+ *
+ * These read bytes that went through `decodeCommand` or came from our own encoder. Malformed bytes throw `ProtoError`:
+ * in a journal they mean corruption, which is not the user's fault and not ours to repair here.
+ */
+import { ProtoReader } from "@perdure/base";
+import { MessageType } from "../message-type.js";
+import type { NotificationId, ValueOrFailure } from "../values.js";
+import { lengthTag, missing, readFailure, readValue, varintTag } from "./nested.js";
+import type { NotificationVariant } from "./notification.js";
+
+/** Completion id of the command's result (§2.3, field 11); undefined for commands that have none. */
+export function resultCompletionIdOf(type: number, body: Uint8Array): number | undefined {
+  switch (type) {
+    case MessageType.GetLazyState:
+    case MessageType.GetLazyStateKeys:
+    case MessageType.GetPromise:
+    case MessageType.PeekPromise:
+    case MessageType.CompletePromise:
+    case MessageType.Sleep:
+    case MessageType.Call:
+    case MessageType.Run:
+    case MessageType.AttachInvocation:
+    case MessageType.GetInvocationOutput:
+      return lastVarint(body, varintTag(11));
+    default:
+      return undefined;
+  }
+}
+
+/** Completion id under which Call and OneWayCall expect the callee's id (field 10); undefined for other commands. */
+export function invocationIdCompletionIdOf(type: number, body: Uint8Array): number | undefined {
+  return type === MessageType.Call || type === MessageType.OneWayCall ? lastVarint(body, varintTag(10)) : undefined;
+}
+
+/** Ids are optional on the wire only because 0 is left out. */
+function lastVarint(body: Uint8Array, wanted: number): number {
+  let found = 0;
+  const r = new ProtoReader(body);
+  while (r.hasMore()) {
+    const tag = r.tag();
+    if (tag === wanted) found = r.uint32();
+    else r.skip(tag & 7);
+  }
+  return found;
+}
+
+/** Completion id of a `ProposeRunCompletion` body. */
+export function proposalCompletionIdOf(body: Uint8Array): number {
+  return lastVarint(body, varintTag(1));
+}
+
+/** Id of a notification; its fields come first, so this looks at the first few bytes only. */
+export function notificationIdOf(type: number, body: Uint8Array): NotificationId {
+  const r = new ProtoReader(body);
+  while (r.hasMore()) {
+    const tag = r.tag();
+    if (tag === varintTag(1) && type !== MessageType.Signal) return { kind: "completion", id: r.uint32() };
+    if (tag === varintTag(2) && type === MessageType.Signal) return { kind: "signalIndex", index: r.uint32() };
+    if (tag === lengthTag(3) && type === MessageType.Signal) return { kind: "signalName", name: r.string() };
+    r.skip(tag & 7);
+  }
+  throw missing("notification id");
+}
+
+/** Which result a notification carries, without reading it. */
+export function notificationVariantOf(body: Uint8Array): NotificationVariant {
+  const r = new ProtoReader(body);
+  while (r.hasMore()) {
+    const tag = r.tag();
+    if (tag === lengthTag(4)) return "void";
+    if (tag === lengthTag(5)) return "value";
+    if (tag === lengthTag(6)) return "failure";
+    if (tag === lengthTag(16)) return "invocationId";
+    if (tag === lengthTag(17)) return "stateKeys";
+    r.skip(tag & 7);
+  }
+  throw missing("result");
+}
+
+/** How a notification counts when an awaited future is evaluated (§9.2). */
+export function notificationOutcomeOf(body: Uint8Array): "success" | "failure" {
+  return notificationVariantOf(body) === "failure" ? "failure" : "success";
+}
+
+/** Result of an Output command; its value is a view into `body`. */
+export function outputResultOf(body: Uint8Array): ValueOrFailure {
+  let result: ValueOrFailure | undefined;
+  const r = new ProtoReader(body);
+  while (r.hasMore()) {
+    const tag = r.tag();
+    if (tag === lengthTag(14)) result = { kind: "value", value: readValue(r) };
+    else if (tag === lengthTag(15)) result = { kind: "failure", failure: readFailure(r) };
+    else r.skip(tag & 7);
+  }
+  if (result === undefined) throw missing("result");
+  return result;
+}

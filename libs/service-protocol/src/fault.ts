@@ -1,0 +1,38 @@
+/**
+ * What an endpoint did wrong, as data. Decoders return a `ProtocolFault` where they cannot return a message, because
+ * the attempt goes on deciding (stop, drain, retry or pause) and a thrown error would lose that choice.
+ */
+import { ProtoError } from "@perdure/base";
+
+/** RT0003 message too large · RT0012 protocol violation · RT0025 awaited future too deep (service-protocol §14). */
+export type ProtocolFaultCode = "RT0003" | "RT0012" | "RT0025";
+
+export interface ProtocolFault {
+  readonly kind: "fault";
+  readonly code: ProtocolFaultCode;
+  /** A sentence for people; it names the message and never quotes payload bytes. */
+  readonly detail: string;
+}
+
+/** A violation of the protocol, RT0012. */
+export function protocolViolation(detail: string): ProtocolFault {
+  return { kind: "fault", code: "RT0012", detail };
+}
+
+/** Tells a fault from a decoded message. Every decoded message carries a `kind` of its own. */
+export function isFault(decoded: { readonly kind: string }): decoded is ProtocolFault {
+  return decoded.kind === "fault";
+}
+
+/**
+ * Runs a decoder over bytes we did not write: a malformed body becomes RT0012, anything else thrown is a bug of ours
+ * and keeps flying.
+ */
+export function decodeOrFault<T>(message: string, decode: (body: Uint8Array) => T, body: Uint8Array): T | ProtocolFault {
+  try {
+    return decode(body);
+  } catch (cause) {
+    if (cause instanceof ProtoError) return protocolViolation(`malformed ${message} message: ${cause.message}`);
+    throw cause;
+  }
+}

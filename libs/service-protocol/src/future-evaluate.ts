@@ -1,0 +1,163 @@
+/**
+ * Whether a suspended invocation may go on (§9.2). The tree is evaluated against what has arrived; resolved children fall
+ * away, so that each later notification is matched against the remainder only.
+ *
+ *   node                        resolves when                      passes up
+ *   firstCompleted              any child has                      that child's outcome
+ *   unknown                     any child has                      either
+ *   allCompleted                all children have                  success
+ *   firstSucceededOrAllFailed   one success, or all failures       accordingly
+ *   allSucceededOrFirstFailed   one failure, or all successes      accordingly
+ *
+ * When one of the last two meets an outcome that may be either, only the SDK can tell: the invocation resumes at once.
+ * Waking early costs one more suspension; waking late would cost the invocation.
+ */
+import { unreachable } from "@perdure/base";
+import type { Combinator, Future } from "./future.js";
+import type { NotificationId } from "./values.js";
+
+/** How something awaited ended; "either" when its variant is not known. */
+export type LeafOutcome = "success" | "failure" | "either";
+
+export type FutureEvaluation = { readonly kind: "resolved" } | { readonly kind: "pending"; readonly remaining: Future };
+
+/** Answers for the leaves of a tree: how each ended, undefined while it has not. */
+interface Leaves {
+  completion(id: number): LeafOutcome | undefined;
+  signalIndex(index: number): LeafOutcome | undefined;
+  signalName(name: string): LeafOutcome | undefined;
+}
+
+type Verdict =
+  | { readonly kind: "pending"; readonly remaining: Future }
+  | { readonly kind: "resolved"; readonly outcome: LeafOutcome }
+  /** The SDK has to decide: ends the evaluation of the whole tree. */
+  | { readonly kind: "resume" };
+
+const resolved: FutureEvaluation = Object.freeze({ kind: "resolved" });
+const resume: Verdict = Object.freeze({ kind: "resume" });
+const verdicts: Readonly<Record<LeafOutcome, Verdict>> = {
+  success: { kind: "resolved", outcome: "success" },
+  failure: { kind: "resolved", outcome: "failure" },
+  either: { kind: "resolved", outcome: "either" },
+};
+
+/**
+ * Evaluates against everything that has arrived, as on receiving a suspension.
+ *
+ * @param lookup outcome of a stored notification; undefined when it has not arrived
+ */
+export function evaluateFuture(future: Future, lookup: (id: NotificationId) => LeafOutcome | undefined): FutureEvaluation {
+  return conclude(
+    judge(future, {
+      completion: (id) => lookup({ kind: "completion", id }),
+      signalIndex: (index) => lookup({ kind: "signalIndex", index }),
+      signalName: (name) => lookup({ kind: "signalName", name }),
+    }),
+  );
+}
+
+/**
+ * Evaluates against one notification that has just arrived, the rest being known to be pending. Returns `future` itself
+ * as the remainder when the notification is not awaited.
+ */
+export function narrowFuture(future: Future, arrived: NotificationId, outcome: LeafOutcome): FutureEvaluation {
+  return conclude(judge(future, oneLeaf(arrived, outcome)));
+}
+
+function oneLeaf(arrived: NotificationId, outcome: LeafOutcome): Leaves {
+  const completionId = arrived.kind === "completion" ? arrived.id : undefined;
+  const signalIndex = arrived.kind === "signalIndex" ? arrived.index : undefined;
+  const signalName = arrived.kind === "signalName" ? arrived.name : undefined;
+  return {
+    completion: (id) => (id === completionId ? outcome : undefined),
+    signalIndex: (index) => (index === signalIndex ? outcome : undefined),
+    signalName: (name) => (name === signalName ? outcome : undefined),
+  };
+}
+
+function conclude(verdict: Verdict): FutureEvaluation {
+  return verdict.kind === "pending" ? verdict : resolved;
+}
+
+/** What the children of one node have said so far. */
+interface Tally {
+  successes: number;
+  failures: number;
+  eithers: number;
+  /** Outcome of the first resolved child, in the order leaves then nested. */
+  first: LeafOutcome | undefined;
+}
+
+function judge(future: Future, leaves: Leaves): Verdict {
+  const tally: Tally = { successes: 0, failures: 0, eithers: 0, first: undefined };
+  const completions = keepPending(future.completions, leaves.completion, tally);
+  const signalIndexes = keepPending(future.signalIndexes, leaves.signalIndex, tally);
+  const signalNames = keepPending(future.signalNames, leaves.signalName, tally);
+  let nested: Future[] | undefined;
+  for (let i = 0; i < future.nested.length; i++) {
+    const child = future.nested[i]!;
+    const verdict = judge(child, leaves);
+    if (verdict.kind === "resume") return verdict;
+    if (verdict.kind === "resolved") count(tally, verdict.outcome);
+    if (verdict.kind === "pending" && verdict.remaining === child) nested?.push(child);
+    else {
+      nested ??= future.nested.slice(0, i);
+      if (verdict.kind === "pending") nested.push(verdict.remaining);
+    }
+  }
+  const nestedLeft = nested ?? future.nested;
+  const pendingCount = completions.length + signalIndexes.length + signalNames.length + nestedLeft.length;
+  const verdict = settle(future.combinator, tally, pendingCount);
+  if (verdict !== undefined) return verdict;
+  const unchanged = tally.first === undefined && nested === undefined;
+  const { combinator } = future;
+  return {
+    kind: "pending",
+    remaining: unchanged ? future : { completions, signalIndexes, signalNames, nested: nestedLeft, combinator },
+  };
+}
+
+/** The leaves that have not arrived; the list itself when none has. */
+function keepPending<T>(ids: readonly T[], outcomeOf: (id: T) => LeafOutcome | undefined, tally: Tally): readonly T[] {
+  let kept: T[] | undefined;
+  for (let i = 0; i < ids.length; i++) {
+    const id = ids[i]!;
+    const outcome = outcomeOf(id);
+    if (outcome === undefined) kept?.push(id);
+    else {
+      kept ??= ids.slice(0, i);
+      count(tally, outcome);
+    }
+  }
+  return kept ?? ids;
+}
+
+function count(tally: Tally, outcome: LeafOutcome): void {
+  tally.first ??= outcome;
+  if (outcome === "success") tally.successes++;
+  else if (outcome === "failure") tally.failures++;
+  else tally.eithers++;
+}
+
+/** The table above; undefined while the node is pending. A node without children resolves only if it waits for all. */
+function settle(combinator: Combinator, tally: Tally, pendingCount: number): Verdict | undefined {
+  switch (combinator) {
+    case "unknown":
+      return tally.first === undefined ? undefined : verdicts.either;
+    case "firstCompleted":
+      return tally.first === undefined ? undefined : verdicts[tally.first];
+    case "allCompleted":
+      return pendingCount === 0 ? verdicts.success : undefined;
+    case "firstSucceededOrAllFailed":
+      if (tally.successes > 0) return verdicts.success;
+      if (tally.eithers > 0) return resume;
+      return pendingCount === 0 ? verdicts.failure : undefined;
+    case "allSucceededOrFirstFailed":
+      if (tally.failures > 0) return verdicts.failure;
+      if (tally.eithers > 0) return resume;
+      return pendingCount === 0 ? verdicts.success : undefined;
+    default:
+      return unreachable(combinator);
+  }
+}
