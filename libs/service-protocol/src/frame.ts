@@ -9,7 +9,7 @@
  */
 import { EMPTY_BYTES, Ring } from "@perdure/base";
 import { type ProtocolFault, protocolViolation } from "./fault.js";
-import { frameBodyBytesLimit, frameHeaderBytes } from "./limits.js";
+import { frameBodyBytesLimit, frameGatherBytesInitial, frameHeaderBytes } from "./limits.js";
 import { isKnownMessageType, MessageType, messageTypeName } from "./message-type.js";
 
 export interface Frame {
@@ -27,20 +27,27 @@ export interface Frame {
  *     for (let frame = decoder.next(); frame !== undefined; frame = decoder.next()) …
  *     if (decoder.fault !== undefined) …
  *
- * The decoder keeps pushed chunks until their frames are taken, so chunks must not be changed afterwards. What it holds
- * is bounded by one frame as long as the caller takes all frames before pushing again.
+ * Pushed chunks must not be changed afterwards. A caller that takes all frames before pushing again leaves at most one
+ * unfinished frame here, in a buffer that grows with what really arrived: an endpoint neither gets memory for a length
+ * it only announced, nor makes us keep a chunk per byte by sending a body in crumbs.
  */
 export class FrameDecoder {
   readonly #bodyBytesLimit: number;
-  /** Chunks with bytes not handed out yet; `#offset` is the first such byte of the head. */
-  readonly #chunks = new Ring<Uint8Array>();
+  /** The chunk being read, and those pushed behind it; never empty ones. */
+  #chunk: Uint8Array = EMPTY_BYTES;
   #offset = 0;
-  #available = 0;
-  #fault: ProtocolFault | undefined;
+  readonly #queue = new Ring<Uint8Array>();
+  /** The beginning of a header that was cut by the end of a chunk. */
+  readonly #header = new Uint8Array(frameHeaderBytes);
+  #headerFilled = 0;
   /** Header of the frame whose body is still coming; a length of -1 means that no header has been read. */
   #type = 0;
   #flags = 0;
   #length = -1;
+  /** The beginning of a body that was cut by the end of a chunk. */
+  #body: Uint8Array | undefined;
+  #bodyFilled = 0;
+  #fault: ProtocolFault | undefined;
 
   /** @param bodyBytesLimit first refused length of a body in bytes; see `frameBodyBytesLimit` for its making */
   constructor(bodyBytesLimit: number = frameBodyBytesLimit()) {
@@ -55,70 +62,93 @@ export class FrameDecoder {
   /** Takes the next bytes of the stream. After a fault they are dropped. */
   push(chunk: Uint8Array): void {
     if (chunk.length === 0 || this.#fault !== undefined) return;
-    this.#chunks.push(chunk);
-    this.#available += chunk.length;
+    this.#queue.push(chunk);
   }
 
   /** The next whole frame; undefined when more bytes are needed or a fault has been met. */
   next(): Frame | undefined {
     if (this.#length < 0 && !this.#readHeader()) return undefined;
-    if (this.#available < this.#length) return undefined;
-    const body = this.#length === 0 ? EMPTY_BYTES : this.#take(this.#length);
+    const body = this.#readBody();
+    if (body === undefined) return undefined;
     this.#length = -1;
     return { type: this.#type, flags: this.#flags, body };
   }
 
   /** The stream has ended: true when it stopped inside a frame, whose bytes are lost. Ends the decoder's work. */
   end(): boolean {
-    const truncated = this.#fault === undefined && (this.#length >= 0 || this.#available > 0);
+    const truncated = this.#fault === undefined && (this.#length >= 0 || this.#headerFilled > 0 || this.#hasBytes());
     this.#drop();
     return truncated;
   }
 
   /** Reads type, flags and length; false when the header is incomplete or refused. */
   #readHeader(): boolean {
-    if (this.#available < frameHeaderBytes) return false;
-    const head = this.#chunks.peek();
-    const inPlace = head !== undefined && head.length - this.#offset >= frameHeaderBytes;
-    const header = inPlace ? head : this.#take(frameHeaderBytes);
-    const at = inPlace ? this.#offset : 0;
-    const type = (header[at]! << 8) | header[at + 1]!;
-    const flags = (header[at + 2]! << 8) | header[at + 3]!;
-    const length = ((header[at + 4]! << 24) | (header[at + 5]! << 16) | (header[at + 6]! << 8) | header[at + 7]!) >>> 0;
-    if (inPlace) this.#advance(head, frameHeaderBytes);
+    if (!this.#hasBytes()) return false;
+    if (this.#headerFilled === 0 && this.#chunk.length - this.#offset >= frameHeaderBytes) {
+      const at = this.#offset;
+      this.#offset += frameHeaderBytes;
+      return this.#acceptHeader(this.#chunk, at);
+    }
+    while (this.#headerFilled < frameHeaderBytes) {
+      if (!this.#hasBytes()) return false;
+      this.#header[this.#headerFilled++] = this.#chunk[this.#offset++]!;
+    }
+    this.#headerFilled = 0;
+    return this.#acceptHeader(this.#header, 0);
+  }
+
+  #acceptHeader(bytes: Uint8Array, at: number): boolean {
+    const type = (bytes[at]! << 8) | bytes[at + 1]!;
+    const length = ((bytes[at + 4]! << 24) | (bytes[at + 5]! << 16) | (bytes[at + 6]! << 8) | bytes[at + 7]!) >>> 0;
     if (!isKnownMessageType(type)) return this.#fail(protocolViolation(`unknown message type ${messageTypeName(type)}`));
     if (length >= this.#bodyBytesLimit) return this.#fail(messageTooLarge(type, length, this.#bodyBytesLimit));
     this.#type = type;
-    this.#flags = flags;
+    this.#flags = (bytes[at + 2]! << 8) | bytes[at + 3]!;
     this.#length = length;
     return true;
   }
 
-  /** The next `count` bytes, which are there: a view when they lie in the head chunk, else assembled. */
-  #take(count: number): Uint8Array {
-    const head = this.#chunks.peek()!;
-    if (head.length - this.#offset >= count) {
-      const view = head.subarray(this.#offset, this.#offset + count);
-      this.#advance(head, count);
+  /** The whole body: a view when it lies in one chunk, else what has been gathered; undefined while bytes are missing. */
+  #readBody(): Uint8Array | undefined {
+    const length = this.#length;
+    if (length === 0) return EMPTY_BYTES;
+    if (this.#body === undefined && this.#hasBytes() && this.#chunk.length - this.#offset >= length) {
+      const view = this.#chunk.subarray(this.#offset, this.#offset + length);
+      this.#offset += length;
       return view;
     }
-    const whole = new Uint8Array(count);
-    for (let filled = 0; filled < count; ) {
-      const chunk = this.#chunks.peek()!;
-      const part = Math.min(chunk.length - this.#offset, count - filled);
-      whole.set(chunk.subarray(this.#offset, this.#offset + part), filled);
-      filled += part;
-      this.#advance(chunk, part);
+    while (this.#bodyFilled < length) {
+      if (!this.#hasBytes()) return undefined;
+      this.#gather(Math.min(this.#chunk.length - this.#offset, length - this.#bodyFilled));
     }
+    const whole = this.#body;
+    this.#body = undefined;
+    this.#bodyFilled = 0;
     return whole;
   }
 
-  #advance(head: Uint8Array, count: number): void {
+  /** Copies the next `count` bytes of the chunk behind what has been gathered of the body. */
+  #gather(count: number): void {
+    const filled = this.#bodyFilled + count;
+    let body = this.#body ?? EMPTY_BYTES;
+    if (filled > body.length) {
+      // The last growth stops at the announced length, so that the buffer is the body.
+      const larger = new Uint8Array(Math.min(this.#length, Math.max(filled, body.length * 2, frameGatherBytesInitial)));
+      larger.set(body);
+      this.#body = larger;
+      body = larger;
+    }
+    body.set(this.#chunk.subarray(this.#offset, this.#offset + count), this.#bodyFilled);
+    this.#bodyFilled = filled;
     this.#offset += count;
-    this.#available -= count;
-    if (this.#offset < head.length) return;
-    this.#chunks.shift();
+  }
+
+  /** Whether there is a byte to read at `#offset` of `#chunk`, moving on to the next chunk when this one is used up. */
+  #hasBytes(): boolean {
+    if (this.#offset < this.#chunk.length) return true;
+    this.#chunk = this.#queue.shift() ?? EMPTY_BYTES;
     this.#offset = 0;
+    return this.#chunk.length > 0;
   }
 
   #fail(fault: ProtocolFault): false {
@@ -128,10 +158,13 @@ export class FrameDecoder {
   }
 
   #drop(): void {
-    this.#chunks.clear();
+    this.#queue.clear();
+    this.#chunk = EMPTY_BYTES;
     this.#offset = 0;
-    this.#available = 0;
+    this.#headerFilled = 0;
     this.#length = -1;
+    this.#body = undefined;
+    this.#bodyFilled = 0;
   }
 }
 

@@ -3,7 +3,7 @@
  * away, so that each later notification is matched against the remainder only.
  *
  *   node                        resolves when                      passes up
- *   firstCompleted              any child has                      that child's outcome
+ *   firstCompleted              any child has                      that child's outcome; either when several disagree
  *   unknown                     any child has                      either
  *   allCompleted                all children have                  success
  *   firstSucceededOrAllFailed   one success, or all failures       accordingly
@@ -85,12 +85,10 @@ interface Tally {
   successes: number;
   failures: number;
   eithers: number;
-  /** Outcome of the first resolved child, in the order leaves then nested. */
-  first: LeafOutcome | undefined;
 }
 
 function judge(future: Future, leaves: Leaves): Verdict {
-  const tally: Tally = { successes: 0, failures: 0, eithers: 0, first: undefined };
+  const tally: Tally = { successes: 0, failures: 0, eithers: 0 };
   const completions = keepPending(future.completions, leaves.completion, tally);
   const signalIndexes = keepPending(future.signalIndexes, leaves.signalIndex, tally);
   const signalNames = keepPending(future.signalNames, leaves.signalName, tally);
@@ -110,7 +108,7 @@ function judge(future: Future, leaves: Leaves): Verdict {
   const pendingCount = completions.length + signalIndexes.length + signalNames.length + nestedLeft.length;
   const verdict = settle(future.combinator, tally, pendingCount);
   if (verdict !== undefined) return verdict;
-  const unchanged = tally.first === undefined && nested === undefined;
+  const unchanged = nested === undefined && countOf(tally) === 0;
   const { combinator } = future;
   return {
     kind: "pending",
@@ -134,19 +132,25 @@ function keepPending<T>(ids: readonly T[], outcomeOf: (id: T) => LeafOutcome | u
 }
 
 function count(tally: Tally, outcome: LeafOutcome): void {
-  tally.first ??= outcome;
   if (outcome === "success") tally.successes++;
   else if (outcome === "failure") tally.failures++;
   else tally.eithers++;
+}
+
+function countOf(tally: Tally): number {
+  return tally.successes + tally.failures + tally.eithers;
 }
 
 /** The table above; undefined while the node is pending. A node without children resolves only if it waits for all. */
 function settle(combinator: Combinator, tally: Tally, pendingCount: number): Verdict | undefined {
   switch (combinator) {
     case "unknown":
-      return tally.first === undefined ? undefined : verdicts.either;
+      return countOf(tally) === 0 ? undefined : verdicts.either;
     case "firstCompleted":
-      return tally.first === undefined ? undefined : verdicts[tally.first];
+      // The lists do not tell who was first, so disagreeing children leave the outcome open.
+      if (tally.eithers > 0 || (tally.successes > 0 && tally.failures > 0)) return verdicts.either;
+      if (tally.successes > 0) return verdicts.success;
+      return tally.failures > 0 ? verdicts.failure : undefined;
     case "allCompleted":
       return pendingCount === 0 ? verdicts.success : undefined;
     case "firstSucceededOrAllFailed":

@@ -121,17 +121,54 @@ export function decodeFuture(bytes: Uint8Array): Future {
   return readFutureFields(new ProtoReader(bytes), futureDepthMax);
 }
 
-/** One writer for all levels: a node writes only after its children are finished. */
 const writer = new ProtoWriter();
 
-/** The tree as the protocol's `Future` message. */
+/** A node ready to be written: its own lists, and the bytes it takes with everything below. */
+interface MeasuredNode {
+  readonly lists: Uint8Array;
+  readonly children: readonly MeasuredNode[];
+  readonly combinator: number;
+  readonly size: number;
+}
+
+/**
+ * The tree as the protocol's `Future` message. Measures first and writes then, each byte copied a fixed number of times
+ * however deep it lies: trees come from outside, and the deepest may carry megabytes.
+ */
 export function encodeFuture(future: Future): Uint8Array {
-  const children = future.nested.map(encodeFuture);
+  const root = measure(future);
+  const w = writer.reset();
+  writeMeasured(w, root);
+  return w.finish();
+}
+
+function measure(future: Future): MeasuredNode {
   const w = writer.reset();
   w.packedUint32(1, future.completions);
   w.packedUint32(2, future.signalIndexes);
   for (const name of future.signalNames) w.string(3, name);
-  for (const child of children) w.bytes(4, child);
-  writeNumber(w, 5, combinators.indexOf(future.combinator));
-  return w.finish();
+  const lists = w.finish();
+  const children = future.nested.map(measure);
+  const combinator = combinators.indexOf(future.combinator);
+  let size = lists.length + (combinator === 0 ? 0 : 2);
+  for (const child of children) size += nestedPrefix(child.size).length + child.size;
+  return { lists, children, combinator, size };
+}
+
+function writeMeasured(w: ProtoWriter, node: MeasuredNode): void {
+  w.raw(node.lists);
+  for (const child of node.children) {
+    w.raw(nestedPrefix(child.size));
+    writeMeasured(w, child);
+  }
+  writeNumber(w, 5, node.combinator);
+}
+
+/** Tag of `nested_futures` and the length that follows it. */
+function nestedPrefix(size: number): Uint8Array {
+  const prefix = [lengthTag(4)];
+  let rest = size;
+  for (; rest > 127; rest >>>= 7) prefix.push((rest & 127) | 128);
+  prefix.push(rest);
+  return Uint8Array.from(prefix);
 }

@@ -16,6 +16,12 @@ export const messageBytesSlack = 256 * 1024;
 export const messageBytesWarn = 10 * 1024 * 1024;
 
 /**
+ * Room first made for a body that comes in several chunks, in bytes; it doubles from there as bytes arrive. Four HTTP/2
+ * data frames: most such bodies are finished without growing.
+ */
+export const frameGatherBytesInitial = 64 * 1024;
+
+/**
  * Levels of a future tree, the root being level 1. Deeper trees are RT0025: evaluation and decoding recurse once
  * per level, and a thousand levels stay far from the end of the stack.
  */

@@ -19,6 +19,15 @@ export function decodeCommand(type: number, body: Uint8Array): command.JournalCo
   return decodeOrFault(messageTypeName(type), decode, body);
 }
 
+/** Only the result of an Output command; its value is a view into `body`. A fault is RT0012. */
+export function decodeOutputResult(body: Uint8Array): ValueOrFailure | ProtocolFault {
+  return decodeOrFault("Output", readOutputResult, body);
+}
+
+function readOutputResult(body: Uint8Array): ValueOrFailure {
+  return decodeOutput(body).result;
+}
+
 function decoderOf(type: number): ((body: Uint8Array) => command.JournalCommand) | undefined {
   switch (type) {
     case MessageType.Input:

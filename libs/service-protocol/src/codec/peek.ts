@@ -6,8 +6,8 @@
  */
 import { ProtoReader } from "@perdure/base";
 import { MessageType } from "../message-type.js";
-import type { NotificationId, ValueOrFailure } from "../values.js";
-import { lengthTag, missing, readFailure, readValue, varintTag } from "./nested.js";
+import type { NotificationId } from "../values.js";
+import { lengthTag, missing, varintTag } from "./nested.js";
 import type { NotificationVariant } from "./notification.js";
 
 /** Completion id of the command's result (§2.3, field 11); undefined for commands that have none. */
@@ -82,18 +82,4 @@ export function notificationVariantOf(body: Uint8Array): NotificationVariant {
 /** How a notification counts when an awaited future is evaluated (§9.2). */
 export function notificationOutcomeOf(body: Uint8Array): "success" | "failure" {
   return notificationVariantOf(body) === "failure" ? "failure" : "success";
-}
-
-/** Result of an Output command; its value is a view into `body`. */
-export function outputResultOf(body: Uint8Array): ValueOrFailure {
-  let result: ValueOrFailure | undefined;
-  const r = new ProtoReader(body);
-  while (r.hasMore()) {
-    const tag = r.tag();
-    if (tag === lengthTag(14)) result = { kind: "value", value: readValue(r) };
-    else if (tag === lengthTag(15)) result = { kind: "failure", failure: readFailure(r) };
-    else r.skip(tag & 7);
-  }
-  if (result === undefined) throw missing("result");
-  return result;
 }
