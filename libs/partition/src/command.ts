@@ -90,7 +90,12 @@ export type CommandAction =
   | { readonly kind: "peekPromise"; readonly key: string; readonly completionId: number }
   | { readonly kind: "completePromise"; readonly key: string; readonly outcome: Outcome; readonly completionId: number }
   | { readonly kind: "sleep"; readonly wakeUpAtMs: number; readonly completionId: number }
-  | { readonly kind: "call"; readonly callee: Callee; readonly invocationIdCompletionId: number; readonly resultCompletionId: number }
+  | {
+      readonly kind: "call";
+      readonly callee: Callee;
+      readonly invocationIdCompletionId: number;
+      readonly resultCompletionId: number;
+    }
   | { readonly kind: "oneWayCall"; readonly callee: Callee; readonly invocationIdCompletionId: number }
   | {
       readonly kind: "sendSignal";

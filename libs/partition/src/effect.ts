@@ -24,7 +24,10 @@ export interface EntryStored {
   readonly entry: JournalEntry;
   /** What the attempt tells the SDK: the entry itself, an ack by command index, an ack by completion id, or nothing. */
   readonly tell:
-    | { readonly kind: "push"; /** Command index to acknowledge right after, when its command asked for it. */ readonly thenAck: number | undefined }
+    | {
+        readonly kind: "push" /** Command index to acknowledge right after, when its command asked for it. */;
+        readonly thenAck: number | undefined;
+      }
     | { readonly kind: "ackCommand"; readonly commandIndex: number }
     | { readonly kind: "ackRun"; readonly completionId: number }
     | { readonly kind: "nothing" };

@@ -1,8 +1,11 @@
+export { apply } from "./apply.js";
 export * from "./command.js";
 export * from "./effect.js";
 export * from "./entry.js";
 export * from "./invocation.js";
+export { randomSeedFor } from "./journal/completions.js";
 export * from "./mutation.js";
+export { stateVersion } from "./state/replace.js";
 export * from "./target.js";
 export * from "./transition.js";
 export * from "./view.js";

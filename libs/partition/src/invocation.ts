@@ -58,9 +58,11 @@ export interface JournalProgress {
   readonly notifications: number;
   /** Index of the last Output, -1 while there is none. */
   readonly outputIndex: number;
+  /** Whether failures or pauses were recorded beside the journal. */
+  readonly hasEvents: boolean;
 }
 
-export const EMPTY_PROGRESS: JournalProgress = { length: 0, commands: 0, notifications: 0, outputIndex: -1 };
+export const EMPTY_PROGRESS: JournalProgress = { length: 0, commands: 0, notifications: 0, outputIndex: -1, hasEvents: false };
 
 /** Milestones for people; undefined until reached. */
 export interface Milestones {

@@ -41,13 +41,31 @@ export type Mutation =
   | { readonly kind: "deleteJournal"; readonly id: InvocationId; readonly length: number }
   | { readonly kind: "putEvent"; readonly id: InvocationId; readonly slot: number; readonly event: JournalEvent }
   | { readonly kind: "deleteEvents"; readonly id: InvocationId }
-  | { readonly kind: "putState"; readonly service: string; readonly key: string; readonly stateKey: string; readonly value: Uint8Array }
+  | {
+      readonly kind: "putState";
+      readonly service: string;
+      readonly key: string;
+      readonly stateKey: string;
+      readonly value: Uint8Array;
+    }
   | { readonly kind: "deleteState"; readonly service: string; readonly key: string; readonly stateKey: string }
   | { readonly kind: "putLock"; readonly service: string; readonly key: string; readonly lock: ObjectLock }
   | { readonly kind: "deleteLock"; readonly service: string; readonly key: string }
-  | { readonly kind: "putInbox"; readonly service: string; readonly key: string; readonly seq: number; readonly entry: InboxEntry }
+  | {
+      readonly kind: "putInbox";
+      readonly service: string;
+      readonly key: string;
+      readonly seq: number;
+      readonly entry: InboxEntry;
+    }
   | { readonly kind: "deleteInbox"; readonly service: string; readonly key: string; readonly seq: number }
-  | { readonly kind: "putPromise"; readonly service: string; readonly key: string; readonly name: string; readonly promise: WorkflowPromise }
+  | {
+      readonly kind: "putPromise";
+      readonly service: string;
+      readonly key: string;
+      readonly name: string;
+      readonly promise: WorkflowPromise;
+    }
   | { readonly kind: "deletePromise"; readonly service: string; readonly key: string; readonly name: string }
   | { readonly kind: "putTimer"; readonly timer: TimerKey }
   | { readonly kind: "deleteTimer"; readonly timer: TimerKey }

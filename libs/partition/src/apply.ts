@@ -1,0 +1,73 @@
+/**
+ * The one switch over everything a partition can be told. An invocation's life:
+ *
+ *   absent ──invoke──▶ scheduled ──start timer──▶ ┌─────────┐ lock free      ┌─────────┐ ◀── resume ── paused
+ *        └─────────────────(no delay)───────────▶ │ begin   │ ─────────────▶ │ invoked │ ── pause ───▶   ▲
+ *                                                 └────┬────┘                └─┬─────┬─┘  (or retries   │
+ *                                              lock held │    lock released    │     │ suspend  spent) ─┘
+ *                                                    inboxed ───────────────▶──┘     ▼
+ *                                                                 ▲               suspended ── awaited ──▶ invoked
+ *   absent ◀── retention, purge ── completed ◀── end, kill ───────┴───────────────────┘
+ *
+ * Applying is pure: what comes out depends on the view and the command alone.
+ */
+import { unreachable } from "@perdure/base";
+import type { PartitionCommand } from "./command.js";
+import { attemptFailed, end, pin, proposeRun, suspend } from "./invocation/attempt.js";
+import { cancel, kill, pause, purge, purgeJournal, resume, signalInvocation } from "./invocation/control.js";
+import { invoke } from "./invocation/invoke.js";
+import { attach, queryOutput } from "./invocation/outcome.js";
+import { restartAsNew } from "./invocation/restart.js";
+import { notify } from "./journal/append.js";
+import { appendCommand } from "./journal/perform-action.js";
+import { mutateState } from "./state/replace.js";
+import { fireTimer } from "./timer/fire.js";
+import type { Transition } from "./transition.js";
+import type { PartitionView } from "./view.js";
+
+export function apply(view: PartitionView, command: PartitionCommand, out: Transition): void {
+  switch (command.kind) {
+    case "invoke":
+      return invoke(view, command, out);
+    case "appendCommand":
+      return appendCommand(view, command, out);
+    case "proposeRun":
+      return proposeRun(view, command, out);
+    case "pin":
+      return pin(view, command, out);
+    case "end":
+      return end(view, command, out);
+    case "suspend":
+      return suspend(view, command, out);
+    case "attemptFailed":
+      return attemptFailed(view, command, out);
+    case "notify":
+      return notify(view, command.id, command.type, command.body, out);
+    case "signal":
+      return signalInvocation(view, command, out);
+    case "timerFired":
+      return fireTimer(view, command, out);
+    case "attach":
+      return attach(view, command.id, command.sink, out);
+    case "queryOutput":
+      return queryOutput(view, command.id, command.callerId, command.completionId, out);
+    case "cancel":
+      return cancel(view, command, out);
+    case "kill":
+      return kill(view, command, out);
+    case "pause":
+      return pause(view, command, out);
+    case "resume":
+      return resume(view, command, out);
+    case "restartAsNew":
+      return restartAsNew(view, command, out);
+    case "purge":
+      return purge(view, command, out);
+    case "purgeJournal":
+      return purgeJournal(view, command, out);
+    case "mutateState":
+      return mutateState(view, command, out);
+    default:
+      return unreachable(command);
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * What attempts report. A word from a run that is no longer the present one is late and changes nothing: kill, pause and
+ * loss of leadership end a run before its state is touched.
+ */
+
+import { invariant } from "@perdure/base";
+import { evaluateFuture, MessageType, outputResultOf } from "@perdure/service-protocol";
+import type { AttemptFailed, End, Pin, ProposeRun, Suspend } from "../command.js";
+import type { AttemptError } from "../entry.js";
+import type { Invoked, Outcome, Paused, Suspended } from "../invocation.js";
+import { appendNotification, newestNotifications } from "../journal/append.js";
+import { EVENT_SLOTS } from "../mutation.js";
+import type { Transition } from "../transition.js";
+import type { PartitionView } from "../view.js";
+import { complete } from "./outcome.js";
+import { startRun } from "./start.js";
+
+/** The invocation if `run` is still its present one. */
+export function present(
+  view: PartitionView,
+  command: { readonly id: Invoked["facts"]["id"]; readonly run: number },
+): Invoked | undefined {
+  const invocation = view.invocation(command.id);
+  return invocation !== undefined && invocation.status === "invoked" && invocation.run === command.run ? invocation : undefined;
+}
+
+export function pin(view: PartitionView, command: Pin, out: Transition): void {
+  const invocation = present(view, command);
+  if (invocation === undefined || invocation.pinned !== undefined) return;
+  out.mutate({ kind: "putInvocation", invocation: { ...invocation, pinned: command.pinned } });
+}
+
+export function proposeRun(view: PartitionView, command: ProposeRun, out: Transition): void {
+  const invocation = present(view, command);
+  if (invocation === undefined) return;
+  const tell = command.ackOnly ? ({ kind: "ackRun", completionId: command.completionId } as const) : undefined;
+  appendNotification(out, invocation, MessageType.RunCompletion, command.body, tell);
+}
+
+/** Suspended, unless something it waits for was stored while the suspension was on its way. */
+export function suspend(view: PartitionView, command: Suspend, out: Transition): void {
+  const invocation = present(view, command);
+  if (invocation === undefined) return;
+  if (invocation.pauseRequested) return pauseNow(invocation, undefined, out);
+  out.effect({ kind: "stopRun", id: command.id, run: command.run, reason: "suspended" });
+  if (command.satisfied) {
+    startRun(out, invocation, undefined);
+    return;
+  }
+  const unseen = invocation.journal.notifications - command.knownNotifications;
+  const awaited =
+    unseen > 0
+      ? evaluateFuture(command.awaiting, newestNotifications(view, invocation, unseen))
+      : ({ kind: "pending", remaining: command.awaiting } as const);
+  if (awaited.kind === "resolved") {
+    startRun(out, invocation, undefined);
+    return;
+  }
+  const suspended: Suspended = {
+    status: "suspended",
+    facts: invocation.facts,
+    modifiedAtMs: out.nowMs,
+    run: invocation.run,
+    pinned: invocation.pinned,
+    journal: invocation.journal,
+    sinks: invocation.sinks,
+    milestones: invocation.milestones,
+    awaiting: awaited.remaining,
+  };
+  out.mutate({ kind: "putInvocation", invocation: suspended });
+}
+
+/** The last Output is the outcome. The attempt made sure that there is one. */
+export function end(view: PartitionView, command: End, out: Transition): void {
+  const invocation = present(view, command);
+  if (invocation === undefined) return;
+  const output = view.entry(command.id, invocation.journal.outputIndex);
+  invariant(output !== undefined, "an attempt ends only after its Output");
+  const result = outputResultOf(output.body);
+  const outcome: Outcome =
+    result.kind === "value"
+      ? { kind: "success", value: result.value }
+      : { kind: "failure", failure: result.failure, stacktrace: undefined };
+  complete(view, invocation, outcome, "ended", out);
+}
+
+export function attemptFailed(view: PartitionView, command: AttemptFailed, out: Transition): void {
+  const invocation = present(view, command);
+  if (invocation === undefined) return;
+  const pausing = command.then === "pause" || (command.then === "retry" && invocation.pauseRequested);
+  out.mutate({
+    kind: "putEvent",
+    id: command.id,
+    slot: command.failureCount % EVENT_SLOTS,
+    event: { kind: "transientError", afterIndex: invocation.journal.length - 1, atMs: out.nowMs, error: command.error },
+  });
+  const noted: Invoked = invocation.journal.hasEvents
+    ? invocation
+    : { ...invocation, journal: { ...invocation.journal, hasEvents: true } };
+  if (pausing) return pauseNow(noted, command.error, out);
+  if (command.then === "retry") {
+    if (noted !== invocation) out.mutate({ kind: "putInvocation", invocation: noted });
+    return;
+  }
+  const failure = { code: command.error.code, message: command.error.message, metadata: [] };
+  complete(view, noted, { kind: "failure", failure, stacktrace: command.error.stacktrace }, "killed", out);
+}
+
+/** Paused keeps the object's lock and the journal; only a person moves it on. */
+export function pauseNow(invocation: Invoked, error: AttemptError | undefined, out: Transition): void {
+  const paused: Paused = {
+    status: "paused",
+    facts: invocation.facts,
+    modifiedAtMs: out.nowMs,
+    run: invocation.run,
+    pinned: invocation.pinned,
+    journal: invocation.journal.hasEvents ? invocation.journal : { ...invocation.journal, hasEvents: true },
+    sinks: invocation.sinks,
+    milestones: invocation.milestones,
+  };
+  out.mutate({ kind: "putInvocation", invocation: paused });
+  out.mutate({
+    kind: "putEvent",
+    id: invocation.facts.id,
+    slot: EVENT_SLOTS,
+    event: { kind: "paused", afterIndex: invocation.journal.length - 1, atMs: out.nowMs, error },
+  });
+  out.effect({ kind: "stopRun", id: invocation.facts.id, run: invocation.run, reason: "paused" });
+}

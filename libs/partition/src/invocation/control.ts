@@ -1,0 +1,188 @@
+/** What people and other invocations ask of one: cancel, kill, pause, resume, purge. Each state answers each verb. */
+
+import { invariant, unreachable } from "@perdure/base";
+import { cancelSignalIndex, decodeNotification, isFault, MessageType, voidResult } from "@perdure/service-protocol";
+import type { Cancel, Kill, Pause, Purge, PurgeJournal, Resume, SignalInvocation } from "../command.js";
+import type { Answer } from "../effect.js";
+import type { Inboxed, Invocation, Outcome, Scheduled } from "../invocation.js";
+import { storeSignal } from "../journal/append.js";
+import { isExclusive } from "../target.js";
+import type { Transition } from "../transition.js";
+import type { PartitionView } from "../view.js";
+import { complete, dropJournal, free, tellEverybody } from "./outcome.js";
+import { startRun } from "./start.js";
+
+const KILLED: Outcome = Object.freeze({
+  kind: "failure",
+  failure: { code: 409, message: "killed", metadata: [] },
+  stacktrace: undefined,
+});
+const CANCELED: Outcome = Object.freeze({
+  kind: "failure",
+  failure: { code: 409, message: "canceled", metadata: [] },
+  stacktrace: undefined,
+});
+
+function reply(out: Transition, kind: Exclude<Answer["kind"], "previouslyAccepted" | "notRestartable">): void {
+  out.effect({ kind: "reply", answer: { kind } });
+}
+
+/** Before it began, cancelling is removing; afterwards it is a signal that the handler may heed. */
+export function cancel(view: PartitionView, command: Cancel, out: Transition): void {
+  const invocation = view.invocation(command.id);
+  if (invocation === undefined) return reply(out, "notFound");
+  switch (invocation.status) {
+    case "scheduled":
+    case "inboxed":
+      removeUnstarted(view, invocation, CANCELED, out);
+      return reply(out, "done");
+    case "invoked":
+    case "suspended":
+    case "paused":
+      storeSignal(out, invocation, { kind: "signalIndex", index: cancelSignalIndex }, voidResult);
+      return reply(out, "pending");
+    case "completed":
+      return reply(out, "alreadyCompleted");
+    default:
+      return unreachable(invocation);
+  }
+}
+
+/** A signal from another invocation or from outside. Unknown and finished targets are nobody's business. */
+export function signalInvocation(view: PartitionView, command: SignalInvocation, out: Transition): void {
+  const invocation = view.invocation(command.id);
+  if (invocation === undefined || invocation.status === "completed") return reply(out, "done");
+  const cancels = command.signal.kind === "signalIndex" && command.signal.index === cancelSignalIndex;
+  if (cancels && (invocation.status === "scheduled" || invocation.status === "inboxed")) {
+    removeUnstarted(view, invocation, CANCELED, out);
+  } else {
+    storeSignal(out, invocation, command.signal, command.result);
+  }
+  reply(out, "done");
+}
+
+/** No user code runs any more; every invocation it called or sent is killed as well. */
+export function kill(view: PartitionView, command: Kill, out: Transition): void {
+  const invocation = view.invocation(command.id);
+  if (invocation === undefined) return reply(out, "notFound");
+  switch (invocation.status) {
+    case "scheduled":
+    case "inboxed":
+      removeUnstarted(view, invocation, KILLED, out);
+      return reply(out, "done");
+    case "invoked":
+    case "suspended":
+    case "paused":
+      killChildren(view, invocation, out);
+      complete(view, invocation, KILLED, "killed", out);
+      return reply(out, "done");
+    case "completed":
+      return reply(out, "alreadyCompleted");
+    default:
+      return unreachable(invocation);
+  }
+}
+
+function killChildren(view: PartitionView, invocation: Invocation, out: Transition): void {
+  for (let index = 0; index < invocation.journal.length; index++) {
+    const entry = view.entry(invocation.facts.id, index);
+    if (entry === undefined || entry.type !== MessageType.CallInvocationIdCompletion) continue;
+    const decoded = decodeNotification(entry.type, entry.body);
+    invariant(!isFault(decoded) && decoded.result.kind === "invocationId", "we wrote this notification");
+    out.send({ kind: "kill", id: decoded.result.invocationId as Invocation["facts"]["id"] });
+  }
+}
+
+/** It never began: nothing is kept, callers hear why. */
+function removeUnstarted(view: PartitionView, invocation: Scheduled | Inboxed, outcome: Outcome, out: Transition): void {
+  const { id, target, executionTimeMs } = invocation.facts;
+  tellEverybody(invocation, outcome, out);
+  if (invocation.status === "scheduled") {
+    out.mutate({ kind: "deleteTimer", timer: { dueAtMs: executionTimeMs ?? 0, kind: "start", id, sequence: 0 } });
+  } else if (isExclusive(target)) {
+    out.mutate({ kind: "deleteInbox", service: target.service, key: target.key, seq: invocation.inboxSeq });
+  }
+  free(view, invocation, out);
+}
+
+/** Takes effect when the running attempt stops; a suspended invocation is as good as paused and stays what it is. */
+export function pause(view: PartitionView, command: Pause, out: Transition): void {
+  const invocation = view.invocation(command.id);
+  if (invocation === undefined) return reply(out, "notFound");
+  switch (invocation.status) {
+    case "invoked":
+      if (!invocation.pauseRequested) out.mutate({ kind: "putInvocation", invocation: { ...invocation, pauseRequested: true } });
+      out.effect({ kind: "requestPause", id: command.id, run: invocation.run });
+      return reply(out, "pending");
+    case "suspended":
+    case "paused":
+      return reply(out, "alreadyPaused");
+    case "scheduled":
+    case "inboxed":
+    case "completed":
+      return reply(out, "notRunning");
+    default:
+      return unreachable(invocation);
+  }
+}
+
+/** Run again now with a fresh retry budget, on another deployment if asked. */
+export function resume(view: PartitionView, command: Resume, out: Transition): void {
+  const invocation = view.invocation(command.id);
+  if (invocation === undefined) return reply(out, "notFound");
+  switch (invocation.status) {
+    case "invoked":
+      if (command.moveTo !== undefined) return reply(out, "stillRunning");
+      out.effect({ kind: "retryNow", id: command.id, run: invocation.run });
+      return reply(out, "done");
+    case "suspended":
+    case "paused": {
+      const { pinned } = invocation;
+      if (command.moveTo === undefined) {
+        startRun(out, invocation, undefined);
+      } else {
+        if (pinned === undefined) return reply(out, "deploymentNotPinned");
+        startRun(
+          out,
+          { ...invocation, pinned: { deploymentId: command.moveTo, protocolVersion: pinned.protocolVersion } },
+          undefined,
+        );
+      }
+      return reply(out, "done");
+    }
+    case "scheduled":
+    case "inboxed":
+      return reply(out, "notStarted");
+    case "completed":
+      return reply(out, "alreadyCompleted");
+    default:
+      return unreachable(invocation);
+  }
+}
+
+export function purge(view: PartitionView, command: Purge, out: Transition): void {
+  const invocation = view.invocation(command.id);
+  if (invocation === undefined) return reply(out, "notFound");
+  if (invocation.status !== "completed") return reply(out, "notCompleted");
+  forgetTimers(invocation, out);
+  free(view, invocation, out);
+  reply(out, "done");
+}
+
+export function purgeJournal(view: PartitionView, command: PurgeJournal, out: Transition): void {
+  const invocation = view.invocation(command.id);
+  if (invocation === undefined) return reply(out, "notFound");
+  if (invocation.status !== "completed") return reply(out, "notCompleted");
+  dropJournal(invocation, out);
+  reply(out, "done");
+}
+
+/** The retention timers of a completed invocation, so that none outlives it. */
+function forgetTimers(invocation: Invocation & { status: "completed" }, out: Transition): void {
+  const { id, completionRetentionMs, journalRetentionMs } = invocation.facts;
+  const at = invocation.milestones.completedAtMs ?? 0;
+  out.mutate({ kind: "deleteTimer", timer: { dueAtMs: at + completionRetentionMs, kind: "purge", id, sequence: 0 } });
+  if (journalRetentionMs > 0 && journalRetentionMs < completionRetentionMs) {
+    out.mutate({ kind: "deleteTimer", timer: { dueAtMs: at + journalRetentionMs, kind: "purgeJournal", id, sequence: 0 } });
+  }
+}

@@ -1,0 +1,70 @@
+/** A new invocation, or the same one again: its id tells which. */
+import { MessageType } from "@perdure/service-protocol";
+import type { Invoke } from "../command.js";
+import type { JournalEntry } from "../entry.js";
+import type { Invocation, JournalProgress, Milestones, Scheduled, Sink } from "../invocation.js";
+import { isWorkflowRun } from "../target.js";
+import type { Transition } from "../transition.js";
+import type { PartitionView } from "../view.js";
+import { addSink, notifySink } from "./outcome.js";
+import { begin } from "./start.js";
+
+const INPUT_ONLY: JournalProgress = Object.freeze({
+  length: 1,
+  commands: 1,
+  notifications: 0,
+  outputIndex: -1,
+  hasEvents: false,
+});
+const NO_MILESTONES: Milestones = Object.freeze({
+  scheduledAtMs: undefined,
+  inboxedAtMs: undefined,
+  runningAtMs: undefined,
+  completedAtMs: undefined,
+});
+const NO_SINKS: readonly Sink[] = Object.freeze([]);
+
+const ALREADY_INVOKED = { code: 409, message: "the workflow method was already invoked", metadata: [] } as const;
+
+export function invoke(view: PartitionView, command: Invoke, out: Transition): void {
+  const existing = view.invocation(command.id);
+  if (existing !== undefined) return meetExisting(existing, command, out);
+
+  const facts = command.facts;
+  const delayed = facts.executionTimeMs !== undefined && facts.executionTimeMs > out.nowMs;
+  const fresh: Scheduled = {
+    status: "scheduled",
+    facts,
+    modifiedAtMs: out.nowMs,
+    run: 0,
+    pinned: undefined,
+    journal: INPUT_ONLY,
+    sinks: command.sink === undefined ? NO_SINKS : [command.sink],
+    milestones: delayed ? { ...NO_MILESTONES, scheduledAtMs: out.nowMs } : NO_MILESTONES,
+  };
+  const input: JournalEntry = { type: MessageType.Input, body: command.input, appendedAtMs: out.nowMs };
+  out.mutate({ kind: "appendEntry", id: command.id, index: 0, entry: input });
+  if (delayed) {
+    out.mutate({ kind: "putInvocation", invocation: fresh });
+    const timer = { dueAtMs: facts.executionTimeMs as number, kind: "start", id: command.id, sequence: 0 } as const;
+    out.mutate({ kind: "putTimer", timer });
+    out.effect({ kind: "armTimer", timer });
+  } else {
+    begin(view, fresh, [input], out);
+  }
+  out.effect({ kind: "reply", answer: { kind: "accepted" } });
+}
+
+/** Resubmission by the same sender, an idempotent duplicate, or a second run of a workflow key. */
+function meetExisting(existing: Invocation, command: Invoke, out: Transition): void {
+  const resubmitted = command.facts.requestId !== 0 && command.facts.requestId === existing.facts.requestId;
+  out.effect({
+    kind: "reply",
+    answer: resubmitted ? { kind: "accepted" } : { kind: "previouslyAccepted", invocation: existing },
+  });
+  if (command.sink === undefined) return;
+  if (isWorkflowRun(existing.facts.target)) {
+    return notifySink(out, command.sink, { kind: "failure", failure: ALREADY_INVOKED, stacktrace: undefined });
+  }
+  addSink(existing, command.sink, out);
+}

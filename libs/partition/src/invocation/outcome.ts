@@ -1,0 +1,142 @@
+/**
+ * How an invocation ends and who hears of it: sinks get a notification in their journal, callers in memory an
+ * announcement, the object's lock its next holder, and retention decides how long the record stays.
+ */
+import { encodeNotification, MessageType } from "@perdure/service-protocol";
+import type { TimerKey } from "../command.js";
+import { type Completed, EMPTY_PROGRESS, type InFlight, type Invocation, type Outcome, type Sink } from "../invocation.js";
+import { releaseLock } from "../lock/lock.js";
+import { isExclusive, isWorkflowRun } from "../target.js";
+import type { Transition } from "../transition.js";
+import type { PartitionView } from "../view.js";
+
+const NOT_FOUND: Outcome = Object.freeze({
+  kind: "failure",
+  failure: { code: 404, message: "not found", metadata: [] },
+  stacktrace: undefined,
+});
+
+/** Tell one waiting invocation. */
+export function notifySink(out: Transition, sink: Sink, outcome: Outcome): void {
+  out.send({
+    kind: "notify",
+    id: sink.callerId,
+    type: sink.kind === "call" ? MessageType.CallCompletion : MessageType.AttachInvocationCompletion,
+    body: encodeNotification({ kind: "completion", id: sink.completionId }, resultOf(outcome)),
+  });
+}
+
+/** An outcome in the words of the protocol. */
+export function resultOf(outcome: Outcome) {
+  return outcome.kind === "success"
+    ? ({ kind: "value", value: outcome.value } as const)
+    : ({ kind: "failure", failure: outcome.failure } as const);
+}
+
+/** The outcome goes to `sink` now if there is one, else when there is. */
+export function addSink(invocation: Invocation, sink: Sink, out: Transition): void {
+  if (invocation.status === "completed") return notifySink(out, sink, invocation.outcome);
+  const known = invocation.sinks.some((each) => each.callerId === sink.callerId && each.completionId === sink.completionId);
+  if (!known) out.mutate({ kind: "putInvocation", invocation: { ...invocation, sinks: [...invocation.sinks, sink] } });
+}
+
+/** A caller elsewhere attaches (AttachInvocation). */
+export function attach(view: PartitionView, id: Invocation["facts"]["id"], sink: Sink, out: Transition): void {
+  const invocation = view.invocation(id);
+  if (invocation === undefined) return notifySink(out, sink, NOT_FOUND);
+  addSink(invocation, sink, out);
+}
+
+/** A caller elsewhere asks for the output without waiting (GetInvocationOutput). */
+export function queryOutput(
+  view: PartitionView,
+  id: Invocation["facts"]["id"],
+  callerId: Sink["callerId"],
+  completionId: number,
+  out: Transition,
+): void {
+  const invocation = view.invocation(id);
+  const result =
+    invocation === undefined
+      ? resultOf(NOT_FOUND)
+      : invocation.status === "completed"
+        ? resultOf(invocation.outcome)
+        : ({ kind: "void" } as const);
+  const body = encodeNotification({ kind: "completion", id: completionId }, result);
+  out.send({ kind: "notify", id: callerId, type: MessageType.GetInvocationOutputCompletion, body });
+}
+
+/** The end of an invocation whose handler began: keep what retention asks for, free the rest, let the next one in. */
+export function complete(
+  view: PartitionView,
+  invocation: InFlight,
+  outcome: Outcome,
+  reason: "ended" | "killed",
+  out: Transition,
+): void {
+  const { facts } = invocation;
+  out.effect({ kind: "stopRun", id: facts.id, run: invocation.run, reason });
+  tellEverybody(invocation, outcome, out);
+  const completed: Completed = {
+    status: "completed",
+    facts,
+    modifiedAtMs: out.nowMs,
+    run: invocation.run,
+    pinned: invocation.pinned,
+    journal: invocation.journal,
+    sinks: [],
+    milestones: { ...invocation.milestones, completedAtMs: out.nowMs },
+    outcome,
+  };
+  if (facts.completionRetentionMs <= 0) {
+    free(view, completed, out);
+  } else if (facts.journalRetentionMs <= 0) {
+    dropJournal(completed, out);
+    purgeLater(out, completed, "purge", facts.completionRetentionMs);
+  } else {
+    out.mutate({ kind: "putInvocation", invocation: completed });
+    purgeLater(out, completed, "purge", facts.completionRetentionMs);
+    if (facts.journalRetentionMs < facts.completionRetentionMs)
+      purgeLater(out, completed, "purgeJournal", facts.journalRetentionMs);
+  }
+  const target = facts.target;
+  if (isExclusive(target)) releaseLock(view, target.service, target.key, facts.id, out);
+}
+
+/** Sinks and in-memory callers hear the outcome. */
+export function tellEverybody(invocation: Invocation, outcome: Outcome, out: Transition): void {
+  for (const sink of invocation.sinks) notifySink(out, sink, outcome);
+  out.effect({ kind: "announce", id: invocation.facts.id, outcome });
+}
+
+function purgeLater(out: Transition, completed: Completed, kind: "purge" | "purgeJournal", afterMs: number): void {
+  const timer: TimerKey = { dueAtMs: out.nowMs + afterMs, kind, id: completed.facts.id, sequence: 0 };
+  out.mutate({ kind: "putTimer", timer });
+  out.effect({ kind: "armTimer", timer });
+}
+
+/** Keep the result, forget how it came about. */
+export function dropJournal(completed: Completed, out: Transition): void {
+  deleteJournal(completed, out);
+  out.mutate({ kind: "putInvocation", invocation: { ...completed, journal: EMPTY_PROGRESS } });
+}
+
+function deleteJournal(invocation: Invocation, out: Transition): void {
+  const { id } = invocation.facts;
+  if (invocation.journal.length > 0) out.mutate({ kind: "deleteJournal", id, length: invocation.journal.length });
+  if (invocation.journal.hasEvents) out.mutate({ kind: "deleteEvents", id });
+}
+
+/** Forget an invocation whole; with a workflow's run go its state and promises. */
+export function free(view: PartitionView, invocation: Invocation, out: Transition): void {
+  const { id, target } = invocation.facts;
+  deleteJournal(invocation, out);
+  out.mutate({ kind: "deleteInvocation", id });
+  if (!isWorkflowRun(target)) return;
+  for (const stateKey of view.stateOf(target.service, target.key).keys()) {
+    out.mutate({ kind: "deleteState", service: target.service, key: target.key, stateKey });
+  }
+  for (const name of view.promisesOf(target.service, target.key)) {
+    out.mutate({ kind: "deletePromise", service: target.service, key: target.key, name });
+  }
+}

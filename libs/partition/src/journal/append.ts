@@ -1,0 +1,162 @@
+/**
+ * The two ways a journal grows: a command the handler made, and a notification from us. Entries are stored as they
+ * travel, indexes are dense, and nothing stored is ever changed.
+ */
+
+import { invariant } from "@perdure/base";
+import {
+  encodeNotification,
+  MessageType,
+  type NotificationId,
+  narrowFuture,
+  notificationIdOf,
+  notificationOutcomeOf,
+  type ResultValue,
+} from "@perdure/service-protocol";
+import type { EntryStored } from "../effect.js";
+import type { JournalEntry } from "../entry.js";
+import { startRun } from "../invocation/start.js";
+import type { Invocation, Invoked, JournalProgress } from "../invocation.js";
+import { isInFlight } from "../invocation.js";
+import type { Transition } from "../transition.js";
+import type { PartitionView } from "../view.js";
+
+const TELL_NOTHING: EntryStored["tell"] = Object.freeze({ kind: "nothing" });
+const PUSH: EntryStored["tell"] = Object.freeze({ kind: "push", thenAck: undefined });
+
+/** Store a journal command of a running invocation; returns the invocation with its counters moved on. */
+export function appendJournalCommand(
+  out: Transition,
+  invocation: Invoked,
+  type: number,
+  body: Uint8Array,
+  tell: EntryStored["tell"] = TELL_NOTHING,
+): Invoked {
+  const entry: JournalEntry = { type, body, appendedAtMs: out.nowMs };
+  const index = invocation.journal.length;
+  const journal: JournalProgress = {
+    length: index + 1,
+    commands: invocation.journal.commands + 1,
+    notifications: invocation.journal.notifications,
+    outputIndex: type === MessageType.Output ? index : invocation.journal.outputIndex,
+    hasEvents: invocation.journal.hasEvents,
+  };
+  out.mutate({ kind: "appendEntry", id: invocation.facts.id, index, entry });
+  const next: Invoked = { ...invocation, journal, modifiedAtMs: out.nowMs };
+  out.mutate({ kind: "putInvocation", invocation: next });
+  out.effect({ kind: "entryStored", id: invocation.facts.id, run: invocation.run, index, entry, tell });
+  return next;
+}
+
+/**
+ * Store a notification and wake whoever waits for it. In-flight invocations push it to their attempt, resume or just
+ * keep it; scheduled and inboxed ones keep it for their first attempt; completed ones want nothing any more.
+ */
+export function appendNotification(
+  out: Transition,
+  invocation: Invocation,
+  type: number,
+  body: Uint8Array,
+  tell: EntryStored["tell"] = PUSH,
+): Invocation {
+  if (invocation.status === "completed") return invocation;
+  const entry: JournalEntry = { type, body, appendedAtMs: out.nowMs };
+  const id = invocation.facts.id;
+  const index = invocation.journal.length;
+  out.mutate({ kind: "appendEntry", id, index, entry });
+  const journal: JournalProgress = {
+    length: index + 1,
+    commands: invocation.journal.commands,
+    notifications: invocation.journal.notifications + 1,
+    outputIndex: invocation.journal.outputIndex,
+    hasEvents: invocation.journal.hasEvents,
+  };
+  if (invocation.status === "suspended") {
+    const stored = notificationFacts(type, body);
+    const awaited = narrowFuture(invocation.awaiting, stored.id, stored.outcome);
+    const moved = { ...invocation, journal, modifiedAtMs: out.nowMs };
+    if (awaited.kind === "resolved") return startRun(out, moved, undefined);
+    const next: Invocation = { ...moved, awaiting: awaited.remaining };
+    out.mutate({ kind: "putInvocation", invocation: next });
+    return next;
+  }
+  const next: Invocation = { ...invocation, journal, modifiedAtMs: out.nowMs };
+  out.mutate({ kind: "putInvocation", invocation: next });
+  if (next.status === "invoked") out.effect({ kind: "entryStored", id, run: next.run, index, entry, tell });
+  return next;
+}
+
+/** A completion of one of the invocation's own commands, stored in the turn of the command itself. */
+export function completeAtOnce(
+  out: Transition,
+  invocation: Invocation,
+  type: number,
+  completionId: number,
+  result: CompletionResult,
+  thenAck?: number,
+): Invocation {
+  const body = encodeNotification({ kind: "completion", id: completionId }, result);
+  return appendNotification(out, invocation, type, body, thenAck === undefined ? PUSH : { kind: "push", thenAck });
+}
+
+export type CompletionResult = Parameters<typeof encodeNotification>[1];
+
+/** What a stored notification means to somebody who waits for it. */
+export function notificationFacts(type: number, body: Uint8Array): { id: NotificationId; outcome: "success" | "failure" } {
+  return { id: notificationIdOf(type, body), outcome: notificationOutcomeOf(body) };
+}
+
+/**
+ * The newest `count` notifications of a journal, as a look-up for awaited ids. Walks backwards, so it reads only what
+ * the attempt has not seen and the commands in between.
+ */
+export function newestNotifications(
+  view: PartitionView,
+  invocation: Invocation,
+  count: number,
+): (id: NotificationId) => "success" | "failure" | undefined {
+  const seen = new Map<string, "success" | "failure">();
+  for (let index = invocation.journal.length - 1, left = count; left > 0 && index >= 0; index--) {
+    const entry = view.entry(invocation.facts.id, index);
+    invariant(entry !== undefined, "a journal has no holes");
+    if (entry.type < 0x8000) continue;
+    const facts = notificationFacts(entry.type, entry.body);
+    seen.set(idText(facts.id), facts.outcome);
+    left--;
+  }
+  return (id) => seen.get(idText(id));
+}
+
+function idText(id: NotificationId): string {
+  switch (id.kind) {
+    case "completion":
+      return `c${id.id}`;
+    case "signalIndex":
+      return `i${id.index}`;
+    case "signalName":
+      return `n${id.name}`;
+  }
+}
+
+/** A completion that was computed elsewhere has arrived. */
+export function notify(
+  view: PartitionView,
+  id: Invocation["facts"]["id"],
+  type: number,
+  body: Uint8Array,
+  out: Transition,
+): void {
+  const invocation = view.invocation(id);
+  if (!isInFlight(invocation)) return; // Completed, killed or purged meanwhile: nobody waits.
+  appendNotification(out, invocation, type, body);
+}
+
+/** Signals may arrive before the handler starts; they wait in the journal. */
+export function storeSignal(
+  out: Transition,
+  invocation: Invocation,
+  signal: Exclude<NotificationId, { kind: "completion" }>,
+  result: ResultValue,
+): void {
+  appendNotification(out, invocation, MessageType.Signal, encodeNotification(signal, result));
+}

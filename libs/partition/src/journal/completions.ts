@@ -1,0 +1,20 @@
+/** Which completions a stored command is still owed, and the seed its handler draws from. */
+import { randomSeedOf } from "@perdure/base";
+import { decodeCommand, isFault } from "@perdure/service-protocol";
+import type { JournalEntry } from "../entry.js";
+import type { InvocationFacts } from "../invocation.js";
+
+/** Completion ids that a command waits for; empty for commands that complete by being stored. */
+export function awaitedCompletionIds(entry: JournalEntry): readonly number[] {
+  const command = decodeCommand(entry.type, entry.body);
+  if (isFault(command)) return [];
+  const ids: number[] = [];
+  if ("invocationIdNotificationIdx" in command) ids.push(command.invocationIdNotificationIdx);
+  if ("resultCompletionId" in command) ids.push(command.resultCompletionId);
+  return ids;
+}
+
+/** The seed an invocation's handler sees, the same for its whole life (service protocol §10.6). */
+export function randomSeedFor(facts: InvocationFacts): bigint {
+  return facts.randomSeed ?? randomSeedOf(facts.id);
+}

@@ -1,0 +1,141 @@
+/**
+ * A journal command arrives: store it, do what it asks for, and complete it in the same turn where the answer is
+ * already here. Commands of one handler are applied in the order in which it made them.
+ */
+
+import { fromBinaryString, unreachable } from "@perdure/base";
+import { MessageType, voidResult } from "@perdure/service-protocol";
+import type { AppendCommand, Callee } from "../command.js";
+import { present } from "../invocation/attempt.js";
+import type { Invoked } from "../invocation.js";
+import { completePromise, getPromise, peekPromise } from "../promise/promise.js";
+import type { Transition } from "../transition.js";
+import type { PartitionView } from "../view.js";
+import { appendJournalCommand, completeAtOnce } from "./append.js";
+
+export function appendCommand(view: PartitionView, command: AppendCommand, out: Transition): void {
+  const before = present(view, command);
+  if (before === undefined) return;
+  const commandIndex = before.journal.commands;
+  const ack = command.ackRequested ? commandIndex : undefined;
+  // An immediate completion goes out before the ack of its command, so it carries the ack along.
+  const ackNow = ack !== undefined && !completesAtOnce(view, before, command);
+  const invocation = appendJournalCommand(
+    out,
+    before,
+    command.type,
+    command.body,
+    ackNow ? { kind: "ackCommand", commandIndex } : undefined,
+  );
+  perform(view, invocation, command, ack, out);
+}
+
+/** Whether the command's own turn also stores its (first) completion. */
+function completesAtOnce(view: PartitionView, invocation: Invoked, command: AppendCommand): boolean {
+  switch (command.action.kind) {
+    case "getLazyState":
+    case "getLazyStateKeys":
+    case "peekPromise":
+    case "completePromise":
+    case "call":
+    case "oneWayCall":
+      return true;
+    case "getPromise":
+      return (
+        view.promise(invocation.facts.target.service, invocation.facts.target.key ?? "", command.action.key)?.kind === "completed"
+      );
+    default:
+      return false;
+  }
+}
+
+function perform(
+  view: PartitionView,
+  invocation: Invoked,
+  command: AppendCommand,
+  ack: number | undefined,
+  out: Transition,
+): void {
+  const { action } = command;
+  const { id, target } = invocation.facts;
+  const service = target.service;
+  const key = target.key ?? "";
+  switch (action.kind) {
+    case "none":
+    case "output":
+      return;
+    case "setState":
+      return out.mutate({ kind: "putState", service, key, stateKey: action.key, value: action.value });
+    case "clearState":
+      return out.mutate({ kind: "deleteState", service, key, stateKey: action.key });
+    case "clearAllState":
+      for (const stateKey of view.stateOf(service, key).keys()) out.mutate({ kind: "deleteState", service, key, stateKey });
+      return;
+    case "getLazyState": {
+      const value = view.state(service, key, action.key);
+      const result = value === undefined ? voidResult : ({ kind: "value", value } as const);
+      completeAtOnce(out, invocation, MessageType.GetLazyStateCompletion, action.completionId, result, ack);
+      return;
+    }
+    case "getLazyStateKeys": {
+      const stateKeys = [...view.stateOf(service, key).keys()].map(fromBinaryString);
+      completeAtOnce(
+        out,
+        invocation,
+        MessageType.GetLazyStateKeysCompletion,
+        action.completionId,
+        { kind: "stateKeys", stateKeys },
+        ack,
+      );
+      return;
+    }
+    case "getPromise":
+      getPromise(view, invocation, action.key, action.completionId, ack, out);
+      return;
+    case "peekPromise":
+      return peekPromise(view, invocation, action.key, action.completionId, ack, out);
+    case "completePromise":
+      return completePromise(view, invocation, action.key, action.outcome, action.completionId, ack, out);
+    case "sleep": {
+      const timer = { dueAtMs: action.wakeUpAtMs, kind: "sleep", id, sequence: action.completionId } as const;
+      out.mutate({ kind: "putTimer", timer });
+      return out.effect({ kind: "armTimer", timer });
+    }
+    case "call":
+      tellCalleeId(out, invocation, action.callee, action.invocationIdCompletionId, ack);
+      return out.send({
+        kind: "invoke",
+        id: action.callee.facts.id,
+        facts: action.callee.facts,
+        input: action.callee.input,
+        sink: { kind: "call", callerId: id, completionId: action.resultCompletionId },
+      });
+    case "oneWayCall":
+      tellCalleeId(out, invocation, action.callee, action.invocationIdCompletionId, ack);
+      return out.send({
+        kind: "invoke",
+        id: action.callee.facts.id,
+        facts: action.callee.facts,
+        input: action.callee.input,
+        sink: undefined,
+      });
+    case "sendSignal":
+      return out.send({ kind: "signal", id: action.to, signal: action.signal, result: action.result });
+    case "attach":
+      return out.send({
+        kind: "attach",
+        id: action.to,
+        sink: { kind: "attach", callerId: id, completionId: action.completionId },
+      });
+    case "getOutput":
+      return out.send({ kind: "queryOutput", id: action.to, callerId: id, completionId: action.completionId });
+    default:
+      return unreachable(action);
+  }
+}
+
+/** The callee's id is known before the callee exists; cancellation needs it. */
+function tellCalleeId(out: Transition, invocation: Invoked, callee: Callee, completionId: number, ack: number | undefined): void {
+  const result = { kind: "invocationId", invocationId: callee.facts.id } as const;
+  completeAtOnce(out, invocation, MessageType.CallInvocationIdCompletion, completionId, result, ack);
+}

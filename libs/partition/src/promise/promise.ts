@@ -1,0 +1,70 @@
+/** Durable promises of a workflow key: read, peeked at, completed once; whoever waits is listed with the promise. */
+import { encodeNotification, MessageType, voidResult } from "@perdure/service-protocol";
+import { resultOf } from "../invocation/outcome.js";
+import type { Invoked, Outcome } from "../invocation.js";
+import { completeAtOnce } from "../journal/append.js";
+import type { Transition } from "../transition.js";
+import type { PartitionView } from "../view.js";
+
+const ALREADY_COMPLETED = {
+  kind: "failure",
+  failure: { code: 409, message: "promise was already completed", metadata: [] },
+} as const;
+
+/** Completes now, or when the promise does; `thenAck` as in `completeAtOnce`. True when completed now. */
+export function getPromise(
+  view: PartitionView,
+  invocation: Invoked,
+  name: string,
+  completionId: number,
+  thenAck: number | undefined,
+  out: Transition,
+): boolean {
+  const { service, key = "" } = invocation.facts.target;
+  const promise = view.promise(service, key, name);
+  if (promise?.kind === "completed") {
+    completeAtOnce(out, invocation, MessageType.GetPromiseCompletion, completionId, resultOf(promise.outcome), thenAck);
+    return true;
+  }
+  const listeners = [...(promise?.listeners ?? []), { id: invocation.facts.id, completionId }];
+  out.mutate({ kind: "putPromise", service, key, name, promise: { kind: "pending", listeners } });
+  return false;
+}
+
+export function peekPromise(
+  view: PartitionView,
+  invocation: Invoked,
+  name: string,
+  completionId: number,
+  thenAck: number | undefined,
+  out: Transition,
+): void {
+  const { service, key = "" } = invocation.facts.target;
+  const promise = view.promise(service, key, name);
+  const result = promise?.kind === "completed" ? resultOf(promise.outcome) : voidResult;
+  completeAtOnce(out, invocation, MessageType.PeekPromiseCompletion, completionId, result, thenAck);
+}
+
+/** The first completion wins; later ones are told so. */
+export function completePromise(
+  view: PartitionView,
+  invocation: Invoked,
+  name: string,
+  outcome: Outcome,
+  completionId: number,
+  thenAck: number | undefined,
+  out: Transition,
+): void {
+  const { service, key = "" } = invocation.facts.target;
+  const promise = view.promise(service, key, name);
+  if (promise?.kind === "completed") {
+    completeAtOnce(out, invocation, MessageType.CompletePromiseCompletion, completionId, ALREADY_COMPLETED, thenAck);
+    return;
+  }
+  out.mutate({ kind: "putPromise", service, key, name, promise: { kind: "completed", outcome } });
+  completeAtOnce(out, invocation, MessageType.CompletePromiseCompletion, completionId, voidResult, thenAck);
+  for (const listener of promise?.listeners ?? []) {
+    const body = encodeNotification({ kind: "completion", id: listener.completionId }, resultOf(outcome));
+    out.send({ kind: "notify", id: listener.id, type: MessageType.GetPromiseCompletion, body });
+  }
+}

@@ -1,0 +1,53 @@
+/** Editing the whole state of a key from outside, guarded by a version that is a hash of what was read. */
+import { createHash } from "node:crypto";
+import { fromBinaryString } from "@perdure/base";
+import type { MutateState, StateEntry } from "../command.js";
+import { queue } from "../lock/lock.js";
+import type { Transition } from "../transition.js";
+import type { PartitionView } from "../view.js";
+
+/**
+ * Version of a state (admin API §4.1): SHA-256 over the entries sorted by key bytes; each feeds its index as
+ * 8 bytes big-endian, 0x01, the key, 0x02, the value, 0x03. Base64url without padding.
+ */
+export function stateVersion(entries: Iterable<readonly [string, Uint8Array]>): string {
+  const hash = createHash("sha256");
+  const index = Buffer.alloc(8);
+  let i = 0;
+  for (const [key, value] of [...entries].sort((a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0))) {
+    index.writeBigUInt64BE(BigInt(i++));
+    hash.update(index).update("\x01").update(fromBinaryString(key)).update("\x02").update(value).update("\x03");
+  }
+  return hash.digest("base64url");
+}
+
+/** Applies the edit unless the state has moved on; tells whether it did. */
+export function replaceState(
+  view: PartitionView,
+  service: string,
+  key: string,
+  expectedVersion: string | undefined,
+  entries: readonly StateEntry[],
+  out: Transition,
+): boolean {
+  const present = view.stateOf(service, key);
+  if (expectedVersion !== undefined && expectedVersion !== stateVersion(present)) return false;
+  const kept = new Set(entries.map((entry) => entry.key));
+  for (const stateKey of present.keys()) {
+    if (!kept.has(stateKey)) out.mutate({ kind: "deleteState", service, key, stateKey });
+  }
+  for (const entry of entries) out.mutate({ kind: "putState", service, key, stateKey: entry.key, value: entry.value });
+  return true;
+}
+
+/** Waits behind running and queued exclusive handlers of the key; an edit that waits cannot report a stale version. */
+export function mutateState(view: PartitionView, command: MutateState, out: Transition): void {
+  const lock = command.exclusive ? view.lock(command.service, command.key) : undefined;
+  if (lock !== undefined) {
+    const entry = { kind: "stateMutation", expectedVersion: command.expectedVersion, entries: command.entries } as const;
+    queue(command.service, command.key, lock, entry, out);
+    return out.effect({ kind: "reply", answer: { kind: "pending" } });
+  }
+  const applied = replaceState(view, command.service, command.key, command.expectedVersion, command.entries, out);
+  out.effect({ kind: "reply", answer: { kind: applied ? "done" : "versionMismatch" } });
+}

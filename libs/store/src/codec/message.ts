@@ -1,0 +1,133 @@
+/**
+ * Commands that travel between partitions, as they are kept in an outbox and sent to another leader. Only what one
+ * partition may owe another has a form here; attempts and people always speak to the leader directly.
+ */
+import { type InvocationId, invariant, ProtoReader, ProtoWriter } from "@perdure/base";
+import type { InvocationFacts, PartitionCommand, Sink } from "@perdure/partition";
+import { decodeNotification, encodeNotification, isFault, MessageType } from "@perdure/service-protocol";
+import { decodeFacts, encodeFacts } from "./invocation.js";
+
+export type OwedCommand = Extract<PartitionCommand, { kind: "invoke" | "attach" | "queryOutput" | "notify" | "signal" | "kill" }>;
+const KINDS: readonly OwedCommand["kind"][] = ["invoke", "attach", "queryOutput", "notify", "signal", "kill"];
+
+const writer = new ProtoWriter();
+
+export function encodeOwed(command: PartitionCommand): Uint8Array {
+  const kind = KINDS.indexOf(command.kind as OwedCommand["kind"]);
+  invariant(kind >= 0, `partitions do not owe each other a ${command.kind}`);
+  const owed = command as OwedCommand;
+  let signal: Uint8Array | undefined;
+  if (owed.kind === "invoke") owed.facts.bytes ??= encodeFacts(owed.facts);
+  if (owed.kind === "signal") signal = encodeNotification(owed.signal, owed.result);
+  const w = writer.reset().uint32(1, kind).string(2, owed.id);
+  switch (owed.kind) {
+    case "invoke":
+      w.bytes(3, owed.facts.bytes as Uint8Array).bytes(4, owed.input);
+      if (owed.sink !== undefined) writeSink(w, owed.sink);
+      break;
+    case "attach":
+      writeSink(w, owed.sink);
+      break;
+    case "queryOutput":
+      writeSink(w, { kind: "call", callerId: owed.callerId, completionId: owed.completionId });
+      break;
+    case "notify":
+      w.uint32(6, owed.type).bytes(7, owed.body);
+      break;
+    case "signal":
+      w.bytes(7, signal as Uint8Array);
+      break;
+    case "kill":
+      break;
+  }
+  return w.finish();
+}
+
+function writeSink(w: ProtoWriter, sink: Sink): void {
+  w.fork(5)
+    .uint32(1, sink.kind === "call" ? 0 : 1)
+    .string(2, sink.callerId)
+    .uint32(3, sink.completionId)
+    .join();
+}
+
+export function decodeOwed(row: Uint8Array): OwedCommand {
+  const r = new ProtoReader(row);
+  let kind: OwedCommand["kind"] | undefined;
+  let id = "" as InvocationId;
+  let facts: InvocationFacts | undefined;
+  let input: Uint8Array | undefined;
+  let sink: Sink | undefined;
+  let type = 0;
+  let body: Uint8Array = new Uint8Array(0);
+  while (r.hasMore()) {
+    const tag = r.tag();
+    switch (tag >>> 3) {
+      case 1:
+        kind = KINDS[r.uint32()];
+        break;
+      case 2:
+        id = r.string() as InvocationId;
+        break;
+      case 3:
+        facts = decodeFacts(r.bytes());
+        break;
+      case 4:
+        input = r.bytes();
+        break;
+      case 5:
+        sink = readSink(r.bytes());
+        break;
+      case 6:
+        type = r.uint32();
+        break;
+      case 7:
+        body = r.bytes();
+        break;
+      default:
+        r.skip(tag & 7);
+    }
+  }
+  switch (kind) {
+    case "invoke":
+      invariant(facts !== undefined && input !== undefined, "an owed invoke has facts and input");
+      return { kind, id, facts, input, sink };
+    case "attach":
+      invariant(sink !== undefined, "an owed attach has a sink");
+      return { kind, id, sink };
+    case "queryOutput":
+      invariant(sink !== undefined, "an owed query has a caller");
+      return { kind, id, callerId: sink.callerId, completionId: sink.completionId };
+    case "notify":
+      return { kind, id, type, body };
+    case "signal": {
+      const decoded = decodeNotification(MessageType.Signal, body);
+      invariant(!isFault(decoded) && decoded.id.kind !== "completion", "an owed signal was encoded by us");
+      const { result } = decoded;
+      invariant(
+        result.kind === "void" || result.kind === "value" || result.kind === "failure",
+        "signals carry void, value or failure",
+      );
+      return { kind, id, signal: decoded.id, result };
+    }
+    case "kill":
+      return { kind, id };
+    default:
+      throw new Error("an outbox message of unknown kind");
+  }
+}
+
+function readSink(bytes: Uint8Array): Sink {
+  const r = new ProtoReader(bytes);
+  let kind: Sink["kind"] = "call";
+  let callerId = "" as InvocationId;
+  let completionId = 0;
+  while (r.hasMore()) {
+    const tag = r.tag();
+    if (tag >>> 3 === 1) kind = r.uint32() === 0 ? "call" : "attach";
+    else if (tag >>> 3 === 2) callerId = r.string() as InvocationId;
+    else if (tag >>> 3 === 3) completionId = r.uint32();
+    else r.skip(tag & 7);
+  }
+  return { kind, callerId, completionId };
+}

@@ -1,0 +1,75 @@
+/**
+ * The little that a partition store needs of an ordered key-value engine. Keys are strings of chars 0–255, ordered by
+ * char, so that UTF-8 engines and JavaScript agree on the order.
+ */
+export interface KeyValue extends AsyncDisposable {
+  get(key: string): Uint8Array | undefined;
+  getMany(keys: readonly string[]): Promise<readonly (Uint8Array | undefined)[]>;
+  /** Atomic and durable when it resolves. A null value deletes. */
+  write(batch: ReadonlyMap<string, Uint8Array | null>): Promise<void>;
+  /** Pairs with from ≤ key < to, ascending, as of the moment of the call. */
+  scan(
+    from: string,
+    to: string,
+    options?: { readonly limit?: number; readonly keysOnly?: boolean },
+  ): AsyncIterable<readonly [string, Uint8Array]>;
+}
+
+/** In memory, for tests and simulation: what is written is kept as the same bytes an engine would keep. */
+export class MemoryKeyValue implements KeyValue {
+  readonly #rows = new Map<string, Uint8Array>();
+  #sorted: string[] | undefined;
+
+  get(key: string): Uint8Array | undefined {
+    return this.#rows.get(key);
+  }
+
+  getMany(keys: readonly string[]): Promise<readonly (Uint8Array | undefined)[]> {
+    return Promise.resolve(keys.map((key) => this.#rows.get(key)));
+  }
+
+  write(batch: ReadonlyMap<string, Uint8Array | null>): Promise<void> {
+    for (const [key, value] of batch) {
+      if (value === null) {
+        if (this.#rows.delete(key)) this.#sorted = undefined;
+      } else {
+        if (!this.#rows.has(key)) this.#sorted = undefined;
+        this.#rows.set(key, value);
+      }
+    }
+    return Promise.resolve();
+  }
+
+  async *scan(from: string, to: string, options?: { readonly limit?: number }): AsyncIterable<readonly [string, Uint8Array]> {
+    this.#sorted ??= [...this.#rows.keys()].sort();
+    const sorted = this.#sorted;
+    const found: (readonly [string, Uint8Array])[] = [];
+    const limit = options?.limit ?? Number.POSITIVE_INFINITY;
+    for (let i = lowerBound(sorted, from); i < sorted.length && found.length < limit; i++) {
+      const key = sorted[i] as string;
+      if (key >= to) break;
+      found.push([key, this.#rows.get(key) as Uint8Array]);
+    }
+    yield* found;
+  }
+
+  /** Everything held, for checkers. */
+  snapshot(): ReadonlyMap<string, Uint8Array> {
+    return this.#rows;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+function lowerBound(sorted: readonly string[], key: string): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((sorted[middle] as string) < key) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

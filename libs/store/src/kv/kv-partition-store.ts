@@ -1,0 +1,300 @@
+/**
+ * PartitionStore on any ordered key-value engine of one process. All partitions share one write, so a commit of several
+ * is atomic. Epochs are kept in memory after `claim`: the engine's own lock keeps other processes out.
+ */
+import { type InvocationId, invariant, unreachable } from "@perdure/base";
+import type {
+  InboxEntry,
+  Invocation,
+  JournalEntry,
+  JournalEvent,
+  Mutation,
+  ObjectLock,
+  OutboxMessage,
+  TimerKey,
+  WorkflowPromise,
+} from "@perdure/partition";
+import { EVENT_SLOTS } from "@perdure/partition";
+import { decodeInvocation, encodeInvocation, statusOf } from "../codec/invocation.js";
+import { decodeOwed, encodeOwed } from "../codec/message.js";
+import {
+  decodeEntry,
+  decodeEvent,
+  decodeInbox,
+  decodeLock,
+  decodeNumber,
+  decodePromise,
+  encodeEntry,
+  encodeEvent,
+  encodeInbox,
+  encodeLock,
+  encodeNumber,
+  encodePromise,
+} from "../codec/rows.js";
+import type {
+  CommitOutcome,
+  InboxRow,
+  LockRow,
+  PartitionBatch,
+  PartitionStore,
+  PromiseRow,
+  StateRow,
+  StoreCapabilities,
+  SyncReads,
+  TimerGroup,
+} from "../partition-store.js";
+import type { KeyValue } from "./key-value.js";
+import * as keys from "./keys.js";
+
+/** Rows read at a time when a long journal is read back. */
+const JOURNAL_READ_ROWS = 512;
+const NO_BYTES = new Uint8Array(0);
+
+export class KvPartitionStore implements PartitionStore {
+  readonly capabilities: StoreCapabilities = { sharedBatch: true };
+  readonly reads: SyncReads;
+  readonly #kv: KeyValue;
+  readonly #epochs = new Map<number, number>();
+
+  constructor(kv: KeyValue) {
+    this.#kv = kv;
+    this.reads = syncReads(kv);
+  }
+
+  async claim(partition: number): Promise<number> {
+    const row = this.#kv.get(keys.epochKey(partition));
+    const epoch = Math.max(row === undefined ? 0 : decodeNumber(row), this.#epochs.get(partition) ?? 0) + 1;
+    this.#epochs.set(partition, epoch);
+    await this.#kv.write(new Map([[keys.epochKey(partition), encodeNumber(epoch)]]));
+    return epoch;
+  }
+
+  async commit(batches: readonly PartitionBatch[]): Promise<CommitOutcome> {
+    const write = new Map<string, Uint8Array | null>();
+    for (const batch of batches) {
+      const present = this.#epochs.get(batch.partition) ?? 0;
+      if (present !== batch.epoch) return { kind: "fenced", partition: batch.partition, by: present };
+      collect(batch.partition, batch.mutations, write);
+    }
+    await this.#kv.write(write);
+    return { kind: "committed" };
+  }
+
+  async readJournal(partition: number, id: InvocationId, length: number): Promise<JournalEntry[]> {
+    const entries: JournalEntry[] = [];
+    for (let from = 0; from < length; from += JOURNAL_READ_ROWS) {
+      const wanted: string[] = [];
+      for (let index = from; index < Math.min(length, from + JOURNAL_READ_ROWS); index++)
+        wanted.push(keys.entryKey(partition, id, index));
+      for (const row of await this.#kv.getMany(wanted)) {
+        invariant(row !== undefined, "a journal has no holes");
+        entries.push(decodeEntry(row));
+      }
+    }
+    return entries;
+  }
+
+  async stateOf(partition: number, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>> {
+    const prefix = keys.statePrefix(partition, service, key);
+    const state = new Map<string, Uint8Array>();
+    for await (const [row, value] of this.#kv.scan(prefix, `${prefix}\xff`)) {
+      state.set(keys.parseStateRest(row.slice(prefix.length)), value);
+    }
+    return state;
+  }
+
+  async promisesOf(partition: number, service: string, key: string): Promise<readonly string[]> {
+    const prefix = keys.promisePrefix(partition, service, key);
+    const names: string[] = [];
+    for await (const [row] of this.#kv.scan(prefix, `${prefix}\xff`, { keysOnly: true })) {
+      names.push(keys.parsePromiseRest(row.slice(prefix.length)));
+    }
+    return names;
+  }
+
+  async timers(partition: number, group: TimerGroup, fromMs: number, limit: number): Promise<readonly TimerKey[]> {
+    const timers: TimerKey[] = [];
+    const end = keys.after(keys.table(partition, group === "precise" ? "t" : "r"));
+    for await (const [row] of this.#kv.scan(keys.timersFrom(partition, group, fromMs), end, { limit, keysOnly: true })) {
+      timers.push(keys.parseTimerKey(row));
+    }
+    return timers;
+  }
+
+  async outbox(partition: number, afterSeq: number, limit: number): Promise<readonly OutboxMessage[]> {
+    const messages: OutboxMessage[] = [];
+    const start = keys.table(partition, "o");
+    for await (const [row, value] of this.#kv.scan(keys.outboxKey(partition, afterSeq + 1), keys.after(start), { limit })) {
+      messages.push({ seq: keys.parseSeqRest(row.slice(start.length)), command: decodeOwed(value) });
+    }
+    return messages;
+  }
+
+  async *unfinished(partition: number, status: Invocation["status"] | undefined): AsyncIterable<Invocation> {
+    const start = keys.table(partition, "i");
+    for await (const [, row] of this.#kv.scan(start, keys.after(start))) {
+      if (status === undefined || statusOf(row) === status) yield decodeInvocation(row);
+    }
+  }
+
+  async *completed(partition: number): AsyncIterable<Invocation> {
+    const start = keys.table(partition, "c");
+    for await (const [, row] of this.#kv.scan(start, keys.after(start))) yield decodeInvocation(row);
+  }
+
+  async events(partition: number, id: InvocationId): Promise<readonly JournalEvent[]> {
+    const start = keys.eventKey(partition, id, 0).slice(0, -2);
+    const events: JournalEvent[] = [];
+    for await (const [, row] of this.#kv.scan(start, keys.after(start))) events.push(decodeEvent(row));
+    return events.sort((a, b) => a.atMs - b.atMs);
+  }
+
+  async *scanState(partition: number, service: string | undefined): AsyncIterable<StateRow> {
+    const start = keys.table(partition, "s") + (service === undefined ? "" : `${service}\0`);
+    for await (const [row, value] of this.#kv.scan(start, keys.after(start))) {
+      const parsed = keys.parseKeyed(row);
+      yield { service: parsed.service, key: parsed.key, stateKey: keys.parseStateRest(parsed.rest), value };
+    }
+  }
+
+  async *scanPromises(partition: number): AsyncIterable<PromiseRow> {
+    const start = keys.table(partition, "p");
+    for await (const [row, value] of this.#kv.scan(start, keys.after(start))) {
+      const parsed = keys.parseKeyed(row);
+      yield { service: parsed.service, key: parsed.key, name: keys.parsePromiseRest(parsed.rest), promise: decodePromise(value) };
+    }
+  }
+
+  async *scanLocks(partition: number): AsyncIterable<LockRow> {
+    const start = keys.table(partition, "l");
+    for await (const [row, value] of this.#kv.scan(start, keys.after(start))) {
+      const parsed = keys.parseKeyed(row);
+      yield { service: parsed.service, key: parsed.key, lock: decodeLock(value) };
+    }
+  }
+
+  async *scanInboxes(partition: number): AsyncIterable<InboxRow> {
+    const start = keys.table(partition, "q");
+    for await (const [row, value] of this.#kv.scan(start, keys.after(start))) {
+      const parsed = keys.parseKeyed(row);
+      yield { service: parsed.service, key: parsed.key, seq: keys.parseSeqRest(parsed.rest), entry: decodeInbox(value) };
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#kv[Symbol.asyncDispose]();
+  }
+}
+
+function syncReads(kv: KeyValue): SyncReads {
+  return {
+    invocation(partition: number, id: InvocationId): Invocation | undefined {
+      const row = kv.get(keys.unfinishedKey(partition, id)) ?? kv.get(keys.completedKey(partition, id));
+      return row === undefined ? undefined : decodeInvocation(row);
+    },
+    entry(partition: number, id: InvocationId, index: number): JournalEntry | undefined {
+      const row = kv.get(keys.entryKey(partition, id, index));
+      return row === undefined ? undefined : decodeEntry(row);
+    },
+    lock(partition: number, service: string, key: string): ObjectLock | undefined {
+      const row = kv.get(keys.lockKey(partition, service, key));
+      return row === undefined ? undefined : decodeLock(row);
+    },
+    inbox(partition: number, service: string, key: string, seq: number): InboxEntry | undefined {
+      const row = kv.get(keys.inboxKey(partition, service, key, seq));
+      return row === undefined ? undefined : decodeInbox(row);
+    },
+    state(partition: number, service: string, key: string, stateKey: string): Uint8Array | undefined {
+      return kv.get(keys.stateKeyOf(partition, service, key, stateKey));
+    },
+    promise(partition: number, service: string, key: string, name: string): WorkflowPromise | undefined {
+      const row = kv.get(keys.promiseKey(partition, service, key, name));
+      return row === undefined ? undefined : decodePromise(row);
+    },
+    hasTimer(partition: number, timer: TimerKey): boolean {
+      return kv.get(keys.timerKeyOf(partition, timer)) !== undefined;
+    },
+    dedup(partition: number, producer: string): number | undefined {
+      const row = kv.get(keys.dedupKey(partition, producer));
+      return row === undefined ? undefined : decodeNumber(row);
+    },
+  };
+}
+
+/** Turns mutations into rows; of several writes to one row the last one counts. */
+function collect(partition: number, mutations: readonly Mutation[], write: Map<string, Uint8Array | null>): void {
+  // Encoding waits until the end of the batch: an invocation that changed five times is encoded once.
+  const invocations = new Map<InvocationId, Invocation | undefined>();
+  for (const mutation of mutations) {
+    switch (mutation.kind) {
+      case "putInvocation":
+        invocations.set(mutation.invocation.facts.id, mutation.invocation);
+        break;
+      case "deleteInvocation":
+        invocations.set(mutation.id, undefined);
+        break;
+      case "appendEntry":
+        write.set(keys.entryKey(partition, mutation.id, mutation.index), encodeEntry(mutation.entry));
+        break;
+      case "deleteJournal":
+        for (let index = 0; index < mutation.length; index++) write.set(keys.entryKey(partition, mutation.id, index), null);
+        break;
+      case "putEvent":
+        write.set(keys.eventKey(partition, mutation.id, mutation.slot), encodeEvent(mutation.event));
+        break;
+      case "deleteEvents":
+        for (let slot = 0; slot <= EVENT_SLOTS; slot++) write.set(keys.eventKey(partition, mutation.id, slot), null);
+        break;
+      case "putState":
+        write.set(keys.stateKeyOf(partition, mutation.service, mutation.key, mutation.stateKey), mutation.value);
+        break;
+      case "deleteState":
+        write.set(keys.stateKeyOf(partition, mutation.service, mutation.key, mutation.stateKey), null);
+        break;
+      case "putLock":
+        write.set(keys.lockKey(partition, mutation.service, mutation.key), encodeLock(mutation.lock));
+        break;
+      case "deleteLock":
+        write.set(keys.lockKey(partition, mutation.service, mutation.key), null);
+        break;
+      case "putInbox":
+        write.set(keys.inboxKey(partition, mutation.service, mutation.key, mutation.seq), encodeInbox(mutation.entry));
+        break;
+      case "deleteInbox":
+        write.set(keys.inboxKey(partition, mutation.service, mutation.key, mutation.seq), null);
+        break;
+      case "putPromise":
+        write.set(keys.promiseKey(partition, mutation.service, mutation.key, mutation.name), encodePromise(mutation.promise));
+        break;
+      case "deletePromise":
+        write.set(keys.promiseKey(partition, mutation.service, mutation.key, mutation.name), null);
+        break;
+      case "putTimer":
+        write.set(keys.timerKeyOf(partition, mutation.timer), NO_BYTES);
+        break;
+      case "deleteTimer":
+        write.set(keys.timerKeyOf(partition, mutation.timer), null);
+        break;
+      case "putOutbox":
+        write.set(keys.outboxKey(partition, mutation.message.seq), encodeOwed(mutation.message.command));
+        break;
+      case "deleteOutbox":
+        write.set(keys.outboxKey(partition, mutation.seq), null);
+        break;
+      case "putDedup":
+        write.set(keys.dedupKey(partition, mutation.producer), encodeNumber(mutation.seq));
+        break;
+      default:
+        return unreachable(mutation);
+    }
+  }
+  for (const [id, invocation] of invocations) {
+    const finished = invocation?.status === "completed";
+    if (invocation === undefined || finished) write.set(keys.unfinishedKey(partition, id), null);
+    if (invocation === undefined || finished) {
+      write.set(keys.completedKey(partition, id), invocation === undefined ? null : encodeInvocation(invocation));
+    } else {
+      write.set(keys.unfinishedKey(partition, id), encodeInvocation(invocation));
+    }
+  }
+}

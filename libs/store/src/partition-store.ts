@@ -1,0 +1,101 @@
+/**
+ * Port: where partitions live. A commit is atomic, durable when it resolves, and fenced: the batch of a deposed leader
+ * leaves no trace. Reads see committed batches only; what a leader has applied since is the processor's business.
+ */
+import type { InvocationId } from "@perdure/base";
+import type {
+  InboxEntry,
+  Invocation,
+  JournalEntry,
+  JournalEvent,
+  Mutation,
+  ObjectLock,
+  OutboxMessage,
+  TimerKey,
+  WorkflowPromise,
+} from "@perdure/partition";
+
+/** What one partition contributes to a commit. `mutations` are applied in order. */
+export interface PartitionBatch {
+  readonly partition: number;
+  readonly epoch: number;
+  readonly mutations: readonly Mutation[];
+}
+
+export type CommitOutcome =
+  | { readonly kind: "committed" }
+  | { readonly kind: "fenced"; readonly partition: number; readonly by: number };
+
+/** Point reads that answer at once. Returned bytes may be shared: never change them. */
+export interface SyncReads {
+  invocation(partition: number, id: InvocationId): Invocation | undefined;
+  entry(partition: number, id: InvocationId, index: number): JournalEntry | undefined;
+  lock(partition: number, service: string, key: string): ObjectLock | undefined;
+  inbox(partition: number, service: string, key: string, seq: number): InboxEntry | undefined;
+  state(partition: number, service: string, key: string, stateKey: string): Uint8Array | undefined;
+  promise(partition: number, service: string, key: string, name: string): WorkflowPromise | undefined;
+  hasTimer(partition: number, timer: TimerKey): boolean;
+  dedup(partition: number, producer: string): number | undefined;
+}
+
+/** `precise` timers (sleeps, delayed starts) fire on time, `retention` timers whenever cleaning is due. */
+export type TimerGroup = "precise" | "retention";
+
+export function timerGroupOf(timer: TimerKey): TimerGroup {
+  return timer.kind === "sleep" || timer.kind === "start" ? "precise" : "retention";
+}
+
+export interface StoreCapabilities {
+  /** One commit may hold batches of several partitions, atomically. */
+  readonly sharedBatch: boolean;
+}
+
+export interface PartitionStore extends AsyncDisposable {
+  readonly capabilities: StoreCapabilities;
+  readonly reads: SyncReads;
+  /** Become the leader: a higher epoch than any before, durable. Commits of lower epochs are fenced from now on. */
+  claim(partition: number): Promise<number>;
+  /** Rejects with PerdureError STO0001 when the medium fails; the fate of the batch is then unknown and the store unusable. */
+  commit(batches: readonly PartitionBatch[]): Promise<CommitOutcome>;
+
+  readJournal(partition: number, id: InvocationId, length: number): Promise<JournalEntry[]>;
+  /** All state of a key in storage order (service protocol §3.4); keys are binary strings. */
+  stateOf(partition: number, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>>;
+  promisesOf(partition: number, service: string, key: string): Promise<readonly string[]>;
+  /** The earliest timers of a group that are due at or after `fromMs`, ascending, at most `limit`. */
+  timers(partition: number, group: TimerGroup, fromMs: number, limit: number): Promise<readonly TimerKey[]>;
+  outbox(partition: number, afterSeq: number, limit: number): Promise<readonly OutboxMessage[]>;
+
+  /** Every unfinished invocation with this status, or all unfinished ones. */
+  unfinished(partition: number, status: Invocation["status"] | undefined): AsyncIterable<Invocation>;
+  completed(partition: number): AsyncIterable<Invocation>;
+  events(partition: number, id: InvocationId): Promise<readonly JournalEvent[]>;
+  scanState(partition: number, service: string | undefined): AsyncIterable<StateRow>;
+  scanPromises(partition: number): AsyncIterable<PromiseRow>;
+  scanLocks(partition: number): AsyncIterable<LockRow>;
+  scanInboxes(partition: number): AsyncIterable<InboxRow>;
+}
+
+export interface StateRow {
+  readonly service: string;
+  readonly key: string;
+  readonly stateKey: string;
+  readonly value: Uint8Array;
+}
+export interface PromiseRow {
+  readonly service: string;
+  readonly key: string;
+  readonly name: string;
+  readonly promise: WorkflowPromise;
+}
+export interface LockRow {
+  readonly service: string;
+  readonly key: string;
+  readonly lock: ObjectLock;
+}
+export interface InboxRow {
+  readonly service: string;
+  readonly key: string;
+  readonly seq: number;
+  readonly entry: InboxEntry;
+}
