@@ -1,0 +1,24 @@
+export { type ConfigInputs, type LoadedConfig, loadConfig } from "./load.js";
+export { printConfig } from "./print.js";
+export {
+  boolean,
+  byteSize,
+  choice,
+  decimal,
+  duration,
+  group,
+  inlineTable,
+  integer,
+  optionalByteSize,
+  optionalDuration,
+  optionalInteger,
+  optionalSecret,
+  optionalText,
+  port,
+  structure,
+  text,
+  textMap,
+  tomlValue,
+} from "./setting.js";
+export type { Alias } from "./sources.js";
+export type { GroupSchema } from "./tree.js";

@@ -1,0 +1,106 @@
+/**
+ * Why: one call turns everything people may have set into a typed configuration, or into one error that lists every mistake,
+ * each with its origin and what would be right. Later sources win: defaults, file, environment, flags.
+ */
+import { PerdureError } from "@perdure/base";
+import type { z } from "zod";
+import { SHOWN_VALUE_CHARS_MAX } from "./limits.js";
+import { dottedName } from "./names.js";
+import {
+  type Alias,
+  environmentSource,
+  flagSource,
+  type Given,
+  type Names,
+  type Problem,
+  readFileSource,
+  type SourceResult,
+} from "./sources.js";
+import { type GroupSchema, settingTree } from "./tree.js";
+
+export interface ConfigInputs {
+  /** Path of a TOML file; undefined: none. */
+  readonly file: string | undefined;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Names after `PERDURE_` that are not settings: read by the launcher or by other programs. */
+  readonly reservedVariables: ReadonlySet<string>;
+  /** Flags as typed, without the command. */
+  readonly flags: readonly string[];
+  /** Other names of settings and tables. */
+  readonly aliases: readonly Alias[];
+}
+
+export interface LoadedConfig<S extends z.ZodType> {
+  readonly values: z.output<S>;
+  /** What set a setting (by dotted name); settings that have their default are absent. */
+  readonly origins: ReadonlyMap<string, string>;
+}
+
+/**
+ * Throws PerdureError: RT0002 when something cannot be read, is unknown, or is not allowed; OPS0002 when the only mistake is
+ * that two spellings of one setting disagree.
+ */
+export function loadConfig<S extends GroupSchema>(schema: S, inputs: ConfigInputs): LoadedConfig<S> {
+  const names: Names = { root: settingTree(schema), aliases: inputs.aliases };
+  const sources: SourceResult[] = [];
+  if (inputs.file !== undefined) sources.push(readFileSource(inputs.file, names));
+  sources.push(environmentSource(inputs.environment, inputs.reservedVariables, names), flagSource(inputs.flags, names));
+
+  const problems = sources.flatMap((source) => source.problems);
+  const given = new Map<string, Given>();
+  for (const source of sources) for (const one of source.given) given.set(dottedName(one.path), one);
+
+  const parsed = schema.safeParse(asTree(given.values()));
+  for (const issue of parsed.error?.issues ?? []) problems.push(problemOf(issue, given));
+  if (problems.length > 0 || !parsed.success) throw errorOf(problems);
+  return { values: parsed.data, origins: new Map([...given].map(([name, one]) => [name, one.origin])) };
+}
+
+function asTree(given: Iterable<Given>): Record<string, unknown> {
+  const tree: Record<string, unknown> = {};
+  for (const { path, value } of given) {
+    let table = tree;
+    for (const part of path.slice(0, -1)) {
+      table[part] ??= {};
+      table = table[part] as Record<string, unknown>;
+    }
+    table[path.at(-1)!] = value;
+  }
+  return tree;
+}
+
+function problemOf(issue: z.core.$ZodIssue, given: ReadonlyMap<string, Given>): Problem {
+  const path = issue.path.map(String);
+  // A structure's issue lies deeper than its setting: look for the setting upwards.
+  for (let length = path.length; length > 0; length--) {
+    const found = given.get(dottedName(path.slice(0, length)));
+    if (found === undefined) continue;
+    const inside = path.slice(length).join(".");
+    const where = inside === "" ? `'${dottedName(found.path)}'` : `'${dottedName(found.path)}' (at ${inside})`;
+    const value = isSecret(found) ? "***" : shownValue(found.value);
+    return { code: "RT0002", message: `${found.origin}: ${where} cannot be ${value}: ${issue.message}` };
+  }
+  return { code: "RT0002", message: `'${dottedName(path)}': ${issue.message}` };
+}
+
+/** Whatever might hold something secret is judged by its name: a mistyped key must not end up in a log. */
+function isSecret(given: Given): boolean {
+  return /secret|token|password|headers|pem$/i.test(given.path.at(-1)!);
+}
+
+function shownValue(value: unknown): string {
+  const text =
+    typeof value === "string"
+      ? `'${value}'`
+      : (JSON.stringify(value, (_, v) => (typeof v === "bigint" ? String(v) : v)) ?? "unset");
+  return text.length <= SHOWN_VALUE_CHARS_MAX ? text : `${text.slice(0, SHOWN_VALUE_CHARS_MAX)}…`;
+}
+
+function errorOf(problems: readonly Problem[]): PerdureError {
+  const code = problems.every((problem) => problem.code === "OPS0002") ? "OPS0002" : "RT0002";
+  const lines = [...new Set(problems.map((problem) => problem.message))];
+  return new PerdureError(
+    code,
+    lines.length === 1 ? lines[0]! : `${lines.length} settings are wrong:\n${lines.map((line) => `  - ${line}`).join("\n")}`,
+  );
+}

@@ -1,0 +1,38 @@
+/** Why: `--print-config` shows every setting as a TOML file that can be saved, edited and used: what it means, its value, and who set it. */
+import type { z } from "zod";
+import type { LoadedConfig } from "./load.js";
+import { dottedName, kebabName } from "./names.js";
+import { type GroupSchema, type SettingNode, settingTree } from "./tree.js";
+
+/** Ends in a newline. Secrets are "***". */
+export function printConfig<S extends GroupSchema>(schema: S, loaded: LoadedConfig<S>): string {
+  const blocks: string[] = [];
+  printGroup(settingTree(schema), loaded.values, loaded as LoadedConfig<z.ZodType>, blocks);
+  return `${blocks.join("\n\n")}\n`;
+}
+
+type Group = Extract<SettingNode, { kind: "group" }>;
+
+function printGroup(node: SettingNode, value: unknown, loaded: LoadedConfig<z.ZodType>, blocks: string[]): void {
+  if (node.kind !== "group") return;
+  const values = value as Readonly<Record<string, unknown>>;
+  if (node.path.length > 0) blocks.push(`# ${node.facts.sentence}\n[${node.path.map(kebabName).join(".")}]`);
+  else blocks.push(`# ${node.facts.sentence}`);
+  // In TOML a table's own values come before the tables inside it.
+  for (const [name, member] of settingsFirst(node)) {
+    if (member.kind === "group") printGroup(member, values[name], loaded, blocks);
+    else blocks.push(printSetting(member, name, values[name], loaded.origins.get(dottedName(member.path))));
+  }
+}
+
+function settingsFirst(node: Group): (readonly [string, SettingNode])[] {
+  const all = [...node.members];
+  return [...all.filter(([, member]) => member.kind === "setting"), ...all.filter(([, member]) => member.kind === "group")];
+}
+
+function printSetting(node: SettingNode, name: string, value: unknown, origin: string | undefined): string {
+  const shown = node.facts.show(value);
+  const source = origin === undefined ? "default" : `set by ${origin}`;
+  const line = shown === undefined ? `# ${kebabName(name)} is not set` : `${kebabName(name)} = ${shown} # ${source}`;
+  return `# ${node.facts.sentence}\n${line}`;
+}

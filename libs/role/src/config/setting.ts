@@ -1,0 +1,204 @@
+/**
+ * Why: a role's `config.ts` should read like its manual. Each builder here makes a zod schema that takes what people write in a
+ * file, the environment or a flag ("1m", "32MiB", "8080"), gives code a plain value in one unit, and remembers the sentence,
+ * the unit and the default for `--print-config` and for messages. Every setting has a default or may be absent.
+ */
+import { formatByteSize, formatDuration, parseByteSize, parseDuration, Secret } from "@perdure/base";
+import { z } from "zod";
+
+/** What `--print-config` and messages know about a setting beyond its value. */
+export interface SettingFacts {
+  /** One sentence for people, with the unit where there is one. */
+  readonly sentence: string;
+  /** The value as TOML text; undefined when it is not set. Secrets come out as "***". */
+  readonly show: (value: unknown) => string | undefined;
+  /** How a value is read from one line of text (environment, flags): as it stands, or as TOML or JSON. */
+  readonly form: "scalar" | "boolean" | "structure";
+}
+
+/** Facts by schema instance; a nested `group` has facts too, but its `show` is never asked. */
+export const settingFacts = z.registry<SettingFacts>();
+
+type Options = { readonly sentence: string };
+
+function withFacts<S extends z.ZodType>(schema: S, facts: SettingFacts): S {
+  settingFacts.add(schema, facts);
+  return schema;
+}
+
+const quoted = (value: unknown): string => JSON.stringify(String(value));
+const plain = (value: unknown): string => String(value);
+const orUnset =
+  (show: (value: unknown) => string) =>
+  (value: unknown): string | undefined =>
+    value === undefined ? undefined : show(value);
+
+/** A table of settings. */
+export function group<S extends z.ZodRawShape>(sentence: string, shape: S) {
+  // Every member has a default or is optional, so an empty table is a valid input; the compiler cannot know that of a generic shape.
+  const table = z.strictObject(shape).prefault({} as never);
+  return withFacts(table, { sentence, show: () => undefined, form: "structure" });
+}
+
+export function text(fallback: string, options: Options) {
+  return withFacts(z.string().min(1, "must not be empty").prefault(fallback), { ...options, show: quoted, form: "scalar" });
+}
+
+export function optionalText(options: Options) {
+  return withFacts(z.string().min(1, "must not be empty").optional(), { ...options, show: orUnset(quoted), form: "scalar" });
+}
+
+/** A text nobody should see; code gets a `Secret`. */
+export function optionalSecret(options: Options) {
+  const schema = z
+    .string()
+    .min(1, "must not be empty")
+    .transform((value) => new Secret(value))
+    .optional();
+  return withFacts(schema, { ...options, show: orUnset(quoted), form: "scalar" });
+}
+
+export function boolean(fallback: boolean, options: Options) {
+  const schema = z.union([z.boolean(), z.enum(["true", "false"])], { error: "must be true or false" });
+  return withFacts(schema.transform((value) => value === true || value === "true").prefault(fallback), {
+    ...options,
+    show: plain,
+    form: "boolean",
+  });
+}
+
+export function choice<const T extends readonly [string, ...string[]]>(values: T, fallback: T[number], options: Options) {
+  const schema = z.enum(values, { error: `must be one of ${values.join(", ")}` });
+  return withFacts(schema.prefault(fallback as never), { ...options, show: quoted, form: "scalar" });
+}
+
+type Range = { readonly min: number; readonly max?: number };
+
+function numberIn(range: Range & { readonly whole: boolean }) {
+  const kind = range.whole ? "a whole number" : "a number";
+  const bounds = range.max === undefined ? `of at least ${range.min}` : `from ${range.min} to ${range.max}`;
+  const error = `must be ${kind} ${bounds}`;
+  const digits = range.whole ? /^-?\d+$/ : /^-?\d+(\.\d+)?$/;
+  return z
+    .union([z.number(), z.bigint().transform(Number), z.string().regex(digits, { error }).transform(Number)], { error })
+    .refine((n) => n >= range.min && n <= (range.max ?? Number.MAX_SAFE_INTEGER) && (!range.whole || Number.isSafeInteger(n)), {
+      error,
+    });
+}
+
+export function integer(fallback: number, options: Options & Range) {
+  return withFacts(numberIn({ ...options, whole: true }).prefault(fallback), {
+    sentence: options.sentence,
+    show: plain,
+    form: "scalar",
+  });
+}
+
+export function optionalInteger(options: Options & Range) {
+  return withFacts(numberIn({ ...options, whole: true }).optional(), {
+    sentence: options.sentence,
+    show: orUnset(plain),
+    form: "scalar",
+  });
+}
+
+export function decimal(fallback: number, options: Options & Range) {
+  const show = (value: unknown) => (Number.isInteger(value) ? `${value}.0` : String(value));
+  return withFacts(numberIn({ ...options, whole: false }).prefault(fallback), {
+    sentence: options.sentence,
+    show,
+    form: "scalar",
+  });
+}
+
+export function port(fallback: number, options: Options) {
+  return integer(fallback, { ...options, min: 0, max: 65_535 });
+}
+
+function durationText(minMs: number) {
+  return z.string({ error: "must be a duration such as '1m' or '1h 30m', with a unit" }).transform((value, context) => {
+    const parsed = parseDuration(value);
+    if (parsed.ok && parsed.ms >= minMs) return parsed.ms;
+    context.addIssue({ code: "custom", message: parsed.ok ? `must be at least ${formatDuration(minMs)}` : parsed.reason });
+    return z.NEVER;
+  });
+}
+
+const shownDuration = (value: unknown): string => quoted(formatDuration(value as number));
+
+/** A duration; code gets milliseconds. */
+export function duration(fallback: string, options: Options & { readonly minMs?: number }) {
+  const facts = { sentence: options.sentence, show: shownDuration, form: "scalar" } as const;
+  return withFacts(durationText(options.minMs ?? 0).prefault(fallback), facts);
+}
+
+export function optionalDuration(options: Options & { readonly minMs?: number }) {
+  const facts = { sentence: options.sentence, show: orUnset(shownDuration), form: "scalar" } as const;
+  return withFacts(durationText(options.minMs ?? 0).optional(), facts);
+}
+
+function byteSizeText() {
+  return z
+    .union([z.string(), z.number(), z.bigint().transform(Number)], { error: "must be a size such as '32MiB'" })
+    .transform((value, context) => {
+      const parsed = parseByteSize(value);
+      if (parsed.ok && parsed.bytes > 0) return parsed.bytes;
+      context.addIssue({ code: "custom", message: parsed.ok ? "must be more than zero" : parsed.reason });
+      return z.NEVER;
+    });
+}
+
+/** Exact when re-read: sizes that no unit divides are shown in bytes. */
+function shownByteSize(value: unknown): string {
+  const bytes = value as number;
+  const friendly = formatByteSize(bytes);
+  const back = parseByteSize(friendly);
+  return back.ok && back.bytes === bytes ? quoted(friendly) : String(bytes);
+}
+
+/** A size; code gets bytes. */
+export function byteSize(fallback: string, options: Options) {
+  return withFacts(byteSizeText().prefault(fallback), { ...options, show: shownByteSize, form: "scalar" });
+}
+
+export function optionalByteSize(options: Options) {
+  return withFacts(byteSizeText().optional(), { ...options, show: orUnset(shownByteSize), form: "scalar" });
+}
+
+/** Names and texts, such as headers. `secret` hides the texts when shown. */
+export function textMap(fallback: Readonly<Record<string, string>>, options: Options & { readonly secret?: boolean }) {
+  const schema = z.record(z.string(), z.string(), { error: "must be a table of texts" }).prefault({ ...fallback });
+  const show = (value: unknown) =>
+    inlineTable(
+      Object.entries(value as Record<string, string>).map(([key, text]) => [key, options.secret === true ? "***" : text]),
+    );
+  return withFacts(schema, { sentence: options.sentence, show, form: "structure" });
+}
+
+/** Any structure described by a schema of its own, read from TOML or JSON text where one line must do. */
+export function structure<S extends z.ZodType>(
+  schema: S,
+  options: Options & { readonly show: (value: z.output<S>) => string | undefined },
+): S {
+  return withFacts(schema, {
+    sentence: options.sentence,
+    show: (value) => options.show(value as z.output<S>),
+    form: "structure",
+  });
+}
+
+/** `{ a = "b" }` */
+export function inlineTable(entries: readonly (readonly [string, unknown])[]): string {
+  if (entries.length === 0) return "{}";
+  return `{ ${entries.map(([key, value]) => `${tomlKey(key)} = ${tomlValue(value)}`).join(", ")} }`;
+}
+
+function tomlKey(key: string): string {
+  return /^[A-Za-z0-9_-]+$/.test(key) ? key : JSON.stringify(key);
+}
+
+/** A value made of texts, numbers, booleans and lists of them. */
+export function tomlValue(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(tomlValue).join(", ")}]`;
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : JSON.stringify(String(value));
+}

@@ -1,0 +1,266 @@
+/**
+ * Why: settings come from a TOML file, the environment and flags. Each source becomes a list of `Given`: one value, where in the
+ * schema it belongs, and how to name its origin in a message. What belongs nowhere becomes a `Problem` naming the nearest setting.
+ */
+import { readFileSync, statSync } from "node:fs";
+import { PerdureError } from "@perdure/base";
+import { parse as parseToml, TomlError } from "smol-toml";
+import { CONFIG_FILE_BYTES_MAX } from "./limits.js";
+import { dottedName, foldName, kebabName, nearestName } from "./names.js";
+import type { SettingFacts } from "./setting.js";
+import { type SettingNode, settingsOf } from "./tree.js";
+
+export interface Given {
+  /** Path in the schema, in the schema's own spelling. */
+  readonly path: readonly string[];
+  readonly value: unknown;
+  /** For messages: `PERDURE_BASE_DIR`, `--base-dir`, `perdure.toml: base-dir`. */
+  readonly origin: string;
+}
+
+/** A sentence for people, naming the origin. `code` tells what kind of mistake it is. */
+export interface Problem {
+  readonly code: "RT0002" | "OPS0002";
+  readonly message: string;
+}
+
+export interface SourceResult {
+  readonly given: Given[];
+  readonly problems: Problem[];
+}
+
+/** Another name of a setting or table: both as dotted names. */
+export interface Alias {
+  readonly alias: string;
+  readonly name: string;
+}
+
+/** What sources are matched against. */
+export interface Names {
+  readonly root: SettingNode;
+  readonly aliases: readonly Alias[];
+}
+
+// ── files ────────────────────────────────────────────────────────────────────────────────────────
+
+/** Reads a TOML file. Throws RT0002 when it cannot be read or is no TOML. */
+export function readFileSource(path: string, names: Names): SourceResult {
+  return tableSource(parseFile(path), path, names);
+}
+
+function parseFile(path: string): Record<string, unknown> {
+  const source = readText(path);
+  try {
+    return parseToml(source);
+  } catch (cause) {
+    if (!(cause instanceof TomlError)) throw cause;
+    const [reason] = cause.message.split("\n");
+    const place = `line ${cause.line}, column ${cause.column}`;
+    throw new PerdureError("RT0002", `the configuration file ${path} is not TOML, ${place}: ${reason}`, { cause });
+  }
+}
+
+function readText(path: string): string {
+  let bytes: number;
+  try {
+    bytes = statSync(path).size;
+    if (bytes <= CONFIG_FILE_BYTES_MAX) return readFileSync(path, "utf8");
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const reason = code === "ENOENT" ? "there is no such file" : message;
+    throw new PerdureError("RT0002", `the configuration file ${path} cannot be read: ${reason}`, { cause });
+  }
+  const limit = `more than a settings file may have (${CONFIG_FILE_BYTES_MAX})`;
+  throw new PerdureError("RT0002", `the configuration file ${path} cannot be read: it has ${bytes} bytes, ${limit}`);
+}
+
+/** A parsed TOML document; `file` only names the origin. */
+export function tableSource(table: Record<string, unknown>, file: string, names: Names): SourceResult {
+  const out: SourceResult = { given: [], problems: [] };
+  walkTable(table, [], file, names, out);
+  return finish(out);
+}
+
+function walkTable(
+  table: Record<string, unknown>,
+  written: readonly string[],
+  file: string,
+  names: Names,
+  out: SourceResult,
+): void {
+  for (const [key, value] of Object.entries(table)) {
+    const path = [...written, key];
+    const node = find(path, names);
+    const origin = `${file}: ${path.join(".")}`;
+    if (node === undefined) {
+      out.problems.push(unknown(`${file}: there is no setting '${path.join(".")}'`, nearest(path.join("."), names)));
+    } else if (node.kind === "setting") {
+      out.given.push({ path: node.path, value, origin });
+    } else if (isTable(value)) {
+      walkTable(value, path, file, names, out);
+    } else {
+      out.problems.push({ code: "RT0002", message: `${origin} is a table of settings, not a value` });
+    }
+  }
+}
+
+function isTable(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
+}
+
+// ── environment ──────────────────────────────────────────────────────────────────────────────────
+
+const ENVIRONMENT_PREFIX = "PERDURE_";
+
+/** Kubernetes gives pods these for each Service of the namespace, also for one called `perdure`; they are not ours. */
+const SERVICE_LINK = /^(.*_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/;
+
+/** `PERDURE_` variables. `reserved` are the names (without prefix) that other programs or the launcher read. */
+export function environmentSource(
+  environment: Readonly<Record<string, string | undefined>>,
+  reserved: ReadonlySet<string>,
+  names: Names,
+): SourceResult {
+  const out: SourceResult = { given: [], problems: [] };
+  for (const [variable, text] of Object.entries(environment)) {
+    if (text === undefined || !variable.toUpperCase().startsWith(ENVIRONMENT_PREFIX)) continue;
+    const rest = variable.slice(ENVIRONMENT_PREFIX.length);
+    if (reserved.has(rest.toUpperCase()) || (!rest.includes("__") && SERVICE_LINK.test(rest.toUpperCase()))) continue;
+    const node = find(rest.split("__"), names);
+    if (node?.kind === "setting") {
+      out.given.push({ path: node.path, value: fromText(text, node.facts.form), origin: variable });
+    } else if (node !== undefined) {
+      out.problems.push({ code: "RT0002", message: `${variable} names a table of settings, not one setting` });
+    } else {
+      const suggestion = nearest(rest.split("__").join("."), names);
+      out.problems.push(
+        unknown(`there is no setting for the environment variable ${variable}`, suggestion && variableOf(suggestion)),
+      );
+    }
+  }
+  return finish(out);
+}
+
+function variableOf(dotted: string): string {
+  return ENVIRONMENT_PREFIX + dotted.replaceAll(".", "__").replaceAll("-", "_").toUpperCase();
+}
+
+// ── flags ────────────────────────────────────────────────────────────────────────────────────────
+
+/** `--name value`, `--name=value`, and `--name` alone for true. Dotted names reach nested settings. */
+export function flagSource(args: readonly string[], names: Names): SourceResult {
+  const out: SourceResult = { given: [], problems: [] };
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i]!;
+    if (!arg.startsWith("--")) {
+      out.problems.push({ code: "RT0002", message: `'${arg}' is not a flag; flags begin with two dashes` });
+      continue;
+    }
+    const equals = arg.indexOf("=");
+    const flag = equals < 0 ? arg : arg.slice(0, equals);
+    const node = find(flag.slice(2).split("."), names);
+    if (node?.kind !== "setting") {
+      const suggestion = nearest(flag.slice(2), names);
+      out.problems.push(unknown(`there is no flag ${flag}`, suggestion && `--${suggestion}`));
+      if (equals < 0 && isValue(args[i + 1])) i++;
+    } else if (equals >= 0) {
+      out.given.push({ path: node.path, value: fromText(arg.slice(equals + 1), node.facts.form), origin: flag });
+    } else if (node.facts.form === "boolean" && args[i + 1] !== "true" && args[i + 1] !== "false") {
+      out.given.push({ path: node.path, value: true, origin: flag });
+    } else if (isValue(args[i + 1])) {
+      out.given.push({ path: node.path, value: fromText(args[++i]!, node.facts.form), origin: flag });
+    } else {
+      out.problems.push({ code: "RT0002", message: `${flag} needs a value` });
+    }
+  }
+  return finish(out);
+}
+
+function isValue(arg: string | undefined): arg is string {
+  return arg !== undefined && !arg.startsWith("--");
+}
+
+// ── shared ───────────────────────────────────────────────────────────────────────────────────────
+
+/** One line of text as a value; structures are written as JSON or TOML. */
+function fromText(text: string, form: SettingFacts["form"]): unknown {
+  if (form !== "structure") return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return fromTomlText(text);
+  }
+}
+
+/** Text that is neither JSON nor TOML stays text, and the setting's own schema then says what it wants. */
+function fromTomlText(text: string): unknown {
+  try {
+    return parseToml(`value = ${text}`)["value"];
+  } catch (cause) {
+    if (cause instanceof TomlError) return text;
+    throw cause;
+  }
+}
+
+function find(written: readonly string[], names: Names): SettingNode | undefined {
+  return descend(throughAliases(written, names.aliases), names.root);
+}
+
+function throughAliases(written: readonly string[], aliases: readonly Alias[]): readonly string[] {
+  for (const { alias, name } of aliases) {
+    const parts = alias.split(".");
+    if (parts.length <= written.length && parts.every((part, i) => foldName(part) === foldName(written[i]!))) {
+      return [...name.split("."), ...written.slice(parts.length)];
+    }
+  }
+  return written;
+}
+
+function descend(path: readonly string[], root: SettingNode): SettingNode | undefined {
+  let node: SettingNode | undefined = root;
+  for (const part of path) {
+    if (node?.kind !== "group") return undefined;
+    node = memberOf(node.members, part);
+  }
+  return node;
+}
+
+function memberOf(members: ReadonlyMap<string, SettingNode>, written: string): SettingNode | undefined {
+  const folded = foldName(written);
+  for (const [name, member] of members) {
+    if (foldName(name) === folded) return member;
+  }
+  return undefined;
+}
+
+function nearest(written: string, names: Names): string | undefined {
+  return nearestName(
+    written,
+    [...settingsOf(names.root)].map((setting) => dottedName(setting.path)).concat(tableNames(names.root)),
+  );
+}
+
+function tableNames(node: SettingNode): string[] {
+  if (node.kind === "setting") return [];
+  const own = node.path.length === 0 ? [] : [node.path.map(kebabName).join(".")];
+  return own.concat([...node.members.values()].flatMap(tableNames));
+}
+
+function unknown(message: string, suggestion: string | undefined): Problem {
+  return { code: "RT0002", message: suggestion === undefined ? message : `${message}; did you mean '${suggestion}'?` };
+}
+
+/** Two spellings of one setting within one source: nobody can say which was meant, unless they agree. */
+function finish(source: SourceResult): SourceResult {
+  const first = new Map<string, Given>();
+  for (const given of source.given) {
+    const name = dottedName(given.path);
+    const other = first.get(name);
+    if (other === undefined) first.set(name, given);
+    else if (other.origin !== given.origin && JSON.stringify(other.value) !== JSON.stringify(given.value)) {
+      const message = `${other.origin} and ${given.origin} both set '${name}', to different values`;
+      source.problems.push({ code: "OPS0002", message });
+    }
+  }
+  return source;
+}
