@@ -3,36 +3,33 @@
  * one must get the same. A string part is its UTF-8 bytes and one 0xFF; a u64 part is 8 little-endian bytes.
  */
 import { xxh3 } from "@node-rs/xxhash";
+import { HASH_SCRATCH_BYTES } from "./limits.js";
 
-/** Grown to the longest input seen; typical keys fit the first size. */
-let scratch = Buffer.alloc(512);
+const shared = Buffer.allocUnsafeSlow(HASH_SCRATCH_BYTES);
 
-/** Hash of one string part: the partition key of an object key or a scope. */
+/** Hash of one string part: the partition key of an object key or of a scope. Unsigned 64 bits. */
 export function hashString(text: string): bigint {
-  const end = putString(text, 0);
-  return xxh3.xxh64(scratch.subarray(0, end));
+  const buffer = roomFor(text.length * 3 + 1);
+  return xxh3.xxh64(buffer.subarray(0, putString(buffer, text, 0)));
 }
 
-/** Hash of string parts followed by one u64 (given as a safe integer). */
-export function hashParts(strings: readonly string[], number: number): bigint {
-  let end = 0;
-  for (const text of strings) end = putString(text, end);
-  reserve(end + 8);
-  scratch.writeUInt32LE(number >>> 0, end);
-  scratch.writeUInt32LE(Math.floor(number / 4_294_967_296), end + 4);
-  return xxh3.xxh64(scratch.subarray(0, end + 8));
+/** Hash of two string parts and a u64 (given as 32 bits): the partition key of a bucket of a service. Unsigned 64 bits. */
+export function hashBucket(first: string, second: string, number: number): bigint {
+  const buffer = roomFor((first.length + second.length) * 3 + 10);
+  const end = putString(buffer, second, putString(buffer, first, 0));
+  buffer.writeUInt32LE(number, end);
+  buffer.writeUInt32LE(0, end + 4);
+  return xxh3.xxh64(buffer.subarray(0, end + 8));
 }
 
-function putString(text: string, at: number): number {
-  reserve(at + text.length * 3 + 1); // UTF-8 needs at most three bytes for a UTF-16 unit.
-  const end = at + scratch.write(text, at, "utf8");
-  scratch[end] = 0xff;
+/** The shared buffer, or a larger one for this call only: a huge key must not stay in memory. */
+function roomFor(size: number): Buffer {
+  return size <= HASH_SCRATCH_BYTES ? shared : Buffer.allocUnsafeSlow(size);
+}
+
+/** UTF-8 needs at most three bytes for a UTF-16 unit, so callers know the room. */
+function putString(buffer: Buffer, text: string, at: number): number {
+  const end = at + buffer.write(text, at, "utf8");
+  buffer[end] = 0xff;
   return end + 1;
-}
-
-function reserve(size: number): void {
-  if (size <= scratch.length) return;
-  const larger = Buffer.alloc(size * 2);
-  scratch.copy(larger);
-  scratch = larger;
 }

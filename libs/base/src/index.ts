@@ -1,6 +1,6 @@
 /** Why: what every other package stands on. No I/O beyond the system's clock and random numbers, no knowledge of the domain beyond ids and errors. */
 export * from "./awakeable-id.js";
-export { BASE62_CHARS_64, BASE62_CHARS_128, decodeBase62, encodeBase62 } from "./base62.js";
+export * from "./base62.js";
 export type { Brand } from "./brand.js";
 export * from "./byte-size.js";
 export * from "./bytes.js";
@@ -8,7 +8,7 @@ export * from "./clock.js";
 export * from "./duration.js";
 export * from "./errors/catalogue.js";
 export * from "./errors/perdure-error.js";
-export { hashParts, hashString } from "./hash.js";
+export { hashBucket, hashString } from "./hash.js";
 export type { AwakeableId, DeploymentId, IdProblem, InvocationId, Parsed, SubscriptionId } from "./id-format.js";
 export * from "./invariant.js";
 export {
@@ -34,5 +34,6 @@ export { newDeploymentId, newSubscriptionId, parseDeploymentId, parseSubscriptio
 export * from "./ring.js";
 export * from "./secret.js";
 export { siphash13 } from "./siphash13.js";
+export { allocateBytes } from "./slab.js";
 export * from "./task-group.js";
 export * from "./time.js";

