@@ -1,6 +1,6 @@
 /** The wire to user endpoints: frames, messages, versions. No sockets, no clocks; functions of their input. */
 export * from "./codec/control.js";
-export { decodeCommand, decodeOutputResult } from "./codec/decode-command.js";
+export { decodeCommand } from "./codec/decode-command.js";
 export { encodeCommand, encodeInput } from "./codec/encode-command.js";
 export * from "./codec/notification.js";
 export * from "./codec/peek.js";

@@ -19,15 +19,6 @@ export function decodeCommand(type: number, body: Uint8Array): command.JournalCo
   return decodeOrFault(messageTypeName(type), decode, body);
 }
 
-/** Only the result of an Output command; its value is a view into `body`. A fault is RT0012. */
-export function decodeOutputResult(body: Uint8Array): ValueOrFailure | ProtocolFault {
-  return decodeOrFault("Output", readOutputResult, body);
-}
-
-function readOutputResult(body: Uint8Array): ValueOrFailure {
-  return decodeOutput(body).result;
-}
-
 function decoderOf(type: number): ((body: Uint8Array) => command.JournalCommand) | undefined {
   switch (type) {
     case MessageType.Input:
@@ -94,7 +85,8 @@ function decodeInput(body: Uint8Array): command.InputCommand {
   return { kind: "input", headers, value, name };
 }
 
-function decodeOutput(body: Uint8Array): command.OutputCommand {
+/** Throws `ProtoError`; `outputResultOf` shares it. */
+export function decodeOutput(body: Uint8Array): command.OutputCommand {
   let result: ValueOrFailure | undefined;
   let name = "";
   const r = new ProtoReader(body);

@@ -6,7 +6,8 @@
  */
 import { ProtoReader } from "@perdure/base";
 import { MessageType } from "../message-type.js";
-import type { NotificationId } from "../values.js";
+import type { NotificationId, ValueOrFailure } from "../values.js";
+import { decodeOutput } from "./decode-command.js";
 import { lengthTag, missing, varintTag } from "./nested.js";
 import type { NotificationVariant } from "./notification.js";
 
@@ -82,4 +83,9 @@ export function notificationVariantOf(body: Uint8Array): NotificationVariant {
 /** How a notification counts when an awaited future is evaluated (§9.2). */
 export function notificationOutcomeOf(body: Uint8Array): "success" | "failure" {
   return notificationVariantOf(body) === "failure" ? "failure" : "success";
+}
+
+/** Result of an Output command; its value is a view into `body`. */
+export function outputResultOf(body: Uint8Array): ValueOrFailure {
+  return decodeOutput(body).result;
 }
