@@ -1,0 +1,148 @@
+/**
+ * Why: metadata of a single process lives in LevelDB beside its partitions. Writes are synced and go one after the other, so that
+ * the versions they expect are checked against what is really there.
+ */
+import { invariant, PerdureError } from "@perdure/base";
+import {
+  checkKey,
+  checkWrites,
+  type Document,
+  type DocumentWrite,
+  documentText,
+  type Json,
+  LISTED_DOCUMENTS_MAX,
+  type MetadataStore,
+  type WriteOutcome,
+} from "@perdure/metadata";
+import { ClassicLevel } from "classic-level";
+
+/** Documents live under `d` + key, the number of the last write under `version`: `d` sorts before `v`, and neither meets the other. */
+const DOCUMENT_PREFIX = "d";
+const DOCUMENT_END = "e";
+const VERSION_KEY = "version";
+
+type Database = ClassicLevel<string, string>;
+
+/**
+ * Opens the store in `directory`, which exists or can be made. Rejects with RT0005 when another process holds it, STO0003 when
+ * it is damaged, STO0001 otherwise.
+ */
+export async function openLevelMetadataStore(directory: string): Promise<MetadataStore> {
+  const db: Database = new ClassicLevel(directory, { keyEncoding: "utf8", valueEncoding: "utf8" });
+  try {
+    await db.open();
+  } catch (cause) {
+    throw openFailure(directory, cause);
+  }
+  const stored = await guard(() => db.get(VERSION_KEY));
+  const version = stored === undefined ? 0 : Number(stored);
+  if (!Number.isSafeInteger(version)) {
+    await db.close();
+    throw new PerdureError("STO0003", `the metadata directory ${directory} holds an unreadable version number`);
+  }
+  return new LevelMetadataStore(db, version);
+}
+
+class LevelMetadataStore implements MetadataStore {
+  readonly #db: Database;
+  #version: number;
+  /** The last write; the next one waits for it. */
+  #tail: Promise<unknown> = Promise.resolve();
+
+  constructor(db: Database, version: number) {
+    this.#db = db;
+    this.#version = version;
+  }
+
+  async get(key: string): Promise<Document | undefined> {
+    checkKey(key);
+    const text = await guard(() => this.#db.get(DOCUMENT_PREFIX + key));
+    return text === undefined ? undefined : decode(key, text);
+  }
+
+  async list(prefix: string): Promise<readonly Document[]> {
+    const documents: Document[] = [];
+    await guard(async () => {
+      // One iterator is one snapshot.
+      for await (const [stored, text] of this.#db.iterator({ gte: DOCUMENT_PREFIX + prefix, lt: DOCUMENT_END })) {
+        const key = stored.slice(DOCUMENT_PREFIX.length);
+        if (!key.startsWith(prefix)) break;
+        invariant(documents.length < LISTED_DOCUMENTS_MAX, "a metadata list stays within its bound");
+        documents.push(decode(key, text));
+      }
+    });
+    return documents;
+  }
+
+  async write(writes: readonly DocumentWrite[]): Promise<WriteOutcome> {
+    checkWrites(writes);
+    const turn = this.#tail.then(() => this.#writeNow(writes));
+    this.#tail = turn.catch(() => undefined); // The caller hears of the failure; the next write is not concerned.
+    return turn;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#tail;
+    await guard(() => this.#db.close());
+  }
+
+  async #writeNow(writes: readonly DocumentWrite[]): Promise<WriteOutcome> {
+    if (writes.length === 0) return { kind: "written", version: this.#version };
+    const present = await guard(() => this.#db.getMany(writes.map((write) => DOCUMENT_PREFIX + write.key)));
+    for (const [index, write] of writes.entries()) {
+      const text = present[index];
+      const actualVersion = text === undefined ? 0 : decode(write.key, text).version;
+      if (write.expectedVersion !== undefined && write.expectedVersion !== actualVersion) {
+        return { kind: "conflict", key: write.key, actualVersion };
+      }
+    }
+    const version = this.#version + 1;
+    const batch = this.#db.batch().put(VERSION_KEY, String(version));
+    for (const write of writes) {
+      if (write.kind === "delete") batch.del(DOCUMENT_PREFIX + write.key);
+      else batch.put(DOCUMENT_PREFIX + write.key, `${version} ${documentText(write.value)}`);
+    }
+    await guard(() => batch.write({ sync: true }));
+    this.#version = version;
+    return { kind: "written", version };
+  }
+}
+
+/** `<version> <json>`: the version can be read without parsing the rest. */
+function decode(key: string, text: string): Document {
+  const blank = text.indexOf(" ");
+  const version = Number(text.slice(0, blank));
+  if (blank < 1 || !Number.isSafeInteger(version)) throw damaged(key);
+  try {
+    return { key, version, value: JSON.parse(text.slice(blank + 1)) as Json };
+  } catch (cause) {
+    throw damaged(key, cause);
+  }
+}
+
+function damaged(key: string, cause?: unknown): PerdureError {
+  return new PerdureError("STO0003", `the metadata document '${key}' cannot be read`, { cause });
+}
+
+/** Runs a storage operation; what LevelDB throws becomes one of our errors. */
+async function guard<T>(operation: () => Promise<T>): Promise<T> {
+  try {
+    return await operation();
+  } catch (cause) {
+    if (cause instanceof PerdureError) throw cause;
+    if ((cause as { code?: unknown }).code === undefined) throw cause; // Not LevelDB's: a bug stays a bug.
+    throw new PerdureError("STO0001", `metadata storage failed: ${(cause as Error).message}`, { cause });
+  }
+}
+
+function openFailure(directory: string, cause: unknown): PerdureError {
+  const inner = (cause as { cause?: { code?: unknown; message?: string } }).cause;
+  if (inner?.code === "LEVEL_LOCKED") {
+    return new PerdureError("RT0005", `the metadata directory ${directory} is locked by another process`, { cause });
+  }
+  if (inner?.code === "LEVEL_CORRUPTION") {
+    return new PerdureError("STO0003", `the metadata directory ${directory} is damaged: ${inner.message ?? ""}`, { cause });
+  }
+  const why = inner?.message ?? (cause as Error).message;
+  return new PerdureError("STO0001", `the metadata directory ${directory} cannot be opened: ${why}`, { cause });
+}

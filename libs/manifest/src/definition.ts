@@ -1,0 +1,84 @@
+/**
+ * Why: what an endpoint says about its services, in our words and with nothing left to interpretation. Values the manifest
+ * leaves open stay `undefined` here; who serves requests fills them from service and server defaults. These types are plain
+ * JSON, because they are also how a revision is stored.
+ */
+
+export type ServiceKind = "service" | "virtualObject" | "workflow";
+
+/** `exclusive` runs one at a time per key, `workflow` is the run of a workflow, everything else is `shared`. */
+export type HandlerKind = "exclusive" | "shared" | "workflow";
+
+/** What a handler takes. */
+export interface InputDefinition {
+  /** Neither body nor content type allowed; the other fields mean nothing then. */
+  readonly none: boolean;
+  /** An empty body is refused. */
+  readonly required: boolean;
+  /** `type/subtype`, `type/*` or any type. */
+  readonly contentType: string;
+  readonly jsonSchema: unknown;
+}
+
+/** What a handler gives. */
+export interface OutputDefinition {
+  /** `undefined`: the handler declares no output type. */
+  readonly contentType: string | undefined;
+  readonly setContentTypeIfEmpty: boolean;
+  readonly jsonSchema: unknown;
+}
+
+/** Options a manifest may set on a service, a handler, or both. Durations are milliseconds. */
+export interface Options {
+  readonly inactivityTimeoutMs: number | undefined;
+  readonly abortTimeoutMs: number | undefined;
+  readonly journalRetentionMs: number | undefined;
+  readonly idempotencyRetentionMs: number | undefined;
+  readonly enableLazyState: boolean | undefined;
+  readonly ingressPrivate: boolean | undefined;
+  readonly retry: RetryOptions;
+}
+
+export interface RetryOptions {
+  readonly initialIntervalMs: number | undefined;
+  readonly factor: number | undefined;
+  readonly maxIntervalMs: number | undefined;
+  /** Includes the first attempt; at least 1. */
+  readonly maxAttempts: number | undefined;
+  readonly onMaxAttempts: "pause" | "kill" | undefined;
+}
+
+export interface HandlerDefinition {
+  readonly name: string;
+  readonly kind: HandlerKind;
+  readonly documentation: string | undefined;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly input: InputDefinition;
+  readonly output: OutputDefinition;
+  readonly options: Options;
+  /** Only on the `run` of a workflow. */
+  readonly workflowCompletionRetentionMs: number | undefined;
+}
+
+export interface ServiceDefinition {
+  readonly name: string;
+  readonly kind: ServiceKind;
+  readonly documentation: string | undefined;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly options: Options;
+  /** In the order of the manifest, names unique. */
+  readonly handlers: readonly HandlerDefinition[];
+}
+
+/** A whole manifest. */
+export interface Manifest {
+  readonly protocolMode: "bidiStream" | "requestResponse";
+  readonly minProtocolVersion: number;
+  readonly maxProtocolVersion: number;
+  readonly lambdaCompression: "zstd" | undefined;
+  /** In the order of the manifest, names unique. */
+  readonly services: readonly ServiceDefinition[];
+}
+
+/** Service protocol versions this server speaks, both ends included (service-protocol.md §2.6). */
+export const PROTOCOL_VERSIONS = { min: 5, max: 7 } as const;

@@ -1,0 +1,45 @@
+/** Why: schemas of inputs and outputs are shown to people and put into OpenAPI documents, so what is not a schema is refused early. */
+import { Ajv } from "ajv";
+import { Ajv2019 } from "ajv/dist/2019.js";
+import { Ajv2020 } from "ajv/dist/2020.js";
+
+type Checker = { validateSchema(schema: object): boolean | Promise<unknown>; errorsText(): string };
+
+/** Meta-schemas are costly to compile and most manifests need one of them at most. */
+const checkers = new Map<string, Checker>();
+
+/** What is wrong with a schema by its own dialect, or `undefined`. A dialect we do not know is left to its readers. */
+export function jsonSchemaProblem(schema: unknown): string | undefined {
+  if (typeof schema === "boolean") return undefined;
+  if (typeof schema !== "object" || schema === null || Array.isArray(schema)) return "a JSON schema is an object or a boolean";
+  const dialect = dialectOf(schema);
+  if (dialect === undefined) return undefined;
+  const checker = checkerOf(dialect);
+  const { $schema: _named, ...rest } = schema as Record<string, unknown>;
+  return checker.validateSchema(rest) === true ? undefined : checker.errorsText();
+}
+
+/** A few words for lists: `JSON object`, `JSON string`; `JSON value` where the schema allows more than one type. */
+export function describeJsonSchema(schema: unknown): string {
+  const type = typeof schema === "object" && schema !== null ? (schema as { type?: unknown }).type : undefined;
+  return typeof type === "string" ? `JSON ${type}` : "JSON value";
+}
+
+function dialectOf(schema: object): string | undefined {
+  const named = (schema as { $schema?: unknown }).$schema;
+  if (named === undefined) return "2020-12";
+  if (typeof named !== "string") return "2020-12";
+  if (named.includes("2020-12")) return "2020-12";
+  if (named.includes("2019-09")) return "2019-09";
+  return named.includes("draft-07") ? "draft-07" : undefined;
+}
+
+function checkerOf(dialect: string): Checker {
+  const known = checkers.get(dialect);
+  if (known !== undefined) return known;
+  const options = { strict: false, logger: false } as const;
+  const made: Checker =
+    dialect === "2020-12" ? new Ajv2020(options) : dialect === "2019-09" ? new Ajv2019(options) : new Ajv(options);
+  checkers.set(dialect, made);
+  return made;
+}

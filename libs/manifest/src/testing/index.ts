@@ -1,0 +1,49 @@
+/** Why: tests of the registry and of the doors build service definitions; these builders show only what a test is about. */
+import type { HandlerDefinition, Options, ServiceDefinition } from "../definition.js";
+
+/** Options that leave everything open. */
+export function noOptions(): Options {
+  return {
+    inactivityTimeoutMs: undefined,
+    abortTimeoutMs: undefined,
+    journalRetentionMs: undefined,
+    idempotencyRetentionMs: undefined,
+    enableLazyState: undefined,
+    ingressPrivate: undefined,
+    retry: {
+      initialIntervalMs: undefined,
+      factor: undefined,
+      maxIntervalMs: undefined,
+      maxAttempts: undefined,
+      onMaxAttempts: undefined,
+    },
+  };
+}
+
+/** A shared handler that takes and gives JSON. */
+export function aHandler(name: string, change: Partial<HandlerDefinition> = {}): HandlerDefinition {
+  return {
+    name,
+    kind: "shared",
+    documentation: undefined,
+    metadata: {},
+    input: { none: false, required: false, contentType: "application/json", jsonSchema: undefined },
+    output: { contentType: "application/json", setContentTypeIfEmpty: false, jsonSchema: undefined },
+    options: noOptions(),
+    workflowCompletionRetentionMs: undefined,
+    ...change,
+  };
+}
+
+/** A plain service with the named handlers. */
+export function aService(name: string, handlers: readonly string[], change: Partial<ServiceDefinition> = {}): ServiceDefinition {
+  return {
+    name,
+    kind: "service",
+    documentation: undefined,
+    metadata: {},
+    options: noOptions(),
+    handlers: handlers.map((handler) => aHandler(handler)),
+    ...change,
+  };
+}

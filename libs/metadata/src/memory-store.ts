@@ -1,0 +1,66 @@
+/** Why: tests and simulations need a metadata store that forgets, and the contract needs a driver simple enough to be obviously right. */
+import { compareBytes, invariant, utf8 } from "@perdure/base";
+import { checkKey, checkWrites, documentText } from "./check.js";
+import { LISTED_DOCUMENTS_MAX } from "./limits.js";
+import type { Document, DocumentWrite, Json, MetadataStore, WriteOutcome } from "./store.js";
+
+type Stored = { readonly version: number; readonly text: string };
+
+/** What several stores opened one after the other can share, to play a restart. */
+export interface MemoryMetadata {
+  readonly documents: Map<string, Stored>;
+  version: number;
+}
+
+export function emptyMemoryMetadata(): MemoryMetadata {
+  return { documents: new Map(), version: 0 };
+}
+
+/** A store in `memory`; documents are copied on the way in and out, as if they had been on disk. */
+export function createMemoryMetadataStore(memory: MemoryMetadata = emptyMemoryMetadata()): MetadataStore {
+  let open = true;
+  return {
+    async get(key) {
+      invariant(open, "a closed metadata store is not used");
+      checkKey(key);
+      const stored = memory.documents.get(key);
+      return stored === undefined ? undefined : documentOf(key, stored);
+    },
+    async list(prefix) {
+      invariant(open, "a closed metadata store is not used");
+      const found: Document[] = [];
+      for (const [key, stored] of memory.documents) if (key.startsWith(prefix)) found.push(documentOf(key, stored));
+      invariant(found.length <= LISTED_DOCUMENTS_MAX, "a metadata list stays within its bound");
+      return found.sort((a, b) => compareBytes(utf8(a.key), utf8(b.key)));
+    },
+    async write(writes) {
+      invariant(open, "a closed metadata store is not used");
+      return writeInto(memory, writes);
+    },
+    async [Symbol.asyncDispose]() {
+      open = false;
+    },
+  };
+}
+
+function writeInto(memory: MemoryMetadata, writes: readonly DocumentWrite[]): WriteOutcome {
+  checkWrites(writes);
+  for (const write of writes) {
+    const actualVersion = memory.documents.get(write.key)?.version ?? 0;
+    if (write.expectedVersion !== undefined && write.expectedVersion !== actualVersion) {
+      return { kind: "conflict", key: write.key, actualVersion };
+    }
+  }
+  const texts = writes.map((write) => (write.kind === "put" ? documentText(write.value) : undefined));
+  if (writes.length > 0) memory.version++;
+  for (const [index, write] of writes.entries()) {
+    const text = texts[index];
+    if (text === undefined) memory.documents.delete(write.key);
+    else memory.documents.set(write.key, { version: memory.version, text });
+  }
+  return { kind: "written", version: memory.version };
+}
+
+function documentOf(key: string, stored: Stored): Document {
+  return { key, version: stored.version, value: JSON.parse(stored.text) as Json };
+}

@@ -1,0 +1,80 @@
+/**
+ * Why: what is known of an environment besides its invocations: deployments with the revisions they serve, Kafka clusters,
+ * subscriptions and concurrency rules. These records are what is stored, and what the management API and introspection show.
+ */
+import type { DeploymentId, SubscriptionId } from "@perdure/base";
+import type { ServiceDefinition } from "@perdure/manifest";
+
+/** Where a deployment answers. `uri` is absolute and normalised: lower-case host, `/` as the shortest path, no fragment. */
+export type DeploymentAddress =
+  | { readonly kind: "http"; readonly uri: string; readonly httpVersion: "HTTP/1.1" | "HTTP/2.0" }
+  | {
+      readonly kind: "lambda";
+      readonly arn: string;
+      readonly assumeRoleArn: string | undefined;
+      readonly compression: "zstd" | undefined;
+    };
+
+/** What people changed of a revision through the management API; `undefined` = as the manifest says. Durations in milliseconds. */
+export interface ServiceOverrides {
+  readonly public: boolean | undefined;
+  readonly idempotencyRetentionMs: number | undefined;
+  readonly workflowCompletionRetentionMs: number | undefined;
+  readonly journalRetentionMs: number | undefined;
+  readonly inactivityTimeoutMs: number | undefined;
+  readonly abortTimeoutMs: number | undefined;
+}
+
+/** One revision of a service, as one deployment serves it. */
+export interface ServiceRevision {
+  readonly definition: ServiceDefinition;
+  /** From 1; rises with every registration of the service. */
+  readonly revision: number;
+  readonly overrides: ServiceOverrides;
+}
+
+export interface DeploymentRecord {
+  readonly id: DeploymentId;
+  readonly address: DeploymentAddress;
+  /** Lower-case names; sent with every request to the deployment. */
+  readonly additionalHeaders: Readonly<Record<string, string>>;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** When it was registered, or last replaced by force (ms since 1970). */
+  readonly createdAtMs: number;
+  readonly protocolType: "bidiStream" | "requestResponse";
+  readonly minProtocolVersion: number;
+  readonly maxProtocolVersion: number;
+  /** What the endpoint called itself at discovery. */
+  readonly sdkVersion: string | undefined;
+  /** In the order of the manifest. */
+  readonly services: readonly ServiceRevision[];
+}
+
+export interface KafkaClusterRecord {
+  readonly name: string;
+  /** Client properties with their secrets; whoever shows them redacts. */
+  readonly properties: Readonly<Record<string, string>>;
+  readonly createdAtMs: number;
+}
+
+export interface SubscriptionRecord {
+  readonly id: SubscriptionId;
+  /** `kafka://<cluster>/<topic>`. */
+  readonly source: string;
+  /** `service://<service>/<handler>`. */
+  readonly sink: string;
+  /** Consumer options, `group.id` always among them. */
+  readonly options: Readonly<Record<string, string>>;
+}
+
+/** A concurrency rule for scopes and limit keys. */
+export interface RuleRecord {
+  /** One to three components separated by `/`, each `*` or a name. */
+  readonly pattern: string;
+  /** At most this many run at once; `undefined` = without limit. */
+  readonly concurrency: number | undefined;
+  readonly description: string | undefined;
+  readonly disabled: boolean;
+  readonly version: number;
+  readonly lastModifiedMs: number;
+}

@@ -1,0 +1,129 @@
+/**
+ * Why: what the management API asks of the registry, wherever it runs. Reads are of the latest state this process knows and
+ * never wait; every change resolves once it is durable and visible to such reads.
+ */
+import type { DeploymentId, ErrorCode, SubscriptionId } from "@perdure/base";
+import type {
+  DeploymentRecord,
+  KafkaClusterRecord,
+  RuleRecord,
+  ServiceOverrides,
+  ServiceRevision,
+  SubscriptionRecord,
+} from "./records.js";
+
+/** Where a request wants a deployment to be: not yet normalised, not yet contacted. */
+export type RequestedAddress =
+  | { readonly kind: "http"; readonly uri: string; readonly useHttp11: boolean }
+  | { readonly kind: "lambda"; readonly arn: string; readonly assumeRoleArn: string | undefined };
+
+export interface RegisterRequest {
+  readonly address: RequestedAddress;
+  readonly additionalHeaders: Readonly<Record<string, string>>;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Replace the one deployment at this destination; allows what `breaking` allows. */
+  readonly force: boolean;
+  /** Allow a new revision to change a service's type and to drop handlers. */
+  readonly breaking: boolean;
+  /** Discover and validate, store nothing. */
+  readonly dryRun: boolean;
+  /** Without force: a known destination that still serves what is stored is answered instead of refused. */
+  readonly acceptUnchanged: boolean;
+}
+
+export interface UpdateRequest {
+  /** `undefined` keeps the address; an http update may change the HTTP version along with the uri only. */
+  readonly address: RequestedAddress | undefined;
+  /** Full replacement; `undefined` keeps them. */
+  readonly additionalHeaders: Readonly<Record<string, string>> | undefined;
+  /** Take over the discovered services as well. */
+  readonly overwrite: boolean;
+  readonly dryRun: boolean;
+}
+
+export type RegisterOutcome = {
+  readonly kind: "created" | "unchanged" | "replaced";
+  readonly deployment: DeploymentRecord;
+};
+
+export type RuleChange = {
+  readonly pattern: string;
+  readonly concurrency: number | undefined;
+  readonly description: string | undefined;
+  readonly disabled: boolean;
+  readonly precondition:
+    | { readonly kind: "none" }
+    | { readonly kind: "matches"; readonly version: number }
+    | { readonly kind: "doesNotExist" };
+};
+
+/** Unfinished work that a deployment or its services have. */
+export interface DeploymentUsage {
+  /** Unfinished invocations pinned to the deployment. */
+  readonly pinned: number;
+  /** Unfinished invocations by service, pinned or not; services without any may be missing. */
+  readonly unfinishedByService: ReadonlyMap<string, number>;
+}
+
+/** A revision together with the deployment that serves it. */
+export interface LocatedRevision {
+  readonly deployment: DeploymentRecord;
+  readonly revision: ServiceRevision;
+}
+
+/**
+ * Every change rejects with `RegistryRefusal` when the request cannot be granted, and with `PerdureError` when the metadata
+ * store fails. An aborted `signal` stops a discovery; what is already being stored is still stored.
+ */
+export interface Registry {
+  register(request: RegisterRequest, signal: AbortSignal): Promise<RegisterOutcome>;
+  update(id: DeploymentId, request: UpdateRequest, signal: AbortSignal): Promise<DeploymentRecord>;
+  /** With `force` it always goes; without, only when nothing needs it (409 otherwise). */
+  remove(id: DeploymentId, force: boolean): Promise<void>;
+  deployment(id: DeploymentId): DeploymentRecord | undefined;
+  /** Oldest first. */
+  deployments(): readonly DeploymentRecord[];
+  /** The latest revision. */
+  service(name: string): LocatedRevision | undefined;
+  /** Latest revisions, by name. */
+  services(): readonly LocatedRevision[];
+  /** Changes the latest revision; fields that are `undefined` stay. */
+  modifyService(name: string, changes: ServiceOverrides): Promise<LocatedRevision>;
+
+  kafkaCluster(name: string): KafkaClusterRecord | undefined;
+  kafkaClusters(): readonly KafkaClusterRecord[];
+  createKafkaCluster(name: string, properties: Readonly<Record<string, string>>): Promise<KafkaClusterRecord>;
+  updateKafkaCluster(name: string, properties: Readonly<Record<string, string>>): Promise<KafkaClusterRecord>;
+  /** Without `force` refused while subscriptions read from it. */
+  removeKafkaCluster(name: string, force: boolean): Promise<void>;
+
+  subscription(id: SubscriptionId): SubscriptionRecord | undefined;
+  subscriptions(): readonly SubscriptionRecord[];
+  createSubscription(source: string, sink: string, options: Readonly<Record<string, string>>): Promise<SubscriptionRecord>;
+  removeSubscription(id: SubscriptionId): Promise<void>;
+
+  rules(): readonly RuleRecord[];
+  /** All or nothing; answers the rules in the order of the changes. */
+  putRules(changes: readonly RuleChange[]): Promise<readonly RuleRecord[]>;
+  /** All or nothing; answers the patterns that were there. */
+  deleteRules(
+    deletions: readonly { readonly pattern: string; readonly expectedVersion: number | undefined }[],
+  ): Promise<readonly string[]>;
+
+  /** Calls back after every change, once reads show it. Returns how to stop listening. */
+  onChange(listener: () => void): () => void;
+}
+
+/** Why a change was not granted: `status` is what the management API answers, `code` is missing where the catalogue has none. */
+export class RegistryRefusal extends Error {
+  override readonly name = "RegistryRefusal";
+  readonly status: 400 | 404 | 409 | 422 | 500;
+  readonly code: ErrorCode | undefined;
+
+  /** `detail` is for whoever made the request; the message carries the code in front. */
+  constructor(status: RegistryRefusal["status"], code: ErrorCode | undefined, detail: string, options?: { cause?: unknown }) {
+    super(code === undefined ? detail : `[${code}] ${detail}`, options);
+    this.status = status;
+    this.code = code;
+  }
+}
