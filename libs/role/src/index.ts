@@ -1,1 +1,8 @@
-export {};
+/** Why: what every role's process needs around its actual work. The HTTP kit is entered by `@perdure/role/http`. */
+export * from "./config/index.js";
+export * from "./health.js";
+export * from "./lifecycle.js";
+export * from "./logging.js";
+export * from "./metrics.js";
+export * from "./process-metrics.js";
+export * from "./version.js";

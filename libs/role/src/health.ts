@@ -1,0 +1,36 @@
+/**
+ * Why: an orchestrator asks two questions: is the process worth keeping (live), and may it be given work (ready)? Parts that
+ * take time to come up, or that are going away, say so here by name.
+ */
+
+export interface HealthReport {
+  /** False after a failure the process cannot recover from. */
+  readonly live: boolean;
+  readonly ready: boolean;
+  /** Names of what is not ready, for whoever is looking into it. */
+  readonly waitingFor: readonly string[];
+}
+
+export class Health {
+  readonly #waiting = new Set<string>();
+  #failed = false;
+
+  /** The part counts as not ready until `ready` is called for it. */
+  expect(part: string): void {
+    this.#waiting.add(part);
+  }
+
+  ready(part: string): void {
+    this.#waiting.delete(part);
+  }
+
+  /** For good: the process is about to end. */
+  fail(): void {
+    this.#failed = true;
+  }
+
+  report(): HealthReport {
+    const waitingFor = [...this.#waiting];
+    return { live: !this.#failed, ready: !this.#failed && waitingFor.length === 0, waitingFor };
+  }
+}

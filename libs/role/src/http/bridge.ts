@@ -1,0 +1,64 @@
+/**
+ * Why: express speaks `node:http` only, but ports that run it must answer HTTP/2 too. Each stream is played to the
+ * HTTP/1.1 server over an in-memory connection: full fidelity, twice the work, fine for anything that is not hot.
+ */
+import { Agent, request as httpRequest, type IncomingMessage } from "node:http";
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import { type Duplex, duplexPair } from "node:stream";
+
+/** Say something only about one HTTP/1.1 connection; HTTP/2 forbids them (RFC 9113 §8.2.2). */
+const CONNECTION_HEADERS = new Set(["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "te"]);
+
+/** Returns a stream handler that answers through whatever `accept` does with an HTTP/1.1 connection. */
+export function bridgeStreams(
+  accept: (connection: Duplex) => void,
+): (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void {
+  const agent = new Agent({ keepAlive: false });
+  agent.createConnection = () => {
+    const [near, far] = duplexPair();
+    accept(far);
+    return near;
+  };
+  return (stream, headers) => {
+    const outgoing = httpRequest({
+      agent,
+      method: headers[":method"] ?? "GET",
+      path: headers[":path"] ?? "/",
+      headers: requestHeaders(headers),
+      setHost: false,
+    });
+    outgoing.on("response", (incoming) => answer(stream, incoming));
+    outgoing.on("continue", () => {
+      if (!stream.destroyed) stream.additionalHeaders({ ":status": 100 });
+    });
+    outgoing.on("error", () => {
+      if (!stream.destroyed) stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    });
+    stream.on("error", () => outgoing.destroy());
+    stream.on("close", () => outgoing.destroy());
+    stream.pipe(outgoing);
+  };
+}
+
+function requestHeaders(headers: IncomingHttpHeaders): Record<string, string | string[]> {
+  const result: Record<string, string | string[]> = {};
+  for (const name of Object.keys(headers)) {
+    const value = headers[name];
+    if (value === undefined || name.startsWith(":") || CONNECTION_HEADERS.has(name)) continue;
+    result[name] = value;
+  }
+  result["host"] = headers[":authority"] ?? headers.host ?? "localhost";
+  return result;
+}
+
+function answer(stream: ServerHttp2Stream, incoming: IncomingMessage): void {
+  if (stream.destroyed) return void incoming.destroy();
+  const headers: Record<string, string | string[] | number> = { ":status": incoming.statusCode ?? 500 };
+  for (const name of Object.keys(incoming.headers)) {
+    const value = incoming.headers[name];
+    if (value !== undefined && !CONNECTION_HEADERS.has(name)) headers[name] = value;
+  }
+  stream.respond(headers);
+  incoming.on("error", () => stream.close(constants.NGHTTP2_INTERNAL_ERROR));
+  incoming.pipe(stream);
+}

@@ -1,0 +1,40 @@
+/** Every bound of the HTTP kit, with the reason for its value. All can be overridden per port. */
+
+/** Bytes of one request's header section: twice Node's default, room for large tokens; more is an attack or a bug (431). */
+export const headerBytesMaxDefault = 32 * 1024;
+
+/** Time for a connection to say what it speaks and to finish a header section: nobody honest needs ten seconds (slowloris). */
+export const headersTimeoutMsDefault = 10_000;
+
+/** Time for one whole HTTP/1.1 request to arrive, body included: 32 MiB in five minutes is 110 KiB/s. */
+export const requestTimeoutMsDefault = 300_000;
+
+/** Idle HTTP/1.1 connections are kept longer than common load balancers keep theirs (60 s), so that they close first. */
+export const keepAliveTimeoutMsDefault = 75_000;
+
+/** HTTP/2 connections without any traffic get a GOAWAY after this; streams that still wait go on. */
+export const sessionIdleTimeoutMsDefault = 15 * 60_000;
+
+/** Streams one HTTP/2 connection may have open: the published default of the ingress (ingress.md §1). */
+export const concurrentStreamsMaxDefault = 200;
+
+/** Sockets open at once on one port; further ones are refused by the kernel's backlog rules. Well below common fd limits. */
+export const connectionsMaxDefault = 16_384;
+
+/** MiB of headers and queued data one HTTP/2 connection may hold in the native library. */
+export const sessionMemoryMiBMax = 64;
+
+/** HTTP/2 flow-control window of a stream: an upload of a few hundred KiB goes through without a round trip. */
+export const streamWindowBytes = 1024 * 1024;
+
+/** HTTP/2 flow-control window of a connection: four streams at full window. */
+export const connectionWindowBytes = 4 * 1024 * 1024;
+
+/** TCP keep-alive probes start after this much silence: finds peers that vanished while they wait for a result. */
+export const tcpKeepAliveMs = 30_000;
+
+/** While draining, connections that became idle are closed this often. */
+export const drainSweepMs = 50;
+
+/** How long a client that is still sending may take to notice that it has been answered and told to close. */
+export const lingerMsDefault = 2000;

@@ -1,0 +1,173 @@
+/**
+ * Why: every HTTP door of the project listens the same way: HTTP/1.1 and HTTP/2 cleartext on one TCP port, bounded headers
+ * and timeouts, and an end that lets running requests finish.
+ */
+import { createServer as createHttp1Server, type IncomingMessage, type ServerOptions, type ServerResponse } from "node:http";
+import {
+  createServer as createHttp2Server,
+  type Http2Session,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
+import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { type Clock, type Logger, PerdureError } from "@perdure/base";
+import { bridgeStreams } from "./bridge.js";
+import * as limits from "./limits.js";
+import { type Protocol, sniffProtocol } from "./sniff.js";
+
+/** Who answers. Nobody may throw; whatever waits must watch its own `close` event. */
+export interface HttpHandlers {
+  request(req: IncomingMessage, res: ServerResponse): void;
+  /** A request with `expect: 100-continue`: call `res.writeContinue()` when the body is wanted. Unset: it is sent at once. */
+  requestExpectingContinue?(req: IncomingMessage, res: ServerResponse): void;
+  /** One HTTP/2 stream. Unset: it is translated to `request`. `rawHeaders` has pseudo-headers too, names in lower case. */
+  stream?(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: string[]): void;
+}
+
+/** Bounds of one port, all with a default from `limits.ts`; the names carry the unit. */
+export interface HttpPortOptions {
+  readonly headerBytesMax?: number;
+  readonly headersTimeoutMs?: number;
+  readonly requestTimeoutMs?: number;
+  readonly keepAliveTimeoutMs?: number;
+  readonly sessionIdleTimeoutMs?: number;
+  readonly concurrentStreamsMax?: number;
+  readonly connectionsMax?: number;
+}
+
+export interface HttpPort {
+  /** Resolves once bound. Rejects with RT0004 when the address cannot be bound. `port` 0 takes a free one. */
+  listen(address: { readonly host?: string; readonly port: number }): Promise<AddressInfo>;
+  /** No new connections; running requests may finish for `graceMs`, then everything is cut. Idempotent. */
+  close(graceMs: number): Promise<void>;
+  readonly closing: boolean;
+}
+
+export interface HttpPortDependencies {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export function createHttpPort(
+  handlers: HttpHandlers,
+  { clock, logger }: HttpPortDependencies,
+  options: HttpPortOptions = {},
+): HttpPort {
+  const headersTimeoutMs = options.headersTimeoutMs ?? limits.headersTimeoutMsDefault;
+  const undecided = new Set<Socket>();
+  const sessions = new Set<Http2Session>();
+  let closed: Promise<void> | undefined;
+
+  const http1 = createHttp1Server(http1Options(options, headersTimeoutMs));
+  // The server listens and keeps the books, but hears of a connection only when that has shown to speak HTTP/1.1.
+  const acceptHttp1 = http1.listeners("connection") as ((connection: Duplex) => void)[];
+  http1.removeAllListeners("connection");
+  http1.on("connection", (socket: Socket) => {
+    undecided.add(socket);
+    socket.once("close", () => undecided.delete(socket));
+    sniffProtocol(socket, headersTimeoutMs, (protocol) => {
+      undecided.delete(socket);
+      handOver(socket, protocol);
+    });
+  });
+  http1.maxConnections = options.connectionsMax ?? limits.connectionsMaxDefault;
+  http1.on("request", (req, res) => {
+    if (!req.socket.writableEnded) handlers.request(req, res); // Ended: pipelined behind an answer that closes.
+  });
+  const expecting = handlers.requestExpectingContinue;
+  if (expecting !== undefined) {
+    http1.on("checkContinue", (req, res) => {
+      if (!req.socket.writableEnded) expecting.call(handlers, req, res);
+    });
+  }
+
+  const http2 = createHttp2Server({
+    maxSessionMemory: limits.sessionMemoryMiBMax,
+    settings: {
+      enablePush: false,
+      initialWindowSize: limits.streamWindowBytes,
+      maxConcurrentStreams: options.concurrentStreamsMax ?? limits.concurrentStreamsMaxDefault,
+      maxHeaderListSize: options.headerBytesMax ?? limits.headerBytesMaxDefault,
+    },
+  });
+  http2.on("session", (session: ServerHttp2Session) => {
+    sessions.add(session);
+    session.once("close", () => sessions.delete(session));
+    session.setLocalWindowSize(limits.connectionWindowBytes);
+    session.setTimeout(options.sessionIdleTimeoutMs ?? limits.sessionIdleTimeoutMsDefault, () => session.close());
+    if (closed !== undefined) session.close();
+  });
+  http2.on("sessionError", (cause: Error) => logger.debug({ cause: cause.message }, "HTTP/2 connection failed"));
+  const onStream = handlers.stream?.bind(handlers) ?? bridgeStreams(toHttp1);
+  http2.on("stream", onStream as (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number) => void);
+
+  function toHttp1(connection: Duplex): void {
+    for (const accept of acceptHttp1) accept.call(http1, connection);
+  }
+
+  function handOver(socket: Socket, protocol: Protocol): void {
+    if (protocol === "h2c") http2.emit("connection", socket);
+    else toHttp1(socket);
+  }
+
+  async function drain(graceMs: number): Promise<void> {
+    const stopped = new Promise<void>((resolve) => {
+      http1.close(() => resolve()); // Its only error is "not listening", which is what we want.
+    });
+    for (const socket of undecided) socket.destroy();
+    for (const session of sessions) session.close();
+    const deadline = clock.setTimer(graceMs, () => {
+      http1.closeAllConnections();
+      for (const session of sessions) session.destroy();
+      for (const socket of undecided) socket.destroy();
+    });
+    let sweep = clock.setTimer(limits.drainSweepMs, sweepIdle);
+    function sweepIdle(): void {
+      http1.closeIdleConnections();
+      sweep = clock.setTimer(limits.drainSweepMs, sweepIdle);
+    }
+    try {
+      await stopped;
+    } finally {
+      deadline.cancel();
+      sweep.cancel();
+    }
+  }
+
+  return {
+    listen: ({ host, port }) =>
+      new Promise((resolve, reject) => {
+        const failed = (cause: Error): void => {
+          reject(new PerdureError("RT0004", `cannot listen on ${host ?? "*"}:${port}: ${cause.message}`, { cause }));
+        };
+        http1.once("error", failed);
+        http1.listen({ port, host, backlog: 1024 }, () => {
+          http1.off("error", failed);
+          http1.on("error", (cause) => logger.warn({ cause: cause.message }, "listening socket failed"));
+          resolve(http1.address() as AddressInfo);
+        });
+      }),
+    close: (graceMs) => {
+      closed ??= drain(graceMs);
+      return closed;
+    },
+    get closing() {
+      return closed !== undefined;
+    },
+  };
+}
+
+function http1Options(options: HttpPortOptions, headersTimeoutMs: number): ServerOptions {
+  return {
+    maxHeaderSize: options.headerBytesMax ?? limits.headerBytesMaxDefault,
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: options.requestTimeoutMs ?? limits.requestTimeoutMsDefault,
+    keepAliveTimeout: options.keepAliveTimeoutMs ?? limits.keepAliveTimeoutMsDefault,
+    connectionsCheckingInterval: Math.min(1000, headersTimeoutMs),
+    keepAlive: true,
+    keepAliveInitialDelay: limits.tcpKeepAliveMs,
+    noDelay: true,
+  };
+}

@@ -1,0 +1,172 @@
+/**
+ * Why: a process starts its parts in order and lets go of them in the reverse order, whatever ends it: a signal, a failure while
+ * starting, or a failure later. Draining comes first (refuse new work, finish what is quick), closing follows; both together
+ * have a deadline, because whoever sent the signal will not wait for ever. A second signal ends the process at once.
+ */
+import type { Clock, Logger } from "@perdure/base";
+import { PerdureError } from "@perdure/base";
+import type { Health } from "./health.js";
+
+/** Something the process holds. Parts are drained and closed in the reverse order of their start. */
+export interface Part extends AsyncDisposable {
+  /** Take no new work and finish what is short; ends early when the signal fires. */
+  drain?(signal: AbortSignal): Promise<void>;
+}
+
+export interface LifecycleOptions {
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly health: Health;
+  /** Longest time for draining, then again for closing; what is not done then is abandoned. */
+  readonly shutdownTimeoutMs: number;
+}
+
+/** How a stopped process should end. */
+export type Ending =
+  | { readonly kind: "stopped" }
+  | { readonly kind: "failed"; readonly error: PerdureError }
+  | { readonly kind: "abandoned" };
+
+export class Lifecycle {
+  readonly #options: LifecycleOptions;
+  readonly #parts: { name: string; part: Part }[] = [];
+  readonly #ended = Promise.withResolvers<Ending>();
+  #stopping = false;
+  #failure: PerdureError | undefined;
+
+  constructor(options: LifecycleOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Starts a part. When it fails, the parts already started are closed before the promise rejects with the cause. Rejects with
+   * OPS0004 when the process was told to stop meanwhile; `untilEnded` then tells when that is done.
+   */
+  async start<P extends Part>(name: string, open: () => P | Promise<P>): Promise<P> {
+    this.#options.health.expect(name);
+    let part: P;
+    try {
+      this.#refuseWhenStopping();
+      part = await open();
+    } catch (cause) {
+      if (!this.#stopping) await this.#stopParts();
+      throw cause;
+    }
+    if (this.#stopping) await this.#guard(`closing ${name}`, part[Symbol.asyncDispose]());
+    this.#refuseWhenStopping();
+    this.#parts.push({ name, part });
+    this.#options.health.ready(name);
+    return part;
+  }
+
+  /** Ends the process well; calling it again changes nothing. `reason` is for the log. */
+  stop(reason: string): void {
+    if (this.#stopping) return;
+    this.#stopping = true;
+    this.#options.logger.info({ reason }, "shutting down");
+    this.#finish();
+  }
+
+  /** Ends the process because it cannot go on: the first failure is the one reported. */
+  fail(cause: unknown): void {
+    const error = PerdureError.from(cause);
+    this.#options.health.fail();
+    this.#options.logger.error({ code: error.code, error: cause }, "fatal error; shutting down");
+    this.#failure ??= error;
+    if (this.#stopping) return;
+    this.#stopping = true;
+    this.#finish();
+  }
+
+  /** Settles when everything was let go of (or given up). */
+  untilEnded(): Promise<Ending> {
+    return this.#ended.promise;
+  }
+
+  #refuseWhenStopping(): void {
+    if (this.#stopping) throw new PerdureError("OPS0004", "the process is stopping");
+  }
+
+  #finish(): void {
+    const ending = this.#stopParts().then((complete): Ending => {
+      if (this.#failure !== undefined) return { kind: "failed", error: this.#failure };
+      return complete ? { kind: "stopped" } : { kind: "abandoned" };
+    });
+    this.#ended.resolve(ending);
+  }
+
+  /** Whether all parts were closed in time. */
+  async #stopParts(): Promise<boolean> {
+    this.#options.health.expect("shutdown");
+    const drained = await this.#withDeadline("draining", async (signal) => {
+      for (const { name, part } of this.#parts.toReversed()) {
+        if (part.drain !== undefined) await this.#guard(`draining ${name}`, part.drain(signal));
+      }
+    });
+    const closed = await this.#withDeadline("closing", async () => {
+      while (this.#parts.length > 0) {
+        const { name, part } = this.#parts.pop()!;
+        await this.#guard(`closing ${name}`, part[Symbol.asyncDispose]());
+      }
+    });
+    return drained && closed;
+  }
+
+  /** One part's trouble must not keep the others from closing. */
+  async #guard(what: string, work: PromiseLike<void>): Promise<void> {
+    try {
+      await work;
+    } catch (cause) {
+      this.#options.logger.error({ error: cause }, `${what} failed`);
+    }
+  }
+
+  async #withDeadline(what: string, work: (signal: AbortSignal) => Promise<void>): Promise<boolean> {
+    const controller = new AbortController();
+    const late = Promise.withResolvers<false>();
+    const timer = this.#options.clock.setTimer(this.#options.shutdownTimeoutMs, () => {
+      this.#options.logger.warn({ timeoutMs: this.#options.shutdownTimeoutMs }, `${what} takes too long; going on without`);
+      controller.abort();
+      late.resolve(false);
+    });
+    const inTime = await Promise.race([work(controller.signal).then(() => true), late.promise]);
+    timer.cancel();
+    return inTime;
+  }
+}
+
+/** The few things of `process` that end a program. */
+export interface ProcessHooks {
+  on(event: "SIGINT" | "SIGTERM", listener: () => void): unknown;
+  on(event: "uncaughtException" | "unhandledRejection", listener: (cause: unknown) => void): unknown;
+  off(event: string, listener: (cause: unknown) => void): unknown;
+  exit(code: number): void;
+}
+
+/** Exit code of a process that a second signal ended, as shells report an interrupt. */
+const INTERRUPTED = 130;
+
+/** Connects a lifecycle with the process's signals and uncaught failures. Disposing disconnects. */
+export function attachToProcess(lifecycle: Lifecycle, hooks: ProcessHooks): Disposable {
+  let signalled = false;
+  const onSignal = (name: string) => (): void => {
+    if (signalled) hooks.exit(INTERRUPTED);
+    signalled = true;
+    lifecycle.stop(name);
+  };
+  const onInterrupt = onSignal("SIGINT");
+  const onTerminate = onSignal("SIGTERM");
+  const onFailure = (cause: unknown): void => lifecycle.fail(cause);
+  hooks.on("SIGINT", onInterrupt);
+  hooks.on("SIGTERM", onTerminate);
+  hooks.on("uncaughtException", onFailure);
+  hooks.on("unhandledRejection", onFailure);
+  return {
+    [Symbol.dispose]() {
+      hooks.off("SIGINT", onInterrupt);
+      hooks.off("SIGTERM", onTerminate);
+      hooks.off("uncaughtException", onFailure);
+      hooks.off("unhandledRejection", onFailure);
+    },
+  };
+}

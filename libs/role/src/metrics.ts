@@ -1,0 +1,229 @@
+/**
+ * Why: numbers about a process for Prometheus, with one rule that a library cannot keep for us: labels come from closed sets
+ * named beforehand, so that no service, key or error text of a user can ever become a series. A metric's series are one flat
+ * array; counting is one addition.
+ */
+import { METRIC_SERIES_MAX } from "./limits.js";
+
+/** Label names and the values each may take. */
+export type LabelSets = Readonly<Record<string, readonly string[]>>;
+
+export interface MetricOptions {
+  /** Like `perdure_worker_attempts_total`: with its unit, in base units. */
+  readonly name: string;
+  /** A sentence without a final stop. */
+  readonly help: string;
+  readonly labels?: LabelSets;
+}
+
+/** Default upper bounds of histograms in seconds, each about 2.5 times the one before. */
+export const SECONDS_BUCKETS: readonly number[] = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60,
+];
+
+/** The metrics of one process. Names are unique; registering one twice is a mistake in the program and throws. */
+export class Metrics {
+  readonly #metrics = new Map<string, Metric>();
+
+  counter(options: MetricOptions): Counter {
+    return this.#add(new Counter(options));
+  }
+
+  gauge(options: MetricOptions): Gauge {
+    return this.#add(new Gauge(options));
+  }
+
+  /** A gauge (or a counter kept elsewhere) whose single value is asked for when somebody looks. */
+  observed(options: Omit<MetricOptions, "labels"> & { readonly type: "gauge" | "counter" }, read: () => number): void {
+    this.#add(new Observed(options, read));
+  }
+
+  histogram(options: MetricOptions & { readonly buckets?: readonly number[] }): Histogram {
+    return this.#add(new Histogram(options));
+  }
+
+  /** Everything in Prometheus' text format 0.0.4. */
+  text(): string {
+    const lines: string[] = [];
+    for (const metric of this.#metrics.values()) {
+      lines.push(`# HELP ${metric.name} ${escapeHelp(metric.help)}`, `# TYPE ${metric.name} ${metric.type}`);
+      metric.write(lines);
+    }
+    return `${lines.join("\n")}\n`;
+  }
+
+  #add<M extends Metric>(metric: M): M {
+    if (this.#metrics.has(metric.name)) throw new TypeError(`metric '${metric.name}' is registered twice`);
+    if (!/^[a-z_][a-z0-9_]*$/.test(metric.name)) throw new TypeError(`'${metric.name}' is not a name of a metric`);
+    this.#metrics.set(metric.name, metric);
+    return metric;
+  }
+}
+
+abstract class Metric {
+  abstract readonly type: "counter" | "gauge" | "histogram";
+  readonly name: string;
+  readonly help: string;
+  /** Rendered label sets by series number, without braces. */
+  protected readonly series: readonly string[];
+  readonly #labels: readonly (readonly [string, ReadonlyMap<string, number>])[];
+
+  constructor(options: MetricOptions) {
+    this.name = options.name;
+    this.help = options.help;
+    const sets = Object.entries(options.labels ?? {});
+    const count = sets.reduce((product, [, values]) => product * (values.length + 1), 1);
+    if (count > METRIC_SERIES_MAX) throw new TypeError(`metric '${options.name}' would have ${count} series`);
+    this.#labels = sets.map(([name, values]) => [name, new Map([...values, OTHER].map((value, i) => [value, i]))] as const);
+    this.series = renderSeries(sets);
+  }
+
+  abstract write(lines: string[]): void;
+
+  /** The number of a series. A value outside its set counts as `other`: it is seen, and adds no series. */
+  protected seriesOf(values: readonly string[]): number {
+    if (values.length !== this.#labels.length) throw new TypeError(`metric '${this.name}' has ${this.#labels.length} labels`);
+    let index = 0;
+    for (let i = 0; i < values.length; i++) {
+      const set = this.#labels[i]![1];
+      index = index * set.size + (set.get(values[i]!) ?? set.size - 1);
+    }
+    return index;
+  }
+}
+
+const OTHER = "other";
+
+function renderSeries(sets: readonly (readonly [string, readonly string[]])[]): string[] {
+  let series = [""];
+  for (const [name, values] of sets) {
+    series = series.flatMap((prefix) =>
+      [...values, OTHER].map((value) => `${prefix}${prefix === "" ? "" : ","}${name}="${escapeLabel(value)}"`),
+    );
+  }
+  return series;
+}
+
+/** Counts up from zero. Series that were never counted are not shown, except the single one of a metric without labels. */
+export class Counter extends Metric {
+  readonly type = "counter";
+  readonly #values: Float64Array;
+
+  constructor(options: MetricOptions) {
+    super(options);
+    this.#values = new Float64Array(this.series.length);
+  }
+
+  /** `values` in the order in which the labels were declared. */
+  inc(...values: readonly string[]): void {
+    this.#values[this.seriesOf(values)]! += 1;
+  }
+
+  add(amount: number, ...values: readonly string[]): void {
+    this.#values[this.seriesOf(values)]! += amount;
+  }
+
+  override write(lines: string[]): void {
+    for (let i = 0; i < this.#values.length; i++) {
+      if (this.#values[i] !== 0 || this.series.length === 1) lines.push(sample(this.name, this.series[i]!, this.#values[i]!));
+    }
+  }
+}
+
+/** Goes up and down. Series that were never set are not shown, except the single one of a metric without labels. */
+export class Gauge extends Metric {
+  readonly type = "gauge";
+  readonly #values: Float64Array;
+  readonly #isSet: Uint8Array;
+
+  constructor(options: MetricOptions) {
+    super(options);
+    this.#values = new Float64Array(this.series.length);
+    this.#isSet = new Uint8Array(this.series.length);
+  }
+
+  set(value: number, ...values: readonly string[]): void {
+    const index = this.seriesOf(values);
+    this.#values[index] = value;
+    this.#isSet[index] = 1;
+  }
+
+  add(amount: number, ...values: readonly string[]): void {
+    const index = this.seriesOf(values);
+    this.#values[index]! += amount;
+    this.#isSet[index] = 1;
+  }
+
+  override write(lines: string[]): void {
+    for (let i = 0; i < this.#values.length; i++) {
+      if (this.#isSet[i] === 1 || this.series.length === 1) lines.push(sample(this.name, this.series[i]!, this.#values[i]!));
+    }
+  }
+}
+
+class Observed extends Metric {
+  readonly type: "gauge" | "counter";
+  readonly #read: () => number;
+
+  constructor(options: Omit<MetricOptions, "labels"> & { readonly type: "gauge" | "counter" }, read: () => number) {
+    super({ name: options.name, help: options.help });
+    this.type = options.type;
+    this.#read = read;
+  }
+
+  override write(lines: string[]): void {
+    lines.push(sample(this.name, "", this.#read()));
+  }
+}
+
+/** A distribution over fixed buckets. */
+export class Histogram extends Metric {
+  readonly type = "histogram";
+  readonly #bounds: readonly number[];
+  /** For each series: one count per bucket, one for what lies above all. */
+  readonly #counts: Float64Array;
+  readonly #sums: Float64Array;
+
+  constructor(options: MetricOptions & { readonly buckets?: readonly number[] }) {
+    super(options);
+    this.#bounds = options.buckets ?? SECONDS_BUCKETS;
+    this.#counts = new Float64Array(this.series.length * (this.#bounds.length + 1));
+    this.#sums = new Float64Array(this.series.length);
+  }
+
+  observe(value: number, ...values: readonly string[]): void {
+    const index = this.seriesOf(values);
+    let bucket = 0;
+    while (bucket < this.#bounds.length && value > this.#bounds[bucket]!) bucket++;
+    this.#counts[index * (this.#bounds.length + 1) + bucket]! += 1;
+    this.#sums[index]! += value;
+  }
+
+  override write(lines: string[]): void {
+    const width = this.#bounds.length + 1;
+    for (let i = 0; i < this.series.length; i++) {
+      const counts = this.#counts.subarray(i * width, (i + 1) * width);
+      const labels = this.series[i]!;
+      if (this.series.length > 1 && counts.every((count) => count === 0)) continue;
+      let total = 0;
+      for (let bucket = 0; bucket < width; bucket++) {
+        total += counts[bucket]!;
+        const bound = bucket < this.#bounds.length ? String(this.#bounds[bucket]) : "+Inf";
+        lines.push(sample(`${this.name}_bucket`, labels === "" ? `le="${bound}"` : `${labels},le="${bound}"`, total));
+      }
+      lines.push(sample(`${this.name}_sum`, labels, this.#sums[i]!), sample(`${this.name}_count`, labels, total));
+    }
+  }
+}
+
+function sample(name: string, labels: string, value: number): string {
+  return labels === "" ? `${name} ${value}` : `${name}{${labels}} ${value}`;
+}
+
+function escapeLabel(value: string): string {
+  return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+}
+
+function escapeHelp(help: string): string {
+  return help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
+}

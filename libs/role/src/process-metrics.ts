@@ -1,0 +1,52 @@
+/** Why: what every role tells about its own process: version, memory, processor time, and how late the event loop runs. */
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { EVENT_LOOP_SAMPLE_MS } from "./limits.js";
+import type { Metrics } from "./metrics.js";
+import { VERSION } from "./version.js";
+
+/** Registers them; disposing stops the sampling. */
+export function registerProcessMetrics(metrics: Metrics): Disposable {
+  metrics
+    .gauge({ name: "perdure_build_info", help: "Always 1; the label tells the version", labels: { version: [VERSION] } })
+    .set(1, VERSION);
+  const observe = (type: "gauge" | "counter", name: string, help: string, read: () => number) =>
+    metrics.observed({ type, name, help }, read);
+  observe("counter", "process_cpu_seconds_total", "Processor time used, in seconds", cpuSeconds);
+  observe("gauge", "process_start_time_seconds", "When the process started, in seconds since 1970", startedAt);
+  observe("gauge", "process_resident_memory_bytes", "Resident memory", () => process.memoryUsage.rss());
+  observe("gauge", "nodejs_heap_size_used_bytes", "Heap in use", () => process.memoryUsage().heapUsed);
+  observe("gauge", "nodejs_heap_size_total_bytes", "Heap allocated", () => process.memoryUsage().heapTotal);
+  observe(
+    "gauge",
+    "nodejs_external_memory_bytes",
+    "Memory outside the heap that objects hold",
+    () => process.memoryUsage().external,
+  );
+
+  const delay = monitorEventLoopDelay({ resolution: EVENT_LOOP_SAMPLE_MS });
+  delay.enable();
+  observe("gauge", "nodejs_eventloop_lag_seconds", "Mean delay of the event loop since the last look", () =>
+    lagSeconds(delay, "mean"),
+  );
+  observe("gauge", "nodejs_eventloop_lag_max_seconds", "Largest delay of the event loop since the last look", () => {
+    const seconds = lagSeconds(delay, "max");
+    delay.reset(); // The last of the two to be read.
+    return seconds;
+  });
+  return { [Symbol.dispose]: () => void delay.disable() };
+}
+
+function cpuSeconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6;
+}
+
+function startedAt(): number {
+  return performance.timeOrigin / 1000;
+}
+
+/** The sampler reports whole intervals: what is above its own resolution is the delay. Without samples it has no numbers: 0. */
+function lagSeconds(delay: ReturnType<typeof monitorEventLoopDelay>, which: "mean" | "max"): number {
+  if (delay.count === 0) return 0;
+  return Math.max(0, delay[which] / 1e9 - EVENT_LOOP_SAMPLE_MS / 1000);
+}
