@@ -12,12 +12,12 @@ export type AwakeableTarget =
   | { kind: "legacy"; invocationId: InvocationId; entryIndex: number };
 
 const RAW_BYTES = INVOCATION_ID_RAW_BYTES + 4;
-/** 28 bytes in base64url: 38 characters without padding; one trailing `=` is tolerated, as recorded. */
-const PAYLOAD = /^[A-Za-z0-9_-]{38}=?$/;
+/** 28 bytes in base64url: 38 characters, the last with two bits; one trailing `=` is tolerated, as recorded. */
+const PAYLOAD = /^[A-Za-z0-9_-]{37}[AQgw]=?$/;
 
 /** `sign_1…` for a signal of an invocation; `signalIndex` in 0…2³²−1 (the first awakeable has 17). */
 export function awakeableId(invocation: InvocationId, signalIndex: number): AwakeableId {
-  invariant(signalIndex >= 0 && signalIndex <= 0xffff_ffff, "a signal index has 32 bits");
+  invariant(signalIndex >>> 0 === signalIndex, "a signal index has 32 bits");
   const raw = Buffer.alloc(RAW_BYTES);
   raw.set(invocationIdToRaw(invocation));
   raw.writeUInt32BE(signalIndex, INVOCATION_ID_RAW_BYTES);

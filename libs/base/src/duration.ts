@@ -2,9 +2,9 @@
  * Why: durations are written by people, in settings, manifests and query parameters, and shown to them again (admin-api.md
  * §1.3, ingress.md §3.1). Two notations are read: ISO 8601 (`PT1H30M`) and the friendly one (`1h30m`, `1 day 2 hours`).
  */
-import { QUANTITY_TEXT_CHARS_MAX } from "./limits.js";
+import { DURATION_MS_MAX, QUANTITY_TEXT_CHARS_MAX } from "./limits.js";
 
-/** Whole milliseconds (fractions of one are cut off), or a clause saying what is wrong with the text. */
+/** Whole milliseconds, at most 10,000 years (fractions of one are cut off), or a clause saying what is wrong with the text. */
 export type ParsedDuration = { ok: true; ms: number } | { ok: false; reason: string };
 
 type Unit = { ms: number; names: readonly string[]; rank: number };
@@ -23,7 +23,7 @@ const UNIT_BY_NAME: ReadonlyMap<string, Unit> = new Map(UNITS.flatMap((unit) => 
 const CALENDAR_UNITS: ReadonlySet<string> = new Set(["y", "yr", "yrs", "year", "years", "mo", "mos", "month", "months"]);
 const TOO_LARGE_UNIT = "please use units of days or smaller";
 const NEGATIVE = "a duration cannot be negative";
-const TOO_LONG = "the duration is too long";
+const TOO_LONG = "the duration is longer than 10000 years";
 
 export function parseDuration(text: string): ParsedDuration {
   const trimmed = text.trim();
@@ -89,7 +89,7 @@ function amountOf(text: string): number {
 function whole(ms: number): ParsedDuration {
   // A hair above, because 0.3 s must be 300 ms although 0.3 × 1000 may come out as 299.999….
   const cut = Math.floor(ms + 1e-6);
-  return cut <= Number.MAX_SAFE_INTEGER ? { ok: true, ms: cut } : bad(TOO_LONG);
+  return cut <= DURATION_MS_MAX ? { ok: true, ms: cut } : bad(TOO_LONG);
 }
 
 function bad(reason: string): { ok: false; reason: string } {

@@ -30,6 +30,9 @@ export const TEXT_SCRATCH_BYTES = 16_384;
 /** Longest delay `setTimeout` honours; longer ones fire at once, so the clock waits in steps of this (2³¹−1 ms, about 24.8 days). */
 export const TIMER_STEP_MS_MAX = 2_147_483_647;
 
+/** Longest duration read from text, 10,000 years: any moment of ours plus a duration is still a valid date. */
+export const DURATION_MS_MAX = 315_576_000_000_000;
+
 /** Longest text tried as a duration or byte size: anything sensible fits, and a parser should not chew on a megabyte. */
 export const QUANTITY_TEXT_CHARS_MAX = 256;
 
