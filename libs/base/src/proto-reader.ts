@@ -36,7 +36,7 @@ export class ProtoReader {
 
   /** `field << 3 | wireType` of the next field. Field 0 and the unused wire types 6 and 7 are malformed. */
   tag(): number {
-    const tag = this.uint32();
+    const tag = this.#small();
     if (tag < 8) throw new ProtoError("field number 0");
     if ((tag & 7) > 5) throw new ProtoError("unknown wire type");
     return tag;
@@ -130,9 +130,21 @@ export class ProtoReader {
   }
 
   #length(): number {
-    const size = this.uint32();
+    const size = this.#small();
     if (size > this.end - this.pos) throw new ProtoError("a length beyond the end of the message");
     return size;
+  }
+
+  /** A tag or length: more than 32 bits are malformed, not cut off. */
+  #small(): number {
+    const { buf, pos } = this;
+    if (pos < this.end && buf[pos]! < 128) {
+      this.pos = pos + 1;
+      return buf[pos]!;
+    }
+    this.#varint();
+    if (this.#high !== 0) throw new ProtoError("a tag or length of more than 32 bits");
+    return this.#low;
   }
 
   #advance(count: number): void {

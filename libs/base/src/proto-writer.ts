@@ -33,7 +33,7 @@ export class ProtoWriter {
   /** `n` in 0…2³²−1. */
   uint32(field: number, n: number): this {
     this.#reserve(10);
-    this.#varint32(field << 3);
+    this.#varint32((field << 3) >>> 0);
     this.#varint32(n);
     return this;
   }
@@ -41,7 +41,7 @@ export class ProtoWriter {
   /** `n` a safe integer ≥ 0, or a bigint in 0…2⁶⁴−1. */
   uint64(field: number, n: number | bigint): this {
     this.#reserve(15);
-    this.#varint32(field << 3);
+    this.#varint32((field << 3) >>> 0);
     if (typeof n === "bigint") this.#varint64(Number(n & 0xffff_ffffn), Number((n >> 32n) & 0xffff_ffffn));
     else if (n < TWO_32) this.#varint32(n);
     else this.#varint64(n % TWO_32, Math.floor(n / TWO_32));
@@ -50,7 +50,7 @@ export class ProtoWriter {
 
   bool(field: number, value: boolean): this {
     this.#reserve(6);
-    this.#varint32(field << 3);
+    this.#varint32((field << 3) >>> 0);
     this.#buf[this.#pos++] = value ? 1 : 0;
     return this;
   }
@@ -59,7 +59,7 @@ export class ProtoWriter {
   string(field: number, text: string): this {
     const chars = text.length;
     this.#reserve(10 + chars * 3);
-    this.#varint32((field << 3) | 2);
+    this.#varint32(((field << 3) | 2) >>> 0);
     if (chars <= SHORT_STRING_CHARS && this.#shortAscii(text, chars)) return this;
     this.#longString(text, chars);
     return this;
@@ -67,7 +67,7 @@ export class ProtoWriter {
 
   bytes(field: number, value: Uint8Array): this {
     this.#reserve(10 + value.length);
-    this.#varint32((field << 3) | 2);
+    this.#varint32(((field << 3) | 2) >>> 0);
     this.#varint32(value.length);
     this.#buf.set(value, this.#pos);
     this.#pos += value.length;
@@ -78,7 +78,7 @@ export class ProtoWriter {
   fork(field: number): this {
     invariant(this.#forks.length < WRITER_DEPTH_MAX, "a message we write does not nest this deep");
     this.#reserve(6);
-    this.#varint32((field << 3) | 2);
+    this.#varint32(((field << 3) | 2) >>> 0);
     this.#forks.push(this.#pos);
     this.#pos++; // Room for a length below 128; join() moves the content for longer ones.
     return this;
