@@ -5,4 +5,5 @@ export * from "./lifecycle.js";
 export * from "./logging.js";
 export * from "./metrics.js";
 export * from "./process-metrics.js";
+export * from "./telemetry.js";
 export * from "./version.js";
