@@ -1,0 +1,49 @@
+import { expect, test } from "@jest/globals";
+import {
+  isCommand,
+  isFromSdk,
+  isJournalEntry,
+  isKnownMessageType,
+  isNotification,
+  journalCommandName,
+  journalEntryTypeName,
+  MessageType,
+  messageTypeName,
+} from "./message-type.js";
+
+const allTypes = Array.from({ length: 0x10000 }, (_, type) => type);
+
+test("of all 16-bit numbers the listed ones are known, and each is control, command or notification", () => {
+  expect(allTypes.filter(isKnownMessageType)).toEqual(Object.values(MessageType));
+  expect(allTypes.filter(isCommand)).toHaveLength(20);
+  expect(allTypes.filter(isNotification)).toHaveLength(12);
+  expect(allTypes.filter((type) => isKnownMessageType(type) && !isJournalEntry(type))).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+  expect(allTypes.filter((type) => isCommand(type) && isNotification(type))).toEqual([]);
+});
+
+test("an SDK may send all commands but Input, and five control messages", () => {
+  const allowed = allTypes.filter(isFromSdk);
+  expect(allowed.filter((type) => !isCommand(type)).map(messageTypeName)).toEqual([
+    "Suspension",
+    "Error",
+    "End",
+    "ProposeRunCompletion",
+    "AwaitingOn",
+  ]);
+  expect(allTypes.filter((type) => isCommand(type) && !allowed.includes(type))).toEqual([MessageType.Input]);
+});
+
+test("messages have the names of the protocol's tables, unknown ones their number", () => {
+  expect(messageTypeName(0x0411)).toBe("Run");
+  expect(messageTypeName(0x800c)).toBe("SleepCompletion");
+  expect(messageTypeName(0xfbff)).toBe("Signal");
+  expect(messageTypeName(0x1b)).toBe("0x001B");
+});
+
+test("introspection names an entry by its class and its command", () => {
+  expect(journalEntryTypeName(MessageType.Call)).toBe("Command: Call");
+  expect(journalEntryTypeName(MessageType.CallCompletion)).toBe("Notification: Call");
+  expect(journalEntryTypeName(MessageType.CallInvocationIdCompletion)).toBe("Notification: CallInvocationId");
+  expect(journalEntryTypeName(MessageType.Signal)).toBe("Notification: Signal");
+  expect(journalCommandName(MessageType.ProposeRunCompletion)).toBe("ProposeRunCompletion");
+});
