@@ -1,1 +1,3 @@
-export {};
+export { openLevelKeyValue } from "./level-key-value.js";
+export { openLevelMetadataStore } from "./metadata-store.js";
+export { prepareStorageDirectory, STORAGE_FORMAT, type StorageDirectory } from "./version-file.js";

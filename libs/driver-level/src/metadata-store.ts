@@ -15,6 +15,7 @@ import {
   type WriteOutcome,
 } from "@perdure/metadata";
 import { ClassicLevel } from "classic-level";
+import { openFailure } from "./open-failure.js";
 
 /** Documents live under `d` + key, the number of the last write under `version`: `d` sorts before `v`, and neither meets the other. */
 const DOCUMENT_PREFIX = "d";
@@ -32,7 +33,7 @@ export async function openLevelMetadataStore(directory: string): Promise<Metadat
   try {
     await db.open();
   } catch (cause) {
-    throw openFailure(directory, cause);
+    throw openFailure(directory, cause, "metadata directory");
   }
   const stored = await guard(() => db.get(VERSION_KEY));
   const version = stored === undefined ? 0 : Number(stored);
@@ -133,16 +134,4 @@ async function guard<T>(operation: () => Promise<T>): Promise<T> {
     if ((cause as { code?: unknown }).code === undefined) throw cause; // Not LevelDB's: a bug stays a bug.
     throw new PerdureError("STO0001", `metadata storage failed: ${(cause as Error).message}`, { cause });
   }
-}
-
-function openFailure(directory: string, cause: unknown): PerdureError {
-  const inner = (cause as { cause?: { code?: unknown; message?: string } }).cause;
-  if (inner?.code === "LEVEL_LOCKED") {
-    return new PerdureError("RT0005", `the metadata directory ${directory} is locked by another process`, { cause });
-  }
-  if (inner?.code === "LEVEL_CORRUPTION") {
-    return new PerdureError("STO0003", `the metadata directory ${directory} is damaged: ${inner.message ?? ""}`, { cause });
-  }
-  const why = inner?.message ?? (cause as Error).message;
-  return new PerdureError("STO0001", `the metadata directory ${directory} cannot be opened: ${why}`, { cause });
 }

@@ -3,8 +3,17 @@
  * Towards the endpoint: a transport that opens byte streams and knows nothing of invocations.
  */
 import type { InvocationId } from "@perdure/base";
-import type { AttemptCommand, EntryStored, JournalEntry, RequestPause, RetryNow, StartRun, StopRun } from "@perdure/partition";
 import type { EndpointAddress } from "@perdure/control";
+import type {
+  AttemptCommand,
+  AttemptError,
+  EntryStored,
+  JournalEntry,
+  RequestPause,
+  RetryNow,
+  StartRun,
+  StopRun,
+} from "@perdure/partition";
 
 /** What the processor offers the invoker. */
 export interface InvokerHost {
@@ -15,7 +24,7 @@ export interface InvokerHost {
   /** Entries 0 … length-1, all durable. Rejects with PerdureError when storage fails. */
   readJournal(id: InvocationId, length: number): Promise<readonly JournalEntry[]>;
   /** All state of a key as durable now, in storage order; keys are binary strings. */
-  readState(service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>>;
+  readState(id: InvocationId, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>>;
 }
 
 /** What the invoker offers the processor. All calls return at once. */
@@ -40,7 +49,7 @@ export interface InvokerStatus {
   readonly nextRetryAtMs: number | undefined;
   readonly lastAttemptDeploymentId: string | undefined;
   readonly lastAttemptServer: string | undefined;
-  readonly lastFailure: import("@perdure/partition").AttemptError | undefined;
+  readonly lastFailure: AttemptError | undefined;
   readonly lastAwaitingJson: string | undefined;
 }
 
@@ -57,15 +66,19 @@ export interface StreamRequest {
   readonly requestResponse: boolean;
 }
 
+/**
+ * `connect` no connection came about · `reset` it broke or the peer gave the stream up · `protocol` the peer breaks HTTP ·
+ * `http11Peer` it answers HTTP/2 with something older · `client` the request cannot be made, or the far side ran it and failed.
+ */
 export type TransportFailure = {
   readonly kind: "connect" | "reset" | "protocol" | "http11Peer" | "client";
   readonly message: string;
 };
 
-/** Called by the transport, never after `closed`. */
+/** Called by the transport, never inside `open` and never after `end` or `failed`, of which at most one is called. */
 export interface StreamListener {
   response(status: number, headers: Readonly<Record<string, string | undefined>>): void;
-  /** The chunk is valid during the call only; copy what must outlive it. */
+  /** The chunk is never written to again, but may be a slice of much larger memory: copy what outlives the turn. */
   data(chunk: Uint8Array): void;
   /** The response ended cleanly. */
   end(): void;
@@ -75,7 +88,7 @@ export interface StreamListener {
 }
 
 export interface EndpointStream {
-  /** False: stop writing until `drain`. The bytes are owned by the transport from here on. */
+  /** False: stop writing until `drain`. The bytes must not change afterwards; nobody else changes them either. */
   write(bytes: Uint8Array): boolean;
   /** Half-close the request. */
   end(): void;

@@ -1,1 +1,4 @@
-export {};
+export { LocalPartitions } from "./local-partitions.js";
+export { LoopbackPeers } from "./loopback-peers.js";
+export type { OutboxPeers } from "./outbox.js";
+export { Processor, type ProcessorCounters, type ProcessorOptions, type ProcessorPorts } from "./processor.js";

@@ -89,7 +89,7 @@ export function decodeInvocation(row: Uint8Array): Invocation {
   let notifications = 0;
   let outputIndex = -1;
   let hasEvents = false;
-  let sinks: Sink[] | undefined;
+  const sinks: Sink[] = [];
   let scheduledAtMs: number | undefined;
   let inboxedAtMs: number | undefined;
   let runningAtMs: number | undefined;
@@ -129,7 +129,7 @@ export function decodeInvocation(row: Uint8Array): Invocation {
         outputIndex = r.uint32() - 1;
         break;
       case 10:
-        (sinks ??= []).push(decodeSink(r.bytes()));
+        sinks.push(decodeSink(r.bytes()));
         break;
       case 11:
         scheduledAtMs = r.uint64Number();
@@ -166,7 +166,7 @@ export function decodeInvocation(row: Uint8Array): Invocation {
   const pinned: Pinned | undefined = deploymentId === undefined ? undefined : { deploymentId, protocolVersion };
   const journal: JournalProgress = { length, commands, notifications, outputIndex, hasEvents };
   const milestones: Milestones = { scheduledAtMs, inboxedAtMs, runningAtMs, completedAtMs };
-  const common = { facts, modifiedAtMs, run, pinned, journal, sinks: sinks ?? NO_SINKS, milestones };
+  const common = { facts, modifiedAtMs, run, pinned, journal, sinks, milestones };
   switch (status) {
     case "scheduled":
     case "paused":
@@ -184,8 +184,6 @@ export function decodeInvocation(row: Uint8Array): Invocation {
       return { status, ...common, outcome };
   }
 }
-
-const NO_SINKS: readonly Sink[] = Object.freeze([]);
 
 function decodeSink(bytes: Uint8Array): Sink {
   const r = new ProtoReader(bytes);

@@ -19,11 +19,15 @@ import type { TimerKey } from "@perdure/partition";
 const ID_PREFIX = "inv_1";
 const INDEX_CHARS = 6;
 const DUE_CHARS = 9; // 36^9 ms lie beyond the year 5000.
-const SEQ_CHARS = 10;
+const SEQ_CHARS = 11;
 
 const partitionPrefixes: string[] = [];
 export function partitionPrefix(partition: number): string {
-  return (partitionPrefixes[partition] ??= String.fromCharCode(48 + Math.floor(partition / 64), 48 + (partition % 64)));
+  const known = partitionPrefixes[partition];
+  if (known !== undefined) return known;
+  const prefix = String.fromCharCode(48 + Math.floor(partition / 64), 48 + (partition % 64));
+  partitionPrefixes[partition] = prefix;
+  return prefix;
 }
 
 const ASCII = /^[\x00-\x7f]*$/;

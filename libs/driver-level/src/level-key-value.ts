@@ -1,0 +1,80 @@
+/**
+ * LevelDB as the engine under partition stores. One synced batch per commit; point reads are synchronous, because a
+ * miss answered by the bloom filter or a hit in the memtable costs less than a trip through the thread pool.
+ */
+import type { KeyValue } from "@perdure/store";
+import { ClassicLevel } from "classic-level";
+import { openFailure, writeFailure } from "./open-failure.js";
+
+/** Memtable: two of them bound what is replayed at start, and a larger one means fewer compactions under load. */
+const WRITE_BUFFER_BYTES = 16 * 1024 * 1024;
+/** Blocks of cold data kept unpacked; hot data is in the memtable anyway. */
+const BLOCK_CACHE_BYTES = 16 * 1024 * 1024;
+/** Rows fetched from an iterator at a time. */
+const SCAN_PAGE = 256;
+
+type Database = ClassicLevel<string, Uint8Array>;
+
+/** Opens or creates the database; rejects with RT0005 when another process holds it, STO0001/STO0003 otherwise. */
+export async function openLevelKeyValue(directory: string): Promise<KeyValue> {
+  const db: Database = new ClassicLevel<string, Uint8Array>(directory, { keyEncoding: "utf8", valueEncoding: "view" });
+  try {
+    await db.open({ writeBufferSize: WRITE_BUFFER_BYTES, cacheSize: BLOCK_CACHE_BYTES, compression: true });
+  } catch (cause) {
+    throw openFailure(directory, cause);
+  }
+  return new LevelKeyValue(db);
+}
+
+class LevelKeyValue implements KeyValue {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  get(key: string): Uint8Array | undefined {
+    return this.#db.getSync(key);
+  }
+
+  async getMany(keys: readonly string[]): Promise<readonly (Uint8Array | undefined)[]> {
+    return await this.#db.getMany([...keys]);
+  }
+
+  async write(batch: ReadonlyMap<string, Uint8Array | null>): Promise<void> {
+    const chained = this.#db.batch();
+    for (const [key, value] of batch) {
+      if (value === null) chained.del(key);
+      else chained.put(key, value);
+    }
+    try {
+      await chained.write(SYNCED);
+    } catch (cause) {
+      throw writeFailure(batch.size, cause);
+    }
+  }
+
+  async *scan(
+    from: string,
+    to: string,
+    options?: { readonly limit?: number; readonly keysOnly?: boolean },
+  ): AsyncIterable<readonly [string, Uint8Array]> {
+    const limit = options?.limit ?? -1;
+    const iterator = this.#db.iterator({ gte: from, lt: to, limit, values: options?.keysOnly !== true, fillCache: false });
+    try {
+      for (;;) {
+        const page = await iterator.nextv(limit > 0 ? Math.min(limit, SCAN_PAGE) : SCAN_PAGE);
+        if (page.length === 0) return;
+        yield* page as readonly (readonly [string, Uint8Array])[];
+      }
+    } finally {
+      await iterator.close();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#db.close();
+  }
+}
+
+const SYNCED = { sync: true } as const;

@@ -1,0 +1,349 @@
+/**
+ * The partition as its leader sees it: what is stored, with everything applied since laid over it. It is both what a
+ * transition reads (`PartitionView`) and where it writes (`Transition`); a command that must be applied again is taken
+ * back whole.
+ */
+import { type InvocationId, unreachable } from "@perdure/base";
+import {
+  type Effect,
+  type InboxEntry,
+  type Invocation,
+  type JournalEntry,
+  type LoadRequest,
+  type Mutation,
+  NeedsLoad,
+  type ObjectLock,
+  type PartitionCommand,
+  type PartitionView,
+  type TimerKey,
+  type Transition,
+  type WorkflowPromise,
+} from "@perdure/partition";
+import type { SyncReads } from "@perdure/store";
+import { Overlay, UndoLog } from "./overlay.js";
+import { StateCache } from "./state-cache.js";
+
+/** Cost of a mutation in memory beside its payload, roughly. */
+const MUTATION_BYTES = 256;
+
+type StateWrite = Extract<Mutation, { kind: "putState" | "deleteState" }>;
+
+export class LiveView implements PartitionView, Transition {
+  nowMs = 0;
+  readonly partition: number;
+  readonly #reads: SyncReads;
+  readonly #undo = new UndoLog();
+  readonly #invocations = new Overlay<Invocation>(this.#undo);
+  readonly #entries = new Overlay<JournalEntry>(this.#undo);
+  readonly #locks = new Overlay<ObjectLock>(this.#undo);
+  readonly #inboxes = new Overlay<InboxEntry>(this.#undo);
+  readonly #state = new Overlay<Uint8Array>(this.#undo);
+  readonly #promises = new Overlay<WorkflowPromise>(this.#undo);
+  readonly #timers = new Overlay<true>(this.#undo);
+  readonly #dedup = new Overlay<number>(this.#undo);
+  readonly #tables: readonly Overlay<unknown>[] = [
+    this.#invocations,
+    this.#entries,
+    this.#locks,
+    this.#inboxes,
+    this.#state,
+    this.#promises,
+    this.#timers,
+    this.#dedup,
+  ] as readonly Overlay<unknown>[];
+
+  /** Durable invocations that run: their attempts speak to us all the time. */
+  readonly #running = new Map<string, Invocation>();
+  /** Durable whole states, for the next attempt on a key. */
+  readonly #states = new StateCache();
+  /** What a `NeedsLoad` asked for; valid until the next commit of this partition. */
+  #loaded: { request: LoadRequest; state: ReadonlyMap<string, Uint8Array>; names: readonly string[] } | undefined;
+
+  /** State writes of the batch being written. */
+  #sealedState: StateWrite[] = [];
+  /** Objects with state writes that are pending, and being written. */
+  #writtenObjects: [Set<string>, Set<string>] = [new Set(), new Set()];
+
+  #mutations: Mutation[] = [];
+  #mutationBytes = 0;
+  #effects: Effect[] = [];
+  #sent: PartitionCommand[] = [];
+  /** Lengths at the last command boundary, to take a command back. */
+  #mutationMark = 0;
+
+  constructor(partition: number, reads: SyncReads) {
+    this.partition = partition;
+    this.#reads = reads;
+  }
+
+  // ── PartitionView ──────────────────────────────────────────────────────────────────────────────
+
+  invocation(id: InvocationId): Invocation | undefined {
+    const applied = this.#invocations.get(id);
+    if (applied !== undefined) return applied ?? undefined;
+    return this.#running.get(id) ?? this.#reads.invocation(this.partition, id);
+  }
+
+  entry(id: InvocationId, index: number): JournalEntry | undefined {
+    const applied = this.#entries.get(`${id}${index}`);
+    if (applied !== undefined) return applied ?? undefined;
+    return this.#reads.entry(this.partition, id, index);
+  }
+
+  lock(service: string, key: string): ObjectLock | undefined {
+    const applied = this.#locks.get(objectName(service, key));
+    if (applied !== undefined) return applied ?? undefined;
+    return this.#reads.lock(this.partition, service, key);
+  }
+
+  inbox(service: string, key: string, seq: number): InboxEntry | undefined {
+    const applied = this.#inboxes.get(`${seq}/${objectName(service, key)}`);
+    if (applied !== undefined) return applied ?? undefined;
+    return this.#reads.inbox(this.partition, service, key, seq);
+  }
+
+  state(service: string, key: string, stateKey: string): Uint8Array | undefined {
+    const applied = this.#state.get(stateName(service, key, stateKey));
+    if (applied !== undefined) return applied ?? undefined;
+    return this.#reads.state(this.partition, service, key, stateKey);
+  }
+
+  stateOf(service: string, key: string): ReadonlyMap<string, Uint8Array> {
+    const stored = this.#states.get(objectName(service, key)) ?? this.#loadedFor("stateOf", service, key)?.state;
+    if (stored === undefined) throw new NeedsLoad({ kind: "stateOf", service, key });
+    const prefix = stateName(service, key, "");
+    let merged: Map<string, Uint8Array> | undefined;
+    for (const [name, value] of this.#state.rows()) {
+      if (!name.startsWith(prefix)) continue;
+      merged ??= new Map(stored);
+      const stateKey = name.slice(prefix.length);
+      if (value === null) merged.delete(stateKey);
+      else merged.set(stateKey, value);
+    }
+    return merged === undefined ? stored : inStorageOrder(merged);
+  }
+
+  promise(service: string, key: string, name: string): WorkflowPromise | undefined {
+    const applied = this.#promises.get(stateName(service, key, name));
+    if (applied !== undefined) return applied ?? undefined;
+    return this.#reads.promise(this.partition, service, key, name);
+  }
+
+  promisesOf(service: string, key: string): readonly string[] {
+    const stored = this.#loadedFor("promisesOf", service, key)?.names;
+    if (stored === undefined) throw new NeedsLoad({ kind: "promisesOf", service, key });
+    const names = new Set(stored);
+    const prefix = stateName(service, key, "");
+    for (const [name, value] of this.#promises.rows()) {
+      if (!name.startsWith(prefix)) continue;
+      if (value === null) names.delete(name.slice(prefix.length));
+      else names.add(name.slice(prefix.length));
+    }
+    return [...names];
+  }
+
+  hasTimer(timer: TimerKey): boolean {
+    const applied = this.#timers.get(timerName(timer));
+    if (applied !== undefined) return applied !== null;
+    return this.#reads.hasTimer(this.partition, timer);
+  }
+
+  dedup(producer: string): number {
+    const applied = this.#dedup.get(producer);
+    if (applied !== undefined) return applied ?? -1;
+    return this.#reads.dedup(this.partition, producer) ?? -1;
+  }
+
+  // ── Transition ─────────────────────────────────────────────────────────────────────────────────
+
+  mutate(mutation: Mutation): void {
+    this.#mutations.push(mutation);
+    this.#mutationBytes += MUTATION_BYTES;
+    switch (mutation.kind) {
+      case "putInvocation":
+        return this.#invocations.set(mutation.invocation.facts.id, mutation.invocation);
+      case "deleteInvocation":
+        return this.#invocations.set(mutation.id, null);
+      case "appendEntry":
+        this.#mutationBytes += mutation.entry.body.length;
+        return this.#entries.set(`${mutation.id}${mutation.index}`, mutation.entry);
+      case "deleteJournal":
+        for (let index = 0; index < mutation.length; index++) this.#entries.set(`${mutation.id}${index}`, null);
+        return;
+      case "putState":
+        this.#mutationBytes += mutation.value.length;
+        this.#writtenObjects[0].add(objectName(mutation.service, mutation.key));
+        return this.#state.set(stateName(mutation.service, mutation.key, mutation.stateKey), mutation.value);
+      case "deleteState":
+        this.#writtenObjects[0].add(objectName(mutation.service, mutation.key));
+        return this.#state.set(stateName(mutation.service, mutation.key, mutation.stateKey), null);
+      case "putLock":
+        return this.#locks.set(objectName(mutation.service, mutation.key), mutation.lock);
+      case "deleteLock":
+        return this.#locks.set(objectName(mutation.service, mutation.key), null);
+      case "putInbox":
+        return this.#inboxes.set(`${mutation.seq}/${objectName(mutation.service, mutation.key)}`, mutation.entry);
+      case "deleteInbox":
+        return this.#inboxes.set(`${mutation.seq}/${objectName(mutation.service, mutation.key)}`, null);
+      case "putPromise":
+        return this.#promises.set(stateName(mutation.service, mutation.key, mutation.name), mutation.promise);
+      case "deletePromise":
+        return this.#promises.set(stateName(mutation.service, mutation.key, mutation.name), null);
+      case "putTimer":
+        return this.#timers.set(timerName(mutation.timer), true);
+      case "deleteTimer":
+        return this.#timers.set(timerName(mutation.timer), null);
+      case "putDedup":
+        return this.#dedup.set(mutation.producer, mutation.seq);
+      case "putEvent":
+      case "deleteEvents":
+      case "putOutbox":
+      case "deleteOutbox":
+        return; // Nobody reads these back while applying.
+      default:
+        return unreachable(mutation);
+    }
+  }
+
+  effect(effect: Effect): void {
+    this.#effects.push(effect);
+  }
+
+  send(command: PartitionCommand): void {
+    this.#sent.push(command);
+  }
+
+  // ── the processor's side ───────────────────────────────────────────────────────────────────────
+
+  /** The present command stands: hands out its effects and messages. */
+  accept(onEffect: (effect: Effect) => void, onSend: (command: PartitionCommand) => void): void {
+    this.#undo.clear();
+    this.#mutationMark = this.#mutations.length;
+    if (this.#effects.length > 0) {
+      const effects = this.#effects;
+      this.#effects = [];
+      for (const effect of effects) onEffect(effect);
+    }
+    if (this.#sent.length > 0) {
+      const sent = this.#sent;
+      this.#sent = [];
+      for (const command of sent) onSend(command);
+    }
+  }
+
+  /** The present command never happened. */
+  takeBack(): void {
+    this.#undo.rollBack();
+    this.#mutations.length = this.#mutationMark;
+    this.#effects.length = 0;
+    this.#sent.length = 0;
+  }
+
+  get mutationCount(): number {
+    return this.#mutations.length;
+  }
+
+  get mutationBytes(): number {
+    return this.#mutationBytes;
+  }
+
+  /** The mutations since the last seal, to be written now. */
+  seal(): readonly Mutation[] {
+    const mutations = this.#mutations;
+    for (const mutation of mutations) {
+      if (mutation.kind === "putState" || mutation.kind === "deleteState") this.#sealedState.push(mutation);
+    }
+    this.#writtenObjects = [this.#writtenObjects[1], this.#writtenObjects[0]];
+    this.#mutations = [];
+    this.#mutationMark = 0;
+    this.#mutationBytes = 0;
+    this.#loaded = undefined;
+    for (const table of this.#tables) table.seal();
+    return mutations;
+  }
+
+  /** What was sealed is durable. */
+  settle(): void {
+    for (const [id, invocation] of this.#invocations.inFlight()) {
+      if (invocation?.status === "invoked") this.#running.set(id, invocation);
+      else this.#running.delete(id);
+    }
+    for (const write of this.#sealedState) {
+      const value = write.kind === "putState" ? write.value : undefined;
+      this.#states.written(objectName(write.service, write.key), write.stateKey, value);
+    }
+    this.#sealedState = [];
+    this.#writtenObjects[1].clear();
+    for (const table of this.#tables) table.settle();
+  }
+
+  /** Whether everything applied is durable. */
+  get isSettled(): boolean {
+    return this.#mutations.length === 0 && this.#tables.every((table) => table.isEmpty);
+  }
+
+  /** Rows asked for by `NeedsLoad`, read while the partition was settled. */
+  load(request: LoadRequest, state: ReadonlyMap<string, Uint8Array>, names: readonly string[]): void {
+    this.#loaded = { request, state, names };
+  }
+
+  /** A recovered invocation that runs. */
+  remember(invocation: Invocation): void {
+    this.#running.set(invocation.facts.id, invocation);
+  }
+
+  /** Whole durable state of a key if it is in memory and nothing newer is on its way. */
+  durableState(service: string, key: string): ReadonlyMap<string, Uint8Array> | undefined {
+    if (this.hasUnsettledState(service, key)) return undefined;
+    return this.#states.get(objectName(service, key));
+  }
+
+  hasUnsettledState(service: string, key: string): boolean {
+    const object = objectName(service, key);
+    return this.#writtenObjects[0].has(object) || this.#writtenObjects[1].has(object);
+  }
+
+  /** A whole state read from the store while nothing newer was on its way. */
+  rememberState(service: string, key: string, state: ReadonlyMap<string, Uint8Array>): void {
+    this.#states.put(objectName(service, key), state);
+  }
+
+  #loadedFor(kind: LoadRequest["kind"], service: string, key: string) {
+    const loaded = this.#loaded;
+    return loaded !== undefined &&
+      loaded.request.kind === kind &&
+      loaded.request.service === service &&
+      loaded.request.key === key
+      ? loaded
+      : undefined;
+  }
+}
+
+/** Services have no slash in their name, so the text is unambiguous. */
+function objectName(service: string, key: string): string {
+  return `${service}/${key}`;
+}
+
+/** Of a state key or promise: the key's length keeps `a/b` + `c` apart from `a` + `b/c`. */
+function stateName(service: string, key: string, name: string): string {
+  return `${service}/${key.length}:${key}/${name}`;
+}
+
+function timerName(timer: TimerKey): string {
+  return `${timer.dueAtMs}${timer.kind}${timer.id}${timer.sequence}`;
+}
+
+/** By varint of the length, then by bytes: the protocol's order of state keys (§3.4). */
+function inStorageOrder(state: Map<string, Uint8Array>): Map<string, Uint8Array> {
+  const order = (key: string): string => lengthText(key.length) + key;
+  return new Map([...state].sort((a, b) => (order(a[0]) < order(b[0]) ? -1 : 1)));
+}
+
+function lengthText(length: number): string {
+  let text = "";
+  while (length > 127) {
+    text += String.fromCharCode((length & 127) | 128);
+    length >>>= 7;
+  }
+  return text + String.fromCharCode(length);
+}

@@ -1,0 +1,132 @@
+/** The `Partitions` port for partitions that are led in this process. */
+import { type InvocationId, PerdureError } from "@perdure/base";
+import type { Completion, Detach, InvokeObserver, Partitions } from "@perdure/control";
+import { type Answer, expiresAtMs, type Invocation, type Invoke, type Outcome, type PartitionCommand } from "@perdure/partition";
+import type { Processor } from "./processor.js";
+import type { Waiter } from "./waiters.js";
+
+const NOT_LED = "no leader for this partition here";
+const OVERLOADED = "too much work is waiting";
+
+export class LocalPartitions implements Partitions {
+  readonly #processor: Processor;
+
+  constructor(processor: Processor) {
+    this.#processor = processor;
+  }
+
+  invoke(command: Invoke, wait: boolean, observer: InvokeObserver): Detach {
+    const waiting = new Waiting(this.#processor, command.id, observer);
+    if (this.#processor.isOverloaded) {
+      waiting.unavailable(OVERLOADED);
+      return waiting;
+    }
+    const taken = this.#processor.submit(command, (answer) => waiting.answered(answer, wait));
+    if (!taken) waiting.unavailable(NOT_LED);
+    return waiting;
+  }
+
+  attach(
+    id: InvocationId,
+    observer: { completed(completion: Completion): void; notFound(): void; unavailable(reason: string): void },
+  ): Detach {
+    const waiting = new Waiting(this.#processor, id, { submitted: () => undefined, ...bind(observer) });
+    const taken = this.#processor.inspect(id, (invocation) => {
+      if (waiting.isDetached) return;
+      if (invocation === undefined) observer.notFound();
+      else waiting.waitFor(invocation);
+    });
+    if (!taken) waiting.unavailable(NOT_LED);
+    return waiting;
+  }
+
+  async output(
+    id: InvocationId,
+  ): Promise<{ kind: "completed"; completion: Completion } | { kind: "pending" } | { kind: "notFound" }> {
+    const invocation = await this.describe(id);
+    if (invocation === undefined) return { kind: "notFound" };
+    if (invocation.status !== "completed") return { kind: "pending" };
+    return { kind: "completed", completion: { outcome: invocation.outcome, expiresAtMs: expiresAtMs(invocation) } };
+  }
+
+  describe(id: InvocationId): Promise<Invocation | undefined> {
+    return new Promise((resolve, reject) => {
+      if (!this.#processor.inspect(id, resolve)) reject(new PerdureError("STO0002", NOT_LED));
+    });
+  }
+
+  submit(command: Exclude<PartitionCommand, Invoke>): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      if (!this.#processor.submit(command, resolve)) reject(new PerdureError("STO0002", NOT_LED));
+    });
+  }
+}
+
+function bind(observer: { completed(completion: Completion): void; unavailable(reason: string): void }) {
+  return {
+    completed: (completion: Completion) => observer.completed(completion),
+    unavailable: (reason: string) => observer.unavailable(reason),
+  };
+}
+
+/** One caller and its invocation. */
+class Waiting implements Waiter, Detach {
+  readonly #processor: Processor;
+  readonly #id: InvocationId;
+  #observer: InvokeObserver | undefined;
+
+  constructor(processor: Processor, id: InvocationId, observer: InvokeObserver) {
+    this.#processor = processor;
+    this.#id = id;
+    this.#observer = observer;
+  }
+
+  get isDetached(): boolean {
+    return this.#observer === undefined;
+  }
+
+  answered(answer: Answer, wait: boolean): void {
+    const observer = this.#observer;
+    if (observer === undefined) return;
+    switch (answer.kind) {
+      case "accepted":
+        if (wait) this.#processor.waiters.add(this.#id, this);
+        return observer.submitted(undefined);
+      case "previouslyAccepted":
+        observer.submitted(answer.invocation);
+        if (wait && !this.isDetached) this.waitFor(answer.invocation);
+        return;
+      default:
+        return this.unavailable(`unexpected answer ${answer.kind}`);
+    }
+  }
+
+  /** Known results are told at once, others when they come. */
+  waitFor(invocation: Invocation): void {
+    if (invocation.status === "completed") {
+      const observer = this.#observer;
+      this.#observer = undefined;
+      observer?.completed({ outcome: invocation.outcome, expiresAtMs: expiresAtMs(invocation) });
+    } else {
+      this.#processor.waiters.add(this.#id, this);
+    }
+  }
+
+  completed(outcome: Outcome): void {
+    const observer = this.#observer;
+    this.#observer = undefined;
+    observer?.completed({ outcome, expiresAtMs: undefined });
+  }
+
+  unavailable(reason: string): void {
+    const observer = this.#observer;
+    this.#observer = undefined;
+    observer?.unavailable(reason);
+  }
+
+  detach(): void {
+    if (this.#observer === undefined) return;
+    this.#observer = undefined;
+    this.#processor.waiters.remove(this.#id, this);
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * What a partition owes to partitions led elsewhere: stored with the sender's commit, delivered at least once, forgotten
+ * when the receiver has it. The receiver drops what it has seen by (producer, sequence). Sequences rise for ever: the
+ * epoch is their upper half, so a new leader never repeats one.
+ */
+import type { InvocationId } from "@perdure/base";
+import type { OutboxMessage, PartitionCommand } from "@perdure/partition";
+import type { PartitionStore } from "@perdure/store";
+import { OUTBOX_PAGE } from "./limits.js";
+
+/** Brings a command to the leader of the partition that owns it. Messages of one producer keep their order. */
+export interface OutboxPeers {
+  /** `delivered` is called once the receiver has stored it; the peer retries until then. */
+  send(producer: string, seq: number, command: PartitionCommand, delivered: () => void): void;
+}
+
+const SEQUENCES_PER_EPOCH = 2 ** 32;
+
+export class Outbox {
+  readonly #producer: string;
+  readonly #peers: OutboxPeers;
+  readonly #acknowledge: (seq: number) => void;
+  readonly #partition: number;
+  #next: number;
+  /** Undelivered messages by receiving partition. */
+  readonly #owed = new Map<number, number>();
+
+  constructor(partition: number, epoch: number, peers: OutboxPeers, acknowledge: (seq: number) => void) {
+    this.#partition = partition;
+    this.#producer = `p${partition}`;
+    this.#peers = peers;
+    this.#acknowledge = acknowledge;
+    this.#next = epoch * SEQUENCES_PER_EPOCH;
+  }
+
+  nextSeq(to: number): number {
+    this.#owed.set(to, (this.#owed.get(to) ?? 0) + 1);
+    return this.#next++;
+  }
+
+  owesTo(partition: number): boolean {
+    return this.#owed.size > 0 && this.#owed.has(partition);
+  }
+
+  /** The message is durable here: it may travel. */
+  owe(message: OutboxMessage, to: number): void {
+    let told = false;
+    this.#peers.send(this.#producer, message.seq, message.command, () => {
+      if (told) return;
+      told = true;
+      const left = (this.#owed.get(to) ?? 1) - 1;
+      if (left === 0) this.#owed.delete(to);
+      else this.#owed.set(to, left);
+      this.#acknowledge(message.seq);
+    });
+  }
+
+  /** Sends again what an earlier leader may not have delivered. */
+  async recover(store: PartitionStore, partitionOf: (id: InvocationId) => number): Promise<void> {
+    let after = -1;
+    for (;;) {
+      const page = await store.outbox(this.#partition, after, OUTBOX_PAGE);
+      for (const message of page) {
+        const to = partitionOf(message.command.id);
+        this.#owed.set(to, (this.#owed.get(to) ?? 0) + 1);
+        this.owe(message, to);
+      }
+      const last = page[page.length - 1];
+      if (last === undefined || page.length < OUTBOX_PAGE) return;
+      after = last.seq;
+    }
+  }
+}

@@ -1,0 +1,545 @@
+/**
+ * Drives the pure core of one or more partitions that share a store:
+ *
+ *     mailbox ▸ load ▸ apply ▸ commit ▸ perform
+ *
+ * Commands are applied as they come, each seeing what the ones before it did. While one batch is being written the next
+ * gathers, so load makes the groups and nobody waits on a timer. Effects are performed only when their batch is durable.
+ */
+import { type Clock, InvariantError, type InvocationId, type Logger, PerdureError, partitionOf, Ring } from "@perdure/base";
+import type { Invoker, InvokerHost } from "@perdure/invoker";
+import {
+  type Answer,
+  type AttemptCommand,
+  apply,
+  type Effect,
+  type Invocation,
+  type JournalEntry,
+  NeedsLoad,
+  type PartitionCommand,
+  type TimerKey,
+} from "@perdure/partition";
+import type { PartitionBatch, PartitionStore } from "@perdure/store";
+import {
+  CACHED_OBJECT_BYTES_MAX,
+  MAILBOX_BYTES_MAX,
+  MAILBOX_COMMANDS_MAX,
+  PENDING_BYTES_MAX,
+  TURN_COMMANDS_MAX,
+} from "./limits.js";
+import { LiveView } from "./live-view.js";
+import { Outbox, type OutboxPeers } from "./outbox.js";
+import { Timers } from "./timers.js";
+import { Waiters } from "./waiters.js";
+
+/** What waits in the mailbox. */
+type Letter =
+  | { readonly kind: "command"; readonly command: PartitionCommand; readonly reply: ((answer: Answer) => void) | undefined }
+  /** A message from another partition's outbox, at least once. */
+  | {
+      readonly kind: "owed";
+      readonly command: PartitionCommand;
+      readonly producer: string;
+      readonly seq: number;
+      readonly delivered: () => void;
+    }
+  /** What is known of an invocation, told when it is durable. */
+  | { readonly kind: "inspect"; readonly id: InvocationId; readonly tell: (invocation: Invocation | undefined) => void }
+  | { readonly kind: "barrier"; readonly passed: () => void }
+  /** Deletes acknowledged outbox messages. */
+  | { readonly kind: "acknowledged"; readonly partition: number; readonly seq: number };
+
+/** Something to do once the batch is durable. */
+type Wish = { readonly effect: Effect; readonly reply: ((answer: Answer) => void) | undefined } | (() => void);
+
+interface Led {
+  readonly view: LiveView;
+  readonly epoch: number;
+  readonly outbox: Outbox;
+  /** Letters that wait until rows are loaded; undefined while nothing is being loaded. */
+  blocked: Ring<Letter> | undefined;
+  /** An invariant broke: the partition answers nobody until somebody restarts the process. */
+  stopped: InvariantError | undefined;
+}
+
+export interface ProcessorPorts {
+  readonly store: PartitionStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Runs a task after the I/O callbacks of this round (`setImmediate`), so that one turn takes all that arrived together. */
+  readonly soon: (task: () => void) => void;
+  /** Builds the invoker once the processor can be spoken to. */
+  readonly invoker: (host: InvokerHost) => Invoker;
+  /** Leaders of partitions that are led elsewhere. */
+  readonly peers: OutboxPeers;
+  /** Leadership of a partition was lost: the processor has stopped. */
+  readonly onFenced: (partition: number) => void;
+  /** The store failed: nothing can be promised any more. The processor has stopped. */
+  readonly onFatal: (error: PerdureError) => void;
+}
+
+export interface ProcessorOptions {
+  /** Partitions to lead; more than one only on a store with `sharedBatch`. */
+  readonly partitions: readonly number[];
+  /** How many partitions the environment has. */
+  readonly partitionCount: number;
+  /** How often retention timers are looked at. */
+  readonly cleanupIntervalMs: number;
+}
+
+/** Counters for metrics; all rise only. */
+export interface ProcessorCounters {
+  commands: number;
+  commits: number;
+  mutations: number;
+  completed: number;
+}
+
+export class Processor implements AsyncDisposable {
+  readonly waiters = new Waiters();
+  readonly counters: ProcessorCounters = { commands: 0, commits: 0, mutations: 0, completed: 0 };
+  readonly #ports: ProcessorPorts;
+  readonly #options: ProcessorOptions;
+  readonly #led = new Map<number, Led>();
+  readonly #mailbox = new Ring<Letter>();
+  #mailboxBytes = 0;
+  #invoker: Invoker | undefined;
+  #timers: Timers | undefined;
+
+  #turnScheduled = false;
+  #committing = false;
+  #wishes: Wish[] = [];
+  #closed = false;
+  /** Called when nothing is being written. */
+  #idle: (() => void)[] = [];
+
+  private constructor(ports: ProcessorPorts, options: ProcessorOptions) {
+    this.#ports = ports;
+    this.#options = options;
+  }
+
+  /** Takes the leadership of the partitions, starts what was running and arms what is stored. */
+  static async start(ports: ProcessorPorts, options: ProcessorOptions): Promise<Processor> {
+    const processor = new Processor(ports, options);
+    await processor.#lead();
+    return processor;
+  }
+
+  async #lead(): Promise<void> {
+    const { store, clock, logger, peers } = this.#ports;
+    const invoker = this.#ports.invoker(this.#host());
+    this.#invoker = invoker;
+    this.#timers = new Timers(
+      { store, clock, fire: (timer, done) => this.#fire(timer, done), onError: (cause) => this.#fail(cause) },
+      this.#options.partitions,
+      this.#options.cleanupIntervalMs,
+    );
+    const running: Invocation[] = [];
+    for (const partition of this.#options.partitions) {
+      const epoch = await store.claim(partition);
+      const view = new LiveView(partition, store.reads);
+      const outbox = new Outbox(partition, epoch, peers, (seq) => this.#post({ kind: "acknowledged", partition, seq }));
+      this.#led.set(partition, { view, epoch, outbox, blocked: undefined, stopped: undefined });
+      for await (const invocation of store.unfinished(partition, "invoked")) {
+        view.remember(invocation);
+        running.push(invocation);
+      }
+      await outbox.recover(store, (id) => this.#partitionOf(id));
+    }
+    if (running.length > 0) logger.info({ count: running.length }, "resuming invocations that were running");
+    for (const invocation of running) {
+      if (invocation.status === "invoked") invoker.startRun({ kind: "startRun", invocation, firstEntries: undefined });
+    }
+    await this.#timers.start();
+  }
+
+  // ── submitting ─────────────────────────────────────────────────────────────────────────────────
+
+  /** Whether new work should be refused for now. */
+  get isOverloaded(): boolean {
+    return this.#mailbox.length >= MAILBOX_COMMANDS_MAX || this.#mailboxBytes >= MAILBOX_BYTES_MAX;
+  }
+
+  leads(id: InvocationId): boolean {
+    return !this.#closed && this.#led.has(partitionOf(id, this.#options.partitionCount));
+  }
+
+  /** False when this processor does not lead the invocation's partition or has stopped; `reply` is then never called. */
+  submit(command: PartitionCommand, reply: ((answer: Answer) => void) | undefined): boolean {
+    if (!this.#takes(command.id)) return false;
+    this.#post({ kind: "command", command, reply });
+    return true;
+  }
+
+  /** A message owed by another partition. `delivered` is called when it, or an earlier delivery of it, is durable. */
+  deliver(command: PartitionCommand, producer: string, seq: number, delivered: () => void): boolean {
+    if (!this.#takes(command.id)) return false;
+    this.#post({ kind: "owed", command, producer, seq, delivered });
+    return true;
+  }
+
+  inspect(id: InvocationId, tell: (invocation: Invocation | undefined) => void): boolean {
+    if (!this.#takes(id)) return false;
+    this.#post({ kind: "inspect", id, tell });
+    return true;
+  }
+
+  #takes(id: InvocationId): boolean {
+    if (this.#closed) return false;
+    const led = this.#led.get(partitionOf(id, this.#options.partitionCount));
+    return led !== undefined && led.stopped === undefined;
+  }
+
+  #post(letter: Letter): void {
+    if (this.#closed) return;
+    this.#mailbox.push(letter);
+    this.#mailboxBytes += bytesOf(letter);
+    this.#scheduleTurn();
+  }
+
+  #scheduleTurn(): void {
+    if (this.#turnScheduled) return;
+    this.#turnScheduled = true;
+    this.#ports.soon(() => this.#turn());
+  }
+
+  // ── the turn ───────────────────────────────────────────────────────────────────────────────────
+
+  #turn(): void {
+    this.#turnScheduled = false;
+    if (this.#closed) return;
+    const nowMs = this.#ports.clock.nowMs();
+    let pendingBytes = 0;
+    for (const led of this.#led.values()) {
+      led.view.nowMs = nowMs;
+      pendingBytes += led.view.mutationBytes;
+    }
+    for (let applied = 0; applied < TURN_COMMANDS_MAX && pendingBytes < PENDING_BYTES_MAX; applied++) {
+      const letter = this.#mailbox.shift();
+      if (letter === undefined) break;
+      const bytes = bytesOf(letter);
+      this.#mailboxBytes -= bytes;
+      pendingBytes += bytes;
+      this.#open(letter);
+    }
+    if (!this.#committing) this.#commit();
+    if (this.#mailbox.length > 0 && !(this.#committing && pendingBytes >= PENDING_BYTES_MAX)) this.#scheduleTurn();
+  }
+
+  #open(letter: Letter): void {
+    switch (letter.kind) {
+      case "command":
+        return this.#apply(this.#partitionOf(letter.command.id), letter.command, letter.reply, letter, undefined);
+      case "owed":
+        return this.#applyOwed(letter);
+      case "inspect": {
+        const led = this.#led.get(this.#partitionOf(letter.id));
+        if (led?.blocked !== undefined) return led.blocked.push(letter);
+        const invocation = led?.stopped === undefined ? led?.view.invocation(letter.id) : undefined;
+        this.#wishes.push(() => letter.tell(invocation));
+        return;
+      }
+      case "barrier":
+        this.#wishes.push(letter.passed);
+        return;
+      case "acknowledged":
+        this.#led.get(letter.partition)?.view.mutate({ kind: "deleteOutbox", seq: letter.seq });
+        this.#led.get(letter.partition)?.view.accept(NOTHING, NOTHING);
+        return;
+    }
+  }
+
+  #partitionOf(id: InvocationId): number {
+    return partitionOf(id, this.#options.partitionCount);
+  }
+
+  #applyOwed(letter: Letter & { kind: "owed" }): void {
+    const partition = this.#partitionOf(letter.command.id);
+    const led = this.#led.get(partition);
+    if (led === undefined || led.stopped !== undefined) return;
+    if (led.blocked !== undefined) return led.blocked.push(letter);
+    if (letter.seq > led.view.dedup(letter.producer)) {
+      this.#apply(partition, letter.command, undefined, letter, (view) =>
+        view.mutate({ kind: "putDedup", producer: letter.producer, seq: letter.seq }),
+      );
+      if (led.blocked !== undefined) return; // Not applied yet: it waits in front of the blocked letters.
+    }
+    this.#wishes.push(letter.delivered);
+  }
+
+  /** Applies the command of a letter; a partition that waits for rows keeps the letter. */
+  #apply(
+    partition: number,
+    command: PartitionCommand,
+    reply: ((answer: Answer) => void) | undefined,
+    letter: Letter,
+    also: ((view: LiveView) => void) | undefined,
+  ): void {
+    const led = this.#led.get(partition);
+    if (led === undefined || led.stopped !== undefined) return;
+    if (led.blocked !== undefined) return led.blocked.push(letter);
+    const needs = this.#tryApply(led, command, reply, also);
+    if (needs !== undefined) this.#block(led, needs, letter);
+  }
+
+  /** One command and, in the same batch, the messages it sends to partitions that are led here too. */
+  #tryApply(
+    led: Led,
+    command: PartitionCommand,
+    reply: ((answer: Answer) => void) | undefined,
+    also: ((view: LiveView) => void) | undefined,
+  ): NeedsLoad | undefined {
+    const { view } = led;
+    this.counters.commands++;
+    try {
+      apply(view, command, view);
+      also?.(view);
+    } catch (cause) {
+      view.takeBack();
+      if (cause instanceof NeedsLoad) return cause;
+      this.#stop(led, view.partition, cause);
+      return undefined;
+    }
+    view.accept(
+      (effect) => this.#wishes.push({ effect, reply }),
+      (sent) => this.#route(led, sent),
+    );
+    return undefined;
+  }
+
+  /**
+   * To a partition led here: the same batch. To any other, and to one that cannot take it at once: through the outbox,
+   * which survives us. While the outbox owes a partition something, later messages queue behind it to keep their order.
+   */
+  #route(from: Led, command: PartitionCommand): void {
+    const partition = this.#partitionOf(command.id);
+    const to = this.#led.get(partition);
+    if (to !== undefined && to.blocked === undefined && to.stopped === undefined && !from.outbox.owesTo(partition)) {
+      if (this.#tryApply(to, command, undefined, undefined) === undefined && to.stopped === undefined) return;
+    }
+    const message = { seq: from.outbox.nextSeq(partition), command };
+    from.view.mutate({ kind: "putOutbox", message });
+    from.view.accept(NOTHING, NOTHING);
+    this.#wishes.push(() => from.outbox.owe(message, partition));
+  }
+
+  /** Rows are missing: let the partition settle, read them, then go on where it stopped. */
+  #block(led: Led, needs: NeedsLoad, letter: Letter): void {
+    const blocked = new Ring<Letter>();
+    blocked.push(letter);
+    led.blocked = blocked;
+    const { view } = led;
+    const { store } = this.#ports;
+    const { service, key } = needs.request;
+    const read = async (): Promise<void> => {
+      while (!view.isSettled) await new Promise<void>((resolve) => this.#whenIdle(resolve));
+      const state = needs.request.kind === "stateOf" ? await store.stateOf(view.partition, service, key) : EMPTY_STATE;
+      const names = needs.request.kind === "promisesOf" ? await store.promisesOf(view.partition, service, key) : EMPTY_NAMES;
+      view.load(needs.request, state, names);
+      led.blocked = undefined;
+      if (this.#closed) return;
+      const first = blocked.shift();
+      if (first !== undefined) this.#open(first);
+      // Opening the first one may block again; the others keep their place behind it.
+      for (let next = blocked.shift(); next !== undefined; next = blocked.shift()) this.#open(next);
+      if (!this.#committing) this.#commit();
+    };
+    read().catch((cause: unknown) => this.#fail(cause));
+  }
+
+  #whenIdle(callback: () => void): void {
+    if (this.#committing) this.#idle.push(callback);
+    else {
+      this.#idle.push(callback);
+      this.#scheduleTurn();
+    }
+  }
+
+  /** A broken invariant stops its partition and no other. */
+  #stop(led: Led, partition: number, cause: unknown): void {
+    const error =
+      cause instanceof InvariantError
+        ? cause
+        : new InvariantError(cause instanceof Error ? (cause.stack ?? cause.message) : String(cause));
+    led.stopped = error;
+    this.#ports.logger.error(
+      { partition, error: error.message, stack: error.stack },
+      "an invariant is broken; this partition stops",
+    );
+    for (const id of this.waiters.ids()) {
+      if (this.#partitionOf(id) === partition) this.waiters.abandon(id, "the partition has stopped");
+    }
+  }
+
+  // ── commit and perform ─────────────────────────────────────────────────────────────────────────
+
+  #commit(): void {
+    const batches: PartitionBatch[] = [];
+    const sealed: Led[] = [];
+    let count = 0;
+    for (const led of this.#led.values()) {
+      if (led.view.mutationCount === 0) continue;
+      const mutations = led.view.seal();
+      count += mutations.length;
+      batches.push({ partition: led.view.partition, epoch: led.epoch, mutations });
+      sealed.push(led);
+    }
+    const wishes = this.#wishes;
+    if (batches.length === 0) {
+      if (wishes.length > 0) {
+        this.#wishes = [];
+        this.#perform(wishes);
+      }
+      return this.#becameIdle();
+    }
+    this.#wishes = [];
+    this.#committing = true;
+    this.counters.commits++;
+    this.counters.mutations += count;
+    this.#ports.store.commit(batches).then(
+      (outcome) => {
+        this.#committing = false;
+        if (this.#closed) return;
+        if (outcome.kind === "fenced") return this.#fenced(outcome.partition);
+        for (const led of sealed) led.view.settle();
+        this.#perform(wishes);
+        this.#commit();
+        if (this.#mailbox.length > 0) this.#scheduleTurn();
+      },
+      (cause: unknown) => {
+        this.#committing = false;
+        this.#fail(cause);
+      },
+    );
+  }
+
+  #becameIdle(): void {
+    if (this.#idle.length === 0 || this.#committing) return;
+    const idle = this.#idle;
+    this.#idle = [];
+    for (const callback of idle) callback();
+  }
+
+  #perform(wishes: readonly Wish[]): void {
+    for (const wish of wishes) {
+      try {
+        if (typeof wish === "function") wish();
+        else this.#performEffect(wish.effect, wish.reply);
+      } catch (cause) {
+        // One caller's trouble must not keep the effects of others from happening.
+        this.#ports.logger.error({ error: cause instanceof Error ? cause.stack : String(cause) }, "performing an effect failed");
+      }
+    }
+  }
+
+  #performEffect(effect: Effect, reply: ((answer: Answer) => void) | undefined): void {
+    const invoker = this.#invoker as Invoker;
+    switch (effect.kind) {
+      case "startRun":
+        return invoker.startRun(effect);
+      case "entryStored":
+        return invoker.entryStored(effect);
+      case "stopRun":
+        return invoker.stopRun(effect);
+      case "requestPause":
+        return invoker.requestPause(effect);
+      case "retryNow":
+        return invoker.retryNow(effect);
+      case "armTimer":
+        return this.#timers?.arm(this.#partitionOf(effect.timer.id), effect.timer);
+      case "announce":
+        this.counters.completed++;
+        return this.waiters.announce(effect.id, effect.outcome);
+      case "reply":
+        return reply?.(effect.answer);
+    }
+  }
+
+  // ── invoker, timers ────────────────────────────────────────────────────────────────────────────
+
+  #host(): InvokerHost {
+    return {
+      submit: (command: AttemptCommand) => this.#post({ kind: "command", command, reply: undefined }),
+      settled: (callback: () => void) => this.#post({ kind: "barrier", passed: callback }),
+      readJournal: (id: InvocationId, length: number): Promise<readonly JournalEntry[]> =>
+        this.#ports.store.readJournal(this.#partitionOf(id), id, length),
+      readState: (id: InvocationId, service: string, key: string) => this.#readState(id, service, key),
+    };
+  }
+
+  async #readState(id: InvocationId, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>> {
+    const partition = this.#partitionOf(id);
+    const view = this.#led.get(partition)?.view;
+    const known = view?.durableState(service, key);
+    if (known !== undefined) return known;
+    const before = this.counters.commits;
+    const state = await this.#ports.store.stateOf(partition, service, key);
+    // Remember it only if no commit could have changed it while it was read.
+    if (
+      view !== undefined &&
+      before === this.counters.commits &&
+      !view.hasUnsettledState(service, key) &&
+      state.size < CACHED_OBJECT_BYTES_MAX
+    ) {
+      view.rememberState(service, key, state);
+    }
+    return state;
+  }
+
+  #fire(timer: TimerKey, done: () => void): void {
+    this.#post({ kind: "command", command: { kind: "timerFired", id: timer.id, timer }, reply: undefined });
+    this.#post({ kind: "barrier", passed: done });
+  }
+
+  // ── the end ────────────────────────────────────────────────────────────────────────────────────
+
+  #fenced(partition: number): void {
+    this.#ports.logger.warn({ partition }, "another leader took over; stopping");
+    this.#shut("the partition is led elsewhere");
+    this.#ports.onFenced(partition);
+  }
+
+  #fail(cause: unknown): void {
+    if (this.#closed) return;
+    const error = PerdureError.from(cause);
+    this.#ports.logger.error(
+      { code: error.code, error: error.message },
+      "storage failed; stopping before anything is promised that is not kept",
+    );
+    this.#shut("storage failed");
+    this.#ports.onFatal(error);
+  }
+
+  #shut(reason: string): void {
+    this.#closed = true;
+    this.#timers?.stop();
+    this.#mailbox.clear();
+    this.#wishes = [];
+    this.waiters.abandonAll(reason);
+  }
+
+  /** Stops leading: attempts are aborted, what is applied is written if it can be, callers are told to try elsewhere. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#closed) {
+      this.#timers?.stop();
+      await this.#invoker?.[Symbol.asyncDispose]();
+      this.#turn();
+      while (this.#committing) await new Promise<void>((resolve) => this.#idle.push(resolve));
+      this.#shut("the server is shutting down");
+    } else {
+      await this.#invoker?.[Symbol.asyncDispose]();
+    }
+  }
+}
+
+const NOTHING = (): void => undefined;
+const EMPTY_STATE: ReadonlyMap<string, Uint8Array> = new Map();
+const EMPTY_NAMES: readonly string[] = [];
+
+/** Payload a letter holds; small ones count as nothing. */
+function bytesOf(letter: Letter): number {
+  if (letter.kind !== "command") return 0;
+  const { command } = letter;
+  if (command.kind === "invoke") return command.input.length;
+  return command.kind === "appendCommand" || command.kind === "proposeRun" ? command.body.length : 0;
+}
