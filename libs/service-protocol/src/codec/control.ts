@@ -2,7 +2,7 @@
  * Control messages (§2.2): what the two ends of a stream tell each other that is never stored. Those from the SDK are
  * decoded and checked here; those to the SDK are encoded, acks straight into frames.
  */
-import { EMPTY_BYTES, ProtoReader, ProtoWriter } from "@perdure/base";
+import { EMPTY_BYTES, ProtoReader, ProtoWriter, unreachable } from "@perdure/base";
 import { decodeOrFault, type ProtocolFault, protocolViolation } from "../fault.js";
 import { encodeFrame } from "../frame.js";
 import { encodeFuture, type Future, FutureTooDeep, futureFromLists, isEmptyFuture, readFuture } from "../future.js";
@@ -89,7 +89,7 @@ export function decodeSuspension(body: Uint8Array, version: ProtocolVersion): Su
 }
 
 export function decodeAwaitingOn(body: Uint8Array): AwaitingOn | ProtocolFault {
-  return decodeTree("AwaitingOn", readAwaitingOn, body) as AwaitingOn | ProtocolFault;
+  return decodeTree("AwaitingOn", readAwaitingOn, body);
 }
 
 export function decodeProposeRunCompletion(body: Uint8Array): RunProposal | ProtocolFault {
@@ -224,12 +224,10 @@ export function proposeRunCompletionAckFrame(completionId: number): Uint8Array {
 /** Body of a control message as an SDK writes it; for simulated handlers and tests. */
 export function encodeControl(message: SdkControlMessage, version: ProtocolVersion): Uint8Array {
   if (message.kind === "end") return EMPTY_BYTES;
-  // The tree first: it uses its own writer, but a body that is half written should not wait for it.
-  const tree = message.kind === "suspension" || message.kind === "awaitingOn" ? encodeFuture(message.awaitingOn) : EMPTY_BYTES;
   const w = writer.reset();
   switch (message.kind) {
     case "suspension":
-      if (version >= 7) w.bytes(4, tree);
+      if (version >= 7) w.bytes(4, encodeFuture(message.awaitingOn));
       else {
         w.packedUint32(1, message.awaitingOn.completions);
         w.packedUint32(2, message.awaitingOn.signalIndexes);
@@ -237,7 +235,7 @@ export function encodeControl(message: SdkControlMessage, version: ProtocolVersi
       }
       break;
     case "awaitingOn":
-      w.bytes(1, tree);
+      w.bytes(1, encodeFuture(message.awaitingOn));
       if (message.executingSideEffects) w.bool(2, true);
       break;
     case "error":
@@ -248,6 +246,8 @@ export function encodeControl(message: SdkControlMessage, version: ProtocolVersi
       if (message.result.kind === "value") w.bytes(14, message.result.value);
       else writeFailure(w, 15, message.result.failure);
       break;
+    default:
+      return unreachable(message);
   }
   return w.finish();
 }

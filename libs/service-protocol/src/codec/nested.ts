@@ -16,6 +16,12 @@ export function lengthTag(field: number): number {
   return (field << 3) | 2;
 }
 
+/** Completion id of a command's result, where it has one. */
+export const resultIdTag = varintTag(11);
+
+/** Label of a command, on all of them. */
+export const nameTag = lengthTag(12);
+
 /** Steps into the submessage the reader stands before; returns what `leave` needs to step out again. */
 export function enter(r: ProtoReader): number {
   const outerEnd = r.end;
