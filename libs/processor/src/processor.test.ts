@@ -1,0 +1,366 @@
+/** The processor on a memory store, with attempts played by the test through the real commands. */
+import { describe, expect, test } from "@jest/globals";
+import { type InvocationId, idempotentInvocationId, newInvocationId, partitionOf, silentLogger, utf8 } from "@perdure/base";
+import type { Invoker, InvokerHost } from "@perdure/invoker";
+import type { Effect, EntryStored, InvocationFacts, Invoke, StartRun, StopRun, Target } from "@perdure/partition";
+import { encodeCommand, encodeInput, MessageType } from "@perdure/service-protocol";
+import { KvPartitionStore, MemoryKeyValue } from "@perdure/store";
+import { SeededRandom, VirtualClock } from "@perdure/testkit";
+import { LocalPartitions } from "./local-partitions.js";
+import { LoopbackPeers } from "./loopback-peers.js";
+import { Processor } from "./processor.js";
+
+const PARTITIONS = 4;
+
+/** An invoker that only remembers what it was told. */
+class ScriptedInvoker implements Invoker {
+  readonly told: Effect[] = [];
+  readonly host: InvokerHost;
+  constructor(host: InvokerHost) {
+    this.host = host;
+  }
+  startRun(effect: StartRun): void {
+    this.told.push(effect);
+  }
+  entryStored(effect: EntryStored): void {
+    this.told.push(effect);
+  }
+  stopRun(effect: StopRun): void {
+    this.told.push(effect);
+  }
+  requestPause(effect: Effect & { kind: "requestPause" }): void {
+    this.told.push(effect);
+  }
+  retryNow(effect: Effect & { kind: "retryNow" }): void {
+    this.told.push(effect);
+  }
+  status(): undefined {
+    return undefined;
+  }
+  statuses(): [] {
+    return [];
+  }
+  async [Symbol.asyncDispose](): Promise<void> {}
+  /** Runs started for `id`, in order. */
+  runs(id: InvocationId): StartRun[] {
+    return this.told.filter((effect): effect is StartRun => effect.kind === "startRun" && effect.invocation.facts.id === id);
+  }
+}
+
+async function world(kv = new MemoryKeyValue()) {
+  const clock = new VirtualClock();
+  const random = new SeededRandom(1);
+  const peers = new LoopbackPeers();
+  let invoker: ScriptedInvoker | undefined;
+  const fatal: unknown[] = [];
+  const processor = await Processor.start(
+    {
+      store: new KvPartitionStore(kv),
+      clock,
+      logger: silentLogger,
+      soon: (task) => setImmediate(task),
+      invoker: (host) => {
+        invoker = new ScriptedInvoker(host);
+        return invoker;
+      },
+      peers,
+      onFenced: () => fatal.push("fenced"),
+      onFatal: (error) => fatal.push(error),
+    },
+    { partitions: [0, 1, 2, 3], partitionCount: PARTITIONS, cleanupIntervalMs: 1_000 },
+  );
+  peers.connect(processor);
+  const invocation = (target: Target, over: Partial<InvocationFacts> = {}): Invoke => {
+    const id = over.id ?? newInvocationId(target, clock.nowMs(), random);
+    const facts: InvocationFacts = {
+      id,
+      target,
+      source: { kind: "ingress" },
+      idempotencyKey: undefined,
+      requestId: random.uint32() + 1,
+      createdAtMs: clock.nowMs(),
+      executionTimeMs: undefined,
+      completionRetentionMs: 60_000,
+      journalRetentionMs: 60_000,
+      randomSeed: undefined,
+      trace: undefined,
+      bytes: undefined,
+      ...over,
+    };
+    return { kind: "invoke", id, facts, input: encodeInput([], utf8("in")), sink: undefined };
+  };
+  return {
+    kv,
+    clock,
+    processor,
+    partitions: new LocalPartitions(processor),
+    invoker: invoker as unknown as ScriptedInvoker,
+    invocation,
+    fatal,
+  };
+}
+
+const settle = async (): Promise<void> => {
+  for (let i = 0; i < 10; i++) await new Promise((resolve) => setImmediate(resolve));
+};
+
+const service: Target = { service: "S", key: undefined, handler: "h", serviceType: "service", handlerType: "shared" };
+const object = (key: string): Target => ({
+  service: "O",
+  key,
+  handler: "h",
+  serviceType: "virtualObject",
+  handlerType: "exclusive",
+});
+const output = (text: string): Uint8Array =>
+  encodeCommand({ kind: "output", result: { kind: "value", value: utf8(text) }, name: "" });
+
+/** Plays an attempt that returns at once. */
+function finish(invoker: ScriptedInvoker, id: InvocationId, text = "out"): void {
+  const run = invoker.runs(id).at(-1)?.invocation.run as number;
+  invoker.host.submit({
+    kind: "appendCommand",
+    id,
+    run,
+    type: MessageType.Output,
+    body: output(text),
+    ackRequested: false,
+    action: { kind: "output" },
+  });
+  invoker.host.submit({ kind: "end", id, run });
+}
+
+function listen() {
+  const heard: unknown[] = [];
+  return {
+    heard,
+    submitted: (previous: unknown) => heard.push(previous === undefined ? "accepted" : "previous"),
+    completed: (completion: { outcome: { kind: string; value?: Uint8Array } }) =>
+      heard.push(
+        completion.outcome.kind === "success" ? Buffer.from(completion.outcome.value ?? []).toString() : completion.outcome,
+      ),
+    unavailable: (reason: string) => heard.push(`unavailable: ${reason}`),
+    notFound: () => heard.push("notFound"),
+  };
+}
+
+describe("Processor", () => {
+  test("an invocation is accepted, run and its result told to the waiting caller", async () => {
+    const { partitions, invoker, invocation } = await world();
+    const caller = listen();
+    const invoke = invocation(service);
+    partitions.invoke(invoke, true, caller);
+    await settle();
+    expect(caller.heard).toEqual(["accepted"]);
+    expect(invoker.runs(invoke.id)).toHaveLength(1);
+    finish(invoker, invoke.id);
+    await settle();
+    expect(caller.heard).toEqual(["accepted", "out"]);
+    expect(await partitions.output(invoke.id)).toMatchObject({ kind: "completed" });
+  });
+
+  test("exclusive handlers of one key run one after the other in order of arrival", async () => {
+    const { partitions, invoker, invocation } = await world();
+    const invokes = [1, 2, 3].map(() => invocation(object("k")));
+    for (const each of invokes) partitions.invoke(each, false, listen());
+    await settle();
+    for (const each of invokes) {
+      expect(invokes.filter((other) => invoker.runs(other.id).length > 0).at(-1)?.id).toBe(each.id);
+      finish(invoker, each.id);
+      await settle();
+    }
+  });
+
+  test("a sleep survives suspension and wakes the invocation when it is due", async () => {
+    const { partitions, invoker, invocation, clock } = await world();
+    const invoke = invocation(service);
+    partitions.invoke(invoke, false, listen());
+    await settle();
+    const dueAtMs = clock.nowMs() + 5_000;
+    const body = encodeCommand({ kind: "sleep", wakeUpTimeMs: dueAtMs, resultCompletionId: 1, name: "" });
+    invoker.host.submit({
+      kind: "appendCommand",
+      id: invoke.id,
+      run: 1,
+      type: MessageType.Sleep,
+      body,
+      ackRequested: false,
+      action: { kind: "sleep", wakeUpAtMs: dueAtMs, completionId: 1 },
+    });
+    const awaiting = { combinator: "firstCompleted", completions: [1], signalIndexes: [1], signalNames: [], nested: [] } as const;
+    invoker.host.submit({ kind: "suspend", id: invoke.id, run: 1, awaiting, knownNotifications: 0, satisfied: false });
+    await settle();
+    expect((await partitions.describe(invoke.id))?.status).toBe("suspended");
+    clock.advanceTo(clock.nowMs() + 4_999);
+    await settle();
+    expect(invoker.runs(invoke.id)).toHaveLength(1);
+    clock.advanceTo(clock.nowMs() + 2);
+    await settle();
+    expect(invoker.runs(invoke.id)).toHaveLength(2);
+    expect((await partitions.describe(invoke.id))?.journal).toMatchObject({ length: 3, commands: 2, notifications: 1 });
+  });
+
+  test("the same idempotency key attaches to the first invocation", async () => {
+    const { partitions, invoker, invocation } = await world();
+    const id = idempotentInvocationId(service, "once");
+    const [first, second] = [listen(), listen()];
+    partitions.invoke(invocation(service, { id, idempotencyKey: "once" }), true, first);
+    partitions.invoke(invocation(service, { id, idempotencyKey: "once" }), true, second);
+    await settle();
+    finish(invoker, id);
+    await settle();
+    expect(first.heard).toEqual(["accepted", "out"]);
+    expect(second.heard).toEqual(["previous", "out"]);
+  });
+
+  test("a call creates the callee and its result comes back into the caller's journal", async () => {
+    const { partitions, invoker, invocation } = await world();
+    const caller = invocation(service);
+    partitions.invoke(caller, false, listen());
+    await settle();
+    const callee = invocation(object("x"));
+    expect(partitionOf(callee.id, PARTITIONS)).not.toBe(partitionOf(caller.id, PARTITIONS));
+    const body = encodeCommand({
+      kind: "call",
+      serviceName: "O",
+      handlerName: "h",
+      parameter: utf8(""),
+      headers: [],
+      key: "x",
+      idempotencyKey: undefined,
+      scope: undefined,
+      limitKey: undefined,
+      invocationIdNotificationIdx: 1,
+      resultCompletionId: 2,
+      name: "",
+    });
+    invoker.host.submit({
+      kind: "appendCommand",
+      id: caller.id,
+      run: 1,
+      type: MessageType.Call,
+      body,
+      ackRequested: true,
+      action: {
+        kind: "call",
+        callee: { facts: callee.facts, input: callee.input },
+        invocationIdCompletionId: 1,
+        resultCompletionId: 2,
+      },
+    });
+    await settle();
+    expect(invoker.told.filter((effect) => effect.kind === "entryStored").map((effect) => effect.tell)).toEqual([
+      { kind: "nothing" },
+      { kind: "push", thenAck: 1 },
+    ]);
+    finish(invoker, callee.id, "from callee");
+    await settle();
+    const pushed = invoker.told.filter((effect) => effect.kind === "entryStored" && effect.id === caller.id).at(-1);
+    expect(pushed).toMatchObject({ entry: { type: MessageType.CallCompletion } });
+  });
+
+  test("killing the caller kills the callee", async () => {
+    const { partitions, invoker, invocation } = await world();
+    const caller = invocation(service);
+    partitions.invoke(caller, false, listen());
+    await settle();
+    const callee = invocation(object("x"));
+    const body = encodeCommand({
+      kind: "oneWayCall",
+      serviceName: "O",
+      handlerName: "h",
+      parameter: utf8(""),
+      headers: [],
+      key: "x",
+      idempotencyKey: undefined,
+      scope: undefined,
+      limitKey: undefined,
+      invocationIdNotificationIdx: 1,
+      invokeTimeMs: 0,
+      name: "",
+    });
+    invoker.host.submit({
+      kind: "appendCommand",
+      id: caller.id,
+      run: 1,
+      type: MessageType.OneWayCall,
+      body,
+      ackRequested: false,
+      action: { kind: "oneWayCall", callee: { facts: callee.facts, input: callee.input }, invocationIdCompletionId: 1 },
+    });
+    await settle();
+    expect(await partitions.submit({ kind: "kill", id: caller.id })).toEqual({ kind: "done" });
+    expect(await partitions.output(callee.id)).toMatchObject({
+      kind: "completed",
+      completion: { outcome: { failure: { code: 409, message: "killed" } } },
+    });
+  });
+
+  test("a new leader on the same store runs what was running and remembers what was queued", async () => {
+    const kv = new MemoryKeyValue();
+    const before = await world(kv);
+    const [first, second] = [before.invocation(object("k")), before.invocation(object("k"))];
+    before.partitions.invoke(first, false, listen());
+    before.partitions.invoke(second, false, listen());
+    await settle();
+
+    const after = await world(kv);
+    await settle();
+    expect(after.invoker.runs(first.id)).toHaveLength(1);
+    expect(after.invoker.runs(second.id)).toHaveLength(0);
+    finish(after.invoker, first.id);
+    await settle();
+    expect(after.invoker.runs(second.id)).toHaveLength(1);
+  });
+
+  test("clearing all state waits for rows and keeps the order of what follows", async () => {
+    const { partitions, invoker, invocation } = await world();
+    const first = invocation(object("k"));
+    partitions.invoke(first, false, listen());
+    await settle();
+    const append = (
+      type: number,
+      body: Uint8Array,
+      action: Parameters<InvokerHost["submit"]>[0] extends never ? never : object,
+    ) =>
+      invoker.host.submit({
+        kind: "appendCommand",
+        id: first.id,
+        run: 1,
+        type,
+        body,
+        ackRequested: false,
+        action: action as { kind: "none" },
+      });
+    append(MessageType.SetState, encodeCommand({ kind: "setState", stateKey: utf8("a"), value: utf8("1"), name: "" }), {
+      kind: "setState",
+      key: "a",
+      value: utf8("1"),
+    });
+    append(MessageType.ClearAllState, encodeCommand({ kind: "clearAllState", name: "" }), { kind: "clearAllState" });
+    append(MessageType.SetState, encodeCommand({ kind: "setState", stateKey: utf8("b"), value: utf8("2"), name: "" }), {
+      kind: "setState",
+      key: "b",
+      value: utf8("2"),
+    });
+    finish(invoker, first.id);
+    await settle();
+    expect((await partitions.describe(first.id))?.status).toBe("completed");
+    expect([...(await invoker.host.readState(first.id, "O", "k")).keys()]).toEqual(["b"]);
+  });
+
+  test("purging by retention forgets the record and its journal", async () => {
+    const { partitions, invoker, invocation, clock, kv } = await world();
+    const invoke = invocation(service);
+    partitions.invoke(invoke, false, listen());
+    await settle();
+    finish(invoker, invoke.id);
+    await settle();
+    for (let passed = 0; passed < 62; passed++) {
+      clock.advanceTo(clock.nowMs() + 1_000);
+      await settle();
+    }
+    expect(await partitions.output(invoke.id)).toEqual({ kind: "notFound" });
+    expect([...kv.snapshot().keys()].filter((key) => key[2] !== "e")).toEqual([]);
+  });
+});
