@@ -76,7 +76,7 @@ describe("bytes nobody vouches for", () => {
           for (const answer of answers) {
             if (isFault(answer)) {
               faults++;
-              expect(["RT0012", "RT0025"]).toContain(answer.code);
+              codes.add(answer.code);
             } else messages++;
           }
         },
