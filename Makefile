@@ -32,7 +32,7 @@ $(BUNDLE): $(INSTALLED) deploy/build.mjs $(SOURCES)
 	@touch $@
 
 run: build ## Demo: a greeter survives kill -9 of the server, then both stay up
-	@exec $(NODE) examples/greeter/demo.mjs
+	@exec $(NODE) examples/greeter/src/demo/main.ts
 
 test: $(INSTALLED) ## Run the tests (FILTER=path narrows them)
 	@$(JEST) $(FILTER)

@@ -1,0 +1,50 @@
+/** Why: the few calls the demo makes, so that the story in `main.ts` reads as one. Anything but success is an error with its text. */
+
+export interface Addresses {
+  readonly ingress: string;
+  readonly admin: string;
+}
+
+async function answerOf(response: Response): Promise<unknown> {
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${response.url} answered ${response.status}: ${text}`);
+  return text === "" ? undefined : JSON.parse(text);
+}
+
+async function post(url: string, body: unknown): Promise<unknown> {
+  const init: RequestInit = { method: "POST" };
+  if (body !== undefined) {
+    init.body = JSON.stringify(body);
+    init.headers = { "content-type": "application/json" };
+  }
+  return answerOf(await fetch(url, init));
+}
+
+export function call(server: Addresses, path: string, body?: unknown): Promise<unknown> {
+  return post(`${server.ingress}/${path}`, body);
+}
+
+/** Hands the call over and returns at once with its id. */
+export async function send(server: Addresses, path: string, body?: unknown): Promise<string> {
+  const { invocationId } = (await post(`${server.ingress}/${path}/send`, body)) as { invocationId: string };
+  return invocationId;
+}
+
+export async function attach(server: Addresses, invocationId: string): Promise<unknown> {
+  return answerOf(await fetch(`${server.ingress}/restate/invocation/${invocationId}/attach`));
+}
+
+/** Names of the services found there. */
+export async function register(server: Addresses, uri: string): Promise<string[]> {
+  const { services } = (await post(`${server.admin}/deployments`, { uri, force: true })) as { services: { name: string }[] };
+  return services.map((service) => service.name).sort();
+}
+
+/** Throws until both doors answer. */
+export async function checkHealth(server: Addresses): Promise<void> {
+  for (const url of [`${server.admin}/health`, `${server.ingress}/restate/health`]) {
+    const response = await fetch(url);
+    await response.body?.cancel();
+    if (!response.ok) throw new Error(`${url} answered ${response.status}`);
+  }
+}

@@ -1,0 +1,6 @@
+/** Why: a step that really runs says so on standard output, so that one can see from outside that finished steps run only once. */
+
+/** One line per step, e.g. `ran "wrap the gift" for Ada`. */
+export function ran(step: string, forWhom: string): void {
+  console.log(`ran "${step}" for ${forWhom}`);
+}
