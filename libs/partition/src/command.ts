@@ -17,6 +17,8 @@ export interface Invoke {
   readonly input: Uint8Array;
   /** The caller waiting for the result; undefined for sends and ingress. */
   readonly sink: Sink | undefined;
+  /** Set by a sender that may have submitted this very command before: a random id is then looked up as well. */
+  readonly resubmission?: true;
 }
 
 /** A caller elsewhere wants the outcome of `id`, now or later. */

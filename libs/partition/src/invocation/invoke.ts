@@ -27,7 +27,7 @@ const NO_SINKS: readonly Sink[] = Object.freeze([]);
 const ALREADY_INVOKED = { code: 409, message: "the workflow method was already invoked", metadata: [] } as const;
 
 export function invoke(view: PartitionView, command: Invoke, out: Transition): void {
-  const existing = view.invocation(command.id);
+  const existing = mayExist(command) ? view.invocation(command.id) : undefined;
   if (existing !== undefined) return meetExisting(existing, command, out);
 
   const facts = command.facts;
@@ -53,6 +53,15 @@ export function invoke(view: PartitionView, command: Invoke, out: Transition): v
     begin(view, fresh, [input], out);
   }
   out.effect({ kind: "reply", answer: { kind: "accepted" } });
+}
+
+/**
+ * A random id that is submitted for the first time cannot be known, so it is not looked up: two reads less for most
+ * invocations. Messages between partitions are deduplicated before they come here.
+ */
+function mayExist(command: Invoke): boolean {
+  const { idempotencyKey, target } = command.facts;
+  return idempotencyKey !== undefined || command.resubmission === true || isWorkflowRun(target);
 }
 
 /** Resubmission by the same sender, an idempotent duplicate, or a second run of a workflow key. */
