@@ -1,1 +1,4 @@
-export {};
+/** Endpoint transport over HTTP/2 and HTTP/1.1. */
+export { type EndpointBase, endpointBase, requestTarget } from "./endpoint-base.js";
+export { type FetchDeps, type FetchOutcome, type FetchRequest, fetchOnce } from "./fetch-once.js";
+export { createHttpTransport, type HttpTransportDeps, type HttpTransportOptions } from "./http-transport.js";

@@ -1,1 +1,6 @@
-export {};
+/** Attempts, retries, budgets: from a partition's effects to streams of bytes and back. */
+export { createRequestIdentity, IDENTITY_LEEWAY_SECONDS, type RequestIdentity } from "./identity.js";
+export { createInvoker, type InvokerDeps } from "./invoker.js";
+export { type InvokerMetrics, noMetrics } from "./metrics.js";
+export { type InvokerOptions, invokerDefaults } from "./options.js";
+export * from "./ports.js";

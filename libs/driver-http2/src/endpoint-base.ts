@@ -1,0 +1,54 @@
+/**
+ * A deployment's address taken apart once: where to connect, and what to put around a path (service-protocol §1.1: the base path
+ * is kept, its trailing slash dropped, its query preserved).
+ */
+import { ENDPOINT_CACHE_MAX } from "./limits.js";
+
+export interface EndpointBase {
+  /** `scheme://host:port`, what connections are pooled by. */
+  readonly origin: string;
+  readonly secure: boolean;
+  /** Without brackets around an IPv6 address. */
+  readonly hostname: string;
+  readonly port: number;
+  /** Host, and port where it is not the scheme's own. */
+  readonly authority: string;
+  /** Empty, or starting with a slash and not ending in one. */
+  readonly basePath: string;
+  /** Empty, or starting with a question mark. */
+  readonly query: string;
+}
+
+const cache = new Map<string, EndpointBase>();
+
+/** Undefined when `uri` is not an absolute http or https address. */
+export function endpointBase(uri: string): EndpointBase | undefined {
+  const known = cache.get(uri);
+  if (known !== undefined) return known;
+  const parsed = parseEndpointBase(uri);
+  if (parsed === undefined) return undefined;
+  if (cache.size >= ENDPOINT_CACHE_MAX) cache.clear();
+  cache.set(uri, parsed);
+  return parsed;
+}
+
+function parseEndpointBase(uri: string): EndpointBase | undefined {
+  if (!URL.canParse(uri)) return undefined;
+  const url = new URL(uri);
+  const secure = url.protocol === "https:";
+  if (!secure && url.protocol !== "http:") return undefined;
+  return {
+    origin: url.origin,
+    secure,
+    hostname: url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname,
+    port: url.port === "" ? (secure ? 443 : 80) : Number(url.port),
+    authority: url.host,
+    basePath: url.pathname.replace(/\/+$/, ""),
+    query: url.search,
+  };
+}
+
+/** Path and query to ask for. */
+export function requestTarget(base: EndpointBase, path: string): string {
+  return base.basePath + path + base.query;
+}

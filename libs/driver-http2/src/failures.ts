@@ -1,0 +1,51 @@
+/** What went wrong on a connection, in the few words the invoker and the registry branch on. */
+import type { TransportFailure } from "@perdure/invoker";
+
+/** The error codes of RFC 9113 §7, by number. */
+const resetNames = [
+  "NO_ERROR",
+  "PROTOCOL_ERROR",
+  "INTERNAL_ERROR",
+  "FLOW_CONTROL_ERROR",
+  "SETTINGS_TIMEOUT",
+  "STREAM_CLOSED",
+  "FRAME_SIZE_ERROR",
+  "REFUSED_STREAM",
+  "CANCEL",
+  "COMPRESSION_ERROR",
+  "CONNECT_ERROR",
+  "ENHANCE_YOUR_CALM",
+  "INADEQUATE_SECURITY",
+  "HTTP_1_1_REQUIRED",
+];
+
+export function resetFailure(rstCode: number): TransportFailure {
+  return { kind: "reset", message: `the endpoint reset the stream: ${resetNames[rstCode] ?? `code ${rstCode}`}` };
+}
+
+export function lostFailure(cause: unknown): TransportFailure {
+  return { kind: "reset", message: `the connection was lost: ${errorText(cause)}` };
+}
+
+export function connectFailure(authority: string, cause: unknown): TransportFailure {
+  return { kind: "connect", message: `cannot connect to ${authority}: ${errorText(cause)}` };
+}
+
+export function clientFailure(cause: unknown): TransportFailure {
+  return { kind: "client", message: `the request cannot be made: ${errorText(cause)}` };
+}
+
+/** Code and text of a system or HTTP error, without a stack. */
+export function errorText(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  const code = errorCodeOf(cause);
+  // Several addresses of one name failed: the first says enough, the aggregate itself says nothing.
+  if (cause instanceof AggregateError && cause.errors.length > 0) return errorText(cause.errors[0]);
+  return code === undefined || cause.message.includes(code) ? cause.message : `${cause.message} (${code})`;
+}
+
+/** `code` of a Node error, e.g. ECONNREFUSED. */
+export function errorCodeOf(cause: unknown): string | undefined {
+  if (typeof cause !== "object" || cause === null || !("code" in cause)) return undefined;
+  return typeof cause.code === "string" ? cause.code : undefined;
+}

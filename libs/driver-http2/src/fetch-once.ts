@@ -1,0 +1,148 @@
+/**
+ * One whole request and response over an endpoint's own transport: what discovery needs. For https without a known version the
+ * TLS handshake (ALPN) says which one the endpoint speaks (service-protocol §1.2).
+ */
+import { isIP } from "node:net";
+import { connect as tlsConnect } from "node:tls";
+import type { Clock } from "@perdure/base";
+import { concatBytes, EMPTY_BYTES } from "@perdure/base";
+import type { EndpointTransport, TransportFailure } from "@perdure/invoker";
+import { type EndpointBase, endpointBase } from "./endpoint-base.js";
+import { clientFailure, connectFailure } from "./failures.js";
+import { CONNECT_TIMEOUT_MS } from "./limits.js";
+
+export interface FetchRequest {
+  readonly uri: string;
+  /** `auto`: HTTP/2 for http addresses, whatever TLS agrees on for https. */
+  readonly httpVersion: "HTTP/1.1" | "HTTP/2.0" | "auto";
+  readonly method: "GET" | "POST";
+  /** Appended to the address's base path. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array;
+  /** A longer response body is a `protocol` failure. */
+  readonly responseBytesMax: number;
+  /** For everything from connecting to the last byte; over it is a `connect` failure before and a `reset` failure after the headers. */
+  readonly timeoutMs: number;
+}
+
+export type FetchOutcome =
+  | {
+      readonly kind: "response";
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string | undefined>>;
+      readonly body: Uint8Array;
+      readonly httpVersion: "HTTP/1.1" | "HTTP/2.0";
+    }
+  | { readonly kind: "failed"; readonly failure: TransportFailure };
+
+export interface FetchDeps {
+  readonly transport: EndpointTransport;
+  readonly clock: Clock;
+  /** As given to the transport. */
+  readonly trustedCertificates?: string;
+}
+
+/** Never rejects; `signal` ends it as a `client` failure. */
+export async function fetchOnce(
+  deps: FetchDeps,
+  request: FetchRequest,
+  { signal }: { signal?: AbortSignal } = {},
+): Promise<FetchOutcome> {
+  const base = endpointBase(request.uri);
+  if (base === undefined) return { kind: "failed", failure: clientFailure("the address is not an http or https one") };
+  if (request.httpVersion !== "auto") return exchange(deps, request, request.httpVersion, signal);
+  if (!base.secure) return exchange(deps, request, "HTTP/2.0", signal);
+  const agreed = await agreedVersion(base, deps);
+  return agreed.kind === "failed" ? agreed : exchange(deps, request, agreed.httpVersion, signal);
+}
+
+function exchange(
+  { transport, clock }: FetchDeps,
+  request: FetchRequest,
+  httpVersion: "HTTP/1.1" | "HTTP/2.0",
+  signal: AbortSignal | undefined,
+): Promise<FetchOutcome> {
+  return new Promise((resolve) => {
+    let status = 0;
+    let headers: Readonly<Record<string, string | undefined>> = {};
+    const chunks: Uint8Array[] = [];
+    let received = 0;
+    const finish = (outcome: FetchOutcome) => {
+      timer.cancel();
+      signal?.removeEventListener("abort", onAbort);
+      resolve(outcome);
+    };
+    const giveUp = (failure: TransportFailure) => {
+      stream.abort();
+      finish({ kind: "failed", failure });
+    };
+    const onAbort = () => giveUp(clientFailure("cancelled"));
+    const timer = clock.setTimer(request.timeoutMs, () => {
+      giveUp({ kind: status === 0 ? "connect" : "reset", message: `no answer within ${request.timeoutMs} ms` });
+    });
+    const stream = transport.open(
+      {
+        address: { kind: "http", uri: request.uri, httpVersion },
+        method: request.method,
+        path: request.path,
+        headers: request.headers,
+        requestResponse: true,
+      },
+      {
+        response(newStatus, newHeaders) {
+          status = newStatus;
+          headers = newHeaders;
+        },
+        data(chunk) {
+          received += chunk.length;
+          if (received > request.responseBytesMax) {
+            giveUp({ kind: "protocol", message: `the response is longer than ${request.responseBytesMax} bytes` });
+          } else chunks.push(chunk);
+        },
+        end: () =>
+          finish({
+            kind: "response",
+            status,
+            headers,
+            body: chunks.length === 0 ? EMPTY_BYTES : concatBytes(...chunks),
+            httpVersion,
+          }),
+        failed: (failure) => finish({ kind: "failed", failure }),
+        drain() {},
+      },
+    );
+    if (request.body !== undefined && request.body.length > 0) stream.write(request.body);
+    stream.end();
+    if (signal?.aborted) onAbort();
+    else signal?.addEventListener("abort", onAbort);
+  });
+}
+
+type Agreed =
+  | { readonly kind: "agreed"; readonly httpVersion: "HTTP/1.1" | "HTTP/2.0" }
+  | (FetchOutcome & { readonly kind: "failed" });
+
+/** One TLS handshake offering both; a peer without ALPN speaks HTTP/1.1. */
+function agreedVersion(base: EndpointBase, { clock, trustedCertificates }: FetchDeps): Promise<Agreed> {
+  return new Promise((resolve) => {
+    const socket = tlsConnect({
+      host: base.hostname,
+      port: base.port,
+      ALPNProtocols: ["h2", "http/1.1"],
+      ...(isIP(base.hostname) === 0 ? { servername: base.hostname } : {}),
+      ...(trustedCertificates === undefined ? {} : { ca: trustedCertificates }),
+    });
+    const finish = (agreed: Agreed) => {
+      timer.cancel();
+      socket.destroy();
+      resolve(agreed);
+    };
+    const failed = (cause: unknown) => finish({ kind: "failed", failure: connectFailure(base.authority, cause) });
+    const timer = clock.setTimer(CONNECT_TIMEOUT_MS, () => failed(`no TLS connection within ${CONNECT_TIMEOUT_MS / 1000} s`));
+    socket.once("secureConnect", () =>
+      finish({ kind: "agreed", httpVersion: socket.alpnProtocol === "h2" ? "HTTP/2.0" : "HTTP/1.1" }),
+    );
+    socket.on("error", failed); // After the first call the promise is settled and later errors change nothing.
+  });
+}

@@ -1,0 +1,90 @@
+/**
+ * The transport to endpoints that answer HTTP: HTTP/2 over pooled connections, HTTP/1.1 over kept-alive sockets. It moves bytes
+ * and knows nothing of invocations.
+ */
+import { Agent as HttpAgent } from "node:http";
+import { Agent as HttpsAgent } from "node:https";
+import type { Clock, Random } from "@perdure/base";
+import { invariant } from "@perdure/base";
+import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest } from "@perdure/invoker";
+import { type EndpointBase, endpointBase } from "./endpoint-base.js";
+import { clientFailure } from "./failures.js";
+import { Http1EndpointStream } from "./http1-stream.js";
+import { Http2Pool } from "./http2-pool.js";
+import type { SessionDeps } from "./http2-session.js";
+import { Http2EndpointStream } from "./http2-stream.js";
+import { IDLE_CLOSE_MS, IDLE_SOCKETS_MAX } from "./limits.js";
+
+export interface HttpTransportDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+export interface HttpTransportOptions {
+  /** PEM certificates to trust instead of the system's, for endpoints with a private authority. */
+  readonly trustedCertificates?: string;
+}
+
+/** Serves addresses of kind `http`. Disposing breaks every connection. */
+export function createHttpTransport(deps: HttpTransportDeps, options: HttpTransportOptions = {}): EndpointTransport {
+  return new HttpTransport(deps, options);
+}
+
+class HttpTransport implements EndpointTransport {
+  readonly #deps: SessionDeps;
+  readonly #pools = new Map<string, Http2Pool>();
+  readonly #httpAgent: HttpAgent;
+  readonly #httpsAgent: HttpsAgent;
+  #closed = false;
+
+  constructor(deps: HttpTransportDeps, options: HttpTransportOptions) {
+    const agentOptions = { keepAlive: true, maxFreeSockets: IDLE_SOCKETS_MAX, timeout: IDLE_CLOSE_MS, noDelay: true };
+    this.#deps = { clock: deps.clock, random: deps.random, trustedCertificates: options.trustedCertificates };
+    this.#httpAgent = new HttpAgent(agentOptions);
+    const { trustedCertificates: ca } = options;
+    this.#httpsAgent = new HttpsAgent(ca === undefined ? agentOptions : { ...agentOptions, ca });
+  }
+
+  open(request: StreamRequest, listener: StreamListener): EndpointStream {
+    const { address } = request;
+    invariant(address.kind === "http", "the HTTP transport is asked for HTTP addresses only");
+    const base = endpointBase(address.uri);
+    if (this.#closed || base === undefined) {
+      const why = this.#closed ? "the transport is closed" : "the address is not an http or https one";
+      queueMicrotask(() => listener.failed(clientFailure(why)));
+      return nowhere;
+    }
+    if (address.httpVersion === "HTTP/1.1") {
+      return new Http1EndpointStream(base, request, listener, base.secure ? this.#httpsAgent : this.#httpAgent, this.#deps.clock);
+    }
+    const stream = new Http2EndpointStream(base, request, listener);
+    this.#pool(base).open(stream);
+    return stream;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    for (const pool of this.#pools.values()) pool.destroy();
+    this.#pools.clear();
+    this.#httpAgent.destroy();
+    this.#httpsAgent.destroy();
+  }
+
+  #pool(base: EndpointBase): Http2Pool {
+    let pool = this.#pools.get(base.origin);
+    if (pool === undefined) {
+      pool = new Http2Pool(base, this.#deps);
+      this.#pools.set(base.origin, pool);
+    }
+    return pool;
+  }
+}
+
+/** The stream of a request that was never sent. */
+const nowhere: EndpointStream = {
+  write: () => true,
+  end() {},
+  abort() {},
+  pauseReading() {},
+  resumeReading() {},
+};

@@ -1,0 +1,83 @@
+/**
+ * The HTTP/2 connections to one origin. Streams go to the first connection with room; when all are full another one is opened,
+ * and streams wait in order until somebody has room.
+ */
+import { Ring } from "@perdure/base";
+import type { TransportFailure } from "@perdure/invoker";
+import type { EndpointBase } from "./endpoint-base.js";
+import { PooledSession, type SessionDeps, type SessionOwner } from "./http2-session.js";
+import type { Http2EndpointStream } from "./http2-stream.js";
+import { SESSIONS_PER_ORIGIN_MAX, STREAMS_PER_SESSION_MAX, WAITING_STREAMS_MAX } from "./limits.js";
+
+export class Http2Pool implements SessionOwner {
+  readonly #base: EndpointBase;
+  readonly #deps: SessionDeps;
+  /** Connecting or ready. */
+  readonly #sessions: PooledSession[] = [];
+  /** Take no more streams but still hold a socket. */
+  readonly #draining = new Set<PooledSession>();
+  readonly #waiting = new Ring<Http2EndpointStream>();
+
+  constructor(base: EndpointBase, deps: SessionDeps) {
+    this.#base = base;
+    this.#deps = deps;
+  }
+
+  open(stream: Http2EndpointStream): void {
+    if (this.#waiting.length === 0) {
+      for (const session of this.#sessions) {
+        if (session.room > 0) return session.open(stream);
+      }
+    }
+    if (this.#waiting.length >= WAITING_STREAMS_MAX) {
+      queueMicrotask(() =>
+        stream.fail({ kind: "connect", message: `too many requests wait for a connection to ${this.#base.authority}` }),
+      );
+      return;
+    }
+    this.#waiting.push(stream);
+    this.#connectIfNeeded();
+  }
+
+  hasRoom(session: PooledSession): void {
+    while (this.#waiting.length > 0 && session.room > 0) {
+      const stream = this.#waiting.shift()!;
+      if (!stream.over) session.open(stream);
+    }
+    if (this.#waiting.length > 0) this.#connectIfNeeded();
+  }
+
+  /** A session that never worked fails those who wait; they try again by their own policy, which is slower than we would be. */
+  gone(session: PooledSession, failure: TransportFailure | undefined): void {
+    const at = this.#sessions.indexOf(session);
+    if (at >= 0) this.#sessions.splice(at, 1);
+    this.#draining.add(session);
+    if (failure === undefined) {
+      if (this.#waiting.length > 0) this.#connectIfNeeded();
+      return;
+    }
+    for (let left = Math.min(this.#waiting.length, STREAMS_PER_SESSION_MAX); left > 0; left--)
+      this.#waiting.shift()!.fail(failure);
+    if (this.#waiting.length > 0) this.#connectIfNeeded();
+  }
+
+  closed(session: PooledSession): void {
+    this.#draining.delete(session);
+  }
+
+  /** Breaks every connection; streams that run or wait fail. */
+  destroy(): void {
+    for (const session of [...this.#sessions, ...this.#draining]) session.destroy();
+    while (this.#waiting.length > 0) this.#waiting.shift()!.fail({ kind: "reset", message: "the transport is closing" });
+  }
+
+  /** As many connections as the waiting streams would fill, one at least. */
+  #connectIfNeeded(): void {
+    let coming = 0;
+    for (const session of this.#sessions) if (session.connecting) coming += STREAMS_PER_SESSION_MAX;
+    while (coming < this.#waiting.length && this.#sessions.length < SESSIONS_PER_ORIGIN_MAX) {
+      this.#sessions.push(new PooledSession(this.#base, this, this.#deps));
+      coming += STREAMS_PER_SESSION_MAX;
+    }
+  }
+}

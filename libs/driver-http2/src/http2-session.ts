@@ -1,0 +1,170 @@
+/**
+ * One HTTP/2 connection and its life: connecting until the peer's SETTINGS are here, ready, draining after a GOAWAY, closed.
+ * It takes no stream before the SETTINGS, because only then is known how many the peer allows.
+ */
+import { type ClientHttp2Session, connect } from "node:http2";
+import type { Clock, Random, TimerHandle } from "@perdure/base";
+import type { TransportFailure } from "@perdure/invoker";
+import type { EndpointBase } from "./endpoint-base.js";
+import { connectFailure, errorCodeOf, errorText } from "./failures.js";
+import type { Http2EndpointStream } from "./http2-stream.js";
+import {
+  CONNECT_TIMEOUT_MS,
+  CONNECTION_WINDOW_BYTES,
+  IDLE_CLOSE_MS,
+  PING_INTERVAL_MS,
+  PING_JITTER,
+  PING_TIMEOUT_MS,
+  SESSION_MEMORY_MEGABYTES,
+  STREAM_WINDOW_BYTES,
+  STREAMS_PER_SESSION_MAX,
+} from "./limits.js";
+
+export interface SessionOwner {
+  /** There is room for streams, or more of it. */
+  hasRoom(session: PooledSession): void;
+  /** The session takes no more streams; `failure` tells why it never took any. */
+  gone(session: PooledSession, failure: TransportFailure | undefined): void;
+  /** The socket is closed; nothing of the session is left. Follows `gone`. */
+  closed(session: PooledSession): void;
+}
+
+export interface SessionDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** PEM certificates to trust instead of the system's. */
+  readonly trustedCertificates: string | undefined;
+}
+
+export class PooledSession {
+  readonly #base: EndpointBase;
+  readonly #owner: SessionOwner;
+  readonly #deps: SessionDeps;
+  readonly #session: ClientHttp2Session;
+  #state: "connecting" | "ready" | "draining" | "closed" = "connecting";
+  #active = 0;
+  #idleSinceMs: number;
+  #timer: TimerHandle;
+  #pingTimeout: TimerHandle | undefined;
+
+  constructor(base: EndpointBase, owner: SessionOwner, deps: SessionDeps) {
+    this.#base = base;
+    this.#owner = owner;
+    this.#deps = deps;
+    this.#idleSinceMs = deps.clock.monotonicMs();
+    this.#session = connect(base.origin, {
+      settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
+      peerMaxConcurrentStreams: STREAMS_PER_SESSION_MAX,
+      maxSessionMemory: SESSION_MEMORY_MEGABYTES,
+      ...(deps.trustedCertificates === undefined ? {} : { ca: deps.trustedCertificates }),
+    });
+    this.#timer = deps.clock.setTimer(CONNECT_TIMEOUT_MS, () =>
+      this.#giveUp(connectFailure(base.authority, `no HTTP/2 connection within ${CONNECT_TIMEOUT_MS / 1000} s`)),
+    );
+    this.#session.on("connect", () => {
+      if (this.#state === "connecting") this.#session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
+    });
+    this.#session.on("remoteSettings", () => this.#settingsArrived());
+    this.#session.on("goaway", () => this.#stopTaking());
+    this.#session.on("error", (cause: unknown) => this.#failed(cause));
+    this.#session.on("close", () => this.#closed());
+  }
+
+  get connecting(): boolean {
+    return this.#state === "connecting";
+  }
+
+  /** Streams it would take now. */
+  get room(): number {
+    if (this.#state !== "ready") return 0;
+    const allowed = this.#session.remoteSettings.maxConcurrentStreams ?? STREAMS_PER_SESSION_MAX;
+    return Math.min(STREAMS_PER_SESSION_MAX, allowed) - this.#active;
+  }
+
+  /** Only with room. */
+  open(stream: Http2EndpointStream): void {
+    this.#active++;
+    stream.start(this.#session, this.#streamClosed);
+  }
+
+  /** Breaks the connection and all its streams. */
+  destroy(): void {
+    this.#giveUp(undefined);
+  }
+
+  readonly #streamClosed = (): void => {
+    this.#active--;
+    if (this.#active === 0) this.#idleSinceMs = this.#deps.clock.monotonicMs();
+    if (this.#state === "ready") this.#owner.hasRoom(this);
+  };
+
+  #settingsArrived(): void {
+    if (this.#state === "ready") return this.#owner.hasRoom(this);
+    if (this.#state !== "connecting") return;
+    this.#state = "ready";
+    this.#timer.cancel();
+    this.#armKeepAlive();
+    this.#owner.hasRoom(this);
+  }
+
+  #armKeepAlive(): void {
+    const { clock, random } = this.#deps;
+    const delayMs = PING_INTERVAL_MS * (1 + PING_JITTER * (2 * random.float() - 1));
+    this.#timer = clock.setTimer(delayMs, () => this.#keepAlive());
+  }
+
+  /** Closes what nobody has used for long, else asks whether the peer is still there. */
+  #keepAlive(): void {
+    const { clock } = this.#deps;
+    if (this.#active === 0 && clock.monotonicMs() - this.#idleSinceMs >= IDLE_CLOSE_MS) {
+      this.#stopTaking();
+      this.#session.close();
+      return;
+    }
+    this.#pingTimeout = clock.setTimer(PING_TIMEOUT_MS, () => this.#session.destroy(new Error("no answer to PING")));
+    const sent = this.#session.ping(() => {
+      this.#pingTimeout?.cancel();
+      this.#pingTimeout = undefined;
+    });
+    if (!sent) this.#session.destroy(new Error("PING could not be sent"));
+    else this.#armKeepAlive();
+  }
+
+  #failed(cause: unknown): void {
+    if (this.#state === "connecting") this.#stopTaking(handshakeFailure(this.#base.authority, cause));
+    else this.#stopTaking(); // Its streams hear the error themselves.
+  }
+
+  #giveUp(failure: TransportFailure | undefined): void {
+    this.#stopTaking(failure);
+    this.#session.destroy();
+  }
+
+  #closed(): void {
+    this.#stopTaking(connectFailure(this.#base.authority, "the connection was closed before HTTP/2 began"));
+    this.#state = "closed";
+    this.#pingTimeout?.cancel();
+    this.#timer.cancel();
+    this.#owner.closed(this);
+  }
+
+  #stopTaking(failure?: TransportFailure): void {
+    if (this.#state !== "connecting" && this.#state !== "ready") return;
+    const unused = this.#state === "connecting";
+    this.#state = "draining";
+    if (unused) this.#timer.cancel();
+    this.#owner.gone(this, unused ? failure : undefined);
+  }
+}
+
+/**
+ * Why no HTTP/2 session came about. A peer that answers the HTTP/2 preface with something that is not HTTP/2, or refuses the
+ * protocol during TLS, speaks an older one (META0014).
+ */
+function handshakeFailure(authority: string, cause: unknown): TransportFailure {
+  const code = errorCodeOf(cause);
+  const notHttp2 =
+    code === "ERR_HTTP2_ERROR" || code === "ERR_HTTP2_SESSION_ERROR" || code === "ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL";
+  if (!notHttp2) return connectFailure(authority, cause);
+  return { kind: "http11Peer", message: `${authority} does not answer in HTTP/2: ${errorText(cause)}` };
+}

@@ -1,0 +1,170 @@
+/**
+ * One exchange over HTTP/2. It may be written to before its connection exists: what was written waits here and leaves with the
+ * headers in one go. Node's core stream API is used as it is; its compat layer and promises would double the price of a call.
+ */
+import { type ClientHttp2Session, type ClientHttp2Stream, constants } from "node:http2";
+import type { EndpointStream, StreamListener, StreamRequest, TransportFailure } from "@perdure/invoker";
+import { type EndpointBase, requestTarget } from "./endpoint-base.js";
+import { clientFailure, lostFailure, resetFailure } from "./failures.js";
+import { PENDING_WRITE_BYTES } from "./limits.js";
+
+const NO_OPTIONS = { endStream: false };
+
+export class Http2EndpointStream implements EndpointStream {
+  readonly base: EndpointBase;
+  readonly #request: StreamRequest;
+  readonly #listener: StreamListener;
+  #stream: ClientHttp2Stream | undefined;
+  /** Written before the connection was there. */
+  #pending: Uint8Array[] | undefined;
+  #pendingBytes = 0;
+  #requestEnded = false;
+  #readingPaused = false;
+  /** The listener has heard its last word, or does not want to. */
+  #over = false;
+  /** Called once when the stream no longer counts against its session. */
+  #release: (() => void) | undefined;
+
+  constructor(base: EndpointBase, request: StreamRequest, listener: StreamListener) {
+    this.base = base;
+    this.#request = request;
+    this.#listener = listener;
+  }
+
+  /** Nobody waits for this stream any more: a pool should not start it. */
+  get over(): boolean {
+    return this.#over;
+  }
+
+  /** Starts on a session that has room. `release` is called once the stream is closed on both sides. */
+  start(session: ClientHttp2Session, release: () => void): void {
+    let stream: ClientHttp2Stream;
+    try {
+      stream = session.request(this.#headers(), NO_OPTIONS);
+    } catch (cause) {
+      release();
+      this.fail(clientFailure(cause)); // A header HTTP/2 forbids, or a session that closed this very moment.
+      return;
+    }
+    this.#stream = stream;
+    this.#release = release;
+    stream.on("response", this.#onResponse);
+    stream.on("data", this.#onData);
+    stream.on("end", this.#onEnd);
+    stream.on("drain", this.#onDrain);
+    stream.on("error", this.#onError);
+    stream.on("close", this.#onClose);
+    if (this.#readingPaused) stream.pause();
+    this.#flushPending(stream);
+  }
+
+  /** The pool could not start it, or its session died before it was given to Node. */
+  fail(failure: TransportFailure): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#pending = undefined;
+    this.#listener.failed(failure);
+  }
+
+  write(bytes: Uint8Array): boolean {
+    if (this.#over || this.#requestEnded) return true;
+    if (this.#stream !== undefined) return this.#stream.write(bytes);
+    this.#pending ??= [];
+    this.#pending.push(bytes);
+    this.#pendingBytes += bytes.length;
+    return this.#pendingBytes < PENDING_WRITE_BYTES;
+  }
+
+  end(): void {
+    if (this.#requestEnded) return;
+    this.#requestEnded = true;
+    this.#stream?.end();
+  }
+
+  abort(): void {
+    this.#over = true;
+    this.#pending = undefined;
+    const stream = this.#stream;
+    if (stream === undefined || stream.closed) return;
+    stream.close(constants.NGHTTP2_CANCEL);
+    stream.resume(); // What has arrived already is thrown away, so that the stream can close.
+  }
+
+  pauseReading(): void {
+    this.#readingPaused = true;
+    this.#stream?.pause();
+  }
+
+  resumeReading(): void {
+    this.#readingPaused = false;
+    this.#stream?.resume();
+  }
+
+  /** Pseudo headers first, in one flat list: Node takes it as it is instead of copying an object. */
+  #headers(): string[] {
+    const { base } = this;
+    const { method, path, headers } = this.#request;
+    const list = [
+      ":method",
+      method,
+      ":scheme",
+      base.secure ? "https" : "http",
+      ":authority",
+      base.authority,
+      ":path",
+      requestTarget(base, path),
+    ];
+    for (const name in headers) list.push(name, headers[name]!);
+    return list;
+  }
+
+  #flushPending(stream: ClientHttp2Stream): void {
+    const pending = this.#pending;
+    this.#pending = undefined;
+    let free = true;
+    if (pending !== undefined) {
+      stream.cork();
+      for (const bytes of pending) free = stream.write(bytes);
+      stream.uncork();
+    }
+    if (this.#requestEnded) stream.end();
+    if (free && this.#pendingBytes >= PENDING_WRITE_BYTES) this.#listener.drain();
+  }
+
+  readonly #onResponse = (headers: Record<string, unknown>): void => {
+    if (this.#over) return;
+    this.#listener.response(headers[":status"] as number, headers as Record<string, string | undefined>);
+  };
+
+  readonly #onData = (chunk: Uint8Array): void => {
+    if (!this.#over) this.#listener.data(chunk);
+  };
+
+  readonly #onDrain = (): void => {
+    if (!this.#over) this.#listener.drain();
+  };
+
+  /** Node also ends the readable side of a stream that was reset; the code tells the two apart. */
+  readonly #onEnd = (): void => {
+    if (this.#over) return;
+    const code = this.#stream!.rstCode;
+    if (code !== undefined && code !== constants.NGHTTP2_NO_ERROR) return this.fail(resetFailure(code));
+    this.#over = true;
+    this.#listener.end();
+  };
+
+  /** Errors after the last word are late news of a finished exchange, e.g. a write the peer no longer wanted. */
+  readonly #onError = (cause: unknown): void => {
+    if (this.#over) return;
+    const code = this.#stream!.rstCode;
+    const reset = code !== undefined && code !== constants.NGHTTP2_NO_ERROR;
+    this.fail(reset ? resetFailure(code) : lostFailure(cause));
+  };
+
+  readonly #onClose = (): void => {
+    this.fail(resetFailure(this.#stream!.rstCode ?? constants.NGHTTP2_NO_ERROR));
+    const release = this.#release;
+    this.#release = undefined;
+    release?.();
+  };
+}

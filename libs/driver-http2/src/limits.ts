@@ -1,0 +1,39 @@
+/** Bounds and timings of the connections to endpoints. The protocol's published defaults (service-protocol §1.2), which SDK servers are tuned for. */
+
+/** How long a connection may take, TLS and the peer's first SETTINGS included. */
+export const CONNECT_TIMEOUT_MS = 10_000;
+
+/** A PING goes out this often, so that a dead path is noticed while handlers are silent for minutes. */
+export const PING_INTERVAL_MS = 40_000;
+/** Each interval is up to this share longer or shorter, so that connections opened together do not ping together. */
+export const PING_JITTER = 0.2;
+/** Without an answer for this long the connection is given up. */
+export const PING_TIMEOUT_MS = 20_000;
+
+/** A connection without streams is closed after this long. */
+export const IDLE_CLOSE_MS = 300_000;
+
+/** Streams on one connection; further ones open another connection. The peer may allow fewer. */
+export const STREAMS_PER_SESSION_MAX = 128;
+
+/** Connections to one origin; a peer that allows one stream each must not make us open a socket per invocation without end. */
+export const SESSIONS_PER_ORIGIN_MAX = 64;
+
+/** Streams waiting for a connection to one origin; more fail at once. Above any sensible concurrency limit of the invoker. */
+export const WAITING_STREAMS_MAX = 16_384;
+
+/** Flow-control windows we grant: one large message fits a stream, two busy streams do not starve the others. */
+export const STREAM_WINDOW_BYTES = 2 * 1024 * 1024;
+export const CONNECTION_WINDOW_BYTES = 5 * 1024 * 1024;
+
+/** Megabytes Node lets one HTTP/2 session hold before refusing streams; attempts have budgets of their own, so this is out of their way. */
+export const SESSION_MEMORY_MEGABYTES = 4_096;
+
+/** Bytes a stream may be given before its connection exists, until `write` asks to wait. */
+export const PENDING_WRITE_BYTES = 64 * 1024;
+
+/** Idle HTTP/1.1 sockets kept for one origin. */
+export const IDLE_SOCKETS_MAX = 256;
+
+/** Parsed base addresses remembered; a deployment's address is parsed once, not per attempt. */
+export const ENDPOINT_CACHE_MAX = 1_024;

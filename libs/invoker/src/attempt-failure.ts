@@ -1,0 +1,122 @@
+/** Why an attempt failed and what that means for the next one; everything that can end an attempt is turned into this. */
+import type { ErrorCode } from "@perdure/base";
+import type { AttemptError } from "@perdure/partition";
+import { type ErrorMessage, type JournalCommand, messageTypeName, type ProtocolFault } from "@perdure/service-protocol";
+import type { TransportFailure } from "./ports.js";
+
+export interface AttemptFailure {
+  readonly error: AttemptError;
+  /** Replaces the policy's delay once, exactly, without using up an attempt. */
+  readonly nextRetryDelayMs: number | undefined;
+  /** `pause` and `fail` go past the retry policy. */
+  readonly behavior: "retry" | "pause" | "fail";
+  /** Whether it raises `retry_count_since_last_stored_entry` (service-protocol §3.4). */
+  readonly countsForSdk: boolean;
+  /** The rest of the response is of no use: reset the stream instead of draining it. */
+  readonly resetStream: boolean;
+}
+
+const INTERNAL_CODE = 500;
+
+/** A failure found by us. `code` is the number callers see should it become the outcome. */
+export function failure(
+  errorCode: ErrorCode,
+  message: string,
+  {
+    code = INTERNAL_CODE,
+    countsForSdk = true,
+    resetStream = true,
+    nextRetryDelayMs,
+  }: {
+    code?: number;
+    countsForSdk?: boolean;
+    resetStream?: boolean;
+    nextRetryDelayMs?: number | undefined;
+  } = {},
+): AttemptFailure {
+  return {
+    error: {
+      errorCode,
+      code,
+      message,
+      stacktrace: undefined,
+      relatedCommandIndex: undefined,
+      relatedCommandName: undefined,
+      relatedCommandType: undefined,
+    },
+    nextRetryDelayMs,
+    behavior: "retry",
+    countsForSdk,
+    resetStream,
+  };
+}
+
+/** The endpoint broke the protocol; a future that is too deep stays too deep, so that pauses at once (RT0025). */
+export function protocolFailure(fault: ProtocolFault): AttemptFailure {
+  const made = failure(fault.code, fault.detail);
+  return fault.code === "RT0025" ? { ...made, behavior: "pause" } : made;
+}
+
+/** A command that must not be stored (service-protocol §5.1). */
+export interface Refusal {
+  readonly kind: "refused";
+  readonly code: "RT0012" | "RT0017" | "RT0018" | "RT0020" | "RT0024";
+  readonly reason: string;
+}
+
+export function refused(code: Refusal["code"], reason: string): Refusal {
+  return { kind: "refused", code, reason };
+}
+
+/**
+ * A refused command. The stream is only half-closed: the SDK takes that for "suspend when blocked" and ends it in order
+ * (service-protocol §6.4).
+ */
+export function refusalFailure(refusal: Refusal, command: JournalCommand, type: number, commandIndex: number): AttemptFailure {
+  const made = failure(refusal.code, `${messageTypeName(type)} command at index ${commandIndex} failed: ${refusal.reason}`, {
+    resetStream: refusal.code === "RT0012",
+  });
+  return {
+    ...made,
+    error: {
+      ...made.error,
+      relatedCommandIndex: commandIndex,
+      relatedCommandName: command.name === "" ? undefined : command.name,
+      relatedCommandType: type,
+    },
+  };
+}
+
+/** What the handler itself reported (service-protocol §6.3). */
+export function reportedFailure(message: ErrorMessage): AttemptFailure {
+  return {
+    error: {
+      errorCode: reportedErrorCode(message.code),
+      code: message.code,
+      message: message.message,
+      stacktrace: message.stacktrace === "" ? undefined : message.stacktrace,
+      relatedCommandIndex: message.relatedCommandIndex,
+      relatedCommandName: message.relatedCommandName === "" ? undefined : message.relatedCommandName,
+      relatedCommandType: message.relatedCommandType,
+    },
+    nextRetryDelayMs: message.nextRetryDelayMs,
+    behavior: message.behavior,
+    countsForSdk: true,
+    resetStream: false,
+  };
+}
+
+function reportedErrorCode(code: number): ErrorCode {
+  if (code === 570) return "RT0016";
+  if (code === 571) return "RT0012";
+  return "RT0007";
+}
+
+/** The response ended before the handler said how it goes on. */
+export function endOfStreamFailure(truncated: boolean): AttemptFailure {
+  return failure("RT0007", truncated ? "the response ended inside a message" : "the response ended without a final message");
+}
+
+export function transportFailure(cause: TransportFailure): AttemptFailure {
+  return failure(cause.kind === "http11Peer" ? "META0014" : "RT0010", cause.message);
+}

@@ -1,0 +1,328 @@
+/**
+ * One attempt at running a handler, without sockets and timers: bytes from the SDK and stored entries go in; bytes to the SDK,
+ * commands to the partition and one final word come out.
+ *
+ *     begin ─▶ Start + journal ─▶ live: notifications and acks out, commands in ─▶ Suspension · End · failure
+ *
+ * Whatever goes wrong inside, a malformed message or a bug of ours, is the failure of this attempt and nothing more.
+ */
+import { type InvocationId, invocationIdToRaw, type Logger, PerdureError, ProtoError, randomSeedOf } from "@perdure/base";
+import type { AttemptCommand, EntryStored, InvocationFacts, JournalEntry } from "@perdure/partition";
+import {
+  type AwaitingOn,
+  commandAckFrame,
+  decodeCommand,
+  decodeControl,
+  encodeCompletion,
+  encodeStart,
+  evaluateFuture,
+  type Frame,
+  FrameDecoder,
+  type Future,
+  frameBodyBytesLimit,
+  isCommand,
+  isFault,
+  isNotification,
+  MessageType,
+  notificationIdOf,
+  type ProtocolVersion,
+  proposeRunCompletionAckFrame,
+  protocolViolation,
+  type RunProposal,
+  requestedAckFlag,
+  resultCompletionIdOf,
+  type SdkControlMessage,
+} from "@perdure/service-protocol";
+import {
+  type AttemptFailure,
+  endOfStreamFailure,
+  failure,
+  protocolFailure,
+  refusalFailure,
+  reportedFailure,
+} from "./attempt-failure.js";
+import type { CalleeDeps } from "./callee.js";
+import { commandAction } from "./command-action.js";
+import { eagerState } from "./eager-state.js";
+import { KnownNotifications } from "./known-notifications.js";
+import { Outgoing, type OutgoingFrame, type OutgoingSink } from "./outgoing.js";
+
+/** What an attempt is given; nothing of it changes while it runs. */
+export interface AttemptPlan {
+  readonly facts: InvocationFacts;
+  /** Stamped on every command, so that the partition can drop those of an earlier run. */
+  readonly run: number;
+  readonly version: ProtocolVersion;
+  /** `requestResponse` half-closes the request right after the replay. */
+  readonly mode: "bidi" | "requestResponse";
+  /** The whole journal. */
+  readonly entries: readonly JournalEntry[];
+  /** All state in storage order; undefined where there is none or it is asked for lazily. */
+  readonly state: ReadonlyMap<string, Uint8Array> | undefined;
+  readonly retryCountSinceLastStoredEntry: number;
+  readonly durationSinceLastStoredEntryMs: number;
+  readonly eagerStateBytesMax: number;
+  readonly messageBytesMax: number;
+}
+
+export type AttemptEnding =
+  | { readonly kind: "suspended" }
+  | { readonly kind: "ended" }
+  | { readonly kind: "failed"; readonly failure: AttemptFailure };
+
+export interface AttemptOutput extends OutgoingSink {
+  submit(command: AttemptCommand): void;
+  /** The attempt's last word, once; the response may go on, but nobody listens. */
+  over(ending: AttemptEnding): void;
+  /** Call `flush` soon; the more frames gather until then the better. */
+  wantsFlush(): void;
+}
+
+export interface AttemptDeps extends CalleeDeps {
+  readonly logger: Logger;
+}
+
+const SUSPENDED: AttemptEnding = { kind: "suspended" };
+const ENDED: AttemptEnding = { kind: "ended" };
+
+export class AttemptMachine {
+  readonly #plan: AttemptPlan;
+  readonly #output: AttemptOutput;
+  readonly #deps: AttemptDeps;
+  readonly #id: InvocationId;
+  readonly #decoder: FrameDecoder;
+  readonly #outgoing: Outgoing;
+  readonly #known = new KnownNotifications();
+  /** Commands of the journal, Input included: also the index of the next one. */
+  #commands = 0;
+  #hasOutput = false;
+  /** Completion ids of runs without a result. Made when first needed. */
+  #openRuns: Set<number> | undefined;
+  #madeCommands = false;
+  #awaiting: Future | undefined;
+  #over = false;
+
+  constructor(plan: AttemptPlan, output: AttemptOutput, deps: AttemptDeps) {
+    this.#plan = plan;
+    this.#output = output;
+    this.#deps = deps;
+    this.#id = plan.facts.id;
+    this.#decoder = new FrameDecoder(frameBodyBytesLimit(plan.messageBytesMax));
+    const replay: OutgoingFrame[] = [{ type: MessageType.Start, body: this.#startBody() }];
+    for (const entry of plan.entries) {
+      this.#remember(entry);
+      replay.push(entry);
+    }
+    this.#outgoing = new Outgoing(replay, output, () => output.wantsFlush());
+  }
+
+  /** Whether the handler made a new journal command: that resets its count of retries. */
+  get madeCommands(): boolean {
+    return this.#madeCommands;
+  }
+
+  /** What the handler said last that it waits for; protocol 7 only. */
+  get awaiting(): Future | undefined {
+    return this.#awaiting;
+  }
+
+  /** The request takes notifications. */
+  get requestOpen(): boolean {
+    return this.#outgoing.open;
+  }
+
+  /** Sends Start and the journal, and in request/response mode the end of the request. */
+  begin(): void {
+    this.#outgoing.flush();
+    if (this.#plan.mode === "requestResponse") this.#outgoing.close();
+  }
+
+  /** An entry became durable: the SDK hears of it in the order of these calls, or finds it in its next replay. */
+  entryStored({ entry, tell }: EntryStored): void {
+    if (this.#over) return;
+    if (isNotification(entry.type)) this.#known.add(entry);
+    switch (tell.kind) {
+      case "push":
+        this.#outgoing.push(entry.type, entry.body);
+        if (tell.thenAck !== undefined) this.#outgoing.pushFrame(commandAckFrame(tell.thenAck));
+        return;
+      case "ackCommand":
+        return this.#outgoing.pushFrame(commandAckFrame(tell.commandIndex));
+      case "ackRun":
+        return this.#outgoing.pushFrame(proposeRunCompletionAckFrame(tell.completionId));
+      case "nothing":
+        return;
+    }
+  }
+
+  /** Bytes of the response. */
+  received(chunk: Uint8Array): void {
+    if (this.#over) return;
+    try {
+      this.#decoder.push(chunk);
+      for (let frame = this.#decoder.next(); frame !== undefined; frame = this.#decoder.next()) {
+        this.#handle(frame);
+        if (this.#over) return; // What follows a final message is nobody's.
+      }
+      const { fault } = this.#decoder;
+      if (fault !== undefined) this.fail(protocolFailure(fault));
+    } catch (cause) {
+      this.fail(this.#internalFailure(cause));
+    }
+  }
+
+  /** The response ended cleanly; without a final message that is a failure. */
+  responseEnded(): void {
+    if (!this.#over) this.fail(endOfStreamFailure(this.#decoder.end()));
+  }
+
+  /** Half-closes the request: "suspend when blocked". */
+  closeRequest(): void {
+    this.#outgoing.close();
+  }
+
+  /** The stream takes bytes again. */
+  drained(): void {
+    this.#outgoing.drained();
+  }
+
+  flush(): void {
+    this.#outgoing.flush();
+  }
+
+  /** Ends the attempt, unless it has ended. */
+  fail(cause: AttemptFailure): void {
+    if (!this.#over) this.#finish({ kind: "failed", failure: cause });
+  }
+
+  #startBody(): Uint8Array {
+    const { facts, entries, version } = this.#plan;
+    const state = eagerState(this.#plan.state, this.#plan.eagerStateBytesMax);
+    return encodeStart(
+      {
+        kind: "start",
+        id: invocationIdToRaw(facts.id),
+        debugId: facts.id,
+        knownEntries: entries.length,
+        state: state.entries,
+        partialState: state.partial,
+        key: facts.target.key ?? "",
+        retryCountSinceLastStoredEntry: this.#plan.retryCountSinceLastStoredEntry,
+        durationSinceLastStoredEntryMs: this.#plan.durationSinceLastStoredEntryMs,
+        randomSeed: facts.randomSeed ?? randomSeedOf(facts.id),
+        scope: undefined,
+        limitKey: undefined,
+        idempotencyKey: facts.idempotencyKey,
+      },
+      version,
+    );
+  }
+
+  /** Takes in an entry of the replayed journal. */
+  #remember(entry: JournalEntry): void {
+    const { type } = entry;
+    if (isNotification(type)) {
+      this.#known.add(entry);
+      if (type === MessageType.RunCompletion) this.#closeRun(entry);
+      return;
+    }
+    this.#commands++;
+    if (type === MessageType.Output) this.#hasOutput = true;
+    else if (type === MessageType.Run) this.#openRun(resultCompletionIdOf(type, entry.body) ?? 0);
+  }
+
+  #openRun(completionId: number): void {
+    this.#openRuns ??= new Set();
+    this.#openRuns.add(completionId);
+  }
+
+  #closeRun(completion: JournalEntry): void {
+    const id = notificationIdOf(completion.type, completion.body);
+    if (id.kind === "completion") this.#openRuns?.delete(id.id);
+  }
+
+  #handle(frame: Frame): void {
+    if (isCommand(frame.type)) return this.#command(frame);
+    const message = decodeControl(frame.type, frame.body, this.#plan.version);
+    if (isFault(message)) return this.fail(protocolFailure(message));
+    this.#control(message, frame);
+  }
+
+  #command({ type, flags, body: view }: Frame): void {
+    const body = new Uint8Array(view); // Owned: it is stored as it is, and the action's bytes are views of it.
+    const command = decodeCommand(type, body);
+    if (isFault(command)) return this.fail(protocolFailure(command));
+    const action = commandAction(this.#plan.facts, command, this.#deps);
+    if (action.kind === "refused") return this.fail(refusalFailure(action, command, type, this.#commands));
+    if (command.kind === "output") this.#hasOutput = true;
+    else if (command.kind === "run") this.#openRun(command.resultCompletionId);
+    this.#commands++;
+    this.#madeCommands = true;
+    const ackRequested = (flags & requestedAckFlag) !== 0;
+    this.#output.submit({ kind: "appendCommand", id: this.#id, run: this.#plan.run, type, body, ackRequested, action });
+  }
+
+  #control(message: SdkControlMessage, { flags }: Frame): void {
+    switch (message.kind) {
+      case "proposeRunCompletion":
+        return this.#propose(message, (flags & requestedAckFlag) !== 0);
+      case "awaitingOn":
+        return this.#awaits(message);
+      case "suspension":
+        return this.#suspend(message.awaitingOn);
+      case "error":
+        return this.fail(reportedFailure(message));
+      case "end":
+        return this.#end();
+    }
+  }
+
+  #propose({ resultCompletionId: completionId, result }: RunProposal, ackRequested: boolean): void {
+    if (this.#openRuns?.delete(completionId) !== true) {
+      const why = `ProposeRunCompletion for completion id ${completionId}, which belongs to no run without a result`;
+      return this.fail(protocolFailure(protocolViolation(why)));
+    }
+    const body = encodeCompletion(completionId, result);
+    const ackOnly = ackRequested && this.#plan.version >= 7;
+    this.#output.submit({ kind: "proposeRun", id: this.#id, run: this.#plan.run, completionId, body, ackOnly });
+  }
+
+  #awaits(message: AwaitingOn): void {
+    if (this.#plan.version < 7) return this.fail(protocolFailure(protocolViolation("AwaitingOn is unknown before protocol 7")));
+    this.#awaiting = message.awaitingOn;
+  }
+
+  #suspend(awaitingOn: Future): void {
+    const evaluation = evaluateFuture(awaitingOn, this.#known.lookup);
+    const satisfied = evaluation.kind === "resolved";
+    this.#output.submit({
+      kind: "suspend",
+      id: this.#id,
+      run: this.#plan.run,
+      awaiting: satisfied ? awaitingOn : evaluation.remaining,
+      knownNotifications: this.#known.count,
+      satisfied,
+    });
+    this.#finish(SUSPENDED);
+  }
+
+  #end(): void {
+    if (!this.#hasOutput) return this.fail(protocolFailure(protocolViolation("End without an Output before it")));
+    this.#output.submit({ kind: "end", id: this.#id, run: this.#plan.run });
+    this.#finish(ENDED);
+  }
+
+  #finish(ending: AttemptEnding): void {
+    this.#over = true;
+    if (ending.kind === "failed" && ending.failure.resetStream) this.#outgoing.abandon();
+    else this.#outgoing.closeNow();
+    this.#output.over(ending);
+  }
+
+  #internalFailure(cause: unknown): AttemptFailure {
+    if (cause instanceof ProtoError) return protocolFailure(protocolViolation(`malformed message: ${cause.message}`));
+    const error = PerdureError.from(cause);
+    this.#deps.logger.error({ invocationId: this.#id, run: this.#plan.run, error, cause }, "attempt broke inside the server");
+    return failure("RT0006", error.detail);
+  }
+}

@@ -1,0 +1,201 @@
+/**
+ * An attempt on the wire: the machine, the stream it talks through, and the three times it may take.
+ *
+ *     streaming ──(no message for long)──▶ half-closed ──(no response for long)──▶ aborted, RT0001
+ *         └──────────── final message ─────────┴──▶ draining ──(5 s)──▶ reset
+ *
+ * One timer serves them in turn: it is not armed again for each message, but looks when it fires how long all has been quiet.
+ */
+import type { Clock, TimerHandle } from "@perdure/base";
+import type { AttemptCommand, EntryStored } from "@perdure/partition";
+import { type Future, invocationContentType } from "@perdure/service-protocol";
+import { failure, transportFailure } from "./attempt-failure.js";
+import { type AttemptDeps, type AttemptEnding, AttemptMachine, type AttemptOutput, type AttemptPlan } from "./attempt-machine.js";
+import type { Flushable, FlushGroup } from "./flush-group.js";
+import { DRAIN_MS } from "./limits.js";
+import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest, TransportFailure } from "./ports.js";
+import { type ResponseHeaders, responseFailure } from "./response-check.js";
+import { UnsettledWindow } from "./unsettled-window.js";
+
+export interface AttemptTimes {
+  readonly inactivityTimeoutMs: number;
+  readonly abortTimeoutMs: number;
+}
+
+/** The run an attempt belongs to. */
+export interface AttemptOwner {
+  submit(command: AttemptCommand): void;
+  settled(callback: () => void): void;
+  /** The handler's last word, or why there is none. */
+  attemptEnded(ending: AttemptEnding): void;
+  /** After that: the stream is gone. */
+  attemptOver(): void;
+  serverSeen(name: string): void;
+}
+
+export interface AttemptContext extends AttemptDeps {
+  readonly clock: Clock;
+  readonly transport: EndpointTransport;
+  readonly flushes: FlushGroup;
+}
+
+export class Attempt implements AttemptOutput, StreamListener, Flushable {
+  readonly #plan: AttemptPlan;
+  readonly #times: AttemptTimes;
+  readonly #owner: AttemptOwner;
+  readonly #context: AttemptContext;
+  readonly #machine: AttemptMachine;
+  readonly #stream: EndpointStream;
+  readonly #window: UnsettledWindow;
+  #waitsFor: "inactivity" | "abort" | "drain" = "inactivity";
+  #timer: TimerHandle | undefined;
+  #lastActivityMs: number;
+  #over = false;
+
+  /** Opens the stream and sends what is known. Throws when the journal cannot be read as one. */
+  constructor(plan: AttemptPlan, request: StreamRequest, times: AttemptTimes, owner: AttemptOwner, context: AttemptContext) {
+    this.#plan = plan;
+    this.#times = times;
+    this.#owner = owner;
+    this.#context = context;
+    this.#lastActivityMs = context.clock.monotonicMs();
+    this.#window = new UnsettledWindow({
+      settled: (callback) => owner.settled(callback),
+      full: () => this.#stream.pauseReading(),
+      freed: () => this.#stream.resumeReading(),
+    });
+    this.#machine = new AttemptMachine(plan, this, context);
+    this.#stream = context.transport.open(request, this);
+    this.#machine.begin();
+    if (plan.mode === "bidi") this.#arm("inactivity", times.inactivityTimeoutMs);
+  }
+
+  get madeCommands(): boolean {
+    return this.#machine.madeCommands;
+  }
+
+  get awaiting(): Future | undefined {
+    return this.#machine.awaiting;
+  }
+
+  entryStored(effect: EntryStored): void {
+    this.#machine.entryStored(effect);
+  }
+
+  /** Asks the handler to suspend when it blocks. */
+  closeRequest(): void {
+    this.#machine.closeRequest();
+  }
+
+  /** Resets the stream; the owner hears nothing more. */
+  abort(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#timer?.cancel();
+    this.#stream.abort();
+  }
+
+  // ── what the machine wants ─────────────────────────────────────────────────────────────────────
+
+  write(bytes: Uint8Array): boolean {
+    this.#lastActivityMs = this.#context.clock.monotonicMs();
+    return this.#stream.write(bytes);
+  }
+
+  halfClose(): void {
+    this.#stream.end();
+    if (this.#waitsFor !== "inactivity") return;
+    this.#lastActivityMs = this.#context.clock.monotonicMs();
+    this.#arm("abort", this.#times.abortTimeoutMs);
+  }
+
+  submit(command: AttemptCommand): void {
+    this.#owner.submit(command);
+    if (command.kind === "appendCommand" || command.kind === "proposeRun") this.#window.add(command.body.length);
+  }
+
+  over(ending: AttemptEnding): void {
+    const reset = ending.kind === "failed" && ending.failure.resetStream;
+    if (!reset) this.#arm("drain", DRAIN_MS);
+    this.#owner.attemptEnded(ending);
+    if (reset) this.#finish(true);
+    else this.#stream.resumeReading(); // Nothing more is kept, so the rest may come as fast as it likes.
+  }
+
+  wantsFlush(): void {
+    this.#context.flushes.add(this);
+  }
+
+  flush(): void {
+    if (!this.#over) this.#machine.flush();
+  }
+
+  // ── what the stream tells ──────────────────────────────────────────────────────────────────────
+
+  response(status: number, headers: ResponseHeaders): void {
+    if (this.#over) return;
+    this.#lastActivityMs = this.#context.clock.monotonicMs();
+    const wrong = responseFailure(status, headers, invocationContentType(this.#plan.version), this.#context.clock.nowMs());
+    if (wrong !== undefined) return this.#machine.fail(wrong);
+    const server = headers["x-restate-server"];
+    if (server !== undefined) this.#owner.serverSeen(server);
+  }
+
+  data(chunk: Uint8Array): void {
+    if (this.#over) return;
+    this.#lastActivityMs = this.#context.clock.monotonicMs();
+    this.#machine.received(chunk);
+  }
+
+  end(): void {
+    if (this.#over) return;
+    this.#machine.responseEnded();
+    this.#finish(false);
+  }
+
+  failed(cause: TransportFailure): void {
+    if (this.#over) return;
+    this.#machine.fail(transportFailure(cause)); // After the final message this changes nothing.
+    this.#finish(false);
+  }
+
+  drain(): void {
+    if (!this.#over) this.#machine.drained();
+  }
+
+  // ── time ───────────────────────────────────────────────────────────────────────────────────────
+
+  #arm(waitsFor: "inactivity" | "abort" | "drain", delayMs: number): void {
+    this.#waitsFor = waitsFor;
+    this.#timer?.cancel();
+    this.#timer = this.#context.clock.setTimer(delayMs, this.#timeIsUp);
+  }
+
+  readonly #timeIsUp = (): void => {
+    if (this.#over) return;
+    const quietMs = this.#context.clock.monotonicMs() - this.#lastActivityMs;
+    switch (this.#waitsFor) {
+      case "inactivity":
+        if (quietMs < this.#times.inactivityTimeoutMs) return this.#arm("inactivity", this.#times.inactivityTimeoutMs - quietMs);
+        this.#arm("abort", this.#times.abortTimeoutMs);
+        this.#lastActivityMs = this.#context.clock.monotonicMs();
+        return this.#machine.closeRequest();
+      case "abort":
+        if (quietMs < this.#times.abortTimeoutMs) return this.#arm("abort", this.#times.abortTimeoutMs - quietMs);
+        return this.#machine.fail(
+          failure("RT0001", `no message from the handler for ${this.#times.abortTimeoutMs} ms after its request was closed`),
+        );
+      case "drain":
+        return this.#finish(true);
+    }
+  };
+
+  #finish(reset: boolean): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#timer?.cancel();
+    if (reset) this.#stream.abort();
+    else this.#stream.end();
+    this.#owner.attemptOver();
+  }
+}

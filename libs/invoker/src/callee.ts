@@ -1,0 +1,106 @@
+/**
+ * Calls between handlers: the callee is resolved against the registry's latest revision, and its id is fixed before the command is
+ * stored, so that it is the same however often the command is applied (service-protocol §5).
+ */
+import {
+  type Clock,
+  type InvocationId,
+  idempotentInvocationId,
+  newInvocationId,
+  type Random,
+  workflowInvocationId,
+} from "@perdure/base";
+import { type HandlerView, type RegistrySnapshot, type RegistryView, retentionsOf } from "@perdure/control";
+import type { Callee, InvocationFacts, Target } from "@perdure/partition";
+import {
+  type CallCommand,
+  encodeInput,
+  isSupportedVersion,
+  type OneWayCallCommand,
+  protocolVersionMin,
+} from "@perdure/service-protocol";
+import { type Refusal, refused } from "./attempt-failure.js";
+import { checkScope } from "./scope.js";
+import { childSpan } from "./trace.js";
+
+export interface CalleeDeps {
+  readonly registry: RegistryView;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** The invocation that `command` asks for, or why there is none: RT0017, RT0018, RT0020, RT0024. */
+export function resolveCallee(
+  caller: InvocationFacts,
+  command: CallCommand | OneWayCallCommand,
+  deps: CalleeDeps,
+): Callee | Refusal {
+  const snapshot = deps.registry.current();
+  const handler = snapshot.services.get(command.serviceName)?.handlers.get(command.handlerName);
+  if (handler === undefined) return notRegistered(snapshot, command);
+  if (handler.serviceType === "service" && command.key !== "") {
+    return refused("RT0017", `${command.serviceName} is a plain service and has no key, but one was given`);
+  }
+  if (command.idempotencyKey === "") return refused("RT0017", "the idempotency key is empty");
+  const scope = checkScope(command.scope, command.limitKey);
+  if (scope !== undefined) return scope;
+  const deprecated = checkProtocol(snapshot, command.serviceName);
+  if (deprecated !== undefined) return deprecated;
+  return { facts: calleeFacts(caller, command, handler, deps), input: encodeInput(command.headers, command.parameter) };
+}
+
+function notRegistered(snapshot: RegistrySnapshot, { serviceName, handlerName }: CallCommand | OneWayCallCommand): Refusal {
+  return snapshot.services.has(serviceName)
+    ? refused("RT0018", `service ${serviceName} has no handler ${handlerName}`)
+    : refused("RT0018", `service ${serviceName} is not registered`);
+}
+
+function checkProtocol(snapshot: RegistrySnapshot, serviceName: string): Refusal | undefined {
+  const id = snapshot.services.get(serviceName)?.deploymentId;
+  const deployment = id === undefined ? undefined : snapshot.deployments.get(id);
+  if (deployment === undefined || deployment.maxProtocolVersion >= protocolVersionMin) return undefined;
+  const spoken = isSupportedVersion(deployment.maxProtocolVersion)
+    ? ""
+    : `, which speaks service protocol ${deployment.maxProtocolVersion} at most`;
+  return refused("RT0020", `${serviceName} is served only by deployment ${deployment.id}${spoken}`);
+}
+
+function calleeFacts(
+  caller: InvocationFacts,
+  command: CallCommand | OneWayCallCommand,
+  handler: HandlerView,
+  { clock, random }: CalleeDeps,
+): InvocationFacts {
+  const nowMs = clock.nowMs();
+  const target: Target = {
+    service: command.serviceName,
+    key: handler.serviceType === "service" ? undefined : command.key,
+    handler: command.handlerName,
+    serviceType: handler.serviceType,
+    handlerType: handler.handlerType,
+  };
+  // The run of a workflow is identified by its key alone.
+  const idempotencyKey = handler.handlerType === "workflow" ? undefined : command.idempotencyKey;
+  const retentions = retentionsOf(handler, idempotencyKey);
+  const invokeTimeMs = command.kind === "oneWayCall" ? command.invokeTimeMs : 0;
+  return {
+    id: calleeId(target, idempotencyKey, nowMs, random),
+    target,
+    source: { kind: "service", callerId: caller.id, callerTarget: caller.target },
+    idempotencyKey,
+    requestId: 0,
+    createdAtMs: nowMs,
+    executionTimeMs: invokeTimeMs > nowMs ? invokeTimeMs : undefined,
+    completionRetentionMs: retentions.completionMs,
+    journalRetentionMs: retentions.journalMs,
+    randomSeed: undefined,
+    trace: childSpan(caller.trace, random),
+    bytes: undefined,
+  };
+}
+
+function calleeId(target: Target, idempotencyKey: string | undefined, nowMs: number, random: Random): InvocationId {
+  if (target.handlerType === "workflow" && target.key !== undefined) return workflowInvocationId(target.service, target.key);
+  if (idempotencyKey !== undefined) return idempotentInvocationId(target, idempotencyKey);
+  return newInvocationId(target, nowMs, random);
+}

@@ -1,0 +1,110 @@
+/** The invoker of one partition: keeps its runs and passes each effect to the run it is about. */
+import type { Clock, InvocationId, Logger, Random } from "@perdure/base";
+import type { RegistryView } from "@perdure/control";
+import type { EntryStored, RequestPause, RetryNow, StartRun, StopRun } from "@perdure/partition";
+import { FlushGroup } from "./flush-group.js";
+import type { RequestIdentity } from "./identity.js";
+import { type InvokerMetrics, noMetrics } from "./metrics.js";
+import { type InvokerOptions, invokerDefaults } from "./options.js";
+import type { EndpointTransport, Invoker, InvokerHost, InvokerStatus } from "./ports.js";
+import { Run, type RunContext } from "./run.js";
+import { Slots } from "./slots.js";
+
+export interface InvokerDeps {
+  readonly host: InvokerHost;
+  readonly registry: RegistryView;
+  /** Shared between invokers; disposing an invoker leaves them open. */
+  readonly transports: { readonly http: EndpointTransport; readonly lambda?: EndpointTransport | undefined };
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Signs requests; undefined: they carry no signature. */
+  readonly identity?: RequestIdentity | undefined;
+  readonly metrics?: InvokerMetrics | undefined;
+}
+
+/** Runs nothing until told. Disposing resets every stream and submits nothing any more. */
+export function createInvoker(deps: InvokerDeps, options: Partial<InvokerOptions> = {}): Invoker {
+  return new PartitionInvoker(deps, { ...invokerDefaults, ...options });
+}
+
+class PartitionInvoker implements Invoker {
+  readonly #runs = new Map<InvocationId, Run>();
+  /** Stopped runs whose streams still drain. */
+  readonly #draining = new Set<Run>();
+  readonly #context: RunContext;
+  #disposed = false;
+
+  constructor(deps: InvokerDeps, options: InvokerOptions) {
+    const { host, registry, clock, random, logger, transports } = deps;
+    this.#context = {
+      host,
+      registry,
+      clock,
+      random,
+      logger,
+      transports: { http: transports.http, lambda: transports.lambda },
+      identity: deps.identity,
+      metrics: deps.metrics ?? noMetrics,
+      slots: new Slots(options.concurrentInvocationsMax),
+      flushes: new FlushGroup(),
+      options,
+      drained: (run) => this.#draining.delete(run),
+    };
+  }
+
+  startRun(effect: StartRun): void {
+    if (this.#disposed) return;
+    const { id } = effect.invocation.facts;
+    const older = this.#runs.get(id);
+    if (older !== undefined) this.#stop(older); // Its word no longer counts.
+    const run = new Run(effect, this.#context);
+    this.#runs.set(id, run);
+    run.start();
+  }
+
+  entryStored(effect: EntryStored): void {
+    this.#present(effect)?.entryStored(effect);
+  }
+
+  stopRun(effect: StopRun): void {
+    const run = this.#present(effect);
+    if (run === undefined) return;
+    this.#runs.delete(effect.id);
+    this.#stop(run);
+  }
+
+  requestPause(effect: RequestPause): void {
+    this.#present(effect)?.requestPause();
+  }
+
+  retryNow(effect: RetryNow): void {
+    this.#present(effect)?.retryNow();
+  }
+
+  status(id: InvocationId): InvokerStatus | undefined {
+    return this.#runs.get(id)?.status();
+  }
+
+  *statuses(): Iterable<InvokerStatus> {
+    for (const run of this.#runs.values()) yield run.status();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#disposed = true;
+    for (const run of this.#runs.values()) run.abandon();
+    for (const run of this.#draining) run.abandon();
+    this.#runs.clear();
+    this.#draining.clear();
+  }
+
+  #stop(run: Run): void {
+    run.stop();
+    if (run.draining) this.#draining.add(run);
+  }
+
+  #present({ id, run: number }: { readonly id: InvocationId; readonly run: number }): Run | undefined {
+    const run = this.#runs.get(id);
+    return run !== undefined && run.number === number ? run : undefined;
+  }
+}

@@ -1,0 +1,34 @@
+/** What an operator may set about invoking, with the reference's defaults. */
+import type { RetryPolicy } from "@perdure/control";
+import { messageBytesMaxDefault, type ProtocolVersion, protocolVersionDefaultMax } from "@perdure/service-protocol";
+
+export interface InvokerOptions {
+  /** Attempts with an open stream at the same time; further runs wait in order. */
+  readonly concurrentInvocationsMax: number;
+  /** Highest protocol version offered to deployments; invocations pinned to a higher one keep it. */
+  readonly protocolVersionMax: ProtocolVersion;
+  /** Nominal limit of one message from an endpoint, bytes (RT0003). */
+  readonly messageBytesMax: number;
+  /** Keys and values sent along in Start, bytes; 0 sends none. */
+  readonly eagerStateBytesMax: number;
+  /** Sent with every request. Lower-case names. */
+  readonly additionalRequestHeaders: Readonly<Record<string, string>>;
+  /** For handlers the registry no longer describes. */
+  readonly retryPolicyDefault: RetryPolicy;
+  readonly inactivityTimeoutMsDefault: number;
+  readonly abortTimeoutMsDefault: number;
+  /** Cap on every policy's attempts, the first one included; undefined: none. */
+  readonly attemptsMax: number | undefined;
+}
+
+export const invokerDefaults: InvokerOptions = {
+  concurrentInvocationsMax: 1_000,
+  protocolVersionMax: protocolVersionDefaultMax,
+  messageBytesMax: messageBytesMaxDefault,
+  eagerStateBytesMax: messageBytesMaxDefault,
+  additionalRequestHeaders: { "x-restate-cluster-name": "localcluster" },
+  retryPolicyDefault: { initialIntervalMs: 500, factor: 2, maxIntervalMs: 60_000, maxAttempts: 70, onMaxAttempts: "pause" },
+  inactivityTimeoutMsDefault: 60_000,
+  abortTimeoutMsDefault: 600_000,
+  attemptsMax: undefined,
+};

@@ -1,0 +1,168 @@
+/**
+ * What an attempt sends: Start and the replayed journal, then live notifications and acks, then the end of the request. Frames are
+ * gathered into few writes, stored bodies are copied once and never encoded again, and a stream that says "wait" is waited for.
+ */
+import { Ring } from "@perdure/base";
+import { encodeFrame, encodeFrameHeader, frameHeaderBytes, writeFrameHeader } from "@perdure/service-protocol";
+import { GATHER_BYTES, OUTGOING_BYTES_MAX } from "./limits.js";
+
+/** A frame without flags. */
+export interface OutgoingFrame {
+  readonly type: number;
+  readonly body: Uint8Array;
+}
+
+export interface OutgoingSink {
+  /** False: write no more until `drained` is called. */
+  write(bytes: Uint8Array): boolean;
+  halfClose(): void;
+}
+
+export class Outgoing {
+  readonly #sink: OutgoingSink;
+  /** Called when there is something to flush; flushing gathers what came until then. */
+  readonly #wantsFlush: () => void;
+  #replay: readonly OutgoingFrame[];
+  #replayed = 0;
+  /** Whole frames. */
+  readonly #live = new Ring<Uint8Array>();
+  #liveBytes = 0;
+  #writable = true;
+  #state: "open" | "closing" | "closed" = "open";
+
+  constructor(replay: readonly OutgoingFrame[], sink: OutgoingSink, wantsFlush: () => void) {
+    this.#replay = replay;
+    this.#sink = sink;
+    this.#wantsFlush = wantsFlush;
+  }
+
+  /** The request takes more frames. */
+  get open(): boolean {
+    return this.#state === "open";
+  }
+
+  /** Everything was sent, the end included. */
+  get closed(): boolean {
+    return this.#state === "closed";
+  }
+
+  push(type: number, body: Uint8Array): void {
+    if (this.#state === "open") this.pushFrame(encodeFrame(type, body));
+  }
+
+  /** A whole frame. Dropped once the request is closing: what it says is in the journal and will be replayed. */
+  pushFrame(frame: Uint8Array): void {
+    if (this.#state !== "open") return;
+    if (this.#liveBytes + frame.length > OUTGOING_BYTES_MAX) return this.close();
+    this.#live.push(frame);
+    this.#liveBytes += frame.length;
+    if (this.#live.length === 1) this.#wantsFlush();
+  }
+
+  /** Half-closes the request once everything queued is written. */
+  close(): void {
+    if (this.#state !== "open") return;
+    this.#state = "closing";
+    this.flush();
+  }
+
+  /** Half-closes at once and forgets what was not written: the handler wants nothing more. */
+  closeNow(): void {
+    if (this.#state === "closed") return;
+    this.abandon();
+    this.#sink.halfClose();
+  }
+
+  /** The stream is gone. */
+  abandon(): void {
+    this.#state = "closed";
+    this.#replay = [];
+    this.#replayed = 0;
+    this.#live.clear();
+    this.#liveBytes = 0;
+  }
+
+  drained(): void {
+    this.#writable = true;
+    this.flush();
+  }
+
+  flush(): void {
+    while (this.#writable && this.#state !== "closed") {
+      if (this.#replayed < this.#replay.length) this.#writeReplay();
+      else if (this.#live.length > 0) this.#writeLive();
+      else {
+        if (this.#state === "closing") {
+          this.#state = "closed";
+          this.#sink.halfClose();
+        }
+        return;
+      }
+    }
+  }
+
+  #writeReplay(): void {
+    const frames = this.#replay;
+    const from = this.#replayed;
+    let to = from;
+    let size = 0;
+    for (; to < frames.length; to++) {
+      const more = frameHeaderBytes + frames[to]!.body.length;
+      if (size + more > GATHER_BYTES) break;
+      size += more;
+    }
+    if (to === from) this.#writeLargeFrame(frames[from]!, ++to);
+    else {
+      const gathered = new Uint8Array(size);
+      for (let i = from, at = 0; i < to; i++) {
+        const { type, body } = frames[i]!;
+        writeFrameHeader(gathered, at, type, 0, body.length);
+        gathered.set(body, at + frameHeaderBytes);
+        at += frameHeaderBytes + body.length;
+      }
+      this.#replayedUpTo(to);
+      this.#writable = this.#sink.write(gathered);
+    }
+  }
+
+  #writeLargeFrame({ type, body }: OutgoingFrame, to: number): void {
+    this.#replayedUpTo(to);
+    this.#sink.write(encodeFrameHeader(type, 0, body.length));
+    this.#writable = this.#sink.write(body);
+  }
+
+  #replayedUpTo(to: number): void {
+    const done = to === this.#replay.length;
+    this.#replayed = done ? 0 : to;
+    if (done) this.#replay = []; // A long journal is not kept for the life of the attempt.
+  }
+
+  #writeLive(): void {
+    const first = this.#live.shift()!;
+    this.#liveBytes -= first.length;
+    const next = this.#live.peek();
+    if (next === undefined || first.length + next.length > GATHER_BYTES) {
+      this.#writable = this.#sink.write(first);
+      return;
+    }
+    const batch = [first];
+    let size = first.length;
+    for (
+      let frame: Uint8Array | undefined = next;
+      frame !== undefined && size + frame.length <= GATHER_BYTES;
+      frame = this.#live.peek()
+    ) {
+      this.#live.shift();
+      this.#liveBytes -= frame.length;
+      batch.push(frame);
+      size += frame.length;
+    }
+    const gathered = new Uint8Array(size);
+    let at = 0;
+    for (const frame of batch) {
+      gathered.set(frame, at);
+      at += frame.length;
+    }
+    this.#writable = this.#sink.write(gathered);
+  }
+}
