@@ -1,0 +1,87 @@
+/**
+ * Why: the role that leads partitions. It puts a processor on a partition store and an invoker beside it, and shows both to the
+ * other roles as `Partitions`. What it stands on comes in as ports, so that one process and a cluster call the same function.
+ */
+import { type Clock, type DeploymentId, type Logger, PerdureError, type Random } from "@perdure/base";
+import type { Partitions, RegistryView } from "@perdure/control";
+import {
+  createInvoker,
+  type EndpointTransport,
+  type Invoker,
+  type InvokerMetrics,
+  type InvokerOptions,
+  type InvokerStatus,
+  type RequestIdentity,
+} from "@perdure/invoker";
+import type { DeploymentUsage } from "@perdure/metadata";
+import { LocalPartitions, LoopbackPeers, Processor, type ProcessorCounters } from "@perdure/processor";
+import type { PartitionStore } from "@perdure/store";
+import { countUnfinished } from "./usage.js";
+
+export interface InvokerWorkerPorts {
+  /** Stays the caller's to close, after the worker. */
+  readonly store: PartitionStore;
+  readonly registry: RegistryView;
+  readonly transports: { readonly http: EndpointTransport; readonly lambda: EndpointTransport | undefined };
+  /** Signs requests to endpoints; undefined: they are not signed. */
+  readonly identity: RequestIdentity | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: InvokerMetrics | undefined;
+  /** Nothing can be promised any more: the store failed or another process took a partition over. */
+  readonly onFatal: (error: PerdureError) => void;
+}
+
+export interface InvokerWorkerOptions {
+  /** Partitions 0 … count-1, all of which this worker leads. */
+  readonly partitionCount: number;
+  readonly cleanupIntervalMs: number;
+  readonly invoker: InvokerOptions;
+}
+
+export interface InvokerWorker extends AsyncDisposable {
+  readonly partitions: Partitions;
+  readonly counters: Readonly<ProcessorCounters>;
+  /** What the invoker holds in memory, for introspection. */
+  statuses(): Iterable<InvokerStatus>;
+  /** Unfinished invocations of a deployment and of services; reads the store. */
+  countUsage(id: DeploymentId, services: readonly string[]): Promise<DeploymentUsage>;
+}
+
+/** Leads the partitions once it resolves: what was running goes on. Rejects when the store fails. */
+export async function createInvokerWorker(ports: InvokerWorkerPorts, options: InvokerWorkerOptions): Promise<InvokerWorker> {
+  const { store, registry, transports, identity, clock, random, logger, metrics, onFatal } = ports;
+  const peers = new LoopbackPeers();
+  const partitions = Array.from({ length: options.partitionCount }, (_, partition) => partition);
+  const invokers: Invoker[] = [];
+  const processor = await Processor.start(
+    {
+      store,
+      clock,
+      logger: logger.child({ component: "processor" }),
+      soon: setImmediate,
+      invoker(host) {
+        const invokerLogger = logger.child({ component: "invoker" });
+        const deps = { host, registry, transports, clock, random, logger: invokerLogger, identity, metrics };
+        const invoker = createInvoker(deps, options.invoker);
+        invokers.push(invoker);
+        return invoker;
+      },
+      peers,
+      onFenced: (partition) => onFatal(new PerdureError("STO0002", `partition ${partition} was taken over by another process`)),
+      onFatal,
+    },
+    { partitions, partitionCount: options.partitionCount, cleanupIntervalMs: options.cleanupIntervalMs },
+  );
+  peers.connect(processor);
+  return {
+    partitions: new LocalPartitions(processor),
+    counters: processor.counters,
+    *statuses() {
+      for (const invoker of invokers) yield* invoker.statuses();
+    },
+    countUsage: (id, services) => countUnfinished(store, partitions, id, services),
+    [Symbol.asyncDispose]: () => processor[Symbol.asyncDispose](),
+  };
+}

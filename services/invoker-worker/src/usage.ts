@@ -1,0 +1,24 @@
+/** Why: a deployment may only go quietly when nothing needs it (specification, item 8), and the partitions know what does. */
+import type { DeploymentId } from "@perdure/base";
+import type { DeploymentUsage } from "@perdure/metadata";
+import type { PartitionStore } from "@perdure/store";
+
+/** Reads every unfinished invocation of the partitions once. */
+export async function countUnfinished(
+  store: PartitionStore,
+  partitions: readonly number[],
+  id: DeploymentId,
+  services: readonly string[],
+): Promise<DeploymentUsage> {
+  const unfinishedByService = new Map<string, number>(services.map((service) => [service, 0]));
+  let pinned = 0;
+  for (const partition of partitions) {
+    for await (const invocation of store.unfinished(partition, undefined)) {
+      const { service } = invocation.facts.target;
+      const count = unfinishedByService.get(service);
+      if (count !== undefined) unfinishedByService.set(service, count + 1);
+      if (invocation.pinned?.deploymentId === id) pinned++;
+    }
+  }
+  return { pinned, unfinishedByService };
+}
