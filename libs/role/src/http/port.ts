@@ -108,8 +108,9 @@ export function createHttpPort(
   }
 
   function handOver(socket: Socket, protocol: Protocol): void {
-    if (protocol === "h2c") http2.emit("connection", socket);
-    else toHttp1(socket);
+    if (protocol === "http/1.1") return toHttp1(socket);
+    socket.allowHalfOpen = false; // HTTP/1.1 servers accept half-closed peers; an HTTP/2 peer that ends is gone.
+    http2.emit("connection", socket);
   }
 
   async function drain(graceMs: number): Promise<void> {

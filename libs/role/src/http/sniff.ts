@@ -34,7 +34,8 @@ export function sniffProtocol(socket: Socket, timeoutMs: number, decided: (proto
     socket.pause();
     socket.unshift(seen);
     decided(protocol);
-    socket.resume();
+    // An HTTP/2 session reads what is buffered by itself and then takes the socket's handle.
+    if (protocol === "http/1.1") socket.resume();
   };
   const onTimeout = (): void => {
     socket.destroy();

@@ -1,0 +1,117 @@
+/** Why: one place for the shape of every answer: headers that are always there, JSON bodies, CORS, the error source (ingress.md §9, §10). */
+import { formatRfc3339Offset, type InvocationId } from "@perdure/base";
+import type { Completion, OutputRule } from "@perdure/control";
+import type { Exchange } from "./exchange.js";
+import type { Refusal } from "./refusal.js";
+
+const VARY = "origin, access-control-request-method, access-control-request-headers";
+const JSON_TYPE = "application/json";
+const VISIBLE_ASCII = /^[\t\x20-\x7e]*$/;
+
+/** A refusal by the ingress itself. */
+export function answerRefusal(exchange: Exchange, refusal: Refusal): void {
+  answerError(exchange, refusal.status, "ingress", refusal.status, refusal.message, undefined, undefined);
+}
+
+/** The outcome of an invocation. `output` is the rule of the latest revision of its handler. */
+export function answerCompletion(
+  exchange: Exchange,
+  id: InvocationId,
+  completion: Completion,
+  output: OutputRule | undefined,
+): void {
+  const outcome = completion.outcome;
+  if (outcome.kind === "failure") {
+    const { code, message, metadata } = outcome.failure;
+    const extra = failureExtras(outcome.stacktrace, metadata);
+    return answerError(exchange, statusOf(code), "invocation", code, message, { id, expiresAtMs: completion.expiresAtMs }, extra);
+  }
+  const headers = commonHeaders(exchange);
+  headers.push("x-restate-id", id);
+  if (completion.expiresAtMs !== undefined) headers.push("idempotency-expires", formatRfc3339Offset(completion.expiresAtMs));
+  const contentType = output?.contentType;
+  if (contentType !== undefined && (outcome.value.length > 0 || output?.setContentTypeIfEmpty === true)) {
+    headers.push("content-type", contentType);
+  }
+  exchange.send(200, headers, outcome.value);
+}
+
+/** A failure that the reference words as if an invocation had ended so: unknown ids on attach, a second run of a workflow. */
+export function answerInvocationFailure(exchange: Exchange, id: InvocationId, code: number, message: string): void {
+  answerError(exchange, code, "invocation", code, message, { id, expiresAtMs: undefined }, undefined);
+}
+
+/** A JSON body with status 200 or 202; `id` when it belongs to an invocation. */
+export function answerJson(exchange: Exchange, status: number, body: string, id: InvocationId | undefined): void {
+  const headers = commonHeaders(exchange);
+  headers.push("content-type", JSON_TYPE);
+  if (id !== undefined) headers.push("x-restate-id", id);
+  exchange.send(status, headers, body);
+}
+
+/** 202 without a body. */
+export function answerAccepted(exchange: Exchange): void {
+  exchange.send(202, commonHeaders(exchange), "");
+}
+
+/** Any OPTIONS request, on any path. */
+export function answerPreflight(exchange: Exchange): void {
+  const headers = commonHeaders(exchange);
+  echo(headers, "access-control-allow-methods", exchange.header("access-control-request-method"));
+  echo(headers, "access-control-allow-headers", exchange.header("access-control-request-headers"));
+  exchange.send(200, headers, "");
+}
+
+/** The body was announced as too large. The reference says so below its CORS and error layers, in plain text. */
+export function answerLengthLimit(exchange: Exchange): void {
+  exchange.send(413, ["content-type", "text/plain; charset=utf-8"], "length limit exceeded");
+}
+
+function answerError(
+  exchange: Exchange,
+  status: number,
+  source: "ingress" | "invocation",
+  code: number,
+  message: string,
+  invocation: { id: InvocationId; expiresAtMs: number | undefined } | undefined,
+  extra: string | undefined,
+): void {
+  const headers = commonHeaders(exchange);
+  headers.push("x-restate-error-source", source, "content-type", JSON_TYPE);
+  if (invocation !== undefined) {
+    headers.push("x-restate-id", invocation.id);
+    if (invocation.expiresAtMs !== undefined) headers.push("idempotency-expires", formatRfc3339Offset(invocation.expiresAtMs));
+  }
+  const body = `{"code":${code},"message":${JSON.stringify(message)}${extra ?? ""},"source":"${source}"}`;
+  exchange.send(status, headers, hasBody(status) ? body : "");
+}
+
+function failureExtras(stacktrace: string | undefined, metadata: readonly { key: string; value: string }[]): string | undefined {
+  let extra = stacktrace === undefined ? "" : `,"stacktrace":${JSON.stringify(stacktrace)}`;
+  if (metadata.length > 0) {
+    const fields = new Map(metadata.map(({ key, value }) => [key, value])); // A repeated key keeps its last value.
+    const members = Array.from(fields, ([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`);
+    extra += `,"metadata":{${members.join(",")}}`;
+  }
+  return extra === "" ? undefined : extra;
+}
+
+/** Handlers may choose any code; what cannot be the status of a final answer becomes 500. */
+function statusOf(code: number): number {
+  return code >= 200 && code <= 999 ? code : 500;
+}
+
+function hasBody(status: number): boolean {
+  return status !== 204 && status !== 205 && status !== 304;
+}
+
+function commonHeaders(exchange: Exchange): string[] {
+  const headers = ["vary", VARY, "access-control-allow-credentials", "true"];
+  if (exchange.origin !== undefined) echo(headers, "access-control-allow-origin", exchange.origin);
+  return headers;
+}
+
+/** A header of the request may hold bytes that an answer must not. */
+function echo(headers: string[], name: string, value: string | undefined): void {
+  if (value !== undefined && VISIBLE_ASCII.test(value)) headers.push(name, value);
+}

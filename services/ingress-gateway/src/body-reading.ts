@@ -1,0 +1,139 @@
+/**
+ * Why: bodies are the one thing of a request that can be large, slow or endless. One reading collects one body within
+ * its limits; the gate knows all readings, holds their common budget and ends those that are too slow.
+ */
+import { type Clock, EMPTY_BYTES } from "@perdure/base";
+import type { IngressContext } from "./context.js";
+import type { BodyReceiver, Exchange } from "./exchange.js";
+import { bodyBytesPerSecondMin, bodyRateGraceMs, bodySweepMs } from "./limits.js";
+import { type BodyFailure, bodyRefusal } from "./refusal.js";
+
+export interface BodyLimits {
+  readonly requestBytesMax: number;
+  readonly bufferedBodyBytesMax: number;
+  readonly bodyTimeoutMs: number;
+}
+
+/** All bodies being read by one ingress. */
+export class BodyGate {
+  readonly limits: BodyLimits;
+  readonly #clock: Clock;
+  readonly #readings = new Set<BodyReading>();
+  #bufferedBytes = 0;
+  #sweepArmed = false;
+
+  constructor(clock: Clock, limits: BodyLimits) {
+    this.#clock = clock;
+    this.limits = limits;
+  }
+
+  open(receiver: BodyReceiver): BodyReading {
+    const reading = new BodyReading(this, receiver, this.#clock.monotonicMs());
+    this.#readings.add(reading);
+    if (!this.#sweepArmed) this.#armSweep();
+    return reading;
+  }
+
+  /** Takes `bytes` of the budget; false when it is used up. */
+  reserve(bytes: number): boolean {
+    this.#bufferedBytes += bytes;
+    return this.#bufferedBytes <= this.limits.bufferedBodyBytesMax;
+  }
+
+  close(reading: BodyReading, bytes: number): void {
+    this.#readings.delete(reading);
+    this.#bufferedBytes -= bytes;
+  }
+
+  #armSweep(): void {
+    this.#sweepArmed = true;
+    this.#clock.setTimer(bodySweepMs, () => {
+      this.#sweepArmed = false;
+      const nowMs = this.#clock.monotonicMs();
+      for (const reading of this.#readings) {
+        if (reading.isTooSlow(nowMs)) reading.fail("tooSlow");
+      }
+      if (this.#readings.size > 0) this.#armSweep();
+    });
+  }
+}
+
+/** One body on its way in. Ends by `end`, `fail` or `cancel`, whichever comes first. */
+export class BodyReading {
+  readonly #gate: BodyGate;
+  readonly #receiver: BodyReceiver;
+  readonly #startedAtMs: number;
+  /** The only chunk so far; once there are more, a buffer of which the first `#bytes` are filled. */
+  #held: Uint8Array = EMPTY_BYTES;
+  #bytes = 0;
+  #open = true;
+
+  constructor(gate: BodyGate, receiver: BodyReceiver, startedAtMs: number) {
+    this.#gate = gate;
+    this.#receiver = receiver;
+    this.#startedAtMs = startedAtMs;
+  }
+
+  push(chunk: Uint8Array): void {
+    if (!this.#open) return; // Refused meanwhile; the rest is thrown away as it comes.
+    const before = this.#bytes;
+    this.#bytes = before + chunk.length;
+    const withinBudget = this.#gate.reserve(chunk.length);
+    if (this.#bytes > this.#gate.limits.requestBytesMax) return this.fail("tooLarge");
+    if (!withinBudget) return this.fail("overBudget");
+    if (before === 0) this.#held = chunk;
+    else this.#append(chunk, before);
+  }
+
+  end(): void {
+    if (!this.#open) return;
+    const whole = this.#held.length === this.#bytes ? this.#held : this.#held.subarray(0, this.#bytes);
+    this.cancel();
+    this.#receiver.body(whole);
+  }
+
+  fail(cause: BodyFailure): void {
+    if (!this.#open) return;
+    this.cancel();
+    this.#receiver.bodyFailed(cause);
+  }
+
+  /** Nobody wants it any more. */
+  cancel(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.#gate.close(this, this.#bytes);
+    this.#held = EMPTY_BYTES;
+  }
+
+  isTooSlow(nowMs: number): boolean {
+    const ageMs = nowMs - this.#startedAtMs;
+    if (ageMs > this.#gate.limits.bodyTimeoutMs) return true;
+    return ageMs > bodyRateGraceMs && this.#bytes < (ageMs / 1000) * bodyBytesPerSecondMin;
+  }
+
+  /** Copies into a buffer that doubles: a list of chunks would let one-byte chunks cost a hundred bytes each. */
+  #append(chunk: Uint8Array, at: number): void {
+    if (this.#bytes > this.#held.length) {
+      const larger = new Uint8Array(Math.min(Math.max(this.#bytes, at * 2), this.#gate.limits.requestBytesMax));
+      larger.set(this.#held.subarray(0, at));
+      this.#held = larger;
+    }
+    this.#held.set(chunk, at);
+  }
+}
+
+/** Reads the whole body, or refuses the exchange. */
+export function readBody(context: IngressContext, exchange: Exchange, use: (bytes: Uint8Array) => void): void {
+  const reading = context.bodies.open({
+    body(bytes) {
+      try {
+        use(bytes);
+      } catch (cause) {
+        context.crash(exchange, cause);
+      }
+    },
+    bodyFailed: (cause) => context.refuse(exchange, bodyRefusal(cause)),
+  });
+  exchange.startBody(reading);
+}

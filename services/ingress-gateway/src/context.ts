@@ -1,0 +1,42 @@
+/** Why: what every feature of the ingress needs, in one object made once. */
+import type { Clock, ErrorCode, InvocationId, Logger, Random } from "@perdure/base";
+import type { Partitions, RegistryView } from "@perdure/control";
+import type { Target, TraceContext } from "@perdure/partition";
+import type { BodyGate } from "./body-reading.js";
+import type { Exchange, ExchangeKind } from "./exchange.js";
+import type { Advice, Refusal } from "./refusal.js";
+
+/** Told about exchanges; must not throw. */
+export interface IngressMetrics {
+  /** `code` when the ingress itself refused. `durationMs` from the request's headers to the answer. */
+  answered(kind: ExchangeKind, status: number, code: ErrorCode | undefined, durationMs: number): void;
+  /** The client left before it was answered. */
+  abandoned(kind: ExchangeKind, durationMs: number): void;
+}
+
+/**
+ * Starts the span of an invocation. `caller` is the request's own trace context if it has a valid one; the result takes
+ * its place. Undefined: the caller's is kept.
+ */
+export type StartSpan = (caller: TraceContext | undefined, target: Target, id: InvocationId) => TraceContext | undefined;
+
+export interface IngressPorts {
+  readonly registry: RegistryView;
+  readonly partitions: Partitions;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics?: IngressMetrics | undefined;
+  readonly startSpan?: StartSpan | undefined;
+}
+
+export interface IngressContext {
+  readonly ports: IngressPorts;
+  readonly bodies: BodyGate;
+  /** Answers with the refusal and notes its code. */
+  refuse(exchange: Exchange, refusal: Refusal): void;
+  /** Answers for a rejected promise of the partitions; `advice` tells the caller what a retry would mean. */
+  fail(exchange: Exchange, cause: unknown, advice: Advice): void;
+  /** Something was thrown that nobody expected: logs it and answers 500. */
+  crash(exchange: Exchange, cause: unknown): void;
+}

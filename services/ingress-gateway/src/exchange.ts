@@ -1,0 +1,141 @@
+/**
+ * Why: one request and its answer, whatever HTTP version carries it. What follows from the headers is read once here;
+ * the subclasses move bytes. An exchange is answered or abandoned exactly once, and says so to the ingress.
+ */
+import type { ErrorCode } from "@perdure/base";
+import type { Detach } from "@perdure/control";
+import type { BodyReading } from "./body-reading.js";
+import type { BodyFailure } from "./refusal.js";
+
+/** What an exchange is about, for metrics. */
+export type ExchangeKind = "call" | "send" | "attach" | "output" | "lookup" | "awakeable" | "health" | "other";
+
+/** Who wants the body. Exactly one of the two is called, once, unless the client goes away. */
+export interface BodyReceiver {
+  /** All of it. The bytes may share memory with a larger network buffer: copy what is kept. */
+  body(bytes: Uint8Array): void;
+  bodyFailed(cause: BodyFailure): void;
+}
+
+/** Whoever counts exchanges. */
+export interface ExchangeOwner {
+  /** Answered with `status`, or abandoned by the client (undefined). Exactly once for each exchange. */
+  settled(exchange: Exchange, status: number | undefined): void;
+  /** An answer could not be written; the connection is dropped. */
+  broke(exchange: Exchange, cause: unknown): void;
+}
+
+export abstract class Exchange {
+  readonly method: string;
+  /** As in the request line or `:path`. */
+  readonly requestTarget: string;
+  /** Names and values in turn, as sent; HTTP/2 pseudo-headers included. */
+  readonly rawHeaders: readonly string[];
+
+  contentType: string | undefined = undefined;
+  /** Undefined without the header. */
+  contentLength: number | undefined = undefined;
+  chunked = false;
+  idempotencyKey: string | undefined = undefined;
+  limitKey: string | undefined = undefined;
+  origin: string | undefined = undefined;
+  traceparent: string | undefined = undefined;
+  tracestate: string | undefined = undefined;
+
+  kind: ExchangeKind = "other";
+  /** Of the monotonic clock; only when somebody measures. */
+  startedAtMs = 0;
+  /** Code of our refusal, for metrics. */
+  refusedWith: ErrorCode | undefined = undefined;
+  /** Answered or abandoned: nothing more may be sent. */
+  settled = false;
+  /** Who tells us the outcome; detached when the client goes away. */
+  waiting: Detach | undefined = undefined;
+  /** The body while it is being read. */
+  reading: BodyReading | undefined = undefined;
+
+  readonly #owner: ExchangeOwner;
+
+  constructor(owner: ExchangeOwner, method: string, requestTarget: string, rawHeaders: readonly string[]) {
+    this.#owner = owner;
+    this.method = method;
+    this.requestTarget = requestTarget;
+    this.rawHeaders = rawHeaders;
+    this.#readHeaders();
+  }
+
+  /** Starts to deliver the body to `reading`; bytes may come in the same turn. */
+  abstract startBody(reading: BodyReading): void;
+  /** Sends the whole answer. `headers` are names and values in turn and complete but for `content-length` and `date`. */
+  protected abstract write(status: number, headers: string[], body: Uint8Array | string): void;
+  /** Drops the connection or stream. */
+  protected abstract abort(): void;
+
+  /** The one way to answer; a second answer is a bug of the caller and is ignored. */
+  send(status: number, headers: string[], body: Uint8Array | string): void {
+    if (this.settled) return;
+    this.settled = true;
+    this.waiting = undefined;
+    this.reading?.cancel();
+    try {
+      this.write(status, headers, body);
+    } catch (cause) {
+      this.abort();
+      this.#owner.broke(this, cause);
+    }
+    this.#owner.settled(this, status);
+  }
+
+  /** The client is gone. The invocation goes on; only nobody is told any more. */
+  protected abandon(): void {
+    if (this.settled) return;
+    this.settled = true;
+    this.reading?.cancel();
+    this.waiting?.detach();
+    this.waiting = undefined;
+    this.#owner.settled(this, undefined);
+  }
+
+  /** First value of a header that only rare requests need. `name` in lower case. */
+  header(name: string): string | undefined {
+    const raw = this.rawHeaders;
+    for (let i = 0; i < raw.length; i += 2) {
+      if (raw[i]!.toLowerCase() === name) return raw[i + 1]!;
+    }
+    return undefined;
+  }
+
+  #readHeaders(): void {
+    const raw = this.rawHeaders;
+    for (let i = 0; i < raw.length; i += 2) {
+      const name = raw[i]!;
+      // Most names are none of these: their length tells without looking at the letters.
+      switch (name.length) {
+        case 6:
+          if (name.toLowerCase() === "origin") this.origin ??= raw[i + 1]!;
+          break;
+        case 10:
+          if (name.toLowerCase() === "tracestate") this.tracestate ??= raw[i + 1]!;
+          break;
+        case 11:
+          if (name.toLowerCase() === "traceparent") this.traceparent ??= raw[i + 1]!;
+          break;
+        case 12:
+          if (name.toLowerCase() === "content-type") this.contentType ??= raw[i + 1]!;
+          break;
+        case 14:
+          if (name.toLowerCase() === "content-length") this.contentLength ??= Number(raw[i + 1]!);
+          break;
+        case 15:
+          if (name.toLowerCase() === "idempotency-key") this.idempotencyKey ??= raw[i + 1]!;
+          break;
+        case 17:
+          if (name.toLowerCase() === "transfer-encoding") this.chunked = true;
+          break;
+        case 19:
+          if (name.toLowerCase() === "x-restate-limit-key") this.limitKey ??= raw[i + 1]!;
+          break;
+      }
+    }
+  }
+}

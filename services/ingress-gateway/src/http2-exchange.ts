@@ -1,0 +1,71 @@
+/** Why: an exchange over one HTTP/2 stream, on the core API: the compatibility layer costs as much again as the stream. */
+import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import type { Clock } from "@perdure/base";
+import type { BodyReading } from "./body-reading.js";
+import { Exchange, type ExchangeOwner } from "./exchange.js";
+import { lingerMs } from "./limits.js";
+
+const endStreamFlag = 1;
+
+export class Http2Exchange extends Exchange {
+  readonly #stream: ServerHttp2Stream;
+  readonly #clock: Clock;
+  readonly #bodyExpected: boolean;
+  readonly #expectsContinue: boolean;
+
+  constructor(
+    owner: ExchangeOwner,
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    flags: number,
+    rawHeaders: readonly string[],
+    clock: Clock,
+  ) {
+    super(owner, headers[":method"] ?? "", headers[":path"] ?? "", rawHeaders);
+    this.#stream = stream;
+    this.#clock = clock;
+    this.#bodyExpected = (flags & endStreamFlag) === 0;
+    this.#expectsContinue = headers.expect === "100-continue";
+    stream.on("close", () => this.abandon());
+    stream.on("error", () => this.abandon()); // It always closes as well; without a listener it would end the process.
+  }
+
+  override startBody(reading: BodyReading): void {
+    if (!this.#bodyExpected) return reading.end();
+    this.reading = reading;
+    const stream = this.#stream;
+    if (this.#expectsContinue) stream.additionalHeaders({ ":status": 100 });
+    stream.on("data", (chunk: Buffer) => reading.push(chunk));
+    stream.on("end", () => reading.end());
+  }
+
+  protected override write(status: number, headers: string[], body: Uint8Array | string): void {
+    const stream = this.#stream;
+    if (stream.destroyed || stream.closed) return;
+    const size = typeof body === "string" ? Buffer.byteLength(body) : body.length;
+    const fields: OutgoingHttpHeaders = { ":status": status };
+    for (let i = 0; i < headers.length; i += 2) fields[headers[i]!] = headers[i + 1]!;
+    if (status !== 204 && status !== 304) fields["content-length"] = size;
+    if (size === 0 || this.method === "HEAD") stream.respond(fields, { endStream: true });
+    else {
+      stream.respond(fields);
+      stream.end(body);
+    }
+    if (this.#bodyExpected && !stream.readableEnded) this.#leaveBodyBehind();
+  }
+
+  /**
+   * The answer stands, the body is of no use any more. What still comes is thrown away for a moment: clients may fail on a
+   * reset before they have looked at the answer. Then they are told to stop (RFC 9113 §8.1).
+   */
+  #leaveBodyBehind(): void {
+    const stream = this.#stream;
+    stream.resume();
+    const timer = this.#clock.setTimer(lingerMs, () => stream.close(constants.NGHTTP2_NO_ERROR));
+    stream.once("close", () => timer.cancel());
+  }
+
+  protected override abort(): void {
+    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * Why: the HTTP door. Turns a request into one question to the partitions and waits for the answer; decides nothing about
+ * invocations itself. Contract: ingress.md. `node:http` and `node:http2` are used directly: a web framework costs more
+ * per request than all the rest of an invocation.
+ */
+import type { AddressInfo } from "node:net";
+import { PerdureError, unreachable } from "@perdure/base";
+import { createHttpPort, type HttpPortOptions } from "@perdure/role/http";
+import { answerJson, answerLengthLimit, answerPreflight, answerRefusal } from "./answer.js";
+import { handleAwakeable } from "./awakeable.js";
+import { BodyGate } from "./body-reading.js";
+import type { IngressContext, IngressPorts } from "./context.js";
+import type { Exchange, ExchangeOwner } from "./exchange.js";
+import { Http1Exchange } from "./http1-exchange.js";
+import { Http2Exchange } from "./http2-exchange.js";
+import { handleInvoke } from "./invoke.js";
+import * as limits from "./limits.js";
+import { parseRequestTarget } from "./path.js";
+import * as refusal from "./refusal.js";
+import { handleResult, handleResultByBody } from "./result.js";
+import { routeOf } from "./route.js";
+
+export interface IngressOptions {
+  /** `ingress.request-size-limit`, bytes. */
+  readonly requestBytesMax?: number;
+  /** `ingress.concurrent-api-requests-limit`; unlimited when undefined. Health checks and preflights do not count. */
+  readonly concurrentRequestsMax?: number | undefined;
+  /** Bytes of all bodies being read together. */
+  readonly bufferedBodyBytesMax?: number;
+  readonly bodyTimeoutMs?: number;
+  readonly drainMs?: number;
+  readonly http?: HttpPortOptions;
+}
+
+export interface Ingress extends AsyncDisposable {
+  /** Binds and serves. Rejects with RT0004 when the address cannot be bound. */
+  listen(address: { readonly host?: string; readonly port: number }): Promise<AddressInfo>;
+  /** Stops accepting, lets running requests finish for `drainMs`, drops the rest. Invocations go on. */
+  close(): Promise<void>;
+  /** Requests neither answered nor abandoned yet, those that wait for an outcome included. */
+  readonly inFlight: number;
+}
+
+export function createIngress(ports: IngressPorts, options: IngressOptions = {}): Ingress {
+  const { registry, clock, logger, metrics } = ports;
+  const requestBytesMax = options.requestBytesMax ?? limits.requestBytesMaxDefault;
+  const concurrentRequestsMax = options.concurrentRequestsMax ?? Number.POSITIVE_INFINITY;
+  let inFlight = 0;
+
+  const context: IngressContext = {
+    ports,
+    bodies: new BodyGate(clock, {
+      requestBytesMax,
+      bufferedBodyBytesMax: options.bufferedBodyBytesMax ?? limits.bufferedBodyBytesMaxDefault,
+      bodyTimeoutMs: options.bodyTimeoutMs ?? limits.bodyTimeoutMsDefault,
+    }),
+    refuse(exchange, refused) {
+      exchange.refusedWith = refused.code;
+      answerRefusal(exchange, refused);
+    },
+    fail(exchange, cause, advice) {
+      const error = PerdureError.from(cause);
+      logger.warn({ code: error.code, kind: exchange.kind, cause: error }, "partition did not answer");
+      context.refuse(exchange, refusal.unavailable(error.detail, advice));
+    },
+    crash(exchange, cause) {
+      logger.error({ cause, kind: exchange.kind }, "request handling failed");
+      context.refuse(exchange, refusal.internalError);
+    },
+  };
+
+  const owner: ExchangeOwner = {
+    settled(exchange, status) {
+      inFlight--;
+      if (metrics === undefined) return;
+      const durationMs = clock.monotonicMs() - exchange.startedAtMs;
+      if (status === undefined) metrics.abandoned(exchange.kind, durationMs);
+      else metrics.answered(exchange.kind, status, exchange.refusedWith, durationMs);
+    },
+    broke(exchange, cause) {
+      logger.error({ cause, kind: exchange.kind }, "answer could not be written");
+    },
+  };
+
+  function handle(exchange: Exchange): void {
+    inFlight++;
+    if (metrics !== undefined) exchange.startedAtMs = clock.monotonicMs();
+    try {
+      dispatch(exchange);
+    } catch (cause) {
+      context.crash(exchange, cause);
+    }
+  }
+
+  function dispatch(exchange: Exchange): void {
+    if (exchange.contentLength !== undefined && exchange.contentLength > requestBytesMax) {
+      exchange.refusedWith = refusal.bodyTooLarge.code;
+      return answerLengthLimit(exchange);
+    }
+    if (exchange.method === "OPTIONS") return answerPreflight(exchange);
+    if (exchange.rawHeaders.length > limits.headerLinesMax * 2) return context.refuse(exchange, refusal.headersTooMany);
+    const path = parseRequestTarget(exchange.requestTarget);
+    const route = routeOf(path.path, registry.current());
+    if (inFlight > concurrentRequestsMax && route.kind !== "health") return context.refuse(exchange, refusal.overloaded);
+    switch (route.kind) {
+      case "refused":
+        return context.refuse(exchange, route);
+      case "invoke":
+        return handleInvoke(context, exchange, route, path);
+      case "result":
+        return handleResult(context, exchange, route.verb, route.target);
+      case "resultByBody":
+        return handleResultByBody(context, exchange, route.verb);
+      case "awakeable":
+        return handleAwakeable(context, exchange, route.id, route.verb);
+      case "health":
+        return handleHealth(exchange);
+      default:
+        return unreachable(route);
+    }
+  }
+
+  function handleHealth(exchange: Exchange): void {
+    exchange.kind = "health";
+    if (exchange.method !== "GET") return context.refuse(exchange, refusal.methodNotAllowed);
+    answerJson(exchange, 200, JSON.stringify({ services: [...registry.current().services.keys()] }), undefined);
+  }
+
+  const port = createHttpPort(
+    {
+      request: (req, res) => handle(new Http1Exchange(owner, req, res, false, clock)),
+      requestExpectingContinue: (req, res) => handle(new Http1Exchange(owner, req, res, true, clock)),
+      stream: (stream, headers, flags, rawHeaders) => handle(new Http2Exchange(owner, stream, headers, flags, rawHeaders, clock)),
+    },
+    { clock, logger },
+    options.http,
+  );
+  const close = (): Promise<void> => port.close(options.drainMs ?? limits.drainMsDefault);
+
+  return {
+    listen: (address) => port.listen(address),
+    close,
+    [Symbol.asyncDispose]: close,
+    get inFlight() {
+      return inFlight;
+    },
+  };
+}

@@ -1,0 +1,189 @@
+/**
+ * Why: a call or send becomes one Invoke command. Checks 7 to 15 of ingress.md §2 "Order of checks", the command, and the
+ * answer when the partition has spoken.
+ */
+import {
+  formatTimestampNanos,
+  type InvocationId,
+  idempotentInvocationId,
+  newInvocationId,
+  type Random,
+  workflowInvocationId,
+} from "@perdure/base";
+import { type Completion, type HandlerView, type InvokeObserver, type OutputRule, retentionsOf } from "@perdure/control";
+import type { Invocation, InvocationFacts, Target } from "@perdure/partition";
+import { encodeInput, type Header } from "@perdure/service-protocol";
+import { answerCompletion, answerInvocationFailure, answerJson } from "./answer.js";
+import type { IngressContext } from "./context.js";
+import type { BodyReceiver, Exchange } from "./exchange.js";
+import { checkInput } from "./input-rule.js";
+import { percentDecode, type RequestPath } from "./path.js";
+import { NO_PARAMETERS, parseDelay, parseQuery, type QueryParameters } from "./query.js";
+import type { BodyFailure, Refusal } from "./refusal.js";
+import * as refusal from "./refusal.js";
+import { isVisibleAscii, passedHeaders } from "./request-headers.js";
+import type { InvokeRoute } from "./route.js";
+import { checkLimitKey, checkScope } from "./scope.js";
+import { traceContextOf } from "./trace-context.js";
+
+export function handleInvoke(context: IngressContext, exchange: Exchange, route: InvokeRoute, path: RequestPath): void {
+  exchange.kind = route.wait ? "call" : "send";
+  const refused = checkHead(exchange, route);
+  if (refused !== undefined) return context.refuse(exchange, refused);
+  exchange.startBody(context.bodies.open(new InvokeRequest(context, exchange, route, path)));
+}
+
+/** Checks 7, 8 and 9: all that can be said before the body. */
+function checkHead(exchange: Exchange, route: InvokeRoute): Refusal | undefined {
+  if (exchange.idempotencyKey !== undefined) {
+    if (!isVisibleAscii(exchange.idempotencyKey)) return refusal.badHeader("idempotency-key");
+    if (route.handler.handlerType === "workflow") return refusal.idempotentWorkflow;
+  }
+  // Flow control is not offered, but a caller hears of a malformed scope first, as from the reference.
+  if (route.scope !== undefined) return checkScope(percentDecode(route.scope) ?? route.scope) ?? refusal.scopesDisabled;
+  return exchange.method === "POST" || exchange.method === "GET" ? undefined : refusal.methodNotAllowed;
+}
+
+/** One call or send: takes the body, submits, answers. */
+class InvokeRequest implements BodyReceiver, InvokeObserver {
+  readonly #context: IngressContext;
+  readonly #exchange: Exchange;
+  readonly #route: InvokeRoute;
+  readonly #path: RequestPath;
+  #id: InvocationId | undefined = undefined;
+  #executionTimeMs: number | undefined = undefined;
+
+  constructor(context: IngressContext, exchange: Exchange, route: InvokeRoute, path: RequestPath) {
+    this.#context = context;
+    this.#exchange = exchange;
+    this.#route = route;
+    this.#path = path;
+  }
+
+  body(bytes: Uint8Array): void {
+    try {
+      this.#checkAndSubmit(bytes);
+    } catch (cause) {
+      this.#context.crash(this.#exchange, cause);
+    }
+  }
+
+  bodyFailed(cause: BodyFailure): void {
+    this.#refuse(refusal.bodyRefusal(cause));
+  }
+
+  submitted(previous: Invocation | undefined): void {
+    const id = this.#id!;
+    const { handler, wait } = this.#route;
+    if (!wait) return this.#answerSend(id, previous);
+    if (previous !== undefined && handler.handlerType === "workflow") {
+      this.#exchange.waiting?.detach();
+      answerInvocationFailure(this.#exchange, id, 409, "the workflow method was already invoked");
+    }
+  }
+
+  completed(completion: Completion): void {
+    answerCompletion(this.#exchange, this.#id!, completion, this.#outputRule());
+  }
+
+  unavailable(reason: string): void {
+    this.#refuse(refusal.unavailable(reason, "invoke"));
+  }
+
+  #checkAndSubmit(bytes: Uint8Array): void {
+    const exchange = this.#exchange;
+    const { handler, wait } = this.#route;
+    // Checks 11 to 15.
+    const badInput = checkInput(handler.input, exchange.contentType, bytes.length);
+    if (badInput !== undefined) return this.#refuse(badInput);
+    const query = this.#path.query === undefined ? NO_PARAMETERS : parseQuery(this.#path.query);
+    const delayMs = query.delay === undefined ? undefined : parseDelay(query.delay);
+    if (typeof delayMs === "object") return this.#refuse(delayMs);
+    const badLimitKey = checkLimits(exchange, query);
+    if (badLimitKey !== undefined) return this.#refuse(badLimitKey);
+    const headers = passedHeaders(exchange.rawHeaders, this.#path.full);
+    if (!Array.isArray(headers)) return this.#refuse(headers as Refusal);
+    if (delayMs !== undefined && wait) return this.#refuse(refusal.delayedCall);
+    this.#submit(headers, bytes, delayMs);
+  }
+
+  #submit(headers: readonly Header[], body: Uint8Array, delayMs: number | undefined): void {
+    const { clock, random, partitions, startSpan } = this.#context.ports;
+    const exchange = this.#exchange;
+    const { handler, key, wait } = this.#route;
+    const nowMs = clock.nowMs();
+    const target = targetOf(handler, key);
+    const id = invocationIdFor(target, exchange.idempotencyKey, nowMs, random);
+    this.#id = id;
+    this.#executionTimeMs = delayMs === undefined ? undefined : nowMs + delayMs;
+    const retentions = retentionsOf(handler, exchange.idempotencyKey);
+    const caller = traceContextOf(exchange.traceparent, exchange.tracestate);
+    const facts: InvocationFacts = {
+      id,
+      target,
+      source: INGRESS,
+      idempotencyKey: exchange.idempotencyKey,
+      requestId: newRequestId(random),
+      createdAtMs: nowMs,
+      executionTimeMs: this.#executionTimeMs,
+      completionRetentionMs: retentions.completionMs,
+      journalRetentionMs: retentions.journalMs,
+      randomSeed: undefined,
+      trace: startSpan === undefined ? caller : (startSpan(caller, target, id) ?? caller),
+      bytes: undefined,
+    };
+    const input = encodeInput(headers, body);
+    const waiting = partitions.invoke({ kind: "invoke", id, facts, input, sink: undefined }, wait, this);
+    if (exchange.settled) waiting.detach();
+    else exchange.waiting = waiting;
+  }
+
+  #answerSend(id: InvocationId, previous: Invocation | undefined): void {
+    const executionTimeMs = previous === undefined ? this.#executionTimeMs : previous.facts.executionTimeMs;
+    const time = executionTimeMs === undefined ? "" : `,"executionTime":"${formatTimestampNanos(executionTimeMs)}"`;
+    const status = previous === undefined ? "Accepted" : "PreviouslyAccepted";
+    answerJson(this.#exchange, 202, `{"invocationId":"${id}"${time},"status":"${status}"}`, id);
+  }
+
+  /** Of the latest revision; of the one that was called when the handler has gone since. */
+  #outputRule(): OutputRule {
+    const called = this.#route.handler;
+    const latest = this.#context.ports.registry.current().services.get(called.service)?.handlers.get(called.handler);
+    return (latest ?? called).output;
+  }
+
+  #refuse(refused: Refusal): void {
+    this.#context.refuse(this.#exchange, refused);
+  }
+}
+
+const INGRESS = { kind: "ingress" } as const;
+
+function targetOf(handler: HandlerView, key: string | undefined): Target {
+  return {
+    service: handler.service,
+    key,
+    handler: handler.handler,
+    serviceType: handler.serviceType,
+    handlerType: handler.handlerType,
+  };
+}
+
+function invocationIdFor(target: Target, idempotencyKey: string | undefined, nowMs: number, random: Random): InvocationId {
+  if (target.handlerType === "workflow" && target.key !== undefined) return workflowInvocationId(target.service, target.key);
+  if (idempotencyKey !== undefined) return idempotentInvocationId(target, idempotencyKey);
+  return newInvocationId(target, nowMs, random);
+}
+
+/** 48 random bits, never 0: that means "not used". */
+function newRequestId(random: Random): number {
+  return random.uint32() * 65_536 + (random.uint32() >>> 16) || 1;
+}
+
+/** The header wins over the query parameter; an empty value counts as none. */
+function checkLimits(exchange: Exchange, query: QueryParameters): Refusal | undefined {
+  const limitKey = exchange.limitKey ?? query.limitKey;
+  if (limitKey === undefined || limitKey === "") return undefined;
+  if (exchange.limitKey !== undefined && !isVisibleAscii(limitKey)) return refusal.badHeader("x-restate-limit-key");
+  return checkLimitKey(limitKey) ?? refusal.limitKeyWithoutScope;
+}

@@ -1,0 +1,135 @@
+/**
+ * Why: the ingress refuses for many reasons; each is data until the one place that answers. Texts are part of the wire
+ * contract (ingress.md §10): clients print them and tests compare them. Codes are for logs and metrics only.
+ */
+import { catalogue, type ErrorCode, unreachable } from "@perdure/base";
+
+export interface Refusal {
+  readonly kind: "refused";
+  readonly code: ErrorCode;
+  /** Status and `code` of the body. */
+  readonly status: number;
+  readonly message: string;
+}
+
+export function refuse(code: ErrorCode, message: string, status: number = catalogue[code].http): Refusal {
+  return { kind: "refused", code, status, message };
+}
+
+export const methodNotAllowed = refuse("ING0008", "method not allowed");
+export const notFound = refuse("ING0002", "not found");
+export const invocationNotFound = refuse("ING0002", "invocation not found");
+/** Not an error to us, but 470 answers have the shape of one. */
+export const notReady = refuse("ING0002", "the invocation exists but has not completed yet", 470);
+export const overloaded = refuse("ING0005", "too many requests, the ingress is overloaded. Retry later.");
+export const headersTooMany = refuse("ING0003", "too many header fields", 431);
+export const bodyTooLarge = refuse("ING0004", "cannot read body: LengthLimitError");
+export const bodyTooSlow = refuse("ING0009", "cannot read body: it did not arrive in time", 408);
+export const notPublic = refuse("ING0007", "the invoked service is not public");
+export const internalError = refuse("OPS0003", "internal error");
+
+export const badServicePath = refuse(
+  "ING0001",
+  "bad path, expected either /:service-name/:handler or /:object-name/:object-key/:handler",
+);
+export const badReservedPath = refuse(
+  "ING0001",
+  "bad path, expected /restate/call/:service/:handler, /restate/send/:service/:handler, /restate/scope/:scope/call/:service/:handler, /restate/attach/:invocation_id, /restate/output/:invocation_id, or /restate/lookup",
+);
+export const badInvocationPath = refuse(
+  "ING0001",
+  "bad path, expected either /restate/invocation/:invocation_id/output or /restate/invocation/:invocation_id/attach or /restate/invocation/:invocation_target/:idempotency_key/output or /restate/invocation/:invocation_target/:idempotency_key/attach",
+);
+export const badWorkflowPath = refuse(
+  "ING0001",
+  "bad path, expected either /restate/workflow/:workflow_name/:workflow_key/output or /restate/workflow/:workflow_name/:workflow_key/attach",
+);
+export const badAwakeablePath = refuse(
+  "ING0001",
+  "bad path, expected either /restate/awakeables/:id/resolve or /restate/awakeables/:id/reject",
+);
+export const badKey = refuse("ING0001", "bad path, cannot decode key: the decoded bytes are not UTF-8");
+
+export const idempotentWorkflow = refuse(
+  "ING0003",
+  "cannot use the idempotency key with workflow handlers. The handler invocation will already be idempotent by the workflow key itself.",
+);
+export const delayedCall = refuse(
+  "ING0003",
+  "cannot use the delay query parameter with calls. The delay is supported only with sends",
+);
+export const scopesDisabled = refuse("ING0003", "scoped invocations require vqueues to be enabled");
+export const limitKeyWithoutScope = refuse("ING0003", "limit-key requires a scope to be set");
+
+export function badPath(path: string): Refusal {
+  return refuse("ING0001", `bad path: ${path}`);
+}
+export function serviceNotFound(service: string): Refusal {
+  return refuse("ING0002", `service '${service}' not found, make sure to register the service before calling it.`);
+}
+export function handlerNotFound(service: string, handler: string): Refusal {
+  return refuse(
+    "ING0002",
+    `the service '${service}' exists, but the handler '${handler}' was not found, check that the handler exists in the latest registered service version.`,
+  );
+}
+export function deploymentDeprecated(service: string, deploymentId: string): Refusal {
+  return refuse(
+    "RT0020",
+    `the service ${service} is exposed by the deprecated deployment ${deploymentId}. Upgrade the SDK used by ${service}.`,
+  );
+}
+export function badHeader(name: string): Refusal {
+  return refuse("ING0003", `bad header ${name}: ToStrError { _priv: () }`);
+}
+export function badInput(reason: string): Refusal {
+  return refuse("ING0003", `input validation error: ${reason}`);
+}
+export function badDelay(reason: string): Refusal {
+  return refuse("ING0003", `bad delay query parameter, must be a ISO8601 duration: ${reason}`);
+}
+export function badScope(reason: string): Refusal {
+  return refuse("ING0003", `bad scope value: ${reason}`);
+}
+export function badLimitKey(reason: string): Refusal {
+  return refuse("ING0003", `invalid limit-key: ${reason}`);
+}
+export function badInvocationId(id: string, problem: string): Refusal {
+  return refuse("ING0003", `bad invocation id '${id}': ${problem}`);
+}
+export function badAwakeableId(id: string, problem: string): Refusal {
+  return refuse("ING0003", `bad awakeable id '${id}': ${problem}`);
+}
+export function unreadableBody(reason: string): Refusal {
+  return refuse("ING0009", `cannot read body: ${reason}`);
+}
+
+/** The partition did not answer; what the caller may do next depends on what was asked. */
+export function unavailable(reason: string, advice: Advice): Refusal {
+  return refuse("ING0006", `internal routing error: ${reason}. ${ADVICE[advice]}`);
+}
+
+export type Advice = "invoke" | "read" | "complete";
+
+const ADVICE: Readonly<Record<Advice, string>> = {
+  invoke:
+    "If the request has an 'idempotency-key', it can be safely retried, otherwise submitting it again may result in executing the invocation twice.",
+  read: "You may safely retry the request.",
+  complete: "Submitting the request again may result in executing the operation twice.",
+};
+
+/** Why a body was not read to its end. */
+export type BodyFailure = "tooLarge" | "tooSlow" | "overBudget";
+
+export function bodyRefusal(cause: BodyFailure): Refusal {
+  switch (cause) {
+    case "tooLarge":
+      return bodyTooLarge;
+    case "tooSlow":
+      return bodyTooSlow;
+    case "overBudget":
+      return overloaded;
+    default:
+      return unreachable(cause);
+  }
+}

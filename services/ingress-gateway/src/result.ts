@@ -1,0 +1,133 @@
+/** Why: results can be asked for later, by whoever knows the invocation, its idempotency key or its workflow key (ingress.md §5). */
+import { type InvocationId, idempotentInvocationId, parseInvocationId, unreachable, workflowInvocationId } from "@perdure/base";
+import type { Completion, HandlerView } from "@perdure/control";
+import { answerCompletion, answerInvocationFailure, answerJson } from "./answer.js";
+import { readBody } from "./body-reading.js";
+import type { IngressContext } from "./context.js";
+import type { Exchange } from "./exchange.js";
+import type { Refusal } from "./refusal.js";
+import * as refusal from "./refusal.js";
+import type { ResultTarget, ResultVerb } from "./route.js";
+import { parseTargetBody } from "./target-body.js";
+
+/** The GET forms: the target is in the path. */
+export function handleResult(context: IngressContext, exchange: Exchange, verb: ResultVerb, target: ResultTarget): void {
+  exchange.kind = verb;
+  if (exchange.method !== "GET") return context.refuse(exchange, refusal.methodNotAllowed);
+  answerTarget(context, exchange, verb, target);
+}
+
+/** The POST forms: the target is in the body. */
+export function handleResultByBody(context: IngressContext, exchange: Exchange, verb: ResultVerb | "lookup"): void {
+  exchange.kind = verb;
+  if (exchange.method !== "POST") return context.refuse(exchange, refusal.methodNotAllowed);
+  readBody(context, exchange, (bytes) => {
+    const target = parseTargetBody(bytes, verb === "lookup" ? "lookup body" : "request body");
+    if (target.kind === "refused") return context.refuse(exchange, target);
+    answerTarget(context, exchange, verb, target);
+  });
+}
+
+function answerTarget(context: IngressContext, exchange: Exchange, verb: ResultVerb | "lookup", target: ResultTarget): void {
+  const id = invocationIdOf(target);
+  if (typeof id === "object") return context.refuse(exchange, id);
+  switch (verb) {
+    case "lookup":
+      return answerJson(exchange, 200, `{"invocationId":"${id}"}`, undefined);
+    case "attach":
+      return attach(context, exchange, id, target);
+    case "output":
+      return output(context, exchange, id, target);
+    default:
+      return unreachable(verb);
+  }
+}
+
+/** Ids of named targets are computed, never looked up. */
+function invocationIdOf(target: ResultTarget): InvocationId | Refusal {
+  switch (target.kind) {
+    case "id": {
+      const parsed = parseInvocationId(target.text);
+      return parsed.ok ? parsed.value : refusal.badInvocationId(target.text, parsed.problem);
+    }
+    case "workflow":
+      return workflowInvocationId(target.workflow, target.key, target.scope);
+    case "idempotent":
+      return idempotentInvocationId(target, target.idempotencyKey);
+    default:
+      return unreachable(target);
+  }
+}
+
+function attach(context: IngressContext, exchange: Exchange, id: InvocationId, target: ResultTarget): void {
+  const waiting = context.ports.partitions.attach(id, {
+    completed: (completion) => answerResult(context, exchange, id, target, completion),
+    notFound: () => answerInvocationFailure(exchange, id, 404, "not found"),
+    unavailable: (reason) => context.refuse(exchange, refusal.unavailable(reason, "read")),
+  });
+  if (exchange.settled) waiting.detach();
+  else exchange.waiting = waiting;
+}
+
+function output(context: IngressContext, exchange: Exchange, id: InvocationId, target: ResultTarget): void {
+  context.ports.partitions.output(id).then(
+    (found) => {
+      switch (found.kind) {
+        case "completed":
+          return answerResult(context, exchange, id, target, found.completion);
+        case "pending":
+          return context.refuse(exchange, refusal.notReady);
+        case "notFound":
+          return context.refuse(exchange, refusal.invocationNotFound);
+        default:
+          return unreachable(found);
+      }
+    },
+    (cause: unknown) => context.fail(exchange, cause, "read"),
+  );
+}
+
+/** A failure is JSON whoever failed; for the content type of a value its handler must be known. */
+function answerResult(
+  context: IngressContext,
+  exchange: Exchange,
+  id: InvocationId,
+  target: ResultTarget,
+  completion: Completion,
+): void {
+  if (completion.outcome.kind === "failure") return answerCompletion(exchange, id, completion, undefined);
+  if (target.kind !== "id") return answerValue(context, exchange, id, completion, handlerOf(context, target));
+  context.ports.partitions.describe(id).then(
+    (invocation) => {
+      // Forgotten in this very moment: the value is still right, only nobody knows its type.
+      if (invocation === undefined) return answerCompletion(exchange, id, completion, undefined);
+      const { service, handler } = invocation.facts.target;
+      answerValue(context, exchange, id, completion, latestHandler(context, service, handler));
+    },
+    (cause: unknown) => context.fail(exchange, cause, "read"),
+  );
+}
+
+function answerValue(
+  context: IngressContext,
+  exchange: Exchange,
+  id: InvocationId,
+  completion: Completion,
+  handler: HandlerView | undefined,
+): void {
+  if (handler === undefined) return context.refuse(exchange, refusal.notFound);
+  answerCompletion(exchange, id, completion, handler.output);
+}
+
+function handlerOf(context: IngressContext, target: Exclude<ResultTarget, { kind: "id" }>): HandlerView | undefined {
+  if (target.kind === "idempotent") return latestHandler(context, target.service, target.handler);
+  const handlers = context.ports.registry.current().services.get(target.workflow)?.handlers.values() ?? [];
+  for (const handler of handlers) {
+    if (handler.handlerType === "workflow") return handler;
+  }
+  return undefined;
+}
+
+function latestHandler(context: IngressContext, service: string, handler: string): HandlerView | undefined {
+  return context.ports.registry.current().services.get(service)?.handlers.get(handler);
+}

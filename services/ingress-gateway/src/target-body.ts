@@ -1,0 +1,73 @@
+/** Why: attach, output and lookup by POST name their target in a JSON body (ingress.md §5.3). */
+import { fromUtf8Strict } from "@perdure/base";
+import { type Refusal, unreadableBody } from "./refusal.js";
+import type { ResultTarget } from "./route.js";
+import { checkScope } from "./scope.js";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A body that is not such a target is answered 500, as recorded; only the scope has a 400 of its own. `what` opens the text. */
+export function parseTargetBody(bytes: Uint8Array, what: "lookup body" | "request body"): ResultTarget | Refusal {
+  const text = fromUtf8Strict(bytes);
+  if (text === undefined) return bad(what, "it is not UTF-8");
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    return bad(what, cause instanceof SyntaxError ? cause.message : "it is not JSON");
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return bad(what, "expected an object");
+  const target = readTarget(value as Fields);
+  if (typeof target === "string") return bad(what, target);
+  if (target.kind === "id" || target.scope === undefined) return target;
+  return checkScope(target.scope) ?? target;
+}
+
+/** The target, or what is wrong. */
+function readTarget(fields: Fields): ResultTarget | string {
+  switch (fields["target"]) {
+    case "workflow": {
+      const problem = problemOf(fields, ["workflowName", "workflowKey"], ["scope"]);
+      if (problem !== undefined) return problem;
+      const { workflowName, workflowKey, scope } = fields as Record<string, string | null | undefined>;
+      return { kind: "workflow", workflow: workflowName!, key: workflowKey!, scope: scope ?? undefined };
+    }
+    case "idempotentInvocation": {
+      const problem = problemOf(fields, ["service", "handler", "idempotencyKey"], ["key", "scope"]);
+      if (problem !== undefined) return problem;
+      const { service, key, handler, idempotencyKey, scope } = fields as Record<string, string | null | undefined>;
+      return {
+        kind: "idempotent",
+        service: service!,
+        key: key ?? undefined,
+        handler: handler!,
+        idempotencyKey: idempotencyKey!,
+        scope: scope ?? undefined,
+      };
+    }
+    case "invocation": {
+      const problem = problemOf(fields, ["invocationId"], []);
+      return problem ?? { kind: "id", text: fields["invocationId"] as string };
+    }
+    case undefined:
+      return "missing field `target`";
+    default:
+      return `unknown variant \`${String(fields["target"])}\`, expected one of \`workflow\`, \`idempotentInvocation\`, \`invocation\``;
+  }
+}
+
+function problemOf(fields: Fields, required: readonly string[], optional: readonly string[]): string | undefined {
+  for (const name of required) {
+    if (fields[name] === undefined) return `missing field \`${name}\``;
+    if (typeof fields[name] !== "string") return `field \`${name}\` is not a string`;
+  }
+  for (const name of optional) {
+    const value = fields[name];
+    if (value !== undefined && value !== null && typeof value !== "string") return `field \`${name}\` is not a string`;
+  }
+  return undefined;
+}
+
+function bad(what: string, reason: string): Refusal {
+  return unreadableBody(`invalid ${what}: ${reason}`);
+}
