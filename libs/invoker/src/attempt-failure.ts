@@ -114,7 +114,8 @@ function reportedErrorCode(code: number): ErrorCode {
 
 /** The response ended before the handler said how it goes on. */
 export function endOfStreamFailure(truncated: boolean): AttemptFailure {
-  return failure("RT0007", truncated ? "the response ended inside a message" : "the response ended without a final message");
+  const message = truncated ? "the response ended inside a message" : "the response ended without a final message";
+  return failure("RT0007", message, { resetStream: false });
 }
 
 export function transportFailure(cause: TransportFailure): AttemptFailure {
