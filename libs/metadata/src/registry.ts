@@ -65,6 +65,33 @@ export interface DeploymentUsage {
   readonly unfinishedByService: ReadonlyMap<string, number>;
 }
 
+/** Something people should know of a service; the request was granted all the same. */
+export interface Notice {
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
+/** A service's options with every default filled in. Durations in milliseconds. */
+export interface EffectiveOptions {
+  readonly public: boolean;
+  readonly idempotencyRetentionMs: number;
+  /** Workflows only. */
+  readonly workflowCompletionRetentionMs: number | undefined;
+  readonly journalRetentionMs: number;
+  readonly inactivityTimeoutMs: number;
+  readonly abortTimeoutMs: number;
+  readonly enableLazyState: boolean;
+  readonly retry: {
+    readonly initialIntervalMs: number;
+    readonly factor: number;
+    readonly maxIntervalMs: number | undefined;
+    /** `undefined` = without end. */
+    readonly maxAttempts: number | undefined;
+    readonly onMaxAttempts: "pause" | "kill";
+  };
+  readonly notices: readonly Notice[];
+}
+
 /** A revision together with the deployment that serves it. */
 export interface LocatedRevision {
   readonly deployment: DeploymentRecord;
@@ -87,6 +114,8 @@ export interface Registry {
   service(name: string): LocatedRevision | undefined;
   /** Latest revisions, by name. */
   services(): readonly LocatedRevision[];
+  /** What a revision gets, its own settings and the server's considered. */
+  effective(located: LocatedRevision): EffectiveOptions;
   /** Changes the latest revision; fields that are `undefined` stay. */
   modifyService(name: string, changes: ServiceOverrides): Promise<LocatedRevision>;
 

@@ -1,1 +1,4 @@
-export {};
+/** Why: the management API as a request handler over ports. */
+export { createAdminApi } from "./admin-api.js";
+export type { RequestListener } from "./http/server.js";
+export type { AdminOptions, AdminPorts, Sql, SqlAnswer, SqlFormat } from "./ports.js";

@@ -1,0 +1,36 @@
+/** Why: routes say what to answer as a value; how it is written, compressed and cut off is decided in one place. */
+
+export interface ApiAnswer {
+  readonly status: number;
+  /** Lower-case names; `content-type` belongs to the body. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: AnswerBody;
+}
+
+export type AnswerBody =
+  | { readonly kind: "empty" }
+  | { readonly kind: "bytes"; readonly contentType: string; readonly bytes: Uint8Array }
+  | { readonly kind: "stream"; readonly contentType: string; readonly chunks: AsyncIterable<Uint8Array> };
+
+const NO_HEADERS: Readonly<Record<string, string>> = {};
+const encoder = new TextEncoder();
+
+export function json(status: number, value: unknown, headers = NO_HEADERS): ApiAnswer {
+  return {
+    status,
+    headers,
+    body: { kind: "bytes", contentType: "application/json", bytes: encoder.encode(JSON.stringify(value)) },
+  };
+}
+
+export function text(status: number, contentType: string, value: string): ApiAnswer {
+  return { status, headers: NO_HEADERS, body: { kind: "bytes", contentType, bytes: encoder.encode(value) } };
+}
+
+export function empty(status: number, headers = NO_HEADERS): ApiAnswer {
+  return { status, headers, body: { kind: "empty" } };
+}
+
+export function stream(contentType: string, chunks: AsyncIterable<Uint8Array>): ApiAnswer {
+  return { status: 200, headers: NO_HEADERS, body: { kind: "stream", contentType, chunks } };
+}

@@ -1,0 +1,96 @@
+/** Why: a route sees what it needs of a request, parsed and bounded, and nothing of the server underneath. */
+import type { z } from "zod";
+import { REQUEST_BODY_BYTES_MAX } from "../limits.js";
+import { ApiError } from "./errors.js";
+import type { AnyRequest } from "./respond.js";
+
+/** Generations of the interface that a path can ask for; no prefix means the newest behaviour. */
+export type ApiVersion = 2 | 3 | 4 | undefined;
+
+export class ApiRequest {
+  readonly version: ApiVersion;
+  /** Decoded path parameters. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  /** Aborted when the caller hangs up. */
+  readonly signal: AbortSignal;
+  readonly #req: AnyRequest;
+
+  constructor(req: AnyRequest, version: ApiVersion, params: Readonly<Record<string, string>>, signal: AbortSignal) {
+    this.#req = req;
+    this.version = version;
+    this.params = params;
+    this.signal = signal;
+    const url = req.url ?? "/";
+    const mark = url.indexOf("?");
+    this.query = new URLSearchParams(mark < 0 ? "" : url.slice(mark + 1));
+  }
+
+  /** A path parameter that the route declares. */
+  param(name: string): string {
+    return this.params[name] ?? "";
+  }
+
+  /** The whole header as sent, or `undefined`. */
+  header(name: string): string | undefined {
+    const value = this.#req.headers[name];
+    return Array.isArray(value) ? value.join(", ") : value;
+  }
+
+  /** `true` or `false` of the query; `fallback` when it is absent. Anything else is 400. */
+  flag(name: string, fallback: boolean): boolean {
+    const value = this.query.get(name);
+    if (value === null) return fallback;
+    if (value === "true") return true;
+    if (value === "false") return false;
+    throw badQuery(`${name}: provided string was not \`true\` or \`false\``);
+  }
+
+  /** The JSON body in the shape of `schema`. Throws `ApiError` 415 (not JSON), 413 (too long), 400 (no JSON) or 422 (wrong shape). */
+  async json<T>(schema: z.ZodType<T>): Promise<T> {
+    if (!isJson(this.header("content-type"))) throw new ApiError(415, "Expected request with `Content-Type: application/json`");
+    const body = await this.#read();
+    let value: unknown;
+    try {
+      value = JSON.parse(body);
+    } catch (cause) {
+      throw new ApiError(400, `Failed to parse the request body as JSON: ${(cause as SyntaxError).message}`);
+    }
+    const parsed = schema.safeParse(value);
+    if (parsed.success) return parsed.data;
+    throw new ApiError(422, `Failed to deserialize the JSON body into the target type: ${firstIssue(parsed.error)}`);
+  }
+
+  async #read(): Promise<string> {
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    for await (const chunk of this.#req as AsyncIterable<Uint8Array>) {
+      size += chunk.length;
+      if (size > REQUEST_BODY_BYTES_MAX) {
+        throw new ApiError(413, `The request body is longer than ${REQUEST_BODY_BYTES_MAX} bytes`, undefined, {
+          connection: "close",
+        });
+      }
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks).toString("utf8");
+  }
+}
+
+export function badQuery(detail: string): ApiError {
+  return new ApiError(400, `Failed to deserialize query string: ${detail}`);
+}
+
+function isJson(contentType: string | undefined): boolean {
+  const essence = (contentType ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
+  return essence === "application/json" || (essence.startsWith("application/") && essence.endsWith("+json"));
+}
+
+function firstIssue(error: z.ZodError): string {
+  const issue = error.issues[0];
+  if (issue === undefined) return "unexpected shape";
+  const path = issue.path.map((part, index) =>
+    typeof part === "number" ? `[${part}]` : `${index > 0 ? "." : ""}${String(part)}`,
+  );
+  return path.length === 0 ? issue.message : `${path.join("")}: ${issue.message}`;
+}

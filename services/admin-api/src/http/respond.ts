@@ -1,0 +1,79 @@
+/** Why: writes an answer to HTTP/1.1 and HTTP/2 alike, compressed when the caller asks for it (admin-api.md §1.2). */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import { Readable, type Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createBrotliCompress, createDeflate, createGzip, createZstdCompress } from "node:zlib";
+import { COMPRESSED_BYTES_MIN } from "../limits.js";
+import type { AnswerBody, ApiAnswer } from "./answer.js";
+
+export type AnyRequest = IncomingMessage | Http2ServerRequest;
+export type AnyResponse = ServerResponse | Http2ServerResponse;
+
+/** Best first: the order among encodings the caller likes equally. */
+const ENCODERS: readonly (readonly [name: string, make: () => Transform])[] = [
+  ["zstd", createZstdCompress],
+  ["br", createBrotliCompress],
+  ["gzip", createGzip],
+  ["deflate", createDeflate],
+];
+
+/**
+ * Resolves when the answer is written, or the caller has gone. A stream that fails midway cuts the response off, so that
+ * nobody takes a part for the whole; that failure rejects.
+ */
+export async function respond(req: AnyRequest, response: AnyResponse, answer: ApiAnswer): Promise<void> {
+  const res = response as ServerResponse; // What is used here, both have.
+  const { status, body } = answer;
+  if (body.kind === "empty") {
+    res.writeHead(status, { ...answer.headers, "content-length": "0" });
+    res.end();
+    return;
+  }
+  const headers: Record<string, string> = { "content-type": body.contentType, ...answer.headers, vary: "accept-encoding" };
+  const encoder = req.method === "HEAD" ? undefined : chooseEncoder(acceptEncoding(req), body);
+  if (encoder !== undefined) headers["content-encoding"] = encoder[0];
+  else if (body.kind === "bytes") headers["content-length"] = String(body.bytes.length);
+  res.writeHead(status, headers);
+
+  if (req.method === "HEAD" || (encoder === undefined && body.kind === "bytes")) {
+    if (body.kind === "bytes" && req.method !== "HEAD") res.end(body.bytes);
+    else res.end();
+    return;
+  }
+  const source = body.kind === "bytes" ? Readable.from([body.bytes]) : Readable.from(body.chunks);
+  if (encoder === undefined) await pipeline(source, res);
+  else await pipeline(source, encoder[1](), res);
+}
+
+function chooseEncoder(accepted: string, body: AnswerBody): (typeof ENCODERS)[number] | undefined {
+  if (accepted === "" || (body.kind === "bytes" && body.bytes.length < COMPRESSED_BYTES_MIN)) return undefined;
+  const wishes = parseAccepted(accepted);
+  let best: (typeof ENCODERS)[number] | undefined;
+  let bestWeight = wishes.get("identity") ?? 0;
+  for (const candidate of ENCODERS) {
+    const weight = wishes.get(candidate[0]) ?? wishes.get("*") ?? 0;
+    if (weight > 0 && (weight > bestWeight || (best === undefined && weight >= bestWeight))) {
+      best = candidate;
+      bestWeight = weight;
+    }
+  }
+  return best;
+}
+
+/** Encoding → weight in 0…1; what cannot be read counts as not wished for. */
+function parseAccepted(header: string): ReadonlyMap<string, number> {
+  const wishes = new Map<string, number>();
+  for (const part of header.split(",")) {
+    const [name = "", ...parameters] = part.split(";");
+    const quality = parameters.map((parameter) => /^\s*q=([01](?:\.\d{0,3})?)\s*$/i.exec(parameter)?.[1]).find(Boolean);
+    if (parameters.length > 0 && quality === undefined) continue;
+    wishes.set(name.trim().toLowerCase(), quality === undefined ? 1 : Math.min(1, Number(quality)));
+  }
+  return wishes;
+}
+
+function acceptEncoding(req: AnyRequest): string {
+  const header = req.headers["accept-encoding"];
+  return Array.isArray(header) ? header.join(",") : (header ?? "");
+}

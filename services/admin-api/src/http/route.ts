@@ -1,0 +1,58 @@
+/**
+ * Why: a route is data: path, methods, what they take and answer. The router and the OpenAPI document are both made from it, so
+ * neither can forget what the other knows.
+ */
+import { type Request, type Response, Router } from "express";
+import type { z } from "zod";
+import type { ApiAnswer } from "./answer.js";
+import { ApiError } from "./errors.js";
+import { ApiRequest, type ApiVersion } from "./request.js";
+import { respond } from "./respond.js";
+
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+export interface Operation {
+  /** One line for the OpenAPI document. */
+  readonly summary: string;
+  /** The JSON body, when there is one; shown in the document, parsed by the handler. */
+  readonly body?: z.ZodType;
+  readonly query?: Readonly<Record<string, string>>;
+  /** Status → when. Errors every route can answer with are left out. */
+  readonly answers: Readonly<Record<number, string>>;
+  readonly handle: (request: ApiRequest) => ApiAnswer | Promise<ApiAnswer>;
+}
+
+export interface Route {
+  /** Parameters in braces: `/services/{service}`. */
+  readonly path: string;
+  /** Left out of the OpenAPI document: for our own tools, without promises. */
+  readonly isInternal?: boolean;
+  readonly operations: Readonly<Partial<Record<Method, Operation>>>;
+}
+
+/** A router for the routes: HEAD goes with GET, other methods of a known path are 405 with `allow`. */
+export function routerOf(routes: readonly Route[]): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  for (const route of routes) {
+    const allow = allowed(route);
+    router.all(route.path.replace(/\{(\w+)\}/g, ":$1"), async (req, res) => {
+      const method = req.method === "HEAD" ? "GET" : req.method;
+      const operation = Object.hasOwn(route.operations, method) ? route.operations[method as Method] : undefined;
+      if (operation === undefined) throw new ApiError(405, `The method ${req.method} is not allowed here`, undefined, { allow });
+      await respond(req, res, await operation.handle(apiRequest(req, res)));
+    });
+  }
+  return router;
+}
+
+function apiRequest(req: Request, res: Response): ApiRequest {
+  const hangUp = new AbortController();
+  res.once("close", () => hangUp.abort());
+  return new ApiRequest(req, res.locals["apiVersion"] as ApiVersion, req.params as Record<string, string>, hangUp.signal);
+}
+
+function allowed(route: Route): string {
+  return Object.keys(route.operations)
+    .flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]))
+    .join(",");
+}

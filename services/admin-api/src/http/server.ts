@@ -1,0 +1,86 @@
+/**
+ * Why: one request handler for HTTP/1.1 and HTTP/2, over all generations of the path (admin-api.md §1.1). Express knows only
+ * HTTP/1.1 objects, so requests of HTTP/2 go through a second application whose prototypes stand on Node's HTTP/2 classes.
+ */
+import { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import type { Logger } from "@perdure/base";
+import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from "express";
+import { REQUESTS_MAX } from "../limits.js";
+import { empty } from "./answer.js";
+import { ApiError, answerOfError } from "./errors.js";
+import type { ApiVersion } from "./request.js";
+import { type AnyRequest, type AnyResponse, respond } from "./respond.js";
+
+export type RequestListener = (req: AnyRequest, res: AnyResponse) => void;
+
+const PREFIX = /^\/v(\d+)(?=[/?]|$)/;
+
+/** Serves `router` unprefixed and under `/v2` to `/v4`; everything else is a JSON error. */
+export function serve(router: Router, logger: Logger): RequestListener {
+  const http1 = application(router, logger);
+  const http2 = application(router, logger);
+  adoptHttp2(http2);
+  let open = 0;
+  return (req, res) => {
+    if (open >= REQUESTS_MAX) {
+      const { answer } = answerOfError(new ApiError(429, "Too many requests at once", undefined, { "retry-after": "1" }));
+      void respond(req, res, answer);
+      return;
+    }
+    open++;
+    res.once("close", () => open--);
+    const app = req instanceof Http2ServerRequest ? http2 : http1;
+    (app as unknown as RequestListener)(req, res);
+  };
+}
+
+function application(router: Router, logger: Logger): Express {
+  const app = express();
+  app.disable("x-powered-by").disable("etag");
+  app.enable("case sensitive routing").enable("strict routing");
+  app.set("query parser", false);
+  app.use(generations);
+  app.use(router);
+  app.use(() => {
+    throw new ApiError(404, "There is nothing at this path");
+  });
+  app.use(respondWithError(logger));
+  return app;
+}
+
+/** Takes the generation off the path and remembers it. The bare prefix leads to the web UI, like `/`. */
+const generations: RequestHandler = (req, res, next) => {
+  const match = PREFIX.exec(req.url);
+  const number = Number(match?.[1]);
+  if (match === null || number === 0 || number > 4 || match[1]?.startsWith("0")) return next();
+  if (number === 1) {
+    throw new ApiError(400, "Unsupported Admin API version V1. This server supports versions between V2 and V4.");
+  }
+  const rest = req.url.slice(match[0].length);
+  if (rest === "" || rest.startsWith("?")) return void respond(req, res, empty(308, { location: "/ui/" }));
+  res.locals["apiVersion"] = number as ApiVersion;
+  req.url = rest;
+  next();
+};
+
+/** The one place an error becomes a response; express brings every rejection here. */
+function respondWithError(logger: Logger): ErrorRequestHandler {
+  return (cause, req, res, _next) => {
+    const { answer, isOurs } = answerOfError(cause);
+    if (res.headersSent || res.destroyed) {
+      logger.warn({ cause, path: req.path }, "a response was cut off");
+      res.destroy();
+      return;
+    }
+    if (!isOurs) logger.error({ cause, path: req.path }, "request failed");
+    respond(req, res, answer).catch((failure: unknown) => logger.warn({ cause: failure }, "an error response was cut off"));
+  };
+}
+
+/** Puts express's own methods in front of the HTTP/2 classes instead of the HTTP/1.1 ones. */
+function adoptHttp2(app: Express): void {
+  const own = (source: object) => Object.getOwnPropertyDescriptors(source);
+  const settings = { app: { configurable: true, enumerable: true, writable: true, value: app } };
+  app.request = Object.create(Http2ServerRequest.prototype, { ...own(express.request), ...settings }) as Express["request"];
+  app.response = Object.create(Http2ServerResponse.prototype, { ...own(express.response), ...settings }) as Express["response"];
+}

@@ -1,0 +1,48 @@
+/** Why: an id in a path is parsed before anything else happens, and a malformed one is answered the same way everywhere (admin-api.md §1.2). */
+import {
+  type DeploymentId,
+  type InvocationId,
+  type Parsed,
+  parseDeploymentId,
+  parseInvocationId,
+  parseSubscriptionId,
+  type SubscriptionId,
+} from "@perdure/base";
+import { ApiError } from "./http/errors.js";
+import type { ApiRequest } from "./http/request.js";
+
+export function deploymentParam(request: ApiRequest): DeploymentId {
+  return pathId(request, "deployment", parseDeploymentId);
+}
+
+export function subscriptionParam(request: ApiRequest): SubscriptionId {
+  return pathId(request, "subscription", parseSubscriptionId);
+}
+
+export function invocationParam(request: ApiRequest): InvocationId {
+  return fieldId("invocation_id", parseInvocationId(request.param("invocation_id")));
+}
+
+/** Checks the id of a virtual queue, which has the form of an invocation's with another prefix. */
+export function checkVqueueParam(request: ApiRequest): void {
+  const text = request.param("vqueue_id");
+  if (text.startsWith("vq_")) fieldId("vqueue_id", parseInvocationId(`inv_${text.slice("vq_".length)}`));
+  else if (text.startsWith("inv_")) throw invalidField("vqueue_id", "id doesn't match the expected type");
+  else fieldId("vqueue_id", parseInvocationId(text));
+}
+
+function pathId<T>(request: ApiRequest, name: string, parse: (text: string) => Parsed<T>): T {
+  const text = request.param(name);
+  const parsed = parse(text);
+  if (parsed.ok) return parsed.value;
+  throw new ApiError(400, `Invalid URL: Cannot parse \`${name}\` with value \`${text}\`: ${parsed.problem}`);
+}
+
+function fieldId<T>(name: string, parsed: Parsed<T>): T {
+  if (parsed.ok) return parsed.value;
+  throw invalidField(name, parsed.problem);
+}
+
+function invalidField(name: string, reason: string): ApiError {
+  return new ApiError(400, `The request field '${name}' is invalid. Reason: ${reason}`);
+}

@@ -1,0 +1,208 @@
+/**
+ * Why: what people can do to an invocation, as one function per verb from id to outcome. The single routes, the deprecated DELETE
+ * and the batches all go through here, so a verb means the same everywhere (admin-api.md §5, service-protocol.md §7).
+ */
+import { type DeploymentId, InvariantError, type InvocationId, siblingInvocationId } from "@perdure/base";
+import type { DeploymentView } from "@perdure/control";
+import type { Answer, Invocation, PartitionCommand } from "@perdure/partition";
+import type { AdminPorts } from "./ports.js";
+
+/** Which deployment an invocation goes on with. */
+export type DeploymentChoice =
+  | { readonly kind: "keep" }
+  | { readonly kind: "latest" }
+  | { readonly kind: "id"; readonly id: DeploymentId };
+
+export type Verb = "cancel" | "kill" | "pause" | "resume" | "purge" | "purge-journal" | "restart-as-new";
+
+/** Outcome of a verb: `status` as the single routes answer; `problem` is set exactly when it was refused. */
+export interface VerbOutcome {
+  readonly status: number;
+  readonly problem: string | undefined;
+  /** The copy that restart-as-new made. */
+  readonly newId: InvocationId | undefined;
+}
+
+type InvocationPorts = Pick<AdminPorts, "registry" | "partitions" | "clock" | "random">;
+
+/** Carries out verbs without further choices; the others have their own functions below. */
+export async function applyVerb(
+  ports: InvocationPorts,
+  verb: Exclude<Verb, "resume" | "restart-as-new">,
+  id: InvocationId,
+): Promise<VerbOutcome> {
+  return outcomeOf(verb, id, await ports.partitions.submit(commandOf(verb, id)));
+}
+
+/** Wakes the invocation; with another deployment than `keep` it also moves there. */
+export async function resume(ports: InvocationPorts, id: InvocationId, choice: DeploymentChoice): Promise<VerbOutcome> {
+  let moveTo: DeploymentId | undefined;
+  if (choice.kind !== "keep") {
+    const invocation = await ports.partitions.describe(id);
+    const problem = moveProblem(id, invocation, choice);
+    if (problem !== undefined) return problem;
+    if (invocation?.pinned !== undefined) {
+      const target = findDeployment(ports, invocation, choice);
+      const refusal = unfit(id, target, invocation, "resume");
+      if (refusal !== undefined) return refusal;
+      moveTo = target?.id;
+    }
+  }
+  return outcomeOf("resume", id, await ports.partitions.submit({ kind: "resume", id, moveTo }));
+}
+
+/** Starts a copy of a completed invocation, with its journal up to and including entry `from`. */
+export async function restartAsNew(
+  ports: InvocationPorts,
+  id: InvocationId,
+  from: number,
+  choice: DeploymentChoice,
+): Promise<VerbOutcome> {
+  let moveTo: DeploymentId | undefined;
+  if (choice.kind === "id" || (choice.kind === "latest" && from > 0)) {
+    const invocation = await ports.partitions.describe(id);
+    if (invocation === undefined) return refusalOf("restart-as-new", id, { kind: "notFound" });
+    if (invocation.status === "completed") {
+      const target = findDeployment(ports, invocation, choice);
+      const refusal = unfit(id, target, invocation, "restart as new");
+      if (refusal !== undefined) return refusal;
+      // Without replayed entries the first attempt may choose: the latest then, which is what was asked for.
+      moveTo = target?.id;
+    }
+  }
+  const newId = siblingInvocationId(id, ports.clock.nowMs(), ports.random);
+  const keepDeployment = choice.kind === "keep";
+  const answer = await ports.partitions.submit({ kind: "restartAsNew", id, newId, from, moveTo, keepDeployment });
+  const outcome = outcomeOf("restart-as-new", id, answer);
+  return outcome.problem === undefined ? { ...outcome, newId } : outcome;
+}
+
+function commandOf(
+  verb: Exclude<Verb, "resume" | "restart-as-new">,
+  id: InvocationId,
+): Exclude<PartitionCommand, { kind: "invoke" }> {
+  return verb === "purge-journal" ? { kind: "purgeJournal", id } : { kind: verb, id };
+}
+
+/** Why an invocation cannot move at all; only suspended and paused ones that are pinned can, and unpinned ones take the latest anyway. */
+function moveProblem(id: InvocationId, invocation: Invocation | undefined, choice: DeploymentChoice): VerbOutcome | undefined {
+  if (invocation === undefined) return refusalOf("resume", id, { kind: "notFound" });
+  switch (invocation.status) {
+    case "completed":
+      return refusalOf("resume", id, { kind: "alreadyCompleted" });
+    case "scheduled":
+    case "inboxed":
+      return refusalOf("resume", id, { kind: "notStarted" });
+    case "invoked":
+      return refusalOf("resume", id, { kind: "stillRunning" });
+    default:
+      return invocation.pinned === undefined && choice.kind === "id"
+        ? refusalOf("resume", id, { kind: "deploymentNotPinned" })
+        : undefined;
+  }
+}
+
+function findDeployment(
+  { registry }: InvocationPorts,
+  invocation: Invocation,
+  choice: DeploymentChoice,
+): DeploymentView | undefined {
+  const { deployments, services } = registry.current();
+  if (choice.kind === "id") return deployments.get(choice.id);
+  const latest = services.get(invocation.facts.target.service)?.deploymentId;
+  return latest === undefined ? undefined : deployments.get(latest);
+}
+
+/** Why the chosen deployment will not do: it is gone, does not serve the handler, or speaks other protocol versions. */
+function unfit(
+  id: InvocationId,
+  deployment: DeploymentView | undefined,
+  invocation: Invocation,
+  doing: string,
+): VerbOutcome | undefined {
+  if (deployment === undefined) {
+    return refused(400, `The given deployment was not found when trying to ${doing} the invocation '${id}'.`);
+  }
+  const { service, handler } = invocation.facts.target;
+  if (deployment.services.get(service)?.handlers.has(handler) !== true) {
+    return refused(
+      400,
+      `The deployment '${deployment.id}' does not serve '${service}/${handler}', which the invocation '${id}' needs.`,
+    );
+  }
+  const version = invocation.pinned?.protocolVersion;
+  if (version !== undefined && (version < deployment.minProtocolVersion || version > deployment.maxProtocolVersion)) {
+    return refused(
+      400,
+      `The deployment '${deployment.id}' speaks the service protocol versions [${deployment.minProtocolVersion}, ` +
+        `${deployment.maxProtocolVersion}], but the invocation '${id}' needs version ${version}.`,
+    );
+  }
+  return undefined;
+}
+
+function outcomeOf(verb: Verb, id: InvocationId, answer: Answer): VerbOutcome {
+  switch (answer.kind) {
+    case "done":
+      return { status: 200, problem: undefined, newId: undefined };
+    case "accepted":
+    case "pending":
+      return { status: verb === "cancel" || verb === "pause" ? 202 : 200, problem: undefined, newId: undefined };
+    case "alreadyPaused":
+      return { status: 200, problem: undefined, newId: undefined };
+    default:
+      return refusalOf(verb, id, answer);
+  }
+}
+
+/** The one table of refusals: which state forbids which verb, and in which words. */
+function refusalOf(verb: Verb, id: InvocationId, answer: Answer): VerbOutcome {
+  switch (answer.kind) {
+    case "notFound":
+      return refused(404, `The requested invocation '${id}' does not exist`);
+    case "alreadyCompleted":
+      if (verb === "pause") return refused(409, `The invocation '${id}' is not running, cannot be paused.`);
+      if (verb === "resume") return refused(409, `The invocation '${id}' is completed, cannot be resumed.`);
+      return refused(409, `The invocation '${id}' was already completed.`);
+    case "notRunning":
+      return refused(409, `The invocation '${id}' is not running, cannot be paused.`);
+    case "notStarted":
+      if (verb === "pause") return refused(409, `The invocation '${id}' is not running, cannot be paused.`);
+      if (verb === "resume") return refused(425, `The invocation '${id}' is either inboxed or scheduled, cannot be resumed.`);
+      if (verb === "restart-as-new") {
+        return refused(425, `The invocation '${id}' cannot be restarted because it's not running yet.`);
+      }
+      return refused(409, `The invocation '${id}' is not yet completed.`);
+    case "stillRunning":
+    case "notCompleted":
+      if (verb === "restart-as-new") return refused(409, `The invocation '${id}' is still running.`);
+      if (verb === "resume") return refused(409, cannotMove(id));
+      return refused(409, `The invocation '${id}' is not yet completed.`);
+    case "deploymentNotPinned":
+      return refused(409, cannotMove(id));
+    case "journalGone":
+      return refused(
+        410,
+        `The invocation '${id}' cannot be restarted because the input is not available. ` +
+          "This indicates that the journal was already purged, or not retained at all.",
+      );
+    case "notRestartable":
+      if (answer.reason === "workflow") {
+        return refused(422, `Restarting the invocation '${id}' is not supported: a workflow runs once for its key.`);
+      }
+      return refused(
+        400,
+        `The prefix of the journal '${id}' up to 'from' (included) contains some Commands without respective Completions.`,
+      );
+    default:
+      throw new InvariantError(`a partition does not answer '${answer.kind}' to ${verb}`);
+  }
+}
+
+function cannotMove(id: InvocationId): string {
+  return `The invocation '${id}' is still running or the deployment id is not pinned yet, deployment id cannot be changed.`;
+}
+
+function refused(status: number, problem: string): VerbOutcome {
+  return { status, problem, newId: undefined };
+}

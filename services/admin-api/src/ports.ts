@@ -1,0 +1,41 @@
+/** Why: everything the management API needs from the rest of the system, as plain parameters. */
+import type { Clock, Logger, Random } from "@perdure/base";
+import type { Partitions, RegistryView } from "@perdure/control";
+import type { Registry } from "@perdure/metadata";
+
+/** How rows are encoded: one JSON object `{"rows":[…]}`, or an Arrow IPC stream. */
+export type SqlFormat = "json" | "arrow";
+
+/**
+ * `rows`: the encoded answer, chunk by chunk; a failure while it is read truncates the response. `refused`: `invalid` is the
+ * caller's mistake, `failed` ours; `message` is shown to the caller.
+ */
+export type SqlAnswer =
+  | { readonly kind: "rows"; readonly chunks: AsyncIterable<Uint8Array> }
+  | {
+      readonly kind: "refused";
+      readonly reason: "invalid" | "failed" | "unavailable" | "busy";
+      readonly message: string;
+      /** Only with `busy`. */
+      readonly retryAfterSeconds: number | undefined;
+    };
+
+/** Runs one statement. An aborted signal ends it, the reading of its chunks included. */
+export type Sql = (query: string, format: SqlFormat, signal: AbortSignal) => Promise<SqlAnswer>;
+
+export interface AdminPorts {
+  readonly registry: Registry & RegistryView;
+  readonly partitions: Partitions;
+  readonly sql: Sql;
+  /** Text in the Prometheus exposition format. */
+  readonly metrics: () => string | Promise<string>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export interface AdminOptions {
+  /** Where callers reach the ingress from outside, e.g. `http://localhost:8080/`. */
+  readonly ingressEndpoint: string | undefined;
+  readonly clusterName: string;
+}

@@ -1,0 +1,152 @@
+/** Why: `/deployments`: discover an endpoint and make its handlers callable, look at what is registered, move it, remove it. */
+import type { Registry, RequestedAddress } from "@perdure/metadata";
+import { z } from "zod";
+import { empty, json } from "../http/answer.js";
+import { ApiError } from "../http/errors.js";
+import type { ApiRequest, ApiVersion } from "../http/request.js";
+import type { Operation, Route } from "../http/route.js";
+import { deploymentParam } from "../ids.js";
+import { deploymentDetail, deploymentSummary, registrationView } from "../views/deployment-view.js";
+
+/** Characters a URI may consist of (RFC 3986); whether it is absolute is checked later, with a better message. */
+const UriText = z.string().regex(/^[!#-;=?-[\]_a-z~%]+$/i, "is not a URI");
+const HeaderName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "is not a header name");
+const HeaderValue = z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, "is not a header value");
+const Headers = z.record(HeaderName, HeaderValue);
+const Metadata = z.record(z.string(), z.string());
+const Flag = z.boolean().default(false);
+
+/** Tokens minted for one cloud platform; we have no way to mint them, and say so instead of sending none. */
+const Auth = z.looseObject({}).nullish();
+
+const shared = { additional_headers: Headers.nullish(), dry_run: Flag, auth: Auth };
+const registration = { ...shared, metadata: Metadata.nullish(), breaking: Flag, force: z.boolean().nullish() };
+
+const RegisterHttp = z.object({ uri: UriText, use_http_11: Flag, ...registration });
+const RegisterLambda = z.object({ arn: z.string(), assume_role_arn: z.string().nullish(), ...registration });
+export const RegisterDeployment = z.union([RegisterHttp, RegisterLambda]);
+
+export const UpdateDeployment = z.object({
+  uri: UriText.nullish(),
+  use_http_11: z.boolean().nullish(),
+  arn: z.string().nullish(),
+  assume_role_arn: z.string().nullish(),
+  overwrite: Flag,
+  ...shared,
+});
+
+export function deploymentRoutes(registry: Registry): readonly Route[] {
+  const update: Operation = {
+    summary: "Update a deployment in place",
+    body: UpdateDeployment,
+    answers: { 200: "The deployment", 400: "Not similar enough (META0016)", 404: "Unknown deployment", 500: "Discovery failed" },
+    handle: async (request) => {
+      const id = deploymentParam(request);
+      const body = await request.json(UpdateDeployment);
+      refuseAuth(body.auth);
+      const address = addressOfUpdate(body);
+      const changes = {
+        address,
+        additionalHeaders: body.additional_headers ?? undefined,
+        overwrite: body.overwrite,
+        dryRun: body.dry_run,
+      };
+      return json(200, deploymentDetail(registry, await registry.update(id, changes, request.signal)));
+    },
+  };
+  return [
+    {
+      path: "/deployments",
+      operations: {
+        GET: {
+          summary: "List deployments, oldest first",
+          answers: { 200: "All deployments" },
+          handle: () => json(200, { deployments: registry.deployments().map(deploymentSummary) }),
+        },
+        POST: {
+          summary: "Register a deployment",
+          body: RegisterDeployment,
+          answers: {
+            200: "Known and unchanged, or replaced by force",
+            201: "Registered",
+            400: "Invalid address or manifest",
+            409: "Conflict (META0004, META0006, META0017)",
+            500: "Discovery failed (META0003, META0012 to META0015)",
+          },
+          handle: (request) => register(registry, request),
+        },
+      },
+    },
+    {
+      path: "/deployments/{deployment}",
+      operations: {
+        GET: {
+          summary: "One deployment with its services",
+          answers: { 200: "The deployment", 404: "Unknown deployment" },
+          handle: (request) => {
+            const id = deploymentParam(request);
+            const deployment = registry.deployment(id);
+            if (deployment === undefined) throw new ApiError(404, `The requested deployment '${id}' does not exist`);
+            return json(200, deploymentDetail(registry, deployment));
+          },
+        },
+        DELETE: {
+          summary: "Remove a deployment",
+          query: { force: "`true`: even when invocations still need it" },
+          answers: { 202: "Removed", 404: "Unknown deployment", 409: "Still needed" },
+          handle: async (request) => {
+            const id = deploymentParam(request);
+            await registry.remove(id, request.flag("force", false));
+            return empty(202);
+          },
+        },
+        PATCH: update,
+        PUT: update,
+      },
+    },
+  ];
+}
+
+async function register(registry: Registry, request: ApiRequest) {
+  const body = await request.json(RegisterDeployment);
+  refuseAuth(body.auth);
+  const address: RequestedAddress =
+    "uri" in body
+      ? { kind: "http", uri: body.uri, useHttp11: body.use_http_11 }
+      : { kind: "lambda", arn: body.arn, assumeRoleArn: body.assume_role_arn ?? undefined };
+  const { kind, deployment } = await registry.register(
+    {
+      address,
+      additionalHeaders: body.additional_headers ?? {},
+      metadata: body.metadata ?? {},
+      force: body.force ?? request.version === 2,
+      breaking: body.breaking,
+      dryRun: body.dry_run,
+      acceptUnchanged: acceptsUnchanged(request.version),
+    },
+    request.signal,
+  );
+  const status = kind === "created" || request.version === 2 ? 201 : 200;
+  return json(status, registrationView(registry, deployment), { location: `deployments/${deployment.id}` });
+}
+
+/** Tools of these generations register on every deploy and expect to be told that nothing changed. */
+function acceptsUnchanged(version: ApiVersion): boolean {
+  return version === 3 || version === 4;
+}
+
+function addressOfUpdate(body: z.infer<typeof UpdateDeployment>): RequestedAddress | undefined {
+  if (body.uri !== undefined && body.uri !== null) {
+    return { kind: "http", uri: body.uri, useHttp11: body.use_http_11 ?? false };
+  }
+  if (body.arn === undefined || body.arn === null) return undefined;
+  return { kind: "lambda", arn: body.arn, assumeRoleArn: body.assume_role_arn ?? undefined };
+}
+
+function refuseAuth(auth: z.infer<typeof Auth>): void {
+  if (auth === undefined || auth === null) return;
+  throw new ApiError(
+    400,
+    "The request field 'auth' is invalid. Reason: this server cannot mint tokens; pass a credential in 'additional_headers'.",
+  );
+}

@@ -1,0 +1,86 @@
+/** Why: what clients ask before anything else: which generations of the interface there are, and whether we are well. */
+import { empty, json, text } from "../http/answer.js";
+import type { Route } from "../http/route.js";
+import type { AdminOptions, AdminPorts } from "../ports.js";
+
+/**
+ * The release of the reference system whose interface this is. The CLI chooses its SQL texts by it and wants a semantic version
+ * of at least 1.5.0 (admin-api.md §2).
+ */
+const COMPATIBLE_VERSION = "1.7.12";
+const MIN_API_VERSION = 2;
+const MAX_API_VERSION = 4;
+
+/** Experimental features of the reference system; we have none of them, and clients look for the names. */
+const FEATURES = [
+  "vqueues",
+  "scoped_virtual_objects",
+  "kafka_scope",
+  "protocol_v7",
+  "invoker_yield",
+  "unique_random_seeds",
+  "scoped_state_table_migration",
+  "scoped_promise_table_migration",
+  "preflight_invocation_termination_retention",
+  "vqueues_async_refill",
+  "vqueue_obsolete_cleanup",
+  "vqueues_migration_skip_completed",
+] as const;
+
+export function metaRoutes({ metrics }: AdminPorts, options: AdminOptions): readonly Route[] {
+  const redirect = () => empty(308, { location: "/ui/" });
+  return [
+    {
+      path: "/health",
+      operations: { GET: { summary: "Whether the server answers", answers: { 200: "It does" }, handle: () => empty(200) } },
+    },
+    {
+      path: "/version",
+      operations: {
+        GET: {
+          summary: "Versions of server and interface",
+          answers: { 200: "Versions, features, and where the ingress is" },
+          handle: () =>
+            json(200, {
+              version: COMPATIBLE_VERSION,
+              min_admin_api_version: MIN_API_VERSION,
+              max_admin_api_version: MAX_API_VERSION,
+              ingress_endpoint: options.ingressEndpoint ?? null,
+              features: Object.fromEntries(FEATURES.map((name) => [name, false])),
+            }),
+        },
+      },
+    },
+    {
+      path: "/cluster-health",
+      operations: {
+        GET: {
+          summary: "Health of the cluster (deprecated)",
+          answers: { 200: "Its name and members" },
+          handle: () => json(200, { cluster_name: options.clusterName, metadata_cluster_health: { members: [1] } }),
+        },
+      },
+    },
+    {
+      path: "/metrics",
+      isInternal: true,
+      operations: {
+        GET: {
+          summary: "Metrics in the Prometheus format",
+          answers: { 200: "Metrics" },
+          handle: async () => text(200, "text/plain; version=0.0.4; charset=utf-8", await metrics()),
+        },
+      },
+    },
+    {
+      path: "/",
+      isInternal: true,
+      operations: { GET: { summary: "To the web UI", answers: { 308: "There" }, handle: redirect } },
+    },
+    {
+      path: "/ui",
+      isInternal: true,
+      operations: { GET: { summary: "To the web UI", answers: { 308: "There" }, handle: redirect } },
+    },
+  ];
+}

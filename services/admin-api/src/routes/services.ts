@@ -1,0 +1,105 @@
+/** Why: `/services`: what can be called, and the few options people may change without new code. */
+import { parseDuration } from "@perdure/base";
+import type { LocatedRevision, Registry } from "@perdure/metadata";
+import { z } from "zod";
+import { json } from "../http/answer.js";
+import { ApiError } from "../http/errors.js";
+import type { Route } from "../http/route.js";
+import { handlerView, serviceView } from "../views/service-view.js";
+
+/** A friendly or ISO 8601 duration, as milliseconds. */
+const DurationText = z.string().transform((text, context) => {
+  const parsed = parseDuration(text);
+  if (parsed.ok) return parsed.ms;
+  context.addIssue({ code: "custom", message: parsed.reason });
+  return z.NEVER;
+});
+
+export const ModifyService = z.object({
+  public: z.boolean().nullish(),
+  idempotency_retention: DurationText.nullish(),
+  workflow_completion_retention: DurationText.nullish(),
+  journal_retention: DurationText.nullish(),
+  inactivity_timeout: DurationText.nullish(),
+  abort_timeout: DurationText.nullish(),
+});
+
+export function serviceRoutes(registry: Registry): readonly Route[] {
+  return [
+    {
+      path: "/services",
+      operations: {
+        GET: {
+          summary: "List services in their latest revisions",
+          answers: { 200: "All services" },
+          handle: () => json(200, { services: registry.services().map((located) => serviceView(registry, located)) }),
+        },
+      },
+    },
+    {
+      path: "/services/{service}",
+      operations: {
+        GET: {
+          summary: "One service",
+          answers: { 200: "The service", 404: "Unknown service" },
+          handle: (request) => json(200, serviceView(registry, requireService(registry, request.param("service")))),
+        },
+        PATCH: {
+          summary: "Change options of a service until its next registration",
+          body: ModifyService,
+          answers: { 200: "The service as changed", 400: "Not an option of this type of service", 404: "Unknown service" },
+          handle: async (request) => {
+            const body = await request.json(ModifyService);
+            const changes = {
+              public: body.public ?? undefined,
+              idempotencyRetentionMs: body.idempotency_retention ?? undefined,
+              workflowCompletionRetentionMs: body.workflow_completion_retention ?? undefined,
+              journalRetentionMs: body.journal_retention ?? undefined,
+              inactivityTimeoutMs: body.inactivity_timeout ?? undefined,
+              abortTimeoutMs: body.abort_timeout ?? undefined,
+            };
+            return json(200, serviceView(registry, await registry.modifyService(request.param("service"), changes)));
+          },
+        },
+      },
+    },
+    {
+      path: "/services/{service}/handlers",
+      operations: {
+        GET: {
+          summary: "List the handlers of a service",
+          answers: { 200: "All handlers", 404: "Unknown service" },
+          handle: (request) => {
+            const located = requireService(registry, request.param("service"));
+            const handlers = located.revision.definition.handlers;
+            return json(200, { handlers: handlers.map((handler) => handlerView(registry, located, handler)) });
+          },
+        },
+      },
+    },
+    {
+      path: "/services/{service}/handlers/{handler}",
+      operations: {
+        GET: {
+          summary: "One handler of a service",
+          answers: { 200: "The handler", 404: "Unknown service or handler" },
+          handle: (request) => {
+            const [service, name] = [request.param("service"), request.param("handler")];
+            const located = registry.service(service);
+            const handler = located?.revision.definition.handlers.find((candidate) => candidate.name === name);
+            if (located === undefined || handler === undefined) {
+              throw new ApiError(404, `The requested handler '${name}' on service '${service}' does not exist`);
+            }
+            return json(200, handlerView(registry, located, handler));
+          },
+        },
+      },
+    },
+  ];
+}
+
+export function requireService(registry: Registry, name: string): LocatedRevision {
+  const located = registry.service(name);
+  if (located === undefined) throw new ApiError(404, `The requested service '${name}' does not exist`);
+  return located;
+}

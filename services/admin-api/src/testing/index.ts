@@ -1,0 +1,3 @@
+/** Why: whoever tests against the management API needs partitions that answer as told, and a server around the handler. */
+export * from "./scripted-partitions.js";
+export * from "./test-server.js";

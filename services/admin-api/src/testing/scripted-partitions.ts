@@ -1,0 +1,39 @@
+/** Why: the management API is tested against partitions that answer as told and remember what they were asked. */
+import type { InvocationId } from "@perdure/base";
+import type { Partitions } from "@perdure/control";
+import type { Answer, Invocation, Invoke, PartitionCommand } from "@perdure/partition";
+
+type Submitted = Exclude<PartitionCommand, Invoke>;
+
+export interface ScriptedPartitions extends Partitions {
+  /** Commands in the order they came. */
+  readonly commands: Submitted[];
+  /** Answers by invocation; ids without an answer are `notFound`. */
+  readonly answers: Map<string, Answer | Error>;
+  /** What `describe` tells. */
+  readonly invocations: Map<string, Invocation>;
+}
+
+export function createScriptedPartitions(): ScriptedPartitions {
+  const commands: Submitted[] = [];
+  const answers = new Map<string, Answer | Error>();
+  const invocations = new Map<string, Invocation>();
+  const unused = (): never => {
+    throw new Error("the management API has no business with this method");
+  };
+  return {
+    commands,
+    answers,
+    invocations,
+    invoke: unused,
+    attach: unused,
+    output: unused,
+    describe: async (id: InvocationId) => invocations.get(id),
+    async submit(command) {
+      commands.push(command);
+      const answer = answers.get(command.id) ?? answers.get(command.kind) ?? { kind: "notFound" };
+      if (answer instanceof Error) throw answer;
+      return answer;
+    },
+  };
+}

@@ -1,0 +1,54 @@
+/** Why: deployments as the interface shows them (admin-api.md §3.2). Clients tell the kinds apart by which fields are there. */
+import { formatTimestampNanos } from "@perdure/base";
+import type { DeploymentRecord, Registry } from "@perdure/metadata";
+import { serviceView, unlessEmpty } from "./service-view.js";
+
+/** For lists: services by name and revision only. */
+export function deploymentSummary(deployment: DeploymentRecord) {
+  return {
+    ...deploymentFields(deployment),
+    services: deployment.services.map(({ definition, revision }) => ({ name: definition.name, revision })),
+  };
+}
+
+/** One deployment with all it serves, in the revisions it was registered with. */
+export function deploymentDetail(registry: Registry, deployment: DeploymentRecord) {
+  return { ...deploymentFields(deployment), services: servicesOf(registry, deployment) };
+}
+
+/** The answer to a registration. */
+export function registrationView(registry: Registry, deployment: DeploymentRecord) {
+  return {
+    id: deployment.id,
+    services: servicesOf(registry, deployment),
+    min_protocol_version: deployment.minProtocolVersion,
+    max_protocol_version: deployment.maxProtocolVersion,
+    sdk_version: deployment.sdkVersion,
+  };
+}
+
+function servicesOf(registry: Registry, deployment: DeploymentRecord) {
+  return deployment.services.map((revision) => serviceView(registry, { deployment, revision }));
+}
+
+function deploymentFields(deployment: DeploymentRecord) {
+  return {
+    id: deployment.id,
+    ...addressFields(deployment),
+    additional_headers: unlessEmpty(deployment.additionalHeaders),
+    metadata: unlessEmpty(deployment.metadata),
+    created_at: formatTimestampNanos(deployment.createdAtMs),
+    min_protocol_version: deployment.minProtocolVersion,
+    max_protocol_version: deployment.maxProtocolVersion,
+    sdk_version: deployment.sdkVersion,
+  };
+}
+
+function addressFields({ address, protocolType }: DeploymentRecord) {
+  if (address.kind === "lambda") {
+    const compression = address.compression === undefined ? undefined : "Zstd";
+    return { arn: address.arn, assume_role_arn: address.assumeRoleArn, compression };
+  }
+  const type = protocolType === "bidiStream" ? "BidiStream" : "RequestResponse";
+  return { uri: address.uri, protocol_type: type, http_version: address.httpVersion };
+}

@@ -1,0 +1,82 @@
+/** Why: services and handlers as the interface shows them (admin-api.md §4): its names, its durations, nothing that is unset. */
+import { formatDuration } from "@perdure/base";
+import { describeJsonSchema, type HandlerDefinition, type RetryOptions } from "@perdure/manifest";
+import type { LocatedRevision, Registry } from "@perdure/metadata";
+
+const SERVICE_TYPES = { service: "Service", virtualObject: "VirtualObject", workflow: "Workflow" } as const;
+const HANDLER_TYPES = { exclusive: "Exclusive", shared: "Shared", workflow: "Workflow" } as const;
+const ON_MAX_ATTEMPTS = { pause: "Pause", kill: "Kill" } as const;
+
+/** Fields that are `undefined` do not appear in JSON. */
+export function serviceView(registry: Registry, located: LocatedRevision) {
+  const { definition, revision } = located.revision;
+  const options = registry.effective(located);
+  return {
+    name: definition.name,
+    ty: SERVICE_TYPES[definition.kind],
+    handlers: definition.handlers.map((handler) => handlerView(registry, located, handler)),
+    documentation: definition.documentation,
+    metadata: unlessEmpty(definition.metadata),
+    deployment_id: located.deployment.id,
+    revision,
+    public: options.public,
+    idempotency_retention: formatDuration(options.idempotencyRetentionMs),
+    workflow_completion_retention: duration(options.workflowCompletionRetentionMs),
+    journal_retention: formatDuration(options.journalRetentionMs),
+    inactivity_timeout: formatDuration(options.inactivityTimeoutMs),
+    abort_timeout: formatDuration(options.abortTimeoutMs),
+    enable_lazy_state: options.enableLazyState,
+    retry_policy: {
+      initial_interval: formatDuration(options.retry.initialIntervalMs),
+      exponentiation_factor: options.retry.factor,
+      max_attempts: options.retry.maxAttempts ?? null,
+      max_interval: duration(options.retry.maxIntervalMs),
+      on_max_attempts: ON_MAX_ATTEMPTS[options.retry.onMaxAttempts],
+    },
+    info: options.notices.length === 0 ? undefined : options.notices,
+  };
+}
+
+/** Only what the handler sets itself, except for `public`, which considers its service. */
+export function handlerView(registry: Registry, located: LocatedRevision, handler: HandlerDefinition) {
+  const { options, input, output } = handler;
+  return {
+    name: handler.name,
+    ty: located.revision.definition.kind === "service" ? undefined : HANDLER_TYPES[handler.kind],
+    documentation: handler.documentation,
+    metadata: unlessEmpty(handler.metadata),
+    idempotency_retention: duration(options.idempotencyRetentionMs),
+    journal_retention: duration(options.journalRetentionMs),
+    inactivity_timeout: duration(options.inactivityTimeoutMs),
+    abort_timeout: duration(options.abortTimeoutMs),
+    enable_lazy_state: options.enableLazyState,
+    public: registry.effective(located).public && options.ingressPrivate !== true,
+    input_description: input.none ? "none" : describe(input.contentType, input.jsonSchema),
+    output_description: describe(output.contentType ?? "none", output.jsonSchema),
+    input_json_schema: input.jsonSchema,
+    output_json_schema: output.jsonSchema,
+    retry_policy: retryView(options.retry),
+  };
+}
+
+function retryView(retry: RetryOptions) {
+  return {
+    initial_interval: duration(retry.initialIntervalMs),
+    exponentiation_factor: retry.factor,
+    max_attempts: retry.maxAttempts ?? null,
+    max_interval: duration(retry.maxIntervalMs),
+    on_max_attempts: retry.onMaxAttempts === undefined ? undefined : ON_MAX_ATTEMPTS[retry.onMaxAttempts],
+  };
+}
+
+function describe(contentType: string, jsonSchema: unknown): string {
+  return jsonSchema === undefined ? contentType : describeJsonSchema(jsonSchema);
+}
+
+function duration(ms: number | undefined): string | undefined {
+  return ms === undefined ? undefined : formatDuration(ms);
+}
+
+export function unlessEmpty(map: Readonly<Record<string, string>>): Readonly<Record<string, string>> | undefined {
+  return Object.keys(map).length === 0 ? undefined : map;
+}

@@ -1,0 +1,29 @@
+/** Why: what a service gets when neither its manifest nor a person says otherwise (service-protocol.md §8, §11). */
+import type { RetryPolicy } from "@perdure/control";
+
+export interface ServiceDefaults {
+  readonly idempotencyRetentionMs: number;
+  readonly workflowRetentionMs: number;
+  readonly journalRetentionMs: number;
+  readonly inactivityTimeoutMs: number;
+  readonly abortTimeoutMs: number;
+  readonly enableLazyState: boolean;
+  readonly retryPolicy: RetryPolicy;
+  /** Caps, applied after everything else; `undefined` = none. */
+  readonly journalRetentionMaxMs: number | undefined;
+  readonly maxAttemptsMax: number | undefined;
+}
+
+const DAY_MS = 86_400_000;
+
+export const SERVICE_DEFAULTS: ServiceDefaults = {
+  idempotencyRetentionMs: DAY_MS,
+  workflowRetentionMs: DAY_MS,
+  journalRetentionMs: DAY_MS,
+  inactivityTimeoutMs: 60_000,
+  abortTimeoutMs: 600_000,
+  enableLazyState: false,
+  retryPolicy: { initialIntervalMs: 500, factor: 2, maxIntervalMs: 60_000, maxAttempts: 70, onMaxAttempts: "pause" },
+  journalRetentionMaxMs: undefined,
+  maxAttemptsMax: undefined,
+};

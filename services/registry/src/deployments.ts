@@ -1,0 +1,235 @@
+/**
+ * Why: what registering, updating and removing a deployment changes, and when it is refused. Pure decisions over the state;
+ * discovery happened before. Rules: interface specification §9 with its errors META0004, 0006, 0016 and 0017.
+ */
+import type { DeploymentId } from "@perdure/base";
+import { describeConflict, dissimilarities, revisionConflicts, type ServiceDefinition, sameServices } from "@perdure/manifest";
+import {
+  type DeploymentRecord,
+  type DeploymentUsage,
+  type RegisterOutcome,
+  type RegisterRequest,
+  RegistryRefusal,
+  type ServiceOverrides,
+  type ServiceRevision,
+  type UpdateRequest,
+} from "@perdure/metadata";
+import { addressText, identityOf } from "./address.js";
+import type { Discovered } from "./discover.js";
+import { DEPLOYMENTS_MAX } from "./limits.js";
+import { deleteDeployment, putDeployment } from "./persistence.js";
+import { type Change, nextRevision, type RegistryState, type Stored } from "./state.js";
+
+/** What a decision needs besides state and request. */
+export interface DecisionContext {
+  readonly nowMs: number;
+  /** For a deployment that is new. */
+  readonly freshId: DeploymentId;
+  readonly routingHeaders: readonly string[];
+}
+
+export const NO_OVERRIDES: ServiceOverrides = {
+  public: undefined,
+  idempotencyRetentionMs: undefined,
+  workflowCompletionRetentionMs: undefined,
+  journalRetentionMs: undefined,
+  inactivityTimeoutMs: undefined,
+  abortTimeoutMs: undefined,
+};
+
+/** Created, replaced (force) or left as it is; throws `RegistryRefusal` META0004, META0006 or META0017. */
+export function decideRegistration(
+  state: RegistryState,
+  request: RegisterRequest,
+  discovered: Discovered,
+  context: DecisionContext,
+): Change<RegisterOutcome> {
+  const identity = identityOf(discovered.address, request.additionalHeaders, context.routingHeaders);
+  const known = deploymentsAt(state, identity, context.routingHeaders);
+  if (known.length > 0 && !request.force) return keepOrRefuse(known, request, discovered);
+  if (known.length > 1) {
+    throw new RegistryRefusal(
+      409,
+      "META0017",
+      `the destination '${addressText(discovered.address)}' is used by ${known.length} deployments ` +
+        `(${known.map(({ record }) => record.id).join(", ")}), so it is not clear which one to replace. Delete all but one of them first.`,
+    );
+  }
+  if (!request.force && !request.breaking) refuseConflicts(state, discovered.manifest.services);
+
+  const [replaced] = known;
+  if (replaced === undefined && state.deployments.size >= DEPLOYMENTS_MAX) {
+    throw new RegistryRefusal(409, undefined, `there are already ${DEPLOYMENTS_MAX} deployments; delete some that are drained`);
+  }
+  const deployment: DeploymentRecord = {
+    id: replaced?.record.id ?? context.freshId,
+    address: discovered.address,
+    additionalHeaders: request.additionalHeaders,
+    metadata: request.metadata,
+    createdAtMs: context.nowMs,
+    protocolType: discovered.manifest.protocolMode,
+    minProtocolVersion: discovered.manifest.minProtocolVersion,
+    maxProtocolVersion: discovered.manifest.maxProtocolVersion,
+    sdkVersion: discovered.sdkVersion,
+    services: discovered.manifest.services.map((definition) => ({
+      definition,
+      revision: nextRevision(state, definition.name),
+      overrides: NO_OVERRIDES,
+    })),
+  };
+  return {
+    writes: request.dryRun ? [] : [putDeployment(deployment, replaced)],
+    answer: { kind: replaced === undefined ? "created" : "replaced", deployment },
+  };
+}
+
+/** The deployment with its new address and, when asked for, its new services; throws `RegistryRefusal` 404, META0016 or META0006. */
+export function decideUpdate(
+  state: RegistryState,
+  id: DeploymentId,
+  request: UpdateRequest,
+  discovered: Discovered,
+): Change<DeploymentRecord> {
+  const stored = requireDeployment(state, id);
+  const old = stored.record;
+  const broken = dissimilarities(shapeOf(old), discovered.manifest);
+  if (broken.length > 0) {
+    throw new RegistryRefusal(400, "META0016", `the deployment '${id}' cannot be updated in place: ${broken.join("; ")}.`);
+  }
+  const deployment: DeploymentRecord = {
+    ...old,
+    address: discovered.address,
+    additionalHeaders: request.additionalHeaders ?? old.additionalHeaders,
+    protocolType: discovered.manifest.protocolMode,
+    sdkVersion: discovered.sdkVersion,
+    services: request.overwrite ? overwritten(state, old, discovered.manifest.services) : old.services,
+  };
+  return { writes: request.dryRun ? [] : [putDeployment(deployment, stored)], answer: deployment };
+}
+
+/** Removes the deployment; `usage` is `undefined` when it goes by force. Throws `RegistryRefusal` 404, or 409 with the counts. */
+export function decideRemoval(
+  state: RegistryState,
+  id: DeploymentId,
+  usage: DeploymentUsage | undefined,
+  routingHeaders: readonly string[],
+): Change<undefined> {
+  const stored = state.deployments.get(id);
+  if (stored === undefined) {
+    throw new RegistryRefusal(404, undefined, `not found in the schema registry: deployment with id '${id}'`);
+  }
+  if (usage !== undefined) {
+    const needs = needsFor(state, stored.record, usage, routingHeaders);
+    if (needs.length > 0) {
+      throw new RegistryRefusal(
+        409,
+        undefined,
+        `the deployment '${id}' is still needed: ${needs.join("; ")}. Wait until they are finished, or use the 'force' flag.`,
+      );
+    }
+  }
+  return { writes: [deleteDeployment(stored)], answer: undefined };
+}
+
+export function requireDeployment(state: RegistryState, id: DeploymentId): Stored<DeploymentRecord> {
+  const stored = state.deployments.get(id);
+  if (stored === undefined) throw new RegistryRefusal(404, undefined, `The requested deployment '${id}' does not exist`);
+  return stored;
+}
+
+function keepOrRefuse(
+  known: readonly Stored<DeploymentRecord>[],
+  request: RegisterRequest,
+  discovered: Discovered,
+): Change<RegisterOutcome> {
+  const same = request.acceptUnchanged ? known.find(({ record }) => isUnchanged(record, discovered)) : undefined;
+  if (same !== undefined) return { writes: [], answer: { kind: "unchanged", deployment: same.record } };
+  throw new RegistryRefusal(
+    409,
+    "META0004",
+    `the destination '${addressText(discovered.address)}' is already registered as deployment ${known[0]?.record.id}` +
+      `${request.acceptUnchanged ? ", and what it serves has changed" : ""}. Deployments are immutable: ` +
+      "use a new destination for new code, or set 'force' to replace the deployment.",
+  );
+}
+
+function isUnchanged(record: DeploymentRecord, { manifest, address }: Discovered): boolean {
+  return (
+    record.protocolType === manifest.protocolMode &&
+    record.minProtocolVersion === manifest.minProtocolVersion &&
+    record.maxProtocolVersion === manifest.maxProtocolVersion &&
+    (address.kind !== "http" || record.address.kind !== "http" || address.httpVersion === record.address.httpVersion) &&
+    sameServices(shapeOf(record).services, manifest.services)
+  );
+}
+
+function refuseConflicts(state: RegistryState, services: readonly ServiceDefinition[]): void {
+  const conflicts = services.flatMap((next) => {
+    const previous = state.latest.get(next.name)?.revision.definition;
+    return previous === undefined ? [] : revisionConflicts(previous, next);
+  });
+  if (conflicts.length > 0) throw new RegistryRefusal(409, "META0006", conflicts.map(describeConflict).join(" "));
+}
+
+/** Known services keep their revision number, new ones are registered as anywhere else; what people changed by hand is gone. */
+function overwritten(
+  state: RegistryState,
+  old: DeploymentRecord,
+  services: readonly ServiceDefinition[],
+): readonly ServiceRevision[] {
+  const revisions = new Map(old.services.map((service) => [service.definition.name, service.revision]));
+  refuseConflicts(
+    state,
+    services.filter((service) => !revisions.has(service.name)),
+  );
+  return services.map((definition) => ({
+    definition,
+    revision: revisions.get(definition.name) ?? nextRevision(state, definition.name),
+    overrides: NO_OVERRIDES,
+  }));
+}
+
+function needsFor(
+  state: RegistryState,
+  deployment: DeploymentRecord,
+  usage: DeploymentUsage,
+  routingHeaders: readonly string[],
+): readonly string[] {
+  const needs: string[] = [];
+  if (usage.pinned > 0) needs.push(`${usage.pinned} unfinished invocation(s) are pinned to it`);
+  const identity = identityOf(deployment.address, deployment.additionalHeaders, routingHeaders);
+  const twins = new Set(deploymentsAt(state, identity, routingHeaders).map(({ record }) => record.id));
+  for (const { definition, revision } of deployment.services) {
+    const unfinished = usage.unfinishedByService.get(definition.name) ?? 0;
+    if (unfinished === 0) continue;
+    const isServedElsewhere = [...state.deployments.values()].some(
+      ({ record }) =>
+        record.id !== deployment.id &&
+        record.services.some(
+          (other) => other.definition.name === definition.name && (other.revision > revision || twins.has(record.id)),
+        ),
+    );
+    if (!isServedElsewhere) {
+      needs.push(`the service '${definition.name}' has ${unfinished} unfinished invocation(s) and no newer revision elsewhere`);
+    }
+  }
+  return needs;
+}
+
+function deploymentsAt(
+  state: RegistryState,
+  identity: string,
+  routingHeaders: readonly string[],
+): readonly Stored<DeploymentRecord>[] {
+  return [...state.deployments.values()].filter(
+    ({ record }) => identityOf(record.address, record.additionalHeaders, routingHeaders) === identity,
+  );
+}
+
+function shapeOf(record: DeploymentRecord) {
+  return {
+    minProtocolVersion: record.minProtocolVersion,
+    maxProtocolVersion: record.maxProtocolVersion,
+    services: record.services.map((service) => service.definition),
+  };
+}

@@ -1,0 +1,142 @@
+/**
+ * Why: a deployment is what its endpoint says it is. Discovery asks the endpoint, patiently when it only seems to be starting,
+ * and turns every way of not getting a usable answer into the code that explains it (service-protocol.md §13.1, §13.3).
+ */
+import { STATUS_CODES } from "node:http";
+import type { Clock } from "@perdure/base";
+import { MANIFEST_ACCEPT, MANIFEST_BYTES_MAX, type Manifest, PROTOCOL_VERSIONS, parseManifest } from "@perdure/manifest";
+import { type DeploymentAddress, RegistryRefusal } from "@perdure/metadata";
+import { addressText } from "./address.js";
+import { DISCOVERY_ATTEMPTS_MAX, DISCOVERY_RETRY_FIRST_MS, DISCOVERY_TIMEOUT_MS, QUOTED_BODY_CHARS_MAX } from "./limits.js";
+import type { DiscoveryAnswer, DiscoveryFetcher, DiscoveryTarget } from "./ports.js";
+
+/** What an endpoint said, where it answered, and how. */
+export interface Discovered {
+  readonly manifest: Manifest;
+  readonly address: DeploymentAddress;
+  readonly sdkVersion: string | undefined;
+}
+
+export interface DiscoveryPorts {
+  readonly fetcher: DiscoveryFetcher;
+  readonly clock: Clock;
+  /** Sent with every request to an endpoint, under lower-case names; deployments' own headers win. */
+  readonly requestHeaders: Readonly<Record<string, string>>;
+}
+
+const RETRIED_STATUSES: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
+/** TypeScript SDKs 1.0 to 1.2 announce more than they speak. */
+const MISTAKEN_SDKS = /^restate-sdk-typescript\/1\.[0-2]\./;
+
+/** Throws `RegistryRefusal` with META0003, 0012, 0013, 0014, 0015, or what `parseManifest` finds wrong. */
+export async function discover(
+  ports: DiscoveryPorts,
+  target: DiscoveryTarget,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<Discovered> {
+  const answer = await askPatiently(ports, target, headers, signal);
+  if (answer.kind === "failed") throw unreachableEndpoint(target, answer.failure.kind, answer.failure.message);
+  const text = new TextDecoder().decode(answer.body);
+  if (answer.status !== 200) throw badStatus(answer.status, answer.headers, text);
+
+  const parsed = parseManifest(answer.headers["content-type"], text);
+  if (!parsed.ok) throw new RegistryRefusal(parsed.problem.status, parsed.problem.code, parsed.problem.detail);
+  const sdkVersion = answer.headers["x-restate-server"];
+  checkVersions(parsed.manifest, sdkVersion);
+  checkMode(parsed.manifest, target, answer.httpVersion);
+  return { manifest: parsed.manifest, address: addressOf(target, answer.httpVersion, parsed.manifest), sdkVersion };
+}
+
+async function askPatiently(
+  { fetcher, clock, requestHeaders }: DiscoveryPorts,
+  target: DiscoveryTarget,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<DiscoveryAnswer> {
+  const request = {
+    target,
+    method: "GET",
+    path: "/discover",
+    headers: { accept: MANIFEST_ACCEPT, ...requestHeaders, ...headers },
+    responseBytesMax: MANIFEST_BYTES_MAX,
+    timeoutMs: DISCOVERY_TIMEOUT_MS,
+  } as const;
+  for (let attempt = 1; ; attempt++) {
+    const answer = await fetcher.fetch(request, signal);
+    if (attempt === DISCOVERY_ATTEMPTS_MAX || signal.aborted || !isWorthRetrying(answer)) return answer;
+    await pause(clock, DISCOVERY_RETRY_FIRST_MS * 2 ** (attempt - 1), signal);
+  }
+}
+
+function isWorthRetrying(answer: DiscoveryAnswer): boolean {
+  if (answer.kind === "response") return RETRIED_STATUSES.has(answer.status);
+  return answer.failure.kind === "connect" || answer.failure.kind === "reset";
+}
+
+/** Ends early, and quietly, when the signal does. */
+function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const finish = () => {
+      timer.cancel();
+      signal.removeEventListener("abort", finish);
+      resolve();
+    };
+    const timer = clock.setTimer(delayMs, finish);
+    signal.addEventListener("abort", finish);
+  });
+}
+
+function checkVersions(manifest: Manifest, sdkVersion: string | undefined): void {
+  const max = sdkVersion !== undefined && MISTAKEN_SDKS.test(sdkVersion) ? 1 : manifest.maxProtocolVersion;
+  if (manifest.minProtocolVersion <= PROTOCOL_VERSIONS.max && max >= PROTOCOL_VERSIONS.min) return;
+  throw new RegistryRefusal(
+    500,
+    "META0012",
+    `unsupported service protocol versions: [${manifest.minProtocolVersion}, ${max}]. Supported versions by this runtime are ` +
+      `[${PROTOCOL_VERSIONS.min}, ${PROTOCOL_VERSIONS.max}]. Please upgrade the SDK and try registering again.`,
+  );
+}
+
+function checkMode(manifest: Manifest, target: DiscoveryTarget, httpVersion: string | undefined): void {
+  if (manifest.protocolMode !== "bidiStream") return;
+  if (target.kind !== "lambda" && httpVersion !== "HTTP/1.0") return;
+  const transport = target.kind === "lambda" ? "AWS Lambda" : "HTTP/1.0";
+  throw new RegistryRefusal(
+    500,
+    "META0015",
+    `the endpoint announces the bidirectional mode, which ${transport} cannot carry. Configure it for request-response mode.`,
+  );
+}
+
+function addressOf(target: DiscoveryTarget, httpVersion: string | undefined, manifest: Manifest): DeploymentAddress {
+  if (target.kind === "lambda") {
+    return { kind: "lambda", arn: target.arn, assumeRoleArn: target.assumeRoleArn, compression: manifest.lambdaCompression };
+  }
+  return { kind: "http", uri: target.uri, httpVersion: httpVersion === "HTTP/2.0" ? "HTTP/2.0" : "HTTP/1.1" };
+}
+
+function unreachableEndpoint(target: DiscoveryTarget, kind: string, message: string): RegistryRefusal {
+  const called = `error when calling '${addressText(target)}'`;
+  if (kind === "http11Peer") {
+    return new RegistryRefusal(
+      500,
+      "META0014",
+      `${called}: server possibly supports only HTTP1.1, consider discovery with --use-http1.1.`,
+    );
+  }
+  return new RegistryRefusal(500, "META0003", `${called}: ${message}`);
+}
+
+function badStatus(status: number, headers: Readonly<Record<string, string | undefined>>, body: string): RegistryRefusal {
+  const name = STATUS_CODES[status];
+  const hint = status === 404 ? " Make sure the URI has the path at which the SDK endpoint is mounted." : "";
+  const quoted = body.length > QUOTED_BODY_CHARS_MAX ? `${body.slice(0, QUOTED_BODY_CHARS_MAX)}…` : body;
+  return new RegistryRefusal(
+    500,
+    "META0003",
+    `got status code '${status}${name === undefined ? "" : ` ${name}`}'.${hint} ` +
+      `Response headers: ${JSON.stringify(headers)}. Body: ${quoted}`,
+  );
+}

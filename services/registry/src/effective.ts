@@ -1,0 +1,104 @@
+/** Why: an option is settled in one place: handler, then what a person changed, then the manifest's service, then the server. */
+import type { RetryPolicy } from "@perdure/control";
+import type { HandlerDefinition, RetryOptions } from "@perdure/manifest";
+import type { DeploymentRecord, EffectiveOptions, Notice, ServiceRevision } from "@perdure/metadata";
+import type { ServiceDefaults } from "./defaults.js";
+
+/** What a service's handlers get unless they say otherwise. */
+export function serviceOptions(
+  deployment: DeploymentRecord,
+  revision: ServiceRevision,
+  defaults: ServiceDefaults,
+): EffectiveOptions {
+  const { definition, overrides } = revision;
+  const options = definition.options;
+  return {
+    public: overrides.public ?? options.ingressPrivate !== true,
+    idempotencyRetentionMs: overrides.idempotencyRetentionMs ?? options.idempotencyRetentionMs ?? defaults.idempotencyRetentionMs,
+    workflowCompletionRetentionMs: definition.kind === "workflow" ? workflowRetention(revision, undefined, defaults) : undefined,
+    journalRetentionMs: clampJournal(
+      overrides.journalRetentionMs ?? options.journalRetentionMs ?? defaults.journalRetentionMs,
+      defaults,
+    ),
+    inactivityTimeoutMs: inactivity(
+      deployment,
+      overrides.inactivityTimeoutMs ?? options.inactivityTimeoutMs ?? defaults.inactivityTimeoutMs,
+    ),
+    abortTimeoutMs: overrides.abortTimeoutMs ?? options.abortTimeoutMs ?? defaults.abortTimeoutMs,
+    enableLazyState: options.enableLazyState ?? defaults.enableLazyState,
+    retry: retryPolicy([options.retry], defaults),
+    notices: noticesOf(deployment, revision, defaults),
+  };
+}
+
+/** The same for one handler. */
+export function handlerOptions(
+  deployment: DeploymentRecord,
+  revision: ServiceRevision,
+  handler: HandlerDefinition,
+  service: EffectiveOptions,
+  defaults: ServiceDefaults,
+): Omit<EffectiveOptions, "notices"> {
+  const own = handler.options;
+  return {
+    public: service.public && own.ingressPrivate !== true,
+    idempotencyRetentionMs: own.idempotencyRetentionMs ?? service.idempotencyRetentionMs,
+    workflowCompletionRetentionMs: workflowRetention(revision, handler, defaults),
+    journalRetentionMs: clampJournal(own.journalRetentionMs ?? service.journalRetentionMs, defaults),
+    inactivityTimeoutMs: inactivity(deployment, own.inactivityTimeoutMs ?? service.inactivityTimeoutMs),
+    abortTimeoutMs: own.abortTimeoutMs ?? service.abortTimeoutMs,
+    enableLazyState: own.enableLazyState ?? service.enableLazyState,
+    retry: retryPolicy([own.retry, revision.definition.options.retry], defaults),
+  };
+}
+
+/** A request/response attempt never waits for messages, so the timer has no meaning there and is shown as 0. */
+function inactivity(deployment: DeploymentRecord, configuredMs: number): number {
+  return deployment.protocolType === "requestResponse" ? 0 : configuredMs;
+}
+
+/** The manifest sets it on the run handler; a person sets it for the service. */
+function workflowRetention(revision: ServiceRevision, handler: HandlerDefinition | undefined, defaults: ServiceDefaults): number {
+  const run = handler ?? revision.definition.handlers.find((candidate) => candidate.kind === "workflow");
+  return revision.overrides.workflowCompletionRetentionMs ?? run?.workflowCompletionRetentionMs ?? defaults.workflowRetentionMs;
+}
+
+function clampJournal(retentionMs: number, defaults: ServiceDefaults): number {
+  return Math.min(retentionMs, defaults.journalRetentionMaxMs ?? Number.POSITIVE_INFINITY);
+}
+
+/** Field by field, the first level that says something. */
+function retryPolicy(levels: readonly RetryOptions[], defaults: ServiceDefaults): RetryPolicy {
+  const fallback = defaults.retryPolicy;
+  const maxAttempts = first(levels, "maxAttempts") ?? fallback.maxAttempts;
+  const cap = defaults.maxAttemptsMax;
+  return {
+    initialIntervalMs: first(levels, "initialIntervalMs") ?? fallback.initialIntervalMs,
+    factor: first(levels, "factor") ?? fallback.factor,
+    maxIntervalMs: first(levels, "maxIntervalMs") ?? fallback.maxIntervalMs,
+    maxAttempts: cap === undefined ? maxAttempts : Math.min(maxAttempts ?? cap, cap),
+    onMaxAttempts: first(levels, "onMaxAttempts") ?? fallback.onMaxAttempts,
+  };
+}
+
+function first<K extends keyof RetryOptions>(levels: readonly RetryOptions[], field: K): RetryOptions[K] | undefined {
+  for (const level of levels) if (level[field] !== undefined) return level[field];
+  return undefined;
+}
+
+function noticesOf(deployment: DeploymentRecord, revision: ServiceRevision, defaults: ServiceDefaults): readonly Notice[] {
+  const notices: Notice[] = [];
+  const { definition, overrides } = revision;
+  const inactivityMs = overrides.inactivityTimeoutMs ?? definition.options.inactivityTimeoutMs;
+  if (deployment.protocolType === "requestResponse" && inactivityMs !== undefined && inactivityMs > 0) {
+    notices.push({
+      code: "RT0021",
+      message: "The inactivity timeout has no effect, because the deployment answers in request-response mode.",
+    });
+  }
+  const journalMs = overrides.journalRetentionMs ?? definition.options.journalRetentionMs ?? 0;
+  if (defaults.journalRetentionMaxMs !== undefined && journalMs > defaults.journalRetentionMaxMs) {
+    notices.push({ code: "RT0022", message: "The journal retention is shortened to the maximum this server allows." });
+  }
+  return notices;
+}

@@ -1,0 +1,34 @@
+/** Why: every bound of this package in one place, each with the reason for its value. */
+
+/** Attempts of one discovery: the endpoint may be starting, but a person is waiting for the answer. */
+export const DISCOVERY_ATTEMPTS_MAX = 5;
+
+/** First pause between two attempts, in milliseconds; each further one is twice as long: 1.5 s of waiting at most. */
+export const DISCOVERY_RETRY_FIRST_MS = 100;
+
+/** One attempt from connecting to the last byte, in milliseconds: a cold function of a cloud platform answers within this. */
+export const DISCOVERY_TIMEOUT_MS = 30_000;
+
+/** How much of a refused answer's body an error quotes. */
+export const QUOTED_BODY_CHARS_MAX = 2048;
+
+/** How often a change is decided anew because another process changed the same documents meanwhile. */
+export const CONFLICTS_MAX = 8;
+
+/** Changes that may wait for their turn; the door in front bounds its requests well below this. */
+export const WAITING_CHANGES_MAX = 4096;
+
+/** Concurrency rules of one environment: all of them are matched for every invocation that names a scope. */
+export const RULES_MAX = 1000;
+
+/** Kafka clusters of one environment. */
+export const KAFKA_CLUSTERS_MAX = 1000;
+
+/** Subscriptions of one environment; each holds a consumer. */
+export const SUBSCRIPTIONS_MAX = 10_000;
+
+/** Deployments of one environment, the drained ones included. */
+export const DEPLOYMENTS_MAX = 50_000;
+
+/** Listeners for changes; more means that somebody forgets to stop listening. */
+export const LISTENERS_MAX = 64;

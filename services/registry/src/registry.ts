@@ -1,0 +1,208 @@
+/**
+ * Why: one place knows which code exists. The registry discovers endpoints, decides over an immutable state, stores what it
+ * decided and shows the outcome at once: to the data path as a snapshot, to people as records.
+ *
+ *     request ▸ discover (no lock) ▸ decide over the state ▸ write with expected versions ▸ new state ▸ tell listeners
+ *                                          ▲──── another process was faster: reload ────┘
+ */
+import { type Clock, invariant, type Logger, newDeploymentId, newSubscriptionId, type Random } from "@perdure/base";
+import type { RegistrySnapshot, RegistryView } from "@perdure/control";
+import type { KafkaClusterRecord, MetadataStore, Registry } from "@perdure/metadata";
+import { discoveryTarget, targetOfStored } from "./address.js";
+import type { ServiceDefaults } from "./defaults.js";
+import { decideRegistration, decideRemoval, decideUpdate, requireDeployment } from "./deployments.js";
+import { type DiscoveryPorts, discover } from "./discover.js";
+import { serviceOptions } from "./effective.js";
+import {
+  decideClusterCreation,
+  decideClusterRemoval,
+  decideClusterUpdate,
+  decideSubscription,
+  decideSubscriptionRemoval,
+  findCluster,
+  listClusters,
+} from "./kafka.js";
+import { CONFLICTS_MAX, LISTENERS_MAX, WAITING_CHANGES_MAX } from "./limits.js";
+import { loadState, withWrites } from "./persistence.js";
+import type { CountUsage, DiscoveryFetcher } from "./ports.js";
+import { decideRuleDeletion, decideRules } from "./rules.js";
+import { decideModification } from "./services.js";
+import type { Change, RegistryState } from "./state.js";
+import { snapshotOf, type ViewCache } from "./views.js";
+
+export interface RegistryPorts {
+  readonly metadata: MetadataStore;
+  readonly fetcher: DiscoveryFetcher;
+  /** Asked before a deployment is removed without force. */
+  readonly countUsage: CountUsage;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export interface RegistryOptions {
+  readonly defaults: ServiceDefaults;
+  /** Sent with every request to an endpoint, lower-case names; `x-restate-cluster-name` by default. */
+  readonly requestHeaders: Readonly<Record<string, string>>;
+  /** Additional headers of a deployment that are part of its destination's identity. */
+  readonly routingHeaders: readonly string[];
+  /** Kafka clusters of the server's settings: name → properties. */
+  readonly kafkaClusters: ReadonlyMap<string, Readonly<Record<string, string>>>;
+}
+
+/** Both faces of the registry, and a way to learn what another process stored. */
+export interface RegistryRole extends Registry, RegistryView {
+  /** Reads everything again. Rejects as `createRegistry` does; what was known stays. */
+  reload(): Promise<void>;
+}
+
+/** Loads what is stored. Rejects with META0005 when it is damaged, with the store's error when it cannot be read. */
+export async function createRegistry(ports: RegistryPorts, options: RegistryOptions): Promise<RegistryRole> {
+  const { clock, random, logger } = ports;
+  const keeper = await createKeeper(ports, options.defaults);
+  const discovery: DiscoveryPorts = { fetcher: ports.fetcher, clock, requestHeaders: options.requestHeaders };
+  const fixed = fixedClusters(options.kafkaClusters, clock.nowMs());
+  const { defaults, routingHeaders } = options;
+
+  return {
+    current: keeper.snapshot,
+    onChange: keeper.onChange,
+    reload: keeper.reload,
+
+    async register(request, signal) {
+      const headers = lowerCaseNames(request.additionalHeaders);
+      const discovered = await discover(discovery, discoveryTarget(request.address), headers, signal);
+      const outcome = await keeper.change((state) =>
+        decideRegistration(state, { ...request, additionalHeaders: headers }, discovered, {
+          nowMs: clock.nowMs(),
+          freshId: newDeploymentId(clock.nowMs(), random),
+          routingHeaders,
+        }),
+      );
+      if (!request.dryRun) logger.info({ deploymentId: outcome.deployment.id, outcome: outcome.kind }, "deployment registered");
+      return outcome;
+    },
+    async update(id, request, signal) {
+      const { record } = requireDeployment(keeper.state(), id);
+      if (request.address === undefined && request.additionalHeaders === undefined && !request.overwrite) return record;
+      const headers = request.additionalHeaders === undefined ? undefined : lowerCaseNames(request.additionalHeaders);
+      const target = request.address === undefined ? targetOfStored(record.address) : discoveryTarget(request.address);
+      const discovered = await discover(discovery, target, headers ?? record.additionalHeaders, signal);
+      const updated = await keeper.change((state) =>
+        decideUpdate(state, id, { ...request, additionalHeaders: headers }, discovered),
+      );
+      if (!request.dryRun) logger.info({ deploymentId: id, overwrite: request.overwrite }, "deployment updated in place");
+      return updated;
+    },
+    async remove(id, force) {
+      const known = keeper.state().deployments.get(id)?.record;
+      const isCounted = !force && known !== undefined;
+      const services = known?.services.map(({ definition }) => definition.name) ?? [];
+      const usage = isCounted ? await ports.countUsage(id, services) : undefined;
+      await keeper.change((state) => decideRemoval(state, id, usage, routingHeaders));
+      logger.info({ deploymentId: id, force }, "deployment removed");
+    },
+    deployment: (id) => keeper.state().deployments.get(id)?.record,
+    deployments: () => [...keeper.state().deployments.values()].map(({ record }) => record),
+    service: (name) => keeper.state().latest.get(name),
+    services: () => [...keeper.state().latest.values()],
+    effective: ({ deployment, revision }) => serviceOptions(deployment, revision, defaults),
+    modifyService: (name, changes) => keeper.change((state) => decideModification(state, name, changes)),
+
+    kafkaCluster: (name) => findCluster(keeper.state(), fixed, name),
+    kafkaClusters: () => listClusters(keeper.state(), fixed),
+    createKafkaCluster: (name, properties) =>
+      keeper.change((state) => decideClusterCreation(state, fixed, name, properties, clock.nowMs())),
+    updateKafkaCluster: (name, properties) => keeper.change((state) => decideClusterUpdate(state, fixed, name, properties)),
+    removeKafkaCluster: (name, force) => keeper.change((state) => decideClusterRemoval(state, fixed, name, force)),
+
+    subscription: (id) => keeper.state().subscriptions.get(id)?.record,
+    subscriptions: () => [...keeper.state().subscriptions.values()].map(({ record }) => record),
+    createSubscription: (source, sink, subscriptionOptions) =>
+      keeper.change((state) =>
+        decideSubscription(state, fixed, newSubscriptionId(clock.nowMs(), random), {
+          source,
+          sink,
+          options: subscriptionOptions,
+        }),
+      ),
+    removeSubscription: (id) => keeper.change((state) => decideSubscriptionRemoval(state, id)),
+
+    rules: () => keeper.state().ruleBook.record.rules,
+    putRules: (changes) => keeper.change((state) => decideRules(state, changes, clock.nowMs())),
+    deleteRules: (deletions) => keeper.change((state) => decideRuleDeletion(state, deletions)),
+  };
+}
+
+/** Holds the state and lets changes through one at a time. */
+interface Keeper {
+  state(): RegistryState;
+  snapshot(): RegistrySnapshot;
+  change<T>(decide: (state: RegistryState) => Change<T>): Promise<T>;
+  reload(): Promise<void>;
+  onChange(listener: () => void): () => void;
+}
+
+async function createKeeper({ metadata, logger }: RegistryPorts, defaults: ServiceDefaults): Promise<Keeper> {
+  const views: ViewCache = new WeakMap();
+  const listeners = new Set<() => void>();
+  let state = await loadState(metadata);
+  let snapshot = snapshotOf(state, defaults, views);
+  let tail: Promise<unknown> = Promise.resolve();
+  let waiting = 0;
+
+  function show(next: RegistryState): void {
+    state = next;
+    snapshot = snapshotOf(next, defaults, views);
+    for (const listener of listeners) {
+      try {
+        listener();
+      } catch (cause) {
+        logger.error({ cause }, "a listener for registry changes failed");
+      }
+    }
+  }
+
+  async function changeNow<T>(decide: (state: RegistryState) => Change<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      const { writes, answer } = decide(state);
+      if (writes.length === 0) return answer;
+      const outcome = await metadata.write(writes);
+      if (outcome.kind === "written") {
+        show(withWrites(state, writes, outcome.version));
+        return answer;
+      }
+      invariant(attempt < CONFLICTS_MAX, "a change of the registry meets a bounded number of other changes");
+      show(await loadState(metadata));
+    }
+  }
+
+  /** Each in its turn; a failed one does not concern the next. */
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    invariant(waiting < WAITING_CHANGES_MAX, "changes of the registry that wait are bounded by the door in front");
+    waiting++;
+    const turn = tail.then(work).finally(() => waiting--);
+    tail = turn.catch(() => undefined);
+    return turn;
+  }
+
+  return {
+    state: () => state,
+    snapshot: () => snapshot,
+    change: (decide) => inTurn(() => changeNow(decide)),
+    reload: () => inTurn(async () => show(await loadState(metadata))),
+    onChange(listener) {
+      invariant(listeners.size < LISTENERS_MAX, "listeners for registry changes stop listening when they are done");
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+function fixedClusters(configured: RegistryOptions["kafkaClusters"], nowMs: number): ReadonlyMap<string, KafkaClusterRecord> {
+  return new Map([...configured].map(([name, properties]) => [name, { name, properties, createdAtMs: nowMs }]));
+}
+
+function lowerCaseNames(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}

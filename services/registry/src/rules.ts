@@ -1,0 +1,72 @@
+/**
+ * Why: concurrency rules live in one book with one counter, so that a rule which was deleted and made again is not mistaken for
+ * the old one by somebody who holds its version (admin-api.md §6).
+ */
+import { RegistryRefusal, type RuleChange, type RuleRecord } from "@perdure/metadata";
+import { RULES_MAX } from "./limits.js";
+import { putRuleBook } from "./persistence.js";
+import type { Change, RegistryState } from "./state.js";
+
+/** All or nothing. Answers the rules as they are afterwards, one for each change and in their order. */
+export function decideRules(state: RegistryState, changes: readonly RuleChange[], nowMs: number): Change<readonly RuleRecord[]> {
+  const book = state.ruleBook.record;
+  const rules = new Map(book.rules.map((rule) => [rule.pattern, rule]));
+  const nextVersion = book.version + 1;
+  let isChanged = false;
+  for (const change of changes) {
+    const old = rules.get(change.pattern);
+    checkPrecondition(change.pattern, change.precondition, old);
+    if (old !== undefined && isSame(old, change)) continue;
+    isChanged = true;
+    rules.set(change.pattern, {
+      pattern: change.pattern,
+      concurrency: change.concurrency,
+      description: change.description,
+      disabled: change.disabled,
+      version: Math.max(nextVersion, (old?.version ?? 0) + 1), // A pattern changed twice in one batch counts twice.
+      lastModifiedMs: nowMs,
+    });
+  }
+  if (rules.size > RULES_MAX) throw new RegistryRefusal(422, undefined, `there can be at most ${RULES_MAX} rules`);
+  const answer = changes.map(({ pattern }) => rules.get(pattern) as RuleRecord);
+  return isChanged ? { writes: [write(state, nextVersion, rules)], answer } : { writes: [], answer };
+}
+
+/** All or nothing. Answers the patterns that were there; one without rule and without expectation is no error. */
+export function decideRuleDeletion(
+  state: RegistryState,
+  deletions: readonly { readonly pattern: string; readonly expectedVersion: number | undefined }[],
+): Change<readonly string[]> {
+  const book = state.ruleBook.record;
+  const rules = new Map(book.rules.map((rule) => [rule.pattern, rule]));
+  const removed: string[] = [];
+  for (const { pattern, expectedVersion } of deletions) {
+    const precondition =
+      expectedVersion === undefined ? ({ kind: "none" } as const) : ({ kind: "matches", version: expectedVersion } as const);
+    checkPrecondition(pattern, precondition, rules.get(pattern));
+    if (rules.delete(pattern)) removed.push(pattern);
+  }
+  return { writes: removed.length === 0 ? [] : [write(state, book.version + 1, rules)], answer: removed };
+}
+
+function write(state: RegistryState, version: number, rules: ReadonlyMap<string, RuleRecord>) {
+  return putRuleBook({ version, rules: [...rules.values()] }, state.ruleBook);
+}
+
+function checkPrecondition(pattern: string, precondition: RuleChange["precondition"], rule: RuleRecord | undefined): void {
+  const isMet =
+    precondition.kind === "none" ||
+    (precondition.kind === "matches" ? rule?.version === precondition.version : rule === undefined);
+  if (isMet) return;
+  const wanted = precondition.kind === "matches" ? `Matches(v${precondition.version})` : "DoesNotExist";
+  const actual = rule === undefined ? "None" : `Some(v${rule.version})`;
+  throw new RegistryRefusal(
+    409,
+    undefined,
+    `rule precondition ${wanted} for pattern ${pattern} failed (actual version: ${actual})`,
+  );
+}
+
+function isSame(rule: RuleRecord, change: RuleChange): boolean {
+  return rule.concurrency === change.concurrency && rule.description === change.description && rule.disabled === change.disabled;
+}

@@ -1,0 +1,39 @@
+/** Why: a person may change a few options of a service without new code; the change belongs to its latest revision and ends with it. */
+import { type LocatedRevision, RegistryRefusal, type ServiceOverrides } from "@perdure/metadata";
+import { putDeployment } from "./persistence.js";
+import type { Change, RegistryState } from "./state.js";
+
+const KIND_NAMES = { service: "Service", virtualObject: "VirtualObject", workflow: "Workflow" } as const;
+
+/** Throws `RegistryRefusal` 404 for an unknown service, 400 for a workflow option on anything else. */
+export function decideModification(state: RegistryState, name: string, changes: ServiceOverrides): Change<LocatedRevision> {
+  const located = state.latest.get(name);
+  const stored = located === undefined ? undefined : state.deployments.get(located.deployment.id);
+  if (located === undefined || stored === undefined) {
+    throw new RegistryRefusal(404, undefined, `not found in the schema registry: service with name '${name}'`);
+  }
+  const { definition, overrides } = located.revision;
+  if (changes.workflowCompletionRetentionMs !== undefined && definition.kind !== "workflow") {
+    const kind = KIND_NAMES[definition.kind];
+    throw new RegistryRefusal(400, undefined, `modifying retention time for service type ${kind} is unsupported`);
+  }
+  if (Object.values(changes).every((value) => value === undefined)) return { writes: [], answer: located };
+
+  const revision = { ...located.revision, overrides: merge(overrides, changes) };
+  const deployment = {
+    ...stored.record,
+    services: stored.record.services.map((service) => (service.definition.name === name ? revision : service)),
+  };
+  return { writes: [putDeployment(deployment, stored)], answer: { deployment, revision } };
+}
+
+function merge(old: ServiceOverrides, changes: ServiceOverrides): ServiceOverrides {
+  return {
+    public: changes.public ?? old.public,
+    idempotencyRetentionMs: changes.idempotencyRetentionMs ?? old.idempotencyRetentionMs,
+    workflowCompletionRetentionMs: changes.workflowCompletionRetentionMs ?? old.workflowCompletionRetentionMs,
+    journalRetentionMs: changes.journalRetentionMs ?? old.journalRetentionMs,
+    inactivityTimeoutMs: changes.inactivityTimeoutMs ?? old.inactivityTimeoutMs,
+    abortTimeoutMs: changes.abortTimeoutMs ?? old.abortTimeoutMs,
+  };
+}

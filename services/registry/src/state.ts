@@ -1,0 +1,68 @@
+/**
+ * Why: the registry as one immutable value: decisions are functions from it to documents to write, so that a decision can be
+ * made again when another process was faster. What is derived (the latest revision of each service) is derived here.
+ */
+import type { DeploymentId, SubscriptionId } from "@perdure/base";
+import type {
+  DeploymentRecord,
+  DocumentWrite,
+  KafkaClusterRecord,
+  LocatedRevision,
+  RuleRecord,
+  SubscriptionRecord,
+} from "@perdure/metadata";
+
+/** A record with the version of its document. */
+export interface Stored<T> {
+  readonly version: number;
+  readonly record: T;
+}
+
+/** All rules are one document, because they share a counter. */
+export interface RuleBook {
+  /** Number of writes that changed a rule. */
+  readonly version: number;
+  readonly rules: readonly RuleRecord[];
+}
+
+export interface RegistryState {
+  /** Oldest first. */
+  readonly deployments: ReadonlyMap<DeploymentId, Stored<DeploymentRecord>>;
+  readonly kafkaClusters: ReadonlyMap<string, Stored<KafkaClusterRecord>>;
+  readonly subscriptions: ReadonlyMap<SubscriptionId, Stored<SubscriptionRecord>>;
+  /** Version 0 until a rule is stored. */
+  readonly ruleBook: Stored<RuleBook>;
+  /** The highest revision of each service that a deployment serves. */
+  readonly latest: ReadonlyMap<string, LocatedRevision>;
+}
+
+export type StateTables = Omit<RegistryState, "latest">;
+
+/** What a decision wants written, and what its maker is told once that is durable. */
+export interface Change<T> {
+  readonly writes: readonly DocumentWrite[];
+  readonly answer: T;
+}
+
+export const EMPTY_RULE_BOOK: Stored<RuleBook> = { version: 0, record: { version: 0, rules: [] } };
+
+/** Adds what is derived; deployments come in any order. */
+export function stateOf(tables: StateTables): RegistryState {
+  const ordered = [...tables.deployments.values()].sort(
+    ({ record: a }, { record: b }) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1),
+  );
+  const latest = new Map<string, LocatedRevision>();
+  for (const { record } of ordered) {
+    for (const revision of record.services) {
+      const name = revision.definition.name;
+      const known = latest.get(name);
+      if (known === undefined || known.revision.revision < revision.revision) latest.set(name, { deployment: record, revision });
+    }
+  }
+  return { ...tables, deployments: new Map(ordered.map((stored) => [stored.record.id, stored])), latest };
+}
+
+/** The revision number a new registration of the service gets. */
+export function nextRevision(state: RegistryState, service: string): number {
+  return (state.latest.get(service)?.revision.revision ?? 0) + 1;
+}

@@ -1,0 +1,112 @@
+/** Why: what comes back from storage is checked before it is believed. One schema per document, each giving the record's own type. */
+import { parseDeploymentId, parseSubscriptionId } from "@perdure/base";
+import type { HandlerDefinition, Options, ServiceDefinition } from "@perdure/manifest";
+import type { DeploymentRecord, KafkaClusterRecord, RuleRecord, ServiceRevision, SubscriptionRecord } from "@perdure/metadata";
+import { z } from "zod";
+import type { RuleBook } from "./state.js";
+
+const StringMap = z.record(z.string(), z.string());
+const Ms = z.number().int().min(0);
+/** Absent in JSON, present as `undefined` in memory: records keep one shape. */
+const maybe = <T extends z.ZodType>(schema: T) =>
+  schema.optional().default(undefined as never) as z.ZodType<z.infer<T> | undefined>;
+
+const StoredOptions: z.ZodType<Options> = z.object({
+  inactivityTimeoutMs: maybe(Ms),
+  abortTimeoutMs: maybe(Ms),
+  journalRetentionMs: maybe(Ms),
+  idempotencyRetentionMs: maybe(Ms),
+  enableLazyState: maybe(z.boolean()),
+  ingressPrivate: maybe(z.boolean()),
+  retry: z.object({
+    initialIntervalMs: maybe(Ms),
+    factor: maybe(z.number()),
+    maxIntervalMs: maybe(Ms),
+    maxAttempts: maybe(z.number().int().min(1)),
+    onMaxAttempts: maybe(z.enum(["pause", "kill"])),
+  }),
+});
+
+const StoredHandler: z.ZodType<HandlerDefinition> = z.object({
+  name: z.string(),
+  kind: z.enum(["exclusive", "shared", "workflow"]),
+  documentation: maybe(z.string()),
+  metadata: StringMap,
+  input: z.object({ none: z.boolean(), required: z.boolean(), contentType: z.string(), jsonSchema: z.unknown() }),
+  output: z.object({ contentType: maybe(z.string()), setContentTypeIfEmpty: z.boolean(), jsonSchema: z.unknown() }),
+  options: StoredOptions,
+  workflowCompletionRetentionMs: maybe(Ms),
+});
+
+const StoredService: z.ZodType<ServiceDefinition> = z.object({
+  name: z.string(),
+  kind: z.enum(["service", "virtualObject", "workflow"]),
+  documentation: maybe(z.string()),
+  metadata: StringMap,
+  options: StoredOptions,
+  handlers: z.array(StoredHandler),
+});
+
+const StoredRevision: z.ZodType<ServiceRevision> = z.object({
+  definition: StoredService,
+  revision: z.number().int().min(1),
+  overrides: z.object({
+    public: maybe(z.boolean()),
+    idempotencyRetentionMs: maybe(Ms),
+    workflowCompletionRetentionMs: maybe(Ms),
+    journalRetentionMs: maybe(Ms),
+    inactivityTimeoutMs: maybe(Ms),
+    abortTimeoutMs: maybe(Ms),
+  }),
+});
+
+export const StoredDeployment: z.ZodType<DeploymentRecord> = z.object({
+  id: z.string().transform((text, context) => idOrIssue(parseDeploymentId(text), context)),
+  address: z.discriminatedUnion("kind", [
+    z.object({ kind: z.literal("http"), uri: z.url(), httpVersion: z.enum(["HTTP/1.1", "HTTP/2.0"]) }),
+    z.object({
+      kind: z.literal("lambda"),
+      arn: z.string(),
+      assumeRoleArn: maybe(z.string()),
+      compression: maybe(z.enum(["zstd"])),
+    }),
+  ]),
+  additionalHeaders: StringMap,
+  metadata: StringMap,
+  createdAtMs: Ms,
+  protocolType: z.enum(["bidiStream", "requestResponse"]),
+  minProtocolVersion: z.number().int().min(1),
+  maxProtocolVersion: z.number().int().min(1),
+  sdkVersion: maybe(z.string()),
+  services: z.array(StoredRevision),
+});
+
+export const StoredKafkaCluster: z.ZodType<KafkaClusterRecord> = z.object({
+  name: z.string().min(1),
+  properties: StringMap,
+  createdAtMs: Ms,
+});
+
+export const StoredSubscription: z.ZodType<SubscriptionRecord> = z.object({
+  id: z.string().transform((text, context) => idOrIssue(parseSubscriptionId(text), context)),
+  source: z.string(),
+  sink: z.string(),
+  options: StringMap,
+});
+
+const StoredRule: z.ZodType<RuleRecord> = z.object({
+  pattern: z.string(),
+  concurrency: maybe(z.number().int().min(1)),
+  description: maybe(z.string()),
+  disabled: z.boolean(),
+  version: z.number().int().min(1),
+  lastModifiedMs: Ms,
+});
+
+export const StoredRuleBook: z.ZodType<RuleBook> = z.object({ version: z.number().int().min(0), rules: z.array(StoredRule) });
+
+function idOrIssue<T>(parsed: { ok: true; value: T } | { ok: false; problem: string }, context: z.RefinementCtx): T {
+  if (parsed.ok) return parsed.value;
+  context.addIssue({ code: "custom", message: parsed.problem });
+  return z.NEVER;
+}

@@ -1,0 +1,4 @@
+/** Why: tests of the registry and of the doors to it need endpoints that answer, and a way to ask them, without a driver. */
+export * from "./endpoint.js";
+export * from "./node-fetcher.js";
+export * from "./registry.js";
