@@ -1,0 +1,47 @@
+/** The endpoint that both servers drive: the published SDK, nothing else in the process. argv: port. */
+import http2 from "node:http2";
+import * as restate from "@restatedev/restate-sdk";
+
+const bench = restate.service({
+  name: "Bench",
+  handlers: {
+    noop: async () => "hello",
+    three: async (ctx) => {
+      const a = await ctx.run("a", () => 1);
+      const b = await ctx.run("b", () => 2);
+      const c = await ctx.run("c", () => 3);
+      return a + b + c;
+    },
+  },
+});
+
+const counter = restate.object({
+  name: "Counter",
+  handlers: {
+    add: async (ctx) => {
+      const next = ((await ctx.get("n")) ?? 0) + 1;
+      ctx.set("n", next);
+      return next;
+    },
+  },
+});
+
+/** Runs that went past their sleep, to tell that everybody woke and nobody twice. */
+const woken = new Map();
+const sleeper = restate.service({
+  name: "Sleeper",
+  options: { inactivityTimeout: 0 },
+  handlers: {
+    sleep: async (ctx, { id, untilMs }) => {
+      await ctx.sleep(Math.max(0, untilMs - (await ctx.date.now())));
+      await ctx.run("woke", () => {
+        woken.set(id, (woken.get(id) ?? 0) + 1);
+      });
+    },
+    count: async () => ({ woken: woken.size, twice: [...woken.values()].filter((times) => times > 1).length }),
+  },
+});
+
+http2
+  .createServer(restate.createEndpointHandler({ services: [bench, counter, sleeper], logger: () => {} }))
+  .listen(Number(process.argv[2]), "127.0.0.1", () => console.log("ready"));
