@@ -135,8 +135,10 @@ export class Processor implements AsyncDisposable {
       this.#options.cleanupIntervalMs,
     );
     const running: Invocation[] = [];
-    for (const partition of this.#options.partitions) {
-      const epoch = await store.claim(partition);
+    // All at once: an embedded store makes one synced write of them.
+    const epochs = await Promise.all(this.#options.partitions.map((partition) => store.claim(partition)));
+    for (const [index, partition] of this.#options.partitions.entries()) {
+      const epoch = epochs[index] as number;
       const view = new LiveView(partition, store.reads);
       const outbox = new Outbox(partition, epoch, peers, (seq) => this.#post({ kind: "acknowledged", partition, seq }));
       this.#led.set(partition, { view, epoch, outbox, blocked: undefined, stopped: undefined });
