@@ -1,12 +1,20 @@
 /** Why: the management API of one environment: REST for people and tools, SQL over what the partitions hold. */
 
+import { json } from "./http/answer.js";
 import { type Route, routerOf } from "./http/route.js";
 import { type RequestListener, serve } from "./http/server.js";
+import { adminDocument } from "./openapi/admin-document.js";
 import type { AdminOptions, AdminPorts } from "./ports.js";
+import { batchRoutes } from "./routes/batches.js";
 import { deploymentRoutes } from "./routes/deployments.js";
 import { invocationRoutes } from "./routes/invocations.js";
+import { kafkaRoutes } from "./routes/kafka.js";
 import { metaRoutes } from "./routes/meta.js";
+import { queryRoutes } from "./routes/query.js";
+import { ruleRoutes } from "./routes/rules.js";
 import { serviceRoutes } from "./routes/services.js";
+import { stateRoutes } from "./routes/state.js";
+import { vqueueRoutes } from "./routes/vqueues.js";
 
 /**
  * A request handler for `node:http` and `node:http2` servers alike (HTTP/2 through its compatibility API). It never throws, and
@@ -16,11 +24,33 @@ export function createAdminApi(ports: AdminPorts, options: AdminOptions): Reques
   return serve(routerOf(routesOf(ports, options)), ports.logger);
 }
 
-function routesOf(ports: AdminPorts, options: AdminOptions): readonly Route[] {
-  return [
+/** Everything served, the document about it included. */
+export function routesOf(ports: AdminPorts, options: AdminOptions): readonly Route[] {
+  const routes: readonly Route[] = [
     ...metaRoutes(ports, options),
     ...deploymentRoutes(ports.registry),
-    ...serviceRoutes(ports.registry),
+    ...serviceRoutes(ports.registry, options.ingressEndpoint),
+    ...stateRoutes(ports),
     ...invocationRoutes(ports),
+    ...batchRoutes(ports),
+    ...kafkaRoutes(ports.registry),
+    ...ruleRoutes(ports.registry),
+    ...queryRoutes(ports.sql),
+    ...vqueueRoutes(),
   ];
+  return [...routes, documentRoute(routes)];
+}
+
+function documentRoute(routes: readonly Route[]): Route {
+  return {
+    path: "/openapi",
+    isInternal: true,
+    operations: {
+      GET: {
+        summary: "This interface as an OpenAPI document",
+        answers: { 200: "The document" },
+        handle: () => json(200, adminDocument(routes)),
+      },
+    },
+  };
 }

@@ -1,10 +1,12 @@
 /** Why: `/services`: what can be called, and the few options people may change without new code. */
 import { parseDuration } from "@perdure/base";
+import type { HandlerDefinition } from "@perdure/manifest";
 import type { LocatedRevision, Registry } from "@perdure/metadata";
 import { z } from "zod";
 import { json } from "../http/answer.js";
 import { ApiError } from "../http/errors.js";
 import type { Route } from "../http/route.js";
+import { serviceDocument } from "../openapi/service-document.js";
 import { handlerView, serviceView } from "../views/service-view.js";
 
 /** A friendly or ISO 8601 duration, as milliseconds. */
@@ -24,7 +26,8 @@ export const ModifyService = z.object({
   abort_timeout: DurationText.nullish(),
 });
 
-export function serviceRoutes(registry: Registry): readonly Route[] {
+/** `ingressEndpoint` is where the OpenAPI documents say that handlers are called. */
+export function serviceRoutes(registry: Registry, ingressEndpoint: string | undefined): readonly Route[] {
   return [
     {
       path: "/services",
@@ -59,6 +62,20 @@ export function serviceRoutes(registry: Registry): readonly Route[] {
               abortTimeoutMs: body.abort_timeout ?? undefined,
             };
             return json(200, serviceView(registry, await registry.modifyService(request.param("service"), changes)));
+          },
+        },
+      },
+    },
+    {
+      path: "/services/{service}/openapi",
+      operations: {
+        GET: {
+          summary: "How to call the service through the ingress, as an OpenAPI document",
+          answers: { 200: "The document", 404: "Unknown service" },
+          handle: (request) => {
+            const located = requireService(registry, request.param("service"));
+            const isPublic = (handler: HandlerDefinition) => handlerView(registry, located, handler).public;
+            return json(200, serviceDocument(located, isPublic, ingressEndpoint));
           },
         },
       },

@@ -1,0 +1,90 @@
+/** Why: the web UI acts on many invocations with one request; each of them succeeds or fails on its own (admin-api.md §5.1). */
+import { type InvocationId, parseInvocationId } from "@perdure/base";
+import { z } from "zod";
+import { json } from "../http/answer.js";
+import { ApiError } from "../http/errors.js";
+import type { Route } from "../http/route.js";
+import { applyVerb, type DeploymentChoice, restartAsNew, resume, type Verb, type VerbOutcome } from "../invocation-operations.js";
+import { BATCH_CONCURRENCY_MAX, BATCH_INVOCATIONS_MAX } from "../limits.js";
+import type { AdminPorts } from "../ports.js";
+import { parseDeploymentChoice } from "./invocations.js";
+
+const Id = z.string().transform((text, context): InvocationId => {
+  const parsed = parseInvocationId(text);
+  if (parsed.ok) return parsed.value;
+  context.addIssue({ code: "custom", message: parsed.problem });
+  return z.NEVER;
+});
+
+const Choice = z.string().transform((text, context): DeploymentChoice => {
+  const refusals: string[] = [];
+  try {
+    return parseDeploymentChoice(text, (reason) => new Error(reason));
+  } catch (refusal) {
+    refusals.push((refusal as Error).message);
+  }
+  context.addIssue({ code: "custom", message: refusals.join() });
+  return z.NEVER;
+});
+
+export const Batch = z.object({ invocation_ids: z.array(Id), deployment: Choice.nullish() });
+
+const VERBS: readonly Verb[] = ["kill", "cancel", "purge", "purge-journal", "resume", "pause", "restart-as-new"];
+
+export function batchRoutes(ports: AdminPorts): readonly Route[] {
+  return VERBS.map((verb) => ({
+    path: `/internal/invocations_batch_operations/${verb}`,
+    isInternal: true,
+    operations: {
+      POST: {
+        summary: `${verb} up to ${BATCH_INVOCATIONS_MAX} invocations`,
+        body: Batch,
+        answers: { 200: "What became of each", 400: "Too many" },
+        handle: async (request) => {
+          const { invocation_ids: ids, deployment } = await request.json(Batch);
+          if (ids.length > BATCH_INVOCATIONS_MAX) {
+            throw new ApiError(400, `Batch size ${ids.length} exceeds maximum allowed size of ${BATCH_INVOCATIONS_MAX}`);
+          }
+          return json(200, summarise(await applyToAll(ports, verb, ids, deployment ?? undefined)));
+        },
+      },
+    },
+  }));
+}
+
+type Result = { readonly id: InvocationId; readonly outcome: VerbOutcome };
+
+/** A few at a time, results in the order of the ids. An error of ours ends the whole batch. */
+async function applyToAll(
+  ports: AdminPorts,
+  verb: Verb,
+  ids: readonly InvocationId[],
+  choice: DeploymentChoice | undefined,
+): Promise<readonly Result[]> {
+  const results = new Array<Result>(ids.length);
+  const queue = ids.entries();
+  const workers = Array.from({ length: Math.min(BATCH_CONCURRENCY_MAX, ids.length) }, async () => {
+    for (const [index, id] of queue) results[index] = { id, outcome: await applyOne(ports, verb, id, choice) };
+  });
+  await Promise.all(workers);
+  return results;
+}
+
+function applyOne(ports: AdminPorts, verb: Verb, id: InvocationId, choice: DeploymentChoice | undefined): Promise<VerbOutcome> {
+  if (verb === "resume") return resume(ports, id, choice ?? { kind: "keep" });
+  if (verb === "restart-as-new") return restartAsNew(ports, id, 0, choice ?? { kind: "latest" });
+  return applyVerb(ports, verb, id);
+}
+
+function summarise(results: readonly Result[]) {
+  const succeeded: unknown[] = [];
+  const failed: { invocation_id: InvocationId; error: string }[] = [];
+  for (const { id, outcome } of results) {
+    if (outcome.problem !== undefined) {
+      failed.push({ invocation_id: id, error: outcome.status === 404 ? `Invocation '${id}' not found` : outcome.problem });
+    } else if (outcome.newId !== undefined) {
+      succeeded.push({ old_invocation_id: id, new_invocation_id: outcome.newId });
+    } else succeeded.push(id);
+  }
+  return { succeeded, failed };
+}

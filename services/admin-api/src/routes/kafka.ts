@@ -1,0 +1,184 @@
+/** Why: `/kafka-clusters` and `/subscriptions`: which topics feed which handlers. Secrets go in, and never come out again. */
+import { formatTimestampNanos } from "@perdure/base";
+import type { KafkaClusterRecord, Registry, SubscriptionRecord } from "@perdure/metadata";
+import { z } from "zod";
+import { empty, json } from "../http/answer.js";
+import { ApiError } from "../http/errors.js";
+import type { Route } from "../http/route.js";
+import { subscriptionParam } from "../ids.js";
+
+const Properties = z.record(z.string(), z.string());
+/** An absolute URI; its scheme is judged by the registry. */
+const Uri = z.string().regex(/^[a-z][a-z0-9+.-]*:\/\/[^\s]*$/i, "is not an absolute URI");
+
+export const CreateKafkaCluster = z.object({ name: z.string().min(1, "empty string"), properties: Properties });
+export const UpdateKafkaCluster = z.object({ properties: Properties });
+export const CreateSubscription = z.object({ source: Uri, sink: Uri, options: Properties.nullish() });
+
+const REDACTED = "***";
+/** Parts of property names whose values are secrets, or lead to them. */
+const SECRET_PARTS = [
+  "password",
+  "secret",
+  "passphrase",
+  "sasl.username",
+  "sasl.jaas.config",
+  "sasl.oauthbearer.config",
+  "sasl.oauthbearer.assertion.private.key",
+  "token.endpoint.url",
+  "ssl.key.location",
+  "ssl.key.pem",
+  "keystore.location",
+  "truststore.location",
+];
+
+export function kafkaRoutes(registry: Registry): readonly Route[] {
+  return [...clusterRoutes(registry), ...subscriptionRoutes(registry)];
+}
+
+function clusterRoutes(registry: Registry): readonly Route[] {
+  return [
+    {
+      path: "/kafka-clusters",
+      operations: {
+        GET: {
+          summary: "List Kafka clusters",
+          answers: { 200: "All clusters, secrets blacked out" },
+          handle: () => json(200, { clusters: registry.kafkaClusters().map(clusterView) }),
+        },
+        POST: {
+          summary: "Make a Kafka cluster known",
+          body: CreateKafkaCluster,
+          answers: { 201: "Known", 400: "No brokers named", 409: "The name is taken" },
+          handle: async (request) => {
+            const { name, properties } = await request.json(CreateKafkaCluster);
+            const cluster = await registry.createKafkaCluster(name, properties);
+            return json(201, clusterView(cluster), { location: `kafka-clusters/${encodeURIComponent(name)}` });
+          },
+        },
+      },
+    },
+    {
+      path: "/kafka-clusters/{cluster_name}",
+      operations: {
+        GET: {
+          summary: "One Kafka cluster",
+          query: { include_subscriptions: "`true`: with the subscriptions that read from it" },
+          answers: { 200: "The cluster", 404: "Unknown cluster" },
+          handle: (request) => {
+            const name = request.param("cluster_name");
+            const cluster = registry.kafkaCluster(name);
+            if (cluster === undefined) throw new ApiError(404, `The requested Kafka cluster '${name}' does not exist`);
+            const readers = registry.subscriptions().filter(({ source }) => source.startsWith(`kafka://${name}/`));
+            const subscriptions = request.flag("include_subscriptions", false) ? readers.map(subscriptionView) : [];
+            return json(200, { ...clusterView(cluster), subscriptions });
+          },
+        },
+        PATCH: {
+          summary: "Replace the properties of a Kafka cluster",
+          body: UpdateKafkaCluster,
+          answers: {
+            200: "The cluster as changed",
+            400: "No brokers named",
+            404: "Unknown cluster",
+            409: "Set in the server's settings",
+          },
+          handle: async (request) => {
+            const name = request.param("cluster_name");
+            const { properties } = await request.json(UpdateKafkaCluster);
+            const whole = withKnownSecrets(properties, registry.kafkaCluster(name)?.properties ?? {});
+            return json(200, clusterView(await registry.updateKafkaCluster(name, whole)));
+          },
+        },
+        DELETE: {
+          summary: "Forget a Kafka cluster",
+          query: { force: "`true`: even when subscriptions read from it" },
+          answers: { 202: "Forgotten", 404: "Unknown cluster", 409: "Subscriptions read from it" },
+          handle: async (request) => {
+            await registry.removeKafkaCluster(request.param("cluster_name"), request.flag("force", false));
+            return empty(202);
+          },
+        },
+      },
+    },
+  ];
+}
+
+function subscriptionRoutes(registry: Registry): readonly Route[] {
+  return [
+    {
+      path: "/subscriptions",
+      operations: {
+        GET: {
+          summary: "List subscriptions",
+          query: { source: "Only those of this source", sink: "Only those of this sink" },
+          answers: { 200: "The subscriptions" },
+          handle: ({ query }) => {
+            const [source, sink] = [query.get("source"), query.get("sink")];
+            const wanted = registry
+              .subscriptions()
+              .filter((one) => (source === null || one.source === source) && (sink === null || one.sink === sink));
+            return json(200, { subscriptions: wanted.map(subscriptionView) });
+          },
+        },
+        POST: {
+          summary: "Feed a topic to a handler",
+          body: CreateSubscription,
+          answers: { 201: "Subscribed", 400: "Source or sink is not usable (META0009)" },
+          handle: async (request) => {
+            const { source, sink, options } = await request.json(CreateSubscription);
+            const subscription = await registry.createSubscription(source, sink, options ?? {});
+            return json(201, subscriptionView(subscription), { location: `subscriptions/${subscription.id}` });
+          },
+        },
+      },
+    },
+    {
+      path: "/subscriptions/{subscription}",
+      operations: {
+        GET: {
+          summary: "One subscription",
+          answers: { 200: "The subscription", 404: "Unknown subscription" },
+          handle: (request) => {
+            const id = subscriptionParam(request);
+            const subscription = registry.subscription(id);
+            if (subscription === undefined) throw new ApiError(404, `The requested subscription '${id}' does not exist`);
+            return json(200, subscriptionView(subscription));
+          },
+        },
+        DELETE: {
+          summary: "End a subscription",
+          answers: { 202: "Ended", 404: "Unknown subscription" },
+          handle: async (request) => {
+            await registry.removeSubscription(subscriptionParam(request));
+            return empty(202);
+          },
+        },
+      },
+    },
+  ];
+}
+
+function clusterView({ name, properties, createdAtMs }: KafkaClusterRecord) {
+  const shown = Object.entries(properties).map(([key, value]) => [key, isSecret(key) ? REDACTED : value]);
+  return { name, properties: Object.fromEntries(shown), created_at: formatTimestampNanos(createdAtMs) };
+}
+
+function subscriptionView({ id, source, sink, options }: SubscriptionRecord) {
+  return { id, source, sink, options };
+}
+
+function isSecret(name: string): boolean {
+  const lower = name.toLowerCase();
+  return SECRET_PARTS.some((part) => lower.includes(part));
+}
+
+/** Clients read, edit and write back the whole map; what we blacked out for them keeps its value. */
+function withKnownSecrets(
+  next: Readonly<Record<string, string>>,
+  known: Readonly<Record<string, string>>,
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(next).map(([name, value]) => [name, value === REDACTED && isSecret(name) ? (known[name] ?? value) : value]),
+  );
+}

@@ -1,0 +1,39 @@
+/** Why: `POST /query`: one SQL statement over everything introspection shows (admin-api.md §7). */
+import { z } from "zod";
+import { type ApiAnswer, json, stream } from "../http/answer.js";
+import type { Route } from "../http/route.js";
+import type { Sql, SqlAnswer } from "../ports.js";
+
+export const Query = z.object({ query: z.string() });
+
+const JSON_TYPE = "application/json";
+const ARROW_TYPE = "application/vnd.apache.arrow.stream";
+const STATUSES = { invalid: 400, failed: 500, unavailable: 503, busy: 429 } as const;
+
+export function queryRoutes(sql: Sql): readonly Route[] {
+  return [
+    {
+      path: "/query",
+      operations: {
+        POST: {
+          summary: "Run a SQL statement; rows come as JSON when `accept` is exactly that, as an Arrow stream otherwise",
+          body: Query,
+          answers: { 200: "The rows", 400: "Not a statement we run", 429: "Too many queries", 503: "Not available now" },
+          handle: async (request) => {
+            const { query } = await request.json(Query);
+            const format = request.header("accept") === JSON_TYPE ? "json" : "arrow";
+            const answer = await sql(query, format, request.signal);
+            if (answer.kind === "refused") return refusal(answer);
+            return stream(format === "json" ? JSON_TYPE : ARROW_TYPE, answer.chunks);
+          },
+        },
+      },
+    },
+  ];
+}
+
+/** Errors of queries have a message and nothing else. */
+function refusal(answer: SqlAnswer & { kind: "refused" }): ApiAnswer {
+  const retryAfter = answer.retryAfterSeconds === undefined ? {} : { "retry-after": String(answer.retryAfterSeconds) };
+  return json(STATUSES[answer.reason], { message: answer.message }, retryAfter);
+}
