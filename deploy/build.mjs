@@ -3,8 +3,8 @@
  * files instead of hundreds. What is native, or heavy and rarely needed, stays outside the bundle and is imported from where
  * its package is installed, by a path relative to the bundle: the whole tree can be moved or copied into an image.
  */
-import { existsSync, readdirSync, rmSync } from "node:fs";
-import { dirname, join, relative, resolve, sep } from "node:path";
+import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -43,8 +43,7 @@ const COMMONJS_BANNER = [
 async function bundleService(name) {
   const folder = join(root, "services", name);
   const outdir = join(folder, "dist");
-  rmSync(join(outdir, "chunks"), { recursive: true, force: true });
-  await build({
+  const { metafile } = await build({
     absWorkingDir: root,
     entryPoints: [{ in: join(folder, "src/main.ts"), out: "main" }],
     outdir,
@@ -54,7 +53,7 @@ async function bundleService(name) {
     format: "esm",
     target: "node24",
     outExtension: { ".js": ".mjs" },
-    chunkNames: "chunks/[name]-[hash]",
+    chunkNames: "[name]-[hash]", // Beside main: the relative paths of what stays outside hold for all files.
     sourcemap: "linked",
     sourcesContent: false,
     legalComments: "none",
@@ -62,8 +61,19 @@ async function bundleService(name) {
     banner: { js: COMMONJS_BANNER },
     plugins: [leaveOutside(outdir)],
     logLevel: "warning",
+    metafile: true,
   });
-  return name;
+  removeStale(outdir, new Set(Object.keys(metafile.outputs).map((path) => basename(path))));
+}
+
+const A_DAY_MS = 86_400_000;
+
+/** Files of earlier builds stay for a day: a server that is running may still import one of them. */
+function removeStale(outdir, current) {
+  for (const entry of readdirSync(outdir, { withFileTypes: true })) {
+    const path = join(outdir, entry.name);
+    if (entry.isFile() && !current.has(entry.name) && Date.now() - statSync(path).mtimeMs > A_DAY_MS) rmSync(path);
+  }
 }
 
 const asked = process.argv.slice(2);

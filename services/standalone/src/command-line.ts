@@ -8,7 +8,7 @@ Usage: perdure server [--config-file FILE] [--base-dir DIR] [--node-name NAME] [
 
   --config-file FILE   settings in TOML; also PERDURE_CONFIG
   --base-dir DIR       where data is kept (default ./perdure-data)
-  --node-name NAME     this node's folder under the base directory
+  --node-name NAME     this node's folder below it (default node1)
   --print-config       show every setting with its meaning and value, and exit
   --SETTING VALUE      any other setting by its name, e.g. --ingress.bind-port 8081
 
@@ -16,17 +16,41 @@ The environment sets any of them too: PERDURE_ followed by the name, two undersc
 e.g. PERDURE_WORKER__INVOKER__INACTIVITY_TIMEOUT=1m.
 `;
 
-/** Returns the exit code; the command `server` returns when the server has stopped. */
-export async function runCommandLine(args: readonly string[], _env: NodeJS.ProcessEnv): Promise<number> {
-  const [command] = args;
-  if (command === undefined || command === "--help" || command === "-h" || command === "help") {
+const OK = 0;
+const MISUSED = 2;
+
+/** Resolves with the exit code; for `server` when the server has stopped. */
+export async function runCommandLine(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const [command, ...rest] = args;
+  if (command === undefined || isHelp(command) || (command === "server" && rest.some(isHelp))) {
     process.stdout.write(HELP);
-    return 0;
+    return OK;
   }
   if (command === "--version" || command === "-V") {
     process.stdout.write(`perdure ${VERSION}\n`);
-    return 0;
+    return OK;
   }
-  process.stderr.write(`perdure: there is no command '${command}'. Try 'perdure --help'.\n`);
-  return 2;
+  if (command !== "server") {
+    process.stderr.write(`perdure: there is no command '${command}'. Try 'perdure --help'.\n`);
+    return MISUSED;
+  }
+  const { runServer } = await import("./server.js");
+  return runServer(serverCommand(rest, environment), environment);
+}
+
+function isHelp(arg: string): boolean {
+  return arg === "--help" || arg === "-h" || arg === "help";
+}
+
+/** Takes out what is not a setting; the settings check the rest. */
+function serverCommand(args: readonly string[], environment: NodeJS.ProcessEnv) {
+  const command = { file: environment["PERDURE_CONFIG"], printConfig: false, flags: [] as string[] };
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i]!;
+    if (arg === "--print-config") command.printConfig = true;
+    else if (arg === "--config-file") command.file = args[++i] ?? "";
+    else if (arg.startsWith("--config-file=")) command.file = arg.slice("--config-file=".length);
+    else command.flags.push(arg);
+  }
+  return command;
 }

@@ -11,6 +11,7 @@ import {
   boolean,
   byteSize,
   choice,
+  custom,
   decimal,
   duration,
   group,
@@ -20,7 +21,6 @@ import {
   optionalSecret,
   optionalText,
   port,
-  structure,
   text,
   textMap,
   tomlValue,
@@ -38,7 +38,7 @@ const schema = group("Settings of a test.", {
     bindPort: port(8080, { sentence: "Port." }),
     requestSizeLimit: byteSize("32MiB", { sentence: "Largest body." }),
     callLimit: optionalInteger({ sentence: "At most this many calls.", min: 1 }),
-    clusters: structure(z.array(z.strictObject({ name: z.string(), brokers: z.array(z.string()) })).prefault([]), {
+    clusters: custom(z.array(z.strictObject({ name: z.string(), brokers: z.array(z.string()) })).prefault([]), {
       sentence: "Kafka clusters.",
       show: (list) => `[${list.map((c) => `{ name = ${tomlValue(c.name)}, brokers = ${tomlValue(c.brokers)} }`).join(", ")}]`,
     }),

@@ -175,16 +175,18 @@ export function textMap(fallback: Readonly<Record<string, string>>, options: Opt
   return withFacts(schema, { sentence: options.sentence, show, form: "structure" });
 }
 
-/** Any structure described by a schema of its own, read from TOML or JSON text where one line must do. */
-export function structure<S extends z.ZodType>(
-  schema: S,
-  options: Options & { readonly show: (value: z.output<S>) => string | undefined },
-): S {
-  return withFacts(schema, {
-    sentence: options.sentence,
-    show: (value) => options.show(value as z.output<S>),
-    form: "structure",
-  });
+interface CustomOptions<T> {
+  readonly sentence: string;
+  /** The value as TOML; only texts can do without. Undefined: not set. */
+  readonly show?: (value: T) => string | undefined;
+  /** `scalar`: one line of text is the value itself; by default it is read as TOML or JSON. */
+  readonly form?: "scalar" | "structure";
+}
+
+/** Anything described by a zod schema of its own, which must have a default or be optional. */
+export function custom<S extends z.ZodType>(schema: S, options: CustomOptions<z.output<S>>): S {
+  const show = options.show === undefined ? orUnset(quoted) : (value: unknown) => options.show?.(value as z.output<S>);
+  return withFacts(schema, { sentence: options.sentence, show, form: options.form ?? "structure" });
 }
 
 /** `{ a = "b" }` */

@@ -1,0 +1,265 @@
+/**
+ * Why: the one place where a single process is put together: embedded drivers below, the roles' own functions on them, objects
+ * passed where a cluster passes clients.
+ *
+ *     directories ▸ stores ▸ registry ▸ worker (leads all partitions) ▸ ingress, admin API
+ */
+import { readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { type AdminPorts, createAdminApi, type SqlAnswer } from "@perdure/admin-api";
+import { type Clock, type Logger, PerdureError, type Random, Secret } from "@perdure/base";
+import type { Partitions } from "@perdure/control";
+import { createHttpTransport, fetchOnce } from "@perdure/driver-http2";
+import { openLevelKeyValue, openLevelMetadataStore, prepareStorageDirectory } from "@perdure/driver-level";
+import { createIngress } from "@perdure/ingress-gateway";
+import { createRequestIdentity, type EndpointTransport, type RequestIdentity } from "@perdure/invoker";
+import { createInvokerWorker, type InvokerWorker, invokerOptionsOf, retryPolicyOf } from "@perdure/invoker-worker";
+import type { MetadataStore } from "@perdure/metadata";
+import {
+  createRegistry,
+  type DiscoveryFetcher,
+  type RegistryRole,
+  SERVICE_DEFAULTS,
+  type ServiceDefaults,
+} from "@perdure/registry";
+import type { Lifecycle, Metrics, Tracer } from "@perdure/role";
+import { createHttpPort } from "@perdure/role/http";
+import { KvPartitionStore, type PartitionStore } from "@perdure/store";
+import { directoriesOf, kafkaClustersOf, requestHeadersOf, type Settings } from "./config.js";
+import { ADMIN_DRAIN_MS } from "./limits.js";
+import { partitionCountOf } from "./partition-count.js";
+import { ingressMetrics, invokerMetrics, observeWorker } from "./role-metrics.js";
+import { invocationSpans, tracedTransport } from "./tracing.js";
+
+export interface StandalonePorts {
+  readonly lifecycle: Lifecycle;
+  readonly metrics: Metrics;
+  readonly tracer: Tracer;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+const NO_LAMBDA = "this server has no Lambda client";
+const NO_SQL: SqlAnswer = {
+  kind: "refused",
+  reason: "unavailable",
+  message: "this server has no SQL engine",
+  retryAfterSeconds: undefined,
+};
+
+/** Where the doors were bound; different from the settings when those say port 0. */
+export interface Doors {
+  readonly ingressPort: number;
+  readonly adminPort: number;
+}
+
+/**
+ * Starts everything as parts of the lifecycle and resolves when both doors answer. Rejects with RT0004 (address), RT0005 (locked),
+ * RT0009, META0010, META0011 (version of a directory), META0005 (damaged metadata), STO… (storage), OPS0001 (identity key).
+ */
+export async function startStandalone(settings: Settings, ports: StandalonePorts): Promise<Doors> {
+  const { lifecycle, metrics, tracer, clock, random, logger } = ports;
+  const identity = identityOf(settings, clock);
+  // Before anything is led or resumed: a server that cannot be reached should not run anybody's handlers.
+  await checkAddress(settings.ingress);
+  await checkAddress(settings.admin);
+
+  const directories = directoriesOf(settings);
+  const metadata = await lifecycle.start("metadata store", () => openMetadata(directories.metadata));
+  const store = await lifecycle.start("partition store", () => openPartitions(directories.partitions));
+  const partitionCount = await partitionCountOf(metadata, settings.worker.numPartitions, logger);
+
+  const led: { partitions: Partitions | undefined } = { partitions: undefined };
+  const http = await lifecycle.start("endpoint transport", () => {
+    const plain = createHttpTransport({ clock, random });
+    return tracer.enabled ? tracedTransport(plain, () => led.partitions, { tracer, clock, random, logger }) : plain;
+  });
+  const worker: { role: InvokerWorker | undefined } = { role: undefined };
+  const registry = await openRegistry(settings, metadata, http, worker, ports);
+  worker.role = await lifecycle.start("worker", () =>
+    startWorker({ settings, store, registry, http, identity, partitionCount }, ports),
+  );
+  const { partitions } = worker.role;
+  led.partitions = partitions;
+  observeWorker(metrics, worker.role);
+
+  const ingress = createIngress(
+    {
+      registry,
+      partitions,
+      clock,
+      random,
+      logger: logger.child({ component: "ingress" }),
+      metrics: ingressMetrics(metrics),
+      startSpan: tracer.enabled ? invocationSpans({ tracer, clock, random, logger }) : undefined,
+    },
+    { requestBytesMax: settings.ingress.requestSizeLimit, concurrentRequestsMax: settings.ingress.concurrentApiRequestsLimit },
+  );
+  const ingressAddress = await ingress.listen(listenOn(settings.ingress));
+  await lifecycle.start("ingress", () => ({
+    drain: () => ingress.close(),
+    [Symbol.asyncDispose]: () => ingress[Symbol.asyncDispose](),
+  }));
+  const adminPort = await openAdmin(settings, { registry, partitions, ingressPort: ingressAddress.port }, ports);
+  return { ingressPort: ingressAddress.port, adminPort };
+}
+
+// ── doors ────────────────────────────────────────────────────────────────────────────────────────
+
+interface Address {
+  readonly bindAddress?: string | undefined;
+  readonly bindPort: number;
+}
+
+function listenOn({ bindAddress, bindPort }: Address): { readonly host?: string; readonly port: number } {
+  return bindAddress === undefined ? { port: bindPort } : { host: bindAddress, port: bindPort };
+}
+
+/** Binds and lets go again. The door itself is bound later and has the last word. */
+function checkAddress(address: Address): Promise<void> {
+  if (address.bindPort === 0) return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", (cause: Error) => {
+      const { host = "*", port } = listenOn(address);
+      reject(new PerdureError("RT0004", `cannot listen on ${host}:${port}: ${cause.message}`, { cause }));
+    });
+    probe.listen(listenOn(address), () => probe.close(() => resolve()));
+  });
+}
+
+async function openAdmin(
+  settings: Settings,
+  { registry, partitions, ingressPort }: { registry: RegistryRole; partitions: Partitions; ingressPort: number },
+  { lifecycle, metrics, clock, random, logger }: StandalonePorts,
+): Promise<number> {
+  const adminLogger = logger.child({ component: "admin" });
+  const ports: AdminPorts = {
+    registry,
+    partitions,
+    sql: async () => NO_SQL,
+    metrics: () => metrics.text(),
+    clock,
+    random,
+    logger: adminLogger,
+  };
+  const handle = createAdminApi(ports, {
+    ingressEndpoint: settings.ingress.advertisedAddress ?? `http://localhost:${ingressPort}/`,
+    clusterName: settings.clusterName,
+  });
+  const port = createHttpPort({ request: handle }, { clock, logger: adminLogger });
+  const address = await port.listen(listenOn(settings.admin));
+  await lifecycle.start("admin API", () => ({
+    drain: () => port.close(ADMIN_DRAIN_MS),
+    [Symbol.asyncDispose]: () => port.close(0),
+  }));
+  return address.port;
+}
+
+// ── below the roles ──────────────────────────────────────────────────────────────────────────────
+
+async function openMetadata(path: string): Promise<MetadataStore> {
+  const directory = await prepareStorageDirectory({ path, setting: "meta.storage-path", missing: "META0011" });
+  return openLevelMetadataStore(directory);
+}
+
+async function openPartitions(path: string): Promise<PartitionStore> {
+  const directory = await prepareStorageDirectory({ path, setting: "worker.storage-rocksdb.path", missing: "RT0009" });
+  return new KvPartitionStore(await openLevelKeyValue(directory));
+}
+
+/** Throws OPS0001 when the file cannot be read or holds something else than one Ed25519 key. */
+function identityOf({ requestIdentityPrivateKeyPemFile: file }: Settings, clock: Clock): RequestIdentity | undefined {
+  if (file === undefined) return undefined;
+  let pem: string;
+  try {
+    pem = readFileSync(file, "utf8");
+  } catch (cause) {
+    const reason = (cause as NodeJS.ErrnoException).code === "ENOENT" ? "there is no such file" : (cause as Error).message;
+    throw new PerdureError("OPS0001", `'request-identity-private-key-pem-file' ${file} cannot be read: ${reason}`, { cause });
+  }
+  return createRequestIdentity(new Secret(pem), clock);
+}
+
+// ── roles ────────────────────────────────────────────────────────────────────────────────────────
+
+function serviceDefaultsOf({ worker }: Settings): ServiceDefaults {
+  return {
+    ...SERVICE_DEFAULTS,
+    journalRetentionMs: worker.defaultJournalRetention,
+    journalRetentionMaxMs: worker.maxJournalRetention,
+    inactivityTimeoutMs: worker.invoker.inactivityTimeout,
+    abortTimeoutMs: worker.invoker.abortTimeout,
+    retryPolicy: retryPolicyOf(worker),
+    maxAttemptsMax: worker.invoker.maxRetryPolicyMaxAttempts,
+  };
+}
+
+function openRegistry(
+  settings: Settings,
+  metadata: MetadataStore,
+  http: EndpointTransport,
+  worker: { readonly role: InvokerWorker | undefined },
+  { clock, random, logger }: StandalonePorts,
+): Promise<RegistryRole> {
+  const fetcher: DiscoveryFetcher = {
+    async fetch({ target, ...request }, signal) {
+      if (target.kind === "lambda") return { kind: "failed", failure: { kind: "client", message: NO_LAMBDA } };
+      const { uri, httpVersion } = target;
+      return fetchOnce({ transport: http, clock }, { ...request, uri, httpVersion }, { signal });
+    },
+  };
+  return createRegistry(
+    {
+      metadata,
+      fetcher,
+      countUsage(id, services) {
+        if (worker.role === undefined) throw new PerdureError("OPS0004", "the worker is not there yet");
+        return worker.role.countUsage(id, services);
+      },
+      clock,
+      random,
+      logger: logger.child({ component: "registry" }),
+    },
+    {
+      defaults: serviceDefaultsOf(settings),
+      requestHeaders: requestHeadersOf(settings),
+      routingHeaders: [],
+      kafkaClusters: kafkaClustersOf(settings),
+    },
+  );
+}
+
+interface WorkerParts {
+  readonly settings: Settings;
+  readonly store: PartitionStore;
+  readonly registry: RegistryRole;
+  readonly http: EndpointTransport;
+  readonly identity: RequestIdentity | undefined;
+  readonly partitionCount: number;
+}
+
+function startWorker(
+  { settings, store, registry, http, identity, partitionCount }: WorkerParts,
+  { lifecycle, metrics, clock, random, logger }: StandalonePorts,
+): Promise<InvokerWorker> {
+  return createInvokerWorker(
+    {
+      store,
+      registry,
+      transports: { http, lambda: undefined },
+      identity,
+      clock,
+      random,
+      logger,
+      metrics: invokerMetrics(metrics),
+      onFatal: (error) => lifecycle.fail(error),
+    },
+    {
+      partitionCount,
+      cleanupIntervalMs: settings.worker.cleanupInterval,
+      invoker: invokerOptionsOf(settings.worker, requestHeadersOf(settings)),
+    },
+  );
+}

@@ -1,0 +1,7 @@
+/** Why: the bounds of this process, each with its reason. */
+
+/** Invocations whose first span is remembered, so that their further attempts do not record it again; a few megabytes. */
+export const TRACED_INVOCATIONS_MAX = 20_000;
+
+/** Time for running management requests when the process stops. */
+export const ADMIN_DRAIN_MS = 2000;

@@ -1,0 +1,23 @@
+/**
+ * Why: an invocation's partition follows from its id and the number of partitions, so that number must never change under
+ * existing data. It is written down with the first start; later the setting only matters to new data directories.
+ */
+import { type Logger, PerdureError } from "@perdure/base";
+import type { MetadataStore } from "@perdure/metadata";
+
+const KEY = "cluster/partitions";
+
+/** The number to use. Throws STO0003 when what is stored is no number. */
+export async function partitionCountOf(metadata: MetadataStore, setting: number, logger: Logger): Promise<number> {
+  const stored = await metadata.get(KEY);
+  if (stored === undefined) {
+    await metadata.write([{ kind: "put", key: KEY, value: { count: setting }, expectedVersion: 0 }]);
+    return setting;
+  }
+  const { count } = (stored.value ?? {}) as { count?: unknown };
+  if (!Number.isSafeInteger(count) || (count as number) < 1)
+    throw new PerdureError("STO0003", `the metadata document '${KEY}' cannot be read`);
+  if (count !== setting)
+    logger.info({ numPartitions: count, setting }, "the data directory keeps the number of partitions it was made with");
+  return count as number;
+}
