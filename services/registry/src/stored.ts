@@ -32,8 +32,8 @@ const StoredHandler: z.ZodType<HandlerDefinition> = z.object({
   kind: z.enum(["exclusive", "shared", "workflow"]),
   documentation: maybe(z.string()),
   metadata: StringMap,
-  input: z.object({ none: z.boolean(), required: z.boolean(), contentType: z.string(), jsonSchema: z.unknown() }),
-  output: z.object({ contentType: maybe(z.string()), setContentTypeIfEmpty: z.boolean(), jsonSchema: z.unknown() }),
+  input: z.object({ none: z.boolean(), required: z.boolean(), contentType: z.string(), jsonSchema: maybe(z.unknown()) }),
+  output: z.object({ contentType: maybe(z.string()), setContentTypeIfEmpty: z.boolean(), jsonSchema: maybe(z.unknown()) }),
   options: StoredOptions,
   workflowCompletionRetentionMs: maybe(Ms),
 });
