@@ -58,6 +58,8 @@ export interface FakePartitionOptions {
 
 export class FakePartition implements InvokerHost {
   readonly invocations = new Map<InvocationId, FakeInvocation>();
+  /** User state by service and key. */
+  readonly #states = new Map<string, Map<string, Uint8Array>>();
   readonly #clock: Clock;
   readonly #later: (callback: () => void) => void;
   #invoker: Invoker | undefined;
@@ -309,10 +311,13 @@ export class FakePartition implements InvokerHost {
   }
 
   #stateOf(service: string, key: string): Map<string, Uint8Array> {
-    for (const { facts, state } of this.invocations.values()) {
-      if (facts.target.service === service && facts.target.key === key) return state;
+    const owner = `${service}/${key}`;
+    let state = this.#states.get(owner);
+    if (state === undefined) {
+      state = new Map();
+      this.#states.set(owner, state);
     }
-    return new Map();
+    return state;
   }
 
   #asInvoked(invocation: FakeInvocation): Invoked {
