@@ -42,12 +42,12 @@ class LevelKeyValue implements KeyValue {
   }
 
   async write(batch: ReadonlyMap<string, Uint8Array | null>): Promise<void> {
-    const chained = this.#db.batch();
-    for (const [key, value] of batch) {
-      if (value === null) chained.del(key);
-      else chained.put(key, value);
-    }
     try {
+      const chained = this.#db.batch();
+      for (const [key, value] of batch) {
+        if (value === null) chained.del(key);
+        else chained.put(key, value);
+      }
       await chained.write(SYNCED);
     } catch (cause) {
       throw writeFailure(batch.size, cause);

@@ -97,7 +97,7 @@ export class KvPartitionStore implements PartitionStore {
   async stateOf(partition: number, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>> {
     const prefix = keys.statePrefix(partition, service, key);
     const state = new Map<string, Uint8Array>();
-    for await (const [row, value] of this.#kv.scan(prefix, `${prefix}\xff`)) {
+    for await (const [row, value] of this.#kv.scan(prefix, keys.after(prefix))) {
       state.set(keys.parseStateRest(row.slice(prefix.length)), value);
     }
     return state;
@@ -106,7 +106,7 @@ export class KvPartitionStore implements PartitionStore {
   async promisesOf(partition: number, service: string, key: string): Promise<readonly string[]> {
     const prefix = keys.promisePrefix(partition, service, key);
     const names: string[] = [];
-    for await (const [row] of this.#kv.scan(prefix, `${prefix}\xff`, { keysOnly: true })) {
+    for await (const [row] of this.#kv.scan(prefix, keys.after(prefix), { keysOnly: true })) {
       names.push(keys.parsePromiseRest(row.slice(prefix.length)));
     }
     return names;

@@ -1,0 +1,93 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { utf8 } from "@perdure/base";
+import { type KeyValue, KvPartitionStore } from "@perdure/store";
+import { describePartitionStore } from "@perdure/store/testing";
+import { openLevelKeyValue } from "./level-key-value.js";
+
+let root = "";
+let directory = "";
+let count = 0;
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), "perdure-level-"));
+});
+afterAll(async () => {
+  await rm(root, { recursive: true, force: true });
+});
+
+function fresh(): Promise<KeyValue> {
+  directory = join(root, String(count++));
+  return openLevelKeyValue(directory);
+}
+
+describePartitionStore("LevelDB", {
+  open: async () => new KvPartitionStore(await fresh()),
+  reopen: async () => new KvPartitionStore(await openLevelKeyValue(directory)),
+});
+
+async function rows(kv: KeyValue, from: string, to: string, options?: { limit?: number; keysOnly?: boolean }) {
+  const found: string[] = [];
+  for await (const [key, value] of kv.scan(from, to, options))
+    found.push(`${key}=${options?.keysOnly ? "" : Buffer.from(value)}`);
+  return found;
+}
+
+describe("LevelDB as a key-value engine", () => {
+  test("keys of chars 0 to 255 are ordered as JavaScript orders them, and so is the bound above them", async () => {
+    await using kv = await fresh();
+    const keys = ["a", "a\0", "a\x01", "a\x7f", "a\x80", "a\xc3", "a\xff", "a\xff\xff", "b"];
+    await kv.write(new Map([...keys].reverse().map((key) => [key, utf8("v")])));
+    expect(await rows(kv, "a", "a\u0100", { keysOnly: true })).toEqual(keys.slice(0, -1).map((key) => `${key}=`));
+    expect(await rows(kv, "a\x80", "a\xff", { keysOnly: true })).toEqual(["a\x80=", "a\xc3="]);
+  });
+
+  test("a scan stops at its limit and sees the database of the moment it began, page after page", async () => {
+    await using kv = await fresh();
+    const key = (n: number) => `k${String(n).padStart(4, "0")}`;
+    await kv.write(new Map(Array.from({ length: 700 }, (_, n) => [key(n), utf8(`${n}`)])));
+    expect(await rows(kv, "k", "l", { limit: 300 })).toHaveLength(300);
+    const scan = kv.scan("k", "l")[Symbol.asyncIterator]();
+    const first = await scan.next();
+    expect(first.value?.[0]).toBe(key(0));
+    await kv.write(new Map([...Array(700).keys()].map((n) => [key(n), null])));
+    let seen = 1;
+    for (let next = await scan.next(); next.done !== true; next = await scan.next()) seen++;
+    expect(seen).toBe(700);
+    expect(await rows(kv, "k", "l")).toEqual([]);
+  });
+
+  test("one write puts and deletes together; deleting what is not there is nothing", async () => {
+    await using kv = await fresh();
+    await kv.write(new Map([["a", utf8("1")]]));
+    await kv.write(
+      new Map([
+        ["a", null],
+        ["b", utf8("2")],
+        ["never", null],
+      ] as const),
+    );
+    expect(kv.get("a")).toBeUndefined();
+    expect(await kv.getMany(["a", "b"])).toEqual([undefined, utf8("2")]);
+    await kv.write(new Map());
+    expect(await rows(kv, "", "z")).toEqual(["b=2"]);
+  });
+
+  test("a directory that another process holds is refused with RT0005", async () => {
+    await using _holder = await fresh();
+    await expect(openLevelKeyValue(directory)).rejects.toMatchObject({ code: "RT0005" });
+  });
+
+  test("a directory that cannot be made is STO0001", async () => {
+    await using _kv = await fresh();
+    await expect(openLevelKeyValue(join(directory, "CURRENT", "below a file"))).rejects.toMatchObject({ code: "STO0001" });
+  });
+
+  test("writing to a closed database is an error of ours, not silence", async () => {
+    const kv = await fresh();
+    await kv[Symbol.asyncDispose]();
+    await expect(kv.write(new Map([["a", utf8("1")]]))).rejects.toMatchObject({ code: "STO0001" });
+  });
+});

@@ -1,0 +1,79 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { prepareStorageDirectory, STORAGE_FORMAT, type StorageDirectory } from "./version-file.js";
+
+let root = "";
+let count = 0;
+let path = "";
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), "perdure-format-"));
+});
+afterAll(async () => {
+  await rm(root, { recursive: true, force: true });
+});
+beforeEach(() => {
+  path = join(root, String(count++), "nested");
+});
+
+const worker = (): StorageDirectory => ({ path, setting: "base-dir", missing: "RT0009" });
+const metadata = (): StorageDirectory => ({ path, setting: "base-dir", missing: "META0011" });
+const file = () => join(path, "perdure-format.json");
+
+describe("the version file of a storage directory", () => {
+  test("a directory that is not there is made, with its version beside the database", async () => {
+    const database = await prepareStorageDirectory(worker());
+    expect(database.startsWith(path)).toBe(true);
+    expect(JSON.parse(await readFile(file(), "utf8"))).toMatchObject({ format: STORAGE_FORMAT });
+    expect(await readdir(path)).toEqual(["perdure-format.json"]); // No draft is left.
+  });
+
+  test("an empty directory is taken, and the same directory again is the same database", async () => {
+    await mkdir(path, { recursive: true });
+    const first = await prepareStorageDirectory(worker());
+    await mkdir(first);
+    await writeFile(join(first, "CURRENT"), "data");
+    expect(await prepareStorageDirectory(worker())).toBe(first);
+    expect(await readFile(join(first, "CURRENT"), "utf8")).toBe("data");
+  });
+
+  test.each([
+    ["RT0009", worker],
+    ["META0011", metadata],
+  ] as const)("data without a version file is refused with %s and left alone", async (code, directory) => {
+    await mkdir(path, { recursive: true });
+    await writeFile(join(path, "somebody's"), "data");
+    await expect(prepareStorageDirectory(directory())).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining("base-dir"),
+    });
+    expect(await readdir(path)).toEqual(["somebody's"]);
+  });
+
+  test.each([
+    ["a later format", JSON.stringify({ format: STORAGE_FORMAT + 1 })],
+    ["an earlier format", JSON.stringify({ format: STORAGE_FORMAT - 1 })],
+    ["no format at all", "{}"],
+    ["something that is not JSON", "{oops"],
+    ["an empty file", ""],
+  ])("%s is refused with META0010", async (_, content) => {
+    await mkdir(path, { recursive: true });
+    await writeFile(file(), content);
+    await expect(prepareStorageDirectory(worker())).rejects.toMatchObject({ code: "META0010" });
+    expect(await readFile(file(), "utf8")).toBe(content);
+  });
+
+  test("a crash while the version was being written leaves a directory that starts", async () => {
+    await mkdir(path, { recursive: true });
+    await writeFile(`${file()}.4711`, '{"form');
+    await prepareStorageDirectory(worker());
+    expect(JSON.parse(await readFile(file(), "utf8"))).toMatchObject({ format: STORAGE_FORMAT });
+  });
+
+  test("a version file that cannot be read is an error, not a new directory", async () => {
+    await mkdir(file(), { recursive: true });
+    await expect(prepareStorageDirectory(worker())).rejects.toMatchObject({ code: "EISDIR" });
+  });
+});

@@ -1,0 +1,176 @@
+/**
+ * Why: a test of the core wants a partition it can read and write without a store. Rows live in maps; each command's
+ * mutations, effects and messages are kept for the test, and messages can be played on at once.
+ */
+import type { InvocationId } from "@perdure/base";
+import { apply } from "../apply.js";
+import type { PartitionCommand, TimerKey } from "../command.js";
+import type { Effect } from "../effect.js";
+import type { JournalEntry, JournalEvent } from "../entry.js";
+import type { Invocation } from "../invocation.js";
+import type { InboxEntry, Mutation, ObjectLock, WorkflowPromise } from "../mutation.js";
+import type { Transition } from "../transition.js";
+import type { PartitionView } from "../view.js";
+
+/** What one command did. */
+export interface Played {
+  readonly mutations: readonly Mutation[];
+  readonly effects: readonly Effect[];
+  readonly sent: readonly PartitionCommand[];
+}
+
+export class MemoryPartition implements PartitionView, Transition {
+  nowMs = 1_000;
+  readonly invocations = new Map<InvocationId, Invocation>();
+  readonly entries = new Map<string, JournalEntry>();
+  readonly events = new Map<string, JournalEvent>();
+  readonly locks = new Map<string, ObjectLock>();
+  readonly inboxes = new Map<string, InboxEntry>();
+  readonly states = new Map<string, Map<string, Uint8Array>>();
+  readonly promises = new Map<string, Map<string, WorkflowPromise>>();
+  readonly timers = new Map<string, TimerKey>();
+  /** Seen by the tests only: the core never reads these back. */
+  readonly outbox = new Map<number, PartitionCommand>();
+  readonly producers = new Map<string, number>();
+  #played: { mutations: Mutation[]; effects: Effect[]; sent: PartitionCommand[] } = { mutations: [], effects: [], sent: [] };
+
+  /** Applies one command; what it sends stays with the test. */
+  play(command: PartitionCommand): Played {
+    this.#played = { mutations: [], effects: [], sent: [] };
+    apply(this, command, this);
+    return this.#played;
+  }
+
+  /** Applies a command and everything that is sent because of it, breadth first, as if all ids were ours. */
+  playAll(command: PartitionCommand): Played {
+    const all: { mutations: Mutation[]; effects: Effect[]; sent: PartitionCommand[] } = { mutations: [], effects: [], sent: [] };
+    const waiting: PartitionCommand[] = [command];
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const { mutations, effects, sent } = this.play(next);
+      all.mutations.push(...mutations);
+      all.effects.push(...effects);
+      all.sent.push(...sent);
+      waiting.push(...sent);
+    }
+    return all;
+  }
+
+  // ── PartitionView ──────────────────────────────────────────────────────────────────────────────
+
+  invocation(id: InvocationId): Invocation | undefined {
+    return this.invocations.get(id);
+  }
+  entry(id: InvocationId, index: number): JournalEntry | undefined {
+    return this.entries.get(`${id}/${index}`);
+  }
+  lock(service: string, key: string): ObjectLock | undefined {
+    return this.locks.get(`${service}/${key}`);
+  }
+  inbox(service: string, key: string, seq: number): InboxEntry | undefined {
+    return this.inboxes.get(`${service}/${key}/${seq}`);
+  }
+  state(service: string, key: string, stateKey: string): Uint8Array | undefined {
+    return this.states.get(`${service}/${key}`)?.get(stateKey);
+  }
+  stateOf(service: string, key: string): ReadonlyMap<string, Uint8Array> {
+    const rows = [...(this.states.get(`${service}/${key}`) ?? [])];
+    return new Map(rows.sort(([a], [b]) => a.length - b.length || (a < b ? -1 : 1))); // Storage order of keys below 128 bytes.
+  }
+  promise(service: string, key: string, name: string): WorkflowPromise | undefined {
+    return this.promises.get(`${service}/${key}`)?.get(name);
+  }
+  promisesOf(service: string, key: string): readonly string[] {
+    return [...(this.promises.get(`${service}/${key}`)?.keys() ?? [])];
+  }
+  hasTimer(timer: TimerKey): boolean {
+    return this.timers.has(timerText(timer));
+  }
+  dedup(producer: string): number {
+    return this.producers.get(producer) ?? -1;
+  }
+
+  // ── Transition ─────────────────────────────────────────────────────────────────────────────────
+
+  effect(effect: Effect): void {
+    this.#played.effects.push(effect);
+  }
+  send(command: PartitionCommand): void {
+    this.#played.sent.push(command);
+  }
+  mutate(mutation: Mutation): void {
+    this.#played.mutations.push(mutation);
+    switch (mutation.kind) {
+      case "putInvocation":
+        this.invocations.set(mutation.invocation.facts.id, mutation.invocation);
+        return;
+      case "deleteInvocation":
+        this.invocations.delete(mutation.id);
+        return;
+      case "appendEntry":
+        this.entries.set(`${mutation.id}/${mutation.index}`, mutation.entry);
+        return;
+      case "deleteJournal":
+        for (let index = 0; index < mutation.length; index++) this.entries.delete(`${mutation.id}/${index}`);
+        return;
+      case "putEvent":
+        this.events.set(`${mutation.id}/${mutation.slot}`, mutation.event);
+        return;
+      case "deleteEvents":
+        for (const key of [...this.events.keys()]) if (key.startsWith(`${mutation.id}/`)) this.events.delete(key);
+        return;
+      case "putState":
+        within(this.states, mutation).set(mutation.stateKey, mutation.value);
+        return;
+      case "deleteState":
+        within(this.states, mutation).delete(mutation.stateKey);
+        return;
+      case "putLock":
+        this.locks.set(`${mutation.service}/${mutation.key}`, mutation.lock);
+        return;
+      case "deleteLock":
+        this.locks.delete(`${mutation.service}/${mutation.key}`);
+        return;
+      case "putInbox":
+        this.inboxes.set(`${mutation.service}/${mutation.key}/${mutation.seq}`, mutation.entry);
+        return;
+      case "deleteInbox":
+        this.inboxes.delete(`${mutation.service}/${mutation.key}/${mutation.seq}`);
+        return;
+      case "putPromise":
+        within(this.promises, mutation).set(mutation.name, mutation.promise);
+        return;
+      case "deletePromise":
+        within(this.promises, mutation).delete(mutation.name);
+        return;
+      case "putTimer":
+        this.timers.set(timerText(mutation.timer), mutation.timer);
+        return;
+      case "deleteTimer":
+        this.timers.delete(timerText(mutation.timer));
+        return;
+      case "putOutbox":
+        this.outbox.set(mutation.message.seq, mutation.message.command);
+        return;
+      case "deleteOutbox":
+        this.outbox.delete(mutation.seq);
+        return;
+      case "putDedup":
+        this.producers.set(mutation.producer, mutation.seq);
+        return;
+    }
+  }
+}
+
+function within<T>(rows: Map<string, Map<string, T>>, of: { readonly service: string; readonly key: string }): Map<string, T> {
+  const name = `${of.service}/${of.key}`;
+  let found = rows.get(name);
+  if (found === undefined) {
+    found = new Map();
+    rows.set(name, found);
+  }
+  return found;
+}
+
+function timerText(timer: TimerKey): string {
+  return `${timer.dueAtMs}/${timer.kind}/${timer.id}/${timer.sequence}`;
+}

@@ -1,0 +1,3 @@
+/** The contract of `PartitionStore` and what its tests are made of. */
+export * from "./arbitraries.js";
+export { describePartitionStore, type StoreUnderTest } from "./contract.js";
