@@ -1,7 +1,7 @@
 /** A plain service: handlers whose steps are remembered, so that a retry or a crash never repeats what is done. */
 import { setTimeout as delay } from "node:timers/promises";
 import { type Context, service } from "@restatedev/restate-sdk";
-import { ran } from "#services/report";
+import { began, ran } from "#services/report";
 
 /** The steps of a surprise party, in order; each takes `STEP_MS`. */
 export const PARTY_STEPS = [
@@ -31,6 +31,7 @@ export const greeter = service({
     party: async (ctx: Context, name: string): Promise<string> => {
       for (const step of PARTY_STEPS) {
         await ctx.run(step, async () => {
+          began(step, name);
           await delay(STEP_MS);
           ran(step, name);
         });

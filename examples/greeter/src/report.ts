@@ -4,3 +4,8 @@
 export function ran(step: string, forWhom: string): void {
   console.log(`ran "${step}" for ${forWhom}`);
 }
+
+/** For slow steps, when they start. The one before is stored by then: the next step only starts once the server has confirmed it. */
+export function began(step: string, forWhom: string): void {
+  console.log(`began "${step}" for ${forWhom}`);
+}

@@ -22,6 +22,7 @@ const server: Addresses = { ingress: `http://localhost:${ports.ingress}`, admin:
 const once = process.argv.includes("--once") || process.env["PERDURE_DEMO_ONCE"] === "1";
 const READY_WITHIN_MS = 20_000;
 const KILL_AFTER_STEPS = 3;
+const MIDDLE_OF_STEP_MS = 200;
 const DOWNTIME_MS = 1500;
 
 const programs: Program[] = [];
@@ -56,35 +57,35 @@ function isTaken(port: number): Promise<boolean> {
   });
 }
 
-const ESCAPES = {
-  ingress: "PERDURE_INGRESS__BIND_PORT=18080 make run",
-  admin: "PERDURE_ADMIN__BIND_PORT=19070 make run",
-  greeter: "GREETER_PORT=19080 make run",
-};
+const VARIABLES = { ingress: "PERDURE_INGRESS__BIND_PORT", admin: "PERDURE_ADMIN__BIND_PORT", greeter: "GREETER_PORT" };
 
 async function checkPorts(): Promise<void> {
   for (const [name, port] of Object.entries(ports)) {
     if (!(await isTaken(port))) continue;
-    const advice = ESCAPES[name as keyof typeof ESCAPES];
+    const advice = `${VARIABLES[name as keyof typeof VARIABLES]}=${port + 1} make run`;
     throw new Error(`port ${port} is in use by another program. Stop that program, or choose another port: ${advice}`);
   }
 }
 
-/** Steps of the party that really ran, in order, told by the greeter itself. */
-const stepsRan: string[] = [];
+/** Unlike that of any earlier run: an interrupted one goes on as soon as its greeter is back, and is none of this run's business. */
+const guest = `Ada-${Date.now().toString(36).slice(-4)}`;
+
+/** What the greeter itself told of the guest's party: steps that began, and steps that ran to their end. */
+const party = { began: [] as string[], ran: [] as string[] };
 let onStep = (): void => undefined;
 
 function heard(text: string): void {
-  const step = /^ran "(.*)" for Ada$/.exec(text)?.[1];
-  if (step === undefined || !PARTY_STEPS.includes(step)) return;
-  stepsRan.push(step);
+  const [, what, step, forWhom] = /^(began|ran) "(.*)" for (.*)$/.exec(text) ?? [];
+  if (step === undefined || forWhom !== guest) return;
+  (what === "ran" ? party.ran : party.began).push(step);
   onStep();
 }
 
-function untilSteps(count: number): Promise<void> {
+/** A step begins when the server has confirmed the one before, so the finished ones are then safely stored. */
+function untilInTheMiddle(): Promise<void> {
   return new Promise((done) => {
     onStep = () => {
-      if (stepsRan.length >= count) done();
+      if (party.began.length > KILL_AFTER_STEPS) done();
     };
     onStep();
   });
@@ -98,62 +99,82 @@ async function comeUp(what: string, program: Program): Promise<void> {
   );
 }
 
+/** `value` as JSON behind what was called, in columns. */
+function result(what: string, value: unknown, note = ""): void {
+  fact(`${what.padEnd(34)} ${JSON.stringify(value)}${paint("gray", note)}`);
+}
+
 async function callEachKind(): Promise<void> {
   heading("One call of each kind");
-  fact(`Greeter/greet, a service:          ${JSON.stringify(await call(server, "Greeter/greet", "Ada"))}`);
+  result("Greeter/greet, a service", await call(server, "Greeter/greet", "Ada"));
   const count = await call(server, "Counter/demo/add", 1);
-  fact(`Counter/demo/add, a virtual object: ${JSON.stringify(count)}${count === 1 ? "" : "  (it remembers earlier runs)"}`);
+  result("Counter/demo/add, a virtual object", count, count === 1 ? "" : "  it remembers earlier runs");
 
-  const key = `ada-${Date.now()}`;
+  const key = guest.toLowerCase();
   const id = await send(server, `Signup/${key}/run`, "ada@example.com");
-  fact(`Signup/${key}/run, a workflow, is waiting for its confirmation`);
+  result("Signup/…/status, a workflow", await untilWaiting(key));
   await call(server, `Signup/${key}/confirm`, "Grace");
-  fact(`confirmed, so it ends:             ${JSON.stringify(await attach(server, id))}`);
+  result("Signup/…/confirm lets it end", await attach(server, id));
+}
+
+/** The workflow was only sent off: it gets there in its own time. */
+async function untilWaiting(key: string): Promise<unknown> {
+  for (;;) {
+    const status = await call(server, `Signup/${key}/status`);
+    if (status !== "unknown") return status;
+    await delay(20);
+  }
 }
 
 /** Whether everything came true. */
 async function killInTheMiddle(victim: Program): Promise<boolean> {
   heading(`A slow invocation: Greeter/party has ${PARTY_STEPS.length} steps`);
-  stepsRan.length = 0;
   const startedAt = performance.now();
-  const id = await send(server, "Greeter/party", "Ada");
-  await waitFor(`the first ${KILL_AFTER_STEPS} steps`, () => `${KILL_AFTER_STEPS} steps are done`, untilSteps(KILL_AFTER_STEPS));
-  await delay(200); // In the middle of the next one.
-
+  const id = await send(server, "Greeter/party", guest);
+  await waitFor(
+    `the first ${KILL_AFTER_STEPS} steps`,
+    () => `${KILL_AFTER_STEPS} steps are done, the next has begun`,
+    untilInTheMiddle(),
+  );
+  await delay(MIDDLE_OF_STEP_MS);
   await victim.kill();
-  const finishedBefore = [...stepsRan];
+  const before = { began: [...party.began], ran: [...party.ran] };
   fact(paint("bold", "the server is dead: kill -9, no chance to save anything"), "✗");
-  await delay(DOWNTIME_MS);
+
+  await delay(DOWNTIME_MS); // The step that was under way ends meanwhile, with nobody there to store its result.
+  const lost = party.ran.slice(before.ran.length);
   await comeUp("starting the server again, on the same data", startServer());
   const answer = await waitFor("the invocation goes on", (value) => `answer: ${JSON.stringify(value)}`, attach(server, id));
+  const after = party.ran.slice(before.ran.length + lost.length);
+  showSteps(before.ran, lost, after);
 
-  line();
-  line(`  ${paint("bold", "step".padEnd(20))} ${paint("bold", "ran before".padEnd(12))} ${paint("bold", "ran after the crash")}`);
-  const runsOf = (step: string, steps: readonly string[]) => steps.filter((one) => one === step).length;
-  const after = stepsRan.slice(finishedBefore.length);
-  for (const step of PARTY_STEPS) {
-    const before = runsOf(step, finishedBefore) > 0 ? "yes" : "";
-    const again = runsOf(step, after) > 0 ? "yes" : paint("gray", "no, its result was stored");
-    line(`  ${step.padEnd(20)} ${before.padEnd(12)} ${again}`);
-  }
-  line();
-  const repeated = finishedBefore.filter((step) => after.includes(step));
-  const complete = PARTY_STEPS.every((step) => stepsRan.includes(step)) && answer !== undefined;
-  if (repeated.length > 0 || !complete) {
-    fact(`steps that ran twice although they were done: ${repeated.join(", ") || "none"}; all steps ran: ${complete}`, "✗");
+  const repeated = before.ran.filter((step) => after.includes(step));
+  const missing = PARTY_STEPS.filter((step) => !party.ran.includes(step));
+  if (repeated.length > 0 || missing.length > 0) {
+    fact(`repeated although stored: ${repeated.join(", ") || "none"}; never ran: ${missing.join(", ") || "none"}`, "✗");
     return false;
   }
-  fact(
-    `${finishedBefore.length} finished steps were not repeated; all in all it took ${seconds(performance.now() - startedAt)}, crash included`,
-  );
-  return true;
+  const took = seconds(performance.now() - startedAt);
+  fact(`${before.ran.length} finished steps were not repeated; all in all it took ${took}, crash included`);
+  return answer !== undefined;
+}
+
+function showSteps(before: readonly string[], lost: readonly string[], after: readonly string[]): void {
+  line();
+  line(`    ${paint("bold", "step".padEnd(20))} ${paint("bold", "before the crash".padEnd(22))} ${paint("bold", "after")}`);
+  for (const step of PARTY_STEPS) {
+    const first = before.includes(step) ? "ran" : lost.includes(step) ? "ran, but not stored" : "";
+    const second = after.includes(step) ? "ran" : paint("gray", "not repeated: its result was stored");
+    line(`    ${step.padEnd(20)} ${first.padEnd(22)} ${second}`);
+  }
+  line();
 }
 
 function showWhatNext(): void {
   heading("Both stay up. Try:");
-  const json = "--json"; // curl's short way to a JSON body.
+  const json = "-H 'content-type: application/json' -d";
   line(`  curl ${server.ingress}/Greeter/greet ${json} '"Grace"'`);
-  line(`  curl ${server.ingress}/Counter/demo/add ${json} '5'`);
+  line(`  curl ${server.ingress}/Counter/demo/add ${json} 5`);
   line(`  curl ${server.admin}/deployments`);
   line();
   line(`  ingress ${server.ingress}   admin ${server.admin}   data ${root}/perdure-data`);
