@@ -9,7 +9,7 @@ export class TaskGroup implements AsyncDisposable {
   readonly #controller = new AbortController();
   readonly #onFailure: (cause: unknown, task: string) => void;
 
-  /** `onFailure` hears of every task that rejects, except for the echo of our own abort after closing began. */
+  /** `onFailure` hears of every task that rejects, except for the echo of our own abort after closing began. It must not throw. */
   constructor(onFailure: (cause: unknown, task: string) => void) {
     this.#onFailure = onFailure;
   }

@@ -1,51 +1,75 @@
 /** Why: a test that leaves a socket, timer or worker behind hides a bug and slows every test after it. */
+import { createHook } from "node:async_hooks";
 
-/** Kinds of resource that belong to the process itself, not to what is under test. */
-const OWN_TO_PROCESS: ReadonlySet<string> = new Set([
-  "TTYWrap",
-  "PipeWrap",
-  "MessagePort",
-  "FSReqPromise",
-  "FSReqCallback",
-  "CloseReq",
+/** What keeps a process alive when it is forgotten; requests and promises end by themselves. */
+const WATCHED: ReadonlySet<string> = new Set([
+  "Timeout",
+  "TCPSERVERWRAP",
+  "TCPWRAP",
+  "PIPESERVERWRAP",
+  "PIPEWRAP",
+  "UDPWRAP",
+  "PROCESSWRAP",
+  "WORKER",
+  "FILEHANDLE",
+  "FSEVENTWRAP",
+  "STATWATCHER",
 ]);
 /** Handles close on a later turn of the event loop; we look again this many times before calling it a leak. */
 const TURNS_MAX = 50;
+const FRAMES_SHOWN = 3;
 
-/** Taken at the beginning of a test with `leakCheck()`; `settled()` at its end rejects when something was left open. */
-export type LeakCheck = { settled(): Promise<void> };
+type Watched = { kind: string; resource: object; created: string };
+
+/** Watches from `leakCheck()` on. `settled()`, or the end of an `await using` block, says whether anything was left open. */
+export interface LeakCheck extends AsyncDisposable {
+  /** Resolves when all that was opened since is closed again, after giving it some turns of the event loop; else rejects with what is open and who opened it. */
+  settled(): Promise<void>;
+}
 
 /**
- * Remembers what keeps the event loop alive now. `settled()` resolves once nothing more than that is open, after
- * giving closing handles some turns of the event loop, and rejects with the kinds and counts that remain.
+ * Begins to watch timers, sockets, servers, processes, workers and files of the whole process. Unref'd timers are no leak.
+ * With `await using`, declare it before what it watches: disposal goes backwards.
  */
 export function leakCheck(): LeakCheck {
-  const before = countResources();
-  return {
-    async settled() {
-      let left = excess(before);
-      for (let turn = 0; left.length > 0 && turn < TURNS_MAX; turn++) {
-        await new Promise<void>((resolve) => setImmediate(resolve));
-        left = excess(before);
-      }
-      if (left.length > 0) throw new Error(`left open: ${left.join(", ")}`);
+  const open = new Map<number, Watched>();
+  const hook = createHook({
+    init(asyncId, kind, _trigger, resource) {
+      if (WATCHED.has(kind)) open.set(asyncId, { kind, resource, created: caller() });
     },
-  };
-}
+    destroy(asyncId) {
+      open.delete(asyncId);
+    },
+  });
+  hook.enable();
 
-function countResources(): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const kind of process.getActiveResourcesInfo()) {
-    if (!OWN_TO_PROCESS.has(kind) && kind !== "Immediate") counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  async function settled(): Promise<void> {
+    let left = leaks(open);
+    for (let turn = 0; left.length > 0 && turn < TURNS_MAX; turn++) {
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      left = leaks(open);
+    }
+    hook.disable();
+    if (left.length > 0) throw new Error(`left open: ${left.join("; ")}`);
   }
-  return counts;
+  return { settled, [Symbol.asyncDispose]: settled };
 }
 
-function excess(before: ReadonlyMap<string, number>): string[] {
+function leaks(open: ReadonlyMap<number, Watched>): string[] {
   const left: string[] = [];
-  for (const [kind, count] of countResources()) {
-    const more = count - (before.get(kind) ?? 0);
-    if (more > 0) left.push(`${more} ${kind}`);
+  for (const { kind, resource, created } of open.values()) {
+    if (kind === "Timeout" && !(resource as NodeJS.Timeout).hasRef()) continue;
+    left.push(`${kind} opened ${created}`);
   }
   return left;
+}
+
+/** The innermost frames that are neither Node's nor ours. */
+function caller(): string {
+  const frames = (new Error("where from").stack ?? "").split("\n").slice(1);
+  const foreign = frames.filter((frame) => !frame.includes("node:") && !frame.includes("leak-check.ts"));
+  return foreign
+    .slice(0, FRAMES_SHOWN)
+    .map((frame) => frame.trim())
+    .join(" ");
 }

@@ -9,10 +9,10 @@ export class SeededRandom implements Random {
   #c: number;
   #d: number;
 
-  /** Any integer; its low 32 bits and the 21 above them count. */
+  /** Any safe integer; all of its bits count. */
   constructor(seed: number) {
     this.seed = seed;
-    let state = (seed ^ Math.floor(seed / 4_294_967_296)) | 0;
+    let state = seed ^ Math.imul(Math.floor(seed / 4_294_967_296), 0x85eb_ca6b);
     const next = () => {
       state = (state + 0x9e37_79b9) | 0;
       let mixed = state ^ (state >>> 16);

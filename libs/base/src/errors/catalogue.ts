@@ -3,7 +3,7 @@
  * why, and what to do. A published code keeps its meaning for ever; numbers that are missing were never assigned by us.
  *
  * META registration and metadata, RT running invocations (both as in the interface specification §7 and service-protocol.md §14),
- * ING ingress, TEN tenancy, STO storage, OPS operator and roles.
+ * ING ingress, STO storage, OPS operator and roles. TEN is reserved for tenancy.
  */
 
 /** What a caller is told besides the code. `title` completes "this is about …"; `http` and `grpc` are the statuses at the edges. */
@@ -76,11 +76,6 @@ export const catalogue = {
   ING0007: entry("service is not public", 400, "PERMISSION_DENIED"),
   ING0008: entry("method is not allowed", 405, "INVALID_ARGUMENT"),
   ING0009: entry("request body could not be read", 500, "ABORTED"),
-
-  TEN0001: entry("request is not authenticated", 401, "UNAUTHENTICATED"),
-  TEN0002: entry("credential does not allow this", 403, "PERMISSION_DENIED"),
-  TEN0003: entry("account or environment not found", 404, "NOT_FOUND"),
-  TEN0004: entry("quota of the plan is used up", 429, "RESOURCE_EXHAUSTED"),
 
   STO0001: entry("storage cannot be written or read", 500, "UNAVAILABLE"),
   STO0002: entry("leadership was lost: a newer leader fenced this one", 503, "ABORTED"),
