@@ -33,7 +33,7 @@ describe.each(codes)("the page of %s", (code) => {
 });
 
 test("the index lists every code once, with its title", () => {
-  const rows = [...read("README.md").matchAll(/^\| \[(\w+)\]\((\w+)\.md\) \| (.*) \|$/gm)].map(([, code, page, title]) => [
+  const rows = [...read("README.md").matchAll(/^\| \[(\w+)\]\((\w+)\.md\) +\| (.*?) +\|$/gm)].map(([, code, page, title]) => [
     code,
     page,
     title,
