@@ -5,7 +5,7 @@ import { Readable, type Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createBrotliCompress, createDeflate, createGzip, createZstdCompress } from "node:zlib";
 import { COMPRESSED_BYTES_MIN } from "../limits.js";
-import type { AnswerBody, ApiAnswer } from "./answer.js";
+import type { ApiAnswer } from "./answer.js";
 
 export type AnyRequest = IncomingMessage | Http2ServerRequest;
 export type AnyResponse = ServerResponse | Http2ServerResponse;
@@ -30,8 +30,10 @@ export async function respond(req: AnyRequest, response: AnyResponse, answer: Ap
     res.end();
     return;
   }
-  const headers: Record<string, string> = { "content-type": body.contentType, ...answer.headers, vary: "accept-encoding" };
-  const encoder = req.method === "HEAD" ? undefined : chooseEncoder(acceptEncoding(req), body);
+  const headers: Record<string, string> = { "content-type": body.contentType, ...answer.headers };
+  const isWorthIt = body.kind === "stream" || body.bytes.length >= COMPRESSED_BYTES_MIN;
+  if (isWorthIt) headers["vary"] = "accept-encoding";
+  const encoder = isWorthIt && req.method !== "HEAD" ? chooseEncoder(acceptEncoding(req)) : undefined;
   if (encoder !== undefined) headers["content-encoding"] = encoder[0];
   else if (body.kind === "bytes") headers["content-length"] = String(body.bytes.length);
   res.writeHead(status, headers);
@@ -46,8 +48,7 @@ export async function respond(req: AnyRequest, response: AnyResponse, answer: Ap
   else await pipeline(source, encoder[1](), res);
 }
 
-function chooseEncoder(accepted: string, body: AnswerBody): (typeof ENCODERS)[number] | undefined {
-  if (accepted === "" || (body.kind === "bytes" && body.bytes.length < COMPRESSED_BYTES_MIN)) return undefined;
+function chooseEncoder(accepted: string): (typeof ENCODERS)[number] | undefined {
   const wishes = parseAccepted(accepted);
   let best: (typeof ENCODERS)[number] | undefined;
   let bestWeight = wishes.get("identity") ?? 0;

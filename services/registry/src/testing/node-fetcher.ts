@@ -54,10 +54,7 @@ function fetchHttp2(url: URL, path: string, request: DiscoveryRequest, signal: A
       session.destroy();
       resolve(answer);
     };
-    // A peer that answers in HTTP/1.1 breaks the protocol at the first byte.
-    session.on("error", (cause: NodeJS.ErrnoException) =>
-      finish(failed(cause.code === "ERR_HTTP2_ERROR" ? "http11Peer" : "connect", cause.message)),
-    );
+    session.on("error", (cause) => finish(failed(kindOf(cause, "connect"), cause.message)));
     const stream = session.request({ ":path": path, ...request.headers }, { signal });
     let status = 0;
     let headers: Record<string, string | undefined> = {};
@@ -67,12 +64,17 @@ function fetchHttp2(url: URL, path: string, request: DiscoveryRequest, signal: A
       headers = textHeaders(received);
     });
     stream.on("data", (chunk: Uint8Array) => chunks.push(chunk));
-    stream.on("error", (cause) => finish(failed(signal.aborted ? "client" : "reset", cause.message)));
+    stream.on("error", (cause) => finish(failed(signal.aborted ? "client" : kindOf(cause, "connect"), cause.message)));
     stream.on("end", () => {
       if (status !== 0) finish({ kind: "response", status, headers, body: Buffer.concat(chunks), httpVersion: "HTTP/2.0" });
     });
     stream.end();
   });
+}
+
+/** A peer that answers in HTTP/1.1 breaks the protocol of HTTP/2 at its first byte. */
+function kindOf(cause: NodeJS.ErrnoException, otherwise: TransportFailure["kind"]): TransportFailure["kind"] {
+  return cause.code === "ERR_HTTP2_ERROR" ? "http11Peer" : otherwise;
 }
 
 function failed(kind: TransportFailure["kind"], message: string): DiscoveryAnswer {

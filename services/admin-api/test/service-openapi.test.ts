@@ -1,0 +1,86 @@
+/** Why: generators are run on the documents of services, so paths, parameters and answers are those of the recordings; the words are ours. */
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { silentLogger, systemClock, systemRandom } from "@perdure/base";
+import { createTestRegistry, startEndpoint, type TestEndpoint } from "@perdure/registry/testing";
+import { createAdminApi } from "../src/index.js";
+import { createScriptedPartitions, startServer, type TestServer } from "../src/testing/index.js";
+import { loadExchanges } from "./replay.js";
+
+type Node = { [name: string]: Node } | Node[] | string | number | boolean | null;
+
+let server: TestServer;
+let endpoint: TestEndpoint;
+
+beforeAll(async () => {
+  const manifests = JSON.parse(readFileSync(new URL("../testdata/manifests.json", import.meta.url), "utf8")) as Record<
+    string,
+    { contentType: string; manifest: { services: { name: string }[] } }
+  >;
+  const [v1, v2] = [manifests["21610"], manifests["21611"]];
+  const services = [...(v2?.manifest.services ?? []), ...(v1?.manifest.services ?? []).filter(({ name }) => name === "Wf")];
+  endpoint = await startEndpoint("h2c", { body: { ...v1?.manifest, services } });
+  server = await startServer(
+    createAdminApi(
+      {
+        registry: await createTestRegistry(),
+        partitions: createScriptedPartitions(),
+        sql: async () => ({ kind: "refused", reason: "unavailable", message: "no engine", retryAfterSeconds: undefined }),
+        metrics: () => "",
+        clock: systemClock,
+        random: systemRandom,
+        logger: silentLogger,
+      },
+      { ingressEndpoint: "http://localhost:21600/", clusterName: "localcluster" },
+    ),
+  );
+  expect((await server.ask("POST", "/deployments", { uri: endpoint.uri })).status).toBe(201);
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await endpoint[Symbol.asyncDispose]();
+});
+
+describe.each(["Counter", "Wf"])("the document of %s", (service) => {
+  test("has the recorded paths, operations, parameters, bodies and answers", async () => {
+    const recorded = loadExchanges("services-read").find(({ name }) => name === `openapi ${service}`)?.response.json as Node;
+    const ours = (await server.ask("GET", `/services/${service}/openapi`)).json<Node>();
+    expect(bare(field(ours, "paths"))).toEqual(bare(field(recorded, "paths")));
+    expect(Object.keys(field(ours, "components", "responses")).sort()).toEqual(
+      Object.keys(field(recorded, "components", "responses")).sort(),
+    );
+    expect(bare(field(ours, "components", "parameters"))).toEqual(bare(field(recorded, "components", "parameters")));
+    expect(bare(field(ours, "components", "schemas"))).toEqual(bare(field(recorded, "components", "schemas")));
+    expect(field(ours, "info", "title")).toBe(service);
+  });
+});
+
+test("schemas of a handler are named after it and referred to; private handlers are left out", async () => {
+  const document = (await server.ask("GET", "/services/Greeter/openapi")).json<Node>();
+  const typed = field(document, "paths", "/restate/call/Greeter/typed", "post");
+  expect(field(typed, "requestBody", "content", "application/json", "schema")).toEqual({
+    $ref: "#/components/schemas/typedRequest",
+  });
+  expect(field(document, "components", "schemas", "typedRequest", "required")).toEqual(["name"]);
+  expect(field(document, "components", "schemas", "typedResponse", "required")).toEqual(["message"]);
+  expect(Object.keys(field(document, "paths")).filter((path) => path.includes("/priv"))).toEqual([]);
+  expect(field(document, "paths", "/restate/call/Greeter/noInput", "post")).not.toHaveProperty("requestBody");
+  expect(field(document, "info")).toMatchObject({ description: "Greets people, v2.", "x-restate-extensions": { team: "hello" } });
+});
+
+/** Without what is said in words. */
+function bare(node: Node): Node {
+  if (Array.isArray(node)) return node.map(bare);
+  if (typeof node !== "object" || node === null) return node;
+  return Object.fromEntries(
+    Object.entries(node)
+      .filter(([name, value]) => !(name === "description" && typeof value === "string") && name !== "example")
+      .map(([name, value]) => [name, bare(value)]),
+  );
+}
+
+function field(node: Node, ...path: string[]): { [name: string]: Node } {
+  let found: Node = node;
+  for (const name of path) found = (found as { [name: string]: Node })[name] as Node;
+  return found as { [name: string]: Node };
+}
