@@ -1,8 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { aManifest, aWireService, createTestRegistry, startEndpoint, type TestEndpoint } from "@perdure/registry/testing";
-import { createAdminApi } from "./admin-api.js";
-import { createScriptedPartitions, type ScriptedPartitions, startServer, type TestServer } from "./testing/index.js";
+import {
+  createScriptedPartitions,
+  createTestAdminApi,
+  type ScriptedPartitions,
+  startServer,
+  type TestServer,
+} from "./testing/index.js";
 
 const GHOST = "inv_1gdJBtdVEcM942bjcDmb1c1khoaJe11Hbz";
 
@@ -17,20 +21,7 @@ beforeEach(async () => {
     headers: { "x-restate-server": "test-sdk/1.0" },
   });
   const registry = await createTestRegistry();
-  server = await startServer(
-    createAdminApi(
-      {
-        registry,
-        partitions,
-        sql: async () => ({ kind: "refused", reason: "unavailable", message: "none", retryAfterSeconds: undefined }),
-        metrics: () => "",
-        clock: systemClock,
-        random: systemRandom,
-        logger: silentLogger,
-      },
-      { ingressEndpoint: "http://localhost:8080/", clusterName: "localcluster" },
-    ),
-  );
+  server = await startServer(createTestAdminApi({ registry, partitions }));
 });
 afterEach(async () => {
   await server[Symbol.asyncDispose]();

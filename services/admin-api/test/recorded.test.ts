@@ -4,13 +4,13 @@
  */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type DeploymentId, type InvocationId, silentLogger, systemClock, systemRandom } from "@perdure/base";
+import type { DeploymentId, InvocationId } from "@perdure/base";
 import type { Answer } from "@perdure/partition";
 import { createTestRegistry, type EndpointScript, startEndpoint, type TestEndpoint } from "@perdure/registry/testing";
-import { createAdminApi } from "../src/index.js";
 import {
   anInvocation,
   createScriptedPartitions,
+  createTestAdminApi,
   type ScriptedPartitions,
   startServer,
   type TestResponse,
@@ -121,20 +121,7 @@ const manifests = JSON.parse(readFileSync(new URL("../testdata/manifests.json", 
 
 beforeAll(async () => {
   partitions = createScriptedPartitions();
-  server = await startServer(
-    createAdminApi(
-      {
-        registry: await createTestRegistry(),
-        partitions,
-        sql: async () => ({ kind: "refused", reason: "unavailable", message: "no engine", retryAfterSeconds: undefined }),
-        metrics: () => "",
-        clock: systemClock,
-        random: systemRandom,
-        logger: silentLogger,
-      },
-      { ingressEndpoint: "http://localhost:21600/", clusterName: "localcluster" },
-    ),
-  );
+  server = await startServer(createTestAdminApi({ registry: await createTestRegistry(), partitions }));
   replay = new Replay(server);
   for (const [port, { contentType, server: sdk, manifest }] of Object.entries(manifests)) {
     await open(port, "h2c", { contentType, headers: { "x-restate-server": sdk }, body: manifest });

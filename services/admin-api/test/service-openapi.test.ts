@@ -1,10 +1,8 @@
 /** Why: generators are run on the documents of services, so paths, parameters and answers are those of the recordings; the words are ours. */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { createTestRegistry, startEndpoint, type TestEndpoint } from "@perdure/registry/testing";
-import { createAdminApi } from "../src/index.js";
-import { createScriptedPartitions, startServer, type TestServer } from "../src/testing/index.js";
+import { createTestAdminApi, startServer, type TestServer } from "../src/testing/index.js";
 import { loadExchanges } from "./replay.js";
 
 type Node = { [name: string]: Node } | Node[] | string | number | boolean | null;
@@ -20,20 +18,7 @@ beforeAll(async () => {
   const [v1, v2] = [manifests["21610"], manifests["21611"]];
   const services = [...(v2?.manifest.services ?? []), ...(v1?.manifest.services ?? []).filter(({ name }) => name === "Wf")];
   endpoint = await startEndpoint("h2c", { body: { ...v1?.manifest, services } });
-  server = await startServer(
-    createAdminApi(
-      {
-        registry: await createTestRegistry(),
-        partitions: createScriptedPartitions(),
-        sql: async () => ({ kind: "refused", reason: "unavailable", message: "no engine", retryAfterSeconds: undefined }),
-        metrics: () => "",
-        clock: systemClock,
-        random: systemRandom,
-        logger: silentLogger,
-      },
-      { ingressEndpoint: "http://localhost:21600/", clusterName: "localcluster" },
-    ),
-  );
+  server = await startServer(createTestAdminApi({ registry: await createTestRegistry() }));
   expect((await server.ask("POST", "/deployments", { uri: endpoint.uri })).status).toBe(201);
 });
 afterAll(async () => {

@@ -15,14 +15,14 @@ export type RequestListener = (req: AnyRequest, res: AnyResponse) => void;
 
 const PREFIX = /^\/v(\d+)(?=[/?]|$)/;
 
-/** Serves `router` unprefixed and under `/v2` to `/v4`; everything else is a JSON error. */
-export function serve(router: Router, logger: Logger): RequestListener {
+/** Serves `router` unprefixed and under `/v2` to `/v4`; everything else is a JSON error, 429 when `requestsMax` are being answered. */
+export function serve(router: Router, logger: Logger, requestsMax = REQUESTS_MAX): RequestListener {
   const http1 = application(router, logger);
   const http2 = application(router, logger);
   adoptHttp2(http2);
   let open = 0;
   return (req, res) => {
-    if (open >= REQUESTS_MAX) {
+    if (open >= requestsMax) {
       const { answer } = answerOfError(new ApiError(429, "Too many requests at once", undefined, { "retry-after": "1" }));
       void respond(req, res, answer);
       return;

@@ -1,0 +1,28 @@
+import { expect, test } from "@jest/globals";
+import { silentLogger } from "@perdure/base";
+import { startServer } from "../testing/index.js";
+import { empty } from "./answer.js";
+import { routerOf } from "./route.js";
+import { serve } from "./server.js";
+
+test("requests over the bound are turned away with 429, and one that ends makes room", async () => {
+  const release = Promise.withResolvers<void>();
+  let entered = 0;
+  const bothInside = Promise.withResolvers<void>();
+  const slow = async () => {
+    entered++;
+    if (entered === 2) bothInside.resolve();
+    await release.promise;
+    return empty(200);
+  };
+  const routes = [{ path: "/slow", operations: { GET: { summary: "", answers: {}, handle: slow } } }];
+  await using server = await startServer(serve(routerOf(routes), silentLogger, 2));
+  const held = [server.ask("GET", "/slow"), server.ask("GET", "/slow")];
+  await bothInside.promise;
+  const refused = await server.ask("GET", "/slow");
+  expect([refused.status, refused.headers["retry-after"]]).toEqual([429, "1"]);
+  expect(refused.json()).toMatchObject({ restate_code: null });
+  release.resolve();
+  expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200]);
+  expect((await server.ask("GET", "/slow")).status).toBe(200);
+});

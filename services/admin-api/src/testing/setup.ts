@@ -1,0 +1,34 @@
+/** Why: a whole management API for a test, with everything around it replaceable. */
+import { type Logger, silentLogger, systemClock, systemRandom } from "@perdure/base";
+import type { RegistryView } from "@perdure/control";
+import type { Registry } from "@perdure/metadata";
+import { createAdminApi } from "../admin-api.js";
+import type { RequestListener } from "../http/server.js";
+import type { Sql } from "../ports.js";
+import { createScriptedPartitions, type ScriptedPartitions } from "./scripted-partitions.js";
+
+export interface TestAdminSetup {
+  registry: Registry & RegistryView;
+  partitions?: ScriptedPartitions;
+  sql?: Sql;
+  metrics?: () => string | Promise<string>;
+  logger?: Logger;
+}
+
+/** Without an engine, queries are refused as unavailable. */
+export function createTestAdminApi(setup: TestAdminSetup): RequestListener {
+  return createAdminApi(
+    {
+      registry: setup.registry,
+      partitions: setup.partitions ?? createScriptedPartitions(),
+      sql:
+        setup.sql ??
+        (async () => ({ kind: "refused", reason: "unavailable", message: "no engine here", retryAfterSeconds: undefined })),
+      metrics: setup.metrics ?? (() => ""),
+      clock: systemClock,
+      random: systemRandom,
+      logger: setup.logger ?? silentLogger,
+    },
+    { ingressEndpoint: "http://localhost:21600/", clusterName: "localcluster" },
+  );
+}

@@ -1,0 +1,258 @@
+/** Why: the conventions that hold for every route (admin-api.md §1), over real sockets. */
+
+import { connect } from "node:net";
+import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
+import { afterEach, describe, expect, test } from "@jest/globals";
+import type { Logger } from "@perdure/base";
+import { createTestRegistry } from "@perdure/registry/testing";
+import { leakCheck } from "@perdure/testkit";
+import type { Sql } from "../src/index.js";
+import { createTestAdminApi, startHttp2Server, startServer, type TestAdminSetup, type TestServer } from "../src/testing/index.js";
+
+let server: TestServer | undefined;
+afterEach(async () => {
+  await server?.[Symbol.asyncDispose]();
+  server = undefined;
+});
+
+async function open(setup: Partial<TestAdminSetup> = {}): Promise<TestServer> {
+  server = await startServer(createTestAdminApi({ registry: await createTestRegistry(), ...setup }));
+  return server;
+}
+
+function rows(...chunks: string[]): Sql {
+  return async () => ({
+    kind: "rows",
+    chunks: (async function* () {
+      for (const chunk of chunks) yield Buffer.from(chunk);
+    })(),
+  });
+}
+
+describe("generations of the path", () => {
+  test.each(["", "/v2", "/v3", "/v4"])("%s/version is served", async (prefix) => {
+    const { ask } = await open();
+    expect((await ask("GET", `${prefix}/version`)).json()).toMatchObject({ version: "1.7.12", max_admin_api_version: 4 });
+  });
+
+  test.each(["/v1", "/v1/services", "/v1/"])("%s is refused with the versions that are served", async (path) => {
+    const { ask } = await open();
+    const answer = await ask("GET", path);
+    expect(answer.status).toBe(400);
+    expect(answer.json()).toEqual({
+      message: "Unsupported Admin API version V1. This server supports versions between V2 and V4.",
+      restate_code: null,
+    });
+  });
+
+  test.each(["/v5/version", "/v0/version", "/v02/version", "/V2/version", "/v2/v3/nope", "/Version", "/version/", "/v2/"])(
+    "%s is unknown",
+    async (path) => {
+      const { ask } = await open();
+      const answer = await ask("GET", path);
+      expect(answer.status).toBe(path === "/v2/" ? 308 : 404);
+    },
+  );
+
+  test("a bare prefix leads to the web UI", async () => {
+    const { ask } = await open();
+    for (const path of ["/", "/ui", "/v2", "/v4?x=1"]) {
+      const answer = await ask("GET", path);
+      expect([answer.status, answer.headers.location]).toEqual([308, "/ui/"]);
+    }
+  });
+});
+
+describe("bodies", () => {
+  test("a body above the bound is refused while it is read", async () => {
+    const { ask } = await open();
+    const huge = JSON.stringify({ query: "x".repeat(33 * 1024 * 1024) });
+    const answer = await ask("POST", "/query", huge, { "content-type": "application/json", "transfer-encoding": "chunked" });
+    expect(answer.status).toBe(413);
+    expect(answer.json()).toMatchObject({ restate_code: null });
+  });
+
+  test("types that end in +json are JSON", async () => {
+    const { ask } = await open({ sql: rows("{}") });
+    expect((await ask("POST", "/query", '{"query":"select 1"}', { "content-type": "application/vnd.x+json" })).status).toBe(200);
+    expect((await ask("POST", "/query", '{"query":"select 1"}', { "content-type": "application/jsonx" })).status).toBe(415);
+  });
+
+  test("what is wrong with a body is named by its path", async () => {
+    const { ask } = await open();
+    const answer = await ask("PUT", "/limits/rules", [{ pattern: "ok" }, { pattern: "ok", limits: { concurrency: 0 } }]);
+    expect(answer.status).toBe(422);
+    expect(answer.json<{ message: string }>().message).toContain("[1].limits.concurrency");
+  });
+
+  test("a path that is not percent-encoded UTF-8 is 400", async () => {
+    const { ask } = await open();
+    expect((await ask("GET", "/services/%ff")).status).toBe(400);
+  });
+});
+
+describe("compression", () => {
+  const decoders = { zstd: zstdDecompressSync, br: brotliDecompressSync, gzip: gunzipSync, deflate: inflateSync } as const;
+
+  test.each(Object.keys(decoders) as (keyof typeof decoders)[])("%s, when asked for", async (encoding) => {
+    const { ask } = await open();
+    const plain = await ask("GET", "/version");
+    const packed = await ask("GET", "/version", undefined, { "accept-encoding": encoding });
+    expect(packed.headers["content-encoding"]).toBe(encoding);
+    expect(packed.headers["content-length"]).toBeUndefined();
+    expect(decoders[encoding](packed.body).toString()).toBe(plain.text);
+  });
+
+  test.each([
+    ["gzip, br, zstd", "zstd"],
+    ["gzip, br", "br"],
+    ["gzip;q=1, zstd;q=0.5", "gzip"],
+    ["zstd;q=0, gzip", "gzip"],
+    ["*", "zstd"],
+    ["*, zstd;q=0", "br"],
+    ["identity, gzip;q=0.5", undefined],
+    ["compress", undefined],
+    ["gzip;q=x", undefined],
+    ["", undefined],
+  ])("accept-encoding %p gives %p", async (accepted, expected) => {
+    const { ask } = await open();
+    const answer = await ask("GET", "/version", undefined, { "accept-encoding": accepted });
+    expect(answer.headers["content-encoding"]).toBe(expected);
+    expect(answer.headers["vary"]).toBe("accept-encoding");
+  });
+
+  test("a stream is compressed too, HEAD and short answers are not", async () => {
+    const { ask } = await open({ sql: rows('{"rows":[', "]}") });
+    const query = await ask("POST", "/query", { query: "q" }, { "accept-encoding": "gzip", accept: "application/json" });
+    expect(gunzipSync(query.body).toString()).toBe('{"rows":[]}');
+    const head = await ask("HEAD", "/version", undefined, { "accept-encoding": "gzip" });
+    expect(head.headers["content-encoding"]).toBeUndefined();
+    expect(Number(head.headers["content-length"])).toBeGreaterThan(100);
+    expect(head.text).toBe("");
+    expect((await ask("GET", "/services", undefined, { "accept-encoding": "gzip" })).headers["content-encoding"]).toBeUndefined();
+  });
+});
+
+describe("queries", () => {
+  test.each([
+    ["application/json", "json"],
+    ["Application/JSON", "arrow"],
+    ["application/json;q=1", "arrow"],
+    ["application/json, text/plain", "arrow"],
+    ["*/*", "arrow"],
+  ])("accept %p asks for %s", async (accept, format) => {
+    const formats: string[] = [];
+    const { ask } = await open({
+      sql: async (query, asked, signal) => {
+        formats.push(asked);
+        return rows(query)(query, asked, signal);
+      },
+    });
+    const answer = await ask("POST", "/query", { query: "select 1" }, { accept });
+    expect(formats).toEqual([format]);
+    expect(answer.text).toBe("select 1");
+    expect(answer.headers["content-type"]).toBe(format === "json" ? "application/json" : "application/vnd.apache.arrow.stream");
+    expect(answer.headers["transfer-encoding"]).toBe("chunked");
+  });
+
+  test.each([
+    ["invalid", 400],
+    ["failed", 500],
+    ["unavailable", 503],
+    ["busy", 429],
+  ] as const)("a refusal as %s is %i with nothing but a message", async (reason, status) => {
+    const { ask } = await open({
+      sql: async () => ({ kind: "refused", reason, message: "why", retryAfterSeconds: reason === "busy" ? 7 : undefined }),
+    });
+    const answer = await ask("POST", "/query", { query: "x" });
+    expect(answer.status).toBe(status);
+    expect(answer.json()).toEqual({ message: "why" });
+    expect(answer.headers["retry-after"]).toBe(reason === "busy" ? "7" : undefined);
+  });
+
+  test("a stream that fails midway is cut off, so that nobody takes a part for the whole", async () => {
+    const warnings: string[] = [];
+    const { ask } = await open({
+      logger: recorder(warnings),
+      sql: async () => ({
+        kind: "rows",
+        chunks: (async function* () {
+          yield Buffer.from('{"rows":[');
+          await new Promise((resolve) => setImmediate(resolve));
+          throw new Error("disk on fire");
+        })(),
+      }),
+    });
+    await expect(ask("POST", "/query", { query: "x" })).rejects.toThrow(/aborted|socket hang up|ECONNRESET/);
+    expect(warnings).toEqual(["a response was cut off"]);
+  });
+
+  test("a caller who hangs up ends the query", async () => {
+    const aborted = Promise.withResolvers<void>();
+    const started = Promise.withResolvers<void>();
+    const { port } = await open({
+      sql: async (_query, _format, signal) => {
+        signal.addEventListener("abort", () => aborted.resolve());
+        started.resolve();
+        await aborted.promise;
+        return { kind: "refused", reason: "failed", message: "aborted", retryAfterSeconds: undefined };
+      },
+    });
+    const socket = connect(port, "127.0.0.1");
+    socket.write('POST /query HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 13\r\n\r\n{"query":"q"}');
+    await started.promise;
+    socket.destroy();
+    await aborted.promise;
+  });
+});
+
+test("errors of strangers are logged in full and told in general", async () => {
+  const errors: string[] = [];
+  const { ask } = await open({
+    logger: recorder(errors),
+    metrics: () => {
+      throw new Error("password is hunter2");
+    },
+  });
+  const answer = await ask("GET", "/metrics");
+  expect(answer.status).toBe(500);
+  expect(answer.json()).toEqual({ message: "[OPS0003] internal error", restate_code: "OPS0003" });
+  expect(errors).toEqual(["request failed"]);
+});
+
+test("metrics are text in the exposition format", async () => {
+  const { ask } = await open({ metrics: async () => "perdure_up 1\n" });
+  const answer = await ask("GET", "/metrics");
+  expect(answer.text).toBe("perdure_up 1\n");
+  expect(answer.headers["content-type"]).toMatch(/^text\/plain; version=0\.0\.4/);
+});
+
+test("everything works over HTTP/2 as well, and nothing is left open", async () => {
+  const leaks = leakCheck();
+  {
+    await using http2 = await startHttp2Server(
+      createTestAdminApi({ registry: await createTestRegistry(), sql: rows('{"rows":[', "1]}") }),
+    );
+    expect((await http2.ask("GET", "/v3/version")).json()).toMatchObject({ min_admin_api_version: 2 });
+    expect((await http2.ask("HEAD", "/version")).text).toBe("");
+    expect((await http2.ask("GET", "/health")).status).toBe(200);
+    const gone = await http2.ask("GET", "/services/Nope");
+    expect([gone.status, gone.json()]).toEqual([
+      404,
+      { message: "The requested service 'Nope' does not exist", restate_code: null },
+    ]);
+    const wrong = await http2.ask("DELETE", "/services");
+    expect([wrong.status, wrong.headers["allow"]]).toEqual([405, "GET,HEAD"]);
+    expect((await http2.ask("GET", "/v2")).headers["location"]).toBe("/ui/");
+    const query = await http2.ask("POST", "/query", { query: "q" }, { accept: "application/json", "accept-encoding": "zstd" });
+    expect(zstdDecompressSync(query.body).toString()).toBe('{"rows":[1]}');
+    expect((await http2.ask("POST", "/query", "{", { "content-type": "application/json" })).status).toBe(400);
+  }
+  await leaks.settled();
+});
+
+function recorder(messages: string[]): Logger {
+  const record = (_fields: object, message: string) => void messages.push(message);
+  const logger: Logger = { debug: record, info: record, warn: record, error: record, child: () => logger };
+  return logger;
+}
