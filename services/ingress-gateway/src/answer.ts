@@ -31,7 +31,7 @@ export function answerCompletion(
   if (completion.expiresAtMs !== undefined) headers.push("idempotency-expires", formatRfc3339Offset(completion.expiresAtMs));
   const contentType = output?.contentType;
   if (contentType !== undefined && (outcome.value.length > 0 || output?.setContentTypeIfEmpty === true)) {
-    headers.push("content-type", contentType);
+    pushSendable(headers, "content-type", contentType);
   }
   exchange.send(200, headers, outcome.value);
 }
@@ -57,8 +57,8 @@ export function answerAccepted(exchange: Exchange): void {
 /** Any OPTIONS request, on any path. */
 export function answerPreflight(exchange: Exchange): void {
   const headers = commonHeaders(exchange);
-  echo(headers, "access-control-allow-methods", exchange.header("access-control-request-method"));
-  echo(headers, "access-control-allow-headers", exchange.header("access-control-request-headers"));
+  pushSendable(headers, "access-control-allow-methods", exchange.header("access-control-request-method"));
+  pushSendable(headers, "access-control-allow-headers", exchange.header("access-control-request-headers"));
   exchange.send(200, headers, "");
 }
 
@@ -107,11 +107,11 @@ function hasBody(status: number): boolean {
 
 function commonHeaders(exchange: Exchange): string[] {
   const headers = ["vary", VARY, "access-control-allow-credentials", "true"];
-  if (exchange.origin !== undefined) echo(headers, "access-control-allow-origin", exchange.origin);
+  if (exchange.origin !== undefined) pushSendable(headers, "access-control-allow-origin", exchange.origin);
   return headers;
 }
 
-/** A header of the request may hold bytes that an answer must not. */
-function echo(headers: string[], name: string, value: string | undefined): void {
+/** Values from outside may hold bytes that an answer must not; such a header is left out. */
+function pushSendable(headers: string[], name: string, value: string | undefined): void {
   if (value !== undefined && VISIBLE_ASCII.test(value)) headers.push(name, value);
 }

@@ -2,7 +2,7 @@
  * Why: bodies are the one thing of a request that can be large, slow or endless. One reading collects one body within
  * its limits; the gate knows all readings, holds their common budget and ends those that are too slow.
  */
-import { type Clock, EMPTY_BYTES } from "@perdure/base";
+import { type Clock, EMPTY_BYTES, type TimerHandle } from "@perdure/base";
 import type { IngressContext } from "./context.js";
 import type { BodyReceiver, Exchange } from "./exchange.js";
 import { bodyBytesPerSecondMin, bodyRateGraceMs, bodySweepMs } from "./limits.js";
@@ -20,7 +20,7 @@ export class BodyGate {
   readonly #clock: Clock;
   readonly #readings = new Set<BodyReading>();
   #bufferedBytes = 0;
-  #sweepArmed = false;
+  #sweep: TimerHandle | undefined = undefined;
 
   constructor(clock: Clock, limits: BodyLimits) {
     this.#clock = clock;
@@ -30,7 +30,7 @@ export class BodyGate {
   open(receiver: BodyReceiver): BodyReading {
     const reading = new BodyReading(this, receiver, this.#clock.monotonicMs());
     this.#readings.add(reading);
-    if (!this.#sweepArmed) this.#armSweep();
+    if (this.#sweep === undefined) this.#armSweep();
     return reading;
   }
 
@@ -45,10 +45,15 @@ export class BodyGate {
     this.#bufferedBytes -= bytes;
   }
 
+  /** Nothing is read any more. */
+  stop(): void {
+    this.#sweep?.cancel();
+    this.#sweep = undefined;
+  }
+
   #armSweep(): void {
-    this.#sweepArmed = true;
-    this.#clock.setTimer(bodySweepMs, () => {
-      this.#sweepArmed = false;
+    this.#sweep = this.#clock.setTimer(bodySweepMs, () => {
+      this.#sweep = undefined;
       const nowMs = this.#clock.monotonicMs();
       for (const reading of this.#readings) {
         if (reading.isTooSlow(nowMs)) reading.fail("tooSlow");

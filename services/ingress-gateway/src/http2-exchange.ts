@@ -6,6 +6,8 @@ import { Exchange, type ExchangeOwner } from "./exchange.js";
 import { lingerMs } from "./limits.js";
 
 const endStreamFlag = 1;
+/** Node's HTTP/2 refuses to send a higher status; handlers may choose up to 999. The body tells the code all the same. */
+const statusMax = 599;
 
 export class Http2Exchange extends Exchange {
   readonly #stream: ServerHttp2Stream;
@@ -43,7 +45,7 @@ export class Http2Exchange extends Exchange {
     const stream = this.#stream;
     if (stream.destroyed || stream.closed) return;
     const size = typeof body === "string" ? Buffer.byteLength(body) : body.length;
-    const fields: OutgoingHttpHeaders = { ":status": status };
+    const fields: OutgoingHttpHeaders = { ":status": status > statusMax ? 500 : status };
     for (let i = 0; i < headers.length; i += 2) fields[headers[i]!] = headers[i + 1]!;
     if (status !== 204 && status !== 304) fields["content-length"] = size;
     if (size === 0 || this.method === "HEAD") stream.respond(fields, { endStream: true });

@@ -135,7 +135,10 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
     { clock, logger },
     options.http,
   );
-  const close = (): Promise<void> => port.close(options.drainMs ?? limits.drainMsDefault);
+  async function close(): Promise<void> {
+    await port.close(options.drainMs ?? limits.drainMsDefault);
+    context.bodies.stop();
+  }
 
   return {
     listen: (address) => port.listen(address),

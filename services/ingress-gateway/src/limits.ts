@@ -35,9 +35,6 @@ export const pathSlashesMax = 7;
 export const scopeBytesMax = 36;
 export const limitKeyComponentsMax = 2;
 
-/** Longest delay of a send: the reference counts days up to 7,304,484 (about 20,000 years). */
-export const delayMsMax = 7_304_484 * 86_400_000;
-
 /** Running requests may finish for so long when the role stops (ingress.md §1). */
 export const drainMsDefault = 5000;
 

@@ -1,6 +1,5 @@
 /** Why: two query parameters mean something to the ingress, `delay` and `limit-key`; all others are the handler's (ingress.md §3.1). */
 import { fromUtf8, parseDuration } from "@perdure/base";
-import { delayMsMax } from "./limits.js";
 import { percentDecodeBytes } from "./path.js";
 import { badDelay, type Refusal } from "./refusal.js";
 
@@ -31,6 +30,5 @@ function formDecode(text: string): string {
 /** Milliseconds of a `delay` value. */
 export function parseDelay(text: string): number | Refusal {
   const parsed = parseDuration(text);
-  if (!parsed.ok) return badDelay(parsed.reason);
-  return parsed.ms > delayMsMax ? badDelay("the delay is too long") : parsed.ms;
+  return parsed.ok ? parsed.ms : badDelay(parsed.reason);
 }

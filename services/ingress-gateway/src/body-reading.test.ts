@@ -1,0 +1,131 @@
+import { describe, expect, test } from "@jest/globals";
+import { utf8 } from "@perdure/base";
+import { VirtualClock } from "@perdure/testkit";
+import { BodyGate, type BodyReading } from "./body-reading.js";
+import type { BodyFailure } from "./refusal.js";
+
+interface Seen {
+  bodies: Uint8Array[];
+  failures: BodyFailure[];
+}
+
+function aGate(limits: { requestBytesMax?: number; bufferedBodyBytesMax?: number; bodyTimeoutMs?: number } = {}): {
+  gate: BodyGate;
+  clock: VirtualClock;
+  open(): { reading: BodyReading; seen: Seen };
+} {
+  const clock = new VirtualClock();
+  const gate = new BodyGate(clock, { requestBytesMax: 100, bufferedBodyBytesMax: 1000, bodyTimeoutMs: 60_000, ...limits });
+  return {
+    gate,
+    clock,
+    open() {
+      const seen: Seen = { bodies: [], failures: [] };
+      const reading = gate.open({ body: (bytes) => seen.bodies.push(bytes), bodyFailed: (cause) => seen.failures.push(cause) });
+      return { reading, seen };
+    },
+  };
+}
+
+describe("a body", () => {
+  test("of one chunk is handed on without a copy", () => {
+    const { reading, seen } = aGate().open();
+    const chunk = utf8("whole");
+    reading.push(chunk);
+    reading.end();
+    expect(seen.bodies[0]).toBe(chunk);
+  });
+
+  test("of many chunks comes out in order", () => {
+    const { reading, seen } = aGate().open();
+    for (const part of ["a", "bcd", "", "e", "fghijklmnop", "q"]) reading.push(utf8(part));
+    reading.end();
+    expect(seen.bodies).toEqual([utf8("abcdefghijklmnopq")]);
+  });
+
+  test("without chunks is empty", () => {
+    const { reading, seen } = aGate().open();
+    reading.end();
+    expect(seen).toEqual({ bodies: [new Uint8Array(0)], failures: [] });
+  });
+
+  test("may have exactly the limit, and not one byte more", () => {
+    const { open } = aGate({ requestBytesMax: 4 });
+    const fits = open();
+    fits.reading.push(utf8("ab"));
+    fits.reading.push(utf8("cd"));
+    fits.reading.end();
+    expect(fits.seen.bodies).toEqual([utf8("abcd")]);
+    const tooLarge = open();
+    tooLarge.reading.push(utf8("abc"));
+    tooLarge.reading.push(utf8("de"));
+    tooLarge.reading.push(utf8("f"));
+    tooLarge.reading.end();
+    expect(tooLarge.seen).toEqual({ bodies: [], failures: ["tooLarge"] });
+  });
+
+  test("that was cancelled tells nobody", () => {
+    const { reading, seen } = aGate().open();
+    reading.push(utf8("a"));
+    reading.cancel();
+    reading.push(utf8("b"));
+    reading.end();
+    expect(seen).toEqual({ bodies: [], failures: [] });
+  });
+});
+
+describe("the common budget", () => {
+  test("refuses the body that goes beyond it, and is given back at every kind of end", () => {
+    const { open } = aGate({ bufferedBodyBytesMax: 10 });
+    const [ended, cancelled, refused] = [open(), open(), open()];
+    ended.reading.push(utf8("12345"));
+    cancelled.reading.push(utf8("12345"));
+    refused.reading.push(utf8("1"));
+    expect(refused.seen.failures).toEqual(["overBudget"]);
+    ended.reading.end();
+    cancelled.reading.cancel();
+    const next = open();
+    next.reading.push(utf8("1234567890"));
+    next.reading.end();
+    expect(next.seen.bodies).toHaveLength(1);
+  });
+});
+
+describe("slow bodies", () => {
+  test("are ended when they take longer than the limit, however fast they are", () => {
+    const { open, clock } = aGate({ bodyTimeoutMs: 5000 });
+    const { reading, seen } = open();
+    reading.push(utf8("a"));
+    clock.advanceBy(5000);
+    expect(seen.failures).toEqual([]);
+    clock.advanceBy(1000);
+    expect(seen.failures).toEqual(["tooSlow"]);
+  });
+
+  test("are ended when the average rate is below the minimum after the grace time", () => {
+    const { open, clock } = aGate({ requestBytesMax: 100_000, bufferedBodyBytesMax: 100_000 });
+    const slow = open();
+    const steady = open();
+    for (let second = 0; second < 31; second++) {
+      slow.reading.push(utf8("a"));
+      steady.reading.push(new Uint8Array(300));
+      clock.advanceBy(1000);
+    }
+    expect(slow.seen.failures).toEqual(["tooSlow"]);
+    expect(steady.seen.failures).toEqual([]);
+  });
+
+  test("no timer is left once nothing is being read", () => {
+    const { open, clock } = aGate();
+    open().reading.end();
+    clock.advanceBy(1000);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test("no timer is left when the gate stops", () => {
+    const { gate, open, clock } = aGate();
+    open();
+    gate.stop();
+    expect(clock.pendingTimers).toBe(0);
+  });
+});

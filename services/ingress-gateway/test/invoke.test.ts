@@ -1,0 +1,435 @@
+/** What a call or send asks of the partition, and how its answers become HTTP. */
+import { describe, expect, test } from "@jest/globals";
+import {
+  type InvocationId,
+  idempotentInvocationId,
+  partitionKeyOf,
+  silentLogger,
+  systemRandom,
+  utf8,
+  workflowInvocationId,
+} from "@perdure/base";
+import type { Invoke } from "@perdure/partition";
+import { decodeCommand, encodeInput, MessageType } from "@perdure/service-protocol";
+import type { StartSpan } from "../src/index.js";
+import { aHandler, aRegistry } from "../src/testing/index.js";
+import { bothProtocols, openClient, type TestAnswer, type TestRequest } from "./client.js";
+import { eventually, type Fixture, type FixtureSettings, failure, startIngress, success } from "./fixture.js";
+
+const json = { "content-type": "application/json" };
+/** One request against an ingress of its own. */
+async function ask(request: TestRequest, settings: FixtureSettings = {}): Promise<{ answer: TestAnswer; fixture: Fixture }> {
+  await using fixture = await startIngress(settings);
+  await using client = openClient("http/1.1", fixture.port);
+  return { answer: await client.send(request), fixture };
+}
+
+async function commandOf(request: TestRequest, settings: FixtureSettings = {}): Promise<Invoke> {
+  const { fixture } = await ask(request, settings);
+  expect(fixture.partitions.invoked).toHaveLength(1);
+  return fixture.partitions.invoked[0]!;
+}
+
+describe("the command", () => {
+  test("of a plain call has a fresh id, no idempotency key and the journal's retention", async () => {
+    const before = Date.now();
+    const registry = aRegistry({
+      S: { type: "service", handlers: [aHandler("S", "h", { journalRetentionMs: 5, idempotencyRetentionMs: 7 })] },
+    });
+    const command = await commandOf({ path: "/S/h", headers: json, body: "1" }, { registry });
+    expect(command).toEqual({
+      kind: "invoke",
+      id: command.facts.id,
+      facts: {
+        id: expect.stringMatching(/^inv_1\w{33}$/),
+        target: { service: "S", key: undefined, handler: "h", serviceType: "service", handlerType: "shared" },
+        source: { kind: "ingress" },
+        idempotencyKey: undefined,
+        requestId: expect.any(Number),
+        createdAtMs: expect.any(Number),
+        executionTimeMs: undefined,
+        completionRetentionMs: 5,
+        journalRetentionMs: 5,
+        randomSeed: undefined,
+        trace: undefined,
+        bytes: undefined,
+      },
+      input: expect.any(Uint8Array),
+      sink: undefined,
+    });
+    const { createdAtMs, requestId } = command.facts;
+    expect(createdAtMs).toBeGreaterThanOrEqual(before);
+    expect(createdAtMs).toBeLessThanOrEqual(Date.now());
+    expect(Number.isSafeInteger(requestId) && requestId >= 1 && requestId < 2 ** 48).toBe(true);
+  });
+
+  test("carries the path, the headers and the body as the Input entry", async () => {
+    const command = await commandOf({
+      path: "/Greeter/greet?q=1",
+      headers: { ...json, "X-Custom": "Value", "idempotency-key": "i", "idempotency-expires": "x" },
+      body: '"Ann"',
+    });
+    const expected = [
+      { key: "x-restate-ingress-path", value: "/Greeter/greet?q=1" },
+      { key: "content-type", value: "application/json" },
+      { key: "x-custom", value: "Value" },
+      { key: "content-length", value: "5" },
+    ];
+    expect(command.input).toEqual(encodeInput(expected, utf8('"Ann"')));
+  });
+
+  test("of a request without a body has an empty value", async () => {
+    const command = await commandOf({ method: "GET", path: "/Greeter/greet" });
+    expect(decodeCommand(MessageType.Input, command.input)).toMatchObject({ kind: "input", value: new Uint8Array(0) });
+  });
+
+  test("of an idempotent call has the id of target and key, and the key's retention", async () => {
+    const registry = aRegistry({
+      O: { type: "virtualObject", handlers: [aHandler("O", "h", { journalRetentionMs: 9, idempotencyRetentionMs: 7 })] },
+    });
+    const command = await commandOf({ path: "/O/k%20/h", headers: { "idempotency-key": "a b" } }, { registry });
+    expect(command.id).toBe(idempotentInvocationId({ service: "O", key: "k ", handler: "h" }, "a b"));
+    expect(command.facts).toMatchObject({ idempotencyKey: "a b", completionRetentionMs: 7, journalRetentionMs: 7 });
+    expect(command.facts.target).toMatchObject({ key: "k ", serviceType: "virtualObject" });
+  });
+
+  test("the empty idempotency key is a key", async () => {
+    const command = await commandOf({ path: "/Greeter/greet", headers: { "idempotency-key": "" } });
+    expect(command.facts.idempotencyKey).toBe("");
+    expect(command.id).toBe(idempotentInvocationId({ service: "Greeter", key: undefined, handler: "greet" }, ""));
+  });
+
+  test("of a workflow run has the workflow's id and retention", async () => {
+    const command = await commandOf({ path: "/Wf/w1/run/send" });
+    expect(command.id).toBe(workflowInvocationId("Wf", "w1"));
+    expect(command.facts).toMatchObject({ completionRetentionMs: 2 * 86_400_000, journalRetentionMs: 86_400_000 });
+    expect(command.facts.target.handlerType).toBe("workflow");
+  });
+
+  test("of an object is placed by its key", async () => {
+    await using fixture = await startIngress();
+    await using client = openClient("http/1.1", fixture.port);
+    await client.send({ path: "/Counter/k/get" });
+    await client.send({ path: "/Counter/k/get" });
+    const [first, second] = fixture.partitions.invoked;
+    expect(first!.id).not.toBe(second!.id);
+    expect(partitionKeyOf(first!.id)).toBe(partitionKeyOf(second!.id));
+    expect(first!.facts.requestId).not.toBe(second!.facts.requestId);
+  });
+
+  test("a request id is never 0, the number that means none", async () => {
+    const zeros = { ...systemRandom, uint32: () => 0 };
+    const command = await commandOf({ path: "/Greeter/greet" }, { ports: { random: zeros } });
+    expect(command.facts.requestId).toBe(1);
+  });
+
+  test("a large body arrives whole", async () => {
+    const body = Buffer.alloc(3_000_000, "abcdefg");
+    const command = await commandOf({ path: "/Greeter/bin", headers: { "content-type": "application/octet-stream" }, body });
+    const input = decodeCommand(MessageType.Input, command.input);
+    expect("value" in input && Buffer.compare(input.value as Uint8Array, body)).toBe(0);
+  });
+});
+
+describe("the trace", () => {
+  const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+  test("has the caller's span as parent, and the handler sees the headers too", async () => {
+    const command = await commandOf({ path: "/Greeter/greet", headers: { traceparent, tracestate: "a=b" } });
+    expect(command.facts.trace).toEqual({ traceparent, tracestate: "a=b" });
+    expect(decodeCommand(MessageType.Input, command.input)).toMatchObject({
+      headers: expect.arrayContaining([{ key: "traceparent", value: traceparent }]),
+    });
+  });
+
+  test("an invalid parent is none", async () => {
+    const command = await commandOf({ path: "/Greeter/greet", headers: { traceparent: "x", tracestate: "a=b" } });
+    expect(command.facts.trace).toBeUndefined();
+  });
+
+  test("a tracer may put its own span in the caller's place", async () => {
+    const seen: unknown[] = [];
+    const own = { traceparent: "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01", tracestate: undefined };
+    const startSpan: StartSpan = (caller, target, id) => {
+      seen.push(caller, target.handler, id);
+      return own;
+    };
+    const command = await commandOf({ path: "/Greeter/greet", headers: { traceparent } }, { ports: { startSpan } });
+    expect(command.facts.trace).toBe(own);
+    expect(seen).toEqual([{ traceparent, tracestate: undefined }, "greet", command.id]);
+  });
+
+  test("a tracer that does not sample leaves the caller's span", async () => {
+    const command = await commandOf(
+      { path: "/Greeter/greet", headers: { traceparent } },
+      { ports: { startSpan: () => undefined } },
+    );
+    expect(command.facts.trace).toEqual({ traceparent, tracestate: undefined });
+  });
+});
+
+describe("the order of checks", () => {
+  const longScope = "x".repeat(37);
+  test.each<[string, TestRequest, number, string | RegExp]>([
+    ["unknown service before path shape", { path: "/Nope/a/b/c/d" }, 404, /^service 'Nope'/],
+    ["path shape before handler", { path: "/Greeter/nope/x" }, 400, /^bad path, expected either/],
+    ["handler before public", { path: "/Internal/nope" }, 404, /handler 'nope' was not found/],
+    ["public before idempotency key", { path: "/Internal/work", headers: { "idempotency-key": "\u00fc" } }, 400, /not public/],
+    [
+      "idempotency key before scope",
+      { path: "/restate/scope//call/Wf/k/run", headers: { "idempotency-key": "k" } },
+      400,
+      /^cannot use the idempotency key/,
+    ],
+    [
+      "scope before method",
+      { method: "PUT", path: `/restate/scope/${longScope}/call/Greeter/greet` },
+      400,
+      /^bad scope value: value too long/,
+    ],
+    ["scope gate before method", { method: "PUT", path: "/restate/scope/s/call/Greeter/greet" }, 400, /vqueues/],
+    [
+      "method before input",
+      { method: "PUT", path: "/Greeter/greet", headers: { "content-type": "text/plain" } },
+      405,
+      "method not allowed",
+    ],
+    [
+      "input before delay",
+      { path: "/Greeter/greet/send?delay=x", headers: { "content-type": "text/plain" } },
+      400,
+      /^input validation error/,
+    ],
+    ["delay before limit key", { path: "/Greeter/greet/send?delay=x&limit-key=a" }, 400, /^bad delay query parameter/],
+    [
+      "limit key before header values",
+      { path: "/Greeter/greet?limit-key=a", headers: { "x-bad": "\u00fc" } },
+      400,
+      /^limit-key requires/,
+    ],
+    [
+      "header values before delayed call",
+      { path: "/Greeter/greet?delay=1s", headers: { "x-bad": "\u00fc" } },
+      400,
+      /^bad header x-bad/,
+    ],
+    ["delayed call last", { path: "/Greeter/greet?delay=1s" }, 400, /^cannot use the delay/],
+    [
+      "limit key header wins over the query",
+      { path: "/Greeter/greet?limit-key=a/b/c", headers: { "x-restate-limit-key": "a" } },
+      400,
+      /^limit-key requires/,
+    ],
+    ["empty limit key header is none", { path: "/Greeter/greet?limit-key=a", headers: { "x-restate-limit-key": "" } }, 200, ""],
+    [
+      "limit key that is not text",
+      { path: "/Greeter/greet", headers: { "x-restate-limit-key": "\u00fc" } },
+      400,
+      /^bad header x-restate-limit-key/,
+    ],
+  ])("%s", async (_title, request, status, message) => {
+    const { answer, fixture } = await ask(request);
+    expect(answer.status).toBe(status);
+    if (message !== "")
+      expect(JSON.parse(answer.text)).toEqual({
+        code: status,
+        message: typeof message === "string" ? message : expect.stringMatching(message),
+        source: "ingress",
+      });
+    expect(fixture.partitions.invoked).toHaveLength(status === 200 ? 1 : 0);
+  });
+});
+
+describe.each(bothProtocols)("answers over %s", (http) => {
+  async function call(settings: FixtureSettings, request: TestRequest = { path: "/Greeter/greet" }): Promise<TestAnswer> {
+    await using fixture = await startIngress(settings);
+    await using client = openClient(http, fixture.port);
+    return await client.send(request);
+  }
+
+  test.each([
+    [400, 400],
+    [418, 418],
+    [200, 200],
+    [512, 512],
+    [599, 599],
+    [0, 500],
+    [99, 500],
+    [100, 500],
+    [199, 500],
+    [1000, 500],
+    [4_294_967_295, 500],
+  ])("a failure with code %d has status %d and says its code", async (code, status) => {
+    const answer = await call({ script: () => failure(code, "why") });
+    expect(answer.status).toBe(status);
+    expect(answer.text).toBe(`{"code":${code},"message":"why","source":"invocation"}`);
+    expect(answer.headers["x-restate-error-source"]).toBe("invocation");
+    expect(answer.headers["x-restate-id"]).toMatch(/^inv_1/);
+  });
+
+  test.each([600, 999])("code %d goes out where the protocol's library allows it", async (code) => {
+    const answer = await call({ script: () => failure(code, "why") });
+    expect(answer.status).toBe(http === "h2c" ? 500 : code);
+    expect(JSON.parse(answer.text).code).toBe(code);
+  });
+
+  test.each([204, 205, 304])("code %d has no body, as its status demands", async (code) => {
+    const answer = await call({ script: () => failure(code, "why") });
+    expect(answer.status).toBe(code);
+    expect(answer.text).toBe("");
+    expect(answer.headers["x-restate-error-source"]).toBe("invocation");
+  });
+
+  test("a failure may carry metadata and a stack trace; text is escaped", async () => {
+    const answer = await call({ script: () => failure(500, 'a "b"\n\u2028ü', { 'k"': "v", k: "ü" }, "at x\n at y") });
+    expect(answer.text).toBe(
+      '{"code":500,"message":"a \\"b\\"\\n\u2028ü","stacktrace":"at x\\n at y","metadata":{"k\\"":"v","k":"ü"},"source":"invocation"}',
+    );
+    expect(answer.headers["content-length"]).toBe(String(answer.body.length));
+  });
+
+  test("a repeated metadata key keeps its last value", async () => {
+    const twice = [
+      { key: "k", value: "1" },
+      { key: "k", value: "2" },
+    ];
+    const answer = await call({
+      script: () => ({ kind: "failure", failure: { code: 500, message: "m", metadata: twice }, stacktrace: undefined }),
+    });
+    expect(answer.text).toBe('{"code":500,"message":"m","metadata":{"k":"2"},"source":"invocation"}');
+  });
+
+  test.each([0, 1, 4096, 4097, 2_000_000])("a value of %d bytes arrives whole", async (size) => {
+    const value = Buffer.alloc(size);
+    for (let i = 0; i < size; i++) value[i] = i * 31;
+    const answer = await call({ script: () => ({ kind: "success", value }) });
+    expect(Buffer.compare(answer.body, value)).toBe(0);
+    expect(answer.headers["content-length"]).toBe(String(size));
+    expect(answer.headers["content-type"]).toBe(size === 0 ? undefined : "application/json");
+  });
+
+  test("an empty value has a content type when the handler says so", async () => {
+    const output = { contentType: "text/x", setContentTypeIfEmpty: true };
+    const registry = aRegistry({ S: { type: "service", handlers: [aHandler("S", "h", { output })] } });
+    const answer = await call({ registry, script: () => success("") }, { path: "/S/h" });
+    expect(answer.headers["content-type"]).toBe("text/x");
+  });
+
+  test("a handler that declares no content type gets none", async () => {
+    const output = { contentType: undefined, setContentTypeIfEmpty: false };
+    const registry = aRegistry({ S: { type: "service", handlers: [aHandler("S", "h", { output })] } });
+    const answer = await call({ registry, script: () => success("x") }, { path: "/S/h" });
+    expect(answer.headers["content-type"]).toBeUndefined();
+    expect(answer.text).toBe("x");
+  });
+
+  test("a content type that cannot be sent is left out", async () => {
+    const output = { contentType: "a\nb", setContentTypeIfEmpty: false };
+    const registry = aRegistry({ S: { type: "service", handlers: [aHandler("S", "h", { output })] } });
+    const answer = await call({ registry, script: () => success("x") }, { path: "/S/h" });
+    expect(answer).toMatchObject({ status: 200, text: "x" });
+    expect(answer.headers["content-type"]).toBeUndefined();
+  });
+
+  test("the content type is that of the latest revision when the result comes", async () => {
+    const of = (contentType: string) => aHandler("S", "h", { output: { contentType, setContentTypeIfEmpty: false } });
+    const registry = aRegistry({ S: { type: "service", handlers: [of("a/old")] } });
+    const later = aRegistry({ S: { type: "service", handlers: [of("a/new")] } });
+    await using fixture = await startIngress({ registry, script: () => "pending" });
+    await using client = openClient(http, fixture.port);
+    const asked = client.send({ path: "/S/h" });
+    await eventually(() => fixture.partitions.invoked.length === 1, "the call is submitted");
+    registry.replace(later.current().services);
+    fixture.partitions.complete(fixture.partitions.invoked[0]!.id, success("x"));
+    expect((await asked).headers["content-type"]).toBe("a/new");
+  });
+
+  test("a handler removed meanwhile still answers, with the type it had", async () => {
+    await using fixture = await startIngress({ script: () => "pending" });
+    await using client = openClient(http, fixture.port);
+    const asked = client.send({ path: "/Greeter/greet" });
+    await eventually(() => fixture.partitions.invoked.length === 1, "the call is submitted");
+    fixture.partitions.complete(fixture.partitions.invoked[0]!.id, success("x"));
+    expect(await asked).toMatchObject({ status: 200, text: "x" });
+  });
+
+  test("a second caller with the same key waits for the first one's result", async () => {
+    await using fixture = await startIngress({ script: () => "pending" });
+    await using client = openClient(http, fixture.port);
+    const request = { path: "/Greeter/greet", headers: { "idempotency-key": "k" } };
+    const both = [client.send(request), client.send(request)];
+    await eventually(() => fixture.partitions.invoked.length === 2, "both are submitted");
+    const id = fixture.partitions.invoked[0]!.id;
+    fixture.partitions.complete(id, success("x"));
+    for (const answer of await Promise.all(both)) {
+      expect(answer).toMatchObject({ status: 200, text: "x" });
+      expect(answer.headers["x-restate-id"]).toBe(id);
+    }
+  });
+
+  test("a second call of a workflow's run is 409 at once and is not told the outcome", async () => {
+    await using fixture = await startIngress({ script: () => "pending" });
+    await using client = openClient(http, fixture.port);
+    const first = client.send({ path: "/Wf/w/run" });
+    await eventually(() => fixture.partitions.invoked.length === 1, "the run is submitted");
+    const second = await client.send({ path: "/Wf/w/run" });
+    expect(second).toMatchObject({
+      status: 409,
+      text: '{"code":409,"message":"the workflow method was already invoked","source":"invocation"}',
+    });
+    const id = workflowInvocationId("Wf", "w");
+    expect(second.headers["x-restate-id"]).toBe(id);
+    expect(fixture.partitions.waiting.get(id)?.size).toBe(1);
+    fixture.partitions.complete(id, success("x"));
+    expect((await first).status).toBe(200);
+  });
+
+  test("a partition that cannot be reached is 503, and the text says what a retry may do", async () => {
+    await using fixture = await startIngress();
+    fixture.partitions.down = "no leader";
+    await using client = openClient(http, fixture.port);
+    const id = "inv_16vnR5MzgZWy3eOFa6NVfCXO0sW91TJz4N" as InvocationId;
+    const invoking =
+      "If the request has an 'idempotency-key', it can be safely retried, otherwise submitting it again may result in executing the invocation twice.";
+    const reading = "You may safely retry the request.";
+    const completing = "Submitting the request again may result in executing the operation twice.";
+    for (const [method, path, advice] of [
+      ["POST", "/Greeter/greet", invoking],
+      ["POST", "/Greeter/greet/send", invoking],
+      ["GET", `/restate/attach/${id}`, reading],
+      ["GET", `/restate/output/${id}`, reading],
+      ["POST", "/restate/a/sign_1rk7BEYP5kXXxN8KZ7MaT5bDMAVlK09uoAAAAEQ/resolve", completing],
+    ] as const) {
+      const answer = await client.send({ method, path });
+      expect(answer.status).toBe(503);
+      expect(JSON.parse(answer.text)).toEqual({
+        code: 503,
+        message: `internal routing error: no leader. ${advice}`,
+        source: "ingress",
+      });
+      expect(answer.headers["x-restate-error-source"]).toBe("ingress");
+    }
+  });
+
+  test("a bug in a port is 500, is logged, and hurts nobody else", async () => {
+    await using fixture = await startIngress();
+    fixture.partitions.invoke = () => {
+      throw new TypeError("oops");
+    };
+    await using client = openClient(http, fixture.port);
+    const answer = await client.send({ path: "/Greeter/greet", headers: json, body: "1" });
+    expect(answer).toMatchObject({ status: 500, text: '{"code":500,"message":"internal error","source":"ingress"}' });
+    expect(fixture.complaints).toMatchObject([{ message: "request handling failed", fields: { kind: "call" } }]);
+    expect((await client.send({ method: "GET", path: "/restate/health" })).status).toBe(200);
+  });
+
+  test("a bug in the registry is 500 too", async () => {
+    const registry = {
+      current: () => {
+        throw new TypeError("oops");
+      },
+    };
+    const answer = await call({ registry, ports: { logger: silentLogger } });
+    expect(answer.status).toBe(500);
+  });
+});
