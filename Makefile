@@ -13,7 +13,7 @@ SOURCES := $(shell find libs services proto \( -name node_modules -o -name dist 
 SEED ?=
 FILTER ?=
 
-.PHONY: help build run test check format sim bench test-sdks conformance clean
+.PHONY: help build run test check format sim bench microbench test-sdks conformance clean
 
 help: ## Show this list
 	@echo "Perdure. Usage: make <target>"
@@ -27,7 +27,7 @@ $(INSTALLED): $(MANIFESTS)
 	@NODE_ENV=development $(PNPM) install --frozen-lockfile --config.confirm-modules-purge=false --reporter=append-only
 	@touch $@
 
-$(BUNDLE): $(INSTALLED) deploy/build.mjs $(SOURCES)
+$(BUNDLE): $(INSTALLED) deploy/build.mjs deploy/bundle.mjs $(SOURCES)
 	@$(NODE) deploy/build.mjs
 	@touch $@
 
@@ -48,8 +48,11 @@ format: $(INSTALLED) ## Rewrite what the formatter and the linter can fix
 sim: $(INSTALLED) ## Simulate a seeded, faulty world (SEED=7 replays one)
 	@$(NODE) deploy/run-ts.mjs libs/simulator/src/main.ts $(if $(SEED),--seed $(SEED))
 
-bench: $(INSTALLED) ## Run the measurements (FILTER=ids narrows them)
-	@$(NODE) deploy/bench.mjs $(FILTER)
+bench: build ## Measure Perdure and the reference side by side (QUICK=1 for a first look); needs wrk
+	@$(NODE) libs/conformance/bench/main.mjs
+
+microbench: $(INSTALLED) ## Measure single packages (FILTER=ids narrows them)
+	@$(NODE) deploy/microbench.mjs $(FILTER)
 
 conformance: build ## Run real SDK services against a server that is killed and restarted
 	@$(JEST) --roots libs/conformance --testMatch '**/*.conformance.ts' $(FILTER)

@@ -1,69 +1,13 @@
-/**
- * Bundles every service that has a `src/main.ts` into `services/<name>/dist/main.mjs`, so that a process starts by reading a few
- * files instead of hundreds. What is native, or heavy and rarely needed, stays outside the bundle and is imported from where
- * its package is installed, by a path relative to the bundle: the whole tree can be moved or copied into an image.
- */
+/** Bundles every service that has a `src/main.ts` into `services/<name>/dist/main.mjs`; arguments name some of them. */
 import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
-import { basename, dirname, join, relative, resolve, sep } from "node:path";
-import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
-
-const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
-
-/** Native addons (they load files beside themselves) and packages that cost more to bundle than they save. */
-const LEFT_OUTSIDE = /^(classic-level|@node-rs\/xxhash|@duckdb\/node-api|@aws-sdk\/.*|apache-arrow)$/;
-
-/** Imports of outside packages become relative paths from the bundle, whichever workspace package declares them. */
-function leaveOutside(outdir) {
-  return {
-    name: "leave-outside",
-    setup(bundler) {
-      bundler.onResolve({ filter: LEFT_OUTSIDE }, async (args) => {
-        if (args.pluginData === "resolving") return undefined;
-        const found = await bundler.resolve(args.path, {
-          kind: args.kind,
-          importer: args.importer,
-          resolveDir: args.resolveDir,
-          pluginData: "resolving",
-        });
-        if (found.errors.length > 0) return { errors: found.errors };
-        const path = relative(outdir, found.path).split(sep).join("/");
-        return { path: path.startsWith(".") ? path : `./${path}`, external: true };
-      });
-    },
-  };
-}
-
-/** CommonJS packages in an ES module bundle still ask for `require` and `__dirname`. */
-const COMMONJS_BANNER = [
-  'import { createRequire as perdureCreateRequire } from "node:module";',
-  "const require = perdureCreateRequire(import.meta.url);",
-].join(" ");
+import { basename, join } from "node:path";
+import { bundle, root } from "./bundle.mjs";
 
 async function bundleService(name) {
   const folder = join(root, "services", name);
   const outdir = join(folder, "dist");
-  const { metafile } = await build({
-    absWorkingDir: root,
-    entryPoints: [{ in: join(folder, "src/main.ts"), out: "main" }],
-    outdir,
-    bundle: true,
-    splitting: true, // What is imported lazily stays in a file of its own, and costs nothing until it is needed.
-    platform: "node",
-    format: "esm",
-    target: "node24",
-    outExtension: { ".js": ".mjs" },
-    chunkNames: "[name]-[hash]", // Beside main: the relative paths of what stays outside hold for all files.
-    sourcemap: "linked",
-    sourcesContent: false,
-    legalComments: "none",
-    keepNames: true,
-    banner: { js: COMMONJS_BANNER },
-    plugins: [leaveOutside(outdir)],
-    logLevel: "warning",
-    metafile: true,
-  });
-  removeStale(outdir, new Set(Object.keys(metafile.outputs).map((path) => basename(path))));
+  const written = await bundle(join(folder, "src/main.ts"), outdir);
+  removeStale(outdir, new Set(written.map((path) => basename(path))));
 }
 
 const A_DAY_MS = 86_400_000;

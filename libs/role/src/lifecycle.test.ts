@@ -65,6 +65,14 @@ describe("Lifecycle", () => {
     expect(events).toEqual(["drain store", "close store"]);
   });
 
+  test("so does work between parts that fails", async () => {
+    const { lifecycle, events, part } = aLifecycle();
+    await lifecycle.start("store", () => part("store"));
+    expect(await lifecycle.prepare(() => 24)).toBe(24);
+    await expect(lifecycle.prepare(() => Promise.reject(new RangeError("damaged")))).rejects.toThrow("damaged");
+    expect(events).toEqual(["drain store", "close store"]);
+  });
+
   test("readiness names what is still starting, and goes with the shutdown", async () => {
     const { lifecycle, health, part } = aLifecycle();
     const opened = Promise.withResolvers<Part>();

@@ -44,19 +44,23 @@ export class Lifecycle {
    */
   async start<P extends Part>(name: string, open: () => P | Promise<P>): Promise<P> {
     this.#options.health.expect(name);
-    let part: P;
-    try {
-      this.#refuseWhenStopping();
-      part = await open();
-    } catch (cause) {
-      if (!this.#stopping) await this.#stopParts();
-      throw cause;
-    }
+    const part = await this.prepare(open);
     if (this.#stopping) await this.#guard(`closing ${name}`, part[Symbol.asyncDispose]());
     this.#refuseWhenStopping();
     this.#parts.push({ name, part });
     this.#options.health.ready(name);
     return part;
+  }
+
+  /** Work between the starts of parts; the same happens when it fails. */
+  async prepare<T>(work: () => T | Promise<T>): Promise<T> {
+    try {
+      this.#refuseWhenStopping();
+      return await work();
+    } catch (cause) {
+      if (!this.#stopping) await this.#stopParts();
+      throw cause;
+    }
   }
 
   /** Ends the process well; calling it again changes nothing. `reason` is for the log. */

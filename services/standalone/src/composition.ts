@@ -5,8 +5,7 @@
  *     directories ▸ stores ▸ registry ▸ worker (leads all partitions) ▸ ingress, admin API
  */
 import { readFileSync } from "node:fs";
-import { createServer } from "node:net";
-import { type AdminPorts, createAdminApi, type SqlAnswer } from "@perdure/admin-api";
+import { createAdminApi, type SqlAnswer } from "@perdure/admin-api";
 import { type Clock, type Logger, PerdureError, type Random, Secret } from "@perdure/base";
 import type { Partitions } from "@perdure/control";
 import { createHttpTransport, fetchOnce } from "@perdure/driver-http2";
@@ -26,6 +25,7 @@ import type { Lifecycle, Metrics, Tracer } from "@perdure/role";
 import { createHttpPort } from "@perdure/role/http";
 import { KvPartitionStore, type PartitionStore } from "@perdure/store";
 import { directoriesOf, kafkaClustersOf, requestHeadersOf, type Settings } from "./config.js";
+import { checkAddress, type Door, openDoor } from "./doors.js";
 import { ADMIN_DRAIN_MS } from "./limits.js";
 import { partitionCountOf } from "./partition-count.js";
 import { ingressMetrics, invokerMetrics, observeWorker } from "./role-metrics.js";
@@ -60,15 +60,15 @@ export interface Doors {
  */
 export async function startStandalone(settings: Settings, ports: StandalonePorts): Promise<Doors> {
   const { lifecycle, metrics, tracer, clock, random, logger } = ports;
-  const identity = identityOf(settings, clock);
+  const identity = await lifecycle.prepare(() => identityOf(settings, clock));
   // Before anything is led or resumed: a server that cannot be reached should not run anybody's handlers.
-  await checkAddress(settings.ingress);
-  await checkAddress(settings.admin);
+  await lifecycle.prepare(() => checkAddress(settings.ingress));
+  await lifecycle.prepare(() => checkAddress(settings.admin));
 
   const directories = directoriesOf(settings);
   const metadata = await lifecycle.start("metadata store", () => openMetadata(directories.metadata));
   const store = await lifecycle.start("partition store", () => openPartitions(directories.partitions));
-  const partitionCount = await partitionCountOf(metadata, settings.worker.numPartitions, logger);
+  const partitionCount = await lifecycle.prepare(() => partitionCountOf(metadata, settings.worker.numPartitions, logger));
 
   const led: { partitions: Partitions | undefined } = { partitions: undefined };
   const http = await lifecycle.start("endpoint transport", () => {
@@ -76,7 +76,7 @@ export async function startStandalone(settings: Settings, ports: StandalonePorts
     return tracer.enabled ? tracedTransport(plain, () => led.partitions, { tracer, clock, random, logger }) : plain;
   });
   const worker: { role: InvokerWorker | undefined } = { role: undefined };
-  const registry = await openRegistry(settings, metadata, http, worker, ports);
+  const registry = await lifecycle.prepare(() => openRegistry(settings, metadata, http, worker, ports));
   worker.role = await lifecycle.start("worker", () =>
     startWorker({ settings, store, registry, http, identity, partitionCount }, ports),
   );
@@ -96,65 +96,33 @@ export async function startStandalone(settings: Settings, ports: StandalonePorts
     },
     { requestBytesMax: settings.ingress.requestSizeLimit, concurrentRequestsMax: settings.ingress.concurrentApiRequestsLimit },
   );
-  const ingressAddress = await ingress.listen(listenOn(settings.ingress));
-  await lifecycle.start("ingress", () => ({
-    drain: () => ingress.close(),
-    [Symbol.asyncDispose]: () => ingress[Symbol.asyncDispose](),
-  }));
-  const adminPort = await openAdmin(settings, { registry, partitions, ingressPort: ingressAddress.port }, ports);
-  return { ingressPort: ingressAddress.port, adminPort };
+  const ingressDoor = await lifecycle.start("ingress", () => openDoor(settings.ingress, ingress.listen, ingress.close));
+  const adminParts = { registry, partitions, ingressPort: ingressDoor.port };
+  const adminDoor = await lifecycle.start("admin API", () => openAdmin(settings, adminParts, ports));
+  return { ingressPort: ingressDoor.port, adminPort: adminDoor.port };
 }
 
-// ── doors ────────────────────────────────────────────────────────────────────────────────────────
-
-interface Address {
-  readonly bindAddress?: string | undefined;
-  readonly bindPort: number;
+interface AdminParts {
+  readonly registry: RegistryRole;
+  readonly partitions: Partitions;
+  readonly ingressPort: number;
 }
 
-function listenOn({ bindAddress, bindPort }: Address): { readonly host?: string; readonly port: number } {
-  return bindAddress === undefined ? { port: bindPort } : { host: bindAddress, port: bindPort };
-}
-
-/** Binds and lets go again. The door itself is bound later and has the last word. */
-function checkAddress(address: Address): Promise<void> {
-  if (address.bindPort === 0) return Promise.resolve();
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once("error", (cause: Error) => {
-      const { host = "*", port } = listenOn(address);
-      reject(new PerdureError("RT0004", `cannot listen on ${host}:${port}: ${cause.message}`, { cause }));
-    });
-    probe.listen(listenOn(address), () => probe.close(() => resolve()));
-  });
-}
-
-async function openAdmin(
+function openAdmin(
   settings: Settings,
-  { registry, partitions, ingressPort }: { registry: RegistryRole; partitions: Partitions; ingressPort: number },
-  { lifecycle, metrics, clock, random, logger }: StandalonePorts,
-): Promise<number> {
-  const adminLogger = logger.child({ component: "admin" });
-  const ports: AdminPorts = {
-    registry,
-    partitions,
-    sql: async () => NO_SQL,
-    metrics: () => metrics.text(),
-    clock,
-    random,
-    logger: adminLogger,
-  };
-  const handle = createAdminApi(ports, {
-    ingressEndpoint: settings.ingress.advertisedAddress ?? `http://localhost:${ingressPort}/`,
-    clusterName: settings.clusterName,
-  });
-  const port = createHttpPort({ request: handle }, { clock, logger: adminLogger });
-  const address = await port.listen(listenOn(settings.admin));
-  await lifecycle.start("admin API", () => ({
-    drain: () => port.close(ADMIN_DRAIN_MS),
-    [Symbol.asyncDispose]: () => port.close(0),
-  }));
-  return address.port;
+  { registry, partitions, ingressPort }: AdminParts,
+  { metrics, clock, random, logger: root }: StandalonePorts,
+): Promise<Door> {
+  const logger = root.child({ component: "admin" });
+  const request = createAdminApi(
+    { registry, partitions, sql: async () => NO_SQL, metrics: () => metrics.text(), clock, random, logger },
+    {
+      ingressEndpoint: settings.ingress.advertisedAddress ?? `http://localhost:${ingressPort}/`,
+      clusterName: settings.clusterName,
+    },
+  );
+  const port = createHttpPort({ request }, { clock, logger });
+  return openDoor(settings.admin, port.listen, () => port.close(ADMIN_DRAIN_MS));
 }
 
 // ── below the roles ──────────────────────────────────────────────────────────────────────────────

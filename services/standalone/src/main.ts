@@ -9,4 +9,5 @@ import { fileURLToPath } from "node:url";
 // Beside the bundle, so that a new build starts with an empty one. An unwritable folder only costs the speed.
 enableCompileCache(fileURLToPath(new URL("./compile-cache", import.meta.url)));
 const { runCommandLine } = await import("./command-line.js");
-process.exitCode = await runCommandLine(process.argv.slice(2), process.env);
+// All is closed or given up by now; what still holds the event loop is no reason to stay.
+process.exit(await runCommandLine(process.argv.slice(2), process.env));

@@ -1,0 +1,65 @@
+/**
+ * Bundles one entry point, so that a process starts by reading a few files instead of hundreds. What is native, or heavy and
+ * rarely needed, stays outside the bundle and is imported from where its package is installed, by a path relative to the bundle:
+ * the whole tree can be moved or copied into an image.
+ */
+import { dirname, relative, resolve, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+export const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
+
+/** Native addons (they load files beside themselves) and packages that cost more to bundle than they save. */
+const LEFT_OUTSIDE = /^(classic-level|@node-rs\/xxhash|@duckdb\/node-api|@aws-sdk\/.*|apache-arrow)$/;
+
+/** Imports of outside packages become relative paths from the bundle, whichever workspace package declares them. */
+function leaveOutside(outdir) {
+  return {
+    name: "leave-outside",
+    setup(bundler) {
+      bundler.onResolve({ filter: LEFT_OUTSIDE }, async (args) => {
+        if (args.pluginData === "resolving") return undefined;
+        const found = await bundler.resolve(args.path, {
+          kind: args.kind,
+          importer: args.importer,
+          resolveDir: args.resolveDir,
+          pluginData: "resolving",
+        });
+        if (found.errors.length > 0) return { errors: found.errors };
+        const path = relative(outdir, found.path).split(sep).join("/");
+        return { path: path.startsWith(".") ? path : `./${path}`, external: true };
+      });
+    },
+  };
+}
+
+/** CommonJS packages in an ES module bundle still ask for `require`. */
+const COMMONJS_BANNER = [
+  'import { createRequire as perdureCreateRequire } from "node:module";',
+  "const require = perdureCreateRequire(import.meta.url);",
+].join(" ");
+
+/** Writes `<outdir>/main.mjs` and what it imports lazily; resolves with the paths written, relative to the root. */
+export async function bundle(entry, outdir) {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: [{ in: entry, out: "main" }],
+    outdir,
+    bundle: true,
+    splitting: true, // What is imported lazily stays in a file of its own, and costs nothing until it is needed.
+    platform: "node",
+    format: "esm",
+    target: "node24",
+    outExtension: { ".js": ".mjs" },
+    chunkNames: "[name]-[hash]", // Beside main: the relative paths of what stays outside hold for all files.
+    sourcemap: "linked",
+    sourcesContent: false,
+    legalComments: "none",
+    keepNames: true,
+    banner: { js: COMMONJS_BANNER },
+    plugins: [leaveOutside(outdir)],
+    logLevel: "warning",
+    metafile: true,
+  });
+  return Object.keys(metafile.outputs);
+}

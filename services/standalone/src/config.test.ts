@@ -1,0 +1,145 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, describe, expect, test } from "@jest/globals";
+import { PerdureError } from "@perdure/base";
+import { invokerDefaults } from "@perdure/invoker";
+import { invokerOptionsOf } from "@perdure/invoker-worker";
+import { printConfig } from "@perdure/role";
+import { directoriesOf, kafkaClustersOf, loadSettings, requestHeadersOf, settings } from "./config.js";
+
+const folder = mkdtempSync(join(tmpdir(), "perdure-settings-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function load(toml = "", environment: Record<string, string> = {}, flags: readonly string[] = []) {
+  const file = join(folder, "perdure.toml");
+  writeFileSync(file, toml);
+  return loadSettings({ file, environment, flags });
+}
+
+function refusal(toml: string): string {
+  try {
+    load(toml);
+  } catch (cause) {
+    if (cause instanceof PerdureError) return cause.detail;
+    throw cause;
+  }
+  throw new Error("the settings were accepted");
+}
+
+describe("settings of the server", () => {
+  test("without any, the invoker gets the defaults it documents itself", () => {
+    const { values } = load();
+    expect(invokerOptionsOf(values.worker, requestHeadersOf(values))).toEqual(invokerDefaults);
+  });
+
+  test("the names of the interface specification work as they are written there", () => {
+    const { values } = load(
+      [
+        "[worker.invoker]",
+        'abort_timeout = "7s"',
+        'message_size_limit = "1MiB"',
+        "[worker.storage_rocksdb]",
+        'path = "partitions-here"',
+        "[meta]",
+        'storage_path = "/metadata/there"',
+      ].join("\n"),
+    );
+    expect(values.worker.invoker).toMatchObject({ abortTimeout: 7000, messageSizeLimit: 1024 * 1024 });
+    expect(directoriesOf(values)).toEqual({
+      node: resolve("perdure-data/node1"),
+      partitions: resolve("partitions-here"),
+      metadata: resolve("/metadata/there"),
+    });
+  });
+
+  test("directories follow from base directory and node name", () => {
+    expect(directoriesOf(load("", {}, ["--base-dir", "/data", "--node-name", "alpha"]).values)).toEqual({
+      node: resolve("/data/alpha"),
+      partitions: resolve("/data/alpha/db"),
+      metadata: resolve("/data/alpha/local-metadata-store"),
+    });
+  });
+
+  test("names under which the reference keeps a setting elsewhere reach it", () => {
+    const toml =
+      'default-num-partitions = 4\nmax-retry-policy-max-attempts = 9\n[default-retry-policy]\ninitial-interval = "1s"\non-max-attempts = "kill"';
+    const { values } = load(toml, {
+      PERDURE_DEFAULT_RETRY_POLICY__MAX_ATTEMPTS: "3",
+      PERDURE_WORKER__INVOKER__ADDITIONAL_REQUEST_HEADERS: '{"X-A":"1"}',
+    });
+    expect(values.worker.numPartitions).toBe(4);
+    expect(invokerOptionsOf(values.worker, requestHeadersOf(values))).toMatchObject({
+      retryPolicyDefault: { initialIntervalMs: 1000, maxAttempts: 3, onMaxAttempts: "kill" },
+      attemptsMax: 9,
+      additionalRequestHeaders: { "x-restate-cluster-name": "localcluster", "x-a": "1" },
+    });
+  });
+
+  test("the cluster's name is told to endpoints, and must be fit for a header", () => {
+    expect(requestHeadersOf(load('cluster-name = "eu-1"').values)).toEqual({ "x-restate-cluster-name": "eu-1" });
+    expect(refusal('cluster-name = "zwölf"')).toContain("must be visible ASCII without blanks");
+  });
+
+  test("the node's name is the name of a folder, never a way out of the base directory", () => {
+    for (const name of ["../other", "a/b", ".", ".hidden", ""])
+      expect(refusal(`node-name = ${JSON.stringify(name)}`)).toContain("'node-name'");
+  });
+
+  test.each(["0.0.0.0:8080", "localhost:8080", "http://localhost"])(
+    "the bind address %s is refused: the port has a setting of its own",
+    (address) => {
+      expect(refusal(`[ingress]\nbind-address = "${address}"`)).toContain("'ingress.bind-address'");
+    },
+  );
+
+  test.each(["0.0.0.0", "::", "::1", "fd00::2", "localhost", "ingress.example.org"])(
+    "the bind address %s is taken",
+    (address) => {
+      expect(load(`[admin]\nbind-address = "${address}"`).values.admin.bindAddress).toBe(address);
+    },
+  );
+
+  test("Kafka clusters keep every property, and print without their secrets", () => {
+    const loaded = load(
+      '[[ingress.kafka-clusters]]\nname = "orders"\nbrokers = ["a:9092", "b:9092"]\n"sasl.password" = "hunter2"\n"session.timeout.ms" = 6000',
+    );
+    expect(kafkaClustersOf(loaded.values)).toEqual(
+      new Map([["orders", { "bootstrap.servers": "a:9092,b:9092", "sasl.password": "hunter2", "session.timeout.ms": "6000" }]]),
+    );
+    const printed = printConfig(settings, loaded);
+    expect(printed).not.toContain("hunter2");
+    expect(printed).toContain('kafka-clusters = [{ name = "orders", brokers = ["a:9092", "b:9092"], "sasl.password" = "***"');
+    expect(
+      refusal(
+        '[[ingress.kafka-clusters]]\nname = "a"\nbrokers = ["x:1"]\n[[ingress.kafka-clusters]]\nname = "a"\nbrokers = ["y:1"]',
+      ),
+    ).toContain("has two clusters of one name");
+  });
+
+  test("what is printed can be used as the settings file it is", () => {
+    const first = load();
+    const second = load(printConfig(settings, first));
+    expect(second.values).toEqual(first.values);
+  });
+
+  test("a typo is answered with the right name, in the file and in the environment", () => {
+    expect(refusal("[ingress]\nbindport = 1\n[worker]\ncleanup-intervall = '1s'")).toContain(
+      "did you mean 'worker.cleanup-interval'?",
+    );
+    expect(() => load("", { PERDURE_WORKER__INVOKER__ABORT_TIMOUT: "1s" })).toThrow(
+      /did you mean 'PERDURE_WORKER__INVOKER__ABORT_TIMEOUT'/,
+    );
+  });
+
+  test("variables of the launcher, of the command line client and of tunnels are none of the server's business", () => {
+    const environment = {
+      PERDURE_CONFIG: "x",
+      PERDURE_NODE_OPTIONS: "x",
+      PERDURE_AUTH_TOKEN: "x",
+      PERDURE_TUNNEL_NAME: "x",
+      PERDURE_HOST: "x",
+    };
+    expect(load("", environment).origins.size).toBe(0);
+  });
+});

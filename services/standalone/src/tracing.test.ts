@@ -1,0 +1,209 @@
+import { describe, expect, test } from "@jest/globals";
+import { type InvocationId, newInvocationId, silentLogger, systemClock, systemRandom } from "@perdure/base";
+import type { Partitions } from "@perdure/control";
+import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest } from "@perdure/invoker";
+import type { Invocation, Source, Target } from "@perdure/partition";
+import type { SpanRecord } from "@perdure/role";
+import { invocationSpans, tracedTransport } from "./tracing.js";
+
+const TRACE = "0af7651916cd43dd8448eb211c80319c";
+const CALLER_SPAN = "b7ad6b7169203331";
+const INVOCATION_SPAN = "00f067aa0ba902b7";
+const ATTEMPT_SPAN = "1111111111111111";
+const target: Target = { service: "Greeter", key: undefined, handler: "greet", serviceType: "service", handlerType: "shared" };
+const id = newInvocationId({ service: "Greeter", key: undefined, handler: "greet" }, 0, systemRandom);
+const callerId = newInvocationId({ service: "Caller", key: undefined, handler: "run" }, 0, systemRandom);
+
+function aTracer() {
+  const spans: SpanRecord[] = [];
+  const tracer = { enabled: true, record: (span: SpanRecord) => void spans.push(span) };
+  return { spans, ports: { tracer, clock: systemClock, random: systemRandom, logger: silentLogger } };
+}
+
+describe("the start of an invocation", () => {
+  test("joins the caller's trace as a child of its span", () => {
+    const { spans, ports } = aTracer();
+    const context = invocationSpans(ports)({ traceparent: `00-${TRACE}-${CALLER_SPAN}-01`, tracestate: "a=b" }, target, id);
+    expect(context?.traceparent).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-01$`));
+    expect(context?.tracestate).toBe("a=b");
+    expect(spans).toHaveLength(1);
+    expect(spans[0]).toMatchObject({
+      name: "invocation-start Greeter/greet",
+      traceId: TRACE,
+      parentSpanId: CALLER_SPAN,
+      attributes: { "perdure.invocation.id": id },
+    });
+    expect(context?.traceparent.split("-")[2]).toBe(spans[0]!.spanId);
+  });
+
+  test("begins a trace of its own without a caller's, and for a caller's that cannot be read", () => {
+    const { spans, ports } = aTracer();
+    for (const caller of [undefined, { traceparent: "nonsense", tracestate: undefined }]) {
+      const context = invocationSpans(ports)(caller, target, id);
+      expect(context?.traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
+    }
+    expect(spans.map((span) => span.parentSpanId)).toEqual([undefined, undefined]);
+    expect(spans[0]!.traceId).not.toBe(spans[1]!.traceId);
+  });
+
+  test("records nothing of a trace that is not sampled, and leaves it so", () => {
+    const { spans, ports } = aTracer();
+    const context = invocationSpans(ports)({ traceparent: `00-${TRACE}-${CALLER_SPAN}-00`, tracestate: undefined }, target, id);
+    expect(context?.traceparent).toMatch(/-00$/);
+    expect(spans).toEqual([]);
+  });
+});
+
+class FakeTransport implements EndpointTransport {
+  listener: StreamListener | undefined;
+  readonly calls: string[] = [];
+  open(_request: StreamRequest, listener: StreamListener): EndpointStream {
+    this.listener = listener;
+    return {
+      write: () => this.calls.push("write") > 0,
+      end: () => void this.calls.push("end"),
+      abort: () => void this.calls.push("abort"),
+      pauseReading: () => void this.calls.push("pauseReading"),
+      resumeReading: () => void this.calls.push("resumeReading"),
+    };
+  }
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.calls.push("dispose");
+  }
+}
+
+function invocationOf(invocationId: InvocationId, span: string, source: Source): Invocation {
+  const facts = {
+    id: invocationId,
+    target,
+    source,
+    createdAtMs: 1234,
+    trace: { traceparent: `00-${TRACE}-${span}-01`, tracestate: undefined },
+  };
+  return { facts, run: 1, pinned: { deploymentId: "dp_1", protocolVersion: 6 } } as unknown as Invocation;
+}
+
+function anAttempt(invocations: readonly Invocation[], headers: Record<string, string> = {}) {
+  const { spans, ports } = aTracer();
+  const partitions = {
+    describe: async (wanted: InvocationId) => invocations.find((invocation) => invocation.facts.id === wanted),
+  } as unknown as Partitions;
+  const inner = new FakeTransport();
+  const transport = tracedTransport(inner, () => partitions, ports);
+  const heard: string[] = [];
+  const listener: StreamListener = {
+    response: (status) => void heard.push(`response ${status}`),
+    data: () => void heard.push("data"),
+    end: () => void heard.push("end"),
+    failed: ({ kind }) => void heard.push(`failed ${kind}`),
+    drain: () => void heard.push("drain"),
+  };
+  const open = () =>
+    transport.open(
+      {
+        address: { kind: "http", uri: "http://endpoint:9080", httpVersion: "HTTP/2.0" },
+        method: "POST",
+        path: "/invoke/Greeter/greet",
+        headers: { "x-restate-invocation-id": id, traceparent: `00-${TRACE}-${ATTEMPT_SPAN}-01`, ...headers },
+        requestResponse: false,
+      },
+      listener,
+    );
+  return { spans, transport, inner, heard, open };
+}
+
+function answer500(inner: FakeTransport): void {
+  inner.listener?.response(500, {});
+  inner.listener?.end();
+}
+
+const settle = () => new Promise<void>((resolve) => void setImmediate(resolve));
+
+describe("an attempt", () => {
+  const ingressInvocation = invocationOf(id, INVOCATION_SPAN, { kind: "ingress" });
+
+  test("leaves a span under the invocation's, with the ids the endpoint was told, once", async () => {
+    const { spans, inner, heard, open } = anAttempt([ingressInvocation]);
+    const stream = open();
+    inner.listener?.response(200, {});
+    inner.listener?.data(new Uint8Array());
+    inner.listener?.drain();
+    inner.listener?.end();
+    stream.abort();
+    await settle();
+    expect(heard).toEqual(["response 200", "data", "drain", "end"]);
+    expect(spans).toHaveLength(1);
+    expect(spans[0]).toMatchObject({
+      name: "invocation-attempt Greeter/greet",
+      kind: "client",
+      traceId: TRACE,
+      spanId: ATTEMPT_SPAN,
+      parentSpanId: INVOCATION_SPAN,
+      error: undefined,
+      attributes: { "perdure.deployment.id": "dp_1", "server.address": "http://endpoint:9080" },
+    });
+  });
+
+  test.each([
+    ["a broken connection", (inner: FakeTransport) => inner.listener?.failed({ kind: "reset", message: "gone" }), "reset"],
+    ["an answer of 500", answer500, "HTTP 500"],
+  ])("that ends with %s is an error", async (_, end, error) => {
+    const { spans, inner, open } = anAttempt([ingressInvocation]);
+    open();
+    end(inner);
+    await settle();
+    expect(spans.map((span) => span.error)).toEqual([error]);
+  });
+
+  test("that we abort says so, and the stream itself still does all it is told", async () => {
+    const { spans, inner, open } = anAttempt([ingressInvocation]);
+    const stream = open();
+    stream.write(new Uint8Array());
+    stream.pauseReading();
+    stream.resumeReading();
+    stream.end();
+    stream.abort();
+    await settle();
+    expect(inner.calls).toEqual(["write", "pauseReading", "resumeReading", "end", "abort"]);
+    expect(spans.map((span) => span.error)).toEqual(["aborted"]);
+  });
+
+  test("of an invocation that a handler called records its start too, under the caller's, once", async () => {
+    const called = invocationOf(id, INVOCATION_SPAN, { kind: "service", callerId, callerTarget: target });
+    const caller = invocationOf(callerId, CALLER_SPAN, { kind: "ingress" });
+    const { spans, inner, open } = anAttempt([called, caller]);
+    for (let i = 0; i < 2; i++) {
+      open();
+      inner.listener?.end();
+      await settle();
+    }
+    expect(spans.map((span) => [span.name, span.spanId, span.parentSpanId])).toEqual([
+      ["invocation-start Greeter/greet", INVOCATION_SPAN, CALLER_SPAN],
+      ["invocation-attempt Greeter/greet", ATTEMPT_SPAN, INVOCATION_SPAN],
+      ["invocation-attempt Greeter/greet", ATTEMPT_SPAN, INVOCATION_SPAN],
+    ]);
+    expect(spans[0]!.startMs).toBe(1234);
+  });
+
+  test("of an invocation that is already gone still has its span", async () => {
+    const { spans, inner, open } = anAttempt([]);
+    open();
+    inner.listener?.end();
+    await settle();
+    expect(spans).toMatchObject([{ spanId: ATTEMPT_SPAN, parentSpanId: undefined }]);
+  });
+
+  test.each([
+    ["is not sampled", { traceparent: `00-${TRACE}-${ATTEMPT_SPAN}-00` }],
+    ["has no trace", { traceparent: "" }],
+    ["is no invocation", { "x-restate-invocation-id": "" }],
+  ])("that %s passes untouched", async (_, headers) => {
+    const { spans, inner, open, transport } = anAttempt([ingressInvocation], headers);
+    open();
+    inner.listener?.end();
+    await settle();
+    expect(spans).toEqual([]);
+    await transport[Symbol.asyncDispose]();
+    expect(inner.calls).toEqual(["dispose"]);
+  });
+});
