@@ -67,9 +67,7 @@ export class ApiRequest {
     for await (const chunk of this.#req as AsyncIterable<Uint8Array>) {
       size += chunk.length;
       if (size > REQUEST_BODY_BYTES_MAX) {
-        throw new ApiError(413, `The request body is longer than ${REQUEST_BODY_BYTES_MAX} bytes`, undefined, {
-          connection: "close",
-        });
+        throw tooLong(this.#req.httpVersionMajor);
       }
       chunks.push(chunk);
     }
@@ -79,6 +77,12 @@ export class ApiRequest {
 
 export function badQuery(detail: string): ApiError {
   return new ApiError(400, `Failed to deserialize query string: ${detail}`);
+}
+
+/** What is still to come is not read; HTTP/1.1 needs the connection closed for that, HTTP/2 knows no such header. */
+function tooLong(httpVersion: number): ApiError {
+  const headers: Record<string, string> = httpVersion === 1 ? { connection: "close" } : {};
+  return new ApiError(413, `The request body is longer than ${REQUEST_BODY_BYTES_MAX} bytes`, undefined, headers);
 }
 
 function isJson(contentType: string | undefined): boolean {

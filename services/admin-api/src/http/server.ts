@@ -24,7 +24,7 @@ export function serve(router: Router, logger: Logger, requestsMax = REQUESTS_MAX
   return (req, res) => {
     if (open >= requestsMax) {
       const { answer } = answerOfError(new ApiError(429, "Too many requests at once", undefined, { "retry-after": "1" }));
-      void respond(req, res, answer);
+      respond(req, res, answer).catch((cause: unknown) => logger.warn({ cause }, "a refusal was cut off"));
       return;
     }
     open++;
@@ -57,7 +57,10 @@ const generations: RequestHandler = (req, res, next) => {
     throw new ApiError(400, "Unsupported Admin API version V1. This server supports versions between V2 and V4.");
   }
   const rest = req.url.slice(match[0].length);
-  if (rest === "" || rest.startsWith("?")) return void respond(req, res, empty(308, { location: "/ui/" }));
+  if (rest === "" || rest.startsWith("?")) {
+    respond(req, res, empty(308, { location: "/ui/" })).catch(next);
+    return;
+  }
   res.locals["apiVersion"] = number as ApiVersion;
   req.url = rest;
   next();
