@@ -1,0 +1,238 @@
+/**
+ * Why: rules of the house that no compiler knows, checked on the tree itself: who may import whom, what a pure core may touch, a
+ * page for every error code, imports that are declared, and nothing of somebody's machine in the files.
+ */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { builtinModules } from "node:module";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "@jest/globals";
+import { catalogue } from "@perdure/base";
+
+const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
+const NOT_OURS: ReadonlySet<string> = new Set(["node_modules", "dist", "gen", ".git", "perdure-data", "coverage", ".cache"]);
+
+/** Paths below a folder, relative to the root. */
+function filesBelow(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return NOT_OURS.has(entry.name) ? [] : filesBelow(path);
+    return entry.isFile() ? [path] : [];
+  });
+}
+
+const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
+
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+}
+
+interface Package {
+  readonly folder: string;
+  readonly manifest: Manifest;
+  readonly sources: readonly Source[];
+}
+
+interface Source {
+  readonly path: string;
+  /** Tests, their builders, and measurements: they may lean on more. */
+  readonly isTest: boolean;
+  /** Specifiers of imports and re-exports, types included. */
+  readonly imports: readonly string[];
+}
+
+const IMPORT = /^\s*(?:import|export)\s[^;]*?\sfrom\s+"([^"]+)"|^\s*import\s+"([^"]+)"|\bimport\("([^"]+)"\)/gm;
+
+function readSource(path: string): Source {
+  const imports = [...read(path).matchAll(IMPORT)].map((match) => match[1] ?? match[2] ?? match[3] ?? "");
+  return { path, isTest: /\.test\.ts$|\/(test|testing|bench)\//.test(path), imports };
+}
+
+const packages: readonly Package[] = ["libs", "services", "examples"]
+  .flatMap((group) => readdirSync(join(ROOT, group)).map((name) => join(group, name)))
+  .filter((folder) => existsSync(join(ROOT, folder, "package.json")))
+  .map((folder) => ({
+    folder,
+    manifest: JSON.parse(read(join(folder, "package.json"))) as Manifest,
+    sources: filesBelow(folder)
+      .filter((path) => path.endsWith(".ts"))
+      .map(readSource),
+  }));
+
+/** `@perdure/store/testing` → `@perdure/store`, `zod/v4` → `zod`. */
+function packageOf(specifier: string): string {
+  return specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
+}
+
+const isBare = (specifier: string): boolean =>
+  !specifier.startsWith(".") &&
+  !specifier.startsWith("#") &&
+  !specifier.startsWith("node:") &&
+  !builtinModules.includes(specifier);
+
+/** Packages that are tests as a whole. */
+const FOR_TESTS: ReadonlySet<string> = new Set(["libs/testkit", "libs/simulator", "libs/conformance"]);
+
+/** What runs in production. */
+const runtimeSources = (sources: readonly Source[]): readonly Source[] => sources.filter(({ isTest }) => !isTest);
+
+// ── who may import whom ──────────────────────────────────────────────────────────────────────────
+
+/** A library imports only what stands above it here; those on one line do not know each other. */
+const ORDER: readonly (readonly string[])[] = [
+  ["base"],
+  ["testkit"],
+  ["service-protocol"],
+  ["partition"],
+  ["manifest"],
+  ["store", "metadata", "control"],
+  ["sql"],
+  ["invoker"],
+  ["processor"],
+  ["simulator"],
+  [
+    "driver-level",
+    "driver-redis",
+    "driver-postgres",
+    "driver-kafka",
+    "driver-kubernetes",
+    "driver-grpc",
+    "driver-http2",
+    "driver-lambda",
+  ],
+  ["role"],
+  ["admin-client"],
+  ["conformance"],
+];
+const rankOf = (library: string): number => ORDER.findIndex((line) => line.includes(library));
+
+describe("imports", () => {
+  test("every library has its place in the order", () => {
+    const libraries = packages
+      .filter(({ folder }) => folder.startsWith("libs/"))
+      .map(({ folder }) => folder.slice("libs/".length));
+    expect(libraries.filter((library) => rankOf(library) < 0)).toEqual([]);
+  });
+
+  test("a library imports only libraries that stand above it", () => {
+    const wrong: string[] = [];
+    for (const { folder, sources } of packages.filter((one) => one.folder.startsWith("libs/"))) {
+      const own = folder.slice("libs/".length);
+      for (const source of runtimeSources(sources)) {
+        for (const specifier of source.imports.filter((one) => one.startsWith("@perdure/"))) {
+          const other = packageOf(specifier).slice("@perdure/".length);
+          if (other !== own && !(rankOf(other) >= 0 && rankOf(other) < rankOf(own))) wrong.push(`${source.path}: ${specifier}`);
+        }
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  test("services know nothing of each other; only standalone puts them together", () => {
+    const services = new Set(
+      packages.filter(({ folder }) => folder.startsWith("services/")).map(({ manifest }) => manifest.name),
+    );
+    const wrong = packages
+      .filter(({ folder }) => folder.startsWith("services/") && folder !== "services/standalone")
+      .flatMap(({ manifest, sources }) =>
+        runtimeSources(sources).flatMap(({ path, imports }) =>
+          imports
+            .map(packageOf)
+            .filter((name) => services.has(name) && name !== manifest.name)
+            .map((name) => `${path}: ${name}`),
+        ),
+      );
+    expect(wrong).toEqual([]);
+  });
+
+  test("only tests import the testkit and other packages' test builders", () => {
+    const isForTests = (specifier: string): boolean =>
+      packageOf(specifier) === "@perdure/testkit" || /^@perdure\/[^/]+\/testing$/.test(specifier);
+    const wrong = packages
+      .filter(({ folder }) => !FOR_TESTS.has(folder))
+      .flatMap(({ sources }) =>
+        runtimeSources(sources).flatMap(({ path, imports }) => imports.filter(isForTests).map((name) => `${path}: ${name}`)),
+      );
+    expect(wrong).toEqual([]);
+  });
+
+  test("every package declares what it imports, and at run time it needs no development dependency", () => {
+    const ofRoot = Object.keys((JSON.parse(read("package.json")) as Manifest).devDependencies ?? {});
+    const wrong: string[] = [];
+    for (const { folder, manifest, sources } of packages) {
+      const runtime = new Set(Object.keys(manifest.dependencies ?? {}));
+      const development = new Set([...runtime, ...Object.keys(manifest.devDependencies ?? {}), ...ofRoot]);
+      for (const { path, isTest, imports } of sources) {
+        for (const name of imports.filter(isBare).map(packageOf)) {
+          if (name !== manifest.name && !(isTest || FOR_TESTS.has(folder) ? development : runtime).has(name))
+            wrong.push(`${path}: ${name}`);
+        }
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+});
+
+// ── pure cores ───────────────────────────────────────────────────────────────────────────────────
+
+const IMPURE =
+  /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\b(set|clear)(Timeout|Interval|Immediate)\b|\bperformance\.|\bprocess\.|\bfetch\(|\bqueueMicrotask\b|\brandomUUID\b|"node:(fs|net|http|http2|https|tls|dns|child_process|worker_threads|timers)/;
+
+test.each(["service-protocol", "partition", "manifest"])(
+  "the pure core %s touches no clock, chance, timer, file or socket",
+  (core) => {
+    const wrong = filesBelow(`libs/${core}/src`)
+      .filter((path) => path.endsWith(".ts") && !readSource(path).isTest)
+      .flatMap((path) =>
+        read(path)
+          .split("\n")
+          .map((line, i) => `${path}:${i + 1}: ${line.trim()}`)
+          .filter((line) => IMPURE.test(withoutComment(line))),
+      );
+    expect(wrong).toEqual([]);
+  },
+);
+
+function withoutComment(line: string): string {
+  return line.replace(/\s\/\/.*$|:\s\/?\*.*$/, "");
+}
+
+// ── documents ────────────────────────────────────────────────────────────────────────────────────
+
+test("every error code has its page, and every page its code", () => {
+  const pages = readdirSync(join(ROOT, "docs/errors"))
+    .filter((name) => /^[A-Z]+\d+\.md$/.test(name))
+    .map((name) => name.slice(0, -".md".length));
+  expect(pages.sort()).toEqual(Object.keys(catalogue).sort());
+});
+
+test("the version that the program tells is the package's", () => {
+  const { version } = JSON.parse(read("package.json")) as Manifest;
+  expect(read("libs/role/src/version.ts")).toContain(`VERSION = "${version}"`);
+});
+
+// ── nothing of anybody's machine ─────────────────────────────────────────────────────────────────
+
+/** Put together from pieces, so that this file does not find itself. */
+const MACHINE = new RegExp(
+  [
+    `(^|[^a-zA-Z.])/(${["work", "farm"].join("|")})/`,
+    ["registry", "npmjs"].join("\\."),
+    `"resolved": *"http`,
+    `registry *= *http`,
+  ].join("|"),
+  "m",
+);
+
+test("no file names folders of one machine or a package registry", () => {
+  const all = readdirSync(ROOT, { withFileTypes: true }).flatMap((entry) => {
+    if (entry.isDirectory()) return NOT_OURS.has(entry.name) ? [] : filesBelow(entry.name);
+    return entry.isFile() ? [entry.name] : [];
+  });
+  const texts = all.filter((path) => /\.(ts|mjs|js|json|ya?ml|md|toml|sh|txt|proto|tpl)$|^[^.]+$|^\.[^/]+(\/[^.]+)?$/.test(path));
+  expect(texts.length).toBeGreaterThan(100);
+  expect(texts.filter((path) => MACHINE.test(read(path)))).toEqual([]);
+});
