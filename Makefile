@@ -55,7 +55,7 @@ microbench: $(INSTALLED) ## Measure single packages (FILTER=ids narrows them)
 	@$(NODE) deploy/microbench.mjs $(FILTER)
 
 conformance: build ## Run real SDK services against a server that is killed and restarted
-	@$(JEST) --roots libs/conformance --testMatch '**/*.conformance.ts' $(FILTER)
+	@$(JEST) libs/conformance/test $(FILTER)
 
 test-sdks: build ## Run the published SDKs of every language against a server
 	@$(NODE) libs/conformance/sdks/run.mjs $(FILTER)
