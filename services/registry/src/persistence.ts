@@ -31,7 +31,7 @@ export async function loadState(store: MetadataStore): Promise<RegistryState> {
     throw cause;
   }
   const tables = mutableTables();
-  for (const document of documents) place(tables, document.key, { version: document.version, record: document.value });
+  for (const document of documents) place(tables, checked, document.key, document.version, document.value);
   return stateOf(tables);
 }
 
@@ -39,7 +39,7 @@ export async function loadState(store: MetadataStore): Promise<RegistryState> {
 export function withWrites(state: RegistryState, writes: readonly DocumentWrite[], version: number): RegistryState {
   const tables = mutableTables(state);
   for (const write of writes) {
-    if (write.kind === "put") place(tables, write.key, { version, record: write.value });
+    if (write.kind === "put") place(tables, trusted, write.key, version, write.value);
     else remove(tables, write.key);
   }
   return stateOf(tables);
@@ -84,18 +84,22 @@ function mutableTables(state?: RegistryState): MutableTables {
   };
 }
 
-function place(tables: MutableTables, key: string, { version, record }: Stored<unknown>): void {
+/** What this process wrote is trusted; what comes from storage is checked first. */
+type Reader = <T>(key: string, schema: Checker<T>, value: unknown) => T;
+const trusted: Reader = <T>(_key: string, _schema: Checker<T>, value: unknown) => value as T;
+
+function place(tables: MutableTables, read: Reader, key: string, version: number, value: unknown): void {
   if (key.startsWith(DEPLOYMENT)) {
-    const checked = check(key, StoredDeployment, record);
-    tables.deployments.set(checked.id, { version, record: checked });
+    const record = read(key, StoredDeployment, value);
+    tables.deployments.set(record.id, { version, record });
   } else if (key.startsWith(KAFKA_CLUSTER)) {
-    const checked = check(key, StoredKafkaCluster, record);
-    tables.kafkaClusters.set(checked.name, { version, record: checked });
+    const record = read(key, StoredKafkaCluster, value);
+    tables.kafkaClusters.set(record.name, { version, record });
   } else if (key.startsWith(SUBSCRIPTION)) {
-    const checked = check(key, StoredSubscription, record);
-    tables.subscriptions.set(checked.id, { version, record: checked });
+    const record = read(key, StoredSubscription, value);
+    tables.subscriptions.set(record.id, { version, record });
   } else if (key === RULE_BOOK) {
-    tables.ruleBook = { version, record: check(key, StoredRuleBook, record) };
+    tables.ruleBook = { version, record: read(key, StoredRuleBook, value) };
   } else {
     throw new PerdureError("META0005", `the metadata document '${key}' is of no kind this version knows`);
   }
@@ -109,7 +113,7 @@ function remove(tables: MutableTables, key: string): void {
 
 type Checker<T> = { safeParse(value: unknown): { success: true; data: T } | { success: false; error: { message: string } } };
 
-function check<T>(key: string, schema: Checker<T>, value: unknown): T {
+function checked<T>(key: string, schema: Checker<T>, value: unknown): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   throw new PerdureError("META0005", `the metadata document '${key}' is damaged: ${parsed.error.message}`);
