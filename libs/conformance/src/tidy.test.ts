@@ -209,6 +209,33 @@ test("every error code has its page, and every page its code", () => {
   expect(pages.sort()).toEqual(Object.keys(catalogue).sort());
 });
 
+const markdown = [
+  "README.md",
+  "CONTRIBUTING.md",
+  "ARCHITECTURE.md",
+  "CHANGELOG.md",
+  ...filesBelow("docs").filter((path) => path.endsWith(".md")),
+];
+
+test("links between our documents lead somewhere", () => {
+  const broken = markdown.flatMap((path) =>
+    [...read(path).matchAll(/\]\((?!https?:|#)([^)#\s]+)[^)]*\)/g)]
+      .map((match) => match[1]!)
+      .filter((target) => !existsSync(resolve(ROOT, dirname(path), target)))
+      .map((target) => `${path}: ${target}`),
+  );
+  expect(broken).toEqual([]);
+});
+
+test("every make target that a document names exists", () => {
+  const targets = new Set([...read("Makefile").matchAll(/^([a-z-]+):/gm)].map((match) => match[1]));
+  const named = markdown.flatMap((path) =>
+    [...read(path).matchAll(/(?:^|`)make ([a-z-]+)/gm)].map((match) => `${path}: ${match[1]}`),
+  );
+  expect(named.length).toBeGreaterThan(0);
+  expect(named.filter((one) => !targets.has(one.split(": ")[1]))).toEqual([]);
+});
+
 test("the version that the program tells is the package's", () => {
   const { version } = JSON.parse(read("package.json")) as Manifest;
   expect(read("libs/role/src/version.ts")).toContain(`VERSION = "${version}"`);

@@ -177,7 +177,9 @@ function showWhatNext(): void {
   line(`  curl ${server.ingress}/Counter/demo/add ${json} 5`);
   line(`  curl ${server.admin}/deployments`);
   line();
-  line(`  ingress ${server.ingress}   admin ${server.admin}   data ${root}/perdure-data`);
+  line(
+    `  ingress ${server.ingress}   admin ${server.admin}   data ${resolve(root, process.env["PERDURE_BASE_DIR"] ?? "perdure-data")}`,
+  );
   line(paint("gray", "  Ctrl-C stops everything; the data stays."));
 }
 

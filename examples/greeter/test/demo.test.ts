@@ -1,0 +1,86 @@
+/** Why: the demo is the first thing a newcomer sees, and the README's sample the first thing they copy: both must be true. */
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import type { AddressInfo, Server } from "node:net";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "@jest/globals";
+import { executable, ROOT } from "@perdure/conformance";
+
+const data = mkdtempSync(join(tmpdir(), "perdure-demo-"));
+afterAll(() => rmSync(data, { recursive: true, force: true }));
+
+/** Held together for a moment, so that they differ. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from(
+      { length: count },
+      () =>
+        new Promise<Server>((open) => {
+          const server = createServer();
+          server.listen(0, () => open(server));
+        }),
+    ),
+  );
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => new Promise<void>((closed) => void server.close(() => closed()))));
+  return ports;
+}
+
+interface Outcome {
+  readonly code: number;
+  readonly output: string;
+}
+
+async function runDemo(ports: readonly number[]): Promise<Outcome> {
+  await executable(); // Built, and not older than the sources.
+  const [ingress, admin, greeter] = ports.map(String);
+  const env = {
+    PATH: process.env["PATH"],
+    PERDURE_BASE_DIR: data,
+    PERDURE_INGRESS__BIND_PORT: ingress,
+    PERDURE_ADMIN__BIND_PORT: admin,
+    GREETER_PORT: greeter,
+  };
+  return new Promise((done) => {
+    execFile(
+      process.execPath,
+      [join(ROOT, "examples/greeter/src/demo/main.ts"), "--once"],
+      { cwd: data, env },
+      (failure, stdout, stderr) => {
+        done({ code: failure === null ? 0 : Number(failure.code), output: stdout + stderr });
+      },
+    );
+  });
+}
+
+test("the demo comes true, twice on the same data, and stored steps are not repeated", async () => {
+  const ports = await freePorts(3);
+  for (const count of [1, 2]) {
+    const { code, output } = await runDemo(ports);
+    expect(output).toContain("3 finished steps were not repeated");
+    expect(output).toMatch(/bake the cake +ran +not repeated/);
+    expect(output).toMatch(/hang the lanterns +ran, but not stored +ran/);
+    expect(output).toMatch(new RegExp(`Counter/demo/add, a virtual object +${count}`));
+    expect(output).not.toContain("\u001b[");
+    expect(code).toBe(0);
+  }
+}, 60_000);
+
+test("the demo says which port is taken and how to choose another", async () => {
+  const ports = await freePorts(3);
+  const occupant = createServer();
+  await new Promise<void>((open) => void occupant.listen(ports[2], () => open()));
+  const { code, output } = await runDemo(ports);
+  occupant.close();
+  expect(output).toContain(`port ${ports[2]} is in use by another program`);
+  expect(output).toContain(`GREETER_PORT=${ports[2]! + 1} make run`);
+  expect(code).toBe(1);
+});
+
+test("the README shows the counter as it is", () => {
+  expect(readFileSync(join(ROOT, "README.md"), "utf8")).toContain(
+    `\`\`\`ts\n${readFileSync(join(ROOT, "examples/greeter/src/counter.ts"), "utf8")}\`\`\``,
+  );
+});
