@@ -1,0 +1,93 @@
+/**
+ * Why: one in-memory DuckDB serves all statements. It holds no data, only views over functions of ours, and it is closed to
+ * everything outside before the first statement comes. Loaded at first use: the library is large and many servers never need it.
+ */
+import { type DuckDBConnection, DuckDBInstance, StatementType } from "@duckdb/node-api";
+import type { ResultRows } from "../encode/result.js";
+import { NotAQuery } from "../errors.js";
+import type { Table } from "../table.js";
+import { rowsOf } from "./result.js";
+import { ENTER, LOCK, MACROS, PREPARE } from "./setup.js";
+import { registerTable, type StatementRows } from "./table-function.js";
+
+/** Runs one statement at a time. */
+export interface Session {
+  /** The statement's tree as the engine prints it; undefined for what it cannot print (then nothing is known of it). */
+  parse(query: string): Promise<unknown>;
+  /** Rejects with `NotAQuery` unless `query` is a single statement that only reads. */
+  check(query: string): Promise<void>;
+  /** The whole result, held by the engine until it was read or is forgotten. Rejects with the engine's error. */
+  run(text: string, rows: StatementRows, signal: AbortSignal): Promise<ResultRows>;
+  /** Makes a running statement reject soon. */
+  interrupt(): void;
+}
+
+export interface Database {
+  /** Those not in use. */
+  readonly idle: Session[];
+  close(): void;
+}
+
+export interface DatabaseOptions {
+  readonly sessions: number;
+  readonly memoryBytesMax: number;
+}
+
+export async function openDatabase(tables: readonly Table[], options: DatabaseOptions): Promise<Database> {
+  const instance = await DuckDBInstance.create(":memory:", {
+    threads: "1", // The calling thread: statements do not compete with the rest of the process for cores.
+    memory_limit: `${Math.floor(options.memoryBytesMax / 1024)}KiB`,
+    autoload_known_extensions: "false",
+    autoinstall_known_extensions: "false",
+  });
+  const rows = new Map<number, StatementRows>();
+  const connections: DuckDBConnection[] = [];
+  for (let i = 0; i < options.sessions; i++) connections.push(await instance.connect());
+  const [first] = connections;
+  if (first !== undefined) {
+    for (const sql of PREPARE) await first.run(sql);
+    for (const connection of connections) await connection.run(ENTER);
+    for (const sql of MACROS) await first.run(sql);
+    for (const table of tables) await registerTable(first, table, rows);
+    for (const sql of LOCK) await first.run(sql);
+  }
+  return {
+    idle: connections.map((connection) => sessionOf(connection, rows)),
+    close() {
+      for (const connection of connections) connection.closeSync();
+      instance.closeSync();
+    },
+  };
+}
+
+function sessionOf(connection: DuckDBConnection, rows: Map<number, StatementRows>): Session {
+  const id = connection.clientContext.connectionId;
+  return {
+    async parse(query) {
+      const result = await connection.run("SELECT json_serialize_sql($1::VARCHAR)", [query]);
+      const [[text] = []] = await result.getRows();
+      const tree: unknown = typeof text === "string" ? JSON.parse(text) : undefined;
+      return (tree as { error?: boolean } | undefined)?.error === false ? tree : undefined;
+    },
+    async check(query) {
+      const statements = await connection.extractStatements(query);
+      if (statements.count !== 1) throw new NotAQuery("only a single SQL statement is supported");
+      const prepared = await statements.prepare(0);
+      try {
+        if (prepared.statementType !== StatementType.SELECT) throw new NotAQuery("only statements that read are supported");
+        if (prepared.parameterCount > 0) throw new NotAQuery("placeholders are not supported: there are no values for them");
+      } finally {
+        prepared.destroySync();
+      }
+    },
+    async run(text, statementRows, signal) {
+      rows.set(id, statementRows);
+      try {
+        return rowsOf(await connection.run(text), signal);
+      } finally {
+        rows.delete(id);
+      }
+    },
+    interrupt: () => connection.interrupt(),
+  };
+}

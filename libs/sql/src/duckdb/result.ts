@@ -1,0 +1,133 @@
+/** Why: brings the engine's columns to the types that answers have (introspection-sql.md §3 and §5.3). */
+import {
+  type DuckDBBlobValue,
+  type DuckDBDataChunk,
+  type DuckDBDateValue,
+  type DuckDBDecimalValue,
+  type DuckDBIntervalValue,
+  type DuckDBListType,
+  type DuckDBListValue,
+  type DuckDBResult,
+  type DuckDBTimestampMillisecondsValue,
+  type DuckDBTimestampNanosecondsValue,
+  type DuckDBTimestampSecondsValue,
+  type DuckDBTimestampTZValue,
+  type DuckDBTimestampValue,
+  type DuckDBType,
+  DuckDBTypeId,
+  type DuckDBValue,
+} from "@duckdb/node-api";
+import type { ResultBatch, ResultRows, ResultType, ResultValue } from "../encode/result.js";
+import { ValueOutOfRange } from "../errors.js";
+
+/** The result as typed batches. */
+export function rowsOf(result: DuckDBResult, signal: AbortSignal): ResultRows {
+  const names = result.columnNames();
+  const readers = result.columnTypes().map(readerOf);
+  const columns = readers.map(({ type }, i) => ({ name: displayName(names[i] ?? ""), type }));
+  return { columns, batches: batchesOf(result, readers, signal) };
+}
+
+async function* batchesOf(result: DuckDBResult, readers: readonly Reader[], signal: AbortSignal): AsyncIterable<ResultBatch> {
+  for (;;) {
+    signal.throwIfAborted();
+    const chunk = await result.fetchChunk();
+    if (chunk === null || chunk.rowCount === 0) return;
+    yield { rowCount: chunk.rowCount, values: readers.map((reader, i) => columnValues(chunk, i, reader)) };
+  }
+}
+
+function columnValues(chunk: DuckDBDataChunk, index: number, { read }: Reader): ResultValue[] {
+  const vector = chunk.getColumnVector(index);
+  const values: ResultValue[] = [];
+  for (let row = 0; row < vector.itemCount; row++) {
+    const value = vector.getItem(row);
+    values.push(value === null ? null : read(value));
+  }
+  return values;
+}
+
+interface Reader {
+  readonly type: ResultType;
+  /** Never called with null. */
+  read(value: DuckDBValue): ResultValue;
+}
+
+function readerOf(type: DuckDBType): Reader {
+  switch (type.typeId) {
+    case DuckDBTypeId.BOOLEAN:
+      return { type: { kind: "bool" }, read: (value) => value as boolean };
+    case DuckDBTypeId.UTINYINT:
+    case DuckDBTypeId.USMALLINT:
+    case DuckDBTypeId.UINTEGER:
+      return { type: { kind: "uint32" }, read: (value) => value as number };
+    case DuckDBTypeId.TINYINT:
+    case DuckDBTypeId.SMALLINT:
+    case DuckDBTypeId.INTEGER: // Literals: 64 bits to the reference, and to clients that read counts.
+    case DuckDBTypeId.BIGINT:
+      return { type: { kind: "int64" }, read: (value) => BigInt(value as number | bigint) };
+    case DuckDBTypeId.HUGEINT: // Sums of 64-bit integers.
+    case DuckDBTypeId.UHUGEINT:
+      return { type: { kind: "int64" }, read: (value) => within64Bits(value as bigint) };
+    case DuckDBTypeId.UBIGINT:
+      return { type: { kind: "uint64" }, read: (value) => value as bigint };
+    case DuckDBTypeId.FLOAT:
+    case DuckDBTypeId.DOUBLE:
+      return { type: { kind: "float64" }, read: (value) => value as number };
+    case DuckDBTypeId.DECIMAL:
+      return { type: { kind: "float64" }, read: (value) => (value as DuckDBDecimalValue).toDouble() };
+    case DuckDBTypeId.BLOB:
+      return { type: { kind: "bytes" }, read: (value) => (value as DuckDBBlobValue).bytes };
+    case DuckDBTypeId.TIMESTAMP_TZ:
+      return { type: { kind: "instant" }, read: (value) => floorDiv((value as DuckDBTimestampTZValue).micros, 1000n) };
+    case DuckDBTypeId.TIMESTAMP:
+      return { type: { kind: "wallTime" }, read: (value) => (value as DuckDBTimestampValue).micros * 1000n };
+    case DuckDBTypeId.TIMESTAMP_MS:
+      return { type: { kind: "wallTime" }, read: (value) => (value as DuckDBTimestampMillisecondsValue).millis * 1_000_000n };
+    case DuckDBTypeId.TIMESTAMP_NS:
+      return { type: { kind: "wallTime" }, read: (value) => (value as DuckDBTimestampNanosecondsValue).nanos };
+    case DuckDBTypeId.TIMESTAMP_S:
+      return { type: { kind: "wallTime" }, read: (value) => (value as DuckDBTimestampSecondsValue).seconds * 1_000_000_000n };
+    case DuckDBTypeId.DATE:
+      return { type: { kind: "date" }, read: (value) => (value as DuckDBDateValue).days };
+    case DuckDBTypeId.INTERVAL:
+      return { type: { kind: "duration" }, read: (value) => intervalMs(value as DuckDBIntervalValue) };
+    case DuckDBTypeId.SQLNULL:
+      return { type: { kind: "null" }, read: () => null };
+    case DuckDBTypeId.LIST:
+      return listReader(type as DuckDBListType);
+    default:
+      return { type: { kind: "text" }, read: (value) => String(value) };
+  }
+}
+
+function listReader({ valueType }: DuckDBListType): Reader {
+  const items = readerOf(valueType);
+  return {
+    type: { kind: "list", items: items.type },
+    read: (value) => (value as DuckDBListValue).items.map((item) => (item === null ? null : items.read(item))),
+  };
+}
+
+const INT64_MAX = 2n ** 63n - 1n;
+
+function within64Bits(value: bigint): bigint {
+  if (value > INT64_MAX || value < -INT64_MAX - 1n) throw new ValueOutOfRange(`${value} does not fit in 64 bits`);
+  return value;
+}
+
+/** A month counts as 30 days. */
+function intervalMs({ months, days, micros }: DuckDBIntervalValue): bigint {
+  return (BigInt(months) * 30n + BigInt(days)) * 86_400_000n + floorDiv(micros, 1000n);
+}
+
+function floorDiv(value: bigint, by: bigint): bigint {
+  const quotient = value / by;
+  return value % by < 0n ? quotient - 1n : quotient;
+}
+
+/** Names of the commonest expressions without alias as the reference gives them. */
+function displayName(name: string): string {
+  if (name === "count_star()") return "count(*)";
+  return name.replace(/^count\((\d+)\)$/, "count(Int64($1))");
+}

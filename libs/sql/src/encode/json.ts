@@ -1,0 +1,92 @@
+/** Why: `{"rows":[…]}` as clients of the reference parse it: NULL left out, 64-bit integers as bare digits (introspection-sql.md §3.2). */
+import { toHex, unreachable, utf8 } from "@perdure/base";
+import { JSON_CHUNK_CHARS } from "../limits.js";
+import type { ResultRows, ResultType, ResultValue } from "./result.js";
+
+export const JSON_CONTENT_TYPE = "application/json";
+
+export async function* encodeJson({ columns, batches }: ResultRows): AsyncIterable<Uint8Array> {
+  const keys = columns.map(({ name }) => `${JSON.stringify(name)}:`);
+  let text = '{"rows":[';
+  let isFirst = true;
+  for await (const { rowCount, values } of batches) {
+    for (let row = 0; row < rowCount; row++) {
+      text += isFirst ? "{" : ",{";
+      isFirst = false;
+      let separator = "";
+      for (let i = 0; i < columns.length; i++) {
+        const value = values[i]?.[row] ?? null;
+        const encoded = value === null ? undefined : valueText(columns[i]?.type as ResultType, value);
+        if (encoded === undefined) continue;
+        text += separator + keys[i] + encoded;
+        separator = ",";
+      }
+      text += "}";
+      if (text.length >= JSON_CHUNK_CHARS) {
+        yield utf8(text);
+        text = "";
+      }
+    }
+  }
+  yield utf8(`${text}]}`);
+}
+
+/** Undefined for numbers JSON cannot say. */
+function valueText(type: ResultType, value: Exclude<ResultValue, null>): string | undefined {
+  switch (type.kind) {
+    case "bool":
+    case "uint32":
+    case "int64":
+    case "uint64":
+      return String(value);
+    case "float64":
+      return floatText(value as number);
+    case "text":
+      return JSON.stringify(value);
+    case "bytes":
+      return `"${toHex(value as Uint8Array)}"`;
+    case "instant":
+      return `"${wallTimeText((value as bigint) * 1_000_000n)}Z"`;
+    case "wallTime":
+      return `"${wallTimeText(value as bigint)}"`;
+    case "date":
+      return `"${new Date((value as number) * 86_400_000).toISOString().slice(0, 10)}"`;
+    case "duration":
+      return `"${durationText(value as bigint)}"`;
+    case "list":
+      return `[${(value as readonly ResultValue[]).map((item) => (item === null ? "null" : (valueText(type.items, item) ?? "null"))).join(",")}]`;
+    case "null":
+      return undefined;
+    default:
+      return unreachable(type);
+  }
+}
+
+function floatText(value: number): string | undefined {
+  if (!Number.isFinite(value)) return undefined;
+  const text = String(value);
+  return /^-?\d+$/.test(text) ? `${text}.0` : text;
+}
+
+/** Largest instant a Date can show. */
+const DATE_MS_MAX = 8_640_000_000_000_000n;
+
+/** `2026-11-21T07:25:50.475`: three, six or nine digits of fraction, none when it is zero. */
+function wallTimeText(nanos: bigint): string {
+  const fraction = ((nanos % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n;
+  const ms = (nanos - fraction) / 1_000_000n;
+  const seconds = new Date(Number(ms > DATE_MS_MAX ? DATE_MS_MAX : ms)).toISOString().slice(0, -5);
+  if (fraction === 0n) return seconds;
+  return `${seconds}.${fraction
+    .toString()
+    .padStart(9, "0")
+    .replace(/(?:000){1,2}$/, "")}`;
+}
+
+/** ISO 8601 with seconds as the largest unit: `PT86400S`, `PT0.001S`, zero is `P0D`. */
+function durationText(ms: bigint): string {
+  if (ms === 0n) return "P0D";
+  const size = ms < 0n ? -ms : ms;
+  const fraction = (size % 1000n).toString().padStart(3, "0").replace(/0+$/, "");
+  return `${ms < 0n ? "-" : ""}PT${size / 1000n}${fraction === "" ? "" : `.${fraction}`}S`;
+}

@@ -1,0 +1,40 @@
+/** Why: what both encodings read. The engine's types are more and others than clients know, so there are few of these (introspection-sql.md §5.3). */
+
+/**
+ * A column's type and the JavaScript form of its values: `instant` bigint ms since 1970 · `wallTime` bigint ns since 1970, without
+ * zone · `date` days since 1970 · `duration` bigint ms · 64-bit integers bigint, smaller ones number.
+ */
+export type ResultType = { readonly kind: ScalarKind } | { readonly kind: "list"; readonly items: ResultType };
+
+type ScalarKind =
+  | "bool"
+  | "uint32"
+  | "int64"
+  | "uint64"
+  | "float64"
+  | "text"
+  | "bytes"
+  | "instant"
+  | "wallTime"
+  | "date"
+  | "duration"
+  | "null";
+
+export type ResultValue = boolean | number | bigint | string | Uint8Array | readonly ResultValue[] | null;
+
+export interface ResultColumn {
+  readonly name: string;
+  readonly type: ResultType;
+}
+
+export interface ResultBatch {
+  readonly rowCount: number;
+  /** By column, then row. */
+  readonly values: readonly (readonly ResultValue[])[];
+}
+
+export interface ResultRows {
+  readonly columns: readonly ResultColumn[];
+  /** To be walked once; rejects with the reason of an aborted signal. */
+  readonly batches: AsyncIterable<ResultBatch>;
+}

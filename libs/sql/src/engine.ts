@@ -1,0 +1,151 @@
+/**
+ * Why: this is `POST /query`: a statement comes in as text and goes out as rows.
+ *
+ *     check the text ▸ wait for a turn ▸ parse, check again ▸ run ─┬─▸ rows ▸ encode, chunk by chunk
+ *                                                           ▲     │ columns are missing
+ *                                                           └── gather them ◀─┘ only those, and only rows that can matter
+ */
+import type { Clock, Logger } from "@perdure/base";
+import type { Database } from "./duckdb/database.js";
+import { encodeJson, JSON_CONTENT_TYPE } from "./encode/json.js";
+import type { ResultRows } from "./encode/result.js";
+import { isEngineBroken, refusalOf, refused, TimedOut } from "./errors.js";
+import {
+  ENGINE_MEMORY_BYTES_MAX,
+  GATHERED_BYTES_MAX,
+  RETRY_AFTER_SECONDS,
+  RUNNING_QUERIES_MAX,
+  STATEMENT_TIMEOUT_MS,
+  WAITING_QUERIES_MAX,
+} from "./limits.js";
+import type { IntrospectionSource, Sql, SqlAnswer, SqlFormat } from "./ports.js";
+import { runStatement } from "./query/run.js";
+import { type CheckedStatement, checkStatement } from "./query/statement.js";
+import type { Table } from "./table.js";
+import { TABLES } from "./tables/index.js";
+import { Turns } from "./turns.js";
+
+export interface SqlEnginePorts {
+  readonly source: IntrospectionSource;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface SqlEngineOptions {
+  /** Statements that run at once; each holds one of Node's pool threads. */
+  readonly runningQueriesMax: number;
+  readonly waitingQueriesMax: number;
+  readonly statementTimeoutMs: number;
+  /** For sorts, joins and results of all statements together. */
+  readonly engineMemoryBytesMax: number;
+  /** What one statement may read from the tables. */
+  readonly gatheredBytesMax: number;
+}
+
+export const SQL_ENGINE_DEFAULTS: SqlEngineOptions = {
+  runningQueriesMax: RUNNING_QUERIES_MAX,
+  waitingQueriesMax: WAITING_QUERIES_MAX,
+  statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+  engineMemoryBytesMax: ENGINE_MEMORY_BYTES_MAX,
+  gatheredBytesMax: GATHERED_BYTES_MAX,
+};
+
+export interface SqlEngine extends AsyncDisposable {
+  readonly query: Sql;
+}
+
+/** Costs nothing until the first statement, which loads the engine (some 0.3 s and 80 MB). `tables` differ in tests only. */
+export function createSqlEngine(
+  { source, clock, logger }: SqlEnginePorts,
+  options: Partial<SqlEngineOptions> = {},
+  tables: readonly Table[] = TABLES,
+): SqlEngine {
+  const bounds: SqlEngineOptions = { ...SQL_ENGINE_DEFAULTS, ...options };
+  const turns = new Turns(bounds.runningQueriesMax, bounds.waitingQueriesMax);
+  const running = new Set<Promise<unknown>>();
+  const closing = new AbortController();
+  let database: Promise<Database> | undefined;
+
+  async function query(text: string, format: SqlFormat, callerSignal: AbortSignal): Promise<SqlAnswer> {
+    const statement = checkStatement(text);
+    if (statement.kind === "invalid") return refused("invalid", statement.message);
+    const signal = AbortSignal.any([callerSignal, closing.signal]);
+    try {
+      if (!(await turns.begin(signal))) return refused("busy", "too many queries are running", RETRY_AFTER_SECONDS);
+      const rows = execute(statement, signal);
+      running.add(rows);
+      try {
+        return await answer(await rows, format);
+      } finally {
+        running.delete(rows);
+        turns.end();
+      }
+    } catch (cause) {
+      if (signal.aborted) return refused("unavailable", "the query was cancelled");
+      return refusalOf(cause) ?? failed(cause);
+    }
+  }
+
+  async function execute(statement: CheckedStatement & { kind: "statement" }, callerSignal: AbortSignal): Promise<ResultRows> {
+    const home = await open();
+    const session = home.idle.pop();
+    if (session === undefined) throw new Error("there are as many sessions as turns");
+    const timeout = new AbortController();
+    const timer = clock.setTimer(bounds.statementTimeoutMs, () =>
+      timeout.abort(new TimedOut(`the query took longer than ${bounds.statementTimeoutMs / 1000} seconds`)),
+    );
+    const signal = AbortSignal.any([callerSignal, timeout.signal]);
+    const interrupt = () => session.interrupt();
+    signal.addEventListener("abort", interrupt, { once: true });
+    try {
+      return await runStatement(
+        statement,
+        { session, source, tables },
+        { bytesLeft: bounds.gatheredBytesMax },
+        signal,
+        callerSignal,
+      );
+    } catch (cause) {
+      if (isEngineBroken(cause)) database = undefined;
+      throw cause;
+    } finally {
+      timer.cancel();
+      signal.removeEventListener("abort", interrupt);
+      home.idle.push(session);
+    }
+  }
+
+  function open(): Promise<Database> {
+    database ??= load(tables, bounds).catch((cause: unknown) => {
+      database = undefined;
+      throw cause;
+    });
+    return database;
+  }
+
+  function failed(cause: unknown): SqlAnswer {
+    logger.error({ cause }, "a query failed");
+    return refused("failed", "the query failed for a reason that is in the server's log");
+  }
+
+  return {
+    query,
+    async [Symbol.asyncDispose]() {
+      closing.abort(new Error("the SQL engine is closing"));
+      await Promise.allSettled(running);
+      (await database)?.close();
+    },
+  };
+}
+
+/** The engine is a large native library, so it waits until somebody asks. */
+async function load(tables: readonly Table[], bounds: SqlEngineOptions): Promise<Database> {
+  const { openDatabase } = await import("./duckdb/database.js");
+  return openDatabase(tables, { sessions: bounds.runningQueriesMax, memoryBytesMax: bounds.engineMemoryBytesMax });
+}
+
+async function answer(rows: ResultRows, format: SqlFormat): Promise<SqlAnswer> {
+  if (format === "json") return { kind: "rows", contentType: JSON_CONTENT_TYPE, chunks: encodeJson(rows) };
+  const { ARROW_CONTENT_TYPE, encodeArrow } = await import("./encode/arrow.js");
+  return { kind: "rows", contentType: ARROW_CONTENT_TYPE, chunks: encodeArrow(rows) };
+}

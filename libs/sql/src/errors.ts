@@ -1,0 +1,67 @@
+/** Why: tells callers' mistakes from ours. The engine throws plain errors whose first words say what kind they are. */
+import type { SqlAnswer } from "./ports.js";
+
+type Refusal = SqlAnswer & { readonly kind: "refused" };
+
+/** A statement that was understood but must not run. */
+export class NotAQuery extends Error {
+  override readonly name = "NotAQuery";
+}
+
+/** A statement that would have to read more than one statement may. */
+export class TooMuchData extends Error {
+  override readonly name = "TooMuchData";
+}
+
+/** A value of the result that no answer can carry. */
+export class ValueOutOfRange extends Error {
+  override readonly name = "ValueOutOfRange";
+}
+
+/** The time of a statement is over. */
+export class TimedOut extends Error {
+  override readonly name = "TimedOut";
+}
+
+export function refused(reason: Refusal["reason"], message: string, retryAfterSeconds?: number): Refusal {
+  return { kind: "refused", reason, message, retryAfterSeconds };
+}
+
+const CALLERS_ERRORS =
+  /^(?:Failed to extract statements: )?(?:Parser|Binder|Catalog|Conversion|Invalid Input|Out of Range|Constraint|Permission|Not implemented|Syntax|Invalid Type|Mismatch Type|Divide by Zero|Expression|Dependency|Parameter Not Resolved|Sequence|Cardinality|Invalid Configuration) Error: /i;
+
+/** What a caller is told when this was thrown; `undefined` when it is our fault and its text not for callers. */
+export function refusalOf(cause: unknown): Refusal | undefined {
+  const message = messageOf(cause);
+  if (
+    cause instanceof NotAQuery ||
+    cause instanceof TooMuchData ||
+    cause instanceof ValueOutOfRange ||
+    cause instanceof TimedOut
+  ) {
+    return refused("invalid", cause.message);
+  }
+  if (message.startsWith("Out of Memory Error: ")) {
+    return refused("invalid", "the query needs more memory than one statement may use");
+  }
+  return CALLERS_ERRORS.test(message) ? refused("invalid", plainMessage(message)) : undefined;
+}
+
+/** After such an error the engine refuses all further work and must be opened anew. */
+export function isEngineBroken(cause: unknown): boolean {
+  return /^(?:FATAL|INTERNAL) Error: /i.test(messageOf(cause));
+}
+
+/** Errors of a native library are not of this realm's `Error` wherever several realms share it. */
+function messageOf(cause: unknown): string {
+  const message = typeof cause === "object" && cause !== null && "message" in cause ? cause.message : undefined;
+  return typeof message === "string" ? message : "";
+}
+
+/** Without the excerpt of the statement and the marker below it, which need a fixed-width font. */
+function plainMessage(message: string): string {
+  return message
+    .replace(/^Failed to extract statements: /, "")
+    .replace(/\n+LINE \d+:[\s\S]*$/, "")
+    .trim();
+}

@@ -1,0 +1,34 @@
+/** Why: every bound of this package in one place, each with the reason for its value. */
+
+/** Longest statement: a list of 5,000 ids fits, and neither parser ever chews on a megabyte. */
+export const QUERY_CHARS_MAX = 256 * 1024;
+
+/** Statements running at once. Each holds one of Node's four pool threads, and commits of the store must never wait for both others. */
+export const RUNNING_QUERIES_MAX = 2;
+
+/** Statements that wait for their turn; whoever comes later is told to try again. */
+export const WAITING_QUERIES_MAX = 32;
+
+/** What a caller turned away for lack of a turn is asked to wait. */
+export const RETRY_AFTER_SECONDS = 1;
+
+/** A statement is stopped after this. The official CLI gives up after 13 seconds; people at a console wait somewhat longer. */
+export const STATEMENT_TIMEOUT_MS = 60_000;
+
+/** Memory the engine may use for sorts, joins and results of all statements together. */
+export const ENGINE_MEMORY_BYTES_MAX = 256 * 1024 * 1024;
+
+/** Row data one statement may gather from the partitions before it is refused: some 100,000 invocations with all columns. */
+export const GATHERED_BYTES_MAX = 256 * 1024 * 1024;
+
+/** What a gathered value costs besides its text or bytes: a slot in an array and a small header. */
+export const CELL_BYTES = 16;
+
+/** Rows gathered between two turns of the event loop: about a millisecond of work, so that invocations do not notice. */
+export const ROWS_PER_TURN = 512;
+
+/** Rows of one column vector of the engine, and so of one encoded batch. */
+export const ROWS_PER_BATCH = 2048;
+
+/** Rows turned into JSON text before it is handed on: keeps strings small when single values are large. */
+export const JSON_CHUNK_CHARS = 64 * 1024;

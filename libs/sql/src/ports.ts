@@ -1,0 +1,142 @@
+/**
+ * Why: introspection reads what other packages own, and they stand behind these narrow shapes. They are structural: the
+ * partition store, the invoker and the registry satisfy them as they are.
+ */
+import type { DeploymentId, InvocationId } from "@perdure/base";
+import type {
+  AttemptError,
+  InboxEntry,
+  Invocation,
+  JournalEntry,
+  JournalEvent,
+  ObjectLock,
+  ServiceType,
+  WorkflowPromise,
+} from "@perdure/partition";
+
+/** How rows are encoded: one JSON object `{"rows":[…]}`, or an Arrow IPC stream (introspection-sql.md §3). */
+export type SqlFormat = "json" | "arrow";
+
+/**
+ * `rows`: the encoded answer, chunk by chunk; a failure while it is read rejects the iteration. `refused`: `invalid` is the
+ * caller's mistake, `busy` asks to come back later, `failed` and `unavailable` are ours; `message` is for the caller.
+ */
+export type SqlAnswer =
+  | { readonly kind: "rows"; readonly contentType: string; readonly chunks: AsyncIterable<Uint8Array> }
+  | {
+      readonly kind: "refused";
+      readonly reason: "invalid" | "failed" | "unavailable" | "busy";
+      readonly message: string;
+      /** Only with `busy`. */
+      readonly retryAfterSeconds: number | undefined;
+    };
+
+/** Runs one read-only statement. Never rejects. An aborted signal ends it, the reading of its chunks included. */
+export type Sql = (query: string, format: SqlFormat, signal: AbortSignal) => Promise<SqlAnswer>;
+
+/** What the tables are made of. Everything is read as committed; two tables of one statement may show different moments. */
+export interface IntrospectionSource {
+  readonly partitionCount: number;
+  readonly store: StoredRows;
+  readonly invoker: InvokerRows;
+  readonly registry: RegistryRows;
+}
+
+/** The reading half of a partition store. */
+export interface StoredRows {
+  readonly reads: {
+    invocation(partition: number, id: InvocationId): Invocation | undefined;
+  };
+  readJournal(partition: number, id: InvocationId, length: number): Promise<readonly JournalEntry[]>;
+  /** Keys are binary strings. */
+  stateOf(partition: number, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>>;
+  events(partition: number, id: InvocationId): Promise<readonly JournalEvent[]>;
+  unfinished(partition: number, status: Invocation["status"] | undefined): AsyncIterable<Invocation>;
+  completed(partition: number): AsyncIterable<Invocation>;
+  scanState(partition: number, service: string | undefined): AsyncIterable<StateRow>;
+  scanPromises(partition: number): AsyncIterable<PromiseRow>;
+  scanLocks(partition: number): AsyncIterable<LockRow>;
+  scanInboxes(partition: number): AsyncIterable<InboxRow>;
+}
+
+export interface StateRow {
+  readonly service: string;
+  readonly key: string;
+  /** A binary string. */
+  readonly stateKey: string;
+  readonly value: Uint8Array;
+}
+export interface PromiseRow {
+  readonly service: string;
+  readonly key: string;
+  readonly name: string;
+  readonly promise: WorkflowPromise;
+}
+export interface LockRow {
+  readonly service: string;
+  readonly key: string;
+  readonly lock: ObjectLock;
+}
+export interface InboxRow {
+  readonly service: string;
+  readonly key: string;
+  readonly seq: number;
+  readonly entry: InboxEntry;
+}
+
+/** What the invokers of all partitions hold in memory. */
+export interface InvokerRows {
+  status(id: InvocationId): HeldInvocation | undefined;
+  statuses(): Iterable<HeldInvocation>;
+}
+
+/** An invocation as its invoker sees it. */
+export interface HeldInvocation {
+  readonly id: InvocationId;
+  readonly inFlight: boolean;
+  /** 1 while the first attempt runs; 0 while waiting for a slot. */
+  readonly retryCount: number;
+  readonly lastStartAtMs: number | undefined;
+  readonly nextRetryAtMs: number | undefined;
+  readonly lastAttemptDeploymentId: string | undefined;
+  readonly lastAttemptServer: string | undefined;
+  readonly lastFailure: AttemptError | undefined;
+  readonly lastAwaitingJson: string | undefined;
+}
+
+export interface RegistryRows {
+  deployments(): readonly DeploymentRow[];
+  /** Latest revisions. */
+  services(): readonly ServiceRow[];
+  /** Options of a row that `services` gave, defaults filled in. */
+  effective(row: ServiceRow): { readonly public: boolean };
+  rules(): readonly RuleRow[];
+}
+
+export interface DeploymentRow {
+  readonly id: DeploymentId;
+  readonly address: { readonly kind: "http"; readonly uri: string } | { readonly kind: "lambda"; readonly arn: string };
+  readonly createdAtMs: number;
+  readonly minProtocolVersion: number;
+  readonly maxProtocolVersion: number;
+  readonly services: readonly { readonly definition: { readonly name: string } }[];
+}
+export interface ServiceRow {
+  readonly deployment: { readonly id: DeploymentId };
+  readonly revision: {
+    readonly revision: number;
+    readonly definition: { readonly name: string; readonly kind: ServiceType; readonly handlers: readonly HandlerRow[] };
+  };
+}
+export interface HandlerRow {
+  readonly name: string;
+  readonly kind: "exclusive" | "shared" | "workflow";
+}
+export interface RuleRow {
+  readonly pattern: string;
+  readonly concurrency: number | undefined;
+  readonly description: string | undefined;
+  readonly disabled: boolean;
+  readonly version: number;
+  readonly lastModifiedMs: number;
+}

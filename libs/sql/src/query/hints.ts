@@ -1,0 +1,35 @@
+/**
+ * Why: what a statement is certain to need of a table, so that reading can stop early. Hints only ever leave out rows that the
+ * statement's own predicates would drop; the engine applies those again.
+ */
+
+export interface ColumnFilter {
+  /** The column equals one of these; undefined = anything. */
+  readonly allowed: ReadonlySet<string> | undefined;
+  /** And none of these. */
+  readonly denied: ReadonlySet<string>;
+}
+
+export interface ScanHints {
+  /** By column name. NULL never passes a filter. */
+  readonly filters: ReadonlyMap<string, ColumnFilter>;
+  /** This many rows that pass the filters are enough. */
+  readonly limit: number | undefined;
+}
+
+export const NO_HINTS: ScanHints = { filters: new Map(), limit: undefined };
+
+/** The values a column may have, if the statement names them. */
+export function allowedValues(hints: ScanHints, column: string): ReadonlySet<string> | undefined {
+  return hints.filters.get(column)?.allowed;
+}
+
+/** Whether rows with this value are needed. */
+export function wants(hints: ScanHints, column: string, value: string): boolean {
+  const filter = hints.filters.get(column);
+  return filter === undefined || passes(filter, value);
+}
+
+export function passes(filter: ColumnFilter, value: string): boolean {
+  return (filter.allowed === undefined || filter.allowed.has(value)) && !filter.denied.has(value);
+}

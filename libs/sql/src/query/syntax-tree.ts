@@ -1,0 +1,36 @@
+/**
+ * Why: the engine prints a statement's tree as JSON of its own making. These readers look at it without believing it: what is
+ * missing or of another shape is simply not there.
+ */
+export type SyntaxNode = { readonly [key: string]: unknown };
+
+export function isNode(value: unknown): value is SyntaxNode {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function child(node: SyntaxNode, key: string): SyntaxNode | undefined {
+  const value = node[key];
+  return isNode(value) ? value : undefined;
+}
+
+export function children(node: SyntaxNode, key: string): readonly SyntaxNode[] {
+  const value = node[key];
+  return Array.isArray(value) ? value.filter(isNode) : [];
+}
+
+/** A property that is a non-empty text. */
+export function text(node: SyntaxNode, key: string): string | undefined {
+  const value = node[key];
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** Every object in the tree, the root first. */
+export function* nodes(tree: unknown): Iterable<SyntaxNode> {
+  const waiting: unknown[] = [tree];
+  while (waiting.length > 0) {
+    const value = waiting.pop();
+    if (typeof value !== "object" || value === null) continue;
+    if (!Array.isArray(value)) yield value as SyntaxNode;
+    for (const inner of Object.values(value)) waiting.push(inner);
+  }
+}

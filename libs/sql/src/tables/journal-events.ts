@@ -1,0 +1,53 @@
+/** Why: `sys_journal_events`, the failures and pauses that happened between entries. */
+import { type InvocationId, partitionKeyOf, partitionOf } from "@perdure/base";
+import type { AttemptError, JournalEvent } from "@perdure/partition";
+import { journalCommandName } from "@perdure/service-protocol";
+import { defineTable } from "../table.js";
+import { anyStatus, findInvocations } from "./invocations.js";
+
+interface EventRow {
+  readonly id: InvocationId;
+  readonly event: JournalEvent;
+}
+
+export const journalEvents = defineTable<EventRow>({
+  name: "sys_journal_events",
+  readers: {
+    partition_key: ({ id }) => partitionKeyOf(id),
+    id: ({ id }) => id,
+    after_journal_entry_index: ({ event }) => Math.max(event.afterIndex, 0),
+    appended_at: ({ event }) => event.atMs,
+    event_type: ({ event }) => typeName(event),
+    event_json: ({ event }) => eventJson(event),
+  },
+  async *rows(source, hints) {
+    for await (const { facts, journal } of findInvocations(source, hints, anyStatus)) {
+      if (!journal.hasEvents) continue;
+      const events = await source.store.events(partitionOf(facts.id, source.partitionCount), facts.id);
+      for (const event of events) yield { id: facts.id, event };
+    }
+  },
+});
+
+function typeName({ kind }: JournalEvent): "TransientError" | "Paused" {
+  return kind === "transientError" ? "TransientError" : "Paused";
+}
+
+function eventJson(event: JournalEvent): string {
+  const failure = event.error === undefined ? undefined : failureJson(event.error);
+  const ty = typeName(event);
+  return JSON.stringify(event.kind === "paused" ? { ty, last_failure: failure } : { ty, ...failure });
+}
+
+/** Fields that are undefined are left out by JSON. */
+function failureJson(error: AttemptError): object {
+  return {
+    error_code: error.code,
+    error_message: error.message,
+    error_stacktrace: error.stacktrace,
+    restate_doc_error_code: error.errorCode,
+    related_command_index: error.relatedCommandIndex,
+    related_command_name: error.relatedCommandName,
+    related_command_type: error.relatedCommandType === undefined ? undefined : journalCommandName(error.relatedCommandType),
+  };
+}

@@ -1,0 +1,58 @@
+/**
+ * Why: `sys_journal`, one row for each entry. Entries are decoded only for columns that need it, and a journal is read whole,
+ * because a call's callee stands in a later notification.
+ */
+import { type InvocationId, partitionKeyOf, partitionOf } from "@perdure/base";
+import type { JournalEntry } from "@perdure/partition";
+import { decodeCommand, isCommand, isFault, journalEntryTypeName } from "@perdure/service-protocol";
+import type { IntrospectionSource } from "../ports.js";
+import { defineTable } from "../table.js";
+import { calleesOf, type JournalContext } from "./callee.js";
+import { entryJson, entryLiteJson } from "./entry-json.js";
+import { anyStatus, findInvocations } from "./invocations.js";
+
+interface EntryRow {
+  readonly id: InvocationId;
+  readonly index: number;
+  readonly entry: JournalEntry;
+  readonly context: JournalContext;
+}
+
+/** Format of the journal that all supported protocol versions write. */
+const JOURNAL_VERSION = 2;
+
+export const journal = defineTable<EntryRow>({
+  name: "sys_journal",
+  readers: {
+    partition_key: ({ id }) => partitionKeyOf(id),
+    id: ({ id }) => id,
+    index: ({ index }) => index,
+    entry_type: ({ entry }) => journalEntryTypeName(entry.type),
+    name: ({ entry }) => labelOf(entry),
+    raw: ({ entry }) => entry.body,
+    raw_length: ({ entry }) => entry.body.length,
+    version: () => JOURNAL_VERSION,
+    entry_json: ({ entry, context }) => entryJson(entry, context),
+    entry_lite_json: ({ entry, context }) => entryLiteJson(entry, context),
+    appended_at: ({ entry }) => entry.appendedAtMs,
+  },
+  async *rows(source, hints) {
+    for await (const { facts, journal } of findInvocations(source, hints, anyStatus)) {
+      if (journal.length === 0) continue;
+      yield* entriesOf(source, facts.id, journal.length);
+    }
+  },
+});
+
+async function* entriesOf(source: IntrospectionSource, id: InvocationId, length: number): AsyncIterable<EntryRow> {
+  const entries = await source.store.readJournal(partitionOf(id, source.partitionCount), id, length);
+  const context: JournalContext = { source, callees: calleesOf(entries) };
+  for (let index = 0; index < entries.length; index++) yield { id, index, entry: entries[index] as JournalEntry, context };
+}
+
+/** The label user code gave a command, "" when none; notifications have none. */
+function labelOf(entry: JournalEntry): string | undefined {
+  if (!isCommand(entry.type)) return undefined;
+  const command = decodeCommand(entry.type, entry.body);
+  return isFault(command) ? undefined : command.name;
+}

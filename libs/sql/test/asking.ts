@@ -1,0 +1,43 @@
+/** Why: tests ask an engine a question and want rows, or the reason why not. */
+import { concatBytes, fromUtf8, silentLogger, systemClock } from "@perdure/base";
+import { tableFromIPC } from "apache-arrow";
+import { createSqlEngine, type SqlEngine, type SqlEngineOptions } from "../src/engine.js";
+import type { IntrospectionSource, SqlAnswer, SqlFormat } from "../src/ports.js";
+import type { Table } from "../src/table.js";
+import { type JsonRow, parseJson } from "./recorded.js";
+
+/** A source that nothing may read: for engines over tables of their own. */
+export const NO_SOURCE = {} as IntrospectionSource;
+
+export function anEngine(
+  source: IntrospectionSource,
+  options: Partial<SqlEngineOptions> = {},
+  tables?: readonly Table[],
+): SqlEngine {
+  return createSqlEngine({ source, clock: systemClock, logger: silentLogger }, options, tables);
+}
+
+/** The encoded answer. Throws `<reason>: <message>` when refused. */
+export async function ask(engine: SqlEngine, sql: string, format: SqlFormat): Promise<Uint8Array> {
+  const answer = await engine.query(sql, format, new AbortController().signal);
+  if (answer.kind === "refused") throw new Error(`${answer.reason}: ${answer.message}`);
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of answer.chunks) chunks.push(chunk);
+  return concatBytes(...chunks);
+}
+
+export async function rowsOf(engine: SqlEngine, sql: string): Promise<readonly JsonRow[]> {
+  const { rows } = parseJson(fromUtf8(await ask(engine, sql, "json"))) as { rows: readonly JsonRow[] };
+  return rows;
+}
+
+/** The Arrow stream as apache-arrow reads it. */
+export async function arrowOf(engine: SqlEngine, sql: string) {
+  return tableFromIPC(await ask(engine, sql, "arrow"));
+}
+
+export async function refusalOf(engine: SqlEngine, sql: string): Promise<SqlAnswer & { kind: "refused" }> {
+  const answer = await engine.query(sql, "json", new AbortController().signal);
+  if (answer.kind === "rows") throw new Error(`not refused: ${sql}`);
+  return answer;
+}
