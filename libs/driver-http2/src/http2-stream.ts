@@ -5,7 +5,7 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from "node:http2";
 import type { EndpointStream, StreamListener, StreamRequest, TransportFailure } from "@perdure/invoker";
 import { type EndpointBase, requestTarget } from "./endpoint-base.js";
-import { clientFailure, lostFailure, resetFailure } from "./failures.js";
+import { clientFailure, errorCodeOf, lostFailure, resetFailure } from "./failures.js";
 import { PENDING_WRITE_BYTES } from "./limits.js";
 
 const NO_OPTIONS = { endStream: false };
@@ -14,6 +14,7 @@ export class Http2EndpointStream implements EndpointStream {
   readonly base: EndpointBase;
   readonly #request: StreamRequest;
   readonly #listener: StreamListener;
+  #session: ClientHttp2Session | undefined;
   #stream: ClientHttp2Stream | undefined;
   /** Written before the connection was there. */
   #pending: Uint8Array[] | undefined;
@@ -46,6 +47,7 @@ export class Http2EndpointStream implements EndpointStream {
       this.fail(clientFailure(cause)); // A header HTTP/2 forbids, or a session that closed this very moment.
       return;
     }
+    this.#session = session;
     this.#stream = stream;
     this.#release = release;
     stream.on("response", this.#onResponse);
@@ -144,27 +146,35 @@ export class Http2EndpointStream implements EndpointStream {
     if (!this.#over) this.#listener.drain();
   };
 
-  /** Node also ends the readable side of a stream that was reset; the code tells the two apart. */
+  /** Node also ends the readable side of a stream that was reset or whose connection broke; these tell the cases apart. */
   readonly #onEnd = (): void => {
     if (this.#over) return;
-    const code = this.#stream!.rstCode;
-    if (code !== undefined && code !== constants.NGHTTP2_NO_ERROR) return this.fail(resetFailure(code));
-    this.#over = true;
-    this.#listener.end();
+    const stream = this.#stream!;
+    if (this.#session!.destroyed) this.fail(lostFailure("closed by the peer"));
+    else if (wasReset(stream)) this.fail(resetFailure(stream.rstCode));
+    else {
+      this.#over = true;
+      this.#listener.end();
+    }
   };
 
   /** Errors after the last word are late news of a finished exchange, e.g. a write the peer no longer wanted. */
   readonly #onError = (cause: unknown): void => {
     if (this.#over) return;
-    const code = this.#stream!.rstCode;
-    const reset = code !== undefined && code !== constants.NGHTTP2_NO_ERROR;
-    this.fail(reset ? resetFailure(code) : lostFailure(cause));
+    const reset = errorCodeOf(cause) === "ERR_HTTP2_STREAM_ERROR";
+    this.fail(reset ? resetFailure(this.#stream!.rstCode) : lostFailure(cause));
   };
 
   readonly #onClose = (): void => {
-    this.fail(resetFailure(this.#stream!.rstCode ?? constants.NGHTTP2_NO_ERROR));
+    this.fail(
+      wasReset(this.#stream!) ? resetFailure(this.#stream!.rstCode) : lostFailure("closed before the end of the response"),
+    );
     const release = this.#release;
     this.#release = undefined;
     release?.();
   };
+}
+
+function wasReset(stream: ClientHttp2Stream): boolean {
+  return stream.rstCode !== undefined && stream.rstCode !== constants.NGHTTP2_NO_ERROR;
 }

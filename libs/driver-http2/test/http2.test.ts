@@ -1,0 +1,407 @@
+import { createServer as createHttp1Server } from "node:http";
+import { constants, createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import { createServer as createTcpServer, type Socket } from "node:net";
+import { describe, expect, test } from "@jest/globals";
+import { systemClock, systemRandom, utf8 } from "@perdure/base";
+import type { EndpointTransport } from "@perdure/invoker";
+import { leakCheck, SeededRandom, VirtualClock } from "@perdure/testkit";
+import { createHttpTransport } from "../src/index.js";
+import { serveRaw } from "./raw-http2.js";
+import { open } from "./recorder.js";
+import { listen, type SdkEndpoint } from "./sdk-endpoint.js";
+
+type StreamHandler = (stream: ServerHttp2Stream, headers: Record<string, unknown>) => void;
+
+interface TestServer extends SdkEndpoint {
+  readonly sessions: ServerHttp2Session[];
+}
+
+async function serve(handle: StreamHandler, settings: Parameters<typeof createServer>[0] = {}): Promise<TestServer> {
+  const server: Http2Server = createServer(settings);
+  const sessions: ServerHttp2Session[] = [];
+  server.on("session", (session) => sessions.push(session));
+  server.on("stream", (stream, headers) => {
+    stream.on("error", () => {}); // Resets are what these tests are about.
+    handle(stream, headers);
+  });
+  const listening = await listen(server);
+  return { uri: listening.uri, sessions, [Symbol.asyncDispose]: () => listening[Symbol.asyncDispose]() };
+}
+
+function aTransport(): EndpointTransport {
+  return createHttpTransport({ clock: systemClock, random: systemRandom });
+}
+
+const echo: StreamHandler = (stream) => {
+  stream.respond({ ":status": 200 });
+  stream.pipe(stream);
+};
+
+/** Real I/O while virtual time stands still. */
+async function io(until: () => boolean): Promise<void> {
+  for (let turn = 0; !until(); turn++) {
+    if (turn > 5_000) throw new Error("nothing happens");
+    await new Promise<void>((resolve) => setTimeout(resolve, 1));
+  }
+}
+
+describe("HTTP/2 with prior knowledge", () => {
+  test("moves bytes both ways while both sides stay open", async () => {
+    const leaks = leakCheck();
+    {
+      await using server = await serve(echo);
+      await using transport = aTransport();
+      const { stream, heard } = open(transport, server.uri);
+      stream.write(utf8("one"));
+      await heard.until(({ text }) => text === "one");
+      stream.write(utf8("two"));
+      await heard.until(({ text }) => text === "onetwo");
+      stream.end();
+      await heard.closed();
+      expect([heard.status, heard.ended, heard.failure]).toEqual([200, true, undefined]);
+    }
+    await leaks.settled();
+  });
+
+  test("sends method, headers and authority, keeps base path and query, and no length", async () => {
+    const seen: Record<string, unknown>[] = [];
+    await using server = await serve((stream, headers) => {
+      seen.push({ ...headers });
+      stream.respond({ ":status": 204, "x-answer": "yes" }, { endStream: true });
+    });
+    await using transport = aTransport();
+    for (const base of ["", "/", "/base/", "/base?a=b"]) {
+      const { stream, heard } = open(transport, server.uri + base, { headers: { "x-one": "1", accept: "a" } });
+      stream.end();
+      await heard.closed();
+      expect([heard.status, heard.headers["x-answer"]]).toEqual([204, "yes"]);
+    }
+    expect(seen.map((headers) => headers[":path"])).toEqual([
+      "/invoke/Svc/run",
+      "/invoke/Svc/run",
+      "/base/invoke/Svc/run",
+      "/base/invoke/Svc/run?a=b",
+    ]);
+    expect(seen[0]).toMatchObject({
+      ":method": "POST",
+      ":scheme": "http",
+      ":authority": server.uri.slice(7),
+      "x-one": "1",
+      accept: "a",
+    });
+    expect(seen[0]).not.toHaveProperty("content-length");
+    expect(server.sessions.length).toBe(1);
+  });
+
+  test("opens more connections beyond 128 streams, and all of them progress", async () => {
+    await using server = await serve(echo);
+    await using transport = aTransport();
+    const all = Array.from({ length: 300 }, () => open(transport, server.uri));
+    for (const { stream } of all) stream.write(utf8("x"));
+    for (const { heard } of all) await heard.until(({ bytes }) => bytes === 1);
+    expect(server.sessions.length).toBe(3);
+    for (const { stream } of all) stream.end();
+    for (const { heard } of all) await heard.closed();
+    expect(all.every(({ heard }) => heard.ended)).toBe(true);
+  });
+
+  test("honours a peer that allows fewer streams", async () => {
+    let active = 0;
+    const sizes = new Map<unknown, number>();
+    await using server = await serve(
+      (stream) => {
+        active++;
+        const now = (sizes.get(stream.session) ?? 0) + 1;
+        sizes.set(stream.session, now);
+        expect(now).toBeLessThanOrEqual(2);
+        stream.respond({ ":status": 200 });
+        stream.on("end", () => {
+          sizes.set(stream.session, sizes.get(stream.session)! - 1);
+          stream.end();
+        });
+        stream.resume();
+      },
+      { settings: { maxConcurrentStreams: 2 } },
+    );
+    await using transport = aTransport();
+    const all = Array.from({ length: 200 }, () => open(transport, server.uri));
+    // 64 connections of two streams each; the others wait their turn.
+    await io(() => active === 128);
+    for (const { stream } of all) stream.end();
+    for (const { heard } of all) expect((await heard.closed()).failure).toBeUndefined();
+    expect(active).toBe(200);
+  });
+
+  test.each([
+    [2, "INTERNAL_ERROR"],
+    [8, "CANCEL"],
+    [7, "REFUSED_STREAM"],
+  ])("a reset with code %i is a failure, before and after the headers", async (code, name) => {
+    let late = false;
+    await using server = await serveRaw((peer, streamId) => {
+      if (late) {
+        peer.headers(streamId);
+        peer.data(streamId, utf8("some"));
+      }
+      peer.reset(streamId, code);
+    });
+    await using transport = aTransport();
+    const failure = { kind: "reset", message: `the endpoint reset the stream: ${name}` };
+    expect((await open(transport, server.uri).heard.closed()).failure).toEqual(failure);
+    late = true;
+    const { heard } = open(transport, server.uri);
+    await heard.closed();
+    expect([heard.status, heard.text, heard.failure]).toEqual([200, "some", failure]);
+  });
+
+  test("a response that is complete is not spoilt by the reset some servers send after it", async () => {
+    await using server = await serveRaw((peer, streamId) => {
+      peer.headers(streamId);
+      peer.data(streamId, utf8("all"), true);
+      peer.reset(streamId, 0);
+    });
+    await using transport = aTransport();
+    const { heard } = open(transport, server.uri);
+    await heard.closed();
+    expect([heard.text, heard.ended]).toEqual(["all", true]);
+  });
+
+  test("streams above the last one a GOAWAY names are failures, those below finish", async () => {
+    await using server = await serveRaw((peer, streamId) => {
+      peer.headers(streamId);
+      if (streamId < 5) return;
+      peer.goaway(3, 0);
+      setTimeout(() => {
+        for (const served of [1, 3]) peer.data(served, utf8("x"), true);
+      }, 20);
+    });
+    await using transport = aTransport();
+    const streams = Array.from({ length: 3 }, () => open(transport, server.uri));
+    for (const { heard } of streams) await heard.closed();
+    expect(streams.map(({ heard }) => heard.failure?.kind ?? heard.text)).toEqual(["x", "x", "reset"]);
+  });
+
+  test("abort resets the stream with CANCEL and the listener hears nothing more", async () => {
+    let code: number | undefined;
+    await using server = await serve((stream) => {
+      stream.respond({ ":status": 200 });
+      stream.write("x");
+      stream.on("close", () => {
+        code = stream.rstCode;
+      });
+    });
+    await using transport = aTransport();
+    const { stream, heard } = open(transport, server.uri);
+    await heard.until(({ bytes }) => bytes === 1);
+    stream.abort();
+    await io(() => code !== undefined);
+    expect([code, heard.over]).toEqual([constants.NGHTTP2_CANCEL, false]);
+    const next = open(transport, server.uri);
+    await next.heard.until(({ bytes }) => bytes === 1);
+    expect(server.sessions.length).toBe(1);
+  });
+
+  test("a stream aborted before there is a connection is never sent", async () => {
+    const paths: unknown[] = [];
+    await using server = await serve((stream, headers) => {
+      paths.push(headers[":path"]);
+      echo(stream, headers);
+    });
+    await using transport = aTransport();
+    const first = open(transport, server.uri, { path: "/first" });
+    const second = open(transport, server.uri, { path: "/second" });
+    first.stream.abort();
+    second.stream.end();
+    await second.heard.closed();
+    expect([paths, first.heard.over]).toEqual([["/second"], false]);
+  });
+
+  test("after GOAWAY open streams finish and new ones use a new connection", async () => {
+    await using server = await serve(echo);
+    await using transport = aTransport();
+    const old = open(transport, server.uri);
+    old.stream.write(utf8("a"));
+    await old.heard.until(({ bytes }) => bytes === 1);
+    server.sessions[0]!.goaway(constants.NGHTTP2_NO_ERROR, 1);
+    await new Promise<void>((resolve) => setTimeout(resolve, 20));
+    const fresh = open(transport, server.uri);
+    fresh.stream.write(utf8("b"));
+    await fresh.heard.until(({ bytes }) => bytes === 1);
+    expect(server.sessions.length).toBe(2);
+    old.stream.write(utf8("c"));
+    old.stream.end();
+    await old.heard.closed();
+    expect([old.heard.text, old.heard.ended]).toEqual(["ac", true]);
+  });
+
+  test.each(["closed", "reset"] as const)(
+    "a connection that is %s fails its streams, and the next stream gets a new one",
+    async (how) => {
+      await using server = await serveRaw((peer, streamId) => peer.headers(streamId));
+      await using transport = aTransport();
+      const streams = [open(transport, server.uri), open(transport, server.uri)];
+      for (const { heard } of streams) await heard.until(({ status }) => status === 200);
+      if (how === "closed") server.peers[0]!.socket.destroy();
+      else server.peers[0]!.socket.resetAndDestroy();
+      for (const { heard } of streams) expect((await heard.closed()).failure?.kind).toBe("reset");
+      await open(transport, server.uri).heard.until(({ status }) => status === 200);
+      expect(server.peers.length).toBe(2);
+    },
+  );
+
+  test("nobody listening is a connect failure for everyone who waits", async () => {
+    const server = await serve(echo);
+    await server[Symbol.asyncDispose]();
+    await using transport = aTransport();
+    for (const { heard } of Array.from({ length: 200 }, () => open(transport, server.uri))) {
+      expect((await heard.closed()).failure).toMatchObject({ kind: "connect", message: expect.stringContaining("ECONNREFUSED") });
+    }
+  });
+
+  test("an HTTP/1.1-only server is recognised, by node and by hand", async () => {
+    await using http1 = await listen(createHttp1Server((_request, response) => response.end("hi")));
+    await using byHand = await listen(
+      createTcpServer((socket) => socket.on("error", () => {}).end("HTTP/1.1 505 HTTP Version Not Supported\r\n\r\n")),
+    );
+    await using transport = aTransport();
+    for (const { uri } of [http1, byHand]) {
+      expect((await open(transport, uri).heard.closed()).failure?.kind).toBe("http11Peer");
+    }
+  });
+
+  test("a peer that accepts and says nothing runs into the connect timeout", async () => {
+    const sockets: Socket[] = [];
+    await using silent = await listen(createTcpServer((socket) => sockets.push(socket.on("error", () => {}))));
+    const clock = new VirtualClock();
+    await using transport = createHttpTransport({ clock, random: new SeededRandom(1) });
+    const { heard } = open(transport, silent.uri);
+    await io(() => sockets.length === 1);
+    clock.advanceBy(9_999);
+    expect(heard.over).toBe(false);
+    clock.advanceBy(1);
+    expect(heard.failure).toMatchObject({ kind: "connect", message: expect.stringContaining("within 10 s") });
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test("a peer that stops answering PING loses its connection", async () => {
+    await using mute = await serveRaw((peer, streamId) => {
+      peer.ignorePings();
+      peer.headers(streamId);
+    });
+    const clock = new VirtualClock();
+    await using transport = createHttpTransport({ clock, random: new SeededRandom(1) });
+    const { heard } = open(transport, mute.uri);
+    await heard.until(({ status }) => status === 200);
+    clock.advanceTo(clock.nextDueMs!);
+    clock.advanceBy(19_999);
+    expect(heard.over).toBe(false);
+    clock.advanceBy(1);
+    expect((await heard.closed()).failure).toEqual({ kind: "reset", message: "the connection was lost: no answer to PING" });
+  });
+
+  test("quiet streams are kept alive by PINGs, and an idle connection is closed after five minutes", async () => {
+    let pings = 0;
+    let closed = false;
+    await using server = await serve(echo);
+    const clock = new VirtualClock();
+    await using transport = createHttpTransport({ clock, random: new SeededRandom(1) });
+    const { stream, heard } = open(transport, server.uri);
+    stream.write(utf8("a"));
+    await heard.until(({ bytes }) => bytes === 1);
+    server.sessions[0]!.on("ping", () => pings++);
+    server.sessions[0]!.on("close", () => {
+      closed = true;
+    });
+    const passQuietly = async (intervals: number) => {
+      for (let i = 0; i < intervals && !closed; i++) {
+        const before = pings;
+        clock.advanceTo(clock.nextDueMs!);
+        await io(() => closed || (pings > before && clock.pendingTimers === 1));
+      }
+    };
+    await passQuietly(10);
+    expect([closed, heard.over, pings]).toEqual([false, false, 10]);
+    stream.end();
+    await heard.closed();
+    await passQuietly(10);
+    expect(closed).toBe(true);
+    expect(pings).toBeGreaterThan(14);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test("writing says when to wait, before and after the connection is there", async () => {
+    let received = 0;
+    let serverStream: ServerHttp2Stream | undefined;
+    await using server = await serve((stream) => {
+      serverStream = stream;
+      stream.respond({ ":status": 200 });
+    });
+    await using transport = aTransport();
+    const { stream, heard } = open(transport, server.uri);
+    const block = new Uint8Array(32 * 1024);
+    expect([stream.write(block), stream.write(block)]).toEqual([true, false]);
+    let written = 2;
+    await heard.until(({ status }) => status === 200);
+    const before = heard.drains;
+    while (written < 200 && stream.write(block)) written++;
+    written++;
+    expect(written).toBeLessThan(200);
+    serverStream!.on("data", (chunk: Uint8Array) => {
+      received += chunk.length;
+    });
+    await heard.until(({ drains }) => drains > before);
+    await io(() => received === written * block.length);
+  });
+
+  test("a listener that does not read holds the peer back", async () => {
+    let sent = 0;
+    await using server = await serve((stream) => {
+      stream.respond({ ":status": 200 });
+      const more = () => {
+        while (sent < 400) {
+          sent++;
+          if (!stream.write(Buffer.alloc(64 * 1024))) return stream.once("drain", more);
+        }
+        return stream.end();
+      };
+      more();
+    });
+    await using transport = aTransport();
+    const { stream, heard } = open(transport, server.uri);
+    stream.pauseReading();
+    await heard.until(({ status }) => status === 200);
+    await new Promise<void>((resolve) => setTimeout(resolve, 100));
+    expect(heard.bytes).toBe(0);
+    expect(sent).toBeLessThan(100);
+    stream.resumeReading();
+    expect((await heard.closed()).bytes).toBe(400 * 64 * 1024);
+  });
+
+  test("requests that cannot be made fail alone", async () => {
+    await using server = await serve(echo);
+    await using transport = aTransport();
+    expect((await open(transport, "ftp://nowhere").heard.closed()).failure?.kind).toBe("client");
+    expect((await open(transport, "not an address").heard.closed()).failure?.kind).toBe("client");
+    expect((await open(transport, server.uri, { headers: { connection: "close" } }).heard.closed()).failure?.kind).toBe("client");
+    const fine = open(transport, server.uri);
+    fine.stream.end();
+    expect((await fine.heard.closed()).ended).toBe(true);
+  });
+
+  test("disposing fails what is open or waits, and leaves nothing behind", async () => {
+    const leaks = leakCheck();
+    {
+      await using server = await serve(echo);
+      const transport = aTransport();
+      const { stream, heard } = open(transport, server.uri);
+      stream.write(utf8("a"));
+      await heard.until(({ bytes }) => bytes === 1);
+      const waiting = Array.from({ length: 200 }, () => open(transport, server.uri));
+      await transport[Symbol.asyncDispose]();
+      for (const each of [heard, ...waiting.map((one) => one.heard)])
+        expect((await each.closed()).failure?.kind).toMatch(/reset|connect/);
+      expect((await open(transport, server.uri).heard.closed()).failure?.kind).toBe("client");
+    }
+    await leaks.settled();
+  });
+});

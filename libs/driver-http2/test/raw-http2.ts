@@ -1,0 +1,92 @@
+/** An HTTP/2 server in bytes, for peers that do what no library would: it says exactly the frames a test wants, in that order. */
+import { createServer, type Socket } from "node:net";
+import { listen, type SdkEndpoint } from "./sdk-endpoint.js";
+
+const PREFACE_BYTES = 24;
+const TYPE = { data: 0, headers: 1, rst: 3, settings: 4, ping: 6, goaway: 7 } as const;
+const END_STREAM = 1;
+const END_HEADERS = 4;
+const ACK = 1;
+/** `:status: 200` of the HPACK static table. */
+const STATUS_200 = Uint8Array.of(0x88);
+
+export class RawPeer {
+  readonly socket: Socket;
+  /** Reset codes the client sent, by stream. */
+  readonly resets = new Map<number, number>();
+  readonly ended = new Set<number>();
+  #buffer = Buffer.alloc(0);
+  #prefaceSeen = false;
+  #answersPings = true;
+
+  constructor(socket: Socket, onStream: (peer: RawPeer, streamId: number) => void) {
+    this.socket = socket;
+    socket.on("error", () => {}); // Breaking off is what these tests are about.
+    this.#frame(TYPE.settings, 0, 0, Buffer.alloc(0));
+    socket.on("data", (chunk: Buffer) => {
+      this.#buffer = Buffer.concat([this.#buffer, chunk]);
+      this.#parse(onStream);
+    });
+  }
+
+  headers(streamId: number, end = false): void {
+    this.#frame(TYPE.headers, END_HEADERS | (end ? END_STREAM : 0), streamId, STATUS_200);
+  }
+  data(streamId: number, bytes: Uint8Array, end = false): void {
+    this.#frame(TYPE.data, end ? END_STREAM : 0, streamId, bytes);
+  }
+  reset(streamId: number, code: number): void {
+    this.#frame(TYPE.rst, 0, streamId, uint32(code));
+  }
+  goaway(lastStreamId: number, code: number): void {
+    this.#frame(TYPE.goaway, 0, 0, Buffer.concat([uint32(lastStreamId), uint32(code)]));
+  }
+  ignorePings(): void {
+    this.#answersPings = false;
+  }
+
+  #frame(type: number, flags: number, streamId: number, payload: Uint8Array): void {
+    const head = Buffer.alloc(9);
+    head.writeUIntBE(payload.length, 0, 3);
+    head[3] = type;
+    head[4] = flags;
+    head.writeUInt32BE(streamId, 5);
+    this.socket.write(Buffer.concat([head, payload]));
+  }
+
+  #parse(onStream: (peer: RawPeer, streamId: number) => void): void {
+    if (!this.#prefaceSeen) {
+      if (this.#buffer.length < PREFACE_BYTES) return;
+      this.#buffer = this.#buffer.subarray(PREFACE_BYTES);
+      this.#prefaceSeen = true;
+    }
+    while (this.#buffer.length >= 9) {
+      const length = this.#buffer.readUIntBE(0, 3);
+      if (this.#buffer.length < 9 + length) return;
+      const [type, flags, streamId] = [this.#buffer[3]!, this.#buffer[4]!, this.#buffer.readUInt32BE(5)];
+      const payload = this.#buffer.subarray(9, 9 + length);
+      this.#buffer = this.#buffer.subarray(9 + length);
+      if (type === TYPE.settings && flags !== ACK) this.#frame(TYPE.settings, ACK, 0, Buffer.alloc(0));
+      if (type === TYPE.ping && flags !== ACK && this.#answersPings) this.#frame(TYPE.ping, ACK, 0, payload);
+      if (type === TYPE.rst) this.resets.set(streamId, payload.readUInt32BE(0));
+      if ((type === TYPE.data || type === TYPE.headers) && (flags & END_STREAM) !== 0) this.ended.add(streamId);
+      if (type === TYPE.headers) onStream(this, streamId);
+    }
+  }
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
+}
+
+export interface RawServer extends SdkEndpoint {
+  readonly peers: RawPeer[];
+}
+
+export async function serveRaw(onStream: (peer: RawPeer, streamId: number) => void): Promise<RawServer> {
+  const peers: RawPeer[] = [];
+  const listening = await listen(createServer((socket) => peers.push(new RawPeer(socket, onStream))));
+  return { uri: listening.uri, peers, [Symbol.asyncDispose]: () => listening[Symbol.asyncDispose]() };
+}
