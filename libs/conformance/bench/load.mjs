@@ -26,9 +26,13 @@ const toMs = (text) => {
 /** One run of wrk: requests per second, latencies in milliseconds, number of requests and of failed ones. */
 export function wrk(base, workload, connections, seconds) {
   const { script, path } = workloads[workload];
-  const out = execFileSync("wrk", ["-t1", `-c${connections}`, `-d${seconds}s`, "--latency", "--timeout", "10s", "-s", join(scripts, script), base + path], {
-    encoding: "utf8",
-  });
+  const out = execFileSync(
+    "wrk",
+    ["-t1", `-c${connections}`, `-d${seconds}s`, "--latency", "--timeout", "10s", "-s", join(scripts, script), base + path],
+    {
+      encoding: "utf8",
+    },
+  );
   const find = (pattern) => pattern.exec(out)?.[1];
   return {
     perSecond: Number(find(/Requests\/sec:\s+([\d.]+)/)),
@@ -52,7 +56,12 @@ const frame = (type, body) => Buffer.from([type >> 8, type & 255, 0, 0, 0, 0, bo
 export async function endpointCeiling(uri, concurrency, seconds) {
   const session = http2.connect(uri);
   const id = Buffer.alloc(24, 7);
-  const start = frame(0, [...field(1, [...id]), ...field(2, [...Buffer.from("inv_1ceiling")]), ...[(3 << 3) | 0, 1], ...[(5 << 3) | 0, 1]]);
+  const start = frame(0, [
+    ...field(1, [...id]),
+    ...field(2, [...Buffer.from("inv_1ceiling")]),
+    ...[(3 << 3) | 0, 1],
+    ...[(5 << 3) | 0, 1],
+  ]);
   const input = frame(0x0400, field(14, field(1, [])));
   const body = Buffer.concat([start, input]);
   const media = "application/vnd.restate.invocation.v6";

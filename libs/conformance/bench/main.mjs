@@ -3,8 +3,8 @@
  * Writes docs/benchmarks.md. QUICK=1 runs short rounds and writes nothing.
  */
 import { execFileSync } from "node:child_process";
-import { cpus } from "node:os";
 import { writeFileSync } from "node:fs";
+import { cpus } from "node:os";
 import { join } from "node:path";
 import { endpointCeiling, workloads, wrk } from "./load.mjs";
 import { cpuSeconds, REFERENCE_VERSION, residentMiB, root, Server, startEndpoint, until } from "./servers.mjs";
@@ -27,115 +27,161 @@ try {
   }
 }
 
-using endpoint = await startEndpoint(19_180);
-await using reference = new Server("reference", 19_200);
-await using perdure = new Server("perdure", 19_210);
-const servers = [reference, perdure];
+async function measure() {
+  using endpoint = await startEndpoint(19_180);
+  await using reference = new Server("reference", 19_200);
+  await using perdure = new Server("perdure", 19_210);
+  const servers = [reference, perdure];
 
-const rows = [];
-const row = (work, ours, theirs, ratio, goal, met) => {
-  rows.push({ work, ours, theirs, ratio, goal, met });
-  say(`${work}: perdure ${ours}, reference ${theirs}, ratio ${ratio} (goal ${goal}) ${met ? "ok" : "MISSED"}`);
-};
-const ratioRow = (work, ours, theirs, goal, lower, digits = 2) => {
-  const ratio = ours / theirs;
-  row(work, ours.toFixed(digits), theirs.toFixed(digits), ratio.toFixed(2), `${lower ? "≤" : "≥"} ${goal}`, lower ? ratio <= goal : ratio >= goal);
-};
+  const rows = [];
+  const row = (work, ours, theirs, ratio, goal, met) => {
+    rows.push({ work, ours, theirs, ratio, goal, met });
+    say(`${work}: perdure ${ours}, reference ${theirs}, ratio ${ratio} (goal ${goal}) ${met ? "ok" : "MISSED"}`);
+  };
+  const ratioRow = (work, ours, theirs, goal, lower, digits = 2) => {
+    const ratio = ours / theirs;
+    row(
+      work,
+      ours.toFixed(digits),
+      theirs.toFixed(digits),
+      ratio.toFixed(2),
+      `${lower ? "≤" : "≥"} ${goal}`,
+      lower ? ratio <= goal : ratio >= goal,
+    );
+  };
 
-const starts = { perdure: [], reference: [] };
-for (const server of servers) {
-  for (let round = 0; round < ROUNDS; round++) {
-    await server.stop("SIGKILL");
-    starts[server.kind].push(await server.start());
-  }
-  await server.register(endpoint.uri);
-}
-row("start to first healthy answer, s", (median(starts.perdure) / 1000).toFixed(2), (median(starts.reference) / 1000).toFixed(2), (median(starts.perdure) / median(starts.reference)).toFixed(2), "≤ 1 s", median(starts.perdure) <= 1000);
-
-/** Alternates the servers, so that a noisy minute hits both. */
-function compare(workload, connections) {
-  const figures = { perdure: [], reference: [] };
-  for (const server of servers) wrk(server.ingress, workload, connections, Math.max(2, SECONDS / 4));
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const server of servers) {
-      const cpuBefore = cpuSeconds(server.pid);
-      const result = wrk(server.ingress, workload, connections, SECONDS);
-      if (result.failed > 0) throw new Error(`${server.kind}: ${result.failed} of ${result.requests} requests failed`);
-      figures[server.kind].push({ ...result, cpuUs: ((cpuSeconds(server.pid) - cpuBefore) / result.requests) * 1e6 });
+  const starts = { perdure: [], reference: [] };
+  for (const server of servers) {
+    for (let round = 0; round < ROUNDS; round++) {
+      await server.stop("SIGKILL");
+      starts[server.kind].push(await server.start());
     }
+    await server.register(endpoint.uri);
   }
-  const of = (kind, name) => median(figures[kind].map((figure) => figure[name]));
-  return { ours: (name) => of("perdure", name), theirs: (name) => of("reference", name) };
-}
+  row(
+    "start to first healthy answer, s",
+    (median(starts.perdure) / 1000).toFixed(2),
+    (median(starts.reference) / 1000).toFixed(2),
+    (median(starts.perdure) / median(starts.reference)).toFixed(2),
+    "≤ 1 s",
+    median(starts.perdure) <= 1000,
+  );
 
-for (const [name, { title }] of Object.entries(workloads)) {
-  const { ours, theirs } = compare(name, 64);
-  ratioRow(`requests/s, ${title}, 64 connections`, ours("perSecond"), theirs("perSecond"), 2.5, false, 0);
-  ratioRow(`p99 ms, ${title}, 64 connections`, ours("p99"), theirs("p99"), 0.5, true);
-  ratioRow(`server CPU µs per invocation, ${title}`, ours("cpuUs"), theirs("cpuUs"), 0.35, true, 0);
-}
-{
-  const { ours, theirs } = compare("noop", 1);
-  ratioRow("p50 ms, no-op service handler, 1 connection", ours("p50"), theirs("p50"), 0.5, true);
-}
-const ceiling = await endpointCeiling(endpoint.uri, 64, SECONDS);
-say(`the endpoint driven directly answers ${ceiling.toFixed(0)} no-ops/s`);
-
-// ── memory after many invocations: fresh processes, the same number of invocations each ──────────
-const resident = {};
-for (const server of servers) {
-  await server.stop();
-  await server.start();
-  for (let done = 0; done < INVOCATIONS_FOR_MEMORY; ) done += wrk(server.ingress, "noop", 64, 5).requests;
-  resident[server.kind] = residentMiB(server.pid);
-}
-ratioRow(`resident memory after ${INVOCATIONS_FOR_MEMORY.toLocaleString("en")} invocations, MiB`, resident.perdure, resident.reference, 0.5, true, 0);
-
-// ── sleepers ─────────────────────────────────────────────────────────────────────────────────────
-await reference.stop();
-const before = residentMiB(perdure.pid);
-// Late enough that all are asleep and the restart is measured before the first one wakes.
-const wakeUpAtMs = Date.now() + (quick ? 20_000 : 240_000);
-say(`putting ${SLEEPERS} invocations to sleep …`);
-let sent = 0;
-await Promise.all(
-  Array.from({ length: 64 }, async () => {
-    while (sent < SLEEPERS) {
-      const id = sent++;
-      const answer = await fetch(`${perdure.ingress}/Sleeper/sleep/send`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({ id, untilMs: wakeUpAtMs + (id % 5_000) }),
-      });
-      if (answer.status !== 202) throw new Error(`send answered ${answer.status}`);
-      await answer.arrayBuffer();
+  /** Alternates the servers, so that a noisy minute hits both. */
+  function compare(workload, connections) {
+    const figures = { perdure: [], reference: [] };
+    for (const server of servers) wrk(server.ingress, workload, connections, Math.max(2, SECONDS / 4));
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const server of servers) {
+        const cpuBefore = cpuSeconds(server.pid);
+        const result = wrk(server.ingress, workload, connections, SECONDS);
+        if (result.failed > 0) throw new Error(`${server.kind}: ${result.failed} of ${result.requests} requests failed`);
+        figures[server.kind].push({ ...result, cpuUs: ((cpuSeconds(server.pid) - cpuBefore) / result.requests) * 1e6 });
+      }
     }
-  }),
-);
-await until("the server to be quiet", async () => {
-  const cpu = cpuSeconds(perdure.pid);
-  await new Promise((done) => setTimeout(done, 1000));
-  return cpuSeconds(perdure.pid) - cpu < 0.1;
-}, 180_000);
-const perSleeper = ((residentMiB(perdure.pid) - before) * 1024 * 1024) / SLEEPERS;
-row("memory per sleeping invocation, bytes", Math.max(0, perSleeper).toFixed(0), "–", "–", "≤ 1024", perSleeper <= 1024);
-if (Date.now() > wakeUpAtMs) throw new Error("the machine was too slow: sleepers woke before the restart");
-await perdure.stop("SIGKILL");
-const restart = await perdure.start();
-row(`restart with ${SLEEPERS.toLocaleString("en")} sleeping, s`, (restart / 1000).toFixed(2), "–", "–", "≤ 5 s", restart <= 5000);
-let counted;
-await until("everybody to wake", async () => {
-  counted = await (await fetch(`${perdure.ingress}/Sleeper/count`, { method: "POST" })).json();
-  if (counted.woken >= SLEEPERS) return true;
-  await new Promise((done) => setTimeout(done, 500));
-  return false;
-}, 600_000);
-row("sleepers woken / twice", `${counted.woken} / ${counted.twice}`, "–", "–", `${SLEEPERS} / 0`, counted.woken === SLEEPERS && counted.twice === 0);
+    const of = (kind, name) => median(figures[kind].map((figure) => figure[name]));
+    return { ours: (name) => of("perdure", name), theirs: (name) => of("reference", name) };
+  }
 
-const machine = `${cpus().length} × ${cpus()[0].model}`;
-const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: root, encoding: "utf8" }).trim();
-const table = rows.map((r) => `| ${r.work} | ${r.ours} | ${r.theirs} | ${r.ratio} | ${r.goal} | ${r.met ? "yes" : "**no**"} |`).join("\n");
-const text = `# Benchmarks
+  for (const [name, { title }] of Object.entries(workloads)) {
+    const { ours, theirs } = compare(name, 64);
+    ratioRow(`requests/s, ${title}, 64 connections`, ours("perSecond"), theirs("perSecond"), 2.5, false, 0);
+    ratioRow(`p99 ms, ${title}, 64 connections`, ours("p99"), theirs("p99"), 0.5, true);
+    ratioRow(`server CPU µs per invocation, ${title}`, ours("cpuUs"), theirs("cpuUs"), 0.35, true, 0);
+  }
+  {
+    const { ours, theirs } = compare("noop", 1);
+    ratioRow("p50 ms, no-op service handler, 1 connection", ours("p50"), theirs("p50"), 0.5, true);
+  }
+  const ceiling = await endpointCeiling(endpoint.uri, 64, SECONDS);
+  say(`the endpoint driven directly answers ${ceiling.toFixed(0)} no-ops/s`);
+
+  // ── memory after many invocations: fresh processes, the same number of invocations each ──────────
+  const resident = {};
+  for (const server of servers) {
+    await server.stop();
+    await server.start();
+    for (let done = 0; done < INVOCATIONS_FOR_MEMORY; ) done += wrk(server.ingress, "noop", 64, 5).requests;
+    resident[server.kind] = residentMiB(server.pid);
+  }
+  ratioRow(
+    `resident memory after ${INVOCATIONS_FOR_MEMORY.toLocaleString("en")} invocations, MiB`,
+    resident.perdure,
+    resident.reference,
+    0.5,
+    true,
+    0,
+  );
+
+  // ── sleepers ─────────────────────────────────────────────────────────────────────────────────────
+  await reference.stop();
+  const before = residentMiB(perdure.pid);
+  // Late enough that all are asleep and the restart is measured before the first one wakes.
+  const wakeUpAtMs = Date.now() + (quick ? 20_000 : 240_000);
+  say(`putting ${SLEEPERS} invocations to sleep …`);
+  let sent = 0;
+  await Promise.all(
+    Array.from({ length: 64 }, async () => {
+      while (sent < SLEEPERS) {
+        const id = sent++;
+        const answer = await fetch(`${perdure.ingress}/Sleeper/sleep/send`, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ id, untilMs: wakeUpAtMs + (id % 5_000) }),
+        });
+        if (answer.status !== 202) throw new Error(`send answered ${answer.status}`);
+        await answer.arrayBuffer();
+      }
+    }),
+  );
+  await until(
+    "the server to be quiet",
+    async () => {
+      const cpu = cpuSeconds(perdure.pid);
+      await new Promise((done) => setTimeout(done, 1000));
+      return cpuSeconds(perdure.pid) - cpu < 0.1;
+    },
+    180_000,
+  );
+  const perSleeper = ((residentMiB(perdure.pid) - before) * 1024 * 1024) / SLEEPERS;
+  row("memory per sleeping invocation, bytes", Math.max(0, perSleeper).toFixed(0), "–", "–", "≤ 1024", perSleeper <= 1024);
+  if (Date.now() > wakeUpAtMs) throw new Error("the machine was too slow: sleepers woke before the restart");
+  await perdure.stop("SIGKILL");
+  const restart = await perdure.start();
+  row(
+    `restart with ${SLEEPERS.toLocaleString("en")} sleeping, s`,
+    (restart / 1000).toFixed(2),
+    "–",
+    "–",
+    "≤ 5 s",
+    restart <= 5000,
+  );
+  let counted;
+  await until(
+    "everybody to wake",
+    async () => {
+      counted = await (await fetch(`${perdure.ingress}/Sleeper/count`, { method: "POST" })).json();
+      if (counted.woken >= SLEEPERS) return true;
+      await new Promise((done) => setTimeout(done, 500));
+      return false;
+    },
+    600_000,
+  );
+  row(
+    "sleepers woken / twice",
+    `${counted.woken} / ${counted.twice}`,
+    "–",
+    "–",
+    `${SLEEPERS} / 0`,
+    counted.woken === SLEEPERS && counted.twice === 0,
+  );
+
+  const machine = `${cpus().length} × ${cpus()[0].model}`;
+  const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: root, encoding: "utf8" }).trim();
+  const table = rows
+    .map((r) => `| ${r.work} | ${r.ours} | ${r.theirs} | ${r.ratio} | ${r.goal} | ${r.met ? "yes" : "**no**"} |`)
+    .join("\n");
+  const text = `# Benchmarks
 
 \`make bench\` on ${new Date().toISOString().slice(0, 10)}, commit ${commit}, Node ${process.version}, ${machine}. Reference server ${REFERENCE_VERSION} (npm binary,
 default configuration); both servers durable with fsync, side by side on one machine, one SDK endpoint process, wrk with one thread on
@@ -147,6 +193,9 @@ ${table}
 
 The endpoint driven directly (HTTP/2, 64 streams, nothing durable) answers ${ceiling.toFixed(0)} no-ops/s: what no server in front of it can exceed.
 `;
-if (quick) console.log(text);
-else writeFileSync(join(root, "docs/benchmarks.md"), text);
-process.exit(0);
+  if (quick) console.log(text);
+  else writeFileSync(join(root, "docs/benchmarks.md"), text);
+}
+
+await measure();
+process.exit(0); // Idle connections of fetch would keep the process for a while.

@@ -1,7 +1,8 @@
 /** Starting, measuring and stopping the two servers under test. */
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { createRequire } from "node:module";
+import { arch, homedir, platform, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
 export const root = resolve(import.meta.dirname, "../../..");
@@ -11,19 +12,25 @@ const TICKS_PER_SECOND = Number(execFileSync("getconf", ["CLK_TCK"], { encoding:
 /** The reference server from npm, kept in the cache and never in the project. */
 export function referenceBinary() {
   const home = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "perdure", `reference-${REFERENCE_VERSION}`);
-  const binary = join(home, "node_modules/.bin/restate-server");
-  if (!existsSync(binary)) {
+  if (!existsSync(join(home, "node_modules/@restatedev/restate-server"))) {
     mkdirSync(home, { recursive: true });
     writeFileSync(join(home, "package.json"), '{"private":true}\n');
     console.log(`fetching the reference server ${REFERENCE_VERSION} from npm …`);
-    execFileSync("npm", ["install", "--no-audit", "--no-fund", `@restatedev/restate-server@${REFERENCE_VERSION}`], { cwd: home, stdio: "ignore" });
+    execFileSync("npm", ["install", "--no-audit", "--no-fund", `@restatedev/restate-server@${REFERENCE_VERSION}`], {
+      cwd: home,
+      stdio: "ignore",
+    });
   }
-  return binary;
+  // The package's own command is a wrapper; what is measured is the program itself.
+  const own = createRequire(join(home, "node_modules/@restatedev/restate-server/package.json"));
+  return own.resolve(`@restatedev/restate-server-${platform()}-${arch()}/bin/restate-server`);
 }
 
 /** CPU seconds (user + system, all threads) of a process so far. */
 export function cpuSeconds(pid) {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").replace(/^.*\) /, "").split(" ");
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
+    .replace(/^.*\) /, "")
+    .split(" ");
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
@@ -61,7 +68,10 @@ export class Server {
         config,
         `base-dir = "${this.data}/data"\n[ingress]\nbind-address = "127.0.0.1:${this.port}"\n[admin]\nbind-address = "127.0.0.1:${this.port + 1}"\n`,
       );
-      this.process = spawn(referenceBinary(), ["--config-file", config], { stdio: "ignore", env: { ...process.env, DO_NOT_TRACK: "1", RESTATE_DISABLE_TELEMETRY: "true" } });
+      this.process = spawn(referenceBinary(), ["--config-file", config], {
+        stdio: "ignore",
+        env: { ...process.env, DO_NOT_TRACK: "1", RESTATE_DISABLE_TELEMETRY: "true" },
+      });
     } else {
       this.process = spawn(join(root, "perdure"), ["server", "--base-dir", join(this.data, "data")], {
         stdio: ["ignore", "ignore", "inherit"],
@@ -109,7 +119,9 @@ export class Server {
 }
 
 export async function startEndpoint(port) {
-  const child = spawn(process.execPath, [join(import.meta.dirname, "endpoint.mjs"), String(port)], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [join(import.meta.dirname, "endpoint.mjs"), String(port)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   await new Promise((done, failed) => {
     child.stdout.once("data", done);
     child.once("exit", (code) => failed(new Error(`the endpoint exited with ${code}`)));

@@ -6,10 +6,10 @@ import type { KeyValue } from "@perdure/store";
 import { ClassicLevel } from "classic-level";
 import { openFailure, writeFailure } from "./open-failure.js";
 
-/** Memtable: two of them bound what is replayed at start, and a larger one means fewer compactions under load. */
-const WRITE_BUFFER_BYTES = 16 * 1024 * 1024;
+/** Memtable: two of them are in memory and bound what is replayed at start; 4 MiB hold some thousand invocations. */
+const WRITE_BUFFER_BYTES = 4 * 1024 * 1024;
 /** Blocks of cold data kept unpacked; hot data is in the memtable anyway. */
-const BLOCK_CACHE_BYTES = 16 * 1024 * 1024;
+const BLOCK_CACHE_BYTES = 8 * 1024 * 1024;
 /** Rows fetched from an iterator at a time. */
 const SCAN_PAGE = 256;
 
