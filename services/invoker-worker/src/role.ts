@@ -2,7 +2,7 @@
  * Why: the role that leads partitions. It puts a processor on a partition store and an invoker beside it, and shows both to the
  * other roles as `Partitions`. What it stands on comes in as ports, so that one process and a cluster call the same function.
  */
-import { type Clock, type DeploymentId, type Logger, PerdureError, type Random } from "@perdure/base";
+import { type Clock, type DeploymentId, type InvocationId, type Logger, PerdureError, type Random } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
 import {
   createInvoker,
@@ -44,6 +44,7 @@ export interface InvokerWorker extends AsyncDisposable {
   readonly partitions: Partitions;
   readonly counters: Readonly<ProcessorCounters>;
   /** What the invoker holds in memory, for introspection. */
+  status(id: InvocationId): InvokerStatus | undefined;
   statuses(): Iterable<InvokerStatus>;
   /** Unfinished invocations of a deployment and of services; reads the store. */
   countUsage(id: DeploymentId, services: readonly string[]): Promise<DeploymentUsage>;
@@ -78,6 +79,13 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
   return {
     partitions: new LocalPartitions(processor),
     counters: processor.counters,
+    status(id) {
+      for (const invoker of invokers) {
+        const status = invoker.status(id);
+        if (status !== undefined) return status;
+      }
+      return undefined;
+    },
     *statuses() {
       for (const invoker of invokers) yield* invoker.statuses();
     },

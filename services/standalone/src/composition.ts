@@ -5,7 +5,7 @@
  *     directories ▸ stores ▸ registry ▸ worker (leads all partitions) ▸ ingress, admin API
  */
 import { readFileSync } from "node:fs";
-import { createAdminApi, type SqlAnswer } from "@perdure/admin-api";
+import { createAdminApi } from "@perdure/admin-api";
 import { type Clock, type Logger, PerdureError, type Random, Secret } from "@perdure/base";
 import type { Partitions } from "@perdure/control";
 import { createHttpTransport, fetchOnce } from "@perdure/driver-http2";
@@ -23,8 +23,9 @@ import {
 } from "@perdure/registry";
 import type { Lifecycle, Metrics, Tracer } from "@perdure/role";
 import { createHttpPort } from "@perdure/role/http";
+import { createSqlEngine, type SqlEngine } from "@perdure/sql";
 import { KvPartitionStore, type PartitionStore } from "@perdure/store";
-import { directoriesOf, kafkaClustersOf, requestHeadersOf, type Settings } from "./config.js";
+import { directoriesOf, kafkaClustersOf, requestHeadersOf, type Settings, sqlOptionsOf } from "./config.js";
 import { checkAddress, type Door, openDoor } from "./doors.js";
 import { ADMIN_DRAIN_MS } from "./limits.js";
 import { partitionCountOf } from "./partition-count.js";
@@ -41,12 +42,6 @@ export interface StandalonePorts {
 }
 
 const NO_LAMBDA = "this server has no Lambda client";
-const NO_SQL: SqlAnswer = {
-  kind: "refused",
-  reason: "unavailable",
-  message: "this server has no SQL engine",
-  retryAfterSeconds: undefined,
-};
 
 /** Where the doors were bound; different from the settings when those say port 0. */
 export interface Doors {
@@ -97,7 +92,9 @@ export async function startStandalone(settings: Settings, ports: StandalonePorts
     { requestBytesMax: settings.ingress.requestSizeLimit, concurrentRequestsMax: settings.ingress.concurrentApiRequestsLimit },
   );
   const ingressDoor = await lifecycle.start("ingress", () => openDoor(settings.ingress, ingress.listen, ingress.close));
-  const adminParts = { registry, partitions, ingressPort: ingressDoor.port };
+  const source = { partitionCount, store, invoker: worker.role, registry };
+  const sql = await lifecycle.start("SQL engine", () => createSqlEngine({ source, clock, logger }, sqlOptionsOf(settings)));
+  const adminParts = { registry, partitions, sql, ingressPort: ingressDoor.port };
   const adminDoor = await lifecycle.start("admin API", () => openAdmin(settings, adminParts, ports));
   return { ingressPort: ingressDoor.port, adminPort: adminDoor.port };
 }
@@ -105,17 +102,18 @@ export async function startStandalone(settings: Settings, ports: StandalonePorts
 interface AdminParts {
   readonly registry: RegistryRole;
   readonly partitions: Partitions;
+  readonly sql: SqlEngine;
   readonly ingressPort: number;
 }
 
 function openAdmin(
   settings: Settings,
-  { registry, partitions, ingressPort }: AdminParts,
+  { registry, partitions, sql, ingressPort }: AdminParts,
   { metrics, clock, random, logger: root }: StandalonePorts,
 ): Promise<Door> {
   const logger = root.child({ component: "admin" });
   const request = createAdminApi(
-    { registry, partitions, sql: async () => NO_SQL, metrics: () => metrics.text(), clock, random, logger },
+    { registry, partitions, sql: sql.query, metrics: () => metrics.text(), clock, random, logger },
     {
       ingressEndpoint: settings.ingress.advertisedAddress ?? `http://localhost:${ingressPort}/`,
       clusterName: settings.clusterName,

@@ -1,5 +1,6 @@
 /** Every setting of `perdure server`, with its sentence, unit and default, and the files and addresses that follow from them. */
 import { resolve } from "node:path";
+import { formatByteSize, formatDuration } from "@perdure/base";
 import { workerSettings } from "@perdure/invoker-worker";
 import {
   type Alias,
@@ -19,6 +20,7 @@ import {
   text,
   textMap,
 } from "@perdure/role";
+import { SQL_ENGINE_DEFAULTS, type SqlEngineOptions } from "@perdure/sql";
 import { z } from "zod";
 
 /** A host without a port: `bind-port` has the port, and the two must not contradict each other. */
@@ -73,6 +75,15 @@ const adminSettings = group("The management API.", {
   bindAddress: bindAddress(),
   bindPort: port(9070, { sentence: "Port to listen on; 0 takes a free one." }),
   advertisedAddress: url("How people and tools reach the API, for display; http://localhost:<port>/ when not set."),
+  queryEngine: group("SQL over invocations and services.", {
+    memorySize: byteSize(formatByteSize(SQL_ENGINE_DEFAULTS.engineMemoryBytesMax), {
+      sentence: "Memory for sorts, joins and results of all queries together (size).",
+    }),
+    timeout: duration(formatDuration(SQL_ENGINE_DEFAULTS.statementTimeoutMs), {
+      sentence: "A query that takes longer is stopped (duration).",
+      minMs: 1,
+    }),
+  }),
 });
 
 export const settings = group("Settings of perdure server. Every line can be set here, in the environment, or by a flag.", {
@@ -173,6 +184,10 @@ export function directoriesOf({ baseDir, nodeName, worker, meta }: Settings): {
 export function requestHeadersOf({ clusterName, additionalRequestHeaders }: Settings): Record<string, string> {
   const own = Object.entries(additionalRequestHeaders).map(([name, value]) => [name.toLowerCase(), value] as const);
   return { "x-restate-cluster-name": clusterName, ...Object.fromEntries(own) };
+}
+
+export function sqlOptionsOf({ admin }: Settings): Partial<SqlEngineOptions> {
+  return { engineMemoryBytesMax: admin.queryEngine.memorySize, statementTimeoutMs: admin.queryEngine.timeout };
 }
 
 /** Kafka clusters by name, in the form of a Kafka client's properties. */
