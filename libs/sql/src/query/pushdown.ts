@@ -62,7 +62,7 @@ function referencesOf(from: SyntaxNode | undefined, known: Tables): (TableRefere
     case "BASE_TABLE": {
       const table = text(from, "table_name")?.toLowerCase() ?? "";
       const columns = known.get(table);
-      const isRenamed = children(from, "column_name_alias").length > 0 || Array.isArray(from["column_name_alias"]);
+      const isRenamed = !isAbsent(from["column_name_alias"]);
       if (columns === undefined || isRenamed) return ["other"];
       return [{ alias: (text(from, "alias") ?? table).toLowerCase(), table, columns }];
     }
@@ -172,21 +172,23 @@ function filtersFor(reference: TableReference, predicates: readonly (Predicate |
 function limitOf(select: SyntaxNode, from: readonly unknown[]): number | undefined {
   const modifiers = children(select, "modifiers");
   const [modifier] = modifiers;
-  const isPlain = children(select, "select_list").every((item) => PLAIN_ITEMS.has(text(item, "type") ?? ""));
-  const isGrouped = ["having", "qualify", "sample", "group_expressions", "group_sets"].some(
-    (key) => select[key] !== undefined && select[key] !== null && !isEmptyList(select[key]),
+  const isPlain = children(select, "select_list").every(
+    (item) => PLAIN_ITEMS.has(text(item, "type") ?? "") && isAbsent(item["replace_list"]),
   );
+  const isGrouped = ["having", "qualify", "sample", "group_expressions", "group_sets"].some((key) => !isAbsent(select[key]));
+  if (text(select, "aggregate_handling") !== "STANDARD_HANDLING") return undefined;
   if (from.length !== 1 || modifiers.length !== 1 || modifier === undefined || !isPlain || isGrouped) return undefined;
   if (text(modifier, "type") !== "LIMIT_MODIFIER") return undefined;
   const limit = wholeConstant(child(modifier, "limit"));
-  const offset = modifier["offset"] === undefined || modifier["offset"] === null ? 0 : wholeConstant(child(modifier, "offset"));
+  const offset = isAbsent(modifier["offset"]) ? 0 : wholeConstant(child(modifier, "offset"));
   return limit === undefined || offset === undefined ? undefined : limit + offset;
 }
 
 const PLAIN_ITEMS = new Set(["COLUMN_REF", "STAR"]);
 
-function isEmptyList(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 0;
+/** The engine prints what a statement does not have as null or as an empty list. */
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 }
 
 function wholeConstant(node: SyntaxNode | undefined): number | undefined {
