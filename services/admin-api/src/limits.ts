@@ -3,8 +3,14 @@
 /** Requests answered at once. People and tools need a handful; the rest is somebody's loop. Over it: 429. */
 export const REQUESTS_MAX = 1024;
 
-/** Largest request body: the whole state of one key fits, as large as one message between server and endpoint may be. */
-export const REQUEST_BODY_BYTES_MAX = 32 * 1024 * 1024;
+/** Largest request body: thousand ids, thousand rules or a very long statement fit several times over. */
+export const REQUEST_BODY_BYTES_MAX = 1024 * 1024;
+
+/** Largest body of a state edit, byte values written as decimals: some 8 MiB of state. */
+export const STATE_BODY_BYTES_MAX = 32 * 1024 * 1024;
+
+/** Bodies held in memory by all requests together; over it a request is turned away with 429. */
+export const ALL_BODIES_BYTES_MAX = 256 * 1024 * 1024;
 
 /** Invocations one batch operation may name, as in the interface that the web UI expects. */
 export const BATCH_INVOCATIONS_MAX = 1000;

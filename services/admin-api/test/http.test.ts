@@ -66,7 +66,7 @@ describe("generations of the path", () => {
 describe("bodies", () => {
   test("a body above the bound is refused while it is read", async () => {
     const { ask } = await open();
-    const huge = JSON.stringify({ query: "x".repeat(33 * 1024 * 1024) });
+    const huge = JSON.stringify({ query: "x".repeat(1024 * 1024) });
     const answer = await ask("POST", "/query", huge, { "content-type": "application/json", "transfer-encoding": "chunked" });
     expect(answer.status).toBe(413);
     expect(answer.json()).toMatchObject({ restate_code: null });

@@ -265,6 +265,13 @@ describe("state edits", () => {
     expect(partitions.commands).toMatchObject([{ exclusive: false, expectedVersion: undefined, entries: [] }]);
   });
 
+  test("an edit may be larger than any other request", async () => {
+    partitions.answers.set("mutateState", { kind: "done" });
+    const value = "x".repeat(2 * 1024 * 1024);
+    expect((await edit("Counter", { object_key: "k", new_state: { value } })).status).toBe(202);
+    expect((await server.ask("POST", "/query", { query: value })).status).toBe(413);
+  });
+
   test("a stale version is 409 instead of silence", async () => {
     partitions.answers.set("mutateState", { kind: "versionMismatch" });
     const answer = await edit("Counter", { object_key: "k", new_state: {}, version: "old" });

@@ -7,6 +7,12 @@ import type { AnyRequest } from "./respond.js";
 /** Generations of the interface that a path can ask for; no prefix means the newest behaviour. */
 export type ApiVersion = 2 | 3 | 4 | undefined;
 
+/** Bytes of bodies that are being read, over all requests of one server. */
+export interface BodyBudget {
+  heldBytes: number;
+  readonly bytesMax: number;
+}
+
 export class ApiRequest {
   readonly version: ApiVersion;
   /** Decoded path parameters. */
@@ -15,9 +21,17 @@ export class ApiRequest {
   /** Aborted when the caller hangs up. */
   readonly signal: AbortSignal;
   readonly #req: AnyRequest;
+  readonly #bodies: BodyBudget;
 
-  constructor(req: AnyRequest, version: ApiVersion, params: Readonly<Record<string, string>>, signal: AbortSignal) {
+  constructor(
+    req: AnyRequest,
+    version: ApiVersion,
+    params: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+    bodies: BodyBudget,
+  ) {
     this.#req = req;
+    this.#bodies = bodies;
     this.version = version;
     this.params = params;
     this.signal = signal;
@@ -46,10 +60,13 @@ export class ApiRequest {
     throw badQuery(`${name}: provided string was not \`true\` or \`false\``);
   }
 
-  /** The JSON body in the shape of `schema`. Throws `ApiError` 415 (not JSON), 413 (too long), 400 (no JSON) or 422 (wrong shape). */
-  async json<T>(schema: z.ZodType<T>): Promise<T> {
+  /**
+   * The JSON body in the shape of `schema`. Throws `ApiError` 415 (not JSON), 413 (longer than `bytesMax`), 429 (too many bodies
+   * at once), 400 (no JSON) or 422 (wrong shape).
+   */
+  async json<T>(schema: z.ZodType<T>, bytesMax = REQUEST_BODY_BYTES_MAX): Promise<T> {
     if (!isJson(this.header("content-type"))) throw new ApiError(415, "Expected request with `Content-Type: application/json`");
-    const body = await this.#read();
+    const body = await this.#read(bytesMax);
     let value: unknown;
     try {
       value = JSON.parse(body);
@@ -61,28 +78,32 @@ export class ApiRequest {
     throw new ApiError(422, `Failed to deserialize the JSON body into the target type: ${firstIssue(parsed.error)}`);
   }
 
-  async #read(): Promise<string> {
+  async #read(bytesMax: number): Promise<string> {
     const chunks: Uint8Array[] = [];
     let size = 0;
-    for await (const chunk of this.#req as AsyncIterable<Uint8Array>) {
-      size += chunk.length;
-      if (size > REQUEST_BODY_BYTES_MAX) {
-        throw tooLong(this.#req.httpVersionMajor);
+    try {
+      for await (const chunk of this.#req as AsyncIterable<Uint8Array>) {
+        size += chunk.length;
+        this.#bodies.heldBytes += chunk.length;
+        if (size > bytesMax) throw this.#unread(413, `The request body is longer than ${bytesMax} bytes`);
+        if (this.#bodies.heldBytes > this.#bodies.bytesMax) throw this.#unread(429, "Too many large requests at once");
+        chunks.push(chunk);
       }
-      chunks.push(chunk);
+      return Buffer.concat(chunks).toString("utf8");
+    } finally {
+      this.#bodies.heldBytes -= size;
     }
-    return Buffer.concat(chunks).toString("utf8");
+  }
+
+  /** What is still to come is not read; HTTP/1.1 needs the connection closed for that, HTTP/2 knows no such header. */
+  #unread(status: number, detail: string): ApiError {
+    const headers: Record<string, string> = this.#req.httpVersionMajor === 1 ? { connection: "close" } : {};
+    return new ApiError(status, detail, undefined, headers);
   }
 }
 
 export function badQuery(detail: string): ApiError {
   return new ApiError(400, `Failed to deserialize query string: ${detail}`);
-}
-
-/** What is still to come is not read; HTTP/1.1 needs the connection closed for that, HTTP/2 knows no such header. */
-function tooLong(httpVersion: number): ApiError {
-  const headers: Record<string, string> = httpVersion === 1 ? { connection: "close" } : {};
-  return new ApiError(413, `The request body is longer than ${REQUEST_BODY_BYTES_MAX} bytes`, undefined, headers);
 }
 
 function isJson(contentType: string | undefined): boolean {

@@ -4,9 +4,10 @@
  */
 import { type Request, type Response, Router } from "express";
 import type { z } from "zod";
+import { ALL_BODIES_BYTES_MAX } from "../limits.js";
 import type { ApiAnswer } from "./answer.js";
 import { ApiError } from "./errors.js";
-import { ApiRequest, type ApiVersion } from "./request.js";
+import { ApiRequest, type ApiVersion, type BodyBudget } from "./request.js";
 import { respond } from "./respond.js";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -31,7 +32,8 @@ export interface Route {
 }
 
 /** A router for the routes: HEAD goes with GET, other methods of a known path are 405 with `allow`. */
-export function routerOf(routes: readonly Route[]): Router {
+export function routerOf(routes: readonly Route[], bodiesBytesMax = ALL_BODIES_BYTES_MAX): Router {
+  const bodies: BodyBudget = { heldBytes: 0, bytesMax: bodiesBytesMax };
   const router = Router({ caseSensitive: true, strict: true });
   for (const route of routes) {
     const allow = allowed(route);
@@ -39,16 +41,16 @@ export function routerOf(routes: readonly Route[]): Router {
       const method = req.method === "HEAD" ? "GET" : req.method;
       const operation = Object.hasOwn(route.operations, method) ? route.operations[method as Method] : undefined;
       if (operation === undefined) throw new ApiError(405, `The method ${req.method} is not allowed here`, undefined, { allow });
-      await respond(req, res, await operation.handle(apiRequest(req, res)));
+      await respond(req, res, await operation.handle(apiRequest(req, res, bodies)));
     });
   }
   return router;
 }
 
-function apiRequest(req: Request, res: Response): ApiRequest {
+function apiRequest(req: Request, res: Response, bodies: BodyBudget): ApiRequest {
   const hangUp = new AbortController();
   res.once("close", () => hangUp.abort());
-  return new ApiRequest(req, res.locals["apiVersion"] as ApiVersion, req.params as Record<string, string>, hangUp.signal);
+  return new ApiRequest(req, res.locals["apiVersion"] as ApiVersion, req.params as Record<string, string>, hangUp.signal, bodies);
 }
 
 function allowed(route: Route): string {

@@ -1,7 +1,9 @@
 import { expect, test } from "@jest/globals";
 import { silentLogger } from "@perdure/base";
+import { z } from "zod";
 import { startServer } from "../testing/index.js";
-import { empty } from "./answer.js";
+import { empty, json } from "./answer.js";
+import type { ApiRequest } from "./request.js";
 import { routerOf } from "./route.js";
 import { serve } from "./server.js";
 
@@ -25,4 +27,17 @@ test("requests over the bound are turned away with 429, and one that ends makes 
   release.resolve();
   expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200]);
   expect((await server.ask("GET", "/slow")).status).toBe(200);
+});
+
+test("bodies together stay within their budget, and what is read makes room again", async () => {
+  const read = async (request: ApiRequest) => json(200, await request.json(z.string(), 300));
+  const routes = [{ path: "/read", operations: { POST: { summary: "", answers: {}, handle: read } } }];
+  await using server = await startServer(serve(routerOf(routes, 200), silentLogger));
+  const send = (length: number) =>
+    server.ask("POST", "/read", JSON.stringify("x".repeat(length)), { "content-type": "application/json" });
+  expect((await send(150)).status).toBe(200);
+  const refused = await send(250);
+  expect([refused.status, refused.headers["connection"]]).toEqual([429, "close"]);
+  expect((await send(350)).status).toBe(413);
+  expect((await send(150)).status).toBe(200);
 });

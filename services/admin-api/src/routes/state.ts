@@ -9,6 +9,7 @@ import { empty } from "../http/answer.js";
 import { ApiError } from "../http/errors.js";
 import type { ApiRequest } from "../http/request.js";
 import type { Route } from "../http/route.js";
+import { STATE_BODY_BYTES_MAX } from "../limits.js";
 import type { AdminPorts } from "../ports.js";
 
 /**
@@ -60,7 +61,7 @@ export function stateRoutes(ports: AdminPorts): readonly Route[] {
 
 async function modifyState({ registry, partitions, clock, random }: AdminPorts, request: ApiRequest) {
   const service = request.param("service");
-  const body = await request.json(ModifyState);
+  const body = await request.json(ModifyState, STATE_BODY_BYTES_MAX);
   const kind = registry.service(service)?.revision.definition.kind;
   if (kind === "service") throw new ApiError(400, "Cannot modify state for service type Service");
   // Clearing stays possible after a service was removed.
