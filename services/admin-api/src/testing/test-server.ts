@@ -34,7 +34,7 @@ export async function startServer(listener: RequestListener): Promise<TestServer
   };
 }
 
-/** The same over HTTP/2 without TLS. */
+/** The same over HTTP/2 without TLS; disposing waits for open streams. */
 export async function startHttp2Server(listener: RequestListener): Promise<TestServer> {
   const server = createHttp2Server(listener);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -57,7 +57,7 @@ export async function startHttp2Server(listener: RequestListener): Promise<TestS
         stream.end(payload);
       }),
     async [Symbol.asyncDispose]() {
-      session.destroy();
+      await new Promise<void>((resolve) => session.close(resolve));
       await new Promise<void>((resolve) => server.close(() => resolve()));
     },
   };
