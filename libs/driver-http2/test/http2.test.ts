@@ -4,8 +4,9 @@ import { createServer as createTcpServer, type Socket } from "node:net";
 import { describe, expect, test } from "@jest/globals";
 import { systemClock, systemRandom, utf8 } from "@perdure/base";
 import type { EndpointTransport } from "@perdure/invoker";
-import { leakCheck, SeededRandom, VirtualClock } from "@perdure/testkit";
+import { SeededRandom, VirtualClock } from "@perdure/testkit";
 import { createHttpTransport } from "../src/index.js";
+import { openSockets } from "./open-sockets.js";
 import { serveRaw } from "./raw-http2.js";
 import { open } from "./recorder.js";
 import { listen, type SdkEndpoint } from "./sdk-endpoint.js";
@@ -47,7 +48,7 @@ async function io(until: () => boolean): Promise<void> {
 
 describe("HTTP/2 with prior knowledge", () => {
   test("moves bytes both ways while both sides stay open", async () => {
-    const leaks = leakCheck();
+    const leaks = openSockets();
     {
       await using server = await serve(echo);
       await using transport = aTransport();
@@ -389,7 +390,7 @@ describe("HTTP/2 with prior knowledge", () => {
   });
 
   test("disposing fails what is open or waits, and leaves nothing behind", async () => {
-    const leaks = leakCheck();
+    const leaks = openSockets();
     {
       await using server = await serve(echo);
       const transport = aTransport();

@@ -1,0 +1,139 @@
+import { createServer as createHttp1Server } from "node:http";
+import { createServer as createHttp2Server, createSecureServer, type Http2SecureServer } from "node:http2";
+import { createServer as createHttpsServer } from "node:https";
+import { describe, expect, test } from "@jest/globals";
+import { fromUtf8, systemClock, systemRandom, utf8 } from "@perdure/base";
+import { SeededRandom, VirtualClock } from "@perdure/testkit";
+import { createHttpTransport, type FetchRequest, fetchOnce } from "../src/index.js";
+import { openSockets } from "./open-sockets.js";
+import { open } from "./recorder.js";
+import { listen, type SdkEndpoint } from "./sdk-endpoint.js";
+import { selfSigned } from "./self-signed.js";
+
+const { key, cert } = selfSigned();
+
+/** Answers with the protocol version it was asked in, and the body it was given. */
+const answer = (request: import("node:http").IncomingMessage, response: import("node:http").ServerResponse) => {
+  let body = "";
+  request.on("data", (chunk: Uint8Array) => {
+    body += fromUtf8(chunk);
+  });
+  request.on("end", () => {
+    response.setHeader("x-path", request.url ?? "");
+    response.end(`${request.httpVersion} ${body}`);
+  });
+};
+
+async function ask(uri: string, request: Partial<FetchRequest> = {}, signal?: AbortSignal) {
+  await using transport = createHttpTransport({ clock: systemClock, random: systemRandom }, { trustedCertificates: cert });
+  const outcome = await fetchOnce(
+    { transport, clock: systemClock, trustedCertificates: cert },
+    {
+      uri,
+      httpVersion: "auto",
+      method: "GET",
+      path: "/discover",
+      headers: { accept: "a/b" },
+      responseBytesMax: 1_000,
+      timeoutMs: 5_000,
+      ...request,
+    },
+    signal === undefined ? {} : { signal },
+  );
+  if (outcome.kind === "failed") return `${outcome.failure.kind}: ${outcome.failure.message}`;
+  return `${outcome.status} ${outcome.httpVersion} ${outcome.headers["x-path"]} ${fromUtf8(outcome.body)}`;
+}
+
+const secure = (endpoint: SdkEndpoint) => endpoint.uri.replace("http:", "https:");
+
+describe("fetching once", () => {
+  test("speaks HTTP/2 to cleartext addresses unless told otherwise", async () => {
+    const leaks = openSockets();
+    {
+      await using http2 = await listen(createHttp2Server(answer as never));
+      await using http1 = await listen(createHttp1Server(answer));
+      expect(await ask(http2.uri)).toBe("200 HTTP/2.0 /discover 2.0 ");
+      expect(await ask(`${http1.uri}/base/`, { httpVersion: "HTTP/1.1" })).toBe("200 HTTP/1.1 /base/discover 1.1 ");
+      expect(await ask(http1.uri)).toMatch(/^http11Peer: /);
+      expect(await ask(http2.uri, { method: "POST", body: utf8("question") })).toBe("200 HTTP/2.0 /discover 2.0 question");
+    }
+    await leaks.settled();
+  });
+
+  test("lets TLS decide for https addresses", async () => {
+    await using both = await listen(
+      createSecureServer({ key, cert, allowHTTP1: true }, answer as never) as Http2SecureServer as never,
+    );
+    await using http1 = await listen(createHttpsServer({ key, cert }, answer));
+    expect(await ask(secure(both))).toBe("200 HTTP/2.0 /discover 2.0 ");
+    expect(await ask(secure(both), { httpVersion: "HTTP/1.1" })).toBe("200 HTTP/1.1 /discover 1.1 ");
+    expect(await ask(secure(http1))).toBe("200 HTTP/1.1 /discover 1.1 ");
+    expect(await ask(secure(http1), { httpVersion: "HTTP/2.0" })).toMatch(/^http11Peer: /);
+  });
+
+  test("does not trust a certificate nobody vouches for", async () => {
+    await using server = await listen(createSecureServer({ key, cert }, answer as never) as never);
+    await using transport = createHttpTransport({ clock: systemClock, random: systemRandom });
+    const request = {
+      uri: secure(server),
+      httpVersion: "auto",
+      method: "GET",
+      path: "/discover",
+      headers: {},
+      responseBytesMax: 1,
+      timeoutMs: 5_000,
+    } as const;
+    expect(await fetchOnce({ transport, clock: systemClock }, request)).toMatchObject({
+      kind: "failed",
+      failure: { kind: "connect" },
+    });
+    expect((await open(transport, secure(server)).heard.closed()).failure).toMatchObject({
+      kind: "connect",
+      message: expect.stringMatching(/self-signed/),
+    });
+  });
+
+  test("nobody listening is a connect failure, with and without TLS", async () => {
+    const gone = await listen(createHttp1Server(answer));
+    await gone[Symbol.asyncDispose]();
+    expect(await ask(gone.uri)).toMatch(/^connect: .*ECONNREFUSED/);
+    expect(await ask(secure(gone))).toMatch(/^connect: .*ECONNREFUSED/);
+    expect(await ask("gopher://x")).toMatch(/^client: /);
+  });
+
+  test("stops at the size cap", async () => {
+    await using endless = await listen(
+      createHttp2Server((_request, response) => {
+        response.on("error", () => {});
+        const more = (failed?: Error | null) => void (failed ?? response.write(Buffer.alloc(10_000), more));
+        more();
+      }),
+    );
+    expect(await ask(endless.uri)).toMatch(/^protocol: the response is longer than 1000 bytes/);
+  });
+
+  test("stops at the timeout, telling whether there was an answer at all", async () => {
+    await using silent = await listen(createHttp2Server(() => {}));
+    await using half = await listen(createHttp2Server((_request, response) => void response.write("x")));
+    const clock = new VirtualClock();
+    await using transport = createHttpTransport({ clock, random: new SeededRandom(1) });
+    for (const [uri, kind] of [
+      [silent.uri, "connect"],
+      [half.uri, "reset"],
+    ] as const) {
+      const asked = fetchOnce(
+        { transport, clock },
+        { uri, httpVersion: "auto", method: "GET", path: "/discover", headers: {}, responseBytesMax: 100, timeoutMs: 3_000 },
+      );
+      await new Promise<void>((resolve) => setTimeout(resolve, 50));
+      clock.advanceBy(3_000);
+      expect(await asked).toMatchObject({ kind: "failed", failure: { kind } });
+    }
+  });
+
+  test("can be cancelled, before and while it waits", async () => {
+    await using silent = await listen(createHttp2Server(() => {}));
+    expect(await ask(silent.uri, {}, AbortSignal.abort())).toMatch(/^client: .*cancelled/);
+    expect(await ask(silent.uri, {}, AbortSignal.timeout(30))).toMatch(/^client: .*cancelled/);
+  });
+});
