@@ -38,7 +38,9 @@ export class Http2Exchange extends Exchange {
     const stream = this.#stream;
     if (this.#expectsContinue) stream.additionalHeaders({ ":status": 100 });
     stream.on("data", (chunk: Buffer) => reading.push(chunk));
-    stream.on("end", () => reading.end());
+    stream.on("end", () => {
+      if (!stream.aborted) reading.end(); // A reset ends the readable side like the last byte does.
+    });
   }
 
   protected override write(status: number, headers: string[], body: Uint8Array | string): void {
@@ -68,6 +70,6 @@ export class Http2Exchange extends Exchange {
   }
 
   protected override abort(): void {
-    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    this.#stream.destroy(new Error("the answer could not be written")); // Closing would end it as if it were whole.
   }
 }

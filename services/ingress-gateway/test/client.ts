@@ -82,7 +82,9 @@ function openHttp2(port: number): Client {
         if (unfinished !== true && !endStream) stream.end(body);
         else if (body !== undefined) stream.write(body);
       }),
-    [Symbol.asyncDispose]: () => new Promise((resolve) => (session.destroyed ? resolve() : session.close(() => resolve()))),
+    async [Symbol.asyncDispose]() {
+      session.destroy();
+    },
   };
 }
 

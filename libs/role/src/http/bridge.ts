@@ -3,7 +3,7 @@
  * HTTP/1.1 server over an in-memory connection: full fidelity, twice the work, fine for anything that is not hot.
  */
 import { Agent, request as httpRequest, type IncomingMessage } from "node:http";
-import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { type Duplex, duplexPair } from "node:stream";
 
 /** Say something only about one HTTP/1.1 connection; HTTP/2 forbids them (RFC 9113 §8.2.2). */
@@ -16,6 +16,11 @@ export function bridgeStreams(
   const agent = new Agent({ keepAlive: false });
   agent.createConnection = () => {
     const [near, far] = duplexPair();
+    // The two sides tell each other of an end, but not of a destruction.
+    near.on("close", () => far.destroy());
+    far.on("close", () => {
+      if (!far.writableFinished) near.destroy();
+    });
     accept(far);
     return near;
   };
@@ -31,9 +36,7 @@ export function bridgeStreams(
     outgoing.on("continue", () => {
       if (!stream.destroyed) stream.additionalHeaders({ ":status": 100 });
     });
-    outgoing.on("error", () => {
-      if (!stream.destroyed) stream.close(constants.NGHTTP2_INTERNAL_ERROR);
-    });
+    outgoing.on("error", (cause) => stream.destroy(cause)); // Not close(): that would end the answer as if it were whole.
     stream.on("error", () => outgoing.destroy());
     stream.on("close", () => outgoing.destroy());
     stream.pipe(outgoing);
@@ -59,6 +62,6 @@ function answer(stream: ServerHttp2Stream, incoming: IncomingMessage): void {
     if (value !== undefined && !CONNECTION_HEADERS.has(name)) headers[name] = value;
   }
   stream.respond(headers);
-  incoming.on("error", () => stream.close(constants.NGHTTP2_INTERNAL_ERROR));
+  incoming.on("error", (cause) => stream.destroy(cause));
   incoming.pipe(stream);
 }

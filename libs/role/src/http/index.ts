@@ -1,6 +1,6 @@
 /** The HTTP kit: one way for every role to listen. */
 
 export * as httpLimits from "./limits.js";
-export { lingerBeforeClose } from "./linger.js";
+export { isLeaving, lingerBeforeClose } from "./linger.js";
 export { createHttpPort, type HttpHandlers, type HttpPort, type HttpPortDependencies, type HttpPortOptions } from "./port.js";
 export { type Protocol, protocolOf, sniffProtocol } from "./sniff.js";

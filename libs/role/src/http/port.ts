@@ -15,6 +15,7 @@ import type { Duplex } from "node:stream";
 import { type Clock, type Logger, PerdureError } from "@perdure/base";
 import { bridgeStreams } from "./bridge.js";
 import * as limits from "./limits.js";
+import { isLeaving } from "./linger.js";
 import { type Protocol, sniffProtocol } from "./sniff.js";
 
 /** Who answers. Nobody may throw; whatever waits must watch its own `close` event. */
@@ -73,13 +74,15 @@ export function createHttpPort(
     });
   });
   http1.maxConnections = options.connectionsMax ?? limits.connectionsMaxDefault;
-  http1.on("request", (req, res) => {
-    if (!req.socket.writableEnded) handlers.request(req, res); // Ended: pipelined behind an answer that closes.
-  });
+  const onRequest = (req: IncomingMessage, res: ServerResponse): void => {
+    if (!isLeaving(req.socket)) handlers.request(req, res); // Leaving: pipelined behind an answer that closes.
+  };
+  http1.on("request", onRequest);
+  http1.on("checkExpectation", onRequest); // An unknown `expect` is nobody's business here; Node would refuse it with 417.
   const expecting = handlers.requestExpectingContinue;
   if (expecting !== undefined) {
     http1.on("checkContinue", (req, res) => {
-      if (!req.socket.writableEnded) expecting.call(handlers, req, res);
+      if (!isLeaving(req.socket)) expecting.call(handlers, req, res);
     });
   }
 

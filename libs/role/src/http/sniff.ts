@@ -29,7 +29,8 @@ export function sniffProtocol(socket: Socket, timeoutMs: number, decided: (proto
     if (protocol === undefined) return;
     socket.off("data", onData);
     socket.off("timeout", onTimeout);
-    socket.off("error", onError);
+    socket.off("end", onGone);
+    socket.off("error", onGone);
     socket.setTimeout(0);
     socket.pause();
     socket.unshift(seen);
@@ -40,11 +41,12 @@ export function sniffProtocol(socket: Socket, timeoutMs: number, decided: (proto
   const onTimeout = (): void => {
     socket.destroy();
   };
-  const onError = (): void => {
-    socket.destroy(); // It broke before it said anything: there is nobody to tell and nothing to undo.
+  const onGone = (): void => {
+    socket.destroy(); // It ended or broke before it said anything: there is nobody to tell and nothing to undo.
   };
   socket.on("data", onData);
   socket.on("timeout", onTimeout);
-  socket.on("error", onError);
+  socket.on("end", onGone);
+  socket.on("error", onGone);
   socket.setTimeout(timeoutMs);
 }

@@ -1,0 +1,238 @@
+import { request } from "node:http";
+import { connect as connectHttp2 } from "node:http2";
+import { connect } from "node:net";
+import { describe, expect, test } from "@jest/globals";
+import { PerdureError, silentLogger, systemClock } from "@perdure/base";
+import express from "express";
+import { lingerBeforeClose } from "./linger.js";
+import { createHttpPort, type HttpHandlers, type HttpPort, type HttpPortOptions } from "./port.js";
+
+const host = "127.0.0.1";
+const dependencies = { clock: systemClock, logger: silentLogger };
+
+async function open(
+  handlers: HttpHandlers,
+  options: HttpPortOptions = {},
+): Promise<{ port: number; server: HttpPort } & AsyncDisposable> {
+  const server = createHttpPort(handlers, dependencies, options);
+  const { port } = await server.listen({ host, port: 0 });
+  return { port, server, [Symbol.asyncDispose]: () => server.close(0) };
+}
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly text: string;
+}
+
+function getHttp1(port: number, path: string, body = ""): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const req = request({ host, port, path, method: "POST", headers: { "content-length": Buffer.byteLength(body) } }, (res) => {
+      let text = "";
+      res.on("data", (chunk) => {
+        text += chunk;
+      });
+      res.on("end", () => resolve({ status: res.statusCode, headers: res.headers, text }));
+    });
+    req.on("error", reject);
+    req.end(body);
+  });
+}
+
+function getHttp2(port: number, path: string, body = ""): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const session = connectHttp2(`http://${host}:${port}`);
+    session.on("error", reject);
+    const stream = session.request({ ":method": "POST", ":path": path, "x-seen": "yes", te: "trailers" });
+    let headers: Readonly<Record<string, unknown>> = {};
+    let text = "";
+    stream.on("response", (received) => {
+      headers = received;
+    });
+    stream.on("data", (chunk) => {
+      text += chunk;
+    });
+    stream.on("error", reject);
+    stream.on("close", () => {
+      session.close();
+      resolve({ status: Number(headers[":status"]), headers, text });
+    });
+    stream.end(body);
+  });
+}
+
+const sayHttpVersion: HttpHandlers = {
+  request: (req, res) => void res.end(`HTTP/${req.httpVersion}`),
+  stream: (stream) => {
+    stream.respond({ ":status": 200 });
+    stream.end("HTTP/2");
+  },
+};
+
+describe("one port", () => {
+  test("serves HTTP/1.1 and h2c side by side", async () => {
+    await using door = await open(sayHttpVersion);
+    const answers = await Promise.all([
+      getHttp1(door.port, "/"),
+      getHttp2(door.port, "/"),
+      getHttp1(door.port, "/"),
+      getHttp2(door.port, "/"),
+    ]);
+    expect(answers.map(({ text }) => text)).toEqual(["HTTP/1.1", "HTTP/2", "HTTP/1.1", "HTTP/2"]);
+  });
+
+  test("that is taken is RT0004", async () => {
+    await using door = await open(sayHttpVersion);
+    const second = createHttpPort(sayHttpVersion, dependencies);
+    await expect(second.listen({ host, port: door.port })).rejects.toThrow(PerdureError);
+    await expect(second.listen({ host, port: door.port })).rejects.toMatchObject({ code: "RT0004" });
+  });
+
+  test("ignores an expectation it does not know", async () => {
+    await using door = await open(sayHttpVersion);
+    const text = await new Promise((resolve) => {
+      const socket = connect(door.port, host, () =>
+        socket.write("GET / HTTP/1.1\r\nhost: x\r\nexpect: miracles\r\nconnection: close\r\n\r\n"),
+      );
+      let received = "";
+      socket.on("data", (chunk) => {
+        received += chunk;
+      });
+      socket.on("end", () => resolve(received));
+    });
+    expect(text).toMatch(/^HTTP\/1\.1 200 OK[\s\S]*HTTP\/1\.1$/);
+  });
+
+  test("lets go at once of a connection that ends without a word", async () => {
+    await using door = await open(sayHttpVersion);
+    for (const words of ["", "PR"]) {
+      const socket = connect(door.port, host, () => socket.end(words));
+      await new Promise((resolve) => socket.on("close", resolve).resume());
+    }
+  });
+
+  test("refuses connections beyond its limit", async () => {
+    await using door = await open(sayHttpVersion, { connectionsMax: 1 });
+    const first = connect(door.port, host);
+    await new Promise((resolve) => first.once("connect", resolve));
+    await expect(getHttp1(door.port, "/")).rejects.toThrow();
+    first.destroy();
+  });
+});
+
+describe("handlers that speak HTTP/1.1 only", () => {
+  const app = express();
+  app.use(express.text({ type: () => true }));
+  app.post("/echo", (req, res) => {
+    res
+      .status(201)
+      .set("x-answer", "yes")
+      .send(`${req.headers.host !== undefined} ${req.headers["x-seen"]} ${req.body}`);
+  });
+  app.post("/long", (_req, res) => {
+    res.write("x".repeat(300_000));
+    res.end("!");
+  });
+  app.post("/break", (_req, res) => {
+    res.write("begin");
+    setImmediate(() => res.destroy());
+  });
+
+  test("answer streams too", async () => {
+    await using door = await open({ request: app });
+    const answer = await getHttp2(door.port, "/echo", "grüß");
+    expect(answer).toMatchObject({ status: 201, text: "true yes grüß" });
+    expect(answer.headers["x-answer"]).toBe("yes");
+    expect(answer.headers["connection"]).toBeUndefined();
+    expect(await getHttp1(door.port, "/echo", "a")).toMatchObject({ status: 201, text: "true undefined a" });
+  });
+
+  test("may stream their answers", async () => {
+    await using door = await open({ request: app });
+    expect((await getHttp2(door.port, "/long")).text).toHaveLength(300_001);
+  });
+
+  test("that break off reset the stream", async () => {
+    await using door = await open({ request: app });
+    await expect(getHttp2(door.port, "/break")).rejects.toThrow(/INTERNAL_ERROR/);
+  });
+
+  test("hear of a client that left", async () => {
+    const left = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    await using door = await open({
+      request: (_req, res) => {
+        res.on("close", () => left.resolve());
+        begun.resolve();
+      },
+    });
+    const session = connectHttp2(`http://${host}:${door.port}`);
+    const stream = session.request({ ":path": "/" });
+    stream.on("error", () => {}); // It is cut on purpose.
+    await begun.promise;
+    session.destroy();
+    await left.promise;
+  });
+});
+
+describe("closing", () => {
+  test("waits for running requests, over both protocols, and refuses new connections", async () => {
+    const gate = Promise.withResolvers<void>();
+    let waiting = 0;
+    await using door = await open({
+      request: (_req, res) => {
+        waiting++;
+        void gate.promise.then(() => res.end("late"));
+      },
+    });
+    const asked = [getHttp1(door.port, "/"), getHttp2(door.port, "/")];
+    while (waiting < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+    const closing = door.server.close(10_000);
+    expect(door.server.closing).toBe(true);
+    await expect(getHttp1(door.port, "/")).rejects.toThrow("ECONNREFUSED");
+    gate.resolve();
+    expect((await Promise.all(asked)).map(({ text }) => text)).toEqual(["late", "late"]);
+    await closing;
+  });
+
+  test("cuts what does not finish in time, and connections that never said what they speak", async () => {
+    let waiting = 0;
+    await using door = await open({ request: () => waiting++ });
+    const silent = connect(door.port, host);
+    const ended = new Promise((resolve) => silent.on("close", resolve));
+    const asked = getHttp1(door.port, "/");
+    const refused = expect(asked).rejects.toThrow("socket hang up");
+    while (waiting < 1) await new Promise((resolve) => setTimeout(resolve, 5));
+    await door.server.close(50);
+    await refused;
+    await ended;
+  });
+
+  test("is done at once when nobody is there, and may be asked twice", async () => {
+    const { server } = await open(sayHttpVersion);
+    await Promise.all([server.close(60_000), server.close(60_000)]);
+  });
+});
+
+describe("a lingering close", () => {
+  test("lets a client that is still sending read its answer, and ends after a while", async () => {
+    await using door = await open({
+      request: (req, res) => {
+        lingerBeforeClose(req.socket, systemClock, 100);
+        res.shouldKeepAlive = false;
+        res.end("enough");
+      },
+    });
+    const socket = connect(door.port, host);
+    socket.on("error", () => {}); // The end of the lingering is a reset for who keeps sending.
+    let received = "";
+    socket.on("data", (chunk) => {
+      received += chunk;
+    });
+    socket.write("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100000000\r\n\r\n");
+    const sending = setInterval(() => socket.write("x".repeat(1000)), 5);
+    await new Promise((resolve) => socket.on("close", resolve));
+    clearInterval(sending);
+    expect(received).toMatch(/enough$/);
+  });
+});
