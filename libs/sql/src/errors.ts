@@ -58,10 +58,11 @@ function messageOf(cause: unknown): string {
   return typeof message === "string" ? message : "";
 }
 
-/** Without the excerpt of the statement and the marker below it, which need a fixed-width font. */
+/** Without the excerpt of the statement, which needs a fixed-width font, and without advice to use the engine's own catalog. */
 function plainMessage(message: string): string {
   return message
     .replace(/^Failed to extract statements: /, "")
     .replace(/\n+LINE \d+:[\s\S]*$/, "")
+    .replace(/\n+Did you mean "(?:pg|duckdb|sqlite)_\w*"\?/, "")
     .trim();
 }

@@ -24,11 +24,22 @@ export const GATHERED_BYTES_MAX = 256 * 1024 * 1024;
 /** What a gathered value costs besides its text or bytes: a slot in an array and a small header. */
 export const CELL_BYTES = 16;
 
-/** Rows gathered between two turns of the event loop: about a millisecond of work, so that invocations do not notice. */
-export const ROWS_PER_TURN = 512;
+/**
+ * Values gathered, handed to the engine or read back from it between two turns of the event loop: some two milliseconds of work,
+ * so that invocations hardly notice a statement.
+ */
+export const CELLS_PER_TURN = 8192;
 
-/** Rows of one column vector of the engine, and so of one encoded batch. */
-export const ROWS_PER_BATCH = 2048;
+/** However many columns there are, this many rows go at a time: a turn must be worth its overhead. */
+export const ROWS_PER_TURN_MIN = 32;
 
-/** Rows turned into JSON text before it is handed on: keeps strings small when single values are large. */
+/** The engine's vectors hold no more rows. */
+export const ROWS_PER_VECTOR_MAX = 2048;
+
+/** Rows of so many columns that one turn handles. */
+export function rowsPerTurn(columns: number): number {
+  return Math.min(ROWS_PER_VECTOR_MAX, Math.max(ROWS_PER_TURN_MIN, Math.floor(CELLS_PER_TURN / Math.max(columns, 1))));
+}
+
+/** JSON text is handed on when it is this long: large enough for a write to be worth it. */
 export const JSON_CHUNK_CHARS = 64 * 1024;

@@ -1,35 +1,30 @@
 /** Why: few statements run at a time, some wait in order, and the rest hear so at once. */
-import { Ring } from "@perdure/base";
-
-interface Waiting {
-  isGone: boolean;
-  begin(): void;
-}
-
 export class Turns {
   #free: number;
   readonly #waitingMax: number;
-  readonly #queue = new Ring<Waiting>();
+  /** How those who wait are told to begin, the longest waiting first. */
+  readonly #waiting = new Set<() => void>();
 
   constructor(runningMax: number, waitingMax: number) {
     this.#free = runningMax;
     this.#waitingMax = waitingMax;
   }
 
-  /** Resolves with true when it is the caller's turn, who must then call `end` once; with false when too many wait. Rejects when aborted. */
+  /**
+   * Resolves with true when it is the caller's turn, who must then call `end` once; with false when too many wait. Rejects with
+   * the signal's reason when it is aborted before.
+   */
   async begin(signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted();
     if (this.#free > 0) {
       this.#free--;
       return true;
     }
-    if (this.#queue.length >= this.#waitingMax) return false;
+    if (this.#waiting.size >= this.#waitingMax) return false;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiting: Waiting = { isGone: false, begin: resolve };
-    this.#queue.push(waiting);
+    this.#waiting.add(resolve);
     const leave = () => {
-      waiting.isGone = true;
-      reject(signal.reason);
+      if (this.#waiting.delete(resolve)) reject(signal.reason);
     };
     signal.addEventListener("abort", leave, { once: true });
     try {
@@ -41,9 +36,12 @@ export class Turns {
   }
 
   end(): void {
-    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
-      if (!next.isGone) return next.begin();
+    const [next] = this.#waiting;
+    if (next === undefined) {
+      this.#free++;
+      return;
     }
-    this.#free++;
+    this.#waiting.delete(next);
+    next();
   }
 }

@@ -1,4 +1,5 @@
 /** Why: brings the engine's columns to the types that answers have (introspection-sql.md §3 and §5.3). */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   type DuckDBBlobValue,
   type DuckDBDataChunk,
@@ -19,6 +20,7 @@ import {
 } from "@duckdb/node-api";
 import type { ResultBatch, ResultRows, ResultType, ResultValue } from "../encode/result.js";
 import { ValueOutOfRange } from "../errors.js";
+import { rowsPerTurn } from "../limits.js";
 
 /** The result as typed batches. */
 export function rowsOf(result: DuckDBResult, signal: AbortSignal): ResultRows {
@@ -28,19 +30,25 @@ export function rowsOf(result: DuckDBResult, signal: AbortSignal): ResultRows {
   return { columns, batches: batchesOf(result, readers, signal) };
 }
 
+/** The engine's chunks in pieces that one turn of the event loop handles. */
 async function* batchesOf(result: DuckDBResult, readers: readonly Reader[], signal: AbortSignal): AsyncIterable<ResultBatch> {
+  const turn = rowsPerTurn(readers.length);
   for (;;) {
     signal.throwIfAborted();
     const chunk = await result.fetchChunk();
     if (chunk === null || chunk.rowCount === 0) return;
-    yield { rowCount: chunk.rowCount, values: readers.map((reader, i) => columnValues(chunk, i, reader)) };
+    for (let start = 0; start < chunk.rowCount; start += turn) {
+      if (start > 0) await nextTurn();
+      const end = Math.min(start + turn, chunk.rowCount);
+      yield { rowCount: end - start, values: readers.map((reader, i) => columnValues(chunk, i, reader, start, end)) };
+    }
   }
 }
 
-function columnValues(chunk: DuckDBDataChunk, index: number, { read }: Reader): ResultValue[] {
+function columnValues(chunk: DuckDBDataChunk, index: number, { read }: Reader, start: number, end: number): ResultValue[] {
   const vector = chunk.getColumnVector(index);
   const values: ResultValue[] = [];
-  for (let row = 0; row < vector.itemCount; row++) {
+  for (let row = start; row < end; row++) {
     const value = vector.getItem(row);
     values.push(value === null ? null : read(value));
   }

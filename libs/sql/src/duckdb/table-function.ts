@@ -22,7 +22,7 @@ import {
   VARCHAR,
 } from "@duckdb/node-api";
 import { invariant } from "@perdure/base";
-import { ROWS_PER_BATCH } from "../limits.js";
+import { rowsPerTurn } from "../limits.js";
 import type { GatheredTable } from "../query/gather.js";
 import type { Cell, ColumnType, Table } from "../table.js";
 import { CATALOG, SCHEMA } from "./setup.js";
@@ -91,7 +91,7 @@ function hasAll(gathered: GatheredTable | undefined, columns: readonly number[])
 }
 
 function writeRows(output: DuckDBDataChunk, table: Table, gathered: GatheredTable, scan: Scan): number {
-  const count = Math.min(ROWS_PER_BATCH, gathered.rowCount - scan.nextRow);
+  const count = Math.min(rowsPerTurn(scan.columns.length), gathered.rowCount - scan.nextRow);
   output.rowCount = count;
   if (count === 0) return 0;
   for (let i = 0; i < scan.columns.length; i++) {

@@ -1,7 +1,7 @@
 /** Why: the engine asks for columns; this collects them from the partitions, in small steps and within a bound. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { TooMuchData } from "../errors.js";
-import { CELL_BYTES, ROWS_PER_TURN } from "../limits.js";
+import { CELL_BYTES, rowsPerTurn } from "../limits.js";
 import type { IntrospectionSource } from "../ports.js";
 import type { Cell, CellReader, Table } from "../table.js";
 import { passes, type ScanHints } from "./hints.js";
@@ -29,12 +29,15 @@ export async function gather(
   const columns = new Map<number, Cell[]>([...wanted].map((index) => [index, []]));
   const filters = [...hints.filters].map(([name, filter]) => ({ index: indexOf(table, name), filter }));
   const limit = hints.limit ?? Number.POSITIVE_INFINITY;
+  const turn = rowsPerTurn(columns.size + filters.length);
   let rowCount = 0;
   let seen = 0;
   if (limit > 0) {
     for await (const read of table.scan(source, hints)) {
-      if (++seen % ROWS_PER_TURN === 0) await nextTurn();
-      signal.throwIfAborted();
+      if (++seen % turn === 0) {
+        await nextTurn();
+        signal.throwIfAborted();
+      }
       if (!filters.every(({ index, filter }) => matches(read, index, filter))) continue;
       budget.bytesLeft -= append(columns, read);
       if (budget.bytesLeft < 0) {

@@ -1,0 +1,92 @@
+/**
+ * What statements of the CLI cost over many invocations, and for how long the event loop stands still meanwhile: everything else
+ * this process does waits then. Run: bundle with esbuild and start with node; prints one line a statement.
+ */
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { type DeploymentId, newInvocationId, silentLogger, systemClock, systemRandom } from "@perdure/base";
+import { EMPTY_PROGRESS, type Invocation, type Target } from "@perdure/partition";
+import { createSqlEngine, type IntrospectionSource } from "../src/index.js";
+
+const INVOCATIONS = 100_000;
+const STATEMENTS: readonly (readonly [name: string, sql: string])[] = [
+  ["load the engine", "select 1"],
+  ["one id", "select * from sys_invocation where id = '$id'"],
+  ["list", "SELECT id FROM sys_invocation inv WHERE status != 'completed' ORDER BY inv.created_at DESC, inv.id LIMIT 100"],
+  ["list all", "SELECT id FROM sys_invocation inv ORDER BY inv.created_at DESC, inv.id LIMIT 100"],
+  ["count sample", "SELECT COUNT(1) FROM (SELECT * FROM sys_invocation inv LIMIT 50000 ) WHERE inv.status != 'completed'"],
+  [
+    "services status",
+    "SELECT target_service_name, status, COUNT(1) as n, MIN(created_at) as at, FIRST_VALUE(id ORDER BY created_at ASC) as id FROM sys_invocation WHERE target_service_name IN ('Greeter') GROUP BY 1, 2",
+  ],
+  ["all columns of 20,000", "select * from sys_invocation limit 20000"],
+];
+
+const invocations = Array.from({ length: INVOCATIONS }, (_, i) => anInvocation(i));
+const engine = createSqlEngine({ source: aSource(), clock: systemClock, logger: silentLogger });
+for (const [name, sql] of STATEMENTS) await measure(name, sql.replace("$id", invocations[7]?.facts.id ?? ""));
+await engine[Symbol.asyncDispose]();
+
+async function measure(name: string, sql: string): Promise<void> {
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  const startedAt = performance.now();
+  const answer = await engine.query(sql, "json", new AbortController().signal);
+  if (answer.kind === "refused") throw new Error(answer.message);
+  let bytes = 0;
+  for await (const chunk of answer.chunks) bytes += chunk.length;
+  const tookMs = performance.now() - startedAt;
+  delay.disable();
+  console.log(`${name}: ${tookMs.toFixed(1)} ms, ${bytes} bytes, loop stood still ${(delay.max / 1e6).toFixed(1)} ms at most`);
+}
+
+function anInvocation(i: number): Invocation {
+  const target: Target = { service: "Greeter", key: undefined, handler: "greet", serviceType: "service", handlerType: "shared" };
+  const base = {
+    facts: {
+      id: newInvocationId(target, i, systemRandom),
+      target,
+      source: { kind: "ingress" as const },
+      idempotencyKey: undefined,
+      requestId: 0,
+      createdAtMs: Date.UTC(2026, 0, 1) + i,
+      executionTimeMs: undefined,
+      completionRetentionMs: 86_400_000,
+      journalRetentionMs: 86_400_000,
+      randomSeed: undefined,
+      trace: undefined,
+      bytes: undefined,
+    },
+    modifiedAtMs: Date.UTC(2026, 0, 1) + i,
+    run: 1,
+    pinned: { deploymentId: "dp_14pRvKO3JzniV4tg6GOFKOl" as DeploymentId, protocolVersion: 6 },
+    journal: { ...EMPTY_PROGRESS, length: 2, commands: 2 },
+    sinks: [],
+    milestones: { scheduledAtMs: undefined, inboxedAtMs: undefined, runningAtMs: Date.UTC(2026, 0, 1), completedAtMs: undefined },
+  };
+  if (i % 10 === 0) return { ...base, status: "invoked", pauseRequested: false };
+  return { ...base, status: "completed", outcome: { kind: "success", value: new Uint8Array(2) } };
+}
+
+function aSource(): IntrospectionSource {
+  async function* those(isWanted: (invocation: Invocation) => boolean): AsyncIterable<Invocation> {
+    for (const invocation of invocations) if (isWanted(invocation)) yield invocation;
+  }
+  const nothing = { async *[Symbol.asyncIterator]() {} };
+  return {
+    partitionCount: 1,
+    store: {
+      reads: { invocation: (_partition, id) => invocations.find(({ facts }) => facts.id === id) },
+      readJournal: async () => [],
+      stateOf: async () => new Map(),
+      events: async () => [],
+      unfinished: (_partition, status) => those((each) => each.status !== "completed" && (status ?? each.status) === each.status),
+      completed: () => those(({ status }) => status === "completed"),
+      scanState: () => nothing,
+      scanPromises: () => nothing,
+      scanLocks: () => nothing,
+      scanInboxes: () => nothing,
+    },
+    invoker: { status: () => undefined, statuses: () => [] },
+    registry: { deployments: () => [], services: () => [], effective: () => ({ public: true }), rules: () => [] },
+  };
+}
