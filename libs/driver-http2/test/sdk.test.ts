@@ -1,12 +1,20 @@
+import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
-import { silentLogger, systemClock, systemRandom } from "@perdure/base";
-import { createInvoker, type Invoker, type InvokerDeps } from "@perdure/invoker";
-import { aRegistry, aTarget, FakePartition, someFacts, type TestDeployment } from "@perdure/invoker/testing";
+import { newInvocationId, Secret, systemClock, systemRandom, utf8 } from "@perdure/base";
+import { createRequestIdentity } from "@perdure/invoker";
+import { aTarget, someFacts } from "@perdure/invoker/testing";
+import { cancelSignalId, MessageType } from "@perdure/service-protocol";
 import * as restate from "@restatedev/restate-sdk";
-import { createHttpTransport } from "../src/index.js";
-import { type SdkEndpoint, serveSdk } from "./sdk-endpoint.js";
+import { serveSdk } from "./sdk-endpoint.js";
+import { aWorld, json, resultOf } from "./world.js";
 
-const services = [
+let failing = 0;
+const seen: { aborted: number } = { aborted: 0 };
+
+/** What `calls` calls. */
+const self = restate.service({ name: "Svc", handlers: { echo: async (_ctx: restate.Context, value: unknown) => value } });
+
+const sdkServices = [
   restate.service({
     name: "Svc",
     handlers: {
@@ -17,63 +25,198 @@ const services = [
         await ctx.sleep(5);
         return two + (await ctx.run("three", () => 3));
       },
+      nap: async (ctx: restate.Context, ms: number) => {
+        await ctx.sleep(ms);
+        return "slept";
+      },
+      flaky: async () => {
+        if (failing-- > 0) throw new Error("not yet");
+        return "at last";
+      },
+      terminal: async () => {
+        throw new restate.TerminalError("for good", { errorCode: 418 });
+      },
+      forever: async (ctx: restate.Context) => {
+        ctx.request().attemptCompletedSignal.addEventListener("abort", () => seen.aborted++);
+        await new Promise(() => {});
+      },
+      calls: async (ctx: restate.Context) => ctx.serviceClient<typeof self>({ name: "Svc" }).echo("x"),
+      random: async (ctx: restate.Context) => ctx.rand.random(),
+    },
+  }),
+  restate.object({
+    name: "Obj",
+    handlers: {
+      add: async (ctx: restate.ObjectContext, amount: number) => {
+        const sum = ((await ctx.get<number>("sum")) ?? 0) + amount;
+        ctx.set("sum", sum);
+        return { sum, keys: await ctx.stateKeys(), key: ctx.key };
+      },
     },
   }),
 ];
-
-const handlers = { Svc: { handlers: { echo: {}, steps: {} } } };
-
-interface World extends AsyncDisposable {
-  readonly partition: FakePartition;
-  readonly invoker: Invoker;
-}
-
-function aWorld(endpoint: SdkEndpoint, given: Partial<TestDeployment> = {}, deps: Partial<InvokerDeps> = {}): World {
-  const partition = new FakePartition({ clock: systemClock });
-  const transport = createHttpTransport({ clock: systemClock, random: systemRandom });
-  const registry = aRegistry({
-    address: { kind: "http", uri: endpoint.uri, httpVersion: "HTTP/2.0" },
-    services: handlers,
-    ...given,
-  });
-  const invoker = createInvoker({
-    host: partition,
-    registry,
-    transports: { http: transport },
-    clock: systemClock,
-    random: systemRandom,
-    logger: silentLogger,
-    ...deps,
-  });
-  partition.attach(invoker);
-  return {
-    partition,
-    invoker,
-    async [Symbol.asyncDispose]() {
-      await invoker[Symbol.asyncDispose]();
-      await transport[Symbol.asyncDispose]();
+const handler = { inactivityTimeoutMs: 60_000 };
+const services = {
+  Svc: {
+    handlers: {
+      echo: {},
+      steps: {},
+      nap: { inactivityTimeoutMs: 50 },
+      flaky: {},
+      terminal: {},
+      forever: {},
+      calls: {},
+      random: {},
     },
-  };
-}
+  },
+  Obj: { type: "virtualObject", handlers: { add: handler, lazy: { enableLazyState: true } } },
+} as const;
 
-function json(value: unknown): Uint8Array {
-  return Buffer.from(JSON.stringify(value));
-}
+const svc = (name: string) => someFacts({ target: aTarget({ handler: name }) });
+const obj = (key: string) =>
+  someFacts({ target: aTarget({ service: "Obj", key, handler: "add", serviceType: "virtualObject", handlerType: "exclusive" }) });
 
 describe("with the TypeScript SDK", () => {
-  test("a handler over HTTP/2 prior knowledge answers with its result", async () => {
-    await using endpoint = await serveSdk(services);
-    await using world = aWorld(endpoint);
-    const { facts } = world.partition.invoke(someFacts({ target: aTarget({ handler: "echo" }) }), json("hello"));
-    expect(await world.partition.result(facts.id)).toEqual({ kind: "value", value: new Uint8Array(json("hello")) });
+  test.each([
+    [5, 2, true],
+    [6, 2, true],
+    [7, 2, true],
+    [6, 1, true],
+    [6, 2, false],
+    [7, 2, false],
+    [6, 1, false],
+  ] as const)(
+    "runs, sleeps and results work on protocol %i over HTTP/%i, bidirectional: %s",
+    async (version, http, bidirectional) => {
+      await using endpoint = await serveSdk(sdkServices, { http, bidirectional });
+      await using world = aWorld(
+        endpoint.uri,
+        { services, maxProtocolVersion: version, protocolType: bidirectional ? "bidiStream" : "requestResponse" },
+        { http, options: { protocolVersionMax: 7 } },
+      );
+      const invocation = world.partition.invoke(svc("steps"), json(null));
+      expect(await resultOf(world, invocation)).toBe(5);
+      expect(invocation.failures).toEqual([]);
+      expect(invocation.pinned?.protocolVersion).toBe(version);
+      if (bidirectional) expect(invocation.run).toBe(1);
+      else expect(invocation.run).toBeGreaterThan(3);
+    },
+  );
+
+  test("a handler that waits for longer than the inactivity timeout suspends and is resumed", async () => {
+    await using endpoint = await serveSdk(sdkServices);
+    await using world = aWorld(endpoint.uri, { services });
+    const invocation = world.partition.invoke(svc("nap"), json(250));
+    await world.partition.until(() => invocation.status === "suspended");
+    expect(await resultOf(world, invocation)).toBe("slept");
+    expect(invocation.run).toBe(2);
   });
 
-  test("runs and sleeps are stored and told live on one stream", async () => {
-    await using endpoint = await serveSdk(services);
-    await using world = aWorld(endpoint);
-    const invocation = world.partition.invoke(someFacts({ target: aTarget({ handler: "steps" }) }), json(null));
-    expect(await world.partition.result(invocation.facts.id)).toEqual({ kind: "value", value: new Uint8Array(json(5)) });
-    expect(invocation.run).toBe(1);
-    expect(invocation.failures).toEqual([]);
+  test("an object's state goes along eagerly and is asked for lazily", async () => {
+    await using endpoint = await serveSdk(sdkServices);
+    for (const eagerStateBytesMax of [1_000, 0]) {
+      await using world = aWorld(endpoint.uri, { services }, { options: { eagerStateBytesMax } });
+      for (const [amount, sum] of [
+        [2, 2],
+        [3, 5],
+      ]) {
+        const invocation = world.partition.invoke(obj("a key/ü"), json(amount));
+        expect(await resultOf(world, invocation)).toEqual({ sum, keys: ["sum"], key: "a key/ü" });
+        const asked = invocation.entries.some(({ type }) => type === MessageType.GetLazyState);
+        expect(asked).toBe(eagerStateBytesMax === 0);
+      }
+    }
+  });
+
+  test("errors are retried until the handler succeeds, terminal ones are results", async () => {
+    await using endpoint = await serveSdk(sdkServices);
+    await using world = aWorld(endpoint.uri, { services });
+    failing = 2;
+    const flaky = world.partition.invoke(svc("flaky"), json(null));
+    expect(await resultOf(world, flaky)).toBe("at last");
+    expect(flaky.failures.map(({ error }) => `${error.errorCode} ${error.message}`)).toEqual([
+      "RT0007 not yet",
+      "RT0007 not yet",
+    ]);
+    expect(flaky.failures[0]?.error.stacktrace).toContain("not yet");
+    expect(await resultOf(world, world.partition.invoke(svc("terminal"), json(null)))).toBe("418 for good");
+  });
+
+  test("a call gets its callee's id at once and its result later", async () => {
+    await using endpoint = await serveSdk(sdkServices);
+    await using world = aWorld(endpoint.uri, { services });
+    const caller = world.partition.invoke(svc("calls"), json(null));
+    await world.partition.until(() => caller.entries.some(({ type }) => type === MessageType.CallInvocationIdCompletion));
+    const call = caller.commands.find((command) => command.kind === "appendCommand" && command.action.kind === "call");
+    if (call?.kind !== "appendCommand" || call.action.kind !== "call") throw new Error("it calls");
+    world.partition.complete(caller.facts.id, MessageType.CallCompletion, call.action.resultCompletionId, {
+      kind: "value",
+      value: json("answer"),
+    });
+    expect(await resultOf(world, caller)).toBe("answer");
+  });
+
+  test("cancelling reaches the handler", async () => {
+    await using endpoint = await serveSdk(sdkServices);
+    await using world = aWorld(endpoint.uri, { services });
+    const caller = world.partition.invoke(svc("calls"), json(null));
+    await world.partition.until(() => caller.entries.some(({ type }) => type === MessageType.CallInvocationIdCompletion));
+    world.partition.signal(caller.facts.id, cancelSignalId, { kind: "void" });
+    expect(await resultOf(world, caller)).toMatch(/^409 /);
+    expect(caller.entries.some(({ type }) => type === MessageType.SendSignal)).toBe(true);
+  });
+
+  test("kill breaks the stream the handler runs on", async () => {
+    await using endpoint = await serveSdk(sdkServices);
+    await using world = aWorld(endpoint.uri, { services });
+    seen.aborted = 0;
+    const invocation = world.partition.invoke(svc("forever"), json(null));
+    await world.partition.until(() => invocation.commands.length > 0);
+    while (world.invoker.status(invocation.facts.id)?.lastAttemptServer === undefined)
+      await new Promise<void>((resolve) => setTimeout(resolve, 5));
+    world.partition.kill(invocation.facts.id);
+    while (seen.aborted === 0) await new Promise<void>((resolve) => setTimeout(resolve, 5));
+    expect(invocation.commands.map(({ kind }) => kind)).toEqual(["pin"]);
+  });
+
+  test("the seed of randomness is the same in every attempt and differs between invocations", async () => {
+    await using endpoint = await serveSdk(sdkServices);
+    await using world = aWorld(endpoint.uri, { services });
+    const id = newInvocationId(aTarget({ handler: "random" }), 1, systemRandom);
+    const draw = async (facts: ReturnType<typeof svc>) => resultOf(world, world.partition.invoke(facts, json(null)));
+    const first = await draw({ ...svc("random"), id });
+    expect(await draw({ ...svc("random"), id })).toBe(first);
+    expect(await draw(svc("random"))).not.toBe(first);
+    expect(await draw({ ...svc("random"), randomSeed: 1n })).not.toBe(first);
+  });
+
+  test("many at once share a few connections, payloads of megabytes pass, and too large ones are RT0003", async () => {
+    await using endpoint = await serveSdk(sdkServices);
+    await using world = aWorld(endpoint.uri, { services }, { options: { messageBytesMax: 8 << 20 } });
+    const many = Array.from({ length: 400 }, (_, i) => world.partition.invoke(svc("echo"), json(i)));
+    for (const [i, invocation] of many.entries()) expect(await resultOf(world, invocation)).toBe(i);
+    const large = "x".repeat(6 << 20);
+    expect(await resultOf(world, world.partition.invoke(svc("echo"), json(large)))).toBe(large);
+    const tooLarge = world.partition.invoke(svc("echo"), json("y".repeat(9 << 20)));
+    await world.partition.until(() => tooLarge.failures.length > 0);
+    expect(tooLarge.failures[0]?.error.errorCode).toBe("RT0003");
+  });
+
+  test("an endpoint that knows our public key accepts us and nobody else", async () => {
+    const pem = () => generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+    const identity = createRequestIdentity(new Secret(pem()), systemClock);
+    const stranger = createRequestIdentity(new Secret(pem()), systemClock);
+    await using endpoint = await serveSdk(sdkServices, { identityKeys: [identity.publicKey] });
+    await using known = aWorld(endpoint.uri, { services }, { deps: { identity } });
+    expect(await resultOf(known, known.partition.invoke(svc("echo"), json("hello")))).toBe("hello");
+    for (const deps of [{ identity: stranger }, {}]) {
+      await using world = aWorld(endpoint.uri, { services }, { deps });
+      const refused = world.partition.invoke(svc("echo"), utf8(""));
+      await world.partition.until(() => refused.failures.length > 0);
+      expect(refused.failures[0]?.error).toMatchObject({
+        errorCode: "RT0012",
+        message: "unexpected HTTP status 401 from the endpoint",
+      });
+    }
   });
 });
