@@ -26,7 +26,20 @@ import { StateCache } from "./state-cache.js";
 /** Cost of a mutation in memory beside its payload, roughly. */
 const MUTATION_BYTES = 256;
 
+interface Loaded {
+  readonly request: LoadRequest;
+  readonly state: ReadonlyMap<string, Uint8Array>;
+  readonly names: readonly string[];
+}
+
 type StateWrite = Extract<Mutation, { kind: "putState" | "deleteState" }>;
+
+/** Rows of one `NeedsLoad`; a command that needs both kinds asks twice and must then find both. */
+interface Loaded {
+  readonly request: LoadRequest;
+  readonly state: ReadonlyMap<string, Uint8Array>;
+  readonly names: readonly string[];
+}
 
 export class LiveView implements PartitionView, Transition {
   nowMs = 0;
@@ -56,8 +69,8 @@ export class LiveView implements PartitionView, Transition {
   readonly #running = new Map<string, Invocation>();
   /** Durable whole states, for the next attempt on a key. */
   readonly #states = new StateCache();
-  /** What a `NeedsLoad` asked for; valid until the next commit of this partition. */
-  #loaded: { request: LoadRequest; state: ReadonlyMap<string, Uint8Array>; names: readonly string[] } | undefined;
+  /** What each kind of `NeedsLoad` asked for last, as one command may need both; valid until the next commit of this partition. */
+  readonly #loaded = new Map<LoadRequest["kind"], Loaded>();
 
   /** State writes of the batch being written. */
   #sealedState: StateWrite[] = [];
@@ -257,7 +270,7 @@ export class LiveView implements PartitionView, Transition {
     this.#mutations = [];
     this.#mutationMark = 0;
     this.#mutationBytes = 0;
-    this.#loaded = undefined;
+    this.#loaded.clear();
     for (const table of this.#tables) table.seal();
     return mutations;
   }
@@ -284,7 +297,7 @@ export class LiveView implements PartitionView, Transition {
 
   /** Rows asked for by `NeedsLoad`, read while the partition was settled. */
   load(request: LoadRequest, state: ReadonlyMap<string, Uint8Array>, names: readonly string[]): void {
-    this.#loaded = { request, state, names };
+    this.#loaded.set(request.kind, { request, state, names });
   }
 
   /** A recovered invocation that runs. */
@@ -308,14 +321,9 @@ export class LiveView implements PartitionView, Transition {
     this.#states.put(objectName(service, key), state);
   }
 
-  #loadedFor(kind: LoadRequest["kind"], service: string, key: string) {
-    const loaded = this.#loaded;
-    return loaded !== undefined &&
-      loaded.request.kind === kind &&
-      loaded.request.service === service &&
-      loaded.request.key === key
-      ? loaded
-      : undefined;
+  #loadedFor(kind: LoadRequest["kind"], service: string, key: string): Loaded | undefined {
+    const loaded = this.#loaded.get(kind);
+    return loaded?.request.service === service && loaded.request.key === key ? loaded : undefined;
   }
 }
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { type InvocationId, idempotentInvocationId, newInvocationId, partitionOf, silentLogger, utf8 } from "@perdure/base";
 import type { Invoker, InvokerHost } from "@perdure/invoker";
-import type { Effect, EntryStored, InvocationFacts, Invoke, StartRun, StopRun, Target } from "@perdure/partition";
+import type { CommandAction, Effect, EntryStored, InvocationFacts, Invoke, StartRun, StopRun, Target } from "@perdure/partition";
 import { encodeCommand, encodeInput, MessageType } from "@perdure/service-protocol";
 import { KvPartitionStore, MemoryKeyValue } from "@perdure/store";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
@@ -362,5 +362,33 @@ describe("Processor", () => {
     }
     expect(await partitions.output(invoke.id)).toEqual({ kind: "notFound" });
     expect([...kv.snapshot().keys()].filter((key) => key[2] !== "e")).toEqual([]);
+  });
+
+  test("purging a workflow forgets its state and its promises, which are read one after the other", async () => {
+    const { partitions, invoker, invocation, clock, kv } = await world();
+    const run = invocation({ service: "W", key: "w", handler: "run", serviceType: "workflow", handlerType: "workflow" });
+    partitions.invoke(run, false, listen());
+    await settle();
+    const append = (type: number, body: Uint8Array, action: CommandAction) =>
+      invoker.host.submit({ kind: "appendCommand", id: run.id, run: 1, type, body, ackRequested: false, action });
+    const [key, value] = [utf8("a"), utf8("1")];
+    append(MessageType.SetState, encodeCommand({ kind: "setState", stateKey: key, value, name: "" }), {
+      kind: "setState",
+      key: "a",
+      value,
+    });
+    append(
+      MessageType.CompletePromise,
+      encodeCommand({ kind: "completePromise", key: "p", completion: { kind: "value", value }, resultCompletionId: 1, name: "" }),
+      { kind: "completePromise", key: "p", outcome: { kind: "success", value }, completionId: 1 },
+    );
+    finish(invoker, run.id);
+    await settle();
+    for (let passed = 0; passed < 62; passed++) {
+      clock.advanceTo(clock.nowMs() + 1_000);
+      await settle();
+    }
+    expect(await partitions.output(run.id)).toEqual({ kind: "notFound" });
+    expect([...kv.snapshot().keys()].filter((row) => row[2] !== "e")).toEqual([]);
   });
 });
