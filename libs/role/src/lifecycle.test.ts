@@ -148,6 +148,23 @@ describe("Lifecycle", () => {
   });
 });
 
+test("a logger that fails itself does not keep a failing process from ending", async () => {
+  const { part } = aLifecycle();
+  const lines: string[] = [];
+  const failing = {
+    ...silentLogger,
+    error(_: object, message: string) {
+      lines.push(message);
+      queueMicrotask(() => lifecycle.fail(new Error("write EPIPE")));
+    },
+  };
+  const lifecycle = new Lifecycle({ logger: failing, clock: new StoppedClock(), health: new Health(), shutdownTimeoutMs: 1 });
+  await lifecycle.start("store", () => part("store"));
+  lifecycle.fail(new Error("write EPIPE"));
+  expect(await lifecycle.untilEnded()).toMatchObject({ kind: "failed" });
+  expect(lines.length).toBeLessThanOrEqual(10);
+});
+
 describe("attachToProcess", () => {
   test("the first signal stops in order, the second ends the process at once", async () => {
     const { lifecycle, events, part } = aLifecycle();

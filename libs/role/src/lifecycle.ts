@@ -6,6 +6,7 @@
 import type { Clock, Logger } from "@perdure/base";
 import { PerdureError } from "@perdure/base";
 import type { Health } from "./health.js";
+import { FAILURES_TOLD_MAX } from "./limits.js";
 
 /** Something the process holds. Parts are drained and closed in the reverse order of their start. */
 export interface Part extends AsyncDisposable {
@@ -33,6 +34,7 @@ export class Lifecycle {
   readonly #ended = Promise.withResolvers<Ending>();
   #stopping = false;
   #failure: PerdureError | undefined;
+  #failuresTold = 0;
 
   constructor(options: LifecycleOptions) {
     this.#options = options;
@@ -75,7 +77,10 @@ export class Lifecycle {
   fail(cause: unknown): void {
     const error = PerdureError.from(cause);
     this.#options.health.fail();
-    this.#options.logger.error({ code: error.code, error: cause }, "fatal error; shutting down");
+    // When it is the logging that fails, telling of each failure would make the next one, for ever.
+    if (this.#failuresTold++ < FAILURES_TOLD_MAX) {
+      this.#options.logger.error({ code: error.code, error: cause }, "fatal error; shutting down");
+    }
     this.#failure ??= error;
     if (this.#stopping) return;
     this.#stopping = true;

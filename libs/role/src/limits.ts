@@ -11,3 +11,6 @@ export const SPANS_QUEUED_MAX = 4096;
 
 /** Spans sent in one request. */
 export const SPANS_PER_EXPORT_MAX = 512;
+
+/** Failures of one process that are logged: the first is the one that matters, the next may help to understand it. */
+export const FAILURES_TOLD_MAX = 10;

@@ -47,6 +47,8 @@ const NO_LAMBDA = "this server has no Lambda client";
 export interface Doors {
   readonly ingressPort: number;
   readonly adminPort: number;
+  /** What endpoints check signatures with; undefined when requests are not signed. */
+  readonly identityPublicKey: string | undefined;
 }
 
 /**
@@ -96,7 +98,7 @@ export async function startStandalone(settings: Settings, ports: StandalonePorts
   const sql = await lifecycle.start("SQL engine", () => createSqlEngine({ source, clock, logger }, sqlOptionsOf(settings)));
   const adminParts = { registry, partitions, sql, ingressPort: ingressDoor.port };
   const adminDoor = await lifecycle.start("admin API", () => openAdmin(settings, adminParts, ports));
-  return { ingressPort: ingressDoor.port, adminPort: adminDoor.port };
+  return { ingressPort: ingressDoor.port, adminPort: adminDoor.port, identityPublicKey: identity?.publicKey };
 }
 
 interface AdminParts {

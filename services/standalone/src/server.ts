@@ -32,6 +32,7 @@ export interface ServerCommand {
 
 /** Resolves with the exit code once the server has stopped (at once for `--print-config`). */
 export async function runServer(command: ServerCommand, environment: NodeJS.ProcessEnv): Promise<number> {
+  outliveReaders();
   let loaded: LoadedSettings;
   try {
     loaded = loadSettings({ file: command.file, environment, flags: command.flags });
@@ -50,6 +51,11 @@ function refuse(cause: unknown): number {
   process.stderr.write(`perdure cannot start.\n\n${explain(error)}\n`);
   if (error !== cause) process.stderr.write(`\n${cause instanceof Error ? cause.stack : String(cause)}\n`);
   return FAILED;
+}
+
+/** When whoever read our output is gone there is nobody to tell, and that is no reason to fail. */
+function outliveReaders(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 }
 
 function loggingOptions({ logFilter, logFormat, logDisableAnsiCodes }: Settings, environment: NodeJS.ProcessEnv) {
@@ -110,20 +116,18 @@ async function startTracing(settings: Settings, lifecycle: Lifecycle, logger: Lo
 }
 
 /** For people a few lines; for machines a log line with the same facts. */
-function greet(settings: Settings, { ingressPort, adminPort }: Doors, logger: Logging["logger"]): void {
-  const ingress = settings.ingress.advertisedAddress ?? `http://localhost:${ingressPort}/`;
-  const admin = settings.admin.advertisedAddress ?? `http://localhost:${adminPort}/`;
-  const data = directoriesOf(settings).node;
+function greet(settings: Settings, { ingressPort, adminPort, identityPublicKey }: Doors, logger: Logging["logger"]): void {
+  const facts = {
+    ingress: settings.ingress.advertisedAddress ?? `http://localhost:${ingressPort}/`,
+    admin: settings.admin.advertisedAddress ?? `http://localhost:${adminPort}/`,
+    data: directoriesOf(settings).node,
+    ...(identityPublicKey === undefined ? {} : { identity: identityPublicKey }),
+  };
   const seconds = performance.now() / 1000;
   if (process.stdout.isTTY === true && settings.logFormat !== "json") {
-    const lines = [
-      `Perdure ${VERSION} is ready after ${seconds.toFixed(2)} s`,
-      `  ingress  ${ingress}`,
-      `  admin    ${admin}`,
-      `  data     ${data}`,
-    ];
-    process.stdout.write(`${lines.join("\n")}\n`);
+    const lines = Object.entries(facts).map(([name, value]) => `  ${name.padEnd(8)} ${value}`);
+    process.stdout.write(`Perdure ${VERSION} is ready after ${seconds.toFixed(2)} s\n${lines.join("\n")}\n`);
   } else {
-    logger.info({ version: VERSION, ingress, admin, data, startupSeconds: Number(seconds.toFixed(3)) }, "ready");
+    logger.info({ version: VERSION, ...facts, startupSeconds: Number(seconds.toFixed(3)) }, "ready");
   }
 }
