@@ -1,1 +1,11 @@
-export {};
+/** Why: everything that an end-to-end suite needs around a real server: processes, endpoints, clients, patience. */
+export * from "./admin-client.js";
+export { executable, ROOT } from "./bundle.js";
+export * from "./child.js";
+export * from "./eventually.js";
+export * from "./http.js";
+export * from "./ingress-client.js";
+export * from "./probe.js";
+export * from "./sdk-endpoint.js";
+export * from "./server.js";
+export * from "./world.js";

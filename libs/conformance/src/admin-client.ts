@@ -1,0 +1,84 @@
+/** The management API, as far as the suites need it. */
+import { type Answer, HttpClient } from "./http.js";
+
+export interface Registration {
+  readonly uri: string;
+  readonly use_http_11?: boolean;
+  readonly force?: boolean;
+  readonly breaking?: boolean;
+  readonly dry_run?: boolean;
+  readonly additional_headers?: Readonly<Record<string, string>>;
+}
+
+export interface AdminError {
+  readonly message: string;
+  readonly restate_code: string | null;
+}
+
+export type InvocationVerb = "cancel" | "kill" | "pause" | "resume" | "purge" | "purge-journal" | "restart-as-new";
+
+/** A row of introspection; absent columns were null. */
+export type Row = Readonly<Record<string, unknown>>;
+
+export class AdminClient implements Disposable {
+  readonly http: HttpClient;
+
+  constructor(base: string) {
+    this.http = new HttpClient(base);
+  }
+
+  get(path: string): Promise<Answer> {
+    return this.http.request("GET", path);
+  }
+
+  post(path: string, json: unknown): Promise<Answer> {
+    return this.http.request("POST", path, { json });
+  }
+
+  patch(path: string, json: unknown): Promise<Answer> {
+    return this.http.request("PATCH", path, { json });
+  }
+
+  delete(path: string): Promise<Answer> {
+    return this.http.request("DELETE", path);
+  }
+
+  /** Any answer, whatever its status. */
+  tryRegister(registration: Registration): Promise<Answer> {
+    return this.post("/deployments", registration);
+  }
+
+  /** The deployment's id; rejects when the registration is refused. */
+  async register(registration: Registration): Promise<string> {
+    const answer = await this.tryRegister(registration);
+    if (answer.status !== 201 && answer.status !== 200)
+      throw new Error(`registering ${registration.uri}: ${answer.status} ${answer.text}`);
+    return (answer.json as { id: string }).id;
+  }
+
+  /** `PATCH /invocations/{id}/{verb}` without a body. */
+  invocation(id: string, verb: InvocationVerb, query = ""): Promise<Answer> {
+    return this.http.request("PATCH", `/invocations/${id}/${verb}${query}`);
+  }
+
+  async query(sql: string): Promise<readonly Row[]> {
+    const answer = await this.http.request("POST", "/query", { json: { query: sql }, headers: { accept: "application/json" } });
+    if (answer.status !== 200) throw new Error(`${sql}: ${answer.status} ${answer.text}`);
+    return (answer.json as { rows: readonly Row[] }).rows;
+  }
+
+  /** What introspection shows of one invocation; undefined when there is none. */
+  async row(id: string): Promise<Row | undefined> {
+    return (await this.query(`SELECT * FROM sys_invocation WHERE id = '${id}'`))[0];
+  }
+
+  [Symbol.dispose](): void {
+    this.http[Symbol.dispose]();
+  }
+}
+
+/** The body of a refusal. */
+export function adminErrorOf(answer: Answer): AdminError {
+  if (answer.status < 400) throw new Error(`not an error: ${answer.status} ${answer.text}`);
+  return answer.json as AdminError;
+}

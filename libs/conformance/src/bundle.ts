@@ -1,0 +1,73 @@
+/**
+ * Why: the suites run the real executable, and a bundle older than the sources would test yesterday's server. Whoever comes
+ * first builds it; others, in other test processes, wait for that.
+ */
+import { execFile } from "node:child_process";
+import { closeSync, openSync, readdirSync, rmSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { BUILD_MS } from "./limits.js";
+
+export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
+
+const BUNDLE = join(ROOT, "services/standalone/dist/main.mjs");
+const LOCK = join(ROOT, "node_modules/.perdure-conformance-build");
+const NOT_SOURCES: ReadonlySet<string> = new Set(["node_modules", "dist", "testdata", "test", "bench"]);
+
+/** Path of an executable `perdure`: PERDURE_CONFORMANCE_EXECUTABLE when set (another build or release), else that of this tree. */
+export async function executable(): Promise<string> {
+  const given = process.env["PERDURE_CONFORMANCE_EXECUTABLE"];
+  if (given !== undefined && given !== "") return given;
+  if (!isBundleFresh()) await buildAlone();
+  return join(ROOT, "perdure");
+}
+
+function isBundleFresh(): boolean {
+  const builtAt = modifiedAt(BUNDLE);
+  if (builtAt === undefined) return false;
+  return ["libs", "services", "proto"].every((folder) => newestSource(join(ROOT, folder)) < builtAt);
+}
+
+function newestSource(folder: string): number {
+  let newest = 0;
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.isDirectory()) {
+      if (!NOT_SOURCES.has(entry.name)) newest = Math.max(newest, newestSource(join(folder, entry.name)));
+    } else if (entry.name.endsWith(".ts") && !entry.name.endsWith(".test.ts")) {
+      newest = Math.max(newest, modifiedAt(join(folder, entry.name)) ?? 0);
+    }
+  }
+  return newest;
+}
+
+function modifiedAt(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+}
+
+async function buildAlone(): Promise<void> {
+  const deadline = Date.now() + BUILD_MS;
+  while (!takeLock()) {
+    if (Date.now() > deadline) throw new Error(`somebody else has been building for too long; if not, remove ${LOCK}`);
+    await delay(50);
+  }
+  try {
+    if (!isBundleFresh()) await promisify(execFile)(process.execPath, [join(ROOT, "deploy/build.mjs")], { cwd: ROOT });
+  } finally {
+    rmSync(LOCK, { force: true });
+  }
+}
+
+function takeLock(): boolean {
+  const takenAt = modifiedAt(LOCK);
+  // A builder that was killed leaves its lock behind.
+  if (takenAt !== undefined && Date.now() - takenAt > BUILD_MS) rmSync(LOCK, { force: true });
+  try {
+    closeSync(openSync(LOCK, "wx"));
+    return true;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cause;
+    return false;
+  }
+}

@@ -1,0 +1,91 @@
+/** Why: the suites start real programs and must be able to stop, to kill and to account for each of them. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { KEPT_LINE_CHARS_MAX, KEPT_LINES_MAX } from "./limits.js";
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** Process ids of children that have not been seen to end; a leak check looks here. */
+export const livingChildren = new Set<number>();
+
+process.on("exit", () => {
+  for (const pid of livingChildren) killGroup(pid, "SIGKILL");
+});
+
+function killGroup(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-pid, signal);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "ESRCH") throw cause; // Gone in this very moment: all the better.
+  }
+}
+
+/** A program in a process group of its own, with the last lines it wrote. */
+export class Child {
+  readonly pid: number;
+  readonly lines: string[] = [];
+  /** Resolves when the program has ended and everything it wrote has been read. */
+  readonly exited: Promise<Exit>;
+  #exit: Exit | undefined;
+
+  private constructor(process: ChildProcess, pid: number, onLine: (line: string) => void) {
+    this.pid = pid;
+    livingChildren.add(pid);
+    for (const stream of [process.stdout, process.stderr]) {
+      if (stream === null) continue;
+      createInterface({ input: stream }).on("line", (line) => {
+        this.lines.push(line.slice(0, KEPT_LINE_CHARS_MAX));
+        if (this.lines.length > KEPT_LINES_MAX) this.lines.shift();
+        onLine(line);
+      });
+    }
+    this.exited = new Promise((resolve) => {
+      process.once("close", (code, signal) => {
+        this.#exit = { code, signal };
+        livingChildren.delete(pid);
+        resolve(this.#exit);
+      });
+    });
+  }
+
+  static start(
+    command: string,
+    args: readonly string[],
+    env: NodeJS.ProcessEnv,
+    onLine: (line: string) => void = () => {},
+  ): Child {
+    const started = spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"], detached: true });
+    if (started.pid === undefined) throw new Error(`${command} cannot be started`);
+    return new Child(started, started.pid, onLine);
+  }
+
+  /** Undefined while it runs. */
+  get exit(): Exit | undefined {
+    return this.#exit;
+  }
+
+  signal(name: NodeJS.Signals): void {
+    if (this.#exit === undefined) killGroup(this.pid, name);
+  }
+
+  async kill(): Promise<Exit> {
+    this.signal("SIGKILL");
+    return this.exited;
+  }
+
+  /** SIGTERM, and SIGKILL when that has not helped in `withinMs`. */
+  async stop(withinMs: number): Promise<Exit> {
+    this.signal("SIGTERM");
+    const insist = setTimeout(() => this.signal("SIGKILL"), withinMs);
+    const exit = await this.exited;
+    clearTimeout(insist);
+    return exit;
+  }
+
+  lastWords(): string {
+    return this.lines.slice(-40).join("\n");
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * Why: the clients of the suites send exactly what a test says (paths byte by byte, any method, any header) and leave no socket
+ * behind, which `fetch` promises neither of.
+ */
+import { Agent, request as httpRequest, type IncomingHttpHeaders } from "node:http";
+import { ANSWER_BYTES_MAX, CLIENT_SOCKETS_MAX, REQUEST_MS } from "./limits.js";
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly bytes: Buffer;
+  readonly text: string;
+  /** Undefined when the body is no JSON. */
+  readonly json: unknown;
+}
+
+export interface RequestOptions {
+  /** Sent as JSON with its content type; excludes `body`. */
+  readonly json?: unknown;
+  readonly body?: string | Uint8Array;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly withinMs?: number;
+}
+
+export class HttpClient implements Disposable {
+  readonly base: URL;
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: CLIENT_SOCKETS_MAX });
+
+  constructor(base: string) {
+    this.base = new URL(base);
+  }
+
+  /** Rejects when no whole answer comes; an answer of any status is an answer. */
+  request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+    const body = options.json === undefined ? options.body : JSON.stringify(options.json);
+    const headers: Record<string, string> = { ...options.headers };
+    if (options.json !== undefined) headers["content-type"] ??= "application/json";
+    if (body !== undefined) headers["content-length"] ??= String(Buffer.byteLength(body));
+    return this.#exchange(method, path, headers, body, options.withinMs ?? REQUEST_MS);
+  }
+
+  #exchange(
+    method: string,
+    path: string,
+    headers: Record<string, string>,
+    body: string | Uint8Array | undefined,
+    withinMs: number,
+  ): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const { hostname, port } = this.base;
+      const request = httpRequest({ hostname, port, method, path, headers, agent: this.#agent }, (response) => {
+        const chunks: Buffer[] = [];
+        let size = 0;
+        response.on("data", (chunk: Buffer) => {
+          chunks.push(chunk);
+          size += chunk.length;
+          if (size > ANSWER_BYTES_MAX) request.destroy(new Error(`${method} ${path}: an answer without end`));
+        });
+        response.on("end", () => {
+          clearTimeout(patience);
+          resolve(answerOf(response.statusCode ?? 0, response.headers, Buffer.concat(chunks)));
+        });
+        response.on("error", reject);
+      });
+      const patience = setTimeout(
+        () => request.destroy(new Error(`${method} ${path}: no answer within ${withinMs} ms`)),
+        withinMs,
+      );
+      request.on("error", (cause) => {
+        clearTimeout(patience);
+        reject(cause);
+      });
+      request.end(body);
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent.destroy();
+  }
+}
+
+function answerOf(status: number, headers: IncomingHttpHeaders, bytes: Buffer): Answer {
+  const text = bytes.toString("utf8");
+  return { status, headers, bytes, text, json: parsed(text) };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    if (cause instanceof SyntaxError) return undefined;
+    throw cause;
+  }
+}

@@ -1,0 +1,113 @@
+/** The callers' door, in the words of the suites: call, send, attach, output. */
+import { type Answer, HttpClient, type RequestOptions } from "./http.js";
+
+/** Service and handler, with the key between them for objects and workflows. */
+export type Path = readonly [service: string, handler: string] | readonly [service: string, key: string, handler: string];
+
+export interface CallOptions extends Omit<RequestOptions, "json"> {
+  readonly idempotencyKey?: string;
+}
+
+export interface Sent {
+  readonly invocationId: string;
+  readonly status: "Accepted" | "PreviouslyAccepted";
+  readonly executionTime?: string;
+}
+
+export interface IngressError {
+  readonly code: number;
+  readonly message: string;
+  readonly source: "ingress" | "invocation";
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly stacktrace?: string;
+}
+
+function pathOf(path: Path): string {
+  return path.map((part) => encodeURIComponent(part)).join("/");
+}
+
+function requestOf(argument: unknown, { idempotencyKey, headers, ...rest }: CallOptions): RequestOptions {
+  return {
+    ...rest,
+    headers: { ...headers, ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }) },
+    ...(argument === undefined ? {} : { json: argument }),
+  };
+}
+
+export class IngressClient implements Disposable {
+  readonly http: HttpClient;
+
+  constructor(base: string) {
+    this.http = new HttpClient(base);
+  }
+
+  /** Any answer, whatever its status. An undefined argument sends no body. */
+  call(path: Path, argument?: unknown, options: CallOptions = {}): Promise<Answer> {
+    return this.http.request("POST", `/${pathOf(path)}`, requestOf(argument, options));
+  }
+
+  /** The result; rejects when the answer is not 200. */
+  async result<T = unknown>(path: Path, argument?: unknown, options: CallOptions = {}): Promise<T> {
+    return successOf<T>(await this.call(path, argument, options), path.join("/"));
+  }
+
+  /** `delay` as the query parameter takes it, e.g. `500ms`. */
+  async send(
+    path: Path,
+    argument?: unknown,
+    { delay, ...options }: CallOptions & { readonly delay?: string } = {},
+  ): Promise<Sent> {
+    const query = delay === undefined ? "" : `?delay=${encodeURIComponent(delay)}`;
+    const answer = await this.http.request("POST", `/${pathOf(path)}/send${query}`, requestOf(argument, options));
+    if (answer.status !== 202) throw new Error(`send to ${path.join("/")}: ${answer.status} ${answer.text}`);
+    return answer.json as Sent;
+  }
+
+  /** Waits for the invocation's end. */
+  attach(invocationId: string, withinMs?: number): Promise<Answer> {
+    return this.http.request("GET", `/restate/attach/${invocationId}`, withinMs === undefined ? {} : { withinMs });
+  }
+
+  /** Waits for success and gives the result. */
+  async outcome<T = unknown>(invocationId: string, withinMs?: number): Promise<T> {
+    return successOf<T>(await this.attach(invocationId, withinMs), invocationId);
+  }
+
+  /** 470 while it runs. */
+  output(invocationId: string): Promise<Answer> {
+    return this.http.request("GET", `/restate/output/${invocationId}`);
+  }
+
+  resolveAwakeable(id: string, value: unknown): Promise<Answer> {
+    return this.http.request("POST", `/restate/awakeables/${id}/resolve`, { json: value });
+  }
+
+  rejectAwakeable(id: string, reason: string): Promise<Answer> {
+    return this.http.request("POST", `/restate/awakeables/${id}/reject`, {
+      body: reason,
+      headers: { "content-type": "text/plain" },
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.http[Symbol.dispose]();
+  }
+}
+
+function successOf<T>(answer: Answer, what: string): T {
+  if (answer.status !== 200) throw new Error(`${what}: ${answer.status} ${answer.text}`);
+  return answer.json as T;
+}
+
+/** The body of a failed answer. */
+export function errorOf(answer: Answer): IngressError {
+  if (answer.status < 400) throw new Error(`not an error: ${answer.status} ${answer.text}`);
+  return answer.json as IngressError;
+}
+
+/** The invocation that an answer belongs to. */
+export function invocationIdOf(answer: Answer): string {
+  const id = answer.headers["x-restate-id"];
+  if (typeof id !== "string") throw new Error(`the answer names no invocation: ${answer.status} ${answer.text}`);
+  return id;
+}

@@ -1,0 +1,66 @@
+/**
+ * Why: what a suite stands on: one server, the endpoints registered with it, clients for both doors, and the proof at the end
+ * that no process, listener or socket was left behind.
+ */
+import { AdminClient, type Registration } from "./admin-client.js";
+import { livingChildren } from "./child.js";
+import { IngressClient } from "./ingress-client.js";
+import { type OpenHandles, openHandles, untilClosed } from "./leaks.js";
+import { SdkEndpoint, type SdkEndpointOptions } from "./sdk-endpoint.js";
+import { Server, type ServerOptions } from "./server.js";
+
+export interface Deployed {
+  readonly endpoint: SdkEndpoint;
+  readonly id: string;
+}
+
+/** Lines of a dead server that are shown. */
+const LAST_WORDS = 30;
+
+export class World implements AsyncDisposable {
+  readonly server: Server;
+  readonly ingress: IngressClient;
+  readonly admin: AdminClient;
+  readonly #before: OpenHandles;
+  readonly #owned: AsyncDisposable[] = [];
+
+  private constructor(server: Server, before: OpenHandles) {
+    this.server = server;
+    this.#before = before;
+    this.ingress = new IngressClient(server.ingressUrl);
+    this.admin = new AdminClient(server.adminUrl);
+  }
+
+  static async start(options: ServerOptions = {}): Promise<World> {
+    const before = openHandles();
+    return new World(await Server.start(options), before);
+  }
+
+  /** Serves the services and registers them; the endpoint ends with the world. */
+  async deploy(options: SdkEndpointOptions, registration: Partial<Registration> = {}): Promise<Deployed> {
+    const endpoint = this.own(await SdkEndpoint.start(options));
+    return { endpoint, id: await this.register(endpoint, registration) };
+  }
+
+  register(endpoint: SdkEndpoint, registration: Partial<Registration> = {}): Promise<string> {
+    return this.admin.register({ uri: endpoint.url, use_http_11: endpoint.usesHttp11, ...registration });
+  }
+
+  /** Ends it with the world, last come first. */
+  own<T extends AsyncDisposable>(resource: T): T {
+    this.#owned.push(resource);
+    return resource;
+  }
+
+  /** Rejects when something that this world or its test opened is still open afterwards. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.ingress[Symbol.dispose]();
+    this.admin[Symbol.dispose]();
+    const died = this.server.isRunning ? undefined : `the server has died:\n${this.server.lines.slice(-LAST_WORDS).join("\n")}`;
+    await this.server[Symbol.asyncDispose]();
+    for (const resource of this.#owned.reverse()) await resource[Symbol.asyncDispose]();
+    await untilClosed(this.#before);
+    if (died !== undefined) throw new Error(died);
+    if (livingChildren.size > 0) throw new Error(`left running: processes ${[...livingChildren].join(", ")}`);
+  }
+}
