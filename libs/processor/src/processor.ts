@@ -110,7 +110,7 @@ export class Processor implements AsyncDisposable {
   #committing = false;
   #wishes: Wish[] = [];
   #closed = false;
-  /** Called when nothing is being written. */
+  /** Called between two commits, when nothing is being written. */
   #idle: (() => void)[] = [];
 
   private constructor(ports: ProcessorPorts, options: ProcessorOptions) {
@@ -241,9 +241,12 @@ export class Processor implements AsyncDisposable {
         this.#wishes.push(() => letter.tell(invocation));
         return;
       }
-      case "barrier":
+      case "barrier": {
+        // What was submitted before it may wait for rows in any partition; it waits behind that.
+        for (const led of this.#led.values()) if (led.blocked !== undefined) return led.blocked.push(letter);
         this.#wishes.push(letter.passed);
         return;
+      }
       case "acknowledged":
         this.#led.get(letter.partition)?.view.mutate({ kind: "deleteOutbox", seq: letter.seq });
         this.#led.get(letter.partition)?.view.accept(NOTHING, NOTHING);
@@ -334,7 +337,10 @@ export class Processor implements AsyncDisposable {
     const { store } = this.#ports;
     const { service, key } = needs.request;
     const read = async (): Promise<void> => {
-      while (!view.isSettled) await new Promise<void>((resolve) => this.#whenIdle(resolve));
+      while (!view.isSettled) {
+        if (this.#closed) return;
+        await new Promise<void>((resolve) => this.#whenIdle(resolve));
+      }
       const state = needs.request.kind === "stateOf" ? await store.stateOf(view.partition, service, key) : EMPTY_STATE;
       const names = needs.request.kind === "promisesOf" ? await store.promisesOf(view.partition, service, key) : EMPTY_NAMES;
       view.load(needs.request, state, names);
@@ -401,10 +407,11 @@ export class Processor implements AsyncDisposable {
     this.#ports.store.commit(batches).then(
       (outcome) => {
         this.#committing = false;
-        if (this.#closed) return;
+        if (this.#closed) return this.#becameIdle();
         if (outcome.kind === "fenced") return this.#fenced(outcome.partition);
         for (const led of sealed) led.view.settle();
         this.#perform(wishes);
+        this.#becameIdle(); // Other partitions may never leave a pause between two commits.
         this.#commit();
         if (this.#mailbox.length > 0) this.#scheduleTurn();
       },
@@ -475,10 +482,11 @@ export class Processor implements AsyncDisposable {
     const known = view?.durableState(service, key);
     if (known !== undefined) return known;
     const before = this.counters.commits;
+    const wasSettled = view?.hasUnsettledState(service, key) === false;
     const state = await this.#ports.store.stateOf(partition, service, key);
-    // Remember it only if no commit could have changed it while it was read.
+    // Remember it only if no commit could have changed it while it was read: none begun before and still under way, none begun since.
     if (
-      view !== undefined &&
+      wasSettled &&
       before === this.counters.commits &&
       !view.hasUnsettledState(service, key) &&
       state.size < CACHED_OBJECT_BYTES_MAX
@@ -518,6 +526,7 @@ export class Processor implements AsyncDisposable {
     this.#mailbox.clear();
     this.#wishes = [];
     this.waiters.abandonAll(reason);
+    this.#becameIdle(); // Whoever waits for a commit learns that there will be none.
   }
 
   /** Stops leading: attempts are aborted, what is applied is written if it can be, callers are told to try elsewhere. */

@@ -1,0 +1,220 @@
+/** What the processor promises while a commit is slow, fails or is refused, and while rows are read. */
+import { describe, expect, test } from "@jest/globals";
+import { type InvocationId, newInvocationId, PerdureError, partitionOf, silentLogger, utf8 } from "@perdure/base";
+import type { InvokerHost } from "@perdure/invoker";
+import type { CommandAction, InvocationFacts, Invoke, StartRun, Target } from "@perdure/partition";
+import { encodeCommand, encodeInput, type JournalCommand, MessageType } from "@perdure/service-protocol";
+import { type CommitOutcome, KvPartitionStore, MemoryKeyValue, type PartitionBatch } from "@perdure/store";
+import { SeededRandom, VirtualClock } from "@perdure/testkit";
+import { LocalPartitions } from "./local-partitions.js";
+import { LoopbackPeers } from "./loopback-peers.js";
+import { Processor } from "./processor.js";
+
+/** Commits wait until they are let through, once `slow` is set; `fate` decides what becomes of them. */
+class GatedStore extends KvPartitionStore {
+  slow = false;
+  fate: "written" | "fenced" | "broken" = "written";
+  /** Answers of `stateOf` wait for this, after they have been read. */
+  slowRead: Promise<void> = Promise.resolve();
+  readonly #waiting: (() => void)[] = [];
+
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** Lets the oldest waiting commit through. */
+  async release(): Promise<void> {
+    this.#waiting.shift()?.();
+    await settle();
+  }
+
+  override async stateOf(partition: number, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>> {
+    const state = await super.stateOf(partition, service, key);
+    await this.slowRead;
+    return state;
+  }
+
+  override async commit(batches: readonly PartitionBatch[]): Promise<CommitOutcome> {
+    if (this.slow) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    if (this.fate === "fenced") return { kind: "fenced", partition: 0, by: 99 };
+    if (this.fate === "broken") throw new PerdureError("STO0001", "the medium is gone");
+    return super.commit(batches);
+  }
+}
+
+const settle = async (): Promise<void> => {
+  for (let i = 0; i < 10; i++) await new Promise((resolve) => setImmediate(resolve));
+};
+
+async function world(kv = new MemoryKeyValue()) {
+  const store = new GatedStore(kv);
+  const clock = new VirtualClock();
+  const random = new SeededRandom(1);
+  const peers = new LoopbackPeers();
+  const started: StartRun[] = [];
+  const stopped: string[] = [];
+  let host: InvokerHost | undefined;
+  const processor = await Processor.start(
+    {
+      store,
+      clock,
+      logger: silentLogger,
+      soon: (task) => setImmediate(task),
+      invoker: (given) => {
+        host = given;
+        return {
+          startRun: (effect) => started.push(effect),
+          entryStored: () => undefined,
+          stopRun: () => undefined,
+          requestPause: () => undefined,
+          retryNow: () => undefined,
+          status: () => undefined,
+          statuses: () => [],
+          [Symbol.asyncDispose]: async () => undefined,
+        };
+      },
+      peers,
+      onFenced: () => stopped.push("fenced"),
+      onFatal: () => stopped.push("fatal"),
+    },
+    { partitions: [0, 1, 2, 3], partitionCount: 4, cleanupIntervalMs: 1_000 },
+  );
+  peers.connect(processor);
+  const invocation = (target: Target, over: Partial<InvocationFacts> = {}): Invoke => {
+    const id = newInvocationId(target, clock.nowMs(), random);
+    const facts: InvocationFacts = {
+      id,
+      target,
+      source: { kind: "ingress" },
+      idempotencyKey: undefined,
+      requestId: random.uint32() + 1,
+      createdAtMs: clock.nowMs(),
+      executionTimeMs: undefined,
+      completionRetentionMs: 60_000,
+      journalRetentionMs: 60_000,
+      randomSeed: undefined,
+      trace: undefined,
+      bytes: undefined,
+      ...over,
+    };
+    return { kind: "invoke", id, facts, input: encodeInput([], utf8("in")), sink: undefined };
+  };
+  const append = (id: InvocationId, type: number, command: JournalCommand, action: CommandAction): void =>
+    host?.submit({ kind: "appendCommand", id, run: 1, type, body: encodeCommand(command), ackRequested: false, action });
+  return {
+    store,
+    processor,
+    partitions: new LocalPartitions(processor),
+    host: host as InvokerHost,
+    started,
+    stopped,
+    invocation,
+    append,
+  };
+}
+
+type World = Awaited<ReturnType<typeof world>>;
+
+const object = (handlerType: "exclusive" | "shared" = "exclusive"): Target => ({
+  service: "O",
+  key: "k",
+  handler: "h",
+  serviceType: "virtualObject",
+  handlerType,
+});
+const plain: Target = { service: "S", key: undefined, handler: "h", serviceType: "service", handlerType: "shared" };
+
+const setState = ({ append }: World, id: InvocationId, key: string, value: string): void =>
+  append(
+    id,
+    MessageType.SetState,
+    { kind: "setState", stateKey: utf8(key), value: utf8(value), name: "" },
+    { kind: "setState", key, value: utf8(value) },
+  );
+const clearAll = ({ append }: World, id: InvocationId): void =>
+  append(id, MessageType.ClearAllState, { kind: "clearAllState", name: "" }, { kind: "clearAllState" });
+
+/** A caller that notes everything it is told. */
+function listen() {
+  const heard: string[] = [];
+  return {
+    heard,
+    submitted: (previous: unknown) => heard.push(previous === undefined ? "accepted" : "previous"),
+    completed: (completion: { outcome: { kind: string } }) => heard.push(completion.outcome.kind),
+    unavailable: () => heard.push("unavailable"),
+    notFound: () => heard.push("notFound"),
+  };
+}
+
+async function running(target: Target) {
+  const made = await world();
+  const invoke = made.invocation(target);
+  made.partitions.invoke(invoke, false, listen());
+  await settle();
+  return { ...made, invoke };
+}
+
+describe("Processor under stress", () => {
+  test("`settled` waits for what waits for rows: nothing submitted before it is stored after it", async () => {
+    const made = await running(object());
+    const { host, store, invoke } = made;
+    clearAll(made, invoke.id); // Has to read the state first.
+    setState(made, invoke.id, "a", "1");
+    const length = (): number | undefined => store.reads.invocation(partitionOf(invoke.id, 4), invoke.id)?.journal.length;
+    const settledAt = await new Promise((resolve) => host.settled(() => resolve(length())));
+    await settle();
+    expect(length()).toBe(3);
+    expect(settledAt).toBe(3);
+  });
+
+  test("a state read while its change is being written is not kept for later readers", async () => {
+    const made = await running(object());
+    const { host, store, invoke } = made;
+    store.slow = true;
+    setState(made, invoke.id, "a", "1");
+    await settle();
+    expect(store.waiting).toBe(1);
+    store.slowRead = new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(() => setImmediate(resolve)))));
+    const during = host.readState(invoke.id, "O", "k");
+    await store.release(); // Durable before the answer of the read, which was given before.
+    expect(await during).toEqual(new Map());
+    expect(await host.readState(invoke.id, "O", "k")).toEqual(new Map([["a", utf8("1")]]));
+  });
+
+  test("a partition that waits for rows goes on although others never stop writing", async () => {
+    const made = await running(object());
+    const { store, partitions, invocation, invoke } = made;
+    store.slow = true;
+    const own = partitionOf(invoke.id, 4);
+    const elsewhere = (): Invoke => {
+      for (;;) {
+        const other = invocation(plain);
+        if (partitionOf(other.id, 4) !== own) return other;
+      }
+    };
+    partitions.invoke(elsewhere(), false, listen());
+    await settle();
+    setState(made, invoke.id, "a", "1"); // Not durable yet, so the state cannot be read yet.
+    clearAll(made, invoke.id);
+    setState(made, invoke.id, "b", "2");
+    for (let commits = 0; commits < 6; commits++) {
+      partitions.invoke(elsewhere(), false, listen());
+      await settle();
+      expect(store.waiting).toBe(1); // There is always something to write.
+      await store.release();
+    }
+    expect(store.reads.state(own, "O", "k", "b")).toEqual(utf8("2"));
+  });
+
+  test.each(["fenced", "broken"] as const)("closing comes to an end when the last commit is %s", async (fate) => {
+    const { store, processor, partitions, invocation } = await world();
+    store.slow = true;
+    partitions.invoke(invocation(plain), false, listen());
+    await settle();
+    const closed = processor[Symbol.asyncDispose]().then(() => "closed");
+    store.fate = fate;
+    await settle();
+    await store.release();
+    expect(await Promise.race([closed, settle().then(() => "still closing")])).toBe("closed");
+  });
+});
