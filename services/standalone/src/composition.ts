@@ -8,24 +8,19 @@ import { readFileSync } from "node:fs";
 import { createAdminApi } from "@perdure/admin-api";
 import { type Clock, type Logger, PerdureError, type Random, Secret } from "@perdure/base";
 import type { Partitions } from "@perdure/control";
-import { createHttpTransport, fetchOnce } from "@perdure/driver-http2";
+import { createHttpTransport } from "@perdure/driver-http2";
 import { openLevelKeyValue, openLevelMetadataStore, prepareStorageDirectory } from "@perdure/driver-level";
 import { createIngress } from "@perdure/ingress-gateway";
 import { createRequestIdentity, type EndpointTransport, type RequestIdentity } from "@perdure/invoker";
 import { createInvokerWorker, type InvokerWorker, invokerOptionsOf, retryPolicyOf } from "@perdure/invoker-worker";
 import type { MetadataStore } from "@perdure/metadata";
-import {
-  createRegistry,
-  type DiscoveryFetcher,
-  type RegistryRole,
-  SERVICE_DEFAULTS,
-  type ServiceDefaults,
-} from "@perdure/registry";
+import { createRegistry, type RegistryRole, SERVICE_DEFAULTS, type ServiceDefaults } from "@perdure/registry";
 import type { Lifecycle, Metrics, Tracer } from "@perdure/role";
 import { createHttpPort } from "@perdure/role/http";
 import { createSqlEngine, type SqlEngine } from "@perdure/sql";
 import { KvPartitionStore, type PartitionStore } from "@perdure/store";
 import { directoriesOf, kafkaClustersOf, requestHeadersOf, type Settings, sqlOptionsOf } from "./config.js";
+import { createDiscoveryFetcher } from "./discovery-fetcher.js";
 import { checkAddress, type Door, openDoor } from "./doors.js";
 import { ADMIN_DRAIN_MS } from "./limits.js";
 import { partitionCountOf } from "./partition-count.js";
@@ -40,8 +35,6 @@ export interface StandalonePorts {
   readonly random: Random;
   readonly logger: Logger;
 }
-
-const NO_LAMBDA = "this server has no Lambda client";
 
 /** Where the doors were bound; different from the settings when those say port 0. */
 export interface Doors {
@@ -67,19 +60,19 @@ export async function startStandalone(settings: Settings, ports: StandalonePorts
   const store = await lifecycle.start("partition store", () => openPartitions(directories.partitions));
   const partitionCount = await lifecycle.prepare(() => partitionCountOf(metadata, settings.worker.numPartitions, logger));
 
-  const led: { partitions: Partitions | undefined } = { partitions: undefined };
+  // What comes before the worker asks it only later, when somebody uses it.
+  const late: Late = { worker: undefined };
   const http = await lifecycle.start("endpoint transport", () => {
     const plain = createHttpTransport({ clock, random });
-    return tracer.enabled ? tracedTransport(plain, () => led.partitions, { tracer, clock, random, logger }) : plain;
+    return tracer.enabled ? tracedTransport(plain, () => late.worker?.partitions, { tracer, clock, random, logger }) : plain;
   });
-  const worker: { role: InvokerWorker | undefined } = { role: undefined };
-  const registry = await lifecycle.prepare(() => openRegistry(settings, metadata, http, worker, ports));
-  worker.role = await lifecycle.start("worker", () =>
-    startWorker({ settings, store, registry, http, identity, partitionCount }, ports),
-  );
-  const { partitions } = worker.role;
-  led.partitions = partitions;
-  observeWorker(metrics, worker.role);
+  const registryParts = { settings, metadata, http, identity, late };
+  const registry = await lifecycle.prepare(() => openRegistry(registryParts, ports));
+  const workerParts = { settings, store, registry, http, identity, partitionCount };
+  const worker = await lifecycle.start("worker", () => startWorker(workerParts, ports));
+  late.worker = worker;
+  const { partitions } = worker;
+  observeWorker(metrics, worker);
 
   const ingress = createIngress(
     {
@@ -94,7 +87,7 @@ export async function startStandalone(settings: Settings, ports: StandalonePorts
     { requestBytesMax: settings.ingress.requestSizeLimit, concurrentRequestsMax: settings.ingress.concurrentApiRequestsLimit },
   );
   const ingressDoor = await lifecycle.start("ingress", () => openDoor(settings.ingress, ingress.listen, ingress.close));
-  const source = { partitionCount, store, invoker: worker.role, registry };
+  const source = { partitionCount, store, invoker: worker, registry };
   const sql = await lifecycle.start("SQL engine", () => createSqlEngine({ source, clock, logger }, sqlOptionsOf(settings)));
   const adminParts = { registry, partitions, sql, ingressPort: ingressDoor.port };
   const adminDoor = await lifecycle.start("admin API", () => openAdmin(settings, adminParts, ports));
@@ -164,27 +157,30 @@ function serviceDefaultsOf({ worker }: Settings): ServiceDefaults {
   };
 }
 
+/** The worker, once it is there. */
+interface Late {
+  worker: InvokerWorker | undefined;
+}
+
+interface RegistryParts {
+  readonly settings: Settings;
+  readonly metadata: MetadataStore;
+  readonly http: EndpointTransport;
+  readonly identity: RequestIdentity | undefined;
+  readonly late: Late;
+}
+
 function openRegistry(
-  settings: Settings,
-  metadata: MetadataStore,
-  http: EndpointTransport,
-  worker: { readonly role: InvokerWorker | undefined },
+  { settings, metadata, http, identity, late }: RegistryParts,
   { clock, random, logger }: StandalonePorts,
 ): Promise<RegistryRole> {
-  const fetcher: DiscoveryFetcher = {
-    async fetch({ target, ...request }, signal) {
-      if (target.kind === "lambda") return { kind: "failed", failure: { kind: "client", message: NO_LAMBDA } };
-      const { uri, httpVersion } = target;
-      return fetchOnce({ transport: http, clock }, { ...request, uri, httpVersion }, { signal });
-    },
-  };
   return createRegistry(
     {
       metadata,
-      fetcher,
+      fetcher: createDiscoveryFetcher({ http, identity, clock }),
       countUsage(id, services) {
-        if (worker.role === undefined) throw new PerdureError("OPS0004", "the worker is not there yet");
-        return worker.role.countUsage(id, services);
+        if (late.worker === undefined) throw new PerdureError("OPS0004", "the worker is not there yet");
+        return late.worker.countUsage(id, services);
       },
       clock,
       random,
