@@ -21,8 +21,16 @@ export class LocalPartitions implements Partitions {
       waiting.unavailable(OVERLOADED);
       return waiting;
     }
-    const taken = this.#processor.submit(command, (answer) => waiting.answered(answer, wait));
-    if (!taken) waiting.unavailable(NOT_LED);
+    const { waiters } = this.#processor;
+    waiters.ask(command.id, waiting);
+    const taken = this.#processor.submit(command, (answer) => {
+      waiters.answered(waiting);
+      waiting.answered(answer, wait);
+    });
+    if (!taken) {
+      waiters.answered(waiting);
+      waiting.unavailable(NOT_LED);
+    }
     return waiting;
   }
 
@@ -31,12 +39,18 @@ export class LocalPartitions implements Partitions {
     observer: { completed(completion: Completion): void; notFound(): void; unavailable(reason: string): void },
   ): Detach {
     const waiting = new Waiting(this.#processor, id, { submitted: () => undefined, ...bind(observer) });
+    const { waiters } = this.#processor;
+    waiters.ask(id, waiting);
     const taken = this.#processor.inspect(id, (invocation) => {
+      waiters.answered(waiting);
       if (waiting.isDetached) return;
       if (invocation === undefined) observer.notFound();
       else waiting.waitFor(invocation);
     });
-    if (!taken) waiting.unavailable(NOT_LED);
+    if (!taken) {
+      waiters.answered(waiting);
+      waiting.unavailable(NOT_LED);
+    }
     return waiting;
   }
 
@@ -50,14 +64,26 @@ export class LocalPartitions implements Partitions {
   }
 
   describe(id: InvocationId): Promise<Invocation | undefined> {
-    return new Promise((resolve, reject) => {
-      if (!this.#processor.inspect(id, resolve)) reject(new PerdureError("STO0002", NOT_LED));
-    });
+    return this.#ask(id, (answer) => this.#processor.inspect(id, answer));
   }
 
   submit(command: Exclude<PartitionCommand, Invoke>): Promise<Answer> {
+    return this.#ask(command.id, (answer) => this.#processor.submit(command, answer));
+  }
+
+  /** The answer, or STO0002 when there will be none from here. */
+  #ask<T>(id: InvocationId, ask: (answer: (value: T) => void) => boolean): Promise<T> {
+    const { waiters } = this.#processor;
     return new Promise((resolve, reject) => {
-      if (!this.#processor.submit(command, resolve)) reject(new PerdureError("STO0002", NOT_LED));
+      const asker = { unavailable: (reason: string) => reject(new PerdureError("STO0002", reason)) };
+      waiters.ask(id, asker);
+      const taken = ask((value) => {
+        waiters.answered(asker);
+        resolve(value);
+      });
+      if (taken) return;
+      waiters.answered(asker);
+      asker.unavailable(NOT_LED);
     });
   }
 }
@@ -127,6 +153,7 @@ class Waiting implements Waiter, Detach {
   detach(): void {
     if (this.#observer === undefined) return;
     this.#observer = undefined;
+    this.#processor.waiters.answered(this);
     this.#processor.waiters.remove(this.#id, this);
   }
 }

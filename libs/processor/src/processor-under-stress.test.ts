@@ -206,6 +206,48 @@ describe("Processor under stress", () => {
     expect(store.reads.state(own, "O", "k", "b")).toEqual(utf8("2"));
   });
 
+  test("submitting again after the outcome was missed tells it", async () => {
+    const { partitions, append, host, invoke } = await running(plain);
+    const result = { kind: "value", value: utf8("out") } as const;
+    append(invoke.id, MessageType.Output, { kind: "output", result, name: "" }, { kind: "output" });
+    host.submit({ kind: "end", id: invoke.id, run: 1 });
+    await settle();
+    const again = listen();
+    partitions.invoke({ ...invoke, resubmission: true }, true, again);
+    await settle();
+    expect(again.heard).toEqual(["accepted", "success"]);
+  });
+
+  test.each(["fenced", "broken"] as const)("everybody who asked is told when the commit is %s", async (fate) => {
+    const { store, partitions, invocation, invoke, stopped } = await running(plain);
+    store.slow = true;
+    const waiting = listen();
+    partitions.attach(invoke.id, waiting);
+    await settle();
+    const [inCommit, inMailbox, detached] = [listen(), listen(), listen()];
+    partitions.invoke(invocation(plain), true, inCommit);
+    await settle();
+    expect(store.waiting).toBe(1);
+    partitions.invoke(invocation(plain), false, inMailbox);
+    partitions.invoke(invocation(plain), true, detached).detach();
+    const asked = Promise.allSettled([
+      partitions.submit({ kind: "pause", id: invoke.id }),
+      partitions.describe(invoke.id),
+      partitions.output(invoke.id),
+    ]);
+    store.fate = fate;
+    await store.release();
+    expect([waiting.heard, inCommit.heard, inMailbox.heard, detached.heard]).toEqual([
+      ["unavailable"],
+      ["unavailable"],
+      ["unavailable"],
+      [],
+    ]);
+    for (const answer of await asked) expect(answer).toMatchObject({ status: "rejected", reason: { code: "STO0002" } });
+    await expect(partitions.describe(invoke.id)).rejects.toMatchObject({ code: "STO0002" });
+    expect(stopped).toEqual([fate === "fenced" ? "fenced" : "fatal"]);
+  });
+
   test.each(["fenced", "broken"] as const)("closing comes to an end when the last commit is %s", async (fate) => {
     const { store, processor, partitions, invocation } = await world();
     store.slow = true;

@@ -166,7 +166,10 @@ export class Processor implements AsyncDisposable {
     return !this.#closed && this.#led.has(partitionOf(id, this.#options.partitionCount));
   }
 
-  /** False when this processor does not lead the invocation's partition or has stopped; `reply` is then never called. */
+  /**
+   * False when this processor does not lead the invocation's partition or has stopped; `reply` is then never called. Nor is it
+   * when the processor stops before the command is durable: who must know asks `waiters`.
+   */
   submit(command: PartitionCommand, reply: ((answer: Answer) => void) | undefined): boolean {
     if (!this.#takes(command.id)) return false;
     this.#post({ kind: "command", command, reply });
@@ -374,9 +377,7 @@ export class Processor implements AsyncDisposable {
       { partition, error: error.message, stack: error.stack },
       "an invariant is broken; this partition stops",
     );
-    for (const id of this.waiters.ids()) {
-      if (this.#partitionOf(id) === partition) this.waiters.abandon(id, "the partition has stopped");
-    }
+    this.waiters.abandon((id) => this.#partitionOf(id) === partition, "the partition has stopped");
   }
 
   // ── commit and perform ─────────────────────────────────────────────────────────────────────────
@@ -525,7 +526,7 @@ export class Processor implements AsyncDisposable {
     this.#timers?.stop();
     this.#mailbox.clear();
     this.#wishes = [];
-    this.waiters.abandonAll(reason);
+    this.waiters.abandon(() => true, reason);
     this.#becameIdle(); // Whoever waits for a commit learns that there will be none.
   }
 

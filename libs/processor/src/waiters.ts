@@ -7,8 +7,24 @@ export interface Waiter {
   unavailable(reason: string): void;
 }
 
+/** Somebody who has asked something and must hear an answer, or that there will be none. */
+export interface Asker {
+  unavailable(reason: string): void;
+}
+
 export class Waiters {
   readonly #byId = new Map<InvocationId, Waiter | Set<Waiter>>();
+  /** By what they have asked about. */
+  readonly #asking = new Map<Asker, InvocationId>();
+
+  /** From now on until `answered`, the asker hears when no answer can come any more. */
+  ask(id: InvocationId, asker: Asker): void {
+    this.#asking.set(asker, id);
+  }
+
+  answered(asker: Asker): void {
+    this.#asking.delete(asker);
+  }
 
   add(id: InvocationId, waiter: Waiter): void {
     const present = this.#byId.get(id);
@@ -27,16 +43,16 @@ export class Waiters {
     for (const waiter of this.#take(id)) waiter.completed(outcome);
   }
 
-  abandon(id: InvocationId, reason: string): void {
-    for (const waiter of this.#take(id)) waiter.unavailable(reason);
-  }
-
-  abandonAll(reason: string): void {
-    for (const id of [...this.#byId.keys()]) this.abandon(id, reason);
-  }
-
-  ids(): readonly InvocationId[] {
-    return [...this.#byId.keys()];
+  /** Neither answer nor outcome will come from here for the ids that `concerns`. */
+  abandon(concerns: (id: InvocationId) => boolean, reason: string): void {
+    for (const [asker, id] of [...this.#asking]) {
+      if (!concerns(id)) continue;
+      this.#asking.delete(asker);
+      asker.unavailable(reason);
+    }
+    for (const id of [...this.#byId.keys()]) {
+      if (concerns(id)) for (const waiter of this.#take(id)) waiter.unavailable(reason);
+    }
   }
 
   #take(id: InvocationId): readonly Waiter[] {

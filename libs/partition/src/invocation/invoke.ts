@@ -71,6 +71,8 @@ function meetExisting(existing: Invocation, command: Invoke, out: Transition): v
     kind: "reply",
     answer: resubmitted ? { kind: "accepted" } : { kind: "previouslyAccepted", invocation: existing },
   });
+  // Whoever submits again may have missed the outcome, and "accepted" does not carry it.
+  if (resubmitted && existing.status === "completed") out.effect({ kind: "announce", id: command.id, outcome: existing.outcome });
   if (command.sink === undefined) return;
   if (isWorkflowRun(existing.facts.target)) {
     return notifySink(out, command.sink, { kind: "failure", failure: ALREADY_INVOKED, stacktrace: undefined });
