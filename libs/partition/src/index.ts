@@ -2,6 +2,7 @@ export { apply } from "./apply.js";
 export * from "./command.js";
 export * from "./effect.js";
 export * from "./entry.js";
+export { brokenInvariants, type PartitionSnapshot } from "./invariants.js";
 export * from "./invocation.js";
 export { randomSeedFor } from "./journal/completions.js";
 export * from "./mutation.js";

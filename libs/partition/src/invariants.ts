@@ -1,0 +1,257 @@
+/**
+ * What holds of a partition's rows after every commit, whatever happened before. Simulation checks all of it after steps; a person
+ * can check a store that looks wrong. Rules across partitions (who owes whom an answer) are not here: one partition cannot know.
+ */
+import type { InvocationId } from "@perdure/base";
+import {
+  decodeCommand,
+  evaluateFuture,
+  isCommand,
+  isEmptyFuture,
+  isFault,
+  type LeafOutcome,
+  MessageType,
+  type NotificationId,
+  notificationIdOf,
+  notificationOutcomeOf,
+} from "@perdure/service-protocol";
+import type { TimerKey } from "./command.js";
+import type { JournalEntry } from "./entry.js";
+import type { Completed, Invocation, Scheduled } from "./invocation.js";
+import { isInFlight } from "./invocation.js";
+import type { InboxEntry, ObjectLock, WorkflowPromise } from "./mutation.js";
+import { isExclusive, targetText } from "./target.js";
+
+/** All rows of a partition as of one moment. */
+export interface PartitionSnapshot {
+  readonly invocations: readonly Invocation[];
+  /** Rows of a journal by index, holes as undefined; at least as long as the invocation says. */
+  readonly journals: ReadonlyMap<InvocationId, readonly (JournalEntry | undefined)[]>;
+  readonly locks: readonly { readonly service: string; readonly key: string; readonly lock: ObjectLock }[];
+  readonly inboxes: readonly {
+    readonly service: string;
+    readonly key: string;
+    readonly seq: number;
+    readonly entry: InboxEntry;
+  }[];
+  readonly promises: readonly {
+    readonly service: string;
+    readonly key: string;
+    readonly name: string;
+    readonly promise: WorkflowPromise;
+  }[];
+  readonly timers: readonly TimerKey[];
+}
+
+/** One sentence for each rule that does not hold, naming what breaks it; empty when all is well. */
+export function brokenInvariants(snapshot: PartitionSnapshot): readonly string[] {
+  const check = new Check(snapshot);
+  for (const invocation of snapshot.invocations) checkInvocation(check, invocation);
+  for (const { service, key, lock } of snapshot.locks) checkLock(check, service, key, lock);
+  for (const { service, key, seq, entry } of snapshot.inboxes) checkInboxEntry(check, service, key, seq, entry);
+  for (const timer of snapshot.timers) checkTimer(check, timer);
+  return check.broken;
+}
+
+/** The snapshot by what is looked up, and what was found. */
+class Check {
+  readonly broken: string[] = [];
+  readonly invocations: ReadonlyMap<InvocationId, Invocation>;
+  readonly #snapshot: PartitionSnapshot;
+  readonly #locks: ReadonlyMap<string, ObjectLock>;
+  readonly #inboxes: ReadonlyMap<string, InboxEntry>;
+  readonly #promises: ReadonlyMap<string, WorkflowPromise>;
+  readonly #timers: ReadonlySet<string>;
+
+  constructor(snapshot: PartitionSnapshot) {
+    this.#snapshot = snapshot;
+    this.invocations = new Map(snapshot.invocations.map((each) => [each.facts.id, each]));
+    this.#locks = new Map(snapshot.locks.map((row) => [`${row.service}/${row.key}`, row.lock]));
+    this.#inboxes = new Map(snapshot.inboxes.map((row) => [`${row.seq}/${row.service}/${row.key}`, row.entry]));
+    this.#promises = new Map(
+      snapshot.promises.map((row) => [`${row.service}/${row.key.length}:${row.key}/${row.name}`, row.promise]),
+    );
+    this.#timers = new Set(snapshot.timers.map(timerText));
+  }
+
+  that(holds: boolean, otherwise: () => string): void {
+    if (!holds) this.broken.push(otherwise());
+  }
+
+  journal(id: InvocationId): readonly (JournalEntry | undefined)[] {
+    return this.#snapshot.journals.get(id) ?? [];
+  }
+  lock(service: string, key: string): ObjectLock | undefined {
+    return this.#locks.get(`${service}/${key}`);
+  }
+  inbox(service: string, key: string, seq: number): InboxEntry | undefined {
+    return this.#inboxes.get(`${seq}/${service}/${key}`);
+  }
+  promise(service: string, key: string, name: string): WorkflowPromise | undefined {
+    return this.#promises.get(`${service}/${key.length}:${key}/${name}`);
+  }
+  hasTimer(timer: TimerKey): boolean {
+    return this.#timers.has(timerText(timer));
+  }
+}
+
+function checkInvocation(check: Check, invocation: Invocation): void {
+  const { id, target } = invocation.facts;
+  checkJournal(check, invocation);
+  check.that(
+    invocation.status !== "completed" || invocation.sinks.length === 0,
+    () => `${id} is completed, but owes its outcome`,
+  );
+  check.that(!isInFlight(invocation) || invocation.run > 0, () => `${id} is ${invocation.status} without ever having run`);
+  if (isInFlight(invocation)) {
+    if (isExclusive(target)) {
+      const holder = check.lock(target.service, target.key)?.holder;
+      check.that(holder === id, () => `${id} is ${invocation.status}, but ${targetText(target)} is held by ${holder}`);
+    }
+    checkOwedByUs(check, invocation);
+  }
+  switch (invocation.status) {
+    case "scheduled":
+      return checkScheduled(check, invocation);
+    case "inboxed": {
+      const entry = isExclusive(target) ? check.inbox(target.service, target.key, invocation.inboxSeq) : undefined;
+      check.that(
+        entry?.kind === "invocation" && entry.id === id,
+        () => `${id} waits for ${targetText(target)}, but not in its inbox`,
+      );
+      return;
+    }
+    case "suspended":
+      return checkSuspended(check, invocation);
+    case "completed":
+      return checkCompleted(check, invocation);
+    case "invoked":
+    case "paused":
+      return;
+  }
+}
+
+function checkScheduled(check: Check, { facts }: Scheduled): void {
+  const timer: TimerKey = { dueAtMs: facts.executionTimeMs ?? 0, kind: "start", id: facts.id, sequence: 0 };
+  check.that(check.hasTimer(timer), () => `${facts.id} is scheduled, but nothing will start it`);
+}
+
+function checkCompleted(check: Check, { facts, milestones, journal }: Completed): void {
+  const { id, completionRetentionMs, journalRetentionMs } = facts;
+  const at = milestones.completedAtMs ?? 0;
+  const purged = check.hasTimer({ dueAtMs: at + completionRetentionMs, kind: "purge", id, sequence: 0 });
+  check.that(purged, () => `${id} is completed, but nothing will forget it`);
+  if (journal.length === 0 || journalRetentionMs >= completionRetentionMs) return;
+  const dropped = check.hasTimer({ dueAtMs: at + journalRetentionMs, kind: "purgeJournal", id, sequence: 0 });
+  check.that(dropped, () => `${id} keeps a journal that nothing will drop`);
+}
+
+/** Dense from index 0, which is the Input, and counted right. */
+function checkJournal(check: Check, { facts: { id }, journal, status }: Invocation): void {
+  const entries = check.journal(id);
+  let commands = 0;
+  let outputIndex = -1;
+  for (let index = 0; index < journal.length; index++) {
+    const entry = entries[index];
+    check.that(entry !== undefined, () => `the journal of ${id} lacks entry ${index}`);
+    if (entry === undefined || !isCommand(entry.type)) continue;
+    commands++;
+    if (entry.type === MessageType.Output) outputIndex = index;
+    check.that((index === 0) === (entry.type === MessageType.Input), () => `the journal of ${id} has its Input at ${index}`);
+  }
+  check.that(entries.length <= journal.length, () => `the journal of ${id} goes on behind its end`);
+  check.that(journal.length > 0 || status === "completed", () => `${id} is ${status} without a journal`);
+  const counted =
+    journal.commands === commands && journal.notifications === journal.length - commands && journal.outputIndex === outputIndex;
+  check.that(counted, () => `${id} counts ${commands} commands and Output ${outputIndex} as ${JSON.stringify(journal)}`);
+}
+
+/** Nothing it waits for has come: else it would run. */
+function checkSuspended(check: Check, invocation: Invocation & { status: "suspended" }): void {
+  const { id } = invocation.facts;
+  const seen = new Map<string, LeafOutcome>();
+  for (const entry of check.journal(id)) {
+    if (entry === undefined || isCommand(entry.type)) continue;
+    const arrived = idText(notificationIdOf(entry.type, entry.body));
+    if (!seen.has(arrived)) seen.set(arrived, notificationOutcomeOf(entry.body)); // Of two signals with one id the first counts.
+  }
+  check.that(!isEmptyFuture(invocation.awaiting), () => `${id} waits for nothing`);
+  const evaluated = evaluateFuture(invocation.awaiting, (leaf) => seen.get(idText(leaf)));
+  check.that(evaluated.kind === "pending", () => `${id} sleeps on although what it waits for has come`);
+}
+
+/** What its own commands wait for in this partition is on its way: the timer of a sleep, the listener of a promise. */
+function checkOwedByUs(check: Check, invocation: Invocation): void {
+  const { id, target } = invocation.facts;
+  const entries = check.journal(id);
+  const completed = new Set<number>();
+  for (const entry of entries) {
+    if (entry === undefined || isCommand(entry.type)) continue;
+    const answered = notificationIdOf(entry.type, entry.body);
+    if (answered.kind === "completion") completed.add(answered.id);
+  }
+  for (const entry of entries) {
+    if (entry === undefined || (entry.type !== MessageType.Sleep && entry.type !== MessageType.GetPromise)) continue;
+    const command = decodeCommand(entry.type, entry.body);
+    if (isFault(command) || (command.kind !== "sleep" && command.kind !== "getPromise")) {
+      check.broken.push(`the journal of ${id} holds an unreadable command`);
+      continue;
+    }
+    const completionId = command.resultCompletionId;
+    if (completed.has(completionId)) continue;
+    if (command.kind === "sleep") {
+      const timer: TimerKey = { dueAtMs: command.wakeUpTimeMs, kind: "sleep", id, sequence: completionId };
+      check.that(check.hasTimer(timer), () => `${id} sleeps under ${completionId}, but nothing will wake it`);
+    } else {
+      const promise = check.promise(target.service, target.key ?? "", command.key);
+      const listed =
+        promise?.kind === "pending" && promise.listeners.some((each) => each.id === id && each.completionId === completionId);
+      check.that(listed, () => `${id} waits for promise ${command.key}, which does not know`);
+    }
+  }
+}
+
+function checkLock(check: Check, service: string, key: string, lock: ObjectLock): void {
+  const name = `${service}/${key}`;
+  const holder = lock.holder === undefined ? undefined : check.invocations.get(lock.holder);
+  const target = holder?.facts.target;
+  const holds =
+    isInFlight(holder) && target !== undefined && isExclusive(target) && target.service === service && target.key === key;
+  check.that(holds, () => `${name} is held by ${lock.holder}, which is ${holder?.status ?? "not there"}`);
+  check.that(lock.head <= lock.tail, () => `the inbox of ${name} ends at ${lock.tail} before it begins at ${lock.head}`);
+}
+
+function checkInboxEntry(check: Check, service: string, key: string, seq: number, entry: InboxEntry): void {
+  const lock = check.lock(service, key);
+  const name = `entry ${seq} of the inbox of ${service}/${key}`;
+  check.that(lock !== undefined && seq >= lock.head && seq < lock.tail, () => `${name} is outside of what the lock will look at`);
+  if (entry.kind !== "invocation") return;
+  const waiting = check.invocations.get(entry.id);
+  check.that(
+    waiting?.status === "inboxed" && waiting.inboxSeq === seq,
+    () => `${name} is ${entry.id}, which is ${waiting?.status ?? "not there"}`,
+  );
+}
+
+function checkTimer(check: Check, timer: TimerKey): void {
+  if (timer.kind === "sleep") return; // A sleep outlives the handler that did not wait for it.
+  const status = check.invocations.get(timer.id)?.status;
+  const wanted = timer.kind === "start" ? "scheduled" : "completed";
+  check.that(status === wanted, () => `a ${timer.kind} timer is for ${timer.id}, which is ${status ?? "not there"}`);
+}
+
+/** A sleep is known by its completion id alone: stores may round due times that lie outside of what they can order. */
+function timerText({ kind, id, sequence, dueAtMs }: TimerKey): string {
+  return kind === "sleep" ? `${kind}/${id}/${sequence}` : `${kind}/${id}/${dueAtMs}`;
+}
+
+function idText(id: NotificationId): string {
+  switch (id.kind) {
+    case "completion":
+      return `c${id.id}`;
+    case "signalIndex":
+      return `i${id.index}`;
+    case "signalName":
+      return `n${id.name}`;
+  }
+}

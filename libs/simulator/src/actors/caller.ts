@@ -1,0 +1,139 @@
+/** Somebody who wants one invocation done and does not let go: submits again after every lost answer, and waits for the outcome. */
+import type { Completion, Detach, Partitions } from "@perdure/control";
+import { type Invocation, type Invoke, isWorkflowRun } from "@perdure/partition";
+import type { Cluster } from "../cluster.js";
+import { outcomeText } from "../ledger/life.js";
+import type { World } from "../world.js";
+
+/** Until a caller without a leader, or cut off from it, tries again. */
+const TRY_AGAIN_MS = 150;
+
+export class Caller {
+  readonly command: Invoke;
+  readonly name: string;
+  readonly #world: World;
+  readonly #cluster: Cluster;
+  readonly #wait: boolean;
+  #state: "submitting" | "accepted" | "done" = "submitting";
+  /** Rises with each try: what an earlier one says does not count. */
+  #try = 0;
+  #submitted = false;
+  /** What it was told, to be the same for everybody who asked. */
+  outcome: string | undefined;
+
+  constructor(world: World, cluster: Cluster, name: string, command: Invoke, wait: boolean) {
+    this.#world = world;
+    this.#cluster = cluster;
+    this.name = name;
+    this.command = command;
+    this.#wait = wait;
+  }
+
+  get done(): boolean {
+    return this.#state === "done";
+  }
+
+  get state(): string {
+    return `${this.name} for ${this.command.id} is ${this.#state}`;
+  }
+
+  go(): void {
+    const number = ++this.#try;
+    this.#later(() => {
+      if (number !== this.#try) return;
+      const leader = this.#cluster.leaderFor(this.command.id);
+      const { scheduler, weather } = this.#world;
+      if (leader === undefined || scheduler.random.chance(weather.messageLoss)) return this.#again(number);
+      const partitions = leader.partitions as Partitions;
+      let detach: Detach | undefined;
+      const disconnect = leader.connect(() => {
+        detach = undefined; // A dead process need not be told.
+        this.#later(() => this.#again(number));
+      });
+      const hear = (what: () => void): void => this.#later(() => number === this.#try && what());
+      detach =
+        this.#state === "submitting" ? this.#submit(partitions, hear, disconnect) : this.#attach(partitions, hear, disconnect);
+      // A connection may break although both ends live.
+      if (!scheduler.random.chance(weather.messageLoss)) return;
+      scheduler.after(scheduler.random.float() * 500, () => {
+        disconnect();
+        detach?.detach();
+        this.#again(number);
+      });
+    });
+  }
+
+  #submit(partitions: Partitions, hear: (what: () => void) => void, disconnect: () => void): Detach {
+    const command: Invoke = this.#submitted ? { ...this.command, resubmission: true } : this.command;
+    this.#submitted = true;
+    const previously = (previous: Invocation | undefined): void => {
+      // An outcome of somebody else's invocation is as good, unless it is the run of a workflow: that is refused.
+      if (previous !== undefined && isWorkflowRun(command.facts.target) && !this.#wait) this.#state = "done";
+      else if (this.#state === "submitting") this.#state = "accepted";
+      if (!this.#wait) this.#state = "done";
+    };
+    return partitions.invoke(command, this.#wait, {
+      submitted: (previous) => hear(() => previously(previous)),
+      completed: (completion) => {
+        disconnect();
+        hear(() => this.#completed(completion));
+      },
+      unavailable: () => {
+        disconnect();
+        hear(() => this.#again(this.#try));
+      },
+    });
+  }
+
+  #attach(partitions: Partitions, hear: (what: () => void) => void, disconnect: () => void): Detach {
+    return partitions.attach(this.command.id, {
+      completed: (completion) => {
+        disconnect();
+        hear(() => this.#completed(completion));
+      },
+      notFound: () => {
+        disconnect();
+        hear(() => this.#notFound());
+      },
+      unavailable: () => {
+        disconnect();
+        hear(() => this.#again(this.#try));
+      },
+    });
+  }
+
+  #completed({ outcome }: Completion): void {
+    this.#state = "done";
+    this.outcome = outcomeText(outcome);
+    this.#world.trace.note("answer", () => `${this.name} ${this.command.id} ${this.outcome}`);
+    const life = this.#world.ledger.lastLife(this.command.id);
+    if (life?.outcome === undefined || life.number > 0) return;
+    const stored = outcomeText(life.outcome);
+    this.#world.findings.require(
+      stored === this.outcome,
+      "a caller gets the stored outcome",
+      () => `${this.name}: ${this.outcome}, stored is ${stored}`,
+    );
+  }
+
+  /** Accepted, and gone since: right only where records are not kept, or somebody removed it. */
+  #notFound(): void {
+    this.#state = "done";
+    const life = this.#world.ledger.lastLife(this.command.id);
+    this.#world.findings.require(life !== undefined, "what was accepted is there", () => `${this.name}: ${this.command.id}`);
+  }
+
+  #again(number: number): void {
+    if (number !== this.#try || this.#state === "done") return;
+    const { scheduler } = this.#world;
+    const next = ++this.#try;
+    scheduler.after(TRY_AGAIN_MS * (0.5 + scheduler.random.float()), () => {
+      if (next === this.#try) this.go();
+    });
+  }
+
+  #later(task: () => void): void {
+    const { scheduler, settings } = this.#world;
+    scheduler.after(scheduler.latency(settings.networkMs), task);
+  }
+}

@@ -1,0 +1,144 @@
+/** Who leads: starts leaders, lets them crash, deposes them, and knows at every moment whose word counts. */
+import type { InvocationId } from "@perdure/base";
+import type { RegistryView } from "@perdure/control";
+import type { PartitionBatch, PartitionStore } from "@perdure/store";
+import type { Outside } from "./endpoint/session.js";
+import { Leader } from "./leader.js";
+import type { Plant } from "./plant.js";
+import { partitionFor, type World } from "./world.js";
+
+/** Until a dead leader is noticed and replaced. */
+const TAKE_OVER_MS = 300;
+/** How long a deposed leader may go on before it notices. */
+const UNAWARE_MS = 3_000;
+
+interface Group {
+  readonly name: string;
+  readonly partitions: readonly number[];
+  /** Started last: routed to once it leads. */
+  leader: Leader;
+  leaderCount: number;
+}
+
+export class Cluster {
+  readonly #world: World;
+  readonly #store: PartitionStore;
+  readonly #registry: RegistryView;
+  readonly #outside: Outside;
+  readonly #plant: Plant | undefined;
+  readonly #applied: (batches: readonly PartitionBatch[]) => void;
+  readonly #groups: Group[] = [];
+  readonly #leaders: Leader[] = [];
+  /** Whoever claimed a partition last. */
+  readonly #claimant = new Map<number, Leader>();
+
+  constructor(
+    world: World,
+    store: PartitionStore,
+    registry: RegistryView,
+    outside: Outside,
+    plant: Plant | undefined,
+    applied: (batches: readonly PartitionBatch[]) => void,
+  ) {
+    this.#world = world;
+    this.#store = store;
+    this.#registry = registry;
+    this.#outside = outside;
+    this.#plant = plant;
+    this.#applied = applied;
+  }
+
+  start(): void {
+    for (const [n, partitions] of this.#world.settings.groups.entries()) {
+      const name = `g${n}`;
+      const group: Group = { name, partitions, leader: this.#newLeader(`${name}#1`, partitions), leaderCount: 1 };
+      this.#groups.push(group);
+      this.#run(group.leader);
+    }
+    this.#startWeather();
+  }
+
+  /** Leaders that have begun to close and not come to an end. */
+  get closing(): readonly string[] {
+    return this.#leaders.filter((leader) => leader.stopping && leader.alive).map((leader) => leader.name);
+  }
+
+  /** The leader a caller finds for an id now; undefined while nobody leads. */
+  leaderFor(id: InvocationId): Leader | undefined {
+    return this.#leaderOf(partitionFor(this.#world, id));
+  }
+
+  #leaderOf(partition: number): Leader | undefined {
+    const leader = this.#groups.find((group) => group.partitions.includes(partition))?.leader;
+    return leader?.partitions === undefined ? undefined : leader;
+  }
+
+  #newLeader(name: string, partitions: readonly number[]): Leader {
+    const leader = new Leader(name, partitions, {
+      world: this.#world,
+      store: this.#store,
+      registry: this.#registry,
+      outside: this.#outside,
+      plant: this.#plant,
+      route: (partition) => this.#leaderOf(partition),
+      claimed: (partition, by) => this.#claimant.set(partition, by),
+      applied: this.#applied,
+      gone: (each) => this.#replace(each),
+      leads: (each, partition) => this.#claimant.get(partition) === each,
+    });
+    this.#leaders.push(leader);
+    return leader;
+  }
+
+  #run(leader: Leader): void {
+    leader.start().catch((cause: unknown) => {
+      const fenced = !leader.alive || [...this.#claimant.values()].every((each) => each !== leader);
+      if (!fenced) this.#world.findings.report("nothing breaks inside", `${leader.name} cannot start: ${String(cause)}`);
+    });
+  }
+
+  /** A leader is gone: a successor comes, unless one has come already. */
+  #replace(gone: Leader): void {
+    const group = this.#groups.find((each) => each.leader === gone);
+    if (group === undefined) return;
+    const { scheduler } = this.#world;
+    scheduler.after(TAKE_OVER_MS * scheduler.random.float(), () => {
+      if (group.leader === gone) this.#succeed(group);
+    });
+  }
+
+  /** A new leader claims the group. The one before, if alive, does not know. */
+  #succeed(group: Group): void {
+    group.leader = this.#newLeader(`${group.name}#${++group.leaderCount}`, group.partitions);
+    this.#run(group.leader);
+  }
+
+  // ── weather ────────────────────────────────────────────────────────────────────────────────────
+
+  #startWeather(): void {
+    this.#every("crashEveryMs", (group) => group.leader.crash("by itself"));
+    this.#every("takeOverEveryMs", (group) => {
+      const deposed = group.leader;
+      this.#world.trace.note("depose", () => deposed.name);
+      this.#succeed(group);
+      const { scheduler } = this.#world;
+      scheduler.after(UNAWARE_MS * scheduler.random.float(), () => deposed.loseLease());
+    });
+    this.#every("clockJumpEveryMs", ({ leader }) => {
+      const skewMs = leader.clock.jump();
+      this.#world.trace.note("clock", () => `${leader.name} is off by ${skewMs} ms`);
+    });
+  }
+
+  /** Happens to some group again and again, as long as the weather says so. */
+  #every(kind: "crashEveryMs" | "takeOverEveryMs" | "clockJumpEveryMs", happen: (group: Group) => void): void {
+    const { scheduler } = this.#world;
+    const meanMs = this.#world.weather[kind];
+    if (meanMs === undefined) return;
+    scheduler.after(-Math.log(1 - scheduler.random.float()) * meanMs, () => {
+      if (this.#world.weather[kind] === undefined) return;
+      happen(scheduler.random.pick(this.#groups));
+      this.#every(kind, happen);
+    });
+  }
+}

@@ -1,0 +1,194 @@
+/**
+ * The SDK's side of one attempt: reads the journal it is given, replays its commands against what the handler does again,
+ * sends what is new, and knows in which order answers came. A handler may look only at what it has waited for, in that order, so
+ * that a later attempt decides the same.
+ */
+import { bytesEqual } from "@perdure/base";
+import {
+  cancelSignalIndex,
+  commandTypeOf,
+  decodeCommand,
+  decodeNotification,
+  encodeCommand,
+  evaluateFuture,
+  type Future,
+  isCommand,
+  isFault,
+  type JournalCommand,
+  type LeafOutcome,
+  messageTypeName,
+  type NotificationId,
+  type NotificationResult,
+  notificationOutcomeOf,
+} from "@perdure/service-protocol";
+
+/** The handler was asked to cancel while it waited. */
+export class Cancelled extends Error {}
+
+export interface Heard {
+  readonly id: NotificationId;
+  readonly outcome: LeafOutcome;
+  readonly result: NotificationResult;
+}
+
+export interface ConversationPorts {
+  send(type: number, body: Uint8Array, flags?: number): void;
+  /** The journal does not hold what the handler does again: somebody changed it, or replayed it out of order. */
+  mismatch(detail: string): void;
+  /** The journal was copied from another invocation, so what a command says of its own id is that one's. */
+  readonly copied: boolean;
+}
+
+export class Conversation {
+  readonly #ports: ConversationPorts;
+  readonly #commands: { readonly type: number; readonly body: Uint8Array }[] = [];
+  #replayed = 0;
+  readonly #heard: Heard[] = [];
+  /** How many of `#heard` the handler has waited for. */
+  #consumed = 0;
+  #cancelsSeen = 0;
+  #completionId = 0;
+  #signalIndex = 16;
+
+  constructor(ports: ConversationPorts) {
+    this.#ports = ports;
+  }
+
+  /** An entry of the journal, or a notification pushed later. */
+  hear(type: number, body: Uint8Array): void {
+    if (isCommand(type)) {
+      this.#commands.push({ type, body });
+      return;
+    }
+    const notification = decodeNotification(type, body);
+    if (isFault(notification)) return this.#ports.mismatch(`an unreadable notification: ${notification.detail}`);
+    this.#heard.push({ id: notification.id, outcome: notificationOutcomeOf(body), result: notification.result });
+  }
+
+  /** An ack stands where the completion it is about would stand. */
+  hearOwnResult(completionId: number, result: NotificationResult): void {
+    this.#heard.push({
+      id: { kind: "completion", id: completionId },
+      outcome: result.kind === "failure" ? "failure" : "success",
+      result,
+    });
+  }
+
+  nextCompletionId(): number {
+    return ++this.#completionId;
+  }
+
+  nextSignalIndex(): number {
+    return ++this.#signalIndex;
+  }
+
+  /** The Input, which opens every journal. */
+  input(): Uint8Array {
+    const first = this.#commands[this.#replayed++];
+    const command = first === undefined ? undefined : decodeCommand(first.type, first.body);
+    if (command === undefined || isFault(command) || command.kind !== "input") {
+      this.#ports.mismatch("a journal begins with its Input");
+      return new Uint8Array(0);
+    }
+    return command.value;
+  }
+
+  get replaying(): boolean {
+    return this.#replayed < this.#commands.length;
+  }
+
+  /** Type of the next command of the journal; undefined at its end. */
+  get nextReplayed(): number | undefined {
+    return this.#commands[this.#replayed]?.type;
+  }
+
+  /**
+   * Does a command again, or for the first time. Returns it as the journal has it.
+   *
+   * @param exact false where the handler cannot know the same bytes again, such as a time
+   */
+  command<C extends JournalCommand>(command: C, exact = true, flags = 0): C {
+    const type = commandTypeOf[command.kind];
+    const body = encodeCommand(command);
+    const old = this.#commands[this.#replayed];
+    if (old === undefined) {
+      this.#replayed++;
+      this.#commands.push({ type, body });
+      this.#ports.send(type, body, flags);
+      return command;
+    }
+    this.#replayed++;
+    const same = old.type === type && (!exact || this.#ports.copied || bytesEqual(old.body, body));
+    if (!same)
+      this.#ports.mismatch(
+        `command ${this.#replayed - 1} is ${messageTypeName(old.type)}, the handler did ${messageTypeName(type)}`,
+      );
+    const decoded = decodeCommand(old.type, old.body);
+    return isFault(decoded) || decoded.kind !== command.kind ? command : (decoded as C);
+  }
+
+  /** Whether an answer is here, waited for or not; only for deciding what need not be done again. */
+  has(completionId: number): boolean {
+    return this.#heard.some(({ id }) => id.kind === "completion" && id.id === completionId);
+  }
+
+  /** The answer, if the handler has waited long enough to see it. */
+  seen(id: NotificationId): Heard | undefined {
+    for (let n = 0; n < this.#consumed; n++) {
+      const heard = this.#heard[n] as Heard;
+      if (sameId(heard.id, id)) return heard;
+    }
+    return undefined;
+  }
+
+  /**
+   * Whether the future is resolved by what came, in the order in which it came. Throws `Cancelled` when the request to cancel
+   * came first, unless `deaf`.
+   */
+  resolved(future: Future, deaf: boolean): boolean {
+    let cancels = 0;
+    for (let n = 0; n <= this.#heard.length; n++) {
+      const done = evaluateFuture(future, (id) => this.#among(n, id)).kind === "resolved";
+      if (done) {
+        this.#consumed = Math.max(this.#consumed, n);
+        return true;
+      }
+      const next = this.#heard[n];
+      if (next === undefined || !isCancel(next.id) || ++cancels <= this.#cancelsSeen || deaf) continue;
+      this.#cancelsSeen = cancels;
+      this.#consumed = Math.max(this.#consumed, n + 1);
+      throw new Cancelled();
+    }
+    return false;
+  }
+
+  /** What is left to wait for. */
+  remaining(future: Future): Future {
+    const evaluation = evaluateFuture(future, (id) => this.#among(this.#heard.length, id));
+    return evaluation.kind === "pending" ? evaluation.remaining : future;
+  }
+
+  /** Of several answers to one id the first counts. */
+  #among(count: number, id: NotificationId): LeafOutcome | undefined {
+    for (let n = 0; n < count; n++) {
+      const heard = this.#heard[n] as Heard;
+      if (sameId(heard.id, id)) return heard.outcome;
+    }
+    return undefined;
+  }
+}
+
+function isCancel(id: NotificationId): boolean {
+  return id.kind === "signalIndex" && id.index === cancelSignalIndex;
+}
+
+function sameId(a: NotificationId, b: NotificationId): boolean {
+  switch (a.kind) {
+    case "completion":
+      return b.kind === "completion" && a.id === b.id;
+    case "signalIndex":
+      return b.kind === "signalIndex" && a.index === b.index;
+    case "signalName":
+      return b.kind === "signalName" && a.name === b.name;
+  }
+}

@@ -1,0 +1,189 @@
+/**
+ * Random programs that end by themselves. Two rules keep them from waiting for each other in circles: who holds an object's lock
+ * waits only for objects with a higher number, and what several callers may call (idempotent calls, workflows) takes no lock and
+ * calls nothing of that kind itself.
+ */
+import type { SeededRandom } from "@perdure/testkit";
+import { PROGRAM_DEPTH_MAX, PROGRAM_OPERATIONS_MAX } from "../limits.js";
+import type { Callee, Operation, Program } from "./program.js";
+
+export const OBJECT_KEYS = ["k0", "k1", "k2", "k3"] as const;
+const STATE_KEYS = ["a", "b", "longer-key"] as const;
+const COUNTERS = ["n", "m"] as const;
+const PROMISES = ["p", "q"] as const;
+
+/** What a program may do where it runs. */
+interface Setting {
+  readonly depth: number;
+  /** Lowest object whose lock it may wait for; undefined: none. */
+  readonly lockFrom: number | undefined;
+  readonly state: "none" | "read" | "write";
+  readonly promises: boolean;
+  readonly operationsLeft: { count: number };
+  /** Whether it may call what other programs call as well. */
+  readonly shares: boolean;
+  /** Begins by answering its caller. */
+  readonly tells: boolean;
+}
+
+/** A top-level request: whom it is for and what it does. */
+export function drawRequest(random: SeededRandom, nextKey: () => string): { to: Callee; program: Program } {
+  const base = { depth: 0, operationsLeft: { count: PROGRAM_OPERATIONS_MAX }, shares: true, tells: false };
+  switch (random.below(10)) {
+    case 0:
+    case 1:
+    case 2:
+    case 3: {
+      const object = random.below(OBJECT_KEYS.length);
+      return exclusive(random, object, base);
+    }
+    case 4:
+      return { to: shared(random), program: drawProgram(random, { ...base, lockFrom: 0, state: "read", promises: false }) };
+    case 5:
+    case 6:
+      return { to: { service: "W", handler: "run", key: nextKey() }, program: workflowRun(random, base) };
+    default:
+      return { to: PLAIN, program: drawProgram(random, { ...base, lockFrom: 0, state: "none", promises: false }) };
+  }
+}
+
+const PLAIN: Callee = { service: "S", handler: "h", key: "" };
+type Base = Pick<Setting, "depth" | "operationsLeft" | "shares" | "tells">;
+
+function exclusive(random: SeededRandom, object: number, base: Base): { to: Callee; program: Program } {
+  const to: Callee = { service: "O", handler: "h", key: OBJECT_KEYS[object] as string };
+  return { to, program: drawProgram(random, { ...base, lockFrom: object + 1, state: "write", promises: false }) };
+}
+
+function shared(random: SeededRandom): Callee {
+  return { service: "O", handler: "r", key: random.pick(OBJECT_KEYS) };
+}
+
+function workflowRun(random: SeededRandom, base: Base): Program {
+  return drawProgram(random, { ...base, lockFrom: undefined, shares: false, state: "write", promises: true });
+}
+
+function drawProgram(random: SeededRandom, setting: Setting): Program {
+  const operations: Operation[] = setting.tells ? [{ op: "tellCaller" }] : [];
+  const wanted = 1 + random.below(setting.depth === 0 ? 8 : 4);
+  for (let n = 0; n < wanted && setting.operationsLeft.count > 0; n++) {
+    setting.operationsLeft.count--;
+    operations.push(drawOperation(random, setting));
+  }
+  if (random.chance(0.05) && !setting.tells) operations.push({ op: "fail" });
+  return { operations };
+}
+
+function drawOperation(random: SeededRandom, setting: Setting): Operation {
+  const later = random.chance(0.35);
+  if (setting.state !== "none" && random.chance(0.5)) return drawStateOperation(random, setting.state === "write");
+  if (setting.promises && random.chance(0.35)) return drawPromiseOperation(random, later);
+  switch (random.below(14)) {
+    case 0:
+    case 1:
+    case 2:
+      return { op: "run", ms: random.pick([0, 5, 400]), fails: random.chance(0.1), later };
+    case 3:
+    case 4:
+      return { op: "sleep", ms: random.pick([0, 3, 50, 2_000, 70_000]), later };
+    case 5:
+    case 6:
+    case 7:
+      return setting.depth < PROGRAM_DEPTH_MAX ? drawCall(random, setting, later) : { op: "run", ms: 1, fails: false, later };
+    case 8:
+      return setting.depth < PROGRAM_DEPTH_MAX ? drawSend(random, setting) : { op: "sleep", ms: 1, later };
+    case 9:
+      return { op: "awakeable", by: "outside", later };
+    case 10:
+      return setting.depth < PROGRAM_DEPTH_MAX
+        ? random.chance(0.5)
+          ? { op: "awakeable", by: "callee", later }
+          : { op: "namedSignal", name: random.pick(["x", "ÿ"]), later }
+        : { op: "awakeable", by: "outside", later };
+    case 11:
+      return random.pick<Operation>([
+        { op: "output", child: random.below(4) },
+        { op: "cancelChild", child: random.below(4) },
+        { op: "attach", child: random.below(4), later },
+      ]);
+    default:
+      return { op: "join", how: random.pick(["all", "first", "settled", "anySuccess", "unknown"] as const) };
+  }
+}
+
+function drawStateOperation(random: SeededRandom, writes: boolean): Operation {
+  const key = random.pick(STATE_KEYS);
+  if (!writes) return random.chance(0.7) ? { op: "get", key: random.pick([...STATE_KEYS, ...COUNTERS]) } : { op: "keys" };
+  switch (random.below(10)) {
+    case 0:
+      return { op: "get", key };
+    case 1:
+      return { op: "set", key };
+    case 2:
+      return { op: "clear", key };
+    case 3:
+      return { op: "keys" };
+    case 4:
+      return random.chance(0.3) ? { op: "clearAll" } : { op: "set", key };
+    default:
+      return { op: "count", counter: random.pick(COUNTERS) };
+  }
+}
+
+function drawPromiseOperation(random: SeededRandom, later: boolean): Operation {
+  const name = random.pick(PROMISES);
+  switch (random.below(3)) {
+    case 0:
+      return { op: "getPromise", name, helped: true, later };
+    case 1:
+      return { op: "peekPromise", name };
+    default:
+      return { op: "completePromise", name };
+  }
+}
+
+function drawCall(random: SeededRandom, setting: Setting, later: boolean): Operation {
+  const base = { depth: setting.depth + 1, operationsLeft: setting.operationsLeft, shares: setting.shares, tells: false };
+  const lock = setting.lockFrom === undefined || setting.lockFrom >= OBJECT_KEYS.length ? undefined : setting.lockFrom;
+  if (lock !== undefined && random.chance(0.5)) {
+    const callee = exclusive(random, lock + random.below(OBJECT_KEYS.length - lock), base);
+    return { op: "call", ...callee, idempotencyKey: undefined, later };
+  }
+  switch (setting.shares ? random.below(5) : 2 + random.below(3)) {
+    case 0: {
+      const program = drawProgram(random, { ...base, lockFrom: undefined, shares: false, state: "none", promises: false });
+      return { op: "call", to: PLAIN, program, idempotencyKey: random.pick(["i1", "i2", "i3"]), later };
+    }
+    case 1:
+      return {
+        op: "call",
+        to: { service: "W", handler: "run", key: random.pick(["w1", "w2"]) },
+        program: workflowRun(random, base),
+        idempotencyKey: undefined,
+        later,
+      };
+    case 2: {
+      const program = drawProgram(random, { ...base, lockFrom: setting.lockFrom, state: "read", promises: false });
+      return { op: "call", to: shared(random), program, idempotencyKey: undefined, later };
+    }
+    case 3: {
+      const to: Callee = { service: "W", handler: "h", key: random.pick(["w1", "w2"]) };
+      const program: Program = { operations: PROMISES.map((name) => ({ op: "completePromise", name })) };
+      return { op: "call", to, program, idempotencyKey: undefined, later };
+    }
+    default: {
+      const program = drawProgram(random, { ...base, lockFrom: setting.lockFrom, state: "none", promises: false });
+      return { op: "call", to: PLAIN, program, idempotencyKey: undefined, later };
+    }
+  }
+}
+
+/** Nobody waits for what is sent, so it may take any lock; but `attach` may, so it obeys the caller's rule as well. */
+function drawSend(random: SeededRandom, setting: Setting): Operation {
+  const call = drawCall(random, setting, false);
+  if (call.op !== "call") return call;
+  return { op: "send", to: call.to, program: call.program, delayMs: random.pick([0, 0, 20, 5_000, 60_000]) };
+}
+
+/** The program of a callee that is only there to answer its caller. */
+export const TELLING: Program = { operations: [{ op: "tellCaller" }] };

@@ -1,0 +1,59 @@
+/**
+ * What simulated handlers do. A program is data: it travels as the invocation's input, so every attempt reads the same one from the
+ * journal, and a callee's program is part of its caller's.
+ */
+
+/** Whom to call; the interpreter knows nothing else of services. */
+export interface Callee {
+  readonly service: "S" | "O" | "W";
+  readonly handler: string;
+  /** "" for the plain service. */
+  readonly key: string;
+}
+
+/** Things an awaited operation gives; `later` ones are awaited by a following `join`. */
+export type Operation =
+  /** A side effect with a result that differs each time it runs. */
+  | { readonly op: "run"; readonly ms: number; readonly fails: boolean; readonly later: boolean }
+  | { readonly op: "sleep"; readonly ms: number; readonly later: boolean }
+  | {
+      readonly op: "call";
+      readonly to: Callee;
+      readonly program: Program;
+      readonly idempotencyKey: string | undefined;
+      readonly later: boolean;
+    }
+  | { readonly op: "send"; readonly to: Callee; readonly program: Program; readonly delayMs: number }
+  /** Reads a counter and writes it back with one more; exclusive handlers only. */
+  | { readonly op: "count"; readonly counter: string }
+  | { readonly op: "get"; readonly key: string }
+  | { readonly op: "set"; readonly key: string }
+  | { readonly op: "clear"; readonly key: string }
+  | { readonly op: "clearAll" }
+  | { readonly op: "keys" }
+  /** A signal that somebody outside (`by` "outside") or a callee sends once it has been given the id. */
+  | { readonly op: "awakeable"; readonly by: "outside" | "callee"; readonly later: boolean }
+  | { readonly op: "namedSignal"; readonly name: string; readonly later: boolean }
+  /** Completes the awakeable, or sends the named signal, that the caller handed over. */
+  | { readonly op: "tellCaller" }
+  /** `helped`: first sends somebody who completes it. */
+  | { readonly op: "getPromise"; readonly name: string; readonly helped: boolean; readonly later: boolean }
+  | { readonly op: "peekPromise"; readonly name: string }
+  | { readonly op: "completePromise"; readonly name: string }
+  /** The n-th invocation started so far (modulo how many there are). */
+  | { readonly op: "attach"; readonly child: number; readonly later: boolean }
+  | { readonly op: "output"; readonly child: number }
+  | { readonly op: "cancelChild"; readonly child: number }
+  | { readonly op: "join"; readonly how: "all" | "first" | "settled" | "anySuccess" | "unknown" }
+  | { readonly op: "fail" };
+
+export interface Program {
+  readonly operations: readonly Operation[];
+}
+
+/** An invocation's input. */
+export interface Assignment {
+  readonly program: Program;
+  /** For `tellCaller`: the caller's awakeable, or its id and the name of a signal. */
+  readonly tell: { readonly awakeable: string } | { readonly invocationId: string; readonly signal: string } | undefined;
+}

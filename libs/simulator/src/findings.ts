@@ -1,0 +1,33 @@
+/** Why: a checker that meets something forbidden must not throw into the code under test, which would swallow it; it writes it here. */
+export interface Finding {
+  /** The rule that was broken, always the same words, so that runs can be grouped by it. */
+  readonly rule: string;
+  readonly detail: string;
+  readonly atMs: number;
+}
+
+export class Findings {
+  readonly #list: Finding[] = [];
+  readonly #nowMs: () => number;
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  report(rule: string, detail: string): void {
+    this.#list.push({ rule, detail, atMs: this.#nowMs() });
+  }
+
+  /** Reports unless the condition holds. */
+  require(condition: boolean, rule: string, detail: () => string): void {
+    if (!condition) this.report(rule, detail());
+  }
+
+  get first(): Finding | undefined {
+    return this.#list[0];
+  }
+
+  get all(): readonly Finding[] {
+    return this.#list;
+  }
+}

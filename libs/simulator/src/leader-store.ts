@@ -1,0 +1,150 @@
+/**
+ * The store as one leader reaches it: over a distance, slowly, sometimes not at all. A commit under way when its leader dies may
+ * still arrive, and one that arrived may never be answered; both happen at every commit boundary.
+ */
+import { type InvocationId, PerdureError } from "@perdure/base";
+import type { Invocation, JournalEntry, JournalEvent, OutboxMessage, TimerKey } from "@perdure/partition";
+import type {
+  CommitOutcome,
+  InboxRow,
+  LockRow,
+  PartitionBatch,
+  PartitionStore,
+  PromiseRow,
+  StateRow,
+  StoreCapabilities,
+  SyncReads,
+  TimerGroup,
+} from "@perdure/store";
+import type { World } from "./world.js";
+
+/** What the store needs to know of the leader behind it. */
+export interface StoreUser {
+  readonly name: string;
+  readonly alive: boolean;
+  crash(why: string): void;
+}
+
+export interface StoreEvents {
+  /** A higher epoch was given out: whoever led before is deposed. */
+  claimed(partition: number, epoch: number, by: StoreUser): void;
+  /** The batches are durable from now on. */
+  applied(batches: readonly PartitionBatch[], by: StoreUser): void;
+}
+
+export class LeaderStore implements PartitionStore {
+  readonly capabilities: StoreCapabilities;
+  readonly reads: SyncReads;
+  readonly #store: PartitionStore;
+  readonly #world: World;
+  readonly #user: StoreUser;
+  readonly #events: StoreEvents;
+
+  constructor(store: PartitionStore, world: World, user: StoreUser, sharedBatch: boolean, events: StoreEvents) {
+    this.#store = store;
+    this.#world = world;
+    this.#user = user;
+    this.#events = events;
+    this.capabilities = { sharedBatch };
+    this.reads = store.reads;
+  }
+
+  async claim(partition: number): Promise<number> {
+    await this.#way();
+    const epoch = await this.#store.claim(partition);
+    this.#events.claimed(partition, epoch, this.#user);
+    await this.#way();
+    return epoch;
+  }
+
+  commit(batches: readonly PartitionBatch[]): Promise<CommitOutcome> {
+    const { scheduler, weather } = this.#world;
+    const fails = scheduler.random.chance(weather.storeFailure);
+    const crash = scheduler.random.chance(weather.crashAtCommit)
+      ? scheduler.random.pick(["before", "after"] as const)
+      : undefined;
+    return new Promise((resolve, reject) => {
+      const arrive = async (): Promise<void> => {
+        if (crash === "before") return this.#user.crash("before its commit was durable");
+        if (!this.#user.alive && scheduler.random.chance(0.5)) return; // It died with the leader; else it arrives all the same.
+        const lost = fails && scheduler.random.chance(0.5);
+        const outcome: CommitOutcome = lost ? { kind: "committed" } : await this.#store.commit(batches);
+        if (!lost && outcome.kind === "committed") this.#events.applied(batches, this.#user);
+        if (crash === "after") return this.#user.crash("after its commit was durable");
+        await this.#way();
+        if (fails) reject(new PerdureError("STO0001", "the simulated medium failed"));
+        else resolve(outcome);
+      };
+      scheduler.after(scheduler.latency(this.#world.settings.commitMs), () => void arrive().catch(reject));
+    });
+  }
+
+  async readJournal(partition: number, id: InvocationId, length: number): Promise<JournalEntry[]> {
+    return this.#read(() => this.#store.readJournal(partition, id, length), true);
+  }
+  async stateOf(partition: number, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>> {
+    return this.#read(() => this.#store.stateOf(partition, service, key));
+  }
+  async promisesOf(partition: number, service: string, key: string): Promise<readonly string[]> {
+    return this.#read(() => this.#store.promisesOf(partition, service, key));
+  }
+  async timers(partition: number, group: TimerGroup, fromMs: number, limit: number): Promise<readonly TimerKey[]> {
+    return this.#read(() => this.#store.timers(partition, group, fromMs, limit));
+  }
+  async outbox(partition: number, afterSeq: number, limit: number): Promise<readonly OutboxMessage[]> {
+    return this.#read(() => this.#store.outbox(partition, afterSeq, limit));
+  }
+  async events(partition: number, id: InvocationId): Promise<readonly JournalEvent[]> {
+    return this.#read(() => this.#store.events(partition, id));
+  }
+  unfinished(partition: number, status: Invocation["status"] | undefined): AsyncIterable<Invocation> {
+    return this.#scan(() => this.#store.unfinished(partition, status));
+  }
+  completed(partition: number): AsyncIterable<Invocation> {
+    return this.#scan(() => this.#store.completed(partition));
+  }
+  scanState(partition: number, service: string | undefined): AsyncIterable<StateRow> {
+    return this.#scan(() => this.#store.scanState(partition, service));
+  }
+  scanPromises(partition: number): AsyncIterable<PromiseRow> {
+    return this.#scan(() => this.#store.scanPromises(partition));
+  }
+  scanLocks(partition: number): AsyncIterable<LockRow> {
+    return this.#scan(() => this.#store.scanLocks(partition));
+  }
+  scanInboxes(partition: number): AsyncIterable<InboxRow> {
+    return this.#scan(() => this.#store.scanInboxes(partition));
+  }
+
+  /** The world owns the data; a leader only borrows it. */
+  async [Symbol.asyncDispose](): Promise<void> {}
+
+  /** Reads at some moment between the question and the answer. */
+  async #read<T>(read: () => Promise<T>, mayFail = false): Promise<T> {
+    await this.#way();
+    const value = await read();
+    await this.#way();
+    if (mayFail && this.#world.scheduler.random.chance(this.#world.weather.storeFailure)) {
+      throw new PerdureError("STO0001", "the simulated medium failed to read");
+    }
+    return value;
+  }
+
+  async *#scan<T>(scan: () => AsyncIterable<T>): AsyncIterable<T> {
+    await this.#way();
+    const rows: T[] = [];
+    for await (const row of scan()) rows.push(row);
+    await this.#way();
+    yield* rows;
+  }
+
+  /** One way to the store or back; never ends for a leader that died on it. */
+  #way(): Promise<void> {
+    const { scheduler, settings } = this.#world;
+    return new Promise((resolve) => {
+      scheduler.after(scheduler.latency(settings.commitMs / 4), () => {
+        if (this.#user.alive) resolve();
+      });
+    });
+  }
+}

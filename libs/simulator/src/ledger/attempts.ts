@@ -1,0 +1,173 @@
+/**
+ * Rules about what endpoints see: nothing is told before it is durable, a replay is the journal, results never change, and no two
+ * attempts that both count work on one object at the same time.
+ */
+import { bytesEqual, type InvocationId, ProtoReader, parseInvocationId, toBinaryString } from "@perdure/base";
+import type { StreamRequest } from "@perdure/invoker";
+import { isExclusive } from "@perdure/partition";
+import { messageTypeName, type StartMessage } from "@perdure/service-protocol";
+import type { Findings } from "../findings.js";
+import type { Ledger } from "./ledger.js";
+import type { Life } from "./life.js";
+
+/** One stream, from the leader that opened it until it has let go. */
+export interface AttemptRecord {
+  readonly name: string;
+  readonly id: InvocationId;
+  readonly leader: AttemptLeader;
+  /** The life it was opened for; undefined when none was durable, which is reported. */
+  readonly life: Life | undefined;
+  /** The leader broke the stream off. */
+  aborted: boolean;
+  /** The leader has heard the end of the response. */
+  responseOver: boolean;
+  readonly stateAtOpening: ReadonlyMap<string, Uint8Array> | undefined;
+}
+
+export interface AttemptLeader {
+  readonly name: string;
+  readonly alive: boolean;
+  leads(id: InvocationId): boolean;
+}
+
+export class Attempts {
+  readonly #findings: Findings;
+  readonly #ledger: Ledger;
+  readonly #open = new Set<AttemptRecord>();
+  #count = 0;
+
+  constructor(findings: Findings, ledger: Ledger) {
+    this.#findings = findings;
+    this.#ledger = ledger;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  opened(leader: AttemptLeader, request: StreamRequest): AttemptRecord {
+    const parsed = parseInvocationId(request.headers["x-restate-invocation-id"] ?? "");
+    const id = (parsed.ok ? parsed.value : "") as InvocationId;
+    const life = this.#ledger.life(id);
+    const target = life?.facts.target;
+    const record: AttemptRecord = {
+      name: `${id}#${++this.#count}`,
+      id,
+      leader,
+      life,
+      aborted: false,
+      responseOver: false,
+      stateAtOpening: target?.key === undefined ? undefined : this.#ledger.state.of(target.service, target.key),
+    };
+    if (leader.leads(id)) {
+      this.#findings.require(life !== undefined, "user code starts only after its invocation is durable", () => record.name);
+      if (life?.invocation.status === "invoked" || life === undefined) this.#checkAlone(record);
+    }
+    this.#open.add(record);
+    return record;
+  }
+
+  /** Of the attempts that still count, at most one works on an exclusive key, and at most one for an invocation. */
+  #checkAlone(record: AttemptRecord): void {
+    const target = record.life?.facts.target;
+    for (const other of this.#open) {
+      if (!this.#counts(other)) {
+        this.#open.delete(other);
+        continue;
+      }
+      this.#findings.require(
+        other.id !== record.id,
+        "an invocation has one attempt at a time",
+        () => `${other.name} and ${record.name}`,
+      );
+      const theirs = other.life?.facts.target;
+      if (target === undefined || theirs === undefined || !isExclusive(target) || !isExclusive(theirs)) continue;
+      const apart = target.service !== theirs.service || target.key !== theirs.key;
+      this.#findings.require(
+        apart,
+        "an object runs one exclusive handler at a time",
+        () => `${other.name} and ${record.name} on ${target.key}`,
+      );
+    }
+  }
+
+  /** Whether what happens on the stream still means something to a leader that is one. */
+  #counts(record: AttemptRecord): boolean {
+    return !record.aborted && !record.responseOver && record.leader.alive && record.leader.leads(record.id);
+  }
+
+  aborted(record: AttemptRecord): void {
+    record.aborted = true;
+    this.#open.delete(record);
+  }
+
+  responseOver(record: AttemptRecord): void {
+    record.responseOver = true;
+    this.#open.delete(record);
+  }
+
+  // ── what the endpoint is told ──────────────────────────────────────────────────────────────────
+
+  started(record: AttemptRecord, start: StartMessage): void {
+    this.#findings.require(start.debugId === record.id, "Start names the invocation of the request", () => record.name);
+    const { life } = record;
+    if (life === undefined || !this.#counts(record)) return;
+    const seed = this.#ledger.seedOf(life, start.randomSeed);
+    this.#findings.require(seed === start.randomSeed, "the random seed never changes", () => record.name);
+    this.#checkState(record, start);
+  }
+
+  /** An exclusive handler sees its object's state as its predecessors left it. */
+  #checkState(record: AttemptRecord, start: StartMessage): void {
+    const target = record.life?.facts.target;
+    if (target === undefined || !isExclusive(target) || record.stateAtOpening === undefined) return;
+    const sent = new Map(start.state.map(({ key, value }) => [toBinaryString(key), value]));
+    for (const [key, value] of sent) {
+      const stored = record.stateAtOpening.get(key);
+      const same = stored !== undefined && bytesEqual(stored, value);
+      this.#findings.require(same, "an exclusive handler starts from the state that is stored", () => `${record.name}: ${key}`);
+    }
+    const whole = start.partialState || sent.size === record.stateAtOpening.size;
+    this.#findings.require(whole, "state that is called complete is complete", () => record.name);
+  }
+
+  replayed(record: AttemptRecord, index: number, type: number, body: Uint8Array): void {
+    const { life } = record;
+    if (life === undefined || life.journalDropped || !this.#counts(record)) return;
+    const stored = life.entries[index];
+    const same = stored !== undefined && stored.type === type && bytesEqual(stored.body, body);
+    this.#findings.require(
+      same,
+      "a replay is the durable journal",
+      () => `${record.name}: entry ${index}, ${messageTypeName(type)}`,
+    );
+  }
+
+  /** A notification pushed to a running handler, or an ack that stands for one. */
+  pushed(record: AttemptRecord, type: number, body: Uint8Array): void {
+    const { life } = record;
+    if (life === undefined || life.journalDropped || !this.#counts(record)) return;
+    const durable = life.entries.some((entry) => entry.type === type && bytesEqual(entry.body, body));
+    this.#findings.require(durable, "a handler is told only what is durable", () => `${record.name}: ${messageTypeName(type)}`);
+  }
+
+  acknowledged(record: AttemptRecord, body: Uint8Array): void {
+    const { life } = record;
+    if (life === undefined || life.journalDropped || !this.#counts(record)) return;
+    const reader = new ProtoReader(body);
+    let index = 0;
+    while (reader.hasMore()) if (reader.tag() === 8) index = reader.uint32();
+    const durable = index < life.invocation.journal.commands;
+    this.#findings.require(
+      durable,
+      "a command is acknowledged only when it is durable",
+      () => `${record.name}: command ${index}`,
+    );
+  }
+
+  /** The journal is not what the handler makes it again. */
+  mismatch(record: AttemptRecord, detail: string): void {
+    if (!this.#counts(record)) return;
+    this.#findings.report("a replay leads the handler to where it was", `${record.name}: ${detail}`);
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * Why: when nothing has happened for long, whoever still waits must have a reason outside of our care: a paused or endless callee,
+ * a promise nobody completes, a signal nobody sends. Anything else is a wake-up that was lost.
+ */
+import type { InvocationId } from "@perdure/base";
+import {
+  decodeCommand,
+  decodeNotification,
+  isFault,
+  MessageType,
+  messageTypeName,
+  waitingCompletions,
+} from "@perdure/service-protocol";
+import type { Ledger } from "./ledger.js";
+import type { Life } from "./life.js";
+
+/** One sentence for each wait that nothing will ever end. */
+export function causesMissing(ledger: Ledger): readonly string[] {
+  const missing: string[] = [];
+  for (const life of ledger.unfinished()) {
+    const { invocation } = life;
+    switch (invocation.status) {
+      case "suspended":
+        for (const id of waitingCompletions(invocation.awaiting)) {
+          const why = missingCause(ledger, life, id);
+          if (why !== undefined) missing.push(`${life.id} waits for completion ${id}: ${why}`);
+        }
+        break;
+      case "inboxed": {
+        const { service, key } = invocation.facts.target;
+        if (ledger.locks.holder(`${service}/${key}`) === undefined)
+          missing.push(`${life.id} is inboxed, but nobody holds ${service}/${key}`);
+        break;
+      }
+      case "scheduled":
+        missing.push(`${life.id} is still scheduled`);
+        break;
+      case "invoked":
+      case "paused":
+        break; // Running is bounded by timeouts; a pause is ended by people.
+    }
+  }
+  return missing;
+}
+
+/** Why the completion will never come; undefined when it may. */
+function missingCause(ledger: Ledger, life: Life, completionId: number): string | undefined {
+  const owed = life.owed.get(completionId);
+  if (owed === undefined) return "no command of its journal is owed it";
+  switch (owed.notificationType) {
+    case MessageType.GetPromiseCompletion:
+      return undefined; // The invariants look after listeners.
+    case MessageType.CallCompletion:
+    case MessageType.AttachInvocationCompletion: {
+      const to = awaitedInvocation(life, completionId, owed.commandType);
+      const callee = to === undefined ? undefined : ledger.life(to);
+      if (callee === undefined || callee.invocation.status === "completed") return `${to} is over`;
+      const listed = callee.invocation.sinks.some((sink) => sink.callerId === life.id && sink.completionId === completionId);
+      return listed ? undefined : `${to} does not know`;
+    }
+    default:
+      return `a ${messageTypeName(owed.notificationType)} does not take that long`;
+  }
+}
+
+function awaitedInvocation(life: Life, completionId: number, commandType: number): InvocationId | undefined {
+  for (const entry of life.entries) {
+    if (commandType === MessageType.Call && entry.type === MessageType.CallInvocationIdCompletion) {
+      const decoded = decodeNotification(entry.type, entry.body);
+      // Our handlers number the id of a callee right before its result.
+      if (isFault(decoded) || decoded.id.kind !== "completion" || decoded.id.id !== completionId - 1) continue;
+      if (decoded.result.kind === "invocationId") return decoded.result.invocationId as InvocationId;
+    }
+    if (commandType === MessageType.AttachInvocation && entry.type === commandType) {
+      const command = decodeCommand(entry.type, entry.body);
+      if (isFault(command) || command.kind !== "attachInvocation" || command.resultCompletionId !== completionId) continue;
+      if (command.target.kind === "invocationId") return command.target.invocationId as InvocationId;
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,467 @@
+/**
+ * The checkers' own book of everything that became durable, in the order in which it did. It is told each batch of mutations as it
+ * lands in the store and knows nothing of the code that made them; whatever contradicts the book is a finding.
+ */
+import type { InvocationId } from "@perdure/base";
+import { bytesEqual, toBinaryString } from "@perdure/base";
+import type { InboxEntry, Invocation, JournalEntry, Mutation, Outcome, PartitionCommand } from "@perdure/partition";
+import { isExclusive, isWorkflowRun } from "@perdure/partition";
+import {
+  commandTypeOf,
+  decodeCommand,
+  decodeNotification,
+  invocationIdCompletionIdOf,
+  isCommand,
+  isFault,
+  type JournalCommand,
+  MessageType,
+  messageTypeName,
+  resultCompletionIdOf,
+} from "@perdure/service-protocol";
+import type { PartitionBatch } from "@perdure/store";
+import type { Findings } from "../findings.js";
+import { Attempts } from "./attempts.js";
+import { hasDeterministicId, type Life, outcomeText } from "./life.js";
+import { LockModel } from "./lock-model.js";
+import { StateModel } from "./state-model.js";
+
+/** From which status an invocation may come to which. */
+const NEXT: Readonly<Record<Invocation["status"], readonly Invocation["status"][]>> = {
+  scheduled: ["scheduled", "inboxed", "invoked"],
+  inboxed: ["inboxed", "invoked"],
+  invoked: ["invoked", "suspended", "paused", "completed"],
+  suspended: ["suspended", "invoked", "completed"],
+  paused: ["paused", "invoked", "completed"],
+  completed: ["completed"],
+};
+
+/** The completion that each command is owed under its result id. */
+const COMPLETED_BY = new Map<number, number>([
+  [MessageType.GetLazyState, MessageType.GetLazyStateCompletion],
+  [MessageType.GetLazyStateKeys, MessageType.GetLazyStateKeysCompletion],
+  [MessageType.GetPromise, MessageType.GetPromiseCompletion],
+  [MessageType.PeekPromise, MessageType.PeekPromiseCompletion],
+  [MessageType.CompletePromise, MessageType.CompletePromiseCompletion],
+  [MessageType.Sleep, MessageType.SleepCompletion],
+  [MessageType.Call, MessageType.CallCompletion],
+  [MessageType.Run, MessageType.RunCompletion],
+  [MessageType.AttachInvocation, MessageType.AttachInvocationCompletion],
+  [MessageType.GetInvocationOutput, MessageType.GetInvocationOutputCompletion],
+]);
+
+export class Ledger {
+  readonly #findings: Findings;
+  readonly attempts: Attempts;
+  readonly state: StateModel;
+  readonly locks: LockModel;
+  /** The present life of each id, forgotten ones included. */
+  readonly #lives = new Map<InvocationId, Life>();
+  readonly #seeds = new Map<string, bigint>();
+  readonly #outboxes = new Map<string, PartitionCommand>();
+  /** Sequence numbers are never used again. */
+  readonly #owedEver = new Map<string, true>();
+  readonly #dedup = new Map<string, number>();
+  readonly #timers = new Set<string>();
+  /** Values that only one signal may carry: who sent it, and which of its commands it was. */
+  readonly #signalValues = new Set<string>();
+  /** Entries stored before the record of their invocation, in one batch. */
+  #early = new Map<InvocationId, JournalEntry[]>();
+  readonly #promises = new Set<string>();
+  /** Forgotten in the present batch. */
+  #forgottenWorkflows: string[] = [];
+  #commits = 0;
+
+  constructor(findings: Findings) {
+    this.#findings = findings;
+    this.attempts = new Attempts(findings, this);
+    this.state = new StateModel(findings);
+    this.locks = new LockModel(findings);
+  }
+
+  /** How many batches have landed: rises when the world moves on. */
+  get commits(): number {
+    return this.#commits;
+  }
+
+  /** The id's life, unless it is forgotten. */
+  life(id: InvocationId): Life | undefined {
+    const life = this.#lives.get(id);
+    return life?.forgotten === true ? undefined : life;
+  }
+
+  /** Also a life that is over and forgotten. */
+  lastLife(id: InvocationId): Life | undefined {
+    return this.#lives.get(id);
+  }
+
+  lives(): Iterable<Life> {
+    return this.#lives.values();
+  }
+
+  *unfinished(): Iterable<Life> {
+    for (const life of this.#lives.values()) if (!life.forgotten && life.invocation.status !== "completed") yield life;
+  }
+
+  get messagesOwed(): number {
+    return this.#outboxes.size;
+  }
+
+  get timersStored(): ReadonlySet<string> {
+    return this.#timers;
+  }
+
+  /** The first seed a life was started with. */
+  seedOf(life: Life, seed: bigint): bigint {
+    const name = `${life.id}/${life.number}`;
+    const known = this.#seeds.get(name);
+    if (known !== undefined) return known;
+    this.#seeds.set(name, seed);
+    return seed;
+  }
+
+  /** A leader hands a message to the network: it must be durable by then. */
+  messageSent(producer: string, seq: number, command: PartitionCommand): void {
+    this.#findings.require(
+      this.#owedEver.has(`${producer}/${seq}`),
+      "a message travels only when it is durable",
+      () => `${producer}/${seq} ${command.kind}`,
+    );
+  }
+
+  // ── batches ────────────────────────────────────────────────────────────────────────────────────
+
+  applied(batches: readonly PartitionBatch[]): void {
+    this.#commits++;
+    const touched = new Set<InvocationId>();
+    for (const { partition, mutations } of batches)
+      for (const mutation of mutations) this.#mutation(partition, mutation, touched);
+    for (const id of touched) this.#agrees(id);
+    this.#findings.require(this.#early.size === 0, "entries belong to an invocation", () => [...this.#early.keys()].join());
+    this.#early.clear();
+    this.state.endOfBatch();
+    this.#workflowsGone();
+  }
+
+  #mutation(partition: number, mutation: Mutation, touched: Set<InvocationId>): void {
+    switch (mutation.kind) {
+      case "putInvocation":
+        touched.add(mutation.invocation.facts.id);
+        return this.#put(partition, mutation.invocation);
+      case "deleteInvocation":
+        return this.#forget(mutation.id);
+      case "appendEntry":
+        touched.add(mutation.id);
+        return this.#append(mutation.id, mutation.index, mutation.entry);
+      case "deleteJournal":
+        return this.#dropJournal(mutation.id, mutation.length);
+      case "putState":
+        return this.state.put(mutation.service, mutation.key, mutation.stateKey, mutation.value);
+      case "deleteState":
+        return this.state.delete(mutation.service, mutation.key, mutation.stateKey);
+      case "putLock":
+        return this.locks.locked(`${mutation.service}/${mutation.key}`, mutation.lock);
+      case "deleteLock":
+        return this.locks.unlocked(`${mutation.service}/${mutation.key}`);
+      case "putInbox":
+        return this.#queued(`${mutation.service}/${mutation.key}`, mutation.entry);
+      case "putTimer":
+        this.#timers.add(timerText(mutation.timer));
+        return;
+      case "deleteTimer":
+        this.#timers.delete(timerText(mutation.timer));
+        return;
+      case "putOutbox":
+        return this.#owe(partition, mutation.message.seq, mutation.message.command);
+      case "deleteOutbox":
+        this.#outboxes.delete(`p${partition}/${mutation.seq}`);
+        return;
+      case "putDedup":
+        return this.#received(partition, mutation.producer, mutation.seq);
+      case "putEvent":
+      case "deleteEvents":
+      case "deleteInbox":
+        return;
+      case "putPromise":
+        this.#promises.add(`${mutation.service}/${mutation.key}/${mutation.name}`);
+        return;
+      case "deletePromise":
+        this.#promises.delete(`${mutation.service}/${mutation.key}/${mutation.name}`);
+        return;
+    }
+  }
+
+  #owe(partition: number, seq: number, command: PartitionCommand): void {
+    const name = `p${partition}/${seq}`;
+    this.#findings.require(!this.#owedEver.has(name), "a sequence number is used once", () => name);
+    this.#owedEver.set(name, true);
+    this.#outboxes.set(name, command);
+  }
+
+  #received(partition: number, producer: string, seq: number): void {
+    const name = `${partition}<${producer}`;
+    const before = this.#dedup.get(name) ?? -1;
+    this.#findings.require(seq > before, "a delivery is taken once, in order", () => `${name}: ${seq} after ${before}`);
+    this.#dedup.set(name, seq);
+  }
+
+  #queued(object: string, entry: InboxEntry): void {
+    if (entry.kind === "invocation") this.locks.joined(object, entry.id);
+  }
+
+  // ── invocations ────────────────────────────────────────────────────────────────────────────────
+
+  #put(partition: number, invocation: Invocation): void {
+    const { id } = invocation.facts;
+    const before = this.life(id);
+    if (before === undefined) return this.#born(partition, invocation);
+    const { facts } = before;
+    const from = before.invocation;
+    this.#findings.require(
+      NEXT[from.status].includes(invocation.status),
+      "an invocation takes only the ways there are",
+      () => `${id}: ${from.status} to ${invocation.status}`,
+    );
+    this.#findings.require(
+      facts.createdAtMs === invocation.facts.createdAtMs && facts.requestId === invocation.facts.requestId,
+      "facts never change",
+      () => id,
+    );
+    const runs = invocation.run - from.run;
+    const starts = invocation.status === "invoked" && runs === 1;
+    this.#findings.require(
+      runs === 0 || starts,
+      "run numbers rise by one with each start",
+      () => `${id}: ${from.run} to ${invocation.run}, ${invocation.status}`,
+    );
+    this.#findings.require(
+      from.status === "invoked" || invocation.status !== "invoked" || starts,
+      "a start has a new run number",
+      () => id,
+    );
+    this.#findings.require(
+      from.pinned === undefined || invocation.pinned?.deploymentId === from.pinned.deploymentId,
+      "a pin stays",
+      () => id,
+    );
+    if (from.status === "inboxed" && invocation.status !== "inboxed") this.#leftQueue(before);
+    before.invocation = invocation;
+    if (invocation.status === "completed") this.#ended(before, invocation.outcome);
+  }
+
+  #born(partition: number, invocation: Invocation): void {
+    const { id } = invocation.facts;
+    const last = this.#lives.get(id);
+    const again = last !== undefined && !hasDeterministicId(invocation.facts) && invocation.facts.completionRetentionMs > 0;
+    this.#findings.require(!again, "an invocation is accepted once", () => id);
+    const life: Life = {
+      id,
+      facts: invocation.facts,
+      number: last === undefined ? 0 : last.number + 1,
+      partition,
+      invocation,
+      entries: [],
+      journalDropped: false,
+      owed: new Map(),
+      outcome: undefined,
+      forgotten: false,
+      killed: false,
+    };
+    this.#lives.set(id, life);
+    const early = this.#early.get(id) ?? [];
+    this.#early.delete(id);
+    const copied = invocation.facts.source.kind === "restart";
+    for (const entry of early) this.#journaled(life, entry, copied);
+    if (invocation.status === "completed")
+      this.#findings.report("an invocation takes only the ways there are", `${id} is born completed`);
+  }
+
+  #ended(life: Life, outcome: Outcome): void {
+    if (life.outcome !== undefined) {
+      const same = outcomeText(life.outcome) === outcomeText(outcome);
+      this.#findings.require(
+        same,
+        "an invocation ends once",
+        () => `${life.id}: ${outcomeText(life.outcome as Outcome)}, then ${outcomeText(outcome)}`,
+      );
+      return;
+    }
+    life.outcome = outcome;
+    life.killed = outcome.kind === "failure" && outcome.failure.message === "killed";
+  }
+
+  #leftQueue(life: Life): void {
+    const { target } = life.facts;
+    if (isExclusive(target)) this.locks.left(`${target.service}/${target.key}`, life.id);
+  }
+
+  #forget(id: InvocationId): void {
+    const life = this.life(id);
+    if (life === undefined) return this.#findings.report("only what is there is forgotten", id);
+    if (life.invocation.status === "inboxed") this.#leftQueue(life);
+    life.forgotten = true;
+    const { target } = life.facts;
+    if (isWorkflowRun(target)) this.#forgottenWorkflows.push(`${target.service}/${target.key}`);
+  }
+
+  /** A workflow takes its state and its promises along. */
+  #workflowsGone(): void {
+    for (const workflow of this.#forgottenWorkflows) {
+      const [service, key] = workflow.split("/") as [string, string];
+      const left = [
+        ...this.state.of(service, key).keys(),
+        ...[...this.#promises].filter((name) => name.startsWith(`${workflow}/`)),
+      ];
+      this.#findings.require(left.length === 0, "a forgotten workflow leaves nothing", () => `${workflow}: ${left.join()}`);
+    }
+    this.#forgottenWorkflows = [];
+  }
+
+  // ── journals ───────────────────────────────────────────────────────────────────────────────────
+
+  #append(id: InvocationId, index: number, entry: JournalEntry): void {
+    const life = this.life(id);
+    if (life !== undefined) {
+      this.#findings.require(
+        index === life.entries.length,
+        "a journal grows at its end",
+        () => `${id}: ${index} at ${life.entries.length}`,
+      );
+      return this.#journaled(life, entry, false);
+    }
+    const early = this.#early.get(id) ?? [];
+    this.#early.set(id, early);
+    this.#findings.require(index === early.length, "a journal grows at its end", () => `${id}: ${index} at ${early.length}`);
+    early.push(entry);
+  }
+
+  #journaled(life: Life, entry: JournalEntry, copied: boolean): void {
+    life.entries.push(entry);
+    if (isCommand(entry.type)) this.#command(life, entry, copied);
+    else this.#notification(life, entry, copied);
+  }
+
+  #command(life: Life, entry: JournalEntry, copied: boolean): void {
+    const result = resultCompletionIdOf(entry.type, entry.body);
+    if (result !== undefined) this.#promiseCompletion(life, result, entry.type, COMPLETED_BY.get(entry.type) ?? 0);
+    const calleeId = invocationIdCompletionIdOf(entry.type, entry.body);
+    if (calleeId !== undefined) this.#promiseCompletion(life, calleeId, entry.type, MessageType.CallInvocationIdCompletion);
+    if (copied) return;
+    const command = decodeCommand(entry.type, entry.body);
+    if (isFault(command)) return this.#findings.report("a stored command can be read", `${life.id}: ${command.detail}`);
+    this.#demandState(life, command);
+  }
+
+  #promiseCompletion(life: Life, id: number, commandType: number, notificationType: number): void {
+    this.#findings.require(
+      !life.owed.has(id),
+      "a command is stored once",
+      () => `${life.id}: completion ${id} of ${messageTypeName(commandType)} again`,
+    );
+    life.owed.set(id, { commandType, notificationType, completed: false });
+  }
+
+  #demandState(life: Life, command: JournalCommand): void {
+    const { service, key = "" } = life.facts.target;
+    if (command.kind === "setState") this.state.demand(service, key, toBinaryString(command.stateKey), command.value);
+    else if (command.kind === "clearState") this.state.demand(service, key, toBinaryString(command.stateKey), undefined);
+    else if (command.kind === "clearAllState") {
+      for (const stateKey of this.state.of(service, key).keys()) this.state.demand(service, key, stateKey, undefined);
+    }
+  }
+
+  #notification(life: Life, entry: JournalEntry, copied: boolean): void {
+    const notification = decodeNotification(entry.type, entry.body);
+    if (isFault(notification))
+      return this.#findings.report("a stored notification can be read", `${life.id}: ${notification.detail}`);
+    const { id, result } = notification;
+    if (id.kind !== "completion") {
+      if (!copied && result.kind === "value") this.#signalled(life, Buffer.from(result.value).toString());
+      return;
+    }
+    const owed = life.owed.get(id.id);
+    const fits = owed !== undefined && owed.notificationType === entry.type;
+    const what = (): string => `${life.id}: ${messageTypeName(entry.type)} ${id.id}`;
+    this.#findings.require(fits, "a completion answers a command of this life", what);
+    if (owed === undefined) return;
+    this.#findings.require(!owed.completed, "a command is completed once", what);
+    owed.completed = true;
+    if (entry.type === MessageType.SleepCompletion) return;
+    if (entry.type === MessageType.CallCompletion) this.#answersCall(life, id.id, entry);
+  }
+
+  /** The result of a call is the callee's outcome. */
+  #answersCall(life: Life, completionId: number, entry: JournalEntry): void {
+    const calleeId = life.entries.map((each) => calleeOf(each, completionId - 1)).find((id) => id !== undefined);
+    const callee = calleeId === undefined ? undefined : this.#lives.get(calleeId);
+    const outcome = callee?.outcome;
+    if (callee === undefined || outcome === undefined) return; // Not kept, cancelled before it began, or refused: no outcome to compare.
+    const decoded = decodeNotification(entry.type, entry.body);
+    if (isFault(decoded)) return;
+    const { result } = decoded;
+    if (result.kind === "failure" && result.failure.message === "the workflow method was already invoked") return;
+    const same =
+      outcome.kind === "success"
+        ? result.kind === "value" && bytesEqual(result.value, outcome.value)
+        : result.kind === "failure" &&
+          result.failure.message === outcome.failure.message &&
+          result.failure.code === outcome.failure.code;
+    this.#findings.require(same || callee.number > 0, "a caller gets its callee's outcome", () => `${life.id} from ${calleeId}`);
+  }
+
+  #signalled(life: Life, value: string): void {
+    if (value.startsWith("outside")) return; // Outsiders may repeat themselves.
+    const name = `${life.id}/${life.number} ${value}`;
+    this.#findings.require(!this.#signalValues.has(name), "a signal arrives once", () => name);
+    this.#signalValues.add(name);
+  }
+
+  #dropJournal(id: InvocationId, length: number): void {
+    const life = this.life(id);
+    if (life === undefined) return this.#findings.report("only what is there is forgotten", `journal of ${id}`);
+    this.#findings.require(
+      length === life.entries.length,
+      "a journal is dropped whole",
+      () => `${id}: ${length} of ${life.entries.length}`,
+    );
+    life.entries = [];
+    life.journalDropped = true;
+  }
+
+  /** The record of an invocation and its journal belong together at the end of each batch. */
+  #agrees(id: InvocationId): void {
+    const life = this.life(id);
+    if (life === undefined) return;
+    const { journal } = life.invocation;
+    const commands = life.entries.reduce((count, entry) => count + (isCommand(entry.type) ? 1 : 0), 0);
+    const outputIndex = life.entries.findLastIndex((entry) => entry.type === commandTypeOf.output);
+    const agrees =
+      journal.length === life.entries.length &&
+      journal.commands === commands &&
+      journal.notifications === life.entries.length - commands &&
+      journal.outputIndex === outputIndex;
+    this.#findings.require(
+      agrees,
+      "an invocation counts its journal right",
+      () => `${id}: ${JSON.stringify(journal)} for ${life.entries.length} entries`,
+    );
+    if (life.invocation.status === "completed" || journal.length > 0) return;
+    this.#findings.report("an invocation counts its journal right", `${id} has lost its journal`);
+  }
+}
+
+/** The callee's id, if the entry tells it under this completion id. */
+function calleeOf(entry: JournalEntry, completionId: number): InvocationId | undefined {
+  if (entry.type !== MessageType.CallInvocationIdCompletion) return undefined;
+  const decoded = decodeNotification(entry.type, entry.body);
+  if (isFault(decoded) || decoded.id.kind !== "completion" || decoded.id.id !== completionId) return undefined;
+  return decoded.result.kind === "invocationId" ? (decoded.result.invocationId as InvocationId) : undefined;
+}
+
+function timerText(timer: {
+  readonly dueAtMs: number;
+  readonly kind: string;
+  readonly id: string;
+  readonly sequence: number;
+}): string {
+  return `${timer.kind}/${timer.id}/${timer.sequence}/${timer.dueAtMs}`;
+}

@@ -1,0 +1,41 @@
+/** Why: the checkers keep their own record of every invocation, made only of what became durable. */
+import type { InvocationId } from "@perdure/base";
+import type { Invocation, InvocationFacts, JournalEntry, Outcome } from "@perdure/partition";
+import { isWorkflowRun } from "@perdure/partition";
+
+/** From its first record to the day it is forgotten. An id made of a key may live again after that. */
+export interface Life {
+  readonly id: InvocationId;
+  readonly facts: InvocationFacts;
+  /** How many lives the id had before. */
+  readonly number: number;
+  readonly partition: number;
+  invocation: Invocation;
+  /** As stored, in order; empty once dropped. */
+  entries: JournalEntry[];
+  journalDropped: boolean;
+  /** Completion id → what its command was, by the command that is owed it. */
+  readonly owed: Map<number, OwedCompletion>;
+  /** Set when it ended. */
+  outcome: Outcome | undefined;
+  forgotten: boolean;
+  /** Somebody killed it: its end is not its own. */
+  killed: boolean;
+}
+
+export interface OwedCompletion {
+  readonly commandType: number;
+  readonly notificationType: number;
+  completed: boolean;
+}
+
+/** Whether the id was made of names and keys, so that it may be used again. */
+export function hasDeterministicId(facts: InvocationFacts): boolean {
+  return facts.idempotencyKey !== undefined || isWorkflowRun(facts.target);
+}
+
+export function outcomeText(outcome: Outcome): string {
+  return outcome.kind === "success"
+    ? `value ${Buffer.from(outcome.value)}`
+    : `failure ${outcome.failure.code} ${outcome.failure.message}`;
+}

@@ -1,0 +1,64 @@
+/** Rules about user state: counters grow by one at a time, and what is stored is what journals say. */
+import { fromUtf8 } from "@perdure/base";
+import type { Findings } from "../findings.js";
+
+/** State keys that programs only ever raise by one. */
+const COUNTERS: ReadonlySet<string> = new Set(["n", "m"]);
+
+export class StateModel {
+  readonly #findings: Findings;
+  readonly #objects = new Map<string, Map<string, Uint8Array>>();
+  /** SetState and ClearState entries that their batch has not carried out yet. */
+  #demanded: { readonly object: string; readonly key: string; readonly value: string | undefined }[] = [];
+
+  constructor(findings: Findings) {
+    this.#findings = findings;
+  }
+
+  /** State of a key as durable now: a copy. */
+  of(service: string, key: string): ReadonlyMap<string, Uint8Array> {
+    return new Map(this.#objects.get(`${service}/${key}`));
+  }
+
+  get objects(): ReadonlyMap<string, ReadonlyMap<string, Uint8Array>> {
+    return this.#objects;
+  }
+
+  /** A handler's command to change state was stored: the same batch must do it. */
+  demand(service: string, key: string, stateKey: string, value: Uint8Array | undefined): void {
+    this.#demanded.push({ object: `${service}/${key}`, key: stateKey, value: value && fromUtf8(value) });
+  }
+
+  put(service: string, key: string, stateKey: string, value: Uint8Array): void {
+    const object = `${service}/${key}`;
+    const state = this.#objects.get(object) ?? new Map<string, Uint8Array>();
+    this.#objects.set(object, state);
+    const text = fromUtf8(value);
+    if (service === "O" && COUNTERS.has(stateKey)) {
+      const before = Number(fromUtf8(state.get(stateKey) ?? new Uint8Array(0)) || "0");
+      this.#findings.require(
+        Number(text) === before + 1,
+        "a counter rises by one each time",
+        () => `${object} ${stateKey}: ${before}, then ${text}`,
+      );
+    }
+    state.set(stateKey, value);
+    this.#meet(object, stateKey, text);
+  }
+
+  delete(service: string, key: string, stateKey: string): void {
+    this.#objects.get(`${service}/${key}`)?.delete(stateKey);
+    this.#meet(`${service}/${key}`, stateKey, undefined);
+  }
+
+  #meet(object: string, key: string, value: string | undefined): void {
+    const at = this.#demanded.findIndex((each) => each.object === object && each.key === key && each.value === value);
+    if (at >= 0) this.#demanded.splice(at, 1);
+  }
+
+  endOfBatch(): void {
+    for (const { object, key } of this.#demanded)
+      this.#findings.report("a stored change of state is carried out", `${object} ${key}`);
+    this.#demanded = [];
+  }
+}

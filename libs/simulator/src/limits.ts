@@ -1,0 +1,22 @@
+/** Bounds of a simulation, each with the reason for its value. */
+
+/** Steps after which a world that has not come to rest counts as one that never will. Usual worlds take a few thousand. */
+export const STEPS_MAX = 150_000;
+
+/** Virtual time in which a world must come to rest once faults have stopped; longer than every sleep, delay and back-off together. */
+export const CALM_MS_MAX = 12 * 3_600_000;
+
+/** Virtual time without a commit after which whatever still waits is examined: longer than any single timer of a program. */
+export const QUIET_MS = 20 * 60_000;
+
+/** Rounds of helping invocations that wait for somebody who was killed; each frees at least one, and worlds have few. */
+export const HELP_ROUNDS_MAX = 40;
+
+/** Lines of trace kept: the last ones tell why, and a world must not fill the memory. */
+export const TRACE_LINES_MAX = 20_000;
+
+/** Operations of one program with all its callees: enough to meet each other, few enough for thousands of seeds. */
+export const PROGRAM_OPERATIONS_MAX = 24;
+
+/** Levels of calls below a caller's program. */
+export const PROGRAM_DEPTH_MAX = 3;

@@ -1,0 +1,132 @@
+/**
+ * The network between leaders. Messages of one producer to one partition keep their order over a connection; connections break,
+ * what was under way is lost, and everything unacknowledged is sent again from the first. Between producers there is no
+ * order, and what was delivered may be delivered once more, much later.
+ */
+import type { PartitionCommand } from "@perdure/partition";
+import type { OutboxPeers } from "@perdure/processor";
+import { decodeOwed, encodeOwed } from "@perdure/store";
+import { partitionFor, type World } from "./world.js";
+
+/** A leader as others reach it. */
+export interface Receiver {
+  readonly alive: boolean;
+  deliver(command: PartitionCommand, producer: string, seq: number, delivered: () => void): boolean;
+}
+
+interface Message {
+  readonly seq: number;
+  readonly bytes: Uint8Array;
+  readonly delivered: () => void;
+}
+
+const RECONNECT_MS = 200;
+/** An unanswered message breaks its connection after this long. */
+const ACK_TIMEOUT_MS = 3_000;
+/** How late a repeated delivery may come. */
+const REPEATED_AFTER_MS = 2_000;
+
+export class SimulatedPeers implements OutboxPeers {
+  readonly #world: World;
+  readonly #alive: () => boolean;
+  readonly #route: (partition: number) => Receiver | undefined;
+  readonly #connections = new Map<string, Connection>();
+
+  constructor(world: World, alive: () => boolean, route: (partition: number) => Receiver | undefined) {
+    this.#world = world;
+    this.#alive = alive;
+    this.#route = route;
+  }
+
+  send(producer: string, seq: number, command: PartitionCommand, delivered: () => void): void {
+    const to = partitionFor(this.#world, command.id);
+    this.#world.ledger.messageSent(producer, seq, command);
+    const name = `${producer}>${to}`;
+    let connection = this.#connections.get(name);
+    if (connection === undefined) {
+      connection = new Connection(this.#world, producer, this.#alive, () => this.#route(to));
+      this.#connections.set(name, connection);
+    }
+    connection.send({ seq, bytes: encodeOwed(command), delivered });
+  }
+}
+
+class Connection {
+  readonly #world: World;
+  readonly #producer: string;
+  readonly #alive: () => boolean;
+  readonly #receiver: () => Receiver | undefined;
+  /** In order of sending; the first is the oldest without an answer. */
+  #unanswered: Message[] = [];
+  /** Rises with each break: arrivals of an earlier one never happen. */
+  #number = 0;
+  #up = true;
+  #lastArrivalMs = 0;
+
+  constructor(world: World, producer: string, alive: () => boolean, receiver: () => Receiver | undefined) {
+    this.#world = world;
+    this.#producer = producer;
+    this.#alive = alive;
+    this.#receiver = receiver;
+  }
+
+  send(message: Message): void {
+    this.#unanswered.push(message);
+    if (this.#up) this.#transmit(message);
+  }
+
+  #transmit(message: Message): void {
+    const { scheduler, settings } = this.#world;
+    const number = this.#number;
+    const nowMs = scheduler.clock.monotonicMs();
+    const atMs = Math.max(this.#lastArrivalMs, nowMs + scheduler.latency(settings.networkMs));
+    this.#lastArrivalMs = atMs;
+    scheduler.after(atMs - nowMs, () => {
+      if (number === this.#number) this.#arrive(message);
+    });
+  }
+
+  #arrive(message: Message): void {
+    const { scheduler, weather, settings } = this.#world;
+    if (scheduler.random.chance(weather.messageLoss)) return this.#break();
+    const number = this.#number;
+    const answered = (): void => {
+      scheduler.after(scheduler.latency(settings.networkMs), () => this.#answered(message));
+    };
+    const receiver = this.#receiver();
+    if (receiver === undefined || !this.#hand(receiver, message, answered)) return this.#break();
+    if (scheduler.random.chance(weather.messageRepeated)) {
+      scheduler.after(scheduler.random.float() * REPEATED_AFTER_MS, () => {
+        const later = scheduler.random.chance(0.5) ? receiver : this.#receiver();
+        if (later?.alive) this.#hand(later, message, () => undefined);
+      });
+    }
+    scheduler.after(ACK_TIMEOUT_MS, () => {
+      if (number === this.#number && this.#unanswered[0] === message) this.#break();
+    });
+  }
+
+  #hand(receiver: Receiver, { bytes, seq }: Message, delivered: () => void): boolean {
+    return receiver.deliver(decodeOwed(bytes), this.#producer, seq, delivered);
+  }
+
+  #answered(message: Message): void {
+    if (!this.#alive()) return;
+    const at = this.#unanswered.indexOf(message);
+    if (at < 0) return;
+    this.#unanswered.splice(at, 1);
+    message.delivered();
+  }
+
+  #break(): void {
+    this.#number++;
+    this.#up = false;
+    this.#lastArrivalMs = 0;
+    const { scheduler } = this.#world;
+    scheduler.after(RECONNECT_MS * (0.2 + scheduler.random.float()), () => {
+      if (!this.#alive()) return; // A dead leader sends nothing; its successor finds the outbox.
+      this.#up = true;
+      for (const message of this.#unanswered) this.#transmit(message);
+    });
+  }
+}

@@ -1,0 +1,23 @@
+/**
+ * Why: checkers that never find anything prove nothing. A plant is a bug put between two real parts, outside of the code itself;
+ * the tests show that simulation finds each of them within a bounded number of seeds.
+ */
+import type { Invoker, InvokerHost } from "@perdure/invoker";
+import type { PartitionCommand } from "@perdure/partition";
+import type { Processor } from "@perdure/processor";
+import type { PartitionStore } from "@perdure/store";
+import type { World } from "./world.js";
+
+/** What stands between the parts of a leader; what is left out is as it should be. */
+export interface Plant {
+  readonly store?: (store: PartitionStore, world: World) => PartitionStore;
+  readonly host?: (host: InvokerHost) => InvokerHost;
+  readonly invoker?: (invoker: Invoker, host: InvokerHost) => Invoker;
+  readonly deliver?: (
+    processor: Processor,
+    command: PartitionCommand,
+    producer: string,
+    seq: number,
+    delivered: () => void,
+  ) => boolean;
+}

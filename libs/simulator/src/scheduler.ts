@@ -1,0 +1,97 @@
+/**
+ * The one owner of time and order. Everything that could happen later, a reply, a write, a timer, a crash, is an event of
+ * the virtual clock, and its delay is drawn from the seed. Events run one at a time; between two of them all promises that can go
+ * on do so, in the one order JavaScript gives them. So a seed is a world.
+ */
+import type { TimerHandle } from "@perdure/base";
+import { SeededRandom, VirtualClock } from "@perdure/testkit";
+
+export class Scheduler {
+  readonly clock = new VirtualClock();
+  readonly random: SeededRandom;
+  steps = 0;
+
+  constructor(seed: number) {
+    this.random = new SeededRandom(seed);
+  }
+
+  after(delayMs: number, task: () => void): TimerHandle {
+    return this.clock.setTimer(delayMs, task);
+  }
+
+  /** A delay with a long tail: mostly a small part of `typicalMs`, now and then many times it. */
+  latency(typicalMs: number): number {
+    const u = this.random.float();
+    if (u < 0.02) return typicalMs * (5 + 45 * this.random.float());
+    return typicalMs * 2 * this.random.float() * u;
+  }
+
+  /** Runs the next event and whatever follows from it; false when nothing is left to happen. */
+  async step(): Promise<boolean> {
+    if (!this.clock.runNext()) return false;
+    this.steps++;
+    await microtasksDrained();
+    return true;
+  }
+}
+
+/** A macrotask comes after all microtasks. Nothing in a simulation does real I/O, so nothing else can come first. */
+function microtasksDrained(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** One direction of a connection: items arrive in order, each after a delay of its own. */
+export class Pipe<T> {
+  readonly #scheduler: Scheduler;
+  readonly #latencyMs: number;
+  readonly #arrive: (item: T) => void;
+  #lastArrivalMs = 0;
+  #broken = false;
+  /** Items that arrived while nobody wanted them. */
+  readonly #held: T[] = [];
+  #paused = false;
+
+  constructor(scheduler: Scheduler, latencyMs: number, arrive: (item: T) => void) {
+    this.#scheduler = scheduler;
+    this.#latencyMs = latencyMs;
+    this.#arrive = arrive;
+  }
+
+  push(item: T): void {
+    if (this.#broken) return;
+    const nowMs = this.#scheduler.clock.monotonicMs();
+    const atMs = Math.max(this.#lastArrivalMs, nowMs + this.#scheduler.latency(this.#latencyMs));
+    this.#lastArrivalMs = atMs;
+    this.#scheduler.after(atMs - nowMs, () => {
+      if (this.#broken) return;
+      if (this.#paused || this.#held.length > 0) this.#held.push(item);
+      else this.#arrive(item);
+    });
+  }
+
+  /** Nothing arrives any more, also not what is under way. */
+  break(): void {
+    this.#broken = true;
+    this.#held.length = 0;
+  }
+
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    this.#release();
+  }
+
+  #release(): void {
+    if (this.#held.length === 0) return;
+    this.#scheduler.after(this.#scheduler.latency(this.#latencyMs), () => {
+      const item = this.#paused || this.#broken ? undefined : this.#held.shift();
+      if (item === undefined) return;
+      this.#arrive(item);
+      this.#release();
+    });
+  }
+}

@@ -1,0 +1,246 @@
+/**
+ * One seed, one world: it storms while callers come, then the weather turns fair and everything must come to rest; then time passes
+ * until nothing is remembered, and nothing must be left.
+ */
+
+import { brokenInvariants } from "@perdure/partition";
+import { KvPartitionStore, MemoryKeyValue, type PartitionBatch } from "@perdure/store";
+import { Caller } from "./actors/caller.js";
+import { Operator } from "./actors/operator.js";
+import { Outsider } from "./actors/outsider.js";
+import { Requests } from "./actors/requests.js";
+import { Cluster } from "./cluster.js";
+import { type Finding, Findings } from "./findings.js";
+import { causesMissing } from "./ledger/causes.js";
+import { Ledger } from "./ledger/ledger.js";
+import { CALM_MS_MAX, HELP_ROUNDS_MAX, QUIET_MS, STEPS_MAX } from "./limits.js";
+import type { Plant } from "./plant.js";
+import { drawRegistry } from "./registry.js";
+import { Scheduler } from "./scheduler.js";
+import { drawSettings, FAIR_WEATHER, type Settings } from "./settings.js";
+import { snapshotOf } from "./snapshot.js";
+import { Trace } from "./trace.js";
+import type { World } from "./world.js";
+
+export interface SimulationOptions {
+  readonly seed: number;
+  /** Keep the story; costs time. */
+  readonly trace?: boolean;
+  /** A bug to find. */
+  readonly plant?: Plant | undefined;
+  /** Chance of reading the whole store back after a step that wrote; 0.02 unless told. */
+  readonly invariantChance?: number;
+  /** Instead of what the seed would draw. */
+  readonly settings?: Partial<Settings>;
+}
+
+export interface Report {
+  readonly seed: number;
+  readonly findings: readonly Finding[];
+  readonly steps: number;
+  readonly commits: number;
+  readonly attempts: number;
+  readonly invocations: number;
+  /** Equal for equal seeds, whatever happened. */
+  readonly fingerprint: string;
+  readonly trace: readonly string[];
+  readonly settings: Settings;
+}
+
+export async function simulate(options: SimulationOptions): Promise<Report> {
+  return new Simulation(options).run();
+}
+
+class Simulation {
+  readonly #options: SimulationOptions;
+  readonly #world: World;
+  readonly #kv = new MemoryKeyValue();
+  readonly #store = new KvPartitionStore(this.#kv);
+  readonly #cluster: Cluster;
+  readonly #operator: Operator;
+  readonly #outsider: Outsider;
+  readonly #requests: Requests;
+  readonly #callers: Caller[] = [];
+  #callersToCome = 0;
+  #checkedCommits = 0;
+
+  constructor(options: SimulationOptions) {
+    this.#options = options;
+    const scheduler = new Scheduler(options.seed);
+    const settings = { ...drawSettings(scheduler.random), ...options.settings };
+    const nowMs = (): number => scheduler.clock.monotonicMs();
+    const findings = new Findings(nowMs);
+    const trace = new Trace(options.trace === true, nowMs);
+    this.#world = { scheduler, settings, findings, ledger: new Ledger(findings), trace, weather: settings.weather };
+    const registry = drawRegistry(scheduler, settings);
+    this.#requests = new Requests(this.#world, registry);
+    this.#outsider = new Outsider(this.#world, () => this.#cluster);
+    const applied = (batches: readonly PartitionBatch[]): void => this.#applied(batches);
+    this.#cluster = new Cluster(this.#world, this.#store, registry, this.#outsider, options.plant, applied);
+    this.#operator = new Operator(this.#world, this.#cluster);
+  }
+
+  async run(): Promise<Report> {
+    const { scheduler, settings, findings, ledger, trace } = this.#world;
+    this.#cluster.start();
+    this.#callersCome();
+    const stormEndsMs = settings.stormMs;
+    await this.#until(() => scheduler.clock.monotonicMs() >= stormEndsMs && this.#callersToCome === 0);
+    this.#world.weather = FAIR_WEATHER;
+    trace.note("calm", () => "the weather turns fair");
+    await this.#comeToRest();
+    await this.#checkInvariants();
+    if (findings.first === undefined) await this.#forgetEverything();
+    return {
+      seed: this.#options.seed,
+      findings: findings.all,
+      steps: scheduler.steps,
+      commits: ledger.commits,
+      attempts: ledger.attempts.count,
+      invocations: [...ledger.lives()].length,
+      fingerprint: trace.fingerprint,
+      trace: trace.lines,
+      settings,
+    };
+  }
+
+  // ── what happens ───────────────────────────────────────────────────────────────────────────────
+
+  #callersCome(): void {
+    const { scheduler, settings } = this.#world;
+    const { random } = scheduler;
+    this.#callersToCome = settings.callers;
+    for (let n = 0; n < settings.callers; n++) {
+      scheduler.after(settings.stormMs * random.float() * random.float(), () => {
+        this.#callersToCome--;
+        const caller = new Caller(this.#world, this.#cluster, `caller${n}`, this.#requests.draw(), random.chance(0.8));
+        this.#callers.push(caller);
+        this.#world.trace.note("request", () => `${caller.name} ${caller.command.id} ${Buffer.from(caller.command.input)}`);
+        caller.go();
+      });
+    }
+    for (let n = 0; n < settings.operatorActions; n++) {
+      scheduler.after(settings.stormMs * random.float(), () => this.#operator.act());
+    }
+  }
+
+  #applied(batches: readonly PartitionBatch[]): void {
+    const { ledger, trace } = this.#world;
+    trace.note("commit", () =>
+      batches
+        .map(({ partition, epoch, mutations }) => `p${partition}@${epoch}: ${mutations.map(mutationText).join("; ")}`)
+        .join(" | "),
+    );
+    ledger.applied(batches);
+  }
+
+  /** Steps until the condition holds, something forbidden is found, or the bound is reached. */
+  async #until(condition: () => boolean): Promise<void> {
+    const { scheduler, findings, ledger } = this.#world;
+    const chance = this.#options.invariantChance ?? 0.02;
+    while (findings.first === undefined && !condition()) {
+      if (scheduler.steps >= STEPS_MAX)
+        return findings.report("a world comes to rest", `after ${STEPS_MAX} steps: ${this.#unfinishedText()}`);
+      if (!(await scheduler.step())) return findings.report("a world goes on", "nothing is left to happen");
+      if (ledger.commits !== this.#checkedCommits && scheduler.random.chance(chance)) await this.#checkInvariants();
+    }
+  }
+
+  async #checkInvariants(): Promise<void> {
+    const { settings, findings, ledger } = this.#world;
+    this.#checkedCommits = ledger.commits;
+    for (let partition = 0; partition < settings.partitionCount; partition++) {
+      for (const broken of brokenInvariants(await snapshotOf(this.#store, partition))) findings.report("invariants hold", broken);
+    }
+  }
+
+  // ── coming to rest ─────────────────────────────────────────────────────────────────────────────
+
+  /** All callers answered, all invocations finished, nothing owed. Helps those whose helpers were killed, after making sure that they were. */
+  async #comeToRest(): Promise<void> {
+    const { scheduler, findings, ledger } = this.#world;
+    const deadlineMs = scheduler.clock.monotonicMs() + CALM_MS_MAX;
+    for (let round = 0; round < HELP_ROUNDS_MAX; round++) {
+      let commits = ledger.commits;
+      let quietSinceMs = scheduler.clock.monotonicMs();
+      const quiet = (): boolean => {
+        if (ledger.commits !== commits) {
+          commits = ledger.commits;
+          quietSinceMs = scheduler.clock.monotonicMs();
+        }
+        return scheduler.clock.monotonicMs() - quietSinceMs > QUIET_MS;
+      };
+      await this.#until(() => this.#atRest() || quiet() || scheduler.clock.monotonicMs() > deadlineMs);
+      if (this.#atRest() || findings.first !== undefined) break;
+      this.#help();
+    }
+    if (findings.first === undefined && !this.#atRest()) findings.report("a world comes to rest", this.#unfinishedText());
+  }
+
+  #atRest(): boolean {
+    const { ledger } = this.#world;
+    if (this.#outsider.busy || ledger.messagesOwed > 0 || this.#cluster.closing.length > 0) return false;
+    for (const caller of this.#callers) if (!caller.done) return false;
+    for (const _ of ledger.unfinished()) return false;
+    return true;
+  }
+
+  /** Nothing has happened for long. Everything that waits must have a reason; then people step in. */
+  #help(): void {
+    const { ledger, findings, trace } = this.#world;
+    const unfinished = [...ledger.unfinished()];
+    for (const missing of causesMissing(ledger)) findings.report("who waits, waits for somebody", missing);
+    if (unfinished.length === 0) findings.report("a world comes to rest", this.#unfinishedText());
+    const paused = unfinished.filter((life) => life.invocation.status === "paused");
+    trace.note("help", () => unfinished.map((life) => `${life.id} ${life.invocation.status}`).join());
+    for (const life of paused) this.#operator.do("resume", life);
+    if (paused.length > 0) return;
+    for (const life of unfinished)
+      if (life.invocation.status === "suspended" || life.invocation.status === "invoked") this.#operator.do("cancel", life);
+  }
+
+  #unfinishedText(): string {
+    const { ledger } = this.#world;
+    const lives = [...ledger.unfinished()].map((life) => `${life.id} ${life.invocation.status}`);
+    const callers = this.#callers.filter((caller) => !caller.done).map((caller) => caller.state);
+    const owed = ledger.messagesOwed > 0 ? [`${ledger.messagesOwed} messages are owed`] : [];
+    const outside = this.#outsider.busy ? ["outsiders are busy"] : [];
+    const closing = this.#cluster.closing.map((name) => `${name} never ends closing`);
+    return [...lives, ...callers, ...owed, ...outside, ...closing].join("; ");
+  }
+
+  // ── forgetting ─────────────────────────────────────────────────────────────────────────────────
+
+  /** Once all retention is over, only what is meant to stay is left: epochs, deliveries seen, state. */
+  async #forgetEverything(): Promise<void> {
+    const { scheduler, settings, findings } = this.#world;
+    const untilMs = scheduler.clock.monotonicMs() + 2 * settings.retentionMs + 3 * settings.cleanupIntervalMs;
+    await this.#until(() => scheduler.clock.monotonicMs() >= untilMs);
+    if (findings.first !== undefined) return;
+    const stays = /^..([edsp])/; // State and promises of a workflow key may also be written after its run is forgotten.
+    const left = [...this.#kv.snapshot().keys()].filter((key) => !stays.test(key));
+    findings.require(left.length === 0, "what is over is forgotten", () =>
+      left
+        .slice(0, 5)
+        .map((key) => JSON.stringify(key))
+        .join(),
+    );
+  }
+}
+
+function mutationText(mutation: PartitionBatch["mutations"][number]): string {
+  switch (mutation.kind) {
+    case "putInvocation":
+      return `${mutation.invocation.facts.id} ${mutation.invocation.status} run ${mutation.invocation.run} journal ${mutation.invocation.journal.length}`;
+    case "appendEntry":
+      return `${mutation.id}[${mutation.index}] 0x${mutation.entry.type.toString(16)}`;
+    case "putOutbox":
+      return `owe ${mutation.message.seq} ${mutation.message.command.kind} ${mutation.message.command.id}`;
+    case "putLock":
+      return `lock ${mutation.key} ${mutation.lock.holder} [${mutation.lock.head},${mutation.lock.tail})`;
+    case "putState":
+      return `state ${mutation.key} ${mutation.stateKey}=${Buffer.from(mutation.value)}`;
+    default:
+      return `${mutation.kind} ${"id" in mutation ? mutation.id : "timer" in mutation ? `${mutation.timer.kind} ${mutation.timer.id} ${mutation.timer.sequence}` : "key" in mutation ? mutation.key : "seq" in mutation ? mutation.seq : ""}`;
+  }
+}

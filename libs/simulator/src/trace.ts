@@ -1,0 +1,44 @@
+/** Why: a failing seed is run again with its story written down; all other runs pay nothing for it but a fingerprint. */
+import { TRACE_LINES_MAX } from "./limits.js";
+
+export class Trace {
+  readonly #nowMs: () => number;
+  readonly #startMs: number;
+  readonly #lines: string[] | undefined;
+  #dropped = 0;
+  /** FNV-1a over the kinds and times of everything that happened: equal for equal runs. */
+  #fingerprint = 0x811c_9dc5;
+
+  constructor(keepLines: boolean, nowMs: () => number) {
+    this.#nowMs = nowMs;
+    this.#startMs = nowMs();
+    this.#lines = keepLines ? [] : undefined;
+  }
+
+  /** `text` is called only when lines are kept. */
+  note(kind: string, text: () => string): void {
+    const nowMs = this.#nowMs();
+    this.#mix(kind.length + (kind.charCodeAt(0) << 8));
+    this.#mix(Math.trunc((nowMs - this.#startMs) * 1_000));
+    if (this.#lines === undefined) return;
+    if (this.#lines.length >= TRACE_LINES_MAX) {
+      this.#lines.splice(0, TRACE_LINES_MAX / 2);
+      this.#dropped += TRACE_LINES_MAX / 2;
+    }
+    this.#lines.push(`${(nowMs - this.#startMs).toFixed(3).padStart(12)} ${kind.padEnd(9)} ${text()}`);
+  }
+
+  get fingerprint(): string {
+    return (this.#fingerprint >>> 0).toString(16).padStart(8, "0");
+  }
+
+  get lines(): readonly string[] {
+    const lines = this.#lines ?? [];
+    return this.#dropped === 0 ? lines : [`… ${this.#dropped} earlier lines left out`, ...lines];
+  }
+
+  #mix(value: number): void {
+    this.#fingerprint = Math.imul(this.#fingerprint ^ (value & 0xffff), 0x0100_0193);
+    this.#fingerprint = Math.imul(this.#fingerprint ^ (value >>> 16), 0x0100_0193);
+  }
+}
