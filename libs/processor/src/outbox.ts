@@ -8,7 +8,11 @@ import type { OutboxMessage, PartitionCommand } from "@perdure/partition";
 import type { PartitionStore } from "@perdure/store";
 import { OUTBOX_PAGE } from "./limits.js";
 
-/** Brings a command to the leader of the partition that owns it. Messages of one producer keep their order. */
+/**
+ * Brings a command to the leader of the partition that owns it. Messages of one producer to one partition keep their order, also
+ * when the partition changes its leader: the receiver takes a higher sequence for proof that it has the lower ones, so a new
+ * leader must be given the oldest unacknowledged message first.
+ */
 export interface OutboxPeers {
   /** `delivered` is called once the receiver has stored it; the peer retries until then. */
   send(producer: string, seq: number, command: PartitionCommand, delivered: () => void): void;

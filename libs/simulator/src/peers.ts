@@ -61,6 +61,8 @@ class Connection {
   /** Rises with each break: arrivals of an earlier one never happen. */
   #number = 0;
   #up = true;
+  /** A connection leads to one process: what follows must not reach another one before it has what went before. */
+  #to: Receiver | undefined;
   #lastArrivalMs = 0;
 
   constructor(world: World, producer: string, alive: () => boolean, receiver: () => Receiver | undefined) {
@@ -93,7 +95,8 @@ class Connection {
     const answered = (): void => {
       scheduler.after(scheduler.latency(settings.networkMs), () => this.#answered(message));
     };
-    const receiver = this.#receiver();
+    this.#to ??= this.#receiver();
+    const receiver = this.#to;
     if (receiver === undefined || !this.#hand(receiver, message, answered)) return this.#break();
     if (scheduler.random.chance(weather.messageRepeated)) {
       scheduler.after(scheduler.random.float() * REPEATED_AFTER_MS, () => {
@@ -120,6 +123,7 @@ class Connection {
 
   #break(): void {
     this.#number++;
+    this.#to = undefined;
     this.#up = false;
     this.#lastArrivalMs = 0;
     const { scheduler } = this.#world;

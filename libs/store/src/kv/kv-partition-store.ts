@@ -225,6 +225,7 @@ function syncReads(kv: KeyValue): SyncReads {
 function collect(partition: number, mutations: readonly Mutation[], write: Map<string, Uint8Array | null>): void {
   // Encoding waits until the end of the batch: an invocation that changed five times is encoded once.
   const invocations = new Map<InvocationId, Invocation | undefined>();
+  let forgotten: Set<InvocationId> | undefined;
   for (const mutation of mutations) {
     switch (mutation.kind) {
       case "putInvocation":
@@ -232,6 +233,8 @@ function collect(partition: number, mutations: readonly Mutation[], write: Map<s
         break;
       case "deleteInvocation":
         invocations.set(mutation.id, undefined);
+        forgotten ??= new Set();
+        forgotten.add(mutation.id);
         break;
       case "appendEntry":
         write.set(keys.entryKey(partition, mutation.id, mutation.index), encodeEntry(mutation.entry));
@@ -289,12 +292,17 @@ function collect(partition: number, mutations: readonly Mutation[], write: Map<s
     }
   }
   for (const [id, invocation] of invocations) {
-    const finished = invocation?.status === "completed";
-    if (invocation === undefined || finished) write.set(keys.unfinishedKey(partition, id), null);
-    if (invocation === undefined || finished) {
-      write.set(keys.completedKey(partition, id), invocation === undefined ? null : encodeInvocation(invocation));
+    const unfinished = keys.unfinishedKey(partition, id);
+    const completed = keys.completedKey(partition, id);
+    if (invocation === undefined) {
+      write.set(unfinished, null);
+      write.set(completed, null);
+    } else if (invocation.status === "completed") {
+      write.set(unfinished, null);
+      write.set(completed, encodeInvocation(invocation));
     } else {
-      write.set(keys.unfinishedKey(partition, id), encodeInvocation(invocation));
+      write.set(unfinished, encodeInvocation(invocation));
+      if (forgotten?.has(id)) write.set(completed, null); // Forgotten and born again in one batch.
     }
   }
 }

@@ -87,6 +87,18 @@ export function invocationsAndJournals({ open }: StoreUnderTest): void {
       expect(await all(store.completed(0))).toEqual([]);
     });
 
+    test("an id that is forgotten and lives again in one batch is there once", async () => {
+      await using store = await open();
+      const leader = await lead(store);
+      const { id } = someFacts();
+      await leader.put({ kind: "putInvocation", invocation: anInvocation("completed") });
+      await leader.put({ kind: "deleteInvocation", id }, { kind: "putInvocation", invocation: anInvocation("scheduled") });
+      expect(await all(store.completed(0))).toEqual([]);
+      expect(store.reads.invocation(0, id)?.status).toBe("scheduled");
+      await leader.put({ kind: "deleteInvocation", id });
+      expect(store.reads.invocation(0, id)).toBeUndefined();
+    });
+
     test("a journal is read back in order, byte for byte, however long it is", async () => {
       await using store = await open();
       const leader = await lead(store);
