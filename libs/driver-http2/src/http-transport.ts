@@ -13,7 +13,7 @@ import { Http1EndpointStream } from "./http1-stream.js";
 import { Http2Pool } from "./http2-pool.js";
 import type { SessionDeps } from "./http2-session.js";
 import { Http2EndpointStream } from "./http2-stream.js";
-import { IDLE_CLOSE_MS, IDLE_SOCKETS_MAX } from "./limits.js";
+import { IDLE_CLOSE_MS, IDLE_SOCKETS_MAX, STREAMS_PER_SESSION_LIFE } from "./limits.js";
 
 export interface HttpTransportDeps {
   readonly clock: Clock;
@@ -23,6 +23,8 @@ export interface HttpTransportDeps {
 export interface HttpTransportOptions {
   /** PEM certificates to trust instead of the system's, for endpoints with a private authority. */
   readonly trustedCertificates?: string;
+  /** Streams after which a connection is replaced; smaller in tests. */
+  readonly streamsPerSessionLife?: number;
 }
 
 /** Serves addresses of kind `http`. Disposing breaks every connection. */
@@ -39,7 +41,12 @@ class HttpTransport implements EndpointTransport {
 
   constructor(deps: HttpTransportDeps, options: HttpTransportOptions) {
     const agentOptions = { keepAlive: true, maxFreeSockets: IDLE_SOCKETS_MAX, timeout: IDLE_CLOSE_MS, noDelay: true };
-    this.#deps = { clock: deps.clock, random: deps.random, trustedCertificates: options.trustedCertificates };
+    this.#deps = {
+      clock: deps.clock,
+      random: deps.random,
+      trustedCertificates: options.trustedCertificates,
+      streamsPerSessionLife: options.streamsPerSessionLife ?? STREAMS_PER_SESSION_LIFE,
+    };
     this.#httpAgent = new HttpAgent(agentOptions);
     const { trustedCertificates: ca } = options;
     this.#httpsAgent = new HttpsAgent(ca === undefined ? agentOptions : { ...agentOptions, ca });

@@ -34,6 +34,7 @@ export interface SessionDeps {
   readonly random: Random;
   /** PEM certificates to trust instead of the system's. */
   readonly trustedCertificates: string | undefined;
+  readonly streamsPerSessionLife: number;
 }
 
 export class PooledSession {
@@ -43,6 +44,7 @@ export class PooledSession {
   readonly #session: ClientHttp2Session;
   #state: "connecting" | "ready" | "draining" | "closed" = "connecting";
   #active = 0;
+  #opened = 0;
   #idleSinceMs: number;
   #timer: TimerHandle;
   #pingTimeout: TimerHandle | undefined;
@@ -85,6 +87,7 @@ export class PooledSession {
   open(stream: Http2EndpointStream): void {
     this.#active++;
     stream.start(this.#session, this.#streamClosed);
+    if (++this.#opened >= this.#deps.streamsPerSessionLife) this.#retire();
   }
 
   /** Breaks the connection and all its streams. */
@@ -95,6 +98,7 @@ export class PooledSession {
   readonly #streamClosed = (): void => {
     this.#active--;
     if (this.#active === 0) this.#idleSinceMs = this.#deps.clock.monotonicMs();
+    this.#closeIfUnused();
     if (this.#state === "ready") this.#owner.hasRoom(this);
   };
 
@@ -117,9 +121,7 @@ export class PooledSession {
   #keepAlive(): void {
     const { clock } = this.#deps;
     if (this.#active === 0 && clock.monotonicMs() - this.#idleSinceMs >= IDLE_CLOSE_MS) {
-      this.#stopTaking();
-      this.#session.close();
-      return;
+      return this.#retire();
     }
     this.#pingTimeout = clock.setTimer(PING_TIMEOUT_MS, () => this.#session.destroy(new Error("no answer to PING")));
     const sent = this.#session.ping(() => {
@@ -128,6 +130,16 @@ export class PooledSession {
     });
     if (!sent) this.#session.destroy(new Error("PING could not be sent"));
     else this.#armKeepAlive();
+  }
+
+  /** Closes once its streams have ended. */
+  #retire(): void {
+    this.#stopTaking();
+    this.#closeIfUnused();
+  }
+
+  #closeIfUnused(): void {
+    if (this.#state === "draining" && this.#active === 0) this.#session.close();
   }
 
   #failed(cause: unknown): void {

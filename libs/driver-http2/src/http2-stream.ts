@@ -10,6 +10,9 @@ import { PENDING_WRITE_BYTES } from "./limits.js";
 
 const NO_OPTIONS = { endStream: false };
 
+const owner = Symbol("owner");
+type OwnedStream = ClientHttp2Stream & { [owner]: Http2EndpointStream };
+
 export class Http2EndpointStream implements EndpointStream {
   readonly base: EndpointBase;
   readonly #request: StreamRequest;
@@ -50,12 +53,13 @@ export class Http2EndpointStream implements EndpointStream {
     this.#session = session;
     this.#stream = stream;
     this.#release = release;
-    stream.on("response", this.#onResponse);
-    stream.on("data", this.#onData);
-    stream.on("end", this.#onEnd);
-    stream.on("drain", this.#onDrain);
-    stream.on("error", this.#onError);
-    stream.on("close", this.#onClose);
+    (stream as OwnedStream)[owner] = this;
+    stream.on("response", onResponse);
+    stream.on("data", onData);
+    stream.on("end", onEnd);
+    stream.on("drain", onDrain);
+    stream.on("error", onError);
+    stream.on("close", onClose);
     if (this.#readingPaused) stream.pause();
     this.#flushPending(stream);
   }
@@ -133,46 +137,63 @@ export class Http2EndpointStream implements EndpointStream {
     if (free && this.#pendingBytes >= PENDING_WRITE_BYTES) this.#listener.drain();
   }
 
-  readonly #onResponse = (headers: Record<string, unknown>): void => {
-    if (this.#over) return;
-    this.#listener.response(headers[":status"] as number, headers as Record<string, string | undefined>);
-  };
+  heardResponse(headers: Record<string, unknown>): void {
+    if (!this.#over) this.#listener.response(headers[":status"] as number, headers as Record<string, string | undefined>);
+  }
 
-  readonly #onData = (chunk: Uint8Array): void => {
+  heardData(chunk: Uint8Array): void {
     if (!this.#over) this.#listener.data(chunk);
-  };
+  }
 
-  readonly #onDrain = (): void => {
+  heardDrain(): void {
     if (!this.#over) this.#listener.drain();
-  };
+  }
 
   /** Node also ends the readable side of a stream that was reset or whose connection broke; these tell the cases apart. */
-  readonly #onEnd = (): void => {
+  heardEnd(stream: ClientHttp2Stream): void {
     if (this.#over) return;
-    const stream = this.#stream!;
     if (this.#session!.destroyed) this.fail(lostFailure("closed by the peer"));
     else if (wasReset(stream)) this.fail(resetFailure(stream.rstCode));
     else {
       this.#over = true;
       this.#listener.end();
     }
-  };
+  }
 
   /** Errors after the last word are late news of a finished exchange, e.g. a write the peer no longer wanted. */
-  readonly #onError = (cause: unknown): void => {
+  heardError(stream: ClientHttp2Stream, cause: unknown): void {
     if (this.#over) return;
     const reset = errorCodeOf(cause) === "ERR_HTTP2_STREAM_ERROR";
-    this.fail(reset ? resetFailure(this.#stream!.rstCode) : lostFailure(cause));
-  };
+    this.fail(reset ? resetFailure(stream.rstCode) : lostFailure(cause));
+  }
 
-  readonly #onClose = (): void => {
-    this.fail(
-      wasReset(this.#stream!) ? resetFailure(this.#stream!.rstCode) : lostFailure("closed before the end of the response"),
-    );
+  heardClose(stream: ClientHttp2Stream): void {
+    this.fail(wasReset(stream) ? resetFailure(stream.rstCode) : lostFailure("closed before the end of the response"));
     const release = this.#release;
     this.#release = undefined;
     release?.();
-  };
+  }
+}
+
+// Node calls listeners with the stream as `this`. Shared by all streams: six closures each would be most of what a stream allocates.
+
+function onResponse(this: OwnedStream, headers: Record<string, unknown>): void {
+  this[owner].heardResponse(headers);
+}
+function onData(this: OwnedStream, chunk: Uint8Array): void {
+  this[owner].heardData(chunk);
+}
+function onEnd(this: OwnedStream): void {
+  this[owner].heardEnd(this);
+}
+function onDrain(this: OwnedStream): void {
+  this[owner].heardDrain();
+}
+function onError(this: OwnedStream, cause: unknown): void {
+  this[owner].heardError(this, cause);
+}
+function onClose(this: OwnedStream): void {
+  this[owner].heardClose(this);
 }
 
 function wasReset(stream: ClientHttp2Stream): boolean {

@@ -106,6 +106,23 @@ describe("HTTP/2 with prior knowledge", () => {
     expect(all.every(({ heard }) => heard.ended)).toBe(true);
   });
 
+  test("a connection that has served its share of streams is replaced, its last streams finish", async () => {
+    await using server = await serve(echo);
+    await using transport = createHttpTransport({ clock: systemClock, random: systemRandom }, { streamsPerSessionLife: 10 });
+    const first = open(transport, server.uri);
+    first.stream.write(utf8("a"));
+    await first.heard.until(({ bytes }) => bytes === 1);
+    for (let i = 0; i < 24; i++) {
+      const { stream, heard } = open(transport, server.uri);
+      stream.end();
+      expect((await heard.closed()).ended).toBe(true);
+    }
+    expect(server.sessions.length).toBe(3);
+    first.stream.write(utf8("b"));
+    first.stream.end();
+    expect((await first.heard.closed()).text).toBe("ab");
+  });
+
   test("honours a peer that allows fewer streams", async () => {
     let active = 0;
     const sizes = new Map<unknown, number>();

@@ -74,8 +74,6 @@ export interface AttemptOutput extends OutgoingSink {
   submit(command: AttemptCommand): void;
   /** The attempt's last word, once; the response may go on, but nobody listens. */
   over(ending: AttemptEnding): void;
-  /** Call `flush` soon; the more frames gather until then the better. */
-  wantsFlush(): void;
 }
 
 export interface AttemptDeps extends CalleeDeps {
@@ -113,12 +111,17 @@ export class AttemptMachine {
       this.#remember(entry);
       replay.push(entry);
     }
-    this.#outgoing = new Outgoing(replay, output, () => output.wantsFlush());
+    this.#outgoing = new Outgoing(replay, output);
   }
 
   /** Whether the handler made a new journal command: that resets its count of retries. */
   get madeCommands(): boolean {
     return this.#madeCommands;
+  }
+
+  /** The last word is said. */
+  get over(): boolean {
+    return this.#over;
   }
 
   /** What the handler said last that it waits for; protocol 7 only. */
@@ -293,7 +296,7 @@ export class AttemptMachine {
   }
 
   #suspend(awaitingOn: Future): void {
-    const evaluation = evaluateFuture(awaitingOn, this.#known.lookup);
+    const evaluation = evaluateFuture(awaitingOn, (id) => this.#known.lookup(id));
     const satisfied = evaluation.kind === "resolved";
     this.#output.submit({
       kind: "suspend",

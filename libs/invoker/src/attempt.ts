@@ -11,11 +11,11 @@ import type { AttemptCommand, EntryStored } from "@perdure/partition";
 import { type Future, invocationContentType } from "@perdure/service-protocol";
 import { failure, transportFailure } from "./attempt-failure.js";
 import { type AttemptDeps, type AttemptEnding, AttemptMachine, type AttemptOutput, type AttemptPlan } from "./attempt-machine.js";
+import type { Draining, DrainList } from "./drain-list.js";
 import type { Flushable, FlushGroup } from "./flush-group.js";
-import { DRAIN_MS } from "./limits.js";
 import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest, TransportFailure } from "./ports.js";
 import { type ResponseHeaders, responseFailure } from "./response-check.js";
-import { UnsettledWindow } from "./unsettled-window.js";
+import { UnsettledWindow, type WindowEvents } from "./unsettled-window.js";
 
 export interface AttemptTimes {
   readonly inactivityTimeoutMs: number;
@@ -37,9 +37,10 @@ export interface AttemptContext extends AttemptDeps {
   readonly clock: Clock;
   readonly transport: EndpointTransport;
   readonly flushes: FlushGroup;
+  readonly drains: DrainList;
 }
 
-export class Attempt implements AttemptOutput, StreamListener, Flushable {
+export class Attempt implements AttemptOutput, StreamListener, WindowEvents, Draining, Flushable {
   readonly #plan: AttemptPlan;
   readonly #times: AttemptTimes;
   readonly #owner: AttemptOwner;
@@ -47,7 +48,7 @@ export class Attempt implements AttemptOutput, StreamListener, Flushable {
   readonly #machine: AttemptMachine;
   readonly #stream: EndpointStream;
   readonly #window: UnsettledWindow;
-  #waitsFor: "inactivity" | "abort" | "drain" = "inactivity";
+  #waitsFor: "inactivity" | "abort" = "inactivity";
   #timer: TimerHandle | undefined;
   #lastActivityMs: number;
   #over = false;
@@ -59,11 +60,7 @@ export class Attempt implements AttemptOutput, StreamListener, Flushable {
     this.#owner = owner;
     this.#context = context;
     this.#lastActivityMs = context.clock.monotonicMs();
-    this.#window = new UnsettledWindow({
-      settled: (callback) => owner.settled(callback),
-      full: () => this.#stream.pauseReading(),
-      freed: () => this.#stream.resumeReading(),
-    });
+    this.#window = new UnsettledWindow(this);
     this.#machine = new AttemptMachine(plan, this, context);
     this.#stream = context.transport.open(request, this);
     this.#machine.begin();
@@ -92,6 +89,7 @@ export class Attempt implements AttemptOutput, StreamListener, Flushable {
     if (this.#over) return;
     this.#over = true;
     this.#timer?.cancel();
+    this.#context.drains.delete(this);
     this.#stream.abort();
   }
 
@@ -104,7 +102,7 @@ export class Attempt implements AttemptOutput, StreamListener, Flushable {
 
   halfClose(): void {
     this.#stream.end();
-    if (this.#waitsFor !== "inactivity") return;
+    if (this.#machine.over || this.#waitsFor === "abort") return;
     this.#lastActivityMs = this.#context.clock.monotonicMs();
     this.#arm("abort", this.#times.abortTimeoutMs);
   }
@@ -116,10 +114,22 @@ export class Attempt implements AttemptOutput, StreamListener, Flushable {
 
   over(ending: AttemptEnding): void {
     const reset = ending.kind === "failed" && ending.failure.resetStream;
-    if (!reset) this.#arm("drain", DRAIN_MS);
+    if (!reset) this.#drain();
     this.#owner.attemptEnded(ending);
     if (reset) this.#finish(true);
     else this.#stream.resumeReading(); // Nothing more is kept, so the rest may come as fast as it likes.
+  }
+
+  settled(callback: () => void): void {
+    this.#owner.settled(callback);
+  }
+
+  windowFull(): void {
+    this.#stream.pauseReading();
+  }
+
+  windowFreed(): void {
+    if (!this.#over) this.#stream.resumeReading();
   }
 
   wantsFlush(): void {
@@ -165,14 +175,14 @@ export class Attempt implements AttemptOutput, StreamListener, Flushable {
 
   // ── time ───────────────────────────────────────────────────────────────────────────────────────
 
-  #arm(waitsFor: "inactivity" | "abort" | "drain", delayMs: number): void {
+  #arm(waitsFor: "inactivity" | "abort", delayMs: number): void {
     this.#waitsFor = waitsFor;
     this.#timer?.cancel();
     this.#timer = this.#context.clock.setTimer(delayMs, this.#timeIsUp);
   }
 
   readonly #timeIsUp = (): void => {
-    if (this.#over) return;
+    if (this.#over || this.#machine.over) return;
     const quietMs = this.#context.clock.monotonicMs() - this.#lastActivityMs;
     switch (this.#waitsFor) {
       case "inactivity":
@@ -185,15 +195,23 @@ export class Attempt implements AttemptOutput, StreamListener, Flushable {
         return this.#machine.fail(
           failure("RT0001", `no message from the handler for ${this.#times.abortTimeoutMs} ms after its request was closed`),
         );
-      case "drain":
-        return this.#finish(true);
     }
   };
+
+  #drain(): void {
+    this.#timer?.cancel();
+    this.#context.drains.add(this);
+  }
+
+  drainedTooLong(): void {
+    this.#finish(true);
+  }
 
   #finish(reset: boolean): void {
     if (this.#over) return;
     this.#over = true;
     this.#timer?.cancel();
+    this.#context.drains.delete(this);
     if (reset) this.#stream.abort();
     else this.#stream.end();
     this.#owner.attemptOver();

@@ -28,8 +28,9 @@ export class KnownNotifications {
     if (!this.#signals.has(key)) this.#signals.set(key, outcome);
   }
 
-  readonly lookup = (id: NotificationId): LeafOutcome | undefined =>
-    id.kind === "completion" ? this.#completions?.get(id.id) : this.#signals?.get(signalKey(id));
+  lookup(id: NotificationId): LeafOutcome | undefined {
+    return id.kind === "completion" ? this.#completions?.get(id.id) : this.#signals?.get(signalKey(id));
+  }
 }
 
 function signalKey(id: Exclude<NotificationId, { kind: "completion" }>): string | number {

@@ -9,6 +9,9 @@ export const DRAIN_MS = 5_000;
  */
 export const GATHER_BYTES = 64 * 1024;
 
+/** Writes up to this length share a slab; a longer one would leave too much of it unused. */
+export const SLAB_SLICE_BYTES_MAX = 4 * 1024;
+
 /**
  * Bytes of notifications and acks that wait for a slow endpoint. Beyond, the request is half-closed: the handler suspends when
  * it blocks, and its next attempt replays from the store what was not delivered. Above the largest single message, so that

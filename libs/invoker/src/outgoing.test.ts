@@ -12,17 +12,14 @@ function frameOf(size: number, fill = 1): OutgoingFrame {
 function open(replay: OutgoingFrame[], writable = () => true) {
   const writes: Uint8Array[] = [];
   let halfClosed = 0;
-  const outgoing: Outgoing = new Outgoing(
-    replay,
-    {
-      write(bytes) {
-        writes.push(bytes);
-        return writable();
-      },
-      halfClose: () => halfClosed++,
+  const outgoing: Outgoing = new Outgoing(replay, {
+    write(bytes) {
+      writes.push(bytes);
+      return writable();
     },
-    () => outgoing.flush(),
-  );
+    halfClose: () => halfClosed++,
+    wantsFlush: () => outgoing.flush(),
+  });
   return { outgoing, writes, halfClosed: () => halfClosed };
 }
 

@@ -2,9 +2,11 @@
  * What an attempt sends: Start and the replayed journal, then live notifications and acks, then the end of the request. Frames are
  * gathered into few writes, stored bodies are copied once and never encoded again, and a stream that says "wait" is waited for.
  */
-import { Ring } from "@perdure/base";
+import { EMPTY_BYTES, Ring } from "@perdure/base";
 import { encodeFrame, encodeFrameHeader, frameHeaderBytes, writeFrameHeader } from "@perdure/service-protocol";
-import { GATHER_BYTES, OUTGOING_BYTES_MAX } from "./limits.js";
+import { GATHER_BYTES, OUTGOING_BYTES_MAX, SLAB_SLICE_BYTES_MAX } from "./limits.js";
+
+const NOTHING: readonly OutgoingFrame[] = [];
 
 /** A frame without flags. */
 export interface OutgoingFrame {
@@ -16,24 +18,40 @@ export interface OutgoingSink {
   /** False: write no more until `drained` is called. */
   write(bytes: Uint8Array): boolean;
   halfClose(): void;
+  /** Call `flush` soon; the more frames gather until then the better. */
+  wantsFlush(): void;
+}
+
+/**
+ * Small writes are cut from a shared slab: memory of their own costs a native allocation each and weighs on the collector. They live
+ * until the socket has taken them.
+ */
+let slab: Uint8Array = EMPTY_BYTES;
+let slabUsed = 0;
+
+function gatherBuffer(size: number): Uint8Array {
+  if (size > SLAB_SLICE_BYTES_MAX) return new Uint8Array(size);
+  if (slabUsed + size > slab.length) {
+    slab = new Uint8Array(GATHER_BYTES);
+    slabUsed = 0;
+  }
+  slabUsed += size;
+  return slab.subarray(slabUsed - size, slabUsed);
 }
 
 export class Outgoing {
   readonly #sink: OutgoingSink;
-  /** Called when there is something to flush; flushing gathers what came until then. */
-  readonly #wantsFlush: () => void;
   #replay: readonly OutgoingFrame[];
   #replayed = 0;
-  /** Whole frames. */
-  readonly #live = new Ring<Uint8Array>();
+  /** Whole frames. Made when first needed: many attempts are told nothing. */
+  #live: Ring<Uint8Array> | undefined;
   #liveBytes = 0;
   #writable = true;
   #state: "open" | "closing" | "closed" = "open";
 
-  constructor(replay: readonly OutgoingFrame[], sink: OutgoingSink, wantsFlush: () => void) {
+  constructor(replay: readonly OutgoingFrame[], sink: OutgoingSink) {
     this.#replay = replay;
     this.#sink = sink;
-    this.#wantsFlush = wantsFlush;
   }
 
   /** The request takes more frames. */
@@ -54,9 +72,10 @@ export class Outgoing {
   pushFrame(frame: Uint8Array): void {
     if (this.#state !== "open") return;
     if (this.#liveBytes + frame.length > OUTGOING_BYTES_MAX) return this.close();
+    this.#live ??= new Ring();
     this.#live.push(frame);
     this.#liveBytes += frame.length;
-    if (this.#live.length === 1) this.#wantsFlush();
+    if (this.#live.length === 1) this.#sink.wantsFlush();
   }
 
   /** Half-closes the request once everything queued is written. */
@@ -76,9 +95,9 @@ export class Outgoing {
   /** The stream is gone. */
   abandon(): void {
     this.#state = "closed";
-    this.#replay = [];
+    this.#replay = NOTHING;
     this.#replayed = 0;
-    this.#live.clear();
+    this.#live = undefined;
     this.#liveBytes = 0;
   }
 
@@ -90,7 +109,7 @@ export class Outgoing {
   flush(): void {
     while (this.#writable && this.#state !== "closed") {
       if (this.#replayed < this.#replay.length) this.#writeReplay();
-      else if (this.#live.length > 0) this.#writeLive();
+      else if (this.#live !== undefined && this.#live.length > 0) this.#writeLive(this.#live);
       else {
         if (this.#state === "closing") {
           this.#state = "closed";
@@ -113,7 +132,7 @@ export class Outgoing {
     }
     if (to === from) this.#writeLargeFrame(frames[from]!, ++to);
     else {
-      const gathered = new Uint8Array(size);
+      const gathered = gatherBuffer(size);
       for (let i = from, at = 0; i < to; i++) {
         const { type, body } = frames[i]!;
         writeFrameHeader(gathered, at, type, 0, body.length);
@@ -134,13 +153,13 @@ export class Outgoing {
   #replayedUpTo(to: number): void {
     const done = to === this.#replay.length;
     this.#replayed = done ? 0 : to;
-    if (done) this.#replay = []; // A long journal is not kept for the life of the attempt.
+    if (done) this.#replay = NOTHING; // A long journal is not kept for the life of the attempt.
   }
 
-  #writeLive(): void {
-    const first = this.#live.shift()!;
+  #writeLive(live: Ring<Uint8Array>): void {
+    const first = live.shift()!;
     this.#liveBytes -= first.length;
-    const next = this.#live.peek();
+    const next = live.peek();
     if (next === undefined || first.length + next.length > GATHER_BYTES) {
       this.#writable = this.#sink.write(first);
       return;
@@ -150,14 +169,14 @@ export class Outgoing {
     for (
       let frame: Uint8Array | undefined = next;
       frame !== undefined && size + frame.length <= GATHER_BYTES;
-      frame = this.#live.peek()
+      frame = live.peek()
     ) {
-      this.#live.shift();
+      live.shift();
       this.#liveBytes -= frame.length;
       batch.push(frame);
       size += frame.length;
     }
-    const gathered = new Uint8Array(size);
+    const gathered = gatherBuffer(size);
     let at = 0;
     for (const frame of batch) {
       gathered.set(frame, at);

@@ -46,13 +46,17 @@ export interface RunContext extends Omit<AttemptContext, "transport"> {
   drained(run: Run): void;
 }
 
+/** Never pushed to. */
+const NONE: JournalEntry[] = [];
+
 export class Run implements AttemptOwner, SlotUser {
   readonly id: InvocationId;
   /** The number that fences its commands. */
   readonly number: number;
   readonly #facts: InvocationFacts;
   readonly #context: RunContext;
-  readonly #budget: RetryBudget;
+  /** Made at the first failure. */
+  #budget: RetryBudget | undefined;
   #phase: "queued" | "reading" | "attempting" | "recovering" | "over" = "queued";
   #holdsSlot = false;
   #pinned: Pinned | undefined;
@@ -64,7 +68,7 @@ export class Run implements AttemptOwner, SlotUser {
   /** The whole journal as handed over, until the first attempt has used it. */
   #handedEntries: readonly JournalEntry[] | undefined;
   /** Stored behind the part of the journal that is being read. */
-  #arrived: JournalEntry[] = [];
+  #arrived: JournalEntry[] = NONE;
   #readLength = 0;
 
   #attempt: Attempt | undefined;
@@ -88,7 +92,6 @@ export class Run implements AttemptOwner, SlotUser {
     this.number = invocation.run;
     this.#facts = invocation.facts;
     this.#context = context;
-    this.#budget = new RetryBudget(context.random, context.options.attemptsMax);
     this.#pinned = invocation.pinned;
     this.#pauseRequested = invocation.pauseRequested;
     this.#length = invocation.journal.length;
@@ -165,7 +168,7 @@ export class Run implements AttemptOwner, SlotUser {
   }
 
   retryNow(): void {
-    this.#budget.reset();
+    this.#budget?.reset();
     if (this.#phase !== "recovering") return;
     this.#delayMs = 0;
     if (this.#attempt !== undefined) return; // Still draining.
@@ -236,7 +239,7 @@ export class Run implements AttemptOwner, SlotUser {
       ([entries, state]) => {
         if (!current()) return;
         const all = this.#arrived.length === 0 ? entries : [...entries, ...this.#arrived];
-        this.#arrived = [];
+        this.#arrived = NONE;
         this.#open(route, all, state);
       },
       (cause: unknown) => {
@@ -266,7 +269,7 @@ export class Run implements AttemptOwner, SlotUser {
       messageBytesMax: options.messageBytesMax,
     };
     const times = { inactivityTimeoutMs, abortTimeoutMs: handler?.abortTimeoutMs ?? options.abortTimeoutMsDefault };
-    const { registry, random, flushes } = this.#context;
+    const { registry, random, flushes, drains } = this.#context;
     this.#phase = "attempting";
     try {
       this.#attempt = new Attempt(plan, this.#request(route, plan), times, this, {
@@ -275,6 +278,7 @@ export class Run implements AttemptOwner, SlotUser {
         clock,
         logger,
         flushes,
+        drains,
         transport,
       });
     } catch (cause) {
@@ -372,6 +376,7 @@ export class Run implements AttemptOwner, SlotUser {
     if (behavior === "fail") return { action: "kill", delayMs: 0 };
     if (nextRetryDelayMs !== undefined) return { action: "retry", delayMs: nextRetryDelayMs };
     const policy = this.#policy();
+    this.#budget ??= new RetryBudget(this.#context.random, this.#context.options.attemptsMax);
     const delayMs = this.#budget.next(policy);
     return delayMs === undefined ? { action: policy.onMaxAttempts, delayMs: 0 } : { action: "retry", delayMs };
   }

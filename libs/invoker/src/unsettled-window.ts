@@ -6,8 +6,8 @@ import { UNSETTLED_BYTES_MAX, UNSETTLED_COMMANDS_MAX } from "./limits.js";
 
 export interface WindowEvents {
   settled(callback: () => void): void;
-  full(): void;
-  freed(): void;
+  windowFull(): void;
+  windowFreed(): void;
 }
 
 export class UnsettledWindow {
@@ -27,7 +27,7 @@ export class UnsettledWindow {
     this.#commands++;
     if (!this.#full && (this.#bytes > UNSETTLED_BYTES_MAX || this.#commands > UNSETTLED_COMMANDS_MAX)) {
       this.#full = true;
-      this.#events.full();
+      this.#events.windowFull();
     }
     this.#askIfHalfFull();
   }
@@ -46,7 +46,7 @@ export class UnsettledWindow {
     this.#commands -= commands;
     if (this.#full && this.#bytes * 2 <= UNSETTLED_BYTES_MAX && this.#commands * 2 <= UNSETTLED_COMMANDS_MAX) {
       this.#full = false;
-      this.#events.freed();
+      this.#events.windowFreed();
     }
     this.#askIfHalfFull();
   }
