@@ -35,17 +35,29 @@ export function clientFailure(cause: unknown): TransportFailure {
   return { kind: "client", message: `the request cannot be made: ${errorText(cause)}` };
 }
 
+/** What errors say of themselves. They are told by their fields, not their class: they come from Node and from other packages. */
+interface ErrorFields {
+  readonly message?: unknown;
+  readonly code?: unknown;
+  readonly errors?: unknown;
+}
+
+function fieldsOf(cause: unknown): ErrorFields {
+  return typeof cause === "object" && cause !== null ? cause : {};
+}
+
 /** Code and text of a system or HTTP error, without a stack. */
 export function errorText(cause: unknown): string {
-  if (!(cause instanceof Error)) return String(cause);
-  const code = errorCodeOf(cause);
+  const { message, errors } = fieldsOf(cause);
   // Several addresses of one name failed: the first says enough, the aggregate itself says nothing.
-  if (cause instanceof AggregateError && cause.errors.length > 0) return errorText(cause.errors[0]);
-  return code === undefined || cause.message.includes(code) ? cause.message : `${cause.message} (${code})`;
+  if (Array.isArray(errors) && errors.length > 0) return errorText(errors[0]);
+  if (typeof message !== "string") return String(cause);
+  const code = errorCodeOf(cause);
+  return code === undefined || message.includes(code) ? message : `${message} (${code})`;
 }
 
 /** `code` of a Node error, e.g. ECONNREFUSED. */
 export function errorCodeOf(cause: unknown): string | undefined {
-  if (typeof cause !== "object" || cause === null || !("code" in cause)) return undefined;
-  return typeof cause.code === "string" ? cause.code : undefined;
+  const { code } = fieldsOf(cause);
+  return typeof code === "string" ? code : undefined;
 }

@@ -5,8 +5,7 @@
 import { isIP } from "node:net";
 import { connect as tlsConnect } from "node:tls";
 import type { Clock } from "@perdure/base";
-import { concatBytes, EMPTY_BYTES } from "@perdure/base";
-import type { EndpointTransport, TransportFailure } from "@perdure/invoker";
+import { type EndpointTransport, exchangeWhole, type TransportFailure } from "@perdure/invoker";
 import { type EndpointBase, endpointBase } from "./endpoint-base.js";
 import { clientFailure, connectFailure } from "./failures.js";
 import { CONNECT_TIMEOUT_MS } from "./limits.js";
@@ -57,66 +56,15 @@ export async function fetchOnce(
   return agreed.kind === "failed" ? agreed : exchange(deps, request, agreed.httpVersion, signal);
 }
 
-function exchange(
-  { transport, clock }: FetchDeps,
-  request: FetchRequest,
+async function exchange(
+  deps: FetchDeps,
+  { uri, method, path, headers, body, responseBytesMax, timeoutMs }: FetchRequest,
   httpVersion: "HTTP/1.1" | "HTTP/2.0",
   signal: AbortSignal | undefined,
 ): Promise<FetchOutcome> {
-  return new Promise((resolve) => {
-    let status = 0;
-    let headers: Readonly<Record<string, string | undefined>> = {};
-    const chunks: Uint8Array[] = [];
-    let received = 0;
-    const finish = (outcome: FetchOutcome) => {
-      timer.cancel();
-      signal?.removeEventListener("abort", onAbort);
-      resolve(outcome);
-    };
-    const giveUp = (failure: TransportFailure) => {
-      stream.abort();
-      finish({ kind: "failed", failure });
-    };
-    const onAbort = () => giveUp(clientFailure("cancelled"));
-    const timer = clock.setTimer(request.timeoutMs, () => {
-      giveUp({ kind: status === 0 ? "connect" : "reset", message: `no answer within ${request.timeoutMs} ms` });
-    });
-    const stream = transport.open(
-      {
-        address: { kind: "http", uri: request.uri, httpVersion },
-        method: request.method,
-        path: request.path,
-        headers: request.headers,
-        requestResponse: true,
-      },
-      {
-        response(newStatus, newHeaders) {
-          status = newStatus;
-          headers = newHeaders;
-        },
-        data(chunk) {
-          received += chunk.length;
-          if (received > request.responseBytesMax) {
-            giveUp({ kind: "protocol", message: `the response is longer than ${request.responseBytesMax} bytes` });
-          } else chunks.push(chunk);
-        },
-        end: () =>
-          finish({
-            kind: "response",
-            status,
-            headers,
-            body: chunks.length === 0 ? EMPTY_BYTES : concatBytes(...chunks),
-            httpVersion,
-          }),
-        failed: (failure) => finish({ kind: "failed", failure }),
-        drain() {},
-      },
-    );
-    if (request.body !== undefined && request.body.length > 0) stream.write(request.body);
-    stream.end();
-    if (signal?.aborted) onAbort();
-    else signal?.addEventListener("abort", onAbort);
-  });
+  const request = { address: { kind: "http", uri, httpVersion }, method, path, headers, body } as const;
+  const outcome = await exchangeWhole(deps, request, { responseBytesMax, timeoutMs }, signal);
+  return outcome.kind === "response" ? { ...outcome, httpVersion } : outcome;
 }
 
 type Agreed =

@@ -1,1 +1,3 @@
-export {};
+/** Endpoint transport over AWS Lambda. */
+export { regionOf } from "./arn.js";
+export { createLambdaTransport, type LambdaTransportOptions } from "./lambda-transport.js";

@@ -1,0 +1,87 @@
+/**
+ * AWS clients, one for each region and role. The AWS SDK is big, so it is loaded when the first Lambda endpoint is called: a server
+ * without any never pays for it.
+ */
+import type { LambdaClient, LambdaClientConfig } from "@aws-sdk/client-lambda";
+import { CLIENTS_MAX, CONNECT_TIMEOUT_MS, SOCKETS_MAX } from "./limits.js";
+
+export interface LambdaClientOptions {
+  /** Address of the Lambda API instead of the region's own; for tests and private gateways. */
+  readonly endpoint?: string | undefined;
+  /** Address of the token service that hands out roles, likewise. */
+  readonly stsEndpoint?: string | undefined;
+  /** Instead of the SDK's own search (environment, instance, profile). */
+  readonly credentials?: LambdaClientConfig["credentials"];
+  /** Sent along when a role is assumed, against confused deputies. */
+  readonly assumeRoleExternalId?: string | undefined;
+}
+
+export class LambdaClients {
+  readonly #options: LambdaClientOptions;
+  /** By region and role; the oldest goes when there are too many. */
+  readonly #clients = new Map<string, Promise<LambdaClient>>();
+
+  constructor(options: LambdaClientOptions) {
+    this.#options = options;
+  }
+
+  get(region: string, role: string | undefined): Promise<LambdaClient> {
+    const name = `${region} ${role ?? ""}`;
+    let client = this.#clients.get(name);
+    if (client === undefined) {
+      this.#makeRoom();
+      client = this.#create(region, role);
+      this.#clients.set(name, client);
+      client.catch(() => this.#clients.delete(name)); // The next one tries again; who waits for this one hears why.
+    }
+    return client;
+  }
+
+  async destroy(): Promise<void> {
+    const clients = [...this.#clients.values()];
+    this.#clients.clear();
+    for (const client of await Promise.allSettled(clients)) if (client.status === "fulfilled") client.value.destroy();
+  }
+
+  async #create(region: string, role: string | undefined): Promise<LambdaClient> {
+    const { LambdaClient } = await import("@aws-sdk/client-lambda");
+    const { endpoint, credentials } = this.#options;
+    const chosen = role === undefined ? credentials : await this.#roleCredentials(region, role);
+    return new LambdaClient({
+      region,
+      maxAttempts: 1, // Retries are the invoker's business: only it knows the policy.
+      requestHandler: {
+        connectionTimeout: CONNECT_TIMEOUT_MS,
+        httpsAgent: { keepAlive: true, maxSockets: SOCKETS_MAX },
+        httpAgent: { keepAlive: true, maxSockets: SOCKETS_MAX },
+      },
+      ...(endpoint === undefined ? {} : { endpoint }),
+      ...(chosen === undefined ? {} : { credentials: chosen }),
+    });
+  }
+
+  async #roleCredentials(region: string, role: string): Promise<NonNullable<LambdaClientConfig["credentials"]>> {
+    const { fromTemporaryCredentials } = await import("@aws-sdk/credential-providers");
+    const { credentials, stsEndpoint, assumeRoleExternalId } = this.#options;
+    return fromTemporaryCredentials({
+      params: {
+        RoleArn: role,
+        RoleSessionName: "perdure",
+        ...(assumeRoleExternalId === undefined ? {} : { ExternalId: assumeRoleExternalId }),
+      },
+      clientConfig: { region, ...(stsEndpoint === undefined ? {} : { endpoint: stsEndpoint }) },
+      ...(credentials === undefined ? {} : { masterCredentials: credentials }),
+    });
+  }
+
+  #makeRoom(): void {
+    if (this.#clients.size < CLIENTS_MAX) return;
+    const [oldest] = this.#clients;
+    if (oldest === undefined) return;
+    this.#clients.delete(oldest[0]);
+    oldest[1].then(
+      (client) => client.destroy(),
+      () => {}, // It never came about; whoever asked for it has heard why.
+    );
+  }
+}
