@@ -1,0 +1,108 @@
+/**
+ * Why: an endpoint is compiled once per change of its sources and kept in the user's cache, because a first build can take
+ * minutes. Builds run one at a time and at low priority: the machine is shared with whatever the developer does meanwhile.
+ */
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { homedir, setPriority } from "node:os";
+import { join, relative } from "node:path";
+import type { Language, Step, Tool } from "./language.js";
+import { BUILD_STEP_MS, LAST_LINES } from "./limits.js";
+
+const LOW_PRIORITY = 10;
+
+/** Why the language cannot be built here; undefined when all its tools are there. */
+export async function missingTool({ tools }: Language): Promise<string | undefined> {
+  for (const tool of tools) {
+    const version = await versionOf(tool);
+    const [major, minor] = tool.since;
+    if (version === undefined) return `${tool.command} is not installed`;
+    if (version.major < major || (version.major === major && version.minor < minor))
+      return `${tool.command} is ${version.major}.${version.minor}, and ${major}.${minor} is needed`;
+  }
+  return undefined;
+}
+
+async function versionOf({ command, versionArgs }: Tool): Promise<{ major: number; minor: number } | undefined> {
+  const outcome = await run({ command, args: versionArgs }, process.cwd());
+  if (outcome.code !== 0) return undefined;
+  return versionIn(outcome.output);
+}
+
+/** The first version that a text names: `Python 3.11.7`, `go version go1.26.8 linux/amd64`, `javac 17.0.15`. */
+export function versionIn(text: string): { major: number; minor: number } | undefined {
+  const match = /(\d+)\.(\d+)/.exec(text);
+  if (match === null) return undefined;
+  return { major: Number(match[1]), minor: Number(match[2]) };
+}
+
+export interface Built {
+  /** The folder to start from. */
+  readonly output: string;
+  readonly wasCached: boolean;
+}
+
+/** Rejects with the last lines of the tool that failed. */
+export async function build(language: Language): Promise<Built> {
+  const output = join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "perdure/sdks", language.name);
+  const stamp = join(output, "sources.sha256");
+  const sources = digestOf(language.sources);
+  if (readIfPresent(stamp) === sources) return { output, wasCached: true };
+
+  mkdirSync(output, { recursive: true });
+  rmSync(stamp, { force: true }); // A half-finished build must not look finished.
+  for (const step of language.build(output)) {
+    const outcome = await run(step, language.sources);
+    if (outcome.code !== 0) {
+      const lastLines = outcome.output.trimEnd().split("\n").slice(-LAST_LINES).join("\n");
+      throw new Error(`${step.command} ${step.args.join(" ")} ended with ${outcome.code}:\n${lastLines}`);
+    }
+  }
+  writeFileSync(stamp, sources);
+  return { output, wasCached: false };
+}
+
+/** Of all files below a folder, names included. */
+function digestOf(folder: string): string {
+  const hash = createHash("sha256");
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.parentPath.includes("__pycache__"))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+  for (const file of files)
+    hash
+      .update(`${relative(folder, file)}\0`)
+      .update(readFileSync(file))
+      .update("\0");
+  return hash.digest("hex");
+}
+
+function readIfPresent(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "ENOENT") throw cause;
+    return undefined;
+  }
+}
+
+/** `code` is null when the program could not be started or was ended for taking too long. */
+function run(step: Step, cwd: string): Promise<{ code: number | null; output: string }> {
+  return new Promise((resolve) => {
+    const child = spawn(step.command, step.args, {
+      cwd,
+      env: { ...process.env, ...step.env },
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout: BUILD_STEP_MS,
+    });
+    const chunks: Buffer[] = [];
+    child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
+    child.stderr.on("data", (chunk: Buffer) => chunks.push(chunk));
+    child.once("spawn", () => {
+      if (child.pid !== undefined) setPriority(child.pid, LOW_PRIORITY);
+    });
+    child.once("error", (cause) => resolve({ code: null, output: String(cause) }));
+    child.once("close", (code) => resolve({ code, output: Buffer.concat(chunks).toString("utf8") }));
+  });
+}

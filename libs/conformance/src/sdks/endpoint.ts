@@ -1,0 +1,86 @@
+/** Why: an endpoint of another language is a program on a port, which must be able to crash and come back where it was. */
+import { connect, createServer } from "node:net";
+import { Child } from "../child.js";
+import { eventually } from "../eventually.js";
+import type { Step } from "./language.js";
+import { ENDPOINT_START_MS, PROBE_MS } from "./limits.js";
+
+export class SdkProgram implements AsyncDisposable {
+  readonly port: number;
+  readonly #step: Step;
+  readonly #environment: NodeJS.ProcessEnv;
+  #child: Child;
+
+  private constructor(child: Child, step: Step, environment: NodeJS.ProcessEnv, port: number) {
+    this.#child = child;
+    this.#step = step;
+    this.#environment = environment;
+    this.port = port;
+  }
+
+  /** Resolves when it accepts connections; rejects with its last words when it ends instead. */
+  static async start(step: Step, environment: Readonly<Record<string, string>>): Promise<SdkProgram> {
+    const port = await freePort();
+    const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], ...step.env, ...environment, PORT: String(port) };
+    return new SdkProgram(await launch(step, env, port), step, env, port);
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  get lastWords(): string {
+    return this.#child.lastWords();
+  }
+
+  /** SIGKILL, and the same program again on the same port. */
+  async crashAndComeBack(): Promise<void> {
+    await this.#child.kill();
+    this.#child = await launch(this.#step, this.#environment, this.port);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#child.kill(); // There is nothing to lose: that is the point of durable execution.
+  }
+}
+
+async function launch(step: Step, env: NodeJS.ProcessEnv, port: number): Promise<Child> {
+  const child = Child.start(step.command, step.args, env);
+  try {
+    await eventually(
+      "the endpoint listens",
+      () => (child.exit === undefined ? isListening(port) : Promise.resolve(true)), // One that has ended need not be waited for.
+      ENDPOINT_START_MS,
+    );
+    if (child.exit !== undefined) throw new Error("the endpoint ended");
+    return child;
+  } catch (cause) {
+    await child.kill();
+    throw new Error(`${step.command} does not serve:\n${child.lastWords()}`, { cause });
+  }
+}
+
+function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: "127.0.0.1", timeout: PROBE_MS });
+    const answer = (is: boolean) => () => {
+      socket.destroy();
+      resolve(is);
+    };
+    socket.once("connect", answer(true));
+    socket.once("error", answer(false));
+    socket.once("timeout", answer(false));
+  });
+}
+
+/** Free a moment ago: programs that cannot tell us their port must be told one. */
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
+    });
+  });
+}

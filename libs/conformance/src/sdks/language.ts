@@ -1,0 +1,109 @@
+/**
+ * Why: what differs between the published SDKs is data, not code: how to build the endpoint, how to start it, and what it offers.
+ * The endpoints of all languages serve the same services (see sdks/README.md).
+ */
+import { join } from "node:path";
+import { ROOT } from "../bundle.js";
+
+export type LanguageName = "python" | "go" | "java" | "rust";
+
+/** How an endpoint can be reached and spoken to; `h2` is without TLS, by prior knowledge. */
+export type Transport = "h2-stream" | "h2-request-response" | "h1-request-response";
+
+export interface Tool {
+  readonly command: string;
+  readonly versionArgs: readonly string[];
+  /** Oldest version that can build the endpoint: major and minor. */
+  readonly since: readonly [major: number, minor: number];
+}
+
+export interface Step {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface Language {
+  readonly name: LanguageName;
+  readonly sdk: string;
+  readonly sources: string;
+  readonly tools: readonly Tool[];
+  /** In this order, in the folder of the sources; `output` is a folder of the cache that outlives the build. */
+  readonly build: (output: string) => readonly Step[];
+  readonly start: (output: string) => Step;
+  readonly transports: readonly Transport[];
+  /** Services of the scenarios that cannot be written with this SDK, with the reason. */
+  readonly lacks: Readonly<Record<string, string>>;
+}
+
+const SOURCES = join(ROOT, "libs/conformance/sdks");
+
+const python: Language = {
+  name: "python",
+  sdk: "restate-sdk of PyPI",
+  sources: join(SOURCES, "python"),
+  tools: [{ command: "python3", versionArgs: ["--version"], since: [3, 10] }],
+  build: (output) => [
+    { command: "python3", args: ["-m", "venv", "--clear", join(output, "venv")] },
+    { command: join(output, "venv/bin/pip"), args: ["install", "--quiet", "--requirement", "requirements.txt"] },
+  ],
+  start: (output) => ({ command: join(output, "venv/bin/python"), args: [join(SOURCES, "python/endpoint.py")] }),
+  transports: ["h2-stream", "h2-request-response", "h1-request-response"],
+  lacks: {},
+};
+
+const go: Language = {
+  name: "go",
+  sdk: "github.com/restatedev/sdk-go",
+  sources: join(SOURCES, "go"),
+  tools: [{ command: "go", versionArgs: ["version"], since: [1, 25] }],
+  build: (output) => [{ command: "go", args: ["build", "-p", "1", "-buildvcs=false", "-o", join(output, "endpoint"), "."] }],
+  start: (output) => ({ command: join(output, "endpoint"), args: [] }),
+  transports: ["h2-stream", "h2-request-response"],
+  lacks: {},
+};
+
+const java: Language = {
+  name: "java",
+  sdk: "dev.restate:sdk-java-http",
+  sources: join(SOURCES, "java"),
+  tools: [
+    { command: "javac", versionArgs: ["-version"], since: [17, 0] },
+    { command: "mvn", versionArgs: ["--version"], since: [3, 8] },
+  ],
+  build: (output) => [
+    { command: "mvn", args: ["--quiet", "--batch-mode", `-Dbuild.folder=${join(output, "target")}`, "process-classes"] },
+  ],
+  start: (output) => ({
+    command: "java",
+    // Compiling little and using one collector thread keeps the start short on a machine of two cores.
+    args: [
+      "-XX:TieredStopAtLevel=1",
+      "-XX:+UseSerialGC",
+      "-cp",
+      `${join(output, "target/classes")}:${join(output, "target/lib")}/*`,
+      "dev.perdure.conformance.Main",
+    ],
+  }),
+  transports: ["h2-stream", "h2-request-response", "h1-request-response"],
+  lacks: { Flag: "the Java SDK has no named signals" },
+};
+
+const rust: Language = {
+  name: "rust",
+  sdk: "restate-sdk of crates.io",
+  sources: join(SOURCES, "rust"),
+  tools: [{ command: "cargo", versionArgs: ["--version"], since: [1, 90] }],
+  build: (output) => [
+    {
+      command: "cargo",
+      args: ["build", "--quiet", "--locked"],
+      env: { CARGO_TARGET_DIR: join(output, "target"), CARGO_BUILD_JOBS: "1" },
+    },
+  ],
+  start: (output) => ({ command: join(output, "target/debug/perdure-conformance-rust"), args: [] }),
+  transports: ["h2-stream"],
+  lacks: {},
+};
+
+export const LANGUAGES: readonly Language[] = [python, go, java, rust];

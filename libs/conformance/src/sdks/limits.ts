@@ -1,0 +1,16 @@
+/** Bounds of the suite of published SDKs, each with its reason. Milliseconds end in `Ms`. */
+
+/** A first Rust build compiles about 180 crates on one core. */
+export const BUILD_STEP_MS = 30 * 60_000;
+/** A Java endpoint on a loaded two-core machine takes some seconds to listen. */
+export const ENDPOINT_START_MS = 60_000;
+/** One scenario; its own waits are shorter, and this ends what they forgot. */
+export const SCENARIO_MS = 60_000;
+/** Longest wait for something that the server should have done at once, on a loaded machine. */
+export const SOON_MS = 20_000;
+/** So soon a handler of a restless mode is asked to suspend. */
+export const RESTLESS_MS = 50;
+/** Lines of a failed program that are shown. */
+export const LAST_LINES = 15;
+/** The manifest of an endpoint is some kilobytes; more is no answer to wait for. */
+export const PROBE_MS = 500;

@@ -1,0 +1,142 @@
+/**
+ * `make test-sdks`: the published SDKs of other languages against a real server. Builds an endpoint per language, plays the
+ * scenarios in every mode that the SDK knows, prints a line for each and the sum. Arguments name languages, or parts of the
+ * titles of modes and scenarios (FILTER="python v7"). Exit code 1 when something failed, 2 when nothing matched.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { AdminClient } from "../admin-client.js";
+import { eventually } from "../eventually.js";
+import { IngressClient } from "../ingress-client.js";
+import { Server } from "../server.js";
+import { build, missingTool } from "./build.js";
+import { SdkProgram } from "./endpoint.js";
+import { LANGUAGES, type Language } from "./language.js";
+import { LAST_LINES, SCENARIO_MS, SOON_MS } from "./limits.js";
+import { MODES, type Mode, prepare } from "./mode.js";
+import { type Outcome, Report } from "./report.js";
+import { CRASHES, SCENARIOS, type Scenario } from "./scenarios.js";
+import { Stage } from "./stage.js";
+
+const words = process.argv.slice(2);
+const isLanguage = (word: string): boolean => LANGUAGES.some(({ name }) => name === word);
+const wantedLanguages = words.filter(isLanguage);
+const wantedWords = words.filter((word) => !isLanguage(word));
+
+const report = new Report(console.log);
+
+function isWanted(mode: Mode, { title }: Scenario): boolean {
+  return wantedWords.every((word) => `${mode.name}: ${title}`.includes(word));
+}
+
+async function testLanguage(language: Language): Promise<void> {
+  const modes = MODES.filter(({ transport }) => language.transports.includes(transport));
+  const skipAll = (outcome: Outcome): void => {
+    for (const mode of modes)
+      for (const scenario of [...SCENARIOS, ...CRASHES].filter((one) => isWanted(mode, one)))
+        report.add(`${mode.name}: ${scenario.title}`, outcome);
+  };
+  report.heading(`${language.name} (${language.sdk})`);
+  const missing = await missingTool(language);
+  if (missing !== undefined) return skipAll({ kind: "skipped", reason: missing });
+
+  const startedAt = performance.now();
+  let output: string;
+  try {
+    const built = await build(language);
+    output = built.output;
+    if (!built.wasCached) report.heading(`  built in ${Math.round((performance.now() - startedAt) / 1000)} s`);
+  } catch (cause) {
+    return report.add("builds", { kind: "failed", ms: performance.now() - startedAt, reason: messageOf(cause) });
+  }
+  for (const mode of modes) await testMode(language, mode, output);
+}
+
+async function testMode(language: Language, mode: Mode, output: string): Promise<void> {
+  const scenarios = SCENARIOS.filter((one) => isWanted(mode, one));
+  const crashes = CRASHES.filter((one) => isWanted(mode, one));
+  if (scenarios.length + crashes.length === 0) return;
+  const folder = mkdtempSync(join(tmpdir(), "perdure-sdks-"));
+  const startedAt = performance.now();
+  try {
+    const { settings, environment } = prepare(mode, folder);
+    await using endpoint = await SdkProgram.start(language.start(output), environment);
+    await using server = await Server.start({ settings });
+    using ingress = new IngressClient(server.ingressUrl);
+    using admin = new AdminClient(server.adminUrl);
+    const { sdkVersion, min, max } = await register(admin, endpoint, mode);
+    report.heading(`  ${mode.name}: ${sdkVersion}, speaks ${min} to ${max}`);
+    const stage = new Stage({ server, endpoint, ingress, admin, protocol: Math.min(max, mode.protocol) });
+    const played = scenarios.map((scenario) => ({ scenario, outcome: play(language, scenario, stage) }));
+    for (const { scenario, outcome } of played) report.add(scenario.title, await outcome);
+    for (const scenario of crashes) report.add(scenario.title, await play(language, scenario, stage));
+  } catch (cause) {
+    report.add(`${mode.name}: starts`, { kind: "failed", ms: performance.now() - startedAt, reason: messageOf(cause) });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+interface Declared {
+  readonly sdkVersion: string;
+  readonly min: number;
+  readonly max: number;
+}
+
+/** What discovery says of the SDK. An endpoint may listen before it serves, so this is tried for a while. */
+function register(admin: AdminClient, endpoint: SdkProgram, mode: Mode): Promise<Declared> {
+  return eventually(
+    "the endpoint can be registered",
+    async () => {
+      const id = await admin.register({ uri: endpoint.url, use_http_11: mode.transport === "h1-request-response" });
+      const deployment = (await admin.get(`/deployments/${id}`)).json as Record<string, unknown>;
+      return {
+        sdkVersion: String(deployment["sdk_version"]),
+        min: Number(deployment["min_protocol_version"]),
+        max: Number(deployment["max_protocol_version"]),
+      };
+    },
+    SOON_MS,
+  );
+}
+
+async function play(language: Language, scenario: Scenario, stage: Stage): Promise<Outcome> {
+  const lack = scenario.needs === undefined ? undefined : language.lacks[scenario.needs];
+  if (lack !== undefined) return { kind: "skipped", reason: lack };
+  const startedAt = performance.now();
+  let patience: NodeJS.Timeout | undefined;
+  try {
+    await Promise.race([
+      scenario.play(stage),
+      new Promise<never>((_, reject) => {
+        patience = setTimeout(() => reject(new Error(`not over after ${SCENARIO_MS} ms`)), SCENARIO_MS);
+      }),
+    ]);
+    return { kind: "passed", ms: performance.now() - startedAt };
+  } catch (cause) {
+    const reason = [
+      messageOf(cause),
+      "the endpoint's last words:",
+      ...stage.endpoint.lastWords.split("\n").slice(-LAST_LINES),
+      "the server's last words:",
+      ...stage.server.lines.slice(-LAST_LINES),
+    ].join("\n");
+    return { kind: "failed", ms: performance.now() - startedAt, reason };
+  } finally {
+    clearTimeout(patience);
+  }
+}
+
+const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+
+for (const language of LANGUAGES) {
+  if (wantedLanguages.length === 0 || wantedLanguages.includes(language.name)) await testLanguage(language);
+}
+console.log(report.sum);
+if (report.total === 0) {
+  console.error(`nothing matches ${words.join(" ")}`);
+  process.exitCode = 2;
+} else if (report.hasFailures) {
+  process.exitCode = 1;
+}

@@ -1,0 +1,70 @@
+/** Why: an SDK takes other paths through its state machine with every protocol version, transport and haste of the server. */
+import { generateKeyPairSync, type KeyObject } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Settings } from "../server.js";
+import type { Transport } from "./language.js";
+import { RESTLESS_MS } from "./limits.js";
+
+export interface Mode {
+  readonly name: string;
+  readonly transport: Transport;
+  /** The highest version that the server offers. */
+  readonly protocol: 5 | 6 | 7;
+  /** Handlers are asked to suspend after a moment instead of a minute. */
+  readonly isRestless: boolean;
+  /** The server signs its requests, and the endpoint accepts no others. */
+  readonly isSigned: boolean;
+}
+
+const plain = { isRestless: false, isSigned: false } as const;
+
+export const MODES: readonly Mode[] = [
+  { ...plain, name: "streams, v6", transport: "h2-stream", protocol: 6 },
+  { ...plain, name: "streams, v7", transport: "h2-stream", protocol: 7 },
+  { ...plain, name: "streams, v5", transport: "h2-stream", protocol: 5 },
+  { ...plain, name: "restless streams, v6", transport: "h2-stream", protocol: 6, isRestless: true },
+  { ...plain, name: "restless streams, v7", transport: "h2-stream", protocol: 7, isRestless: true },
+  { ...plain, name: "request-response, v6", transport: "h2-request-response", protocol: 6 },
+  { ...plain, name: "request-response, v7", transport: "h2-request-response", protocol: 7 },
+  { ...plain, name: "request-response over HTTP/1.1, v6", transport: "h1-request-response", protocol: 6 },
+  { ...plain, name: "signed streams, v6", transport: "h2-stream", protocol: 6, isSigned: true },
+];
+
+export interface Prepared {
+  readonly settings: Settings;
+  /** For the endpoint, beside PORT. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** What server and endpoint must be told; a key goes into `folder`. */
+export function prepare(mode: Mode, folder: string): Prepared {
+  const settings: Record<string, string | number> = { "worker.invoker.max-protocol-version": mode.protocol };
+  const environment: Record<string, string> = { MODE: mode.transport === "h2-stream" ? "bidi" : "request-response" };
+  if (mode.isRestless) settings["worker.invoker.inactivity-timeout"] = `${RESTLESS_MS}ms`;
+  if (mode.isSigned) {
+    const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+    const file = join(folder, "identity.pem");
+    writeFileSync(file, privateKey.export({ type: "pkcs8", format: "pem" }), { mode: 0o600 });
+    settings["request-identity-private-key-pem-file"] = file;
+    environment["IDENTITY_KEY"] = identityKeyOf(publicKey);
+  }
+  return { settings, environment };
+}
+
+/** As SDKs take it: `publickeyv1_` and the 32 bytes of the key in base58. */
+function identityKeyOf(publicKey: KeyObject): string {
+  const { x } = publicKey.export({ format: "jwk" });
+  if (x === undefined) throw new Error("not a public key of Ed25519");
+  return `publickeyv1_${base58(Buffer.from(x, "base64url"))}`;
+}
+
+const BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+
+export function base58(bytes: Uint8Array): string {
+  let number = bytes.reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
+  let text = "";
+  for (; number > 0n; number /= 58n) text = BASE58.charAt(Number(number % 58n)) + text;
+  const zeros = bytes.findIndex((byte) => byte !== 0);
+  return "1".repeat(zeros < 0 ? bytes.length : zeros) + text;
+}

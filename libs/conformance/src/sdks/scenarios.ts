@@ -1,0 +1,221 @@
+/** Why: the same short stories for every SDK. They prove that its words and the server's mean the same, not every feature of either. */
+import assert from "node:assert/strict";
+import { setTimeout as delay } from "node:timers/promises";
+import { eventually } from "../eventually.js";
+import { invocationIdOf } from "../ingress-client.js";
+import { SOON_MS } from "./limits.js";
+import { assertFailed, type Stage } from "./stage.js";
+
+export interface Scenario {
+  readonly title: string;
+  /** Skipped for SDKs with which it cannot be written. */
+  readonly needs?: string;
+  /** Rejects when the story goes wrong. */
+  readonly play: (stage: Stage) => Promise<void>;
+}
+
+/** May all be played at one time: none knows of the others. */
+export const SCENARIOS: readonly Scenario[] = [
+  { title: "a greeter takes its steps, in the wanted protocol version", play: greets },
+  { title: "a repeated idempotency key gives the first result", play: answersTwice },
+  { title: "an object keeps, lists and clears its state", play: keepsState },
+  { title: "a workflow sleeps, waits for its promise, and can be attached to", play: signsUp },
+  { title: "services call and send, in order", play: callsAndSends },
+  { title: "a delayed send comes later", play: comesLater },
+  { title: "an awakeable is resolved and rejected over HTTP", play: getsLetters },
+  { title: "whichever comes first of an awakeable and a timer", play: waitsAtMost },
+  { title: "a named signal from one invocation to another", needs: "Flag", play: raisesFlags },
+  { title: "a terminal error becomes an HTTP status", play: failsForGood },
+  { title: "a failing handler is retried until it succeeds", play: triesAgain },
+  { title: "a failing step is retried, and gives up when told so", play: stepsTryAgain },
+  { title: "a cancelled handler can clean up", play: cleansUp },
+  { title: "cancellation reaches the invocations that one waits for", play: cancelsDown },
+];
+
+async function greets(stage: Stage): Promise<void> {
+  const answer = await stage.ingress.call(["Greeter", "greet"], "Ada");
+  assert.equal(answer.status, 200, answer.text);
+  assert.equal(answer.json, "Hello Ada!");
+  assert.match(String(answer.headers["content-type"]), /^application\/json/);
+  const row = await stage.soonShows(invocationIdOf(answer), "is completed", ({ status }) => status === "completed");
+  assert.equal(row["pinned_service_protocol_version"], stage.protocol);
+}
+
+async function answersTwice(stage: Stage): Promise<void> {
+  const walk = { id: stage.key(), count: 1, pauseMs: 0 };
+  const idempotencyKey = stage.key();
+  const [first, second] = await Promise.all([
+    stage.ingress.call(["Steps", "walk"], walk, { idempotencyKey }),
+    stage.ingress.call(["Steps", "walk"], walk, { idempotencyKey }),
+  ]);
+  assert.deepEqual(first.json, [1]);
+  assert.deepEqual(second.json, [1]);
+  assert.equal(invocationIdOf(first), invocationIdOf(second));
+}
+
+async function keepsState(stage: Stage): Promise<void> {
+  const key = stage.key();
+  await stage.gives(0, ["Counter", key, "get"]);
+  await stage.gives(3, ["Counter", key, "add"], 3);
+  await stage.gives(7, ["Counter", key, "add"], 4);
+  await stage.ingress.result(["Counter", key, "label"], "Zähler");
+  await stage.gives(7, ["Counter", key, "get"]);
+  await stage.gives(["count", "label"], ["Counter", key, "keys"]);
+  await stage.ingress.result(["Counter", key, "reset"]);
+  await stage.gives(0, ["Counter", key, "get"]);
+  await stage.gives(["label"], ["Counter", key, "keys"]);
+  await stage.ingress.result(["Counter", key, "wipe"]);
+  await stage.gives([], ["Counter", key, "keys"]);
+}
+
+async function signsUp(stage: Stage): Promise<void> {
+  const key = stage.key();
+  const id = await stage.send(["Signup", key, "run"], 150);
+  await stage.soonGives("asleep", ["Signup", key, "phase"]);
+  await stage.soonGives("waiting", ["Signup", key, "phase"]);
+  const joined = stage.ingress.result(["Caller", "join"], id);
+  await stage.ingress.result(["Signup", key, "approve"], "Grace");
+  await stage.ends(id, "approved by Grace");
+  assert.equal(await joined, "approved by Grace");
+  await stage.gives("done", ["Signup", key, "phase"]);
+  const again = await stage.ingress.call(["Signup", key, "run"], 0);
+  assert.equal(again.status, 409, again.text);
+}
+
+async function callsAndSends(stage: Stage): Promise<void> {
+  await stage.gives("Hello Alan!", ["Caller", "greet"], "Alan");
+  // Messages from one invocation to one object arrive in the order they were sent: the call comes after all ten.
+  await stage.gives(55, ["Caller", "tally"], { key: stage.key(), numbers: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] });
+}
+
+async function comesLater(stage: Stage): Promise<void> {
+  const key = stage.key();
+  const delayMs = 1_000;
+  const sentAt = performance.now();
+  const id = await stage.ingress.result<string>(["Caller", "later"], { key, n: 5, delayMs });
+  assert.match(id, /^inv_/);
+  await stage.gives(0, ["Counter", key, "get"]);
+  assert.ok(performance.now() - sentAt < delayMs, "the machine is too slow to tell");
+  await stage.ends(id, 5);
+  assert.ok(performance.now() - sentAt > delayMs - 50, "it came too early");
+  await stage.gives(5, ["Counter", key, "get"]);
+}
+
+async function getsLetters(stage: Stage): Promise<void> {
+  const key = stage.key();
+  const waiting = await stage.send(["Mailbox", key, "receive"], 600_000);
+  // A shared handler answers although the exclusive one holds the object.
+  const address = await stage.soonSays(["Mailbox", key, "address"]);
+  assert.equal((await stage.ingress.resolveAwakeable(address, "dear Ada")).status, 202);
+  await stage.ends(waiting, "dear Ada");
+  await stage.gives("", ["Mailbox", key, "address"]);
+
+  const hopeless = await stage.send(["Mailbox", key, "receive"], 600_000);
+  const next = await stage.soonSays(["Mailbox", key, "address"]);
+  assert.notEqual(next, address);
+  assert.equal((await stage.ingress.rejectAwakeable(next, "no such person")).status, 202);
+  assertFailed(await stage.ingress.attach(hopeless, SOON_MS), 500, "no such person");
+}
+
+async function waitsAtMost(stage: Stage): Promise<void> {
+  await stage.gives("nobody wrote", ["Mailbox", stage.key(), "receive"], 100);
+}
+
+async function raisesFlags(stage: Stage): Promise<void> {
+  const id = await stage.send(["Flag", "wait"]);
+  await stage.ingress.result(["Flag", "raise"], { id, value: "green" });
+  await stage.ends(id, "green");
+}
+
+async function failsForGood(stage: Stage): Promise<void> {
+  const teapot = await stage.ingress.call(["Failing", "terminal"], { code: 418, message: "I am a teapot" });
+  assertFailed(teapot, 418, "I am a teapot");
+  assert.equal(teapot.headers["x-restate-error-source"], "invocation");
+  const id = await stage.send(["Failing", "terminal"], { code: 500, message: "for good" });
+  assertFailed(await stage.ingress.attach(id, SOON_MS), 500, "for good");
+}
+
+async function triesAgain(stage: Stage): Promise<void> {
+  await stage.gives(4, ["Failing", "flaky"], { id: stage.key(), failures: 3 });
+}
+
+async function stepsTryAgain(stage: Stage): Promise<void> {
+  await stage.gives(4, ["Failing", "flakyStep"], { id: stage.key(), failures: 3 });
+  await stage.gives("gave up", ["Failing", "givesUp"], stage.key());
+}
+
+async function cleansUp(stage: Stage): Promise<void> {
+  const key = stage.key();
+  const id = await stage.send(["Napper", key, "nap"], 600_000);
+  await stage.soonGives("napping", ["Napper", key, "phase"]);
+  const answer = await stage.admin.invocation(id, "cancel");
+  assert.equal(answer.status, 202, answer.text);
+  assertFailed(await stage.ingress.attach(id, SOON_MS), 409, "");
+  await stage.gives("woken with 409", ["Napper", key, "phase"]);
+}
+
+async function cancelsDown(stage: Stage): Promise<void> {
+  const key = stage.key();
+  const id = await stage.send(["Caller", "nap"], { key, ms: 600_000 });
+  await stage.soonGives("napping", ["Napper", key, "phase"]);
+  await stage.ingress.result(["Caller", "cancel"], id);
+  assertFailed(await stage.ingress.attach(id, SOON_MS), 409, "");
+  // The SDK passes the cancellation on and does not wait for what comes of it.
+  await stage.soonGives("woken with 409", ["Napper", key, "phase"]);
+}
+
+/** Played alone, one after the other: they take the server or the endpoint down. */
+export const CRASHES: readonly Scenario[] = [
+  { title: "kill -9 of the server in the middle of sleeps, steps and waits", play: survivesServerCrash },
+  { title: "kill -9 of the endpoint in the middle of a sleep and a wait", play: survivesEndpointCrash },
+];
+
+const DOWNTIME_MS = 300;
+
+async function survivesServerCrash(stage: Stage): Promise<void> {
+  const [keptKey, mailKey, walkId] = [stage.key(), stage.key(), stage.key()];
+  await stage.gives(5, ["Counter", keptKey, "add"], 5);
+  const startedAt = performance.now();
+  const nap = await stage.send(["Steps", "nap"], 1_500);
+  const walk = await stage.send(["Steps", "walk"], { id: walkId, count: 10, pauseMs: 100 });
+  const wait = await stage.send(["Mailbox", mailKey, "receive"], 600_000);
+  const address = await stage.soonSays(["Mailbox", mailKey, "address"]);
+  await stage.soonShows(walk, "has taken some steps", (row) => Number(row["journal_commands_size"] ?? row["journal_size"]) >= 6);
+
+  await stage.server.kill();
+  await delay(DOWNTIME_MS);
+  await stage.server.startAgain();
+
+  assert.equal((await stage.ingress.resolveAwakeable(address, "after all")).status, 202);
+  await stage.ends(wait, "after all");
+  const seen = await stage.ingress.outcome<number[]>(walk, SOON_MS);
+  assert.equal(seen.length, 10);
+  // Every step has its own run, none from before the crash was taken again; only the one in flight may have been repeated.
+  assert.ok(
+    seen.every((run, i) => (i === 0 ? run === 1 : run > (seen[i - 1] ?? 0))),
+    `steps ran as ${seen.join(", ")}`,
+  );
+  assert.ok((seen.at(-1) ?? 0) <= 11, `steps ran as ${seen.join(", ")}`);
+  await stage.ends(nap, "rested");
+  assert.ok(performance.now() - startedAt >= 1_490, "the sleep was cut short");
+  await stage.gives(5, ["Counter", keptKey, "get"]);
+}
+
+async function survivesEndpointCrash(stage: Stage): Promise<void> {
+  const mailKey = stage.key();
+  const nap = await stage.send(["Steps", "nap"], 800);
+  const wait = await stage.send(["Mailbox", mailKey, "receive"], 600_000);
+  const address = await stage.soonSays(["Mailbox", mailKey, "address"]);
+
+  await stage.endpoint.crashAndComeBack();
+
+  await stage.ends(nap, "rested");
+  assert.equal((await stage.ingress.resolveAwakeable(address, "still here")).status, 202);
+  await stage.ends(wait, "still here");
+  // Nothing waits for a stream that has died.
+  await eventually(
+    "the greeter answers again",
+    () => stage.gives("Hello Ada!", ["Greeter", "greet"], "Ada").then(() => true),
+    SOON_MS,
+  );
+}

@@ -1,0 +1,95 @@
+/** Why: what a scenario may do, in short words: call the endpoint's services, look at invocations, and let things crash. */
+import assert from "node:assert/strict";
+import type { AdminClient, Row } from "../admin-client.js";
+import { eventually } from "../eventually.js";
+import type { Answer } from "../http.js";
+import { errorOf, type IngressClient, type Path } from "../ingress-client.js";
+import type { Server } from "../server.js";
+import type { SdkProgram } from "./endpoint.js";
+import { SOON_MS } from "./limits.js";
+
+export interface StageParts {
+  readonly server: Server;
+  readonly endpoint: SdkProgram;
+  readonly ingress: IngressClient;
+  readonly admin: AdminClient;
+  /** The service protocol that invocations must be pinned to. */
+  readonly protocol: number;
+}
+
+let keys = 0;
+
+export class Stage {
+  readonly server: Server;
+  readonly endpoint: SdkProgram;
+  readonly ingress: IngressClient;
+  readonly admin: AdminClient;
+  readonly protocol: number;
+
+  constructor({ server, endpoint, ingress, admin, protocol }: StageParts) {
+    this.server = server;
+    this.endpoint = endpoint;
+    this.ingress = ingress;
+    this.admin = admin;
+    this.protocol = protocol;
+  }
+
+  /** Never given before in this process. */
+  key(): string {
+    return `k${++keys}`;
+  }
+
+  /** The handler succeeds with exactly this. */
+  async gives(expected: unknown, path: Path, argument?: unknown): Promise<void> {
+    assert.deepEqual(await this.ingress.result(path, argument), expected, path.join("/"));
+  }
+
+  /** The same, as soon as may be. */
+  async soonGives(expected: unknown, path: Path): Promise<void> {
+    await eventually(
+      `${path.join("/")} gives ${JSON.stringify(expected)}`,
+      () => this.gives(expected, path).then(() => true),
+      SOON_MS,
+    );
+  }
+
+  /** Answers, once the handler has something to tell. */
+  soonSays(path: Path): Promise<string> {
+    return eventually(
+      `${path.join("/")} says something`,
+      async () => (await this.ingress.result<string>(path)) || undefined,
+      SOON_MS,
+    );
+  }
+
+  /** Id of an invocation that was sent off. */
+  async send(path: Path, argument?: unknown): Promise<string> {
+    return (await this.ingress.send(path, argument)).invocationId;
+  }
+
+  /** The invocation ends with exactly this. */
+  async ends(id: string, expected: unknown): Promise<void> {
+    assert.deepEqual(await this.ingress.outcome(id, SOON_MS), expected);
+  }
+
+  /** What introspection shows, once it is as wanted. */
+  soonShows(id: string, what: string, isWanted: (row: Row) => boolean): Promise<Row> {
+    return eventually(
+      `${id} ${what}`,
+      async () => {
+        const row = await this.admin.row(id);
+        return row !== undefined && isWanted(row) ? row : undefined;
+      },
+      SOON_MS,
+    );
+  }
+}
+
+/** The answer is a failure of the handler with this status and a message that contains this. */
+export function assertFailed(answer: Answer, status: number, message: string): void {
+  assert.equal(answer.status, status, answer.text);
+  const error = errorOf(answer);
+  assert.equal(error.code, status);
+  assert.equal(error.source, "invocation");
+  assert.ok(error.message.includes(message), `'${error.message}' does not contain '${message}'`);
+}
