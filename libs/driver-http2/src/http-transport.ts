@@ -80,7 +80,7 @@ class HttpTransport implements EndpointTransport {
   #pool(base: EndpointBase): Http2Pool {
     let pool = this.#pools.get(base.origin);
     if (pool === undefined) {
-      pool = new Http2Pool(base, this.#deps);
+      pool = new Http2Pool(base, this.#deps, () => this.#pools.delete(base.origin));
       this.#pools.set(base.origin, pool);
     }
     return pool;

@@ -18,9 +18,13 @@ export class Http2Pool implements SessionOwner {
   readonly #draining = new Set<PooledSession>();
   readonly #waiting = new Ring<Http2EndpointStream>();
 
-  constructor(base: EndpointBase, deps: SessionDeps) {
+  readonly #onUnused: () => void;
+
+  /** @param onUnused called when nothing is open and nobody waits: the pool may be forgotten */
+  constructor(base: EndpointBase, deps: SessionDeps, onUnused: () => void) {
     this.#base = base;
     this.#deps = deps;
+    this.#onUnused = onUnused;
   }
 
   open(stream: Http2EndpointStream): void {
@@ -63,6 +67,7 @@ export class Http2Pool implements SessionOwner {
 
   closed(session: PooledSession): void {
     this.#draining.delete(session);
+    if (this.#sessions.length === 0 && this.#draining.size === 0 && this.#waiting.length === 0) this.#onUnused();
   }
 
   /** Breaks every connection; streams that run or wait fail. */

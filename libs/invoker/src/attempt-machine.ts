@@ -6,7 +6,15 @@
  *
  * Whatever goes wrong inside, a malformed message or a bug of ours, is the failure of this attempt and nothing more.
  */
-import { type InvocationId, invocationIdToRaw, type Logger, PerdureError, ProtoError, randomSeedOf } from "@perdure/base";
+import {
+  type InvocationId,
+  invocationIdToRaw,
+  type Logger,
+  PerdureError,
+  ProtoError,
+  randomSeedOf,
+  unreachable,
+} from "@perdure/base";
 import type { AttemptCommand, EntryStored, InvocationFacts, JournalEntry } from "@perdure/partition";
 import {
   type AwaitingOn,
@@ -24,6 +32,8 @@ import {
   isFault,
   isNotification,
   MessageType,
+  messageBytesWarn,
+  messageTypeName,
   notificationIdOf,
   type ProtocolVersion,
   proposeRunCompletionAckFrame,
@@ -141,20 +151,13 @@ export class AttemptMachine {
   }
 
   /** An entry became durable: the SDK hears of it in the order of these calls, or finds it in its next replay. */
-  entryStored({ entry, tell }: EntryStored): void {
+  entryStored(effect: EntryStored): void {
     if (this.#over) return;
-    if (isNotification(entry.type)) this.#known.add(entry);
-    switch (tell.kind) {
-      case "push":
-        this.#outgoing.push(entry.type, entry.body);
-        if (tell.thenAck !== undefined) this.#outgoing.pushFrame(commandAckFrame(tell.thenAck));
-        return;
-      case "ackCommand":
-        return this.#outgoing.pushFrame(commandAckFrame(tell.commandIndex));
-      case "ackRun":
-        return this.#outgoing.pushFrame(proposeRunCompletionAckFrame(tell.completionId));
-      case "nothing":
-        return;
+    try {
+      if (isNotification(effect.entry.type)) this.#known.add(effect.entry);
+      this.#tell(effect);
+    } catch (cause) {
+      this.fail(this.#internalFailure(cause));
     }
   }
 
@@ -186,16 +189,41 @@ export class AttemptMachine {
 
   /** The stream takes bytes again. */
   drained(): void {
-    this.#outgoing.drained();
+    try {
+      this.#outgoing.drained();
+    } catch (cause) {
+      this.fail(this.#internalFailure(cause));
+    }
   }
 
   flush(): void {
-    this.#outgoing.flush();
+    try {
+      this.#outgoing.flush();
+    } catch (cause) {
+      this.fail(this.#internalFailure(cause));
+    }
   }
 
   /** Ends the attempt, unless it has ended. */
   fail(cause: AttemptFailure): void {
     if (!this.#over) this.#finish({ kind: "failed", failure: cause });
+  }
+
+  #tell({ entry, tell }: EntryStored): void {
+    switch (tell.kind) {
+      case "push":
+        this.#outgoing.push(entry.type, entry.body);
+        if (tell.thenAck !== undefined) this.#outgoing.pushFrame(commandAckFrame(tell.thenAck));
+        return;
+      case "ackCommand":
+        return this.#outgoing.pushFrame(commandAckFrame(tell.commandIndex));
+      case "ackRun":
+        return this.#outgoing.pushFrame(proposeRunCompletionAckFrame(tell.completionId));
+      case "nothing":
+        return;
+      default:
+        return unreachable(tell);
+    }
   }
 
   #startBody(): Uint8Array {
@@ -245,10 +273,21 @@ export class AttemptMachine {
   }
 
   #handle(frame: Frame): void {
+    if (frame.body.length >= messageBytesWarn) this.#warnOfSize(frame);
     if (isCommand(frame.type)) return this.#command(frame);
     const message = decodeControl(frame.type, frame.body, this.#plan.version);
     if (isFault(message)) return this.fail(protocolFailure(message));
     this.#control(message, frame);
+  }
+
+  #warnOfSize({ type, body }: Frame): void {
+    const fields = {
+      invocationId: this.#id,
+      message: messageTypeName(type),
+      messageBytes: body.length,
+      limitBytes: this.#plan.messageBytesMax,
+    };
+    this.#deps.logger.warn(fields, "large message from the handler: slow to replay, and near the limit");
   }
 
   #command({ type, flags, body: view }: Frame): void {
@@ -277,6 +316,8 @@ export class AttemptMachine {
         return this.fail(reportedFailure(message));
       case "end":
         return this.#end();
+      default:
+        return unreachable(message);
     }
   }
 

@@ -51,6 +51,8 @@ export class Attempt implements AttemptOutput, StreamListener, WindowEvents, Dra
   #waitsFor: "inactivity" | "abort" = "inactivity";
   #timer: TimerHandle | undefined;
   #lastActivityMs: number;
+  /** We do not listen because the partition is behind: the endpoint's silence is ours. */
+  #readingHeld = false;
   #over = false;
 
   /** Opens the stream and sends what is known. Throws when the journal cannot be read as one. */
@@ -125,10 +127,13 @@ export class Attempt implements AttemptOutput, StreamListener, WindowEvents, Dra
   }
 
   windowFull(): void {
+    this.#readingHeld = true;
     this.#stream.pauseReading();
   }
 
   windowFreed(): void {
+    this.#readingHeld = false;
+    this.#lastActivityMs = this.#context.clock.monotonicMs();
     if (!this.#over) this.#stream.resumeReading();
   }
 
@@ -183,7 +188,7 @@ export class Attempt implements AttemptOutput, StreamListener, WindowEvents, Dra
 
   readonly #timeIsUp = (): void => {
     if (this.#over || this.#machine.over) return;
-    const quietMs = this.#context.clock.monotonicMs() - this.#lastActivityMs;
+    const quietMs = this.#readingHeld ? 0 : this.#context.clock.monotonicMs() - this.#lastActivityMs;
     switch (this.#waitsFor) {
       case "inactivity":
         if (quietMs < this.#times.inactivityTimeoutMs) return this.#arm("inactivity", this.#times.inactivityTimeoutMs - quietMs);

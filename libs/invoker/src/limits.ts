@@ -13,11 +13,10 @@ export const GATHER_BYTES = 64 * 1024;
 export const SLAB_SLICE_BYTES_MAX = 4 * 1024;
 
 /**
- * Bytes of notifications and acks that wait for a slow endpoint. Beyond, the request is half-closed: the handler suspends when
- * it blocks, and its next attempt replays from the store what was not delivered. Above the largest single message, so that
- * one of those always fits.
+ * Bytes of notifications and acks that wait for a slow endpoint, beside one frame that is always taken. Beyond, the request is
+ * half-closed: the handler suspends when it blocks, and its next attempt replays from the store what was not delivered.
  */
-export const OUTGOING_BYTES_MAX = 40 * 1024 * 1024;
+export const OUTGOING_BYTES_MAX = 2 * 1024 * 1024;
 
 /** Bytes of commands and proposals not yet durable, at which an attempt stops reading its stream … */
 export const UNSETTLED_BYTES_MAX = 1024 * 1024;

@@ -69,13 +69,25 @@ describe("outgoing frames", () => {
   test("an endpoint that does not read gets its request closed instead of an unbounded queue", () => {
     const { outgoing, writes, halfClosed } = open([frameOf(1)], () => false);
     outgoing.flush();
-    const body = new Uint8Array(1024 * 1024);
+    const body = new Uint8Array(100 * 1024);
     let pushed = 0;
     for (; outgoing.open && pushed < 1_000; pushed++) outgoing.push(MessageType.Signal, body);
     expect(pushed * body.length).toBeLessThanOrEqual(OUTGOING_BYTES_MAX + body.length);
     while (!outgoing.closed) outgoing.drained();
     expect(writes.length).toBe(1 + pushed - 1);
     expect(halfClosed()).toBe(1);
+  });
+
+  test("one frame is always taken, however large", () => {
+    const { outgoing, writes } = open([frameOf(1)], () => false);
+    outgoing.flush();
+    outgoing.push(MessageType.Signal, new Uint8Array(OUTGOING_BYTES_MAX * 2));
+    expect(outgoing.open).toBe(true);
+    outgoing.drained();
+    expect(writes.at(-1)?.length).toBe(8 + OUTGOING_BYTES_MAX * 2);
+    outgoing.push(MessageType.Signal, new Uint8Array(1));
+    outgoing.push(MessageType.Signal, new Uint8Array(OUTGOING_BYTES_MAX));
+    expect(outgoing.open).toBe(false);
   });
 
   test("closing now forgets what was not written and half-closes once", () => {

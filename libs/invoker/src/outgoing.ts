@@ -71,7 +71,7 @@ export class Outgoing {
   /** A whole frame. Dropped once the request is closing: what it says is in the journal and will be replayed. */
   pushFrame(frame: Uint8Array): void {
     if (this.#state !== "open") return;
-    if (this.#liveBytes + frame.length > OUTGOING_BYTES_MAX) return this.close();
+    if (this.#liveBytes > 0 && this.#liveBytes + frame.length > OUTGOING_BYTES_MAX) return this.close();
     this.#live ??= new Ring();
     this.#live.push(frame);
     this.#liveBytes += frame.length;

@@ -728,6 +728,24 @@ describe("bounds", () => {
     expect(invocation.entries.length).toBe(1 + commands);
   });
 
+  test("while we do not listen, the endpoint's silence does not count against it", async () => {
+    const world = new World({
+      services: { Svc: { handlers: { run: { ...handler, inactivityTimeoutMs: 700, abortTimeoutMs: 700 } } } },
+    });
+    const held: (() => void)[] = [];
+    world.partition.settled = (callback) => held.push(callback);
+    const invocation = await world.invoke();
+    world.last.respond();
+    for (let i = 0; !world.last.readingPaused; i++) world.last.command({ kind: "run", resultCompletionId: i, name: "" });
+    await world.pass(10_000);
+    expect([world.last.ended, world.last.aborted]).toEqual([false, false]);
+    for (const callback of held.splice(0)) callback();
+    expect(world.last.readingPaused).toBe(false);
+    await world.pass(700);
+    expect(world.last.ended).toBe(true);
+    expect(invocation.failures).toEqual([]);
+  });
+
   test("so does one with many small commands", async () => {
     const world = new World();
     await world.invoke(object);

@@ -119,11 +119,8 @@ export class Run implements AttemptOwner, SlotUser {
         if (index === this.#readLength + this.#arrived.length) this.#arrived.push(entry);
         return;
       case "queued":
-        if (isNext && this.#handedEntries !== undefined) {
-          this.#handedEntries = [...this.#handedEntries, entry];
-          this.#dropLongJournal();
-        }
-        return;
+        this.#handedEntries = isNext && this.#handedEntries !== undefined ? [...this.#handedEntries, entry] : undefined;
+        return this.#dropLongJournal();
       default:
         return; // The next attempt reads it.
     }
@@ -238,6 +235,10 @@ export class Run implements AttemptOwner, SlotUser {
     ]).then(
       ([entries, state]) => {
         if (!current()) return;
+        if (entries.length !== this.#readLength) {
+          const why = `the journal has ${entries.length} entries instead of ${this.#readLength}`;
+          return this.#failBeforeOpening(failure("RT0006", why, { countsForSdk: false }));
+        }
         const all = this.#arrived.length === 0 ? entries : [...entries, ...this.#arrived];
         this.#arrived = NONE;
         this.#open(route, all, state);

@@ -15,10 +15,6 @@ export class Slots {
     this.#free = count;
   }
 
-  get waiting(): number {
-    return this.#waiting.length;
-  }
-
   /** Grants at once or later, always in order. */
   acquire(user: SlotUser): void {
     this.#waiting.push(user);
