@@ -19,8 +19,9 @@ export const workloads = {
 };
 
 const toMs = (text) => {
-  const [, number, unit] = /([\d.]+)(us|ms|s)/.exec(text);
-  return Number(number) * { us: 0.001, ms: 1, s: 1000 }[unit];
+  const [, number, unit] = /([\d.]+)(us|ms|s|m)/.exec(text ?? "") ?? [];
+  if (number === undefined) throw new Error(`wrk printed no latency: ${text}`);
+  return Number(number) * { us: 0.001, ms: 1, s: 1000, m: 60_000 }[unit];
 };
 
 /** One run of wrk: requests per second, latencies in milliseconds, number of requests and of failed ones. */
@@ -36,8 +37,8 @@ export function wrk(base, workload, connections, seconds) {
   const find = (pattern) => pattern.exec(out)?.[1];
   return {
     perSecond: Number(find(/Requests\/sec:\s+([\d.]+)/)),
-    p50: toMs(find(/50%\s+(\S+)/)),
-    p99: toMs(find(/99%\s+(\S+)/)),
+    p50: toMs(find(/^\s+50%\s+(\S+)/m)),
+    p99: toMs(find(/^\s+99%\s+(\S+)/m)),
     requests: Number(find(/(\d+) requests in/)),
     failed: Number(find(/Non-2xx or 3xx responses: (\d+)/) ?? 0) + Number(find(/timeout (\d+)/) ?? 0),
   };

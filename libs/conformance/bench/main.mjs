@@ -10,8 +10,8 @@ import { endpointCeiling, workloads, wrk } from "./load.mjs";
 import { cpuSeconds, REFERENCE_VERSION, residentMiB, root, Server, startEndpoint, until } from "./servers.mjs";
 
 const quick = process.env.QUICK === "1";
-const SECONDS = quick ? 2 : 8;
-const ROUNDS = quick ? 1 : 3;
+const SECONDS = Number(process.env.SECONDS ?? (quick ? 2 : 8));
+const ROUNDS = Number(process.env.ROUNDS ?? (quick ? 1 : 3));
 const INVOCATIONS_FOR_MEMORY = quick ? 5_000 : 100_000;
 const SLEEPERS = quick ? 2_000 : 100_000;
 

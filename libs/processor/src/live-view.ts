@@ -77,6 +77,9 @@ export class LiveView implements PartitionView, Transition {
   /** Objects with state writes that are pending, and being written. */
   #writtenObjects: [Set<string>, Set<string>] = [new Set(), new Set()];
 
+  /** Reads of whole states under way. */
+  readonly #stateWatches = new Map<string, Set<{ written: boolean }>>();
+
   #mutations: Mutation[] = [];
   #mutationBytes = 0;
   #effects: Effect[] = [];
@@ -185,10 +188,10 @@ export class LiveView implements PartitionView, Transition {
         return;
       case "putState":
         this.#mutationBytes += mutation.value.length;
-        this.#writtenObjects[0].add(objectName(mutation.service, mutation.key));
+        this.#noteStateWrite(objectName(mutation.service, mutation.key));
         return this.#state.set(stateName(mutation.service, mutation.key, mutation.stateKey), mutation.value);
       case "deleteState":
-        this.#writtenObjects[0].add(objectName(mutation.service, mutation.key));
+        this.#noteStateWrite(objectName(mutation.service, mutation.key));
         return this.#state.set(stateName(mutation.service, mutation.key, mutation.stateKey), null);
       case "putLock":
         return this.#locks.set(objectName(mutation.service, mutation.key), mutation.lock);
@@ -311,6 +314,12 @@ export class LiveView implements PartitionView, Transition {
     return this.#states.get(objectName(service, key));
   }
 
+  #noteStateWrite(object: string): void {
+    this.#writtenObjects[0].add(object);
+    if (this.#stateWatches.size === 0) return;
+    for (const watch of this.#stateWatches.get(object) ?? []) watch.written = true;
+  }
+
   hasUnsettledState(service: string, key: string): boolean {
     const object = objectName(service, key);
     return this.#writtenObjects[0].has(object) || this.#writtenObjects[1].has(object);
@@ -319,6 +328,25 @@ export class LiveView implements PartitionView, Transition {
   /** A whole state read from the store while nothing newer was on its way. */
   rememberState(service: string, key: string, state: ReadonlyMap<string, Uint8Array>): void {
     this.#states.put(objectName(service, key), state);
+  }
+
+  /**
+   * A whole state is going to be read from the store while commits go on. The result is worth remembering only if nobody
+   * writes to the object until it is there: `finished` tells, and ends the watch.
+   */
+  watchState(service: string, key: string): { finished(): boolean } {
+    const object = objectName(service, key);
+    const watch = { written: this.hasUnsettledState(service, key) };
+    const watches = this.#stateWatches.get(object) ?? new Set();
+    watches.add(watch);
+    this.#stateWatches.set(object, watches);
+    return {
+      finished: () => {
+        watches.delete(watch);
+        if (watches.size === 0) this.#stateWatches.delete(object);
+        return !watch.written;
+      },
+    };
   }
 
   #loadedFor(kind: LoadRequest["kind"], service: string, key: string): Loaded | undefined {

@@ -349,6 +349,34 @@ describe("Processor", () => {
     expect([...(await invoker.host.readState(first.id, "O", "k")).keys()]).toEqual(["b"]);
   });
 
+  test("state read while commits of others go on is remembered, and not when the object itself is written", async () => {
+    const kv = new MemoryKeyValue();
+    let scans = 0;
+    const scan = kv.scan.bind(kv);
+    kv.scan = (from, to, options) => {
+      if (from[2] === "s") scans++;
+      return scan(from, to, options);
+    };
+    const { partitions, invoker, invocation } = await world(kv);
+    const own = invocation(object("k"));
+    partitions.invoke(own, false, listen());
+    await settle();
+
+    const read = invoker.host.readState(own.id, "O", "k");
+    partitions.invoke(invocation(object("k")), false, listen()); // A commit of the same partition, but not of the state.
+    await read;
+    await settle();
+    expect(await invoker.host.readState(own.id, "O", "k")).toEqual(new Map());
+    expect(scans).toBe(1);
+
+    const write = { kind: "setState", key: "a", value: utf8("1") } as const;
+    const body = encodeCommand({ kind: "setState", stateKey: utf8("a"), value: utf8("1"), name: "" });
+    const command = { kind: "appendCommand", id: own.id, run: 1, type: MessageType.SetState, body, ackRequested: false } as const;
+    invoker.host.submit({ ...command, action: write });
+    await settle();
+    expect([...(await invoker.host.readState(own.id, "O", "k")).keys()]).toEqual(["a"]);
+  });
+
   test("purging by retention forgets the record and its journal", async () => {
     const { partitions, invoker, invocation, clock, kv } = await world();
     const invoke = invocation(service);

@@ -20,13 +20,7 @@ import {
   type TimerKey,
 } from "@perdure/partition";
 import type { PartitionBatch, PartitionStore } from "@perdure/store";
-import {
-  CACHED_OBJECT_BYTES_MAX,
-  MAILBOX_BYTES_MAX,
-  MAILBOX_COMMANDS_MAX,
-  PENDING_BYTES_MAX,
-  TURN_COMMANDS_MAX,
-} from "./limits.js";
+import { MAILBOX_BYTES_MAX, MAILBOX_COMMANDS_MAX, PENDING_BYTES_MAX, TURN_COMMANDS_MAX } from "./limits.js";
 import { LiveView } from "./live-view.js";
 import { Outbox, type OutboxPeers } from "./outbox.js";
 import { Timers } from "./timers.js";
@@ -482,18 +476,15 @@ export class Processor implements AsyncDisposable {
     const view = this.#led.get(partition)?.view;
     const known = view?.durableState(service, key);
     if (known !== undefined) return known;
-    const before = this.counters.commits;
-    const wasSettled = view?.hasUnsettledState(service, key) === false;
-    const state = await this.#ports.store.stateOf(partition, service, key);
-    // Remember it only if no commit could have changed it while it was read: none begun before and still under way, none begun since.
-    if (
-      wasSettled &&
-      before === this.counters.commits &&
-      !view.hasUnsettledState(service, key) &&
-      state.size < CACHED_OBJECT_BYTES_MAX
-    ) {
-      view.rememberState(service, key, state);
+    const watch = view?.watchState(service, key);
+    let isCurrent = false;
+    let state: ReadonlyMap<string, Uint8Array>;
+    try {
+      state = await this.#ports.store.stateOf(partition, service, key);
+    } finally {
+      isCurrent = watch?.finished() ?? false;
     }
+    if (isCurrent) view?.rememberState(service, key, state);
     return state;
   }
 
