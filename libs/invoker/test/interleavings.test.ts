@@ -194,6 +194,12 @@ class Chaos {
     const text = ({ type, body }: { type: number; body: Uint8Array }) => toHex(encodeFrame(type, body));
     const replayed = told.slice(0, start.knownEntries).map(text);
     expect(replayed).toEqual(entries.slice(0, replayed.length).map(text));
+    // No command of an earlier attempt turns up behind the replay, where its handler would not know of it.
+    const position = this.transport.streams.indexOf(stream);
+    for (const { type, body } of entries.slice(start.knownEntries)) {
+      if (type === MessageType.Run)
+        expect(this.madeBy.get(resultCompletionIdOf(type, body) ?? 0)).toBeGreaterThanOrEqual(position);
+    }
     const live = told
       .slice(start.knownEntries)
       .filter(({ type }) => isNotification(type))
