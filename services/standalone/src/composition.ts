@@ -9,6 +9,7 @@ import { createAdminApi } from "@perdure/admin-api";
 import { type Clock, type Logger, PerdureError, type Random, Secret } from "@perdure/base";
 import type { Partitions } from "@perdure/control";
 import { createHttpTransport } from "@perdure/driver-http2";
+import { createLambdaTransport } from "@perdure/driver-lambda";
 import { openLevelKeyValue, openLevelMetadataStore, prepareStorageDirectory } from "@perdure/driver-level";
 import { createIngress } from "@perdure/ingress-gateway";
 import { createRequestIdentity, type EndpointTransport, type RequestIdentity } from "@perdure/invoker";
@@ -62,13 +63,15 @@ export async function startStandalone(settings: Settings, ports: StandalonePorts
 
   // What comes before the worker asks it only later, when somebody uses it.
   const late: Late = { worker: undefined };
-  const http = await lifecycle.start("endpoint transport", () => {
-    const plain = createHttpTransport({ clock, random });
-    return tracer.enabled ? tracedTransport(plain, () => late.worker?.partitions, { tracer, clock, random, logger }) : plain;
-  });
-  const registryParts = { settings, metadata, http, identity, late };
+  const traced = (plain: EndpointTransport): EndpointTransport =>
+    tracer.enabled ? tracedTransport(plain, () => late.worker?.partitions, { tracer, clock, random, logger }) : plain;
+  const http = await lifecycle.start("endpoint transport", () => traced(createHttpTransport({ clock, random })));
+  const lambdaOptions = { assumeRoleExternalId: settings.awsAssumeRoleExternalId };
+  const lambda = await lifecycle.start("Lambda transport", () => traced(createLambdaTransport(lambdaOptions)));
+  const transports = { http, lambda };
+  const registryParts = { settings, metadata, transports, identity, late };
   const registry = await lifecycle.prepare(() => openRegistry(registryParts, ports));
-  const workerParts = { settings, store, registry, http, identity, partitionCount };
+  const workerParts = { settings, store, registry, transports, identity, partitionCount };
   const worker = await lifecycle.start("worker", () => startWorker(workerParts, ports));
   late.worker = worker;
   const { partitions } = worker;
@@ -157,6 +160,12 @@ function serviceDefaultsOf({ worker }: Settings): ServiceDefaults {
   };
 }
 
+/** How endpoints are reached. */
+interface Transports {
+  readonly http: EndpointTransport;
+  readonly lambda: EndpointTransport;
+}
+
 /** The worker, once it is there. */
 interface Late {
   worker: InvokerWorker | undefined;
@@ -165,19 +174,19 @@ interface Late {
 interface RegistryParts {
   readonly settings: Settings;
   readonly metadata: MetadataStore;
-  readonly http: EndpointTransport;
+  readonly transports: Transports;
   readonly identity: RequestIdentity | undefined;
   readonly late: Late;
 }
 
 function openRegistry(
-  { settings, metadata, http, identity, late }: RegistryParts,
+  { settings, metadata, transports, identity, late }: RegistryParts,
   { clock, random, logger }: StandalonePorts,
 ): Promise<RegistryRole> {
   return createRegistry(
     {
       metadata,
-      fetcher: createDiscoveryFetcher({ http, identity, clock }),
+      fetcher: createDiscoveryFetcher({ transports, identity, clock }),
       countUsage(id, services) {
         if (late.worker === undefined) throw new PerdureError("OPS0004", "the worker is not there yet");
         return late.worker.countUsage(id, services);
@@ -199,20 +208,20 @@ interface WorkerParts {
   readonly settings: Settings;
   readonly store: PartitionStore;
   readonly registry: RegistryRole;
-  readonly http: EndpointTransport;
+  readonly transports: Transports;
   readonly identity: RequestIdentity | undefined;
   readonly partitionCount: number;
 }
 
 function startWorker(
-  { settings, store, registry, http, identity, partitionCount }: WorkerParts,
+  { settings, store, registry, transports, identity, partitionCount }: WorkerParts,
   { lifecycle, metrics, clock, random, logger }: StandalonePorts,
 ): Promise<InvokerWorker> {
   return createInvokerWorker(
     {
       store,
       registry,
-      transports: { http, lambda: undefined },
+      transports,
       identity,
       clock,
       random,

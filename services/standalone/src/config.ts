@@ -130,6 +130,9 @@ export const settings = group("Settings of perdure server. Every line can be set
     {},
     { sentence: "Headers sent with every request to endpoints, beside x-restate-cluster-name.", secret: true },
   ),
+  awsAssumeRoleExternalId: optionalText({
+    sentence: "External id sent along when a role is assumed to call a Lambda function.",
+  }),
   ingress: ingressSettings,
   admin: adminSettings,
   meta: group("Where deployments, services and subscriptions are remembered.", {

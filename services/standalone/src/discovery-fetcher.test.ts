@@ -2,56 +2,92 @@ import { generateKeyPairSync } from "node:crypto";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "@jest/globals";
-import { Secret, systemClock, systemRandom } from "@perdure/base";
+import { Secret, systemClock, systemRandom, utf8 } from "@perdure/base";
 import { createHttpTransport } from "@perdure/driver-http2";
-import { createRequestIdentity } from "@perdure/invoker";
+import { createRequestIdentity, type EndpointTransport, type RequestIdentity, type StreamRequest } from "@perdure/invoker";
+import type { DiscoveryAnswer } from "@perdure/registry";
 import { createDiscoveryFetcher } from "./discovery-fetcher.js";
 
 const request = { method: "GET", path: "/discover", headers: { accept: "x" }, responseBytesMax: 1024, timeoutMs: 5000 } as const;
 
-async function ask(basePath: string, signed: boolean): Promise<{ url: string; headers: IncomingHttpHeaders }> {
-  const seen = Promise.withResolvers<{ url: string; headers: IncomingHttpHeaders }>();
+const unused: EndpointTransport = {
+  open() {
+    throw new Error("the other transport was asked");
+  },
+  async [Symbol.asyncDispose]() {},
+};
+
+function anIdentity(): RequestIdentity {
+  const pem = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+  return createRequestIdentity(new Secret(pem), systemClock);
+}
+
+function audienceOf(token: unknown): string {
+  return (JSON.parse(Buffer.from(String(token).split(".")[1]!, "base64url").toString()) as { aud: string }).aud;
+}
+
+interface Asked {
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly answer: DiscoveryAnswer;
+}
+
+/** Asks an HTTP/1.1 endpoint that answers so many bytes. */
+async function askFor(bytes: number, basePath = "", identity?: RequestIdentity): Promise<Asked> {
+  let seen: Pick<Asked, "url" | "headers"> = { url: "", headers: {} };
   const endpoint = createServer((req, res) => {
-    seen.resolve({ url: req.url ?? "", headers: req.headers });
-    res.end("{}");
+    seen = { url: req.url ?? "", headers: req.headers };
+    res.end("x".repeat(bytes));
   });
   await new Promise<void>((resolve) => void endpoint.listen(0, "127.0.0.1", () => resolve()));
   await using http = createHttpTransport({ clock: systemClock, random: systemRandom });
-  const pem = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
-  const identity = signed ? createRequestIdentity(new Secret(pem), systemClock) : undefined;
-  const fetcher = createDiscoveryFetcher({ http, identity, clock: systemClock });
+  const fetcher = createDiscoveryFetcher({ transports: { http, lambda: unused }, identity, clock: systemClock });
   const uri = `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}${basePath}`;
-  const answer = await fetcher.fetch(
-    { ...request, target: { kind: "http", uri, httpVersion: "HTTP/1.1" } },
-    new AbortController().signal,
-  );
-  expect(answer).toMatchObject({ kind: "response", status: 200 });
+  const target = { kind: "http", uri, httpVersion: "HTTP/1.1" } as const;
+  const answer = await fetcher.fetch({ ...request, target }, new AbortController().signal);
   endpoint.close();
-  return seen.promise;
+  return { ...seen, answer };
 }
 
 test("the question is signed for the path that the endpoint sees", async () => {
-  const { url, headers } = await ask("/base/?tenant=a", true);
+  const { url, headers, answer } = await askFor(2, "/base/?tenant=a", anIdentity());
+  expect(answer).toMatchObject({ kind: "response", status: 200, httpVersion: "HTTP/1.1" });
   expect(url).toBe("/base/discover?tenant=a");
   expect(headers["x-restate-signature-scheme"]).toBe("v1");
-  const claims = JSON.parse(Buffer.from(String(headers["x-restate-jwt-v1"]).split(".")[1]!, "base64url").toString()) as {
-    aud: string;
-    sub?: string;
-  };
-  expect(claims.aud).toBe("/base/discover");
-  expect(claims).not.toHaveProperty("sub");
+  expect(audienceOf(headers["x-restate-jwt-v1"])).toBe("/base/discover");
 });
 
 test("without a key there is no signature", async () => {
-  const { headers } = await ask("", false);
+  const { headers } = await askFor(2);
   expect(headers["accept"]).toBe("x");
   expect(Object.keys(headers).filter((name) => name.startsWith("x-restate-"))).toEqual([]);
 });
 
-test("a function on AWS Lambda is out of reach, and says so", async () => {
-  await using http = createHttpTransport({ clock: systemClock, random: systemRandom });
-  const fetcher = createDiscoveryFetcher({ http, identity: undefined, clock: systemClock });
-  const target = { kind: "lambda", arn: "arn:aws:lambda:eu-central-1:1:function:f:1", assumeRoleArn: undefined } as const;
+test("a function on AWS Lambda is asked through its own transport, signed for the path alone", async () => {
+  const asked: StreamRequest[] = [];
+  const lambda: EndpointTransport = {
+    open(opened, listener) {
+      asked.push(opened);
+      queueMicrotask(() => {
+        listener.response(200, { "content-type": "application/json" });
+        listener.data(utf8("{}"));
+        listener.end();
+      });
+      return { write: () => true, end() {}, abort() {}, pauseReading() {}, resumeReading() {} };
+    },
+    async [Symbol.asyncDispose]() {},
+  };
+  const fetcher = createDiscoveryFetcher({ transports: { http: unused, lambda }, identity: anIdentity(), clock: systemClock });
+  const target = { kind: "lambda", arn: "arn:aws:lambda:eu-central-1:1:function:f:1", assumeRoleArn: "arn:role" } as const;
   const answer = await fetcher.fetch({ ...request, target }, new AbortController().signal);
-  expect(answer).toEqual({ kind: "failed", failure: { kind: "client", message: "this server has no Lambda client" } });
+  expect(answer).toMatchObject({ kind: "response", status: 200, httpVersion: undefined, body: utf8("{}") });
+  expect(asked).toMatchObject([
+    { address: { kind: "lambda", arn: target.arn, assumeRoleArn: "arn:role", compression: undefined }, path: "/discover" },
+  ]);
+  expect(audienceOf(asked[0]!.headers["x-restate-jwt-v1"])).toBe("/discover");
+});
+
+test("an answer that is too long is a failure, not memory", async () => {
+  const { answer } = await askFor(2048);
+  expect(answer).toMatchObject({ kind: "failed", failure: { kind: "protocol" } });
 });
