@@ -11,6 +11,7 @@ MANIFESTS := package.json pnpm-workspace.yaml pnpm-lock.yaml $(wildcard libs/*/p
 SOURCES := $(shell find libs services proto \( -name node_modules -o -name dist -o -name testdata \) -prune -o -name '*.ts' -print)
 
 SEED ?=
+COUNT ?=
 FILTER ?=
 
 .PHONY: help build run test check format sim bench microbench test-sdks conformance clean
@@ -45,8 +46,8 @@ check: $(INSTALLED) ## Format, lint, types, and the rules of the house
 format: $(INSTALLED) ## Rewrite what the formatter and the linter can fix
 	@node_modules/.bin/biome check --write .
 
-sim: $(INSTALLED) ## Simulate a seeded, faulty world (SEED=7 replays one)
-	@$(NODE) deploy/run-ts.mjs libs/simulator/src/main.ts $(if $(SEED),--seed $(SEED))
+sim: $(INSTALLED) ## Simulate seeded, faulty worlds (SEED=7 replays one, COUNT=1000 makes more)
+	@SEED='$(SEED)' COUNT='$(COUNT)' $(NODE) deploy/sim.mjs
 
 bench: build ## Measure Perdure and the reference side by side (QUICK=1 for a first look); needs wrk
 	@$(NODE) libs/conformance/bench/main.mjs
