@@ -22,7 +22,8 @@ import {
   type SdkControlMessage,
 } from "@perdure/service-protocol";
 import { VirtualClock } from "@perdure/testkit";
-import { type AttemptEnding, AttemptMachine, type AttemptOutput, type AttemptPlan } from "./attempt-machine.js";
+import { AttemptMachine } from "./attempt-machine.js";
+import type { AttemptEnding, AttemptOutput, AttemptPlan } from "./attempt-plan.js";
 import { aRegistry, aTarget, someFacts } from "./testing/index.js";
 
 const registry = aRegistry({ services: { Svc: { handlers: { run: {} } } } });

@@ -6,23 +6,14 @@
  *
  * Whatever goes wrong inside, a malformed message or a bug of ours, is the failure of this attempt and nothing more.
  */
-import {
-  type InvocationId,
-  invocationIdToRaw,
-  type Logger,
-  PerdureError,
-  ProtoError,
-  randomSeedOf,
-  unreachable,
-} from "@perdure/base";
-import type { AttemptCommand, EntryStored, InvocationFacts, JournalEntry } from "@perdure/partition";
+import { type InvocationId, PerdureError, ProtoError, unreachable } from "@perdure/base";
+import type { EntryStored, JournalEntry } from "@perdure/partition";
 import {
   type AwaitingOn,
   commandAckFrame,
   decodeCommand,
   decodeControl,
   encodeCompletion,
-  encodeStart,
   evaluateFuture,
   type Frame,
   FrameDecoder,
@@ -35,7 +26,6 @@ import {
   messageBytesWarn,
   messageTypeName,
   notificationIdOf,
-  type ProtocolVersion,
   proposeRunCompletionAckFrame,
   protocolViolation,
   type RunProposal,
@@ -51,44 +41,10 @@ import {
   refusalFailure,
   reportedFailure,
 } from "./attempt-failure.js";
-import type { CalleeDeps } from "./callee.js";
+import { type AttemptDeps, type AttemptEnding, type AttemptOutput, type AttemptPlan, startBody } from "./attempt-plan.js";
 import { commandAction } from "./command-action.js";
-import { eagerState } from "./eager-state.js";
 import { KnownNotifications } from "./known-notifications.js";
-import { Outgoing, type OutgoingFrame, type OutgoingSink } from "./outgoing.js";
-
-/** What an attempt is given; nothing of it changes while it runs. */
-export interface AttemptPlan {
-  readonly facts: InvocationFacts;
-  /** Stamped on every command, so that the partition can drop those of an earlier run. */
-  readonly run: number;
-  readonly version: ProtocolVersion;
-  /** `requestResponse` half-closes the request right after the replay. */
-  readonly mode: "bidi" | "requestResponse";
-  /** The whole journal. */
-  readonly entries: readonly JournalEntry[];
-  /** All state in storage order; undefined where there is none or it is asked for lazily. */
-  readonly state: ReadonlyMap<string, Uint8Array> | undefined;
-  readonly retryCountSinceLastStoredEntry: number;
-  readonly durationSinceLastStoredEntryMs: number;
-  readonly eagerStateBytesMax: number;
-  readonly messageBytesMax: number;
-}
-
-export type AttemptEnding =
-  | { readonly kind: "suspended" }
-  | { readonly kind: "ended" }
-  | { readonly kind: "failed"; readonly failure: AttemptFailure };
-
-export interface AttemptOutput extends OutgoingSink {
-  submit(command: AttemptCommand): void;
-  /** The attempt's last word, once; the response may go on, but nobody listens. */
-  over(ending: AttemptEnding): void;
-}
-
-export interface AttemptDeps extends CalleeDeps {
-  readonly logger: Logger;
-}
+import { Outgoing, type OutgoingFrame } from "./outgoing.js";
 
 const SUSPENDED: AttemptEnding = { kind: "suspended" };
 const ENDED: AttemptEnding = { kind: "ended" };
@@ -116,7 +72,7 @@ export class AttemptMachine {
     this.#deps = deps;
     this.#id = plan.facts.id;
     this.#decoder = new FrameDecoder(frameBodyBytesLimit(plan.messageBytesMax));
-    const replay: OutgoingFrame[] = [{ type: MessageType.Start, body: this.#startBody() }];
+    const replay: OutgoingFrame[] = [{ type: MessageType.Start, body: startBody(plan) }];
     for (const entry of plan.entries) {
       this.#remember(entry);
       replay.push(entry);
@@ -224,29 +180,6 @@ export class AttemptMachine {
       default:
         return unreachable(tell);
     }
-  }
-
-  #startBody(): Uint8Array {
-    const { facts, entries, version } = this.#plan;
-    const state = eagerState(this.#plan.state, this.#plan.eagerStateBytesMax);
-    return encodeStart(
-      {
-        kind: "start",
-        id: invocationIdToRaw(facts.id),
-        debugId: facts.id,
-        knownEntries: entries.length,
-        state: state.entries,
-        partialState: state.partial,
-        key: facts.target.key ?? "",
-        retryCountSinceLastStoredEntry: this.#plan.retryCountSinceLastStoredEntry,
-        durationSinceLastStoredEntryMs: this.#plan.durationSinceLastStoredEntryMs,
-        randomSeed: facts.randomSeed ?? randomSeedOf(facts.id),
-        scope: undefined,
-        limitKey: undefined,
-        idempotencyKey: facts.idempotencyKey,
-      },
-      version,
-    );
   }
 
   /** Takes in an entry of the replayed journal. */

@@ -8,7 +8,8 @@ import type { RequestIdentity } from "./identity.js";
 import { type InvokerMetrics, noMetrics } from "./metrics.js";
 import { type InvokerOptions, invokerDefaults } from "./options.js";
 import type { EndpointTransport, Invoker, InvokerHost, InvokerStatus } from "./ports.js";
-import { Run, type RunContext } from "./run.js";
+import { Run } from "./run.js";
+import type { RunContext } from "./run-context.js";
 import { Slots } from "./slots.js";
 
 export interface InvokerDeps {

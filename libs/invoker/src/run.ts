@@ -6,9 +6,9 @@
  *       ▲ slot              │ failed
  *       └── recovering ◀────┘   drained, backed off, and everything submitted before is durable
  */
-import type { InvocationId, Random, TimerHandle } from "@perdure/base";
+import type { InvocationId } from "@perdure/base";
 import { PerdureError } from "@perdure/base";
-import type { DeploymentView, RetryPolicy } from "@perdure/control";
+import type { RetryPolicy } from "@perdure/control";
 import {
   type AttemptCommand,
   type AttemptError,
@@ -20,34 +20,17 @@ import {
   type StartRun,
 } from "@perdure/partition";
 import { futureToJson } from "@perdure/service-protocol";
-import { Attempt, type AttemptContext, type AttemptOwner } from "./attempt.js";
+import type { Attempt, AttemptOwner } from "./attempt.js";
 import { type AttemptFailure, failure } from "./attempt-failure.js";
-import type { AttemptEnding, AttemptPlan } from "./attempt-machine.js";
-import type { RequestIdentity } from "./identity.js";
-import { HELD_JOURNAL_BYTES_MAX } from "./limits.js";
-import type { InvokerMetrics } from "./metrics.js";
-import type { InvokerOptions } from "./options.js";
+import type { AttemptEnding } from "./attempt-plan.js";
+import { JournalTail } from "./journal-tail.js";
+import { openAttempt } from "./open-attempt.js";
 import { handlerFor, type Route, routeOf } from "./pin.js";
-import type { EndpointTransport, InvokerHost, InvokerStatus, StreamRequest } from "./ports.js";
-import { invokePath, requestHeaders } from "./request-headers.js";
+import type { InvokerStatus } from "./ports.js";
+import { Recovery } from "./recovery.js";
 import { RetryBudget } from "./retry-budget.js";
-import type { Slots, SlotUser } from "./slots.js";
-import { childSpan } from "./trace.js";
-
-export interface RunContext extends Omit<AttemptContext, "transport"> {
-  readonly host: InvokerHost;
-  readonly random: Random;
-  readonly slots: Slots;
-  readonly options: InvokerOptions;
-  readonly transports: { readonly http: EndpointTransport; readonly lambda: EndpointTransport | undefined };
-  readonly identity: RequestIdentity | undefined;
-  readonly metrics: InvokerMetrics;
-  /** The last stream of a run that was stopped is gone. */
-  drained(run: Run): void;
-}
-
-/** Never pushed to. */
-const NONE: JournalEntry[] = [];
+import type { RunContext } from "./run-context.js";
+import type { SlotUser } from "./slots.js";
 
 export class Run implements AttemptOwner, SlotUser {
   readonly id: InvocationId;
@@ -55,23 +38,18 @@ export class Run implements AttemptOwner, SlotUser {
   readonly number: number;
   readonly #facts: InvocationFacts;
   readonly #context: RunContext;
-  /** Made at the first failure. */
-  #budget: RetryBudget | undefined;
+  readonly #journal: JournalTail;
   #phase: "queued" | "reading" | "attempting" | "recovering" | "over" = "queued";
   #holdsSlot = false;
   #pinned: Pinned | undefined;
   #pauseRequested: boolean;
-
-  /** Entries known to be durable. */
-  #length: number;
-  #lastStoredAtMs: number;
-  /** The whole journal as handed over, until the first attempt has used it. */
-  #handedEntries: readonly JournalEntry[] | undefined;
-  /** Stored behind the part of the journal that is being read. */
-  #arrived: JournalEntry[] = NONE;
-  #readLength = 0;
-
+  /** Also while its stream drains, after its last word. */
   #attempt: Attempt | undefined;
+  /** Of `recovering`. */
+  #recovery: Recovery | undefined;
+  /** Made at the first failure. */
+  #budget: RetryBudget | undefined;
+
   #attemptCount = 0;
   #failureCount = 0;
   #retryCountSinceLastStoredEntry = 0;
@@ -80,58 +58,34 @@ export class Run implements AttemptOwner, SlotUser {
   #lastDeployment: string | undefined;
   #lastServer: string | undefined;
 
-  // Of `recovering`.
-  #delayMs = 0;
-  #settled = false;
-  #backedOff = false;
-  #nextRetryAtMs: number | undefined;
-  #timer: TimerHandle | undefined;
-
   constructor({ invocation, firstEntries }: StartRun, context: RunContext) {
     this.id = invocation.facts.id;
     this.number = invocation.run;
     this.#facts = invocation.facts;
     this.#context = context;
+    this.#journal = new JournalTail(invocation, firstEntries);
     this.#pinned = invocation.pinned;
     this.#pauseRequested = invocation.pauseRequested;
-    this.#length = invocation.journal.length;
-    this.#lastStoredAtMs = invocation.modifiedAtMs;
-    this.#handedEntries = firstEntries;
   }
 
   start(): void {
     this.#context.slots.acquire(this);
-    if (this.#phase === "queued") this.#dropLongJournal();
+    if (this.#phase === "queued") this.#journal.waitLong();
   }
 
   // ── what the partition tells ───────────────────────────────────────────────────────────────────
 
   entryStored(effect: EntryStored): void {
-    const { index, entry } = effect;
-    const isNext = index === this.#length;
-    if (index >= this.#length) this.#length = index + 1;
-    this.#lastStoredAtMs = entry.appendedAtMs;
-    switch (this.#phase) {
-      case "attempting":
-        this.#attempt?.entryStored(effect);
-        return;
-      case "reading":
-        if (index === this.#readLength + this.#arrived.length) this.#arrived.push(entry);
-        return;
-      case "queued":
-        this.#handedEntries = isNext && this.#handedEntries !== undefined ? [...this.#handedEntries, entry] : undefined;
-        return this.#dropLongJournal();
-      default:
-        return; // The next attempt reads it.
-    }
+    this.#journal.stored(effect);
+    if (this.#phase === "attempting") this.#attempt?.entryStored(effect);
+    else if (this.#phase === "queued") this.#journal.waitLong();
   }
 
   /** The partition has taken the invocation back. A stream after its final message drains by itself; any other is reset. */
   stop(): void {
     const lastWordSaid = this.#phase === "over" || this.#phase === "recovering";
     if (!lastWordSaid) return this.abandon();
-    this.#phase = "over";
-    this.#timer?.cancel();
+    this.#finish();
   }
 
   /** Its last word is said, but the stream is still there. */
@@ -141,8 +95,7 @@ export class Run implements AttemptOwner, SlotUser {
 
   /** Breaks off everything, streams that drain included: the partition is led elsewhere, or the process ends. */
   abandon(): void {
-    this.#phase = "over";
-    this.#timer?.cancel();
+    this.#finish();
     this.#attempt?.abort();
     this.#attempt = undefined;
     this.#releaseSlot();
@@ -166,12 +119,7 @@ export class Run implements AttemptOwner, SlotUser {
 
   retryNow(): void {
     this.#budget?.reset();
-    if (this.#phase !== "recovering") return;
-    this.#delayMs = 0;
-    if (this.#attempt !== undefined) return; // Still draining.
-    this.#timer?.cancel();
-    this.#backedOff = true;
-    this.#retryIfReady();
+    this.#recovery?.hurry();
   }
 
   status(): InvokerStatus {
@@ -181,7 +129,7 @@ export class Run implements AttemptOwner, SlotUser {
       inFlight: this.#phase === "attempting" || this.#phase === "reading",
       retryCount: this.#attemptCount,
       lastStartAtMs: this.#lastStartAtMs,
-      nextRetryAtMs: this.#phase === "recovering" ? this.#nextRetryAtMs : undefined,
+      nextRetryAtMs: this.#recovery?.nextAttemptAtMs,
       lastAttemptDeploymentId: this.#lastDeployment,
       lastAttemptServer: this.#lastServer,
       lastFailure: this.#lastFailure,
@@ -206,10 +154,9 @@ export class Run implements AttemptOwner, SlotUser {
     const routing = routeOf(this.#facts.target, this.#pinned, registry, options.protocolVersionMax);
     if (routing.kind === "failed") return this.#failBeforeOpening(routing.failure);
     this.#pin(routing);
-    const entries = this.#handedEntries;
-    this.#handedEntries = undefined;
     const wantsState =
       hasState(this.#facts.target) && routing.handler?.enableLazyState !== true && options.eagerStateBytesMax > 0;
+    const entries = this.#journal.take();
     if (entries !== undefined && !wantsState) return this.#open(routing, entries, undefined);
     this.#read(routing, entries, wantsState);
   }
@@ -226,22 +173,17 @@ export class Run implements AttemptOwner, SlotUser {
     const { service, key = "" } = this.#facts.target;
     const attemptCount = this.#attemptCount;
     this.#phase = "reading";
-    this.#readLength = this.#length;
-    this.#arrived = [];
+    const length = this.#journal.beginReading();
     const current = () => this.#phase === "reading" && this.#attemptCount === attemptCount;
-    Promise.all([
-      handed ?? host.readJournal(this.id, this.#length),
-      wantsState ? host.readState(this.id, service, key) : undefined,
-    ]).then(
-      ([entries, state]) => {
+    const journal = handed ?? host.readJournal(this.id, length);
+    const allState = wantsState ? host.readState(this.id, service, key) : undefined;
+    Promise.all([journal, allState]).then(
+      ([read, state]) => {
         if (!current()) return;
-        if (entries.length !== this.#readLength) {
-          const why = `the journal has ${entries.length} entries instead of ${this.#readLength}`;
-          return this.#failBeforeOpening(failure("RT0006", why, { countsForSdk: false }));
-        }
-        const all = this.#arrived.length === 0 ? entries : [...entries, ...this.#arrived];
-        this.#arrived = NONE;
-        this.#open(route, all, state);
+        const entries = this.#journal.endReading(read);
+        if (entries !== undefined) return this.#open(route, entries, state);
+        const why = `the journal has ${read.length} entries instead of ${length}`;
+        this.#failBeforeOpening(failure("RT0006", why, { countsForSdk: false }));
       },
       (cause: unknown) => {
         if (current()) this.#failBeforeOpening(this.#storageFailure(cause));
@@ -250,58 +192,20 @@ export class Run implements AttemptOwner, SlotUser {
   }
 
   #open(route: Route, entries: readonly JournalEntry[], state: ReadonlyMap<string, Uint8Array> | undefined): void {
-    const { transports, options, clock, logger } = this.#context;
-    const { deployment, handler } = route;
-    const transport = deployment.address.kind === "lambda" ? transports.lambda : transports.http;
-    if (transport === undefined)
-      return this.#failBeforeOpening(failure("RT0010", "this server is not set up to call AWS Lambda"));
-    const inactivityTimeoutMs = handler?.inactivityTimeoutMs ?? options.inactivityTimeoutMsDefault;
-    const bidi = deployment.protocolType === "bidiStream" && deployment.address.kind === "http" && inactivityTimeoutMs > 0;
-    const plan: AttemptPlan = {
+    this.#phase = "attempting";
+    const opening = {
       facts: this.#facts,
       run: this.number,
-      version: route.version,
-      mode: bidi ? "bidi" : "requestResponse",
+      route,
       entries,
       state,
       retryCountSinceLastStoredEntry: this.#retryCountSinceLastStoredEntry,
-      durationSinceLastStoredEntryMs: Math.max(0, clock.nowMs() - this.#lastStoredAtMs),
-      eagerStateBytesMax: options.eagerStateBytesMax,
-      messageBytesMax: options.messageBytesMax,
+      lastStoredAtMs: this.#journal.lastStoredAtMs,
     };
-    const times = { inactivityTimeoutMs, abortTimeoutMs: handler?.abortTimeoutMs ?? options.abortTimeoutMsDefault };
-    const { registry, random, flushes, drains } = this.#context;
-    this.#phase = "attempting";
-    try {
-      this.#attempt = new Attempt(plan, this.#request(route, plan), times, this, {
-        registry,
-        random,
-        clock,
-        logger,
-        flushes,
-        drains,
-        transport,
-      });
-    } catch (cause) {
-      logger.error({ invocationId: this.id, run: this.number, cause }, "attempt could not be opened");
-      return this.#failBeforeOpening(failure("RT0006", "the attempt could not be opened", { countsForSdk: false }));
-    }
-    if (this.#pauseRequested) this.#attempt.closeRequest();
-  }
-
-  #request({ deployment }: Route, { version, mode }: AttemptPlan): StreamRequest {
-    const { identity, options, random } = this.#context;
-    const path = invokePath(this.#facts);
-    const headers = requestHeaders({
-      facts: this.#facts,
-      version,
-      path: identity === undefined ? path : pathSeenBy(deployment, path),
-      trace: childSpan(this.#facts.trace, random),
-      additional: options.additionalRequestHeaders,
-      deployment,
-      identity,
-    });
-    return { address: deployment.address, method: "POST", path, headers, requestResponse: mode === "requestResponse" };
+    const opened = openAttempt(opening, this, this.#context);
+    if (opened.kind === "failed") return this.#failBeforeOpening(opened.failure);
+    this.#attempt = opened.attempt;
+    if (this.#pauseRequested) opened.attempt.closeRequest();
   }
 
   // ── an attempt ends ────────────────────────────────────────────────────────────────────────────
@@ -328,15 +232,14 @@ export class Run implements AttemptOwner, SlotUser {
   attemptOver(): void {
     this.#attempt = undefined;
     this.#releaseSlot();
-    if (this.#phase === "recovering") this.#backOff();
+    if (this.#recovery !== undefined) this.#recovery.drained();
     else this.#context.drained(this);
   }
 
   #failBeforeOpening(cause: AttemptFailure): void {
-    this.#attempt = undefined;
     this.#fail(cause);
     this.#releaseSlot();
-    if (this.#phase === "recovering") this.#backOff();
+    this.#recovery?.drained();
   }
 
   #fail(cause: AttemptFailure): void {
@@ -359,16 +262,18 @@ export class Run implements AttemptOwner, SlotUser {
     );
     this.#phase = verdict.action === "retry" ? "recovering" : "over";
     this.#reportFailure(error, verdict.action);
-    if (verdict.action !== "retry") return;
-    this.#delayMs = verdict.delayMs;
-    this.#backedOff = false;
-    this.#settled = false;
-    this.#nextRetryAtMs = undefined;
-    const failureCount = this.#failureCount;
-    this.#context.host.settled(() => {
-      if (this.#phase !== "recovering" || this.#failureCount !== failureCount) return;
-      this.#settled = true;
-      this.#retryIfReady();
+    if (verdict.action === "retry") this.#recover(verdict.delayMs);
+  }
+
+  #recover(delayMs: number): void {
+    this.#recovery = new Recovery(delayMs, {
+      clock: this.#context.clock,
+      settled: (callback) => this.settled(callback),
+      recovered: () => {
+        this.#recovery = undefined;
+        this.#phase = "queued";
+        this.#context.slots.acquire(this);
+      },
     });
   }
 
@@ -399,26 +304,14 @@ export class Run implements AttemptOwner, SlotUser {
   }
 
   #pauseWith(error: AttemptError): void {
-    this.#phase = "over";
-    this.#timer?.cancel();
+    this.#finish();
     this.#reportFailure(error, "pause");
   }
 
-  /** The stream is drained: the delay starts now. */
-  #backOff(): void {
-    const { clock } = this.#context;
-    this.#nextRetryAtMs = Math.ceil(clock.nowMs() + this.#delayMs);
-    this.#timer = clock.setTimer(this.#delayMs, () => {
-      this.#backedOff = true;
-      this.#retryIfReady();
-    });
-  }
-
-  /** No entry of the failed attempt may appear once the next one has begun to replay. */
-  #retryIfReady(): void {
-    if (this.#phase !== "recovering" || !this.#backedOff || !this.#settled) return;
-    this.#phase = "queued";
-    this.#context.slots.acquire(this);
+  #finish(): void {
+    this.#phase = "over";
+    this.#recovery?.cancel();
+    this.#recovery = undefined;
   }
 
   #releaseSlot(): void {
@@ -437,16 +330,4 @@ export class Run implements AttemptOwner, SlotUser {
     this.#context.logger.error({ invocationId: this.id, run: this.number, error, cause }, "journal or state could not be read");
     return failure("RT0006", `journal or state could not be read: ${error.detail}`, { countsForSdk: false });
   }
-
-  /** Many runs may wait for a slot; together they must not hold what the store keeps anyway. */
-  #dropLongJournal(): void {
-    let size = 0;
-    for (const entry of this.#handedEntries ?? []) size += entry.body.length;
-    if (size > HELD_JOURNAL_BYTES_MAX) this.#handedEntries = undefined;
-  }
-}
-
-/** The base path of an HTTP address is part of what the endpoint sees. */
-function pathSeenBy({ address }: DeploymentView, path: string): string {
-  return address.kind === "http" ? new URL(address.uri).pathname.replace(/\/+$/, "") + path : path;
 }

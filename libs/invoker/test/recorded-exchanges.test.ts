@@ -24,7 +24,8 @@ import {
   messageTypeName,
 } from "@perdure/service-protocol";
 import { SeededRandom } from "@perdure/testkit";
-import { type AttemptEnding, AttemptMachine, type AttemptOutput } from "../src/attempt-machine.js";
+import { AttemptMachine } from "../src/attempt-machine.js";
+import type { AttemptEnding, AttemptOutput } from "../src/attempt-plan.js";
 import { aRegistry, someFacts } from "../src/testing/index.js";
 import { type RecordedAttempt, type RecordedFrame, recordedAttempts } from "./recorded.js";
 

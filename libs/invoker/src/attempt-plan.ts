@@ -1,0 +1,65 @@
+/** What an attempt is given, what it wants from its surroundings, and the message it begins with. */
+import { invocationIdToRaw, type Logger, randomSeedOf } from "@perdure/base";
+import type { AttemptCommand, InvocationFacts, JournalEntry } from "@perdure/partition";
+import { encodeStart, type ProtocolVersion } from "@perdure/service-protocol";
+import type { AttemptFailure } from "./attempt-failure.js";
+import type { CalleeDeps } from "./callee.js";
+import { eagerState } from "./eager-state.js";
+import type { OutgoingSink } from "./outgoing.js";
+
+/** What an attempt is given; nothing of it changes while it runs. */
+export interface AttemptPlan {
+  readonly facts: InvocationFacts;
+  /** Stamped on every command, so that the partition can drop those of an earlier run. */
+  readonly run: number;
+  readonly version: ProtocolVersion;
+  /** `requestResponse` half-closes the request right after the replay. */
+  readonly mode: "bidi" | "requestResponse";
+  /** The whole journal. */
+  readonly entries: readonly JournalEntry[];
+  /** All state in storage order; undefined where there is none or it is asked for lazily. */
+  readonly state: ReadonlyMap<string, Uint8Array> | undefined;
+  readonly retryCountSinceLastStoredEntry: number;
+  readonly durationSinceLastStoredEntryMs: number;
+  readonly eagerStateBytesMax: number;
+  readonly messageBytesMax: number;
+}
+
+export type AttemptEnding =
+  | { readonly kind: "suspended" }
+  | { readonly kind: "ended" }
+  | { readonly kind: "failed"; readonly failure: AttemptFailure };
+
+export interface AttemptOutput extends OutgoingSink {
+  submit(command: AttemptCommand): void;
+  /** The attempt's last word, once; the response may go on, but nobody listens. */
+  over(ending: AttemptEnding): void;
+}
+
+export interface AttemptDeps extends CalleeDeps {
+  readonly logger: Logger;
+}
+
+/** Body of the Start frame (service-protocol §3.4). */
+export function startBody(plan: AttemptPlan): Uint8Array {
+  const { facts } = plan;
+  const state = eagerState(plan.state, plan.eagerStateBytesMax);
+  return encodeStart(
+    {
+      kind: "start",
+      id: invocationIdToRaw(facts.id),
+      debugId: facts.id,
+      knownEntries: plan.entries.length,
+      state: state.entries,
+      partialState: state.partial,
+      key: facts.target.key ?? "",
+      retryCountSinceLastStoredEntry: plan.retryCountSinceLastStoredEntry,
+      durationSinceLastStoredEntryMs: plan.durationSinceLastStoredEntryMs,
+      randomSeed: facts.randomSeed ?? randomSeedOf(facts.id),
+      scope: undefined,
+      limitKey: undefined,
+      idempotencyKey: facts.idempotencyKey,
+    },
+    plan.version,
+  );
+}

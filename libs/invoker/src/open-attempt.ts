@@ -1,0 +1,78 @@
+/** From a run and a route to an open attempt: what the endpoint is sent, in which mode, over which transport. */
+import type { DeploymentView } from "@perdure/control";
+import type { InvocationFacts, JournalEntry } from "@perdure/partition";
+import { Attempt, type AttemptOwner } from "./attempt.js";
+import { type AttemptFailure, failure } from "./attempt-failure.js";
+import type { AttemptPlan } from "./attempt-plan.js";
+import type { Route } from "./pin.js";
+import type { StreamRequest } from "./ports.js";
+import { invokePath, requestHeaders } from "./request-headers.js";
+import type { RunContext } from "./run-context.js";
+import { childSpan } from "./trace.js";
+
+export interface Opening {
+  readonly facts: InvocationFacts;
+  readonly run: number;
+  readonly route: Route;
+  readonly entries: readonly JournalEntry[];
+  /** Undefined where there is none, or it is asked for lazily. */
+  readonly state: ReadonlyMap<string, Uint8Array> | undefined;
+  readonly retryCountSinceLastStoredEntry: number;
+  readonly lastStoredAtMs: number;
+}
+
+export type Opened =
+  | { readonly kind: "opened"; readonly attempt: Attempt }
+  | { readonly kind: "failed"; readonly failure: AttemptFailure };
+
+export function openAttempt(opening: Opening, owner: AttemptOwner, context: RunContext): Opened {
+  const { facts, run, route } = opening;
+  const { transports, options, registry, clock, random, logger, flushes, drains } = context;
+  const { deployment, handler } = route;
+  const transport = deployment.address.kind === "lambda" ? transports.lambda : transports.http;
+  if (transport === undefined)
+    return { kind: "failed", failure: failure("RT0010", "this server is not set up to call AWS Lambda") };
+  const inactivityTimeoutMs = handler?.inactivityTimeoutMs ?? options.inactivityTimeoutMsDefault;
+  const bidi = deployment.protocolType === "bidiStream" && deployment.address.kind === "http" && inactivityTimeoutMs > 0;
+  const plan: AttemptPlan = {
+    facts,
+    run,
+    version: route.version,
+    mode: bidi ? "bidi" : "requestResponse",
+    entries: opening.entries,
+    state: opening.state,
+    retryCountSinceLastStoredEntry: opening.retryCountSinceLastStoredEntry,
+    durationSinceLastStoredEntryMs: Math.max(0, clock.nowMs() - opening.lastStoredAtMs),
+    eagerStateBytesMax: options.eagerStateBytesMax,
+    messageBytesMax: options.messageBytesMax,
+  };
+  const times = { inactivityTimeoutMs, abortTimeoutMs: handler?.abortTimeoutMs ?? options.abortTimeoutMsDefault };
+  try {
+    const request = requestOf(plan, deployment, context);
+    const attempt = new Attempt(plan, request, times, owner, { registry, random, clock, logger, flushes, drains, transport });
+    return { kind: "opened", attempt };
+  } catch (cause) {
+    logger.error({ invocationId: facts.id, run, cause }, "attempt could not be opened");
+    return { kind: "failed", failure: failure("RT0006", "the attempt could not be opened", { countsForSdk: false }) };
+  }
+}
+
+function requestOf({ facts, version, mode }: AttemptPlan, deployment: DeploymentView, context: RunContext): StreamRequest {
+  const { identity, options, random } = context;
+  const path = invokePath(facts);
+  const headers = requestHeaders({
+    facts,
+    version,
+    path: identity === undefined ? path : pathSeenBy(deployment, path),
+    trace: childSpan(facts.trace, random),
+    additional: options.additionalRequestHeaders,
+    deployment,
+    identity,
+  });
+  return { address: deployment.address, method: "POST", path, headers, requestResponse: mode === "requestResponse" };
+}
+
+/** The base path of an HTTP address is part of what the endpoint sees. */
+function pathSeenBy({ address }: DeploymentView, path: string): string {
+  return address.kind === "http" ? new URL(address.uri).pathname.replace(/\/+$/, "") + path : path;
+}

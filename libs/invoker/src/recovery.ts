@@ -1,0 +1,69 @@
+/**
+ * What must have happened after a failed attempt before the next one: its stream is drained, the delay has passed since, and all it
+ * submitted is durable (service-protocol §6.2, §6.4). Otherwise an entry could turn up behind the replay.
+ */
+import type { Clock, TimerHandle } from "@perdure/base";
+
+export interface RecoveryDeps {
+  readonly clock: Clock;
+  settled(callback: () => void): void;
+  /** Called once, unless cancelled. */
+  recovered(): void;
+}
+
+export class Recovery {
+  readonly #deps: RecoveryDeps;
+  #delayMs: number;
+  #settled = false;
+  #drained = false;
+  #waited = false;
+  #over = false;
+  #timer: TimerHandle | undefined;
+  #nextAttemptAtMs: number | undefined;
+
+  constructor(delayMs: number, deps: RecoveryDeps) {
+    this.#delayMs = delayMs;
+    this.#deps = deps;
+    deps.settled(() => {
+      this.#settled = true;
+      this.#check();
+    });
+  }
+
+  /** Undefined until the delay has begun. */
+  get nextAttemptAtMs(): number | undefined {
+    return this.#nextAttemptAtMs;
+  }
+
+  /** The stream is gone: the delay begins. */
+  drained(): void {
+    if (this.#drained || this.#over) return;
+    this.#drained = true;
+    const { clock } = this.#deps;
+    this.#nextAttemptAtMs = Math.ceil(clock.nowMs() + this.#delayMs);
+    this.#timer = clock.setTimer(this.#delayMs, () => this.#delayPassed());
+  }
+
+  /** Without any further delay. */
+  hurry(): void {
+    this.#delayMs = 0;
+    this.#timer?.cancel();
+    if (this.#drained && !this.#waited) this.#delayPassed();
+  }
+
+  cancel(): void {
+    this.#over = true;
+    this.#timer?.cancel();
+  }
+
+  #delayPassed(): void {
+    this.#waited = true;
+    this.#check();
+  }
+
+  #check(): void {
+    if (this.#over || !this.#settled || !this.#waited) return;
+    this.#over = true;
+    this.#deps.recovered();
+  }
+}
