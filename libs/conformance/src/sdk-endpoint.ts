@@ -99,7 +99,9 @@ export class Listener {
     });
     // A server that is killed breaks connections in the middle of anything: expected here, and no reason to end the tests.
     server.on("sessionError", () => {});
-    server.on("clientError", (_error: Error, socket: Socket) => socket.destroy());
+    server.on("clientError", (_error: Error, socket: Socket) =>
+      socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n"),
+    );
     return new Promise((resolve, reject) => {
       server.once("error", reject);
       server.listen(port, "127.0.0.1", () => resolve(new Listener(server, sockets)));

@@ -13,6 +13,14 @@ export interface ServerOptions {
   readonly settings?: Settings;
   /** Kept when given; else one is made and removed with the server. */
   readonly baseDir?: string;
+  /** Further variables of its environment. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** Everything a start takes. */
+interface Start {
+  readonly settings: Settings;
+  readonly environment: Readonly<Record<string, string>>;
 }
 
 interface Doors {
@@ -30,8 +38,9 @@ export function environmentOf(settings: Settings): Record<string, string> {
   );
 }
 
-function processEnvironment(settings: Settings): NodeJS.ProcessEnv {
-  return { PATH: process.env["PATH"], HOME: process.env["HOME"], ...environmentOf(settings) };
+/** Nothing of the test's own environment but what programs need to find each other. */
+function processEnvironment({ settings, environment }: Start): NodeJS.ProcessEnv {
+  return { PATH: process.env["PATH"], HOME: process.env["HOME"], ...environment, ...environmentOf(settings) };
 }
 
 export function temporaryDirectory(): string {
@@ -42,15 +51,15 @@ export class Server implements AsyncDisposable {
   readonly ingressUrl: string;
   readonly adminUrl: string;
   readonly baseDir: string;
-  readonly #settings: Settings;
+  readonly #start: Start;
   readonly #ownsBaseDir: boolean;
   #child: Child;
 
-  private constructor(child: Child, doors: Doors, settings: Settings, baseDir: string, ownsBaseDir: boolean) {
+  private constructor(child: Child, doors: Doors, start: Start, baseDir: string, ownsBaseDir: boolean) {
     this.#child = child;
     this.ingressUrl = doors.ingress;
     this.adminUrl = doors.admin;
-    this.#settings = settings;
+    this.#start = start;
     this.baseDir = baseDir;
     this.#ownsBaseDir = ownsBaseDir;
   }
@@ -59,8 +68,9 @@ export class Server implements AsyncDisposable {
   static async start(options: ServerOptions = {}): Promise<Server> {
     const baseDir = options.baseDir ?? temporaryDirectory();
     const settings = { "ingress.bind-port": 0, "admin.bind-port": 0, ...options.settings, "base-dir": baseDir };
-    const { child, doors } = await launch(settings);
-    return new Server(child, doors, settings, baseDir, options.baseDir === undefined);
+    const start = { settings, environment: options.environment ?? {} };
+    const { child, doors } = await launch(start);
+    return new Server(child, doors, start, baseDir, options.baseDir === undefined);
   }
 
   get pid(): number {
@@ -85,14 +95,16 @@ export class Server implements AsyncDisposable {
     return this.#child.stop(SERVER_STOP_MS);
   }
 
-  /** On the same data and the same ports, after `kill` or `stop`; other settings stay for later starts, too. */
-  async startAgain(): Promise<void> {
+  /** Where partitions and metadata keep their databases. */
+  get databases(): { readonly partitions: string; readonly metadata: string } {
+    return { partitions: join(this.baseDir, "node1/db/level"), metadata: join(this.baseDir, "node1/local-metadata-store/level") };
+  }
+
+  /** On the same data and the same ports, after `kill` or `stop`. `changed` settings hold for this start only. */
+  async startAgain(changed: Settings = {}): Promise<void> {
     if (this.isRunning) throw new Error("the server is still running");
-    const { child } = await launch({
-      ...this.#settings,
-      "ingress.bind-port": new URL(this.ingressUrl).port,
-      "admin.bind-port": new URL(this.adminUrl).port,
-    });
+    const ports = { "ingress.bind-port": new URL(this.ingressUrl).port, "admin.bind-port": new URL(this.adminUrl).port };
+    const { child } = await launch({ ...this.#start, settings: { ...this.#start.settings, ...changed, ...ports } });
     this.#child = child;
   }
 
@@ -102,16 +114,21 @@ export class Server implements AsyncDisposable {
   }
 }
 
-async function launch(settings: Settings): Promise<{ child: Child; doors: Doors }> {
+async function launch({ settings, environment }: Start): Promise<{ child: Child; doors: Doors }> {
   const path = await executable();
   let opened: (doors: Doors) => void = () => {};
   const ready = new Promise<Doors>((resolve) => {
     opened = resolve;
   });
-  const child = Child.start(path, ["server"], processEnvironment({ "log-format": "json", ...settings }), (line) => {
-    const doors = doorsIn(line);
-    if (doors !== undefined) opened(doors);
-  });
+  const child = Child.start(
+    path,
+    ["server"],
+    processEnvironment({ settings: { "log-format": "json", ...settings }, environment }),
+    (line) => {
+      const doors = doorsIn(line);
+      if (doors !== undefined) opened(doors);
+    },
+  );
   let patience: NodeJS.Timeout | undefined;
   const outcome = await Promise.race([
     ready,
@@ -151,7 +168,7 @@ export async function expectRefusal(settings: Settings, args: readonly string[] 
   const child = Child.start(
     path,
     ["server", ...args],
-    processEnvironment({ "ingress.bind-port": 0, "admin.bind-port": 0, ...settings }),
+    processEnvironment({ settings: { "ingress.bind-port": 0, "admin.bind-port": 0, ...settings }, environment: {} }),
   );
   const patience = setTimeout(() => child.signal("SIGKILL"), SERVER_START_MS);
   const started = setInterval(() => {

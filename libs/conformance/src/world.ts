@@ -22,18 +22,22 @@ export class World implements AsyncDisposable {
   readonly ingress: IngressClient;
   readonly admin: AdminClient;
   readonly #before: OpenHandles;
+  /** Children of this process that are not this world's: another world may be around it. */
+  readonly #othersBefore: ReadonlySet<number>;
   readonly #owned: AsyncDisposable[] = [];
 
-  private constructor(server: Server, before: OpenHandles) {
+  private constructor(server: Server, before: OpenHandles, othersBefore: ReadonlySet<number>) {
     this.server = server;
     this.#before = before;
+    this.#othersBefore = othersBefore;
     this.ingress = new IngressClient(server.ingressUrl);
     this.admin = new AdminClient(server.adminUrl);
   }
 
   static async start(options: ServerOptions = {}): Promise<World> {
     const before = openHandles();
-    return new World(await Server.start(options), before);
+    const othersBefore = new Set(livingChildren);
+    return new World(await Server.start(options), before, othersBefore);
   }
 
   /** Serves the services and registers them; the endpoint ends with the world. */
@@ -61,6 +65,7 @@ export class World implements AsyncDisposable {
     for (const resource of this.#owned.reverse()) await resource[Symbol.asyncDispose]();
     await untilClosed(this.#before);
     if (died !== undefined) throw new Error(died);
-    if (livingChildren.size > 0) throw new Error(`left running: processes ${[...livingChildren].join(", ")}`);
+    const left = [...livingChildren].filter((pid) => !this.#othersBefore.has(pid));
+    if (left.length > 0) throw new Error(`left running: processes ${left.join(", ")}`);
   }
 }

@@ -1,0 +1,118 @@
+/** Codes that attempts end with: the endpoint's own misdeeds, and those that need a story. */
+import { createServer, type Socket } from "node:net";
+import { beforeAll, describe, expect, test } from "@jest/globals";
+import { errorOf, eventually, invocationIdOf, Listener, probe, RawEndpoint, SdkEndpoint, type World } from "../../src/index.js";
+import { storeObject } from "../../src/services/store.js";
+import { expectFailure } from "./codes.js";
+import { MISDEEDS, TOO_DEEP } from "./misdeeds.js";
+
+/** Between two attempts of scripts, which have two, and then are killed. */
+const BRIEF = {
+  inactivityTimeout: 30,
+  abortTimeout: 120,
+  retryPolicyInitialInterval: 5,
+  retryPolicyMaxInterval: 10,
+  retryPolicyMaxAttempts: 2,
+  retryPolicyOnMaxAttempts: "KILL",
+};
+const BUSY_FOR_MS = 1_000;
+
+export function describeAttemptErrors(getWorld: () => World): void {
+  describe("an endpoint that sends", () => {
+    let raw: RawEndpoint;
+    beforeAll(async () => {
+      const misdeeds = Object.entries({ ...MISDEEDS, TooDeep: TOO_DEEP });
+      raw = getWorld().own(
+        await RawEndpoint.start({
+          scripts: Object.fromEntries(misdeeds.map(([name, { script }]) => [name, script])),
+          service: BRIEF,
+        }),
+      );
+      await getWorld().admin.register({ uri: raw.url });
+    });
+
+    test.each(Object.entries(MISDEEDS).map(([name, { code, what }]) => [what, code, name] as const))(
+      "%s earns %s",
+      async (_what, code, name) => {
+        const answer = await getWorld().ingress.call([name, "run"]);
+        await expectFailure(getWorld(), invocationIdOf(answer), code);
+        expect(raw.attempts(name)).toBe(2);
+        expect(answer.status).toBeGreaterThanOrEqual(400);
+        expect(errorOf(answer)).toMatchObject({ code: answer.status, source: "invocation" });
+      },
+    );
+
+    test("a wait too deep earns RT0025 and is paused at once", async () => {
+      const { ingress, admin } = getWorld();
+      const { invocationId } = await ingress.send(["TooDeep", "run"]);
+      expect((await expectFailure(getWorld(), invocationId, "RT0025")).action).toBe("pause");
+      await eventually("the pause", async () => (await admin.invocation(invocationId, "pause")).status === 200);
+      expect(raw.attempts("TooDeep")).toBe(1);
+      await admin.invocation(invocationId, "kill");
+    });
+  });
+
+  describe("an endpoint", () => {
+    test("that asks for time gets it: RT0023", async () => {
+      const at: number[] = [];
+      const script = (attempt: Parameters<NonNullable<(typeof MISDEEDS)[string]>["script"]>[0]) => {
+        at.push(performance.now());
+        if (attempt.number === 1) attempt.open(503, { "retry-after": String(BUSY_FOR_MS / 1000) }).end();
+        else attempt.open().return("rested");
+      };
+      const raw = getWorld().own(await RawEndpoint.start({ scripts: { Tired: script }, service: BRIEF }));
+      await getWorld().admin.register({ uri: raw.url });
+      const { invocationId } = await getWorld().ingress.send(["Tired", "run"]);
+      await expectFailure(getWorld(), invocationId, "RT0023");
+      expect((await getWorld().ingress.attach(invocationId)).text).toBe("rested");
+      expect(at[1]! - at[0]!).toBeGreaterThanOrEqual(BUSY_FOR_MS - 1);
+    });
+
+    test("that is down is RT0010, and its invocation goes on when it is up again", async () => {
+      const services = [storeObject("Down")];
+      const endpoint = await SdkEndpoint.start({ services });
+      await getWorld().register(endpoint);
+      await endpoint[Symbol.asyncDispose]();
+      const { invocationId } = await getWorld().ingress.send(["StoreDown", "k", "append"], 1);
+      await expectFailure(getWorld(), invocationId, "RT0010");
+      getWorld().own(await SdkEndpoint.start({ services, port: endpoint.port }));
+      expect(await getWorld().ingress.outcome(invocationId)).toEqual([1]);
+    });
+
+    test("whose host takes connections and never speaks is RT0001", async () => {
+      const raw = await RawEndpoint.start({ scripts: { HalfOpen: () => {} }, service: BRIEF });
+      await getWorld().admin.register({ uri: raw.url });
+      await raw[Symbol.asyncDispose]();
+      const mute = await Listener.open(
+        createServer((socket: Socket) => {
+          socket.on("error", () => {}); // Whoever connects may leave as it likes.
+          socket.resume();
+        }),
+        Number(new URL(raw.url).port),
+      );
+      getWorld().own({ [Symbol.asyncDispose]: () => mute.close() });
+      const { invocationId } = await getWorld().ingress.send(["HalfOpen", "run"]);
+      await expectFailure(getWorld(), invocationId, "RT0001");
+    });
+
+    test("that is removed under a waiting invocation is RT0011, until a resume names another", async () => {
+      const { admin, ingress } = getWorld();
+      const { id } = await getWorld().deploy({ services: [storeObject("Gone")] });
+      const { invocationId } = await ingress.send(["StoreGone", "k", "hold"]);
+      const awakeable = await eventually("the awakeable", () => probe.get<string>("held:Gone:k"));
+      // Its stream is open; a break makes it try again.
+      expect((await admin.delete(`/deployments/${id}?force=true`)).status).toBe(202);
+      expect((await ingress.call(["StoreGone", "k", "get"], "x")).status).toBe(404);
+      await admin.invocation(invocationId, "pause");
+      await eventually("the pause", async () => (await admin.invocation(invocationId, "pause")).status === 200);
+      await ingress.resolveAwakeable(awakeable, "late");
+      await admin.invocation(invocationId, "resume");
+      await expectFailure(getWorld(), invocationId, "RT0011");
+      await getWorld().deploy({ services: [storeObject("Gone")] });
+      await admin.invocation(invocationId, "pause");
+      await eventually("the pause", async () => (await admin.invocation(invocationId, "pause")).status === 200);
+      expect((await admin.invocation(invocationId, "resume", "?deployment=latest")).status).toBe(200);
+      expect(await ingress.outcome(invocationId)).toEqual({ value: "late" });
+    });
+  });
+}

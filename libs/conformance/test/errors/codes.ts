@@ -1,0 +1,35 @@
+/** Which codes have been provoked, so that the last test can say which have not. */
+import { eventually, type World } from "../../src/index.js";
+
+/** Every code of the interface's catalogue, and those of later releases that an attempt can end with. */
+export const CATALOGUE: readonly string[] = [
+  ...["META0003", "META0004", "META0005", "META0006", "META0009", "META0010", "META0011", "META0012", "META0013", "META0014"],
+  ...["META0015", "META0016", "META0017"],
+  ...["RT0001", "RT0002", "RT0003", "RT0004", "RT0005", "RT0006", "RT0007", "RT0009", "RT0010", "RT0011", "RT0012", "RT0013"],
+  ...["RT0014", "RT0015", "RT0016", "RT0017", "RT0018", "RT0019", "RT0021", "RT0022", "RT0023", "RT0024", "RT0025"],
+];
+
+export const provoked = new Set<string>();
+
+interface AttemptFailed {
+  readonly invocationId: string;
+  readonly code: string;
+  readonly action: "retry" | "pause" | "kill";
+}
+
+/** What the server's log says of the last failed attempt of an invocation. */
+export function loggedFailure(world: World, invocationId: string): AttemptFailed | undefined {
+  const line = world.server.lines.findLast((one) => one.includes(invocationId) && one.includes('"attempt failed"'));
+  return line === undefined ? undefined : (JSON.parse(line) as AttemptFailed);
+}
+
+/** Waits until an attempt of the invocation has failed with the code. */
+export async function expectFailure(world: World, invocationId: string, code: string): Promise<AttemptFailed> {
+  const failed = await eventually(`${code} of ${invocationId}`, () => {
+    const found = loggedFailure(world, invocationId);
+    if (found !== undefined && found.code !== code) throw new Error(`it failed with ${found.code}`);
+    return found;
+  });
+  provoked.add(code);
+  return failed;
+}

@@ -1,0 +1,36 @@
+/** Why: whatever one endpoint does, nobody else's invocations may notice. A healthy service is called all the time meanwhile. */
+import { setTimeout as delay } from "node:timers/promises";
+import type { World } from "../../src/index.js";
+
+export class Heartbeat implements AsyncDisposable {
+  readonly #beating: Promise<void>;
+  #stopped = false;
+  beats = 0;
+  slowestMs = 0;
+  failures: string[] = [];
+
+  /** `path` answers with what it is given. */
+  constructor(world: World, path: readonly [string, string]) {
+    this.#beating = this.#beat(world, path);
+  }
+
+  async #beat(world: World, path: readonly [string, string]): Promise<void> {
+    while (!this.#stopped) {
+      const startedAt = performance.now();
+      try {
+        const answer = await world.ingress.result(path, this.beats);
+        if (answer !== this.beats) this.failures.push(`beat ${this.beats} came back as ${JSON.stringify(answer)}`);
+      } catch (cause) {
+        this.failures.push(String(cause));
+      }
+      this.slowestMs = Math.max(this.slowestMs, performance.now() - startedAt);
+      this.beats++;
+      await delay(10);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopped = true;
+    await this.#beating;
+  }
+}
