@@ -33,7 +33,10 @@ export interface Partitions {
    */
   invoke(command: Invoke, wait: boolean, observer: InvokeObserver): Detach;
   /** Wait for the outcome of `id`; `notFound` when no record of it exists. */
-  attach(id: InvocationId, observer: { completed(completion: Completion): void; notFound(): void; unavailable(reason: string): void }): Detach;
+  attach(
+    id: InvocationId,
+    observer: { completed(completion: Completion): void; notFound(): void; unavailable(reason: string): void },
+  ): Detach;
   /** The outcome if there is one. */
   output(id: InvocationId): Promise<{ kind: "completed"; completion: Completion } | { kind: "pending" } | { kind: "notFound" }>;
   /** The invocation as applied now; undefined when no record of it exists. */

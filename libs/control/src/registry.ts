@@ -57,7 +57,12 @@ export interface ServiceView {
 /** Where a deployment answers. */
 export type EndpointAddress =
   | { readonly kind: "http"; readonly uri: string; readonly httpVersion: "HTTP/1.1" | "HTTP/2.0" }
-  | { readonly kind: "lambda"; readonly arn: string; readonly assumeRoleArn: string | undefined; readonly compression: "zstd" | undefined };
+  | {
+      readonly kind: "lambda";
+      readonly arn: string;
+      readonly assumeRoleArn: string | undefined;
+      readonly compression: "zstd" | undefined;
+    };
 
 export interface DeploymentView {
   readonly id: DeploymentId;
@@ -82,12 +87,21 @@ export interface RegistryView {
 }
 
 /** Retentions fixed when an invocation is created (service-protocol.md §11). `idempotencyKey` only tells whether there is one. */
-export function retentionsOf(handler: HandlerView, idempotencyKey: string | undefined): { completionMs: number; journalMs: number } {
+export function retentionsOf(
+  handler: HandlerView,
+  idempotencyKey: string | undefined,
+): { completionMs: number; journalMs: number } {
   if (handler.handlerType === "workflow") {
-    return { completionMs: handler.workflowRetentionMs, journalMs: Math.min(handler.journalRetentionMs, handler.workflowRetentionMs) };
+    return {
+      completionMs: handler.workflowRetentionMs,
+      journalMs: Math.min(handler.journalRetentionMs, handler.workflowRetentionMs),
+    };
   }
   if (idempotencyKey !== undefined) {
-    return { completionMs: handler.idempotencyRetentionMs, journalMs: Math.min(handler.journalRetentionMs, handler.idempotencyRetentionMs) };
+    return {
+      completionMs: handler.idempotencyRetentionMs,
+      journalMs: Math.min(handler.journalRetentionMs, handler.idempotencyRetentionMs),
+    };
   }
   return { completionMs: handler.journalRetentionMs, journalMs: handler.journalRetentionMs };
 }
