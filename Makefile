@@ -7,7 +7,7 @@ NODE := node_modules/node/bin/node
 JEST := $(NODE) --experimental-vm-modules --no-warnings node_modules/jest/bin/jest.js
 INSTALLED := node_modules/.perdure-installed
 BUNDLE := services/standalone/dist/main.mjs
-MANIFESTS := package.json pnpm-workspace.yaml pnpm-lock.yaml $(wildcard libs/*/package.json services/*/package.json examples/*/package.json)
+MANIFESTS := package.json pnpm-workspace.yaml pnpm-lock.yaml $(wildcard libs/*/package.json services/*/package.json deploy/examples/*/package.json)
 SOURCES := $(shell find libs services proto \( -name node_modules -o -name dist -o -name testdata \) -prune -o -name '*.ts' -print)
 
 SEED ?=
@@ -33,7 +33,7 @@ $(BUNDLE): $(INSTALLED) deploy/build.mjs deploy/bundle.mjs $(SOURCES)
 	@touch $@
 
 run: build ## Demo: a greeter survives kill -9 of the server, then both stay up
-	@exec $(NODE) examples/greeter/src/demo/main.ts
+	@exec $(NODE) deploy/examples/greeter/src/demo/main.ts
 
 test: $(INSTALLED) ## Run the tests (FILTER=path narrows them)
 	@$(JEST) $(FILTER)

@@ -1,6 +1,6 @@
 /** Unit and suite tests of every package: ESM through swc, no real registry of modules but Node's own. */
 export default {
-  roots: ["<rootDir>/libs", "<rootDir>/services", "<rootDir>/examples"],
+  roots: ["<rootDir>/libs", "<rootDir>/services", "<rootDir>/deploy/examples"],
   testMatch: ["**/*.test.ts"],
   testEnvironment: "node",
   extensionsToTreatAsEsm: [".ts"],

@@ -51,7 +51,7 @@ function readSource(path: string): Source {
   return { path, isTest: /\.test\.ts$|\/(test|testing|bench)\//.test(path), imports };
 }
 
-const packages: readonly Package[] = ["libs", "services", "examples"]
+const packages: readonly Package[] = ["libs", "services", "deploy/examples"]
   .flatMap((group) => readdirSync(join(ROOT, group)).map((name) => join(group, name)))
   .filter((folder) => existsSync(join(ROOT, folder, "package.json")))
   .map((folder) => ({

@@ -12,7 +12,7 @@ import { type Addresses, attach, call, checkHealth, register, send } from "#demo
 import { fact, heading, line, paint, seconds, waitFor } from "#demo/terminal";
 import { PARTY_STEPS } from "#services/greeter";
 
-const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../../..");
+const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../../../..");
 const ports = {
   ingress: Number(process.env["PERDURE_INGRESS__BIND_PORT"] ?? 8080),
   admin: Number(process.env["PERDURE_ADMIN__BIND_PORT"] ?? 9070),
@@ -35,7 +35,7 @@ function startServer(): Program {
 
 function startGreeter(onLine: (line: string) => void): Program {
   const env = { ...process.env, PORT: String(ports.greeter), RESTATE_LOGGING: "ERROR" };
-  const args = [`${root}/examples/greeter/src/main.ts`];
+  const args = [`${root}/deploy/examples/greeter/src/main.ts`];
   const program = new Program({ name: "the greeter", command: process.execPath, args, cwd: root, env, onLine });
   programs.push(program);
   return program;

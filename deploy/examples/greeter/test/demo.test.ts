@@ -46,7 +46,7 @@ async function runDemo(ports: readonly number[]): Promise<Outcome> {
   return new Promise((done) => {
     execFile(
       process.execPath,
-      [join(ROOT, "examples/greeter/src/demo/main.ts"), "--once"],
+      [join(ROOT, "deploy/examples/greeter/src/demo/main.ts"), "--once"],
       { cwd: data, env },
       (failure, stdout, stderr) => {
         done({ code: failure === null ? 0 : Number(failure.code), output: stdout + stderr });
@@ -81,6 +81,6 @@ test("the demo says which port is taken and how to choose another", async () => 
 
 test("the README shows the counter as it is", () => {
   expect(readFileSync(join(ROOT, "README.md"), "utf8")).toContain(
-    `\`\`\`ts\n${readFileSync(join(ROOT, "examples/greeter/src/counter.ts"), "utf8")}\`\`\``,
+    `\`\`\`ts\n${readFileSync(join(ROOT, "deploy/examples/greeter/src/counter.ts"), "utf8")}\`\`\``,
   );
 });
