@@ -10,4 +10,5 @@ export * from "./probe.js";
 export * from "./raw-endpoint.js";
 export * from "./sdk-endpoint.js";
 export * from "./server.js";
+export * from "./stubborn-client.js";
 export * from "./world.js";

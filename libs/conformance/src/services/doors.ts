@@ -1,0 +1,42 @@
+/** Services that differ in what the ingress lets through, and in what is kept of their invocations. */
+import { setTimeout as delay } from "node:timers/promises";
+import { type Context, handlers, service } from "@restatedev/restate-sdk";
+import { probe } from "../probe.js";
+import { QUICK_RETRIES } from "./common.js";
+
+export const secretService = service({
+  name: "Secret",
+  handlers: { greet: async (_ctx: Context, name: string) => `psst, ${name}` },
+  options: { ingressPrivate: true, retryPolicy: QUICK_RETRIES },
+});
+
+export const mixedService = service({
+  name: "Mixed",
+  handlers: {
+    open: async () => "open",
+    closed: handlers.handler({ ingressPrivate: true }, async () => "closed"),
+    viaSelf: async (ctx: Context) => ctx.serviceClient<{ closed(ctx: Context): Promise<string> }>({ name: "Mixed" }).closed(),
+    secret: async (ctx: Context, name: string) => ctx.serviceClient(secretService).greet(name),
+  },
+  options: { retryPolicy: QUICK_RETRIES },
+});
+
+/** Its results are forgotten soon. */
+export const forgetfulService = service({
+  name: "Forgetful",
+  handlers: {
+    count: async (_ctx: Context, name: string) => probe.bump(`forgetful:${name}`),
+    slow: async (_ctx: Context, name: string) => {
+      await delay(100);
+      return probe.bump(`forgetful:${name}`);
+    },
+  },
+  options: { idempotencyRetention: 300, journalRetention: 300, retryPolicy: QUICK_RETRIES },
+});
+
+/** Nothing is kept of invocations without idempotency key. */
+export const traceless = service({
+  name: "Traceless",
+  handlers: { hi: async () => "hi" },
+  options: { journalRetention: 0, retryPolicy: QUICK_RETRIES },
+});
