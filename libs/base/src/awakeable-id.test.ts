@@ -23,6 +23,15 @@ test.each(recorded.awakeableIdParsing)("parsing $text gives the recorded verdict
   if (!parsed.ok) expect(`bad awakeable id '${text}': ${parsed.problem}`).toBe(message);
 });
 
+test("padding names nobody else: the Java SDK hands out ids with two of it", () => {
+  const invocationId = invocationIdFromRaw(new Uint8Array(24).fill(9));
+  const text = awakeableId(invocationId, 17);
+  for (const padding of ["", "=", "=="]) {
+    expect(parseAwakeableId(text + padding)).toEqual({ ok: true, value: { kind: "signal", invocationId, signalIndex: 17 } });
+  }
+  expect(parseAwakeableId(`${text}===`).ok).toBe(false);
+});
+
 test("an id of the older form names a journal entry", () => {
   const invocationId = invocationIdFromRaw(new Uint8Array(24).fill(9));
   const parsed = parseAwakeableId(awakeableId(invocationId, 3).replace("sign", "prom"));
@@ -51,4 +60,13 @@ test("any invocation and any 32-bit index survive a round trip", () => {
 
 test.each([-1, 2 ** 32, 0.5])("an index of %p is a bug of the caller", (index) => {
   expect(() => awakeableId(invocationIdFromRaw(new Uint8Array(24)), index)).toThrow("a signal index has 32 bits");
+});
+
+test.each([
+  ["prom_1", "bad length"],
+  ["prom_1abc", "bad length"],
+  ["prom_1oj-bL_HK5s_RTMlobfFx0QHbIOuZVAeFAAAAE", "base62 decode error"],
+  ["sign_1abc", "id doesn't match the expected type"],
+])("%s is refused because of %p", (text, problem) => {
+  expect(parseAwakeableId(text)).toEqual({ ok: false, problem });
 });

@@ -12,8 +12,8 @@ export type AwakeableTarget =
   | { kind: "legacy"; invocationId: InvocationId; entryIndex: number };
 
 const RAW_BYTES = INVOCATION_ID_RAW_BYTES + 4;
-/** 28 bytes in base64url: 38 characters, the last with two bits; one trailing `=` is tolerated, as recorded. */
-const PAYLOAD = /^[A-Za-z0-9_-]{37}[AQgw]=?$/;
+/** 28 bytes in base64url: 38 characters, the last with two bits. The Java SDK pads them to 40; half of the padding was recorded as accepted. */
+const PAYLOAD = /^[A-Za-z0-9_-]{37}[AQgw]={0,2}$/;
 
 /** `sign_1…` for a signal of an invocation; `signalIndex` in 0…2³²−1 (the first awakeable has 17). */
 export function awakeableId(invocation: InvocationId, signalIndex: number): AwakeableId {
@@ -31,7 +31,7 @@ export function parseAwakeableId(text: string): Parsed<AwakeableTarget> {
   if (problem !== undefined) return refused(problem);
   const legacy = text.startsWith("prom");
   const payload = text.slice("sign_1".length);
-  if (!PAYLOAD.test(payload)) return refused(legacy ? "base62 decode error" : "id doesn't match the expected type");
+  if (!PAYLOAD.test(payload)) return refused(legacy ? legacyProblem(payload) : "id doesn't match the expected type");
   const raw = Buffer.from(payload, "base64url");
   const invocationId = invocationIdFromRaw(raw.subarray(0, INVOCATION_ID_RAW_BYTES));
   const index = raw.readUInt32BE(INVOCATION_ID_RAW_BYTES);
@@ -39,4 +39,10 @@ export function parseAwakeableId(text: string): Parsed<AwakeableTarget> {
     ok: true,
     value: legacy ? { kind: "legacy", invocationId, entryIndex: index } : { kind: "signal", invocationId, signalIndex: index },
   };
+}
+
+/** As recorded for `prom_` ids: what is base64 but not of our length is told apart from what is no base64 at all. */
+function legacyProblem(payload: string): "bad length" | "base62 decode error" {
+  const decoded = Buffer.from(payload, "base64url");
+  return decoded.length < RAW_BYTES && decoded.toString("base64url") === payload ? "bad length" : "base62 decode error";
 }
