@@ -62,7 +62,6 @@ export class AttemptMachine {
   #hasOutput = false;
   /** Completion ids of runs without a result. Made when first needed. */
   #openRuns: Set<number> | undefined;
-  #madeCommands = false;
   #awaiting: Future | undefined;
   #over = false;
 
@@ -78,11 +77,6 @@ export class AttemptMachine {
       replay.push(entry);
     }
     this.#outgoing = new Outgoing(replay, output);
-  }
-
-  /** Whether the handler made a new journal command: that resets its count of retries. */
-  get madeCommands(): boolean {
-    return this.#madeCommands;
   }
 
   /** The last word is said. */
@@ -232,7 +226,6 @@ export class AttemptMachine {
     if (command.kind === "output") this.#hasOutput = true;
     else if (command.kind === "run") this.#openRun(command.resultCompletionId);
     this.#commands++;
-    this.#madeCommands = true;
     const ackRequested = (flags & requestedAckFlag) !== 0;
     this.#output.submit({ kind: "appendCommand", id: this.#id, run: this.#plan.run, type, body, ackRequested, action });
   }

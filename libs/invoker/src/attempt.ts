@@ -4,7 +4,7 @@
  *     streaming ──(no message for long)──▶ half-closed ──(no response for long)──▶ aborted, RT0001
  *         └──────────── final message ─────────┴──▶ draining ──(5 s)──▶ reset
  *
- * One timer serves them in turn: it is not armed again for each message, but looks when it fires how long all has been quiet.
+ * One deadline at a time: it is not moved for each message, but looks when it comes how long all has been quiet.
  */
 import type { Clock, TimerHandle } from "@perdure/base";
 import type { AttemptCommand, EntryStored } from "@perdure/partition";
@@ -12,8 +12,9 @@ import { type Future, invocationContentType } from "@perdure/service-protocol";
 import { failure, transportFailure } from "./attempt-failure.js";
 import { AttemptMachine } from "./attempt-machine.js";
 import type { AttemptDeps, AttemptEnding, AttemptOutput, AttemptPlan } from "./attempt-plan.js";
-import type { Draining, DrainList } from "./drain-list.js";
+import type { Deadlines, Waiting } from "./deadlines.js";
 import type { Flushable, FlushGroup } from "./flush-group.js";
+import { DRAIN_MS } from "./limits.js";
 import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest, TransportFailure } from "./ports.js";
 import { type ResponseHeaders, responseFailure } from "./response-check.js";
 import { UnsettledWindow, type WindowEvents } from "./unsettled-window.js";
@@ -38,10 +39,10 @@ export interface AttemptContext extends AttemptDeps {
   readonly clock: Clock;
   readonly transport: EndpointTransport;
   readonly flushes: FlushGroup;
-  readonly drains: DrainList;
+  readonly deadlines: Deadlines;
 }
 
-export class Attempt implements AttemptOutput, StreamListener, WindowEvents, Draining, Flushable {
+export class Attempt implements AttemptOutput, StreamListener, WindowEvents, Waiting, Flushable {
   readonly #plan: AttemptPlan;
   readonly #times: AttemptTimes;
   readonly #owner: AttemptOwner;
@@ -49,7 +50,9 @@ export class Attempt implements AttemptOutput, StreamListener, WindowEvents, Dra
   readonly #machine: AttemptMachine;
   readonly #stream: EndpointStream;
   readonly #window: UnsettledWindow;
-  #waitsFor: "inactivity" | "abort" = "inactivity";
+  #waitsFor: "inactivity" | "abort" | "drain" = "inactivity";
+  /** Delay of the line it stands in among `deadlines`, -1 in none; what is left of a delay has a timer of its own. */
+  #lineMs = -1;
   #timer: TimerHandle | undefined;
   #lastActivityMs: number;
   /** We do not listen because the partition is behind: the endpoint's silence is ours. */
@@ -67,11 +70,7 @@ export class Attempt implements AttemptOutput, StreamListener, WindowEvents, Dra
     this.#machine = new AttemptMachine(plan, this, context);
     this.#stream = context.transport.open(request, this);
     this.#machine.begin();
-    if (plan.mode === "bidi") this.#arm("inactivity", times.inactivityTimeoutMs);
-  }
-
-  get madeCommands(): boolean {
-    return this.#machine.madeCommands;
+    if (plan.mode === "bidi") this.#waitFor("inactivity", times.inactivityTimeoutMs);
   }
 
   get awaiting(): Future | undefined {
@@ -91,8 +90,7 @@ export class Attempt implements AttemptOutput, StreamListener, WindowEvents, Dra
   abort(): void {
     if (this.#over) return;
     this.#over = true;
-    this.#timer?.cancel();
-    this.#context.drains.delete(this);
+    this.#stopWaiting();
     this.#stream.abort();
   }
 
@@ -107,7 +105,7 @@ export class Attempt implements AttemptOutput, StreamListener, WindowEvents, Dra
     this.#stream.end();
     if (this.#machine.over || this.#waitsFor === "abort") return;
     this.#lastActivityMs = this.#context.clock.monotonicMs();
-    this.#arm("abort", this.#times.abortTimeoutMs);
+    this.#waitFor("abort", this.#times.abortTimeoutMs);
   }
 
   submit(command: AttemptCommand): void {
@@ -117,10 +115,10 @@ export class Attempt implements AttemptOutput, StreamListener, WindowEvents, Dra
 
   over(ending: AttemptEnding): void {
     const reset = ending.kind === "failed" && ending.failure.resetStream;
-    if (!reset) this.#drain();
+    if (!reset) this.#waitFor("drain", DRAIN_MS);
     this.#owner.attemptEnded(ending);
     if (reset) this.#finish(true);
-    else this.#stream.resumeReading(); // Nothing more is kept, so the rest may come as fast as it likes.
+    else if (this.#readingHeld) this.#stream.resumeReading(); // Nothing more is kept, so the rest may come as fast as it likes.
   }
 
   settled(callback: () => void): void {
@@ -181,43 +179,50 @@ export class Attempt implements AttemptOutput, StreamListener, WindowEvents, Dra
 
   // ── time ───────────────────────────────────────────────────────────────────────────────────────
 
-  #arm(waitsFor: "inactivity" | "abort", delayMs: number): void {
-    this.#waitsFor = waitsFor;
-    this.#timer?.cancel();
-    this.#timer = this.#context.clock.setTimer(delayMs, this.#timeIsUp);
+  #waitFor(what: "inactivity" | "abort" | "drain", delayMs: number): void {
+    this.#stopWaiting();
+    this.#waitsFor = what;
+    this.#lineMs = delayMs;
+    this.#context.deadlines.add(this, delayMs);
   }
 
-  readonly #timeIsUp = (): void => {
-    if (this.#over || this.#machine.over) return;
-    const quietMs = this.#readingHeld ? 0 : this.#context.clock.monotonicMs() - this.#lastActivityMs;
+  #stopWaiting(): void {
+    if (this.#lineMs >= 0) this.#context.deadlines.delete(this, this.#lineMs);
+    this.#lineMs = -1;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  deadlineReached(): void {
+    this.#lineMs = -1;
     switch (this.#waitsFor) {
       case "inactivity":
-        if (quietMs < this.#times.inactivityTimeoutMs) return this.#arm("inactivity", this.#times.inactivityTimeoutMs - quietMs);
-        this.#arm("abort", this.#times.abortTimeoutMs);
+        if (this.#waitOn(this.#times.inactivityTimeoutMs)) return;
         this.#lastActivityMs = this.#context.clock.monotonicMs();
+        this.#waitFor("abort", this.#times.abortTimeoutMs);
         return this.#machine.closeRequest();
       case "abort":
-        if (quietMs < this.#times.abortTimeoutMs) return this.#arm("abort", this.#times.abortTimeoutMs - quietMs);
+        if (this.#waitOn(this.#times.abortTimeoutMs)) return;
         return this.#machine.fail(
           failure("RT0001", `no message from the handler for ${this.#times.abortTimeoutMs} ms after its request was closed`),
         );
+      case "drain":
+        return this.#finish(true);
     }
-  };
-
-  #drain(): void {
-    this.#timer?.cancel();
-    this.#context.drains.add(this);
   }
 
-  drainedTooLong(): void {
-    this.#finish(true);
+  /** Waits for what is left of the delay since the last activity; false when nothing is. */
+  #waitOn(delayMs: number): boolean {
+    const quietMs = this.#readingHeld ? 0 : this.#context.clock.monotonicMs() - this.#lastActivityMs;
+    if (quietMs >= delayMs) return false;
+    this.#timer = this.#context.clock.setTimer(delayMs - quietMs, () => this.deadlineReached());
+    return true;
   }
 
   #finish(reset: boolean): void {
     if (this.#over) return;
     this.#over = true;
-    this.#timer?.cancel();
-    this.#context.drains.delete(this);
+    this.#stopWaiting();
     if (reset) this.#stream.abort();
     else this.#stream.end();
     this.#owner.attemptOver();

@@ -2,7 +2,7 @@
 import type { Clock, InvocationId, Logger, Random } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
 import type { EntryStored, RequestPause, RetryNow, StartRun, StopRun } from "@perdure/partition";
-import { DrainList } from "./drain-list.js";
+import { Deadlines } from "./deadlines.js";
 import { FlushGroup } from "./flush-group.js";
 import type { RequestIdentity } from "./identity.js";
 import { type InvokerMetrics, noMetrics } from "./metrics.js";
@@ -50,7 +50,7 @@ class PartitionInvoker implements Invoker {
       metrics: deps.metrics ?? noMetrics,
       slots: new Slots(options.concurrentInvocationsMax),
       flushes: new FlushGroup(),
-      drains: new DrainList(clock),
+      deadlines: new Deadlines(clock),
       options,
       drained: (run) => this.#draining.delete(run),
     };
