@@ -8,6 +8,10 @@
  *
  * `sdk` is the published TypeScript SDK, `scripted` a minimal endpoint that answers Output and End, `raw` the same exchange through
  * Node's HTTP/2 client alone: the floor.
+ *
+ * 2026-11-21, Node 24.21, two shared cores under load (trust the ratios), µs of CPU: raw 55–66, scripted 94–99, sdk 105; about 8 are the
+ * rig's own. Of ours, Start costs 6, the endpoint's frames 9, the rest is small. A timer for each attempt, six closures for each stream and
+ * a small buffer for each write had it at 1.6 times raw instead of 1.45.
  */
 import { fork } from "node:child_process";
 import { connect, createServer } from "node:http2";

@@ -218,7 +218,7 @@ export class AttemptMachine {
   }
 
   #command({ type, flags, body: view }: Frame): void {
-    const body = new Uint8Array(view); // Owned: it is stored as it is, and the action's bytes are views of it.
+    const body = ownedBytes(view); // It is stored as it is, and the action's bytes are views of it.
     const command = decodeCommand(type, body);
     if (isFault(command)) return this.fail(protocolFailure(command));
     const action = commandAction(this.#plan.facts, command, this.#deps);
@@ -295,4 +295,9 @@ export class AttemptMachine {
     this.#deps.logger.error({ invocationId: this.#id, run: this.#plan.run, error, cause }, "attempt broke inside the server");
     return failure("RT0006", error.detail);
   }
+}
+
+/** A copy, unless the view is all there is of its memory: the decoder assembles what came in pieces afresh, and that is owned already. */
+function ownedBytes(view: Uint8Array): Uint8Array {
+  return view.byteLength === view.buffer.byteLength ? new Uint8Array(view.buffer) : new Uint8Array(view);
 }

@@ -51,9 +51,8 @@ export class Attempt implements AttemptOutput, StreamListener, WindowEvents, Wai
   readonly #stream: EndpointStream;
   readonly #window: UnsettledWindow;
   #waitsFor: "inactivity" | "abort" | "drain" = "inactivity";
-  /** Delay of the line it stands in among `deadlines`, -1 in none; what is left of a delay has a timer of its own. */
-  #lineMs = -1;
-  #timer: TimerHandle | undefined;
+  /** A place in line for whole delays; what is left of one after some activity has a timer of its own. */
+  #deadline: TimerHandle | undefined;
   #lastActivityMs: number;
   /** We do not listen because the partition is behind: the endpoint's silence is ours. */
   #readingHeld = false;
@@ -182,19 +181,16 @@ export class Attempt implements AttemptOutput, StreamListener, WindowEvents, Wai
   #waitFor(what: "inactivity" | "abort" | "drain", delayMs: number): void {
     this.#stopWaiting();
     this.#waitsFor = what;
-    this.#lineMs = delayMs;
-    this.#context.deadlines.add(this, delayMs);
+    this.#deadline = this.#context.deadlines.add(this, delayMs);
   }
 
   #stopWaiting(): void {
-    if (this.#lineMs >= 0) this.#context.deadlines.delete(this, this.#lineMs);
-    this.#lineMs = -1;
-    this.#timer?.cancel();
-    this.#timer = undefined;
+    this.#deadline?.cancel();
+    this.#deadline = undefined;
   }
 
   deadlineReached(): void {
-    this.#lineMs = -1;
+    this.#deadline = undefined;
     switch (this.#waitsFor) {
       case "inactivity":
         if (this.#waitOn(this.#times.inactivityTimeoutMs)) return;
@@ -215,7 +211,7 @@ export class Attempt implements AttemptOutput, StreamListener, WindowEvents, Wai
   #waitOn(delayMs: number): boolean {
     const quietMs = this.#readingHeld ? 0 : this.#context.clock.monotonicMs() - this.#lastActivityMs;
     if (quietMs >= delayMs) return false;
-    this.#timer = this.#context.clock.setTimer(delayMs - quietMs, () => this.deadlineReached());
+    this.#deadline = this.#context.clock.setTimer(delayMs - quietMs, () => this.deadlineReached());
     return true;
   }
 

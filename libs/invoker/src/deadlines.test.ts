@@ -1,13 +1,13 @@
 import { describe, expect, test } from "@jest/globals";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
-import { Deadlines, type Waiting } from "./deadlines.js";
+import { Deadlines, type Ticket, type Waiting } from "./deadlines.js";
 
 describe("deadlines", () => {
   test("come after exactly their delay, whoever joins and leaves meanwhile, behind one timer for each delay", () => {
     const clock = new VirtualClock();
     const deadlines = new Deadlines(clock);
     const random = new SeededRandom(1);
-    const due = new Map<Waiting, { delayMs: number; atMs: number }>();
+    const due = new Map<Waiting, { ticket: Ticket; atMs: number }>();
     let fired = 0;
     for (let step = 0; step < 5_000; step++) {
       if (random.chance(0.6)) {
@@ -17,14 +17,14 @@ describe("deadlines", () => {
             expect(clock.monotonicMs()).toBe(due.get(waiting)?.atMs);
             due.delete(waiting);
             fired++;
-            if (random.chance(0.1)) deadlines.delete(waiting, delayMs); // Harmless: it waits no longer.
+            if (random.chance(0.1)) ticket.cancel(); // Harmless: it waits no longer.
           },
         };
-        due.set(waiting, { delayMs, atMs: clock.monotonicMs() + delayMs });
-        deadlines.add(waiting, delayMs);
+        const ticket = deadlines.add(waiting, delayMs);
+        due.set(waiting, { ticket, atMs: clock.monotonicMs() + delayMs });
       } else if (due.size > 0 && random.chance(0.5)) {
-        const [waiting, { delayMs }] = random.pick([...due]);
-        deadlines.delete(waiting, delayMs);
+        const [waiting, { ticket }] = random.pick([...due]);
+        ticket.cancel();
         due.delete(waiting);
       }
       expect(clock.pendingTimers).toBeLessThanOrEqual(3);

@@ -1,12 +1,35 @@
 /**
  * Timers for very many things that mostly do not last until they fire: attempts and their farewells. All that wait equally long stand in
- * one line behind one real timer, so that joining and leaving is a map operation; a timer each would cost several times as much.
+ * one line behind one real timer, so that joining and leaving is setting two pointers; a timer each costs several times as much.
  */
-import { type Clock, invariant, type TimerHandle } from "@perdure/base";
+import type { Clock, TimerHandle } from "@perdure/base";
 
 export interface Waiting {
   /** The time is over; it waits no longer. */
   deadlineReached(): void;
+}
+
+/** A place in a line, to leave it early. */
+export class Ticket {
+  readonly waiting: Waiting;
+  readonly deadlineMs: number;
+  /** Undefined once it has left. */
+  line: Line | undefined;
+  next: Ticket | undefined;
+  previous: Ticket | undefined;
+
+  constructor(waiting: Waiting, deadlineMs: number, line: Line) {
+    this.waiting = waiting;
+    this.deadlineMs = deadlineMs;
+    this.line = line;
+    this.next = undefined;
+    this.previous = undefined;
+  }
+
+  /** Waits no longer; harmless afterwards. */
+  cancel(): void {
+    this.line?.remove(this);
+  }
 }
 
 export class Deadlines {
@@ -18,64 +41,78 @@ export class Deadlines {
     this.#clock = clock;
   }
 
-  /** Waits `delayMs`; nothing may wait twice for the same delay at a time. */
-  add(waiting: Waiting, delayMs: number): void {
+  /** Calls `waiting` after `delayMs`, unless its ticket is cancelled. */
+  add(waiting: Waiting, delayMs: number): Ticket {
     let line = this.#lines.get(delayMs);
     if (line === undefined) {
-      line = new Line(this.#clock, delayMs);
+      line = new Line(this.#clock, delayMs, () => this.#lines.delete(delayMs));
       this.#lines.set(delayMs, line);
     }
-    line.add(waiting);
-  }
-
-  delete(waiting: Waiting, delayMs: number): void {
-    const line = this.#lines.get(delayMs);
-    if (line?.delete(waiting)) this.#lines.delete(delayMs);
+    return line.add(waiting);
   }
 }
 
+/** A linked list, earliest deadline first because everybody joins at its end. */
 class Line {
   readonly #clock: Clock;
   readonly #delayMs: number;
-  /** With their deadlines, earliest first. */
-  readonly #waiting = new Map<Waiting, number>();
+  readonly #onEmpty: () => void;
+  #first: Ticket | undefined;
+  #last: Ticket | undefined;
   #timer: TimerHandle | undefined;
   #firing = false;
 
-  constructor(clock: Clock, delayMs: number) {
+  constructor(clock: Clock, delayMs: number, onEmpty: () => void) {
     this.#clock = clock;
     this.#delayMs = delayMs;
+    this.#onEmpty = onEmpty;
   }
 
-  add(waiting: Waiting): void {
-    invariant(!this.#waiting.has(waiting), "nothing waits twice in one line");
-    this.#waiting.set(waiting, this.#clock.monotonicMs() + this.#delayMs);
+  add(waiting: Waiting): Ticket {
+    const ticket = new Ticket(waiting, this.#clock.monotonicMs() + this.#delayMs, this);
+    if (this.#last === undefined) this.#first = ticket;
+    else {
+      this.#last.next = ticket;
+      ticket.previous = this.#last;
+    }
+    this.#last = ticket;
     if (!this.#firing) this.#timer ??= this.#clock.setTimer(this.#delayMs, this.#timeIsUp);
+    return ticket;
   }
 
-  /** True when nothing is left in the line. */
-  delete(waiting: Waiting): boolean {
-    this.#waiting.delete(waiting);
-    if (this.#waiting.size > 0) return false;
+  remove(ticket: Ticket): void {
+    this.#unlink(ticket);
+    if (this.#first === undefined && !this.#firing) this.#close();
+  }
+
+  #unlink(ticket: Ticket): void {
+    const { previous, next } = ticket;
+    if (previous === undefined) this.#first = next;
+    else previous.next = next;
+    if (next === undefined) this.#last = previous;
+    else next.previous = previous;
+    ticket.line = undefined;
+    ticket.next = undefined;
+    ticket.previous = undefined;
+  }
+
+  #close(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
-    return true;
+    this.#onEmpty();
   }
 
   readonly #timeIsUp = (): void => {
     this.#timer = undefined;
     this.#firing = true;
     const now = this.#clock.monotonicMs();
-    let nextMs: number | undefined;
-    for (const [waiting, deadlineMs] of this.#waiting) {
-      if (deadlineMs > now) {
-        nextMs = deadlineMs;
-        break;
-      }
-      this.#waiting.delete(waiting);
-      waiting.deadlineReached();
+    let first = this.#first;
+    for (; first !== undefined && first.deadlineMs <= now; first = this.#first) {
+      this.#unlink(first);
+      first.waiting.deadlineReached();
     }
     this.#firing = false;
-    if (nextMs !== undefined) this.#timer = this.#clock.setTimer(nextMs - now, this.#timeIsUp);
+    if (first === undefined) this.#close();
+    else this.#timer = this.#clock.setTimer(first.deadlineMs - now, this.#timeIsUp);
   };
 }
