@@ -142,7 +142,7 @@ export class LeaderStore implements PartitionStore {
   #way(): Promise<void> {
     const { scheduler, settings } = this.#world;
     return new Promise((resolve) => {
-      scheduler.after(scheduler.latency(settings.commitMs / 4), () => {
+      scheduler.after(scheduler.latency(settings.readMs), () => {
         if (this.#user.alive) resolve();
       });
     });

@@ -100,7 +100,8 @@ class Connection {
     if (receiver === undefined || !this.#hand(receiver, message, answered)) return this.#break();
     if (scheduler.random.chance(weather.messageRepeated)) {
       scheduler.after(scheduler.random.float() * REPEATED_AFTER_MS, () => {
-        const later = scheduler.random.chance(0.5) ? receiver : this.#receiver();
+        // To the same process, which has seen all that went before, or to anybody once it is durable.
+        const later = this.#unanswered.includes(message) ? receiver : this.#receiver();
         if (later?.alive) this.#hand(later, message, () => undefined);
       });
     }

@@ -25,13 +25,16 @@ export interface Settings {
   /** Partitions led together, each group by its own processor. */
   readonly groups: readonly (readonly number[])[];
   readonly weather: Weather;
-  /** Typical time of a write, a message between leaders, a chunk to or from an endpoint. */
+  /** Typical time of a write, half a read, a message between leaders, a chunk to or from an endpoint. */
   readonly commitMs: number;
+  readonly readMs: number;
   readonly networkMs: number;
   readonly endpointMs: number;
   readonly protocolVersionMax: ProtocolVersion;
   readonly concurrentInvocationsMax: number;
   readonly eagerStateBytesMax: number;
+  /** Keys of the object service: with one all meet. */
+  readonly objects: number;
   readonly callers: number;
   readonly operatorActions: number;
   /** When the last caller has come and the weather turns fair. */
@@ -59,11 +62,13 @@ export function drawSettings(random: SeededRandom): Settings {
     groups: drawGroups(random, partitionCount),
     weather: random.chance(0.1) ? FAIR_WEATHER : drawWeather(random),
     commitMs: random.pick([0.3, 2, 40]),
+    readMs: random.pick([0.1, 1, 40]),
     networkMs: random.pick([0.5, 5, 100]),
     endpointMs: random.pick([0.2, 3, 60]),
     protocolVersionMax: random.pick([5, 6, 7, 7] as const),
     concurrentInvocationsMax: random.chance(0.2) ? 1 + random.below(4) : 1_000,
     eagerStateBytesMax: random.pick([0, 12, 40, 1 << 20, 1 << 20]),
+    objects: random.pick([1, 2, 4]),
     callers: 3 + random.below(6),
     operatorActions: random.chance(0.4) ? 0 : random.below(14),
     stormMs: random.pick([2_000, 20_000, 120_000]),

@@ -44,6 +44,7 @@ export class Operator {
     const command = this.#command(verb, life);
     if (command === undefined) return;
     this.#world.trace.note("verb", () => `${verb} ${life.id} (${life.invocation.status})`);
+    if (verb === "cancel" || verb === "kill" || verb === "purge") life.removalAsked = true;
     partitions.submit(command).then(
       (answer) => {
         this.#world.trace.note("answer", () => `${verb} ${life.id}: ${answer.kind}`);

@@ -20,7 +20,7 @@ export class Requests {
 
   draw(): Invoke {
     const { random, clock } = this.#world.scheduler;
-    const { to, program } = drawRequest(random, () =>
+    const { to, program } = drawRequest(random, this.#world.settings.objects, () =>
       random.chance(0.4) ? random.pick(["w1", "w2"]) : `own${++this.#workflows}`,
     );
     const handler = this.#registry.current().services.get(to.service)?.handlers.get(to.handler);

@@ -7,7 +7,8 @@ import type { SeededRandom } from "@perdure/testkit";
 import { PROGRAM_DEPTH_MAX, PROGRAM_OPERATIONS_MAX } from "../limits.js";
 import type { Callee, Operation, Program } from "./program.js";
 
-export const OBJECT_KEYS = ["k0", "k1", "k2", "k3"] as const;
+/** Numbered objects: `k0`, `k1`, … */
+const objectKey = (object: number): string => `k${object}`;
 const STATE_KEYS = ["a", "b", "longer-key"] as const;
 const COUNTERS = ["n", "m"] as const;
 const PROMISES = ["p", "q"] as const;
@@ -15,6 +16,8 @@ const PROMISES = ["p", "q"] as const;
 /** What a program may do where it runs. */
 interface Setting {
   readonly depth: number;
+  /** How many objects there are. */
+  readonly objects: number;
   /** Lowest object whose lock it may wait for; undefined: none. */
   readonly lockFrom: number | undefined;
   readonly state: "none" | "read" | "write";
@@ -27,18 +30,20 @@ interface Setting {
 }
 
 /** A top-level request: whom it is for and what it does. */
-export function drawRequest(random: SeededRandom, nextKey: () => string): { to: Callee; program: Program } {
-  const base = { depth: 0, operationsLeft: { count: PROGRAM_OPERATIONS_MAX }, shares: true, tells: false };
+export function drawRequest(random: SeededRandom, objects: number, nextKey: () => string): { to: Callee; program: Program } {
+  const base = { depth: 0, objects, operationsLeft: { count: PROGRAM_OPERATIONS_MAX }, shares: true, tells: false };
   switch (random.below(10)) {
     case 0:
     case 1:
     case 2:
     case 3: {
-      const object = random.below(OBJECT_KEYS.length);
-      return exclusive(random, object, base);
+      return exclusive(random, random.below(objects), base);
     }
     case 4:
-      return { to: shared(random), program: drawProgram(random, { ...base, lockFrom: 0, state: "read", promises: false }) };
+      return {
+        to: shared(random, objects),
+        program: drawProgram(random, { ...base, lockFrom: 0, state: "read", promises: false }),
+      };
     case 5:
     case 6:
       return { to: { service: "W", handler: "run", key: nextKey() }, program: workflowRun(random, base) };
@@ -47,16 +52,18 @@ export function drawRequest(random: SeededRandom, nextKey: () => string): { to: 
   }
 }
 
+/** The shared handler of the caller's own object, which may run beside it. */
+export const OWN_READER: Callee = { service: "O", handler: "r", key: "=" };
 const PLAIN: Callee = { service: "S", handler: "h", key: "" };
-type Base = Pick<Setting, "depth" | "operationsLeft" | "shares" | "tells">;
+type Base = Pick<Setting, "depth" | "objects" | "operationsLeft" | "shares" | "tells">;
 
 function exclusive(random: SeededRandom, object: number, base: Base): { to: Callee; program: Program } {
-  const to: Callee = { service: "O", handler: "h", key: OBJECT_KEYS[object] as string };
+  const to: Callee = { service: "O", handler: "h", key: objectKey(object) };
   return { to, program: drawProgram(random, { ...base, lockFrom: object + 1, state: "write", promises: false }) };
 }
 
-function shared(random: SeededRandom): Callee {
-  return { service: "O", handler: "r", key: random.pick(OBJECT_KEYS) };
+function shared(random: SeededRandom, objects: number): Callee {
+  return { service: "O", handler: "r", key: objectKey(random.below(objects)) };
 }
 
 function workflowRun(random: SeededRandom, base: Base): Program {
@@ -76,6 +83,10 @@ function drawProgram(random: SeededRandom, setting: Setting): Program {
 
 function drawOperation(random: SeededRandom, setting: Setting): Operation {
   const later = random.chance(0.35);
+  if (setting.state === "write" && !setting.promises && setting.depth < PROGRAM_DEPTH_MAX && random.chance(0.08)) {
+    const program: Program = { operations: [{ op: "get", key: "n" }] };
+    return { op: "call", to: OWN_READER, program, idempotencyKey: undefined, later: true };
+  }
   if (setting.state !== "none" && random.chance(0.5)) return drawStateOperation(random, setting.state === "write");
   if (setting.promises && random.chance(0.35)) return drawPromiseOperation(random, later);
   switch (random.below(14)) {
@@ -124,7 +135,7 @@ function drawStateOperation(random: SeededRandom, writes: boolean): Operation {
     case 3:
       return { op: "keys" };
     case 4:
-      return random.chance(0.3) ? { op: "clearAll" } : { op: "set", key };
+      return { op: "clearAll" };
     default:
       return { op: "count", counter: random.pick(COUNTERS) };
   }
@@ -143,10 +154,11 @@ function drawPromiseOperation(random: SeededRandom, later: boolean): Operation {
 }
 
 function drawCall(random: SeededRandom, setting: Setting, later: boolean): Operation {
-  const base = { depth: setting.depth + 1, operationsLeft: setting.operationsLeft, shares: setting.shares, tells: false };
-  const lock = setting.lockFrom === undefined || setting.lockFrom >= OBJECT_KEYS.length ? undefined : setting.lockFrom;
+  const { objects, operationsLeft, shares } = setting;
+  const base = { depth: setting.depth + 1, objects, operationsLeft, shares, tells: false };
+  const lock = setting.lockFrom === undefined || setting.lockFrom >= objects ? undefined : setting.lockFrom;
   if (lock !== undefined && random.chance(0.5)) {
-    const callee = exclusive(random, lock + random.below(OBJECT_KEYS.length - lock), base);
+    const callee = exclusive(random, lock + random.below(objects - lock), base);
     return { op: "call", ...callee, idempotencyKey: undefined, later };
   }
   switch (setting.shares ? random.below(5) : 2 + random.below(3)) {
@@ -164,7 +176,8 @@ function drawCall(random: SeededRandom, setting: Setting, later: boolean): Opera
       };
     case 2: {
       const program = drawProgram(random, { ...base, lockFrom: setting.lockFrom, state: "read", promises: false });
-      return { op: "call", to: shared(random), program, idempotencyKey: undefined, later };
+      const to = setting.state === "write" && !setting.promises && random.chance(0.7) ? OWN_READER : shared(random, objects);
+      return { op: "call", to, program, idempotencyKey: undefined, later };
     }
     case 3: {
       const to: Callee = { service: "W", handler: "h", key: random.pick(["w1", "w2"]) };

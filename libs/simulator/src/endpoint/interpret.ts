@@ -25,6 +25,8 @@ export interface Surroundings {
   readonly conversation: Conversation;
   readonly state: LocalState;
   nowMs(): number;
+  /** How long user code thinks before its next step; mostly not at all. */
+  thinkingMs(): number;
   /** A number that no other execution of anything has: what makes a run's result its own. */
   executed(): number;
   /** Offers the result of a run that was executed just now. */
@@ -60,6 +62,8 @@ export function* interpret(around: Surroundings): Script<ValueOrFailure> {
   const progress: Progress = { around, assignment, pending: [], children: [], called: [], observed: [] };
   try {
     for (const [n, operation] of assignment.program.operations.entries()) {
+      const ms = around.thinkingMs();
+      if (ms > 0) yield { ask: "work", ms };
       yield* perform(progress, `${n}.${operation.op}`, operation);
       if (operation.op === "fail") return { kind: "failure", failure: { code: 512, message: "as programmed", metadata: [] } };
     }
@@ -289,7 +293,7 @@ function call(
     kind: "call",
     serviceName: to.service,
     handlerName: to.handler,
-    key: to.key,
+    key: keyOf(progress, to),
     parameter: utf8(JSON.stringify(assignment)),
     headers: [],
     idempotencyKey,
@@ -304,6 +308,11 @@ function call(
   return { kind: "completion", id: resultCompletionId };
 }
 
+/** "=" stands for the caller's own key. */
+function keyOf({ around }: Progress, to: Callee): string {
+  return to.key === "=" ? around.key : to.key;
+}
+
 function send(progress: Progress, name: string, to: Callee, assignment: Assignment, delayMs: number): void {
   const { around } = progress;
   const invocationIdNotificationIdx = around.conversation.nextCompletionId();
@@ -311,7 +320,7 @@ function send(progress: Progress, name: string, to: Callee, assignment: Assignme
     kind: "oneWayCall",
     serviceName: to.service,
     handlerName: to.handler,
-    key: to.key,
+    key: keyOf(progress, to),
     parameter: utf8(JSON.stringify(assignment)),
     headers: [],
     idempotencyKey: undefined,

@@ -7,7 +7,7 @@
 export interface Callee {
   readonly service: "S" | "O" | "W";
   readonly handler: string;
-  /** "" for the plain service. */
+  /** "" for the plain service, "=" for the caller's own key. */
   readonly key: string;
 }
 

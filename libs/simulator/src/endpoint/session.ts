@@ -211,6 +211,7 @@ export class Session {
       conversation: this.#conversation,
       state: new LocalState(this.#conversation, start),
       nowMs: () => scheduler.clock.nowMs(),
+      thinkingMs: () => (scheduler.random.chance(0.2) ? scheduler.random.float() * scheduler.random.float() * 200 : 0),
       executed: () => this.#outside.executed(),
       propose: (completionId, result) => this.#propose(completionId, result),
       leaveOutside: (awakeable) => this.#outside.leave(awakeable),

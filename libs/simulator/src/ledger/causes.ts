@@ -6,10 +6,14 @@ import type { InvocationId } from "@perdure/base";
 import {
   decodeCommand,
   decodeNotification,
+  type Future,
   isFault,
   MessageType,
   messageTypeName,
+  type SignalId,
   waitingCompletions,
+  waitingNamedSignals,
+  waitingSignals,
 } from "@perdure/service-protocol";
 import type { Ledger } from "./ledger.js";
 import type { Life } from "./life.js";
@@ -24,6 +28,10 @@ export function causesMissing(ledger: Ledger): readonly string[] {
         for (const id of waitingCompletions(invocation.awaiting)) {
           const why = missingCause(ledger, life, id);
           if (why !== undefined) missing.push(`${life.id} waits for completion ${id}: ${why}`);
+        }
+        for (const signal of signalsOf(invocation.awaiting)) {
+          if (ledger.signalWasSent(life.id, signal))
+            missing.push(`${life.id} waits for a signal that was sent: ${JSON.stringify(signal)}`);
         }
         break;
       case "inboxed": {
@@ -41,6 +49,13 @@ export function causesMissing(ledger: Ledger): readonly string[] {
     }
   }
   return missing;
+}
+
+function signalsOf(awaiting: Future): SignalId[] {
+  return [
+    ...waitingSignals(awaiting).map((index): SignalId => ({ kind: "signalIndex", index })),
+    ...waitingNamedSignals(awaiting).map((name): SignalId => ({ kind: "signalName", name })),
+  ];
 }
 
 /** Why the completion will never come; undefined when it may. */

@@ -3,7 +3,7 @@
  * lands in the store and knows nothing of the code that made them; whatever contradicts the book is a finding.
  */
 import type { InvocationId } from "@perdure/base";
-import { bytesEqual, toBinaryString } from "@perdure/base";
+import { bytesEqual, parseAwakeableId, toBinaryString } from "@perdure/base";
 import type { InboxEntry, Invocation, JournalEntry, Mutation, Outcome, PartitionCommand } from "@perdure/partition";
 import { isExclusive, isWorkflowRun } from "@perdure/partition";
 import {
@@ -17,6 +17,7 @@ import {
   MessageType,
   messageTypeName,
   resultCompletionIdOf,
+  type SignalId,
 } from "@perdure/service-protocol";
 import type { PartitionBatch } from "@perdure/store";
 import type { Findings } from "../findings.js";
@@ -67,8 +68,9 @@ export class Ledger {
   /** Entries stored before the record of their invocation, in one batch. */
   #early = new Map<InvocationId, JournalEntry[]>();
   readonly #promises = new Set<string>();
-  /** Forgotten in the present batch. */
-  #forgottenWorkflows: string[] = [];
+  readonly #signalsSent = new Set<string>();
+  /** Forgotten in the present batch, and not written to since. */
+  readonly #forgottenWorkflows = new Set<string>();
   #commits = 0;
 
   constructor(findings: Findings) {
@@ -155,6 +157,7 @@ export class Ledger {
       case "deleteJournal":
         return this.#dropJournal(mutation.id, mutation.length);
       case "putState":
+        this.#forgottenWorkflows.delete(`${mutation.service}/${mutation.key}`);
         return this.state.put(mutation.service, mutation.key, mutation.stateKey, mutation.value);
       case "deleteState":
         return this.state.delete(mutation.service, mutation.key, mutation.stateKey);
@@ -182,6 +185,7 @@ export class Ledger {
       case "deleteInbox":
         return;
       case "putPromise":
+        this.#forgottenWorkflows.delete(`${mutation.service}/${mutation.key}`);
         this.#promises.add(`${mutation.service}/${mutation.key}/${mutation.name}`);
         return;
       case "deletePromise":
@@ -251,7 +255,8 @@ export class Ledger {
   #born(partition: number, invocation: Invocation): void {
     const { id } = invocation.facts;
     const last = this.#lives.get(id);
-    const again = last !== undefined && !hasDeterministicId(invocation.facts) && invocation.facts.completionRetentionMs > 0;
+    const mayLiveAgain = hasDeterministicId(invocation.facts) || invocation.facts.completionRetentionMs === 0;
+    const again = last !== undefined && !mayLiveAgain && !last.removalAsked;
     this.#findings.require(!again, "an invocation is accepted once", () => id);
     const life: Life = {
       id,
@@ -264,7 +269,7 @@ export class Ledger {
       owed: new Map(),
       outcome: undefined,
       forgotten: false,
-      killed: false,
+      removalAsked: false,
     };
     this.#lives.set(id, life);
     const early = this.#early.get(id) ?? [];
@@ -286,7 +291,6 @@ export class Ledger {
       return;
     }
     life.outcome = outcome;
-    life.killed = outcome.kind === "failure" && outcome.failure.message === "killed";
   }
 
   #leftQueue(life: Life): void {
@@ -300,7 +304,7 @@ export class Ledger {
     if (life.invocation.status === "inboxed") this.#leftQueue(life);
     life.forgotten = true;
     const { target } = life.facts;
-    if (isWorkflowRun(target)) this.#forgottenWorkflows.push(`${target.service}/${target.key}`);
+    if (isWorkflowRun(target)) this.#forgottenWorkflows.add(`${target.service}/${target.key}`);
   }
 
   /** A workflow takes its state and its promises along. */
@@ -313,7 +317,7 @@ export class Ledger {
       ];
       this.#findings.require(left.length === 0, "a forgotten workflow leaves nothing", () => `${workflow}: ${left.join()}`);
     }
-    this.#forgottenWorkflows = [];
+    this.#forgottenWorkflows.clear();
   }
 
   // ── journals ───────────────────────────────────────────────────────────────────────────────────
@@ -349,6 +353,23 @@ export class Ledger {
     const command = decodeCommand(entry.type, entry.body);
     if (isFault(command)) return this.#findings.report("a stored command can be read", `${life.id}: ${command.detail}`);
     this.#demandState(life, command);
+    this.#noteSignal(command);
+  }
+
+  #noteSignal(command: JournalCommand): void {
+    if (command.kind === "sendSignal") {
+      this.#signalsSent.add(`${command.targetInvocationId} ${signalText(command.signal)}`);
+    } else if (command.kind === "completeAwakeable") {
+      const parsed = parseAwakeableId(command.awakeableId);
+      if (parsed.ok && parsed.value.kind === "signal") {
+        this.#signalsSent.add(`${parsed.value.invocationId} index ${parsed.value.signalIndex}`);
+      }
+    }
+  }
+
+  /** Whether a handler has stored that it sends this signal to the invocation. */
+  signalWasSent(to: InvocationId, signal: SignalId): boolean {
+    return this.#signalsSent.has(`${to} ${signalText(signal)}`);
   }
 
   #promiseCompletion(life: Life, id: number, commandType: number, notificationType: number): void {
@@ -455,6 +476,10 @@ function calleeOf(entry: JournalEntry, completionId: number): InvocationId | und
   const decoded = decodeNotification(entry.type, entry.body);
   if (isFault(decoded) || decoded.id.kind !== "completion" || decoded.id.id !== completionId) return undefined;
   return decoded.result.kind === "invocationId" ? (decoded.result.invocationId as InvocationId) : undefined;
+}
+
+function signalText(signal: SignalId): string {
+  return signal.kind === "signalIndex" ? `index ${signal.index}` : `name ${signal.name}`;
 }
 
 function timerText(timer: {

@@ -19,8 +19,8 @@ export interface Life {
   /** Set when it ended. */
   outcome: Outcome | undefined;
   forgotten: boolean;
-  /** Somebody killed it: its end is not its own. */
-  killed: boolean;
+  /** Somebody asked to remove it: a caller who submits again because he missed the answer will be accepted again. */
+  removalAsked: boolean;
 }
 
 export interface OwedCompletion {

@@ -1,0 +1,2 @@
+/** The known bugs that simulation must find. */
+export { PLANTS } from "./plants.js";
