@@ -1,0 +1,56 @@
+/** A disk that takes no more: the server stops at once with a clear word, and everything it acknowledged is still there. */
+
+import { randomBytes } from "node:crypto";
+import { chmodSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { service } from "@restatedev/restate-sdk";
+import { eventually, World } from "../src/index.js";
+import { temporaryDirectory } from "../src/server.js";
+
+/** Largest file the server may write, in the shell's blocks of 512 bytes: less than a log file of the database grows to. */
+const FILE_BLOCKS_MAX = 4_000;
+const PAYLOAD_BYTES = 100_000;
+const SENDS_MAX = 100;
+
+let world: World;
+let directory: string;
+let limit: string;
+
+beforeAll(async () => {
+  directory = temporaryDirectory();
+  limit = join(directory, "limited");
+  const node = join(directory, "node");
+  writeFileSync(limit, "");
+  writeFileSync(node, `#!/bin/sh\n[ -f '${limit}' ] && ulimit -f ${FILE_BLOCKS_MAX}\nexec '${process.execPath}' "$@"\n`);
+  chmodSync(node, 0o755);
+  world = await World.start({ environment: { PERDURE_NODE: node } });
+  const lengthOf = service({ name: "Length", handlers: { of: async (_ctx, text: string) => text.length } });
+  await world.deploy({ services: [lengthOf], kind: "h2-bidi" });
+});
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+test("a write that fails ends the process with its code, and a start with room finds all that was accepted", async () => {
+  const text = randomBytes(PAYLOAD_BYTES).toString("base64");
+  const accepted: string[] = [];
+  for (let i = 0; i < SENDS_MAX && world.server.isRunning; i++) {
+    // The one that meets the failed write is answered 503 or not at all; only a 202 is a promise.
+    const sent = await world.ingress.send(["Length", "of"], text, { idempotencyKey: `send ${i}` }).catch(() => undefined);
+    if (sent === undefined) break;
+    accepted.push(sent.invocationId);
+  }
+  expect(accepted.length).toBeGreaterThan(3);
+  expect(accepted.length).toBeLessThan(SENDS_MAX);
+  await eventually("the server to have ended", () => !world.server.isRunning);
+  expect(world.server.lines.join("\n")).toMatch(/STO000[14]/);
+
+  rmSync(limit);
+  await world.server.startAgain();
+  for (const id of accepted) {
+    const answer = await world.ingress.attach(id);
+    expect(answer).toMatchObject({ status: 200, json: text.length });
+  }
+});
