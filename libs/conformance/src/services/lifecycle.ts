@@ -1,0 +1,88 @@
+/** Handlers that stay in one state of an invocation's life for as long as a test wants. */
+import { setTimeout as delay } from "node:timers/promises";
+import { type Context, handlers, type ObjectContext, object, rpc, service, TerminalError } from "@restatedev/restate-sdk";
+import { probe } from "../probe.js";
+import { FOREVER_MS, QUICK_RETRIES } from "./common.js";
+import { mended } from "./failures.js";
+
+/** Between two attempts of `backsOff`: long enough to act in between, short enough to wait for. */
+export const BACK_OFF_MS = 400;
+
+export const lifeService = service({
+  name: "Life",
+  handlers: {
+    /** Its stream is open, and it does not listen. */
+    busy: async (ctx: Context, { name, ms }: { name: string; ms: number }) =>
+      ctx.run("busy", async () => {
+        probe.bump(`busy:${name}`);
+        await delay(ms);
+        return "done";
+      }),
+    /** Its stream is open, and it would suspend if asked. */
+    waiting: async (ctx: Context, name: string) => {
+      const { id, promise } = ctx.awakeable<unknown>();
+      probe.put(`waiting:${name}`, id);
+      probe.bump(`waitingAttempts:${name}`);
+      return promise;
+    },
+    /** Waits, and is suspended at once. */
+    suspended: handlers.handler({ inactivityTimeout: 1 }, async (ctx: Context, name: string) => {
+      const { id, promise } = ctx.awakeable<unknown>();
+      probe.put(`suspended:${name}`, id);
+      probe.bump(`suspendedAttempts:${name}`);
+      return promise;
+    }),
+    backsOff: handlers.handler(
+      { retryPolicy: { initialInterval: BACK_OFF_MS, maxInterval: BACK_OFF_MS, exponentiationFactor: 1, maxAttempts: 1_000 } },
+      async (ctx: Context, name: string) => {
+        await ctx.run("step", () => probe.bump(`backsOffStep:${name}`));
+        probe.push(`backsOff:${name}`, performance.now());
+        // A handler hears of its cancellation where it waits for something: from the second attempt on, here.
+        if (probe.list(`backsOff:${name}`).length > 1) await ctx.sleep(1);
+        if (probe.get(mended(name)) !== true) throw new Error("not mended");
+        return "mended";
+      },
+    ),
+    quick: async (_ctx: Context, value: unknown) => value,
+    fails: async () => {
+      throw new TerminalError("as it must", { errorCode: 466 });
+    },
+    /** Two steps and a failure at the end, unless mended: something to restart from the middle. */
+    twoSteps: async (ctx: Context, name: string) => {
+      const first = await ctx.run("first", () => probe.bump(`twoSteps1:${name}`));
+      const second = await ctx.run("second", () => probe.bump(`twoSteps2:${name}`));
+      if (probe.get(mended(name)) !== true) throw new TerminalError("not mended");
+      return [first, second];
+    },
+    /** Children of every kind: called, sent, and sent for later. */
+    parent: async (ctx: Context, name: string) => {
+      const called = ctx.serviceClient<Waiter>({ name: "Life" }).waiting(`${name} called`);
+      const sent = ctx.serviceSendClient<Waiter>({ name: "Life" }).waiting(`${name} sent`);
+      const later = ctx.serviceSendClient<Waiter>({ name: "Life" }).waiting(`${name} later`, rpc.sendOpts({ delay: FOREVER_MS }));
+      probe.put(`children:${name}`, [await called.invocationId, await sent.invocationId, await later.invocationId]);
+      return called;
+    },
+  },
+  options: { retryPolicy: QUICK_RETRIES },
+});
+
+interface Waiter {
+  waiting(ctx: Context, name: string): Promise<unknown>;
+}
+
+export const lifeObject = object({
+  name: "Locked",
+  handlers: {
+    failing: handlers.object.exclusive(
+      { retryPolicy: { maxAttempts: 1, onMaxAttempts: "pause" } },
+      async (ctx: ObjectContext, name: string) => {
+        probe.bump(`lockedFailing:${name}`);
+        ctx.set("tried", true);
+        if (probe.get(mended(name)) !== true) throw new Error("not mended");
+        return "mended";
+      },
+    ),
+    next: async (_ctx: ObjectContext, value: unknown) => value,
+  },
+  options: { retryPolicy: QUICK_RETRIES },
+});
