@@ -11,6 +11,8 @@ import type { Language, Step, Tool } from "./language.js";
 import { BUILD_STEP_MS, LAST_LINES } from "./limits.js";
 
 const LOW_PRIORITY = 10;
+/** What the tools leave in the sources when somebody runs them there by hand. */
+const LEFTOVERS = /^(target|venv)\/|__pycache__/;
 
 /** Why the language cannot be built here; undefined when all its tools are there. */
 export async function missingTool({ tools }: Language): Promise<string | undefined> {
@@ -47,7 +49,7 @@ export interface Built {
 export async function build(language: Language): Promise<Built> {
   const output = join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "perdure/sdks", language.name);
   const stamp = join(output, "sources.sha256");
-  const sources = digestOf(language.sources);
+  const sources = digestOf(language.sources, JSON.stringify(language.build(output)));
   if (readIfPresent(stamp) === sources) return { output, wasCached: true };
 
   mkdirSync(output, { recursive: true });
@@ -63,12 +65,13 @@ export async function build(language: Language): Promise<Built> {
   return { output, wasCached: false };
 }
 
-/** Of all files below a folder, names included. */
-function digestOf(folder: string): string {
-  const hash = createHash("sha256");
+/** Of how it is built, and of all files below a folder, names included. */
+function digestOf(folder: string, steps: string): string {
+  const hash = createHash("sha256").update(`${steps}\0`);
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !entry.parentPath.includes("__pycache__"))
+    .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => !LEFTOVERS.test(relative(folder, file)))
     .sort();
   for (const file of files)
     hash

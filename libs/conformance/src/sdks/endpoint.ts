@@ -1,4 +1,5 @@
 /** Why: an endpoint of another language is a program on a port, which must be able to crash and come back where it was. */
+import { connect as connectHttp2 } from "node:http2";
 import { connect, createServer } from "node:net";
 import { Child } from "../child.js";
 import { eventually } from "../eventually.js";
@@ -31,6 +32,20 @@ export class SdkProgram implements AsyncDisposable {
 
   get lastWords(): string {
     return this.#child.lastWords();
+  }
+
+  /** Of a GET without any header of ours, over HTTP/2. */
+  statusOfUnsigned(path: string): Promise<number | undefined> {
+    return new Promise((resolve, reject) => {
+      const session = connectHttp2(this.url);
+      session.once("error", reject);
+      const stream = session.request({ ":path": path });
+      stream.once("error", reject);
+      stream.once("response", (headers) => {
+        resolve(headers[":status"]);
+        session.destroy();
+      });
+    });
   }
 
   /** SIGKILL, and the same program again on the same port. */

@@ -25,7 +25,11 @@ export interface Step {
 
 export interface Language {
   readonly name: LanguageName;
+  /** Name of the package, and the version that the lock files pin. */
   readonly sdk: string;
+  readonly version: string;
+  /** Service protocols that its manifest declares; a run checks it. */
+  readonly speaks: readonly [min: number, max: number];
   readonly sources: string;
   readonly tools: readonly Tool[];
   /** In this order, in the folder of the sources; `output` is a folder of the cache that outlives the build. */
@@ -40,7 +44,9 @@ const SOURCES = join(ROOT, "libs/conformance/sdks");
 
 const python: Language = {
   name: "python",
-  sdk: "restate-sdk of PyPI",
+  sdk: "restate-sdk",
+  version: "1.3.0",
+  speaks: [5, 7],
   sources: join(SOURCES, "python"),
   tools: [{ command: "python3", versionArgs: ["--version"], since: [3, 10] }],
   build: (output) => [
@@ -55,6 +61,8 @@ const python: Language = {
 const go: Language = {
   name: "go",
   sdk: "github.com/restatedev/sdk-go",
+  version: "1.2.0",
+  speaks: [5, 7],
   sources: join(SOURCES, "go"),
   tools: [{ command: "go", versionArgs: ["version"], since: [1, 25] }],
   build: (output) => [{ command: "go", args: ["build", "-p", "1", "-buildvcs=false", "-o", join(output, "endpoint"), "."] }],
@@ -66,13 +74,15 @@ const go: Language = {
 const java: Language = {
   name: "java",
   sdk: "dev.restate:sdk-java-http",
+  version: "2.4.0",
+  speaks: [5, 6],
   sources: join(SOURCES, "java"),
   tools: [
     { command: "javac", versionArgs: ["-version"], since: [17, 0] },
     { command: "mvn", versionArgs: ["--version"], since: [3, 8] },
   ],
   build: (output) => [
-    { command: "mvn", args: ["--quiet", "--batch-mode", `-Dbuild.folder=${join(output, "target")}`, "process-classes"] },
+    { command: "mvn", args: ["--quiet", "--batch-mode", `-Dbuild.folder=${join(output, "target")}`, "clean", "process-classes"] },
   ],
   start: (output) => ({
     command: "java",
@@ -91,7 +101,9 @@ const java: Language = {
 
 const rust: Language = {
   name: "rust",
-  sdk: "restate-sdk of crates.io",
+  sdk: "restate-sdk",
+  version: "0.13.0",
+  speaks: [5, 7],
   sources: join(SOURCES, "rust"),
   tools: [{ command: "cargo", versionArgs: ["--version"], since: [1, 90] }],
   build: (output) => [

@@ -10,7 +10,15 @@ export const SCENARIO_MS = 60_000;
 export const SOON_MS = 20_000;
 /** So soon a handler of a restless mode is asked to suspend. */
 export const RESTLESS_MS = 50;
+/** Pause before a question is asked again. */
+export const ASK_AGAIN_MS = 100;
+/** Retries are what some scenarios are about, and waiting for them is not. */
+export const FIRST_RETRY_MS = 50;
+/** More than endpoints take on one connection (100 with hypercorn), so that the server needs a second one or a queue. */
+export const CROWD = 150;
+/** Many times the windows of HTTP/2 and the buffers of every layer. */
+export const LARGE_CHARS = 2 * 1024 * 1024;
 /** Lines of a failed program that are shown. */
 export const LAST_LINES = 15;
-/** The manifest of an endpoint is some kilobytes; more is no answer to wait for. */
+/** A connection to a program on this machine; one that takes longer is tried again. */
 export const PROBE_MS = 500;

@@ -3,6 +3,7 @@
  * scenarios in every mode that the SDK knows, prints a line for each and the sum. Arguments name languages, or parts of the
  * titles of modes and scenarios (FILTER="python v7"). Exit code 1 when something failed, 2 when nothing matched.
  */
+import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,7 +17,7 @@ import { LANGUAGES, type Language } from "./language.js";
 import { LAST_LINES, SCENARIO_MS, SOON_MS } from "./limits.js";
 import { MODES, type Mode, prepare } from "./mode.js";
 import { type Outcome, Report } from "./report.js";
-import { CRASHES, SCENARIOS, type Scenario } from "./scenarios.js";
+import { SCENARIOS, type Scenario, SOLOS } from "./scenarios.js";
 import { Stage } from "./stage.js";
 
 const words = process.argv.slice(2);
@@ -31,13 +32,14 @@ function isWanted(mode: Mode, { title }: Scenario): boolean {
 }
 
 async function testLanguage(language: Language): Promise<void> {
-  const modes = MODES.filter(({ transport }) => language.transports.includes(transport));
+  const { transports, speaks } = language;
+  const modes = MODES.filter(({ transport, protocol }) => transports.includes(transport) && protocol <= speaks[1]);
   const skipAll = (outcome: Outcome): void => {
     for (const mode of modes)
-      for (const scenario of [...SCENARIOS, ...CRASHES].filter((one) => isWanted(mode, one)))
+      for (const scenario of [...SCENARIOS, ...SOLOS].filter((one) => isWanted(mode, one)))
         report.add(`${mode.name}: ${scenario.title}`, outcome);
   };
-  report.heading(`${language.name} (${language.sdk})`);
+  report.heading(`${language.name}: ${language.sdk} ${language.version}, service protocols ${speaks.join(" to ")}`);
   const missing = await missingTool(language);
   if (missing !== undefined) return skipAll({ kind: "skipped", reason: missing });
 
@@ -55,8 +57,8 @@ async function testLanguage(language: Language): Promise<void> {
 
 async function testMode(language: Language, mode: Mode, output: string): Promise<void> {
   const scenarios = SCENARIOS.filter((one) => isWanted(mode, one));
-  const crashes = CRASHES.filter((one) => isWanted(mode, one));
-  if (scenarios.length + crashes.length === 0) return;
+  const solos = SOLOS.filter((one) => isWanted(mode, one));
+  if (scenarios.length + solos.length === 0) return;
   const folder = mkdtempSync(join(tmpdir(), "perdure-sdks-"));
   const startedAt = performance.now();
   try {
@@ -65,12 +67,14 @@ async function testMode(language: Language, mode: Mode, output: string): Promise
     await using server = await Server.start({ settings });
     using ingress = new IngressClient(server.ingressUrl);
     using admin = new AdminClient(server.adminUrl);
-    const { sdkVersion, min, max } = await register(admin, endpoint, mode);
-    report.heading(`  ${mode.name}: ${sdkVersion}, speaks ${min} to ${max}`);
-    const stage = new Stage({ server, endpoint, ingress, admin, protocol: Math.min(max, mode.protocol) });
+    if (mode.isSigned) assert.equal(await endpoint.statusOfUnsigned("/discover"), 401, "an unsigned request must be refused");
+    const declared = await register(admin, endpoint, mode);
+    assert.deepEqual(declared, { version: language.version, speaks: language.speaks }, "language.ts says otherwise");
+    report.heading(`  ${mode.name}`);
+    const stage = new Stage({ server, endpoint, ingress, admin, protocol: mode.protocol });
     const played = scenarios.map((scenario) => ({ scenario, outcome: play(language, scenario, stage) }));
     for (const { scenario, outcome } of played) report.add(scenario.title, await outcome);
-    for (const scenario of crashes) report.add(scenario.title, await play(language, scenario, stage));
+    for (const scenario of solos) report.add(scenario.title, await play(language, scenario, stage));
   } catch (cause) {
     report.add(`${mode.name}: starts`, { kind: "failed", ms: performance.now() - startedAt, reason: messageOf(cause) });
   } finally {
@@ -79,9 +83,8 @@ async function testMode(language: Language, mode: Mode, output: string): Promise
 }
 
 interface Declared {
-  readonly sdkVersion: string;
-  readonly min: number;
-  readonly max: number;
+  readonly version: string | undefined;
+  readonly speaks: readonly [min: unknown, max: unknown];
 }
 
 /** What discovery says of the SDK. An endpoint may listen before it serves, so this is tried for a while. */
@@ -92,9 +95,8 @@ function register(admin: AdminClient, endpoint: SdkProgram, mode: Mode): Promise
       const id = await admin.register({ uri: endpoint.url, use_http_11: mode.transport === "h1-request-response" });
       const deployment = (await admin.get(`/deployments/${id}`)).json as Record<string, unknown>;
       return {
-        sdkVersion: String(deployment["sdk_version"]),
-        min: Number(deployment["min_protocol_version"]),
-        max: Number(deployment["max_protocol_version"]),
+        version: /\/v?(\d+\.\d+\.\d+)/.exec(String(deployment["sdk_version"]))?.[1],
+        speaks: [deployment["min_protocol_version"], deployment["max_protocol_version"]],
       };
     },
     SOON_MS,

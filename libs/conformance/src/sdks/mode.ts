@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Settings } from "../server.js";
 import type { Transport } from "./language.js";
-import { RESTLESS_MS } from "./limits.js";
+import { FIRST_RETRY_MS, RESTLESS_MS } from "./limits.js";
 
 export interface Mode {
   readonly name: string;
@@ -13,11 +13,13 @@ export interface Mode {
   readonly protocol: 5 | 6 | 7;
   /** Handlers are asked to suspend after a moment instead of a minute. */
   readonly isRestless: boolean;
+  /** State is not sent along when an attempt starts: handlers ask for each key. */
+  readonly isLazy: boolean;
   /** The server signs its requests, and the endpoint accepts no others. */
   readonly isSigned: boolean;
 }
 
-const plain = { isRestless: false, isSigned: false } as const;
+const plain = { isRestless: false, isLazy: false, isSigned: false } as const;
 
 export const MODES: readonly Mode[] = [
   { ...plain, name: "streams, v6", transport: "h2-stream", protocol: 6 },
@@ -28,6 +30,7 @@ export const MODES: readonly Mode[] = [
   { ...plain, name: "request-response, v6", transport: "h2-request-response", protocol: 6 },
   { ...plain, name: "request-response, v7", transport: "h2-request-response", protocol: 7 },
   { ...plain, name: "request-response over HTTP/1.1, v6", transport: "h1-request-response", protocol: 6 },
+  { ...plain, name: "streams and lazy state, v6", transport: "h2-stream", protocol: 6, isLazy: true },
   { ...plain, name: "signed streams, v6", transport: "h2-stream", protocol: 6, isSigned: true },
 ];
 
@@ -39,9 +42,13 @@ export interface Prepared {
 
 /** What server and endpoint must be told; a key goes into `folder`. */
 export function prepare(mode: Mode, folder: string): Prepared {
-  const settings: Record<string, string | number> = { "worker.invoker.max-protocol-version": mode.protocol };
+  const settings: Record<string, string | number> = {
+    "worker.invoker.max-protocol-version": mode.protocol,
+    "worker.invoker.default-retry-policy.initial-interval": `${FIRST_RETRY_MS}ms`,
+  };
   const environment: Record<string, string> = { MODE: mode.transport === "h2-stream" ? "bidi" : "request-response" };
   if (mode.isRestless) settings["worker.invoker.inactivity-timeout"] = `${RESTLESS_MS}ms`;
+  if (mode.isLazy) settings["worker.invoker.eager-state-size-limit"] = 1;
   if (mode.isSigned) {
     const { privateKey, publicKey } = generateKeyPairSync("ed25519");
     const file = join(folder, "identity.pem");

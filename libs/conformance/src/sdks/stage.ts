@@ -1,12 +1,13 @@
 /** Why: what a scenario may do, in short words: call the endpoint's services, look at invocations, and let things crash. */
 import assert from "node:assert/strict";
+import { setTimeout as delay } from "node:timers/promises";
 import type { AdminClient, Row } from "../admin-client.js";
 import { eventually } from "../eventually.js";
 import type { Answer } from "../http.js";
 import { errorOf, type IngressClient, type Path } from "../ingress-client.js";
 import type { Server } from "../server.js";
 import type { SdkProgram } from "./endpoint.js";
-import { SOON_MS } from "./limits.js";
+import { ASK_AGAIN_MS, SOON_MS } from "./limits.js";
 
 export interface StageParts {
   readonly server: Server;
@@ -46,20 +47,12 @@ export class Stage {
 
   /** The same, as soon as may be. */
   async soonGives(expected: unknown, path: Path): Promise<void> {
-    await eventually(
-      `${path.join("/")} gives ${JSON.stringify(expected)}`,
-      () => this.gives(expected, path).then(() => true),
-      SOON_MS,
-    );
+    await soon(`${path.join("/")} gives ${JSON.stringify(expected)}`, () => this.gives(expected, path).then(() => true));
   }
 
   /** Answers, once the handler has something to tell. */
   soonSays(path: Path): Promise<string> {
-    return eventually(
-      `${path.join("/")} says something`,
-      async () => (await this.ingress.result<string>(path)) || undefined,
-      SOON_MS,
-    );
+    return soon(`${path.join("/")} says something`, async () => (await this.ingress.result<string>(path)) || undefined);
   }
 
   /** Id of an invocation that was sent off. */
@@ -74,15 +67,17 @@ export class Stage {
 
   /** What introspection shows, once it is as wanted. */
   soonShows(id: string, what: string, isWanted: (row: Row) => boolean): Promise<Row> {
-    return eventually(
-      `${id} ${what}`,
-      async () => {
-        const row = await this.admin.row(id);
-        return row !== undefined && isWanted(row) ? row : undefined;
-      },
-      SOON_MS,
-    );
+    return soon(`${id} ${what}`, async () => {
+      const row = await this.admin.row(id);
+      return row !== undefined && isWanted(row) ? row : undefined;
+    });
   }
+}
+
+/** Asks with pauses: every question is an invocation, and some SDKs take tens of milliseconds of processor time to begin one. */
+function soon<T>(what: string, check: () => Promise<T | undefined>): Promise<T> {
+  const ask = (): Promise<T | undefined> => delay(ASK_AGAIN_MS).then(check);
+  return eventually(what, ask, SOON_MS);
 }
 
 /** The answer is a failure of the handler with this status and a message that contains this. */
