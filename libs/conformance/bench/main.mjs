@@ -115,35 +115,42 @@ async function measure() {
 
   // ── sleepers ─────────────────────────────────────────────────────────────────────────────────────
   await reference.stop();
-  const before = residentMiB(perdure.pid);
   // Late enough that all are asleep and the restart is measured before the first one wakes.
-  const wakeUpAtMs = Date.now() + (quick ? 20_000 : 240_000);
-  say(`putting ${SLEEPERS} invocations to sleep …`);
+  const wakeUpAtMs = Date.now() + (quick ? 25_000 : 300_000);
   let sent = 0;
-  await Promise.all(
-    Array.from({ length: 64 }, async () => {
-      while (sent < SLEEPERS) {
-        const id = sent++;
-        const answer = await fetch(`${perdure.ingress}/Sleeper/sleep/send`, {
-          method: "POST",
-          headers: { "content-type": "application/json" },
-          body: JSON.stringify({ id, untilMs: wakeUpAtMs + (id % 5_000) }),
-        });
-        if (answer.status !== 202) throw new Error(`send answered ${answer.status}`);
-        await answer.arrayBuffer();
-      }
-    }),
-  );
-  await until(
-    "the server to be quiet",
-    async () => {
-      const cpu = cpuSeconds(perdure.pid);
-      await new Promise((done) => setTimeout(done, 1000));
-      return cpuSeconds(perdure.pid) - cpu < 0.1;
-    },
-    180_000,
-  );
-  const perSleeper = ((residentMiB(perdure.pid) - before) * 1024 * 1024) / SLEEPERS;
+  const putToSleep = (count) =>
+    Promise.all(
+      Array.from({ length: 64 }, async () => {
+        while (sent < count) {
+          const id = sent++;
+          const answer = await fetch(`${perdure.ingress}/Sleeper/sleep/send`, {
+            method: "POST",
+            headers: { "content-type": "application/json" },
+            body: JSON.stringify({ id, untilMs: wakeUpAtMs + (id % 5_000) }),
+          });
+          if (answer.status !== 202) throw new Error(`send answered ${answer.status}`);
+          await answer.arrayBuffer();
+        }
+      }),
+    );
+  const quiet = () =>
+    until(
+      "the server to be quiet",
+      async () => {
+        const cpu = cpuSeconds(perdure.pid);
+        await new Promise((done) => setTimeout(done, 1000));
+        return cpuSeconds(perdure.pid) - cpu < 0.1;
+      },
+      180_000,
+    );
+  say(`putting ${SLEEPERS} invocations to sleep …`);
+  // The first tenth warms up what every process keeps, however few sleep.
+  await putToSleep(SLEEPERS / 10);
+  await quiet();
+  const before = residentMiB(perdure.pid);
+  await putToSleep(SLEEPERS);
+  await quiet();
+  const perSleeper = ((residentMiB(perdure.pid) - before) * 1024 * 1024) / (SLEEPERS * 0.9);
   row("memory per sleeping invocation, bytes", Math.max(0, perSleeper).toFixed(0), "–", "–", "≤ 1024", perSleeper <= 1024);
   if (Date.now() > wakeUpAtMs) throw new Error("the machine was too slow: sleepers woke before the restart");
   await perdure.stop("SIGKILL");
