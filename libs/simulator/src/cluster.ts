@@ -51,10 +51,9 @@ export class Cluster {
   start(): void {
     for (const [n, partitions] of this.#world.settings.groups.entries()) {
       const name = `g${n}`;
-      const group: Group = { name, partitions, leader: this.#newLeader(`${name}#1`, partitions), leaderCount: 1 };
-      this.#groups.push(group);
-      this.#run(group.leader);
+      this.#groups.push({ name, partitions, leader: this.#newLeader(`${name}#1`, partitions), leaderCount: 1 });
     }
+    for (const group of this.#groups) this.#run(group.leader);
     this.#startWeather();
   }
 
@@ -92,8 +91,12 @@ export class Cluster {
 
   #run(leader: Leader): void {
     leader.start().catch((cause: unknown) => {
-      const fenced = !leader.alive || [...this.#claimant.values()].every((each) => each !== leader);
-      if (!fenced) this.#world.findings.report("nothing breaks inside", `${leader.name} cannot start: ${String(cause)}`);
+      const replaced = !leader.alive || this.#groups.every((group) => group.leader !== leader);
+      if (!replaced)
+        this.#world.findings.report(
+          "nothing breaks inside",
+          `${leader.name} cannot start: ${cause instanceof Error ? cause.stack : String(cause)}`,
+        );
     });
   }
 

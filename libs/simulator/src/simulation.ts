@@ -82,15 +82,11 @@ class Simulation {
 
   async run(): Promise<Report> {
     const { scheduler, settings, findings, ledger, trace } = this.#world;
-    this.#cluster.start();
-    this.#callersCome();
-    const stormEndsMs = settings.stormMs;
-    await this.#until(() => scheduler.clock.monotonicMs() >= stormEndsMs && this.#callersToCome === 0);
-    this.#world.weather = FAIR_WEATHER;
-    trace.note("calm", () => "the weather turns fair");
-    await this.#comeToRest();
-    await this.#checkInvariants();
-    if (findings.first === undefined) await this.#forgetEverything();
+    try {
+      await this.#live();
+    } catch (cause) {
+      findings.report("the simulation itself goes on", cause instanceof Error ? (cause.stack ?? cause.message) : String(cause));
+    }
     return {
       seed: this.#options.seed,
       findings: findings.all,
@@ -104,6 +100,18 @@ class Simulation {
     };
   }
 
+  async #live(): Promise<void> {
+    const { scheduler, settings, findings, trace } = this.#world;
+    this.#cluster.start();
+    this.#callersCome();
+    await this.#until(() => scheduler.clock.monotonicMs() >= settings.stormMs && this.#callersToCome === 0);
+    this.#world.weather = FAIR_WEATHER;
+    trace.note("calm", () => "the weather turns fair");
+    await this.#comeToRest();
+    await this.#checkInvariants();
+    if (findings.first === undefined) await this.#forgetEverything();
+  }
+
   // ── what happens ───────────────────────────────────────────────────────────────────────────────
 
   #callersCome(): void {
@@ -115,7 +123,7 @@ class Simulation {
         this.#callersToCome--;
         const caller = new Caller(this.#world, this.#cluster, `caller${n}`, this.#requests.draw(), random.chance(0.8));
         this.#callers.push(caller);
-        this.#world.trace.note("request", () => `${caller.name} ${caller.command.id} ${Buffer.from(caller.command.input)}`);
+        this.#world.trace.note("request", () => `${caller.name} ${caller.command.id} ${inputText(caller.command.input)}`);
         caller.go();
       });
     }
@@ -226,6 +234,12 @@ class Simulation {
         .join(),
     );
   }
+}
+
+/** The program, without the frame around it. */
+function inputText(input: Uint8Array): string {
+  const text = Buffer.from(input).toString();
+  return text.slice(text.indexOf("{"));
 }
 
 function mutationText(mutation: PartitionBatch["mutations"][number]): string {

@@ -31,10 +31,12 @@ export class Operator {
 
   /** Something to somebody. */
   act(): void {
-    const { scheduler, ledger } = this.#world;
-    const lives = [...ledger.lives()].filter((life) => !life.forgotten);
-    if (lives.length === 0) return;
-    this.do(scheduler.random.pick(VERBS), scheduler.random.pick(lives));
+    const { ledger, scheduler } = this.#world;
+    const { random } = scheduler;
+    const kept = [...ledger.lives()].filter((life) => !life.forgotten);
+    const unfinished = kept.filter((life) => life.invocation.status !== "completed");
+    const lives = unfinished.length > 0 && random.chance(0.7) ? unfinished : kept;
+    if (lives.length > 0) this.do(random.pick(VERBS), random.pick(lives));
   }
 
   /** One verb on one invocation; nothing happens when nobody leads. */

@@ -1,0 +1,34 @@
+import { describe, expect, test } from "@jest/globals";
+import type { Settings } from "../settings.js";
+import { simulate } from "../simulation.js";
+import { PLANTS } from "./plants.js";
+
+/** Seeds within which each planted bug must be found. Most are found by the first ones. */
+const SEEDS_MAX = 150;
+
+const ROUGH = { crashEveryMs: 3_000, crashAtCommit: 0.02, takeOverEveryMs: 5_000, clockJumpEveryMs: undefined };
+const LOSSY = { storeFailure: 0, messageLoss: 0.02, messageRepeated: 0.1, badAttempt: 0.3 };
+
+/** Weather in which some bugs show sooner. */
+const FAVOURABLE: Partial<Record<keyof typeof PLANTS, Partial<Settings>>> = {
+  retryTooEarly: { weather: { ...ROUGH, ...LOSSY, crashEveryMs: undefined }, commitMs: 40, objects: 1 },
+  staleAttemptAccepted: { operatorActions: 30, objects: 1 },
+  deliveryAcknowledgedEarly: { weather: { ...ROUGH, ...LOSSY }, partitionCount: 4, groups: [[0], [1], [2], [3]] },
+};
+
+describe("planted bugs", () => {
+  test.each(Object.keys(PLANTS) as (keyof typeof PLANTS)[])(
+    "%s is found",
+    async (name) => {
+      const settings = FAVOURABLE[name] ?? {};
+      let found: string | undefined;
+      for (let seed = 1; seed <= SEEDS_MAX && found === undefined; seed++) {
+        const { findings } = await simulate({ seed, plant: PLANTS[name](), settings });
+        found = findings[0]?.rule;
+      }
+      expect(found).toBeDefined();
+      expect(found).not.toBe("the simulation itself goes on");
+    },
+    30_000,
+  );
+});
