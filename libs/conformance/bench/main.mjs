@@ -199,6 +199,14 @@ loopback, ${ROUNDS} alternating rounds of ${SECONDS} s, medians. The endpoint, b
 ${table}
 
 The endpoint driven directly (HTTP/2, 64 streams, nothing durable) answers ${ceiling.toFixed(0)} no-ops/s: what no server in front of it can exceed.
+
+## What limits the figures
+
+On two processors the endpoint, the server and wrk share the time, so requests/s follow the *sum* of the server's and the endpoint's CPU
+time per invocation: the endpoint's part, 0.3–0.9 ms with this SDK, is the same behind both servers. The server's own part is where
+it differs, and is given above. Of Perdure's part about a quarter is \`node:http2\` towards the endpoint, a sixth \`node:http\` towards
+the caller, a sixth writing to LevelDB and an eighth collecting garbage (\`node --cpu-prof\`, no-op handler). p99 under 64
+connections is queueing for the same two processors; other work on the machine during a run moves it first.
 `;
   if (quick) console.log(text);
   else writeFileSync(join(root, "docs/benchmarks.md"), text);
