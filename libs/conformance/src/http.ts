@@ -35,7 +35,8 @@ export class HttpClient implements Disposable {
     const body = options.json === undefined ? options.body : JSON.stringify(options.json);
     const headers: Record<string, string> = { ...options.headers };
     if (options.json !== undefined) headers["content-type"] ??= "application/json";
-    if (body !== undefined && headers["transfer-encoding"] === undefined) headers["content-length"] ??= String(Buffer.byteLength(body));
+    if (body !== undefined && headers["transfer-encoding"] === undefined)
+      headers["content-length"] ??= String(Buffer.byteLength(body));
     return this.#exchange(method, path, headers, body, options.withinMs ?? REQUEST_MS);
   }
 
