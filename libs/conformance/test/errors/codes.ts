@@ -1,4 +1,5 @@
 /** Which codes have been provoked, so that the last test can say which have not. */
+import { expect } from "@jest/globals";
 import { eventually, type World } from "../../src/index.js";
 
 /** Every code of the interface's catalogue, and those of later releases that an attempt can end with. */
@@ -23,13 +24,23 @@ export function loggedFailure(world: World, invocationId: string): AttemptFailed
   return line === undefined ? undefined : (JSON.parse(line) as AttemptFailed);
 }
 
-/** Waits until an attempt of the invocation has failed with the code. */
+/** Codes that introspection remembers of an invocation, the first first. */
+async function recordedCodes(world: World, invocationId: string): Promise<readonly string[]> {
+  const query = `SELECT event_json FROM sys_journal_events WHERE id = '${invocationId}' AND event_type = 'TransientError'`;
+  const events = await world.admin.query(query);
+  return events.map(
+    ({ event_json }) => (JSON.parse(String(event_json)) as { restate_doc_error_code: string }).restate_doc_error_code,
+  );
+}
+
+/** Waits until an attempt of the invocation has failed with the code, which the log and introspection must both tell. */
 export async function expectFailure(world: World, invocationId: string, code: string): Promise<AttemptFailed> {
   const failed = await eventually(`${code} of ${invocationId}`, () => {
     const found = loggedFailure(world, invocationId);
     if (found !== undefined && found.code !== code) throw new Error(`it failed with ${found.code}`);
     return found;
   });
+  expect(await recordedCodes(world, invocationId)).toContain(code);
   provoked.add(code);
   return failed;
 }
