@@ -1,5 +1,5 @@
 /** Every feature of an SDK's context, in both protocol modes and in every protocol version that the server speaks. */
-import { afterAll, beforeAll, describe } from "@jest/globals";
+import { afterAll, beforeAll, test } from "@jest/globals";
 import { World } from "../src/index.js";
 import { featureServices } from "../src/services/index.js";
 import { describeCalls } from "./features/calls.js";
@@ -8,7 +8,7 @@ import { describeCombinators } from "./features/combinators.js";
 import { describeFailures } from "./features/failures.js";
 import { describeFlows } from "./features/flows.js";
 import { describeSignals } from "./features/signals.js";
-import { Stage, VARIANTS } from "./features/stage.js";
+import { type Scenario, Stage, VARIANTS } from "./features/stage.js";
 import { describeState } from "./features/state.js";
 import { describeSteps } from "./features/steps.js";
 import { describeTimers } from "./features/timers.js";
@@ -16,7 +16,13 @@ import { describeTimers } from "./features/timers.js";
 let world: World;
 
 beforeAll(async () => {
-  world = await World.start({ settings: { "worker.invoker.max-protocol-version": 7, "worker.cleanup-interval": "100ms" } });
+  world = await World.start({
+    settings: {
+      "worker.invoker.max-protocol-version": 7,
+      "worker.invoker.eager-state-size-limit": "64KiB", // Objects with large values are read on demand.
+      "worker.cleanup-interval": "100ms",
+    },
+  });
   for (const { suffix, kind, version, inactivityMs } of VARIANTS) {
     await world.deploy({
       services: featureServices(suffix),
@@ -28,17 +34,25 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-for (const variant of VARIANTS) {
-  describe(variant.suffix, () => {
-    const stage = new Stage(variant, () => world);
-    describeState(stage);
-    describeSteps(stage);
-    describeTimers(stage);
-    describeCalls(stage);
-    describeCombinators(stage);
-    describeSignals(stage);
-    describeCancellation(stage);
-    describeFailures(stage);
-    describeFlows(stage);
+const stages = VARIANTS.map((variant) => new Stage(variant, () => world));
+
+const scenario: Scenario = (title, play) => {
+  test(title, async () => {
+    const outcomes = await Promise.allSettled(stages.map((stage) => play(stage)));
+    for (const [i, outcome] of outcomes.entries()) {
+      if (outcome.status === "fulfilled") continue;
+      const { message } = outcome.reason as Error;
+      throw new Error(`${stages[i]?.variant.suffix}: ${message}`, { cause: outcome.reason });
+    }
   });
-}
+};
+
+describeState(scenario);
+describeSteps(scenario);
+describeTimers(scenario);
+describeCalls(scenario);
+describeCombinators(scenario);
+describeSignals(scenario);
+describeCancellation(scenario);
+describeFailures(scenario);
+describeFlows(scenario);

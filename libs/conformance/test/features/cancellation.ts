@@ -1,41 +1,40 @@
 /** Cancelling asks, killing does not; both reach down a tree of calls. */
-import { describe, expect, test } from "@jest/globals";
+import { describe, expect } from "@jest/globals";
 import { errorOf, eventually, probe } from "../../src/index.js";
 import { awaited, type Blocking } from "../../src/services/index.js";
-import type { Stage } from "./stage.js";
+import type { Scenario, Stage } from "./stage.js";
 
-export function describeCancellation(stage: Stage): void {
-  const { suffix } = stage.variant;
-  const leafOf = (key: string) => eventually("the leaf", () => probe.get<string>(`leaf:${suffix}:${key}`));
+const leafOf = (stage: Stage, key: string) =>
+  eventually("the leaf", () => probe.get<string>(`leaf:${stage.variant.suffix}:${key}`));
 
+export function describeCancellation(scenario: Scenario): void {
   describe("a cancelled invocation", () => {
-    test.each<Blocking>(["sleep", "awakeable", "signal", "call", "run"])(
-      "passes it on to the callee it waits for, which waits for a %s",
-      async (blocking) => {
+    for (const blocking of ["sleep", "awakeable", "signal", "call", "run"] satisfies Blocking[]) {
+      scenario(`passes it on to the callee it waits for, which waits for: ${blocking}`, async (stage) => {
         const key = stage.key();
         const root = await stage.sendOn("Root", key, "start", blocking);
-        const leaf = await leafOf(key);
+        const leaf = await leafOf(stage, key);
         expect((await stage.admin.invocation(root.invocationId, "cancel")).status).toBe(202);
         expect(await stage.ingress.outcome(root.invocationId)).toBe("cancelled 409");
         expect((await stage.ingress.attach(leaf)).status).toBe(409);
         // It could compensate and write, and its callee let go of its key.
-        expect(probe.count(`compensated:${suffix}:${key}`)).toBe(1);
+        expect(probe.count(`compensated:${stage.variant.suffix}:${key}`)).toBe(1);
         expect(await stage.callOn("Root", key, "cancelled")).toBe(409);
         expect(await stage.callOn("Leaf", key, "free")).toBe("free");
-      },
-    );
+      });
+    }
 
-    test("that catches nothing ends with 409", async () => {
+    scenario("that catches nothing ends with 409", async (stage) => {
       const key = stage.key();
       const root = await stage.sendOn("Root", key, "startPlain", "sleep");
-      await leafOf(key);
+      await leafOf(stage, key);
       await stage.admin.invocation(root.invocationId, "cancel");
       const answer = await stage.ingress.attach(root.invocationId);
       expect(answer.status).toBe(409);
       expect(errorOf(answer)).toMatchObject({ code: 409, message: "Cancelled", source: "invocation" });
     });
 
-    test("may go on until it is done", async () => {
+    scenario("may go on until it is done", async (stage) => {
       const name = stage.key();
       const { invocationId } = await stage.send("Persistent", "survive", name);
       for (const round of [0, 1]) {
@@ -45,22 +44,22 @@ export function describeCancellation(stage: Stage): void {
       expect(await stage.ingress.outcome(invocationId)).toEqual([409, 409]);
     });
 
-    test("may ask to hear of it as a promise", async () => {
+    scenario("may ask to hear of it as a promise", async (stage) => {
       const { invocationId } = await stage.send("Persistent", "explicit");
       await stage.admin.invocation(invocationId, "cancel");
       expect(await stage.ingress.outcome(invocationId)).toBe("asked to stop");
     });
 
-    test("may be cancelled by another handler", async () => {
+    scenario("may be cancelled by another handler", async (stage) => {
       const { invocationId } = await stage.send("Echo", "sleep", 3_600_000);
       await stage.call("Signals", "cancel", invocationId);
       expect((await stage.ingress.attach(invocationId)).status).toBe(409);
     });
 
-    test("in the inbox of an object ends at once and never runs", async () => {
+    scenario("in the inbox of an object ends at once and never runs", async (stage) => {
       const key = stage.key();
       const held = await stage.sendOn("Store", key, "hold");
-      const awakeable = await eventually("the awakeable", () => probe.get<string>(`held:${suffix}:${key}`));
+      const awakeable = await eventually("the awakeable", () => probe.get<string>(`held:${stage.variant.suffix}:${key}`));
       const [first, second] = [await stage.sendOn("Store", key, "append", 1), await stage.sendOn("Store", key, "append", 2)];
       expect((await stage.admin.invocation(first.invocationId, "cancel")).status).toBe(200);
       await stage.ingress.resolveAwakeable(awakeable, null);
@@ -68,7 +67,7 @@ export function describeCancellation(stage: Stage): void {
       expect((await stage.ingress.attach(held.invocationId)).status).toBe(200);
     });
 
-    test("scheduled for later ends at once, and so does whoever waits for it", async () => {
+    scenario("scheduled for later ends at once, and so does whoever waits for it", async (stage) => {
       const { invocationId } = await stage.ingress.send([stage.service("Echo"), "echo"], 1, { delay: "1h" });
       const waiting = stage.ingress.attach(invocationId);
       // The waiting request is there when a second one, sent after it, has been answered.
@@ -79,24 +78,24 @@ export function describeCancellation(stage: Stage): void {
   });
 
   describe("a killed invocation", () => {
-    test("takes the callees with it, awaited and not, without asking", async () => {
+    scenario("takes the callees with it, awaited and not, without asking", async (stage) => {
       for (const handler of ["start", "startDetached"]) {
         const key = stage.key();
         const root = await stage.sendOn("Root", key, handler, "sleep");
-        const leaf = await leafOf(key);
+        const leaf = await leafOf(stage, key);
         expect((await stage.admin.invocation(root.invocationId, "kill")).status).toBe(200);
         for (const id of [root.invocationId, leaf]) {
           const answer = await stage.ingress.attach(id);
           expect(answer.status).toBe(409);
           expect(errorOf(answer)).toMatchObject({ code: 409, message: "killed" });
         }
-        expect(probe.count(`compensated:${suffix}:${key}`)).toBe(0);
+        expect(probe.count(`compensated:${stage.variant.suffix}:${key}`)).toBe(0);
         expect(await stage.callOn("Leaf", key, "free")).toBe("free");
         expect(await stage.callOn("Root", key, "cancelled")).toBeNull();
       }
     });
 
-    test("gives its callers the error", async () => {
+    scenario("gives its callers the error", async (stage) => {
       const name = stage.key();
       const caller = stage.try("Awakeables", "wait", name);
       const awakeable = await eventually("the awakeable", () => probe.get<string>(awaited(name)));

@@ -1,7 +1,7 @@
 /** Combinators settle as their JavaScript namesakes do, over anything durable. */
-import { describe, expect, test } from "@jest/globals";
+import { describe, expect } from "@jest/globals";
 import type { Settled, Tree } from "../../src/services/index.js";
-import type { Stage } from "./stage.js";
+import type { Scenario } from "./stage.js";
 
 const sleep = (ms: number): Tree => ({ kind: "sleep", ms });
 const call = (value: unknown): Tree => ({ kind: "call", value });
@@ -53,21 +53,23 @@ const CASES: readonly (readonly [what: string, tree: Tree, expected: Settled])[]
   ],
 ];
 
-export function describeCombinators(stage: Stage): void {
+export function describeCombinators(scenario: Scenario): void {
   describe("combinators", () => {
-    test.each(CASES)("%s", async (_what, tree, expected) => {
-      expect(await stage.call("Combine", "settle", tree)).toEqual(expected);
-    });
+    for (const [what, tree, expected] of CASES) {
+      scenario(what, async (stage) => {
+        expect(await stage.call("Combine", "settle", tree)).toEqual(expected);
+      });
+    }
 
-    test("leave the loser of a race to be awaited later", async () => {
+    scenario("leave the loser of a race to be awaited later", async (stage) => {
       expect(await stage.call("Combine", "loserLater")).toEqual(["quick", "slow"]);
     });
 
-    test("map a result once, however often it is awaited", async () => {
+    scenario("map a result once, however often it is awaited", async (stage) => {
       expect(await stage.call("Combine", "mapOnce")).toBe(1);
     });
 
-    test("end with the quick one, and the handler with them", async () => {
+    scenario("end with the quick one, and the handler with them", async (stage) => {
       expect(await stage.call("Combine", "raceWithLong")).toBe("short");
     });
   });

@@ -1,22 +1,22 @@
 /** Transient failures are repeated, terminal ones are not; policies say how often and what then. */
 import { setTimeout as delay } from "node:timers/promises";
-import { describe, expect, test } from "@jest/globals";
+import { describe, expect } from "@jest/globals";
 import { errorOf, eventually, probe } from "../../src/index.js";
 import { mended } from "../../src/services/index.js";
-import type { Stage } from "./stage.js";
+import type { Scenario, Stage } from "./stage.js";
 
 /** Some times the longest pause between two attempts of these handlers. */
 const QUIET_MS = 150;
 
-export function describeFailures(stage: Stage): void {
+export function describeFailures(scenario: Scenario): void {
   describe("a failing handler", () => {
-    test("is tried again until it succeeds", async () => {
+    scenario("is tried again until it succeeds", async (stage) => {
       const name = stage.key();
       expect(await stage.call("Failures", "until", { name, attempts: 4 })).toBe(4);
       expect(probe.count(`until:${name}`)).toBe(4);
     });
 
-    test("says itself when to come back, exactly once", async () => {
+    scenario("says itself when to come back, exactly once", async (stage) => {
       const name = stage.key();
       expect(await stage.call("Failures", "retryAfter", { name, ms: 300 })).toBe("back");
       const [first, second] = probe.list<number>(`retryAfter:${name}`);
@@ -24,7 +24,7 @@ export function describeFailures(stage: Stage): void {
       expect(second! - first!).toBeLessThan(2_000);
     });
 
-    test("that is terminal is not tried again", async () => {
+    scenario("that is terminal is not tried again", async (stage) => {
       const metadata = stage.variant.version === 5 ? undefined : { a: "b" };
       const answer = await stage.try("Echo", "fail", {
         message: "stop",
@@ -40,13 +40,13 @@ export function describeFailures(stage: Stage): void {
       });
     });
 
-    test("may say which of its errors are terminal", async () => {
+    scenario("may say which of its errors are terminal", async (stage) => {
       const answer = await stage.try("Failures", "mapped");
       expect(answer.status).toBe(422);
       expect(errorOf(answer).message).toBe("domain");
     });
 
-    test("is killed with its last error after the last attempt, if its policy says so", async () => {
+    scenario("is killed with its last error after the last attempt, if its policy says so", async (stage) => {
       const name = stage.key();
       const answer = await stage.try("Failures", "killAfter", name);
       expect(answer.status).toBe(500);
@@ -54,7 +54,7 @@ export function describeFailures(stage: Stage): void {
       expect(probe.count(`killAfter:${name}`)).toBe(3);
     });
 
-    test("is paused after the last attempt, and goes on where it was when resumed", async () => {
+    scenario("is paused after the last attempt, and goes on where it was when resumed", async (stage) => {
       const name = stage.key();
       const { invocationId } = await stage.send("Failures", "pauseAfter", name);
       await eventually("its attempts", () => probe.count(`pauseAfter:${name}`) === 2);
@@ -65,7 +65,7 @@ export function describeFailures(stage: Stage): void {
       expect(probe.count(`pauseAfterStep:${name}`)).toBe(1);
     });
 
-    test("may ask to be paused", async () => {
+    scenario("may ask to be paused", async (stage) => {
       const name = stage.key();
       const { invocationId } = await stage.send("Failures", "pauseError", name);
       await eventually("its attempt", () => probe.count(`pauseError:${name}`) === 1);
@@ -77,7 +77,7 @@ export function describeFailures(stage: Stage): void {
   });
 
   describe("an invocation that backs off", () => {
-    test("is paused and resumed by hand", async () => {
+    scenario("is paused and resumed by hand", async (stage) => {
       const name = stage.key();
       const { invocationId } = await stage.send("Failures", "stuck", name);
       await eventually("some attempts", () => probe.count(`stuck:${name}`) > 2);
@@ -89,7 +89,7 @@ export function describeFailures(stage: Stage): void {
       expect(await stage.ingress.outcome(invocationId)).toBe(1);
     });
 
-    test("can be killed", async () => {
+    scenario("can be killed", async (stage) => {
       const name = stage.key();
       const { invocationId } = await stage.send("Failures", "forever", name);
       await eventually("some attempts", () => probe.count(`forever:${name}`) > 1);
@@ -97,7 +97,7 @@ export function describeFailures(stage: Stage): void {
       expect((await stage.ingress.attach(invocationId)).status).toBe(409);
     });
 
-    test("because its journal does not fit its code goes on when the code is mended", async () => {
+    scenario("because its journal does not fit its code goes on when the code is mended", async (stage) => {
       const name = stage.key();
       const { invocationId } = await stage.send("Failures", "wavering", name);
       await eventually("some attempts", () => probe.count(`wavering:${name}`) > 3);

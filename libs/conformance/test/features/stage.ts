@@ -26,6 +26,9 @@ export function suspends({ kind, inactivityMs }: Variant): boolean {
   return kind !== "h2-bidi" || inactivityMs !== undefined;
 }
 
+/** A test that is played on every variant, on all of them at a time. */
+export type Scenario = (title: string, play: (stage: Stage) => Promise<void>) => void;
+
 let keys = 0;
 
 export class Stage {

@@ -1,16 +1,18 @@
 /** State of virtual objects: what handlers write is what later handlers read, eagerly or lazily, once per write. */
-import { describe, expect, test } from "@jest/globals";
+import { describe, expect } from "@jest/globals";
 import { eventually, probe } from "../../src/index.js";
-import type { Stage } from "./stage.js";
+import type { Scenario, Stage } from "./stage.js";
 
-export function describeState(stage: Stage): void {
+/** One object of the variant's. */
+function objectOf(stage: Stage) {
+  const key = stage.key();
+  return { call: <T>(handler: string, argument?: unknown) => stage.callOn<T>("Store", key, handler, argument) };
+}
+
+export function describeState(scenario: Scenario): void {
   describe("state", () => {
-    const on = (key: string) => ({
-      call: <T>(handler: string, argument?: unknown) => stage.callOn<T>("Store", key, handler, argument),
-    });
-
-    test("is kept per object and key", async () => {
-      const [a, b] = [on(stage.key()), on(stage.key())];
+    scenario("is kept per object and key", async (stage) => {
+      const [a, b] = [objectOf(stage), objectOf(stage)];
       expect(await a.call("get", "x")).toBeNull();
       await a.call("put", { x: { deep: [1, "ü"] }, y: 0 });
       expect(await a.call("get", "x")).toEqual({ deep: [1, "ü"] });
@@ -22,8 +24,8 @@ export function describeState(stage: Stage): void {
       expect(await a.call("keys")).toEqual(["y"]);
     });
 
-    test("keeps values of every kind apart: empty, null, false, zero", async () => {
-      const object = on(stage.key());
+    scenario("keeps values of every kind apart: empty, null, false, zero", async (stage) => {
+      const object = objectOf(stage);
       await object.call("put", { empty: "", nil: null, no: false, zero: 0, list: [] });
       for (const [key, value] of Object.entries({ empty: "", nil: null, no: false, zero: 0, list: [] })) {
         expect(await object.call("get", key)).toEqual(value);
@@ -31,8 +33,8 @@ export function describeState(stage: Stage): void {
       expect(await object.call("keys")).toEqual(["empty", "list", "nil", "no", "zero"]);
     });
 
-    test("keeps bytes as they are, none included", async () => {
-      const object = on(stage.key());
+    scenario("keeps bytes as they are, none included", async (stage) => {
+      const object = objectOf(stage);
       const all = Array.from({ length: 256 }, (_, i) => i);
       await object.call("putBytes", { key: "all", bytes: all });
       await object.call("putBytes", { key: "none", bytes: [] });
@@ -41,25 +43,25 @@ export function describeState(stage: Stage): void {
       expect(await object.call("getBytes", "missing")).toBeNull();
     });
 
-    test("clears all of a key at once", async () => {
-      const object = on(stage.key());
+    scenario("clears all of a key at once", async (stage) => {
+      const object = objectOf(stage);
       await object.call("put", { a: 1, b: 2, c: 3 });
       expect(await object.call("clearAll")).toEqual({ before: ["a", "b", "c"], after: [] });
       expect(await object.call("keys")).toEqual([]);
     });
 
-    test("shows a handler its own writes", async () => {
-      expect(await on(stage.key()).call("ownWrites")).toEqual([null, 1, 2, null, null, 4, ["own"]]);
+    scenario("shows a handler its own writes", async (stage) => {
+      expect(await objectOf(stage).call("ownWrites")).toEqual([null, 1, 2, null, null, 4, ["own"]]);
     });
 
-    test("replays reads and writes over sleeps", async () => {
-      const object = on(stage.key());
+    scenario("replays reads and writes over sleeps", async (stage) => {
+      const object = objectOf(stage);
       expect(await object.call("acrossSleeps")).toEqual(["first", "second", null]);
       expect(await object.call("keys")).toEqual(["a"]);
     });
 
-    test("is read on demand when a handler asks for lazy state", async () => {
-      const object = on(stage.key());
+    scenario("is read on demand when a handler asks for lazy state", async (stage) => {
+      const object = objectOf(stage);
       await object.call("put", { a: "A", b: "B", c: "C" });
       expect(await object.call("lazyGet", "b")).toBe("B");
       expect(await object.call("lazyGet", "missing")).toBeNull();
@@ -68,24 +70,31 @@ export function describeState(stage: Stage): void {
       expect(await object.call("keys")).toEqual([]);
     });
 
-    test("takes a write before a transient failure once", async () => {
-      const [object, name] = [on(stage.key()), stage.key()];
+    scenario("takes a write before a transient failure once", async (stage) => {
+      const [object, name] = [objectOf(stage), stage.key()];
       expect(await object.call("setThenFail", name)).toBe(1);
       expect(probe.count(`setThenFail:${name}`)).toBe(3);
       expect(await object.call("get", "writes")).toBe(1);
     });
 
-    test("holds large values", async () => {
-      const object = on(stage.key());
+    scenario("holds large values", async (stage) => {
+      const object = objectOf(stage);
       const large = "z".repeat(1_500_000);
       await object.call("put", { large });
       expect(await object.call<string>("get", "large")).toHaveLength(large.length);
       expect(await object.call<string>("lazyGet", "large")).toHaveLength(large.length);
+      // Too much to be sent along: what handlers ask for comes one by one, and the names are all there.
+      await object.call("put", { a: 1, small: "s", zz: null });
+      expect(await object.call("get", "zz")).toBeNull();
+      expect(await object.call("get", "small")).toBe("s");
+      expect(await object.call("get", "missing")).toBeNull();
+      expect(await object.call("keys")).toEqual(["a", "large", "small", "zz"]);
+      expect(await object.call("ownWrites")).toEqual([null, 1, 2, null, null, 4, ["own"]]);
     });
   });
 
   describe("exclusive handlers", () => {
-    test("of one key never overlap, and each sees the last one's writes", async () => {
+    scenario("of one key never overlap, and each sees the last one's writes", async (stage) => {
       const key = stage.key();
       const results = await Promise.all(Array.from({ length: 12 }, () => stage.callOn<number>("Store", key, "slowAdd", 1)));
       expect(results.sort((a, b) => a - b)).toEqual(Array.from({ length: 12 }, (_, i) => i + 1));
@@ -93,7 +102,7 @@ export function describeState(stage: Stage): void {
       expect(await stage.callOn("Store", key, "get", "count")).toBe(12);
     });
 
-    test("run in the order in which they came, behind one that waits", async () => {
+    scenario("run in the order in which they came, behind one that waits", async (stage) => {
       const key = stage.key();
       const held = await stage.sendOn("Store", key, "hold");
       const awakeable = await eventually("the awakeable", () => probe.get<string>(`held:${stage.variant.suffix}:${key}`));
@@ -106,7 +115,7 @@ export function describeState(stage: Stage): void {
       expect(await stage.callOn("Store", key, "append", "end")).toEqual([0, 1, 2, 3, 4, 5, "end"]);
     });
 
-    test("know their key, whatever is in it", async () => {
+    scenario("know their key, whatever is in it", async (stage) => {
       for (const key of ["a/b c+d", "ключ 🦊", "100%", `"'\\`, "send", ".."]) {
         const unique = `${key}${stage.key()}`;
         expect(await stage.callOn("Store", unique, "key")).toBe(unique);

@@ -1,53 +1,53 @@
 /** Steps (`ctx.run`): what has succeeded is kept and never runs again; what fails is repeated as its policy says. */
-import { describe, expect, test } from "@jest/globals";
+import { describe, expect } from "@jest/globals";
 import { probe } from "../../src/index.js";
-import type { Stage } from "./stage.js";
+import type { Scenario } from "./stage.js";
 
-export function describeSteps(stage: Stage): void {
+export function describeSteps(scenario: Scenario): void {
   describe("a step", () => {
-    test("that succeeded is not repeated when its handler is", async () => {
+    scenario("that succeeded is not repeated when its handler is", async (stage) => {
       const name = stage.key();
       expect(await stage.call("Steps", "once", name)).toBe(`${name}:1`);
       expect(probe.count(`step:${name}`)).toBe(1);
       expect(probe.count(`attempt:${name}`)).toBe(3);
     });
 
-    test("that fails is repeated until it succeeds", async () => {
+    scenario("that fails is repeated until it succeeds", async (stage) => {
       const name = stage.key();
       expect(await stage.call("Steps", "flaky", { name, failures: 3 })).toBe(4);
       expect(probe.count(`flaky:${name}`)).toBe(4);
     });
 
-    test("ends in a terminal error after its last try", async () => {
+    scenario("ends in a terminal error after its last try", async (stage) => {
       const name = stage.key();
       expect(await stage.call("Steps", "doomed", { name, tries: 3 })).toEqual({ terminal: true, code: 500, message: "always" });
       expect(probe.count(`doomed:${name}`)).toBe(3);
     });
 
-    test("ends in a terminal error when its time is over", async () => {
+    scenario("ends in a terminal error when its time is over", async (stage) => {
       const name = stage.key();
       expect(await stage.call("Steps", "doomedByTime", name)).toEqual({ terminal: true });
       expect(probe.count(`doomedByTime:${name}`)).toBeGreaterThan(1);
     });
 
-    test("that fails terminally is not repeated and keeps its code", async () => {
+    scenario("that fails terminally is not repeated and keeps its code", async (stage) => {
       const metadata = stage.variant.version === 5 ? undefined : { where: "in a step" }; // v5 knows no metadata.
       expect(
         await stage.call("Steps", "terminal", { message: "stop", code: 466, ...(metadata === undefined ? {} : { metadata }) }),
       ).toEqual({ code: 466, message: "stop", metadata: metadata ?? {} });
     });
 
-    test("of a sequence runs once although the handler fails in between", async () => {
+    scenario("of a sequence runs once although the handler fails in between", async (stage) => {
       const name = stage.key();
       expect(await stage.call("Steps", "sequence", { name, count: 8 })).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
       expect(probe.count(`sequence:${name}`)).toBe(8);
     });
 
-    test("may run beside others", async () => {
+    scenario("may run beside others", async (stage) => {
       expect(await stage.call("Steps", "parallel", 20)).toBe(190);
     });
 
-    test("gives results of every kind", async () => {
+    scenario("gives results of every kind", async (stage) => {
       expect(await stage.call("Steps", "kinds")).toEqual([
         "undefined",
         null,
@@ -60,12 +60,12 @@ export function describeSteps(stage: Stage): void {
       ]);
     });
 
-    test("may give a large result, which is replayed whole", async () => {
+    scenario("may give a large result, which is replayed whole", async (stage) => {
       const name = stage.key();
       expect(await stage.call("Steps", "large", { name, size: 2_000_000 })).toBe(2_000_000);
     });
 
-    test("may take longer than the inactivity timeout", async () => {
+    scenario("may take longer than the inactivity timeout", async (stage) => {
       const name = stage.key();
       expect(await stage.call("Steps", "long", name)).toBe(1);
       expect(probe.count(`long:${name}`)).toBe(1);
@@ -73,7 +73,7 @@ export function describeSteps(stage: Stage): void {
   });
 
   describe("what looks like chance or time", () => {
-    test("is the same on every attempt", async () => {
+    scenario("is the same on every attempt", async (stage) => {
       const name = stage.key();
       const drawn = await stage.call("Echo", "random", name);
       const draws = probe.list(`random:${name}`);
