@@ -11,5 +11,7 @@ export default {
       { jsc: { parser: { syntax: "typescript" }, target: "es2024" }, module: { type: "es6" }, sourceMaps: "inline" },
     ],
   },
+  // Suites prove themselves that they leave nothing behind; a run must end even when one is wrong about that.
+  forceExit: true,
   testTimeout: 20_000,
 };
