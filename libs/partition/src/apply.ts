@@ -42,7 +42,7 @@ export function apply(view: PartitionView, command: PartitionCommand, out: Trans
     case "attemptFailed":
       return attemptFailed(view, command, out);
     case "notify":
-      return notify(view, command.id, command.type, command.body, out);
+      return notify(view, command, out);
     case "signal":
       return signalInvocation(view, command, out);
     case "timerFired":
@@ -50,7 +50,7 @@ export function apply(view: PartitionView, command: PartitionCommand, out: Trans
     case "attach":
       return attach(view, command.id, command.sink, out);
     case "queryOutput":
-      return queryOutput(view, command.id, command.callerId, command.completionId, out);
+      return queryOutput(view, command, out);
     case "cancel":
       return cancel(view, command, out);
     case "kill":

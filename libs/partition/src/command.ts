@@ -5,7 +5,7 @@
 import type { DeploymentId, InvocationId } from "@perdure/base";
 import type { Future, NotificationId, ResultValue } from "@perdure/service-protocol";
 import type { AttemptError } from "./entry.js";
-import type { InvocationFacts, Outcome, Pinned, Sink } from "./invocation.js";
+import type { InvocationFacts, LifeMark, Outcome, Pinned, Sink } from "./invocation.js";
 import type { Target } from "./target.js";
 
 /** A new invocation. Sent by ingress, subscriptions, and other invocations' Call and OneWayCall. */
@@ -33,6 +33,7 @@ export interface QueryOutput {
   readonly kind: "queryOutput";
   readonly id: InvocationId;
   readonly callerId: InvocationId;
+  readonly callerLife: LifeMark;
   readonly completionId: number;
 }
 
@@ -40,6 +41,8 @@ export interface QueryOutput {
 export interface Notify {
   readonly kind: "notify";
   readonly id: InvocationId;
+  /** The life that made the command: a later one wants nothing of it. */
+  readonly life: LifeMark;
   readonly type: number;
   readonly body: Uint8Array;
 }

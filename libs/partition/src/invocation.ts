@@ -4,7 +4,7 @@
  */
 import type { DeploymentId, InvocationId, SubscriptionId } from "@perdure/base";
 import type { Failure, Future } from "@perdure/service-protocol";
-import type { Target } from "./target.js";
+import { isWorkflowRun, type Target } from "./target.js";
 
 /** Who asked for the invocation. */
 export type Source =
@@ -44,10 +44,21 @@ export interface Pinned {
   readonly protocolVersion: number;
 }
 
+/**
+ * Which life of an id is meant. An id made of a workflow or idempotency key may be purged and live again while a sleep or a
+ * callee of its former life is still under way; the creation time tells the lives apart. Undefined for random ids, which live once.
+ */
+export type LifeMark = number | undefined;
+
+export function lifeMark(facts: InvocationFacts): LifeMark {
+  return facts.idempotencyKey !== undefined || isWorkflowRun(facts.target) ? facts.createdAtMs : undefined;
+}
+
 /** An invocation elsewhere that waits for this one: it gets a notification under `completionId`. */
 export interface Sink {
   readonly kind: "call" | "attach";
   readonly callerId: InvocationId;
+  readonly callerLife: LifeMark;
   readonly completionId: number;
 }
 

@@ -5,7 +5,7 @@
 import type { InvocationId } from "@perdure/base";
 import type { PartitionCommand, StateEntry, TimerKey } from "./command.js";
 import type { JournalEntry, JournalEvent } from "./entry.js";
-import type { Invocation, Outcome } from "./invocation.js";
+import type { Invocation, LifeMark, Outcome } from "./invocation.js";
 
 /** Who holds an exclusive key, and the range of its queue: entries `head` (inclusive) to `tail` (exclusive), with holes. */
 export interface ObjectLock {
@@ -25,6 +25,7 @@ export type WorkflowPromise =
   | { readonly kind: "pending"; readonly listeners: readonly PromiseListener[] };
 export interface PromiseListener {
   readonly id: InvocationId;
+  readonly life: LifeMark;
   readonly completionId: number;
 }
 

@@ -3,7 +3,7 @@
  * announcement, the object's lock its next holder, and retention decides how long the record stays.
  */
 import { encodeNotification, MessageType } from "@perdure/service-protocol";
-import type { TimerKey } from "../command.js";
+import type { QueryOutput, TimerKey } from "../command.js";
 import { type Completed, EMPTY_PROGRESS, type InFlight, type Invocation, type Outcome, type Sink } from "../invocation.js";
 import { releaseLock } from "../lock/lock.js";
 import { isExclusive, isWorkflowRun } from "../target.js";
@@ -21,6 +21,7 @@ export function notifySink(out: Transition, sink: Sink, outcome: Outcome): void 
   out.send({
     kind: "notify",
     id: sink.callerId,
+    life: sink.callerLife,
     type: sink.kind === "call" ? MessageType.CallCompletion : MessageType.AttachInvocationCompletion,
     body: encodeNotification({ kind: "completion", id: sink.completionId }, resultOf(outcome)),
   });
@@ -48,22 +49,17 @@ export function attach(view: PartitionView, id: Invocation["facts"]["id"], sink:
 }
 
 /** A caller elsewhere asks for the output without waiting (GetInvocationOutput). */
-export function queryOutput(
-  view: PartitionView,
-  id: Invocation["facts"]["id"],
-  callerId: Sink["callerId"],
-  completionId: number,
-  out: Transition,
-): void {
-  const invocation = view.invocation(id);
+export function queryOutput(view: PartitionView, command: QueryOutput, out: Transition): void {
+  const invocation = view.invocation(command.id);
   const result =
     invocation === undefined
       ? resultOf(NOT_FOUND)
       : invocation.status === "completed"
         ? resultOf(invocation.outcome)
         : ({ kind: "void" } as const);
-  const body = encodeNotification({ kind: "completion", id: completionId }, result);
-  out.send({ kind: "notify", id: callerId, type: MessageType.GetInvocationOutputCompletion, body });
+  const body = encodeNotification({ kind: "completion", id: command.completionId }, result);
+  const { callerId, callerLife } = command;
+  out.send({ kind: "notify", id: callerId, life: callerLife, type: MessageType.GetInvocationOutputCompletion, body });
 }
 
 /** The end of an invocation whose handler began: keep what retention asks for, free the rest, let the next one in. */

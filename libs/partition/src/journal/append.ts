@@ -5,6 +5,7 @@
 
 import { invariant } from "@perdure/base";
 import {
+  cancelSignalIndex,
   encodeNotification,
   MessageType,
   type NotificationId,
@@ -13,11 +14,12 @@ import {
   notificationOutcomeOf,
   type ResultValue,
 } from "@perdure/service-protocol";
+import type { Notify } from "../command.js";
 import type { EntryStored } from "../effect.js";
 import type { JournalEntry } from "../entry.js";
 import { startRun } from "../invocation/start.js";
 import type { Invocation, Invoked, JournalProgress } from "../invocation.js";
-import { isInFlight } from "../invocation.js";
+import { isInFlight, lifeMark } from "../invocation.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
 
@@ -139,24 +141,21 @@ function idText(id: NotificationId): string {
 }
 
 /** A completion that was computed elsewhere has arrived. */
-export function notify(
-  view: PartitionView,
-  id: Invocation["facts"]["id"],
-  type: number,
-  body: Uint8Array,
-  out: Transition,
-): void {
-  const invocation = view.invocation(id);
+export function notify(view: PartitionView, command: Notify, out: Transition): void {
+  const invocation = view.invocation(command.id);
   if (!isInFlight(invocation)) return; // Completed, killed or purged meanwhile: nobody waits.
-  appendNotification(out, invocation, type, body);
+  if (command.life !== undefined && command.life !== lifeMark(invocation.facts)) return; // It lives again; who waited is gone.
+  appendNotification(out, invocation, command.type, command.body);
 }
 
-/** Signals may arrive before the handler starts; they wait in the journal. */
+/** Signals may arrive before the handler starts; they wait in the journal. A paused invocation is let run to heed a request to cancel. */
 export function storeSignal(
   out: Transition,
   invocation: Invocation,
   signal: Exclude<NotificationId, { kind: "completion" }>,
   result: ResultValue,
 ): void {
-  appendNotification(out, invocation, MessageType.Signal, encodeNotification(signal, result));
+  const stored = appendNotification(out, invocation, MessageType.Signal, encodeNotification(signal, result));
+  const cancels = signal.kind === "signalIndex" && signal.index === cancelSignalIndex;
+  if (cancels && stored.status === "paused") startRun(out, stored, undefined);
 }

@@ -7,7 +7,7 @@ import { fromBinaryString, unreachable } from "@perdure/base";
 import { MessageType, voidResult } from "@perdure/service-protocol";
 import type { AppendCommand, Callee } from "../command.js";
 import { present } from "../invocation/attempt.js";
-import type { Invoked } from "../invocation.js";
+import { type Invoked, lifeMark } from "../invocation.js";
 import { completePromise, getPromise, peekPromise } from "../promise/promise.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
@@ -108,7 +108,7 @@ function perform(
         id: action.callee.facts.id,
         facts: action.callee.facts,
         input: action.callee.input,
-        sink: { kind: "call", callerId: id, completionId: action.resultCompletionId },
+        sink: { kind: "call", callerId: id, callerLife: lifeMark(invocation.facts), completionId: action.resultCompletionId },
       });
     case "oneWayCall":
       tellCalleeId(out, invocation, action.callee, action.invocationIdCompletionId, ack);
@@ -125,10 +125,16 @@ function perform(
       return out.send({
         kind: "attach",
         id: action.to,
-        sink: { kind: "attach", callerId: id, completionId: action.completionId },
+        sink: { kind: "attach", callerId: id, callerLife: lifeMark(invocation.facts), completionId: action.completionId },
       });
     case "getOutput":
-      return out.send({ kind: "queryOutput", id: action.to, callerId: id, completionId: action.completionId });
+      return out.send({
+        kind: "queryOutput",
+        id: action.to,
+        callerId: id,
+        callerLife: lifeMark(invocation.facts),
+        completionId: action.completionId,
+      });
     default:
       return unreachable(action);
   }

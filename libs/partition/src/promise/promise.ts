@@ -1,7 +1,7 @@
 /** Durable promises of a workflow key: read, peeked at, completed once; whoever waits is listed with the promise. */
 import { encodeNotification, MessageType, voidResult } from "@perdure/service-protocol";
 import { resultOf } from "../invocation/outcome.js";
-import type { Invoked, Outcome } from "../invocation.js";
+import { type Invoked, lifeMark, type Outcome } from "../invocation.js";
 import { completeAtOnce } from "../journal/append.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
@@ -26,7 +26,7 @@ export function getPromise(
     completeAtOnce(out, invocation, MessageType.GetPromiseCompletion, completionId, resultOf(promise.outcome), thenAck);
     return true;
   }
-  const listeners = [...(promise?.listeners ?? []), { id: invocation.facts.id, completionId }];
+  const listeners = [...(promise?.listeners ?? []), { id: invocation.facts.id, life: lifeMark(invocation.facts), completionId }];
   out.mutate({ kind: "putPromise", service, key, name, promise: { kind: "pending", listeners } });
   return false;
 }
@@ -65,6 +65,6 @@ export function completePromise(
   completeAtOnce(out, invocation, MessageType.CompletePromiseCompletion, completionId, voidResult, thenAck);
   for (const listener of promise?.listeners ?? []) {
     const body = encodeNotification({ kind: "completion", id: listener.completionId }, resultOf(outcome));
-    out.send({ kind: "notify", id: listener.id, type: MessageType.GetPromiseCompletion, body });
+    out.send({ kind: "notify", id: listener.id, life: listener.life, type: MessageType.GetPromiseCompletion, body });
   }
 }

@@ -7,6 +7,7 @@ import { apply } from "../apply.js";
 import type { PartitionCommand, TimerKey } from "../command.js";
 import type { Effect } from "../effect.js";
 import type { JournalEntry, JournalEvent } from "../entry.js";
+import type { PartitionSnapshot } from "../invariants.js";
 import type { Invocation } from "../invocation.js";
 import type { InboxEntry, Mutation, ObjectLock, WorkflowPromise } from "../mutation.js";
 import type { Transition } from "../transition.js";
@@ -53,6 +54,31 @@ export class MemoryPartition implements PartitionView, Transition {
       waiting.push(...sent);
     }
     return all;
+  }
+
+  /** All rows, for the invariants. */
+  snapshot(): PartitionSnapshot {
+    const journals = new Map<InvocationId, (JournalEntry | undefined)[]>();
+    for (const [key, entry] of this.entries) {
+      const [id, index] = key.split("/") as [InvocationId, string];
+      const entries = journals.get(id) ?? [];
+      entries[Number(index)] = entry;
+      journals.set(id, entries);
+    }
+    const keyed = (name: string) => ({ service: name.slice(0, name.indexOf("/")), key: name.slice(name.indexOf("/") + 1) });
+    return {
+      invocations: [...this.invocations.values()],
+      journals,
+      locks: [...this.locks].map(([name, lock]) => ({ ...keyed(name), lock })),
+      inboxes: [...this.inboxes].map(([name, entry]) => {
+        const cut = name.lastIndexOf("/");
+        return { ...keyed(name.slice(0, cut)), seq: Number(name.slice(cut + 1)), entry };
+      }),
+      promises: [...this.promises].flatMap(([name, named]) =>
+        [...named].map(([each, promise]) => ({ ...keyed(name), name: each, promise })),
+      ),
+      timers: [...this.timers.values()],
+    };
   }
 
   // ── PartitionView ──────────────────────────────────────────────────────────────────────────────

@@ -3,12 +3,19 @@
  * gone from the store is a duplicate firing and changes nothing.
  */
 
-import { unreachable } from "@perdure/base";
-import { encodeNotification, MessageType, voidResult } from "@perdure/service-protocol";
-import type { TimerFired } from "../command.js";
+import { invariant, unreachable } from "@perdure/base";
+import {
+  decodeCommand,
+  encodeNotification,
+  isFault,
+  MessageType,
+  resultCompletionIdOf,
+  voidResult,
+} from "@perdure/service-protocol";
+import type { TimerFired, TimerKey } from "../command.js";
 import { dropJournal, free } from "../invocation/outcome.js";
 import { begin } from "../invocation/start.js";
-import { isInFlight } from "../invocation.js";
+import { type InFlight, isInFlight, lifeMark } from "../invocation.js";
 import { appendNotification } from "../journal/append.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
@@ -21,6 +28,7 @@ export function fireTimer(view: PartitionView, command: TimerFired, out: Transit
   switch (timer.kind) {
     case "sleep":
       if (!isInFlight(invocation)) return; // Completed, killed or purged meanwhile: nobody waits.
+      if (lifeMark(invocation.facts) !== undefined && !sleepsUntil(view, invocation, timer)) return; // A former life slept.
       appendNotification(
         out,
         invocation,
@@ -40,4 +48,16 @@ export function fireTimer(view: PartitionView, command: TimerFired, out: Transit
     default:
       return unreachable(timer.kind);
   }
+}
+
+/** Whether this life made the sleep. Looks from the newest entry back, because who sleeps has mostly done nothing since. */
+function sleepsUntil(view: PartitionView, { facts, journal }: InFlight, timer: TimerKey): boolean {
+  for (let index = journal.length - 1; index > 0; index--) {
+    const entry = view.entry(facts.id, index);
+    invariant(entry !== undefined, "a journal has no holes");
+    if (entry.type !== MessageType.Sleep || resultCompletionIdOf(entry.type, entry.body) !== timer.sequence) continue;
+    const command = decodeCommand(entry.type, entry.body);
+    return !isFault(command) && command.kind === "sleep" && command.wakeUpTimeMs === timer.dueAtMs;
+  }
+  return false;
 }

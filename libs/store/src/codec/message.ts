@@ -29,10 +29,11 @@ export function encodeOwed(command: PartitionCommand): Uint8Array {
       writeSink(w, owed.sink);
       break;
     case "queryOutput":
-      writeSink(w, { kind: "call", callerId: owed.callerId, completionId: owed.completionId });
+      writeSink(w, { kind: "call", callerId: owed.callerId, callerLife: owed.callerLife, completionId: owed.completionId });
       break;
     case "notify":
       w.uint32(6, owed.type).bytes(7, owed.body);
+      if (owed.life !== undefined) w.uint64(8, owed.life);
       break;
     case "signal":
       w.bytes(7, signal as Uint8Array);
@@ -47,8 +48,9 @@ function writeSink(w: ProtoWriter, sink: Sink): void {
   w.fork(5)
     .uint32(1, sink.kind === "call" ? 0 : 1)
     .string(2, sink.callerId)
-    .uint32(3, sink.completionId)
-    .join();
+    .uint32(3, sink.completionId);
+  if (sink.callerLife !== undefined) w.uint64(4, sink.callerLife);
+  w.join();
 }
 
 export function decodeOwed(row: Uint8Array): OwedCommand {
@@ -60,6 +62,7 @@ export function decodeOwed(row: Uint8Array): OwedCommand {
   let sink: Sink | undefined;
   let type = 0;
   let body: Uint8Array = new Uint8Array(0);
+  let life: number | undefined;
   while (r.hasMore()) {
     const tag = r.tag();
     switch (tag >>> 3) {
@@ -84,6 +87,9 @@ export function decodeOwed(row: Uint8Array): OwedCommand {
       case 7:
         body = r.bytes();
         break;
+      case 8:
+        life = r.uint64Number();
+        break;
       default:
         r.skip(tag & 7);
     }
@@ -97,9 +103,9 @@ export function decodeOwed(row: Uint8Array): OwedCommand {
       return { kind, id, sink };
     case "queryOutput":
       invariant(sink !== undefined, "an owed query has a caller");
-      return { kind, id, callerId: sink.callerId, completionId: sink.completionId };
+      return { kind, id, callerId: sink.callerId, callerLife: sink.callerLife, completionId: sink.completionId };
     case "notify":
-      return { kind, id, type, body };
+      return { kind, id, life, type, body };
     case "signal": {
       const decoded = decodeNotification(MessageType.Signal, body);
       invariant(!isFault(decoded) && decoded.id.kind !== "completion", "an owed signal was encoded by us");
@@ -121,13 +127,15 @@ function readSink(bytes: Uint8Array): Sink {
   const r = new ProtoReader(bytes);
   let kind: Sink["kind"] = "call";
   let callerId = "" as InvocationId;
+  let callerLife: number | undefined;
   let completionId = 0;
   while (r.hasMore()) {
     const tag = r.tag();
     if (tag >>> 3 === 1) kind = r.uint32() === 0 ? "call" : "attach";
     else if (tag >>> 3 === 2) callerId = r.string() as InvocationId;
     else if (tag >>> 3 === 3) completionId = r.uint32();
+    else if (tag >>> 3 === 4) callerLife = r.uint64Number();
     else r.skip(tag & 7);
   }
-  return { kind, callerId, completionId };
+  return { kind, callerId, callerLife, completionId };
 }

@@ -187,8 +187,14 @@ export function decodeStateEntry(bytes: Uint8Array): StateEntry {
 export function encodePromise(promise: WorkflowPromise): Uint8Array {
   const w = writer.reset();
   if (promise.kind === "completed") writeOutcome(w, 1, promise.outcome);
-  else for (const { id, completionId } of promise.listeners) w.fork(2).string(1, id).uint32(2, completionId).join();
+  else for (const listener of promise.listeners) writeListener(w, listener);
   return w.finish();
+}
+
+function writeListener(w: ProtoWriter, { id, life, completionId }: PromiseListener): void {
+  w.fork(2).string(1, id).uint32(2, completionId);
+  if (life !== undefined) w.uint64(3, life);
+  w.join();
 }
 
 export function decodePromise(row: Uint8Array): WorkflowPromise {
@@ -206,15 +212,17 @@ export function decodePromise(row: Uint8Array): WorkflowPromise {
 function decodeListener(bytes: Uint8Array): PromiseListener {
   const r = new ProtoReader(bytes);
   let id: InvocationId | undefined;
+  let life: number | undefined;
   let completionId = 0;
   while (r.hasMore()) {
     const tag = r.tag();
     if (tag >>> 3 === 1) id = r.string() as InvocationId;
     else if (tag >>> 3 === 2) completionId = r.uint32();
+    else if (tag >>> 3 === 3) life = r.uint64Number();
     else r.skip(tag & 7);
   }
   invariant(id !== undefined, "a promise listener names an invocation");
-  return { id, completionId };
+  return { id, life, completionId };
 }
 
 export function encodeNumber(n: number): Uint8Array {

@@ -71,7 +71,11 @@ export const arbitraryFuture: fc.Arbitrary<Future> = fc.letrec<{ future: Future 
     completions: fc.array(uint32, { maxLength: 3 }),
     signalIndexes: fc.array(uint32, { maxLength: 2 }),
     signalNames: fc.array(text, { maxLength: 2 }),
-    nested: fc.array(tie("future"), { maxLength: 2, depthIdentifier: "future" }),
+    nested: fc.oneof(
+      { maxDepth: 3, depthIdentifier: "future" },
+      fc.constant([]),
+      fc.array(tie("future"), { minLength: 1, maxLength: 2 }),
+    ),
     combinator: fc.constantFrom(...COMBINATORS),
   }),
 })).future;
@@ -79,6 +83,7 @@ export const arbitraryFuture: fc.Arbitrary<Future> = fc.letrec<{ future: Future 
 const sink: fc.Arbitrary<Sink> = fc.record({
   kind: fc.constantFrom("call", "attach"),
   callerId: arbitraryId,
+  callerLife: maybe(timeMs),
   completionId: uint32,
 });
 const journal: fc.Arbitrary<JournalProgress> = fc.record({
