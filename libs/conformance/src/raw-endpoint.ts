@@ -6,6 +6,8 @@ import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from "
 import { utf8 } from "@perdure/base";
 import {
   commandTypeOf,
+  decodeNotification,
+  decodeStart,
   encodeCommand,
   encodeControl,
   encodeFrame,
@@ -13,8 +15,10 @@ import {
   FrameDecoder,
   type JournalCommand,
   MessageType,
+  type Notification,
   type ProtocolVersion,
   type SdkControlMessage,
+  type StartMessage,
 } from "@perdure/service-protocol";
 import { Listener } from "./sdk-endpoint.js";
 
@@ -89,12 +93,21 @@ export class RawAttempt {
     return this.bytes(encodeFrame(type, body, flags));
   }
 
-  command(command: JournalCommand): this {
-    return this.frame(commandTypeOf[command.kind], encodeCommand(command));
+  command(command: JournalCommand, flags = 0): this {
+    return this.frame(commandTypeOf[command.kind], encodeCommand(command), flags);
   }
 
-  control(message: SdkControlMessage): this {
-    return this.frame(CONTROL_TYPES[message.kind], encodeControl(message, this.version));
+  control(message: SdkControlMessage, flags = 0): this {
+    return this.frame(CONTROL_TYPES[message.kind], encodeControl(message, this.version), flags);
+  }
+
+  /** Gives up the stream until any of the completions is there. */
+  suspend(...completions: number[]): void {
+    this.control({
+      kind: "suspension",
+      awaitingOn: { completions, signalIndexes: [1], signalNames: [], nested: [], combinator: "firstCompleted" },
+    });
+    this.end();
   }
 
   /** Output and End, as a handler that returns. */
@@ -121,6 +134,28 @@ export class RawAttempt {
       });
     }
     return this.#frames.shift();
+  }
+
+  /** What an attempt begins with: the start message, and the journal that it replays. */
+  async replay(): Promise<{ readonly start: StartMessage; readonly entries: readonly Frame[] }> {
+    const first = await this.next();
+    const start = first === undefined ? undefined : decodeStart(first.body);
+    if (start === undefined || start.kind === "fault") throw new Error(`no start message: ${JSON.stringify(start)}`);
+    const entries: Frame[] = [];
+    while (entries.length < start.knownEntries) {
+      const entry = await this.next();
+      if (entry === undefined) throw new Error(`the replay ended after ${entries.length} of ${start.knownEntries} entries`);
+      entries.push({ ...entry, body: new Uint8Array(entry.body) });
+    }
+    return { start, entries };
+  }
+
+  /** The next frame as a completion or signal. */
+  async notification(): Promise<Notification> {
+    const frame = await this.next();
+    const decoded = frame === undefined ? undefined : decodeNotification(frame.type, frame.body);
+    if (decoded === undefined || decoded.kind === "fault") throw new Error(`no notification: ${frame?.type.toString(16)}`);
+    return decoded;
   }
 
   /** Resolves when the server has closed its side. */
@@ -163,7 +198,11 @@ export class RawEndpoint implements AsyncDisposable {
   readonly #listener: Listener;
   readonly #attempts: Map<string, number>;
 
-  private constructor(listener: Listener, attempts: Map<string, number>) {
+  /** What scripts have thrown. */
+  readonly failures: readonly unknown[];
+
+  private constructor(listener: Listener, attempts: Map<string, number>, failures: readonly unknown[]) {
+    this.failures = failures;
     this.#listener = listener;
     this.#attempts = attempts;
     this.url = `http://127.0.0.1:${listener.port}`;
@@ -171,6 +210,7 @@ export class RawEndpoint implements AsyncDisposable {
 
   static async start({ scripts, service, manifest, discovery }: RawEndpointOptions): Promise<RawEndpoint> {
     const attempts = new Map<string, number>();
+    const failures: unknown[] = [];
     const body = discovery?.body ?? JSON.stringify(manifestOf(Object.keys(scripts), service, manifest));
     const head = { ":status": discovery?.status ?? 200, "content-type": discovery?.contentType ?? MANIFEST_TYPE };
     const server = createServer();
@@ -186,9 +226,14 @@ export class RawEndpoint implements AsyncDisposable {
       attempts.set(name, number);
       const script = scripts[name];
       if (script === undefined) throw new Error(`no script for ${path}`);
-      void script(new RawAttempt(stream, headers, number));
+      // A script that fails has found something: the attempt ends with what it found, for the test to see.
+      const attempt = new RawAttempt(stream, headers, number);
+      Promise.resolve(script(attempt)).catch((cause: unknown) => {
+        failures.push(cause);
+        attempt.reset();
+      });
     });
-    return new RawEndpoint(await Listener.open(server, 0), attempts);
+    return new RawEndpoint(await Listener.open(server, 0), attempts, failures);
   }
 
   /** Attempts that a script has seen. */

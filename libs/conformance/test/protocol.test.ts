@@ -1,0 +1,535 @@
+/**
+ * The service protocol on the wire of a running server: what an attempt is started with, what comes back for each command and when,
+ * how waits are judged. Endpoints are scripts that speak frames by hand; each test tells one conversation.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { fromUtf8, parseInvocationId, randomSeedOf, utf8 } from "@perdure/base";
+import {
+  type CallCommand,
+  type Combinator,
+  type Future,
+  type JournalCommand,
+  MessageType,
+  messageTypeName,
+  requestedAckFlag,
+  type StartMessage,
+} from "@perdure/service-protocol";
+import { eventually, invocationIdOf, manifestOf, type RawAttempt, RawEndpoint, type Script, World } from "../src/index.js";
+import { echoService } from "../src/services/echo.js";
+
+let world: World;
+beforeAll(async () => {
+  world = await World.start({ settings: { "worker.invoker.max-protocol-version": 7 } });
+  await world.deploy({ services: [echoService("")] });
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+type ServiceType = "SERVICE" | "VIRTUAL_OBJECT" | "WORKFLOW";
+const HANDLER_TYPES = { SERVICE: "SHARED", VIRTUAL_OBJECT: "EXCLUSIVE", WORKFLOW: "WORKFLOW" } as const;
+
+let services = 0;
+/** Serves one script under a new name; gives the name. What the script finds wrong fails the test through `verdict`. */
+async function serve(script: Script, { type = "SERVICE" as ServiceType, version = 7, shared = false } = {}) {
+  const name = `Raw${++services}`;
+  const handler = { name: "run", ty: shared ? "SHARED" : HANDLER_TYPES[type], output: { contentType: "text/plain" } };
+  const definition = {
+    name,
+    ty: type,
+    handlers: [handler],
+    retryPolicyInitialInterval: 20,
+    retryPolicyMaxInterval: 20,
+    retryPolicyMaxAttempts: 6,
+    retryPolicyOnMaxAttempts: "KILL",
+  };
+  const manifest = { ...manifestOf([]), services: [definition], minProtocolVersion: version, maxProtocolVersion: version };
+  const endpoint = world.own(await RawEndpoint.start({ scripts: { [name]: script }, manifest }));
+  await world.admin.register({ uri: endpoint.url });
+  return { name, endpoint, verdict: () => expect(endpoint.failures).toEqual([]) };
+}
+
+const call = async (name: string, key?: string) => world.ingress.call(key === undefined ? [name, "run"] : [name, key, "run"]);
+const typesOf = (frames: readonly { readonly type: number }[]) => frames.map(({ type }) => messageTypeName(type));
+const sleepUntil = (wakeUpTimeMs: number, resultCompletionId: number): JournalCommand => ({
+  kind: "sleep",
+  wakeUpTimeMs,
+  resultCompletionId,
+  name: "",
+});
+const callOf = (handlerName: string, parameter: string, first: number): CallCommand => ({
+  kind: "call",
+  serviceName: "Echo",
+  handlerName,
+  key: "",
+  parameter: utf8(parameter),
+  headers: [],
+  idempotencyKey: undefined,
+  scope: undefined,
+  limitKey: undefined,
+  invocationIdNotificationIdx: first,
+  resultCompletionId: first + 1,
+  name: "",
+});
+
+describe("an attempt starts with", () => {
+  test("the id, the key, the seed and the input; with the same seed again and a count of its failures", async () => {
+    const starts: StartMessage[] = [];
+    const { name, verdict } = await serve(
+      async (attempt) => {
+        const { start, entries } = await attempt.replay();
+        starts.push(start);
+        attempt.open();
+        if (attempt.number === 1) expect(typesOf(entries)).toEqual(["Input"]);
+        // The first attempt fails at once, the second after it has written something, the third at once again.
+        if (attempt.number === 2) attempt.command({ kind: "setState", stateKey: utf8("a"), value: utf8("1"), name: "" });
+        if (attempt.number < 4) return attempt.end();
+        attempt.return("done");
+      },
+      { type: "VIRTUAL_OBJECT" },
+    );
+    const answer = await call(name, "the key");
+    expect(answer.text).toBe("done");
+    verdict();
+    const id = parseInvocationId(invocationIdOf(answer));
+    for (const start of starts) {
+      expect(start).toMatchObject({ debugId: invocationIdOf(answer), key: "the key", partialState: false });
+      expect(start.randomSeed).toBe(id.ok ? randomSeedOf(id.value) : undefined);
+    }
+    expect(starts.map(({ knownEntries }) => knownEntries)).toEqual([1, 1, 2, 2]);
+    expect(starts.map((start) => start.retryCountSinceLastStoredEntry)).toEqual([0, 1, 1, 2]);
+    expect(starts.map(({ state }) => state.length)).toEqual([0, 0, 1, 1]);
+  });
+
+  test.each([5, 6, 7] as const)("headers and fields of version %s", async (version) => {
+    let start: StartMessage | undefined;
+    const { name, verdict } = await serve(
+      async (attempt) => {
+        ({ start } = await attempt.replay());
+        expect(attempt.contentType).toBe(`application/vnd.restate.invocation.v${version}`);
+        attempt.open().return("ok");
+      },
+      { version },
+    );
+    const idempotencyKey = `v${version}`;
+    expect((await world.ingress.call([name, "run"], undefined, { idempotencyKey })).text).toBe("ok");
+    verdict();
+    expect(start).toMatchObject({ partialState: true, state: [], key: "", scope: undefined, limitKey: undefined });
+    if (version < 7) expect(start?.idempotencyKey).toBeUndefined();
+  });
+
+  test("the state of its key in the protocol's order, empty values included", async () => {
+    const keys = ["zeta", "alpha", "pre", "", "b".repeat(130), "a".repeat(300), "c"];
+    let start: StartMessage | undefined;
+    const { name, verdict } = await serve(
+      async (attempt) => {
+        ({ start } = await attempt.replay());
+        attempt.open();
+        if (start.state.length === 0)
+          for (const key of keys)
+            attempt.command({ kind: "setState", stateKey: utf8(key), value: utf8(key === "c" ? "" : "v"), name: "" });
+        attempt.return("ok");
+      },
+      { type: "VIRTUAL_OBJECT" },
+    );
+    await call(name, "k");
+    await call(name, "k");
+    verdict();
+    expect(start?.state.map(({ key }) => fromUtf8(key))).toEqual([
+      "",
+      "c",
+      "pre",
+      "zeta",
+      "alpha",
+      "b".repeat(130),
+      "a".repeat(300),
+    ]);
+    expect(start?.state.find(({ key }) => fromUtf8(key) === "c")?.value).toHaveLength(0);
+  });
+
+  test("frames that may come in any pieces, as may the answer", async () => {
+    const { name, verdict } = await serve(async (attempt) => {
+      attempt.open();
+      await attempt.replay();
+      attempt.command(sleepUntil(0, 1));
+      expect((await attempt.notification()).id).toEqual({ kind: "completion", id: 1 });
+      // The last words, a byte at a time.
+      const words = Uint8Array.from([0x04, 0x01, 0, 0, 0, 0, 0, 5, 0x72, 3, 0x0a, 1, 0x78, 0, 3, 0, 0, 0, 0, 0, 0]);
+      for (const byte of words) {
+        attempt.bytes(Uint8Array.of(byte));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      attempt.end();
+    });
+    expect((await call(name)).text).toBe("x");
+    verdict();
+  });
+});
+
+describe("a command is answered", () => {
+  test("with the callee's id at once and its result later; with the result of a callee that fails", async () => {
+    const { name, verdict } = await serve(async (attempt) => {
+      await attempt.replay();
+      attempt.open().command(callOf("echo", '"hi"', 1));
+      const id = await attempt.notification();
+      expect(id).toMatchObject({
+        type: MessageType.CallInvocationIdCompletion,
+        id: { id: 1 },
+        result: { invocationId: expect.stringMatching(/^inv_1/) },
+      });
+      const result = await attempt.notification();
+      expect(result).toMatchObject({ type: MessageType.CallCompletion, id: { id: 2 }, result: { value: Buffer.from('"hi"') } });
+      attempt.command(callOf("fail", '{"message":"no","code":444,"metadata":{"a":"b"}}', 3));
+      await attempt.notification();
+      expect((await attempt.notification()).result).toMatchObject({
+        kind: "failure",
+        failure: { code: 444, message: "no", metadata: [{ key: "a", value: "b" }] },
+      });
+      attempt.return("ok");
+    });
+    expect((await call(name)).text).toBe("ok");
+    verdict();
+  });
+
+  test("with an acknowledgement when it asks for one, behind its completion", async () => {
+    const { name, verdict } = await serve(
+      async (attempt) => {
+        await attempt.replay();
+        attempt.open();
+        attempt.command({ kind: "setState", stateKey: utf8("a"), value: utf8("1"), name: "" }, requestedAckFlag);
+        attempt.command({ kind: "getLazyState", stateKey: utf8("a"), resultCompletionId: 1, name: "" }, requestedAckFlag);
+        attempt.command({ kind: "getLazyState", stateKey: utf8("missing"), resultCompletionId: 2, name: "" });
+        attempt.command({ kind: "setState", stateKey: utf8("empty"), value: utf8(""), name: "" });
+        attempt.command({ kind: "getLazyState", stateKey: utf8("empty"), resultCompletionId: 3, name: "" });
+        attempt.command({ kind: "getLazyStateKeys", resultCompletionId: 4, name: "" });
+        const frames = [];
+        for (let i = 0; i < 6; i++) frames.push(await attempt.next());
+        expect(typesOf(frames as { type: number }[])).toEqual([
+          "CommandAck",
+          "GetLazyStateCompletion",
+          "CommandAck",
+          "GetLazyStateCompletion",
+          "GetLazyStateCompletion",
+          "GetLazyStateKeysCompletion",
+        ]);
+        // Command indexes: Input is 0.
+        expect([frames[0]?.body, frames[2]?.body].map((body) => [...(body ?? [])])).toEqual([
+          [8, 1],
+          [8, 2],
+        ]);
+        // No value is Void (field 4), an empty one an empty Value (field 5).
+        expect([frames[3]?.body, frames[4]?.body].map((body) => [...(body ?? [])])).toEqual([
+          [8, 2, 0x22, 0],
+          [8, 3, 0x2a, 0],
+        ]);
+        attempt.return("ok");
+      },
+      { type: "VIRTUAL_OBJECT" },
+    );
+    expect((await call(name, "k")).text).toBe("ok");
+    verdict();
+  });
+
+  test("with what is known of another invocation: nothing yet, its result, or that there is none", async () => {
+    const sleeping = await world.ingress.send(["Echo", "sleep"], 3_600_000);
+    const done = invocationIdOf(await world.ingress.call(["Echo", "echo"], 5));
+    const { name, verdict } = await serve(async (attempt) => {
+      await attempt.replay();
+      attempt.open();
+      const ask = (id: string, resultCompletionId: number): JournalCommand => ({
+        kind: "getInvocationOutput",
+        target: { kind: "invocationId", invocationId: id },
+        resultCompletionId,
+        name: "",
+      });
+      attempt
+        .command(ask(sleeping.invocationId, 1))
+        .command(ask(done, 2))
+        .command(ask("inv_1foAirY4KKzi2OP9sQb2q2BMJDpgwnQzrx", 3));
+      const results = new Map<unknown, unknown>();
+      for (let i = 0; i < 3; i++) {
+        const { id, result } = await attempt.notification();
+        results.set((id as { id: number }).id, result);
+      }
+      expect(results.get(1)).toEqual({ kind: "void" });
+      expect(results.get(2)).toMatchObject({ kind: "value", value: Buffer.from("5") });
+      expect(results.get(3)).toMatchObject({ kind: "failure", failure: { code: 404, message: "not found" } });
+      attempt.return("ok");
+    });
+    expect((await call(name)).text).toBe("ok");
+    await world.admin.invocation(sleeping.invocationId, "kill");
+    verdict();
+  });
+
+  test("with 409 when a workflow's promise has been completed before", async () => {
+    const { name, verdict } = await serve(
+      async (attempt) => {
+        await attempt.replay();
+        attempt.open().command({ kind: "peekPromise", key: "p", resultCompletionId: 1, name: "" });
+        expect((await attempt.notification()).result).toEqual({ kind: "void" });
+        attempt.command({ kind: "getPromise", key: "p", resultCompletionId: 2, name: "" });
+        for (const id of [3, 4]) {
+          attempt.command({
+            kind: "completePromise",
+            key: "p",
+            completion: { kind: "value", value: utf8(`${id}`) },
+            resultCompletionId: id,
+            name: "",
+          });
+        }
+        const results = new Map<unknown, unknown>();
+        for (let i = 0; i < 3; i++) {
+          const { id, result } = await attempt.notification();
+          results.set((id as { id: number }).id, result);
+        }
+        expect(results.get(2)).toMatchObject({ kind: "value", value: Buffer.from("3") });
+        expect(results.get(3)).toEqual({ kind: "void" });
+        expect(results.get(4)).toMatchObject({ failure: { code: 409, message: "promise was already completed" } });
+        attempt.return("ok");
+      },
+      { type: "WORKFLOW" },
+    );
+    expect((await call(name, "w")).text).toBe("ok");
+    verdict();
+  });
+
+  test.each([
+    [6, 0, "RunCompletion"],
+    [6, requestedAckFlag, "RunCompletion"],
+    [7, 0, "RunCompletion"],
+    [7, requestedAckFlag, "ProposeRunCompletionAck"],
+  ] as const)("of a step in version %s with flags %s by a %s, and replayed whole", async (version, flags, expected) => {
+    const { name, verdict } = await serve(
+      async (attempt) => {
+        const { entries } = await attempt.replay();
+        attempt.open();
+        if (attempt.number === 1) {
+          attempt.command({ kind: "run", resultCompletionId: 1, name: "step" });
+          attempt.control(
+            { kind: "proposeRunCompletion", resultCompletionId: 1, result: { kind: "value", value: utf8("42") } },
+            flags,
+          );
+          const frame = await attempt.next();
+          expect(messageTypeName(frame?.type ?? -1)).toBe(expected);
+          return attempt.end();
+        }
+        expect(typesOf(entries)).toEqual(["Input", "Run", "RunCompletion"]);
+        expect(fromUtf8(entries[2]!.body)).toContain("42");
+        attempt.return("ok");
+      },
+      { version },
+    );
+    expect((await call(name)).text).toBe("ok");
+    verdict();
+  });
+});
+
+describe("a replay", () => {
+  test("has every entry in the order in which it was told", async () => {
+    const told: string[] = [];
+    const { name, verdict } = await serve(async (attempt) => {
+      const { entries } = await attempt.replay();
+      attempt.open();
+      if (attempt.number === 1) {
+        for (let i = 0; i < 5; i++) attempt.command(callOf("echo", String(i), 1 + 2 * i));
+        attempt.command(sleepUntil(Date.now() + 30, 20)).command(sleepUntil(Date.now() + 10, 21));
+        while (told.length < 12) {
+          const { type, id } = await attempt.notification();
+          told.push(`${messageTypeName(type)} ${(id as { id: number }).id}`);
+        }
+        return attempt.end();
+      }
+      const notifications = entries.filter(({ type }) => type >= 0x8000);
+      expect(notifications.map(({ type, body }) => `${messageTypeName(type)} ${body[1]}`)).toEqual(told);
+      // A command never stands behind its own completion.
+      const commands = typesOf(entries).filter((type) => !type.endsWith("Completion"));
+      expect(commands).toEqual(["Input", "Call", "Call", "Call", "Call", "Call", "Sleep", "Sleep"]);
+      attempt.return("ok");
+    });
+    expect((await call(name)).text).toBe("ok");
+    verdict();
+  });
+
+  test("leaves out what came after a command that was refused", async () => {
+    const { name, verdict } = await serve(async (attempt) => {
+      const { entries } = await attempt.replay();
+      attempt.open();
+      if (attempt.number > 1) {
+        expect(typesOf(entries)).toEqual(["Input", "Sleep", "SleepCompletion"]);
+        return attempt.return("ok");
+      }
+      attempt
+        .command(sleepUntil(0, 1))
+        .command({ ...callOf("echo", "1", 2), serviceName: "Nowhere" })
+        .command(sleepUntil(0, 4));
+      await attempt.untilEnded();
+      attempt.end();
+    });
+    expect((await call(name)).text).toBe("ok");
+    verdict();
+  });
+});
+
+describe("the request side", () => {
+  test("is closed when the last word has been said", async () => {
+    let closedAfterMs = 0;
+    const { name, verdict } = await serve(async (attempt) => {
+      await attempt.replay();
+      attempt
+        .open()
+        .command({ kind: "output", result: { kind: "value", value: utf8("ok") }, name: "" })
+        .control({ kind: "end" });
+      const startedAt = performance.now();
+      await attempt.untilEnded();
+      closedAfterMs = performance.now() - startedAt;
+      attempt.end();
+    });
+    expect((await call(name)).text).toBe("ok");
+    await eventually("the half-close", () => closedAfterMs > 0);
+    expect(closedAfterMs).toBeLessThan(2_000);
+    verdict();
+  });
+
+  test("is reset, not closed, when the invocation is killed", async () => {
+    let end: { aborted: boolean; code: number | undefined } | undefined;
+    const { name, verdict } = await serve(async (attempt) => {
+      await attempt.replay();
+      attempt.open().command(sleepUntil(Date.now() + 3_600_000, 1));
+      attempt.stream.on("close", () => {
+        end = { aborted: attempt.stream.aborted, code: attempt.stream.rstCode };
+      });
+    });
+    const { invocationId } = await world.ingress.send([name, "run"]);
+    await eventually("the sleep", async () => (await world.admin.row(invocationId))?.["journal_size"] === 2);
+    await world.admin.invocation(invocationId, "kill");
+    await eventually("the reset", () => end !== undefined);
+    expect(end).toEqual({ aborted: true, code: 8 });
+    verdict();
+  });
+
+  test("carries a cancellation to a handler that runs, as signal 1", async () => {
+    const { name, verdict } = await serve(async (attempt) => {
+      await attempt.replay();
+      attempt.open().command(sleepUntil(Date.now() + 3_600_000, 1));
+      expect(await attempt.notification()).toMatchObject({
+        type: MessageType.Signal,
+        id: { kind: "signalIndex", index: 1 },
+        result: { kind: "void" },
+      });
+      attempt.command({
+        kind: "output",
+        result: { kind: "failure", failure: { code: 409, message: "as you wish", metadata: [] } },
+        name: "",
+      });
+      attempt.control({ kind: "end" }).end();
+    });
+    const { invocationId } = await world.ingress.send([name, "run"]);
+    await eventually("the sleep", async () => (await world.admin.row(invocationId))?.["journal_size"] === 2);
+    await world.admin.invocation(invocationId, "cancel");
+    expect((await world.ingress.attach(invocationId)).status).toBe(409);
+    verdict();
+  });
+});
+
+describe("a suspension in version 7", () => {
+  const leaf = (id: number): Future => node("unknown", [id]);
+  function node(combinator: Combinator, completions: number[], nested: Future[] = []): Future {
+    return { completions, signalIndexes: [], signalNames: [], nested, combinator };
+  }
+  const FAR_MS = 3_600_000;
+
+  /** Of its completions, 2 comes after 40 ms and 4 after 120 ms; 5 never does. What was known at the second attempt. */
+  async function wake(awaitingOn: Future): Promise<{ attempts: number; known: string[] }> {
+    let known: string[] = [];
+    const { name, endpoint, verdict } = await serve(async (attempt) => {
+      const { entries } = await attempt.replay();
+      attempt.open();
+      if (attempt.number === 1) {
+        const now = Date.now();
+        attempt.command(sleepUntil(now + 40, 2)).command(sleepUntil(now + FAR_MS, 5));
+        attempt.command(callOf("sleep", "120", 3));
+        await attempt.notification();
+        attempt.control({ kind: "suspension", awaitingOn });
+        return attempt.end();
+      }
+      known = typesOf(entries.filter(({ type }) => type >= 0x8000));
+      attempt.return("woke");
+    });
+    const answer = await call(name);
+    expect(answer.text).toBe("woke");
+    verdict();
+    return { attempts: endpoint.attempts(name), known };
+  }
+
+  test("waits for any or for all, as its tree says, and wakes once", async () => {
+    expect(await wake(node("firstCompleted", [2, 4, 5]))).toEqual({
+      attempts: 2,
+      known: ["CallInvocationIdCompletion", "SleepCompletion"],
+    });
+    expect(await wake(node("allCompleted", [2, 4]))).toMatchObject({
+      attempts: 2,
+      known: expect.arrayContaining(["SleepCompletion", "CallCompletion"]),
+    });
+    expect(await wake(node("allSucceededOrFirstFailed", [2], [leaf(4)]))).toMatchObject({
+      attempts: 2,
+      known: expect.arrayContaining(["CallCompletion"]),
+    });
+    expect(await wake(node("firstCompleted", [5], [node("allSucceededOrFirstFailed", [2, 4])]))).toMatchObject({
+      attempts: 2,
+      known: expect.arrayContaining(["SleepCompletion", "CallCompletion"]),
+    });
+    expect(await wake(node("firstSucceededOrAllFailed", [4, 5], [node("allCompleted", [2, 5])]))).toMatchObject({
+      attempts: 2,
+      known: expect.arrayContaining(["CallCompletion"]),
+    });
+  });
+
+  test("wakes at once for what has happened before it was stored", async () => {
+    const { name, endpoint, verdict } = await serve(async (attempt) => {
+      await attempt.replay();
+      attempt.open();
+      if (attempt.number > 1) return attempt.return("woke");
+      attempt.command(sleepUntil(0, 1));
+      await delay(30); // The completion is on its way, or here; the script does not look.
+      attempt.suspend(1);
+    });
+    expect((await call(name)).text).toBe("woke");
+    expect(endpoint.attempts(name)).toBe(2);
+    verdict();
+  });
+
+  test("hears of signals that it does not wait for at its next attempt, in their order", async () => {
+    const { name, verdict } = await serve(async (attempt: RawAttempt) => {
+      const { entries } = await attempt.replay();
+      attempt.open();
+      if (attempt.number === 1) {
+        attempt.command(sleepUntil(Date.now() + 250, 1));
+        return attempt.suspend(1);
+      }
+      expect(typesOf(entries)).toEqual(["Input", "Sleep", "Signal", "Signal", "SleepCompletion"]);
+      attempt.return("woke");
+    });
+    const { invocationId } = await world.ingress.send([name, "run"]);
+    await eventually("the suspension", async () => (await world.admin.row(invocationId))?.["status"] === "suspended");
+    const sender = await serve(async (attempt) => {
+      await attempt.replay();
+      attempt.open();
+      for (const signal of [
+        { kind: "signalIndex", index: 17 },
+        { kind: "signalName", name: "go" },
+      ] as const) {
+        attempt.command({
+          kind: "sendSignal",
+          targetInvocationId: invocationId,
+          signal,
+          result: { kind: "value", value: utf8("x") },
+          name: "",
+        });
+      }
+      attempt.return("sent");
+    });
+    expect((await call(sender.name)).text).toBe("sent");
+    expect((await world.ingress.attach(invocationId)).text).toBe("woke");
+    verdict();
+    sender.verdict();
+  });
+});
