@@ -83,7 +83,7 @@ const TABLE: Readonly<
     inboxed: ["done", "absent"],
     invoked: ["pending", "invoked"],
     suspended: ["pending", "invoked"],
-    paused: ["pending", "invoked"],
+    paused: ["pending", "paused"],
     completed: ["alreadyCompleted", "completed"],
   },
   kill: {

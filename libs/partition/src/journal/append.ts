@@ -5,7 +5,6 @@
 
 import { invariant } from "@perdure/base";
 import {
-  cancelSignalIndex,
   encodeNotification,
   MessageType,
   type NotificationId,
@@ -148,14 +147,15 @@ export function notify(view: PartitionView, command: Notify, out: Transition): v
   appendNotification(out, invocation, command.type, command.body);
 }
 
-/** Signals may arrive before the handler starts; they wait in the journal. A paused invocation is let run to heed a request to cancel. */
+/**
+ * Signals may arrive before the handler starts; they wait in the journal. So does a request to cancel a paused invocation:
+ * only a person moves that on, as recorded (admin API §5).
+ */
 export function storeSignal(
   out: Transition,
   invocation: Invocation,
   signal: Exclude<NotificationId, { kind: "completion" }>,
   result: ResultValue,
 ): void {
-  const stored = appendNotification(out, invocation, MessageType.Signal, encodeNotification(signal, result));
-  const cancels = signal.kind === "signalIndex" && signal.index === cancelSignalIndex;
-  if (cancels && stored.status === "paused") startRun(out, stored, undefined);
+  appendNotification(out, invocation, MessageType.Signal, encodeNotification(signal, result));
 }
