@@ -1,0 +1,147 @@
+/** Each rule finds what breaks it: a partition that is well is damaged in one place at a time. */
+import { describe, expect, test } from "@jest/globals";
+import { encodeCompletion, MessageType, voidResult } from "@perdure/service-protocol";
+import { brokenInvariants } from "./invariants.js";
+import type { Invocation } from "./invocation.js";
+import {
+  anId,
+  endOf,
+  failOf,
+  getPromiseOf,
+  invokeOf,
+  MemoryPartition,
+  objectTarget,
+  outputOf,
+  sleepOf,
+  someFacts,
+  suspendOf,
+  workflowTarget,
+} from "./testing/index.js";
+
+const HOLDER = anId(1);
+const WAITING = anId(2);
+const LATER = anId(3);
+const DONE = anId(4);
+const SLEEPER = anId(5);
+const LISTENER = anId(6);
+const PAUSED = anId(7);
+
+/** Invocations of every status, all in order. */
+function healthy(): MemoryPartition {
+  const partition = new MemoryPartition();
+  const target = objectTarget("k");
+  partition.play(invokeOf(someFacts({ id: HOLDER, target })));
+  partition.play(invokeOf(someFacts({ id: WAITING, target })));
+  partition.play(invokeOf(someFacts({ id: LATER, target, executionTimeMs: 5_000 })));
+  partition.play(invokeOf(someFacts({ id: DONE, journalRetentionMs: 10_000 })));
+  partition.play(outputOf(DONE, 1, "out"));
+  partition.play(endOf(DONE, 1));
+  partition.play(invokeOf(someFacts({ id: SLEEPER })));
+  partition.play(sleepOf(SLEEPER, 1, 1, 60_000));
+  partition.play(suspendOf(SLEEPER, 1, [1]));
+  partition.play(invokeOf(someFacts({ id: LISTENER, target: workflowTarget("w") })));
+  partition.play(getPromiseOf(LISTENER, 1, "p", 1));
+  partition.play(invokeOf(someFacts({ id: PAUSED })));
+  partition.play(failOf(PAUSED, 1, "pause"));
+  return partition;
+}
+
+function change(partition: MemoryPartition, id: typeof HOLDER, changed: Partial<Invocation> & object): void {
+  const invocation = partition.invocation(id);
+  if (invocation === undefined) throw new Error("the healthy partition has it");
+  partition.invocations.set(id, { ...invocation, ...changed } as Invocation);
+}
+
+const notification = { type: MessageType.SleepCompletion, body: encodeCompletion(1, voidResult), appendedAtMs: 1 };
+
+const DAMAGE: readonly (readonly [string, (partition: MemoryPartition) => void, RegExp])[] = [
+  ["a lock that its holder does not have", (p) => p.locks.delete("O/k"), /held by undefined/],
+  [
+    "a lock held by somebody who has ended",
+    (p) => p.locks.set("O/k", { holder: DONE, head: 0, tail: 1 }),
+    /held by .* which is completed/,
+  ],
+  [
+    "a lock held by nobody there",
+    (p) => p.locks.set("O/x", { holder: anId(99), head: 0, tail: 0 }),
+    /O\/x is held by .* which is not there/,
+  ],
+  [
+    "an inbox that ends before it begins",
+    (p) => p.locks.set("O/k", { holder: HOLDER, head: 2, tail: 1 }),
+    /ends at 1 before it begins at 2/,
+  ],
+  ["a waiting invocation without its place", (p) => p.inboxes.clear(), /but not in its inbox/],
+  [
+    "a place that the lock will not look at",
+    (p) => p.locks.set("O/k", { holder: HOLDER, head: 1, tail: 1 }),
+    /outside of what the lock will look at/,
+  ],
+  [
+    "a place of somebody who does not wait",
+    (p) => p.inboxes.set("O/k/0", { kind: "invocation", id: DONE }),
+    /which is completed/,
+  ],
+  ["a hole in a journal", (p) => p.entries.delete(`${DONE}/0`), /lacks entry 0/],
+  ["a journal longer than its count", (p) => p.entries.set(`${HOLDER}/1`, notification), /goes on behind its end/],
+  [
+    "commands that are counted wrong",
+    (p) => change(p, SLEEPER, { journal: { length: 2, commands: 1, notifications: 1, outputIndex: -1, hasEvents: false } }),
+    /counts 2 commands/,
+  ],
+  [
+    "an Output that is not known",
+    (p) => change(p, DONE, { journal: { length: 2, commands: 2, notifications: 0, outputIndex: -1, hasEvents: false } }),
+    /counts/,
+  ],
+  ["a journal that does not begin with its Input", (p) => p.entries.set(`${HOLDER}/0`, notification), /counts 0 commands/],
+  [
+    "an unfinished invocation without a journal",
+    (p) => change(p, PAUSED, { journal: { length: 0, commands: 0, notifications: 0, outputIndex: -1, hasEvents: false } }),
+    /paused without a journal/,
+  ],
+  [
+    "a sleeper whose time has come",
+    (p) => {
+      p.entries.set(`${SLEEPER}/2`, notification);
+      change(p, SLEEPER, { journal: { length: 3, commands: 2, notifications: 1, outputIndex: -1, hasEvents: false } });
+    },
+    /sleeps on although/,
+  ],
+  [
+    "a suspension on nothing",
+    (p) =>
+      change(p, SLEEPER, {
+        awaiting: { completions: [], signalIndexes: [], signalNames: [], nested: [], combinator: "unknown" },
+      }),
+    /waits for nothing/,
+  ],
+  ["a sleep without its timer", (p) => p.timers.delete(`60000/sleep/${SLEEPER}/1`), /nothing will wake it/],
+  ["a promise that does not know who listens", (p) => p.promises.clear(), /waits for promise p, which does not know/],
+  ["a delayed start without its timer", (p) => p.timers.delete(`5000/start/${LATER}/0`), /nothing will start it/],
+  ["a record that is kept for ever", (p) => p.timers.delete(`61000/purge/${DONE}/0`), /nothing will forget it/],
+  ["a journal that is kept for ever", (p) => p.timers.delete(`11000/purgeJournal/${DONE}/0`), /keeps a journal/],
+  ["a timer for somebody gone", (p) => p.invocations.delete(LATER), /a start timer is for .* which is not there/],
+  [
+    "an outcome that is still owed",
+    (p) => change(p, DONE, { sinks: [{ kind: "call", callerId: SLEEPER, callerLife: undefined, completionId: 1 }] }),
+    /owes its outcome/,
+  ],
+  ["a handler in flight that never started", (p) => change(p, PAUSED, { run: 0 }), /without ever having run/],
+];
+
+describe("invariants", () => {
+  test("hold for a partition with invocations of every status", () => {
+    const partition = healthy();
+    const statuses = new Set([...partition.invocations.values()].map((invocation) => invocation.status));
+    expect(statuses.size).toBe(6);
+    expect(brokenInvariants(partition.snapshot())).toEqual([]);
+    expect(brokenInvariants(new MemoryPartition().snapshot())).toEqual([]);
+  });
+
+  test.each(DAMAGE)("find %s", (_, damage, finding) => {
+    const partition = healthy();
+    damage(partition);
+    expect(brokenInvariants(partition.snapshot())).toContainEqual(expect.stringMatching(finding));
+  });
+});
