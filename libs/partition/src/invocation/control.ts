@@ -9,7 +9,7 @@ import { storeSignal } from "../journal/append.js";
 import { isExclusive } from "../target.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
-import { complete, dropJournal, free, tellEverybody } from "./outcome.js";
+import { complete, dropJournal, forgetTimers, free, tellEverybody } from "./outcome.js";
 import { startRun } from "./start.js";
 
 const KILLED: Outcome = Object.freeze({
@@ -175,14 +175,4 @@ export function purgeJournal(view: PartitionView, command: PurgeJournal, out: Tr
   if (invocation.status !== "completed") return reply(out, "notCompleted");
   dropJournal(invocation, out);
   reply(out, "done");
-}
-
-/** The retention timers of a completed invocation, so that none outlives it. */
-function forgetTimers(invocation: Invocation & { status: "completed" }, out: Transition): void {
-  const { id, completionRetentionMs, journalRetentionMs } = invocation.facts;
-  const at = invocation.milestones.completedAtMs ?? 0;
-  out.mutate({ kind: "deleteTimer", timer: { dueAtMs: at + completionRetentionMs, kind: "purge", id, sequence: 0 } });
-  if (journalRetentionMs > 0 && journalRetentionMs < completionRetentionMs) {
-    out.mutate({ kind: "deleteTimer", timer: { dueAtMs: at + journalRetentionMs, kind: "purgeJournal", id, sequence: 0 } });
-  }
 }

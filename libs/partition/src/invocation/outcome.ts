@@ -111,6 +111,16 @@ function purgeLater(out: Transition, completed: Completed, kind: "purge" | "purg
   out.effect({ kind: "armTimer", timer });
 }
 
+/** The retention timers of a completed invocation, so that none outlives it. */
+export function forgetTimers(invocation: Completed, out: Transition): void {
+  const { id, completionRetentionMs, journalRetentionMs } = invocation.facts;
+  const at = invocation.milestones.completedAtMs ?? 0;
+  out.mutate({ kind: "deleteTimer", timer: { dueAtMs: at + completionRetentionMs, kind: "purge", id, sequence: 0 } });
+  if (journalRetentionMs > 0 && journalRetentionMs < completionRetentionMs) {
+    out.mutate({ kind: "deleteTimer", timer: { dueAtMs: at + journalRetentionMs, kind: "purgeJournal", id, sequence: 0 } });
+  }
+}
+
 /** Keep the result, forget how it came about. */
 export function dropJournal(completed: Completed, out: Transition): void {
   deleteJournal(completed, out);

@@ -13,7 +13,7 @@ import {
   voidResult,
 } from "@perdure/service-protocol";
 import type { TimerFired, TimerKey } from "../command.js";
-import { dropJournal, free } from "../invocation/outcome.js";
+import { dropJournal, forgetTimers, free } from "../invocation/outcome.js";
 import { begin } from "../invocation/start.js";
 import { type InFlight, isInFlight, lifeMark } from "../invocation.js";
 import { appendNotification } from "../journal/append.js";
@@ -40,7 +40,9 @@ export function fireTimer(view: PartitionView, command: TimerFired, out: Transit
       if (invocation?.status === "scheduled") begin(view, invocation, undefined, out);
       return;
     case "purge":
-      if (invocation?.status === "completed") free(view, invocation, out);
+      if (invocation?.status !== "completed") return;
+      forgetTimers(invocation, out); // Whichever of the two fires first: an id that lives again must not meet the other.
+      free(view, invocation, out);
       return;
     case "purgeJournal":
       if (invocation?.status === "completed" && invocation.journal.length > 0) dropJournal(invocation, out);
