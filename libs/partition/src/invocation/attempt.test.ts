@@ -203,7 +203,7 @@ describe("a suspension", () => {
     },
   );
 
-  test("resumes at the same arrival wherever among the arrivals it lands", () => {
+  test("is not slept through, wherever among the arrivals it lands", () => {
     const leaf = fc.subarray([1, 2, 3, 4, 5], { minLength: 1 });
     const combinator = fc.constantFrom(
       "unknown",
@@ -242,8 +242,9 @@ describe("a suspension", () => {
           }
           return partition.invocation(ID)?.run === 2 ? 5 : 6;
         };
-        // Whoever suspends first sees each arrival; whoever suspends later finds them stored.
-        expect(Math.max(wokenAfter(0), at)).toBe(wokenAfter(at));
+        // Whoever suspends first sees each arrival; whoever suspends later finds them stored. A race whose runners disagree does
+        // not tell who was first, so the late one may be woken to look for himself; never is he left to sleep.
+        expect(wokenAfter(at)).toBeLessThanOrEqual(Math.max(wokenAfter(0), at));
       }),
       { numRuns: 300 },
     );

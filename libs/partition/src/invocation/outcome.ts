@@ -4,7 +4,15 @@
  */
 import { encodeNotification, MessageType } from "@perdure/service-protocol";
 import type { QueryOutput, TimerKey } from "../command.js";
-import { type Completed, EMPTY_PROGRESS, type InFlight, type Invocation, type Outcome, type Sink } from "../invocation.js";
+import {
+  type Completed,
+  EMPTY_PROGRESS,
+  type InFlight,
+  type Invocation,
+  isInFlight,
+  type Outcome,
+  type Sink,
+} from "../invocation.js";
 import { releaseLock } from "../lock/lock.js";
 import { isExclusive, isWorkflowRun } from "../target.js";
 import type { Transition } from "../transition.js";
@@ -142,7 +150,15 @@ export function free(view: PartitionView, invocation: Invocation, out: Transitio
   for (const stateKey of view.stateOf(target.service, target.key).keys()) {
     out.mutate({ kind: "deleteState", service: target.service, key: target.key, stateKey });
   }
-  for (const name of view.promisesOf(target.service, target.key)) {
-    out.mutate({ kind: "deletePromise", service: target.service, key: target.key, name });
+  forgetPromises(view, target.service, target.key, out);
+}
+
+/** Promises go with the workflow's run, but not from under a shared handler that still waits: it would wait for ever. */
+function forgetPromises(view: PartitionView, service: string, key: string, out: Transition): void {
+  for (const name of view.promisesOf(service, key)) {
+    const promise = view.promise(service, key, name);
+    const listeners = promise?.kind === "pending" ? promise.listeners.filter((each) => isInFlight(view.invocation(each.id))) : [];
+    if (listeners.length === 0) out.mutate({ kind: "deletePromise", service, key, name });
+    else out.mutate({ kind: "putPromise", service, key, name, promise: { kind: "pending", listeners } });
   }
 }

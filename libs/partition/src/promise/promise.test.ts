@@ -102,6 +102,21 @@ describe("a workflow's promise", () => {
     expect(heard(partition, RUN)).toEqual([]);
   });
 
+  test("outlives its workflow for those who still wait, so that a later run can answer them", () => {
+    const partition = workflow();
+    partition.play(getPromiseOf(RUN, 1, "p", 1));
+    partition.play(getPromiseOf(OTHER, 1, "p", 1));
+    partition.playAll(completePromiseOf(OTHER, 1, "q", 2, value("v")));
+    partition.play({ kind: "kill", id: RUN });
+    partition.play({ kind: "purge", id: RUN });
+    expect(partition.promisesOf("W", "w")).toEqual(["p"]);
+    expect(partition.promise("W", "w", "p")).toMatchObject({ kind: "pending", listeners: [{ id: OTHER }] });
+    expect(brokenInvariants(partition.snapshot())).toEqual([]);
+    partition.play(invokeOf(someFacts({ id: RUN, target: workflowTarget("w"), createdAtMs: 9_000 })));
+    partition.playAll(completePromiseOf(RUN, 1, "p", 1, value("v")));
+    expect(heard(partition, OTHER).at(-1)).toMatchObject({ type: MessageType.GetPromiseCompletion, id: { id: 1 } });
+  });
+
   test("does not mind listeners that were killed meanwhile", () => {
     const partition = workflow();
     partition.play(getPromiseOf(THIRD, 1, "p", 1));
