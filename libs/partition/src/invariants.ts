@@ -204,8 +204,10 @@ function checkOwedByUs(check: Check, invocation: Invocation): void {
       check.that(check.hasTimer(timer), () => `${id} sleeps under ${completionId}, but nothing will wake it`);
     } else {
       const promise = check.promise(target.service, target.key ?? "", command.key);
+      // The answer of a completed promise is a message: it may be on its way.
       const listed =
-        promise?.kind === "pending" && promise.listeners.some((each) => each.id === id && each.completionId === completionId);
+        promise?.kind === "completed" ||
+        promise?.listeners.some((each) => each.id === id && each.completionId === completionId) === true;
       check.that(listed, () => `${id} waits for promise ${command.key}, which does not know`);
     }
   }

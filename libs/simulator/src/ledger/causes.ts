@@ -64,7 +64,7 @@ function missingCause(ledger: Ledger, life: Life, completionId: number): string 
   if (owed === undefined) return "no command of its journal is owed it";
   switch (owed.notificationType) {
     case MessageType.GetPromiseCompletion:
-      return undefined; // The invariants look after listeners.
+      return promiseCause(ledger, life, completionId);
     case MessageType.CallCompletion:
     case MessageType.AttachInvocationCompletion: {
       const to = awaitedInvocation(life, completionId, owed.commandType);
@@ -76,6 +76,18 @@ function missingCause(ledger: Ledger, life: Life, completionId: number): string 
     default:
       return `a ${messageTypeName(owed.notificationType)} does not take that long`;
   }
+}
+
+/** The invariants look after listeners of a pending promise; a completed one has nothing more to say. */
+function promiseCause(ledger: Ledger, life: Life, completionId: number): string | undefined {
+  const { service, key = "" } = life.facts.target;
+  for (const entry of life.entries) {
+    const command = entry.type === MessageType.GetPromise ? decodeCommand(entry.type, entry.body) : undefined;
+    if (command === undefined || isFault(command) || command.kind !== "getPromise" || command.resultCompletionId !== completionId)
+      continue;
+    return ledger.promiseIsCompleted(service, key, command.key) ? `promise ${command.key} is completed` : undefined;
+  }
+  return undefined;
 }
 
 function awaitedInvocation(life: Life, completionId: number, commandType: number): InvocationId | undefined {

@@ -4,7 +4,15 @@
  */
 import type { InvocationId } from "@perdure/base";
 import { bytesEqual, parseAwakeableId, toBinaryString } from "@perdure/base";
-import type { InboxEntry, Invocation, JournalEntry, Mutation, Outcome, PartitionCommand } from "@perdure/partition";
+import type {
+  InboxEntry,
+  Invocation,
+  JournalEntry,
+  Mutation,
+  Outcome,
+  PartitionCommand,
+  WorkflowPromise,
+} from "@perdure/partition";
 import { isExclusive, isWorkflowRun } from "@perdure/partition";
 import {
   commandTypeOf,
@@ -67,7 +75,7 @@ export class Ledger {
   readonly #signalValues = new Set<string>();
   /** Entries stored before the record of their invocation, in one batch. */
   #early = new Map<InvocationId, JournalEntry[]>();
-  readonly #promises = new Set<string>();
+  readonly #promises = new Map<string, WorkflowPromise["kind"]>();
   readonly #signalsSent = new Set<string>();
   /** Forgotten in the present batch, and not written to since. */
   readonly #forgottenWorkflows = new Set<string>();
@@ -186,7 +194,7 @@ export class Ledger {
         return;
       case "putPromise":
         this.#forgottenWorkflows.delete(`${mutation.service}/${mutation.key}`);
-        this.#promises.add(`${mutation.service}/${mutation.key}/${mutation.name}`);
+        this.#promises.set(`${mutation.service}/${mutation.key}/${mutation.name}`, mutation.promise.kind);
         return;
       case "deletePromise":
         this.#promises.delete(`${mutation.service}/${mutation.key}/${mutation.name}`);
@@ -313,7 +321,7 @@ export class Ledger {
       const [service, key] = workflow.split("/") as [string, string];
       const left = [
         ...this.state.of(service, key).keys(),
-        ...[...this.#promises].filter((name) => name.startsWith(`${workflow}/`)),
+        ...[...this.#promises.keys()].filter((name) => name.startsWith(`${workflow}/`)),
       ];
       this.#findings.require(left.length === 0, "a forgotten workflow leaves nothing", () => `${workflow}: ${left.join()}`);
     }
@@ -365,6 +373,10 @@ export class Ledger {
         this.#signalsSent.add(`${parsed.value.invocationId} index ${parsed.value.signalIndex}`);
       }
     }
+  }
+
+  promiseIsCompleted(service: string, key: string, name: string): boolean {
+    return this.#promises.get(`${service}/${key}/${name}`) === "completed";
   }
 
   /** Whether a handler has stored that it sends this signal to the invocation. */

@@ -1,0 +1,213 @@
+/**
+ * Any commands in any order leave a partition in order. Commands are drawn half sensibly, from what the partition holds, and half
+ * not: late words, wrong numbers, repeated deliveries.
+ */
+import { describe, expect, test } from "@jest/globals";
+import { type InvocationId, siblingInvocationId, utf8 } from "@perdure/base";
+import { isCommand, voidResult } from "@perdure/service-protocol";
+import { SeededRandom } from "@perdure/testkit";
+import { brokenInvariants, type Invocation, type PartitionCommand, type Target } from "../src/index.js";
+import {
+  anId,
+  attachOf,
+  callOf,
+  completePromiseOf,
+  endOf,
+  failOf,
+  getPromiseOf,
+  invokeOf,
+  MemoryPartition,
+  objectTarget,
+  outputOf,
+  peekPromiseOf,
+  pinOf,
+  plainTarget,
+  proposeOf,
+  runOf,
+  sendSignalOf,
+  setStateOf,
+  sleepOf,
+  someFacts,
+  suspendOf,
+  tree,
+  workflowTarget,
+} from "../src/testing/index.js";
+
+const COMMANDS = 120;
+const SEEDS = 60;
+const IDS = 7;
+
+const TARGETS: readonly Target[] = [
+  plainTarget,
+  objectTarget("a"),
+  objectTarget("a"),
+  objectTarget("b"),
+  objectTarget("a", "shared"),
+  workflowTarget("w"),
+  workflowTarget("w", "shared"),
+];
+
+class Storm {
+  readonly partition = new MemoryPartition();
+  readonly #random: SeededRandom;
+  /** Messages between invocations, delivered in order and now and then twice. */
+  readonly #sent: PartitionCommand[] = [];
+  #restarts = 0;
+
+  constructor(seed: number) {
+    this.#random = new SeededRandom(seed);
+  }
+
+  step(): PartitionCommand {
+    this.partition.nowMs += this.#random.below(400);
+    const deliver = this.#sent.length > 0 && this.#random.chance(0.4);
+    const command = deliver ? (this.#sent.shift() as PartitionCommand) : this.#draw();
+    const { sent } = this.partition.play(command);
+    this.#sent.push(...sent);
+    return command;
+  }
+
+  #draw(): PartitionCommand {
+    const id = anId(this.#random.below(IDS));
+    const invocation = this.partition.invocation(id);
+    if (invocation === undefined || this.#random.chance(0.05)) return this.#invoke(id);
+    switch (this.#random.below(10)) {
+      case 0:
+        return this.#ask(id);
+      case 1:
+        return this.#fire() ?? this.#ask(id);
+      case 2:
+        return { kind: "signal", id, signal: { kind: "signalIndex", index: this.#random.pick([1, 17]) }, result: voidResult };
+      default:
+        return this.#attempt(id, invocation);
+    }
+  }
+
+  #invoke(id: InvocationId): PartitionCommand {
+    // What an id is for never changes, as ids are made of it.
+    const target = TARGETS[Number(anIdNumber(id)) % TARGETS.length] as Target;
+    const executionTimeMs = this.#random.chance(0.2) ? this.partition.nowMs + 500 : undefined;
+    const completionRetentionMs = this.#random.pick([0, 1_000, 3_000]);
+    const journalRetentionMs = this.#random.pick([0, 500, 3_000]);
+    const facts = someFacts({
+      id,
+      target,
+      idempotencyKey: "k",
+      createdAtMs: this.partition.nowMs,
+      executionTimeMs,
+      completionRetentionMs,
+      journalRetentionMs,
+    });
+    return invokeOf(facts);
+  }
+
+  #ask(id: InvocationId): PartitionCommand {
+    const kind = this.#random.pick(["cancel", "kill", "pause", "resume", "purge", "purgeJournal", "restart", "edit"] as const);
+    if (kind === "resume") return { kind, id, moveTo: undefined };
+    if (kind === "restart") {
+      const newId = siblingInvocationId(id, ++this.#restarts, this.#random);
+      return { kind: "restartAsNew", id, newId, from: this.#random.below(5), moveTo: undefined, keepDeployment: true };
+    }
+    if (kind === "edit") {
+      const entries = [{ key: "x", value: utf8("1") }];
+      return { kind: "mutateState", id, service: "O", key: "a", exclusive: true, expectedVersion: undefined, entries };
+    }
+    return { kind, id };
+  }
+
+  /** A timer that is due, or one that is not stored. */
+  #fire(): PartitionCommand | undefined {
+    const timers = [...this.partition.timers.values()];
+    if (timers.length === 0) return undefined;
+    const timer = this.#random.pick(timers);
+    if (this.#random.chance(0.1)) return { kind: "timerFired", id: timer.id, timer: { ...timer, dueAtMs: timer.dueAtMs + 1 } };
+    this.partition.nowMs = Math.max(this.partition.nowMs, timer.dueAtMs);
+    return { kind: "timerFired", id: timer.id, timer };
+  }
+
+  #attempt(id: InvocationId, { run, journal, facts }: Invocation): PartitionCommand {
+    const now = this.#random.chance(0.9) ? run : run - 1;
+    const other = anId(this.#random.below(IDS));
+    // Completion ids are the SDK's; each command has its own, and each attempt goes on where the journal ends.
+    const next = journal.length * 2 + 1;
+    const awaited = 1 + this.#random.below(journal.length * 2 + 2);
+    const isWorkflow = facts.target.serviceType === "workflow";
+    const writes = facts.target.key !== undefined && facts.target.handlerType !== "shared";
+    const actions: (() => PartitionCommand)[] = [
+      () => pinOf(id, now),
+      () => sleepOf(id, now, next, this.partition.nowMs + this.#random.below(2_000)),
+      () => runOf(id, now, next),
+      () =>
+        callOf(
+          id,
+          now,
+          someFacts({ id: other, idempotencyKey: "k", target: TARGETS[Number(anIdNumber(other)) % TARGETS.length] as Target }),
+          next,
+          next + 1,
+        ),
+      () => sendSignalOf(id, now, other, { kind: "signalIndex", index: this.#random.pick([1, 18]) }, voidResult),
+      () => attachOf(id, now, other, next, this.#random.pick(["attach", "getOutput"])),
+      () =>
+        suspendOf(id, now, [awaited], {
+          knownNotifications: journal.notifications,
+          satisfied: false,
+          awaiting: this.#fresh(id, awaited),
+        }),
+      () => failOf(id, now, this.#random.pick(["retry", "retry", "pause", "kill"])),
+      () => outputOf(id, now, "out"),
+    ];
+    if (journal.outputIndex >= 0)
+      actions.push(
+        () => endOf(id, now),
+        () => endOf(id, now),
+      );
+    if (isWorkflow) {
+      actions.push(
+        () => getPromiseOf(id, now, "p", next),
+        () => peekPromiseOf(id, now, "p", next),
+        () => completePromiseOf(id, now, this.#random.pick(["p", "q"]), next, { kind: "value", value: utf8("v") }),
+      );
+    }
+    if (writes) actions.push(() => setStateOf(id, now, this.#random.pick(["x", "y"]), "v"));
+    const openRun = this.#openRun(id, journal.length);
+    if (openRun !== undefined) actions.push(() => proposeOf(id, now, openRun, { kind: "value", value: utf8("v") }));
+    return this.#random.pick(actions)();
+  }
+
+  /** A wait for something that the attempt, which knows the whole journal, has not seen yet. */
+  #fresh(id: InvocationId, awaited: number): ReturnType<typeof tree> {
+    const seen = new Set<number>();
+    const { length = 0 } = this.partition.invocation(id)?.journal ?? {};
+    for (let index = 0; index < length; index++) {
+      const entry = this.partition.entry(id, index);
+      if (entry !== undefined && !isCommand(entry.type) && entry.body[0] === 8) seen.add(entry.body[1] as number);
+    }
+    let free = awaited;
+    while (seen.has(free)) free++;
+    return tree("firstCompleted", [free]);
+  }
+
+  #openRun(id: InvocationId, length: number): number | undefined {
+    const last = this.partition.entry(id, length - 1);
+    return last?.type === 0x0411 ? last.body[1] : undefined;
+  }
+}
+
+/** The number that `anId` was given. */
+function anIdNumber(id: InvocationId): number {
+  for (let n = 0; n < IDS; n++) if (anId(n) === id) return n;
+  return 0;
+}
+
+describe("any interleaving of commands", () => {
+  test(`keeps every invariant, command by command, in ${SEEDS} partitions`, () => {
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      const storm = new Storm(seed);
+      for (let n = 0; n < COMMANDS; n++) {
+        const command = storm.step();
+        const broken = brokenInvariants(storm.partition.snapshot());
+        expect({ seed, n, command: command.kind, broken }).toEqual({ seed, n, command: command.kind, broken: [] });
+      }
+    }
+  });
+});
