@@ -12,6 +12,8 @@ export type DeploymentId = Brand<string, "DeploymentId">;
 export type SubscriptionId = Brand<string, "SubscriptionId">;
 /** What a third party completes. `sign_1…` (44 characters), or `prom_1…` from older SDKs. */
 export type AwakeableId = Brand<string, "AwakeableId">;
+/** A virtual queue. `vq_1…`, 37 characters. */
+export type VqueueId = Brand<string, "VqueueId">;
 
 /** Why a text is not the id it should be, in words that callers are shown. */
 export type IdProblem =

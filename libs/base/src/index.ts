@@ -9,7 +9,7 @@ export * from "./duration.js";
 export * from "./errors/catalogue.js";
 export * from "./errors/perdure-error.js";
 export { hashBucket, hashString } from "./hash.js";
-export type { AwakeableId, DeploymentId, IdProblem, InvocationId, Parsed, SubscriptionId } from "./id-format.js";
+export type { AwakeableId, DeploymentId, IdProblem, InvocationId, Parsed, SubscriptionId, VqueueId } from "./id-format.js";
 export * from "./invariant.js";
 export {
   INVOCATION_ID_RAW_BYTES,
@@ -37,3 +37,4 @@ export { siphash13 } from "./siphash13.js";
 export { allocateBytes } from "./slab.js";
 export * from "./task-group.js";
 export * from "./time.js";
+export * from "./vqueue-id.js";
