@@ -67,12 +67,28 @@ export interface SubscriptionRecord {
   readonly options: Readonly<Record<string, string>>;
 }
 
-/** A concurrency rule for scopes and limit keys. */
+/** At most `limit` starts in `periodMs`, evenly spread, after up to `burst` at once. */
+export interface RuleRate {
+  readonly limit: number;
+  readonly periodMs: number;
+  readonly burst: number;
+}
+
+/** What a rule weighs when nobody said anything. */
+export const RULE_WEIGHT_DEFAULT = 1;
+
+/** A rule of flow control for scopes and limit keys. */
 export interface RuleRecord {
   /** One to three components separated by `/`, each `*` or a name. */
   readonly pattern: string;
   /** At most this many run at once; `undefined` = without limit. */
   readonly concurrency: number | undefined;
+  /** `undefined` = without limit. */
+  readonly rate: RuleRate | undefined;
+  /** Share of a limit key among its siblings when there is not enough for all; 1 unless somebody said otherwise. */
+  readonly weight: number;
+  /** 1 (first) to 5 (last), for invocations that name none. */
+  readonly priority: number | undefined;
   readonly description: string | undefined;
   readonly disabled: boolean;
   readonly version: number;

@@ -6,6 +6,7 @@ import type { DeploymentId, ErrorCode, SubscriptionId } from "@perdure/base";
 import type {
   DeploymentRecord,
   KafkaClusterRecord,
+  RuleRate,
   RuleRecord,
   ServiceOverrides,
   ServiceRevision,
@@ -46,9 +47,16 @@ export type RegisterOutcome = {
   readonly deployment: DeploymentRecord;
 };
 
+/** What a rule shall be. Of `rate`, `weight` and `priority`, `undefined` keeps what is there: older tools do not know them. */
 export type RuleChange = {
   readonly pattern: string;
   readonly concurrency: number | undefined;
+  /** `null`: without limit. */
+  readonly rate: RuleRate | null | undefined;
+  /** `null`: 1. */
+  readonly weight: number | null | undefined;
+  /** `null`: none. */
+  readonly priority: number | null | undefined;
   readonly description: string | undefined;
   readonly disabled: boolean;
   readonly precondition:

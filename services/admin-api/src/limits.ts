@@ -21,8 +21,17 @@ export const BATCH_CONCURRENCY_MAX = 64;
 /** Answers below this many bytes are sent as they are: compressing them makes them larger. */
 export const COMPRESSED_BYTES_MIN = 32;
 
-/** Changes of one request to the concurrency rules. */
+/** Changes of one request to the rules of flow control. */
 export const RULE_CHANGES_MAX = 1000;
 
 /** Highest concurrency a rule may name (an unsigned 32-bit number on the wire). */
 export const RULE_CONCURRENCY_MAX = 4_294_967_295;
+
+/** Most starts a rate may allow in its period, and at once: beyond a million there is nothing left to limit. */
+export const RULE_RATE_MAX = 1_000_000;
+
+/** Longest period of a rate: a quota of a month. */
+export const RULE_PERIOD_MS_MAX = 31 * 86_400_000;
+
+/** Heaviest weight: a thousand times the share of the others is all of it. */
+export const RULE_WEIGHT_MAX = 1000;

@@ -18,7 +18,7 @@ export const CONFLICTS_MAX = 8;
 /** Changes that may wait for their turn; the door in front bounds its requests well below this. */
 export const WAITING_CHANGES_MAX = 4096;
 
-/** Concurrency rules of one environment: all of them are matched for every invocation that names a scope. */
+/** Rules of flow control of one environment: all of them are matched for every invocation that names a scope. */
 export const RULES_MAX = 1000;
 
 /** Kafka clusters of one environment. */

@@ -15,6 +15,7 @@ import { NO_OVERRIDES } from "./deployments.js";
 import type { RegistryRole } from "./registry.js";
 import {
   aManifest,
+  aRuleChange,
   aWireService,
   createTestRegistry,
   startEndpoint,
@@ -434,7 +435,8 @@ describe("storage", () => {
     await registry.createKafkaCluster("k", { "bootstrap.servers": "b:1" });
     const subscription = await registry.createSubscription("kafka://k/t", "service://S/more", {});
     await registry.putRules([
-      { pattern: "*", concurrency: 5, description: undefined, disabled: false, precondition: { kind: "none" } },
+      aRuleChange({ pattern: "*", concurrency: 5 }),
+      aRuleChange({ pattern: "*/*", rate: { limit: 10, periodMs: 1000, burst: 3 }, weight: 2, priority: 1 }),
     ]);
     const again = await reopened({ metadata: createMemoryMetadataStore(memory) });
     expect(again.deployments()).toEqual(registry.deployments());

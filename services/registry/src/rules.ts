@@ -1,8 +1,8 @@
 /**
- * Why: concurrency rules live in one book with one counter, so that a rule which was deleted and made again is not mistaken for
+ * Why: the rules of flow control live in one book with one counter, so that a rule which was deleted and made again is not mistaken for
  * the old one by somebody who holds its version (admin-api.md §6).
  */
-import { RegistryRefusal, type RuleChange, type RuleRecord } from "@perdure/metadata";
+import { RegistryRefusal, RULE_WEIGHT_DEFAULT, type RuleChange, type RuleRate, type RuleRecord } from "@perdure/metadata";
 import { RULES_MAX } from "./limits.js";
 import { putRuleBook } from "./persistence.js";
 import type { Change, RegistryState } from "./state.js";
@@ -16,16 +16,11 @@ export function decideRules(state: RegistryState, changes: readonly RuleChange[]
   for (const change of changes) {
     const old = rules.get(change.pattern);
     checkPrecondition(change.pattern, change.precondition, old);
-    if (old !== undefined && isSame(old, change)) continue;
+    // A pattern changed twice in one batch counts twice.
+    const changed = ruleOf(change, old, Math.max(nextVersion, (old?.version ?? 0) + 1), nowMs);
+    if (old !== undefined && isSame(old, changed)) continue;
     isChanged = true;
-    rules.set(change.pattern, {
-      pattern: change.pattern,
-      concurrency: change.concurrency,
-      description: change.description,
-      disabled: change.disabled,
-      version: Math.max(nextVersion, (old?.version ?? 0) + 1), // A pattern changed twice in one batch counts twice.
-      lastModifiedMs: nowMs,
-    });
+    rules.set(change.pattern, changed);
   }
   if (rules.size > RULES_MAX) throw new RegistryRefusal(422, undefined, `there can be at most ${RULES_MAX} rules`);
   const answer = changes.map(({ pattern }) => rules.get(pattern) as RuleRecord);
@@ -49,6 +44,20 @@ export function decideRuleDeletion(
   return { writes: removed.length === 0 ? [] : [write(state, book.version + 1, rules)], answer: removed };
 }
 
+function ruleOf(change: RuleChange, old: RuleRecord | undefined, version: number, nowMs: number): RuleRecord {
+  return {
+    pattern: change.pattern,
+    concurrency: change.concurrency,
+    rate: change.rate === undefined ? old?.rate : (change.rate ?? undefined),
+    weight: (change.weight === undefined ? old?.weight : change.weight) ?? RULE_WEIGHT_DEFAULT,
+    priority: change.priority === undefined ? old?.priority : (change.priority ?? undefined),
+    description: change.description,
+    disabled: change.disabled,
+    version,
+    lastModifiedMs: nowMs,
+  };
+}
+
 function write(state: RegistryState, version: number, rules: ReadonlyMap<string, RuleRecord>) {
   return putRuleBook({ version, rules: [...rules.values()] }, state.ruleBook);
 }
@@ -67,6 +76,17 @@ function checkPrecondition(pattern: string, precondition: RuleChange["preconditi
   );
 }
 
-function isSame(rule: RuleRecord, change: RuleChange): boolean {
-  return rule.concurrency === change.concurrency && rule.description === change.description && rule.disabled === change.disabled;
+function isSame(a: RuleRecord, b: RuleRecord): boolean {
+  return (
+    a.concurrency === b.concurrency &&
+    isSameRate(a.rate, b.rate) &&
+    a.weight === b.weight &&
+    a.priority === b.priority &&
+    a.description === b.description &&
+    a.disabled === b.disabled
+  );
+}
+
+function isSameRate(a: RuleRate | undefined, b: RuleRate | undefined): boolean {
+  return a?.limit === b?.limit && a?.periodMs === b?.periodMs && a?.burst === b?.burst;
 }

@@ -1,7 +1,14 @@
 /** Why: what comes back from storage is checked before it is believed. One schema per document, each giving the record's own type. */
 import { parseDeploymentId, parseSubscriptionId } from "@perdure/base";
 import type { HandlerDefinition, Options, ServiceDefinition } from "@perdure/manifest";
-import type { DeploymentRecord, KafkaClusterRecord, RuleRecord, ServiceRevision, SubscriptionRecord } from "@perdure/metadata";
+import {
+  type DeploymentRecord,
+  type KafkaClusterRecord,
+  RULE_WEIGHT_DEFAULT,
+  type RuleRecord,
+  type ServiceRevision,
+  type SubscriptionRecord,
+} from "@perdure/metadata";
 import { z } from "zod";
 import type { RuleBook } from "./state.js";
 
@@ -97,6 +104,9 @@ export const StoredSubscription: z.ZodType<SubscriptionRecord> = z.object({
 const StoredRule: z.ZodType<RuleRecord> = z.object({
   pattern: z.string(),
   concurrency: maybe(z.number().int().min(1)),
+  rate: maybe(z.object({ limit: z.number().int().min(1), periodMs: z.number().int().min(1), burst: z.number().int().min(1) })),
+  weight: z.number().int().min(1).default(RULE_WEIGHT_DEFAULT),
+  priority: maybe(z.number().int().min(1).max(5)),
   description: maybe(z.string()),
   disabled: z.boolean(),
   version: z.number().int().min(1),

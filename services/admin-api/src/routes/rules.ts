@@ -1,9 +1,13 @@
-/** Why: `/limits/rules`: concurrency rules, changed in batches that happen together or not at all (admin-api.md §6). */
-import type { Registry, RuleRecord } from "@perdure/metadata";
+/**
+ * Why: `/limits/rules`: rules of flow control, changed in batches that happen together or not at all (admin-api.md §6). Rates,
+ * weights and priorities are ours: tools that do not know them leave them out, and so leave them as they are.
+ */
+import { formatDuration, parseDuration } from "@perdure/base";
+import { type Registry, RULE_WEIGHT_DEFAULT, type RuleChange, type RuleRate, type RuleRecord } from "@perdure/metadata";
 import { z } from "zod";
 import { json } from "../http/answer.js";
 import type { Route } from "../http/route.js";
-import { RULE_CHANGES_MAX, RULE_CONCURRENCY_MAX } from "../limits.js";
+import { RULE_CHANGES_MAX, RULE_CONCURRENCY_MAX, RULE_PERIOD_MS_MAX, RULE_RATE_MAX, RULE_WEIGHT_MAX } from "../limits.js";
 
 const COMPONENT = /^(\*|[a-zA-Z0-9_.-]+)$/;
 const COMPONENTS_MAX = 3;
@@ -20,13 +24,44 @@ const Pattern = z.string().superRefine((text, context) => {
 
 const Version = z.number().int().min(0).max(4_294_967_295);
 
+const wholeNumber = (min: number, max: number) => {
+  const error = `expected a whole number from ${min} to ${max}`;
+  return z.number(error).int(error).min(min, error).max(max, error);
+};
+
+/** A duration as in service settings: `1s`, `10 minutes`, `PT1H`. */
+const Period = z.string("expected a duration such as `1s`").transform((text, context) => {
+  const parsed = parseDuration(text);
+  const problem = parsed.ok ? undefined : parsed.reason;
+  if (parsed.ok && parsed.ms >= 1 && parsed.ms <= RULE_PERIOD_MS_MAX) return parsed.ms;
+  context.addIssue({
+    code: "custom",
+    message: `expected a duration from 1ms to ${formatDuration(RULE_PERIOD_MS_MAX)}${problem === undefined ? "" : `: ${problem}`}`,
+  });
+  return z.NEVER;
+});
+
+const Rate = z.object({
+  limit: wholeNumber(1, RULE_RATE_MAX),
+  per: Period,
+  /** How many may start at once after a pause; as many as `limit` unless said otherwise. */
+  burst: wholeNumber(1, RULE_RATE_MAX).nullish(),
+});
+
+const Limits = z.object({
+  concurrency: z.number().int().min(1).max(RULE_CONCURRENCY_MAX).nullish(),
+  rate: Rate.nullish(),
+});
+
 export const PutRules = z
   .array(
     z.object({
       pattern: Pattern,
-      limits: z.object({ concurrency: z.number().int().min(1).max(RULE_CONCURRENCY_MAX).nullish() }).nullish(),
+      limits: Limits.nullish(),
       description: z.string().nullish(),
       disabled: z.boolean().nullish(),
+      weight: wholeNumber(1, RULE_WEIGHT_MAX).nullish(),
+      priority: wholeNumber(1, 5).nullish(),
       precondition: z
         .discriminatedUnion("type", [
           z.object({ type: z.literal("none") }),
@@ -46,20 +81,12 @@ export function ruleRoutes(registry: Registry): readonly Route[] {
       path: "/limits/rules",
       operations: {
         PUT: {
-          summary: "Make or change concurrency rules",
+          summary: "Make or change rules of flow control",
           body: PutRules,
           answers: { 200: "The rules as they are now", 409: "A precondition does not hold; nothing was changed" },
           handle: async (request) => {
             const body = await request.json(PutRules);
-            const rules = await registry.putRules(
-              body.map((rule) => ({
-                pattern: rule.pattern,
-                concurrency: rule.limits?.concurrency ?? undefined,
-                description: rule.description ?? undefined,
-                disabled: rule.disabled ?? false,
-                precondition: preconditionOf(rule.precondition),
-              })),
-            );
+            const rules = await registry.putRules(body.map(changeOf));
             return json(200, rules.map(ruleView));
           },
         },
@@ -69,7 +96,7 @@ export function ruleRoutes(registry: Registry): readonly Route[] {
       path: "/limits/rules/bulk-delete",
       operations: {
         POST: {
-          summary: "Delete concurrency rules",
+          summary: "Delete rules of flow control",
           body: DeleteRules,
           answers: { 200: "The patterns that were deleted", 409: "A rule has another version; nothing was deleted" },
           handle: async (request) => {
@@ -86,23 +113,51 @@ export function ruleRoutes(registry: Registry): readonly Route[] {
   ];
 }
 
-function preconditionOf(wire: z.infer<typeof PutRules>[number]["precondition"]) {
+type PutRule = z.infer<typeof PutRules>[number];
+
+function changeOf(rule: PutRule): RuleChange {
+  return {
+    pattern: rule.pattern,
+    concurrency: rule.limits?.concurrency ?? undefined,
+    rate: rateOf(rule.limits?.rate),
+    weight: rule.weight,
+    priority: rule.priority,
+    description: rule.description ?? undefined,
+    disabled: rule.disabled ?? false,
+    precondition: preconditionOf(rule.precondition),
+  };
+}
+
+/** Absent stays absent and null stays null: they mean different things. */
+function rateOf(wire: z.infer<typeof Rate> | null | undefined): RuleRate | null | undefined {
+  if (wire === undefined || wire === null) return wire;
+  return { limit: wire.limit, periodMs: wire.per, burst: wire.burst ?? wire.limit };
+}
+
+function preconditionOf(wire: PutRule["precondition"]): RuleChange["precondition"] {
   switch (wire?.type) {
     case "matches":
-      return { kind: "matches", version: wire.version } as const;
+      return { kind: "matches", version: wire.version };
     case "does_not_exist":
-      return { kind: "doesNotExist" } as const;
+      return { kind: "doesNotExist" };
     default:
-      return { kind: "none" } as const;
+      return { kind: "none" };
   }
 }
 
+/** Fields that are undefined are left out: a rule without anything of ours looks as other tools expect it. */
 function ruleView(rule: RuleRecord) {
+  const { rate } = rule;
   return {
     pattern: rule.pattern,
-    limits: { concurrency: rule.concurrency },
+    limits: {
+      concurrency: rule.concurrency,
+      rate: rate === undefined ? undefined : { limit: rate.limit, per: formatDuration(rate.periodMs), burst: rate.burst },
+    },
     description: rule.description,
     disabled: rule.disabled,
+    weight: rule.weight === RULE_WEIGHT_DEFAULT ? undefined : rule.weight,
+    priority: rule.priority,
     version: rule.version,
     last_modified_millis_since_epoch: rule.lastModifiedMs,
   };

@@ -2,3 +2,4 @@
 export * from "./endpoint.js";
 export * from "./node-fetcher.js";
 export * from "./registry.js";
+export * from "./rules.js";

@@ -1,0 +1,16 @@
+/** Why: a test of rules says what it is about and leaves the rest. */
+import type { RuleChange } from "@perdure/metadata";
+
+/** Without limits, enabled, whatever is there now. */
+export function aRuleChange(change: Partial<RuleChange> & { pattern: string }): RuleChange {
+  return {
+    concurrency: undefined,
+    rate: undefined,
+    weight: undefined,
+    priority: undefined,
+    description: undefined,
+    disabled: false,
+    precondition: { kind: "none" },
+    ...change,
+  };
+}
