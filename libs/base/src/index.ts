@@ -32,6 +32,7 @@ export * from "./proto-writer.js";
 export * from "./random.js";
 export { newDeploymentId, newSubscriptionId, parseDeploymentId, parseSubscriptionId } from "./resource-id.js";
 export * from "./ring.js";
+export * from "./scope-syntax.js";
 export * from "./secret.js";
 export { siphash13 } from "./siphash13.js";
 export { allocateBytes } from "./slab.js";

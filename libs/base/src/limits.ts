@@ -38,3 +38,6 @@ export const QUANTITY_TEXT_CHARS_MAX = 256;
 
 /** Keys are rarely longer than this in UTF-8; longer ones are hashed in memory of their own. */
 export const HASH_SCRATCH_BYTES = 4096;
+
+/** Bytes of a scope and of each level of a limit key (ingress.md §6). */
+export const SCOPE_BYTES_MAX = 36;

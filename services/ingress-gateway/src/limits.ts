@@ -31,10 +31,6 @@ export const inlineResponseBytesMax = 4096;
 export const pathSlashesMin = 2;
 export const pathSlashesMax = 7;
 
-/** Bytes of a scope and of each component of a limit key (ingress.md §6). */
-export const scopeBytesMax = 36;
-export const limitKeyComponentsMax = 2;
-
 /** Running requests may finish for so long when the role stops (ingress.md §1). */
 export const drainMsDefault = 5000;
 

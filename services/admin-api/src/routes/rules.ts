@@ -2,23 +2,24 @@
  * Why: `/limits/rules`: rules of flow control, changed in batches that happen together or not at all (admin-api.md §6). Rates,
  * weights and priorities are ours: tools that do not know them leave them out, and so leave them as they are.
  */
-import { formatDuration, parseDuration } from "@perdure/base";
+import { formatDuration, LIMIT_KEY_LEVELS_MAX, parseDuration, scopeProblem } from "@perdure/base";
 import { type Registry, RULE_WEIGHT_DEFAULT, type RuleChange, type RuleRate, type RuleRecord } from "@perdure/metadata";
 import { z } from "zod";
 import { json } from "../http/answer.js";
 import type { Route } from "../http/route.js";
 import { RULE_CHANGES_MAX, RULE_CONCURRENCY_MAX, RULE_PERIOD_MS_MAX, RULE_RATE_MAX, RULE_WEIGHT_MAX } from "../limits.js";
 
-const COMPONENT = /^(\*|[a-zA-Z0-9_.-]+)$/;
-const COMPONENTS_MAX = 3;
+/** A scope and the levels of a limit key. */
+const COMPONENTS_MAX = 1 + LIMIT_KEY_LEVELS_MAX;
 
 const Pattern = z.string().superRefine((text, context) => {
   const fail = (message: string) => context.addIssue({ code: "custom", message });
   if (text === "") return fail("pattern cannot be empty");
   const components = text.split("/");
   if (components.length > COMPONENTS_MAX) return fail(`too many path components (max ${COMPONENTS_MAX})`);
-  if (!components.every((component) => COMPONENT.test(component))) {
-    fail("invalid component: each one is `*` or consists of [a-zA-Z0-9_.-]");
+  for (const component of components) {
+    const problem = component === "*" ? undefined : scopeProblem(component);
+    if (problem !== undefined) return fail(`invalid component: ${problem}`);
   }
 });
 
