@@ -10,6 +10,8 @@ export type InvocationId = Brand<string, "InvocationId">;
 export type DeploymentId = Brand<string, "DeploymentId">;
 /** Topic → handler. `sub_1…`, 27 characters. */
 export type SubscriptionId = Brand<string, "SubscriptionId">;
+/** A recurring invocation. `sch_1…`, 27 characters. */
+export type ScheduleId = Brand<string, "ScheduleId">;
 /** What a third party completes. `sign_1…` (44 characters), or `prom_1…` from older SDKs. */
 export type AwakeableId = Brand<string, "AwakeableId">;
 /** A virtual queue. `vq_1…`, 37 characters. */
@@ -27,7 +29,7 @@ export type IdProblem =
 export type Parsed<T> = { ok: true; value: T } | { ok: false; problem: IdProblem };
 
 /** All prefixes of the id scheme; a known one in the wrong place is a mismatch, any other text is unrecognized. */
-const KNOWN_PREFIXES: ReadonlySet<string> = new Set(["inv", "dp", "sub", "snap", "mut", "sign", "prom", "vq"]);
+const KNOWN_PREFIXES: ReadonlySet<string> = new Set(["inv", "dp", "sub", "snap", "mut", "sign", "prom", "vq", "sch"]);
 
 export function refused(problem: IdProblem): { ok: false; problem: IdProblem } {
   return { ok: false, problem };

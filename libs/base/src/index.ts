@@ -9,7 +9,7 @@ export * from "./duration.js";
 export * from "./errors/catalogue.js";
 export * from "./errors/perdure-error.js";
 export { hashBucket, hashString } from "./hash.js";
-export type { AwakeableId, DeploymentId, IdProblem, InvocationId, Parsed, SubscriptionId, VqueueId } from "./id-format.js";
+export type { AwakeableId, DeploymentId, IdProblem, InvocationId, Parsed, ScheduleId, SubscriptionId, VqueueId } from "./id-format.js";
 export * from "./invariant.js";
 export {
   INVOCATION_ID_RAW_BYTES,
@@ -30,7 +30,14 @@ export * from "./logger.js";
 export * from "./proto-reader.js";
 export * from "./proto-writer.js";
 export * from "./random.js";
-export { newDeploymentId, newSubscriptionId, parseDeploymentId, parseSubscriptionId } from "./resource-id.js";
+export {
+  newDeploymentId,
+  newScheduleId,
+  newSubscriptionId,
+  parseDeploymentId,
+  parseScheduleId,
+  parseSubscriptionId,
+} from "./resource-id.js";
 export * from "./ring.js";
 export * from "./scope-syntax.js";
 export * from "./secret.js";

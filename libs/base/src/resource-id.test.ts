@@ -3,8 +3,10 @@ import { expect, test } from "@jest/globals";
 import {
   fromHex,
   newDeploymentId,
+  newScheduleId,
   newSubscriptionId,
   parseDeploymentId,
+  parseScheduleId,
   parseSubscriptionId,
   type Random,
   systemRandom,
@@ -27,7 +29,10 @@ test.each(recorded.deployments)("$id is the ULID the reference made at $ulidMs",
 test("fresh ids have their fixed length and parse", () => {
   const deployment = newDeploymentId(Date.UTC(2026, 0, 1), systemRandom);
   const subscription = newSubscriptionId(Date.UTC(2026, 0, 1), systemRandom);
-  expect([deployment.length, subscription.length]).toEqual([26, 27]);
+  const schedule = newScheduleId(Date.UTC(2026, 0, 1), systemRandom);
+  expect([deployment.length, subscription.length, schedule.length]).toEqual([26, 27, 27]);
+  expect(parseScheduleId(schedule)).toEqual({ ok: true, value: schedule });
+  expect(parseScheduleId(subscription)).toEqual({ ok: false, problem: "id doesn't match the expected type" });
   expect(parseDeploymentId(deployment).ok).toBe(true);
   expect(parseSubscriptionId(subscription).ok).toBe(true);
 });

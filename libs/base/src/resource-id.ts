@@ -1,6 +1,6 @@
-/** Why: deployments and subscriptions are named by a ULID in base 62, `dp_1…` and `sub_1…` (service-protocol.md §10.1). */
+/** Why: deployments, subscriptions and schedules are named by a ULID in base 62, `dp_1…`, `sub_1…`, `sch_1…` (service-protocol.md §10.1). */
 import { BASE62_CHARS_128, decodeBase62Of128, encodeBase62Of128 } from "./base62.js";
-import { type DeploymentId, frameProblem, type Parsed, refused, type SubscriptionId } from "./id-format.js";
+import { type DeploymentId, frameProblem, type Parsed, refused, type ScheduleId, type SubscriptionId } from "./id-format.js";
 import type { Random } from "./random.js";
 import { writeUlid } from "./ulid.js";
 
@@ -20,6 +20,14 @@ export function newDeploymentId(nowMs: number, random: Random): DeploymentId {
 
 export function newSubscriptionId(nowMs: number, random: Random): SubscriptionId {
   return newUlidId("sub", nowMs, random) as SubscriptionId;
+}
+
+export function parseScheduleId(text: string): Parsed<ScheduleId> {
+  return parseUlidId<ScheduleId>(text, "sch");
+}
+
+export function newScheduleId(nowMs: number, random: Random): ScheduleId {
+  return newUlidId("sch", nowMs, random) as ScheduleId;
 }
 
 function newUlidId(prefix: string, nowMs: number, random: Random): string {

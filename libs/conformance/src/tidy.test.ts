@@ -89,7 +89,7 @@ const ORDER: readonly (readonly string[])[] = [
   ["partition"],
   ["manifest"],
   ["store", "metadata", "control"],
-  ["sql"],
+  ["sql", "schedule"],
   ["invoker"],
   ["processor"],
   ["simulator"],

@@ -41,6 +41,7 @@ export const catalogue = {
   META0015: entry("bidirectional mode announced over a transport without it", 500, "FAILED_PRECONDITION"),
   META0016: entry("updated deployment is not similar enough to the old one", 400, "FAILED_PRECONDITION"),
   META0017: entry("several deployments share the destination to be forced", 409, "FAILED_PRECONDITION"),
+  META0018: entry("schedule is invalid", 400, "INVALID_ARGUMENT"),
 
   RT0001: entry("attempt aborted: no message within the abort timeout", 500, "DEADLINE_EXCEEDED"),
   RT0002: entry("configuration cannot be read", 500, "INVALID_ARGUMENT"),
