@@ -22,7 +22,8 @@ const STATEMENTS: readonly (readonly [name: string, sql: string])[] = [
 ];
 
 const invocations = Array.from({ length: INVOCATIONS }, (_, i) => anInvocation(i));
-const engine = createSqlEngine({ source: aSource(), clock: systemClock, logger: silentLogger });
+const source = { open: () => ({ ...aSource(), [Symbol.asyncDispose]: async () => undefined }) };
+const engine = createSqlEngine({ source, clock: systemClock, logger: silentLogger });
 for (const [name, sql] of STATEMENTS) await measure(name, sql.replace("$id", invocations[7]?.facts.id ?? ""));
 await engine[Symbol.asyncDispose]();
 
@@ -86,7 +87,6 @@ function aSource(): IntrospectionSource {
       scanLocks: () => nothing,
       scanInboxes: () => nothing,
     },
-    invoker: { status: () => undefined, statuses: () => [] },
-    registry: { deployments: () => [], services: () => [], effective: () => ({ public: true }), rules: () => [] },
+    live: { held: () => [], deployments: () => [], services: () => [], rules: () => [] },
   };
 }

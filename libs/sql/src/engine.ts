@@ -18,7 +18,7 @@ import {
   STATEMENT_TIMEOUT_MS,
   WAITING_QUERIES_MAX,
 } from "./limits.js";
-import type { IntrospectionSource, Sql, SqlAnswer, SqlFormat } from "./ports.js";
+import type { SourcePort, Sql, SqlAnswer, SqlFormat } from "./ports.js";
 import { runStatement } from "./query/run.js";
 import { type CheckedStatement, checkStatement } from "./query/statement.js";
 import type { Table } from "./table.js";
@@ -26,7 +26,7 @@ import { TABLES } from "./tables/index.js";
 import { Turns } from "./turns.js";
 
 export interface SqlEnginePorts {
-  readonly source: IntrospectionSource;
+  readonly source: SourcePort;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -98,9 +98,10 @@ export function createSqlEngine(
     const interrupt = () => session.interrupt();
     signal.addEventListener("abort", interrupt, { once: true });
     try {
+      await using opened = source.open();
       return await runStatement(
         statement,
-        { session, source, tables },
+        { session, source: opened, tables },
         { bytesLeft: bounds.gatheredBytesMax },
         signal,
         callerSignal,

@@ -34,13 +34,36 @@ export type SqlAnswer =
 /** Runs one read-only statement. Never rejects. An aborted signal ends it, the reading of its chunks included. */
 export type Sql = (query: string, format: SqlFormat, signal: AbortSignal) => Promise<SqlAnswer>;
 
-/** What the tables are made of. Everything is read as committed; two tables of one statement may show different moments. */
+/** What a statement reads. Committed rows are those of one moment; what is held in memory is asked at about that moment. */
 export interface IntrospectionSource {
   readonly partitionCount: number;
   readonly store: StoredRows;
-  readonly invoker: InvokerRows;
-  readonly registry: RegistryRows;
+  readonly live: LiveRows;
 }
+
+/** Gives each statement its own view. */
+export interface SourcePort {
+  open(): OpenSource;
+}
+
+/** Disposing of it lets go of the moment it shows. */
+export interface OpenSource extends IntrospectionSource, AsyncDisposable {}
+
+/**
+ * What only the process that runs invocations knows. Statements run in another thread, so arguments and rows are plain data
+ * (what `structuredClone` copies unchanged), and a method is called only when a statement's tables need it. A new method is
+ * also named in `LIVE_METHODS` (`live.ts`), which makes it reachable from there.
+ */
+export interface LiveRows {
+  /** Invocations in the invokers' memory, or those of them with these ids. */
+  held(ids: readonly InvocationId[] | undefined): Rows<HeldInvocation>;
+  deployments(): Rows<DeploymentRow>;
+  /** Latest revisions. */
+  services(): Rows<ServiceRow>;
+  rules(): Rows<RuleRow>;
+}
+
+export type Rows<Row> = Iterable<Row> | AsyncIterable<Row>;
 
 /** The reading half of a partition store. */
 export interface StoredRows {
@@ -105,15 +128,15 @@ export interface HeldInvocation {
 }
 
 export interface RegistryRows {
-  deployments(): readonly DeploymentRow[];
+  deployments(): readonly RegisteredDeployment[];
   /** Latest revisions. */
-  services(): readonly ServiceRow[];
+  services(): readonly RegisteredService[];
   /** Options of a row that `services` gave, defaults filled in. */
-  effective(row: ServiceRow): { readonly public: boolean };
+  effective(row: RegisteredService): { readonly public: boolean };
   rules(): readonly RuleRow[];
 }
 
-export interface DeploymentRow {
+export interface RegisteredDeployment {
   readonly id: DeploymentId;
   readonly address: { readonly kind: "http"; readonly uri: string } | { readonly kind: "lambda"; readonly arn: string };
   readonly createdAtMs: number;
@@ -121,12 +144,31 @@ export interface DeploymentRow {
   readonly maxProtocolVersion: number;
   readonly services: readonly { readonly definition: { readonly name: string } }[];
 }
-export interface ServiceRow {
+export interface RegisteredService {
   readonly deployment: { readonly id: DeploymentId };
   readonly revision: {
     readonly revision: number;
     readonly definition: { readonly name: string; readonly kind: ServiceType; readonly handlers: readonly HandlerRow[] };
   };
+}
+
+export interface DeploymentRow {
+  readonly id: DeploymentId;
+  readonly kind: "http" | "lambda";
+  /** URI or ARN. */
+  readonly endpoint: string;
+  readonly createdAtMs: number;
+  readonly minProtocolVersion: number;
+  readonly maxProtocolVersion: number;
+  readonly services: readonly string[];
+}
+export interface ServiceRow {
+  readonly name: string;
+  readonly revision: number;
+  readonly kind: ServiceType;
+  readonly isPublic: boolean;
+  readonly deploymentId: DeploymentId;
+  readonly handlers: readonly HandlerRow[];
 }
 export interface HandlerRow {
   readonly name: string;

@@ -2,7 +2,7 @@
 import { concatBytes, fromUtf8, silentLogger, systemClock } from "@perdure/base";
 import { tableFromIPC } from "apache-arrow";
 import { createSqlEngine, type SqlEngine, type SqlEngineOptions } from "../src/engine.js";
-import type { IntrospectionSource, SqlAnswer, SqlFormat } from "../src/ports.js";
+import type { IntrospectionSource, SourcePort, SqlAnswer, SqlFormat } from "../src/ports.js";
 import type { Table } from "../src/table.js";
 import { type JsonRow, parseJson } from "./recorded.js";
 
@@ -14,7 +14,12 @@ export function anEngine(
   options: Partial<SqlEngineOptions> = {},
   tables?: readonly Table[],
 ): SqlEngine {
-  return createSqlEngine({ source, clock: systemClock, logger: silentLogger }, options, tables);
+  return createSqlEngine({ source: always(source), clock: systemClock, logger: silentLogger }, options, tables);
+}
+
+/** The same view for every statement. */
+function always(source: IntrospectionSource): SourcePort {
+  return { open: () => ({ ...source, [Symbol.asyncDispose]: async () => undefined }) };
 }
 
 /** The encoded answer. Throws `<reason>: <message>` when refused. */

@@ -31,7 +31,15 @@ import {
 } from "@perdure/service-protocol";
 import { KvPartitionStore, MemoryKeyValue } from "@perdure/store";
 import { SeededRandom } from "@perdure/testkit";
-import type { DeploymentRow, HeldInvocation, IntrospectionSource, RegistryRows, ServiceRow, StoredRows } from "../src/ports.js";
+import { liveRowsOf } from "../src/live.js";
+import type {
+  HeldInvocation,
+  IntrospectionSource,
+  RegisteredDeployment,
+  RegisteredService,
+  RegistryRows,
+  StoredRows,
+} from "../src/ports.js";
 
 export const PARTITIONS = 4;
 export const NOW = Date.UTC(2026, 10, 21, 7, 25, 50, 242);
@@ -198,8 +206,10 @@ export async function openWorld(): Promise<World> {
     source: counted({
       partitionCount: PARTITIONS,
       store,
-      invoker: { status: (id) => held.get(id), statuses: () => held.values() },
-      registry: registryRows(),
+      live: liveRowsOf({
+        invoker: { status: (id) => held.get(id), statuses: () => held.values() },
+        registry: registryRows(),
+      }),
     }),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
@@ -321,7 +331,7 @@ function heldInvocation(id: InvocationId, inFlight: boolean, lastFailure: HeldIn
 }
 
 function registryRows(): RegistryRows {
-  const definitions: ServiceRow["revision"]["definition"][] = [
+  const definitions: RegisteredService["revision"]["definition"][] = [
     { name: "Greeter", kind: "service", handlers: [{ name: "steps", kind: "shared" }] },
     { name: "Counter", kind: "virtualObject", handlers: [{ name: "add", kind: "exclusive" }] },
     {
@@ -333,7 +343,7 @@ function registryRows(): RegistryRows {
       ],
     },
   ];
-  const deployment: DeploymentRow = {
+  const deployment: RegisteredDeployment = {
     id: deploymentId,
     address: { kind: "http", uri: "http://localhost:9080/" },
     createdAtMs: NOW,

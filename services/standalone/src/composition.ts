@@ -18,7 +18,7 @@ import type { MetadataStore } from "@perdure/metadata";
 import { createRegistry, type RegistryRole, SERVICE_DEFAULTS, type ServiceDefaults } from "@perdure/registry";
 import type { Lifecycle, Metrics, Tracer } from "@perdure/role";
 import { createHttpPort } from "@perdure/role/http";
-import { createSqlEngine, type SqlEngine } from "@perdure/sql";
+import { createSqlEngine, liveRowsOf, type SqlEngine } from "@perdure/sql";
 import { KvPartitionStore, type PartitionStore } from "@perdure/store";
 import { directoriesOf, kafkaClustersOf, requestHeadersOf, type Settings, sqlOptionsOf } from "./config.js";
 import { createDiscoveryFetcher } from "./discovery-fetcher.js";
@@ -90,7 +90,8 @@ export async function startStandalone(settings: Settings, ports: StandalonePorts
     { requestBytesMax: settings.ingress.requestSizeLimit, concurrentRequestsMax: settings.ingress.concurrentApiRequestsLimit },
   );
   const ingressDoor = await lifecycle.start("ingress", () => openDoor(settings.ingress, ingress.listen, ingress.close));
-  const source = { partitionCount, store, invoker: worker, registry };
+  const live = liveRowsOf({ invoker: worker, registry });
+  const source = { open: () => ({ partitionCount, store, live, [Symbol.asyncDispose]: async () => undefined }) };
   const sql = await lifecycle.start("SQL engine", () => createSqlEngine({ source, clock, logger }, sqlOptionsOf(settings)));
   const adminParts = { registry, partitions, sql, ingressPort: ingressDoor.port };
   const adminDoor = await lifecycle.start("admin API", () => openAdmin(settings, adminParts, ports));

@@ -33,7 +33,8 @@ export async function gather(
   let rowCount = 0;
   let seen = 0;
   if (limit > 0) {
-    for await (const read of table.scan(source, hints)) {
+    const columnsRead = new Set([...wanted].map((index) => table.columns[index]?.name ?? "").concat(...hints.filters.keys()));
+    for await (const read of table.scan(source, { ...hints, columns: columnsRead })) {
       if (++seen % turn === 0) {
         await nextTurn();
         signal.throwIfAborted();

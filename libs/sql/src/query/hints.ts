@@ -15,9 +15,16 @@ export interface ScanHints {
   readonly filters: ReadonlyMap<string, ColumnFilter>;
   /** This many rows that pass the filters are enough. */
   readonly limit: number | undefined;
+  /** Columns whose values are read, those of the filters included; undefined = any. */
+  readonly columns: ReadonlySet<string> | undefined;
 }
 
-export const NO_HINTS: ScanHints = { filters: new Map(), limit: undefined };
+export const NO_HINTS: ScanHints = { filters: new Map(), limit: undefined, columns: undefined };
+
+/** Whether the values of a column are read at all. */
+export function isRead(hints: ScanHints, column: string): boolean {
+  return hints.columns === undefined || hints.columns.has(column);
+}
 
 /** The values a column may have, if the statement names them. */
 export function allowedValues(hints: ScanHints, column: string): ReadonlySet<string> | undefined {

@@ -49,7 +49,7 @@ export function hintsOf(
       if (reference === "other" || uses.get(reference.table) !== 1) continue;
       const filters = filtersFor(reference, predicates);
       const limit = predicates.includes(undefined) ? undefined : limitOf(select, from);
-      if (filters.size > 0 || limit !== undefined) hints.set(reference.table, { filters, limit });
+      if (filters.size > 0 || limit !== undefined) hints.set(reference.table, { filters, limit, columns: undefined });
     }
   }
   return hints;

@@ -5,11 +5,13 @@
 import { type InvocationId, parseInvocationId, partitionOf } from "@perdure/base";
 import type { HandlerType, InvocationFacts, JournalEntry, ServiceType, Target } from "@perdure/partition";
 import { type CallCommand, decodeNotification, MessageType, type OneWayCallCommand } from "@perdure/service-protocol";
-import type { IntrospectionSource } from "../ports.js";
+import type { IntrospectionSource, ServiceRow } from "../ports.js";
 
 /** What decoding an entry may look up. */
 export interface JournalContext {
   readonly source: IntrospectionSource;
+  /** Latest revisions by name. */
+  readonly services: ReadonlyMap<string, ServiceRow>;
   /** Callees by the completion id of their id's notification. */
   readonly callees: ReadonlyMap<number, string>;
 }
@@ -37,7 +39,7 @@ export function calleesOf(entries: readonly JournalEntry[]): ReadonlyMap<number,
 export function calleeOf(command: CallCommand | OneWayCallCommand, context: JournalContext): Callee {
   const id = context.callees.get(command.invocationIdNotificationIdx) ?? "";
   const facts = factsOf(id, context.source);
-  return { id, target: facts?.target ?? guessedTarget(command, context.source), facts };
+  return { id, target: facts?.target ?? guessedTarget(command, context.services.get(command.serviceName)), facts };
 }
 
 function factsOf(text: string, { store, partitionCount }: IntrospectionSource): InvocationFacts | undefined {
@@ -45,11 +47,12 @@ function factsOf(text: string, { store, partitionCount }: IntrospectionSource): 
   return id.ok ? store.reads.invocation(partitionOf(id.value as InvocationId, partitionCount), id.value)?.facts : undefined;
 }
 
-function guessedTarget({ serviceName, handlerName, key }: CallCommand | OneWayCallCommand, source: IntrospectionSource): Target {
-  const definition = source.registry.services().find(({ revision }) => revision.definition.name === serviceName)
-    ?.revision.definition;
-  const serviceType: ServiceType = definition?.kind ?? (key === "" ? "service" : "virtualObject");
-  const handlerType: HandlerType = definition?.handlers.find(({ name }) => name === handlerName)?.kind ?? "shared";
+function guessedTarget(
+  { serviceName, handlerName, key }: CallCommand | OneWayCallCommand,
+  service: ServiceRow | undefined,
+): Target {
+  const serviceType: ServiceType = service?.kind ?? (key === "" ? "service" : "virtualObject");
+  const handlerType: HandlerType = service?.handlers.find(({ name }) => name === handlerName)?.kind ?? "shared";
   return {
     service: serviceName,
     key: serviceType === "service" ? undefined : key,

@@ -2,13 +2,14 @@
  * Why: `sys_invocation`, an invocation as stored together with what its invoker knows of it. To the reference it is a view over
  * two tables; here the two are put together row by row, so that a look-up by id stays one.
  */
+import type { InvocationId } from "@perdure/base";
 import type { Invocation } from "@perdure/partition";
-import type { HeldInvocation } from "../ports.js";
-import { type ScanHints, wants } from "../query/hints.js";
+import type { HeldInvocation, IntrospectionSource } from "../ports.js";
+import { isRead, type ScanHints, wants } from "../query/hints.js";
 import { defineTable, type Readers } from "../table.js";
 import { heldReaders } from "./held-readers.js";
 import { invocationReaders } from "./invocation-readers.js";
-import { findInvocations } from "./invocations.js";
+import { findInvocations, wantedIds } from "./invocations.js";
 
 interface JoinedRow {
   readonly stored: Invocation;
@@ -25,11 +26,22 @@ export const invocation = defineTable<JoinedRow>({
     status: derivedStatus,
   },
   async *rows(source, hints) {
+    const held = await heldById(source, hints);
     for await (const stored of findInvocations(source, hints, wantedStored(hints))) {
-      yield { stored, held: source.invoker.status(stored.facts.id) };
+      yield { stored, held: stored.status === "completed" ? undefined : held.get(stored.facts.id) };
     }
   },
 });
+
+/** Empty when no column of the statement needs it. */
+async function heldById({ live }: IntrospectionSource, hints: ScanHints): Promise<ReadonlyMap<InvocationId, HeldInvocation>> {
+  const held = new Map<InvocationId, HeldInvocation>();
+  if (!FROM_HELD.some((column) => isRead(hints, column))) return held;
+  for await (const row of live.held(wantedIds(hints))) held.set(row.id, row);
+  return held;
+}
+
+const FROM_HELD: readonly string[] = [...Object.keys(heldReaders), "status"];
 
 /** introspection-sql.md §1, in that order. */
 function derivedStatus({ stored, held }: JoinedRow): DerivedStatus {

@@ -1,5 +1,5 @@
 /** Why: several tables walk the same invocations; where they are found, and how few a statement needs, is said here. */
-import { parseInvocationId, partitionOf } from "@perdure/base";
+import { type InvocationId, parseInvocationId, partitionOf } from "@perdure/base";
 import type { Invocation } from "@perdure/partition";
 import type { IntrospectionSource } from "../ports.js";
 import { allowedValues, type ScanHints } from "../query/hints.js";
@@ -17,7 +17,7 @@ export async function* findInvocations(
   hints: ScanHints,
   isWanted: (status: Status) => boolean,
 ): AsyncIterable<Invocation> {
-  const ids = allowedValues(hints, "id");
+  const ids = wantedIds(hints);
   if (ids !== undefined) return yield* byId(source, ids, isWanted);
   const unfinished = UNFINISHED.filter(isWanted);
   const status = unfinished.length === 1 ? unfinished[0] : undefined;
@@ -31,11 +31,25 @@ export async function* findInvocations(
   }
 }
 
-function* byId(source: IntrospectionSource, ids: Iterable<string>, isWanted: (status: Status) => boolean): Iterable<Invocation> {
-  for (const text of ids) {
+/** The ids that a statement names (column `id`). What is no id is left out: nothing has it, and an empty answer is friendlier than an error. */
+export function wantedIds(hints: ScanHints): readonly InvocationId[] | undefined {
+  const texts = allowedValues(hints, "id");
+  if (texts === undefined) return undefined;
+  const ids: InvocationId[] = [];
+  for (const text of texts) {
     const id = parseInvocationId(text);
-    if (!id.ok) continue; // Nothing has such an id: an empty answer is friendlier than an error.
-    const invocation = source.store.reads.invocation(partitionOf(id.value, source.partitionCount), id.value);
+    if (id.ok) ids.push(id.value);
+  }
+  return ids;
+}
+
+function* byId(
+  source: IntrospectionSource,
+  ids: readonly InvocationId[],
+  isWanted: (status: Status) => boolean,
+): Iterable<Invocation> {
+  for (const id of ids) {
+    const invocation = source.store.reads.invocation(partitionOf(id, source.partitionCount), id);
     if (invocation !== undefined && isWanted(invocation.status)) yield invocation;
   }
 }

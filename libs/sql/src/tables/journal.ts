@@ -5,7 +5,8 @@
 import { type InvocationId, partitionKeyOf, partitionOf } from "@perdure/base";
 import type { JournalEntry } from "@perdure/partition";
 import { decodeCommand, isCommand, isFault, journalEntryTypeName } from "@perdure/service-protocol";
-import type { IntrospectionSource } from "../ports.js";
+import type { IntrospectionSource, ServiceRow } from "../ports.js";
+import { isRead } from "../query/hints.js";
 import { defineTable } from "../table.js";
 import { calleesOf, type JournalContext } from "./callee.js";
 import { entryJson, entryLiteJson } from "./entry-json.js";
@@ -37,16 +38,30 @@ export const journal = defineTable<EntryRow>({
     appended_at: ({ entry }) => entry.appendedAtMs,
   },
   async *rows(source, hints) {
+    const services = isRead(hints, "entry_json") || isRead(hints, "entry_lite_json") ? await servicesOf(source) : NO_SERVICES;
     for await (const { facts, journal } of findInvocations(source, hints, anyStatus)) {
       if (journal.length === 0) continue;
-      yield* entriesOf(source, facts.id, journal.length);
+      yield* entriesOf(source, services, facts.id, journal.length);
     }
   },
 });
 
-async function* entriesOf(source: IntrospectionSource, id: InvocationId, length: number): AsyncIterable<EntryRow> {
+const NO_SERVICES: ReadonlyMap<string, ServiceRow> = new Map();
+
+async function servicesOf({ live }: IntrospectionSource): Promise<ReadonlyMap<string, ServiceRow>> {
+  const services = new Map<string, ServiceRow>();
+  for await (const service of live.services()) services.set(service.name, service);
+  return services;
+}
+
+async function* entriesOf(
+  source: IntrospectionSource,
+  services: ReadonlyMap<string, ServiceRow>,
+  id: InvocationId,
+  length: number,
+): AsyncIterable<EntryRow> {
   const entries = await source.store.readJournal(partitionOf(id, source.partitionCount), id, length);
-  const context: JournalContext = { source, callees: calleesOf(entries) };
+  const context: JournalContext = { source, services, callees: calleesOf(entries) };
   for (let index = 0; index < entries.length; index++) yield { id, index, entry: entries[index] as JournalEntry, context };
 }
 

@@ -7,28 +7,26 @@ export const deployment = defineTable<DeploymentRow>({
   name: "sys_deployment",
   readers: {
     id: ({ id }) => id,
-    ty: ({ address }) => address.kind,
-    endpoint: ({ address }) => (address.kind === "http" ? address.uri : address.arn),
+    ty: ({ kind }) => kind,
+    endpoint: ({ endpoint }) => endpoint,
     created_at: ({ createdAtMs }) => createdAtMs,
     min_service_protocol_version: ({ minProtocolVersion }) => minProtocolVersion,
     max_service_protocol_version: ({ maxProtocolVersion }) => maxProtocolVersion,
-    services: ({ services }) => services.map(({ definition }) => definition.name),
+    services: ({ services }) => services,
   },
-  rows: ({ registry }) => registry.deployments(),
+  rows: ({ live }) => live.deployments(),
 });
 
-export const service = defineTable<{ readonly row: ServiceRow; readonly isPublic: boolean }>({
+export const service = defineTable<ServiceRow>({
   name: "sys_service",
   readers: {
-    name: ({ row }) => row.revision.definition.name,
-    revision: ({ row }) => row.revision.revision,
+    name: ({ name }) => name,
+    revision: ({ revision }) => revision,
     public: ({ isPublic }) => isPublic,
-    ty: ({ row }) => serviceTypeText(row.revision.definition.kind),
-    deployment_id: ({ row }) => row.deployment.id,
+    ty: ({ kind }) => serviceTypeText(kind),
+    deployment_id: ({ deploymentId }) => deploymentId,
   },
-  *rows({ registry }) {
-    for (const row of registry.services()) yield { row, isPublic: registry.effective(row).public };
-  },
+  rows: ({ live }) => live.services(),
 });
 
 export const rules = defineTable<RuleRow>({
@@ -41,5 +39,5 @@ export const rules = defineTable<RuleRow>({
     version: ({ version }) => version,
     last_modified: ({ lastModifiedMs }) => lastModifiedMs,
   },
-  rows: ({ registry }) => registry.rules(),
+  rows: ({ live }) => live.rules(),
 });
