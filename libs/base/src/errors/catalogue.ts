@@ -2,7 +2,7 @@
  * Why: one table of every error people can meet, with the status each edge answers; `docs/errors/<CODE>.md` says what happened,
  * why, and what to do. A published code keeps its meaning for ever; numbers that are missing were never assigned by us.
  *
- * META registration and metadata, RT running invocations (both as in the interface specification §7 and service-protocol.md §14),
+ * META registration and metadata, RT running invocations (both as in the interface specification §7 and service-protocol.md §14; from 100 on, our own),
  * ING ingress, STO storage, OPS operator and roles. TEN is reserved for tenancy.
  */
 
@@ -41,7 +41,7 @@ export const catalogue = {
   META0015: entry("bidirectional mode announced over a transport without it", 500, "FAILED_PRECONDITION"),
   META0016: entry("updated deployment is not similar enough to the old one", 400, "FAILED_PRECONDITION"),
   META0017: entry("several deployments share the destination to be forced", 409, "FAILED_PRECONDITION"),
-  META0018: entry("schedule is invalid", 400, "INVALID_ARGUMENT"),
+  META0100: entry("schedule is invalid", 400, "INVALID_ARGUMENT"),
 
   RT0001: entry("attempt aborted: no message within the abort timeout", 500, "DEADLINE_EXCEEDED"),
   RT0002: entry("configuration cannot be read", 500, "INVALID_ARGUMENT"),
