@@ -74,7 +74,7 @@ const isBare = (specifier: string): boolean =>
   !builtinModules.includes(specifier);
 
 /** Packages that are tests as a whole. */
-const FOR_TESTS: ReadonlySet<string> = new Set(["libs/testkit", "libs/simulator", "libs/conformance"]);
+const FOR_TESTS: ReadonlySet<string> = new Set(["libs/testkit", "libs/simulator", "libs/servers", "libs/conformance"]);
 
 /** What runs in production. */
 const runtimeSources = (sources: readonly Source[]): readonly Source[] => sources.filter(({ isTest }) => !isTest);
@@ -84,12 +84,13 @@ const runtimeSources = (sources: readonly Source[]): readonly Source[] => source
 /** A library imports only what stands above it here; those on one line do not know each other. */
 const ORDER: readonly (readonly string[])[] = [
   ["base"],
-  ["testkit"],
+  ["testkit", "servers"],
   ["service-protocol"],
   ["partition"],
   ["manifest"],
   ["store", "metadata", "control"],
   ["sql", "schedule"],
+  ["insight"],
   ["invoker"],
   ["processor"],
   ["simulator"],

@@ -1,0 +1,80 @@
+/**
+ * Messages of a stream go out in batches: what gathers in one turn of the event loop is one message, so that load makes the
+ * batches and nobody waits on a timer. While the peer does not read, batches wait here, and `isFull` says when enough do.
+ */
+import { BATCH_BYTES_MAX, BATCH_ITEMS_MAX, LINK_QUEUED_BYTES_MAX } from "./limits.js";
+
+/** The writing half of a gRPC stream. */
+export interface BatchSink<Batch> {
+  /** False: hold back until `drained` is called. */
+  write(batch: Batch): boolean;
+}
+
+export class Batching<Item, Batch> {
+  readonly #sink: BatchSink<Batch>;
+  readonly #batchOf: (items: Item[]) => Batch;
+  readonly #bytesOf: (item: Item) => number;
+  #items: Item[] = [];
+  #bytes = 0;
+  #scheduled = false;
+  #heldBack = false;
+  #closed = false;
+  /** Batches that wait for the peer to read. */
+  #waiting: { readonly batch: Batch; readonly bytes: number }[] = [];
+  #waitingBytes = 0;
+
+  constructor(sink: BatchSink<Batch>, batchOf: (items: Item[]) => Batch, bytesOf: (item: Item) => number) {
+    this.#sink = sink;
+    this.#batchOf = batchOf;
+    this.#bytesOf = bytesOf;
+  }
+
+  get isFull(): boolean {
+    return this.#waitingBytes >= LINK_QUEUED_BYTES_MAX;
+  }
+
+  add(item: Item): void {
+    if (this.#closed) return;
+    this.#items.push(item);
+    this.#bytes += this.#bytesOf(item);
+    if (this.#bytes >= BATCH_BYTES_MAX || this.#items.length >= BATCH_ITEMS_MAX) return this.#seal();
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#seal();
+    });
+  }
+
+  /** The peer reads again. */
+  drained(): void {
+    this.#heldBack = false;
+    this.#write();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#items = [];
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+  }
+
+  #seal(): void {
+    if (this.#closed || this.#items.length === 0) return;
+    this.#waiting.push({ batch: this.#batchOf(this.#items), bytes: this.#bytes });
+    this.#waitingBytes += this.#bytes;
+    this.#items = [];
+    this.#bytes = 0;
+    this.#write();
+  }
+
+  #write(): void {
+    let written = 0;
+    while (!this.#heldBack && written < this.#waiting.length) {
+      const next = this.#waiting[written++] as { readonly batch: Batch; readonly bytes: number };
+      this.#waitingBytes -= next.bytes;
+      if (!this.#sink.write(next.batch)) this.#heldBack = true;
+    }
+    if (written > 0) this.#waiting.splice(0, written);
+  }
+}

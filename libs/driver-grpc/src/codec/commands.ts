@@ -1,0 +1,47 @@
+/**
+ * Partition commands as they travel between roles. Those that partitions owe each other have a stored form already, which is the
+ * hot one; what people ask for is rare and travels as JSON.
+ */
+import { InvariantError } from "@perdure/base";
+import type { AttemptCommand, PartitionCommand, TimerFired } from "@perdure/partition";
+import { decodeOwed, encodeOwed } from "@perdure/store";
+import { fromJson, toJson } from "./json.js";
+
+/** Whatever may be asked from outside the leader's process. */
+export type RemoteCommand = Exclude<PartitionCommand, AttemptCommand | TimerFired>;
+
+const OWED = 1;
+const JSON_FORM = 2;
+
+export function encodeCommand(command: RemoteCommand): Uint8Array {
+  switch (command.kind) {
+    case "invoke":
+    case "attach":
+    case "queryOutput":
+    case "notify":
+    case "signal":
+    case "kill":
+      return tagged(OWED, encodeOwed(command));
+    default:
+      return tagged(JSON_FORM, toJson(command));
+  }
+}
+
+export function decodeCommand(bytes: Uint8Array): RemoteCommand {
+  const body = bytes.subarray(1);
+  switch (bytes[0]) {
+    case OWED:
+      return decodeOwed(body);
+    case JSON_FORM:
+      return fromJson(body) as RemoteCommand;
+    default:
+      throw new InvariantError("a command in a form that this version does not know");
+  }
+}
+
+function tagged(tag: number, body: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(body.length + 1);
+  bytes[0] = tag;
+  bytes.set(body, 1);
+  return bytes;
+}

@@ -1,0 +1,23 @@
+/** Plain data as JSON, with what JSON lacks: bytes (`{"$bytes": base64}`) and big integers (`{"$bigint": digits}`). */
+import { fromUtf8, utf8 } from "@perdure/base";
+
+export function toJson(value: object): Uint8Array {
+  return utf8(JSON.stringify(value, replace));
+}
+
+/** Trusted input: both ends are ours. */
+export function fromJson(bytes: Uint8Array): unknown {
+  return JSON.parse(fromUtf8(bytes), revive);
+}
+
+function replace(_key: string, value: unknown): unknown {
+  if (value instanceof Uint8Array)
+    return { $bytes: Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("base64") };
+  return typeof value === "bigint" ? { $bigint: value.toString() } : value;
+}
+
+function revive(_key: string, value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if ("$bytes" in value) return new Uint8Array(Buffer.from(value.$bytes as string, "base64"));
+  return "$bigint" in value ? BigInt(value.$bigint as string) : value;
+}

@@ -1,0 +1,34 @@
+/** gRPC's view of the services in `proto/control`: method names and how their messages become bytes. */
+import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import type { MethodDefinition } from "@grpc/grpc-js";
+import { AnswerBatchSchema, DirectorySchema, RequestBatchSchema, WatchRequestSchema } from "./gen/v1/partitions_pb.js";
+
+function method<In extends DescMessage, Out extends DescMessage>(
+  path: string,
+  input: In,
+  output: Out,
+  streams: { readonly request: boolean; readonly response: boolean },
+): MethodDefinition<MessageShape<In>, MessageShape<Out>> {
+  return {
+    path,
+    requestStream: streams.request,
+    responseStream: streams.response,
+    requestSerialize: (message) => asBuffer(toBinary(input, message)),
+    requestDeserialize: (bytes) => fromBinary(input, bytes),
+    responseSerialize: (message) => asBuffer(toBinary(output, message)),
+    responseDeserialize: (bytes) => fromBinary(output, bytes),
+  };
+}
+
+/** A view, not a copy. */
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+export const partitionsDefinition = {
+  exchange: method("/perdure.control.v1.Partitions/Exchange", RequestBatchSchema, AnswerBatchSchema, {
+    request: true,
+    response: true,
+  }),
+  watch: method("/perdure.control.v1.Partitions/Watch", WatchRequestSchema, DirectorySchema, { request: false, response: true }),
+} as const;

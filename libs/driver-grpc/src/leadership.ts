@@ -1,0 +1,59 @@
+/** Why: gateways and workers must know who leads a partition, and believe the newest claim whatever order the news come in. */
+
+export interface LeaderClaim {
+  readonly partition: number;
+  readonly epoch: number;
+  /** Where the leader answers, `host:port`. */
+  readonly address: string;
+}
+
+export interface DirectoryNews {
+  readonly partitionCount: number;
+  readonly leaders: readonly LeaderClaim[];
+  /** All workers that are alive, leading or not. */
+  readonly workers: readonly string[];
+}
+
+/** What is known of leaders. Of two claims to a partition the one of the higher epoch counts. */
+export class LeaderDirectory {
+  readonly #claims = new Map<number, LeaderClaim>();
+  readonly #listeners = new Set<() => void>();
+  #partitionCount = 0;
+  #workers: readonly string[] = [];
+
+  /** 0 until the first news. */
+  get partitionCount(): number {
+    return this.#partitionCount;
+  }
+
+  get workers(): readonly string[] {
+    return this.#workers;
+  }
+
+  claims(): readonly LeaderClaim[] {
+    return [...this.#claims.values()];
+  }
+
+  leaderOf(partition: number): LeaderClaim | undefined {
+    return this.#claims.get(partition);
+  }
+
+  learn(news: DirectoryNews): void {
+    let isNew = this.#partitionCount !== news.partitionCount || news.workers.join() !== this.#workers.join();
+    this.#partitionCount = news.partitionCount;
+    this.#workers = news.workers;
+    for (const claim of news.leaders) {
+      const known = this.#claims.get(claim.partition);
+      if (known !== undefined && known.epoch >= claim.epoch) continue;
+      this.#claims.set(claim.partition, claim);
+      isNew = true;
+    }
+    if (isNew) for (const listener of this.#listeners) listener();
+  }
+
+  /** Calls back after each change; returns how to stop listening. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}

@@ -1,0 +1,22 @@
+/** Bounds of the traffic between roles, and why. */
+
+/** A batch is written when it holds this much; a single larger command travels alone. */
+export const BATCH_BYTES_MAX = 256 * 1024;
+/** Requests and answers in one batch: keeps one message from occupying a receiver's turn. */
+export const BATCH_ITEMS_MAX = 1_024;
+/** What may wait for a slow connection before new requests are refused. */
+export const LINK_QUEUED_BYTES_MAX = 64 * 1024 * 1024;
+/** The largest message either side accepts: the largest legal payload (32 MiB by default) with room for its envelope. */
+export const MESSAGE_BYTES_MAX = 128 * 1024 * 1024;
+/** How long a request waits for a partition to have a leader again before its caller is told to try later. */
+export const LEADER_WAIT_MS = 15_000;
+/** Requests that wait for a leader, all partitions together. */
+export const HOMELESS_MAX = 100_000;
+/** How soon a request is tried again when a worker says that it does not lead and the directory says that it does. */
+export const REROUTE_MS = 50;
+/** Between attempts to reach a worker that does not answer: first and longest pause. */
+export const RECONNECT_FIRST_MS = 50;
+export const RECONNECT_LONGEST_MS = 2_000;
+/** A silent connection is probed after this long and given up after the second. Below a lease, so that a cut cable is noticed. */
+export const KEEPALIVE_MS = 2_000;
+export const KEEPALIVE_TIMEOUT_MS = 2_000;

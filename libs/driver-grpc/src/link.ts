@@ -1,0 +1,130 @@
+/**
+ * One worker as others see it: a stream that is opened when there is something to ask and again after it broke. What was asked
+ * and not answered when it broke is given back to whoever asked: only they know whether asking again is safe.
+ */
+import { create } from "@bufbuild/protobuf";
+import { type Client, type ClientDuplexStream, status } from "@grpc/grpc-js";
+import { Batching } from "./batching.js";
+import { partitionsDefinition } from "./definitions.js";
+import {
+  type Answer,
+  type AnswerBatch,
+  type Request,
+  type RequestBatch,
+  RequestBatchSchema,
+  RequestSchema,
+} from "./gen/v1/partitions_pb.js";
+
+export type Ask = Exclude<Request["ask"], { case: undefined }>;
+export type Tell = Exclude<Answer["tell"], { case: undefined }>;
+
+/** A request under way. */
+export interface Asker {
+  /** True: there is nothing more to come. */
+  answered(tell: Tell): boolean;
+  /** The stream broke; whether the request arrived is unknown. */
+  broken(reason: string): void;
+}
+
+const NUMBER_MAX = 0xffff_ffff;
+
+export class Link {
+  readonly address: string;
+  readonly #client: Client;
+  readonly #askers = new Map<number, Asker>();
+  #stream: ClientDuplexStream<RequestBatch, AnswerBatch> | undefined;
+  #out: Batching<Request, RequestBatch> | undefined;
+  #lastNumber = 0;
+  #closed = false;
+
+  constructor(address: string, client: Client) {
+    this.address = address;
+    this.#client = client;
+  }
+
+  /** Requests without a last answer. */
+  get openCount(): number {
+    return this.#askers.size;
+  }
+
+  /** Undefined when too much waits for this worker already. The number can be given to `forget`. */
+  ask(ask: Ask, asker: Asker): number | undefined {
+    const out = this.#connected();
+    if (out === undefined || out.isFull || this.#lastNumber >= NUMBER_MAX) return undefined;
+    const number = ++this.#lastNumber;
+    this.#askers.set(number, asker);
+    out.add(create(RequestSchema, { number, ask }));
+    return number;
+  }
+
+  /** Nobody waits for the answers of this request any more. */
+  forget(number: number): void {
+    if (!this.#askers.delete(number) || this.#out === undefined) return;
+    this.#out.add(create(RequestSchema, { number: 0, ask: { case: "forget", value: number } }));
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#stream?.cancel();
+    this.#client.close();
+    this.#break("this process is shutting down");
+  }
+
+  #connected(): Batching<Request, RequestBatch> | undefined {
+    if (this.#closed) return undefined;
+    if (this.#out !== undefined) return this.#out;
+    const { path, requestSerialize, responseDeserialize } = partitionsDefinition.exchange;
+    const stream = this.#client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize);
+    const out = new Batching<Request, RequestBatch>(
+      { write: (batch) => stream.write(batch) },
+      (requests) => create(RequestBatchSchema, { requests }),
+      bytesOfRequest,
+    );
+    this.#stream = stream;
+    this.#out = out;
+    stream.on("drain", () => out.drained());
+    stream.on("data", (batch: AnswerBatch) => {
+      if (this.#stream !== stream) return; // The rest of a stream that was given up.
+      for (const { number, tell } of batch.answers) if (tell.case !== undefined) this.#answered(number, tell);
+    });
+    stream.on("end", () => this.#ended(stream, "the worker closed the stream"));
+    stream.on("error", (error: Error & { readonly code?: number; readonly details?: string }) => {
+      if (error.code === status.CANCELLED && this.#closed) return;
+      this.#ended(stream, error.details ?? error.message);
+    });
+    return out;
+  }
+
+  #answered(number: number, tell: Tell): void {
+    const asker = this.#askers.get(number);
+    if (asker === undefined) return; // Forgotten meanwhile.
+    if (tell.case === "submitted") {
+      if (asker.answered(tell)) this.#askers.delete(number);
+      return;
+    }
+    this.#askers.delete(number);
+    asker.answered(tell);
+  }
+
+  #ended(stream: ClientDuplexStream<RequestBatch, AnswerBatch>, reason: string): void {
+    if (this.#stream !== stream) return;
+    stream.cancel();
+    this.#break(reason);
+  }
+
+  #break(reason: string): void {
+    this.#out?.close();
+    this.#stream = undefined;
+    this.#out = undefined;
+    this.#lastNumber = 0;
+    const askers = [...this.#askers.values()];
+    this.#askers.clear();
+    for (const asker of askers) asker.broken(reason);
+  }
+}
+
+function bytesOfRequest({ ask }: Request): number {
+  if (ask.case === "invoke" || ask.case === "deliver") return ask.value.command.length + SMALL_BYTES;
+  return ask.case === "submit" ? ask.value.length + SMALL_BYTES : SMALL_BYTES;
+}
+const SMALL_BYTES = 48;

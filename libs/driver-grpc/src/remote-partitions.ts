@@ -1,0 +1,345 @@
+/**
+ * The `Partitions` port where leaders live in other processes: every request goes to the leader of its partition and follows it
+ * when it moves. A request whose fate is unknown is asked again only in a form that cannot happen twice:
+ *
+ *     invoke    again, marked as a resubmission: its id tells the leader whether it has it
+ *     accepted  not again: the caller attaches by id
+ *     others    again: each of them is idempotent (a copy has its id from the caller, a verb meets what it already did)
+ */
+import { create } from "@bufbuild/protobuf";
+import { type Clock, type InvocationId, PerdureError, partitionOf, type TimerHandle } from "@perdure/base";
+import type { Completion, Detach, InvokeObserver, Partitions } from "@perdure/control";
+import { type Answer, expiresAtMs, type Invocation, type Invoke, type PartitionCommand } from "@perdure/partition";
+import { decodeAnswer, decodeKnown, decodeOutcome } from "./codec/answers.js";
+import { encodeCommand, type RemoteCommand } from "./codec/commands.js";
+import { type Completed, DeliverSchema, InvokeSchema } from "./gen/v1/partitions_pb.js";
+import type { LeaderDirectory } from "./leadership.js";
+import { HOMELESS_MAX, LEADER_WAIT_MS, REROUTE_MS } from "./limits.js";
+import type { Ask, Asker, Link, Tell } from "./link.js";
+
+export interface RemotePartitionsPorts {
+  readonly directory: LeaderDirectory;
+  /** The one link to a worker; made when it is first needed. */
+  readonly link: (address: string) => Link;
+  readonly clock: Clock;
+}
+
+const NO_LEADER = "the partition has no leader that answers";
+const OVERLOADED = "too much work is waiting";
+
+export class RemotePartitions implements Partitions {
+  readonly #ports: RemotePartitionsPorts;
+  /** Requests that wait for a leader, oldest first. */
+  #homeless = new Set<Errand>();
+  #sweep: TimerHandle | undefined;
+  readonly #stopListening: () => void;
+  #closed = false;
+
+  constructor(ports: RemotePartitionsPorts) {
+    this.#ports = ports;
+    this.#stopListening = ports.directory.onChange(() => this.#retry());
+  }
+
+  invoke(command: Invoke, wait: boolean, observer: InvokeObserver): Detach {
+    const errand = new InvokeErrand(this.#road, command, wait, observer);
+    this.#send(errand);
+    return errand;
+  }
+
+  attach(
+    id: InvocationId,
+    observer: { completed(completion: Completion): void; notFound(): void; unavailable(reason: string): void },
+  ): Detach {
+    const errand = new AttachErrand(this.#road, id, observer);
+    this.#send(errand);
+    return errand;
+  }
+
+  async output(
+    id: InvocationId,
+  ): Promise<{ kind: "completed"; completion: Completion } | { kind: "pending" } | { kind: "notFound" }> {
+    const invocation = await this.describe(id);
+    if (invocation === undefined) return { kind: "notFound" };
+    if (invocation.status !== "completed") return { kind: "pending" };
+    return { kind: "completed", completion: { outcome: invocation.outcome, expiresAtMs: expiresAtMs(invocation) } };
+  }
+
+  describe(id: InvocationId): Promise<Invocation | undefined> {
+    return new Promise((resolve, reject) => {
+      const read = (tell: Tell) => (tell.case === "invocation" ? resolve(decodeKnown(tell.value)) : reject(unexpected(tell)));
+      this.#send(new QuestionErrand(this.#road, id, () => ({ case: "describe", value: id }), read, reject));
+    });
+  }
+
+  submit(command: Exclude<PartitionCommand, Invoke>): Promise<Answer> {
+    const value = encodeCommand(command as RemoteCommand);
+    return new Promise((resolve, reject) => {
+      const read = (tell: Tell) => (tell.case === "answer" ? resolve(decodeAnswer(tell.value)) : reject(unexpected(tell)));
+      this.#send(new QuestionErrand(this.#road, command.id, () => ({ case: "submit", value }), read, reject));
+    });
+  }
+
+  /**
+   * A message of an outbox. Calls `delivered` when the receiver has it, `undelivered` when the attempt failed; whoever owes it
+   * decides when to try again, so that messages of one producer keep their order.
+   */
+  deliver(command: RemoteCommand, producer: string, seq: number, delivered: () => void, undelivered: () => void): void {
+    const message = create(DeliverSchema, { producer, seq: BigInt(seq), command: encodeCommand(command) });
+    const leader = this.#leaderOf(command.id);
+    const asker: Asker = {
+      answered(tell) {
+        if (tell.case === "delivered") delivered();
+        else undelivered();
+        return true;
+      },
+      broken: undelivered,
+    };
+    if (leader?.ask({ case: "deliver", value: message }, asker) === undefined) undelivered();
+  }
+
+  /** Callers that still wait are told that this process ends. */
+  close(): void {
+    this.#closed = true;
+    this.#stopListening();
+    this.#sweep?.cancel();
+    const homeless = this.#homeless;
+    this.#homeless = new Set();
+    for (const errand of homeless) errand.failed("this process is shutting down");
+  }
+
+  /** How errands come back here. */
+  readonly #road: Road = {
+    again: (errand) => this.#homecoming(errand),
+    forget: (errand) => this.#homeless.delete(errand),
+  };
+
+  #leaderOf(id: InvocationId): Link | undefined {
+    const { directory, link } = this.#ports;
+    if (directory.partitionCount === 0) return undefined;
+    const leader = directory.leaderOf(partitionOf(id, directory.partitionCount));
+    return leader === undefined ? undefined : link(leader.address);
+  }
+
+  #send(errand: Errand): void {
+    const leader = this.#leaderOf(errand.id);
+    if (leader === undefined) return this.#homecoming(errand);
+    if (!errand.set(leader)) errand.failed(OVERLOADED);
+  }
+
+  /** No leader, or one that is gone: wait for news, not for ever. */
+  #homecoming(errand: Errand): void {
+    if (this.#closed) return errand.failed("this process is shutting down");
+    if (this.#homeless.size >= HOMELESS_MAX) return errand.failed(OVERLOADED);
+    errand.homelessSinceMs ??= this.#ports.clock.monotonicMs();
+    this.#homeless.add(errand);
+    this.#sweep ??= this.#ports.clock.setTimer(REROUTE_MS, () => {
+      this.#sweep = undefined;
+      this.#retry();
+    });
+  }
+
+  #retry(): void {
+    if (this.#homeless.size === 0) return;
+    const nowMs = this.#ports.clock.monotonicMs();
+    const homeless = this.#homeless;
+    this.#homeless = new Set();
+    for (const errand of homeless) {
+      const isLate = nowMs - (errand.homelessSinceMs ?? nowMs) > LEADER_WAIT_MS;
+      if (isLate) errand.failed(NO_LEADER);
+      else this.#send(errand);
+    }
+  }
+}
+
+interface Road {
+  again(errand: Errand): void;
+  forget(errand: Errand): void;
+}
+
+/** A request on its way to whoever leads. */
+abstract class Errand implements Asker {
+  readonly id: InvocationId;
+  /** Since when it has been without an answer from a leader. */
+  homelessSinceMs: number | undefined;
+  protected readonly road: Road;
+  #link: Link | undefined;
+  #number: number | undefined;
+
+  constructor(road: Road, id: InvocationId) {
+    this.road = road;
+    this.id = id;
+  }
+
+  protected abstract ask(): Ask;
+  protected abstract heard(tell: Tell): boolean;
+  abstract failed(reason: string): void;
+
+  set(link: Link): boolean {
+    this.#number = link.ask(this.ask(), this);
+    this.#link = link;
+    return this.#number !== undefined;
+  }
+
+  answered(tell: Tell): boolean {
+    if (tell.case === "notLeader") {
+      this.#number = undefined;
+      this.road.again(this);
+      return true;
+    }
+    this.homelessSinceMs = undefined;
+    return this.heard(tell);
+  }
+
+  broken(): void {
+    this.#number = undefined;
+    this.road.again(this);
+  }
+
+  protected withdraw(): void {
+    if (this.#number !== undefined) this.#link?.forget(this.#number);
+    this.road.forget(this);
+  }
+}
+
+class InvokeErrand extends Errand implements Detach {
+  readonly #command: Uint8Array;
+  readonly #wait: boolean;
+  #observer: InvokeObserver | undefined;
+  #isAccepted = false;
+  #isResubmission = false;
+
+  constructor(road: Road, command: Invoke, wait: boolean, observer: InvokeObserver) {
+    super(road, command.id);
+    this.#command = encodeCommand(command);
+    this.#isResubmission = command.resubmission === true;
+    this.#wait = wait;
+    this.#observer = observer;
+  }
+
+  protected ask(): Ask {
+    if (this.#isAccepted) return { case: "attach", value: this.id };
+    const resubmission = this.#isResubmission;
+    this.#isResubmission = true; // From now on it may have arrived.
+    return { case: "invoke", value: create(InvokeSchema, { command: this.#command, wait: this.#wait, resubmission }) };
+  }
+
+  protected heard(tell: Tell): boolean {
+    const observer = this.#observer;
+    switch (tell.case) {
+      case "submitted": {
+        if (!this.#isAccepted) {
+          this.#isAccepted = true;
+          observer?.submitted(tell.value.previous === undefined ? undefined : decodeKnown(tell.value.previous));
+        }
+        if (!this.#wait) this.#observer = undefined;
+        return !this.#wait;
+      }
+      case "completed":
+        this.#observer = undefined;
+        observer?.completed(completionOf(tell.value));
+        return true;
+      case "notFound":
+        // Accepted, completed and forgotten while its leader moved: there is nothing left to tell.
+        this.failed("the invocation ended while its partition moved, and its result is not kept");
+        return true;
+      default:
+        this.failed(tell.case === "unavailable" ? tell.value : unexpected(tell).message);
+        return true;
+    }
+  }
+
+  failed(reason: string): void {
+    const observer = this.#observer;
+    this.#observer = undefined;
+    observer?.unavailable(reason);
+  }
+
+  detach(): void {
+    if (this.#observer === undefined) return;
+    this.#observer = undefined;
+    // What is not yet accepted must still arrive: only the waiting ends.
+    if (this.#isAccepted) this.withdraw();
+  }
+}
+
+class AttachErrand extends Errand implements Detach {
+  #observer: { completed(completion: Completion): void; notFound(): void; unavailable(reason: string): void } | undefined;
+
+  constructor(
+    road: Road,
+    id: InvocationId,
+    observer: { completed(completion: Completion): void; notFound(): void; unavailable(reason: string): void },
+  ) {
+    super(road, id);
+    this.#observer = observer;
+  }
+
+  protected ask(): Ask {
+    return { case: "attach", value: this.id };
+  }
+
+  protected heard(tell: Tell): boolean {
+    const observer = this.#observer;
+    this.#observer = undefined;
+    if (tell.case === "completed") observer?.completed(completionOf(tell.value));
+    else if (tell.case === "notFound") observer?.notFound();
+    else observer?.unavailable(tell.case === "unavailable" ? tell.value : unexpected(tell).message);
+    return true;
+  }
+
+  failed(reason: string): void {
+    const observer = this.#observer;
+    this.#observer = undefined;
+    observer?.unavailable(reason);
+  }
+
+  detach(): void {
+    this.#observer = undefined;
+    this.withdraw();
+  }
+}
+
+/** One question, one answer. */
+class QuestionErrand extends Errand {
+  readonly #question: () => Ask;
+  readonly #read: (tell: Tell) => void;
+  readonly #reject: (error: PerdureError) => void;
+
+  constructor(
+    road: Road,
+    id: InvocationId,
+    question: () => Ask,
+    read: (tell: Tell) => void,
+    reject: (error: PerdureError) => void,
+  ) {
+    super(road, id);
+    this.#question = question;
+    this.#read = read;
+    this.#reject = reject;
+  }
+
+  protected ask(): Ask {
+    return this.#question();
+  }
+
+  protected heard(tell: Tell): boolean {
+    if (tell.case === "unavailable") this.failed(tell.value);
+    else this.#read(tell);
+    return true;
+  }
+
+  failed(reason: string): void {
+    this.#reject(new PerdureError("STO0002", reason));
+  }
+}
+
+function completionOf(value: Completed): Completion {
+  return {
+    outcome: decodeOutcome(value.outcome),
+    expiresAtMs: value.expiresAtMs === undefined ? undefined : Number(value.expiresAtMs),
+  };
+}
+
+function unexpected(tell: Tell): PerdureError {
+  return new PerdureError("OPS0003", `a leader answered '${tell.case}' where that is no answer`);
+}

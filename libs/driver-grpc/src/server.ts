@@ -1,0 +1,218 @@
+/**
+ * The worker's side: takes batches of requests, asks the partitions it leads, and answers in batches. A stream that ends takes
+ * its waiting callers along, never their invocations.
+ */
+import { create } from "@bufbuild/protobuf";
+import type { ServerDuplexStream, ServerWritableStream, UntypedServiceImplementation } from "@grpc/grpc-js";
+import type { InvocationId, Logger } from "@perdure/base";
+import type { Completion, Detach, Partitions } from "@perdure/control";
+import type { Invoke } from "@perdure/partition";
+import { Batching } from "./batching.js";
+import { encodeAnswer, encodeKnown, encodeOutcome } from "./codec/answers.js";
+import { decodeCommand, type RemoteCommand } from "./codec/commands.js";
+import {
+  type Answer,
+  type AnswerBatch,
+  AnswerBatchSchema,
+  AnswerSchema,
+  CompletedSchema,
+  type Directory,
+  DirectorySchema,
+  EmptySchema,
+  LeaderSchema,
+  type Request,
+  type RequestBatch,
+  SubmittedSchema,
+  type WatchRequest,
+} from "./gen/v1/partitions_pb.js";
+import type { LeaderDirectory } from "./leadership.js";
+
+/** What a worker shows to others. */
+export interface ServedPartitions {
+  readonly partitions: Partitions;
+  /** Whether this worker leads the partition of this id now. */
+  leads(id: InvocationId): boolean;
+  /** A message owed by another partition; false when its partition is not led here. */
+  deliver(command: RemoteCommand, producer: string, seq: number, delivered: () => void): boolean;
+  readonly directory: LeaderDirectory;
+  readonly logger: Logger;
+}
+
+export function partitionsHandlers(served: ServedPartitions): UntypedServiceImplementation {
+  return {
+    exchange: (call: ServerDuplexStream<RequestBatch, AnswerBatch>) => new Exchange(served, call),
+    watch: (call: ServerWritableStream<WatchRequest, Directory>) => watch(served.directory, call),
+  };
+}
+
+const EMPTY = create(EmptySchema);
+
+type Tell = Exclude<Answer["tell"], { case: undefined }>;
+
+class Exchange {
+  readonly #served: ServedPartitions;
+  readonly #out: Batching<Answer, AnswerBatch>;
+  /** Callers that wait for an outcome, by the number of their request. */
+  readonly #waiting = new Map<number, Detach>();
+  #isOpen = true;
+
+  constructor(served: ServedPartitions, call: ServerDuplexStream<RequestBatch, AnswerBatch>) {
+    this.#served = served;
+    this.#out = new Batching(
+      { write: (batch) => call.write(batch) },
+      (answers) => create(AnswerBatchSchema, { answers }),
+      bytesOfAnswer,
+    );
+    call.on("drain", () => {
+      this.#out.drained();
+      if (!this.#out.isFull) call.resume();
+    });
+    call.on("data", (batch: RequestBatch) => {
+      for (const request of batch.requests) this.#take(request);
+      if (this.#out.isFull) call.pause(); // Who does not read answers gets no more of them made.
+    });
+    call.on("end", () => {
+      this.#close();
+      call.end();
+    });
+    call.on("cancelled", () => this.#close());
+    call.on("error", () => this.#close()); // The client sees it as well and comes again.
+  }
+
+  #take(request: Request): void {
+    try {
+      this.#ask(request);
+    } catch (cause) {
+      this.#served.logger.error(
+        { error: cause instanceof Error ? cause.stack : String(cause) },
+        "a request could not be handled",
+      );
+      this.#tell(request.number, { case: "unavailable", value: "the request could not be handled" });
+    }
+  }
+
+  #ask({ number, ask }: Request): void {
+    const { partitions } = this.#served;
+    switch (ask.case) {
+      case "invoke": {
+        const command = decodeCommand(ask.value.command) as Invoke;
+        if (this.#sentAway(number, command.id)) return;
+        const submitted = ask.value.resubmission ? ({ ...command, resubmission: true } as const) : command;
+        return this.#invoke(number, submitted, ask.value.wait);
+      }
+      case "attach": {
+        const id = ask.value as InvocationId;
+        if (this.#sentAway(number, id)) return;
+        const detach = partitions.attach(id, {
+          completed: (completion) => this.#completed(number, completion),
+          notFound: () => this.#last(number, { case: "notFound", value: EMPTY }),
+          unavailable: (reason) => this.#last(number, { case: "unavailable", value: reason }),
+        });
+        this.#waiting.set(number, detach);
+        return;
+      }
+      case "submit": {
+        const command = decodeCommand(ask.value);
+        if (this.#sentAway(number, command.id)) return;
+        if (command.kind === "invoke") return this.#invoke(number, command, false);
+        partitions.submit(command).then(
+          (answer) => this.#tell(number, { case: "answer", value: encodeAnswer(answer) }),
+          (cause: unknown) => this.#tell(number, { case: "unavailable", value: reasonOf(cause) }),
+        );
+        return;
+      }
+      case "describe": {
+        const id = ask.value as InvocationId;
+        if (this.#sentAway(number, id)) return;
+        partitions.describe(id).then(
+          (invocation) => this.#tell(number, { case: "invocation", value: encodeKnown(invocation) }),
+          (cause: unknown) => this.#tell(number, { case: "unavailable", value: reasonOf(cause) }),
+        );
+        return;
+      }
+      case "deliver": {
+        const { producer, seq, command } = ask.value;
+        const owed = decodeCommand(command);
+        const delivered = () => this.#tell(number, { case: "delivered", value: EMPTY });
+        if (!this.#served.deliver(owed, producer, Number(seq), delivered))
+          this.#tell(number, { case: "notLeader", value: EMPTY });
+        return;
+      }
+      case "forget":
+        this.#waiting.get(ask.value)?.detach();
+        this.#waiting.delete(ask.value);
+        return;
+      case undefined:
+        return this.#tell(number, { case: "unavailable", value: "a request of a kind that this version does not know" });
+    }
+  }
+
+  #invoke(number: number, command: Invoke, wait: boolean): void {
+    const detach = this.#served.partitions.invoke(command, wait, {
+      submitted: (previous) =>
+        this.#tell(number, {
+          case: "submitted",
+          value: create(SubmittedSchema, previous === undefined ? {} : { previous: encodeKnown(previous) }),
+        }),
+      completed: (completion) => this.#completed(number, completion),
+      unavailable: (reason) => this.#last(number, { case: "unavailable", value: reason }),
+    });
+    if (wait) this.#waiting.set(number, detach);
+  }
+
+  #sentAway(number: number, id: InvocationId): boolean {
+    if (this.#served.leads(id)) return false;
+    this.#tell(number, { case: "notLeader", value: EMPTY });
+    return true;
+  }
+
+  #completed(number: number, { outcome, expiresAtMs }: Completion): void {
+    const value = create(CompletedSchema, { outcome: encodeOutcome(outcome) });
+    if (expiresAtMs !== undefined) value.expiresAtMs = BigInt(expiresAtMs);
+    this.#last(number, { case: "completed", value });
+  }
+
+  #last(number: number, tell: Tell): void {
+    this.#waiting.delete(number);
+    this.#tell(number, tell);
+  }
+
+  #tell(number: number, tell: Tell): void {
+    if (this.#isOpen) this.#out.add(create(AnswerSchema, { number, tell }));
+  }
+
+  #close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#out.close();
+    for (const detach of this.#waiting.values()) detach.detach();
+    this.#waiting.clear();
+  }
+}
+
+function watch(directory: LeaderDirectory, call: ServerWritableStream<WatchRequest, Directory>): void {
+  const send = (): void => {
+    call.write(
+      create(DirectorySchema, {
+        partitionCount: directory.partitionCount,
+        workers: [...directory.workers],
+        leaders: directory.claims().map((claim) => create(LeaderSchema, { ...claim, epoch: BigInt(claim.epoch) })),
+      }),
+    );
+  };
+  send();
+  const stop = directory.onChange(send);
+  call.on("cancelled", stop);
+  call.on("close", stop);
+  call.on("error", stop);
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+function bytesOfAnswer({ tell }: Answer): number {
+  if (tell.case === "completed") return tell.value.outcome.length + SMALL_BYTES;
+  return tell.case === "invocation" || tell.case === "answer" ? tell.value.length + SMALL_BYTES : SMALL_BYTES;
+}
+const SMALL_BYTES = 16;

@@ -1,0 +1,206 @@
+import { afterEach, describe, expect, test } from "@jest/globals";
+import { fromUtf8, silentLogger, systemClock } from "@perdure/base";
+import type { Completion } from "@perdure/control";
+import type { Invocation, Invoke } from "@perdure/partition";
+import { MemoryKeyValue } from "@perdure/store";
+import { DirectoryWatch, LeaderDirectory, Link, type MutualTls, openChannel, RemotePartitions } from "../src/index.js";
+import { certificates } from "./certificates.js";
+import { anInvoke, TestWorker } from "./workers.js";
+
+const opened: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const close of opened.splice(0).reverse()) await close();
+});
+
+async function worker(kv: MemoryKeyValue, options: Parameters<typeof TestWorker.start>[1]): Promise<TestWorker> {
+  const started = await TestWorker.start(kv, options);
+  opened.push(() => started[Symbol.asyncDispose]());
+  return started;
+}
+
+/** A gateway that knows the first worker only. */
+function gateway(seed: TestWorker, tls?: MutualTls) {
+  const directory = new LeaderDirectory();
+  const links = new Map<string, Link>();
+  const link = (address: string): Link => {
+    const link = links.get(address) ?? new Link(address, openChannel(address, tls));
+    links.set(address, link);
+    return link;
+  };
+  const open = (address: string) => openChannel(address, tls);
+  const watch = new DirectoryWatch({ directory, open, clock: systemClock, logger: silentLogger }, [seed.address]);
+  const partitions = new RemotePartitions({ directory, link, clock: systemClock });
+  opened.push(() => {
+    watch.close();
+    partitions.close();
+    for (const each of links.values()) each.close();
+  });
+  return { partitions, directory, links };
+}
+
+interface Heard {
+  readonly submitted: (Invocation | undefined)[];
+  readonly outcome: Promise<string>;
+  readonly accepted: Promise<void>;
+}
+
+/** Submits and listens. */
+function call(partitions: RemotePartitions, command: Invoke): Heard {
+  const submitted: (Invocation | undefined)[] = [];
+  let accept: () => void = () => undefined;
+  const accepted = new Promise<void>((resolve) => {
+    accept = resolve;
+  });
+  const outcome = new Promise<string>((resolve) => {
+    partitions.invoke(command, true, {
+      submitted(previous) {
+        submitted.push(previous);
+        accept();
+      },
+      completed: ({ outcome }: Completion) =>
+        resolve(outcome.kind === "success" ? fromUtf8(outcome.value) : `failed: ${outcome.failure.message}`),
+      unavailable: (reason) => resolve(`unavailable: ${reason}`),
+    });
+  });
+  return { submitted, outcome, accepted };
+}
+
+describe("a partition led in another process", () => {
+  test("takes invocations, tells that they are durable and how they end", async () => {
+    const { partitions } = gateway(await worker(new MemoryKeyValue(), { epoch: 1 }));
+    const commands = Array.from({ length: 500 }, () => anInvoke());
+    const heard = commands.map((command) => call(partitions, command));
+    expect(await Promise.all(heard.map(({ outcome }) => outcome))).toEqual(commands.map(({ id }) => `done ${id}`));
+    expect(heard.every(({ submitted }) => submitted.length === 1 && submitted[0] === undefined)).toBe(true);
+  });
+
+  test("answers verbs, descriptions, attaching and outputs like one led here", async () => {
+    const leader = await worker(new MemoryKeyValue(), { epoch: 1, isHolding: true });
+    const { partitions } = gateway(leader);
+    const command = anInvoke();
+    const { accepted, outcome } = call(partitions, command);
+    await accepted;
+    expect(await partitions.describe(command.id)).toMatchObject({ status: "invoked", facts: { id: command.id } });
+    expect(await partitions.output(command.id)).toEqual({ kind: "pending" });
+    expect(await partitions.submit({ kind: "purge", id: command.id })).toEqual({ kind: "notCompleted" });
+    const attached = new Promise<Completion>((resolve, reject) => {
+      partitions.attach(command.id, { completed: resolve, notFound: reject, unavailable: reject });
+    });
+    expect(await partitions.submit({ kind: "kill", id: command.id })).toEqual({ kind: "done" });
+    expect(await outcome).toBe("failed: killed");
+    expect(await attached).toMatchObject({ outcome: { kind: "failure", failure: { code: 409 } } });
+    expect(await partitions.output(command.id)).toMatchObject({
+      kind: "completed",
+      completion: { expiresAtMs: expect.any(Number) },
+    });
+    expect(await partitions.submit({ kind: "purge", id: command.id })).toEqual({ kind: "done" });
+    expect(await partitions.describe(command.id)).toBeUndefined();
+    const missing = new Promise((resolve) => {
+      partitions.attach(command.id, { completed: resolve, notFound: () => resolve("not found"), unavailable: resolve });
+    });
+    expect(await missing).toBe("not found");
+  });
+
+  test("names the invocation that was there before", async () => {
+    const { partitions } = gateway(await worker(new MemoryKeyValue(), { epoch: 1 }));
+    const first = anInvoke({ idempotencyKey: "once" });
+    await call(partitions, first).outcome;
+    const again = call(partitions, { ...first, facts: { ...first.facts, requestId: 99, bytes: undefined } });
+    expect(await again.outcome).toBe(`done ${first.id}`);
+    expect(again.submitted).toMatchObject([{ status: "completed", facts: { id: first.id } }]);
+  });
+
+  test("that moves is followed: waiting callers hear the outcome from the new leader, and nothing runs twice", async () => {
+    const kv = new MemoryKeyValue();
+    const old = await worker(kv, { epoch: 1, isHolding: true });
+    const { partitions, directory } = gateway(old);
+    const commands = Array.from({ length: 50 }, () => anInvoke());
+    const waiting = commands.map((command) => call(partitions, command));
+    await Promise.all(waiting.map(({ accepted }) => accepted));
+
+    const next = await worker(kv, { epoch: 2 });
+    old.kill();
+    const late = call(partitions, anInvoke()); // Asked while nobody is known to lead.
+    directory.learn(next.claims(2));
+    expect(await Promise.all(waiting.map(({ outcome }) => outcome))).toEqual(commands.map(({ id }) => `done ${id}`));
+    expect(waiting.every(({ submitted }) => submitted.length === 1)).toBe(true);
+    expect(await late.outcome).toMatch(/^done /);
+    expect(next.processor.counters.completed).toBe(51);
+  });
+
+  test("learns of a new leader from a worker that it was told of", async () => {
+    const kv = new MemoryKeyValue();
+    const first = await worker(kv, { epoch: 1 });
+    const { partitions, directory } = gateway(first);
+    await call(partitions, anInvoke()).outcome;
+    const second = await worker(kv, { epoch: 2 });
+    first.directory.learn({ ...second.claims(2), workers: [first.address, second.address] });
+    expect(await call(partitions, anInvoke()).outcome).toMatch(/^done /);
+    expect(directory.leaderOf(0)).toEqual({ partition: 0, epoch: 2, address: second.address });
+    first.kill();
+    second.directory.learn({ ...second.claims(3), workers: [second.address] });
+    while (directory.leaderOf(0)?.epoch !== 3) await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(directory.workers).toEqual([second.address]);
+  });
+
+  test("forgets callers that hang up, not their invocations", async () => {
+    const leader = await worker(new MemoryKeyValue(), { epoch: 1, isHolding: true });
+    const { partitions, links } = gateway(leader);
+    const command = anInvoke();
+    const detach = await new Promise<() => void>((resolve) => {
+      const detach = partitions.invoke(command, true, {
+        submitted: () => resolve(() => detach.detach()),
+        completed: () => expect("told").toBe("not told"),
+        unavailable: () => expect("told").toBe("not told"),
+      });
+    });
+    detach();
+    expect(links.get(leader.address)?.openCount).toBe(0);
+    expect(await partitions.describe(command.id)).toMatchObject({ status: "invoked" });
+    leader.invoker.letGo();
+    expect(await partitions.output(command.id)).toMatchObject({ kind: "completed" });
+  });
+
+  test("takes a message of an outbox once, however often it comes", async () => {
+    const leader = await worker(new MemoryKeyValue(), { epoch: 1 });
+    const { partitions, directory } = gateway(leader);
+    const command = anInvoke();
+    const deliver = () =>
+      new Promise<boolean>((resolve) => {
+        partitions.deliver(
+          command,
+          "p9",
+          7,
+          () => resolve(true),
+          () => resolve(false),
+        );
+      });
+    expect(await deliver()).toBe(false); // Nobody is known to lead yet.
+    while (directory.partitionCount === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    expect([await deliver(), await deliver(), await deliver()]).toEqual([true, true, true]);
+    expect(await partitions.output(command.id)).toMatchObject({ kind: "completed" });
+    expect(leader.processor.counters.completed).toBe(1);
+  });
+
+  test("carries large payloads whole", async () => {
+    const { partitions } = gateway(await worker(new MemoryKeyValue(), { epoch: 1 }));
+    const input = new Uint8Array(24 * 1024 * 1024).fill(7);
+    const commands = [1, 2, 3].map(() => ({ ...anInvoke(), input }));
+    const outcomes = await Promise.all(commands.map((command) => call(partitions, command).outcome));
+    expect(outcomes).toEqual(commands.map(({ id }) => `done ${id}`));
+  });
+});
+
+describe("with certificates", () => {
+  test("both sides prove who they are", async () => {
+    const { trusted, stranger } = await certificates();
+    const leader = await worker(new MemoryKeyValue(), { epoch: 1, tls: trusted });
+    const ours = gateway(leader, trusted);
+    expect(await call(ours.partitions, anInvoke()).outcome).toMatch(/^done /);
+    for (const tls of [stranger, undefined]) {
+      const theirs = gateway(leader, tls);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      expect(theirs.directory.partitionCount).toBe(0);
+    }
+  });
+});
