@@ -1,0 +1,167 @@
+/**
+ * Why: a suspended handler is known to wait for numbers. This turns the tree of numbers into a tree of things: which timer, which
+ * call, which awakeable; who reads it learns what would end the wait.
+ */
+import { awakeableId, type InvocationId, idempotentInvocationId, parseInvocationId, workflowInvocationId } from "@perdure/base";
+import {
+  type AttachTarget,
+  type Combinator,
+  cancelSignalIndex,
+  type Future,
+  firstUserSignalIndex,
+} from "@perdure/service-protocol";
+import { AWAITED_LEAVES_MAX } from "./limits.js";
+import { attachText, type Journal, type Step } from "./steps.js";
+
+export interface AwaitNode {
+  readonly kind: "node";
+  /** `any`: the first that ends · `all`: all of them · `firstSuccess`, `allSuccess`: as promises do in JavaScript. */
+  readonly wants: "any" | "all" | "firstSuccess" | "allSuccess";
+  readonly children: readonly Awaited[];
+  /** Leaves left out because there are too many. */
+  readonly leftOut: number;
+}
+
+export type AwaitLeaf =
+  | { readonly kind: "timer"; readonly step: number; readonly name: string; readonly firesAtMs: number }
+  | { readonly kind: "call"; readonly step: number; readonly target: string; readonly id: InvocationId | undefined }
+  | { readonly kind: "attach"; readonly step: number; readonly target: string; readonly id: InvocationId | undefined }
+  | { readonly kind: "promise"; readonly step: number; readonly name: string }
+  | { readonly kind: "run"; readonly step: number; readonly name: string }
+  /** A command that we answer ourselves; the answer is on its way. */
+  | { readonly kind: "answer"; readonly step: number; readonly type: string }
+  | { readonly kind: "awakeable"; readonly id: string }
+  | { readonly kind: "signal"; readonly name: string }
+  /** Asked to cancel: a way out that nearly every wait has, and not what it waits for. */
+  | { readonly kind: "cancellation" }
+  /** The command is not in what was read of the journal. */
+  | { readonly kind: "unknown"; readonly completionId: number };
+
+export type Awaited = AwaitNode | AwaitLeaf;
+
+const WANTS: Readonly<Record<Combinator, AwaitNode["wants"]>> = {
+  unknown: "any",
+  firstCompleted: "any",
+  allCompleted: "all",
+  firstSucceededOrAllFailed: "firstSuccess",
+  allSucceededOrFirstFailed: "allSuccess",
+};
+
+/** The tree of things; `id` is the invocation that waits. */
+export function resolveFuture(future: Future, id: InvocationId, journal: Journal): AwaitNode {
+  return resolve(future, id, journal, { left: AWAITED_LEAVES_MAX });
+}
+
+function resolve(future: Future, id: InvocationId, journal: Journal, budget: { left: number }): AwaitNode {
+  const children: Awaited[] = [];
+  let leftOut = 0;
+  const add = (leaf: () => AwaitLeaf): void => {
+    if (budget.left === 0) {
+      leftOut++;
+      return;
+    }
+    budget.left--;
+    children.push(leaf());
+  };
+  for (const completion of future.completions) add(() => completionLeaf(completion, journal));
+  for (const index of future.signalIndexes) add(() => signalLeaf(index, id));
+  for (const name of future.signalNames) add(() => ({ kind: "signal", name }));
+  for (const nested of future.nested) {
+    const node = resolve(nested, id, journal, budget);
+    if (node.children.length > 0) children.push(node);
+    else leftOut += node.leftOut;
+  }
+  return { kind: "node", wants: WANTS[future.combinator], children, leftOut };
+}
+
+function signalLeaf(index: number, id: InvocationId): AwaitLeaf {
+  if (index === cancelSignalIndex) return { kind: "cancellation" };
+  if (index >= firstUserSignalIndex) return { kind: "awakeable", id: awakeableId(id, index) };
+  return { kind: "signal", name: `#${index}` };
+}
+
+function completionLeaf(completionId: number, journal: Journal): AwaitLeaf {
+  const step = journal.byCompletion.get(completionId);
+  if (step !== undefined) return leafOfStep(step);
+  const asked = journal.steps.find(
+    ({ command }) =>
+      command !== undefined && "invocationIdNotificationIdx" in command && command.invocationIdNotificationIdx === completionId,
+  );
+  return asked === undefined ? { kind: "unknown", completionId } : { kind: "answer", step: asked.index, type: asked.type };
+}
+
+/** What a step that is not done waits for. */
+export function leafOfStep(step: Step): AwaitLeaf {
+  const { command, index } = step;
+  switch (command?.kind) {
+    case "sleep":
+      return { kind: "timer", step: index, name: command.name, firesAtMs: command.wakeUpTimeMs };
+    case "call":
+      return { kind: "call", step: index, target: step.subject, id: step.callee };
+    case "attachInvocation":
+      return { kind: "attach", step: index, target: attachText(command.target), id: attachedId(command.target) };
+    case "getPromise":
+      return { kind: "promise", step: index, name: command.key };
+    case "run":
+      return { kind: "run", step: index, name: command.name };
+    default:
+      return { kind: "answer", step: index, type: step.type };
+  }
+}
+
+/** Ids of workflows and idempotent requests are made from what names them. */
+function attachedId(target: AttachTarget): InvocationId | undefined {
+  switch (target.kind) {
+    case "invocationId": {
+      const parsed = parseInvocationId(target.invocationId);
+      return parsed.ok ? parsed.value : undefined;
+    }
+    case "workflow":
+      return workflowInvocationId(target.workflowName, target.workflowKey, target.scope);
+    default: {
+      const { serviceName: service, serviceKey: key, handlerName: handler, scope, idempotencyKey } = target;
+      return idempotentInvocationId({ service, key, handler, scope }, idempotencyKey);
+    }
+  }
+}
+
+/** Every leaf, in tree order; the way out by cancellation is none. */
+export function leavesOf(awaited: Awaited): AwaitLeaf[] {
+  if (awaited.kind === "cancellation") return [];
+  return awaited.kind === "node" ? awaited.children.flatMap(leavesOf) : [awaited];
+}
+
+const COMBINATORS: ReadonlyMap<string, Combinator> = new Map([
+  ["Unknown", "unknown"],
+  ["FirstCompleted", "firstCompleted"],
+  ["AllCompleted", "allCompleted"],
+  ["FirstSucceededOrAllFailed", "firstSucceededOrAllFailed"],
+  ["AllSucceededOrFirstFailed", "allSucceededOrFirstFailed"],
+]);
+
+/** Reads the tree that introspection writes; undefined for a text of another shape. */
+export function futureFromJson(text: string): Future | undefined {
+  return nodeFromJson(JSON.parse(text));
+}
+
+function nodeFromJson(value: unknown): Future | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const [entry] = Object.entries(value);
+  const combinator = entry === undefined ? undefined : COMBINATORS.get(entry[0]);
+  const list: unknown = entry?.[1];
+  if (combinator === undefined || !Array.isArray(list)) return undefined;
+  const completions: number[] = [];
+  const signalIndexes: number[] = [];
+  const signalNames: string[] = [];
+  const nested: Future[] = [];
+  for (const child of list as unknown[]) {
+    const single = (child as { Single?: Record<string, unknown> } | null)?.Single;
+    if (single === undefined) {
+      const node = nodeFromJson(child);
+      if (node !== undefined) nested.push(node);
+    } else if (typeof single["CompletionId"] === "number") completions.push(single["CompletionId"]);
+    else if (typeof single["SignalIndex"] === "number") signalIndexes.push(single["SignalIndex"]);
+    else if (typeof single["SignalName"] === "string") signalNames.push(single["SignalName"]);
+  }
+  return { completions, signalIndexes, signalNames, nested, combinator };
+}

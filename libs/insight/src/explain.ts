@@ -1,0 +1,201 @@
+/**
+ * Why: an invocation that waits for another one is stuck for the other one's reason. This follows the waits to where they end, and
+ * finds those that end in themselves: invocations that wait for each other never move again.
+ */
+import type { InvocationId } from "@perdure/base";
+import type { Awaited, AwaitLeaf } from "./awaiting.js";
+import { leavesOf } from "./awaiting.js";
+import { CHAIN_DEPTH_MAX, CHAIN_INVOCATIONS_MAX } from "./limits.js";
+import { type Situation, type Wait, waitsOn } from "./wait.js";
+
+/** How one invocation of a chain depends on the next. */
+export type Relation = "asked" | "lockHolder" | "call" | "attach";
+
+export interface Link {
+  readonly relation: Relation;
+  readonly id: InvocationId;
+  /** Undefined: nothing is stored of it (any more). */
+  readonly situation: Situation | undefined;
+}
+
+export interface Deadlock {
+  /** Who waits for whom, in a circle: the last one waits for the first. */
+  readonly ids: readonly InvocationId[];
+  /** False when a handler on the circle runs without saying what it waits for, or something outside may fail and open the circle. */
+  readonly isCertain: boolean;
+}
+
+export interface Explanation {
+  readonly situation: Situation;
+  /** From the invocation asked about to the one that really blocks, both included. */
+  readonly chain: readonly Link[];
+  /** There was more to follow than the bounds allow. */
+  readonly chainIsCut: boolean;
+  readonly deadlock: Deadlock | undefined;
+}
+
+/**
+ * Follows `waitsOn` from `root` and reads each invocation once, the nearest first, within the bounds. `read` gives undefined for what
+ * is not stored.
+ */
+export async function gatherSituations(
+  root: Situation,
+  read: (id: InvocationId) => Promise<Situation | undefined>,
+): Promise<ReadonlyMap<InvocationId, Situation | undefined>> {
+  const found = new Map<InvocationId, Situation | undefined>([[root.id, root]]);
+  let level: readonly InvocationId[] = waitsOn(root.wait);
+  for (let depth = 0; depth < CHAIN_DEPTH_MAX && level.length > 0; depth++) {
+    const next: InvocationId[] = [];
+    for (const id of level) {
+      if (found.has(id)) continue;
+      if (found.size >= CHAIN_INVOCATIONS_MAX) return found;
+      const situation = await read(id);
+      found.set(id, situation);
+      if (situation !== undefined) next.push(...waitsOn(situation.wait));
+    }
+    level = next;
+  }
+  return found;
+}
+
+/** Explains `root` from the situations around it. */
+export function explain(root: Situation, situations: ReadonlyMap<InvocationId, Situation | undefined>): Explanation {
+  const deadlock = findDeadlock(root.id, situations);
+  const chain: Link[] = [{ relation: "asked", id: root.id, situation: root }];
+  const seen = new Set<InvocationId>([root.id]);
+  let at: Situation | undefined = root;
+  let chainIsCut = false;
+  while (at !== undefined) {
+    const next = pickBlocker(at.wait, situations);
+    if (next === undefined) break;
+    if (seen.has(next.id)) break; // A circle is told as such.
+    if (!situations.has(next.id)) {
+      chainIsCut = true;
+      break;
+    }
+    seen.add(next.id);
+    at = situations.get(next.id);
+    chain.push({ relation: next.relation, id: next.id, situation: at });
+  }
+  return { situation: root, chain, chainIsCut, deadlock };
+}
+
+/** The one invocation to look at next: the first unfinished one, and none where a way out exists that is no invocation. */
+function pickBlocker(
+  wait: Wait,
+  situations: ReadonlyMap<InvocationId, Situation | undefined>,
+): { readonly relation: Relation; readonly id: InvocationId } | undefined {
+  if (wait.kind === "objectLock") {
+    return wait.lock.holder === undefined ? undefined : { relation: "lockHolder", id: wait.lock.holder };
+  }
+  const leaves = blockingLeaves(wait);
+  const isOpen = ({ id }: { readonly id: InvocationId }) => situations.get(id)?.status !== "completed";
+  const linked = leaves.flatMap((leaf) =>
+    (leaf.kind === "call" || leaf.kind === "attach") && leaf.id !== undefined ? [{ relation: leaf.kind, id: leaf.id }] : [],
+  );
+  return linked.find(isOpen) ?? linked[0];
+}
+
+function blockingLeaves(wait: Wait): readonly AwaitLeaf[] {
+  if (wait.kind === "awaiting") return leavesOf(wait.awaiting);
+  if (wait.kind !== "running") return [];
+  return wait.awaiting === undefined ? wait.open : leavesOf(wait.awaiting);
+}
+
+// ── circles ──────────────────────────────────────────────────────────────────────────────────────
+
+interface Walk {
+  readonly situations: ReadonlyMap<InvocationId, Situation | undefined>;
+  readonly path: InvocationId[];
+  stepsLeft: number;
+}
+
+/** Invocations looked at before the search gives up; each can be reached on many ways. */
+const WALK_STEPS_MAX = 4096;
+
+type Circle = Deadlock | undefined;
+
+/**
+ * The circle that keeps `root` from ever moving; undefined while it has any way out. Whoever is on the path is assumed stuck, which is
+ * sound: a set of invocations that only wait for each other never moves.
+ */
+function findDeadlock(root: InvocationId, situations: ReadonlyMap<InvocationId, Situation | undefined>): Circle {
+  return stuck(root, { situations, path: [], stepsLeft: WALK_STEPS_MAX });
+}
+
+function stuck(id: InvocationId, walk: Walk): Circle {
+  const start = walk.path.indexOf(id);
+  if (start >= 0) {
+    const ids = walk.path.slice(start);
+    return { ids, isCertain: ids.every((each) => saysWhatItAwaits(walk.situations.get(each))) };
+  }
+  const situation = walk.situations.get(id);
+  if (situation === undefined || walk.stepsLeft-- <= 0) return undefined;
+  walk.path.push(id);
+  const circle = stuckWait(situation.wait, walk);
+  walk.path.pop();
+  return circle;
+}
+
+function stuckWait(wait: Wait, walk: Walk): Circle {
+  switch (wait.kind) {
+    case "objectLock":
+      return wait.lock.holder === undefined ? undefined : stuck(wait.lock.holder, walk);
+    case "awaiting":
+      return stuckTree(wait.awaiting, walk);
+    case "running":
+      if (wait.awaiting !== undefined) return stuckTree(wait.awaiting, walk);
+      return wait.open.length === 0 ? undefined : allStuck(wait.open, walk);
+    default:
+      return undefined; // Time, people, limits and attempts move on without other invocations of this circle.
+  }
+}
+
+function stuckTree(awaited: Awaited, walk: Walk): Circle {
+  switch (awaited.kind) {
+    case "node": {
+      if (awaited.leftOut > 0) return undefined; // Something was not looked at.
+      const children = awaited.children.filter(({ kind }) => kind !== "cancellation");
+      if (awaited.wants === "all") return anyStuck(children, walk);
+      if (awaited.wants === "allSuccess") return stuckUnlessOneFails(children, walk);
+      return allStuck(children, walk);
+    }
+    case "call":
+    case "attach":
+      return awaited.id === undefined ? undefined : stuck(awaited.id, walk);
+    default:
+      return undefined;
+  }
+}
+
+/** One that never comes is enough. */
+function anyStuck(children: readonly Awaited[], walk: Walk): Circle {
+  for (const child of children) {
+    const circle = stuckTree(child, walk);
+    if (circle !== undefined) return circle;
+  }
+  return undefined;
+}
+
+/** One that never comes is enough, unless another one may still fail and end the wait so. */
+function stuckUnlessOneFails(children: readonly Awaited[], walk: Walk): Circle {
+  const circle = anyStuck(children, walk);
+  if (circle === undefined) return undefined;
+  const mayFail = children.some((child) => child.kind !== "timer" && stuckTree(child, walk) === undefined);
+  return mayFail ? { ...circle, isCertain: false } : circle;
+}
+
+/** None of them may ever come. */
+function allStuck(children: readonly Awaited[], walk: Walk): Circle {
+  let first: Circle;
+  for (const child of children) {
+    const circle = stuckTree(child, walk);
+    if (circle === undefined) return undefined;
+    first ??= circle;
+  }
+  return first;
+}
+
+function saysWhatItAwaits(situation: Situation | undefined): boolean {
+  return situation?.wait.kind !== "running" || situation.wait.awaiting !== undefined;
+}

@@ -1,0 +1,369 @@
+/**
+ * Why: every millisecond of an invocation's life belongs to exactly one phase, so that the durations add up to the wall time. What
+ * is stored says most of it exactly; the rest is inferred and marked so.
+ *
+ *     created ─ delayed ─ queued ─▶ running ◀──▶ suspended | backingOff | paused ─▶ completed
+ *               └─ milestones ─┘    └─ commands, failures, notifications of the journal ─┘
+ *
+ * Not stored today: when an attempt began (but for the present one) and when an invocation suspended or was resumed (but for the
+ * present suspension and the last pause). A back-off is therefore said to end with the first word of the next attempt, and among the
+ * gaps that ended with a notification, the longest count as suspended: as many as the invocation's run number says it was resumed.
+ */
+import { unreachable } from "@perdure/base";
+import { type AttemptError, isExclusive, type JournalEvent } from "@perdure/partition";
+import { MessageType } from "@perdure/service-protocol";
+import type { Known } from "./facts.js";
+
+export type Phase = "delayed" | "queued" | "running" | "suspended" | "backingOff" | "paused" | "completed";
+
+/** What somebody in that phase waits for; `delivery` is the way from submission to the first run. */
+export type WaitsFor = "startTime" | "delivery" | "lock" | "slot" | "notification" | "retry" | "resume" | undefined;
+
+export interface Segment {
+  readonly phase: Phase;
+  readonly waitsFor: WaitsFor;
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** One of its ends, or the phase itself, is not stored but derived. */
+  readonly inferred: boolean;
+}
+
+/** One run of the handler over one stream. */
+export interface AttemptSpan {
+  /** Undefined when only its end is known. */
+  readonly startedAtMs: number | undefined;
+  /** Undefined while it runs. */
+  readonly endedAtMs: number | undefined;
+  readonly outcome: "running" | "failed" | "suspended" | "paused" | "completed" | "interrupted";
+  readonly failure: AttemptError | undefined;
+  readonly inferred: boolean;
+}
+
+export interface Phases {
+  /** Without gaps and overlaps from the creation to `nowMs`; segments of no length are left out. */
+  readonly segments: readonly Segment[];
+  readonly attempts: readonly AttemptSpan[];
+}
+
+/** `idleMs`: how long a handler that waits keeps its stream before it suspends; undefined counts as not at all. */
+export function phasesOf(known: Known, nowMs: number, idleMs: number | undefined): Phases {
+  const { facts, milestones } = known.invocation;
+  const track = new Track(facts.createdAtMs, Math.max(nowMs, facts.createdAtMs));
+  beforeFirstRun(known, track);
+  if (milestones.runningAtMs !== undefined) {
+    const walk = new Walk(milestones.runningAtMs);
+    for (const sign of signsOf(known, milestones.runningAtMs)) walk.see(sign);
+    finish(known, walk, track.endMs);
+    layDown(walk, suspensionsIn(walk, known), idleMs ?? 0, track);
+  }
+  if (known.invocation.status === "completed") {
+    track.cut(milestones.completedAtMs ?? known.invocation.modifiedAtMs, track.lastPhase ?? "queued", undefined, true);
+    track.cut(track.endMs, "completed", undefined, true);
+  }
+  return { segments: track.segments, attempts: track.attempts };
+}
+
+// ── the line of time ─────────────────────────────────────────────────────────────────────────────
+
+/** Lays segments one after the other; a time before the last one or after the end cannot break the line. */
+class Track {
+  readonly segments: Segment[] = [];
+  readonly attempts: AttemptSpan[] = [];
+  readonly endMs: number;
+  #cursor: number;
+  #cursorIsExact = true;
+
+  constructor(startMs: number, endMs: number) {
+    this.#cursor = startMs;
+    this.endMs = endMs;
+  }
+
+  get cursor(): number {
+    return this.#cursor;
+  }
+
+  get lastPhase(): Phase | undefined {
+    return this.segments.at(-1)?.phase;
+  }
+
+  clamp(ms: number): number {
+    return Math.min(Math.max(ms, this.#cursor), this.endMs);
+  }
+
+  /** From where the line ends to `toMs`. */
+  cut(toMs: number, phase: Phase, waitsFor: WaitsFor, isExact: boolean): void {
+    const to = this.clamp(toMs);
+    const inferred = !isExact || !this.#cursorIsExact;
+    this.#cursorIsExact = isExact;
+    if (to === this.#cursor) return;
+    const last = this.segments.at(-1);
+    if (last !== undefined && last.phase === phase && last.waitsFor === waitsFor) {
+      this.segments[this.segments.length - 1] = { ...last, toMs: to, inferred: last.inferred || inferred };
+    } else this.segments.push({ phase, waitsFor, fromMs: this.#cursor, toMs: to, inferred });
+    this.#cursor = to;
+  }
+}
+
+function beforeFirstRun({ invocation }: Known, track: Track): void {
+  const { milestones, status } = invocation;
+  const { scheduledAtMs, inboxedAtMs, runningAtMs } = milestones;
+  const firstQueueMs = inboxedAtMs ?? runningAtMs;
+  if (status === "scheduled" && inboxedAtMs === undefined) return track.cut(track.endMs, "delayed", "startTime", true);
+  if (scheduledAtMs !== undefined && firstQueueMs !== undefined) track.cut(firstQueueMs, "delayed", "startTime", true);
+  else if (firstQueueMs !== undefined) track.cut(firstQueueMs, "queued", "delivery", true);
+  if (inboxedAtMs !== undefined) track.cut(runningAtMs ?? track.endMs, "queued", queueOf(invocation), true);
+  else if (runningAtMs === undefined && status !== "completed") track.cut(track.endMs, "queued", "delivery", true);
+}
+
+/** Objects cannot be scoped, so exclusive handlers queue for their object and everything else for a slot. */
+function queueOf(invocation: Known["invocation"]): WaitsFor {
+  if (invocation.status === "inboxed") return invocation.waitsFor;
+  return isExclusive(invocation.facts.target) ? "lock" : "slot";
+}
+
+// ── signs of life ────────────────────────────────────────────────────────────────────────────────
+
+/** `act`: the handler did something · `news`: something arrived for it · the others are events beside the journal. */
+interface Sign {
+  readonly kind: "act" | "news" | "failed" | "paused";
+  readonly atMs: number;
+  readonly failure: AttemptError | undefined;
+}
+
+/** In the order in which they were stored; what happened before the first run (of a restarted journal, of early signals) is left out. */
+function signsOf({ entries, events }: Known, sinceMs: number): Sign[] {
+  const signs: Sign[] = [];
+  const pending = [...events].sort((a, b) => a.afterIndex - b.afterIndex || a.atMs - b.atMs || order(a) - order(b));
+  let nextEvent = 0;
+  const eventsUpTo = (index: number): void => {
+    for (; (pending[nextEvent]?.afterIndex ?? Number.POSITIVE_INFINITY) < index; nextEvent++) {
+      const { kind, atMs, error } = pending[nextEvent] as JournalEvent;
+      signs.push({ kind: kind === "paused" ? "paused" : "failed", atMs, failure: error });
+    }
+  };
+  for (const [index, { type, appendedAtMs }] of entries.entries()) {
+    eventsUpTo(index);
+    if (type === MessageType.Input || appendedAtMs < sinceMs) continue;
+    const isAct = type < 0x8000 || type === MessageType.RunCompletion;
+    signs.push({ kind: isAct ? "act" : "news", atMs: appendedAtMs, failure: undefined });
+  }
+  eventsUpTo(Number.POSITIVE_INFINITY);
+  return signs;
+}
+
+/** A pause is stored behind the failure that led to it. */
+function order({ kind }: JournalEvent): number {
+  return kind === "paused" ? 1 : 0;
+}
+
+/** A stretch in one state. Running ones may hold gaps that ended with news. */
+interface Stretch {
+  readonly state: "running" | "backingOff" | "paused" | "suspended" | "slot";
+  readonly fromMs: number;
+  toMs: number;
+  endIsExact: boolean;
+  readonly gaps: Gap[];
+  ending: AttemptSpan["outcome"];
+  failure: AttemptError | undefined;
+}
+
+/** The handler did nothing from `fromMs` on, until something arrived at `toMs`. */
+interface Gap {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Reads signs one after the other into stretches. */
+class Walk {
+  readonly stretches: Stretch[] = [];
+  /** Attempts that failed without having shown any other sign: only their end is known. */
+  readonly silentFailures: { readonly atMs: number; readonly failure: AttemptError | undefined }[] = [];
+  #open: Stretch;
+  #lastActMs: number;
+  #lastNewsMs: number | undefined;
+  /** Pauses that ended. */
+  resumedPauses = 0;
+
+  constructor(begunMs: number) {
+    this.#open = stretch("running", begunMs);
+    this.#lastActMs = begunMs;
+  }
+
+  get state(): Stretch["state"] {
+    return this.#open.state;
+  }
+
+  get lastActMs(): number {
+    return this.#lastActMs;
+  }
+
+  get lastNewsMs(): number | undefined {
+    return this.#lastNewsMs;
+  }
+
+  see({ kind, atMs, failure }: Sign): void {
+    switch (kind) {
+      case "act":
+        if (this.state !== "running") this.enter("running", atMs, false, "interrupted", undefined);
+        else this.#closeGap();
+        this.#lastActMs = Math.max(this.#lastActMs, atMs);
+        return;
+      case "news":
+        if (this.state === "running") this.#lastNewsMs = atMs;
+        return;
+      case "failed":
+        if (this.state === "running") this.enter("backingOff", atMs, true, "failed", failure);
+        else {
+          this.silentFailures.push({ atMs, failure });
+          if (this.state === "paused") this.enter("backingOff", atMs, false, "failed", failure);
+        }
+        return;
+      case "paused":
+        if (this.state !== "paused") this.enter("paused", atMs, true, "paused", undefined);
+        return;
+    }
+  }
+
+  /** Ends the stretch at hand and begins another. `ending` is what became of the attempt when it was a running one. */
+  enter(
+    state: Stretch["state"],
+    atMs: number,
+    isExact: boolean,
+    ending: AttemptSpan["outcome"],
+    failure: AttemptError | undefined,
+  ): void {
+    if (this.state === "running") this.#closeGap();
+    if (this.state === "paused") this.resumedPauses++;
+    const open = this.#open;
+    open.toMs = Math.max(atMs, open.fromMs);
+    open.endIsExact = isExact;
+    open.ending = ending;
+    open.failure = failure;
+    this.stretches.push(open);
+    this.#open = stretch(state, open.toMs);
+    this.#lastActMs = open.toMs;
+    this.#lastNewsMs = undefined;
+  }
+
+  /** The last stretch ends here; nothing may be seen afterwards. */
+  end(atMs: number, ending: AttemptSpan["outcome"]): void {
+    if (this.state === "running" && ending !== "running") this.#closeGap();
+    const open = this.#open;
+    open.toMs = Math.max(atMs, open.fromMs);
+    open.endIsExact = true;
+    open.ending = ending;
+    this.stretches.push(open);
+  }
+
+  /** The handler is known to have begun anew at `atMs`: what lies before may have been a suspension. */
+  begunAnew(atMs: number): void {
+    if (atMs > this.#lastActMs) this.#open.gaps.push({ fromMs: this.#lastActMs, toMs: atMs });
+    this.#lastActMs = Math.max(this.#lastActMs, atMs);
+    this.#lastNewsMs = undefined;
+  }
+
+  #closeGap(): void {
+    const to = this.#lastNewsMs;
+    if (to !== undefined && to > this.#lastActMs) this.#open.gaps.push({ fromMs: this.#lastActMs, toMs: to });
+    this.#lastNewsMs = undefined;
+  }
+}
+
+function stretch(state: Stretch["state"], fromMs: number): Stretch {
+  return { state, fromMs, toMs: fromMs, endIsExact: true, gaps: [], ending: "running", failure: undefined };
+}
+
+// ── the end of the line ──────────────────────────────────────────────────────────────────────────
+
+/** What the present status says about the last stretch. */
+function finish({ invocation, held, entries }: Known, walk: Walk, endMs: number): void {
+  switch (invocation.status) {
+    case "completed":
+      return walk.end(invocation.milestones.completedAtMs ?? invocation.modifiedAtMs, "completed");
+    case "suspended": {
+      // Later than anything in the journal: nothing came in since, and this is when it suspended.
+      const isExact = invocation.modifiedAtMs > (entries.at(-1)?.appendedAtMs ?? 0);
+      const from = isExact ? invocation.modifiedAtMs : Math.min(walk.lastActMs, endMs);
+      if (walk.state !== "suspended") walk.enter("suspended", from, isExact, "suspended", undefined);
+      return walk.end(endMs, "suspended");
+    }
+    case "paused":
+      if (walk.state !== "paused") walk.enter("paused", invocation.modifiedAtMs, false, "paused", undefined);
+      return walk.end(endMs, "paused");
+    case "ready":
+      if (invocation.readyAtMs > walk.lastActMs && walk.state === "running") walk.begunAnew(invocation.readyAtMs);
+      walk.enter("slot", invocation.readyAtMs, true, "interrupted", undefined);
+      return walk.end(endMs, "interrupted");
+    case "invoked":
+      return finishInvoked(held, invocation.modifiedAtMs, walk, endMs);
+    case "scheduled":
+    case "inboxed":
+      return walk.end(endMs, "interrupted"); // Neither has a first run behind it.
+    default:
+      return unreachable(invocation);
+  }
+}
+
+function finishInvoked(held: Known["held"], modifiedAtMs: number, walk: Walk, endMs: number): void {
+  if (held?.inFlight === true) {
+    const startedAtMs = held.lastStartAtMs ?? walk.lastActMs;
+    if (walk.state !== "running") walk.enter("running", startedAtMs, true, "interrupted", undefined);
+    else walk.begunAnew(startedAtMs);
+    return walk.end(endMs, "running");
+  }
+  if (held !== undefined && held.retryCount > 0) {
+    if (walk.state !== "backingOff") walk.enter("backingOff", walk.lastActMs, false, "failed", held.lastFailure);
+    return walk.end(endMs, "failed");
+  }
+  if (modifiedAtMs > walk.lastActMs && walk.state === "running") walk.begunAnew(modifiedAtMs);
+  walk.enter("slot", Math.max(modifiedAtMs, walk.lastActMs), false, "interrupted", undefined);
+  walk.end(endMs, "interrupted");
+}
+
+/** The gaps that were suspensions: as many as the run number allows, the longest first. */
+function suspensionsIn(walk: Walk, { invocation }: Known): ReadonlySet<Gap> {
+  const count = Math.max(0, invocation.run - 1 - walk.resumedPauses);
+  const gaps = walk.stretches.flatMap((each) => each.gaps);
+  gaps.sort((a, b) => b.toMs - b.fromMs - (a.toMs - a.fromMs));
+  return new Set(gaps.slice(0, count));
+}
+
+const PHASES: Readonly<Record<Stretch["state"], readonly [Phase, WaitsFor]>> = {
+  running: ["running", undefined],
+  backingOff: ["backingOff", "retry"],
+  paused: ["paused", "resume"],
+  suspended: ["suspended", "notification"],
+  slot: ["queued", "slot"],
+};
+
+function layDown(walk: Walk, suspensions: ReadonlySet<Gap>, idleMs: number, track: Track): void {
+  const attempts: AttemptSpan[] = walk.silentFailures.map(({ atMs, failure }) => ({
+    startedAtMs: undefined,
+    endedAtMs: atMs,
+    outcome: "failed",
+    failure,
+    inferred: true,
+  }));
+  let startIsExact = true;
+  for (const { state, toMs, endIsExact, gaps, ending, failure } of walk.stretches) {
+    const [phase, waitsFor] = PHASES[state];
+    let startedAtMs = track.cursor;
+    for (const gap of state === "running" ? gaps : []) {
+      const suspendedAtMs = gap.fromMs + idleMs;
+      if (!suspensions.has(gap) || suspendedAtMs >= gap.toMs) continue;
+      track.cut(suspendedAtMs, "running", undefined, false);
+      attempts.push({ startedAtMs, endedAtMs: track.cursor, outcome: "suspended", failure: undefined, inferred: true });
+      track.cut(gap.toMs, "suspended", "notification", false);
+      startedAtMs = track.cursor;
+      startIsExact = false;
+    }
+    track.cut(toMs, phase, waitsFor, endIsExact);
+    if (state === "running") {
+      const endedAtMs = ending === "running" ? undefined : track.cursor;
+      attempts.push({ startedAtMs, endedAtMs, outcome: ending, failure, inferred: !startIsExact || !endIsExact });
+    }
+    startIsExact = endIsExact;
+  }
+  attempts.sort((a, b) => (a.endedAtMs ?? Number.POSITIVE_INFINITY) - (b.endedAtMs ?? Number.POSITIVE_INFINITY));
+  for (const attempt of attempts) track.attempts.push(attempt);
+}

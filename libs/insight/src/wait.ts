@@ -1,0 +1,228 @@
+/**
+ * Why: an invocation that does not move waits for exactly one thing at a time. This says which, from what is stored of it, what its
+ * invoker holds and what the registry knows; whom it waits for in turn is found by following `waitsOn`.
+ */
+import { type InvocationId, unreachable } from "@perdure/base";
+import type { AttemptError, Inboxed, Invocation, Invoked, Outcome, Paused, Suspended } from "@perdure/partition";
+import { type Awaited, type AwaitLeaf, type AwaitNode, futureFromJson, leafOfStep, leavesOf, resolveFuture } from "./awaiting.js";
+import type { FlowFacts, Known, LockFacts, RouteFacts, Surroundings } from "./facts.js";
+import { AWAITED_LEAVES_MAX } from "./limits.js";
+import { readJournal, type Step } from "./steps.js";
+
+/** Of `sys_invocation.status`. */
+export type ShownStatus = "scheduled" | "pending" | "ready" | "running" | "backing-off" | "suspended" | "paused" | "completed";
+
+export type Wait =
+  | { readonly kind: "completed"; readonly outcome: Outcome; readonly forgottenAtMs: number | undefined }
+  | { readonly kind: "delayedStart"; readonly startsAtMs: number }
+  | { readonly kind: "objectLock"; readonly service: string; readonly key: string; readonly lock: LockFacts }
+  | { readonly kind: "limit"; readonly flow: FlowFacts }
+  | { readonly kind: "invokerSlot" }
+  | {
+      readonly kind: "running";
+      readonly deploymentId: string | undefined;
+      readonly attempt: number;
+      /** The newest command of the handler. */
+      readonly lastStep: Step | undefined;
+      /** What the handler says it waits for; undefined when it does not say. */
+      readonly awaiting: AwaitNode | undefined;
+      /** Commands without an answer, the newest first: it may wait for them, or do something else. */
+      readonly open: readonly AwaitLeaf[];
+    }
+  | {
+      readonly kind: "retry";
+      readonly failure: AttemptError | undefined;
+      /** Undefined while the failed attempt winds up or a slot is not there. */
+      readonly nextAtMs: number | undefined;
+      readonly attempts: number;
+      /** By the policy; undefined without end. Never below 0. */
+      readonly attemptsLeft: number | undefined;
+      readonly onExhausted: "pause" | "kill" | undefined;
+    }
+  | { readonly kind: "awaiting"; readonly awaiting: AwaitNode }
+  | { readonly kind: "paused"; readonly failure: AttemptError | undefined };
+
+export interface Situation {
+  readonly id: InvocationId;
+  readonly invocation: Invocation;
+  readonly status: ShownStatus;
+  readonly wait: Wait;
+  /** Since when it waits like this (ms since 1970). */
+  readonly sinceMs: number;
+  readonly route: RouteFacts;
+  /** Lost: the journal is longer than what was read, so steps may be missing. */
+  readonly journalIsPartial: boolean;
+}
+
+/** What the invocation waits for now. */
+export function situationOf(known: Known, around: Surroundings): Situation {
+  const { invocation, entries } = known;
+  const { status, wait, sinceMs } = judge(known, around);
+  return {
+    id: invocation.facts.id,
+    invocation,
+    status,
+    wait,
+    sinceMs,
+    route: around.route,
+    journalIsPartial: entries.length < invocation.journal.length,
+  };
+}
+
+type Judged = Pick<Situation, "status" | "wait" | "sinceMs">;
+
+function judge(known: Known, around: Surroundings): Judged {
+  const { invocation } = known;
+  switch (invocation.status) {
+    case "scheduled":
+      return {
+        status: "scheduled",
+        wait: { kind: "delayedStart", startsAtMs: invocation.facts.executionTimeMs ?? invocation.modifiedAtMs },
+        sinceMs: invocation.facts.createdAtMs,
+      };
+    case "inboxed":
+      return inboxed(invocation, around);
+    case "invoked":
+      return invoked(invocation, known, around);
+    case "suspended":
+      return suspended(invocation, known);
+    case "ready":
+      return {
+        status: "ready",
+        wait: { kind: "limit", flow: around.flow ?? flowUnknown(invocation) },
+        sinceMs: invocation.readyAtMs,
+      };
+    case "paused":
+      return paused(invocation, known);
+    case "completed": {
+      const at = invocation.milestones.completedAtMs ?? invocation.modifiedAtMs;
+      const forgottenAtMs = at + invocation.facts.completionRetentionMs;
+      return { status: "completed", wait: { kind: "completed", outcome: invocation.outcome, forgottenAtMs }, sinceMs: at };
+    }
+    default:
+      return unreachable(invocation);
+  }
+}
+
+function inboxed(invocation: Inboxed, { lock, flow }: Surroundings): Judged {
+  const sinceMs = invocation.milestones.inboxedAtMs ?? invocation.modifiedAtMs;
+  if (invocation.waitsFor === "slot") {
+    return { status: "pending", wait: { kind: "limit", flow: flow ?? flowUnknown(invocation) }, sinceMs };
+  }
+  const { service, key = "" } = invocation.facts.target;
+  const queue = lock ?? { holder: undefined, ahead: 0, aheadIsLeast: true };
+  return { status: "pending", wait: { kind: "objectLock", service, key, lock: queue }, sinceMs };
+}
+
+/** When its scheduler was not asked, or has just let it go. */
+function flowUnknown({ facts }: Invocation): FlowFacts {
+  return {
+    scope: facts.target.scope ?? "",
+    limitKey: facts.limitKey,
+    levels: [],
+    isQueuePaused: false,
+    place: undefined,
+  };
+}
+
+function invoked(invocation: Invoked, known: Known, { route }: Surroundings): Judged {
+  const { held } = known;
+  if (held === undefined || (!held.inFlight && held.retryCount === 0)) {
+    return { status: "ready", wait: { kind: "invokerSlot" }, sinceMs: invocation.modifiedAtMs };
+  }
+  if (!held.inFlight) {
+    const { retry } = route;
+    const attemptsLeft = retry?.attemptsMax === undefined ? undefined : Math.max(0, retry.attemptsMax - held.retryCount);
+    const failedAtMs = newestFailureMs(known) ?? held.lastStartAtMs ?? invocation.modifiedAtMs;
+    return {
+      status: "backing-off",
+      wait: {
+        kind: "retry",
+        failure: held.lastFailure,
+        nextAtMs: held.nextRetryAtMs,
+        attempts: held.retryCount,
+        attemptsLeft,
+        onExhausted: retry?.attemptsMax === undefined ? undefined : retry.onMaxAttempts,
+      },
+      sinceMs: failedAtMs,
+    };
+  }
+  const journal = readJournal(known.entries);
+  const future = held.lastAwaitingJson === undefined ? undefined : futureFromJson(held.lastAwaitingJson);
+  const open: AwaitLeaf[] = [];
+  for (let at = journal.steps.length - 1; at >= 0 && open.length < AWAITED_LEAVES_MAX; at--) {
+    const step = journal.steps[at] as Step;
+    if (step.endedAtMs === undefined) open.push(leafOfStep(step));
+  }
+  return {
+    status: "running",
+    wait: {
+      kind: "running",
+      deploymentId: held.lastAttemptDeploymentId ?? invocation.pinned?.deploymentId,
+      attempt: held.retryCount,
+      lastStep: journal.steps.findLast(({ command }) => command !== undefined),
+      awaiting: future === undefined ? undefined : resolveFuture(future, invocation.facts.id, journal),
+      open,
+    },
+    sinceMs: held.lastStartAtMs ?? invocation.modifiedAtMs,
+  };
+}
+
+function suspended(invocation: Suspended, { entries }: Known): Judged {
+  const awaiting = resolveFuture(invocation.awaiting, invocation.facts.id, readJournal(entries));
+  // A notification that is not enough to wake it touches the record as well; before it, nothing says when it suspended.
+  return { status: "suspended", wait: { kind: "awaiting", awaiting }, sinceMs: lastActivityMs(invocation, entries) };
+}
+
+function paused(invocation: Paused, { events }: Known): Judged {
+  const event = newest(events.filter(({ kind }) => kind === "paused"));
+  return {
+    status: "paused",
+    wait: { kind: "paused", failure: event?.error },
+    sinceMs: event?.atMs ?? invocation.modifiedAtMs,
+  };
+}
+
+/** The last time the handler did something; the record's own time when nothing came in since. */
+function lastActivityMs(invocation: Invocation, entries: Known["entries"]): number {
+  const last = entries.at(-1);
+  if (last === undefined || last.appendedAtMs < invocation.modifiedAtMs) return invocation.modifiedAtMs;
+  const command = entries.findLast(({ type }) => type < 0x8000);
+  return Math.max(command?.appendedAtMs ?? 0, invocation.milestones.runningAtMs ?? 0);
+}
+
+function newestFailureMs({ events }: Known): number | undefined {
+  return newest(events.filter(({ kind }) => kind === "transientError"))?.atMs;
+}
+
+function newest<T extends { readonly atMs: number }>(events: readonly T[]): T | undefined {
+  return events.reduce<T | undefined>((best, each) => (best === undefined || each.atMs >= best.atMs ? each : best), undefined);
+}
+
+// ── who is waited for ────────────────────────────────────────────────────────────────────────────
+
+/** Other invocations whose moving would move this one, in the order they are named. */
+export function waitsOn(wait: Wait): readonly InvocationId[] {
+  switch (wait.kind) {
+    case "objectLock":
+      return wait.lock.holder === undefined ? [] : [wait.lock.holder];
+    case "awaiting":
+      return idsIn(wait.awaiting);
+    case "running":
+      return wait.awaiting === undefined ? idsOf(wait.open) : idsIn(wait.awaiting);
+    default:
+      return [];
+  }
+}
+
+function idsIn(awaited: Awaited): InvocationId[] {
+  return idsOf(leavesOf(awaited));
+}
+
+function idsOf(leaves: readonly AwaitLeaf[]): InvocationId[] {
+  const ids = new Set<InvocationId>();
+  for (const leaf of leaves) {
+    if ((leaf.kind === "call" || leaf.kind === "attach") && leaf.id !== undefined) ids.add(leaf.id);
+  }
+  return [...ids];
+}
