@@ -9,7 +9,16 @@ export * from "./duration.js";
 export * from "./errors/catalogue.js";
 export * from "./errors/perdure-error.js";
 export { hashBucket, hashString } from "./hash.js";
-export type { AwakeableId, DeploymentId, IdProblem, InvocationId, Parsed, ScheduleId, SubscriptionId, VqueueId } from "./id-format.js";
+export type {
+  AwakeableId,
+  DeploymentId,
+  IdProblem,
+  InvocationId,
+  Parsed,
+  ScheduleId,
+  SubscriptionId,
+  VqueueId,
+} from "./id-format.js";
 export * from "./invariant.js";
 export {
   INVOCATION_ID_RAW_BYTES,

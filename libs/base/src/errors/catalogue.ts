@@ -2,8 +2,8 @@
  * Why: one table of every error people can meet, with the status each edge answers; `docs/errors/<CODE>.md` says what happened,
  * why, and what to do. A published code keeps its meaning for ever; numbers that are missing were never assigned by us.
  *
- * META registration and metadata, RT running invocations (both as in the interface specification §7 and service-protocol.md §14; from 100 on, our own),
- * ING ingress, STO storage, OPS operator and roles. TEN is reserved for tenancy.
+ * META registration and metadata, RT running invocations (as in the interface specification §7 and service-protocol.md §14; from
+ * 100 on our own), ING ingress, STO storage, OPS operator and roles. TEN is reserved for tenancy.
  */
 
 /** What a caller is told besides the code. `title` completes "this is about …"; `http` and `grpc` are the statuses at the edges. */

@@ -1,0 +1,246 @@
+/**
+ * Why: what people write about when something recurs, as sets that a calendar can be asked with. The grammar is that of cron with
+ * seconds, nicknames, `L`, `W`, `#` and plain intervals; docs/schedules.md says it for people.
+ */
+import { parseDuration } from "@perdure/base";
+import { CRON_CHARS_MAX, INTERVAL_MS_MAX, INTERVAL_MS_MIN } from "./limits.js";
+
+/** Ascending values. Days of month and week hold what is fixed; the rest depends on the month. */
+export interface CronFields {
+  readonly kind: "cron";
+  readonly seconds: readonly number[];
+  readonly minutes: readonly number[];
+  readonly hours: readonly number[];
+  /** 1…12. */
+  readonly months: readonly number[];
+  readonly days: DaysOfMonth | undefined;
+  readonly weekdays: DaysOfWeek | undefined;
+  /** Every hour of the day matches: the expression is about elapsed time, not about times of day. */
+  readonly isHourly: boolean;
+}
+
+export interface DaysOfMonth {
+  /** 1…31. */
+  readonly days: ReadonlySet<number>;
+  /** Days before the last one, 0 is the last itself. */
+  readonly fromLast: readonly number[];
+  /** The working day nearest to each. */
+  readonly nearest: readonly number[];
+  readonly isLastWorkingDay: boolean;
+}
+
+export interface DaysOfWeek {
+  /** 0 is Sunday. */
+  readonly days: ReadonlySet<number>;
+  /** `weekday · 8 + n`: the n-th of the month, from 1. */
+  readonly nth: ReadonlySet<number>;
+  /** Weekdays of which the month's last is meant. */
+  readonly last: ReadonlySet<number>;
+}
+
+/** Elapsed time, whatever clocks say. */
+export interface Interval {
+  readonly kind: "every";
+  readonly everyMs: number;
+}
+
+export type Recurrence = CronFields | Interval;
+export type ParsedRecurrence =
+  | { readonly ok: true; readonly value: Recurrence }
+  | { readonly ok: false; readonly reason: string };
+
+const NICKNAMES: Readonly<Record<string, string>> = {
+  "@yearly": "0 0 1 1 *",
+  "@annually": "0 0 1 1 *",
+  "@monthly": "0 0 1 * *",
+  "@weekly": "0 0 * * 0",
+  "@daily": "0 0 * * *",
+  "@midnight": "0 0 * * *",
+  "@hourly": "0 * * * *",
+};
+
+interface FieldKind {
+  readonly name: string;
+  readonly min: number;
+  readonly max: number;
+  readonly names: readonly string[];
+  /** The value of the first name. */
+  readonly firstName: number;
+}
+
+const SECOND: FieldKind = { name: "second", min: 0, max: 59, names: [], firstName: 0 };
+const MINUTE: FieldKind = { name: "minute", min: 0, max: 59, names: [], firstName: 0 };
+const HOUR: FieldKind = { name: "hour", min: 0, max: 23, names: [], firstName: 0 };
+const DAY: FieldKind = { name: "day of month", min: 1, max: 31, names: [], firstName: 0 };
+const MONTH_NAMES = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
+const MONTH: FieldKind = { name: "month", min: 1, max: 12, names: MONTH_NAMES, firstName: 1 };
+const WEEKDAY_NAMES = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
+/** 7 is Sunday as well; the sets fold it to 0. */
+const WEEKDAY: FieldKind = { name: "day of week", min: 0, max: 7, names: WEEKDAY_NAMES, firstName: 0 };
+
+/** Thrown and caught in this file only. */
+class Mistake extends Error {}
+
+/** The reason completes "the expression is not usable: …". Whether a date ever comes is not looked at. */
+export function parseRecurrence(text: string): ParsedRecurrence {
+  if (text.length > CRON_CHARS_MAX) return { ok: false, reason: `it is longer than ${CRON_CHARS_MAX} characters` };
+  try {
+    return { ok: true, value: parse(text.trim()) };
+  } catch (cause) {
+    if (cause instanceof Mistake) return { ok: false, reason: cause.message };
+    throw cause;
+  }
+}
+
+function parse(text: string): Recurrence {
+  const interval = /^@?every\s+(\S.*)$/i.exec(text);
+  if (interval !== null) return parseInterval(interval[1] ?? "");
+  if (text.startsWith("@")) {
+    const meaning = NICKNAMES[text.toLowerCase()];
+    if (meaning === undefined) throw new Mistake(`unknown nickname '${text}'; there are ${Object.keys(NICKNAMES).join(", ")}`);
+    return parse(meaning);
+  }
+  const fields = text === "" ? [] : text.split(/\s+/);
+  if (fields.length !== 5 && fields.length !== 6) {
+    throw new Mistake(
+      `it has ${fields.length} fields; minute, hour, day of month, month, day of week make five, six begin with the second`,
+    );
+  }
+  const [second, minute, hour, day, month, weekday] = (fields.length === 5 ? ["0", ...fields] : fields) as Six;
+  const hours = values(HOUR, hour);
+  return {
+    kind: "cron",
+    seconds: values(SECOND, second),
+    minutes: values(MINUTE, minute),
+    hours,
+    months: values(MONTH, month),
+    days: daysOfMonth(day),
+    weekdays: daysOfWeek(weekday),
+    isHourly: hours.length === 24,
+  };
+}
+
+type Six = [string, string, string, string, string, string];
+
+function parseInterval(text: string): Interval {
+  const parsed = parseDuration(text);
+  if (!parsed.ok) throw new Mistake(`'${text}' is not a duration: ${parsed.reason}`);
+  if (parsed.ms < INTERVAL_MS_MIN || parsed.ms > INTERVAL_MS_MAX)
+    throw new Mistake("an interval is from 1 second to 366 days long");
+  return { kind: "every", everyMs: parsed.ms };
+}
+
+function values(kind: FieldKind, field: string): readonly number[] {
+  const set = new Set<number>();
+  for (const part of field.split(",")) addRange(kind, part, set);
+  return [...set].sort((a, b) => a - b);
+}
+
+/** `*`, `5`, `1-5`, each with `/n`; a single value with steps goes on to the end of the field. */
+function addRange(kind: FieldKind, part: string, into: Set<number>): void {
+  const [range = "", step, ...more] = part.split("/");
+  if (more.length > 0) throw new Mistake(`'${part}' in the ${kind.name} has more than one '/'`);
+  const width = step === undefined ? 1 : number(kind, step, 1, kind.max - kind.min + 1);
+  const [from, to] = bounds(kind, range, step !== undefined);
+  for (let value = from; value <= to; value += width) into.add(kind === WEEKDAY ? value % 7 : value);
+}
+
+function bounds(kind: FieldKind, range: string, hasStep: boolean): readonly [number, number] {
+  // Sunday counts once in `*`, else steps over the week would land on it twice.
+  if (range === "*" || range === "?") return [kind.min, kind === WEEKDAY ? 6 : kind.max];
+  const [first = "", last, ...more] = range.split("-");
+  if (more.length > 0) throw new Mistake(`'${range}' is no range of the ${kind.name}`);
+  const from = valueIn(kind, first);
+  if (last === undefined) return [from, hasStep ? (kind === WEEKDAY ? 6 : kind.max) : from];
+  const to = valueIn(kind, last) || (kind === WEEKDAY && from > 0 ? 7 : 0);
+  if (to < from) throw new Mistake(`the range '${range}' of the ${kind.name} runs backwards; write two ranges`);
+  return [from, to];
+}
+
+function valueIn(kind: FieldKind, text: string): number {
+  const named = kind.names.indexOf(text.toUpperCase());
+  return named >= 0 ? named + kind.firstName : number(kind, text, kind.min, kind.max);
+}
+
+function number(kind: FieldKind, text: string, min: number, max: number): number {
+  const value = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= min && value <= max) return value;
+  throw new Mistake(`'${text}' is not a ${kind.name} from ${min} to ${max}`);
+}
+
+function isAny(field: string): boolean {
+  return field === "*" || field === "?";
+}
+
+function daysOfMonth(field: string): DaysOfMonth | undefined {
+  if (isAny(field)) return undefined;
+  const days = new Set<number>();
+  const fromLast: number[] = [];
+  const nearest: number[] = [];
+  let isLastWorkingDay = false;
+  for (const part of field.toUpperCase().split(",")) {
+    const last = /^L(?:-(\d+))?$/.exec(part);
+    const working = /^(\d+)W$/.exec(part);
+    if (part === "LW") isLastWorkingDay = true;
+    else if (last !== null) fromLast.push(last[1] === undefined ? 0 : number(DAY, last[1], 1, 30));
+    else if (working !== null) nearest.push(number(DAY, working[1] ?? "", 1, 31));
+    else addRange(DAY, part, days);
+  }
+  return { days, fromLast, nearest, isLastWorkingDay };
+}
+
+function daysOfWeek(field: string): DaysOfWeek | undefined {
+  if (isAny(field)) return undefined;
+  const days = new Set<number>();
+  const nth = new Set<number>();
+  const last = new Set<number>();
+  for (const part of field.toUpperCase().split(",")) {
+    const hash = /^(\w+)#(\d+)$/.exec(part);
+    const ending = /^(\w+)L$/.exec(part);
+    if (hash !== null) nth.add((valueIn(WEEKDAY, hash[1] ?? "") % 7) * 8 + number(WEEKDAY, hash[2] ?? "", 1, 5));
+    else if (ending !== null) last.add(valueIn(WEEKDAY, ending[1] ?? "") % 7);
+    else addRange(WEEKDAY, part, days);
+  }
+  return { days, nth, last };
+}
+
+/** Whether a day of the Gregorian calendar matches; the month itself was checked before. `month` 1…12. */
+export function matchesDay({ days, weekdays }: CronFields, year: number, month: number, day: number): boolean {
+  if (days === undefined && weekdays === undefined) return true;
+  const length = daysIn(year, month);
+  const weekday = weekdayOf(year, month, day);
+  return (
+    (days !== undefined && matchesDayOfMonth(days, year, month, day, length)) ||
+    (weekdays !== undefined && matchesDayOfWeek(weekdays, day, weekday, length))
+  );
+}
+
+function matchesDayOfMonth(days: DaysOfMonth, year: number, month: number, day: number, length: number): boolean {
+  if (days.days.has(day) || days.fromLast.includes(length - day)) return true;
+  if (days.isLastWorkingDay && day === nearestWorkingDay(year, month, length, length)) return true;
+  return days.nearest.some((wanted) => wanted <= length && day === nearestWorkingDay(year, month, wanted, length));
+}
+
+function matchesDayOfWeek({ days, nth, last }: DaysOfWeek, day: number, weekday: number, length: number): boolean {
+  return days.has(weekday) || nth.has(weekday * 8 + Math.ceil(day / 7)) || (last.has(weekday) && day > length - 7);
+}
+
+/** Monday to Friday, never leaving the month. */
+function nearestWorkingDay(year: number, month: number, day: number, length: number): number {
+  switch (weekdayOf(year, month, day)) {
+    case 6:
+      return day > 1 ? day - 1 : day + 2;
+    case 0:
+      return day < length ? day + 1 : day - 2;
+    default:
+      return day;
+  }
+}
+
+function weekdayOf(year: number, month: number, day: number): number {
+  return new Date(Date.UTC(year, month - 1, day)).getUTCDay();
+}
+
+export function daysIn(year: number, month: number): number {
+  return new Date(Date.UTC(year, month, 0)).getUTCDate();
+}

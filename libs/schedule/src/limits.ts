@@ -1,0 +1,86 @@
+/** Why: every bound of this package in one place, each with the reason for its value. */
+
+/** Longest cron expression: five or six fields of long lists fit many times over. */
+export const CRON_CHARS_MAX = 256;
+
+/** Shortest time between two firings of a schedule; what wants to be faster is a loop in a handler. */
+export const INTERVAL_MS_MIN = 1000;
+
+/** Longest interval of `every …`: a leap year. */
+export const INTERVAL_MS_MAX = 366 * 86_400_000;
+
+/**
+ * How many years ahead a next fire time is looked for. A fifth Monday in February comes every 28 years, 40 across a century that
+ * is no leap year; what is not found within this never comes.
+ */
+export const YEARS_AHEAD_MAX = 50;
+
+/** Zones whose offsets are remembered; IANA knows some 600 names. */
+export const ZONES_MAX = 1024;
+
+/** Weeks of offsets remembered per zone: twenty years. When full, memory of the zone starts anew. */
+export const ZONE_WEEKS_MAX = 1040;
+
+/** Largest jitter: more would be another time of day. */
+export const JITTER_MS_MAX = 3_600_000;
+
+/** Schedules of one environment; all of them are held in memory. */
+export const SCHEDULES_MAX = 10_000;
+
+/** Bytes of one payload. Definitions are kept in memory; who needs more sends a reference. */
+export const PAYLOAD_BYTES_MAX = 64 * 1024;
+
+/** Bytes of all payloads of one environment together. */
+export const ALL_PAYLOADS_BYTES_MAX = 64 * 1024 * 1024;
+
+/** Headers a schedule sends, and the characters of one name or value. */
+export const HEADERS_MAX = 64;
+export const HEADER_CHARS_MAX = 4096;
+
+/** Characters of names, keys and descriptions. */
+export const NAME_CHARS_MAX = 128;
+export const KEY_CHARS_MAX = 1024;
+export const DESCRIPTION_CHARS_MAX = 1024;
+
+/** Times that may wait for the previous run under the policy `queue`; by default one. */
+export const QUEUED_MAX = 100;
+export const QUEUED_DEFAULT = 1;
+
+/** Missed times that catch-up `all` may fire; by default a hundred. */
+export const CAUGHT_UP_MAX = 1000;
+export const CAUGHT_UP_DEFAULT = 100;
+
+/** How far back catch-up looks; by default a day. */
+export const CATCH_UP_WINDOW_MS_MAX = 366 * 86_400_000;
+export const CATCH_UP_WINDOW_MS_DEFAULT = 86_400_000;
+
+/** A time found this much too late was missed (the server was down or asleep) and is the catch-up policy's; else it still fires. */
+export const LATE_AFTER_MS = 10_000;
+
+/** Missed times of one gap that are counted one by one; beyond it the counter is a lower bound. Keeps a restart short. */
+export const MISSED_COUNTED_MAX = 1000;
+
+/** Recent firings kept with a schedule: enough for a screen. */
+export const RECENT_MAX = 20;
+
+/** Firings of one schedule decided at once; the rest comes with the next batch, so that one schedule does not hold up others. */
+export const TURN_FIRINGS_MAX = 64;
+
+/** Schedules handled together, their new states written as one. Half of what one metadata write may touch. */
+export const BATCH_SCHEDULES_MAX = 256;
+
+/** First and longest pause before a firing that could not be submitted is tried again; it doubles in between. */
+export const RETRY_FIRST_MS = 100;
+export const RETRY_MAX_MS = 10_000;
+
+/** How long a partition may take to say that a firing is stored, before it counts as unavailable and is tried again. */
+export const SUBMIT_TIMEOUT_MS = 30_000;
+
+/** The result of a firing is kept at least this long, whatever its handler says: it is what makes a second submit harmless. */
+export const RETENTION_MS_MIN = 3_600_000;
+
+/** Fire times that `next` tells at once. */
+export const NEXT_TIMES_MAX = 1000;
+
+/** Listeners of a book; more means that somebody forgets to stop listening. */
+export const LISTENERS_MAX = 64;
