@@ -3,6 +3,7 @@
  * registry changes, so that a look-up is two map reads and never waits.
  */
 import type { DeploymentId } from "@perdure/base";
+import type { FlowRule } from "@perdure/flow";
 import type { HandlerType, ServiceType } from "@perdure/partition";
 
 export interface RetryPolicy {
@@ -79,11 +80,15 @@ export interface RegistrySnapshot {
   /** Latest revision by service name. */
   readonly services: ReadonlyMap<string, ServiceView>;
   readonly deployments: ReadonlyMap<DeploymentId, DeploymentView>;
+  /** Rules of flow control, disabled ones among them; the same array until a rule changes. */
+  readonly rules: readonly FlowRule[];
 }
 
 /** The data path's window on the registry. */
 export interface RegistryView {
   current(): RegistrySnapshot;
+  /** Calls `listener` after each change, when `current` gives it; returns how to stop. */
+  onChange(listener: () => void): () => void;
 }
 
 /** Retentions fixed when an invocation is created (service-protocol.md §11). `idempotencyKey` only tells whether there is one. */

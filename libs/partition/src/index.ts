@@ -1,3 +1,4 @@
+export { PRIORITY_DEFAULT } from "@perdure/flow";
 export { apply } from "./apply.js";
 export * from "./command.js";
 export * from "./effect.js";

@@ -114,6 +114,10 @@ function checkInvocation(check: Check, invocation: Invocation): void {
     case "scheduled":
       return checkScheduled(check, invocation);
     case "inboxed": {
+      if (invocation.waitsFor === "slot") {
+        check.that(target.scope !== undefined, () => `${id} waits for a slot, but has no scope`);
+        return;
+      }
       const entry = isExclusive(target) ? check.inbox(target.service, target.key, invocation.inboxSeq) : undefined;
       check.that(
         entry?.kind === "invocation" && entry.id === id,
@@ -121,6 +125,9 @@ function checkInvocation(check: Check, invocation: Invocation): void {
       );
       return;
     }
+    case "ready":
+      check.that(target.scope !== undefined, () => `${id} waits for a slot, but has no scope`);
+      return;
     case "suspended":
       return checkSuspended(check, invocation);
     case "completed":

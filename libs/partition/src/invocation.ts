@@ -25,6 +25,10 @@ export interface InvocationFacts {
   readonly target: Target;
   readonly source: Source;
   readonly idempotencyKey: string | undefined;
+  /** `a` or `a/b` within the target's scope; never without a scope. */
+  readonly limitKey: string | undefined;
+  /** 1 (first) to 5 (last) among those that wait under the same limit key; `PRIORITY_DEFAULT` when nobody said anything. */
+  readonly priority: number;
   /** Chosen by whoever submits; the same id again is a resubmission, not a duplicate. 0 when unused. */
   readonly requestId: number;
   readonly createdAtMs: number;
@@ -102,8 +106,11 @@ interface Common {
 export interface Scheduled extends Common {
   readonly status: "scheduled";
 }
+/** Waits to begin: for the lock of its object, or for a slot in its scope. */
 export interface Inboxed extends Common {
   readonly status: "inboxed";
+  readonly waitsFor: "lock" | "slot";
+  /** Its place in the queue of the lock; 0 when it waits for a slot. */
   readonly inboxSeq: number;
 }
 export interface Invoked extends Common {
@@ -116,6 +123,11 @@ export interface Suspended extends Common {
   /** What is still awaited: already resolved leaves are pruned. */
   readonly awaiting: Future;
 }
+/** It could go on, and waits for a slot in its scope to do so. */
+export interface Ready extends Common {
+  readonly status: "ready";
+  readonly readyAtMs: number;
+}
 export interface Paused extends Common {
   readonly status: "paused";
 }
@@ -124,14 +136,17 @@ export interface Completed extends Common {
   readonly outcome: Outcome;
 }
 
-export type Invocation = Scheduled | Inboxed | Invoked | Suspended | Paused | Completed;
+export type Invocation = Scheduled | Inboxed | Invoked | Suspended | Ready | Paused | Completed;
 /** Its journal exists and its handler has begun or is about to. */
-export type InFlight = Invoked | Suspended | Paused;
+export type InFlight = Invoked | Suspended | Ready | Paused;
 
 export function isInFlight(invocation: Invocation | undefined): invocation is InFlight {
   return (
     invocation !== undefined &&
-    (invocation.status === "invoked" || invocation.status === "suspended" || invocation.status === "paused")
+    (invocation.status === "invoked" ||
+      invocation.status === "suspended" ||
+      invocation.status === "ready" ||
+      invocation.status === "paused")
   );
 }
 

@@ -9,6 +9,8 @@ export type ServiceType = "service" | "virtualObject" | "workflow";
 export type HandlerType = "exclusive" | "shared" | "workflow";
 
 export interface Target {
+  /** Part of the identity: the same workflow key in two scopes is two workflows. All of a scope share one partition. */
+  readonly scope: string | undefined;
   readonly service: string;
   /** Present exactly for virtual objects and workflows; the empty string is a legal key. */
   readonly key: string | undefined;
@@ -30,6 +32,20 @@ export function isExclusive(target: Target): target is Target & { readonly key: 
 /** Whether this is the one `run` of a workflow key. */
 export function isWorkflowRun(target: Target): target is Target & { readonly key: string } {
   return target.handlerType === "workflow" && target.key !== undefined;
+}
+
+/**
+ * The first half of the name under which state, promises and locks are kept, the key being the other: the service, and the
+ * scope with it. No service and no scope has an `@`.
+ */
+export function keyspaceOf(target: Target): string {
+  return target.scope === undefined ? target.service : `${target.service}@${target.scope}`;
+}
+
+/** What `keyspaceOf` put together. */
+export function parseKeyspace(keyspace: string): { readonly service: string; readonly scope: string | undefined } {
+  const at = keyspace.indexOf("@");
+  return at < 0 ? { service: keyspace, scope: undefined } : { service: keyspace.slice(0, at), scope: keyspace.slice(at + 1) };
 }
 
 /** Keyed services have state; plain ones have none. */

@@ -87,6 +87,8 @@ async function world(kv = new MemoryKeyValue()) {
       target,
       source: { kind: "ingress" },
       idempotencyKey: undefined,
+      limitKey: undefined,
+      priority: 3,
       requestId: random.uint32() + 1,
       createdAtMs: clock.nowMs(),
       executionTimeMs: undefined,
@@ -116,13 +118,21 @@ async function world(kv = new MemoryKeyValue()) {
 type World = Awaited<ReturnType<typeof world>>;
 
 const object = (handlerType: "exclusive" | "shared" = "exclusive"): Target => ({
+  scope: undefined,
   service: "O",
   key: "k",
   handler: "h",
   serviceType: "virtualObject",
   handlerType,
 });
-const plain: Target = { service: "S", key: undefined, handler: "h", serviceType: "service", handlerType: "shared" };
+const plain: Target = {
+  scope: undefined,
+  service: "S",
+  key: undefined,
+  handler: "h",
+  serviceType: "service",
+  handlerType: "shared",
+};
 
 const setState = ({ append }: World, id: InvocationId, key: string, value: string): void =>
   append(

@@ -77,6 +77,8 @@ async function world(kv = new MemoryKeyValue()) {
       target,
       source: { kind: "ingress" },
       idempotencyKey: undefined,
+      limitKey: undefined,
+      priority: 3,
       requestId: random.uint32() + 1,
       createdAtMs: clock.nowMs(),
       executionTimeMs: undefined,
@@ -104,8 +106,16 @@ const settle = async (): Promise<void> => {
   for (let i = 0; i < 10; i++) await new Promise((resolve) => setImmediate(resolve));
 };
 
-const service: Target = { service: "S", key: undefined, handler: "h", serviceType: "service", handlerType: "shared" };
+const service: Target = {
+  scope: undefined,
+  service: "S",
+  key: undefined,
+  handler: "h",
+  serviceType: "service",
+  handlerType: "shared",
+};
 const object = (key: string): Target => ({
+  scope: undefined,
   service: "O",
   key,
   handler: "h",
@@ -394,7 +404,14 @@ describe("Processor", () => {
 
   test("purging a workflow forgets its state and its promises, which are read one after the other", async () => {
     const { partitions, invoker, invocation, clock, kv } = await world();
-    const run = invocation({ service: "W", key: "w", handler: "run", serviceType: "workflow", handlerType: "workflow" });
+    const run = invocation({
+      scope: undefined,
+      service: "W",
+      key: "w",
+      handler: "run",
+      serviceType: "workflow",
+      handlerType: "workflow",
+    });
     partitions.invoke(run, false, listen());
     await settle();
     const append = (type: number, body: Uint8Array, action: CommandAction) =>

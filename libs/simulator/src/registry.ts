@@ -26,8 +26,8 @@ export function drawRegistry(scheduler: Scheduler, settings: Settings): Registry
     deployments.set(deployment.id, deployment);
     for (const service of deployment.services.values()) services.set(service.name, service);
   }
-  const snapshot: RegistrySnapshot = { deployments, services };
-  return { current: () => snapshot };
+  const snapshot: RegistrySnapshot = { deployments, services, rules: [] };
+  return { current: () => snapshot, onChange: () => () => undefined };
 }
 
 function drawDeployment(scheduler: Scheduler, settings: Settings, shape: Shape): DeploymentView {

@@ -5,7 +5,8 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { type DeploymentId, newInvocationId, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { EMPTY_PROGRESS, type Invocation, type Target } from "@perdure/partition";
-import { createSqlEngine, type IntrospectionSource } from "../src/index.js";
+import { createSqlEngine } from "../src/engine.js";
+import type { IntrospectionSource } from "../src/index.js";
 
 const INVOCATIONS = 100_000;
 const STATEMENTS: readonly (readonly [name: string, sql: string])[] = [
@@ -41,13 +42,22 @@ async function measure(name: string, sql: string): Promise<void> {
 }
 
 function anInvocation(i: number): Invocation {
-  const target: Target = { service: "Greeter", key: undefined, handler: "greet", serviceType: "service", handlerType: "shared" };
+  const target: Target = {
+    scope: undefined,
+    service: "Greeter",
+    key: undefined,
+    handler: "greet",
+    serviceType: "service",
+    handlerType: "shared",
+  };
   const base = {
     facts: {
       id: newInvocationId(target, i, systemRandom),
       target,
       source: { kind: "ingress" as const },
       idempotencyKey: undefined,
+      limitKey: undefined,
+      priority: 3,
       requestId: 0,
       createdAtMs: Date.UTC(2026, 0, 1) + i,
       executionTimeMs: undefined,

@@ -73,6 +73,7 @@ type Role =
   | "child";
 
 const counter = (key: string, handler: string): Target => ({
+  scope: undefined,
   service: "Counter",
   key,
   handler,
@@ -80,6 +81,7 @@ const counter = (key: string, handler: string): Target => ({
   handlerType: "exclusive",
 });
 const greeter = (handler: string): Target => ({
+  scope: undefined,
   service: "Greeter",
   key: undefined,
   handler,
@@ -117,7 +119,7 @@ export async function openWorld(): Promise<World> {
     { ...common(ids.retrying, greeter("retry"), 1, true), status: "invoked", pauseRequested: false },
     { ...common(ids.ready, greeter("wait"), 1), status: "invoked", pauseRequested: false },
     { ...common(ids.suspended, greeter("suspend"), 1), status: "suspended", awaiting: futureFromLists([1], [1]) },
-    { ...common(ids.inboxed, counter("k1", "add"), 1), status: "inboxed", inboxSeq: 0 },
+    { ...common(ids.inboxed, counter("k1", "add"), 1), status: "inboxed", waitsFor: "lock", inboxSeq: 0 },
     { ...common(ids.scheduled, greeter("later"), 1, false, NOW + DAY_MS), status: "scheduled" },
     { ...common(ids.paused, greeter("pausing"), 1, true), status: "paused" },
     { ...common(ids.done, greeter("steps"), steps.length), status: "completed", outcome: { kind: "success", value: utf8("1") } },
@@ -221,6 +223,8 @@ function facts(id: InvocationId, target: Target, executionTimeMs: number | undef
     target,
     source: { kind: "ingress" },
     idempotencyKey: undefined,
+    limitKey: undefined,
+    priority: 3,
     requestId: 0,
     createdAtMs: NOW,
     executionTimeMs,

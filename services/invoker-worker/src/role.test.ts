@@ -5,7 +5,7 @@ import { type EndpointTransport, invokerDefaults } from "@perdure/invoker";
 import { KvPartitionStore, MemoryKeyValue } from "@perdure/store";
 import { createInvokerWorker, type InvokerWorker } from "./role.js";
 
-const EMPTY: RegistrySnapshot = { services: new Map(), deployments: new Map() };
+const EMPTY: RegistrySnapshot = { services: new Map(), deployments: new Map(), rules: [] };
 const nowhere: EndpointTransport = {
   open() {
     throw new Error("nothing is registered, so nobody is called");
@@ -17,7 +17,7 @@ function start(store: KvPartitionStore): Promise<InvokerWorker> {
   return createInvokerWorker(
     {
       store,
-      registry: { current: () => EMPTY },
+      registry: { current: () => EMPTY, onChange: () => () => undefined },
       transports: { http: nowhere, lambda: undefined },
       identity: undefined,
       clock: systemClock,
@@ -36,9 +36,11 @@ function submit(worker: InvokerWorker, service: string): Promise<InvocationId> {
   const id = newInvocationId({ service, key: undefined, handler: "greet" }, systemClock.nowMs(), systemRandom);
   const facts = {
     id,
-    target: { service, key: undefined, handler: "greet", serviceType: "service", handlerType: "shared" },
+    target: { scope: undefined, service, key: undefined, handler: "greet", serviceType: "service", handlerType: "shared" },
     source: { kind: "ingress" },
     idempotencyKey: undefined,
+    limitKey: undefined,
+    priority: 3,
     requestId: 0,
     createdAtMs: systemClock.nowMs(),
     executionTimeMs: undefined,

@@ -10,7 +10,14 @@ const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const CALLER_SPAN = "b7ad6b7169203331";
 const INVOCATION_SPAN = "00f067aa0ba902b7";
 const ATTEMPT_SPAN = "1111111111111111";
-const target: Target = { service: "Greeter", key: undefined, handler: "greet", serviceType: "service", handlerType: "shared" };
+const target: Target = {
+  scope: undefined,
+  service: "Greeter",
+  key: undefined,
+  handler: "greet",
+  serviceType: "service",
+  handlerType: "shared",
+};
 const id = newInvocationId({ service: "Greeter", key: undefined, handler: "greet" }, 0, systemRandom);
 const callerId = newInvocationId({ service: "Caller", key: undefined, handler: "run" }, 0, systemRandom);
 

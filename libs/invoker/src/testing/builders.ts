@@ -1,12 +1,28 @@
 /** Registries, handlers and invocations for tests; each shows only what matters to it. */
 import { type DeploymentId, type InvocationId, newInvocationId, type Random, systemRandom } from "@perdure/base";
-import type { DeploymentView, EndpointAddress, HandlerView, RegistryView, RetryPolicy, ServiceView } from "@perdure/control";
-import type { HandlerType, InvocationFacts, ServiceType, Target } from "@perdure/partition";
+import type {
+  DeploymentView,
+  EndpointAddress,
+  HandlerView,
+  RegistrySnapshot,
+  RegistryView,
+  RetryPolicy,
+  ServiceView,
+} from "@perdure/control";
+import { type HandlerType, type InvocationFacts, PRIORITY_DEFAULT, type ServiceType, type Target } from "@perdure/partition";
 
 export const testDeploymentId = "dp_15ChR1PDwZt22Rn2lfZrRo5" as DeploymentId;
 
 export function aTarget(target: Partial<Target> = {}): Target {
-  return { service: "Svc", key: undefined, handler: "run", serviceType: "service", handlerType: "shared", ...target };
+  return {
+    scope: undefined,
+    service: "Svc",
+    key: undefined,
+    handler: "run",
+    serviceType: "service",
+    handlerType: "shared",
+    ...target,
+  };
 }
 
 export function someFacts(facts: Partial<InvocationFacts> = {}, random: Random = systemRandom): InvocationFacts {
@@ -23,6 +39,8 @@ export function someFacts(facts: Partial<InvocationFacts> = {}, random: Random =
     journalRetentionMs: 0,
     randomSeed: undefined,
     trace: undefined,
+    limitKey: undefined,
+    priority: PRIORITY_DEFAULT,
     bytes: undefined,
     ...facts,
   };
@@ -97,6 +115,10 @@ export function aRegistry(given: TestDeployment): RegistryView {
     maxProtocolVersion: given.maxProtocolVersion ?? 7,
     services,
   };
-  const snapshot = { services, deployments: new Map([[id, deployment]]) };
-  return { current: () => snapshot };
+  return aRegistryOf({ services, deployments: new Map([[id, deployment]]), rules: [] });
+}
+
+/** A registry that never changes. */
+export function aRegistryOf(snapshot: RegistrySnapshot): RegistryView {
+  return { current: () => snapshot, onChange: () => () => undefined };
 }

@@ -7,7 +7,7 @@ import { invariant } from "@perdure/base";
 import { evaluateFuture, MessageType, outputResultOf } from "@perdure/service-protocol";
 import type { AttemptFailed, End, Pin, ProposeRun, Suspend } from "../command.js";
 import type { AttemptError } from "../entry.js";
-import type { Invoked, Outcome, Paused, Suspended } from "../invocation.js";
+import type { Invoked, Outcome, Paused, Ready, Suspended } from "../invocation.js";
 import { appendNotification, newestNotifications } from "../journal/append.js";
 import { EVENT_SLOTS } from "../mutation.js";
 import type { Transition } from "../transition.js";
@@ -107,7 +107,7 @@ export function attemptFailed(view: PartitionView, command: AttemptFailed, out: 
 }
 
 /** Paused keeps the object's lock and the journal; only a person moves it on. */
-export function pauseNow(invocation: Invoked, error: AttemptError | undefined, out: Transition): void {
+export function pauseNow(invocation: Invoked | Ready, error: AttemptError | undefined, out: Transition): void {
   const paused: Paused = {
     status: "paused",
     facts: invocation.facts,
@@ -125,5 +125,7 @@ export function pauseNow(invocation: Invoked, error: AttemptError | undefined, o
     slot: EVENT_SLOTS,
     event: { kind: "paused", afterIndex: invocation.journal.length - 1, atMs: out.nowMs, error },
   });
-  out.effect({ kind: "stopRun", id: invocation.facts.id, run: invocation.run, reason: "paused" });
+  if (invocation.status === "invoked") {
+    out.effect({ kind: "stopRun", id: invocation.facts.id, run: invocation.run, reason: "paused" });
+  }
 }

@@ -22,7 +22,8 @@ import {
   suspendOf,
 } from "../testing/index.js";
 
-type Status = Invocation["status"];
+/** `ready` is of scoped invocations alone and has tests of its own. */
+type Status = Exclude<Invocation["status"], "ready">;
 const STATUSES: readonly Status[] = ["scheduled", "inboxed", "invoked", "suspended", "paused", "completed"];
 const HOLDER = anId(90);
 const ID = anId(1);

@@ -9,6 +9,7 @@ import { storeSignal } from "../journal/append.js";
 import { isExclusive } from "../target.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
+import { pauseNow } from "./attempt.js";
 import { complete, dropJournal, forgetTimers, free, tellEverybody } from "./outcome.js";
 import { startRun } from "./start.js";
 
@@ -38,6 +39,7 @@ export function cancel(view: PartitionView, command: Cancel, out: Transition): v
       return reply(out, "done");
     case "invoked":
     case "suspended":
+    case "ready":
     case "paused":
       storeSignal(out, invocation, { kind: "signalIndex", index: cancelSignalIndex }, voidResult);
       return reply(out, "pending");
@@ -72,6 +74,7 @@ export function kill(view: PartitionView, command: Kill, out: Transition): void 
       return reply(out, "done");
     case "invoked":
     case "suspended":
+    case "ready":
     case "paused":
       killChildren(view, invocation, out);
       complete(view, invocation, KILLED, "killed", out);
@@ -114,6 +117,9 @@ export function pause(view: PartitionView, command: Pause, out: Transition): voi
       if (!invocation.pauseRequested) out.mutate({ kind: "putInvocation", invocation: { ...invocation, pauseRequested: true } });
       out.effect({ kind: "requestPause", id: command.id, run: invocation.run });
       return reply(out, "pending");
+    case "ready":
+      pauseNow(invocation, undefined, out);
+      return reply(out, "done");
     case "suspended":
     case "paused":
       return reply(out, "alreadyPaused");
@@ -134,6 +140,14 @@ export function resume(view: PartitionView, command: Resume, out: Transition): v
     case "invoked":
       if (command.moveTo !== undefined) return reply(out, "stillRunning");
       out.effect({ kind: "retryNow", id: command.id, run: invocation.run });
+      return reply(out, "done");
+    case "ready":
+      if (command.moveTo !== undefined) {
+        const { pinned } = invocation;
+        if (pinned === undefined) return reply(out, "deploymentNotPinned");
+        const moved = { deploymentId: command.moveTo, protocolVersion: pinned.protocolVersion };
+        out.mutate({ kind: "putInvocation", invocation: { ...invocation, pinned: moved } });
+      }
       return reply(out, "done");
     case "suspended":
     case "paused": {

@@ -78,6 +78,8 @@ function restartedFacts(source: Completed, command: RestartAsNew, nowMs: number)
     target: facts.target,
     source: { kind: "restart", from: facts.id },
     idempotencyKey: undefined,
+    limitKey: facts.limitKey,
+    priority: facts.priority,
     requestId: 0,
     createdAtMs: nowMs,
     executionTimeMs: undefined,

@@ -43,6 +43,7 @@ export function begin(
   const inboxed: Inboxed = {
     ...from,
     status: "inboxed",
+    waitsFor: "lock",
     inboxSeq: seat.seq,
     modifiedAtMs: out.nowMs,
     milestones: { ...from.milestones, inboxedAtMs: out.nowMs },

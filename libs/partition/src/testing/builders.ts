@@ -1,5 +1,6 @@
 /** Why: tests name invocations, targets and facts that show only what the test is about; these fill in the rest. */
 import { type InvocationId, invocationIdFromRaw } from "@perdure/base";
+import { PRIORITY_DEFAULT } from "@perdure/flow";
 import { futureFromLists } from "@perdure/service-protocol";
 import type {
   Completed,
@@ -10,6 +11,7 @@ import type {
   JournalProgress,
   Outcome,
   Paused,
+  Ready,
   Scheduled,
   Suspended,
 } from "../invocation.js";
@@ -25,6 +27,7 @@ export function anId(n: number, slot = 0): InvocationId {
 
 /** `S/h`, a plain service. */
 export const plainTarget: Target = Object.freeze({
+  scope: undefined,
   service: "S",
   key: undefined,
   handler: "h",
@@ -34,12 +37,18 @@ export const plainTarget: Target = Object.freeze({
 
 /** Exclusive handler `O/key/h`. */
 export function objectTarget(key: string, handlerType: "exclusive" | "shared" = "exclusive"): Target {
-  return { service: "O", key, handler: "h", serviceType: "virtualObject", handlerType };
+  return { scope: undefined, service: "O", key, handler: "h", serviceType: "virtualObject", handlerType };
 }
 
 /** `W/key/run`, or a shared handler of the workflow. */
-export function workflowTarget(key: string, handlerType: "workflow" | "shared" = "workflow"): Target {
-  return { service: "W", key, handler: handlerType === "workflow" ? "run" : "h", serviceType: "workflow", handlerType };
+export function workflowTarget(key: string, handlerType: "workflow" | "shared" = "workflow", scope?: string): Target {
+  const handler = handlerType === "workflow" ? "run" : "h";
+  return { scope, service: "W", key, handler, serviceType: "workflow", handlerType };
+}
+
+/** `S/h` in a scope. */
+export function scopedTarget(scope: string, service = "S"): Target {
+  return { scope, service, key: undefined, handler: "h", serviceType: "service", handlerType: "shared" };
 }
 
 /** Facts of a call through ingress to a plain service; kept for a minute. */
@@ -49,6 +58,8 @@ export function someFacts(change: Partial<InvocationFacts> = {}): InvocationFact
     target: plainTarget,
     source: { kind: "ingress" },
     idempotencyKey: undefined,
+    limitKey: undefined,
+    priority: PRIORITY_DEFAULT,
     requestId: 0,
     createdAtMs: 1_000,
     executionTimeMs: undefined,
@@ -69,9 +80,10 @@ type Change = { facts?: InvocationFacts } & Partial<Omit<Scheduled, "status" | "
 
 /** An invocation in a status; the status' own data has a sensible default. */
 export function anInvocation(status: "scheduled", change?: Change): Scheduled;
-export function anInvocation(status: "inboxed", change?: Change & Partial<Pick<Inboxed, "inboxSeq">>): Inboxed;
+export function anInvocation(status: "inboxed", change?: Change & Partial<Pick<Inboxed, "waitsFor" | "inboxSeq">>): Inboxed;
 export function anInvocation(status: "invoked", change?: Change & Partial<Pick<Invoked, "pauseRequested">>): Invoked;
 export function anInvocation(status: "suspended", change?: Change & Partial<Pick<Suspended, "awaiting">>): Suspended;
+export function anInvocation(status: "ready", change?: Change & Partial<Pick<Ready, "readyAtMs">>): Ready;
 export function anInvocation(status: "paused", change?: Change): Paused;
 export function anInvocation(status: "completed", change?: Change & Partial<Pick<Completed, "outcome">>): Completed;
 export function anInvocation(status: Invocation["status"], change?: Change): Invocation;
@@ -95,11 +107,13 @@ export function anInvocation(status: Invocation["status"], change: Change & Reco
     case "paused":
       return { status, ...common, ...change };
     case "inboxed":
-      return { status, ...common, inboxSeq: 0, ...change };
+      return { status, ...common, waitsFor: "lock", inboxSeq: 0, ...change };
     case "invoked":
       return { status, ...common, pauseRequested: false, ...change };
     case "suspended":
       return { status, ...common, awaiting: futureFromLists([1], [1]), ...change };
+    case "ready":
+      return { status, ...common, readyAtMs: 1_000, ...change };
     case "completed":
       return { status, ...common, outcome: SUCCESS, ...change };
   }

@@ -27,7 +27,7 @@ export class Requests {
     if (handler === undefined) throw new Error(`the registry knows ${to.service}/${to.handler}`);
     const { serviceType, handlerType } = handler;
     const key = serviceType === "service" ? undefined : to.key;
-    const target: Target = { service: to.service, key, handler: to.handler, serviceType, handlerType };
+    const target: Target = { scope: undefined, service: to.service, key, handler: to.handler, serviceType, handlerType };
     const idempotencyKey = handlerType !== "workflow" && random.chance(0.25) ? random.pick(["c1", "c2"]) : undefined;
     const nowMs = clock.nowMs();
     const id =
@@ -46,6 +46,8 @@ export class Requests {
         target,
         source: { kind: "ingress" },
         idempotencyKey,
+        limitKey: undefined,
+        priority: 3,
         requestId: ++this.#requests,
         createdAtMs: nowMs,
         executionTimeMs: random.chance(0.1) ? nowMs + random.below(5_000) : undefined,

@@ -36,6 +36,7 @@ export function causesMissing(ledger: Ledger): readonly string[] {
         break;
       case "inboxed": {
         const { service, key } = invocation.facts.target;
+        if (invocation.waitsFor === "slot") break;
         if (ledger.locks.holder(`${service}/${key}`) === undefined)
           missing.push(`${life.id} is inboxed, but nobody holds ${service}/${key}`);
         break;
@@ -44,6 +45,7 @@ export function causesMissing(ledger: Ledger): readonly string[] {
         missing.push(`${life.id} is still scheduled`);
         break;
       case "invoked":
+      case "ready":
       case "paused":
         break; // Running is bounded by timeouts; a pause is ended by people.
     }

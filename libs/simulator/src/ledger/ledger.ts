@@ -39,8 +39,9 @@ const NEXT: Readonly<Record<Invocation["status"], readonly Invocation["status"][
   scheduled: ["scheduled", "inboxed", "invoked"],
   inboxed: ["inboxed", "invoked"],
   invoked: ["invoked", "suspended", "paused", "completed"],
-  suspended: ["suspended", "invoked", "completed"],
-  paused: ["paused", "invoked", "completed"],
+  suspended: ["suspended", "ready", "invoked", "completed"],
+  ready: ["ready", "invoked", "paused", "completed"],
+  paused: ["paused", "ready", "invoked", "completed"],
   completed: ["completed"],
 };
 

@@ -48,12 +48,13 @@ function factsOf(text: string, { store, partitionCount }: IntrospectionSource): 
 }
 
 function guessedTarget(
-  { serviceName, handlerName, key }: CallCommand | OneWayCallCommand,
+  { scope, serviceName, handlerName, key }: CallCommand | OneWayCallCommand,
   service: ServiceRow | undefined,
 ): Target {
   const serviceType: ServiceType = service?.kind ?? (key === "" ? "service" : "virtualObject");
   const handlerType: HandlerType = service?.handlers.find(({ name }) => name === handlerName)?.kind ?? "shared";
   return {
+    scope,
     service: serviceName,
     key: serviceType === "service" ? undefined : key,
     handler: handlerName,

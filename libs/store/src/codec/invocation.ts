@@ -3,22 +3,36 @@
  * The facts are a submessage encoded once in a life and copied from then on. Unknown fields are skipped on read.
  */
 import { type DeploymentId, type InvocationId, invariant, ProtoReader, ProtoWriter, type SubscriptionId } from "@perdure/base";
-import type {
-  HandlerType,
-  Invocation,
-  InvocationFacts,
-  JournalProgress,
-  Milestones,
-  Outcome,
-  Pinned,
-  ServiceType,
-  Sink,
-  Source,
-  Target,
+import {
+  type HandlerType,
+  type Invocation,
+  type InvocationFacts,
+  type JournalProgress,
+  type Milestones,
+  type Outcome,
+  type Pinned,
+  PRIORITY_DEFAULT,
+  type ServiceType,
+  type Sink,
+  type Source,
+  type Target,
 } from "@perdure/partition";
 import { decodeFuture, encodeFuture, type Failure } from "@perdure/service-protocol";
 
-const STATUSES: readonly Invocation["status"][] = ["scheduled", "inboxed", "invoked", "suspended", "paused", "completed"];
+/** By the first byte of a row. Who waits for a lock and who waits for a slot are told apart there: a new leader looks for the latter. */
+const STATUSES: readonly Invocation["status"][] = [
+  "scheduled",
+  "inboxed",
+  "invoked",
+  "suspended",
+  "paused",
+  "completed",
+  "ready",
+  "inboxed",
+];
+const INVOKED = STATUSES.indexOf("invoked");
+const READY = STATUSES.indexOf("ready");
+const INBOXED_FOR_SLOT = STATUSES.lastIndexOf("inboxed");
 const SERVICE_TYPES: readonly ServiceType[] = ["service", "virtualObject", "workflow"];
 const HANDLER_TYPES: readonly HandlerType[] = ["exclusive", "shared", "workflow"];
 
@@ -30,11 +44,23 @@ export function statusOf(row: Uint8Array): Invocation["status"] | undefined {
   return STATUSES[row[0] as number];
 }
 
+/** Whether a new leader must take the stored invocation up: it runs, or waits for a slot. */
+export function isTakenUp(row: Uint8Array): boolean {
+  const byte = row[0];
+  return byte === INVOKED || byte === READY || byte === INBOXED_FOR_SLOT;
+}
+
+function statusByteOf(invocation: Invocation): Uint8Array {
+  const { status } = invocation;
+  const byte = status === "inboxed" && invocation.waitsFor === "slot" ? INBOXED_FOR_SLOT : STATUSES.indexOf(status);
+  return STATUS_BYTES[byte] as Uint8Array;
+}
+
 export function encodeInvocation(invocation: Invocation): Uint8Array {
   const { facts, journal, milestones, pinned } = invocation;
   facts.bytes ??= encodeFacts(facts);
   const w = writer.reset();
-  w.raw(STATUS_BYTES[STATUSES.indexOf(invocation.status)] as Uint8Array);
+  w.raw(statusByteOf(invocation));
   w.bytes(1, facts.bytes);
   w.uint64(2, invocation.modifiedAtMs).uint64(3, invocation.run);
   if (pinned !== undefined) w.string(4, pinned.deploymentId).uint32(5, pinned.protocolVersion);
@@ -57,7 +83,10 @@ export function encodeInvocation(invocation: Invocation): Uint8Array {
   if (milestones.completedAtMs !== undefined) w.uint64(14, milestones.completedAtMs);
   switch (invocation.status) {
     case "inboxed":
-      w.uint64(15, invocation.inboxSeq);
+      if (invocation.waitsFor === "lock") w.uint64(15, invocation.inboxSeq);
+      break;
+    case "ready":
+      w.uint64(20, invocation.readyAtMs);
       break;
     case "invoked":
       if (invocation.pauseRequested) w.bool(16, true);
@@ -96,6 +125,7 @@ export function decodeInvocation(row: Uint8Array): Invocation {
   let runningAtMs: number | undefined;
   let completedAtMs: number | undefined;
   let inboxSeq = 0;
+  let readyAtMs = 0;
   let pauseRequested = false;
   let future: Uint8Array | undefined;
   let outcome: Outcome | undefined;
@@ -159,6 +189,9 @@ export function decodeInvocation(row: Uint8Array): Invocation {
       case 19:
         hasEvents = r.bool();
         break;
+      case 20:
+        readyAtMs = r.uint64Number();
+        break;
       default:
         r.skip(tag & 7);
     }
@@ -173,7 +206,9 @@ export function decodeInvocation(row: Uint8Array): Invocation {
     case "paused":
       return { status, ...common };
     case "inboxed":
-      return { status, ...common, inboxSeq };
+      return { status, ...common, waitsFor: row[0] === INBOXED_FOR_SLOT ? "slot" : "lock", inboxSeq };
+    case "ready":
+      return { status, ...common, readyAtMs };
     case "invoked":
       return { status, ...common, pauseRequested };
     case "suspended": {
@@ -213,6 +248,8 @@ export function encodeFacts(facts: InvocationFacts): Uint8Array {
   if (facts.executionTimeMs !== undefined) w.uint64(10, facts.executionTimeMs);
   w.uint64(11, facts.completionRetentionMs).uint64(12, facts.journalRetentionMs);
   if (facts.randomSeed !== undefined) w.uint64(13, facts.randomSeed);
+  if (facts.limitKey !== undefined) w.string(16, facts.limitKey);
+  if (facts.priority !== PRIORITY_DEFAULT) w.uint32(17, facts.priority);
   if (facts.trace !== undefined) {
     w.string(14, facts.trace.traceparent);
     if (facts.trace.tracestate !== undefined) w.string(15, facts.trace.tracestate);
@@ -235,6 +272,8 @@ export function decodeFacts(bytes: Uint8Array): InvocationFacts {
   let randomSeed: bigint | undefined;
   let traceparent: string | undefined;
   let tracestate: string | undefined;
+  let limitKey: string | undefined;
+  let priority = PRIORITY_DEFAULT;
   while (r.hasMore()) {
     const tag = r.tag();
     switch (tag >>> 3) {
@@ -284,6 +323,12 @@ export function decodeFacts(bytes: Uint8Array): InvocationFacts {
       case 15:
         tracestate = r.string();
         break;
+      case 16:
+        limitKey = r.string();
+        break;
+      case 17:
+        priority = r.uint32();
+        break;
       default:
         r.skip(tag & 7);
     }
@@ -295,6 +340,8 @@ export function decodeFacts(bytes: Uint8Array): InvocationFacts {
     target,
     source,
     idempotencyKey,
+    limitKey,
+    priority,
     requestId,
     createdAtMs,
     executionTimeMs,
@@ -329,8 +376,9 @@ function writeTarget(w: ProtoWriter, field: number, target: Target): void {
   if (target.key !== undefined) w.string(2, target.key);
   w.string(3, target.handler)
     .uint32(4, SERVICE_TYPES.indexOf(target.serviceType))
-    .uint32(5, HANDLER_TYPES.indexOf(target.handlerType))
-    .join();
+    .uint32(5, HANDLER_TYPES.indexOf(target.handlerType));
+  if (target.scope !== undefined) w.string(6, target.scope);
+  w.join();
 }
 
 function decodeTarget(bytes: Uint8Array): Target {
@@ -340,6 +388,7 @@ function decodeTarget(bytes: Uint8Array): Target {
   let handler = "";
   let serviceType = 0;
   let handlerType = 0;
+  let scope: string | undefined;
   while (r.hasMore()) {
     const tag = r.tag();
     switch (tag >>> 3) {
@@ -358,11 +407,15 @@ function decodeTarget(bytes: Uint8Array): Target {
       case 5:
         handlerType = r.uint32();
         break;
+      case 6:
+        scope = r.string();
+        break;
       default:
         r.skip(tag & 7);
     }
   }
   return {
+    scope,
     service,
     key,
     handler,

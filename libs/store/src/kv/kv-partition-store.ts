@@ -142,6 +142,17 @@ export class KvPartitionStore implements PartitionStore {
     for await (const [, row] of this.#kv.scan(start, keys.after(start))) yield decodeInvocation(row);
   }
 
+  /** Invocations as they are stored, many at a time, for `InvocationFields`. */
+  invocationRows(partition: number, group: "unfinished" | "completed"): AsyncIterable<readonly Uint8Array[]> {
+    const start = keys.table(partition, group === "unfinished" ? "i" : "c");
+    return this.#kv.values(start, keys.after(start));
+  }
+
+  /** One of them; undefined when it is not there. */
+  invocationRow(partition: number, id: InvocationId): Uint8Array | undefined {
+    return this.#kv.get(keys.unfinishedKey(partition, id)) ?? this.#kv.get(keys.completedKey(partition, id));
+  }
+
   async events(partition: number, id: InvocationId): Promise<readonly JournalEvent[]> {
     const start = keys.eventKey(partition, id, 0).slice(0, -2);
     const events: JournalEvent[] = [];

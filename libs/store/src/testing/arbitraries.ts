@@ -26,6 +26,7 @@ const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc
 export const arbitraryId = fc.uint8Array({ minLength: 24, maxLength: 24 }).map(invocationIdFromRaw);
 
 export const arbitraryTarget: fc.Arbitrary<Target> = fc.record({
+  scope: maybe(text),
   service: text,
   key: maybe(text),
   handler: text,
@@ -45,6 +46,8 @@ export const arbitraryFacts: fc.Arbitrary<InvocationFacts> = fc.record({
   target: arbitraryTarget,
   source,
   idempotencyKey: maybe(text),
+  limitKey: maybe(text),
+  priority: fc.integer({ min: 1, max: 5 }),
   requestId: fc.maxSafeNat(),
   createdAtMs: timeMs,
   executionTimeMs: maybe(timeMs),
@@ -113,7 +116,19 @@ const common = {
 /** An invocation of any status; its numbers need not agree with each other. */
 export const arbitraryInvocation: fc.Arbitrary<Invocation> = fc.oneof(
   fc.record({ status: fc.constant("scheduled" as const), ...common }),
-  fc.record({ status: fc.constant("inboxed" as const), ...common, inboxSeq: fc.maxSafeNat() }),
+  fc.record({
+    status: fc.constant("inboxed" as const),
+    ...common,
+    waitsFor: fc.constant("lock" as const),
+    inboxSeq: fc.maxSafeNat(),
+  }),
+  fc.record({
+    status: fc.constant("inboxed" as const),
+    ...common,
+    waitsFor: fc.constant("slot" as const),
+    inboxSeq: fc.constant(0),
+  }),
+  fc.record({ status: fc.constant("ready" as const), ...common, readyAtMs: timeMs }),
   fc.record({ status: fc.constant("invoked" as const), ...common, pauseRequested: fc.boolean() }),
   fc.record({ status: fc.constant("suspended" as const), ...common, awaiting: arbitraryFuture }),
   fc.record({ status: fc.constant("paused" as const), ...common }),

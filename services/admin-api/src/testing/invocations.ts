@@ -1,6 +1,6 @@
 /** Why: `describe` tells of whole invocations; this builder shows only what the management API looks at. */
 import { EMPTY_BYTES, type InvocationId } from "@perdure/base";
-import { EMPTY_PROGRESS, type Invocation, type Pinned } from "@perdure/partition";
+import { EMPTY_PROGRESS, type Invocation, type Pinned, PRIORITY_DEFAULT } from "@perdure/partition";
 
 /** An invocation of `Greeter/greet` in the given state. */
 export function anInvocation(id: InvocationId, status: Invocation["status"], pinned: Pinned | undefined): Invocation {
@@ -13,6 +13,7 @@ export function anInvocation(id: InvocationId, status: Invocation["status"], pin
         handler: "greet",
         serviceType: "service",
         handlerType: "shared",
+        scope: undefined,
       },
       source: { kind: "ingress" },
       idempotencyKey: undefined,
@@ -23,6 +24,8 @@ export function anInvocation(id: InvocationId, status: Invocation["status"], pin
       journalRetentionMs: 0,
       randomSeed: undefined,
       trace: undefined,
+      limitKey: undefined,
+      priority: PRIORITY_DEFAULT,
       bytes: undefined,
     },
     modifiedAtMs: 0,
@@ -34,7 +37,7 @@ export function anInvocation(id: InvocationId, status: Invocation["status"], pin
   } as const;
   switch (status) {
     case "inboxed":
-      return { ...common, status, inboxSeq: 0 };
+      return { ...common, status, waitsFor: "lock", inboxSeq: 0 };
     case "invoked":
       return { ...common, status, pauseRequested: false };
     case "suspended":
@@ -45,6 +48,8 @@ export function anInvocation(id: InvocationId, status: Invocation["status"], pin
       };
     case "completed":
       return { ...common, status, outcome: { kind: "success", value: EMPTY_BYTES } };
+    case "ready":
+      return { ...common, status, readyAtMs: 0 };
     default:
       return { ...common, status };
   }

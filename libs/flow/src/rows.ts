@@ -1,0 +1,110 @@
+/**
+ * Why: what introspection shows of flow control, as plain rows. Times are milliseconds since 1970; durations milliseconds. A row is a
+ * copy: it does not change after it was given.
+ */
+import type { InvocationId, VqueueId } from "@perdure/base";
+import type { FlowRate } from "./rule.js";
+
+export type FlowLevel = "Scope" | "Level1" | "Level2";
+
+/** What keeps the head of a queue from starting. */
+export type FlowBlock =
+  /** The queue was paused by a person. */
+  | { readonly kind: "paused" }
+  /** As many run as the rule allows at this level. */
+  | { readonly kind: "concurrency"; readonly level: FlowLevel; readonly rule: string; readonly limit: number }
+  /** The bucket of this level is empty; `untilMs`: when it lets the next one go. */
+  | { readonly kind: "rate"; readonly level: FlowLevel; readonly rule: string; readonly untilMs: number }
+  /** The object's lock is held. */
+  | { readonly kind: "lock"; readonly lockName: string; readonly holder: InvocationId | undefined };
+
+/** A virtual queue: a service's calls under one limit key of a scope, or the calls that share an object's lock. */
+export interface FlowQueueRow {
+  readonly partitionKey: bigint;
+  readonly id: VqueueId;
+  readonly service: string;
+  readonly scope: string | undefined;
+  readonly limitKey: string | undefined;
+  /** `Service/key` of an object. */
+  readonly lockName: string | undefined;
+  readonly paused: boolean;
+  readonly createdAtMs: number;
+  readonly lastEnqueuedAtMs: number | undefined;
+  readonly lastStartAtMs: number | undefined;
+  readonly inboxCount: number;
+  readonly runningCount: number;
+  readonly suspendedCount: number;
+  /** Entries that are paused themselves. */
+  readonly pausedCount: number;
+  /** The first that waits. */
+  readonly head: FlowHead | undefined;
+}
+
+export interface FlowHead {
+  readonly entryId: string;
+  /** Undefined: nothing, it is about to start. */
+  readonly blockedOn: FlowBlock | undefined;
+  /** Since when it waits. */
+  readonly sinceMs: number;
+}
+
+export type FlowStage = "inbox" | "running" | "suspended" | "paused";
+
+/** One unfinished invocation (or waiting state edit) of a queue. */
+export interface FlowEntryRow {
+  readonly partitionKey: bigint;
+  readonly queueId: VqueueId;
+  /** An invocation id; a state edit has no id of its own: `lockName#sequence`. */
+  readonly entryId: string;
+  readonly entryKind: "invocation" | "state-mutation";
+  readonly stage: FlowStage;
+  /** `new`: never ran; `scheduled`: begins later; `started`: runs or ran. */
+  readonly status: "new" | "scheduled" | "started";
+  readonly hasLock: boolean;
+  /** Earliest start of a delayed one. */
+  readonly runAtMs: number | undefined;
+  /** Order in which entries came to the queue, as far as it is known. */
+  readonly sequence: number;
+  readonly priority: number;
+  readonly createdAtMs: number;
+  readonly transitionedAtMs: number;
+  readonly firstStartAtMs: number | undefined;
+  /** Times it was handed to the invoker. */
+  readonly runCount: number;
+  readonly deploymentId: string | undefined;
+}
+
+/** The live counter of a scope or limit key that is in use. */
+export interface FlowLimitRow {
+  readonly partitionKey: bigint;
+  readonly scope: string;
+  readonly l1: string | undefined;
+  readonly l2: string | undefined;
+  readonly level: FlowLevel;
+  readonly usage: number;
+  /** Undefined: no rule limits it. */
+  readonly limit: number | undefined;
+  /** Pattern of the rule that applies. */
+  readonly rule: string | undefined;
+  /** Queues that wait under it. */
+  readonly waiterCount: number;
+}
+
+/** A token bucket that is in use. */
+export interface FlowBucketRow {
+  readonly partitionKey: bigint;
+  readonly scope: string;
+  readonly l1: string | undefined;
+  readonly l2: string | undefined;
+  readonly rule: string;
+  readonly rate: FlowRate;
+  /** Starts that it would let go at once. */
+  readonly available: number;
+}
+
+export interface FlowRows {
+  readonly queues: readonly FlowQueueRow[];
+  readonly entries: readonly FlowEntryRow[];
+  readonly limits: readonly FlowLimitRow[];
+  readonly buckets: readonly FlowBucketRow[];
+}
