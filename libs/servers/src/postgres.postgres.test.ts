@@ -1,0 +1,21 @@
+import { existsSync } from "node:fs";
+import { expect, test } from "@jest/globals";
+import { startPostgres } from "./postgres.js";
+
+test("PostgreSQL starts for anybody, root included, survives kill -9, and goes with its data", async () => {
+  let directory = "";
+  {
+    await using postgres = await startPostgres();
+    ({ directory } = postgres);
+    expect(postgres.url).toBe(`postgres://perdure@127.0.0.1:${postgres.port}/postgres`);
+    expect(postgres.log()).toMatch(/ready to accept connections/);
+    await postgres.kill();
+    expect(postgres.isRunning).toBe(false);
+    await postgres.start();
+    expect(postgres.log()).toMatch(/automatic recovery in progress|ready to accept connections/);
+    await postgres.stop();
+    expect(postgres.isRunning).toBe(false);
+    await postgres.start();
+  }
+  expect(existsSync(directory)).toBe(false);
+});

@@ -1,0 +1,215 @@
+/**
+ * Why: the PostgreSQL driver is tested against the real server. PostgreSQL refuses to run as root, so root starts it as `nobody`.
+ */
+import { execFile } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { chmod, chown } from "node:fs/promises";
+import { connect } from "node:net";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { ChildServer } from "./child-server.js";
+import { unpackedPackages } from "./debian.js";
+import { freePorts } from "./free-port.js";
+import { ASK_MS_MAX, PORT_ATTEMPTS_MAX, READY_MS_MAX } from "./limits.js";
+import { onPath } from "./programs.js";
+import { type DataDirectory, dataDirectory } from "./temporary.js";
+
+const run = promisify(execFile);
+
+export interface PostgresOptions {
+  /** Kept when given, and initialised when empty; else a temporary one that goes with the server. */
+  readonly directory?: string;
+  /** A free one when absent. */
+  readonly port?: number;
+  /** Settings of postgresql.conf beyond ours, or instead of them. */
+  readonly config?: Readonly<Record<string, string>>;
+}
+
+const CONFIG: Readonly<Record<string, string>> = {
+  listen_addresses: "127.0.0.1",
+  unix_socket_directories: "",
+  shared_buffers: "32MB",
+  max_connections: "100",
+  timezone: "UTC",
+};
+
+const USER = "perdure";
+
+/** The directory with `initdb` and `postgres`, and the environment they need. */
+interface Binaries {
+  readonly directory: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+let binaries: Promise<Binaries> | undefined;
+
+function postgresBinaries(): Promise<Binaries> {
+  binaries ??= (async () => {
+    const initdb = onPath("initdb");
+    if (initdb !== undefined) return { directory: dirname(initdb), env: {} };
+    const installed = newestBelow("/usr/lib/postgresql");
+    if (installed !== undefined) return { directory: installed, env: {} };
+    const { root, libraryPath } = await unpackedPackages("postgresql", await postgresPackages());
+    const fetched = newestBelow(join(root, "usr/lib/postgresql"));
+    if (fetched === undefined) throw new Error(`the packages below ${root} hold no PostgreSQL`);
+    return { directory: fetched, env: { LD_LIBRARY_PATH: libraryPath } };
+  })();
+  return binaries;
+}
+
+/** Debian keeps each major version in a directory of its own. */
+function newestBelow(directory: string): string | undefined {
+  const versions = existsSync(directory) ? readdirSync(directory).map(Number).filter(Number.isFinite) : [];
+  const newest = versions.sort((a, b) => b - a).find((version) => existsSync(join(directory, String(version), "bin", "initdb")));
+  return newest === undefined ? undefined : join(directory, String(newest), "bin");
+}
+
+/** `postgresql` only names the version of the release. */
+async function postgresPackages(): Promise<string[]> {
+  const { stdout } = await run("apt-cache", ["search", "--names-only", "^postgresql-[0-9]+$"]);
+  const versions = [...stdout.matchAll(/^postgresql-(\d+) /gm)].map((match) => Number(match[1]));
+  if (versions.length === 0) throw new Error("no PostgreSQL is installed and no package of it is known");
+  return [`postgresql-${Math.max(...versions)}`];
+}
+
+/** Runs a program as somebody who is not root, as PostgreSQL wants it. */
+function unprivileged(command: string, args: readonly string[]): { command: string; args: readonly string[] } {
+  if (process.getuid?.() !== 0) return { command, args };
+  return { command: "setpriv", args: ["--reuid=nobody", "--regid=nogroup", "--clear-groups", "--", command, ...args] };
+}
+
+async function giveToNobody(directory: string): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  const idOf = async (flag: string): Promise<number> => Number((await run("id", [flag, "nobody"])).stdout);
+  await chown(directory, await idOf("-u"), await idOf("-g"));
+}
+
+export class PostgresServer implements AsyncDisposable {
+  readonly port: number;
+  readonly directory: string;
+  readonly #data: DataDirectory;
+  readonly #config: Readonly<Record<string, string>>;
+  #child: ChildServer;
+
+  private constructor(child: ChildServer, port: number, data: DataDirectory, config: Readonly<Record<string, string>>) {
+    this.#child = child;
+    this.port = port;
+    this.#data = data;
+    this.directory = data.path;
+    this.#config = config;
+  }
+
+  static async start(options: PostgresOptions): Promise<PostgresServer> {
+    const data = await dataDirectory("postgres", options.directory);
+    const config = { ...CONFIG, ...options.config };
+    try {
+      await initialise(data.path);
+      for (let attempt = 1; ; attempt++) {
+        const port = options.port ?? ((await freePorts(1))[0] as number);
+        const child = await launch(port, data.path, config);
+        try {
+          await child.ready(() => accepts(port));
+          return new PostgresServer(child, port, data, config);
+        } catch (cause) {
+          await child.kill();
+          const taken = /could not create any TCP\/IP sockets|Address already in use/.test(child.log());
+          if (options.port !== undefined || !taken || attempt >= PORT_ATTEMPTS_MAX) throw cause;
+        }
+      }
+    } catch (cause) {
+      await data.remove();
+      throw cause;
+    }
+  }
+
+  /** Of the database `postgres`, whose owner may create others. */
+  get url(): string {
+    return `postgres://${USER}@127.0.0.1:${this.port}/postgres`;
+  }
+
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  get isRunning(): boolean {
+    return this.#child.isRunning;
+  }
+
+  log(): string {
+    return this.#child.log();
+  }
+
+  /** kill -9 of the postmaster: its children see that and end by themselves. */
+  kill(): Promise<void> {
+    return this.#child.kill();
+  }
+
+  /** "Fast": open transactions are rolled back, clients are sent away. */
+  stop(): Promise<void> {
+    return this.#child.stop("SIGINT");
+  }
+
+  /** Freezes the postmaster: no new connections. */
+  freeze(): void {
+    this.#child.signal("SIGSTOP");
+  }
+
+  thaw(): void {
+    this.#child.signal("SIGCONT");
+  }
+
+  /** Starts it again on the same port and data after `kill` or `stop`. */
+  async start(): Promise<void> {
+    this.#child = await launch(this.port, this.directory, this.#config);
+    await this.#child.ready(() => accepts(this.port));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#child.stop("SIGQUIT"); // "Immediate": as quick as a kill, but no child outlives it.
+    await this.#data.remove();
+  }
+}
+
+export function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
+  return PostgresServer.start(options);
+}
+
+async function initialise(directory: string): Promise<void> {
+  if (existsSync(join(directory, "PG_VERSION"))) return;
+  const { directory: bin, env } = await postgresBinaries();
+  await chmod(directory, 0o700);
+  await giveToNobody(directory);
+  const { command, args } = unprivileged(join(bin, "initdb"), [
+    ...["-D", directory, "-U", USER, "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"],
+  ]);
+  await run(command, [...args], { cwd: directory, env: { ...process.env, ...env }, timeout: READY_MS_MAX });
+}
+
+async function launch(port: number, directory: string, config: Readonly<Record<string, string>>): Promise<ChildServer> {
+  const { directory: bin, env } = await postgresBinaries();
+  const settings = Object.entries({ ...config, port: String(port) }).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  return ChildServer.launch({ ...unprivileged(join(bin, "postgres"), ["-D", directory, ...settings]), cwd: directory, env });
+}
+
+/** Knocks as a client does: once its start-up and recovery are over it speaks of authentication. */
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    const finish = (ready: boolean): void => {
+      socket.destroy();
+      resolve(ready);
+    };
+    socket.setTimeout(ASK_MS_MAX, () => finish(false));
+    socket.once("error", () => finish(false)).once("close", () => finish(false));
+    socket.once("connect", () => socket.write(startupMessage()));
+    // `R` asks for or grants authentication; `E` while it starts, stops or recovers.
+    socket.once("data", (answer) => finish(answer[0] === 0x52));
+  });
+}
+
+function startupMessage(): Buffer {
+  const text = Buffer.from(`\0\x03\0\0user\0${USER}\0database\0postgres\0\0`, "latin1");
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(text.length + 4);
+  return Buffer.concat([length, text]);
+}

@@ -1,0 +1,29 @@
+/** Why: a server's program is taken from the PATH, else from our cache, else fetched into it; the search is the same for all. */
+import { existsSync, realpathSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { unpackedPackages } from "./debian.js";
+
+/** Where a program is and what it needs in its environment. */
+export interface Program {
+  readonly path: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** The program as the PATH finds it, links resolved: others of its kind are beside it. */
+export function onPath(name: string): string | undefined {
+  for (const directory of (process.env["PATH"] ?? "").split(delimiter)) {
+    const path = join(directory, name);
+    if (directory !== "" && existsSync(path)) return realpathSync(path);
+  }
+  return undefined;
+}
+
+/** Unpacks the packages and finds the program among their files. */
+export async function fromPackages(name: string, packages: readonly string[], path: string): Promise<Program> {
+  const { root, libraryPath } = await unpackedPackages(name, packages);
+  const ours = process.env["LD_LIBRARY_PATH"];
+  return {
+    path: join(root, path),
+    env: { LD_LIBRARY_PATH: ours === undefined || ours === "" ? libraryPath : `${libraryPath}:${ours}` },
+  };
+}
