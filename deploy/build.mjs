@@ -1,4 +1,7 @@
-/** Bundles every service that has a `src/main.ts` into `services/<name>/dist/main.mjs`; arguments name some of them. */
+/**
+ * Bundles every service that has a `src/main.ts` into `services/<name>/dist/main.mjs`, and each `src/<name>-thread.ts` beside it, the
+ * entry point of a worker thread; arguments name some of the services.
+ */
 import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { bundle, root } from "./bundle.mjs";
@@ -6,7 +9,9 @@ import { bundle, root } from "./bundle.mjs";
 async function bundleService(name) {
   const folder = join(root, "services", name);
   const outdir = join(folder, "dist");
-  const written = await bundle(join(folder, "src/main.ts"), outdir);
+  const threads = readdirSync(join(folder, "src")).filter((file) => file.endsWith("-thread.ts"));
+  const entries = threads.map((file) => [basename(file, ".ts"), join(folder, "src", file)]);
+  const written = await bundle(join(folder, "src/main.ts"), outdir, Object.fromEntries(entries));
   removeStale(outdir, new Set(written.map((path) => basename(path))));
 }
 

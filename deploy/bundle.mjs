@@ -10,7 +10,7 @@ import { build } from "esbuild";
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 
 /** Native addons (they load files beside themselves) and packages that cost more to bundle than they save. */
-const LEFT_OUTSIDE = /^(classic-level|@node-rs\/xxhash|@duckdb\/node-api|@aws-sdk\/.*|apache-arrow)$/;
+const LEFT_OUTSIDE = /^(classic-level|@node-rs\/xxhash|@duckdb\/node-(?:api|bindings)|@aws-sdk\/.*|apache-arrow)$/;
 
 /** Imports of outside packages become relative paths from the bundle, whichever workspace package declares them. */
 function leaveOutside(outdir) {
@@ -39,11 +39,14 @@ const COMMONJS_BANNER = [
   "const require = perdureCreateRequire(import.meta.url);",
 ].join(" ");
 
-/** Writes `<outdir>/main.mjs` and what it imports lazily; resolves with the paths written, relative to the root. */
-export async function bundle(entry, outdir) {
+/**
+ * Writes `<outdir>/main.mjs` and what it imports lazily; resolves with the paths written, relative to the root. `threads` are entry
+ * points of worker threads by name: each becomes `<outdir>/<name>.mjs`.
+ */
+export async function bundle(entry, outdir, threads = {}) {
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: [{ in: entry, out: "main" }],
+    entryPoints: [{ in: entry, out: "main" }, ...Object.entries(threads).map(([name, path]) => ({ in: path, out: name }))],
     outdir,
     bundle: true,
     splitting: true, // What is imported lazily stays in a file of its own, and costs nothing until it is needed.

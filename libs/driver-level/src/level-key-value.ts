@@ -2,6 +2,7 @@
  * LevelDB as the engine under partition stores. One synced batch per commit; point reads are synchronous, because a
  * miss answered by the bloom filter or a hit in the memtable costs less than a trip through the thread pool.
  */
+import { PerdureError } from "@perdure/base";
 import type { KeyValue } from "@perdure/store";
 import { ClassicLevel } from "classic-level";
 import { openFailure, writeFailure } from "./open-failure.js";
@@ -15,22 +16,41 @@ const SCAN_PAGE = 256;
 
 type Database = ClassicLevel<string, Uint8Array>;
 
-/** Opens or creates the database; rejects with RT0005 when another process holds it, STO0001/STO0003 otherwise. */
+/** Directories whose writer this process has: LevelDB would let several threads open one, and two writers know nothing of each other. */
+const written = new Set<string>();
+
+/**
+ * Opens or creates the database, which other threads of this process may then read (`openLevelReader`). Rejects with RT0005 when
+ * another process holds it or this one writes it already, STO0001/STO0003 otherwise.
+ */
 export async function openLevelKeyValue(directory: string): Promise<KeyValue> {
+  if (written.has(directory)) throw new PerdureError("RT0005", `the storage directory ${directory} is open already`);
+  written.add(directory);
+  try {
+    return new LevelKeyValue(await open(directory), () => written.delete(directory));
+  } catch (cause) {
+    written.delete(directory);
+    throw cause;
+  }
+}
+
+async function open(directory: string): Promise<Database> {
   const db: Database = new ClassicLevel<string, Uint8Array>(directory, { keyEncoding: "utf8", valueEncoding: "view" });
   try {
-    await db.open({ writeBufferSize: WRITE_BUFFER_BYTES, cacheSize: BLOCK_CACHE_BYTES, compression: true });
+    await db.open({ writeBufferSize: WRITE_BUFFER_BYTES, cacheSize: BLOCK_CACHE_BYTES, compression: true, multithreading: true });
   } catch (cause) {
     throw openFailure(directory, cause);
   }
-  return new LevelKeyValue(db);
+  return db;
 }
 
 class LevelKeyValue implements KeyValue {
   readonly #db: Database;
+  readonly #onClose: () => void;
 
-  constructor(db: Database) {
+  constructor(db: Database, onClose: () => void) {
     this.#db = db;
+    this.#onClose = onClose;
   }
 
   get(key: string): Uint8Array | undefined {
@@ -72,8 +92,22 @@ class LevelKeyValue implements KeyValue {
     }
   }
 
+  async *values(from: string, to: string): AsyncIterable<readonly Uint8Array[]> {
+    const iterator = this.#db.values({ gte: from, lt: to, fillCache: false });
+    try {
+      for (;;) {
+        const page = await iterator.nextv(SCAN_PAGE);
+        if (page.length === 0) return;
+        yield page;
+      }
+    } finally {
+      await iterator.close();
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#db.close();
+    this.#onClose();
   }
 }
 

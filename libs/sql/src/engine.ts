@@ -10,15 +10,9 @@ import type { Database } from "./duckdb/database.js";
 import { encodeJson, JSON_CONTENT_TYPE } from "./encode/json.js";
 import type { ResultRows } from "./encode/result.js";
 import { isEngineBroken, refusalOf, refused, TimedOut } from "./errors.js";
-import {
-  ENGINE_MEMORY_BYTES_MAX,
-  GATHERED_BYTES_MAX,
-  RETRY_AFTER_SECONDS,
-  RUNNING_QUERIES_MAX,
-  STATEMENT_TIMEOUT_MS,
-  WAITING_QUERIES_MAX,
-} from "./limits.js";
-import type { SourcePort, Sql, SqlAnswer, SqlFormat } from "./ports.js";
+import { RETRY_AFTER_SECONDS } from "./limits.js";
+import { SQL_ENGINE_DEFAULTS, type SqlEngine, type SqlEngineOptions } from "./options.js";
+import type { SourcePort, SqlAnswer, SqlFormat } from "./ports.js";
 import { runStatement } from "./query/run.js";
 import { type CheckedStatement, checkStatement } from "./query/statement.js";
 import type { Table } from "./table.js";
@@ -29,29 +23,6 @@ export interface SqlEnginePorts {
   readonly source: SourcePort;
   readonly clock: Clock;
   readonly logger: Logger;
-}
-
-export interface SqlEngineOptions {
-  /** Statements that run at once; each holds one of Node's pool threads. */
-  readonly runningQueriesMax: number;
-  readonly waitingQueriesMax: number;
-  readonly statementTimeoutMs: number;
-  /** For sorts, joins and results of all statements together. */
-  readonly engineMemoryBytesMax: number;
-  /** What one statement may read from the tables. */
-  readonly gatheredBytesMax: number;
-}
-
-export const SQL_ENGINE_DEFAULTS: SqlEngineOptions = {
-  runningQueriesMax: RUNNING_QUERIES_MAX,
-  waitingQueriesMax: WAITING_QUERIES_MAX,
-  statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-  engineMemoryBytesMax: ENGINE_MEMORY_BYTES_MAX,
-  gatheredBytesMax: GATHERED_BYTES_MAX,
-};
-
-export interface SqlEngine extends AsyncDisposable {
-  readonly query: Sql;
 }
 
 /** Costs nothing until the first statement, which loads the engine (some 0.3 s and 80 MB). `tables` differ in tests only. */

@@ -1,4 +1,5 @@
-/** Introspection: the `sys_*` tables, what to read for a statement, and the engine that runs it. */
-export { createSqlEngine, SQL_ENGINE_DEFAULTS, type SqlEngine, type SqlEngineOptions, type SqlEnginePorts } from "./engine.js";
+/** Introspection: the `sys_*` tables, what to read for a statement, and the engine that runs it in a thread of its own. */
 export { type LivePorts, liveRowsOf } from "./live.js";
+export { SQL_ENGINE_DEFAULTS, type SqlEngine, type SqlEngineOptions } from "./options.js";
 export type * from "./ports.js";
+export { createSqlThread, type SqlThreadPorts } from "./thread/host.js";

@@ -43,3 +43,31 @@ export function rowsPerTurn(columns: number): number {
 
 /** JSON text is handed on when it is this long: large enough for a write to be worth it. */
 export const JSON_CHUNK_CHARS = 64 * 1024;
+
+/** Encoded chunks of a result that are on their way before the reader asks for more; a chunk is some 64 KiB. */
+export const CHUNKS_AHEAD = 4;
+
+/** A result that nobody reads for so long is dropped, and what the engine holds of it with it. */
+export const READ_STALL_MS = 60_000;
+
+/** Encoded size of one result. The answer is cut off there: who wants that much should ask for parts. */
+export const RESULT_BYTES_MAX = 512 * 1024 * 1024;
+
+/** Results that may be being read while others run and wait: each holds rows in the engine. */
+export const OPEN_RESULTS_MAX = 16;
+
+/** Rows of the process's memory that go to the thread at a time: well under a millisecond of the main thread. */
+export const LIVE_PAGE_ROWS = 256;
+
+/** JavaScript heap of the thread; rows and results lie outside of it and have their own bounds. */
+export const THREAD_HEAP_MB_MAX = 256;
+
+/** Threads started within `THREAD_STARTS_WINDOW_MS`; one that dies again and again must not take the process's time. */
+export const THREAD_STARTS_MAX = 5;
+export const THREAD_STARTS_WINDOW_MS = 60_000;
+
+/** A thread that has statements and says nothing for the time of a statement and this counts as dead. Longer than a reader may pause. */
+export const OVERDUE_MS = 70_000;
+
+/** How long closing waits for the thread; then the process goes on without it. */
+export const THREAD_CLOSE_MS = 3000;

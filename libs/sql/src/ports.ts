@@ -41,6 +41,14 @@ export interface IntrospectionSource {
   readonly live: LiveRows;
 }
 
+/** Where another thread finds what is committed: plain data. Another kind of store is another variant. */
+export interface SourceDescription {
+  readonly store: StoreDescription;
+  readonly partitionCount: number;
+}
+/** `level`: a LevelDB directory that this process has open for several threads. */
+export type StoreDescription = { readonly kind: "level"; readonly directory: string };
+
 /** Gives each statement its own view. */
 export interface SourcePort {
   open(): OpenSource;

@@ -1,7 +1,8 @@
 /** Why: tests ask an engine a question and want rows, or the reason why not. */
 import { concatBytes, fromUtf8, silentLogger, systemClock } from "@perdure/base";
 import { tableFromIPC } from "apache-arrow";
-import { createSqlEngine, type SqlEngine, type SqlEngineOptions } from "../src/engine.js";
+import { createSqlEngine } from "../src/engine.js";
+import type { SqlEngine, SqlEngineOptions } from "../src/options.js";
 import type { IntrospectionSource, SourcePort, SqlAnswer, SqlFormat } from "../src/ports.js";
 import type { Table } from "../src/table.js";
 import { type JsonRow, parseJson } from "./recorded.js";

@@ -1,7 +1,7 @@
 /** The tables over a real partition store: what they show, and how little is read for it. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { partitionKeyOf } from "@perdure/base";
-import type { SqlEngine } from "../src/engine.js";
+import type { SqlEngine } from "../src/options.js";
 import { anEngine, rowsOf } from "./asking.js";
 import type { JsonRow } from "./recorded.js";
 import { openWorld, PARTITIONS, type World } from "./stored.js";

@@ -18,7 +18,7 @@ import type { MetadataStore } from "@perdure/metadata";
 import { createRegistry, type RegistryRole, SERVICE_DEFAULTS, type ServiceDefaults } from "@perdure/registry";
 import type { Lifecycle, Metrics, Tracer } from "@perdure/role";
 import { createHttpPort } from "@perdure/role/http";
-import { createSqlEngine, liveRowsOf, type SqlEngine } from "@perdure/sql";
+import { createSqlThread, liveRowsOf, type SourceDescription, type SqlEngine } from "@perdure/sql";
 import { KvPartitionStore, type PartitionStore } from "@perdure/store";
 import { directoriesOf, kafkaClustersOf, requestHeadersOf, type Settings, sqlOptionsOf } from "./config.js";
 import { createDiscoveryFetcher } from "./discovery-fetcher.js";
@@ -27,6 +27,9 @@ import { ADMIN_DRAIN_MS } from "./limits.js";
 import { partitionCountOf } from "./partition-count.js";
 import { ingressMetrics, invokerMetrics, observeWorker } from "./role-metrics.js";
 import { invocationSpans, tracedTransport } from "./tracing.js";
+
+/** Bundled beside this module's bundle. */
+const SQL_THREAD = new URL("./sql-thread.mjs", import.meta.url);
 
 export interface StandalonePorts {
   readonly lifecycle: Lifecycle;
@@ -58,7 +61,8 @@ export async function startStandalone(settings: Settings, ports: StandalonePorts
 
   const directories = directoriesOf(settings);
   const metadata = await lifecycle.start("metadata store", () => openMetadata(directories.metadata));
-  const store = await lifecycle.start("partition store", () => openPartitions(directories.partitions));
+  const directory = await lifecycle.prepare(() => partitionsDirectory(directories.partitions));
+  const store = await lifecycle.start("partition store", () => openPartitions(directory));
   const partitionCount = await lifecycle.prepare(() => partitionCountOf(metadata, settings.worker.numPartitions, logger));
 
   // What comes before the worker asks it only later, when somebody uses it.
@@ -91,8 +95,9 @@ export async function startStandalone(settings: Settings, ports: StandalonePorts
   );
   const ingressDoor = await lifecycle.start("ingress", () => openDoor(settings.ingress, ingress.listen, ingress.close));
   const live = liveRowsOf({ invoker: worker, registry });
-  const source = { open: () => ({ partitionCount, store, live, [Symbol.asyncDispose]: async () => undefined }) };
-  const sql = await lifecycle.start("SQL engine", () => createSqlEngine({ source, clock, logger }, sqlOptionsOf(settings)));
+  const source: SourceDescription = { store: { kind: "level", directory }, partitionCount };
+  const sqlPorts = { entry: SQL_THREAD, source, live, clock, logger: logger.child({ component: "sql" }) };
+  const sql = await lifecycle.start("SQL engine", () => createSqlThread(sqlPorts, sqlOptionsOf(settings)));
   const adminParts = { registry, partitions, sql, ingressPort: ingressDoor.port };
   const adminDoor = await lifecycle.start("admin API", () => openAdmin(settings, adminParts, ports));
   return { ingressPort: ingressDoor.port, adminPort: adminDoor.port, identityPublicKey: identity?.publicKey };
@@ -129,8 +134,11 @@ async function openMetadata(path: string): Promise<MetadataStore> {
   return openLevelMetadataStore(directory);
 }
 
-async function openPartitions(path: string): Promise<PartitionStore> {
-  const directory = await prepareStorageDirectory({ path, setting: "worker.storage-rocksdb.path", missing: "RT0009" });
+function partitionsDirectory(path: string): Promise<string> {
+  return prepareStorageDirectory({ path, setting: "worker.storage-rocksdb.path", missing: "RT0009" });
+}
+
+async function openPartitions(directory: string): Promise<PartitionStore> {
   return new KvPartitionStore(await openLevelKeyValue(directory));
 }
 

@@ -5,3 +5,6 @@ export const TRACED_INVOCATIONS_MAX = 20_000;
 
 /** Time for running management requests when the process stops. */
 export const ADMIN_DRAIN_MS = 2000;
+
+/** How much the thread of SQL statements stands back behind those that run invocations (0 not at all, 19 entirely). */
+export const SQL_THREAD_NICENESS = 10;
