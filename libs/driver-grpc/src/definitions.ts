@@ -2,6 +2,7 @@
 import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import type { MethodDefinition } from "@grpc/grpc-js";
 import { AnswerBatchSchema, DirectorySchema, RequestBatchSchema, WatchRequestSchema } from "./gen/v1/partitions_pb.js";
+import { ChangeReplySchema, ChangeRequestSchema, RegistryStateSchema, WatchRegistryRequestSchema } from "./gen/v1/registry_pb.js";
 
 function method<In extends DescMessage, Out extends DescMessage>(
   path: string,
@@ -31,4 +32,15 @@ export const partitionsDefinition = {
     response: true,
   }),
   watch: method("/perdure.control.v1.Partitions/Watch", WatchRequestSchema, DirectorySchema, { request: false, response: true }),
+} as const;
+
+export const registryDefinition = {
+  watch: method("/perdure.control.v1.Registry/Watch", WatchRegistryRequestSchema, RegistryStateSchema, {
+    request: false,
+    response: true,
+  }),
+  change: method("/perdure.control.v1.Registry/Change", ChangeRequestSchema, ChangeReplySchema, {
+    request: false,
+    response: false,
+  }),
 } as const;

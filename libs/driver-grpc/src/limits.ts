@@ -20,3 +20,7 @@ export const RECONNECT_LONGEST_MS = 2_000;
 /** A silent connection is probed after this long and given up after the second. Below a lease, so that a cut cable is noticed. */
 export const KEEPALIVE_MS = 2_000;
 export const KEEPALIVE_TIMEOUT_MS = 2_000;
+/** A registration discovers an endpoint first, which has its own time limit well below this. */
+export const CHANGE_DEADLINE_MS = 120_000;
+/** How long a change that is durable waits to be seen here as well before it is answered all the same. */
+export const SEEN_WAIT_MS = 3_000;

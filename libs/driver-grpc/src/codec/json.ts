@@ -1,8 +1,8 @@
-/** Plain data as JSON, with what JSON lacks: bytes (`{"$bytes": base64}`) and big integers (`{"$bigint": digits}`). */
+/** Plain data as JSON, with what JSON lacks: bytes (`{"$bytes": base64}`), big integers (`{"$bigint": digits}`), maps (`{"$map": entries}`). */
 import { fromUtf8, utf8 } from "@perdure/base";
 
-export function toJson(value: object): Uint8Array {
-  return utf8(JSON.stringify(value, replace));
+export function toJson(value: unknown): Uint8Array {
+  return utf8(JSON.stringify(value ?? null, replace));
 }
 
 /** Trusted input: both ends are ours. */
@@ -13,11 +13,13 @@ export function fromJson(bytes: Uint8Array): unknown {
 function replace(_key: string, value: unknown): unknown {
   if (value instanceof Uint8Array)
     return { $bytes: Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("base64") };
+  if (value instanceof Map) return { $map: [...value] };
   return typeof value === "bigint" ? { $bigint: value.toString() } : value;
 }
 
 function revive(_key: string, value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if ("$bytes" in value) return new Uint8Array(Buffer.from(value.$bytes as string, "base64"));
+  if ("$map" in value) return new Map(value.$map as [unknown, unknown][]);
   return "$bigint" in value ? BigInt(value.$bigint as string) : value;
 }

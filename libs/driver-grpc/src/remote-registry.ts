@@ -1,0 +1,236 @@
+/**
+ * The registry in another process: reads answer at once from the state heard last, so the data path goes on while no registry can
+ * be reached; changes go to a registry and resolve when this process sees them too.
+ */
+import { create } from "@bufbuild/protobuf";
+import { type Client, type ClientReadableStream, Metadata, status } from "@grpc/grpc-js";
+import { type Clock, type ErrorCode, type Logger, PerdureError, type TimerHandle } from "@perdure/base";
+import type { RegistrySnapshot, RegistryView } from "@perdure/control";
+import { type LocatedRevision, type Registry, RegistryRefusal } from "@perdure/metadata";
+import { fromJson, toJson } from "./codec/json.js";
+import { type ChangeMethod, decodeState, type RegistryRecords, revisionKey, type TravellingState } from "./codec/registry.js";
+import { registryDefinition } from "./definitions.js";
+import { type ChangeReply, ChangeRequestSchema, type RegistryState, WatchRegistryRequestSchema } from "./gen/v1/registry_pb.js";
+import { CHANGE_DEADLINE_MS, RECONNECT_FIRST_MS, RECONNECT_LONGEST_MS, SEEN_WAIT_MS } from "./limits.js";
+
+export interface RemoteRegistryPorts {
+  /** Channels to the registries there are; at least one. They stay the caller's to close. */
+  readonly channels: readonly Client[];
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface RemoteRegistryOptions {
+  /** Whether people's records are wanted: without them only `current` answers. */
+  readonly withRecords: boolean;
+}
+
+export interface RemoteRegistry extends Registry, RegistryView {
+  /** Resolves when the first state is here. */
+  readonly ready: Promise<void>;
+  close(): void;
+}
+
+export function openRemoteRegistry(ports: RemoteRegistryPorts, options: RemoteRegistryOptions): RemoteRegistry {
+  const watch = new Watch(ports, options);
+  const records = (): RegistryRecords => watch.records;
+  const change = <T>(method: ChangeMethod, values: readonly unknown[], signal?: AbortSignal): Promise<T> =>
+    watch.change(method, values, signal) as Promise<T>;
+  const located = (deploymentId: string, name: string): LocatedRevision | undefined => {
+    const deployment = records().deployments.find(({ id }) => id === deploymentId);
+    const revision = deployment?.services.find(({ definition }) => definition.name === name);
+    return deployment === undefined || revision === undefined ? undefined : { deployment, revision };
+  };
+  const required = <T>(found: T | undefined): T => {
+    if (found === undefined) throw new PerdureError("OPS0003", "a state of the registry names a revision that it does not hold");
+    return found;
+  };
+
+  return {
+    ready: watch.ready,
+    close: () => watch.close(),
+    current: () => watch.state.snapshot,
+    onChange: (listener) => watch.onChange(listener),
+
+    register: (request, signal) => change("register", [request], signal),
+    update: (id, request, signal) => change("update", [id, request], signal),
+    remove: (id, force) => change("remove", [id, force]),
+    deployment: (id) => records().deployments.find((deployment) => deployment.id === id),
+    deployments: () => records().deployments,
+    service(name) {
+      const latest = records().latest.find((each) => each.name === name);
+      return latest === undefined ? undefined : required(located(latest.deploymentId, name));
+    },
+    services: () => records().latest.map(({ deploymentId, name }) => required(located(deploymentId, name))),
+    effective: (revision) => required(records().effective.get(revisionKey(revision))),
+    modifyService: (name, changes) => change("modifyService", [name, changes]),
+
+    kafkaCluster: (name) => records().kafkaClusters.find((cluster) => cluster.name === name),
+    kafkaClusters: () => records().kafkaClusters,
+    createKafkaCluster: (name, properties) => change("createKafkaCluster", [name, properties]),
+    updateKafkaCluster: (name, properties) => change("updateKafkaCluster", [name, properties]),
+    removeKafkaCluster: (name, force) => change("removeKafkaCluster", [name, force]),
+
+    subscription: (id) => records().subscriptions.find((subscription) => subscription.id === id),
+    subscriptions: () => records().subscriptions,
+    createSubscription: (source, sink, values) => change("createSubscription", [source, sink, values]),
+    removeSubscription: (id) => change("removeSubscription", [id]),
+
+    rules: () => records().rules,
+    putRules: (changes) => change("putRules", [changes]),
+    deleteRules: (deletions) => change("deleteRules", [deletions]),
+  };
+}
+
+const NOTHING: RegistrySnapshot = { services: new Map(), deployments: new Map(), rules: [] };
+
+class Watch {
+  readonly ready: Promise<void>;
+  state: TravellingState = { snapshot: NOTHING, records: undefined };
+  readonly #ports: RemoteRegistryPorts;
+  readonly #withRecords: boolean;
+  readonly #listeners = new Set<() => void>();
+  #becomeReady: () => void = () => undefined;
+  #channel = 0;
+  #stream: ClientReadableStream<RegistryState> | undefined;
+  #number = 0n;
+  /** Changes that wait until their state is seen here. */
+  #unseen: { readonly number: bigint; readonly seen: () => void }[] = [];
+  #pause: TimerHandle | undefined;
+  #failures = 0;
+  #isClosed = false;
+
+  constructor(ports: RemoteRegistryPorts, options: RemoteRegistryOptions) {
+    this.#ports = ports;
+    this.#withRecords = options.withRecords;
+    this.ready = new Promise((resolve) => {
+      this.#becomeReady = resolve;
+    });
+    this.#listen();
+  }
+
+  get records(): RegistryRecords {
+    const { records } = this.state;
+    if (records === undefined) throw new PerdureError("OPS0004", "the registry has not been reached yet");
+    return records;
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#pause?.cancel();
+    this.#hangUp();
+    this.#seenUpTo(undefined);
+  }
+
+  async change(method: ChangeMethod, values: readonly unknown[], signal: AbortSignal | undefined): Promise<unknown> {
+    const channel = this.#channel;
+    const reply = await this.#ask(method, values, signal);
+    switch (reply.outcome.case) {
+      case "changed": {
+        const { result, stateNumber } = reply.outcome.value;
+        await this.#sees(channel, stateNumber);
+        return fromJson(result) ?? undefined;
+      }
+      case "refused": {
+        const { status, code, detail } = reply.outcome.value;
+        if (status === 0) throw new PerdureError(code as ErrorCode, detail);
+        throw new RegistryRefusal(status as RegistryRefusal["status"], code as ErrorCode | undefined, detail);
+      }
+      case undefined:
+        throw new PerdureError("OPS0003", "a registry answered nothing");
+    }
+  }
+
+  #ask(method: ChangeMethod, values: readonly unknown[], signal: AbortSignal | undefined): Promise<ChangeReply> {
+    const { path, requestSerialize, responseDeserialize } = registryDefinition.change;
+    const request = create(ChangeRequestSchema, { method, arguments: toJson(values) });
+    const deadline = Date.now() + CHANGE_DEADLINE_MS;
+    return new Promise((resolve, reject) => {
+      const hangUp = (): void => call.cancel();
+      const call = this.#client.makeUnaryRequest(
+        path,
+        requestSerialize,
+        responseDeserialize,
+        request,
+        new Metadata(),
+        { deadline },
+        (error, reply) => {
+          signal?.removeEventListener("abort", hangUp);
+          if (reply !== undefined) return resolve(reply);
+          if (error?.code === status.CANCELLED && signal?.aborted === true) return reject(signal.reason);
+          reject(new PerdureError("OPS0004", `the registry cannot be reached: ${error?.details ?? "no answer"}`));
+        },
+      );
+      signal?.addEventListener("abort", hangUp, { once: true });
+    });
+  }
+
+  get #client(): Client {
+    const { channels } = this.#ports;
+    return channels[this.#channel % channels.length] as Client;
+  }
+
+  #listen(): void {
+    const { path, requestSerialize, responseDeserialize } = registryDefinition.watch;
+    const request = create(WatchRegistryRequestSchema, { withRecords: this.#withRecords });
+    const stream = this.#client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request);
+    this.#stream = stream;
+    stream.on("data", ({ number, body }: RegistryState) => {
+      if (this.#stream !== stream) return;
+      this.#failures = 0;
+      this.state = decodeState(body);
+      this.#becomeReady();
+      for (const listener of this.#listeners) listener();
+      this.#seenUpTo(number);
+    });
+    stream.on("end", () => this.#lost(stream, "it closed the stream"));
+    stream.on("error", (error: Error) => this.#lost(stream, error.message));
+  }
+
+  #lost(stream: ClientReadableStream<RegistryState>, reason: string): void {
+    if (this.#isClosed || this.#stream !== stream) return;
+    this.#hangUp();
+    this.#channel++;
+    // Another registry counts for itself; its first state has everything that was durable.
+    this.#unseen = this.#unseen.map(({ seen }) => ({ number: 0n, seen }));
+    const pauseMs = Math.min(RECONNECT_FIRST_MS * 2 ** this.#failures++, RECONNECT_LONGEST_MS);
+    this.#ports.logger.debug({ reason, pauseMs }, "lost the registry; going on with what is known of it");
+    this.#pause = this.#ports.clock.setTimer(pauseMs, () => this.#listen());
+  }
+
+  #hangUp(): void {
+    const stream = this.#stream;
+    this.#stream = undefined;
+    this.#number = 0n;
+    stream?.on("error", () => undefined); // Cancelling reports itself as an error, which is what we asked for.
+    stream?.cancel();
+  }
+
+  /** Resolves when this process sees the state too; a watch that hangs must not keep a durable change from being answered. */
+  #sees(channel: number, number: bigint): Promise<void> {
+    const isWatched = this.#channel === channel && this.#number > 0n;
+    if (this.#isClosed || (isWatched && this.#number >= number)) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = this.#ports.clock.setTimer(SEEN_WAIT_MS, resolve);
+      const seen = (): void => {
+        timer.cancel();
+        resolve();
+      };
+      // Of another registry's watch the first state counts: it has everything that was durable.
+      this.#unseen.push({ number: isWatched ? number : 0n, seen });
+    });
+  }
+
+  /** `undefined`: all. */
+  #seenUpTo(number: bigint | undefined): void {
+    if (number !== undefined) this.#number = number;
+    const waiting = this.#unseen;
+    this.#unseen = waiting.filter((each) => number !== undefined && each.number > number);
+    for (const each of waiting) if (!this.#unseen.includes(each)) each.seen();
+  }
+}

@@ -1,0 +1,158 @@
+import { Server } from "@grpc/grpc-js";
+import { afterEach, describe, expect, test } from "@jest/globals";
+import { silentLogger, systemClock } from "@perdure/base";
+import type { RegistryView } from "@perdure/control";
+import {
+  createMemoryMetadataStore,
+  emptyMemoryMetadata,
+  type Registry,
+  RegistryRefusal,
+  type RuleChange,
+} from "@perdure/metadata";
+import { aManifest, aWireService, createTestRegistry, startEndpoint } from "@perdure/registry/testing";
+import {
+  openChannel,
+  openRemoteRegistry,
+  registryDefinition,
+  registryHandlers,
+  SERVER_OPTIONS,
+  serverCredentials,
+} from "../src/index.js";
+
+const opened: (() => Promise<unknown> | void)[] = [];
+afterEach(async () => {
+  for (const close of opened.splice(0).reverse()) await close();
+});
+
+async function serve(registry: Registry & RegistryView): Promise<{ readonly address: string; stop(): void }> {
+  const server = new Server(SERVER_OPTIONS);
+  server.addService(registryDefinition, registryHandlers(registry, silentLogger));
+  const port = await new Promise<number>((resolve, reject) =>
+    server.bindAsync("127.0.0.1:0", serverCredentials(undefined), (error, bound) => (error ? reject(error) : resolve(bound))),
+  );
+  opened.push(() => server.forceShutdown());
+  return { address: `127.0.0.1:${port}`, stop: () => server.forceShutdown() };
+}
+
+async function connect(addresses: readonly string[], withRecords = true) {
+  const channels = addresses.map((address) => openChannel(address, undefined));
+  const remote = openRemoteRegistry({ channels, clock: systemClock, logger: silentLogger }, { withRecords });
+  opened.push(() => {
+    remote.close();
+    for (const channel of channels) channel.close();
+  });
+  await remote.ready;
+  return remote;
+}
+
+const rule = (pattern: string, concurrency: number): RuleChange => ({
+  pattern,
+  concurrency,
+  rate: undefined,
+  weight: undefined,
+  priority: undefined,
+  description: undefined,
+  disabled: false,
+  precondition: { kind: "none" },
+});
+
+describe("a registry in another process", () => {
+  test("shows what the registry shows, for reading at once", async () => {
+    const registry = await createTestRegistry();
+    await registry.createKafkaCluster("k1", { "bootstrap.servers": "localhost:1", "sasl.password": "x" });
+    const { address } = await serve(registry);
+    const remote = await connect([address]);
+    expect(remote.kafkaClusters()).toEqual(registry.kafkaClusters());
+    expect(remote.deployments()).toEqual([]);
+    expect(remote.service("Greeter")).toBeUndefined();
+    expect(remote.current()).toEqual(registry.current());
+  });
+
+  test("takes registrations: services, handlers and options are the same on both sides", async () => {
+    const registry = await createTestRegistry();
+    await using endpoint = await startEndpoint("h2c", {
+      body: aManifest([aWireService("Greeter", ["greet"]), aWireService("Counter", ["add"], { ty: "VIRTUAL_OBJECT" })]),
+    });
+    const { address } = await serve(registry);
+    const remote = await connect([address]);
+    const request = {
+      address: { kind: "http", uri: endpoint.uri, useHttp11: false },
+      additionalHeaders: { "x-k": "v" },
+      metadata: {},
+      force: false,
+      breaking: false,
+      dryRun: false,
+      acceptUnchanged: true,
+    } as const;
+    const outcome = await remote.register(request, new AbortController().signal);
+    expect(outcome.kind).toBe("created");
+    expect(remote.deployment(outcome.deployment.id)).toEqual(registry.deployment(outcome.deployment.id));
+    expect(remote.services()).toEqual(registry.services());
+    for (const service of remote.services()) expect(remote.effective(service)).toEqual(registry.effective(service));
+    expect(remote.current()).toEqual(registry.current());
+    await remote.remove(outcome.deployment.id, true);
+    expect(remote.deployments()).toEqual([]);
+  });
+
+  test("refuses in the same words, with the same status and code", async () => {
+    const registry = await createTestRegistry();
+    const remote = await connect([(await serve(registry)).address]);
+    await remote.createKafkaCluster("k1", { "bootstrap.servers": "localhost:1" });
+    for (const ask of [
+      (one: Registry) => one.createKafkaCluster("k1", { "bootstrap.servers": "localhost:1" }),
+      (one: Registry) => one.createSubscription("nonsense", "service://A/b", {}),
+      (one: Registry) => one.removeKafkaCluster("nope", false),
+    ]) {
+      const refusals = await Promise.all(
+        [ask(remote), ask(registry)].map((asked) =>
+          asked.then(
+            () => undefined,
+            (cause: unknown) => cause,
+          ),
+        ),
+      );
+      const [here, there] = refusals as [RegistryRefusal, RegistryRefusal];
+      expect(here).toBeInstanceOf(RegistryRefusal);
+      expect([here.status, here.code, here.message]).toEqual([there.status, there.code, there.message]);
+    }
+  });
+
+  test("tells of changes that others made, in under a second", async () => {
+    const metadata = emptyMemoryMetadata();
+    const registry = await createTestRegistry({ metadata: createMemoryMetadataStore(metadata) });
+    const remote = await connect([(await serve(registry)).address]);
+    const heard = new Promise<void>((resolve) => remote.onChange(resolve));
+    await registry.putRules([rule("s1", 3)]);
+    await heard;
+    expect(remote.rules()).toMatchObject([{ pattern: "s1", concurrency: 3 }]);
+  });
+
+  test("that cannot be reached leaves what is known, says so to whoever wants a change, and is replaced by the next", async () => {
+    const metadata = emptyMemoryMetadata();
+    const first = await createTestRegistry({ metadata: createMemoryMetadataStore(metadata) });
+    const second = await createTestRegistry({ metadata: createMemoryMetadataStore(metadata) });
+    const [one, two] = [await serve(first), await serve(second)];
+    const remote = await connect([one.address, two.address]);
+    await remote.putRules([rule("s1", 3)]);
+    one.stop();
+    expect(remote.rules()).toHaveLength(1);
+    await second.reload();
+    for (;;) {
+      const changed = await remote.putRules([rule("s2", 1)]).then(
+        () => true,
+        (cause: { code: string }) => expect(cause.code).toBe("OPS0004"),
+      );
+      if (changed === true) break;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    expect(remote.rules().map(({ pattern }) => pattern)).toEqual(["s1", "s2"]);
+  });
+
+  test("keeps secrets from those who do not manage it", async () => {
+    const registry = await createTestRegistry();
+    await registry.createKafkaCluster("k1", { "bootstrap.servers": "localhost:1" });
+    const remote = await connect([(await serve(registry)).address], false);
+    expect(remote.current()).toEqual(registry.current());
+    expect(() => remote.kafkaClusters()).toThrow("OPS0004");
+  });
+});
