@@ -1,4 +1,14 @@
 /** Attempts, retries, budgets: from a partition's effects to streams of bytes and back. */
+export type { CommandLabel, ReplayVerdict } from "./check/judge.js";
+export {
+  CHECK_HEADER,
+  CHECK_HEADER_VALUE,
+  createReplayCheck,
+  type ReplayCheck,
+  type ReplayCheckDeps,
+  type ReplayCheckOptions,
+  type ReplaySubject,
+} from "./check/replay-check.js";
 export { createRequestIdentity, IDENTITY_LEEWAY_SECONDS, type RequestIdentity } from "./identity.js";
 export { createInvoker, type InvokerDeps } from "./invoker.js";
 export { type InvokerMetrics, noMetrics } from "./metrics.js";

@@ -1,0 +1,174 @@
+/**
+ * What the end of a replay says about the candidate. SDKs report the position of a mismatch, and what the code wanted to do there; what
+ * the journal has there we know ourselves.
+ */
+import { bytesEqual, unreachable } from "@perdure/base";
+import type { AttemptError, JournalEntry } from "@perdure/partition";
+import {
+  decodeCommand,
+  isFault,
+  type JournalCommand,
+  MessageType,
+  messageTypeName,
+  outputResultOf,
+  type ValueOrFailure,
+} from "@perdure/service-protocol";
+import { type CheckedJournal, lacksResult } from "./checked-journal.js";
+import type { ReplayEnd } from "./replay-stream.js";
+
+/** A command as people name it. `name` is the label user code gave it, undefined when none. */
+export interface CommandLabel {
+  readonly type: string;
+  readonly name: string | undefined;
+}
+
+/** Where and how code and journal differ; what the endpoint does not tell is undefined. */
+export interface Mismatch {
+  readonly kind: "mismatch";
+  /** Counts commands, Input being 0. */
+  readonly commandIndex: number | undefined;
+  readonly expected: CommandLabel | undefined;
+  readonly actual: CommandLabel | undefined;
+  readonly error: AttemptError;
+}
+
+export type ReplayVerdict =
+  /** `output`: whether a completed invocation would end as it did; undefined when it did not come to that. */
+  | { readonly kind: "compatible"; readonly output: "same" | "differs" | undefined }
+  | Mismatch
+  | { readonly kind: "failed"; readonly error: AttemptError }
+  /** A mismatch that may as well be the stop in front of a step under way: the endpoint does not say. */
+  | { readonly kind: "unclear"; readonly error: AttemptError };
+
+/**
+ * After the guarded replay. `waits`: the handler waits for something, which is its good right at the end of the journal and nowhere
+ * else; only the journal without the stop can tell.
+ */
+export type GuardedVerdict = ReplayVerdict | { readonly kind: "waits" } | { readonly kind: "returned" };
+
+const COMPATIBLE: ReplayVerdict = { kind: "compatible", output: undefined };
+
+/** How shared SDK cores word the one mismatch without a position: an await that the journal cannot satisfy. */
+const AWAIT = "'await' could not be replayed";
+
+/** @param isCompleted its journal is only a sample: the stored Output need not come at the same place again */
+export function judgeGuarded(journal: CheckedJournal, end: ReplayEnd, isCompleted: boolean): GuardedVerdict {
+  switch (end.kind) {
+    case "mismatch":
+      return judgeMismatch(journal, end.error, isCompleted);
+    case "failed":
+      return end;
+    case "wentOn":
+    case "suspended":
+    case "ended":
+      return COMPATIBLE; // An SDK that does not mind the stop; a real attempt would have come as far.
+    default:
+      return unreachable(end);
+  }
+}
+
+function judgeMismatch(journal: CheckedJournal, error: AttemptError, isCompleted: boolean): GuardedVerdict {
+  const stopIndex = journal.commands.length;
+  const index = error.relatedCommandIndex;
+  const actual = actualOf(error);
+  if (index === stopIndex && !error.message.includes(AWAIT))
+    return judgeNext(journal.next, actual, error, isCompleted, stopIndex);
+  if (index !== undefined && index < stopIndex && !isWait(journal, index, actual, error)) {
+    return { kind: "mismatch", commandIndex: index, expected: labelOf(journal.commands[index]), actual, error };
+  }
+  if (journal.next?.type !== MessageType.Run) return { kind: "waits" };
+  // Nothing may be replayed without the stop here: the step behind it would be performed.
+  if (!error.message.includes(AWAIT)) return { kind: "unclear", error };
+  return { kind: "mismatch", commandIndex: stopIndex, expected: labelOf(journal.next), actual: undefined, error };
+}
+
+/** All that was replayed matched; what the handler wanted next is compared with what it did then, where that is known. */
+function judgeNext(
+  next: JournalEntry | undefined,
+  actual: CommandLabel | undefined,
+  error: AttemptError,
+  isCompleted: boolean,
+  commandIndex: number,
+): GuardedVerdict {
+  if (next === undefined || actual === undefined) return COMPATIBLE;
+  const expected = labelOf(next);
+  const isSame = expected?.type === actual.type && expected.name === actual.name;
+  if (isSame) return next.type === MessageType.Output ? { kind: "returned" } : COMPATIBLE;
+  if (isCompleted && next.type === MessageType.Output) return COMPATIBLE; // New steps behind the old end.
+  return { kind: "mismatch", commandIndex, expected, actual, error };
+}
+
+/** A mismatch about the command itself names what the code issued instead; about waiting for it, the command that is awaited. */
+function isWait(journal: CheckedJournal, index: number, actual: CommandLabel | undefined, error: AttemptError): boolean {
+  if (error.message.includes(AWAIT)) return true;
+  const stored = labelOf(journal.commands[index]);
+  return stored?.type === actual?.type && stored?.name === actual?.name && lacksResult(journal, index);
+}
+
+/** After a replay without the stop. */
+export function judgePlain(journal: CheckedJournal, end: ReplayEnd, isCompleted: boolean): ReplayVerdict {
+  switch (end.kind) {
+    case "mismatch": {
+      const { error } = end;
+      const index = error.relatedCommandIndex;
+      const expected = index === undefined ? undefined : labelOf(journal.commands[index]);
+      return { kind: "mismatch", commandIndex: index, expected, actual: actualOf(error), error };
+    }
+    case "failed":
+      return end;
+    case "wentOn":
+      return judgeOutput(journal, end.command, isCompleted);
+    case "suspended":
+    case "ended":
+      return isCompleted || journal.next?.type !== MessageType.Output ? COMPATIBLE : noOutput(journal);
+    default:
+      return unreachable(end);
+  }
+}
+
+/** It waits where it has returned already, and would never come to its end. */
+function noOutput({ next, commands }: CheckedJournal): Mismatch {
+  const error = outputError(commands.length, "the handler waits where the journal has its Output");
+  return { kind: "mismatch", commandIndex: commands.length, expected: labelOf(next), actual: undefined, error };
+}
+
+function judgeOutput(
+  { next, commands }: CheckedJournal,
+  command: JournalCommand | undefined,
+  isCompleted: boolean,
+): ReplayVerdict {
+  if (next?.type !== MessageType.Output || command?.kind !== "output") return COMPATIBLE;
+  if (isSameResult(outputResultOf(next.body), command.result)) return { kind: "compatible", output: "same" };
+  if (isCompleted) return { kind: "compatible", output: "differs" };
+  const label: CommandLabel = { type: messageTypeName(MessageType.Output), name: undefined };
+  const error = outputError(commands.length, "the handler returned something else than the Output in the journal");
+  return { kind: "mismatch", commandIndex: commands.length, expected: label, actual: label, error };
+}
+
+function isSameResult(a: ValueOrFailure, b: ValueOrFailure): boolean {
+  if (a.kind === "value") return b.kind === "value" && bytesEqual(a.value, b.value);
+  return b.kind === "failure" && a.failure.code === b.failure.code && a.failure.message === b.failure.message;
+}
+
+function outputError(commandIndex: number, message: string): AttemptError {
+  return {
+    errorCode: "RT0016",
+    code: 570,
+    message,
+    stacktrace: undefined,
+    relatedCommandIndex: commandIndex,
+    relatedCommandName: undefined,
+    relatedCommandType: MessageType.Output,
+  };
+}
+
+function actualOf({ relatedCommandType, relatedCommandName }: AttemptError): CommandLabel | undefined {
+  return relatedCommandType === undefined ? undefined : { type: messageTypeName(relatedCommandType), name: relatedCommandName };
+}
+
+function labelOf(entry: JournalEntry | undefined): CommandLabel | undefined {
+  if (entry === undefined) return undefined;
+  const command = decodeCommand(entry.type, entry.body);
+  const name = isFault(command) || command.name === "" ? undefined : command.name;
+  return { type: messageTypeName(entry.type), name };
+}

@@ -1,0 +1,127 @@
+/**
+ * Would this code go on with that journal? A candidate endpoint replays a stored journal, performing nothing, and is judged by how far
+ * it follows. The journal first ends in a stop that keeps the handler from starting a step (see `checked-journal.ts`). Where that
+ * leaves a question open it is asked again without the stop: whether the handler waits at the end of its journal, where it may, and
+ * whether it returns what it returned before. Neither starts a step of a handler that does the same twice.
+ */
+import { type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
+import type { DeploymentView } from "@perdure/control";
+import type { AttemptError, InvocationFacts, JournalEntry } from "@perdure/partition";
+import { MessageType, type ProtocolVersion } from "@perdure/service-protocol";
+import { failure } from "../attempt-failure.js";
+import { startBody } from "../attempt-plan.js";
+import type { RequestIdentity } from "../identity.js";
+import type { InvokerOptions } from "../options.js";
+import type { EndpointTransport, StreamRequest } from "../ports.js";
+import { invokePath, requestHeaders } from "../request-headers.js";
+import { childSpan } from "../trace.js";
+import { type CheckedJournal, checkedJournal } from "./checked-journal.js";
+import { judgeGuarded, judgePlain, type ReplayVerdict } from "./judge.js";
+import { type ReplayEnd, replay } from "./replay-stream.js";
+
+/** Says that a request only checks. Handlers can read it, and leave alone what they do outside of steps. */
+export const CHECK_HEADER = "x-perdure-check";
+export const CHECK_HEADER_VALUE = "replay";
+
+/** Whose journal is replayed. */
+export interface ReplaySubject {
+  readonly facts: InvocationFacts;
+  readonly version: ProtocolVersion;
+  readonly isCompleted: boolean;
+  /** The whole journal as stored. */
+  readonly entries: readonly JournalEntry[];
+  /** All state in storage order; undefined where there is none or it is asked for lazily. */
+  readonly state: ReadonlyMap<string, Uint8Array> | undefined;
+  readonly lastStoredAtMs: number;
+}
+
+export interface ReplayCheckDeps {
+  readonly transports: { readonly http: EndpointTransport; readonly lambda?: EndpointTransport | undefined };
+  /** Signs requests as those of real attempts. */
+  readonly identity: RequestIdentity | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export type ReplayCheckOptions = Pick<InvokerOptions, "messageBytesMax" | "eagerStateBytesMax" | "additionalRequestHeaders">;
+
+export interface ReplayCheck {
+  /** `timeoutMs` is for all that is asked about this journal. Never rejects; an aborted `signal` makes it a failure. */
+  check(candidate: DeploymentView, subject: ReplaySubject, timeoutMs: number, signal: AbortSignal): Promise<ReplayVerdict>;
+}
+
+export function createReplayCheck(deps: ReplayCheckDeps, options: ReplayCheckOptions): ReplayCheck {
+  const { transports, clock, logger } = deps;
+
+  function ask(
+    candidate: DeploymentView,
+    subject: ReplaySubject,
+    entries: readonly JournalEntry[],
+    untilMs: number,
+    signal: AbortSignal,
+  ): Promise<ReplayEnd> {
+    const transport = candidate.address.kind === "lambda" ? transports.lambda : transports.http;
+    if (transport === undefined) return Promise.resolve(unreachableEnd("this server is not set up to call AWS Lambda"));
+    const plan = { ...planOf(subject, clock.nowMs(), options), entries };
+    const frames = [{ type: MessageType.Start, body: startBody(plan) }, ...entries];
+    const request = requestOf(candidate, subject, deps, options);
+    const bounds = { timeoutMs: Math.max(1, untilMs - clock.monotonicMs()), messageBytesMax: options.messageBytesMax };
+    return replay({ transport, clock }, { request, version: subject.version, frames }, bounds, signal);
+  }
+
+  return {
+    async check(candidate, subject, timeoutMs, signal) {
+      const untilMs = clock.monotonicMs() + timeoutMs;
+      const { isCompleted } = subject;
+      try {
+        const journal: CheckedJournal = checkedJournal(subject.entries);
+        const guarded = judgeGuarded(journal, await ask(candidate, subject, journal.guarded, untilMs, signal), isCompleted);
+        if (guarded.kind !== "waits" && guarded.kind !== "returned") return guarded;
+        return judgePlain(journal, await ask(candidate, subject, journal.entries, untilMs, signal), isCompleted);
+      } catch (cause) {
+        const error = PerdureError.from(cause);
+        logger.error({ invocationId: subject.facts.id, error, cause }, "journal could not be replayed for a check");
+        return { kind: "failed", error: errorOf("RT0006", error.detail) };
+      }
+    },
+  };
+}
+
+function planOf({ facts, version, state, lastStoredAtMs }: ReplaySubject, nowMs: number, options: ReplayCheckOptions) {
+  return {
+    facts,
+    run: 0,
+    version,
+    mode: "requestResponse" as const,
+    state,
+    retryCountSinceLastStoredEntry: 0,
+    durationSinceLastStoredEntryMs: Math.max(0, nowMs - lastStoredAtMs),
+    eagerStateBytesMax: options.eagerStateBytesMax,
+    messageBytesMax: options.messageBytesMax,
+  };
+}
+
+function requestOf(
+  deployment: DeploymentView,
+  { facts, version }: ReplaySubject,
+  { identity, random }: ReplayCheckDeps,
+  { additionalRequestHeaders: additional }: ReplayCheckOptions,
+): StreamRequest {
+  const { address } = deployment;
+  const path = invokePath(facts);
+  const basePath = address.kind === "http" ? new URL(address.uri).pathname.replace(/\/+$/, "") : "";
+  const trace = childSpan(facts.trace, random);
+  const headers = requestHeaders({ facts, version, path: basePath + path, trace, additional, deployment, identity });
+  headers[CHECK_HEADER] = CHECK_HEADER_VALUE;
+  const requestResponse = deployment.protocolType === "requestResponse" || address.kind === "lambda";
+  return { address, method: "POST", path, headers, requestResponse };
+}
+
+function unreachableEnd(message: string): ReplayEnd {
+  return { kind: "failed", error: errorOf("RT0010", message) };
+}
+
+function errorOf(code: "RT0006" | "RT0010", message: string): AttemptError {
+  return failure(code, message).error;
+}
