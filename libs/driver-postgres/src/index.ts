@@ -1,0 +1,6 @@
+export {
+  migrateDatabase,
+  openPostgresMetadataStore,
+  type PostgresMetadataStore,
+  type PostgresOptions,
+} from "./metadata-store.js";

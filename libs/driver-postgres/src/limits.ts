@@ -1,0 +1,13 @@
+/** Bounds of what we ask of PostgreSQL, and why. */
+
+/** Connections of one process: metadata is read rarely, and a database serves many processes. */
+export const CONNECTIONS_MAX = 8;
+/** A database that does not take a connection within this is down. */
+export const CONNECT_TIMEOUT_MS = 5_000;
+/** No statement of ours takes long; one that does waits for a lock that somebody forgot. */
+export const STATEMENT_TIMEOUT_MS = 15_000;
+/** Others may be migrating; a big table takes minutes. */
+export const MIGRATION_LOCK_TIMEOUT_MS = 600_000;
+/** Between attempts to listen again after the connection was lost: first and longest pause. */
+export const LISTEN_AGAIN_FIRST_MS = 100;
+export const LISTEN_AGAIN_LONGEST_MS = 5_000;

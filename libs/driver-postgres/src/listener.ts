@@ -1,0 +1,69 @@
+/** Hears what committed writers announce (LISTEN/NOTIFY), over a connection of its own that is made again when it breaks. */
+import type { Logger } from "@perdure/base";
+import pg from "pg";
+import { CONNECT_TIMEOUT_MS, LISTEN_AGAIN_FIRST_MS, LISTEN_AGAIN_LONGEST_MS } from "./limits.js";
+
+export class Listener {
+  readonly #url: string;
+  readonly #channel: string;
+  readonly #logger: Logger;
+  readonly #listeners = new Set<(news: string | undefined) => void>();
+  #client: pg.Client | undefined;
+  #again: NodeJS.Timeout | undefined;
+  #failures = 0;
+  #isClosed = false;
+
+  constructor(url: string, channel: string, logger: Logger) {
+    this.#url = url;
+    this.#channel = channel;
+    this.#logger = logger;
+  }
+
+  /** `undefined` says that news may have been missed. Listening begins with the first caller. Returns how to stop. */
+  onNews(listener: (news: string | undefined) => void): () => void {
+    this.#listeners.add(listener);
+    if (this.#client === undefined && this.#again === undefined) this.#listen();
+    return () => this.#listeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#again);
+    await this.#client?.end().catch(() => undefined); // It may be broken already, which is as good.
+  }
+
+  #listen(): void {
+    if (this.#isClosed) return;
+    const client = new pg.Client({ connectionString: this.#url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS, keepAlive: true });
+    this.#client = client;
+    client.on("notification", ({ payload }) => this.#tell(payload ?? ""));
+    client.on("error", (error) => this.#lost(client, error.message));
+    client.on("end", () => this.#lost(client, "the database closed the connection"));
+    client
+      .connect()
+      .then(() => client.query(`LISTEN ${this.#channel}`))
+      .then(
+        () => {
+          this.#failures = 0;
+          this.#tell(undefined);
+        },
+        (cause: unknown) => this.#lost(client, cause instanceof Error ? cause.message : String(cause)),
+      );
+  }
+
+  #lost(client: pg.Client, reason: string): void {
+    if (this.#client !== client || this.#isClosed) return;
+    this.#client = undefined;
+    client.end().catch(() => undefined); // It is broken; whatever it says about that is known.
+    const pauseMs = Math.min(LISTEN_AGAIN_FIRST_MS * 2 ** this.#failures++, LISTEN_AGAIN_LONGEST_MS);
+    this.#logger.warn({ reason, pauseMs }, "lost the connection that tells of database changes; connecting again");
+    this.#again = setTimeout(() => {
+      this.#again = undefined;
+      this.#listen();
+    }, pauseMs);
+  }
+
+  #tell(news: string | undefined): void {
+    for (const listener of this.#listeners) listener(news);
+  }
+}

@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { silentLogger } from "@perdure/base";
+import { describeMetadataStore } from "@perdure/metadata/testing";
+import { type PostgresServer, startPostgres } from "@perdure/servers";
+import pg from "pg";
+import { openPostgresMetadataStore } from "./metadata-store.js";
+import { migrate } from "./migrate.js";
+import { migrations } from "./migrations/index.js";
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres();
+}, 120_000);
+afterAll(() => server[Symbol.asyncDispose]());
+
+const open = (environment = "env_1") => openPostgresMetadataStore({ url: server.url, environment }, silentLogger);
+
+async function sql<R extends pg.QueryResultRow>(text: string): Promise<R[]> {
+  const client = new pg.Client({ connectionString: server.url });
+  await client.connect();
+  try {
+    return (await client.query<R>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+describeMetadataStore(
+  "PostgreSQL",
+  async () => {
+    await sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+  },
+  () => open(),
+);
+
+const put = (key: string, value: number) => [{ kind: "put", key, value, expectedVersion: undefined }] as const;
+
+describe("documents in PostgreSQL", () => {
+  test("of one environment are not those of another, nor are their versions", async () => {
+    await using one = await open("env_one");
+    await using two = await open("env_two");
+    await one.write(put("a", 1));
+    await one.write(put("a", 2));
+    expect(await two.get("a")).toBeUndefined();
+    expect(await two.write(put("a", 3))).toEqual({ kind: "written", version: 1 });
+    expect(await one.list("")).toMatchObject([{ key: "a", value: 2, version: 2 }]);
+  });
+
+  test("announce themselves to every process of their environment", async () => {
+    await using one = await open("env_news");
+    await using two = await open("env_news");
+    await using other = await open("env_other");
+    let heard = 0;
+    let heardByOthers = 0;
+    const hears = () => new Promise<void>((resolve) => two.onChange(() => resolve()));
+    await new Promise<void>((resolve) => {
+      two.onChange(() => {
+        heard++;
+        resolve(); // Listening has begun: from here on nothing is missed.
+      });
+    });
+    await new Promise<void>((resolve) => {
+      other.onChange(() => {
+        heardByOthers++;
+        resolve();
+      });
+    });
+    const before = [heard, heardByOthers];
+    const news = hears();
+    await one.write(put("a", 1));
+    await news;
+    expect([heard, heardByOthers]).toEqual([(before[0] as number) + 1, before[1]]);
+  });
+
+  test("are heard of again after the connection that listens was cut", async () => {
+    await using store = await open("env_cut");
+    let heard = 0;
+    const next = (count: number) =>
+      new Promise<void>((resolve) => {
+        const stop = store.onChange(() => {
+          if (++heard < count) return;
+          stop();
+          resolve();
+        });
+      });
+    await next(1);
+    const again = next(2);
+    await sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'");
+    await again;
+    const news = next(3);
+    await store.write(put("a", 1));
+    await news;
+  });
+
+  test("survive the database being killed, and writes in between fail with STO0001", async () => {
+    await using store = await open("env_killed");
+    await store.write(put("a", 1));
+    await server.kill();
+    await expect(store.write(put("a", 2))).rejects.toThrow("STO0001");
+    await server.start();
+    expect(await store.get("a")).toMatchObject({ value: 1, version: 1 });
+    await store.write(put("a", 2));
+  }, 60_000);
+});
+
+describe("migrations", () => {
+  const steps = [...migrations, { number: migrations.length + 1, name: "later", sql: "CREATE TABLE later_table (n int)" }];
+  const withClient = async <T>(work: (client: pg.Client) => Promise<T>): Promise<T> => {
+    const client = new pg.Client({ connectionString: server.url });
+    await client.connect();
+    try {
+      return await work(client);
+    } finally {
+      await client.end();
+    }
+  };
+
+  test("are taken once, by whichever of many processes comes first", async () => {
+    await sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+    const taken = await Promise.all([1, 2, 3, 4].map(() => withClient((client) => migrate(client, silentLogger))));
+    expect(taken.reduce((sum, each) => sum + each, 0)).toBe(migrations.length);
+    expect(await withClient((client) => migrate(client, silentLogger))).toBe(0);
+  });
+
+  test("that fail leave nothing behind, and are taken when they can be", async () => {
+    const broken = { number: steps.length, name: "later", sql: "CREATE TABLE later_table (n int); SELECT 1/0" };
+    await expect(withClient((client) => migrate(client, silentLogger, [...migrations, broken]))).rejects.toThrow("division");
+    expect(await sql("SELECT to_regclass('later_table') AS found")).toEqual([{ found: null }]);
+    expect(await withClient((client) => migrate(client, silentLogger, steps))).toBe(1);
+  });
+
+  test("of a newer version keep an older one from writing", async () => {
+    await expect(open()).rejects.toThrow("META0010");
+  });
+
+  test("are numbered without holes", () => {
+    expect(migrations.map(({ number }) => number)).toEqual(migrations.map((_, index) => index + 1));
+  });
+});

@@ -1,0 +1,152 @@
+/**
+ * The metadata store of a cluster: documents of one environment in PostgreSQL, shared by every process. A write is one statement,
+ * and whoever listens hears of it when it is committed.
+ */
+import { compareBytes, invariant, type Logger, PerdureError, utf8 } from "@perdure/base";
+import type { Document, DocumentWrite, Json, MetadataStore, WriteOutcome } from "@perdure/metadata";
+import { checkKey, checkWrites, documentText, LISTED_DOCUMENTS_MAX } from "@perdure/metadata";
+import pg from "pg";
+import { CONNECT_TIMEOUT_MS, CONNECTIONS_MAX, STATEMENT_TIMEOUT_MS } from "./limits.js";
+import { Listener } from "./listener.js";
+import { migrate } from "./migrate.js";
+
+export interface PostgresOptions {
+  /** `postgres://user:password@host:port/database`, with the parameters that `pg` knows (`sslmode` …). */
+  readonly url: string;
+  /** Whose documents; several environments share a database. */
+  readonly environment: string;
+}
+
+export interface PostgresMetadataStore extends MetadataStore {
+  /** Calls back after writes of any process, soon after they are committed, and after every time that news may have been missed. */
+  onChange(listener: () => void): () => void;
+}
+
+/** Migrates the database first. Rejects with META0010 when it is newer than this version, STO0001 when it cannot be reached. */
+export async function openPostgresMetadataStore(options: PostgresOptions, logger: Logger): Promise<PostgresMetadataStore> {
+  await migrateDatabase(options.url, logger);
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: CONNECTIONS_MAX,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+  });
+  // A connection that breaks while nobody uses it is the pool's to replace.
+  pool.on("error", (error) => logger.warn({ error: error.message }, "a database connection broke"));
+  const listener = new Listener(options.url, "perdure_documents", logger);
+  return new Store(pool, options.environment, listener);
+}
+
+export async function migrateDatabase(url: string, logger: Logger): Promise<void> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
+  try {
+    await client.connect();
+    await migrate(client, logger);
+  } catch (cause) {
+    throw failure(cause);
+  } finally {
+    await client.end();
+  }
+}
+
+interface Row {
+  readonly key: Buffer;
+  readonly version: string;
+  readonly value: string;
+}
+
+class Store implements PostgresMetadataStore {
+  readonly #pool: pg.Pool;
+  readonly #environment: string;
+  readonly #listener: Listener;
+  #isOpen = true;
+
+  constructor(pool: pg.Pool, environment: string, listener: Listener) {
+    this.#pool = pool;
+    this.#environment = environment;
+    this.#listener = listener;
+  }
+
+  async get(key: string): Promise<Document | undefined> {
+    checkKey(key);
+    const sql = "SELECT key, version, value FROM perdure_documents WHERE environment = $1 AND key = $2";
+    const [row] = await this.#query<Row>("document", sql, [this.#environment, bytesOf(key)]);
+    return row === undefined ? undefined : documentOf(row);
+  }
+
+  async list(prefix: string): Promise<readonly Document[]> {
+    const first = bytesOf(prefix);
+    const end = successor(first);
+    const sql =
+      "SELECT key, version, value FROM perdure_documents WHERE environment = $1 AND key >= $2 AND ($3::bytea IS NULL OR key < $3) " +
+      `ORDER BY key LIMIT ${LISTED_DOCUMENTS_MAX + 1}`;
+    const rows = await this.#query<Row>("documents", sql, [this.#environment, first, end]);
+    invariant(rows.length <= LISTED_DOCUMENTS_MAX, "a metadata list stays within its bound");
+    return rows.map(documentOf).sort((a, b) => compareBytes(utf8(a.key), utf8(b.key)));
+  }
+
+  async write(writes: readonly DocumentWrite[]): Promise<WriteOutcome> {
+    checkWrites(writes);
+    const keys = writes.map(({ key }) => bytesOf(key));
+    const expected = writes.map(({ expectedVersion }) => expectedVersion ?? null);
+    const values = writes.map((write) => (write.kind === "put" ? documentText(write.value) : null));
+    const [row] = await this.#query<{ written: string | null; conflict_at: number | null; actual: string | null }>(
+      "write",
+      "SELECT * FROM perdure_write($1, $2, $3, $4)",
+      [this.#environment, keys, expected, values],
+    );
+    invariant(row !== undefined, "a write has an outcome");
+    if (row.written !== null) return { kind: "written", version: Number(row.written) };
+    const refused = writes[(row.conflict_at ?? 0) - 1];
+    invariant(refused !== undefined, "a refused write names the expectation that failed");
+    return { kind: "conflict", key: refused.key, actualVersion: Number(row.actual) };
+  }
+
+  onChange(listener: () => void): () => void {
+    return this.#listener.onNews((news) => {
+      if (news === undefined || news.slice(0, news.lastIndexOf(" ")) === this.#environment) listener();
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    await this.#listener.close();
+    await this.#pool.end();
+  }
+
+  async #query<R extends pg.QueryResultRow>(name: string, text: string, values: readonly unknown[]): Promise<R[]> {
+    invariant(this.#isOpen, "a closed metadata store is not used");
+    try {
+      return (await this.#pool.query<R>({ name, text, values: [...values] })).rows;
+    } catch (cause) {
+      throw failure(cause);
+    }
+  }
+}
+
+function failure(cause: unknown): PerdureError {
+  if (cause instanceof PerdureError) return cause;
+  const reason = cause instanceof Error ? cause.message || String((cause as NodeJS.ErrnoException).code) : String(cause);
+  return new PerdureError("STO0001", `the database failed: ${reason}`, { cause });
+}
+
+function documentOf({ key, version, value }: Row): Document {
+  return { key: key.toString("utf8"), version: Number(version), value: JSON.parse(value) as Json };
+}
+
+function bytesOf(key: string): Buffer {
+  return Buffer.from(key, "utf8");
+}
+
+/** The first key after all that start with `prefix`; null when there is none. */
+function successor(prefix: Buffer): Buffer | null {
+  for (let length = prefix.length; length > 0; length--) {
+    const last = prefix[length - 1] as number;
+    if (last === 0xff) continue;
+    const next = Buffer.from(prefix.subarray(0, length));
+    next[length - 1] = last + 1;
+    return next;
+  }
+  return null;
+}

@@ -1,0 +1,50 @@
+/**
+ * Brings a database to the form that this version wants: each step once, in order, forward only, by one process at a time.
+ * A database that is ahead of us is refused: an older version must not write what it does not understand.
+ */
+import { type Logger, PerdureError } from "@perdure/base";
+import type { Client } from "pg";
+import { MIGRATION_LOCK_TIMEOUT_MS } from "./limits.js";
+import { type Migration, migrations } from "./migrations/index.js";
+
+/** Any number, the same in all versions: who holds this advisory lock migrates. */
+const LOCK = 7_237_737_883_673_349n;
+
+const BOOK = `
+  CREATE TABLE IF NOT EXISTS perdure_migrations (
+    number int PRIMARY KEY,
+    name text NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT now()
+  )`;
+
+/** Resolves with how many steps were taken. Throws META0010 when the database is newer, STO0001 when it fails. */
+export async function migrate(client: Client, logger: Logger, steps: readonly Migration[] = migrations): Promise<number> {
+  await client.query(`SET lock_timeout = ${MIGRATION_LOCK_TIMEOUT_MS}`);
+  await client.query("SELECT pg_advisory_lock($1)", [LOCK]);
+  try {
+    await client.query(BOOK);
+    const { rows } = await client.query<{ number: number }>("SELECT number FROM perdure_migrations ORDER BY number");
+    const taken = rows.at(-1)?.number ?? 0;
+    if (taken > steps.length) {
+      throw new PerdureError(
+        "META0010",
+        `the database has taken ${taken} migrations and this version knows ${steps.length}; run the version that migrated it, or a newer one`,
+      );
+    }
+    for (const step of steps.slice(taken)) {
+      await client.query("BEGIN");
+      try {
+        await client.query(step.sql);
+        await client.query("INSERT INTO perdure_migrations (number, name) VALUES ($1, $2)", [step.number, step.name]);
+        await client.query("COMMIT");
+      } catch (cause) {
+        await client.query("ROLLBACK");
+        throw cause;
+      }
+      logger.info({ number: step.number, name: step.name }, "database migrated");
+    }
+    return steps.length - taken;
+  } finally {
+    await client.query("SELECT pg_advisory_unlock($1)", [LOCK]);
+  }
+}

@@ -1,0 +1,15 @@
+/**
+ * What the database looks like, step by step. A published step is never changed: databases out there have taken it. Steps go
+ * forward only, and each leaves the tables readable for the version before (new columns have defaults, nothing is renamed).
+ */
+import { documents } from "./0001-documents.js";
+
+export interface Migration {
+  /** From 1, without holes. */
+  readonly number: number;
+  readonly name: string;
+  /** Run in one transaction together with the note that it was run. */
+  readonly sql: string;
+}
+
+export const migrations: readonly Migration[] = [documents];
