@@ -7,6 +7,7 @@ import { adminDocument } from "./openapi/admin-document.js";
 import type { AdminOptions, AdminPorts } from "./ports.js";
 import { batchRoutes } from "./routes/batches.js";
 import { deploymentRoutes } from "./routes/deployments.js";
+import { explainRoutes } from "./routes/explain.js";
 import { invocationRoutes } from "./routes/invocations.js";
 import { kafkaRoutes } from "./routes/kafka.js";
 import { metaRoutes } from "./routes/meta.js";
@@ -32,6 +33,7 @@ export function routesOf(ports: AdminPorts, options: AdminOptions): readonly Rou
     ...serviceRoutes(ports.registry, options.ingressEndpoint),
     ...stateRoutes(ports),
     ...invocationRoutes(ports),
+    ...explainRoutes(ports),
     ...batchRoutes(ports),
     ...kafkaRoutes(ports.registry),
     ...ruleRoutes(ports.registry),

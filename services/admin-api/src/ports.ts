@@ -2,6 +2,7 @@
 import type { Clock, Logger, Random } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
 import type { Registry } from "@perdure/metadata";
+import type { InsightSource } from "./insight/source.js";
 
 /** How rows are encoded: one JSON object `{"rows":[…]}`, or an Arrow IPC stream. */
 export type SqlFormat = "json" | "arrow";
@@ -27,6 +28,8 @@ export interface AdminPorts {
   readonly registry: Registry & RegistryView;
   readonly partitions: Partitions;
   readonly sql: Sql;
+  /** For explaining what invocations wait for. */
+  readonly insight: InsightSource;
   /** Text in the Prometheus exposition format. */
   readonly metrics: () => string | Promise<string>;
   readonly clock: Clock;

@@ -4,6 +4,7 @@ import type { RegistryView } from "@perdure/control";
 import type { Registry } from "@perdure/metadata";
 import { createAdminApi } from "../admin-api.js";
 import type { RequestListener } from "../http/server.js";
+import type { InsightSource } from "../insight/source.js";
 import type { Sql } from "../ports.js";
 import { createScriptedPartitions, type ScriptedPartitions } from "./scripted-partitions.js";
 
@@ -11,9 +12,21 @@ export interface TestAdminSetup {
   registry: Registry & RegistryView;
   partitions?: ScriptedPartitions;
   sql?: Sql;
+  /** Without one, nothing is stored of any invocation. */
+  insight?: InsightSource;
   metrics?: () => string | Promise<string>;
   logger?: Logger;
 }
+
+const NOTHING_STORED: InsightSource = {
+  partitionCount: 1,
+  store: {
+    reads: { invocation: () => undefined, lock: () => undefined, inbox: () => undefined },
+    readJournal: async () => [],
+    events: async () => [],
+  },
+  invoker: { status: () => undefined },
+};
 
 /** Without an engine, queries are refused as unavailable. */
 export function createTestAdminApi(setup: TestAdminSetup): RequestListener {
@@ -24,6 +37,7 @@ export function createTestAdminApi(setup: TestAdminSetup): RequestListener {
       sql:
         setup.sql ??
         (async () => ({ kind: "refused", reason: "unavailable", message: "no engine here", retryAfterSeconds: undefined })),
+      insight: setup.insight ?? NOTHING_STORED,
       metrics: setup.metrics ?? (() => ""),
       clock: systemClock,
       random: systemRandom,

@@ -1,0 +1,123 @@
+/**
+ * Why: what is known of an invocation lies in several places: its record, its journal, the lock it queues for, its invoker, the
+ * registry, flow control. They are read here, once for each invocation, and handed to `insight` as values.
+ */
+import { type InvocationId, partitionOf } from "@perdure/base";
+import type { HandlerView, RegistryView } from "@perdure/control";
+import {
+  type Explanation,
+  explain,
+  type FlowFacts,
+  gatherSituations,
+  type Held,
+  type Known,
+  type LockFacts,
+  type RouteFacts,
+  type Situation,
+  type Surroundings,
+  situationOf,
+} from "@perdure/insight";
+import {
+  type InboxEntry,
+  type Inboxed,
+  type Invocation,
+  isExclusive,
+  type JournalEntry,
+  type JournalEvent,
+  keyspaceOf,
+  type ObjectLock,
+} from "@perdure/partition";
+import { EXPLAINED_ENTRIES_MAX, QUEUE_PLACES_COUNTED_MAX } from "../limits.js";
+
+/** The reading half of what the partitions of an environment hold. Stores, invokers and workers satisfy it as they are. */
+export interface InsightSource {
+  readonly partitionCount: number;
+  readonly store: {
+    readonly reads: {
+      invocation(partition: number, id: InvocationId): Invocation | undefined;
+      lock(partition: number, service: string, key: string): ObjectLock | undefined;
+      inbox(partition: number, service: string, key: string, seq: number): InboxEntry | undefined;
+    };
+    readJournal(partition: number, id: InvocationId, length: number): Promise<readonly JournalEntry[]>;
+    events(partition: number, id: InvocationId): Promise<readonly JournalEvent[]>;
+  };
+  readonly invoker: { status(id: InvocationId): Held | undefined };
+  /** What flow control says of an invocation that waits for a slot; undefined when it knows nothing of it. */
+  flowOf?(partition: number, invocation: Invocation): FlowFacts | undefined;
+}
+
+export interface InsightPorts {
+  readonly insight: InsightSource;
+  readonly registry: RegistryView;
+}
+
+/** Undefined when nothing is stored of it. */
+export async function explainInvocation(ports: InsightPorts, id: InvocationId): Promise<Explanation | undefined> {
+  const root = await readSituation(ports, id);
+  if (root === undefined) return undefined;
+  return explain(root, await gatherSituations(root, (other) => readSituation(ports, other)));
+}
+
+async function readSituation(ports: InsightPorts, id: InvocationId): Promise<Situation | undefined> {
+  const known = await readKnown(ports.insight, id);
+  return known === undefined ? undefined : situationOf(known, surroundingsOf(ports, known.invocation));
+}
+
+/** Record, journal and events belong together only as far as nothing happens between the reads; none of them is ever from the future. */
+export async function readKnown({ store, invoker, partitionCount }: InsightSource, id: InvocationId): Promise<Known | undefined> {
+  const partition = partitionOf(id, partitionCount);
+  const invocation = store.reads.invocation(partition, id);
+  if (invocation === undefined) return undefined;
+  const { journal } = invocation;
+  const held = invoker.status(id);
+  const length = Math.min(journal.length, EXPLAINED_ENTRIES_MAX);
+  const [entries, events] = await Promise.all([
+    length === 0 ? [] : store.readJournal(partition, id, length),
+    journal.hasEvents ? store.events(partition, id) : [],
+  ]);
+  return { invocation, held, entries, events };
+}
+
+function surroundingsOf({ insight, registry }: InsightPorts, invocation: Invocation): Surroundings {
+  const partition = partitionOf(invocation.facts.id, insight.partitionCount);
+  const waitsForSlot = invocation.status === "ready" || (invocation.status === "inboxed" && invocation.waitsFor === "slot");
+  return {
+    lock: invocation.status === "inboxed" ? lockOf(insight, partition, invocation) : undefined,
+    flow: waitsForSlot ? insight.flowOf?.(partition, invocation) : undefined,
+    route: routeOf(registry, invocation),
+  };
+}
+
+function lockOf({ store }: InsightSource, partition: number, invocation: Inboxed): LockFacts | undefined {
+  const { target } = invocation.facts;
+  if (invocation.waitsFor !== "lock" || !isExclusive(target)) return undefined;
+  const keyspace = keyspaceOf(target);
+  const lock = store.reads.lock(partition, keyspace, target.key);
+  if (lock === undefined) return undefined; // It got its turn between the two reads.
+  const last = Math.min(invocation.inboxSeq, lock.head + QUEUE_PLACES_COUNTED_MAX);
+  let ahead = 0;
+  for (let seq = lock.head; seq < last; seq++) if (store.reads.inbox(partition, keyspace, target.key, seq) !== undefined) ahead++;
+  return { holder: lock.holder, ahead, aheadIsLeast: last < invocation.inboxSeq };
+}
+
+/** The same choice that the invoker makes for the next attempt. */
+export function routeOf(registry: RegistryView, { facts, pinned }: Invocation): RouteFacts {
+  const { deployments, services } = registry.current();
+  const { service, handler } = facts.target;
+  const latest = services.get(service);
+  const deploymentId = pinned?.deploymentId ?? latest?.deploymentId;
+  const deployment = deploymentId === undefined ? undefined : deployments.get(deploymentId);
+  const described = deployment?.services.get(service)?.handlers.get(handler);
+  const retry = retryOf(described ?? latest?.handlers.get(handler));
+  const isPinned = pinned !== undefined;
+  if (deployment === undefined)
+    return { kind: isPinned ? "gone" : "noService", deploymentId, isPinned, retry, idleMs: undefined };
+  const keepsStream = deployment.protocolType === "bidiStream" && deployment.address.kind === "http";
+  const idleMs = keepsStream ? described?.inactivityTimeoutMs : 0;
+  return { kind: described === undefined ? "handlerRemoved" : "found", deploymentId, isPinned, retry, idleMs };
+}
+
+function retryOf(handler: HandlerView | undefined): RouteFacts["retry"] {
+  if (handler === undefined) return undefined;
+  return { attemptsMax: handler.retryPolicy.maxAttempts, onMaxAttempts: handler.retryPolicy.onMaxAttempts };
+}

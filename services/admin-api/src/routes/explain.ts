@@ -1,0 +1,67 @@
+/** Why: "why is it stuck, and where did its time go?": `GET /invocations/{id}/explain` and `/timeline`. */
+import type { InvocationId } from "@perdure/base";
+import { timelineOf } from "@perdure/insight";
+import { type ApiAnswer, json } from "../http/answer.js";
+import { ApiError } from "../http/errors.js";
+import { type ApiRequest, badQuery } from "../http/request.js";
+import type { Route } from "../http/route.js";
+import { invocationParam } from "../ids.js";
+import { explainInvocation, readKnown, routeOf } from "../insight/source.js";
+import type { AdminPorts } from "../ports.js";
+import { explanationView } from "../views/explain-view.js";
+import { timelineView } from "../views/timeline-view.js";
+
+export function explainRoutes(ports: AdminPorts): readonly Route[] {
+  return [
+    {
+      path: "/invocations/{invocation_id}/explain",
+      operations: {
+        GET: {
+          summary: "What an invocation waits for, and what would move it",
+          answers: { 200: "The explanation, as one sentence and in parts", 404: "Unknown invocation" },
+          handle: async (request) => {
+            const id = invocationParam(request);
+            const explanation = await explainInvocation(ports, id);
+            if (explanation === undefined) throw unknownInvocation(id);
+            return json(200, explanationView(explanation, ports.clock.nowMs()));
+          },
+        },
+      },
+    },
+    {
+      path: "/invocations/{invocation_id}/timeline",
+      operations: {
+        GET: {
+          summary: "Where the time of an invocation went: phases, attempts and steps",
+          query: {
+            payloads: "`true` shows the first bytes of payloads, `false` (default) their sizes",
+            from_step: "Journal index of the first step to show, 0 (default) is the input",
+          },
+          answers: { 200: "The timeline", 404: "Unknown invocation" },
+          handle: (request) => timeline(ports, request),
+        },
+      },
+    },
+  ];
+}
+
+async function timeline(ports: AdminPorts, request: ApiRequest): Promise<ApiAnswer> {
+  const id = invocationParam(request);
+  const withPayloads = request.flag("payloads", false);
+  const firstStep = indexQuery(request);
+  const known = await readKnown(ports.insight, id);
+  if (known === undefined) throw unknownInvocation(id);
+  const { idleMs } = routeOf(ports.registry, known.invocation);
+  return json(200, timelineView(timelineOf(known, ports.clock.nowMs(), idleMs, firstStep), known.invocation, withPayloads));
+}
+
+function indexQuery(request: ApiRequest): number {
+  const text = request.query.get("from_step");
+  if (text === null) return 0;
+  if (!/^\d{1,10}$/.test(text)) throw badQuery("from_step: expected the index of a journal entry");
+  return Number(text);
+}
+
+function unknownInvocation(id: InvocationId): ApiError {
+  return new ApiError(404, `The requested invocation '${id}' does not exist`);
+}

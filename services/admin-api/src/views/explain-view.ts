@@ -1,0 +1,206 @@
+/** Why: what explaining found, in the words and spellings of the management API: snake case, RFC 3339 times, milliseconds. */
+import { formatTimestampNanos, type InvocationId, unreachable } from "@perdure/base";
+import {
+  type Awaited,
+  type AwaitLeaf,
+  type Explanation,
+  type FlowFacts,
+  type Link,
+  leafText,
+  ownSentence,
+  remediesOf,
+  type Situation,
+  sentenceOf,
+  type Wait,
+} from "@perdure/insight";
+import { type AttemptError, targetText } from "@perdure/partition";
+import { journalCommandName } from "@perdure/service-protocol";
+
+/** The longest time that can be printed (ECMAScript's last date). */
+const LATEST_MS = 8_640_000_000_000_000;
+
+export function explanationView(explanation: Explanation, nowMs: number): object {
+  const { situation, chain, chainIsCut, deadlock } = explanation;
+  const others = new Map(chain.map((link) => [link.id, link]));
+  const last = chain.at(-1);
+  return {
+    ...situationView(situation, nowMs, others),
+    at: timeView(nowMs),
+    sentence: sentenceOf(explanation, nowMs),
+    chain: chain.slice(1).map((link) => linkView(link, nowMs, others)),
+    chain_is_cut: chainIsCut,
+    blocked_by: chain.length > 1 && last !== undefined ? { relation: relationWord(last), id: last.id } : null,
+    deadlock: deadlock === undefined ? null : { invocations: deadlock.ids, certain: deadlock.isCertain },
+    remedies: remediesOf(explanation),
+  };
+}
+
+type Others = ReadonlyMap<InvocationId, Link>;
+
+function situationView(situation: Situation, nowMs: number, others: Others) {
+  const { id, invocation, status, wait, sinceMs, route, journalIsPartial } = situation;
+  return {
+    id,
+    target: targetText(invocation.facts.target),
+    status,
+    since: timeView(sinceMs),
+    for_ms: Math.max(0, nowMs - sinceMs),
+    sentence: ownSentence(situation, nowMs),
+    waits_for: waitView(wait, nowMs, others),
+    deployment: { id: route.deploymentId ?? null, state: ROUTE_STATES[route.kind], pinned: route.isPinned },
+    journal_is_partial: journalIsPartial,
+  };
+}
+
+const ROUTE_STATES = { found: "found", gone: "gone", noService: "no_service", handlerRemoved: "handler_removed" } as const;
+
+function linkView(link: Link, nowMs: number, others: Others): object {
+  const relation = relationWord(link);
+  if (link.situation === undefined) return { relation, id: link.id, target: null, status: "absent" };
+  return { relation, ...situationView(link.situation, nowMs, others) };
+}
+
+function relationWord({ relation }: Link): string {
+  return relation === "lockHolder" ? "lock_holder" : relation;
+}
+
+function waitView(wait: Wait, nowMs: number, others: Others): object {
+  switch (wait.kind) {
+    case "completed": {
+      const { outcome, forgottenAtMs } = wait;
+      const failure = outcome.kind === "failure" ? { code: outcome.failure.code, message: outcome.failure.message } : null;
+      return { kind: "nothing", result: outcome.kind, failure, forgotten_at: optionalTime(forgottenAtMs) };
+    }
+    case "delayedStart":
+      return { kind: "delayed_start", starts_at: timeView(wait.startsAtMs) };
+    case "objectLock": {
+      const { service, key, lock } = wait;
+      const holder = lock.holder === undefined ? null : briefView(lock.holder, others);
+      return { kind: "object_lock", service, key, holder, place: lock.ahead + 1, place_is_least: lock.aheadIsLeast };
+    }
+    case "limit":
+      return limitView(wait.flow);
+    case "invokerSlot":
+      return { kind: "invoker_slot" };
+    case "running":
+      return {
+        kind: wait.awaiting === undefined ? "handler" : "future",
+        attempt: wait.attempt,
+        deployment_id: wait.deploymentId ?? null,
+        last_step:
+          wait.lastStep === undefined
+            ? null
+            : { index: wait.lastStep.index, type: wait.lastStep.type, name: wait.lastStep.name, subject: wait.lastStep.subject },
+        awaiting: wait.awaiting === undefined ? null : awaitedView(wait.awaiting, nowMs, others),
+        open: wait.open.map((leaf) => leafView(leaf, nowMs, others)),
+      };
+    case "retry":
+      return {
+        kind: "retry",
+        next_at: optionalTime(wait.nextAtMs),
+        attempts: wait.attempts,
+        attempts_left: wait.attemptsLeft ?? null,
+        on_exhausted: wait.onExhausted ?? null,
+        failure: wait.failure === undefined ? null : failureView(wait.failure),
+      };
+    case "awaiting":
+      return { kind: "future", awaiting: awaitedView(wait.awaiting, nowMs, others) };
+    case "paused":
+      return {
+        kind: "resume",
+        paused: wait.failure === undefined ? "on_request" : "after_failure",
+        failure: wait.failure === undefined ? null : failureView(wait.failure),
+      };
+    default:
+      return unreachable(wait);
+  }
+}
+
+function limitView({ scope, limitKey, levels, isQueuePaused, place }: FlowFacts): object {
+  return {
+    kind: isQueuePaused ? "paused_queue" : "limit",
+    scope,
+    limit_key: limitKey ?? null,
+    place: place ?? null,
+    levels: levels.map((level) => ({
+      name: level.name,
+      rule: level.rule ?? null,
+      used: level.used,
+      limit: level.limit ?? null,
+      waiting: level.waiting,
+      next_at: optionalTime(level.nextAtMs),
+      is_full: level.isFull,
+    })),
+  };
+}
+
+const WANTS = { any: "any", all: "all", firstSuccess: "first_success", allSuccess: "all_success" } as const;
+
+function awaitedView(awaited: Awaited, nowMs: number, others: Others): object {
+  if (awaited.kind !== "node") return leafView(awaited, nowMs, others);
+  return {
+    wants: WANTS[awaited.wants],
+    of: awaited.children.map((child) => awaitedView(child, nowMs, others)),
+    left_out: awaited.leftOut,
+  };
+}
+
+function leafView(leaf: AwaitLeaf, nowMs: number, others: Others): object {
+  const says = leafText(leaf, nowMs);
+  switch (leaf.kind) {
+    case "timer":
+      return { kind: "timer", index: leaf.step, name: leaf.name, fires_at: timeView(leaf.firesAtMs), says };
+    case "call":
+    case "attach": {
+      const invocation = leaf.id === undefined ? null : briefView(leaf.id, others);
+      return { kind: leaf.kind, index: leaf.step, target: leaf.target, invocation, says };
+    }
+    case "promise":
+      return { kind: "promise", index: leaf.step, name: leaf.name, says };
+    case "run":
+      return { kind: "run", index: leaf.step, name: leaf.name, says };
+    case "answer":
+      return { kind: "answer", index: leaf.step, type: leaf.type, says };
+    case "awakeable":
+      return { kind: "awakeable", id: leaf.id, says };
+    case "signal":
+      return { kind: "signal", name: leaf.name, says };
+    case "cancellation":
+      return { kind: "cancellation", says };
+    case "unknown":
+      return { kind: "unknown", completion_id: leaf.completionId, says };
+    default:
+      return unreachable(leaf);
+  }
+}
+
+/** What is known of another invocation: everything when it is on the chain, only the id otherwise. */
+function briefView(id: InvocationId, others: Others): object {
+  const situation = others.get(id)?.situation;
+  if (situation === undefined) return { id };
+  const { invocation, status, sinceMs } = situation;
+  return { id, target: targetText(invocation.facts.target), status, since: timeView(sinceMs) };
+}
+
+export function failureView(error: AttemptError): object {
+  const { relatedCommandIndex: index, relatedCommandName: name, relatedCommandType: type } = error;
+  return {
+    restate_code: error.errorCode,
+    doc: `docs/errors/${error.errorCode}.md`,
+    code: error.code,
+    message: error.message,
+    command:
+      index === undefined && type === undefined
+        ? null
+        : { index: index ?? null, name: name ?? null, type: type === undefined ? null : journalCommandName(type) },
+  };
+}
+
+/** Times that users wrote may be beyond the last date. */
+export function timeView(ms: number): string {
+  return formatTimestampNanos(Math.floor(Math.min(Math.max(ms, 0), LATEST_MS)));
+}
+
+export function optionalTime(ms: number | undefined): string | null {
+  return ms === undefined ? null : timeView(ms);
+}

@@ -1,0 +1,111 @@
+/** Why: a timeline as JSON. Payloads are sizes unless somebody asks for them, and then no more than a person reads. */
+import { isUtf8 } from "node:buffer";
+import type { AttemptSpan, Phase, Segment, Step, Timeline } from "@perdure/insight";
+import { PAYLOAD_BYTES_SHOWN_MAX, PAYLOADS_BYTES_SHOWN_MAX } from "@perdure/insight";
+import { type Invocation, targetText } from "@perdure/partition";
+import { failureView, optionalTime, timeView } from "./explain-view.js";
+
+const PHASES: Readonly<Record<Phase, string>> = {
+  delayed: "delayed",
+  queued: "queued",
+  running: "running",
+  suspended: "suspended",
+  backingOff: "backing_off",
+  paused: "paused",
+  completed: "completed",
+};
+
+export function timelineView(timeline: Timeline, invocation: Invocation, withPayloads: boolean): object {
+  const budget = { left: withPayloads ? PAYLOADS_BYTES_SHOWN_MAX : 0 };
+  const { completedAtMs } = invocation.milestones;
+  return {
+    id: invocation.facts.id,
+    target: targetText(invocation.facts.target),
+    status: invocation.status,
+    from: timeView(timeline.fromMs),
+    to: timeView(timeline.toMs),
+    completed_at: optionalTime(completedAtMs),
+    wall_ms: timeline.toMs - timeline.fromMs,
+    totals_ms: Object.fromEntries(Object.entries(timeline.totals).map(([phase, total]) => [PHASES[phase as Phase], total])),
+    phases: timeline.segments.map(segmentView),
+    attempts: timeline.attempts.map((attempt, index) => attemptView(attempt, index, invocation)),
+    attempts_may_be_missing: timeline.attemptsMayBeMissing,
+    steps: timeline.steps.map((step) => stepView(step, withPayloads, budget)),
+    next_step: timeline.nextStep ?? null,
+    journal_is_partial: timeline.journalIsPartial,
+  };
+}
+
+const WAITS = {
+  startTime: "start_time",
+  delivery: "delivery",
+  lock: "lock",
+  slot: "slot",
+  notification: "notification",
+  retry: "retry",
+  resume: "resume",
+} as const;
+
+function segmentView({ phase, waitsFor, fromMs, toMs, inferred }: Segment): object {
+  return {
+    phase: PHASES[phase],
+    waits_for: waitsFor === undefined ? null : WAITS[waitsFor],
+    from: timeView(fromMs),
+    to: timeView(toMs),
+    duration_ms: toMs - fromMs,
+    inferred,
+  };
+}
+
+function attemptView(
+  { startedAtMs, endedAtMs, outcome, failure, inferred }: AttemptSpan,
+  index: number,
+  { pinned }: Invocation,
+): object {
+  return {
+    number: index + 1,
+    from: optionalTime(startedAtMs),
+    to: optionalTime(endedAtMs),
+    duration_ms: startedAtMs === undefined || endedAtMs === undefined ? null : endedAtMs - startedAtMs,
+    deployment_id: pinned?.deploymentId ?? null,
+    outcome,
+    failure: failure === undefined ? null : failureView(failure),
+    inferred,
+  };
+}
+
+interface Budget {
+  left: number;
+}
+
+function stepView(step: Step, withPayloads: boolean, budget: Budget): object {
+  const { startedAtMs, endedAtMs, result } = step;
+  return {
+    index: step.index,
+    type: step.type,
+    name: step.name,
+    subject: step.subject,
+    from: timeView(startedAtMs),
+    to: optionalTime(endedAtMs),
+    duration_ms: endedAtMs === undefined ? null : endedAtMs - startedAtMs,
+    result: result.kind,
+    failure: result.kind === "failure" ? { code: result.code, message: result.message } : null,
+    invocation_id: step.callee ?? null,
+    bytes: step.payload?.length ?? null,
+    result_bytes: step.resultPayload?.length ?? null,
+    ...(withPayloads
+      ? { payload: payloadView(step.payload, budget), result_payload: payloadView(step.resultPayload, budget) }
+      : {}),
+  };
+}
+
+/** As text when it is UTF-8, as base64 otherwise; null when there is none, or nothing is left of the answer's budget. */
+function payloadView(bytes: Uint8Array | undefined, budget: Budget): object | null {
+  if (bytes === undefined || budget.left === 0) return null;
+  const shown = bytes.subarray(0, Math.min(PAYLOAD_BYTES_SHOWN_MAX, budget.left));
+  budget.left -= shown.length;
+  const cut = shown.length < bytes.length;
+  if (!isUtf8(bytes)) return { base64: Buffer.from(shown).toString("base64"), cut };
+  // A character that the cut splits is left out.
+  return { text: new TextDecoder().decode(shown, { stream: cut }), cut };
+}
