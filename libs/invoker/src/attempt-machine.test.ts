@@ -56,7 +56,7 @@ class Harness implements AttemptOutput {
         ...plan,
       },
       this,
-      { registry, clock: new VirtualClock(), random: systemRandom, logger: silentLogger },
+      { registry, clock: new VirtualClock(), random: systemRandom, scopesEnabled: true, logger: silentLogger },
     );
     this.machine.begin();
   }
@@ -153,11 +153,13 @@ describe("an attempt", () => {
   });
 
   test("sends no v7 field of Start before v7", () => {
-    const facts = someFacts({ idempotencyKey: "once" });
+    const facts = someFacts({ idempotencyKey: "once", target: aTarget({ scope: "s" }), limitKey: "t/u" });
     for (const version of [5, 6, 7] as const) {
       const start = decodeStart(new Harness({ version, facts }).frames()[0]!.body);
       if (isFault(start)) throw new Error(start.detail);
       expect(start.idempotencyKey).toBe(version === 7 ? "once" : undefined);
+      expect(start.scope).toBe(version === 7 ? "s" : undefined);
+      expect(start.limitKey).toBe(version === 7 ? "t/u" : undefined);
     }
   });
 

@@ -20,13 +20,15 @@ import {
   protocolVersionMin,
 } from "@perdure/service-protocol";
 import { type Refusal, refused } from "./attempt-failure.js";
-import { checkScope } from "./scope.js";
+import { type FlowWishes, flowWishesOf } from "./scope.js";
 import { childSpan } from "./trace.js";
 
 export interface CalleeDeps {
   readonly registry: RegistryView;
   readonly clock: Clock;
   readonly random: Random;
+  /** Whether flow control is offered. */
+  readonly scopesEnabled: boolean;
 }
 
 /** The invocation that `command` asks for, or why there is none: RT0017, RT0018, RT0020, RT0024. */
@@ -42,11 +44,11 @@ export function resolveCallee(
     return refused("RT0017", `${command.serviceName} is a plain service and has no key, but one was given`);
   }
   if (command.idempotencyKey === "") return refused("RT0017", "the idempotency key is empty");
-  const scope = checkScope(command.scope, command.limitKey);
-  if (scope !== undefined) return scope;
+  const wishes = flowWishesOf(command, handler.serviceType, deps.scopesEnabled);
+  if ("kind" in wishes) return wishes;
   const deprecated = checkProtocol(snapshot, command.serviceName);
   if (deprecated !== undefined) return deprecated;
-  return { facts: calleeFacts(caller, command, handler, deps), input: encodeInput(command.headers, command.parameter) };
+  return { facts: calleeFacts(caller, command, handler, wishes, deps), input: encodeInput(wishes.headers, command.parameter) };
 }
 
 function notRegistered(snapshot: RegistrySnapshot, { serviceName, handlerName }: CallCommand | OneWayCallCommand): Refusal {
@@ -69,6 +71,7 @@ function calleeFacts(
   caller: InvocationFacts,
   command: CallCommand | OneWayCallCommand,
   handler: HandlerView,
+  wishes: FlowWishes,
   { clock, random }: CalleeDeps,
 ): InvocationFacts {
   const nowMs = clock.nowMs();
@@ -78,6 +81,7 @@ function calleeFacts(
     handler: command.handlerName,
     serviceType: handler.serviceType,
     handlerType: handler.handlerType,
+    scope: wishes.scope,
   };
   // The run of a workflow is identified by its key alone.
   const idempotencyKey = handler.handlerType === "workflow" ? undefined : command.idempotencyKey;
@@ -95,12 +99,15 @@ function calleeFacts(
     journalRetentionMs: retentions.journalMs,
     randomSeed: undefined,
     trace: childSpan(caller.trace, random),
+    limitKey: wishes.limitKey,
+    priority: wishes.priority,
     bytes: undefined,
   };
 }
 
 function calleeId(target: Target, idempotencyKey: string | undefined, nowMs: number, random: Random): InvocationId {
-  if (target.handlerType === "workflow" && target.key !== undefined) return workflowInvocationId(target.service, target.key);
+  if (target.handlerType === "workflow" && target.key !== undefined)
+    return workflowInvocationId(target.service, target.key, target.scope);
   if (idempotencyKey !== undefined) return idempotentInvocationId(target, idempotencyKey);
   return newInvocationId(target, nowMs, random);
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import {
   awakeableId,
   EMPTY_BYTES,
+  hashString,
   idempotentInvocationId,
   newInvocationId,
   partitionKeyOf,
@@ -11,7 +12,7 @@ import {
   workflowInvocationId,
 } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
-import type { InvocationFacts, Target } from "@perdure/partition";
+import { type InvocationFacts, PRIORITY_DEFAULT, type Target } from "@perdure/partition";
 import { encodeInput, type JournalCommand } from "@perdure/service-protocol";
 import { VirtualClock } from "@perdure/testkit";
 import { commandAction } from "./command-action.js";
@@ -27,13 +28,33 @@ const registry = aRegistry({
 });
 
 const service = aTarget();
-const object: Target = { service: "Obj", key: "k", handler: "add", serviceType: "virtualObject", handlerType: "exclusive" };
+const object: Target = {
+  scope: undefined,
+  service: "Obj",
+  key: "k",
+  handler: "add",
+  serviceType: "virtualObject",
+  handlerType: "exclusive",
+};
 const sharedHandler: Target = { ...object, handler: "peek", handlerType: "shared" };
-const workflow: Target = { service: "Wf", key: "w", handler: "run", serviceType: "workflow", handlerType: "workflow" };
+const workflow: Target = {
+  scope: undefined,
+  service: "Wf",
+  key: "w",
+  handler: "run",
+  serviceType: "workflow",
+  handlerType: "workflow",
+};
 const workflowShared: Target = { ...workflow, handler: "status", handlerType: "shared" };
 
-function actionOf(target: Target, command: JournalCommand, view: RegistryView = registry, facts: Partial<InvocationFacts> = {}) {
-  return commandAction(someFacts({ target, ...facts }), command, { registry: view, clock, random: systemRandom });
+function actionOf(
+  target: Target,
+  command: JournalCommand,
+  view: RegistryView = registry,
+  facts: Partial<InvocationFacts> = {},
+  scopesEnabled = true,
+) {
+  return commandAction(someFacts({ target, ...facts }), command, { registry: view, clock, random: systemRandom, scopesEnabled });
 }
 
 const call = (more: Partial<Extract<JournalCommand, { kind: "call" }>> = {}): JournalCommand => ({
@@ -116,8 +137,10 @@ describe("preconditions", () => {
     ["a key for a plain service", call({ key: "k" }), "RT0017"],
     ["an empty idempotency key", call({ idempotencyKey: "" }), "RT0017"],
     ["an empty idempotency key of a send", send({ idempotencyKey: "" }), "RT0017"],
-    ["a scope", call({ scope: "s" }), "RT0024"],
     ["a malformed scope", call({ scope: "a/b" }), "RT0024"],
+    ["a priority without a scope", call({ headers: [{ key: "X-Perdure-Priority", value: "1" }] }), "RT0024"],
+    ["a malformed priority", call({ scope: "s", headers: [{ key: "x-perdure-priority", value: "0" }] }), "RT0024"],
+    ["an object in a scope", call({ serviceName: "Obj", handlerName: "add", key: "k", scope: "s" }), "RT0017"],
     ["a limit key without a scope", call({ limitKey: "l" }), "RT0024"],
     ["a malformed limit key", send({ scope: "s", limitKey: "a/b/c" }), "RT0024"],
     [
@@ -131,10 +154,10 @@ describe("preconditions", () => {
       "RT0017",
     ],
     [
-      "a scoped workflow to attach to",
+      "a malformed scope of a workflow to attach to",
       {
         kind: "attachInvocation",
-        target: { kind: "workflow", workflowName: "Wf", workflowKey: "k", scope: "s" },
+        target: { kind: "workflow", workflowName: "Wf", workflowKey: "k", scope: "s/t" },
         resultCompletionId: 1,
         name: "",
       },
@@ -169,18 +192,81 @@ describe("preconditions", () => {
   test("an empty scope is no scope", () => {
     expect(actionOf(service, call({ scope: "", limitKey: "" })).kind).toBe("call");
   });
+
+  test("where flow control is switched off, every scope is RT0024", () => {
+    const off = (command: JournalCommand) => actionOf(service, command, registry, {}, false);
+    const attach = (target: Extract<JournalCommand, { kind: "attachInvocation" }>["target"]): JournalCommand => ({
+      kind: "attachInvocation",
+      target,
+      resultCompletionId: 1,
+      name: "",
+    });
+    for (const command of [
+      call({ scope: "s" }),
+      send({ scope: "s" }),
+      call({ serviceName: "Obj", handlerName: "add", key: "k", scope: "s" }),
+      attach({ kind: "workflow", workflowName: "Wf", workflowKey: "k", scope: "s" }),
+      attach({
+        kind: "idempotentRequest",
+        serviceName: "Svc",
+        serviceKey: undefined,
+        handlerName: "run",
+        idempotencyKey: "i",
+        scope: "s",
+      }),
+    ]) {
+      expect(off(command)).toMatchObject({ kind: "refused", code: "RT0024", reason: expect.stringContaining("not enabled") });
+    }
+    expect(off(call()).kind).toBe("call");
+  });
+});
+
+describe("callees in a scope", () => {
+  const calleeOf = (command: JournalCommand) => {
+    const action = actionOf(service, command);
+    if (action.kind !== "call" && action.kind !== "oneWayCall") throw new Error(`refused: ${JSON.stringify(action)}`);
+    return action.callee;
+  };
+
+  test("carry the scope, the limit key and the priority, which the callee does not see", () => {
+    const headers = [
+      { key: "a", value: "b" },
+      { key: "X-Perdure-Priority", value: "1" },
+    ];
+    const callee = calleeOf(send({ scope: "s", limitKey: "t/u", headers }));
+    expect(callee.facts).toMatchObject({ target: { scope: "s", service: "Svc" }, limitKey: "t/u", priority: 1 });
+    expect(callee.input).toEqual(encodeInput([{ key: "a", value: "b" }], EMPTY_BYTES));
+    expect(partitionKeyOf(callee.facts.id)).toBe(hashString("s"));
+  });
+
+  test("have no limit key and the default priority unless the handler names them", () => {
+    expect(calleeOf(call({ scope: "s", limitKey: "" })).facts).toMatchObject({ limitKey: undefined, priority: PRIORITY_DEFAULT });
+    expect(calleeOf(call()).facts).toMatchObject({
+      target: { scope: undefined },
+      limitKey: undefined,
+      priority: PRIORITY_DEFAULT,
+    });
+  });
+
+  test("are found again by the scope together with their workflow key or idempotency key", () => {
+    const run = call({ serviceName: "Wf", key: "w", scope: "s" });
+    expect(calleeOf(run).facts.id).toBe(workflowInvocationId("Wf", "w", "s"));
+    expect(calleeOf(call({ scope: "s", idempotencyKey: "i" })).facts.id).toBe(
+      idempotentInvocationId({ service: "Svc", key: undefined, handler: "run", scope: "s" }, "i"),
+    );
+  });
 });
 
 describe("callees", () => {
   test("carry everything decided about them, and exactly the headers of the command", () => {
     const facts = someFacts({ target: service });
-    const action = commandAction(facts, call(), { registry, clock, random: systemRandom });
+    const action = commandAction(facts, call(), { registry, clock, random: systemRandom, scopesEnabled: true });
     if (action.kind !== "call") throw new Error(action.kind);
     expect(action).toMatchObject({ invocationIdCompletionId: 1, resultCompletionId: 2 });
     expect(action.callee.input).toEqual(encodeInput([{ key: "a", value: "b" }], utf8("argument")));
     expect(action.callee.facts).toEqual({
       id: expect.stringMatching(/^inv_1/),
-      target: { service: "Svc", key: undefined, handler: "run", serviceType: "service", handlerType: "shared" },
+      target: { scope: undefined, service: "Svc", key: undefined, handler: "run", serviceType: "service", handlerType: "shared" },
       source: { kind: "service", callerId: facts.id, callerTarget: service },
       idempotencyKey: undefined,
       requestId: 0,
@@ -190,6 +276,8 @@ describe("callees", () => {
       journalRetentionMs: 1_000,
       randomSeed: undefined,
       trace: undefined,
+      limitKey: undefined,
+      priority: PRIORITY_DEFAULT,
       bytes: undefined,
     });
   });
@@ -270,7 +358,13 @@ describe("actions", () => {
     expect(attach({ kind: "workflow", workflowName: "Wf", workflowKey: "w", scope: undefined })).toMatchObject({
       to: workflowInvocationId("Wf", "w"),
     });
+    expect(attach({ kind: "workflow", workflowName: "Wf", workflowKey: "w", scope: "s" })).toMatchObject({
+      to: workflowInvocationId("Wf", "w", "s"),
+    });
     const idempotent = { kind: "idempotentRequest", handlerName: "add", idempotencyKey: "i", scope: undefined } as const;
+    expect(attach({ ...idempotent, serviceName: "Svc", serviceKey: "", scope: "s" })).toMatchObject({
+      to: idempotentInvocationId({ service: "Svc", key: undefined, handler: "add", scope: "s" }, "i"),
+    });
     expect(attach({ ...idempotent, serviceName: "Obj", serviceKey: "k" })).toMatchObject({
       to: idempotentInvocationId({ service: "Obj", key: "k", handler: "add" }, "i"),
     });

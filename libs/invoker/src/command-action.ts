@@ -131,19 +131,27 @@ function completeAwakeable(command: CompleteAwakeableCommand): CommandAction | R
 }
 
 /** Whom an attach means: an id, or what the id is made of. */
-function attachTarget(target: AttachTarget, { registry }: CalleeDeps): InvocationId | Refusal {
+function attachTarget(target: AttachTarget, { registry, scopesEnabled }: CalleeDeps): InvocationId | Refusal {
   switch (target.kind) {
     case "invocationId": {
       const parsed = parseInvocationId(target.invocationId);
       return parsed.ok ? parsed.value : refused("RT0017", `the target is not an invocation id: ${parsed.problem}`);
     }
     case "workflow":
-      return checkScope(target.scope) ?? workflowInvocationId(target.workflowName, target.workflowKey);
+      return (
+        checkScope(target.scope, scopesEnabled) ??
+        workflowInvocationId(target.workflowName, target.workflowKey, target.scope || undefined)
+      );
     case "idempotentRequest": {
-      const refusal = checkScope(target.scope);
+      const refusal = checkScope(target.scope, scopesEnabled);
       if (refusal !== undefined) return refusal;
       const plain = registry.current().services.get(target.serviceName)?.serviceType === "service";
-      const identity = { service: target.serviceName, key: plain ? undefined : target.serviceKey, handler: target.handlerName };
+      const identity = {
+        service: target.serviceName,
+        key: plain ? undefined : target.serviceKey,
+        handler: target.handlerName,
+        scope: target.scope || undefined,
+      };
       return idempotentInvocationId(identity, target.idempotencyKey);
     }
     default:

@@ -44,6 +44,7 @@ class PartitionInvoker implements Invoker {
       registry,
       clock,
       random,
+      scopesEnabled: options.scopesEnabled,
       logger,
       transports: { http: transports.http, lambda: transports.lambda },
       identity: deps.identity,

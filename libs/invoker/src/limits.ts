@@ -32,8 +32,5 @@ export const RETRY_JITTER = 1 / 3;
 /** Characters of text from an endpoint that we repeat in an error message. */
 export const QUOTED_CHARS_MAX = 200;
 
-/** Scopes and levels of limit keys: 1 to 36 characters (service-protocol §5.1). */
-export const SCOPE_CHARS_MAX = 36;
-
 /** A run that must wait for a slot keeps the journal it was handed only up to this many bytes; a longer one is read again. */
 export const HELD_JOURNAL_BYTES_MAX = 4 * 1024;

@@ -27,7 +27,7 @@ export type Opened =
 
 export function openAttempt(opening: Opening, owner: AttemptOwner, context: RunContext): Opened {
   const { facts, run, route } = opening;
-  const { transports, options, registry, clock, random, logger, flushes, deadlines } = context;
+  const { transports, options, registry, clock, random, scopesEnabled, logger, flushes, deadlines } = context;
   const { deployment, handler } = route;
   const transport = deployment.address.kind === "lambda" ? transports.lambda : transports.http;
   if (transport === undefined)
@@ -49,7 +49,16 @@ export function openAttempt(opening: Opening, owner: AttemptOwner, context: RunC
   const times = { inactivityTimeoutMs, abortTimeoutMs: handler?.abortTimeoutMs ?? options.abortTimeoutMsDefault };
   try {
     const request = requestOf(plan, deployment, context);
-    const attempt = new Attempt(plan, request, times, owner, { registry, random, clock, logger, flushes, deadlines, transport });
+    const attempt = new Attempt(plan, request, times, owner, {
+      registry,
+      random,
+      scopesEnabled,
+      clock,
+      logger,
+      flushes,
+      deadlines,
+      transport,
+    });
     return { kind: "opened", attempt };
   } catch (cause) {
     logger.error({ invocationId: facts.id, run, cause }, "attempt could not be opened");

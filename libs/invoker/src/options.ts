@@ -19,6 +19,8 @@ export interface InvokerOptions {
   readonly abortTimeoutMsDefault: number;
   /** Cap on every policy's attempts, the first one included; undefined: none. */
   readonly attemptsMax: number | undefined;
+  /** `experimental-enable-vqueues`: handlers may name scopes. */
+  readonly scopesEnabled: boolean;
 }
 
 export const invokerDefaults: InvokerOptions = {
@@ -31,4 +33,5 @@ export const invokerDefaults: InvokerOptions = {
   inactivityTimeoutMsDefault: 60_000,
   abortTimeoutMsDefault: 600_000,
   attemptsMax: undefined,
+  scopesEnabled: true,
 };

@@ -6,6 +6,7 @@ import { SeededRandom, VirtualClock } from "@perdure/testkit";
 import { createInvoker, type Invoker, type InvokerDeps, type InvokerOptions } from "./index.js";
 import {
   aRegistry,
+  aRegistryOf,
   aTarget,
   type FakeInvocation,
   FakePartition,
@@ -39,7 +40,7 @@ class World {
     this.invoker = createInvoker(
       {
         host: this.partition,
-        registry: { current: () => this.registry.current() },
+        registry: { current: () => this.registry.current(), onChange: () => () => undefined },
         transports: { http: this.transport },
         clock: this.clock,
         random: new SeededRandom(7),
@@ -153,9 +154,8 @@ describe("the way of an invocation", () => {
     world.last.respond().fails("once").close();
     const older = world.registry.current();
     const newer = aRegistry({ id: "dp_2newer" as DeploymentId, services: { Svc: { handlers: { run: handler } } } }).current();
-    world.registry = {
-      current: () => ({ services: newer.services, deployments: new Map([...older.deployments, ...newer.deployments]) }),
-    };
+    const deployments = new Map([...older.deployments, ...newer.deployments]);
+    world.registry = aRegistryOf({ services: newer.services, deployments, rules: [] });
     await world.pass(2_000);
     expect(world.streams.length).toBe(2);
     expect(world.status(invocation)?.lastAttemptDeploymentId).toBe("dp_15ChR1PDwZt22Rn2lfZrRo5");
@@ -585,7 +585,7 @@ describe("deployments", () => {
     const invocation = await world.invoke();
     world.last.respond().fails("no").close();
     const { services } = world.registry.current();
-    world.registry = { current: () => ({ services, deployments: new Map() }) };
+    world.registry = aRegistryOf({ services, deployments: new Map(), rules: [] });
     await world.pass(2_000);
     expect(failuresOf(invocation).at(-1)).toBe("RT0011 retry");
   });
@@ -707,7 +707,7 @@ describe("bounds", () => {
     const blocking = await world.invoke();
     const many = Array.from({ length: 20_000 }, () => world.partition.invoke(someFacts(), utf8("")));
     const { deployments } = world.registry.current();
-    world.registry = { current: () => ({ services: new Map(), deployments }) };
+    world.registry = aRegistryOf({ services: new Map(), deployments, rules: [] });
     world.partition.kill(blocking.facts.id);
     await world.turn();
     expect(many.every(({ failures }) => failures[0]?.error.errorCode === "RT0011")).toBe(true);

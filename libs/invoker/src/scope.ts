@@ -1,25 +1,75 @@
-/** Scopes and limit keys of protocol 7 belong to flow control, which this server does not offer: their use is RT0024. */
+/**
+ * What a handler asks of flow control when it calls (service-protocol §5.1): what is malformed, or asked of a server that has
+ * flow control switched off, is RT0024; a target that cannot have a scope is RT0017.
+ */
+import { limitKeyProblem, scopeProblem } from "@perdure/base";
+import { PRIORITY_DEFAULT, type ServiceType } from "@perdure/partition";
+import type { CallCommand, Header, OneWayCallCommand } from "@perdure/service-protocol";
 import { type Refusal, refused } from "./attempt-failure.js";
-import { SCOPE_CHARS_MAX } from "./limits.js";
 
-const LEVEL = new RegExp(`^[a-zA-Z0-9_.-]{1,${SCOPE_CHARS_MAX}}$`);
+/** Names the priority of a call, for us alone: the callee does not see it. */
+export const PRIORITY_HEADER = "x-perdure-priority";
 
-/** Empty equals absent. Undefined: nothing to object to. */
-export function checkScope(scope: string | undefined, limitKey?: string): Refusal | undefined {
-  const hasScope = scope !== undefined && scope !== "";
-  const hasLimitKey = limitKey !== undefined && limitKey !== "";
-  if (!hasScope) return hasLimitKey ? refused("RT0024", "a limit key needs a scope") : undefined;
-  if (!LEVEL.test(scope)) return refused("RT0024", `a scope is 1 to ${SCOPE_CHARS_MAX} characters of a-z, A-Z, 0-9, _, . and -`);
-  if (hasLimitKey && !isLimitKey(limitKey)) {
-    return refused(
-      "RT0024",
-      `a limit key is one or two levels of 1 to ${SCOPE_CHARS_MAX} characters of a-z, A-Z, 0-9, _, . and -`,
-    );
-  }
-  return refused("RT0024", "a scope was given, but flow control is not enabled");
+/** What a call asks for; without a scope, nothing. */
+export interface FlowWishes {
+  readonly scope: string | undefined;
+  readonly limitKey: string | undefined;
+  readonly priority: number;
+  /** Those that are for the callee. */
+  readonly headers: readonly Header[];
 }
 
-function isLimitKey(limitKey: string): boolean {
-  const levels = limitKey.split("/");
-  return levels.length <= 2 && levels.every((level) => LEVEL.test(level));
+/** The wishes of a call to a service of this type, or why they cannot be granted. */
+export function flowWishesOf(
+  command: CallCommand | OneWayCallCommand,
+  serviceType: ServiceType,
+  scopesEnabled: boolean,
+): FlowWishes | Refusal {
+  const scope = command.scope || undefined;
+  const limitKey = command.limitKey || undefined;
+  const priorityText = priorityTextOf(command.headers);
+  if (scope === undefined) {
+    if (limitKey !== undefined) return refused("RT0024", "a limit key needs a scope");
+    if (priorityText !== undefined) return refused("RT0024", "a priority needs a scope");
+    return { scope, limitKey, priority: PRIORITY_DEFAULT, headers: command.headers };
+  }
+  const refusal = checkScope(scope, scopesEnabled) ?? checkLimitKey(limitKey) ?? checkPriority(priorityText);
+  if (refusal !== undefined) return refusal;
+  if (serviceType === "virtualObject") return refused("RT0017", "scope is not supported for Virtual Object targets");
+  return {
+    scope,
+    limitKey,
+    priority: priorityText === undefined ? PRIORITY_DEFAULT : Number(priorityText),
+    headers: priorityText === undefined ? command.headers : command.headers.filter((header) => !isPriority(header)),
+  };
+}
+
+/** The empty scope equals none. Undefined: nothing to object to. */
+export function checkScope(scope: string | undefined, scopesEnabled: boolean): Refusal | undefined {
+  if (scope === undefined || scope === "") return undefined;
+  const problem = scopeProblem(scope);
+  if (problem !== undefined) return refused("RT0024", `bad scope value: ${problem}`);
+  return scopesEnabled ? undefined : refused("RT0024", "a scope was given, but flow control is not enabled");
+}
+
+function checkLimitKey(limitKey: string | undefined): Refusal | undefined {
+  const problem = limitKey === undefined ? undefined : limitKeyProblem(limitKey);
+  return problem === undefined ? undefined : refused("RT0024", `invalid limit-key: ${problem}`);
+}
+
+function checkPriority(text: string | undefined): Refusal | undefined {
+  if (text === undefined || /^[1-5]$/.test(text)) return undefined;
+  return refused("RT0024", "invalid priority: expected a whole number from 1 (first) to 5 (last)");
+}
+
+function priorityTextOf(headers: readonly Header[]): string | undefined {
+  for (let i = 0; i < headers.length; i++) {
+    const header = headers[i]!;
+    if (isPriority(header)) return header.value;
+  }
+  return undefined;
+}
+
+function isPriority({ key }: Header): boolean {
+  return key.length === PRIORITY_HEADER.length && key.toLowerCase() === PRIORITY_HEADER;
 }

@@ -93,6 +93,7 @@ class Playback implements AttemptOutput {
             key: serviceType === "service" ? undefined : start.key,
             serviceType,
             handlerType: handlerTypeOf(service, handler),
+            scope: undefined,
           },
           randomSeed: start.randomSeed === randomSeedOf(id) ? undefined : start.randomSeed,
         }),
@@ -107,7 +108,7 @@ class Playback implements AttemptOutput {
         messageBytesMax: 1 << 20,
       },
       this,
-      { registry, clock: systemClock, random: systemRandom, logger: silentLogger },
+      { registry, clock: systemClock, random: systemRandom, scopesEnabled: true, logger: silentLogger },
     );
     this.#machine.begin();
     this.#play(attempt, 1 + start.knownEntries);

@@ -41,4 +41,6 @@ export interface AdminOptions {
   /** Where callers reach the ingress from outside, e.g. `http://localhost:8080/`. */
   readonly ingressEndpoint: string | undefined;
   readonly clusterName: string;
+  /** Flow control is offered: `features.vqueues` of `/version`. */
+  readonly scopesEnabled: boolean;
 }

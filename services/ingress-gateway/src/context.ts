@@ -33,6 +33,8 @@ export interface IngressPorts {
 export interface IngressContext {
   readonly ports: IngressPorts;
   readonly bodies: BodyGate;
+  /** Whether flow control is offered. */
+  readonly scopesEnabled: boolean;
   /** Answers with the refusal and notes its code. */
   refuse(exchange: Exchange, refusal: Refusal): void;
   /** Answers for a rejected promise of the partitions; `advice` tells the caller what a retry would mean. */

@@ -38,6 +38,7 @@ export abstract class Exchange {
   chunked = false;
   idempotencyKey: string | undefined = undefined;
   limitKey: string | undefined = undefined;
+  priority: string | undefined = undefined;
   origin: string | undefined = undefined;
   traceparent: string | undefined = undefined;
   tracestate: string | undefined = undefined;
@@ -131,6 +132,9 @@ export abstract class Exchange {
           break;
         case 17:
           if (name.toLowerCase() === "transfer-encoding") this.chunked = true;
+          break;
+        case 18:
+          if (name.toLowerCase() === "x-perdure-priority") this.priority ??= raw[i + 1]!;
           break;
         case 19:
           if (name.toLowerCase() === "x-restate-limit-key") this.limitKey ??= raw[i + 1]!;

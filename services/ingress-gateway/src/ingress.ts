@@ -29,6 +29,8 @@ export interface IngressOptions {
   readonly bufferedBodyBytesMax?: number;
   readonly bodyTimeoutMs?: number;
   readonly drainMs?: number;
+  /** `experimental-enable-vqueues`: scoped calls are taken; true unless said otherwise. */
+  readonly scopesEnabled?: boolean;
   readonly http?: HttpPortOptions;
 }
 
@@ -54,6 +56,7 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
       bufferedBodyBytesMax: options.bufferedBodyBytesMax ?? limits.bufferedBodyBytesMaxDefault,
       bodyTimeoutMs: options.bodyTimeoutMs ?? limits.bodyTimeoutMsDefault,
     }),
+    scopesEnabled: options.scopesEnabled ?? true,
     refuse(exchange, refused) {
       exchange.refusedWith = refused.code;
       answerRefusal(exchange, refused);

@@ -11,7 +11,7 @@ import {
   workflowInvocationId,
 } from "@perdure/base";
 import { type Completion, type HandlerView, type InvokeObserver, type OutputRule, retentionsOf } from "@perdure/control";
-import type { Invocation, InvocationFacts, Target } from "@perdure/partition";
+import { type Invocation, type InvocationFacts, PRIORITY_DEFAULT, type Target } from "@perdure/partition";
 import { encodeInput, type Header } from "@perdure/service-protocol";
 import { answerCompletion, answerInvocationFailure, answerJson } from "./answer.js";
 import type { IngressContext } from "./context.js";
@@ -28,19 +28,29 @@ import { traceContextOf } from "./trace-context.js";
 
 export function handleInvoke(context: IngressContext, exchange: Exchange, route: InvokeRoute, path: RequestPath): void {
   exchange.kind = route.wait ? "call" : "send";
-  const refused = checkHead(exchange, route);
+  const scope = route.scope === undefined ? undefined : (percentDecode(route.scope) ?? route.scope);
+  const refused = checkHead(context, exchange, route, scope);
   if (refused !== undefined) return context.refuse(exchange, refused);
-  exchange.startBody(context.bodies.open(new InvokeRequest(context, exchange, route, path)));
+  exchange.startBody(context.bodies.open(new InvokeRequest(context, exchange, route, path, scope)));
 }
 
 /** Checks 7, 8 and 9: all that can be said before the body. */
-function checkHead(exchange: Exchange, route: InvokeRoute): Refusal | undefined {
+function checkHead(
+  context: IngressContext,
+  exchange: Exchange,
+  route: InvokeRoute,
+  scope: string | undefined,
+): Refusal | undefined {
   if (exchange.idempotencyKey !== undefined) {
     if (!isVisibleAscii(exchange.idempotencyKey)) return refusal.badHeader("idempotency-key");
     if (route.handler.handlerType === "workflow") return refusal.idempotentWorkflow;
   }
-  // Flow control is not offered, but a caller hears of a malformed scope first, as from the reference.
-  if (route.scope !== undefined) return checkScope(percentDecode(route.scope) ?? route.scope) ?? refusal.scopesDisabled;
+  if (scope !== undefined) {
+    const badScope = checkScope(scope);
+    if (badScope !== undefined) return badScope;
+    if (!context.scopesEnabled) return refusal.scopesDisabled;
+    if (route.handler.serviceType === "virtualObject") return refusal.scopedObject;
+  }
   return exchange.method === "POST" || exchange.method === "GET" ? undefined : refusal.methodNotAllowed;
 }
 
@@ -50,14 +60,16 @@ class InvokeRequest implements BodyReceiver, InvokeObserver {
   readonly #exchange: Exchange;
   readonly #route: InvokeRoute;
   readonly #path: RequestPath;
+  readonly #scope: string | undefined;
   #id: InvocationId | undefined = undefined;
   #executionTimeMs: number | undefined = undefined;
 
-  constructor(context: IngressContext, exchange: Exchange, route: InvokeRoute, path: RequestPath) {
+  constructor(context: IngressContext, exchange: Exchange, route: InvokeRoute, path: RequestPath, scope: string | undefined) {
     this.#context = context;
     this.#exchange = exchange;
     this.#route = route;
     this.#path = path;
+    this.#scope = scope;
   }
 
   body(bytes: Uint8Array): void {
@@ -99,20 +111,21 @@ class InvokeRequest implements BodyReceiver, InvokeObserver {
     const query = this.#path.query === undefined ? NO_PARAMETERS : parseQuery(this.#path.query);
     const delayMs = query.delay === undefined ? undefined : parseDelay(query.delay);
     if (typeof delayMs === "object") return this.#refuse(delayMs);
-    const badLimitKey = checkLimits(exchange, query);
-    if (badLimitKey !== undefined) return this.#refuse(badLimitKey);
+    const badLimits = checkLimitKeyOf(exchange, query, this.#scope) ?? checkPriorityOf(exchange, query, this.#scope);
+    if (badLimits !== undefined) return this.#refuse(badLimits);
     const headers = passedHeaders(exchange.rawHeaders, this.#path.full);
     if (!Array.isArray(headers)) return this.#refuse(headers as Refusal);
     if (delayMs !== undefined && wait) return this.#refuse(refusal.delayedCall);
-    this.#submit(headers, bytes, delayMs);
+    this.#submit(headers, bytes, delayMs, query);
   }
 
-  #submit(headers: readonly Header[], body: Uint8Array, delayMs: number | undefined): void {
+  #submit(headers: readonly Header[], body: Uint8Array, delayMs: number | undefined, query: QueryParameters): void {
     const { clock, random, partitions, startSpan } = this.#context.ports;
     const exchange = this.#exchange;
+    const scope = this.#scope;
     const { handler, key, wait } = this.#route;
     const nowMs = clock.nowMs();
-    const target = targetOf(handler, key);
+    const target = targetOf(handler, key, scope);
     const id = invocationIdFor(target, exchange.idempotencyKey, nowMs, random);
     this.#id = id;
     this.#executionTimeMs = delayMs === undefined ? undefined : nowMs + delayMs;
@@ -130,6 +143,8 @@ class InvokeRequest implements BodyReceiver, InvokeObserver {
       journalRetentionMs: retentions.journalMs,
       randomSeed: undefined,
       trace: startSpan === undefined ? caller : (startSpan(caller, target, id) ?? caller),
+      limitKey: scope === undefined ? undefined : limitKeyOf(exchange, query),
+      priority: scope === undefined ? PRIORITY_DEFAULT : Number(priorityTextOf(exchange, query) ?? PRIORITY_DEFAULT),
       bytes: undefined,
     };
     const input = encodeInput(headers, body);
@@ -159,18 +174,20 @@ class InvokeRequest implements BodyReceiver, InvokeObserver {
 
 const INGRESS = { kind: "ingress" } as const;
 
-function targetOf(handler: HandlerView, key: string | undefined): Target {
+function targetOf(handler: HandlerView, key: string | undefined, scope: string | undefined): Target {
   return {
     service: handler.service,
     key,
     handler: handler.handler,
     serviceType: handler.serviceType,
     handlerType: handler.handlerType,
+    scope,
   };
 }
 
 function invocationIdFor(target: Target, idempotencyKey: string | undefined, nowMs: number, random: Random): InvocationId {
-  if (target.handlerType === "workflow" && target.key !== undefined) return workflowInvocationId(target.service, target.key);
+  if (target.handlerType === "workflow" && target.key !== undefined)
+    return workflowInvocationId(target.service, target.key, target.scope);
   if (idempotencyKey !== undefined) return idempotentInvocationId(target, idempotencyKey);
   return newInvocationId(target, nowMs, random);
 }
@@ -181,9 +198,24 @@ function newRequestId(random: Random): number {
 }
 
 /** The header wins over the query parameter; an empty value counts as none. */
-function checkLimits(exchange: Exchange, query: QueryParameters): Refusal | undefined {
-  const limitKey = exchange.limitKey ?? query.limitKey;
-  if (limitKey === undefined || limitKey === "") return undefined;
+function limitKeyOf(exchange: Exchange, query: QueryParameters): string | undefined {
+  return (exchange.limitKey ?? query.limitKey) || undefined;
+}
+
+function checkLimitKeyOf(exchange: Exchange, query: QueryParameters, scope: string | undefined): Refusal | undefined {
+  const limitKey = limitKeyOf(exchange, query);
+  if (limitKey === undefined) return undefined;
   if (exchange.limitKey !== undefined && !isVisibleAscii(limitKey)) return refusal.badHeader("x-restate-limit-key");
-  return checkLimitKey(limitKey) ?? refusal.limitKeyWithoutScope;
+  return checkLimitKey(limitKey) ?? (scope === undefined ? refusal.limitKeyWithoutScope : undefined);
+}
+
+/** As with limit keys. Without a scope a query parameter of this name is the handler's business. */
+function priorityTextOf(exchange: Exchange, query: QueryParameters): string | undefined {
+  return (exchange.priority ?? query.priority) || undefined;
+}
+
+function checkPriorityOf(exchange: Exchange, query: QueryParameters, scope: string | undefined): Refusal | undefined {
+  if (scope === undefined) return exchange.priority === undefined ? undefined : refusal.priorityWithoutScope;
+  const text = priorityTextOf(exchange, query);
+  return text === undefined || /^[1-5]$/.test(text) ? undefined : refusal.badPriority;
 }

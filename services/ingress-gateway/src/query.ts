@@ -1,4 +1,7 @@
-/** Why: two query parameters mean something to the ingress, `delay` and `limit-key`; all others are the handler's (ingress.md §3.1). */
+/**
+ * Why: three query parameters mean something to the ingress, `delay`, `limit-key` and, in a scope, `priority`; all others are the
+ * handler's (ingress.md §3.1).
+ */
 import { fromUtf8, parseDuration } from "@perdure/base";
 import { percentDecodeBytes } from "./path.js";
 import { badDelay, type Refusal } from "./refusal.js";
@@ -6,21 +9,28 @@ import { badDelay, type Refusal } from "./refusal.js";
 export interface QueryParameters {
   readonly delay: string | undefined;
   readonly limitKey: string | undefined;
+  readonly priority: string | undefined;
 }
 
-export const NO_PARAMETERS: QueryParameters = { delay: undefined, limitKey: undefined };
+export const NO_PARAMETERS: QueryParameters = { delay: undefined, limitKey: undefined, priority: undefined };
 
 /** Form-decoded values; the first occurrence of a name wins. `delay` is found whatever its case. */
 export function parseQuery(query: string): QueryParameters {
   let delay: string | undefined;
   let limitKey: string | undefined;
+  let priority: string | undefined;
   for (const pair of query.split("&")) {
     const equals = pair.indexOf("=");
     const name = formDecode(equals < 0 ? pair : pair.slice(0, equals));
-    if (delay === undefined && name.toLowerCase() === "delay") delay = equals < 0 ? "" : formDecode(pair.slice(equals + 1));
-    else if (limitKey === undefined && name === "limit-key") limitKey = equals < 0 ? "" : formDecode(pair.slice(equals + 1));
+    if (name.toLowerCase() === "delay") delay ??= decodedValue(pair, equals);
+    else if (name === "limit-key") limitKey ??= decodedValue(pair, equals);
+    else if (name === "priority") priority ??= decodedValue(pair, equals);
   }
-  return { delay, limitKey };
+  return { delay, limitKey, priority };
+}
+
+function decodedValue(pair: string, equals: number): string {
+  return equals < 0 ? "" : formDecode(pair.slice(equals + 1));
 }
 
 function formDecode(text: string): string {

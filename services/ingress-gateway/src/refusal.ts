@@ -59,6 +59,9 @@ export const delayedCall = refuse(
   "cannot use the delay query parameter with calls. The delay is supported only with sends",
 );
 export const scopesDisabled = refuse("ING0003", "scoped invocations require vqueues to be enabled");
+export const scopedObject = refuse("ING0003", "scope is not supported for Virtual Object targets");
+export const badPriority = refuse("ING0003", "invalid priority: expected a whole number from 1 (first) to 5 (last)");
+export const priorityWithoutScope = refuse("ING0003", "priority requires a scope to be set");
 export const limitKeyWithoutScope = refuse("ING0003", "limit-key requires a scope to be set");
 
 export function badPath(path: string): Refusal {

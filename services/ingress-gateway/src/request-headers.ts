@@ -4,7 +4,14 @@ import { badHeader, type Refusal } from "./refusal.js";
 
 /** Ours, made up for the handler; a caller cannot speak in our place. */
 const PATH_HEADER = "x-restate-ingress-path";
-const KEPT_BACK: ReadonlySet<string> = new Set(["connection", "host", "idempotency-key", "idempotency-expires", PATH_HEADER]);
+const KEPT_BACK: ReadonlySet<string> = new Set([
+  "connection",
+  "host",
+  "idempotency-key",
+  "idempotency-expires",
+  "x-perdure-priority",
+  PATH_HEADER,
+]);
 
 /** Headers of the Input entry: the path first, then the request's in lower case, of repeated ones the first. */
 export function passedHeaders(raw: readonly string[], path: string): Header[] | Refusal {

@@ -1,6 +1,7 @@
 /** What a call or send asks of the partition, and how its answers become HTTP. */
 import { describe, expect, test } from "@jest/globals";
 import {
+  hashString,
   type InvocationId,
   idempotentInvocationId,
   partitionKeyOf,
@@ -9,7 +10,7 @@ import {
   utf8,
   workflowInvocationId,
 } from "@perdure/base";
-import type { Invoke } from "@perdure/partition";
+import { type Invoke, PRIORITY_DEFAULT } from "@perdure/partition";
 import { decodeCommand, encodeInput, MessageType } from "@perdure/service-protocol";
 import type { StartSpan } from "../src/index.js";
 import { aHandler, aRegistry } from "../src/testing/index.js";
@@ -42,7 +43,7 @@ describe("the command", () => {
       id: command.facts.id,
       facts: {
         id: expect.stringMatching(/^inv_1\w{33}$/),
-        target: { service: "S", key: undefined, handler: "h", serviceType: "service", handlerType: "shared" },
+        target: { service: "S", key: undefined, handler: "h", serviceType: "service", handlerType: "shared", scope: undefined },
         source: { kind: "ingress" },
         idempotencyKey: undefined,
         requestId: expect.any(Number),
@@ -52,6 +53,8 @@ describe("the command", () => {
         journalRetentionMs: 5,
         randomSeed: undefined,
         trace: undefined,
+        limitKey: undefined,
+        priority: PRIORITY_DEFAULT,
         bytes: undefined,
       },
       input: expect.any(Uint8Array),
@@ -187,7 +190,7 @@ describe("the order of checks", () => {
       400,
       /^bad scope value: value too long/,
     ],
-    ["scope gate before method", { method: "PUT", path: "/restate/scope/s/call/Greeter/greet" }, 400, /vqueues/],
+    ["scoped object before method", { method: "PUT", path: "/restate/scope/s/call/Counter/k/add" }, 400, /Virtual Object/],
     [
       "method before input",
       { method: "PUT", path: "/Greeter/greet", headers: { "content-type": "text/plain" } },
@@ -207,6 +210,25 @@ describe("the order of checks", () => {
       400,
       /^limit-key requires/,
     ],
+    [
+      "limit key before priority",
+      { path: "/restate/scope/s/call/Greeter/greet?limit-key=a/b/c&priority=9" },
+      400,
+      /^invalid limit-key/,
+    ],
+    [
+      "priority before header values",
+      { path: "/restate/scope/s/call/Greeter/greet?priority=9", headers: { "x-bad": "\u00fc" } },
+      400,
+      "invalid priority: expected a whole number from 1 (first) to 5 (last)",
+    ],
+    [
+      "a priority needs a scope",
+      { path: "/Greeter/greet", headers: { "x-perdure-priority": "1" } },
+      400,
+      "priority requires a scope to be set",
+    ],
+    ["without a scope, priority in the query is the handler's", { path: "/Greeter/greet?priority=high" }, 200, ""],
     [
       "header values before delayed call",
       { path: "/Greeter/greet?delay=1s", headers: { "x-bad": "\u00fc" } },
@@ -237,6 +259,46 @@ describe("the order of checks", () => {
         source: "ingress",
       });
     expect(fixture.partitions.invoked).toHaveLength(status === 200 ? 1 : 0);
+  });
+});
+
+describe("a scoped call", () => {
+  const path = "/restate/scope/s1/call/Greeter/greet";
+
+  test("has its scope in the target and in the id, and what it says of limits in the command", async () => {
+    const command = await commandOf({
+      path: `${path}?limit-key=x&priority=5`,
+      headers: { "x-restate-limit-key": "t/u", "x-perdure-priority": "2" },
+    });
+    expect(command.facts).toMatchObject({ target: { service: "Greeter", scope: "s1" }, limitKey: "t/u", priority: 2 });
+    expect(partitionKeyOf(command.id)).toBe(hashString("s1"));
+    const input = decodeCommand(MessageType.Input, command.input);
+    if (input.kind !== "input") throw new Error("not an Input command");
+    const names = input.headers.map(({ key }) => key);
+    expect(names).toContain("x-restate-limit-key");
+    expect(names).not.toContain("x-perdure-priority");
+  });
+
+  test("takes both from the query where the headers say nothing", async () => {
+    const { facts } = await commandOf({ path: `${path}?limit-key=t%2Fu&priority=1` });
+    expect(facts).toMatchObject({ limitKey: "t/u", priority: 1 });
+  });
+
+  test.each(["", "?limit-key=&priority="])("has neither when nobody names them: %j", async (query) => {
+    const { facts } = await commandOf({ path: `${path}${query}` });
+    expect(facts).toMatchObject({ limitKey: undefined, priority: PRIORITY_DEFAULT });
+  });
+
+  test("to a workflow is another run than that without the scope", async () => {
+    const run = (prefix: string) => commandOf({ path: `${prefix}/send/Wf/w/run` });
+    const [scoped, other, plain] = await Promise.all(["/restate/scope/s1", "/restate/scope/s2", "/restate"].map(run));
+    expect(new Set([scoped?.id, other?.id, plain?.id]).size).toBe(3);
+    expect(scoped?.id).toBe(workflowInvocationId("Wf", "w", "s1"));
+  });
+
+  test("is refused where flow control is switched off, before the method is looked at", async () => {
+    const { answer } = await ask({ method: "PUT", path }, { options: { scopesEnabled: false } });
+    expect(answer).toMatchObject({ status: 400, text: expect.stringContaining("require vqueues to be enabled") });
   });
 });
 
@@ -428,6 +490,7 @@ describe.each(bothProtocols)("answers over %s", (http) => {
       current: () => {
         throw new TypeError("oops");
       },
+      onChange: () => () => undefined,
     };
     const answer = await call({ registry, ports: { logger: silentLogger } });
     expect(answer.status).toBe(500);

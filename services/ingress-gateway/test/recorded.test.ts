@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type InvocationId, idempotentInvocationId, systemClock, workflowInvocationId } from "@perdure/base";
-import { EMPTY_PROGRESS, type Invocation, type Outcome, type Target } from "@perdure/partition";
+import { EMPTY_PROGRESS, type Invocation, type Outcome, PRIORITY_DEFAULT, type Target } from "@perdure/partition";
 import { decodeCommand, MessageType } from "@perdure/service-protocol";
 import { bothProtocols, type Client, openClient, type TestAnswer, type TestRequest } from "./client.js";
 import { type Fixture, failure, startIngress, success } from "./fixture.js";
@@ -23,7 +23,7 @@ interface Exchange {
   };
 }
 
-const files = ["paths", "cors-health", "scope-default", "awakeables", "calls", "send", "workflow", "attach"];
+const files = ["paths", "cors-health", "scope-default", "scope-vqueues", "awakeables", "calls", "send", "workflow", "attach"];
 
 function load(file: string): Exchange[] {
   const url = new URL(`../testdata/${file}.json`, import.meta.url);
@@ -54,7 +54,7 @@ function prepareResult(fixture: Fixture, exchange: Exchange): void {
   const { request, response } = exchange;
   if (!resultPath.test(request.path)) return;
   const pending = response.noAnswer === true || response.status === 470;
-  const id = response.headers?.["x-restate-id"] ?? (pending ? pendingId(request.path) : undefined);
+  const id = response.headers?.["x-restate-id"] ?? (pending ? pendingId(request) : undefined);
   if (id === undefined || response.status === 404) return;
   const outcome = pending ? "pending" : outcomeOf(exchange);
   const record = fixture.partitions.records.get(id);
@@ -66,12 +66,17 @@ function prepareResult(fixture: Fixture, exchange: Exchange): void {
     handler: contentType === undefined ? "nothing" : "greet",
     serviceType: "service",
     handlerType: "shared",
+    scope: undefined,
   };
   const expires = response.headers?.["idempotency-expires"];
   fixture.partitions.records.set(id, aRecord(id as InvocationId, target, outcome, expires));
 }
 
-function pendingId(path: string): string | undefined {
+function pendingId({ path, body }: Exchange["request"]): string | undefined {
+  if (path === "/restate/output" && typeof body === "string") {
+    const { target, workflowName, workflowKey, scope } = JSON.parse(body) as Record<string, string | undefined>;
+    if (target === "workflow") return workflowInvocationId(workflowName!, workflowKey!, scope);
+  }
   const segments = path.split("/");
   const id = segments.find((segment) => segment.startsWith("inv_1"));
   if (id !== undefined) return id;
@@ -97,6 +102,8 @@ function aRecord(id: InvocationId, target: Target, outcome: Outcome | "pending",
       journalRetentionMs: dayMs,
       randomSeed: undefined,
       trace: undefined,
+      limitKey: undefined,
+      priority: PRIORITY_DEFAULT,
       bytes: undefined,
     },
     modifiedAtMs: 0,
@@ -130,7 +137,11 @@ function normaliseBody(text: string): string {
 
 function isFixedId(exchange: Exchange): boolean {
   const { path, headers } = exchange.request;
-  return resultPath.test(path) || headers?.["idempotency-key"] !== undefined || /^\/Wf\/[^/]+\/run\b/.test(path);
+  return (
+    resultPath.test(path) ||
+    headers?.["idempotency-key"] !== undefined ||
+    /^\/(?:restate\/scope\/[^/]+\/send\/)?Wf\/[^/]+\/run\b/.test(path)
+  );
 }
 
 const keyedPath = /^\/(?:restate\/(?:call|send)\/)?(?:Counter|Wf)\//;
@@ -200,7 +211,10 @@ describe.each(bothProtocols)("recorded exchanges over %s", (http) => {
     let fixture: Fixture;
     let client: Client;
     beforeAll(async () => {
-      fixture = await startIngress({ script: () => current.outcome });
+      fixture = await startIngress({
+        script: () => current.outcome,
+        options: { scopesEnabled: file !== "scope-default" },
+      });
       client = openClient(http, fixture.port);
     });
     afterAll(async () => {
@@ -225,6 +239,6 @@ describe.each(bothProtocols)("recorded exchanges over %s", (http) => {
 });
 
 test("the recordings hold what these tests are about", () => {
-  expect(files.map((file) => load(file).length)).toEqual([44, 12, 23, 21, 64, 48, 27, 87]);
+  expect(files.map((file) => load(file).length)).toEqual([44, 12, 23, 23, 21, 64, 48, 27, 87]);
   expect(success("")).toEqual({ kind: "success", value: new Uint8Array(0) });
 });

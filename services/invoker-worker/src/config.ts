@@ -77,8 +77,12 @@ export function retryPolicyOf(settings: WorkerSettings): RetryPolicy {
   };
 }
 
-/** `requestHeaders` go with every request to an endpoint; names in lower case. */
-export function invokerOptionsOf(settings: WorkerSettings, requestHeaders: Readonly<Record<string, string>>): InvokerOptions {
+/** `requestHeaders` go with every request to an endpoint; names in lower case. `scopesEnabled`: handlers may name scopes. */
+export function invokerOptionsOf(
+  settings: WorkerSettings,
+  requestHeaders: Readonly<Record<string, string>>,
+  scopesEnabled: boolean,
+): InvokerOptions {
   const { invoker } = settings;
   return {
     concurrentInvocationsMax: invoker.concurrentInvocationsLimit,
@@ -90,5 +94,6 @@ export function invokerOptionsOf(settings: WorkerSettings, requestHeaders: Reado
     inactivityTimeoutMsDefault: invoker.inactivityTimeout,
     abortTimeoutMsDefault: invoker.abortTimeout,
     attemptsMax: invoker.maxRetryPolicyMaxAttempts,
+    scopesEnabled,
   };
 }

@@ -26,7 +26,7 @@ export function snapshotOf(state: RegistryState, defaults: ServiceDefaults, cach
     const view = deployments.get(deployment.id)?.services.get(name);
     if (view !== undefined) services.set(name, view);
   }
-  return { services, deployments };
+  return { services, deployments, rules: state.ruleBook.record.rules };
 }
 
 function deploymentView(record: DeploymentRecord, defaults: ServiceDefaults): DeploymentView {

@@ -91,7 +91,11 @@ export async function startStandalone(settings: Settings, ports: StandalonePorts
       metrics: ingressMetrics(metrics),
       startSpan: tracer.enabled ? invocationSpans({ tracer, clock, random, logger }) : undefined,
     },
-    { requestBytesMax: settings.ingress.requestSizeLimit, concurrentRequestsMax: settings.ingress.concurrentApiRequestsLimit },
+    {
+      requestBytesMax: settings.ingress.requestSizeLimit,
+      concurrentRequestsMax: settings.ingress.concurrentApiRequestsLimit,
+      scopesEnabled: settings.experimentalEnableVqueues,
+    },
   );
   const ingressDoor = await lifecycle.start("ingress", () => openDoor(settings.ingress, ingress.listen, ingress.close));
   const live = liveRowsOf({ invoker: worker, registry });
@@ -123,6 +127,7 @@ function openAdmin(
     {
       ingressEndpoint: settings.ingress.advertisedAddress ?? `http://localhost:${ingressPort}/`,
       clusterName: settings.clusterName,
+      scopesEnabled: settings.experimentalEnableVqueues,
     },
   );
   const port = createHttpPort({ request }, { clock, logger });
@@ -243,7 +248,7 @@ function startWorker(
     {
       partitionCount,
       cleanupIntervalMs: settings.worker.cleanupInterval,
-      invoker: invokerOptionsOf(settings.worker, requestHeadersOf(settings)),
+      invoker: invokerOptionsOf(settings.worker, requestHeadersOf(settings), settings.experimentalEnableVqueues),
     },
   );
 }

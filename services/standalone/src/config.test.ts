@@ -30,7 +30,7 @@ function refusal(toml: string): string {
 describe("settings of the server", () => {
   test("without any, the invoker gets the defaults it documents itself", () => {
     const { values } = load();
-    expect(invokerOptionsOf(values.worker, requestHeadersOf(values))).toEqual(invokerDefaults);
+    expect(invokerOptionsOf(values.worker, requestHeadersOf(values), values.experimentalEnableVqueues)).toEqual(invokerDefaults);
   });
 
   test("the names of the interface specification work as they are written there", () => {
@@ -69,7 +69,7 @@ describe("settings of the server", () => {
       PERDURE_WORKER__INVOKER__ADDITIONAL_REQUEST_HEADERS: '{"X-A":"1"}',
     });
     expect(values.worker.numPartitions).toBe(4);
-    expect(invokerOptionsOf(values.worker, requestHeadersOf(values))).toMatchObject({
+    expect(invokerOptionsOf(values.worker, requestHeadersOf(values), values.experimentalEnableVqueues)).toMatchObject({
       retryPolicyDefault: { initialIntervalMs: 1000, maxAttempts: 3, onMaxAttempts: "kill" },
       attemptsMax: 9,
       additionalRequestHeaders: { "x-restate-cluster-name": "localcluster", "x-a": "1" },

@@ -133,6 +133,9 @@ export const settings = group("Settings of perdure server. Every line can be set
   awsAssumeRoleExternalId: optionalText({
     sentence: "External id sent along when a role is assumed to call a Lambda function.",
   }),
+  experimentalEnableVqueues: boolean(true, {
+    sentence: "Flow control: calls may name a scope and a limit key. Without it they are refused; rules can still be edited.",
+  }),
   ingress: ingressSettings,
   admin: adminSettings,
   meta: group("Where deployments, services and subscriptions are remembered.", {

@@ -11,7 +11,7 @@ const COMPATIBLE_VERSION = "1.7.12";
 const MIN_API_VERSION = 2;
 const MAX_API_VERSION = 4;
 
-/** Experimental features of the reference system; we have none of them, and clients look for the names. */
+/** Experimental features of the reference system: of them we have flow control, and clients look for all the names. */
 const FEATURES = [
   "vqueues",
   "scoped_virtual_objects",
@@ -46,7 +46,7 @@ export function metaRoutes({ metrics }: AdminPorts, options: AdminOptions): read
               min_admin_api_version: MIN_API_VERSION,
               max_admin_api_version: MAX_API_VERSION,
               ingress_endpoint: options.ingressEndpoint ?? null,
-              features: Object.fromEntries(FEATURES.map((name) => [name, false])),
+              features: Object.fromEntries(FEATURES.map((name) => [name, name === "vqueues" && options.scopesEnabled])),
             }),
         },
       },

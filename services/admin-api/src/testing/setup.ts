@@ -16,6 +16,8 @@ export interface TestAdminSetup {
   insight?: InsightSource;
   metrics?: () => string | Promise<string>;
   logger?: Logger;
+  /** False unless said otherwise: what was recorded comes from a server without. */
+  scopesEnabled?: boolean;
 }
 
 const NOTHING_STORED: InsightSource = {
@@ -43,6 +45,6 @@ export function createTestAdminApi(setup: TestAdminSetup): RequestListener {
       random: systemRandom,
       logger: setup.logger ?? silentLogger,
     },
-    { ingressEndpoint: "http://localhost:21600/", clusterName: "localcluster" },
+    { ingressEndpoint: "http://localhost:21600/", clusterName: "localcluster", scopesEnabled: setup.scopesEnabled ?? false },
   );
 }

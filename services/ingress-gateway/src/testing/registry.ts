@@ -63,11 +63,12 @@ export function aRegistry(
     maxProtocolVersion: versions.max,
     services: views,
   };
-  let snapshot: RegistrySnapshot = { services: views, deployments: new Map([[deployment.id, deployment]]) };
+  let snapshot: RegistrySnapshot = { services: views, deployments: new Map([[deployment.id, deployment]]), rules: [] };
   return {
     current: () => snapshot,
+    onChange: () => () => undefined,
     replace: (latest) => {
-      snapshot = { services: latest, deployments: snapshot.deployments };
+      snapshot = { services: latest, deployments: snapshot.deployments, rules: [] };
     },
   };
 }
