@@ -1,0 +1,211 @@
+/**
+ * Port: stores that cannot answer a read at once, because the rows are behind a network. They give rows in batches, one round trip
+ * for all that a turn needs. Whoever applies commands keeps the rows it has fetched and asks for more with `NeedsLoad` when a
+ * command reads one it has not; `rowsFor` tells beforehand which rows a command will read, so that this seldom happens.
+ */
+import type { InvocationId } from "@perdure/base";
+import {
+  type AppendCommand,
+  type InboxEntry,
+  type Invocation,
+  isExclusive,
+  isInFlight,
+  isWorkflowRun,
+  type JournalEntry,
+  keyspaceOf,
+  type ObjectLock,
+  type PartitionCommand,
+  type Target,
+  type TimerKey,
+  type WorkflowPromise,
+} from "@perdure/partition";
+import type { PartitionStore, StoreCapabilities } from "./partition-store.js";
+
+/** Names one row, or all rows of a journal, a state or a workflow's promises. Services are keyspaces (`keyspaceOf`). */
+export type RowKey =
+  | { readonly kind: "invocation"; readonly id: InvocationId }
+  | { readonly kind: "entry"; readonly id: InvocationId; readonly index: number }
+  /** All entries in their order. */
+  | { readonly kind: "journal"; readonly id: InvocationId }
+  | { readonly kind: "lock"; readonly service: string; readonly key: string }
+  | { readonly kind: "inbox"; readonly service: string; readonly key: string; readonly seq: number }
+  | { readonly kind: "state"; readonly service: string; readonly key: string; readonly stateKey: string }
+  /** All state of a key in storage order (service protocol §3.4). */
+  | { readonly kind: "stateOf"; readonly service: string; readonly key: string }
+  | { readonly kind: "promise"; readonly service: string; readonly key: string; readonly name: string }
+  /** All promises of a workflow key by name. */
+  | { readonly kind: "promisesOf"; readonly service: string; readonly key: string }
+  | { readonly kind: "hasTimer"; readonly timer: TimerKey }
+  | { readonly kind: "dedup"; readonly producer: string };
+
+/** What is found under a key of each kind. */
+export interface RowValues {
+  readonly invocation: Invocation | undefined;
+  readonly entry: JournalEntry | undefined;
+  readonly journal: readonly JournalEntry[];
+  readonly lock: ObjectLock | undefined;
+  readonly inbox: InboxEntry | undefined;
+  readonly state: Uint8Array | undefined;
+  readonly stateOf: ReadonlyMap<string, Uint8Array>;
+  readonly promise: WorkflowPromise | undefined;
+  readonly promisesOf: ReadonlyMap<string, WorkflowPromise>;
+  readonly hasTimer: boolean;
+  readonly dedup: number | undefined;
+}
+
+/** A key with what was found under it; absent rows are found to be absent. */
+export type Row = { [K in RowKey["kind"]]: Extract<RowKey, { kind: K }> & { readonly value: RowValues[K] } }[RowKey["kind"]];
+
+/** One fetch sees one state of the partition or several that follow each other, never half a commit within one row. */
+export interface BatchedReads {
+  /** The rows in the order of their keys, in one round trip unless payloads are large. Rejects with STO0001 when the medium fails. */
+  fetch(partition: number, keys: readonly RowKey[]): Promise<readonly Row[]>;
+}
+
+/** A partition store without `SyncReads`. */
+export interface AsyncPartitionStore extends Omit<PartitionStore, "reads" | "capabilities">, BatchedReads {
+  readonly capabilities: StoreCapabilities & { readonly syncReads: false };
+}
+
+/** A text that two keys share exactly when they name the same rows. */
+export function rowName(key: RowKey): string {
+  switch (key.kind) {
+    case "invocation":
+    case "journal":
+      return `${key.kind}/${key.id}`;
+    case "entry":
+      return `entry/${key.id}/${key.index}`;
+    case "lock":
+    case "stateOf":
+    case "promisesOf":
+      return `${key.kind}/${key.service}/${key.key}`;
+    case "inbox":
+      return `inbox/${key.seq}/${key.service}/${key.key}`;
+    case "state":
+      return `state/${key.service}/${key.key.length}:${key.key}/${key.stateKey}`;
+    case "promise":
+      return `promise/${key.service}/${key.key.length}:${key.key}/${key.name}`;
+    case "hasTimer":
+      return `hasTimer/${key.timer.dueAtMs}/${key.timer.kind}/${key.timer.id}/${key.timer.sequence}`;
+    case "dedup":
+      return `dedup/${key.producer}`;
+  }
+}
+
+// ── what a command will read ─────────────────────────────────────────────────────────────────────
+
+type RowsOf<C extends PartitionCommand> = (command: C, known: Invocation | undefined) => readonly RowKey[];
+
+/**
+ * The rows that applying a command is sure to read, as far as they can be told from the command and from the invocation it is about,
+ * if the caller has that at hand (`known`; running ones always are). Rows beyond these are read only on rare ways, and asked for with
+ * `NeedsLoad`. A row too many costs a little, never correctness.
+ */
+export function rowsFor(command: PartitionCommand, known?: Invocation): readonly RowKey[] {
+  return (ROWS[command.kind] as RowsOf<PartitionCommand>)(command, known);
+}
+
+const itself: RowsOf<PartitionCommand> = ({ id }) => [{ kind: "invocation", id }];
+
+const ROWS: { readonly [K in PartitionCommand["kind"]]: RowsOf<Extract<PartitionCommand, { kind: K }>> } = {
+  invoke: ({ id, facts, resubmission }) => {
+    const rows: RowKey[] = [];
+    // As in the core: a random id that comes for the first time cannot be known.
+    const mayExist = facts.idempotencyKey !== undefined || resubmission === true || isWorkflowRun(facts.target);
+    if (mayExist) rows.push({ kind: "invocation", id });
+    if (facts.executionTimeMs === undefined) rows.push(...lockOf(facts.target));
+    return rows;
+  },
+  attach: itself,
+  queryOutput: itself,
+  notify: itself,
+  signal: itself,
+  pin: itself,
+  proposeRun: itself,
+  cancel: itself,
+  pause: itself,
+  resume: itself,
+  purgeJournal: itself,
+  appendCommand: (command, known) => [...itself(command, known), ...rowsOfAction(command, known)],
+  suspend: (command, known) => {
+    const rows = [...itself(command, known)];
+    if (known === undefined || command.satisfied) return rows;
+    // What came while the suspension was on its way is looked at, from the newest entry back.
+    const { length, notifications } = known.journal;
+    for (let index = Math.max(0, length - (notifications - command.knownNotifications)); index < length; index++)
+      rows.push({ kind: "entry", id: command.id, index });
+    return rows;
+  },
+  end: (command, known) => {
+    const rows = [...itself(command, known)];
+    if (known === undefined) return rows;
+    rows.push({ kind: "entry", id: command.id, index: known.journal.outputIndex });
+    return rows.concat(rowsOfCompletion(known));
+  },
+  attemptFailed: (command, known) => [
+    ...itself(command, known),
+    ...(known !== undefined && command.then === "kill" ? rowsOfCompletion(known) : []),
+  ],
+  kill: (command, known) => {
+    const rows = [...itself(command, known)];
+    if (!isInFlight(known)) return rows;
+    rows.push({ kind: "journal", id: command.id }); // Its children are killed with it.
+    return rows.concat(rowsOfCompletion(known));
+  },
+  timerFired: (command, known) => {
+    const rows: RowKey[] = [{ kind: "hasTimer", timer: command.timer }, ...itself(command, known)];
+    if (known === undefined) return rows;
+    if (command.timer.kind === "start") rows.push(...lockOf(known.facts.target));
+    if (command.timer.kind === "purge") rows.push(...rowsOfForgetting(known));
+    return rows;
+  },
+  restartAsNew: (command, known) => [
+    ...itself(command, known),
+    { kind: "invocation", id: command.newId },
+    { kind: "journal", id: command.id },
+  ],
+  purge: (command, known) => [...itself(command, known), ...(known === undefined ? [] : rowsOfForgetting(known))],
+  mutateState: ({ service, key, exclusive }) => {
+    const state: RowKey = { kind: "stateOf", service, key };
+    return exclusive ? [{ kind: "lock", service, key }, state] : [state];
+  },
+};
+
+function lockOf(target: Target): readonly RowKey[] {
+  return isExclusive(target) ? [{ kind: "lock", service: keyspaceOf(target), key: target.key }] : [];
+}
+
+/** The lock goes to the next in line; with nothing retained, a workflow goes whole. */
+function rowsOfCompletion(invocation: Invocation): readonly RowKey[] {
+  const { target, completionRetentionMs } = invocation.facts;
+  return completionRetentionMs > 0 ? lockOf(target) : [...lockOf(target), ...rowsOfForgetting(invocation)];
+}
+
+function rowsOfForgetting({ facts: { target } }: Invocation): readonly RowKey[] {
+  if (!isWorkflowRun(target)) return [];
+  const service = keyspaceOf(target);
+  return [
+    { kind: "stateOf", service, key: target.key },
+    { kind: "promisesOf", service, key: target.key },
+  ];
+}
+
+function rowsOfAction({ action }: AppendCommand, known: Invocation | undefined): readonly RowKey[] {
+  if (known === undefined) return [];
+  const { target } = known.facts;
+  const service = keyspaceOf(target);
+  const key = target.key ?? "";
+  switch (action.kind) {
+    case "clearAllState":
+    case "getLazyStateKeys":
+      return [{ kind: "stateOf", service, key }];
+    case "getLazyState":
+      return [{ kind: "state", service, key, stateKey: action.key }];
+    case "getPromise":
+    case "peekPromise":
+    case "completePromise":
+      return [{ kind: "promise", service, key, name: action.key }];
+    default:
+      return []; // Everything else reads nothing but its invocation.
+  }
+}
