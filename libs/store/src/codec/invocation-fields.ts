@@ -1,0 +1,254 @@
+/**
+ * Why: introspection looks at a few fields of very many stored invocations, and making objects of all of them costs ten times what
+ * is needed. This walks over a row once and notes where its common fields stand; texts stay bytes until somebody wants them. The
+ * fields are those that `invocation.ts` writes.
+ */
+import { fromUtf8, type InvocationId } from "@perdure/base";
+import type { Invocation, ServiceType, Source } from "@perdure/partition";
+import { decodeInvocation, statusOf } from "./invocation.js";
+
+/** A text of the row: its bytes stand at `start`…`end`. Not there: `start` is −1. */
+export interface TextField {
+  start: number;
+  end: number;
+}
+
+const SERVICE_TYPES: readonly ServiceType[] = ["service", "virtualObject", "workflow"];
+
+/** One row at a time; what was read from it is valid until the next `load`. */
+export class InvocationFields {
+  row: Uint8Array = new Uint8Array(0);
+  readonly id: TextField = { start: -1, end: -1 };
+  readonly scope: TextField = { start: -1, end: -1 };
+  readonly service: TextField = { start: -1, end: -1 };
+  readonly key: TextField = { start: -1, end: -1 };
+  readonly handler: TextField = { start: -1, end: -1 };
+  readonly idempotencyKey: TextField = { start: -1, end: -1 };
+  readonly limitKey: TextField = { start: -1, end: -1 };
+  readonly pinnedDeployment: TextField = { start: -1, end: -1 };
+  serviceType: ServiceType = "service";
+  sourceKind: Source["kind"] = "ingress";
+  createdAtMs = 0;
+  modifiedAtMs = 0;
+  completionRetentionMs = 0;
+  journalRetentionMs = 0;
+  /** −1 stands for a time or number that the row does not have. */
+  executionTimeMs = -1;
+  pinnedVersion = -1;
+  scheduledAtMs = -1;
+  inboxedAtMs = -1;
+  runningAtMs = -1;
+  completedAtMs = -1;
+  journalLength = 0;
+  journalCommands = 0;
+  hasEvents = false;
+  isFailure = false;
+  #decoded: Invocation | undefined;
+  #at = 0;
+
+  get status(): Invocation["status"] | undefined {
+    return statusOf(this.row);
+  }
+
+  text({ start, end }: TextField): string {
+    return start < 0 ? "" : fromUtf8(this.row.subarray(start, end));
+  }
+
+  get invocationId(): InvocationId {
+    return this.text(this.id) as InvocationId;
+  }
+
+  /** The whole invocation, for what is not a field here; made once. */
+  decoded(): Invocation {
+    this.#decoded ??= decodeInvocation(this.row);
+    return this.#decoded;
+  }
+
+  /** `row` is one that `encodeInvocation` made; bytes beyond the end count as zero. */
+  load(row: Uint8Array): void {
+    this.row = row;
+    this.#decoded = undefined;
+    this.#forget();
+    this.#at = 1;
+    const end = row.length;
+    while (this.#at < end) {
+      const tag = this.#number();
+      switch (tag >>> 3) {
+        case 1: {
+          const size = this.#number();
+          this.#facts(this.#at + size);
+          break;
+        }
+        case 2:
+          this.modifiedAtMs = this.#number();
+          break;
+        case 4:
+          this.#text(this.pinnedDeployment);
+          break;
+        case 5:
+          this.pinnedVersion = this.#number();
+          break;
+        case 6:
+          this.journalLength = this.#number();
+          break;
+        case 7:
+          this.journalCommands = this.#number();
+          break;
+        case 11:
+          this.scheduledAtMs = this.#number();
+          break;
+        case 12:
+          this.inboxedAtMs = this.#number();
+          break;
+        case 13:
+          this.runningAtMs = this.#number();
+          break;
+        case 14:
+          this.completedAtMs = this.#number();
+          break;
+        case 18: {
+          const size = this.#number();
+          this.isFailure = size === 0 || (row[this.#at] as number) >>> 3 !== 1; // A value comes first and alone.
+          this.#at += size;
+          break;
+        }
+        case 19:
+          this.hasEvents = this.#number() !== 0;
+          break;
+        default:
+          this.#skip(tag & 7);
+      }
+    }
+  }
+
+  #facts(end: number): void {
+    while (this.#at < end) {
+      const tag = this.#number();
+      switch (tag >>> 3) {
+        case 1:
+          this.#text(this.id);
+          break;
+        case 2: {
+          const size = this.#number();
+          this.#target(this.#at + size);
+          break;
+        }
+        case 4:
+          this.sourceKind = "service";
+          this.#skip(tag & 7);
+          break;
+        case 5:
+          this.sourceKind = "subscription";
+          this.#skip(tag & 7);
+          break;
+        case 6:
+          this.sourceKind = "restart";
+          this.#skip(tag & 7);
+          break;
+        case 7:
+          this.#text(this.idempotencyKey);
+          break;
+        case 9:
+          this.createdAtMs = this.#number();
+          break;
+        case 10:
+          this.executionTimeMs = this.#number();
+          break;
+        case 11:
+          this.completionRetentionMs = this.#number();
+          break;
+        case 12:
+          this.journalRetentionMs = this.#number();
+          break;
+        case 16:
+          this.#text(this.limitKey);
+          break;
+        default:
+          this.#skip(tag & 7);
+      }
+    }
+  }
+
+  #target(end: number): void {
+    while (this.#at < end) {
+      const tag = this.#number();
+      switch (tag >>> 3) {
+        case 1:
+          this.#text(this.service);
+          break;
+        case 2:
+          this.#text(this.key);
+          break;
+        case 3:
+          this.#text(this.handler);
+          break;
+        case 4:
+          this.serviceType = SERVICE_TYPES[this.#number()] ?? "service";
+          break;
+        case 6:
+          this.#text(this.scope);
+          break;
+        default:
+          this.#skip(tag & 7);
+      }
+    }
+  }
+
+  #text(into: TextField): void {
+    const size = this.#number();
+    into.start = this.#at;
+    this.#at += size;
+    into.end = this.#at;
+  }
+
+  /** A varint; values above 2⁵³−1 become that. */
+  #number(): number {
+    const { row } = this;
+    let byte = row[this.#at++] as number;
+    if (byte < 128) return byte;
+    let value = byte & 127;
+    let scale = 128;
+    for (let i = 1; i < 10; i++) {
+      byte = row[this.#at++] as number;
+      value += (byte & 127) * scale;
+      if (byte < 128) break;
+      scale *= 128;
+    }
+    return Math.min(value, Number.MAX_SAFE_INTEGER);
+  }
+
+  #skip(wireType: number): void {
+    if (wireType === 0) this.#number();
+    else if (wireType === 2) {
+      const size = this.#number();
+      this.#at += size;
+    } else this.#at += wireType === 1 ? 8 : 4;
+  }
+
+  #forget(): void {
+    this.id.start = -1;
+    this.scope.start = -1;
+    this.service.start = -1;
+    this.key.start = -1;
+    this.handler.start = -1;
+    this.idempotencyKey.start = -1;
+    this.limitKey.start = -1;
+    this.pinnedDeployment.start = -1;
+    this.serviceType = "service";
+    this.sourceKind = "ingress";
+    this.createdAtMs = 0;
+    this.modifiedAtMs = 0;
+    this.completionRetentionMs = 0;
+    this.journalRetentionMs = 0;
+    this.executionTimeMs = -1;
+    this.pinnedVersion = -1;
+    this.scheduledAtMs = -1;
+    this.inboxedAtMs = -1;
+    this.runningAtMs = -1;
+    this.completedAtMs = -1;
+    this.journalLength = 0;
+    this.journalCommands = 0;
+    this.hasEvents = false;
+    this.isFailure = false;
+  }
+}
