@@ -9,10 +9,15 @@
  *                                                                 ▲               suspended ── awaited ──▶ invoked
  *   absent ◀── retention, purge ── completed ◀── end, kill ───────┴───────────────────┘
  *
+ * In a scope with rules, beginning and waking go through a wait for a slot: inboxed until the first start, `ready` from a
+ * suspension or pause on. The scheduler beside the partition answers with `admit`.
+ *
  * Applying is pure: what comes out depends on the view and the command alone.
  */
 import { unreachable } from "@perdure/base";
 import type { PartitionCommand } from "./command.js";
+import { admit } from "./flow/admit.js";
+import { pauseQueue, resumeQueue } from "./flow/queue.js";
 import { attemptFailed, end, pin, proposeRun, suspend } from "./invocation/attempt.js";
 import { cancel, kill, pause, purge, purgeJournal, resume, signalInvocation } from "./invocation/control.js";
 import { invoke } from "./invocation/invoke.js";
@@ -67,6 +72,15 @@ export function apply(view: PartitionView, command: PartitionCommand, out: Trans
       return purgeJournal(view, command, out);
     case "mutateState":
       return mutateState(view, command, out);
+    case "admit":
+      return admit(view, command, out);
+    case "forgetBuckets":
+      for (const name of command.names) out.mutate({ kind: "deleteBucket", name });
+      return;
+    case "pauseQueue":
+      return pauseQueue(view, command, out);
+    case "resumeQueue":
+      return resumeQueue(view, command, out);
     default:
       return unreachable(command);
   }

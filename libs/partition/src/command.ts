@@ -2,7 +2,8 @@
  * The instructions a partition takes. Each names the invocation it is about (the processor routes by it), who sends it,
  * and carries everything that was decided outside: ids, times, types and retentions come in here, never from the core.
  */
-import type { DeploymentId, InvocationId } from "@perdure/base";
+import type { DeploymentId, InvocationId, VqueueId } from "@perdure/base";
+import type { BucketValue } from "@perdure/flow";
 import type { Future, NotificationId, ResultValue } from "@perdure/service-protocol";
 import type { AttemptError } from "./entry.js";
 import type { InvocationFacts, LifeMark, Outcome, Pinned, Sink } from "./invocation.js";
@@ -220,6 +221,32 @@ export interface StateEntry {
   readonly value: Uint8Array;
 }
 
+// ── flow control ─────────────────────────────────────────────────────────────────────────────────
+
+/** The scheduler gives a waiting invocation its slot; `buckets` are what its start leaves of the buckets it draws from. */
+export interface Admit {
+  readonly kind: "admit";
+  readonly id: InvocationId;
+  readonly buckets: readonly BucketValue[];
+}
+/** The buckets are full again, or no rule has them any more. `id` routes, as in `MutateState`. */
+export interface ForgetBuckets {
+  readonly kind: "forgetBuckets";
+  readonly id: InvocationId;
+  readonly names: readonly string[];
+}
+/** Nobody new starts from the queue until it is resumed; who runs goes on. `id`: `routeOfQueue(queue)`. Sent by the admin API. */
+export interface PauseQueue {
+  readonly kind: "pauseQueue";
+  readonly id: InvocationId;
+  readonly queue: VqueueId;
+}
+export interface ResumeQueue {
+  readonly kind: "resumeQueue";
+  readonly id: InvocationId;
+  readonly queue: VqueueId;
+}
+
 export type AttemptCommand = Pin | AppendCommand | ProposeRun | Suspend | End | AttemptFailed;
 
 export type PartitionCommand =
@@ -237,6 +264,10 @@ export type PartitionCommand =
   | RestartAsNew
   | Purge
   | PurgeJournal
-  | MutateState;
+  | MutateState
+  | Admit
+  | ForgetBuckets
+  | PauseQueue
+  | ResumeQueue;
 
 export type { Target };

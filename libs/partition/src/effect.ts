@@ -2,10 +2,10 @@
  * What the core wishes to happen outside, once the batch it belongs to is durable. Effects are derived again
  * from what is stored when a new leader takes over, so losing one in a crash loses nothing.
  */
-import type { InvocationId } from "@perdure/base";
+import type { InvocationId, VqueueId } from "@perdure/base";
 import type { TimerKey } from "./command.js";
 import type { JournalEntry } from "./entry.js";
-import type { Invocation, Invoked, Outcome } from "./invocation.js";
+import type { Inboxed, Invocation, Invoked, Outcome, Ready } from "./invocation.js";
 
 /** Hand the invocation to the invoker. `firstEntries` saves reading back a journal that was written this turn. */
 export interface StartRun {
@@ -60,6 +60,44 @@ export interface ArmTimer {
   readonly timer: TimerKey;
 }
 
+/** An invocation of a scope waits for a slot. */
+export interface RequestSlot {
+  readonly kind: "requestSlot";
+  readonly invocation: Inboxed | Ready;
+}
+
+/** An invocation of a scope runs now: admitted, or because no rule speaks of it. */
+export interface TakeSlot {
+  readonly kind: "takeSlot";
+  readonly invocation: Invoked;
+}
+
+/** An admission came to nothing: its invocation went away meanwhile, or its queue was paused. */
+export interface SlotUnused {
+  readonly kind: "slotUnused";
+  readonly id: InvocationId;
+}
+
+/** An invocation of a scope does not run any more. */
+export interface ReleaseSlot {
+  readonly kind: "releaseSlot";
+  readonly id: InvocationId;
+}
+
+/** An invocation that waited for a slot wants none any more. */
+export interface Withdraw {
+  readonly kind: "withdraw";
+  readonly id: InvocationId;
+}
+
+/** A queue was paused or resumed. `id` routes. */
+export interface QueueSwitched {
+  readonly kind: "queueSwitched";
+  readonly id: InvocationId;
+  readonly queue: VqueueId;
+  readonly paused: boolean;
+}
+
 /** An invocation has its outcome: whoever waits in memory (ingress) may answer. */
 export interface Announce {
   readonly kind: "announce";
@@ -90,6 +128,22 @@ export type Answer =
   | { readonly kind: "journalGone" }
   /** A state edit named a version that is not the present one; nothing was changed. */
   | { readonly kind: "versionMismatch" }
+  /** As many queues of the partition are paused as it can remember. */
+  | { readonly kind: "tooManyPauses" }
   | { readonly kind: "notRestartable"; readonly reason: "workflow" | "incompletePrefix" };
 
-export type Effect = StartRun | EntryStored | StopRun | RequestPause | RetryNow | ArmTimer | Announce | Reply;
+export type Effect =
+  | StartRun
+  | EntryStored
+  | StopRun
+  | RequestPause
+  | RetryNow
+  | ArmTimer
+  | RequestSlot
+  | TakeSlot
+  | SlotUnused
+  | ReleaseSlot
+  | Withdraw
+  | QueueSwitched
+  | Announce
+  | Reply;

@@ -3,6 +3,8 @@ export { apply } from "./apply.js";
 export * from "./command.js";
 export * from "./effect.js";
 export * from "./entry.js";
+export { waitsForSlot } from "./flow/admit.js";
+export { queueOfLock, queueOfScope, routeOfQueue } from "./flow/queue.js";
 export { brokenInvariants, type PartitionSnapshot } from "./invariants.js";
 export * from "./invocation.js";
 export { randomSeedFor } from "./journal/completions.js";

@@ -19,8 +19,8 @@ import type { TimerKey } from "./command.js";
 import type { JournalEntry } from "./entry.js";
 import type { Completed, Invocation, Scheduled } from "./invocation.js";
 import { isInFlight } from "./invocation.js";
-import type { InboxEntry, ObjectLock, WorkflowPromise } from "./mutation.js";
-import { isExclusive, targetText } from "./target.js";
+import type { InboxEntry, ObjectLock, QueuePause, WorkflowPromise } from "./mutation.js";
+import { isExclusive, isSlotted, keyspaceOf, targetText } from "./target.js";
 
 /** All rows of a partition as of one moment. */
 export interface PartitionSnapshot {
@@ -41,6 +41,8 @@ export interface PartitionSnapshot {
     readonly promise: WorkflowPromise;
   }[];
   readonly timers: readonly TimerKey[];
+  /** Of paused queues. */
+  readonly pauses: readonly QueuePause[];
 }
 
 /** One sentence for each rule that does not hold, naming what breaks it; empty when all is well. */
@@ -90,6 +92,9 @@ class Check {
   promise(service: string, key: string, name: string): WorkflowPromise | undefined {
     return this.#promises.get(`${service}/${key.length}:${key}/${name}`);
   }
+  isHeldBack(service: string, key: string): boolean {
+    return this.#snapshot.pauses.some(({ lock }) => lock?.service === service && lock.key === key);
+  }
   hasTimer(timer: TimerKey): boolean {
     return this.#timers.has(timerText(timer));
   }
@@ -105,7 +110,7 @@ function checkInvocation(check: Check, invocation: Invocation): void {
   check.that(!isInFlight(invocation) || invocation.run > 0, () => `${id} is ${invocation.status} without ever having run`);
   if (isInFlight(invocation)) {
     if (isExclusive(target)) {
-      const holder = check.lock(target.service, target.key)?.holder;
+      const holder = check.lock(keyspaceOf(target), target.key)?.holder;
       check.that(holder === id, () => `${id} is ${invocation.status}, but ${targetText(target)} is held by ${holder}`);
     }
     checkOwedByUs(check, invocation);
@@ -115,10 +120,9 @@ function checkInvocation(check: Check, invocation: Invocation): void {
       return checkScheduled(check, invocation);
     case "inboxed": {
       if (invocation.waitsFor === "slot") {
-        check.that(target.scope !== undefined, () => `${id} waits for a slot, but has no scope`);
-        return;
+        return checkSlotted(check, invocation);
       }
-      const entry = isExclusive(target) ? check.inbox(target.service, target.key, invocation.inboxSeq) : undefined;
+      const entry = isExclusive(target) ? check.inbox(keyspaceOf(target), target.key, invocation.inboxSeq) : undefined;
       check.that(
         entry?.kind === "invocation" && entry.id === id,
         () => `${id} waits for ${targetText(target)}, but not in its inbox`,
@@ -126,8 +130,7 @@ function checkInvocation(check: Check, invocation: Invocation): void {
       return;
     }
     case "ready":
-      check.that(target.scope !== undefined, () => `${id} waits for a slot, but has no scope`);
-      return;
+      return checkSlotted(check, invocation);
     case "suspended":
       return checkSuspended(check, invocation);
     case "completed":
@@ -136,6 +139,11 @@ function checkInvocation(check: Check, invocation: Invocation): void {
     case "paused":
       return;
   }
+}
+
+/** Only invocations of a scope wait for slots, and none of them has a lock to keep from others meanwhile. */
+function checkSlotted(check: Check, { facts: { id, target } }: Invocation): void {
+  check.that(isSlotted(target), () => `${id} waits for a slot, which ${targetText(target)} does not need`);
 }
 
 function checkScheduled(check: Check, { facts }: Scheduled): void {
@@ -210,7 +218,7 @@ function checkOwedByUs(check: Check, invocation: Invocation): void {
       const timer: TimerKey = { dueAtMs: command.wakeUpTimeMs, kind: "sleep", id, sequence: completionId };
       check.that(check.hasTimer(timer), () => `${id} sleeps under ${completionId}, but nothing will wake it`);
     } else {
-      const promise = check.promise(target.service, target.key ?? "", command.key);
+      const promise = check.promise(keyspaceOf(target), target.key ?? "", command.key);
       // The answer of a completed promise is a message: it may be on its way.
       const listed =
         promise?.kind === "completed" ||
@@ -222,12 +230,16 @@ function checkOwedByUs(check: Check, invocation: Invocation): void {
 
 function checkLock(check: Check, service: string, key: string, lock: ObjectLock): void {
   const name = `${service}/${key}`;
-  const holder = lock.holder === undefined ? undefined : check.invocations.get(lock.holder);
+  check.that(lock.head <= lock.tail, () => `the inbox of ${name} ends at ${lock.tail} before it begins at ${lock.head}`);
+  if (lock.holder === undefined) {
+    check.that(check.isHeldBack(service, key), () => `${name} has a queue and no holder, and is not paused`);
+    return;
+  }
+  const holder = check.invocations.get(lock.holder);
   const target = holder?.facts.target;
   const holds =
-    isInFlight(holder) && target !== undefined && isExclusive(target) && target.service === service && target.key === key;
+    isInFlight(holder) && target !== undefined && isExclusive(target) && keyspaceOf(target) === service && target.key === key;
   check.that(holds, () => `${name} is held by ${lock.holder}, which is ${holder?.status ?? "not there"}`);
-  check.that(lock.head <= lock.tail, () => `the inbox of ${name} ends at ${lock.tail} before it begins at ${lock.head}`);
 }
 
 function checkInboxEntry(check: Check, service: string, key: string, seq: number, entry: InboxEntry): void {

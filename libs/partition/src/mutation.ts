@@ -2,16 +2,23 @@
  * Changes to the store, in the order they must be applied. A batch of them is durable as a whole or not at all.
  * State and promise keys are binary strings (one char per byte) so that any bytes are legal.
  */
-import type { InvocationId } from "@perdure/base";
+import type { InvocationId, VqueueId } from "@perdure/base";
+import type { BucketValue } from "@perdure/flow";
 import type { PartitionCommand, StateEntry, TimerKey } from "./command.js";
 import type { JournalEntry, JournalEvent } from "./entry.js";
 import type { Invocation, LifeMark, Outcome } from "./invocation.js";
 
-/** Who holds an exclusive key, and the range of its queue: entries `head` (inclusive) to `tail` (exclusive), with holes. */
+/** Who holds an exclusive key (nobody while its queue is paused and somebody waits), and the range of its queue: entries `head` (inclusive) to `tail` (exclusive), with holes. */
 export interface ObjectLock {
   readonly holder: InvocationId | undefined;
   readonly head: number;
   readonly tail: number;
+}
+
+/** A paused queue. An id does not tell what it stands for, so whoever queues at an object's free lock because of it says so here. */
+export interface QueuePause {
+  readonly pausedAtMs: number;
+  readonly lock: { readonly service: string; readonly key: string } | undefined;
 }
 
 /** What waits for an object's lock. */
@@ -72,6 +79,10 @@ export type Mutation =
   | { readonly kind: "deleteTimer"; readonly timer: TimerKey }
   | { readonly kind: "putOutbox"; readonly message: OutboxMessage }
   | { readonly kind: "deleteOutbox"; readonly seq: number }
+  | { readonly kind: "putBucket"; readonly bucket: BucketValue }
+  | { readonly kind: "deleteBucket"; readonly name: string }
+  | { readonly kind: "putPause"; readonly queue: VqueueId; readonly pause: QueuePause }
+  | { readonly kind: "deletePause"; readonly queue: VqueueId }
   /** Highest sequence seen from a producer (a partition, or a Kafka topic-partition). */
   | { readonly kind: "putDedup"; readonly producer: string; readonly seq: number };
 

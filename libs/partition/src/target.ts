@@ -48,6 +48,11 @@ export function parseKeyspace(keyspace: string): { readonly service: string; rea
   return at < 0 ? { service: keyspace, scope: undefined } : { service: keyspace.slice(0, at), scope: keyspace.slice(at + 1) };
 }
 
+/** Whether it needs a slot of its scope to run. What holds an object's lock is limited by that. */
+export function isSlotted(target: Target): target is Target & { readonly scope: string } {
+  return target.scope !== undefined && !isExclusive(target);
+}
+
 /** Keyed services have state; plain ones have none. */
 export function hasState(target: Target): target is Target & { readonly key: string } {
   return target.key !== undefined;

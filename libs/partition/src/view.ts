@@ -3,11 +3,12 @@
  * Reads are synchronous. Where the store cannot answer at once, a read throws `NeedsLoad`; the processor then loads
  * the rows and applies the command again from the start. Applying is pure, so running it twice is running it once.
  */
-import type { InvocationId } from "@perdure/base";
+import type { InvocationId, VqueueId } from "@perdure/base";
 import type { TimerKey } from "./command.js";
 import type { JournalEntry } from "./entry.js";
 import type { Invocation } from "./invocation.js";
-import type { InboxEntry, ObjectLock, WorkflowPromise } from "./mutation.js";
+import type { InboxEntry, ObjectLock, QueuePause, WorkflowPromise } from "./mutation.js";
+import type { Target } from "./target.js";
 
 export interface PartitionView {
   invocation(id: InvocationId): Invocation | undefined;
@@ -20,6 +21,11 @@ export interface PartitionView {
   promise(service: string, key: string, name: string): WorkflowPromise | undefined;
   /** Names of all promises of a workflow key. */
   promisesOf(service: string, key: string): readonly string[];
+  /** Whether a scoped invocation waits for a slot: a rule limits it, or its queue is paused. Not asked about unscoped targets. */
+  isGated(target: Target & { readonly scope: string }, limitKey: string | undefined): boolean;
+  queuePause(queue: VqueueId): QueuePause | undefined;
+  /** Whether any queue of the partition is paused; mostly none is, and then no queue's id need be known. */
+  readonly pausedQueueCount: number;
   hasTimer(timer: TimerKey): boolean;
   /** Highest sequence seen from a producer, -1 if none. */
   dedup(producer: string): number;

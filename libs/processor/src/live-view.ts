@@ -3,7 +3,8 @@
  * transition reads (`PartitionView`) and where it writes (`Transition`); a command that must be applied again is taken
  * back whole.
  */
-import { type InvocationId, unreachable } from "@perdure/base";
+import { type InvocationId, unreachable, type VqueueId } from "@perdure/base";
+import { RuleBook } from "@perdure/flow";
 import {
   type Effect,
   type InboxEntry,
@@ -15,6 +16,9 @@ import {
   type ObjectLock,
   type PartitionCommand,
   type PartitionView,
+  type QueuePause,
+  queueOfScope,
+  type Target,
   type TimerKey,
   type Transition,
   type WorkflowPromise,
@@ -43,6 +47,9 @@ interface Loaded {
 
 export class LiveView implements PartitionView, Transition {
   nowMs = 0;
+  /** Rules of flow control as they are known here now. */
+  rules = RuleBook.EMPTY;
+  pausedQueueCount = 0;
   readonly partition: number;
   readonly #reads: SyncReads;
   readonly #undo = new UndoLog();
@@ -54,6 +61,7 @@ export class LiveView implements PartitionView, Transition {
   readonly #promises = new Overlay<WorkflowPromise>(this.#undo);
   readonly #timers = new Overlay<true>(this.#undo);
   readonly #dedup = new Overlay<number>(this.#undo);
+  readonly #pauses = new Overlay<QueuePause>(this.#undo);
   readonly #tables: readonly Overlay<unknown>[] = [
     this.#invocations,
     this.#entries,
@@ -63,10 +71,15 @@ export class LiveView implements PartitionView, Transition {
     this.#promises,
     this.#timers,
     this.#dedup,
+    this.#pauses,
   ] as readonly Overlay<unknown>[];
 
   /** Durable invocations that run: their attempts speak to us all the time. */
   readonly #running = new Map<string, Invocation>();
+  /** All durable pauses: their number is bounded. */
+  readonly #durablePauses = new Map<VqueueId, QueuePause>();
+  /** `pausedQueueCount` at the last command boundary. */
+  #pausedQueueMark = 0;
   /** Durable whole states, for the next attempt on a key. */
   readonly #states = new StateCache();
   /** What each kind of `NeedsLoad` asked for last, as one command may need both; valid until the next commit of this partition. */
@@ -158,6 +171,17 @@ export class LiveView implements PartitionView, Transition {
     return [...names];
   }
 
+  isGated(target: Target & { readonly scope: string }, limitKey: string | undefined): boolean {
+    if (this.rules.limits(target.scope, limitKey)) return true;
+    return this.pausedQueueCount > 0 && this.queuePause(queueOfScope(target, limitKey)) !== undefined;
+  }
+
+  queuePause(queue: VqueueId): QueuePause | undefined {
+    const applied = this.#pauses.get(queue);
+    if (applied !== undefined) return applied ?? undefined;
+    return this.#durablePauses.get(queue);
+  }
+
   hasTimer(timer: TimerKey): boolean {
     const applied = this.#timers.get(timerName(timer));
     if (applied !== undefined) return applied !== null;
@@ -211,6 +235,14 @@ export class LiveView implements PartitionView, Transition {
         return this.#timers.set(timerName(mutation.timer), null);
       case "putDedup":
         return this.#dedup.set(mutation.producer, mutation.seq);
+      case "putPause":
+        if (this.queuePause(mutation.queue) === undefined) this.pausedQueueCount++;
+        return this.#pauses.set(mutation.queue, mutation.pause);
+      case "deletePause":
+        if (this.queuePause(mutation.queue) !== undefined) this.pausedQueueCount--;
+        return this.#pauses.set(mutation.queue, null);
+      case "putBucket":
+      case "deleteBucket":
       case "putEvent":
       case "deleteEvents":
       case "putOutbox":
@@ -235,6 +267,7 @@ export class LiveView implements PartitionView, Transition {
   accept(onEffect: (effect: Effect) => void, onSend: (command: PartitionCommand) => void): void {
     this.#undo.clear();
     this.#mutationMark = this.#mutations.length;
+    this.#pausedQueueMark = this.pausedQueueCount;
     if (this.#effects.length > 0) {
       const effects = this.#effects;
       this.#effects = [];
@@ -251,6 +284,7 @@ export class LiveView implements PartitionView, Transition {
   takeBack(): void {
     this.#undo.rollBack();
     this.#mutations.length = this.#mutationMark;
+    this.pausedQueueCount = this.#pausedQueueMark;
     this.#effects.length = 0;
     this.#sent.length = 0;
   }
@@ -288,6 +322,10 @@ export class LiveView implements PartitionView, Transition {
       const value = write.kind === "putState" ? write.value : undefined;
       this.#states.written(objectName(write.service, write.key), write.stateKey, value);
     }
+    for (const [queue, pause] of this.#pauses.inFlight()) {
+      if (pause === null) this.#durablePauses.delete(queue as VqueueId);
+      else this.#durablePauses.set(queue as VqueueId, pause);
+    }
     this.#sealedState = [];
     this.#writtenObjects[1].clear();
     for (const table of this.#tables) table.settle();
@@ -306,6 +344,17 @@ export class LiveView implements PartitionView, Transition {
   /** A recovered invocation that runs. */
   remember(invocation: Invocation): void {
     this.#running.set(invocation.facts.id, invocation);
+  }
+
+  /** A stored pause, at leadership. */
+  rememberPause(queue: VqueueId, pause: QueuePause): void {
+    this.#durablePauses.set(queue, pause);
+    this.pausedQueueCount = this.#durablePauses.size;
+    this.#pausedQueueMark = this.pausedQueueCount;
+  }
+
+  pauses(): ReadonlyMap<VqueueId, QueuePause> {
+    return this.#durablePauses;
   }
 
   /** Whole durable state of a key if it is in memory and nothing newer is on its way. */

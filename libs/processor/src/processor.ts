@@ -451,6 +451,13 @@ export class Processor implements AsyncDisposable {
         return invoker.retryNow(effect);
       case "armTimer":
         return this.#timers?.arm(this.#partitionOf(effect.timer.id), effect.timer);
+      case "requestSlot":
+      case "takeSlot":
+      case "slotUnused":
+      case "releaseSlot":
+      case "withdraw":
+      case "queueSwitched":
+        return;
       case "announce":
         this.counters.completed++;
         return this.waiters.announce(effect.id, effect.outcome);

@@ -13,6 +13,7 @@ import type {
   PromiseRow,
   StateRow,
   StoreCapabilities,
+  StoredFlow,
   SyncReads,
   TimerGroup,
 } from "@perdure/store";
@@ -96,6 +97,12 @@ export class LeaderStore implements PartitionStore {
   }
   async events(partition: number, id: InvocationId): Promise<readonly JournalEvent[]> {
     return this.#read(() => this.#store.events(partition, id));
+  }
+  takenUp(partition: number): AsyncIterable<Invocation> {
+    return this.#scan(() => this.#store.takenUp(partition));
+  }
+  async flow(partition: number): Promise<StoredFlow> {
+    return this.#store.flow(partition);
   }
   unfinished(partition: number, status: Invocation["status"] | undefined): AsyncIterable<Invocation> {
     return this.#scan(() => this.#store.unfinished(partition, status));

@@ -28,6 +28,7 @@ export async function snapshotOf(store: PartitionStore, partition: number): Prom
     inboxes: await all(store.scanInboxes(partition)),
     promises: await all(store.scanPromises(partition)),
     timers: [...precise, ...retention],
+    pauses: (await store.flow(partition)).pauses.map(({ pause }) => pause),
   };
 }
 

@@ -2,7 +2,8 @@
  * Port: where partitions live. A commit is atomic, durable when it resolves, and fenced: the batch of a deposed leader
  * leaves no trace. Reads see committed batches only; what a leader has applied since is the processor's business.
  */
-import type { InvocationId } from "@perdure/base";
+import type { InvocationId, VqueueId } from "@perdure/base";
+import type { BucketValue } from "@perdure/flow";
 import type {
   InboxEntry,
   Invocation,
@@ -11,6 +12,7 @@ import type {
   Mutation,
   ObjectLock,
   OutboxMessage,
+  QueuePause,
   TimerKey,
   WorkflowPromise,
 } from "@perdure/partition";
@@ -66,16 +68,30 @@ export interface PartitionStore extends AsyncDisposable {
   timers(partition: number, group: TimerGroup, fromMs: number, limit: number): Promise<readonly TimerKey[]>;
   outbox(partition: number, afterSeq: number, limit: number): Promise<readonly OutboxMessage[]>;
 
+  /** Every unfinished invocation that a new leader takes up: those that run, and those that wait for a slot. */
+  takenUp(partition: number): AsyncIterable<Invocation>;
+  /** Buckets and paused queues of flow control; few. */
+  flow(partition: number): Promise<StoredFlow>;
+
   /** Every unfinished invocation with this status, or all unfinished ones. */
   unfinished(partition: number, status: Invocation["status"] | undefined): AsyncIterable<Invocation>;
   completed(partition: number): AsyncIterable<Invocation>;
   events(partition: number, id: InvocationId): Promise<readonly JournalEvent[]>;
+  /** All, or those of one service in any scope and outside of them. */
   scanState(partition: number, service: string | undefined): AsyncIterable<StateRow>;
   scanPromises(partition: number): AsyncIterable<PromiseRow>;
   scanLocks(partition: number): AsyncIterable<LockRow>;
   scanInboxes(partition: number): AsyncIterable<InboxRow>;
 }
 
+export interface StoredFlow {
+  readonly buckets: readonly BucketValue[];
+  readonly pauses: readonly PauseRow[];
+}
+export interface PauseRow {
+  readonly queue: VqueueId;
+  readonly pause: QueuePause;
+}
 export interface StateRow {
   readonly service: string;
   readonly key: string;

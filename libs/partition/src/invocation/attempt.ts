@@ -13,7 +13,7 @@ import { EVENT_SLOTS } from "../mutation.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
 import { complete } from "./outcome.js";
-import { startRun } from "./start.js";
+import { letGoOfSlot, startRun } from "./start.js";
 
 /** The invocation if `run` is still its present one. */
 export function present(
@@ -34,7 +34,7 @@ export function proposeRun(view: PartitionView, command: ProposeRun, out: Transi
   const invocation = present(view, command);
   if (invocation === undefined) return;
   const tell = command.ackOnly ? ({ kind: "ackRun", completionId: command.completionId } as const) : undefined;
-  appendNotification(out, invocation, MessageType.RunCompletion, command.body, tell);
+  appendNotification(view, out, invocation, MessageType.RunCompletion, command.body, tell);
 }
 
 /** Suspended, unless something it waits for was stored while the suspension was on its way. */
@@ -68,6 +68,7 @@ export function suspend(view: PartitionView, command: Suspend, out: Transition):
     awaiting: awaited.remaining,
   };
   out.mutate({ kind: "putInvocation", invocation: suspended });
+  letGoOfSlot(out, invocation);
 }
 
 /** The last Output is the outcome. The attempt made sure that there is one. */
@@ -119,6 +120,7 @@ export function pauseNow(invocation: Invoked | Ready, error: AttemptError | unde
     milestones: invocation.milestones,
   };
   out.mutate({ kind: "putInvocation", invocation: paused });
+  letGoOfSlot(out, invocation);
   out.mutate({
     kind: "putEvent",
     id: invocation.facts.id,

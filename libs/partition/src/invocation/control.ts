@@ -6,12 +6,12 @@ import type { Cancel, Kill, Pause, Purge, PurgeJournal, Resume, SignalInvocation
 import type { Answer } from "../effect.js";
 import type { Inboxed, Invocation, Outcome, Scheduled } from "../invocation.js";
 import { storeSignal } from "../journal/append.js";
-import { isExclusive } from "../target.js";
+import { isExclusive, keyspaceOf } from "../target.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
 import { pauseNow } from "./attempt.js";
 import { complete, dropJournal, forgetTimers, free, tellEverybody } from "./outcome.js";
-import { startRun } from "./start.js";
+import { letGoOfSlot, wake } from "./start.js";
 
 const KILLED: Outcome = Object.freeze({
   kind: "failure",
@@ -41,7 +41,7 @@ export function cancel(view: PartitionView, command: Cancel, out: Transition): v
     case "suspended":
     case "ready":
     case "paused":
-      storeSignal(out, invocation, { kind: "signalIndex", index: cancelSignalIndex }, voidResult);
+      storeSignal(view, out, invocation, { kind: "signalIndex", index: cancelSignalIndex }, voidResult);
       return reply(out, "pending");
     case "completed":
       return reply(out, "alreadyCompleted");
@@ -58,7 +58,7 @@ export function signalInvocation(view: PartitionView, command: SignalInvocation,
   if (cancels && (invocation.status === "scheduled" || invocation.status === "inboxed")) {
     removeUnstarted(view, invocation, CANCELED, out);
   } else {
-    storeSignal(out, invocation, command.signal, command.result);
+    storeSignal(view, out, invocation, command.signal, command.result);
   }
   reply(out, "done");
 }
@@ -102,8 +102,10 @@ function removeUnstarted(view: PartitionView, invocation: Scheduled | Inboxed, o
   tellEverybody(invocation, outcome, out);
   if (invocation.status === "scheduled") {
     out.mutate({ kind: "deleteTimer", timer: { dueAtMs: executionTimeMs ?? 0, kind: "start", id, sequence: 0 } });
+  } else if (invocation.waitsFor === "slot") {
+    letGoOfSlot(out, invocation);
   } else if (isExclusive(target)) {
-    out.mutate({ kind: "deleteInbox", service: target.service, key: target.key, seq: invocation.inboxSeq });
+    out.mutate({ kind: "deleteInbox", service: keyspaceOf(target), key: target.key, seq: invocation.inboxSeq });
   }
   free(view, invocation, out);
 }
@@ -153,14 +155,11 @@ export function resume(view: PartitionView, command: Resume, out: Transition): v
     case "paused": {
       const { pinned } = invocation;
       if (command.moveTo === undefined) {
-        startRun(out, invocation, undefined);
+        wake(view, invocation, out);
       } else {
         if (pinned === undefined) return reply(out, "deploymentNotPinned");
-        startRun(
-          out,
-          { ...invocation, pinned: { deploymentId: command.moveTo, protocolVersion: pinned.protocolVersion } },
-          undefined,
-        );
+        const moved = { deploymentId: command.moveTo, protocolVersion: pinned.protocolVersion };
+        wake(view, { ...invocation, pinned: moved }, out);
       }
       return reply(out, "done");
     }

@@ -14,9 +14,10 @@ import {
   type Sink,
 } from "../invocation.js";
 import { releaseLock } from "../lock/lock.js";
-import { isExclusive, isWorkflowRun } from "../target.js";
+import { isExclusive, isWorkflowRun, keyspaceOf } from "../target.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
+import { letGoOfSlot } from "./start.js";
 
 const NOT_FOUND: Outcome = Object.freeze({
   kind: "failure",
@@ -80,6 +81,7 @@ export function complete(
 ): void {
   const { facts } = invocation;
   out.effect({ kind: "stopRun", id: facts.id, run: invocation.run, reason });
+  letGoOfSlot(out, invocation);
   tellEverybody(invocation, outcome, out);
   const completed: Completed = {
     status: "completed",
@@ -104,7 +106,7 @@ export function complete(
       purgeLater(out, completed, "purgeJournal", facts.journalRetentionMs);
   }
   const target = facts.target;
-  if (isExclusive(target)) releaseLock(view, target.service, target.key, facts.id, out);
+  if (isExclusive(target)) releaseLock(view, keyspaceOf(target), target.key, facts.id, out);
 }
 
 /** Sinks and in-memory callers hear the outcome. */
@@ -147,10 +149,11 @@ export function free(view: PartitionView, invocation: Invocation, out: Transitio
   deleteJournal(invocation, out);
   out.mutate({ kind: "deleteInvocation", id });
   if (!isWorkflowRun(target)) return;
-  for (const stateKey of view.stateOf(target.service, target.key).keys()) {
-    out.mutate({ kind: "deleteState", service: target.service, key: target.key, stateKey });
+  const service = keyspaceOf(target);
+  for (const stateKey of view.stateOf(service, target.key).keys()) {
+    out.mutate({ kind: "deleteState", service, key: target.key, stateKey });
   }
-  forgetPromises(view, target.service, target.key, out);
+  forgetPromises(view, service, target.key, out);
 }
 
 /** Promises go with the workflow's run, but not from under a shared handler that still waits: it would wait for ever. */

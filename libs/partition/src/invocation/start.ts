@@ -1,8 +1,8 @@
-/** From waiting to running: the lock for exclusive handlers, then a run handed to the invoker. */
+/** From waiting to running: the lock for exclusive handlers, a slot in scopes with rules, then a run handed to the invoker. */
 import type { JournalEntry } from "../entry.js";
-import type { Inboxed, InFlight, Invocation, Invoked, Scheduled } from "../invocation.js";
+import type { Inboxed, InFlight, Invocation, Invoked, Paused, Ready, Scheduled, Suspended } from "../invocation.js";
 import { takeLockOrQueue } from "../lock/lock.js";
-import { isExclusive } from "../target.js";
+import { isExclusive, isSlotted, keyspaceOf } from "../target.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
 
@@ -25,29 +25,69 @@ export function startRun(
     pauseRequested: false,
   };
   out.mutate({ kind: "putInvocation", invocation });
+  if (from.status !== "invoked" && isSlotted(from.facts.target)) out.effect({ kind: "takeSlot", invocation });
   out.effect({ kind: "startRun", invocation, firstEntries });
   return invocation;
 }
 
-/** Its time has come: run, or queue behind the holder of the object's lock. */
+/** Its time has come: run, or queue behind the holder of the object's lock, or for a slot. */
 export function begin(
   view: PartitionView,
   from: Scheduled,
   firstEntries: readonly JournalEntry[] | undefined,
   out: Transition,
 ): Invocation {
-  const target = from.facts.target;
-  if (!isExclusive(target)) return startRun(out, from, firstEntries);
-  const seat = takeLockOrQueue(view, target.service, target.key, { kind: "invocation", id: from.facts.id }, out);
-  if (seat.kind === "locked") return startRun(out, from, firstEntries);
+  const { id, target, limitKey } = from.facts;
+  if (isExclusive(target)) {
+    const seat = takeLockOrQueue(view, keyspaceOf(target), target.key, { kind: "invocation", id }, out);
+    return seat.kind === "locked" ? startRun(out, from, firstEntries) : enqueue(from, "lock", seat.seq, out);
+  }
+  if (!isSlotted(target) || !view.isGated(target, limitKey)) return startRun(out, from, firstEntries);
+  const inboxed = enqueue(from, "slot", 0, out);
+  out.effect({ kind: "requestSlot", invocation: inboxed });
+  return inboxed;
+}
+
+function enqueue(from: Scheduled, waitsFor: Inboxed["waitsFor"], inboxSeq: number, out: Transition): Inboxed {
   const inboxed: Inboxed = {
-    ...from,
     status: "inboxed",
-    waitsFor: "lock",
-    inboxSeq: seat.seq,
+    facts: from.facts,
     modifiedAtMs: out.nowMs,
+    run: from.run,
+    pinned: from.pinned,
+    journal: from.journal,
+    sinks: from.sinks,
     milestones: { ...from.milestones, inboxedAtMs: out.nowMs },
+    waitsFor,
+    inboxSeq,
   };
   out.mutate({ kind: "putInvocation", invocation: inboxed });
   return inboxed;
+}
+
+/** It has let go of its slot and wants to go on: run, or wait for a slot again. */
+export function wake(view: PartitionView, from: Suspended | Paused, out: Transition): Invocation {
+  const { target, limitKey } = from.facts;
+  if (!isSlotted(target) || !view.isGated(target, limitKey)) return startRun(out, from, undefined);
+  const ready: Ready = {
+    status: "ready",
+    facts: from.facts,
+    modifiedAtMs: out.nowMs,
+    run: from.run,
+    pinned: from.pinned,
+    journal: from.journal,
+    sinks: from.sinks,
+    milestones: from.milestones,
+    readyAtMs: out.nowMs,
+  };
+  out.mutate({ kind: "putInvocation", invocation: ready });
+  out.effect({ kind: "requestSlot", invocation: ready });
+  return ready;
+}
+
+/** It leaves the state it is in for one that neither runs nor waits to: its scope hears of it. */
+export function letGoOfSlot(out: Transition, { status, facts }: Invocation): void {
+  if (!isSlotted(facts.target)) return;
+  if (status === "invoked") out.effect({ kind: "releaseSlot", id: facts.id });
+  else if (status === "ready" || status === "inboxed") out.effect({ kind: "withdraw", id: facts.id });
 }

@@ -16,7 +16,7 @@ import {
 import type { Notify } from "../command.js";
 import type { EntryStored } from "../effect.js";
 import type { JournalEntry } from "../entry.js";
-import { startRun } from "../invocation/start.js";
+import { wake } from "../invocation/start.js";
 import type { Invocation, Invoked, JournalProgress } from "../invocation.js";
 import { isInFlight, lifeMark } from "../invocation.js";
 import type { Transition } from "../transition.js";
@@ -51,9 +51,10 @@ export function appendJournalCommand(
 
 /**
  * Store a notification and wake whoever waits for it. In-flight invocations push it to their attempt, resume or just
- * keep it; scheduled and inboxed ones keep it for their first attempt; completed ones want nothing any more.
+ * keep it (in a scope with rules they wait for a slot first); scheduled and inboxed ones keep it for their first attempt; completed ones want nothing any more.
  */
 export function appendNotification(
+  view: PartitionView,
   out: Transition,
   invocation: Invocation,
   type: number,
@@ -76,7 +77,7 @@ export function appendNotification(
     const stored = notificationFacts(type, body);
     const awaited = narrowFuture(invocation.awaiting, stored.id, stored.outcome);
     const moved = { ...invocation, journal, modifiedAtMs: out.nowMs };
-    if (awaited.kind === "resolved") return startRun(out, moved, undefined);
+    if (awaited.kind === "resolved") return wake(view, moved, out);
     const next: Invocation = { ...moved, awaiting: awaited.remaining };
     out.mutate({ kind: "putInvocation", invocation: next });
     return next;
@@ -89,6 +90,7 @@ export function appendNotification(
 
 /** A completion of one of the invocation's own commands, stored in the turn of the command itself. */
 export function completeAtOnce(
+  view: PartitionView,
   out: Transition,
   invocation: Invocation,
   type: number,
@@ -97,7 +99,7 @@ export function completeAtOnce(
   thenAck?: number,
 ): Invocation {
   const body = encodeNotification({ kind: "completion", id: completionId }, result);
-  return appendNotification(out, invocation, type, body, thenAck === undefined ? PUSH : { kind: "push", thenAck });
+  return appendNotification(view, out, invocation, type, body, thenAck === undefined ? PUSH : { kind: "push", thenAck });
 }
 
 export type CompletionResult = Parameters<typeof encodeNotification>[1];
@@ -144,7 +146,7 @@ export function notify(view: PartitionView, command: Notify, out: Transition): v
   const invocation = view.invocation(command.id);
   if (!isInFlight(invocation)) return; // Completed, killed or purged meanwhile: nobody waits.
   if (command.life !== undefined && command.life !== lifeMark(invocation.facts)) return; // It lives again; who waited is gone.
-  appendNotification(out, invocation, command.type, command.body);
+  appendNotification(view, out, invocation, command.type, command.body);
 }
 
 /**
@@ -152,10 +154,11 @@ export function notify(view: PartitionView, command: Notify, out: Transition): v
  * only a person moves that on, as recorded (admin API §5).
  */
 export function storeSignal(
+  view: PartitionView,
   out: Transition,
   invocation: Invocation,
   signal: Exclude<NotificationId, { kind: "completion" }>,
   result: ResultValue,
 ): void {
-  appendNotification(out, invocation, MessageType.Signal, encodeNotification(signal, result));
+  appendNotification(view, out, invocation, MessageType.Signal, encodeNotification(signal, result));
 }

@@ -9,6 +9,7 @@ import type { AppendCommand, Callee } from "../command.js";
 import { present } from "../invocation/attempt.js";
 import { type Invoked, lifeMark } from "../invocation.js";
 import { completePromise, getPromise, peekPromise } from "../promise/promise.js";
+import { keyspaceOf } from "../target.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
 import { appendJournalCommand, completeAtOnce } from "./append.js";
@@ -42,7 +43,8 @@ function completesAtOnce(view: PartitionView, invocation: Invoked, command: Appe
       return true;
     case "getPromise":
       return (
-        view.promise(invocation.facts.target.service, invocation.facts.target.key ?? "", command.action.key)?.kind === "completed"
+        view.promise(keyspaceOf(invocation.facts.target), invocation.facts.target.key ?? "", command.action.key)?.kind ===
+        "completed"
       );
     default:
       return false;
@@ -58,7 +60,7 @@ function perform(
 ): void {
   const { action } = command;
   const { id, target } = invocation.facts;
-  const service = target.service;
+  const service = keyspaceOf(target);
   const key = target.key ?? "";
   switch (action.kind) {
     case "none":
@@ -74,12 +76,13 @@ function perform(
     case "getLazyState": {
       const value = view.state(service, key, action.key);
       const result = value === undefined ? voidResult : ({ kind: "value", value } as const);
-      completeAtOnce(out, invocation, MessageType.GetLazyStateCompletion, action.completionId, result, ack);
+      completeAtOnce(view, out, invocation, MessageType.GetLazyStateCompletion, action.completionId, result, ack);
       return;
     }
     case "getLazyStateKeys": {
       const stateKeys = [...view.stateOf(service, key).keys()].map(fromBinaryString);
       completeAtOnce(
+        view,
         out,
         invocation,
         MessageType.GetLazyStateKeysCompletion,
@@ -102,7 +105,7 @@ function perform(
       return out.effect({ kind: "armTimer", timer });
     }
     case "call":
-      tellCalleeId(out, invocation, action.callee, action.invocationIdCompletionId, ack);
+      tellCalleeId(view, out, invocation, action.callee, action.invocationIdCompletionId, ack);
       return out.send({
         kind: "invoke",
         id: action.callee.facts.id,
@@ -111,7 +114,7 @@ function perform(
         sink: { kind: "call", callerId: id, callerLife: lifeMark(invocation.facts), completionId: action.resultCompletionId },
       });
     case "oneWayCall":
-      tellCalleeId(out, invocation, action.callee, action.invocationIdCompletionId, ack);
+      tellCalleeId(view, out, invocation, action.callee, action.invocationIdCompletionId, ack);
       return out.send({
         kind: "invoke",
         id: action.callee.facts.id,
@@ -141,7 +144,14 @@ function perform(
 }
 
 /** The callee's id is known before the callee exists; cancellation needs it. */
-function tellCalleeId(out: Transition, invocation: Invoked, callee: Callee, completionId: number, ack: number | undefined): void {
+function tellCalleeId(
+  view: PartitionView,
+  out: Transition,
+  invocation: Invoked,
+  callee: Callee,
+  completionId: number,
+  ack: number | undefined,
+): void {
   const result = { kind: "invocationId", invocationId: callee.facts.id } as const;
-  completeAtOnce(out, invocation, MessageType.CallInvocationIdCompletion, completionId, result, ack);
+  completeAtOnce(view, out, invocation, MessageType.CallInvocationIdCompletion, completionId, result, ack);
 }

@@ -1,8 +1,10 @@
 /**
  * One exclusive handler per key at a time, others in order of arrival. The queue is a range of sequence numbers
- * `[head, tail)` in the lock's own row; what was cancelled leaves a hole that is stepped over.
+ * `[head, tail)` in the lock's own row; what was cancelled leaves a hole that is stepped over. While the object's queue is
+ * paused the lock goes to nobody new: it has no holder, and its row is there for those who wait.
  */
 import { type InvocationId, invariant } from "@perdure/base";
+import { queueOfLock } from "../flow/queue.js";
 import { startRun } from "../invocation/start.js";
 import type { InboxEntry, ObjectLock } from "../mutation.js";
 import { replaceState } from "../state/replace.js";
@@ -11,7 +13,7 @@ import type { PartitionView } from "../view.js";
 
 export type Seat = { readonly kind: "locked" } | { readonly kind: "queued"; readonly seq: number };
 
-/** Takes the lock for an invocation, or queues the entry when somebody holds it. */
+/** Takes the lock for an invocation, or queues the entry when somebody holds it or the object's queue is paused. */
 export function takeLockOrQueue(
   view: PartitionView,
   service: string,
@@ -19,7 +21,7 @@ export function takeLockOrQueue(
   entry: InboxEntry & { kind: "invocation" },
   out: Transition,
 ): Seat {
-  const lock = view.lock(service, key);
+  const lock = view.lock(service, key) ?? heldBack(view, service, key, out);
   if (lock === undefined) {
     out.mutate({ kind: "putLock", service, key, lock: { holder: entry.id, head: 0, tail: 0 } });
     return { kind: "locked" };
@@ -27,7 +29,19 @@ export function takeLockOrQueue(
   return { kind: "queued", seq: queue(service, key, lock, entry, out) };
 }
 
-/** Appends to the queue of a held lock. */
+/** A lock without holder when the object's queue is paused, noted with the pause for whoever ends it; else undefined. */
+export function heldBack(view: PartitionView, service: string, key: string, out: Transition): ObjectLock | undefined {
+  if (view.pausedQueueCount === 0) return undefined;
+  const id = queueOfLock(service, key);
+  const pause = view.queuePause(id);
+  if (pause === undefined) return undefined;
+  if (pause.lock === undefined) {
+    out.mutate({ kind: "putPause", queue: id, pause: { pausedAtMs: pause.pausedAtMs, lock: { service, key } } });
+  }
+  return { holder: undefined, head: 0, tail: 0 };
+}
+
+/** Appends to the queue of a lock that cannot be had. */
 export function queue(service: string, key: string, lock: ObjectLock, entry: InboxEntry, out: Transition): number {
   const seq = lock.tail;
   out.mutate({ kind: "putInbox", service, key, seq, entry });
@@ -35,10 +49,24 @@ export function queue(service: string, key: string, lock: ObjectLock, entry: Inb
   return seq;
 }
 
-/** The holder is done: apply queued state edits and hand the lock to the next invocation in line. */
+/** The holder is done: the next in line, or, while the object's queue is paused, nobody. */
 export function releaseLock(view: PartitionView, service: string, key: string, holder: InvocationId, out: Transition): void {
   const lock = view.lock(service, key);
   invariant(lock !== undefined && lock.holder === holder, "only the holder releases an object's lock");
+  if (lock.head < lock.tail && heldBack(view, service, key, out) !== undefined) {
+    return out.mutate({ kind: "putLock", service, key, lock: { holder: undefined, head: lock.head, tail: lock.tail } });
+  }
+  passOn(view, service, key, lock, out);
+}
+
+/** The object's queue is resumed: whoever was held back goes on. */
+export function handOver(view: PartitionView, service: string, key: string, out: Transition): void {
+  const lock = view.lock(service, key);
+  if (lock !== undefined && lock.holder === undefined) passOn(view, service, key, lock, out);
+}
+
+/** Applies queued state edits and hands the lock to the next invocation in line. */
+function passOn(view: PartitionView, service: string, key: string, lock: ObjectLock, out: Transition): void {
   for (let seq = lock.head; seq < lock.tail; seq++) {
     const entry = view.inbox(service, key, seq);
     if (entry === undefined) continue; // Cancelled while it waited.

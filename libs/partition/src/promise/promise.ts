@@ -3,6 +3,7 @@ import { encodeNotification, MessageType, voidResult } from "@perdure/service-pr
 import { resultOf } from "../invocation/outcome.js";
 import { type Invoked, lifeMark, type Outcome } from "../invocation.js";
 import { completeAtOnce } from "../journal/append.js";
+import { keyspaceOf } from "../target.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
 
@@ -20,10 +21,12 @@ export function getPromise(
   thenAck: number | undefined,
   out: Transition,
 ): boolean {
-  const { service, key = "" } = invocation.facts.target;
+  const { target } = invocation.facts;
+  const service = keyspaceOf(target);
+  const key = target.key ?? "";
   const promise = view.promise(service, key, name);
   if (promise?.kind === "completed") {
-    completeAtOnce(out, invocation, MessageType.GetPromiseCompletion, completionId, resultOf(promise.outcome), thenAck);
+    completeAtOnce(view, out, invocation, MessageType.GetPromiseCompletion, completionId, resultOf(promise.outcome), thenAck);
     return true;
   }
   const listeners = [...(promise?.listeners ?? []), { id: invocation.facts.id, life: lifeMark(invocation.facts), completionId }];
@@ -39,10 +42,12 @@ export function peekPromise(
   thenAck: number | undefined,
   out: Transition,
 ): void {
-  const { service, key = "" } = invocation.facts.target;
+  const { target } = invocation.facts;
+  const service = keyspaceOf(target);
+  const key = target.key ?? "";
   const promise = view.promise(service, key, name);
   const result = promise?.kind === "completed" ? resultOf(promise.outcome) : voidResult;
-  completeAtOnce(out, invocation, MessageType.PeekPromiseCompletion, completionId, result, thenAck);
+  completeAtOnce(view, out, invocation, MessageType.PeekPromiseCompletion, completionId, result, thenAck);
 }
 
 /** The first completion wins; later ones are told so. */
@@ -55,14 +60,16 @@ export function completePromise(
   thenAck: number | undefined,
   out: Transition,
 ): void {
-  const { service, key = "" } = invocation.facts.target;
+  const { target } = invocation.facts;
+  const service = keyspaceOf(target);
+  const key = target.key ?? "";
   const promise = view.promise(service, key, name);
   if (promise?.kind === "completed") {
-    completeAtOnce(out, invocation, MessageType.CompletePromiseCompletion, completionId, ALREADY_COMPLETED, thenAck);
+    completeAtOnce(view, out, invocation, MessageType.CompletePromiseCompletion, completionId, ALREADY_COMPLETED, thenAck);
     return;
   }
   out.mutate({ kind: "putPromise", service, key, name, promise: { kind: "completed", outcome } });
-  completeAtOnce(out, invocation, MessageType.CompletePromiseCompletion, completionId, voidResult, thenAck);
+  completeAtOnce(view, out, invocation, MessageType.CompletePromiseCompletion, completionId, voidResult, thenAck);
   for (const listener of promise?.listeners ?? []) {
     const body = encodeNotification({ kind: "completion", id: listener.completionId }, resultOf(outcome));
     out.send({ kind: "notify", id: listener.id, life: listener.life, type: MessageType.GetPromiseCompletion, body });

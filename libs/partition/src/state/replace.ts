@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { fromBinaryString } from "@perdure/base";
 import type { MutateState, StateEntry } from "../command.js";
-import { queue } from "../lock/lock.js";
+import { heldBack, queue } from "../lock/lock.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
 
@@ -40,14 +40,15 @@ export function replaceState(
   return true;
 }
 
-/** Waits behind running and queued exclusive handlers of the key; an edit that waits cannot report a stale version. */
+/** Waits behind running and queued exclusive handlers of the key, and while its queue is paused; an edit that waits cannot report a stale version. */
 export function mutateState(view: PartitionView, command: MutateState, out: Transition): void {
-  const lock = command.exclusive ? view.lock(command.service, command.key) : undefined;
+  const { service, key } = command;
+  const lock = command.exclusive ? (view.lock(service, key) ?? heldBack(view, service, key, out)) : undefined;
   if (lock !== undefined) {
     const entry = { kind: "stateMutation", expectedVersion: command.expectedVersion, entries: command.entries } as const;
-    queue(command.service, command.key, lock, entry, out);
+    queue(service, key, lock, entry, out);
     return out.effect({ kind: "reply", answer: { kind: "pending" } });
   }
-  const applied = replaceState(view, command.service, command.key, command.expectedVersion, command.entries, out);
+  const applied = replaceState(view, service, key, command.expectedVersion, command.entries, out);
   out.effect({ kind: "reply", answer: { kind: applied ? "done" : "versionMismatch" } });
 }

@@ -2,14 +2,16 @@
  * Why: a test of the core wants a partition it can read and write without a store. Rows live in maps; each command's
  * mutations, effects and messages are kept for the test, and messages can be played on at once.
  */
-import type { InvocationId } from "@perdure/base";
+import type { InvocationId, VqueueId } from "@perdure/base";
 import { apply } from "../apply.js";
 import type { PartitionCommand, TimerKey } from "../command.js";
 import type { Effect } from "../effect.js";
 import type { JournalEntry, JournalEvent } from "../entry.js";
+import { queueOfScope } from "../flow/queue.js";
 import type { PartitionSnapshot } from "../invariants.js";
 import type { Invocation } from "../invocation.js";
-import type { InboxEntry, Mutation, ObjectLock, WorkflowPromise } from "../mutation.js";
+import type { InboxEntry, Mutation, ObjectLock, QueuePause, WorkflowPromise } from "../mutation.js";
+import type { Target } from "../target.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
 
@@ -30,9 +32,13 @@ export class MemoryPartition implements PartitionView, Transition {
   readonly states = new Map<string, Map<string, Uint8Array>>();
   readonly promises = new Map<string, Map<string, WorkflowPromise>>();
   readonly timers = new Map<string, TimerKey>();
+  readonly pauses = new Map<VqueueId, QueuePause>();
+  /** Scopes that some rule limits; what they let through is the test's to say, by `admit`. */
+  readonly gates = new Set<string>();
   /** Seen by the tests only: the core never reads these back. */
   readonly outbox = new Map<number, PartitionCommand>();
   readonly producers = new Map<string, number>();
+  readonly buckets = new Map<string, number>();
   #played: { mutations: Mutation[]; effects: Effect[]; sent: PartitionCommand[] } = { mutations: [], effects: [], sent: [] };
 
   /** Applies one command; what it sends stays with the test. */
@@ -78,6 +84,7 @@ export class MemoryPartition implements PartitionView, Transition {
         [...named].map(([each, promise]) => ({ ...keyed(name), name: each, promise })),
       ),
       timers: [...this.timers.values()],
+      pauses: [...this.pauses.values()],
     };
   }
 
@@ -107,6 +114,16 @@ export class MemoryPartition implements PartitionView, Transition {
   }
   promisesOf(service: string, key: string): readonly string[] {
     return [...(this.promises.get(`${service}/${key}`)?.keys() ?? [])];
+  }
+  isGated(target: Target & { readonly scope: string }, limitKey: string | undefined): boolean {
+    if (this.gates.has(target.scope)) return true;
+    return this.pauses.size > 0 && this.pauses.has(queueOfScope(target, limitKey));
+  }
+  queuePause(queue: VqueueId): QueuePause | undefined {
+    return this.pauses.get(queue);
+  }
+  get pausedQueueCount(): number {
+    return this.pauses.size;
   }
   hasTimer(timer: TimerKey): boolean {
     return this.timers.has(timerText(timer));
@@ -179,6 +196,18 @@ export class MemoryPartition implements PartitionView, Transition {
         return;
       case "deleteOutbox":
         this.outbox.delete(mutation.seq);
+        return;
+      case "putBucket":
+        this.buckets.set(mutation.bucket.name, mutation.bucket.bookedUntilMicros);
+        return;
+      case "deleteBucket":
+        this.buckets.delete(mutation.name);
+        return;
+      case "putPause":
+        this.pauses.set(mutation.queue, mutation.pause);
+        return;
+      case "deletePause":
+        this.pauses.delete(mutation.queue);
         return;
       case "putDedup":
         this.producers.set(mutation.producer, mutation.seq);

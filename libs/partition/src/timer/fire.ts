@@ -30,6 +30,7 @@ export function fireTimer(view: PartitionView, command: TimerFired, out: Transit
       if (!isInFlight(invocation)) return; // Completed, killed or purged meanwhile: nobody waits.
       if (lifeMark(invocation.facts) !== undefined && !sleepsUntil(view, invocation, timer)) return; // A former life slept.
       appendNotification(
+        view,
         out,
         invocation,
         MessageType.SleepCompletion,

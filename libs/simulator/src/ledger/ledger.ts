@@ -189,6 +189,10 @@ export class Ledger {
         return;
       case "putDedup":
         return this.#received(partition, mutation.producer, mutation.seq);
+      case "putBucket":
+      case "deleteBucket":
+      case "putPause":
+      case "deletePause":
       case "putEvent":
       case "deleteEvents":
       case "deleteInbox":

@@ -18,6 +18,8 @@ function altered(store: PartitionStore, changes: Partial<PartitionStore>): Parti
     promisesOf: (partition, service, key) => store.promisesOf(partition, service, key),
     timers: (partition, group, fromMs, limit) => store.timers(partition, group, fromMs, limit),
     outbox: (partition, afterSeq, limit) => store.outbox(partition, afterSeq, limit),
+    takenUp: (partition) => store.takenUp(partition),
+    flow: (partition) => store.flow(partition),
     unfinished: (partition, status) => store.unfinished(partition, status),
     completed: (partition) => store.completed(partition),
     events: (partition, id) => store.events(partition, id),

@@ -7,6 +7,7 @@ import type {
   JournalEvent,
   ObjectLock,
   PromiseListener,
+  QueuePause,
   StateEntry,
   WorkflowPromise,
 } from "@perdure/partition";
@@ -223,6 +224,29 @@ function decodeListener(bytes: Uint8Array): PromiseListener {
   }
   invariant(id !== undefined, "a promise listener names an invocation");
   return { id, life, completionId };
+}
+
+// ── flow control ─────────────────────────────────────────────────────────────────────────────────
+
+export function encodePause(pause: QueuePause): Uint8Array {
+  const w = writer.reset().uint64(1, pause.pausedAtMs);
+  if (pause.lock !== undefined) w.string(2, pause.lock.service).string(3, pause.lock.key);
+  return w.finish();
+}
+
+export function decodePause(row: Uint8Array): QueuePause {
+  const r = new ProtoReader(row);
+  let pausedAtMs = 0;
+  let service: string | undefined;
+  let key = "";
+  while (r.hasMore()) {
+    const tag = r.tag();
+    if (tag >>> 3 === 1) pausedAtMs = r.uint64Number();
+    else if (tag >>> 3 === 2) service = r.string();
+    else if (tag >>> 3 === 3) key = r.string();
+    else r.skip(tag & 7);
+  }
+  return { pausedAtMs, lock: service === undefined ? undefined : { service, key } };
 }
 
 export function encodeNumber(n: number): Uint8Array {

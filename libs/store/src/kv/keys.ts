@@ -9,11 +9,12 @@
  *   pp p <service>\0<len>:<key><name>                         workflow promise
  *   pp t <due><kind><id><seq>     precise timer               pp r <due>…  retention timer
  *   pp o <seq>                    outbox                      pp d <producer>  dedup
+ *   pp f b<name>                  bucket of a rate limit      pp f z<queue id> paused queue
  *
  * `pp` is the partition in two chars, `<id>` an invocation id without its constant prefix. Numbers that order rows are
  * fixed-width base 36.
  */
-import { fromBinaryString, fromUtf8, type InvocationId, toBinaryString, utf8 } from "@perdure/base";
+import { fromBinaryString, fromUtf8, type InvocationId, toBinaryString, utf8, type VqueueId } from "@perdure/base";
 import type { TimerKey } from "@perdure/partition";
 
 const ID_PREFIX = "inv_1";
@@ -85,6 +86,14 @@ function lengthPrefix(length: number): string {
     length >>>= 7;
   }
   return text + String.fromCharCode(length);
+}
+
+export const bucketKey = (partition: number, name: string): string => `${partitionPrefix(partition)}fb${name}`;
+export const pauseKey = (partition: number, queue: VqueueId): string => `${partitionPrefix(partition)}fz${queue}`;
+
+/** Which of the two a row of the `f` table is, and its name. */
+export function parseFlowKey(key: string): { readonly kind: "bucket" | "pause"; readonly name: string } {
+  return { kind: key[3] === "b" ? "bucket" : "pause", name: key.slice(4) };
 }
 
 const TIMER_LETTER: Record<TimerKey["kind"], string> = { sleep: "s", start: "b", purge: "p", purgeJournal: "j" };

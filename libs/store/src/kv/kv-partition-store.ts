@@ -2,7 +2,8 @@
  * PartitionStore on any ordered key-value engine of one process. All partitions share one write, so a commit of several
  * is atomic. Epochs are kept in memory after `claim`: the engine's own lock keeps other processes out.
  */
-import { type InvocationId, invariant, unreachable } from "@perdure/base";
+import { type InvocationId, invariant, unreachable, type VqueueId } from "@perdure/base";
+import type { BucketValue } from "@perdure/flow";
 import type {
   InboxEntry,
   Invocation,
@@ -15,7 +16,7 @@ import type {
   WorkflowPromise,
 } from "@perdure/partition";
 import { EVENT_SLOTS } from "@perdure/partition";
-import { decodeInvocation, encodeInvocation, statusOf } from "../codec/invocation.js";
+import { decodeInvocation, encodeInvocation, isTakenUp, statusOf } from "../codec/invocation.js";
 import { decodeOwed, encodeOwed } from "../codec/message.js";
 import {
   decodeEntry,
@@ -23,12 +24,14 @@ import {
   decodeInbox,
   decodeLock,
   decodeNumber,
+  decodePause,
   decodePromise,
   encodeEntry,
   encodeEvent,
   encodeInbox,
   encodeLock,
   encodeNumber,
+  encodePause,
   encodePromise,
 } from "../codec/rows.js";
 import type {
@@ -37,9 +40,11 @@ import type {
   LockRow,
   PartitionBatch,
   PartitionStore,
+  PauseRow,
   PromiseRow,
   StateRow,
   StoreCapabilities,
+  StoredFlow,
   SyncReads,
   TimerGroup,
 } from "../partition-store.js";
@@ -130,6 +135,23 @@ export class KvPartitionStore implements PartitionStore {
     return messages;
   }
 
+  async *takenUp(partition: number): AsyncIterable<Invocation> {
+    const start = keys.table(partition, "i");
+    for await (const [, row] of this.#kv.scan(start, keys.after(start))) if (isTakenUp(row)) yield decodeInvocation(row);
+  }
+
+  async flow(partition: number): Promise<StoredFlow> {
+    const start = keys.table(partition, "f");
+    const buckets: BucketValue[] = [];
+    const pauses: PauseRow[] = [];
+    for await (const [key, row] of this.#kv.scan(start, keys.after(start))) {
+      const { kind, name } = keys.parseFlowKey(key);
+      if (kind === "bucket") buckets.push({ name, bookedUntilMicros: decodeNumber(row) });
+      else pauses.push({ queue: name as VqueueId, pause: decodePause(row) });
+    }
+    return { buckets, pauses };
+  }
+
   async *unfinished(partition: number, status: Invocation["status"] | undefined): AsyncIterable<Invocation> {
     const start = keys.table(partition, "i");
     for await (const [, row] of this.#kv.scan(start, keys.after(start))) {
@@ -161,10 +183,14 @@ export class KvPartitionStore implements PartitionStore {
   }
 
   async *scanState(partition: number, service: string | undefined): AsyncIterable<StateRow> {
-    const start = keys.table(partition, "s") + (service === undefined ? "" : `${service}\0`);
-    for await (const [row, value] of this.#kv.scan(start, keys.after(start))) {
-      const parsed = keys.parseKeyed(row);
-      yield { service: parsed.service, key: parsed.key, stateKey: keys.parseStateRest(parsed.rest), value };
+    // A service has a keyspace of its own, and one for each scope it is used in.
+    const keyspaces = service === undefined ? [""] : [`${service}\0`, `${service}@`];
+    for (const keyspace of keyspaces) {
+      const start = keys.table(partition, "s") + keyspace;
+      for await (const [row, value] of this.#kv.scan(start, keys.after(start))) {
+        const parsed = keys.parseKeyed(row);
+        yield { service: parsed.service, key: parsed.key, stateKey: keys.parseStateRest(parsed.rest), value };
+      }
     }
   }
 
@@ -294,6 +320,18 @@ function collect(partition: number, mutations: readonly Mutation[], write: Map<s
         break;
       case "deleteOutbox":
         write.set(keys.outboxKey(partition, mutation.seq), null);
+        break;
+      case "putBucket":
+        write.set(keys.bucketKey(partition, mutation.bucket.name), encodeNumber(mutation.bucket.bookedUntilMicros));
+        break;
+      case "deleteBucket":
+        write.set(keys.bucketKey(partition, mutation.name), null);
+        break;
+      case "putPause":
+        write.set(keys.pauseKey(partition, mutation.queue), encodePause(mutation.pause));
+        break;
+      case "deletePause":
+        write.set(keys.pauseKey(partition, mutation.queue), null);
         break;
       case "putDedup":
         write.set(keys.dedupKey(partition, mutation.producer), encodeNumber(mutation.seq));

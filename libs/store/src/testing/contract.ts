@@ -2,6 +2,7 @@
 import { describe } from "@jest/globals";
 import type { PartitionStore } from "../partition-store.js";
 import { commitsAndLeaders } from "./commits-and-leaders.js";
+import { flowRows } from "./flow-rows.js";
 import { invocationsAndJournals } from "./invocations-and-journals.js";
 import { keyedRows } from "./keyed-rows.js";
 import { reopening } from "./reopening.js";
@@ -21,6 +22,7 @@ export function describePartitionStore(driver: string, store: StoreUnderTest): v
     invocationsAndJournals(store);
     keyedRows(store);
     timersAndQueues(store);
+    flowRows(store);
     reopening(store);
   });
 }

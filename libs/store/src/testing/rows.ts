@@ -23,6 +23,7 @@ export async function all<T>(rows: AsyncIterable<T>): Promise<T[]> {
 
 /** Every row a scan can see, for "leaves no trace" and "untouched". */
 export async function everything(store: PartitionStore, partition: number): Promise<unknown> {
+  const flow = await store.flow(partition);
   return {
     unfinished: await all(store.unfinished(partition, undefined)),
     completed: await all(store.completed(partition)),
@@ -32,6 +33,9 @@ export async function everything(store: PartitionStore, partition: number): Prom
     inboxes: await all(store.scanInboxes(partition)),
     precise: await store.timers(partition, "precise", 0, 1_000),
     retention: await store.timers(partition, "retention", 0, 1_000),
+    takenUp: await all(store.takenUp(partition)),
+    buckets: flow.buckets,
+    pauses: flow.pauses,
     outbox: await store.outbox(partition, -1, 1_000),
   };
 }

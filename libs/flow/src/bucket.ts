@@ -1,0 +1,50 @@
+/**
+ * Why: a rate limit that survives its leader must be one number. This is GCRA: the number is the time until which the bucket is
+ * booked out; each start books one interval more, and may do so while no more than `burst` intervals lie ahead. In any window of
+ * length t at most `burst + t / interval` starts get through.
+ */
+import type { FlowRate } from "./rule.js";
+
+/** A bucket as it is stored. `name`: `scope`, `scope/l1` or `scope/l1/l2`. Microseconds since 1970: safe integers until the year 2255. */
+export interface BucketValue {
+  readonly name: string;
+  readonly bookedUntilMicros: number;
+}
+
+const MICROS_PER_MS = 1_000;
+
+/** Microseconds between two starts, rounded up: never faster than the rule says. */
+export function intervalMicros(rate: FlowRate): number {
+  return Math.max(1, Math.ceil((rate.periodMs * MICROS_PER_MS) / rate.limit));
+}
+
+/**
+ * What is booked as of now: nothing when the time has passed, and never more than a whole burst, so that a clock that was ahead or
+ * a rule that was slower cannot close a bucket for long.
+ */
+function booked(bookedUntilMicros: number, rate: FlowRate, nowMicros: number): number {
+  return Math.min(Math.max(bookedUntilMicros, nowMicros), nowMicros + rate.burst * intervalMicros(rate));
+}
+
+/** Earliest time (ms, rounded up) at which the bucket lets one go; now or earlier when it does so now. */
+export function opensAtMs(bookedUntilMicros: number, rate: FlowRate, nowMs: number): number {
+  const ahead = booked(bookedUntilMicros, rate, nowMs * MICROS_PER_MS);
+  return Math.ceil((ahead - (rate.burst - 1) * intervalMicros(rate)) / MICROS_PER_MS);
+}
+
+/** The bucket after one start. */
+export function book(bookedUntilMicros: number, rate: FlowRate, nowMs: number): number {
+  return booked(bookedUntilMicros, rate, nowMs * MICROS_PER_MS) + intervalMicros(rate);
+}
+
+/** How many it would let go at once. */
+export function availableOf(bookedUntilMicros: number, rate: FlowRate, nowMs: number): number {
+  const nowMicros = nowMs * MICROS_PER_MS;
+  const free = rate.burst * intervalMicros(rate) - (booked(bookedUntilMicros, rate, nowMicros) - nowMicros);
+  return Math.max(0, Math.floor(free / intervalMicros(rate)));
+}
+
+/** A bucket that is full again is like one that never was. */
+export function isFull(bookedUntilMicros: number, nowMs: number): boolean {
+  return bookedUntilMicros <= nowMs * MICROS_PER_MS;
+}
