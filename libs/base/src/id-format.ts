@@ -12,6 +12,8 @@ export type DeploymentId = Brand<string, "DeploymentId">;
 export type SubscriptionId = Brand<string, "SubscriptionId">;
 /** A recurring invocation. `sch_1…`, 27 characters. */
 export type ScheduleId = Brand<string, "ScheduleId">;
+/** A batch operation on invocations. `bat_1…`, 27 characters. */
+export type BatchId = Brand<string, "BatchId">;
 /** What a third party completes. `sign_1…` (44 characters), or `prom_1…` from older SDKs. */
 export type AwakeableId = Brand<string, "AwakeableId">;
 /** A virtual queue. `vq_1…`, 37 characters. */

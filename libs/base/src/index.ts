@@ -11,6 +11,7 @@ export * from "./errors/perdure-error.js";
 export { hashBucket, hashString } from "./hash.js";
 export type {
   AwakeableId,
+  BatchId,
   DeploymentId,
   IdProblem,
   InvocationId,
@@ -40,9 +41,11 @@ export * from "./proto-reader.js";
 export * from "./proto-writer.js";
 export * from "./random.js";
 export {
+  newBatchId,
   newDeploymentId,
   newScheduleId,
   newSubscriptionId,
+  parseBatchId,
   parseDeploymentId,
   parseScheduleId,
   parseSubscriptionId,

@@ -2,9 +2,11 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "@jest/globals";
 import {
   fromHex,
+  newBatchId,
   newDeploymentId,
   newScheduleId,
   newSubscriptionId,
+  parseBatchId,
   parseDeploymentId,
   parseScheduleId,
   parseSubscriptionId,
@@ -35,6 +37,13 @@ test("fresh ids have their fixed length and parse", () => {
   expect(parseScheduleId(subscription)).toEqual({ ok: false, problem: "id doesn't match the expected type" });
   expect(parseDeploymentId(deployment).ok).toBe(true);
   expect(parseSubscriptionId(subscription).ok).toBe(true);
+});
+
+test("a batch has an id of its own kind", () => {
+  const batch = newBatchId(Date.UTC(2026, 0, 1), systemRandom);
+  expect(batch).toMatch(/^bat_1[0-9A-Za-z]{22}$/);
+  expect(parseBatchId(batch)).toEqual({ ok: true, value: batch });
+  expect(parseDeploymentId(batch)).toMatchObject({ ok: false });
 });
 
 test.each([

@@ -1,6 +1,14 @@
 /** Why: deployments, subscriptions and schedules are named by a ULID in base 62, `dp_1…`, `sub_1…`, `sch_1…` (service-protocol.md §10.1). */
 import { BASE62_CHARS_128, decodeBase62Of128, encodeBase62Of128 } from "./base62.js";
-import { type DeploymentId, frameProblem, type Parsed, refused, type ScheduleId, type SubscriptionId } from "./id-format.js";
+import {
+  type BatchId,
+  type DeploymentId,
+  frameProblem,
+  type Parsed,
+  refused,
+  type ScheduleId,
+  type SubscriptionId,
+} from "./id-format.js";
 import type { Random } from "./random.js";
 import { writeUlid } from "./ulid.js";
 
@@ -28,6 +36,14 @@ export function parseScheduleId(text: string): Parsed<ScheduleId> {
 
 export function newScheduleId(nowMs: number, random: Random): ScheduleId {
   return newUlidId("sch", nowMs, random) as ScheduleId;
+}
+
+export function newBatchId(nowMs: number, random: Random): BatchId {
+  return newUlidId("bat", nowMs, random) as BatchId;
+}
+
+export function parseBatchId(text: string): Parsed<BatchId> {
+  return parseUlidId<BatchId>(text, "bat");
 }
 
 function newUlidId(prefix: string, nowMs: number, random: Random): string {

@@ -2,4 +2,5 @@
 export { type LivePorts, liveRowsOf } from "./live.js";
 export { SQL_ENGINE_DEFAULTS, type SqlEngine, type SqlEngineOptions } from "./options.js";
 export type * from "./ports.js";
+export { type CheckedCondition, CONDITION_CHARS_MAX, checkCondition } from "./query/condition.js";
 export { createSqlThread, type SqlThreadPorts } from "./thread/host.js";
