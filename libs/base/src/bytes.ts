@@ -94,6 +94,11 @@ export function fromHex(text: string): Uint8Array | undefined {
   return new Uint8Array(Buffer.from(text, "hex"));
 }
 
+/** Bytes of base64 with or without padding; characters that are none of its are passed over, so check first where that matters. */
+export function fromBase64(text: string): Uint8Array {
+  return new Uint8Array(Buffer.from(text, "base64"));
+}
+
 /** The same memory seen as a Buffer. */
 function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,5 +1,13 @@
 /** Why: recurring invocations: when they are due, what happens then, and the engine that does it. */
 export * from "./cron.js";
+export * from "./decide.js";
+export * from "./engine.js";
+export * from "./event.js";
+export * from "./firing.js";
+export * from "./firing-key.js";
 export * from "./limits.js";
+export * from "./ports.js";
+export * from "./schedule.js";
 export * from "./timetable.js";
+export * from "./upcoming.js";
 export * from "./zone.js";

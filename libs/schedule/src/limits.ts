@@ -66,15 +66,21 @@ export const RECENT_MAX = 20;
 /** Firings of one schedule decided at once; the rest comes with the next batch, so that one schedule does not hold up others. */
 export const TURN_FIRINGS_MAX = 64;
 
-/** Schedules handled together, their new states written as one. Half of what one metadata write may touch. */
-export const BATCH_SCHEDULES_MAX = 256;
+/** Schedules that are acted upon at the same time; the others wait for their turn. */
+export const TURNS_IN_FLIGHT_MAX = 256;
+
+/** Schedules whose new states are written as one: what one metadata write may touch. */
+export const RECORDED_TOGETHER_MAX = 1024;
+
+/** Longest sleep of the engine, so that a wall clock that was set, or a machine that slept, is noticed. */
+export const SLEEP_MS_MAX = 60_000;
 
 /** First and longest pause before a firing that could not be submitted is tried again; it doubles in between. */
 export const RETRY_FIRST_MS = 100;
 export const RETRY_MAX_MS = 10_000;
 
 /** How long a partition may take to say that a firing is stored, before it counts as unavailable and is tried again. */
-export const SUBMIT_TIMEOUT_MS = 30_000;
+export const SUBMIT_TIMEOUT_MS = 10_000;
 
 /** The result of a firing is kept at least this long, whatever its handler says: it is what makes a second submit harmless. */
 export const RETENTION_MS_MIN = 3_600_000;

@@ -1,0 +1,91 @@
+/** Why: ten thousand schedules wait on one timer: a heap of when to look at which, the earliest first. */
+
+interface Entry<Id> {
+  readonly atMs: number;
+  readonly id: Id;
+}
+
+/** One deadline per id. Replaced ones stay in the heap until they surface or there are too many of them. */
+export class Deadlines<Id> {
+  readonly #heap: Entry<Id>[] = [];
+  readonly #current = new Map<Id, Entry<Id>>();
+
+  get size(): number {
+    return this.#current.size;
+  }
+
+  set(id: Id, atMs: number): void {
+    const entry = { atMs, id };
+    this.#current.set(id, entry);
+    if (this.#heap.length >= 2 * this.#current.size + 16) this.#rebuild();
+    else this.#insert(entry);
+  }
+
+  /** As `set`, unless an earlier one is there. */
+  setEarlier(id: Id, atMs: number): void {
+    const known = this.#current.get(id);
+    if (known === undefined || known.atMs > atMs) this.set(id, atMs);
+  }
+
+  delete(id: Id): void {
+    this.#current.delete(id);
+  }
+
+  /** The earliest deadline. */
+  get firstMs(): number | undefined {
+    this.#dropStale();
+    return this.#heap[0]?.atMs;
+  }
+
+  /** Takes one that is due. */
+  takeDue(nowMs: number): Id | undefined {
+    this.#dropStale();
+    const first = this.#heap[0];
+    if (first === undefined || first.atMs > nowMs) return undefined;
+    this.#removeFirst();
+    this.#current.delete(first.id);
+    return first.id;
+  }
+
+  #dropStale(): void {
+    for (let first = this.#heap[0]; first !== undefined && this.#current.get(first.id) !== first; first = this.#heap[0]) {
+      this.#removeFirst();
+    }
+  }
+
+  #rebuild(): void {
+    this.#heap.length = 0;
+    for (const entry of this.#current.values()) this.#insert(entry);
+  }
+
+  #insert(entry: Entry<Id>): void {
+    const heap = this.#heap;
+    let at = heap.push(entry) - 1;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      const above = heap[parent] as Entry<Id>;
+      if (above.atMs <= entry.atMs) break;
+      heap[at] = above;
+      at = parent;
+    }
+    heap[at] = entry;
+  }
+
+  #removeFirst(): void {
+    const heap = this.#heap;
+    const last = heap.pop();
+    if (last === undefined || heap.length === 0) return;
+    let at = 0;
+    for (;;) {
+      let child = 2 * at + 1;
+      if (child >= heap.length) break;
+      const right = heap[child + 1];
+      if (right !== undefined && right.atMs < (heap[child] as Entry<Id>).atMs) child++;
+      const below = heap[child] as Entry<Id>;
+      if (below.atMs >= last.atMs) break;
+      heap[at] = below;
+      at = child;
+    }
+    heap[at] = last;
+  }
+}

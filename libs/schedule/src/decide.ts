@@ -1,0 +1,167 @@
+/**
+ * Why: what a schedule should do now, as a function of what is known. It is asked again after each of its answers is carried out and
+ * recorded, so that a crash anywhere in between leads to the same answer, and the same answer to the same invocation.
+ */
+import { type InvocationId, unreachable } from "@perdure/base";
+import { LATE_AFTER_MS, MISSED_COUNTED_MAX, TURN_FIRINGS_MAX } from "./limits.js";
+import type { FiringCause, Schedule } from "./schedule.js";
+import { dueAt, firingsLeft, nominalAfter } from "./upcoming.js";
+
+/** What is known of the run in `state.active`; whoever cannot tell says `running` and asks again when it can. */
+export type PreviousRun = "running" | "ended";
+
+export type ScheduleAction =
+  /** Submit the invocation of this time. */
+  | { readonly kind: "fire"; readonly nominalMs: number; readonly cause: Exclude<FiringCause, "manual"> }
+  | { readonly kind: "skip"; readonly nominalMs: number }
+  /** Keep for when the previous run has ended. */
+  | { readonly kind: "queue"; readonly nominalMs: number }
+  | { readonly kind: "cancel"; readonly invocationId: InvocationId }
+  | { readonly kind: "miss"; readonly count: number; readonly throughMs: number }
+  | { readonly kind: "endRun"; readonly invocationId: InvocationId };
+
+/** In this order. `askAtMs`: when to ask again if nothing else happens; at or before now: as soon as the actions are recorded. */
+export interface Decision {
+  readonly actions: readonly ScheduleAction[];
+  readonly askAtMs: number | undefined;
+}
+
+export function decide(schedule: Schedule, nowMs: number, previous: PreviousRun): Decision {
+  const { record, state } = schedule;
+  const turn = new Turn(schedule, nowMs);
+  if (state.active !== undefined) {
+    if (previous === "ended") turn.actions.push({ kind: "endRun", invocationId: state.active.invocationId });
+    else turn.running = state.active.invocationId;
+  }
+  if (state.isPaused) return { actions: turn.actions, askAtMs: undefined };
+  if (state.queue.length > 0 && (turn.running === undefined || record.overlap.kind === "allow")) {
+    turn.fire(state.queue[0] as number, "queued");
+    return { actions: turn.actions, askAtMs: nowMs };
+  }
+  return { actions: turn.actions, askAtMs: takeTimes(turn) };
+}
+
+/** Collects the actions; the numbers are those after what it has collected. */
+class Turn {
+  readonly schedule: Schedule;
+  readonly nowMs: number;
+  readonly actions: ScheduleAction[] = [];
+  running: InvocationId | undefined = undefined;
+  /** Fired something under a policy that knows one run at a time: what comes next depends on how that goes. */
+  isOver = false;
+  decidedThroughMs: number;
+  left: number;
+  queue: readonly number[];
+
+  constructor(schedule: Schedule, nowMs: number) {
+    this.schedule = schedule;
+    this.nowMs = nowMs;
+    this.decidedThroughMs = schedule.state.decidedThroughMs;
+    this.left = firingsLeft(schedule);
+    this.queue = schedule.state.queue;
+  }
+
+  fire(nominalMs: number, cause: Exclude<FiringCause, "manual">): void {
+    this.actions.push({ kind: "fire", nominalMs, cause });
+    this.left--;
+    this.isOver = this.schedule.record.overlap.kind !== "allow";
+  }
+
+  miss(count: number, throughMs: number): void {
+    this.actions.push({ kind: "miss", count, throughMs });
+    this.decidedThroughMs = Math.max(this.decidedThroughMs, throughMs);
+  }
+
+  /** A time has come. */
+  take(nominalMs: number, cause: "due" | "caughtUp"): void {
+    this.decidedThroughMs = nominalMs;
+    const { overlap } = this.schedule.record;
+    if (this.running === undefined) return this.fire(nominalMs, cause);
+    switch (overlap.kind) {
+      case "allow":
+        return this.fire(nominalMs, cause);
+      case "skip":
+        this.actions.push({ kind: "skip", nominalMs });
+        return;
+      case "queue":
+        if (this.queue.length < overlap.max) this.#enqueue(nominalMs, this.queue);
+        else this.actions.push({ kind: "skip", nominalMs });
+        return;
+      case "cancelPrevious": {
+        this.actions.push({ kind: "cancel", invocationId: this.running });
+        for (const displaced of this.queue) this.actions.push({ kind: "skip", nominalMs: displaced });
+        this.left += this.queue.length;
+        this.#enqueue(nominalMs, []);
+        return;
+      }
+      default:
+        return unreachable(overlap);
+    }
+  }
+
+  #enqueue(nominalMs: number, before: readonly number[]): void {
+    this.actions.push({ kind: "queue", nominalMs });
+    this.queue = [...before, nominalMs];
+    this.left--;
+  }
+
+  /** The next undecided time. */
+  next(): number | undefined {
+    return this.left > 0 ? nominalAfter(this.schedule, this.decidedThroughMs) : undefined;
+  }
+}
+
+function takeTimes(turn: Turn): number | undefined {
+  const { schedule, nowMs } = turn;
+  const lateBeforeMs = nowMs - LATE_AFTER_MS - schedule.record.jitterMs;
+  passOverMissed(turn, lateBeforeMs);
+  for (;;) {
+    const nominalMs = turn.next();
+    if (nominalMs === undefined) return undefined;
+    const due = nominalMs < lateBeforeMs ? nominalMs : dueAt(schedule, nominalMs);
+    if (due > nowMs) return due;
+    if (turn.isOver || turn.actions.length >= TURN_FIRINGS_MAX) return nowMs;
+    turn.take(nominalMs, nominalMs < lateBeforeMs ? "caughtUp" : "due");
+  }
+}
+
+/** Decides over times before `lateBeforeMs`; those that the policy still wants are left to be taken. */
+function passOverMissed(turn: Turn, lateBeforeMs: number): void {
+  const first = turn.next();
+  if (first === undefined || first >= lateBeforeMs) return;
+  const { catchUp } = turn.schedule.record;
+  switch (catchUp.kind) {
+    case "none":
+      return missBefore(turn, lateBeforeMs);
+    case "last":
+      return missBefore(turn, oldestOf(turn, lateBeforeMs, 1, turn.decidedThroughMs));
+    case "all":
+      return missBefore(turn, oldestOf(turn, lateBeforeMs, catchUp.max, turn.nowMs - catchUp.windowMs));
+    default:
+      return unreachable(catchUp);
+  }
+}
+
+/** The oldest of the last `most` times before `beforeMs`, none of them before `floorMs`; `beforeMs` itself when there is none. */
+function oldestOf({ schedule, decidedThroughMs }: Turn, beforeMs: number, most: number, floorMs: number): number {
+  const { record, times } = schedule;
+  const floor = Math.max(decidedThroughMs, floorMs, (record.startAtMs ?? Number.NEGATIVE_INFINITY) - 1);
+  let oldest = record.endAtMs === undefined ? beforeMs : Math.min(beforeMs, record.endAtMs + 1);
+  for (let found = 0; found < most; found++) {
+    const previous = times.previous(oldest, floor);
+    if (previous === undefined) break;
+    oldest = previous;
+  }
+  return oldest;
+}
+
+/** Everything undecided before `boundMs` was missed. Counting stops at a bound, deciding does not. */
+function missBefore(turn: Turn, boundMs: number): void {
+  let count = 0;
+  let at = nominalAfter(turn.schedule, turn.decidedThroughMs);
+  while (at !== undefined && at < boundMs && count < MISSED_COUNTED_MAX) {
+    count++;
+    at = nominalAfter(turn.schedule, at);
+  }
+  if (count > 0) turn.miss(count, boundMs - 1);
+}

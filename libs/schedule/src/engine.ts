@@ -1,0 +1,283 @@
+/**
+ * Why: the part that acts. It sleeps until the earliest schedule is due, asks `decide` what to do, does it, and records what happened:
+ *
+ *     due, changed, or a run ended ▸ decide ▸ submit (durable) ▸ record (durable) ▸ arm
+ *
+ * A crash between submit and record means that the same is decided again, and that the same id meets the invocation that is there.
+ * For the same reason two engines at once are harmless: both would submit the same ids. So it takes no leadership.
+ */
+import { type Clock, type Logger, PerdureError, type ScheduleId, unreachable } from "@perdure/base";
+import type { Detach, Partitions, RegistryView } from "@perdure/control";
+import { RegistryRefusal } from "@perdure/metadata";
+import { Deadlines } from "./deadlines.js";
+import { decide, type PreviousRun, type ScheduleAction } from "./decide.js";
+import type { ScheduleEvent } from "./event.js";
+import { firingCommand, manualFiring, scheduledFiring } from "./firing.js";
+import { RETRY_FIRST_MS, RETRY_MAX_MS, SLEEP_MS_MAX, TURNS_IN_FLIGHT_MAX } from "./limits.js";
+import type { ScheduleBook, ScheduleRunner } from "./ports.js";
+import { Recorder } from "./recorder.js";
+import type { Schedule, ScheduleState } from "./schedule.js";
+import { submit, watchRun } from "./submit.js";
+
+export interface SchedulePorts {
+  readonly book: ScheduleBook;
+  readonly partitions: Partitions;
+  readonly registry: RegistryView;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Disposing it lets what is under way finish, and starts nothing more. */
+export interface ScheduleEngine extends ScheduleRunner, AsyncDisposable {}
+
+export function createScheduleEngine(ports: SchedulePorts): ScheduleEngine {
+  return new Engine(ports);
+}
+
+/** A run somebody is told about. */
+interface Watch {
+  readonly invocationId: string;
+  hasEnded: boolean;
+  detach: Detach | undefined;
+}
+
+/** What became of one action; `again`: it could not be done, nothing after it was tried. */
+type Done =
+  | { readonly kind: "event"; readonly event: ScheduleEvent }
+  | { readonly kind: "nothing" }
+  | { readonly kind: "again"; readonly reason: string };
+
+class Engine implements ScheduleEngine {
+  readonly #ports: SchedulePorts;
+  readonly #recorder: Recorder;
+  readonly #deadlines = new Deadlines<ScheduleId>();
+  readonly #ready = new Set<ScheduleId>();
+  readonly #inFlight = new Map<ScheduleId, Promise<void>>();
+  readonly #watches = new Map<ScheduleId, Watch>();
+  readonly #failures = new Map<ScheduleId, number>();
+  readonly #stopListening: () => void;
+  #timer: { readonly atMs: number; cancel(): void } | undefined;
+  #isClosed = false;
+
+  constructor(ports: SchedulePorts) {
+    this.#ports = ports;
+    this.#recorder = new Recorder(ports.book);
+    this.#stopListening = ports.book.onChange((id) => this.#lookAt(id));
+    for (const { record } of ports.book.list()) this.#ready.add(record.id);
+    this.#go();
+  }
+
+  async runNow(id: ScheduleId, key: string) {
+    const { book, registry, clock, logger } = this.#ports;
+    const schedule = book.get(id);
+    if (schedule === undefined) throw new RegistryRefusal(404, undefined, `The requested schedule '${id}' does not exist`);
+    const nominalMs = clock.nowMs();
+    const made = firingCommand(schedule.record, manualFiring(nominalMs, key), registry, nominalMs);
+    if (made.kind === "impossible") throw new RegistryRefusal(400, "META0100", made.reason);
+    const { command } = made;
+    const known = await this.#ports.partitions.describe(command.id);
+    const { submission } = await submit(this.#ports, command, undefined);
+    switch (submission.kind) {
+      case "taken":
+        throw new RegistryRefusal(409, undefined, `The workflow '${command.facts.target.key}' was already invoked`);
+      case "unavailable":
+        throw new PerdureError("ING0006", submission.reason);
+      case "stored": {
+        const isNew = known === undefined;
+        const fired = { kind: "fired", cause: "manual", nominalMs, atMs: nominalMs, invocationId: command.id } as const;
+        if (isNew) await this.#recorder.record({ id, events: [fired] });
+        logger.info({ scheduleId: id, invocationId: command.id }, "schedule fired by hand");
+        return { invocationId: command.id, isNew };
+      }
+      default:
+        return unreachable(submission);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    this.#stopListening();
+    this.#timer?.cancel();
+    await Promise.all(this.#inFlight.values());
+    for (const { detach } of this.#watches.values()) detach?.detach();
+    this.#watches.clear();
+  }
+
+  // ── when ───────────────────────────────────────────────────────────────────────────────────────
+
+  #lookAt(id: ScheduleId): void {
+    if (this.#isClosed) return;
+    this.#ready.add(id);
+    this.#go();
+  }
+
+  /** Starts what is due and arms the timer for the rest. */
+  #go(): void {
+    if (this.#isClosed) return;
+    const nowMs = this.#ports.clock.nowMs();
+    for (let due = this.#deadlines.takeDue(nowMs); due !== undefined; due = this.#deadlines.takeDue(nowMs)) this.#ready.add(due);
+    for (const id of this.#ready) {
+      if (this.#inFlight.size >= TURNS_IN_FLIGHT_MAX) break;
+      if (this.#inFlight.has(id)) continue; // Looked at again when that is done.
+      this.#ready.delete(id);
+      this.#inFlight.set(id, this.#turn(id));
+    }
+    this.#arm(nowMs);
+  }
+
+  #arm(nowMs: number): void {
+    const firstMs = this.#deadlines.firstMs;
+    const atMs = firstMs === undefined ? undefined : Math.min(firstMs, nowMs + SLEEP_MS_MAX);
+    if (atMs === this.#timer?.atMs) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (atMs === undefined) return;
+    const handle = this.#ports.clock.setTimer(atMs - nowMs, () => {
+      this.#timer = undefined;
+      this.#go();
+    });
+    this.#timer = { atMs, cancel: () => handle.cancel() };
+  }
+
+  /** One round of one schedule. Never rejects. */
+  async #turn(id: ScheduleId): Promise<void> {
+    const { clock, logger } = this.#ports;
+    try {
+      const askAtMs = await this.#act(id);
+      this.#failures.delete(id);
+      if (askAtMs === undefined) this.#deadlines.delete(id);
+      else this.#deadlines.set(id, askAtMs);
+    } catch (cause) {
+      const failures = (this.#failures.get(id) ?? 0) + 1;
+      this.#failures.set(id, failures);
+      const retryMs = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** (failures - 1));
+      logger.warn({ scheduleId: id, cause, failures, retryMs }, "a schedule could not be acted upon; trying again");
+      this.#deadlines.set(id, clock.nowMs() + retryMs);
+    } finally {
+      this.#inFlight.delete(id);
+      this.#go();
+    }
+  }
+
+  // ── what ───────────────────────────────────────────────────────────────────────────────────────
+
+  /** Does and records what `decide` says; when to look again. What was done before a failure is recorded as well. */
+  async #act(id: ScheduleId): Promise<number | undefined> {
+    const { book, clock } = this.#ports;
+    const schedule = book.get(id);
+    if (schedule === undefined) return this.#forget(id);
+    const { actions, askAtMs } = decide(schedule, clock.nowMs(), this.#previousRun(id, schedule.state));
+    const events: ScheduleEvent[] = [];
+    let problem: string | undefined;
+    for (const action of actions) {
+      const done = await this.#do(schedule, action);
+      if (done.kind === "event") events.push(done.event);
+      if (done.kind !== "again") continue;
+      problem = done.reason;
+      break;
+    }
+    if (events.length > 0) await this.#recorder.record({ id, events });
+    if (problem !== undefined) throw new PerdureError("ING0006", problem);
+    return askAtMs;
+  }
+
+  async #do(schedule: Schedule, action: ScheduleAction): Promise<Done> {
+    const { partitions, clock } = this.#ports;
+    switch (action.kind) {
+      case "fire":
+        return this.#fire(schedule, action);
+      case "skip":
+        return { kind: "event", event: { kind: "skipped", nominalMs: action.nominalMs, atMs: clock.nowMs() } };
+      case "queue":
+        return { kind: "event", event: { kind: "queued", nominalMs: action.nominalMs } };
+      case "miss":
+        return {
+          kind: "event",
+          event: { kind: "missed", count: action.count, throughMs: action.throughMs, atMs: clock.nowMs() },
+        };
+      case "endRun":
+        return { kind: "event", event: { kind: "runEnded", invocationId: action.invocationId } };
+      case "cancel":
+        return partitions.submit({ kind: "cancel", id: action.invocationId }).then(
+          () => ({ kind: "nothing" }), // One that has ended needs none: any answer will do.
+          (cause: unknown) => ({ kind: "again", reason: PerdureError.from(cause).detail }),
+        );
+      default:
+        return unreachable(action);
+    }
+  }
+
+  async #fire(schedule: Schedule, { nominalMs, cause }: Extract<ScheduleAction, { kind: "fire" }>): Promise<Done> {
+    const { registry, clock, logger } = this.#ports;
+    const { record } = schedule;
+    const atMs = clock.nowMs();
+    const failed = (detail: string): Done => {
+      logger.warn({ scheduleId: record.id, nominalMs, detail }, "a schedule could not fire");
+      return { kind: "event", event: { kind: "failed", cause, nominalMs, atMs, detail } };
+    };
+    const made = firingCommand(record, scheduledFiring(nominalMs), registry, atMs);
+    if (made.kind === "impossible") return failed(made.reason);
+    const { command } = made;
+    const watch: Watch | undefined =
+      record.overlap.kind === "allow" ? undefined : { invocationId: command.id, hasEnded: false, detach: undefined };
+    const observer = watch === undefined ? undefined : this.#observerOf(record.id, watch);
+    const { submission, watch: detach } = await submit(this.#ports, command, observer);
+    switch (submission.kind) {
+      case "taken":
+        return failed(`the workflow '${command.facts.target.key}' was already invoked`);
+      case "unavailable":
+        return { kind: "again", reason: submission.reason };
+      case "stored": {
+        if (watch !== undefined) {
+          watch.detach = detach;
+          this.#watch(record.id, watch);
+        }
+        logger.debug({ scheduleId: record.id, invocationId: command.id, nominalMs, cause }, "schedule fired");
+        return { kind: "event", event: { kind: "fired", cause, nominalMs, atMs, invocationId: command.id } };
+      }
+      default:
+        return unreachable(submission);
+    }
+  }
+
+  // ── the previous run ───────────────────────────────────────────────────────────────────────────
+
+  /** `running` as long as nobody said otherwise; after a restart somebody is asked first. */
+  #previousRun(id: ScheduleId, { active }: ScheduleState): PreviousRun {
+    if (active === undefined) return "ended";
+    const known = this.#watches.get(id);
+    if (known?.invocationId === active.invocationId) return known.hasEnded ? "ended" : "running";
+    const watch: Watch = { invocationId: active.invocationId, hasEnded: false, detach: undefined };
+    this.#watch(id, watch);
+    watch.detach = watchRun(this.#ports.partitions, active.invocationId, this.#observerOf(id, watch));
+    return "running";
+  }
+
+  #observerOf(id: ScheduleId, watch: Watch) {
+    return {
+      ended: () => {
+        watch.hasEnded = true;
+        this.#lookAt(id);
+      },
+      lost: () => {
+        if (this.#watches.get(id) === watch) this.#watches.delete(id);
+        this.#deadlines.setEarlier(id, this.#ports.clock.nowMs() + RETRY_FIRST_MS);
+        if (!this.#isClosed) this.#arm(this.#ports.clock.nowMs());
+      },
+    };
+  }
+
+  #watch(id: ScheduleId, watch: Watch): void {
+    const previous = this.#watches.get(id);
+    if (previous !== watch) previous?.detach?.detach();
+    this.#watches.set(id, watch);
+  }
+
+  /** The schedule is gone; runs go on, but nobody waits for them. */
+  #forget(id: ScheduleId): undefined {
+    this.#watches.get(id)?.detach?.detach();
+    this.#watches.delete(id);
+    this.#failures.delete(id);
+    return undefined;
+  }
+}

@@ -1,0 +1,47 @@
+/** Why: thousands of schedules may fire in the same second; what happened to them is written together, one write at a time. */
+import { RECORDED_TOGETHER_MAX } from "./limits.js";
+import type { RecordedEvents, ScheduleBook } from "./ports.js";
+
+interface Waiting {
+  readonly change: RecordedEvents;
+  readonly resolve: () => void;
+  readonly reject: (cause: unknown) => void;
+}
+
+/** While one write is under way the next gathers. As many wait as there are schedules in flight and calls by hand. */
+export class Recorder {
+  readonly #book: Pick<ScheduleBook, "record">;
+  #waiting: Waiting[] = [];
+  #isWriting = false;
+
+  constructor(book: Pick<ScheduleBook, "record">) {
+    this.#book = book;
+  }
+
+  /** Resolves once it is durable. */
+  record(change: RecordedEvents): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ change, resolve, reject });
+      if (!this.#isWriting) this.#write();
+    });
+  }
+
+  /** Calls itself until nothing waits; failures go to those who wait. */
+  #write(): void {
+    const together = this.#waiting.slice(0, RECORDED_TOGETHER_MAX);
+    this.#waiting = this.#waiting.slice(RECORDED_TOGETHER_MAX);
+    this.#isWriting = together.length > 0;
+    if (!this.#isWriting) return;
+    this.#book
+      .record(together.map(({ change }) => change))
+      .then(
+        () => {
+          for (const one of together) one.resolve();
+        },
+        (cause: unknown) => {
+          for (const one of together) one.reject(cause);
+        },
+      )
+      .finally(() => this.#write());
+  }
+}

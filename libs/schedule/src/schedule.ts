@@ -1,0 +1,147 @@
+/**
+ * Why: a schedule as it is kept: what people asked for (the record, changed by people, with a version) and how far it has come (the
+ * state, changed by what happened). They are stored apart, so that a firing does not write the payload again.
+ */
+import type { InvocationId, ScheduleId } from "@perdure/base";
+import { parseRecurrence } from "./cron.js";
+import { type Timetable, timetableOf } from "./timetable.js";
+import { zoneOf } from "./zone.js";
+
+/** Whom a firing calls. */
+export interface ScheduleTarget {
+  readonly service: string;
+  readonly handler: string;
+  /** A template (`firing-key.ts`); undefined for services, and for workflows that take the fire time as key. */
+  readonly key: string | undefined;
+  readonly scope: string | undefined;
+  readonly limitKey: string | undefined;
+  readonly priority: number | undefined;
+}
+
+/** What a firing sends. */
+export interface SchedulePayload {
+  readonly contentType: string | undefined;
+  readonly base64: string;
+}
+
+/** A time comes while the previous run still goes on. `cancelPrevious` fires as soon as the cancelled run has ended. */
+export type OverlapPolicy =
+  | { readonly kind: "skip" }
+  | { readonly kind: "queue"; readonly max: number }
+  | { readonly kind: "cancelPrevious" }
+  | { readonly kind: "allow" };
+
+/** What becomes of times that passed while nobody was there to fire. */
+export type CatchUpPolicy =
+  | { readonly kind: "none" }
+  | { readonly kind: "last" }
+  /** The newest `max` of the last `windowMs`. */
+  | { readonly kind: "all"; readonly max: number; readonly windowMs: number };
+
+/** What people say. Times in milliseconds since 1970. */
+export interface ScheduleSpec {
+  readonly name: string;
+  readonly description: string | undefined;
+  readonly cron: string;
+  readonly zone: string;
+  /** Firings are spread over this long after their time. */
+  readonly jitterMs: number;
+  /** No time before it counts; intervals count from it. */
+  readonly startAtMs: number | undefined;
+  /** No time after it counts. */
+  readonly endAtMs: number | undefined;
+  /** Ends after so many firings; those by hand do not count. */
+  readonly firingsMax: number | undefined;
+  readonly target: ScheduleTarget;
+  readonly payload: SchedulePayload;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly overlap: OverlapPolicy;
+  readonly catchUp: CatchUpPolicy;
+}
+
+export interface ScheduleRecord extends ScheduleSpec {
+  readonly id: ScheduleId;
+  /** From 1; rises with each change by people. */
+  readonly version: number;
+  readonly createdAtMs: number;
+  readonly modifiedAtMs: number;
+}
+
+/** Why a firing happened. */
+export type FiringCause = "due" | "queued" | "caughtUp" | "manual";
+
+/** A line of the history. `count` is above 1 for missed times alone. */
+export interface PastFiring {
+  readonly outcome: "fired" | "failed" | "skipped" | "missed";
+  readonly cause: FiringCause | undefined;
+  /** The time it was meant for; of missed ones the last. */
+  readonly nominalMs: number;
+  /** When it was decided. */
+  readonly atMs: number;
+  readonly invocationId: InvocationId | undefined;
+  readonly detail: string | undefined;
+  readonly count: number;
+}
+
+/** The run that the next one must not overlap. */
+export interface ActiveRun {
+  readonly invocationId: InvocationId;
+  readonly nominalMs: number;
+}
+
+export interface ScheduleState {
+  readonly isPaused: boolean;
+  /** Everything up to here is decided. It never goes back, so no time is decided twice. */
+  readonly decidedThroughMs: number;
+  /** The latest run, until it is known to have ended; always undefined under `allow`. */
+  readonly active: ActiveRun | undefined;
+  /** Times that wait for `active` to end, ascending. */
+  readonly queue: readonly number[];
+  readonly firedCount: number;
+  readonly manualCount: number;
+  readonly skippedCount: number;
+  readonly failedCount: number;
+  /** A lower bound after very long down times (`MISSED_COUNTED_MAX`). */
+  readonly missedCount: number;
+  /** The last that was submitted, by hand or not. */
+  readonly lastFired: PastFiring | undefined;
+  /** Newest first. */
+  readonly recent: readonly PastFiring[];
+}
+
+export interface Schedule {
+  readonly record: ScheduleRecord;
+  readonly state: ScheduleState;
+  readonly times: Timetable;
+}
+
+/** Of a new schedule, and of one whose times were changed: nothing before `nowMs` is owed. */
+export function freshState(nowMs: number): ScheduleState {
+  return {
+    isPaused: false,
+    decidedThroughMs: nowMs,
+    active: undefined,
+    queue: [],
+    firedCount: 0,
+    manualCount: 0,
+    skippedCount: 0,
+    failedCount: 0,
+    missedCount: 0,
+    lastFired: undefined,
+    recent: [],
+  };
+}
+
+export type TimetableOfSpec =
+  | { readonly ok: true; readonly value: Timetable }
+  | { readonly ok: false; readonly field: "cron" | "zone"; readonly reason: string };
+
+/** The timetable of a record, or why there is none. */
+export function timetableOfSpec(spec: Pick<ScheduleSpec, "cron" | "zone" | "startAtMs">): TimetableOfSpec {
+  const recurrence = parseRecurrence(spec.cron);
+  if (!recurrence.ok) return { ok: false, field: "cron", reason: recurrence.reason };
+  const zone = zoneOf(spec.zone);
+  if (zone === undefined) return { ok: false, field: "zone", reason: `'${spec.zone}' is not an IANA time zone` };
+  return { ok: true, value: timetableOf(recurrence.value, zone, spec.startAtMs ?? 0) };
+}

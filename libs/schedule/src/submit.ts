@@ -1,0 +1,71 @@
+/** Why: the engine's one way to the partitions: a firing is submitted until somebody says that it is stored, or that nobody can say. */
+import type { Clock, InvocationId } from "@perdure/base";
+import type { Detach, Partitions } from "@perdure/control";
+import type { Invoke } from "@perdure/partition";
+import { SUBMIT_TIMEOUT_MS } from "./limits.js";
+
+export type Submission =
+  /** Durable. */
+  | { readonly kind: "stored" }
+  /** Somebody else's invocation has this id. */
+  | { readonly kind: "taken" }
+  /** Whether it was stored is unknown; the same command may be submitted again. */
+  | { readonly kind: "unavailable"; readonly reason: string };
+
+/** Tells of the run's end, once. `lost`: nobody will tell; ask again. */
+export interface RunObserver {
+  ended(): void;
+  lost(): void;
+}
+
+export interface SubmissionPorts {
+  readonly partitions: Partitions;
+  readonly clock: Clock;
+}
+
+/** With an observer the run is watched after it was stored; `detach` of the answer ends that. */
+export function submit(
+  { partitions, clock }: SubmissionPorts,
+  command: Invoke,
+  observer: RunObserver | undefined,
+): Promise<{ readonly submission: Submission; readonly watch: Detach }> {
+  return new Promise((resolve) => {
+    let isSettled = false;
+    let watch: Detach | undefined;
+    const settle = (submission: Submission) => {
+      if (isSettled) return;
+      isSettled = true;
+      timeout.cancel();
+      const detach = () => watch?.detach();
+      if (submission.kind !== "stored") queueDetach(detach);
+      resolve({ submission, watch: { detach } });
+    };
+    const timeout = clock.setTimer(SUBMIT_TIMEOUT_MS, () => settle({ kind: "unavailable", reason: "no answer in time" }));
+    watch = partitions.invoke(command, observer !== undefined, {
+      submitted(previous) {
+        // An id made of our own mark is ours whoever submitted it; a workflow's is anybody's.
+        const isOurs = previous === undefined || command.facts.idempotencyKey !== undefined;
+        settle(isOurs ? { kind: "stored" } : { kind: "taken" });
+      },
+      completed: () => observer?.ended(),
+      unavailable(reason) {
+        if (isSettled) observer?.lost();
+        else settle({ kind: "unavailable", reason });
+      },
+    });
+  });
+}
+
+/** The observer may be called before `invoke` has returned what detaches it. */
+function queueDetach(detach: () => void): void {
+  Promise.resolve().then(detach);
+}
+
+/** Watches a run that was submitted before; one that nobody knows any more has ended. */
+export function watchRun(partitions: Partitions, id: InvocationId, observer: RunObserver): Detach {
+  return partitions.attach(id, {
+    completed: () => observer.ended(),
+    notFound: () => observer.ended(),
+    unavailable: () => observer.lost(),
+  });
+}

@@ -1,0 +1,57 @@
+/** Why: which times a schedule still has, its start, end, count and jitter considered; asked by the engine and by people. */
+import type { ScheduleId } from "@perdure/base";
+import { hashString } from "@perdure/base";
+import type { Schedule } from "./schedule.js";
+
+const TWO_64 = 2 ** 64;
+
+/** The first time after `afterMs`; undefined when the schedule is over by then. */
+export function nominalAfter({ record, times }: Schedule, afterMs: number): number | undefined {
+  const from = record.startAtMs === undefined ? afterMs : Math.max(afterMs, record.startAtMs - 1);
+  const next = times.next(from);
+  return next === undefined || (record.endAtMs !== undefined && next > record.endAtMs) ? undefined : next;
+}
+
+/** Firings that are still allowed; those that wait in the queue are counted as if they had fired. */
+export function firingsLeft({ record, state }: Schedule): number {
+  return record.firingsMax === undefined
+    ? Number.POSITIVE_INFINITY
+    : Math.max(0, record.firingsMax - state.firedCount - state.queue.length);
+}
+
+/** The next time that is not decided yet, whether or not the schedule is paused; undefined when it is over. */
+export function nextNominal(schedule: Schedule): number | undefined {
+  return firingsLeft(schedule) === 0 ? undefined : nominalAfter(schedule, schedule.state.decidedThroughMs);
+}
+
+/** When a time is acted upon: chance decides, but the same for ever, and never so late that it would meet the following time. */
+export function dueAt(schedule: Schedule, nominalMs: number): number {
+  const { id, jitterMs } = schedule.record;
+  if (jitterMs === 0) return nominalMs;
+  const following = nominalAfter(schedule, nominalMs);
+  const width = following === undefined ? jitterMs : Math.min(jitterMs, following - nominalMs - 1);
+  return nominalMs + Math.floor(chanceOf(id, nominalMs) * (width + 1));
+}
+
+/** At most `count` times after `afterMs`, at most as many as may still fire. */
+export function upcoming(schedule: Schedule, afterMs: number, count: number): number[] {
+  const found: number[] = [];
+  const most = Math.min(count, firingsLeft(schedule));
+  let at = nominalAfter(schedule, Math.max(afterMs, schedule.state.decidedThroughMs));
+  while (at !== undefined && found.length < most) {
+    found.push(at);
+    at = nominalAfter(schedule, at);
+  }
+  return found;
+}
+
+/** `ended`: no time will come and none waits. */
+export function statusOf(schedule: Schedule): "active" | "paused" | "ended" {
+  if (schedule.state.queue.length === 0 && nextNominal(schedule) === undefined) return "ended";
+  return schedule.state.isPaused ? "paused" : "active";
+}
+
+/** In 0…1, 1 excluded. */
+function chanceOf(id: ScheduleId, nominalMs: number): number {
+  return Number(hashString(`${id}/${nominalMs}`) >> 11n) / (TWO_64 / 2048);
+}
