@@ -21,20 +21,17 @@ export const ENGINE_MEMORY_BYTES_MAX = 256 * 1024 * 1024;
 /** Row data one statement may gather from the partitions before it is refused: some 100,000 invocations with all columns. */
 export const GATHERED_BYTES_MAX = 256 * 1024 * 1024;
 
-/** What a gathered value costs besides its text or bytes: a slot in an array and a small header. */
-export const CELL_BYTES = 16;
+/** The engine's vectors hold no more rows. A multiple of 64, which its masks of NULLs need. */
+export const ROWS_PER_VECTOR_MAX = 2048;
 
-/**
- * Values gathered, handed to the engine or read back from it between two turns of the event loop: some two milliseconds of work,
- * so that invocations hardly notice a statement.
- */
-export const CELLS_PER_TURN = 8192;
+/** Rows of tables that come one by one are handled so many at a time. */
+export const PAGE_ROWS = 256;
+
+/** Values of a result that are read from the engine and encoded between two turns of the thread's event loop: some milliseconds. */
+export const CELLS_PER_TURN = 16_384;
 
 /** However many columns there are, this many rows go at a time: a turn must be worth its overhead. */
-export const ROWS_PER_TURN_MIN = 32;
-
-/** The engine's vectors hold no more rows. */
-export const ROWS_PER_VECTOR_MAX = 2048;
+export const ROWS_PER_TURN_MIN = 64;
 
 /** Rows of so many columns that one turn handles. */
 export function rowsPerTurn(columns: number): number {

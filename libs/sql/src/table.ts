@@ -3,6 +3,8 @@
  * filter, bound and project all of them.
  */
 import { invariant } from "@perdure/base";
+import type { AnyColumn } from "./column.js";
+import { PAGE_ROWS } from "./limits.js";
 import type { IntrospectionSource } from "./ports.js";
 import type { ScanHints } from "./query/hints.js";
 import { columnsOf, type TableName } from "./schema.js";
@@ -18,17 +20,25 @@ export interface ColumnHeader {
   readonly type: ColumnType;
 }
 
-/** Reads the value of a column, given by its index, of the row at hand. */
-export type CellReader = (column: number) => Cell;
+/** Rows that are at hand together; one of them is the current one. */
+export interface RowPage {
+  readonly rowCount: number;
+  /** Makes a row the current one. */
+  go(row: number): void;
+  /** Value of a column, given by its index, of the current row. */
+  read(column: number): Cell;
+  /** Adds that value to a buffer of the column's type; made only as far as the buffer needs it. */
+  append(column: number, into: AnyColumn): void;
+}
 
 export interface Table {
   readonly name: string;
   readonly columns: readonly ColumnHeader[];
   /**
-   * Rows in no particular order, each valid until the next is asked for. Hints narrow what is read where that is cheap;
+   * Rows in no particular order, each page valid until the next is asked for. Hints narrow what is read where that is cheap;
    * rows that do not match may still appear. Values are made only when they are read.
    */
-  scan(source: IntrospectionSource, hints: ScanHints): AsyncIterable<CellReader>;
+  scan(source: IntrospectionSource, hints: ScanHints): AsyncIterable<RowPage>;
 }
 
 /** How columns read their values off a row, by name; columns without a reader are NULL. */
@@ -37,24 +47,66 @@ export type Readers<Row> = { readonly [column: string]: (row: Row) => Cell };
 export interface TableDefinition<Row> {
   readonly name: TableName;
   readonly readers: Readers<Row>;
+  /** Each row keeps its values when the next is asked for. */
   rows(source: IntrospectionSource, hints: ScanHints): AsyncIterable<Row> | Iterable<Row>;
 }
 
 export function defineTable<Row>({ name, readers, rows }: TableDefinition<Row>): Table {
   const columns = columnsOf(name);
-  const reads = columns.map((column) => readers[column.name]);
-  const known = reads.filter((read) => read !== undefined).length;
-  invariant(known === Object.keys(readers).length, `every reader of ${name} belongs to a column`);
+  const reads = readersByIndex(name, columns, readers);
   return {
     name,
     columns,
     async *scan(source, hints) {
-      let current: Row | undefined;
-      const reader: CellReader = (column) => reads[column]?.(current as Row);
+      // Whoever stops at a LIMIT should find that little was read for it.
+      const pageRows = Math.min(PAGE_ROWS, Math.max(hints.limit ?? PAGE_ROWS, 1));
+      let page: Row[] = [];
       for await (const row of rows(source, hints)) {
-        current = row;
-        yield reader;
+        page.push(row);
+        if (page.length < pageRows) continue;
+        yield new ObjectPage(page, reads);
+        page = [];
       }
+      if (page.length > 0) yield new ObjectPage(page, reads);
     },
   };
+}
+
+/** Throws when a reader belongs to no column. */
+export function readersByIndex<Row>(
+  name: string,
+  columns: readonly ColumnHeader[],
+  readers: Readers<Row>,
+): readonly (((row: Row) => Cell) | undefined)[] {
+  const reads = columns.map((column) => readers[column.name]);
+  const known = reads.filter((read) => read !== undefined).length;
+  invariant(known === Object.keys(readers).length, `every reader of ${name} belongs to a column`);
+  return reads;
+}
+
+class ObjectPage<Row> implements RowPage {
+  readonly #rows: readonly Row[];
+  readonly #reads: readonly (((row: Row) => Cell) | undefined)[];
+  #row = 0;
+
+  constructor(rows: readonly Row[], reads: readonly (((row: Row) => Cell) | undefined)[]) {
+    this.#rows = rows;
+    this.#reads = reads;
+  }
+
+  get rowCount(): number {
+    return this.#rows.length;
+  }
+
+  go(row: number): void {
+    this.#row = row;
+  }
+
+  read(column: number): Cell {
+    return this.#reads[column]?.(this.#rows[this.#row] as Row);
+  }
+
+  append(column: number, into: AnyColumn): void {
+    into.push(this.read(column));
+  }
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { fromHex } from "@perdure/base";
 import { columnsOf, type TableName } from "../src/schema.js";
-import type { Cell, ColumnType, Table } from "../src/table.js";
+import { type Cell, type ColumnType, defineTable, type Table } from "../src/table.js";
 
 /** A value as JSON has it; integers a double cannot hold are bigint. */
 export type JsonValue = string | number | bigint | boolean | null | readonly JsonValue[] | JsonRow;
@@ -43,18 +43,13 @@ export function readTestData(name: string): unknown {
 
 export const recording = readTestData("recorded.json") as Recording;
 
-/** The table with its recorded rows, and what was asked of it. */
+/** The table with its recorded rows. */
 export function recordedTable(name: TableName): Table {
   const columns = columnsOf(name);
-  return {
-    name,
-    columns,
-    async *scan() {
-      for (const row of recording.tables[name] ?? []) {
-        yield (index) => cellOf(columns[index]?.type ?? "text", row[columns[index]?.name ?? ""]);
-      }
-    },
-  };
+  const readers = Object.fromEntries(
+    columns.map((column) => [column.name, (row: JsonRow) => cellOf(column.type, row[column.name])]),
+  );
+  return defineTable<JsonRow>({ name, readers, rows: () => recording.tables[name] ?? [] });
 }
 
 function cellOf(type: ColumnType, value: JsonValue | undefined): Cell {

@@ -5,14 +5,10 @@
 import {
   BLOB,
   BOOLEAN,
-  blobValue,
   type DuckDBConnection,
   type DuckDBDataChunk,
-  DuckDBIntervalValue,
   DuckDBTableFunction,
-  DuckDBTimestampTZValue,
   type DuckDBType,
-  type DuckDBValue,
   INTERVAL,
   LIST,
   listValue,
@@ -21,11 +17,14 @@ import {
   UINTEGER,
   VARCHAR,
 } from "@duckdb/node-api";
+import bindings from "@duckdb/node-bindings";
 import { invariant } from "@perdure/base";
-import { rowsPerTurn } from "../limits.js";
+import { type AnyColumn, BigColumn, ListColumn, TextColumn } from "../column.js";
+import { ROWS_PER_VECTOR_MAX } from "../limits.js";
 import type { GatheredTable } from "../query/gather.js";
-import type { Cell, ColumnType, Table } from "../table.js";
+import type { ColumnType, Table } from "../table.js";
 import { CATALOG, SCHEMA } from "./setup.js";
+import { type NumberLayout, writeBigs, writeNumbers, writeTexts } from "./vectors.js";
 
 /** The rows of the statement that runs on a connection. */
 export interface StatementRows {
@@ -91,38 +90,36 @@ function hasAll(gathered: GatheredTable | undefined, columns: readonly number[])
 }
 
 function writeRows(output: DuckDBDataChunk, table: Table, gathered: GatheredTable, scan: Scan): number {
-  const count = Math.min(rowsPerTurn(scan.columns.length), gathered.rowCount - scan.nextRow);
+  const count = Math.min(ROWS_PER_VECTOR_MAX, gathered.rowCount - scan.nextRow);
   output.rowCount = count;
-  if (count === 0) return 0;
-  for (let i = 0; i < scan.columns.length; i++) {
-    const column = scan.columns[i] as number;
-    const values = gathered.columns.get(column);
-    const type = table.columns[column]?.type;
-    invariant(values !== undefined && type !== undefined, "a scan starts only when its columns are gathered");
-    const vector = output.getColumnVector(i);
-    for (let row = 0; row < count; row++) vector.setItem(row, toEngine(type, values[scan.nextRow + row]));
-    vector.flush();
+  for (let i = 0; i < scan.columns.length && count > 0; i++) {
+    const index = scan.columns[i] as number;
+    const column = gathered.columns.get(index);
+    const type = table.columns[index]?.type;
+    invariant(column !== undefined && type !== undefined, "a scan starts only when its columns are gathered");
+    writeColumn(output, i, type, column, scan.nextRow, count);
   }
   return count;
 }
 
-function toEngine(type: ColumnType, value: Cell): DuckDBValue {
-  if (value === undefined) return null;
-  switch (type) {
-    case "text":
-    case "u32":
-    case "bool":
-      return value as string | number | boolean;
-    case "u64":
-      return BigInt(value as number | bigint);
-    case "bytes":
-      return blobValue(value as Uint8Array);
-    case "timestamp":
-      return new DuckDBTimestampTZValue(BigInt(value as number) * 1000n);
-    case "duration":
-      return new DuckDBIntervalValue(0, 0, BigInt(value as number) * 1000n);
-    case "u32List":
-    case "textList":
-      return listValue(value as readonly (number | string)[]);
+function writeColumn(
+  output: DuckDBDataChunk,
+  at: number,
+  type: ColumnType,
+  column: AnyColumn,
+  from: number,
+  count: number,
+): void {
+  if (column instanceof ListColumn) {
+    const vector = output.getColumnVector(at);
+    for (let row = 0; row < count; row++) {
+      const list = column.values[from + row];
+      vector.setItem(row, list === undefined ? null : listValue(list));
+    }
+    return vector.flush();
   }
+  const vector = bindings.data_chunk_get_vector(output.chunk, at);
+  if (column instanceof TextColumn) writeTexts(vector, column, from, count);
+  else if (column instanceof BigColumn) writeBigs(vector, column, from, count);
+  else writeNumbers(vector, type as NumberLayout, column, from, count);
 }

@@ -1,15 +1,15 @@
-/** Why: the engine asks for columns; this collects them from the partitions, in small steps and within a bound. */
-import { setImmediate as nextTurn } from "node:timers/promises";
+/** Why: the engine asks for columns; this collects them from the partitions, page by page and within a bound. */
+import { type AnyColumn, newColumn } from "../column.js";
 import { TooMuchData } from "../errors.js";
-import { CELL_BYTES, rowsPerTurn } from "../limits.js";
 import type { IntrospectionSource } from "../ports.js";
-import type { Cell, CellReader, Table } from "../table.js";
-import { passes, type ScanHints } from "./hints.js";
+import type { Cell, RowPage, Table } from "../table.js";
+import { type ColumnFilter, passes, type ScanHints } from "./hints.js";
+import { TopRows } from "./top-rows.js";
 
 /** Values of one table, by column index. */
 export interface GatheredTable {
   readonly rowCount: number;
-  readonly columns: ReadonlyMap<number, readonly Cell[]>;
+  readonly columns: ReadonlyMap<number, AnyColumn>;
 }
 
 /** What a statement may still gather; shared by its tables. */
@@ -26,48 +26,78 @@ export async function gather(
   budget: GatherBudget,
   signal: AbortSignal,
 ): Promise<GatheredTable> {
-  const columns = new Map<number, Cell[]>([...wanted].map((index) => [index, []]));
-  const filters = [...hints.filters].map(([name, filter]) => ({ index: indexOf(table, name), filter }));
-  const limit = hints.limit ?? Number.POSITIVE_INFINITY;
-  const turn = rowsPerTurn(columns.size + filters.length);
-  let rowCount = 0;
-  let seen = 0;
-  if (limit > 0) {
-    const columnsRead = new Set([...wanted].map((index) => table.columns[index]?.name ?? "").concat(...hints.filters.keys()));
-    for await (const read of table.scan(source, { ...hints, columns: columnsRead })) {
-      if (++seen % turn === 0) {
-        await nextTurn();
-        signal.throwIfAborted();
-      }
-      if (!filters.every(({ index, filter }) => matches(read, index, filter))) continue;
-      budget.bytesLeft -= append(columns, read);
-      if (budget.bytesLeft < 0) {
+  const gathering = new Gathering(table, wanted, hints);
+  if (hints.limit !== 0) {
+    for await (const page of table.scan(source, { ...hints, columns: gathering.columnsRead })) {
+      signal.throwIfAborted();
+      const isEnough = gathering.take(page);
+      if (gathering.bytes() > budget.bytesLeft) {
         throw new TooMuchData(
           `the query reads too much of ${table.name}: select fewer columns, or narrow it by id, service or status`,
         );
       }
-      if (++rowCount >= limit) break;
+      if (isEnough) break;
     }
   }
-  return { rowCount, columns };
+  budget.bytesLeft -= gathering.bytes();
+  return { rowCount: gathering.rowCount, columns: gathering.columns };
 }
 
-function indexOf(table: Table, name: string): number {
-  return table.columns.findIndex((column) => column.name === name);
-}
+class Gathering {
+  readonly columns: ReadonlyMap<number, AnyColumn>;
+  /** Names of the columns whose values are looked at. */
+  readonly columnsRead: ReadonlySet<string>;
+  rowCount = 0;
+  readonly #wanted: readonly (readonly [index: number, column: AnyColumn])[];
+  readonly #filters: readonly { readonly index: number; readonly filter: ColumnFilter }[];
+  readonly #limit: number;
+  readonly #top: { readonly rows: TopRows; readonly index: number } | undefined;
 
-function matches(read: CellReader, index: number, filter: Parameters<typeof passes>[0]): boolean {
-  const value = read(index);
-  return typeof value === "string" && passes(filter, value);
-}
-
-/** Bytes the row costs. */
-function append(columns: ReadonlyMap<number, Cell[]>, read: CellReader): number {
-  let bytes = CELL_BYTES;
-  for (const [index, values] of columns) {
-    const value = read(index);
-    values.push(value);
-    bytes += CELL_BYTES + (typeof value === "object" || typeof value === "string" ? value.length : 0);
+  constructor(table: Table, wanted: ReadonlySet<number>, { filters, limit, top }: ScanHints) {
+    const indexOf = (name: string): number => table.columns.findIndex((column) => column.name === name);
+    this.columns = new Map([...wanted].map((index) => [index, newColumn(table.columns[index]?.type ?? "text")]));
+    this.#wanted = [...this.columns];
+    this.#filters = [...filters].map(([name, filter]) => ({ index: indexOf(name), filter }));
+    this.#limit = limit ?? Number.POSITIVE_INFINITY;
+    this.#top = top === undefined ? undefined : { rows: new TopRows(top.count, top.isDescending), index: indexOf(top.column) };
+    this.columnsRead = new Set(
+      [...wanted]
+        .map((index) => table.columns[index]?.name ?? "")
+        .concat([...filters.keys()], top === undefined ? [] : [top.column]),
+    );
   }
-  return bytes;
+
+  /** Whether no more rows are needed. */
+  take(page: RowPage): boolean {
+    const wanted = this.#wanted;
+    for (let row = 0; row < page.rowCount; row++) {
+      page.go(row);
+      if (!this.#isNeeded(page)) continue;
+      for (let i = 0; i < wanted.length; i++) {
+        const [index, column] = wanted[i] as readonly [number, AnyColumn];
+        page.append(index, column);
+      }
+      if (++this.rowCount >= this.#limit) return true;
+    }
+    return false;
+  }
+
+  /** Memory of what was gathered. */
+  bytes(): number {
+    let bytes = 0;
+    for (const [, column] of this.#wanted) bytes += column.bytes;
+    return bytes;
+  }
+
+  #isNeeded(page: RowPage): boolean {
+    for (const { index, filter } of this.#filters) if (!matches(page.read(index), filter)) return false;
+    if (this.#top === undefined) return true;
+    const key = page.read(this.#top.index);
+    return key === undefined || this.#top.rows.offer(Number(key)); // Where NULLs come is the engine's business.
+  }
+}
+
+function matches(value: Cell, filter: ColumnFilter): boolean {
+  if (typeof value === "string") return passes(filter, value);
+  return value !== undefined && passes(filter, String(value));
 }

@@ -15,11 +15,20 @@ export interface ScanHints {
   readonly filters: ReadonlyMap<string, ColumnFilter>;
   /** This many rows that pass the filters are enough. */
   readonly limit: number | undefined;
+  /** Of the rows that pass the filters only the first `count` by this column are needed, and those equal to the last of them. */
+  readonly top: TopHint | undefined;
   /** Columns whose values are read, those of the filters included; undefined = any. */
   readonly columns: ReadonlySet<string> | undefined;
 }
 
-export const NO_HINTS: ScanHints = { filters: new Map(), limit: undefined, columns: undefined };
+/** `column` holds times. */
+export interface TopHint {
+  readonly column: string;
+  readonly isDescending: boolean;
+  readonly count: number;
+}
+
+export const NO_HINTS: ScanHints = { filters: new Map(), limit: undefined, top: undefined, columns: undefined };
 
 /** Whether the values of a column are read at all. */
 export function isRead(hints: ScanHints, column: string): boolean {

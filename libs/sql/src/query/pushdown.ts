@@ -49,7 +49,8 @@ export function hintsOf(
       if (reference === "other" || uses.get(reference.table) !== 1) continue;
       const filters = filtersFor(reference, predicates);
       const limit = predicates.includes(undefined) ? undefined : limitOf(select, from);
-      if (filters.size > 0 || limit !== undefined) hints.set(reference.table, { filters, limit, columns: undefined });
+      if (filters.size > 0 || limit !== undefined)
+        hints.set(reference.table, { filters, limit, top: undefined, columns: undefined });
     }
   }
   return hints;

@@ -1,0 +1,215 @@
+/**
+ * Why: what a scan gathers is kept by column, as bytes and numbers that the engine can take over in blocks: a JavaScript value for
+ * every cell of 100,000 rows would cost more than all the rest of a statement.
+ */
+import { invariant, utf8 } from "@perdure/base";
+import type { Cell, ColumnType } from "./table.js";
+
+/** Rows for which a new buffer has room; it doubles from there. */
+const ROWS_MIN = 64;
+const TEXT_BYTES_MIN = 1024;
+/** Up to this many bytes a loop copies faster than a call. */
+const SHORT_COPY_BYTES = 64;
+
+export type AnyColumn = TextColumn | NumberColumn | BigColumn | ListColumn;
+
+export function newColumn(type: ColumnType): AnyColumn {
+  switch (type) {
+    case "text":
+    case "bytes":
+      return new TextColumn();
+    case "u64":
+      return new BigColumn();
+    case "u32":
+    case "bool":
+    case "timestamp":
+    case "duration":
+      return new NumberColumn();
+    case "u32List":
+    case "textList":
+      return new ListColumn();
+  }
+}
+
+/** Values of one column, in the order of rows. */
+abstract class Column {
+  length = 0;
+  hasNulls = false;
+  /** One bit a row, set where there is no value; as long as the last NULL needs. */
+  #nulls = new Uint8Array(0);
+
+  /** Memory held so far, roughly. */
+  abstract get bytes(): number;
+  /** Undefined is NULL. */
+  abstract push(cell: Cell): void;
+  /** Makes room for a value at `length`. */
+  protected abstract skip(): void;
+
+  pushNull(): void {
+    const at = this.length >> 3;
+    if (at >= this.#nulls.length) this.#nulls = grown(this.#nulls, Math.max(ROWS_MIN, (at + 1) * 2));
+    this.#nulls[at] = (this.#nulls[at] as number) | (1 << (this.length & 7));
+    this.hasNulls = true;
+    this.skip();
+    this.length++;
+  }
+
+  isNull(row: number): boolean {
+    return ((this.#nulls[row >> 3] ?? 0) & (1 << (row & 7))) !== 0;
+  }
+
+  /** Bits of 8 rows from `row`, a multiple of 8; set where there is no value. */
+  nullBits(row: number): number {
+    return this.#nulls[row >> 3] ?? 0;
+  }
+}
+
+/** Texts as UTF-8, or bytes, one behind the other. */
+export class TextColumn extends Column {
+  data: Uint8Array = new Uint8Array(TEXT_BYTES_MIN);
+  /** Where the value of a row ends in `data`; it begins where that of the row before ends. */
+  ends: Uint32Array = new Uint32Array(ROWS_MIN);
+  #size = 0;
+
+  get bytes(): number {
+    return this.#size + this.length * 4;
+  }
+
+  push(cell: Cell): void {
+    if (cell === undefined) return this.pushNull();
+    if (typeof cell === "string") return this.pushText(cell);
+    const bytes = cell as Uint8Array;
+    this.pushBytes(bytes, 0, bytes.length);
+  }
+
+  pushText(text: string): void {
+    const { length } = text;
+    if (length > SHORT_COPY_BYTES) {
+      const bytes = utf8(text);
+      return this.pushBytes(bytes, 0, bytes.length);
+    }
+    const start = this.#size;
+    this.#reserve(length);
+    const { data } = this;
+    for (let i = 0; i < length; i++) {
+      const code = text.charCodeAt(i);
+      if (code > 127) {
+        const bytes = utf8(text);
+        return this.pushBytes(bytes, 0, bytes.length);
+      }
+      data[start + i] = code;
+    }
+    this.#size += length;
+    this.#end();
+  }
+
+  /** `bytes` from `start` to `end`; UTF-8 where this is a column of texts. */
+  pushBytes(bytes: Uint8Array, start: number, end: number): void {
+    this.append(bytes, start, end);
+    this.#end();
+  }
+
+  /** A part of the next value; `pushBytes` or `close` completes it. */
+  append(bytes: Uint8Array, start: number, end: number): void {
+    const size = end - start;
+    this.#reserve(size);
+    const { data } = this;
+    const at = this.#size;
+    if (size <= SHORT_COPY_BYTES) for (let i = 0; i < size; i++) data[at + i] = bytes[start + i] as number;
+    else data.set(bytes.subarray(start, end), at);
+    this.#size = at + size;
+  }
+
+  /** The value is complete. */
+  close(): void {
+    this.#end();
+  }
+
+  startOf(row: number): number {
+    return row === 0 ? 0 : (this.ends[row - 1] as number);
+  }
+
+  protected skip(): void {
+    if (this.length >= this.ends.length) this.ends = grown(this.ends, this.length * 2);
+    this.ends[this.length] = this.#size;
+  }
+
+  #end(): void {
+    this.skip();
+    this.length++;
+  }
+
+  #reserve(size: number): void {
+    const needed = this.#size + size;
+    invariant(needed < 0xffff_ffff, "the budget of a statement ends long before an offset does");
+    if (needed > this.data.length) this.data = grown(this.data, Math.max(needed, this.data.length * 2));
+  }
+}
+
+/** 32-bit numbers, booleans as 0 and 1, milliseconds. */
+export class NumberColumn extends Column {
+  values: Float64Array = new Float64Array(ROWS_MIN);
+
+  get bytes(): number {
+    return this.length * 8;
+  }
+
+  push(cell: Cell): void {
+    if (cell === undefined) this.pushNull();
+    else this.pushNumber(Number(cell));
+  }
+
+  pushNumber(value: number): void {
+    if (this.length >= this.values.length) this.values = grown(this.values, this.length * 2);
+    this.values[this.length++] = value;
+  }
+
+  protected skip(): void {
+    if (this.length >= this.values.length) this.values = grown(this.values, this.length * 2);
+  }
+}
+
+export class BigColumn extends Column {
+  values: BigUint64Array = new BigUint64Array(ROWS_MIN);
+
+  get bytes(): number {
+    return this.length * 8;
+  }
+
+  push(cell: Cell): void {
+    if (cell === undefined) return this.pushNull();
+    this.skip();
+    this.values[this.length++] = BigInt(cell as number | bigint);
+  }
+
+  protected skip(): void {
+    if (this.length >= this.values.length) this.values = grown(this.values, this.length * 2);
+  }
+}
+
+/** Lists are rare and short: they stay what they are. */
+export class ListColumn extends Column {
+  readonly values: (readonly number[] | readonly string[] | undefined)[] = [];
+  #items = 0;
+
+  get bytes(): number {
+    return this.length * 16 + this.#items * 32;
+  }
+
+  push(cell: Cell): void {
+    if (cell === undefined) return this.pushNull();
+    const list = cell as readonly number[] | readonly string[];
+    this.values[this.length++] = list;
+    this.#items += list.length;
+  }
+
+  protected skip(): void {
+    this.values[this.length] = undefined;
+  }
+}
+
+function grown<T extends Uint8Array | Uint32Array | Float64Array | BigUint64Array>(array: T, length: number): T {
+  const larger = new (array.constructor as new (length: number) => T)(length);
+  (larger as Uint8Array).set(array as Uint8Array);
+  return larger;
+}

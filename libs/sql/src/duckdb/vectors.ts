@@ -1,0 +1,114 @@
+/**
+ * Why: the engine's own way in takes one value at a time. Gathered columns are blocks of bytes already, so they are copied as blocks
+ * into the memory of its vectors, in the layout that its C interface documents (`duckdb_string_t`, `duckdb_interval`, validity masks).
+ *
+ * Texts: a vector keeps a 16-byte record for each row. Up to 12 bytes stand in the record itself; longer ones elsewhere, and the record
+ * has their first four bytes and their address. All texts of a block are given to the vector as one; the address of that one, read
+ * from its record, gives the addresses of all.
+ */
+import bindings from "@duckdb/node-bindings";
+import { unreachable } from "@perdure/base";
+import type { BigColumn, NumberColumn, TextColumn } from "../column.js";
+import { ROWS_PER_VECTOR_MAX } from "../limits.js";
+
+export type Vector = ReturnType<typeof bindings.data_chunk_get_vector>;
+/** How numbers lie in a vector. */
+export type NumberLayout = "u32" | "bool" | "timestamp" | "duration";
+
+const RECORD_BYTES = 16;
+const INLINE_BYTES = 12;
+const TWO_32 = 4_294_967_296;
+const MICROS_PER_MS = 1000;
+
+/** What blocks are put together in; the engine copies from here before the next is begun. */
+const scratch = new ArrayBuffer(ROWS_PER_VECTOR_MAX * RECORD_BYTES);
+const bytesView = new Uint8Array(scratch);
+const words = new Uint32Array(scratch);
+const mask = new Uint8Array(ROWS_PER_VECTOR_MAX / 8);
+
+/** Rows `from`…`from + count` of a column become the first rows of the vector. `from` is a multiple of 8. */
+export function writeTexts(vector: Vector, column: TextColumn, from: number, count: number): void {
+  const first = column.startOf(from);
+  const last = column.startOf(from + count);
+  let address = 0n;
+  if (last - first > INLINE_BYTES) {
+    bindings.vector_assign_string_element_len(vector, 0, column.data.subarray(first, last));
+    const record = bindings.vector_get_data(vector, RECORD_BYTES);
+    address = new DataView(record.buffer, record.byteOffset, RECORD_BYTES).getBigUint64(8, true);
+  }
+  const low = Number(address & 0xffff_ffffn);
+  const high = Number(address >> 32n);
+  const { data, ends } = column;
+  let start = first;
+  for (let row = 0; row < count; row++) {
+    const end = ends[from + row] as number;
+    const at = row * 4;
+    const size = end - start;
+    words[at] = size;
+    words[at + 1] = 0;
+    words[at + 2] = 0;
+    words[at + 3] = 0;
+    const prefix = size <= INLINE_BYTES ? size : 4;
+    for (let i = 0; i < prefix; i++) bytesView[at * 4 + 4 + i] = data[start + i] as number;
+    if (size > INLINE_BYTES) {
+      const offset = low + (start - first);
+      words[at + 2] = offset >>> 0;
+      words[at + 3] = high + (offset >= TWO_32 ? 1 : 0);
+    }
+    start = end;
+  }
+  bindings.copy_data_to_vector(vector, 0, scratch, 0, count * RECORD_BYTES);
+  writeNulls(vector, column, from, count);
+}
+
+export function writeNumbers(vector: Vector, layout: NumberLayout, column: NumberColumn, from: number, count: number): void {
+  const { values } = column;
+  switch (layout) {
+    case "u32":
+      for (let row = 0; row < count; row++) words[row] = values[from + row] as number;
+      bindings.copy_data_to_vector(vector, 0, scratch, 0, count * 4);
+      break;
+    case "bool":
+      for (let row = 0; row < count; row++) bytesView[row] = values[from + row] as number;
+      bindings.copy_data_to_vector(vector, 0, scratch, 0, count);
+      break;
+    case "timestamp":
+      for (let row = 0; row < count; row++) putMicros(row * 2, values[from + row] as number);
+      bindings.copy_data_to_vector(vector, 0, scratch, 0, count * 8);
+      break;
+    case "duration": // Months and days, then microseconds.
+      for (let row = 0; row < count; row++) {
+        words[row * 4] = 0;
+        words[row * 4 + 1] = 0;
+        putMicros(row * 4 + 2, values[from + row] as number);
+      }
+      bindings.copy_data_to_vector(vector, 0, scratch, 0, count * 16);
+      break;
+    default:
+      return unreachable(layout);
+  }
+  writeNulls(vector, column, from, count);
+}
+
+/** `ms` is a whole number of at most 53 bits, so the microseconds have at most 63. */
+function putMicros(at: number, ms: number): void {
+  // In two halves, because the product of a large time and 1000 is no exact number any more.
+  const lowMs = ms % TWO_32;
+  const lowMicros = lowMs * MICROS_PER_MS;
+  words[at] = lowMicros % TWO_32;
+  words[at + 1] = Math.floor(ms / TWO_32) * MICROS_PER_MS + Math.floor(lowMicros / TWO_32);
+}
+
+export function writeBigs(vector: Vector, column: BigColumn, from: number, count: number): void {
+  const { values } = column;
+  bindings.copy_data_to_vector(vector, 0, values.buffer as ArrayBuffer, values.byteOffset + from * 8, count * 8);
+  writeNulls(vector, column, from, count);
+}
+
+function writeNulls(vector: Vector, column: TextColumn | NumberColumn | BigColumn, from: number, count: number): void {
+  if (!column.hasNulls) return;
+  const bytes = Math.ceil(count / 64) * 8;
+  for (let i = 0; i < bytes; i++) mask[i] = ~column.nullBits(from + i * 8);
+  bindings.vector_ensure_validity_writable(vector);
+  bindings.copy_data_to_vector_validity(vector, 0, mask.buffer as ArrayBuffer, 0, bytes);
+}
