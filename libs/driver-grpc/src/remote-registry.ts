@@ -53,6 +53,8 @@ export function openRemoteRegistry(ports: RemoteRegistryPorts, options: RemoteRe
     onChange: (listener) => watch.onChange(listener),
 
     register: (request, signal) => change("register", [request], signal),
+    checkRegistration: (request, wishes, signal) => change("checkRegistration", [request, wishes], signal),
+    checkDeployment: (id, wishes, signal) => change("checkDeployment", [id, wishes], signal),
     update: (id, request, signal) => change("update", [id, request], signal),
     remove: (id, force) => change("remove", [id, force]),
     deployment: (id) => records().deployments.find((deployment) => deployment.id === id),

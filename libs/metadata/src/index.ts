@@ -1,7 +1,8 @@
 /** Why: metadata behind one port: a small transactional store, the records kept in it, and what roles ask of the registry. */
 export { checkKey, checkWrites, documentText } from "./check.js";
-export { LISTED_DOCUMENTS_MAX } from "./limits.js";
+export { CHECK_BOUNDS_MAX, CHECK_DEFAULTS, LISTED_DOCUMENTS_MAX } from "./limits.js";
 export * from "./memory-store.js";
 export * from "./records.js";
 export * from "./registry.js";
 export * from "./store.js";
+export * from "./verification.js";

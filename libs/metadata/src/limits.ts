@@ -1,4 +1,5 @@
 /** Why: every bound of this package in one place, each with the reason for its value. */
+import type { CheckBounds } from "./verification.js";
 
 /** Longest key in UTF-16 units: the longest names we store (services, clusters, patterns) with their prefix. */
 export const KEY_CHARS_MAX = 1024;
@@ -11,3 +12,28 @@ export const WRITES_MAX = 1024;
 
 /** Documents one list may return. Metadata is small; more than this under one prefix is a mistake, not data. */
 export const LISTED_DOCUMENTS_MAX = 100_000;
+
+/** What a check takes unless the request says otherwise: an answer within the patience of somebody who deploys. */
+export const CHECK_DEFAULTS: CheckBounds = {
+  inFlightPerHandler: 20,
+  completedPerHandler: 10,
+  invocations: 200,
+  timeoutMs: 30_000,
+  replayTimeoutMs: 10_000,
+  bytes: 64 * 1024 * 1024,
+  concurrency: 8,
+};
+
+/**
+ * How far a request may go. The time stays below what roles wait for each other's answers; concurrency is bounded because user code that
+ * serves nobody yet is often small; bytes by what one process may hold beside its work.
+ */
+export const CHECK_BOUNDS_MAX: CheckBounds = {
+  inFlightPerHandler: 1_000,
+  completedPerHandler: 1_000,
+  invocations: 5_000,
+  timeoutMs: 90_000,
+  replayTimeoutMs: 60_000,
+  bytes: 1024 * 1024 * 1024,
+  concurrency: 64,
+};

@@ -4,6 +4,7 @@
  */
 import type { DeploymentId, SubscriptionId } from "@perdure/base";
 import type { ServiceDefinition } from "@perdure/manifest";
+import type { Verification } from "./verification.js";
 
 /** Where a deployment answers. `uri` is absolute and normalised: lower-case host, `/` as the shortest path, no fragment. */
 export type DeploymentAddress =
@@ -48,6 +49,8 @@ export interface DeploymentRecord {
   readonly sdkVersion: string | undefined;
   /** In the order of the manifest. */
   readonly services: readonly ServiceRevision[];
+  /** What the latest check against existing invocations found; undefined when there was none of this code. */
+  readonly verification?: Verification | undefined;
 }
 
 export interface KafkaClusterRecord {

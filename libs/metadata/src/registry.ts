@@ -12,6 +12,7 @@ import type {
   ServiceRevision,
   SubscriptionRecord,
 } from "./records.js";
+import type { CheckWishes, Verification } from "./verification.js";
 
 /** Where a request wants a deployment to be: not yet normalised, not yet contacted. */
 export type RequestedAddress =
@@ -30,6 +31,8 @@ export interface RegisterRequest {
   readonly dryRun: boolean;
   /** Without force: a known destination that still serves what is stored is answered instead of refused. */
   readonly acceptUnchanged: boolean;
+  /** What `checkRegistration` found out, to be kept with the deployment. */
+  readonly verification?: Verification | undefined;
 }
 
 export interface UpdateRequest {
@@ -112,6 +115,13 @@ export interface LocatedRevision {
  */
 export interface Registry {
   register(request: RegisterRequest, signal: AbortSignal): Promise<RegisterOutcome>;
+  /**
+   * Discovers, validates, and replays the journals of existing invocations against the endpoint; stores nothing. Rejects with
+   * `RegistryRefusal` wherever `register` would.
+   */
+  checkRegistration(request: RegisterRequest, wishes: CheckWishes, signal: AbortSignal): Promise<Verification>;
+  /** Replays what could be resumed on the deployment (suspended, paused), and keeps the outcome with it. */
+  checkDeployment(id: DeploymentId, wishes: CheckWishes, signal: AbortSignal): Promise<Verification>;
   update(id: DeploymentId, request: UpdateRequest, signal: AbortSignal): Promise<DeploymentRecord>;
   /** With `force` it always goes; without, only when nothing needs it (409 otherwise). */
   remove(id: DeploymentId, force: boolean): Promise<void>;

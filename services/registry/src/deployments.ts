@@ -13,6 +13,7 @@ import {
   type ServiceOverrides,
   type ServiceRevision,
   type UpdateRequest,
+  type Verification,
 } from "@perdure/metadata";
 import { addressText, identityOf } from "./address.js";
 import type { Discovered } from "./discover.js";
@@ -76,6 +77,7 @@ export function decideRegistration(
       revision: nextRevision(state, definition.name),
       overrides: NO_OVERRIDES,
     })),
+    verification: request.verification,
   };
   return {
     writes: request.dryRun ? [] : [putDeployment(deployment, replaced)],
@@ -103,6 +105,7 @@ export function decideUpdate(
     protocolType: discovered.manifest.protocolMode,
     sdkVersion: discovered.sdkVersion,
     services: request.overwrite ? overwritten(state, old, discovered.manifest.services) : old.services,
+    verification: undefined, // Other code may answer there now.
   };
   return { writes: request.dryRun ? [] : [putDeployment(deployment, stored)], answer: deployment };
 }
@@ -131,6 +134,22 @@ export function decideRemoval(
   return { writes: [deleteDeployment(stored)], answer: undefined };
 }
 
+/** `checked` with what a check found, unless it was replaced meanwhile; throws `RegistryRefusal` 404 when it is gone. */
+export function decideVerification(
+  state: RegistryState,
+  checked: DeploymentRecord,
+  verification: Verification,
+): Change<DeploymentRecord> {
+  const stored = requireDeployment(state, checked.id);
+  if (stored.record.createdAtMs !== checked.createdAtMs) return { writes: [], answer: stored.record };
+  return verified(stored, verification);
+}
+
+function verified(stored: Stored<DeploymentRecord>, verification: Verification): Change<DeploymentRecord> {
+  const deployment: DeploymentRecord = { ...stored.record, verification };
+  return { writes: [putDeployment(deployment, stored)], answer: deployment };
+}
+
 export function requireDeployment(state: RegistryState, id: DeploymentId): Stored<DeploymentRecord> {
   const stored = state.deployments.get(id);
   if (stored === undefined) throw new RegistryRefusal(404, undefined, `The requested deployment '${id}' does not exist`);
@@ -143,7 +162,12 @@ function keepOrRefuse(
   discovered: Discovered,
 ): Change<RegisterOutcome> {
   const same = request.acceptUnchanged ? known.find(({ record }) => isUnchanged(record, discovered)) : undefined;
-  if (same !== undefined) return { writes: [], answer: { kind: "unchanged", deployment: same.record } };
+  if (same !== undefined) {
+    const { verification, dryRun } = request;
+    if (verification === undefined) return { writes: [], answer: { kind: "unchanged", deployment: same.record } };
+    const { writes, answer: deployment } = verified(same, verification);
+    return { writes: dryRun ? [] : writes, answer: { kind: "unchanged", deployment } };
+  }
   throw new RegistryRefusal(
     409,
     "META0004",

@@ -1,4 +1,5 @@
 /** Why: discovers endpoints; keeps deployments, service revisions, Kafka subscriptions and concurrency rules. */
+export type { CheckedStore, CheckPorts } from "./check-ports.js";
 export { SERVICE_DEFAULTS, type ServiceDefaults } from "./defaults.js";
 export type { CountUsage, DiscoveryAnswer, DiscoveryFetcher, DiscoveryRequest, DiscoveryTarget } from "./ports.js";
 export { createRegistry, type RegistryOptions, type RegistryPorts, type RegistryRole } from "./registry.js";

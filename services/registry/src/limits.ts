@@ -32,3 +32,28 @@ export const DEPLOYMENTS_MAX = 50_000;
 
 /** Listeners for changes; more means that somebody forgets to stop listening. */
 export const LISTENERS_MAX = 64;
+
+/** Invocations looked at between two turns of the event loop while a check looks for journals: a millisecond or two. */
+export const SCANNED_PER_TURN = 256;
+
+/** Share of a check's time that may go into looking; the rest is for asking. */
+export const CHECK_SCAN_SHARE = 0.5;
+
+/** Handlers of which a check keeps invocations: as many as the largest manifests have, and those of old revisions. */
+export const CHECKED_HANDLERS_MAX = 10_000;
+
+/** Longer journals are not replayed for a check, and said to be skipped. */
+export const CHECKED_ENTRIES_MAX = 50_000;
+/** The same in bytes, with the state that goes along; some of these are in memory at once. */
+export const CHECKED_JOURNAL_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Findings that are shown and kept with a deployment; alike ones count as one. */
+export const FINDINGS_MAX = 50;
+/** Characters of what an endpoint says about a mismatch; SDKs take some 400. */
+export const FINDING_MESSAGE_CHARS_MAX = 2_000;
+/** Characters of a stack trace: the frames of user code come first. */
+export const FINDING_STACK_CHARS_MAX = 4_000;
+
+/** Metadata of a handler or service that keeps checks away from it. */
+export const CHECK_METADATA_KEY = "perdure.replay-check";
+export const CHECK_METADATA_OFF = "off";

@@ -7,10 +7,19 @@
  */
 import { type Clock, invariant, type Logger, newDeploymentId, newSubscriptionId, type Random } from "@perdure/base";
 import type { RegistrySnapshot, RegistryView } from "@perdure/control";
-import type { KafkaClusterRecord, MetadataStore, Registry } from "@perdure/metadata";
+import {
+  type KafkaClusterRecord,
+  type MetadataStore,
+  type RegisterRequest,
+  type Registry,
+  RegistryRefusal,
+} from "@perdure/metadata";
 import { discoveryTarget, targetOfStored } from "./address.js";
+import { boundsOf, checkCandidate } from "./check.js";
+import { candidateOf, resumableOn } from "./check-candidate.js";
+import type { CheckPorts } from "./check-ports.js";
 import type { ServiceDefaults } from "./defaults.js";
-import { decideRegistration, decideRemoval, decideUpdate, requireDeployment } from "./deployments.js";
+import { decideRegistration, decideRemoval, decideUpdate, decideVerification, requireDeployment } from "./deployments.js";
 import { type DiscoveryPorts, discover } from "./discover.js";
 import { serviceOptions } from "./effective.js";
 import {
@@ -35,6 +44,8 @@ export interface RegistryPorts {
   readonly fetcher: DiscoveryFetcher;
   /** Asked before a deployment is removed without force. */
   readonly countUsage: CountUsage;
+  /** What code is checked with against existing invocations; without it, asking for a check is refused. */
+  readonly check?: CheckPorts | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -64,23 +75,43 @@ export async function createRegistry(ports: RegistryPorts, options: RegistryOpti
   const fixed = fixedClusters(options.kafkaClusters, clock.nowMs());
   const { defaults, routingHeaders } = options;
 
+  async function discoverFor(request: RegisterRequest, signal: AbortSignal) {
+    const headers = lowerCaseNames(request.additionalHeaders);
+    const discovered = await discover(discovery, discoveryTarget(request.address), headers, signal);
+    return (state: RegistryState) =>
+      decideRegistration(state, { ...request, additionalHeaders: headers }, discovered, {
+        nowMs: clock.nowMs(),
+        freshId: newDeploymentId(clock.nowMs(), random),
+        routingHeaders,
+      });
+  }
+
   return {
     current: keeper.snapshot,
     onChange: keeper.onChange,
     reload: keeper.reload,
 
     async register(request, signal) {
-      const headers = lowerCaseNames(request.additionalHeaders);
-      const discovered = await discover(discovery, discoveryTarget(request.address), headers, signal);
-      const outcome = await keeper.change((state) =>
-        decideRegistration(state, { ...request, additionalHeaders: headers }, discovered, {
-          nowMs: clock.nowMs(),
-          freshId: newDeploymentId(clock.nowMs(), random),
-          routingHeaders,
-        }),
-      );
+      const decide = await discoverFor(request, signal);
+      const outcome = await keeper.change(decide);
       if (!request.dryRun) logger.info({ deploymentId: outcome.deployment.id, outcome: outcome.kind }, "deployment registered");
       return outcome;
+    },
+    async checkRegistration(request, wishes, signal) {
+      const check = requireCheck(ports.check);
+      const decide = await discoverFor({ ...request, dryRun: true }, signal);
+      const state = keeper.state();
+      const candidate = candidateOf(state, decide(state).answer, defaults);
+      return checkCandidate(check, candidate, boundsOf(wishes), clock, signal);
+    },
+    async checkDeployment(id, wishes, signal) {
+      const check = requireCheck(ports.check);
+      const { record } = requireDeployment(keeper.state(), id);
+      const candidate = resumableOn(record, defaults);
+      const bounds = boundsOf(wishes, { completedPerHandler: 0 });
+      const verification = await checkCandidate(check, candidate, bounds, clock, signal);
+      await keeper.change((state) => decideVerification(state, record, verification));
+      return verification;
     },
     async update(id, request, signal) {
       const { record } = requireDeployment(keeper.state(), id);
@@ -201,6 +232,11 @@ async function createKeeper({ metadata, logger }: RegistryPorts, defaults: Servi
 
 function fixedClusters(configured: RegistryOptions["kafkaClusters"], nowMs: number): ReadonlyMap<string, KafkaClusterRecord> {
   return new Map([...configured].map(([name, properties]) => [name, { name, properties, createdAtMs: nowMs }]));
+}
+
+function requireCheck(check: CheckPorts | undefined): CheckPorts {
+  if (check !== undefined) return check;
+  throw new RegistryRefusal(400, undefined, "this server cannot check deployments against existing invocations");
 }
 
 function lowerCaseNames(headers: Readonly<Record<string, string>>): Record<string, string> {

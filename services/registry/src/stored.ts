@@ -1,13 +1,16 @@
 /** Why: what comes back from storage is checked before it is believed. One schema per document, each giving the record's own type. */
-import { parseDeploymentId, parseSubscriptionId } from "@perdure/base";
+import { type ErrorCode, parseDeploymentId, parseSubscriptionId } from "@perdure/base";
 import type { HandlerDefinition, Options, ServiceDefinition } from "@perdure/manifest";
 import {
+  type CheckedCommand,
   type DeploymentRecord,
+  type Finding,
   type KafkaClusterRecord,
   RULE_WEIGHT_DEFAULT,
   type RuleRecord,
   type ServiceRevision,
   type SubscriptionRecord,
+  type Verification,
 } from "@perdure/metadata";
 import { z } from "zod";
 import type { RuleBook } from "./state.js";
@@ -67,6 +70,37 @@ const StoredRevision: z.ZodType<ServiceRevision> = z.object({
   }),
 });
 
+const Count = z.number().int().min(0);
+const StoredCommand: z.ZodType<CheckedCommand> = z.object({ type: z.string(), name: maybe(z.string()) });
+const StoredFinding: z.ZodType<Finding> = z.object({
+  kind: z.enum(["journalMismatch", "handlerMissing", "protocolVersion", "failed", "unclear", "outputDiffers", "skipped"]),
+  service: z.string(),
+  handler: z.string(),
+  invocations: Count,
+  invocationId: z.string(),
+  status: z.string(),
+  deploymentId: z.string(),
+  code: maybe(z.string() as unknown as z.ZodType<ErrorCode>),
+  commandIndex: maybe(Count),
+  expected: maybe(StoredCommand),
+  actual: maybe(StoredCommand),
+  message: z.string(),
+  stacktrace: maybe(z.string()),
+});
+const StoredVerification: z.ZodType<Verification> = z.object({
+  checkedAtMs: Ms,
+  durationMs: Ms,
+  found: Count,
+  checked: Count,
+  compatible: Count,
+  incompatible: Count,
+  failed: Count,
+  skipped: Count,
+  isComplete: z.boolean(),
+  findings: z.array(StoredFinding),
+  findingsLeftOut: Count,
+});
+
 export const StoredDeployment: z.ZodType<DeploymentRecord> = z.object({
   id: z.string().transform((text, context) => idOrIssue(parseDeploymentId(text), context)),
   address: z.discriminatedUnion("kind", [
@@ -86,6 +120,7 @@ export const StoredDeployment: z.ZodType<DeploymentRecord> = z.object({
   maxProtocolVersion: z.number().int().min(1),
   sdkVersion: maybe(z.string()),
   services: z.array(StoredRevision),
+  verification: maybe(StoredVerification),
 });
 
 export const StoredKafkaCluster: z.ZodType<KafkaClusterRecord> = z.object({

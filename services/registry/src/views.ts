@@ -29,7 +29,8 @@ export function snapshotOf(state: RegistryState, defaults: ServiceDefaults, cach
   return { services, deployments, rules: state.ruleBook.record.rules };
 }
 
-function deploymentView(record: DeploymentRecord, defaults: ServiceDefaults): DeploymentView {
+/** A deployment as the data path sees it, registered or not. */
+export function deploymentView(record: DeploymentRecord, defaults: ServiceDefaults): DeploymentView {
   const services = new Map<string, ServiceView>();
   for (const revision of record.services) services.set(revision.definition.name, serviceView(record, revision, defaults));
   return {

@@ -31,6 +31,8 @@ export interface TravellingState {
 /** Changes by name; their arguments travel without the abort signal, which becomes the call's own. */
 export const CHANGES = [
   "register",
+  "checkRegistration",
+  "checkDeployment",
   "update",
   "remove",
   "modifyService",

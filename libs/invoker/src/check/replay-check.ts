@@ -7,7 +7,7 @@
 import { type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
 import type { DeploymentView } from "@perdure/control";
 import type { AttemptError, InvocationFacts, JournalEntry } from "@perdure/partition";
-import { MessageType, type ProtocolVersion } from "@perdure/service-protocol";
+import { isSupportedVersion, MessageType, type ProtocolVersion } from "@perdure/service-protocol";
 import { failure } from "../attempt-failure.js";
 import { startBody } from "../attempt-plan.js";
 import type { RequestIdentity } from "../identity.js";
@@ -26,7 +26,8 @@ export const CHECK_HEADER_VALUE = "replay";
 /** Whose journal is replayed. */
 export interface ReplaySubject {
   readonly facts: InvocationFacts;
-  readonly version: ProtocolVersion;
+  /** Service protocol version it is pinned to. */
+  readonly version: number;
   readonly isCompleted: boolean;
   /** The whole journal as stored. */
   readonly entries: readonly JournalEntry[];
@@ -34,6 +35,8 @@ export interface ReplaySubject {
   readonly state: ReadonlyMap<string, Uint8Array> | undefined;
   readonly lastStoredAtMs: number;
 }
+
+type SpokenSubject = ReplaySubject & { readonly version: ProtocolVersion };
 
 export interface ReplayCheckDeps {
   readonly transports: { readonly http: EndpointTransport; readonly lambda?: EndpointTransport | undefined };
@@ -56,7 +59,7 @@ export function createReplayCheck(deps: ReplayCheckDeps, options: ReplayCheckOpt
 
   function ask(
     candidate: DeploymentView,
-    subject: ReplaySubject,
+    subject: SpokenSubject,
     entries: readonly JournalEntry[],
     untilMs: number,
     signal: AbortSignal,
@@ -73,12 +76,16 @@ export function createReplayCheck(deps: ReplayCheckDeps, options: ReplayCheckOpt
   return {
     async check(candidate, subject, timeoutMs, signal) {
       const untilMs = clock.monotonicMs() + timeoutMs;
-      const { isCompleted } = subject;
+      const { isCompleted, version } = subject;
+      if (!isSupportedVersion(version)) {
+        return { kind: "failed", error: errorOf("RT0014", `service protocol ${version} is not spoken here`) };
+      }
+      const spoken = { ...subject, version };
       try {
         const journal: CheckedJournal = checkedJournal(subject.entries);
-        const guarded = judgeGuarded(journal, await ask(candidate, subject, journal.guarded, untilMs, signal), isCompleted);
+        const guarded = judgeGuarded(journal, await ask(candidate, spoken, journal.guarded, untilMs, signal), isCompleted);
         if (guarded.kind !== "waits" && guarded.kind !== "returned") return guarded;
-        return judgePlain(journal, await ask(candidate, subject, journal.entries, untilMs, signal), isCompleted);
+        return judgePlain(journal, await ask(candidate, spoken, journal.entries, untilMs, signal), isCompleted);
       } catch (cause) {
         const error = PerdureError.from(cause);
         logger.error({ invocationId: subject.facts.id, error, cause }, "journal could not be replayed for a check");
@@ -88,7 +95,7 @@ export function createReplayCheck(deps: ReplayCheckDeps, options: ReplayCheckOpt
   };
 }
 
-function planOf({ facts, version, state, lastStoredAtMs }: ReplaySubject, nowMs: number, options: ReplayCheckOptions) {
+function planOf({ facts, version, state, lastStoredAtMs }: SpokenSubject, nowMs: number, options: ReplayCheckOptions) {
   return {
     facts,
     run: 0,
@@ -104,7 +111,7 @@ function planOf({ facts, version, state, lastStoredAtMs }: ReplaySubject, nowMs:
 
 function requestOf(
   deployment: DeploymentView,
-  { facts, version }: ReplaySubject,
+  { facts, version }: SpokenSubject,
   { identity, random }: ReplayCheckDeps,
   { additionalRequestHeaders: additional }: ReplayCheckOptions,
 ): StreamRequest {
@@ -122,6 +129,6 @@ function unreachableEnd(message: string): ReplayEnd {
   return { kind: "failed", error: errorOf("RT0010", message) };
 }
 
-function errorOf(code: "RT0006" | "RT0010", message: string): AttemptError {
+function errorOf(code: "RT0006" | "RT0010" | "RT0014", message: string): AttemptError {
   return failure(code, message).error;
 }

@@ -1,0 +1,33 @@
+/** Why: which invocations new code has to do with follows from what it would replace, and from where they could be sent by hand. */
+import type { DeploymentRecord, RegisterOutcome } from "@perdure/metadata";
+import type { Invocation, InvocationFacts, Pinned } from "@perdure/partition";
+import type { Candidate } from "./check.js";
+import type { ServiceDefaults } from "./defaults.js";
+import type { RegistryState } from "./state.js";
+import { deploymentView } from "./views.js";
+
+/**
+ * What a registration would put in place: invocations of its services count, and those on the code that it replaces, also of services that
+ * it no longer has.
+ */
+export function candidateOf(state: RegistryState, { kind, deployment }: RegisterOutcome, defaults: ServiceDefaults): Candidate {
+  const replaced = kind === "created" ? undefined : deployment.id;
+  const services = new Set(deployment.services.map(({ definition }) => definition.name));
+  const rankOf = ({ target: { service } }: InvocationFacts, { deploymentId }: Pinned): number | undefined => {
+    if (deploymentId === replaced) return 0;
+    if (!services.has(service)) return undefined;
+    return deploymentId === state.latest.get(service)?.deployment.id ? 1 : 2;
+  };
+  return { record: deployment, view: deploymentView(deployment, defaults), rankOf, isMeant: () => true };
+}
+
+/** Only what does not run can be resumed on another deployment (service-protocol.md §7.3). */
+export function resumableOn(deployment: DeploymentRecord, defaults: ServiceDefaults): Candidate {
+  const services = new Set(deployment.services.map(({ definition }) => definition.name));
+  const rankOf = ({ target: { service } }: InvocationFacts, { deploymentId }: Pinned): number | undefined => {
+    if (!services.has(service)) return undefined;
+    return deploymentId === deployment.id ? 1 : 0;
+  };
+  const isMeant = (status: Invocation["status"]): boolean => status === "suspended" || status === "paused";
+  return { record: deployment, view: deploymentView(deployment, defaults), rankOf, isMeant };
+}

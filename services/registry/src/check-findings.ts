@@ -1,0 +1,107 @@
+/** Why: what a check says is read by people and kept with the deployment: worst first, one line for many alike, never long. */
+import type { ErrorCode } from "@perdure/base";
+import type { ReplayVerdict } from "@perdure/invoker";
+import type { Finding, FindingKind, Verification } from "@perdure/metadata";
+import type { AttemptError } from "@perdure/partition";
+import type { Chosen } from "./check-selection.js";
+import { FINDING_MESSAGE_CHARS_MAX, FINDING_STACK_CHARS_MAX, FINDINGS_MAX } from "./limits.js";
+
+/** In this order they are shown. */
+const KINDS: readonly FindingKind[] = [
+  "journalMismatch",
+  "handlerMissing",
+  "protocolVersion",
+  "failed",
+  "unclear",
+  "outputDiffers",
+  "skipped",
+];
+
+type Details = Partial<Pick<Finding, "code" | "commandIndex" | "expected" | "actual" | "stacktrace">>;
+
+export class Findings {
+  readonly #all = new Map<string, Finding>();
+  #compatible = 0;
+  #mismatched = 0;
+  #failed = 0;
+  #unclear = 0;
+  #impossible = 0;
+  #skipped = 0;
+
+  replayed(chosen: Chosen, verdict: ReplayVerdict): void {
+    switch (verdict.kind) {
+      case "compatible":
+        this.#compatible++;
+        if (verdict.output === "differs")
+          this.#note("outputDiffers", chosen, "the new code gives another output than the one stored");
+        return;
+      case "mismatch": {
+        const { error, commandIndex, expected, actual } = verdict;
+        this.#mismatched++;
+        return this.#note("journalMismatch", chosen, error.message, { ...detailsOf(error), commandIndex, expected, actual });
+      }
+      case "failed":
+        this.#failed++;
+        return this.#note("failed", chosen, verdict.error.message, detailsOf(verdict.error));
+      case "unclear":
+        this.#unclear++;
+        return this.#note("unclear", chosen, verdict.error.message, detailsOf(verdict.error));
+    }
+  }
+
+  /** Nobody was asked, and it could not go on there. */
+  add(kind: "handlerMissing" | "protocolVersion", chosen: Chosen, message: string): void {
+    this.#impossible++;
+    this.#note(kind, chosen, message);
+  }
+
+  skip(chosen: Chosen, message: string): void {
+    this.#skipped++;
+    this.#note("skipped", chosen, message);
+  }
+
+  verification(given: Pick<Verification, "checkedAtMs" | "durationMs" | "found" | "isComplete">): Verification {
+    const sorted = [...this.#all.values()].sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind));
+    return {
+      ...given,
+      checked: this.#compatible + this.#mismatched + this.#failed + this.#unclear,
+      compatible: this.#compatible,
+      incompatible: this.#mismatched + this.#impossible,
+      failed: this.#failed,
+      skipped: this.#skipped,
+      findings: sorted.slice(0, FINDINGS_MAX),
+      findingsLeftOut: Math.max(0, sorted.length - FINDINGS_MAX),
+    };
+  }
+
+  /** Mismatches at one place of one handler, and whatever else is said in the same words, are one finding. */
+  #note(kind: FindingKind, { facts, status, pinned }: Chosen, message: string, details: Details = {}): void {
+    const { service, handler } = facts.target;
+    const place = kind === "journalMismatch" ? JSON.stringify([details.commandIndex, details.expected, details.actual]) : message;
+    const key = JSON.stringify([kind, service, handler, place]);
+    const known = this.#all.get(key);
+    if (known !== undefined) {
+      this.#all.set(key, { ...known, invocations: known.invocations + 1 });
+      return;
+    }
+    this.#all.set(key, {
+      kind,
+      service,
+      handler,
+      invocations: 1,
+      invocationId: facts.id,
+      status,
+      deploymentId: pinned.deploymentId,
+      code: details.code,
+      commandIndex: details.commandIndex,
+      expected: details.expected,
+      actual: details.actual,
+      message: message.slice(0, FINDING_MESSAGE_CHARS_MAX),
+      stacktrace: details.stacktrace?.slice(0, FINDING_STACK_CHARS_MAX),
+    });
+  }
+}
+
+function detailsOf({ errorCode, stacktrace }: AttemptError): Details {
+  return { code: errorCode as ErrorCode, stacktrace };
+}

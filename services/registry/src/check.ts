@@ -1,0 +1,176 @@
+/**
+ * Why: whether new code can go on with what old code began is known only to the code. A check asks it, journal by journal, before traffic
+ * moves, within bounds of count, time and bytes. It reads, and stores nothing.
+ *
+ *     choose journals ▸ no handler, no version, not wished: reported unasked ▸ replay the rest, a few at a time ▸ count and report
+ */
+import { type Clock, partitionOf } from "@perdure/base";
+import type { DeploymentView, HandlerView } from "@perdure/control";
+import type { ReplayVerdict } from "@perdure/invoker";
+import {
+  CHECK_BOUNDS_MAX,
+  CHECK_DEFAULTS,
+  type CheckBounds,
+  type CheckWishes,
+  type DeploymentRecord,
+  type Verification,
+} from "@perdure/metadata";
+import { hasState, keyspaceOf } from "@perdure/partition";
+import { Findings } from "./check-findings.js";
+import type { CheckPorts } from "./check-ports.js";
+import { type Chosen, select, type Wanted } from "./check-selection.js";
+import { CHECK_METADATA_KEY, CHECK_METADATA_OFF, CHECKED_ENTRIES_MAX, CHECKED_JOURNAL_BYTES_MAX } from "./limits.js";
+
+/** The code in question. */
+export interface Candidate {
+  readonly record: DeploymentRecord;
+  readonly view: DeploymentView;
+  readonly rankOf: Wanted["rankOf"];
+  readonly isMeant: Wanted["isMeant"];
+}
+
+/** The defaults with a request's wishes, none of them beyond what is allowed. `defaults` differ by what is checked. */
+export function boundsOf(wishes: CheckWishes, defaults: Partial<CheckBounds> = {}): CheckBounds {
+  const bounds: Record<string, number> = {};
+  for (const name of Object.keys(CHECK_DEFAULTS) as (keyof CheckBounds)[]) {
+    const wished = wishes[name] ?? defaults[name] ?? CHECK_DEFAULTS[name];
+    bounds[name] = Math.min(wished, CHECK_BOUNDS_MAX[name]);
+  }
+  return bounds as unknown as CheckBounds;
+}
+
+/** Rejects when the store fails, or with the reason of an aborted `signal`. */
+export async function checkCandidate(
+  ports: CheckPorts,
+  candidate: Candidate,
+  bounds: CheckBounds,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Verification> {
+  const startedAtMs = clock.monotonicMs();
+  const { rankOf, isMeant } = candidate;
+  const timeUp = new AbortController();
+  const timer = clock.setTimer(bounds.timeoutMs, () => timeUp.abort());
+  try {
+    const { chosen, found, isComplete } = await select(ports, { rankOf, isMeant, bounds }, clock, signal);
+    const findings = new Findings();
+    const replays = chosen.filter((one) => !isSettledUnasked(candidate, one, findings));
+    const round = new Round(ports, candidate, bounds, findings, AbortSignal.any([signal, timeUp.signal]));
+    await round.run(replays);
+    signal.throwIfAborted();
+    return findings.verification({
+      checkedAtMs: clock.nowMs(),
+      durationMs: Math.round(clock.monotonicMs() - startedAtMs),
+      found,
+      isComplete: isComplete && !round.wasCutShort,
+    });
+  } finally {
+    timer.cancel();
+  }
+}
+
+/** What can be said without asking the endpoint. */
+function isSettledUnasked({ record, view }: Candidate, chosen: Chosen, findings: Findings): boolean {
+  const { service, handler } = chosen.facts.target;
+  const isCompleted = chosen.status === "completed";
+  if (handlerOf(view, chosen) === undefined) {
+    if (!isCompleted) findings.add("handlerMissing", chosen, `the new code has no handler '${handler}' of service '${service}'`);
+    return true;
+  }
+  if (isOptedOut(record, chosen)) {
+    findings.skip(chosen, `the handler asks not to be checked ('${CHECK_METADATA_KEY}' is '${CHECK_METADATA_OFF}')`);
+    return true;
+  }
+  const { protocolVersion: version } = chosen.pinned;
+  if (version >= view.minProtocolVersion && version <= view.maxProtocolVersion) return false;
+  const why =
+    `the invocation speaks service protocol ${version}, ` +
+    `the new code ${view.minProtocolVersion} to ${view.maxProtocolVersion}`;
+  if (isCompleted) findings.skip(chosen, why);
+  else findings.add("protocolVersion", chosen, why);
+  return true;
+}
+
+function handlerOf(view: DeploymentView, { facts }: Chosen): HandlerView | undefined {
+  return view.services.get(facts.target.service)?.handlers.get(facts.target.handler);
+}
+
+function isOptedOut({ services }: DeploymentRecord, { facts: { target } }: Chosen): boolean {
+  const service = services.find(({ definition }) => definition.name === target.service)?.definition;
+  const handler = service?.handlers.find(({ name }) => name === target.handler);
+  return (handler?.metadata[CHECK_METADATA_KEY] ?? service?.metadata[CHECK_METADATA_KEY]) === CHECK_METADATA_OFF;
+}
+
+/** All replays of one check. */
+class Round {
+  wasCutShort = false;
+  readonly #ports: CheckPorts;
+  readonly #candidate: Candidate;
+  readonly #bounds: CheckBounds;
+  readonly #findings: Findings;
+  readonly #signal: AbortSignal;
+  #bytesLeft: number;
+
+  constructor(ports: CheckPorts, candidate: Candidate, bounds: CheckBounds, findings: Findings, signal: AbortSignal) {
+    this.#ports = ports;
+    this.#candidate = candidate;
+    this.#bounds = bounds;
+    this.#findings = findings;
+    this.#signal = signal;
+    this.#bytesLeft = bounds.bytes;
+  }
+
+  async run(replays: readonly Chosen[]): Promise<void> {
+    let next = 0;
+    const worker = async (): Promise<void> => {
+      for (let one = replays[next++]; one !== undefined; one = replays[next++]) await this.#one(one);
+    };
+    await Promise.all(Array.from({ length: Math.min(this.#bounds.concurrency, replays.length) }, worker));
+  }
+
+  async #one(chosen: Chosen): Promise<void> {
+    if (this.#signal.aborted) return this.#cutShort(chosen, `the time of the check (${this.#bounds.timeoutMs} ms) was over`);
+    if (this.#bytesLeft <= 0) return this.#cutShort(chosen, `the bytes of the check (${this.#bounds.bytes}) were used up`);
+    const { facts, journalLength, pinned, lastStoredAtMs, status } = chosen;
+    if (journalLength > CHECKED_ENTRIES_MAX)
+      return this.#cutShort(chosen, `its journal has more than ${CHECKED_ENTRIES_MAX} entries`);
+    const { store, partitionCount, replays } = this.#ports;
+    const partition = partitionOf(facts.id, partitionCount);
+    const entries = await store.readJournal(partition, facts.id, journalLength);
+    if (entries.length !== journalLength) return this.#findings.skip(chosen, "its journal is gone");
+    const state = await this.#stateOf(chosen, partition);
+    const bytes = entries.reduce((sum, { body }) => sum + body.length, 0) + sizeOf(state);
+    if (bytes > CHECKED_JOURNAL_BYTES_MAX) {
+      return this.#cutShort(chosen, `its journal and state are longer than ${CHECKED_JOURNAL_BYTES_MAX} bytes`);
+    }
+    this.#bytesLeft -= bytes;
+    const { protocolVersion: version } = pinned;
+    const subject = { facts, version, isCompleted: status === "completed", entries, state, lastStoredAtMs };
+    const verdict = await replays.check(this.#candidate.view, subject, this.#bounds.replayTimeoutMs, this.#signal);
+    this.#judge(chosen, verdict);
+  }
+
+  #judge(chosen: Chosen, verdict: ReplayVerdict): void {
+    if (this.#signal.aborted && verdict.kind === "failed") {
+      return this.#cutShort(chosen, `the time of the check (${this.#bounds.timeoutMs} ms) was over`);
+    }
+    this.#findings.replayed(chosen, verdict);
+  }
+
+  async #stateOf({ facts: { target } }: Chosen, partition: number): Promise<ReadonlyMap<string, Uint8Array> | undefined> {
+    const handler = this.#candidate.view.services.get(target.service)?.handlers.get(target.handler);
+    if (!hasState(target) || handler?.enableLazyState === true) return undefined;
+    return this.#ports.store.stateOf(partition, keyspaceOf(target), target.key);
+  }
+
+  #cutShort(chosen: Chosen, why: string): void {
+    this.wasCutShort = true;
+    this.#findings.skip(chosen, why);
+  }
+}
+
+function sizeOf(state: ReadonlyMap<string, Uint8Array> | undefined): number {
+  let size = 0;
+  for (const [key, value] of state ?? []) size += key.length + value.length;
+  return size;
+}
