@@ -31,7 +31,7 @@ export type IdProblem =
 export type Parsed<T> = { ok: true; value: T } | { ok: false; problem: IdProblem };
 
 /** All prefixes of the id scheme; a known one in the wrong place is a mismatch, any other text is unrecognized. */
-const KNOWN_PREFIXES: ReadonlySet<string> = new Set(["inv", "dp", "sub", "snap", "mut", "sign", "prom", "vq", "sch"]);
+const KNOWN_PREFIXES: ReadonlySet<string> = new Set(["inv", "dp", "sub", "snap", "mut", "sign", "prom", "vq", "sch", "bat"]);
 
 export function refused(problem: IdProblem): { ok: false; problem: IdProblem } {
   return { ok: false, problem };
