@@ -21,7 +21,7 @@ export interface ScheduleBook {
 
 /** What people do. Everything rejects with `RegistryRefusal`: 404 unknown, 409 name taken or version mismatch, 400 META0100. */
 export interface ScheduleDesk {
-  create(spec: ScheduleSpec): Promise<Schedule>;
+  create(spec: ScheduleSpec, isPaused: boolean): Promise<Schedule>;
   replace(id: ScheduleId, spec: ScheduleSpec, expectedVersion: number | undefined): Promise<Schedule>;
   remove(id: ScheduleId, expectedVersion: number | undefined): Promise<void>;
   /** Nothing fires any more until `resume`; both do nothing when it is so already. */

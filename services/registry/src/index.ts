@@ -3,3 +3,4 @@ export type { CheckedStore, CheckPorts } from "./check-ports.js";
 export { SERVICE_DEFAULTS, type ServiceDefaults } from "./defaults.js";
 export type { CountUsage, DiscoveryAnswer, DiscoveryFetcher, DiscoveryRequest, DiscoveryTarget } from "./ports.js";
 export { createRegistry, type RegistryOptions, type RegistryPorts, type RegistryRole } from "./registry.js";
+export { createScheduleKeeper, type ScheduleKeeper, type ScheduleKeeperOptions, type ScheduleKeeperPorts } from "./schedules.js";

@@ -1,0 +1,325 @@
+/**
+ * Why: keeps schedules: what people asked for, and what the engine tells of them. Apart from the registry's own state, because a
+ * schedule changes with every firing and deployments hardly ever do.
+ *
+ *     change ▸ decide over what is in memory ▸ write with expected versions ▸ show
+ *                  ▲──── another process was faster: read all again ────┘
+ */
+import { type Clock, invariant, type Logger, newScheduleId, PerdureError, type Random, type ScheduleId } from "@perdure/base";
+import type { RegistryView } from "@perdure/control";
+import { type DocumentWrite, type MetadataStore, RegistryRefusal } from "@perdure/metadata";
+import {
+  ALL_PAYLOADS_BYTES_MAX,
+  applyEvent,
+  freshState,
+  LISTENERS_MAX,
+  nextNominal,
+  type RecordedEvents,
+  SCHEDULES_MAX,
+  type Schedule,
+  type ScheduleBook,
+  type ScheduleDesk,
+  type ScheduleRecord,
+  type ScheduleSpec,
+  type ScheduleState,
+  type Timetable,
+  timetableOfSpec,
+} from "@perdure/schedule";
+import { CONFLICTS_MAX, WAITING_CHANGES_MAX } from "./limits.js";
+import { checkSpec } from "./schedules-check.js";
+import { deleteSchedule, freeName, putRecord, putState, readDocuments, SCHEDULES_PREFIX, takeName } from "./schedules-stored.js";
+
+export interface ScheduleKeeperPorts {
+  readonly metadata: MetadataStore;
+  readonly registry: RegistryView;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export interface ScheduleKeeperOptions {
+  /** Whether targets may name scopes. */
+  readonly scopesEnabled: boolean;
+}
+
+export type ScheduleKeeper = ScheduleBook & ScheduleDesk;
+
+/** Loads what is stored. Rejects with META0005 when it is damaged, with the store's error when it cannot be read. */
+export async function createScheduleKeeper(ports: ScheduleKeeperPorts, options: ScheduleKeeperOptions): Promise<ScheduleKeeper> {
+  const keeper = new Keeper(ports, options);
+  await keeper.load();
+  return keeper;
+}
+
+interface Entry {
+  readonly schedule: Schedule;
+  /** Versions of the documents. */
+  readonly recordVersion: number;
+  readonly stateVersion: number;
+}
+
+/** What a decision wants: documents, how memory looks once they are durable, and the answer. */
+interface Change<T> {
+  readonly writes: readonly DocumentWrite[];
+  readonly show: (version: number) => void;
+  readonly answer: T;
+}
+
+class Keeper implements ScheduleKeeper {
+  readonly #ports: ScheduleKeeperPorts;
+  readonly #options: ScheduleKeeperOptions;
+  #entries = new Map<ScheduleId, Entry>();
+  #names = new Map<string, ScheduleId>();
+  /** Made when asked for, dropped by every change. */
+  #listed: readonly Schedule[] | undefined;
+  #payloadChars = 0;
+  readonly #listeners = new Set<(id: ScheduleId) => void>();
+  #tail: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+
+  constructor(ports: ScheduleKeeperPorts, options: ScheduleKeeperOptions) {
+    this.#ports = ports;
+    this.#options = options;
+  }
+
+  get(id: ScheduleId): Schedule | undefined {
+    return this.#entries.get(id)?.schedule;
+  }
+
+  list(): readonly Schedule[] {
+    this.#listed ??= [...this.#entries.values()]
+      .map(({ schedule }) => schedule)
+      .sort(({ record: a }, { record: b }) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1));
+    return this.#listed;
+  }
+
+  onChange(listener: (id: ScheduleId) => void): () => void {
+    invariant(this.#listeners.size < LISTENERS_MAX, "listeners for schedules stop listening when they are done");
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  // ── people ─────────────────────────────────────────────────────────────────────────────────────
+
+  async create(spec: ScheduleSpec, isPaused: boolean): Promise<Schedule> {
+    const { clock, random, logger } = this.#ports;
+    const schedule = await this.#change(() => {
+      const nowMs = clock.nowMs();
+      const times = this.#check(spec, nowMs, undefined);
+      if (this.#entries.size >= SCHEDULES_MAX)
+        throw new RegistryRefusal(409, undefined, `there are already ${SCHEDULES_MAX} schedules`);
+      const id = newScheduleId(nowMs, random);
+      const record: ScheduleRecord = { ...spec, id, version: 1, createdAtMs: nowMs, modifiedAtMs: nowMs };
+      const state = { ...freshState(nowMs), isPaused };
+      const made: Schedule = { record, state, times };
+      return {
+        writes: [putRecord(record, 0), putState(id, state, 0), takeName(record.name, id)],
+        show: (version) => this.#put({ schedule: made, recordVersion: version, stateVersion: version }),
+        answer: made,
+      };
+    });
+    logger.info({ scheduleId: schedule.record.id, name: spec.name }, "schedule created");
+    this.#tell(schedule.record.id);
+    return schedule;
+  }
+
+  async replace(id: ScheduleId, spec: ScheduleSpec, expectedVersion: number | undefined): Promise<Schedule> {
+    const { clock, logger } = this.#ports;
+    const schedule = await this.#change(() => {
+      const entry = this.#require(id, expectedVersion);
+      const { record: old, state: oldState } = entry.schedule;
+      const nowMs = clock.nowMs();
+      const times = this.#check(spec, nowMs, entry);
+      const record: ScheduleRecord = { ...spec, id, version: old.version + 1, createdAtMs: old.createdAtMs, modifiedAtMs: nowMs };
+      const state = stateAfter(entry.schedule, record, nowMs);
+      const made: Schedule = { record, state, times };
+      return {
+        writes: [
+          putRecord(record, entry.recordVersion),
+          ...(state === oldState ? [] : [putState(id, state, entry.stateVersion)]),
+          ...(old.name === record.name ? [] : [freeName(old.name), takeName(record.name, id)]),
+        ],
+        show: (version) =>
+          this.#put({ schedule: made, recordVersion: version, stateVersion: state === oldState ? entry.stateVersion : version }),
+        answer: made,
+      };
+    });
+    logger.info({ scheduleId: id, version: schedule.record.version }, "schedule changed");
+    this.#tell(id);
+    return schedule;
+  }
+
+  async remove(id: ScheduleId, expectedVersion: number | undefined): Promise<void> {
+    await this.#change(() => {
+      const { schedule, recordVersion } = this.#require(id, expectedVersion);
+      return { writes: deleteSchedule(schedule.record, recordVersion), show: () => this.#drop(id), answer: undefined };
+    });
+    this.#ports.logger.info({ scheduleId: id }, "schedule removed");
+    this.#tell(id);
+  }
+
+  pause(id: ScheduleId): Promise<Schedule> {
+    return this.#setPaused(id, true);
+  }
+
+  resume(id: ScheduleId): Promise<Schedule> {
+    return this.#setPaused(id, false);
+  }
+
+  async #setPaused(id: ScheduleId, isPaused: boolean): Promise<Schedule> {
+    const schedule = await this.#change(() => {
+      const entry = this.#require(id, undefined);
+      const { state: old } = entry.schedule;
+      if (old.isPaused === isPaused) return { writes: [], show: () => undefined, answer: entry.schedule };
+      // What passed during a pause was meant not to happen.
+      const decidedThroughMs = isPaused ? old.decidedThroughMs : Math.max(old.decidedThroughMs, this.#ports.clock.nowMs());
+      return this.#stateChange(entry, { ...old, isPaused, decidedThroughMs });
+    });
+    this.#ports.logger.info({ scheduleId: id, isPaused }, "schedule paused or resumed");
+    this.#tell(id);
+    return schedule;
+  }
+
+  // ── the engine ─────────────────────────────────────────────────────────────────────────────────
+
+  record(changes: readonly RecordedEvents[]): Promise<void> {
+    return this.#change(() => {
+      const states = new Map<ScheduleId, ScheduleState>();
+      for (const { id, events } of changes) {
+        const schedule = this.get(id);
+        if (schedule === undefined) continue;
+        let state = states.get(id) ?? schedule.state;
+        for (const event of events) state = applyEvent(schedule.record, state, event);
+        states.set(id, state);
+      }
+      const each = [...states].map(([id, state]) => this.#stateChange(this.#entries.get(id) as Entry, state));
+      return {
+        writes: each.flatMap(({ writes }) => writes),
+        show: (version) => {
+          for (const { show } of each) show(version);
+        },
+        answer: undefined,
+      };
+    });
+  }
+
+  // ── documents and memory ───────────────────────────────────────────────────────────────────────
+
+  async load(): Promise<void> {
+    const { records, states } = readDocuments(await this.#ports.metadata.list(SCHEDULES_PREFIX));
+    this.#entries = new Map();
+    this.#names = new Map();
+    this.#payloadChars = 0;
+    for (const [id, { version: recordVersion, value: record }] of records) {
+      const state = states.get(id);
+      const times = timetableOfSpec(record);
+      if (state === undefined) throw new PerdureError("META0005", `the schedule '${id}' has lost its state`);
+      if (!times.ok) throw new PerdureError("META0005", `the schedule '${id}' has an invalid ${times.field}: ${times.reason}`);
+      this.#put({ schedule: { record, state: state.value, times: times.value }, recordVersion, stateVersion: state.version });
+    }
+  }
+
+  #put(entry: Entry): void {
+    const { record } = entry.schedule;
+    this.#drop(record.id);
+    this.#entries.set(record.id, entry);
+    this.#names.set(record.name, record.id);
+    this.#payloadChars += record.payload.base64.length;
+  }
+
+  #drop(id: ScheduleId): void {
+    this.#listed = undefined;
+    const known = this.#entries.get(id);
+    if (known === undefined) return;
+    const { record } = known.schedule;
+    this.#entries.delete(id);
+    if (this.#names.get(record.name) === id) this.#names.delete(record.name);
+    this.#payloadChars -= record.payload.base64.length;
+  }
+
+  #stateChange(entry: Entry, state: ScheduleState): Change<Schedule> {
+    const { record, times } = entry.schedule;
+    const schedule: Schedule = { record, state, times };
+    return {
+      writes: [putState(record.id, state, entry.stateVersion)],
+      show: (version) => {
+        this.#listed = undefined;
+        this.#entries.set(record.id, { schedule, recordVersion: entry.recordVersion, stateVersion: version });
+      },
+      answer: schedule,
+    };
+  }
+
+  #check(spec: ScheduleSpec, nowMs: number, entry: Entry | undefined): Timetable {
+    const times = checkSpec(spec, {
+      snapshot: this.#ports.registry.current(),
+      scopesEnabled: this.#options.scopesEnabled,
+      nowMs,
+    });
+    const owner = this.#names.get(spec.name);
+    if (owner !== undefined && owner !== entry?.schedule.record.id) {
+      throw new RegistryRefusal(409, undefined, `there is already a schedule named '${spec.name}': ${owner}`);
+    }
+    const chars = this.#payloadChars - (entry?.schedule.record.payload.base64.length ?? 0) + spec.payload.base64.length;
+    if ((chars / 4) * 3 > ALL_PAYLOADS_BYTES_MAX) {
+      throw new RegistryRefusal(409, undefined, `the payloads of all schedules would exceed ${ALL_PAYLOADS_BYTES_MAX} bytes`);
+    }
+    return times;
+  }
+
+  #require(id: ScheduleId, expectedVersion: number | undefined): Entry {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) throw new RegistryRefusal(404, undefined, `The requested schedule '${id}' does not exist`);
+    const { version } = entry.schedule.record;
+    if (expectedVersion !== undefined && expectedVersion !== version) {
+      throw new RegistryRefusal(409, undefined, `the schedule '${id}' has version ${version}, not ${expectedVersion}`);
+    }
+    return entry;
+  }
+
+  /** Each in its turn; a failed one does not concern the next. */
+  #change<T>(decide: () => Change<T>): Promise<T> {
+    invariant(this.#waiting < WAITING_CHANGES_MAX, "changes of schedules that wait are bounded by the doors in front");
+    this.#waiting++;
+    const turn = this.#tail.then(() => this.#changeNow(decide)).finally(() => this.#waiting--);
+    this.#tail = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #changeNow<T>(decide: () => Change<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      const { writes, show, answer } = decide();
+      if (writes.length === 0) return answer;
+      const outcome = await this.#ports.metadata.write(writes);
+      if (outcome.kind === "written") {
+        show(outcome.version);
+        return answer;
+      }
+      invariant(attempt < CONFLICTS_MAX, "a change of a schedule meets a bounded number of other changes");
+      await this.load();
+    }
+  }
+
+  #tell(id: ScheduleId): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(id);
+      } catch (cause) {
+        this.#ports.logger.error({ cause }, "a listener for schedules failed");
+      }
+    }
+  }
+}
+
+/** New times owe nothing of the past: neither those that wait nor those that a higher count or a later end would allow again. */
+function stateAfter(old: Schedule, record: ScheduleRecord, nowMs: number): ScheduleState {
+  const before = old.record;
+  const isSameTimes =
+    before.cron === record.cron &&
+    before.zone === record.zone &&
+    before.startAtMs === record.startAtMs &&
+    before.endAtMs === record.endAtMs &&
+    before.firingsMax === record.firingsMax;
+  if (isSameTimes && nextNominal(old) !== undefined) return old.state;
+  return { ...old.state, queue: [], decidedThroughMs: Math.max(old.state.decidedThroughMs, nowMs) };
+}
