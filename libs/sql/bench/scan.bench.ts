@@ -5,10 +5,12 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { type DeploymentId, newInvocationId, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { EMPTY_PROGRESS, type Invocation, type Target } from "@perdure/partition";
+import { encodeInvocation } from "@perdure/store";
 import { createSqlEngine } from "../src/engine.js";
 import type { IntrospectionSource } from "../src/index.js";
 
 const INVOCATIONS = 100_000;
+const PAGE_ROWS = 2048;
 const STATEMENTS: readonly (readonly [name: string, sql: string])[] = [
   ["load the engine", "select 1"],
   ["one id", "select * from sys_invocation where id = '$id'"],
@@ -23,7 +25,8 @@ const STATEMENTS: readonly (readonly [name: string, sql: string])[] = [
 ];
 
 const invocations = Array.from({ length: INVOCATIONS }, (_, i) => anInvocation(i));
-const source = { open: () => ({ ...aSource(), [Symbol.asyncDispose]: async () => undefined }) };
+const opened = aSource();
+const source = { open: () => ({ ...opened, [Symbol.asyncDispose]: async () => undefined }) };
 const engine = createSqlEngine({ source, clock: systemClock, logger: silentLogger });
 for (const [name, sql] of STATEMENTS) await measure(name, sql.replace("$id", invocations[7]?.facts.id ?? ""));
 await engine[Symbol.asyncDispose]();
@@ -79,9 +82,9 @@ function anInvocation(i: number): Invocation {
 }
 
 function aSource(): IntrospectionSource {
-  async function* those(isWanted: (invocation: Invocation) => boolean): AsyncIterable<Invocation> {
-    for (const invocation of invocations) if (isWanted(invocation)) yield invocation;
-  }
+  const rowsOf = (group: "unfinished" | "completed") =>
+    invocations.filter(({ status }) => (status === "completed") === (group === "completed")).map(encodeInvocation);
+  const rows = { unfinished: rowsOf("unfinished"), completed: rowsOf("completed") };
   const nothing = { async *[Symbol.asyncIterator]() {} };
   return {
     partitionCount: 1,
@@ -90,13 +93,27 @@ function aSource(): IntrospectionSource {
       readJournal: async () => [],
       stateOf: async () => new Map(),
       events: async () => [],
-      unfinished: (_partition, status) => those((each) => each.status !== "completed" && (status ?? each.status) === each.status),
-      completed: () => those(({ status }) => status === "completed"),
+      invocationRow(_partition, id) {
+        const found = invocations.find(({ facts }) => facts.id === id);
+        return found === undefined ? undefined : encodeInvocation(found);
+      },
+      async *invocationRows(_partition, group) {
+        for (let at = 0; at < rows[group].length; at += PAGE_ROWS) yield rows[group].slice(at, at + PAGE_ROWS);
+      },
       scanState: () => nothing,
       scanPromises: () => nothing,
       scanLocks: () => nothing,
       scanInboxes: () => nothing,
     },
-    live: { held: () => [], deployments: () => [], services: () => [], rules: () => [] },
+    live: {
+      held: () => [],
+      deployments: () => [],
+      services: () => [],
+      rules: () => [],
+      queues: () => [],
+      queueEntries: () => [],
+      limits: () => [],
+      buckets: () => [],
+    },
   };
 }

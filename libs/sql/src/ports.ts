@@ -82,8 +82,10 @@ export interface StoredRows {
   /** Keys are binary strings. */
   stateOf(partition: number, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>>;
   events(partition: number, id: InvocationId): Promise<readonly JournalEvent[]>;
-  unfinished(partition: number, status: Invocation["status"] | undefined): AsyncIterable<Invocation>;
-  completed(partition: number): AsyncIterable<Invocation>;
+  /** Invocations as they are stored, many at a time. */
+  invocationRows(partition: number, group: "unfinished" | "completed"): AsyncIterable<readonly Uint8Array[]>;
+  /** One of them. */
+  invocationRow(partition: number, id: InvocationId): Uint8Array | undefined;
   scanState(partition: number, service: string | undefined): AsyncIterable<StateRow>;
   scanPromises(partition: number): AsyncIterable<PromiseRow>;
   scanLocks(partition: number): AsyncIterable<LockRow>;

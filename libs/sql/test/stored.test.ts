@@ -18,6 +18,7 @@ afterAll(async () => {
 });
 beforeEach(() => {
   world.source.counts.pointReads = 0;
+  world.source.counts.rows = 0;
   world.source.counts.scans.length = 0;
 });
 
@@ -59,6 +60,7 @@ describe("sys_invocation", () => {
         journal_size: 1,
         journal_commands_size: 1,
         created_at: "2026-11-21T07:25:50.242Z",
+        created_using_restate_version: "1.7.12",
         modified_at: "2026-11-21T07:25:50.252Z",
         running_at: "2026-11-21T07:25:50.243Z",
         completion_retention: "PT86400S",
@@ -81,7 +83,7 @@ describe("sys_invocation", () => {
   test("reads one row for a look-up by id", async () => {
     const rows = await ask(`SELECT id FROM sys_invocation inv WHERE inv.id = '${world.ids.done}'  LIMIT 1`);
     expect(idsOf(rows)).toEqual([world.ids.done]);
-    expect(world.source.counts).toEqual({ pointReads: 1, scans: [] });
+    expect(world.source.counts).toEqual({ pointReads: 1, rows: 0, scans: [] });
   });
 
   test("reads two rows for two ids, also in a join and with further predicates", async () => {
@@ -91,12 +93,12 @@ describe("sys_invocation", () => {
        WHERE status != 'completed' AND inv.id in ('${world.ids.done}','${world.ids.paused}') ORDER BY inv.created_at DESC, inv.id`,
     );
     expect(rows).toEqual([{ id: world.ids.paused, pinned_deployment_exists: true }]);
-    expect(world.source.counts).toEqual({ pointReads: 2, scans: [] });
+    expect(world.source.counts).toEqual({ pointReads: 2, rows: 0, scans: [] });
   });
 
   test("answers nothing for a malformed id", async () => {
     expect(await ask("select * from sys_invocation where id = 'inv_bad'")).toEqual([]);
-    expect(world.source.counts).toEqual({ pointReads: 0, scans: [] });
+    expect(world.source.counts).toEqual({ pointReads: 0, rows: 0, scans: [] });
   });
 
   test("leaves completed invocations unread where the statement does not want them", async () => {

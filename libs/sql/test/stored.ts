@@ -50,7 +50,8 @@ const deploymentId = "dp_14pRvKO3JzniV4tg6GOFKOl" as DeploymentId;
 
 /** Counts what is read, so that tests can say how little it was. */
 export interface CountedSource extends IntrospectionSource {
-  readonly counts: { pointReads: number; scans: string[] };
+  /** `rows`: of invocations, in scans. */
+  readonly counts: { pointReads: number; rows: number; scans: string[] };
 }
 
 export interface World extends AsyncDisposable {
@@ -364,7 +365,7 @@ function registryRows(): RegistryRows {
 }
 
 function counted(source: IntrospectionSource): CountedSource {
-  const counts: CountedSource["counts"] = { pointReads: 0, scans: [] };
+  const counts: CountedSource["counts"] = { pointReads: 0, rows: 0, scans: [] };
   const { store } = source;
   const noting =
     <Args extends unknown[], Rows>(name: string, scan: (...args: Args) => Rows) =>
@@ -382,8 +383,17 @@ function counted(source: IntrospectionSource): CountedSource {
     readJournal: noting("journal", store.readJournal.bind(store)),
     stateOf: noting("stateOf", store.stateOf.bind(store)),
     events: noting("events", store.events.bind(store)),
-    unfinished: noting("unfinished", store.unfinished.bind(store)),
-    completed: noting("completed", store.completed.bind(store)),
+    invocationRow(partition, id) {
+      counts.pointReads++;
+      return store.invocationRow(partition, id);
+    },
+    async *invocationRows(partition, group) {
+      counts.scans.push(group);
+      for await (const rows of store.invocationRows(partition, group)) {
+        counts.rows += rows.length;
+        yield rows;
+      }
+    },
     scanState: noting("state", store.scanState.bind(store)),
     scanPromises: noting("promises", store.scanPromises.bind(store)),
     scanLocks: noting("locks", store.scanLocks.bind(store)),

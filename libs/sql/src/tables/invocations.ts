@@ -1,33 +1,38 @@
 /** Why: several tables walk the same invocations; where they are found, and how few a statement needs, is said here. */
-import { type InvocationId, parseInvocationId, partitionOf } from "@perdure/base";
+import { type InvocationId, parseInvocationId, partitionOf, partitionOfKey } from "@perdure/base";
 import type { Invocation } from "@perdure/partition";
+import { statusOf } from "@perdure/store";
 import type { IntrospectionSource } from "../ports.js";
 import { allowedValues, type ScanHints } from "../query/hints.js";
 
 type Status = Invocation["status"];
 
-const UNFINISHED: readonly Status[] = ["scheduled", "inboxed", "invoked", "suspended", "paused"];
+const UNFINISHED: readonly Status[] = ["scheduled", "inboxed", "ready", "invoked", "suspended", "paused"];
 
 /**
- * The stored invocations whose status is wanted: by id where the statement names ids (column `id`), otherwise the unfinished and
- * the completed of every partition, each only if wanted.
+ * Rows of the stored invocations whose status is wanted, many at a time: by id where the statement names ids (column `id`),
+ * otherwise the unfinished and the completed of every partition that is wanted, each only if wanted.
  */
 export async function* findInvocations(
   source: IntrospectionSource,
   hints: ScanHints,
   isWanted: (status: Status) => boolean,
-): AsyncIterable<Invocation> {
+): AsyncIterable<readonly Uint8Array[]> {
   const ids = wantedIds(hints);
-  if (ids !== undefined) return yield* byId(source, ids, isWanted);
+  if (ids !== undefined) {
+    const rows = byId(source, ids, isWanted);
+    if (rows.length > 0) yield rows;
+    return;
+  }
   const unfinished = UNFINISHED.filter(isWanted);
-  const status = unfinished.length === 1 ? unfinished[0] : undefined;
-  for (let partition = 0; partition < source.partitionCount; partition++) {
-    if (unfinished.length > 0) {
-      for await (const invocation of source.store.unfinished(partition, status)) {
-        if (isWanted(invocation.status)) yield invocation;
+  for (const partition of wantedPartitions(source, hints)) {
+    if (unfinished.length === UNFINISHED.length) yield* source.store.invocationRows(partition, "unfinished");
+    else if (unfinished.length > 0) {
+      for await (const rows of source.store.invocationRows(partition, "unfinished")) {
+        yield rows.filter((row) => unfinished.includes(statusOf(row) as Status));
       }
     }
-    if (isWanted("completed")) yield* source.store.completed(partition);
+    if (isWanted("completed")) yield* source.store.invocationRows(partition, "completed");
   }
 }
 
@@ -43,15 +48,25 @@ export function wantedIds(hints: ScanHints): readonly InvocationId[] | undefined
   return ids;
 }
 
-function* byId(
-  source: IntrospectionSource,
+/** Those of the partition keys that a statement names, otherwise all. */
+export function wantedPartitions({ partitionCount }: IntrospectionSource, hints: ScanHints): Iterable<number> {
+  const keys = allowedValues(hints, "partition_key");
+  if (keys === undefined) return Array.from({ length: partitionCount }, (_, partition) => partition);
+  return new Set([...keys].map((key) => partitionOfKey(BigInt(key), partitionCount)));
+}
+
+function byId(
+  { store, partitionCount }: IntrospectionSource,
   ids: readonly InvocationId[],
   isWanted: (status: Status) => boolean,
-): Iterable<Invocation> {
+): readonly Uint8Array[] {
+  const rows: Uint8Array[] = [];
   for (const id of ids) {
-    const invocation = source.store.reads.invocation(partitionOf(id, source.partitionCount), id);
-    if (invocation !== undefined && isWanted(invocation.status)) yield invocation;
+    const row = store.invocationRow(partitionOf(id, partitionCount), id);
+    const status = row === undefined ? undefined : statusOf(row);
+    if (row !== undefined && status !== undefined && isWanted(status)) rows.push(row);
   }
+  return rows;
 }
 
 /** For tables without a status column. */

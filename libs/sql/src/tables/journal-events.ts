@@ -2,6 +2,7 @@
 import { type InvocationId, partitionKeyOf, partitionOf } from "@perdure/base";
 import type { AttemptError, JournalEvent } from "@perdure/partition";
 import { journalCommandName } from "@perdure/service-protocol";
+import { InvocationFields } from "@perdure/store";
 import { defineTable } from "../table.js";
 import { anyStatus, findInvocations } from "./invocations.js";
 
@@ -21,10 +22,14 @@ export const journalEvents = defineTable<EventRow>({
     event_json: ({ event }) => eventJson(event),
   },
   async *rows(source, hints) {
-    for await (const { facts, journal } of findInvocations(source, hints, anyStatus)) {
-      if (!journal.hasEvents) continue;
-      const events = await source.store.events(partitionOf(facts.id, source.partitionCount), facts.id);
-      for (const event of events) yield { id: facts.id, event };
+    const fields = new InvocationFields();
+    for await (const rows of findInvocations(source, hints, anyStatus)) {
+      for (const row of rows) {
+        fields.load(row);
+        if (!fields.hasEvents) continue;
+        const id = fields.invocationId;
+        for (const event of await source.store.events(partitionOf(id, source.partitionCount), id)) yield { id, event };
+      }
     }
   },
 });

@@ -5,6 +5,7 @@
 import { type InvocationId, partitionKeyOf, partitionOf } from "@perdure/base";
 import type { JournalEntry } from "@perdure/partition";
 import { decodeCommand, isCommand, isFault, journalEntryTypeName } from "@perdure/service-protocol";
+import { InvocationFields } from "@perdure/store";
 import type { IntrospectionSource, ServiceRow } from "../ports.js";
 import { isRead } from "../query/hints.js";
 import { defineTable } from "../table.js";
@@ -39,9 +40,12 @@ export const journal = defineTable<EntryRow>({
   },
   async *rows(source, hints) {
     const services = isRead(hints, "entry_json") || isRead(hints, "entry_lite_json") ? await servicesOf(source) : NO_SERVICES;
-    for await (const { facts, journal } of findInvocations(source, hints, anyStatus)) {
-      if (journal.length === 0) continue;
-      yield* entriesOf(source, services, facts.id, journal.length);
+    const fields = new InvocationFields();
+    for await (const rows of findInvocations(source, hints, anyStatus)) {
+      for (const row of rows) {
+        fields.load(row);
+        if (fields.journalLength > 0) yield* entriesOf(source, services, fields.invocationId, fields.journalLength);
+      }
     }
   },
 });

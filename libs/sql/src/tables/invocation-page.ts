@@ -1,0 +1,91 @@
+/** Why: `sys_invocation` and `sys_invocation_status` are pages of stored rows, of which each column takes what it shows. */
+import type { InvocationId } from "@perdure/base";
+import type { Invocation } from "@perdure/partition";
+import { InvocationFields } from "@perdure/store";
+import type { AnyColumn } from "../column.js";
+import type { HeldInvocation } from "../ports.js";
+import { columnsOf, type TableName } from "../schema.js";
+import { type Cell, type Readers, type RowPage, readersByIndex } from "../table.js";
+import { type FieldColumn, fieldColumns } from "./invocation-columns.js";
+import { invocationReaders } from "./invocation-readers.js";
+
+/** A row and what the invoker knows of it. */
+export interface InvocationRow {
+  readonly fields: InvocationFields;
+  readonly held: HeldInvocation | undefined;
+}
+
+type Source =
+  | { readonly kind: "fields"; readonly column: FieldColumn }
+  | { readonly kind: "row"; readonly read: (row: InvocationRow) => Cell }
+  | { readonly kind: "stored"; readonly read: (stored: Invocation) => Cell };
+
+/** Where each column of a table comes from, by index. */
+export type PageColumns = readonly (Source | undefined)[];
+
+/** `own` are columns that only this table has; they see the row and what is held of it. */
+export function pageColumns(table: TableName, own: Readers<InvocationRow>): PageColumns {
+  const columns = columnsOf(table);
+  const stored = readersByIndex(table, columns, invocationReaders);
+  const rows = readersByIndex(table, columns, own);
+  return columns.map(({ name }, index): Source | undefined => {
+    const row = rows[index];
+    if (row !== undefined) return { kind: "row", read: row };
+    const column = fieldColumns[name];
+    if (column !== undefined) return { kind: "fields", column };
+    const read = stored[index];
+    return read === undefined ? undefined : { kind: "stored", read };
+  });
+}
+
+export class InvocationPage implements RowPage {
+  readonly #columns: PageColumns;
+  readonly #held: ReadonlyMap<InvocationId, HeldInvocation>;
+  readonly #row: { readonly fields: InvocationFields; held: HeldInvocation | undefined } = {
+    fields: new InvocationFields(),
+    held: undefined,
+  };
+  #rows: readonly Uint8Array[] = [];
+
+  /** `held` by id; empty when no column needs it. */
+  constructor(columns: PageColumns, held: ReadonlyMap<InvocationId, HeldInvocation>) {
+    this.#columns = columns;
+    this.#held = held;
+  }
+
+  /** The same page with other rows. */
+  over(rows: readonly Uint8Array[]): this {
+    this.#rows = rows;
+    return this;
+  }
+
+  get rowCount(): number {
+    return this.#rows.length;
+  }
+
+  go(index: number): void {
+    const row = this.#row;
+    row.fields.load(this.#rows[index] as Uint8Array);
+    const mayBeHeld = this.#held.size > 0 && row.fields.status !== "completed";
+    row.held = mayBeHeld ? this.#held.get(row.fields.invocationId) : undefined;
+  }
+
+  read(index: number): Cell {
+    const column = this.#columns[index];
+    if (column === undefined) return undefined;
+    switch (column.kind) {
+      case "fields":
+        return column.column.read(this.#row.fields);
+      case "row":
+        return column.read(this.#row);
+      case "stored":
+        return column.read(this.#row.fields.decoded());
+    }
+  }
+
+  append(index: number, into: AnyColumn): void {
+    const column = this.#columns[index];
+    if (column?.kind === "fields") column.column.append(this.#row.fields, into);
+    else into.push(this.read(index));
+  }
+}
