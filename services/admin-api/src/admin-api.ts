@@ -5,6 +5,7 @@ import { type Route, routerOf } from "./http/route.js";
 import { type RequestListener, serve } from "./http/server.js";
 import { adminDocument } from "./openapi/admin-document.js";
 import type { AdminOptions, AdminPorts } from "./ports.js";
+import { batchOperationRoutes } from "./routes/batch-operations.js";
 import { batchRoutes } from "./routes/batches.js";
 import { deploymentRoutes } from "./routes/deployments.js";
 import { explainRoutes } from "./routes/explain.js";
@@ -32,6 +33,7 @@ export function routesOf(ports: AdminPorts, options: AdminOptions): readonly Rou
     ...deploymentRoutes(ports.registry),
     ...serviceRoutes(ports.registry, options.ingressEndpoint),
     ...stateRoutes(ports),
+    ...batchOperationRoutes(ports), // Before the routes that take what follows `/invocations/` for an id.
     ...invocationRoutes(ports),
     ...explainRoutes(ports),
     ...batchRoutes(ports),

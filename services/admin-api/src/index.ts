@@ -1,4 +1,5 @@
 /** Why: the management API as a request handler over ports. */
 export { createAdminApi } from "./admin-api.js";
+export { type Batches, type BatchPorts, openBatches } from "./batches/batches.js";
 export type { RequestListener } from "./http/server.js";
 export type { AdminOptions, AdminPorts, Sql, SqlAnswer, SqlFormat } from "./ports.js";

@@ -51,12 +51,16 @@ export async function resume(ports: InvocationPorts, id: InvocationId, choice: D
   return outcomeOf("resume", id, await ports.partitions.submit({ kind: "resume", id, moveTo }));
 }
 
-/** Starts a copy of a completed invocation, with its journal up to and including entry `from`. */
+/**
+ * Starts a copy of a completed invocation, with its journal up to and including entry `from`. `newId` is the copy's, a fresh one when
+ * not given; asked twice for the same copy, only one is made.
+ */
 export async function restartAsNew(
   ports: InvocationPorts,
   id: InvocationId,
   from: number,
   choice: DeploymentChoice,
+  newId: InvocationId = siblingInvocationId(id, ports.clock.nowMs(), ports.random),
 ): Promise<VerbOutcome> {
   let moveTo: DeploymentId | undefined;
   if (choice.kind === "id" || (choice.kind === "latest" && from > 0)) {
@@ -70,7 +74,6 @@ export async function restartAsNew(
       moveTo = target?.id;
     }
   }
-  const newId = siblingInvocationId(id, ports.clock.nowMs(), ports.random);
   const keepDeployment = choice.kind === "keep";
   const answer = await ports.partitions.submit({ kind: "restartAsNew", id, newId, from, moveTo, keepDeployment });
   const outcome = outcomeOf("restart-as-new", id, answer);

@@ -41,3 +41,39 @@ export const EXPLAINED_ENTRIES_MAX = 50_000;
 
 /** Places of an object's queue that are counted to say where somebody stands: one point read each. */
 export const QUEUE_PLACES_COUNTED_MAX = 1000;
+
+/** Invocations one batch acts on, the oldest first; whoever has more starts another batch afterwards. */
+export const BATCH_MATCHED_MAX = 100_000;
+
+/** Ids a batch may be given by name: what fits into a request body several times over. */
+export const BATCH_NAMED_IDS_MAX = 10_000;
+
+/** Ids that are done between two notes of how far a batch has come; after a crash no more than these are looked at twice. */
+export const BATCH_PAGE_IDS = 250;
+
+/** Operations of one batch in the background that are under way at the same time: callers come first. */
+export const BATCH_WORKERS_MAX = 16;
+
+/** Batches under way at the same time; over it: 429. */
+export const BATCHES_RUNNING_MAX = 8;
+
+/** Batches that are remembered, running ones included, and … */
+export const BATCHES_KEPT_MAX = 200;
+/** … invocations of all of them together: some 100 MB of results at the very most. */
+export const BATCH_RESULTS_KEPT_MAX = 1_000_000;
+/** How long the results of a finished batch can be asked for. */
+export const BATCH_KEPT_MS = 24 * 3_600_000;
+
+/** How often finished batches are looked through for those that nobody needs any more. */
+export const BATCH_CLEANUP_MS = 10 * 60_000;
+
+/** Invocations that a dry run shows. */
+export const BATCH_SAMPLE_MAX = 20;
+
+/** Tries of one operation while its partition is not available, and … */
+export const BATCH_TRIES_MAX = 6;
+/** … the pause before the second; each further one is twice as long. Together some six seconds: a change of leaders. */
+export const BATCH_RETRY_MS = 200;
+
+/** Characters of somebody's words that are kept with a batch: who, why. */
+export const BATCH_NOTE_CHARS_MAX = 500;

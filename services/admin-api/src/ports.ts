@@ -2,6 +2,7 @@
 import type { Clock, Logger, Random } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
 import type { Registry } from "@perdure/metadata";
+import type { Batches } from "./batches/batches.js";
 import type { InsightSource } from "./insight/source.js";
 
 /** How rows are encoded: one JSON object `{"rows":[…]}`, or an Arrow IPC stream. */
@@ -30,6 +31,8 @@ export interface AdminPorts {
   readonly sql: Sql;
   /** For explaining what invocations wait for. */
   readonly insight: InsightSource;
+  /** Operations on many invocations, in the background. */
+  readonly batches: Batches;
   /** Text in the Prometheus exposition format. */
   readonly metrics: () => string | Promise<string>;
   readonly clock: Clock;

@@ -5,7 +5,7 @@
  *     directories ▸ stores ▸ registry ▸ worker (leads all partitions) ▸ ingress, admin API
  */
 import { readFileSync } from "node:fs";
-import { type AdminPorts, createAdminApi } from "@perdure/admin-api";
+import { type AdminPorts, createAdminApi, openBatches } from "@perdure/admin-api";
 import { type Clock, type Logger, PerdureError, type Random, Secret } from "@perdure/base";
 import type { Partitions } from "@perdure/control";
 import { createHttpTransport } from "@perdure/driver-http2";
@@ -103,7 +103,9 @@ export async function startStandalone(settings: Settings, ports: StandalonePorts
   const sqlPorts = { entry: SQL_THREAD, source, live, clock, logger: logger.child({ component: "sql" }) };
   const sql = await lifecycle.start("SQL engine", () => createSqlThread(sqlPorts, sqlOptionsOf(settings)));
   const insight = { partitionCount, store, invoker: worker };
-  const adminParts = { registry, partitions, sql, insight, ingressPort: ingressDoor.port };
+  const batchParts = { registry, partitions, insight, metadata, clock, random, logger: logger.child({ component: "batches" }) };
+  const batches = await lifecycle.start("batches", () => openBatches(batchParts));
+  const adminParts = { registry, partitions, sql, insight, batches, ingressPort: ingressDoor.port };
   const adminDoor = await lifecycle.start("admin API", () => openAdmin(settings, adminParts, ports));
   return { ingressPort: ingressDoor.port, adminPort: adminDoor.port, identityPublicKey: identity?.publicKey };
 }
@@ -113,17 +115,18 @@ interface AdminParts {
   readonly partitions: Partitions;
   readonly sql: SqlEngine;
   readonly insight: AdminPorts["insight"];
+  readonly batches: AdminPorts["batches"];
   readonly ingressPort: number;
 }
 
 function openAdmin(
   settings: Settings,
-  { registry, partitions, sql, insight, ingressPort }: AdminParts,
+  { registry, partitions, sql, insight, batches, ingressPort }: AdminParts,
   { metrics, clock, random, logger: root }: StandalonePorts,
 ): Promise<Door> {
   const logger = root.child({ component: "admin" });
   const request = createAdminApi(
-    { registry, partitions, sql: sql.query, insight, metrics: () => metrics.text(), clock, random, logger },
+    { registry, partitions, sql: sql.query, insight, batches, metrics: () => metrics.text(), clock, random, logger },
     {
       ingressEndpoint: settings.ingress.advertisedAddress ?? `http://localhost:${ingressPort}/`,
       clusterName: settings.clusterName,

@@ -9,14 +9,16 @@ import { BATCH_CONCURRENCY_MAX, BATCH_INVOCATIONS_MAX } from "../limits.js";
 import type { AdminPorts } from "../ports.js";
 import { parseDeploymentChoice } from "./invocations.js";
 
-const Id = z.string().transform((text, context): InvocationId => {
+/** An invocation id in a body. */
+export const Id = z.string().transform((text, context): InvocationId => {
   const parsed = parseInvocationId(text);
   if (parsed.ok) return parsed.value;
   context.addIssue({ code: "custom", message: parsed.problem });
   return z.NEVER;
 });
 
-const Choice = z.string().transform((text, context): DeploymentChoice => {
+/** A deployment to go on with, in a body. */
+export const Choice = z.string().transform((text, context): DeploymentChoice => {
   const refusals: string[] = [];
   try {
     return parseDeploymentChoice(text, (reason) => new Error(reason));

@@ -3,6 +3,7 @@ import { type Logger, silentLogger, systemClock, systemRandom } from "@perdure/b
 import type { RegistryView } from "@perdure/control";
 import type { Registry } from "@perdure/metadata";
 import { createAdminApi } from "../admin-api.js";
+import type { Batches } from "../batches/batches.js";
 import type { RequestListener } from "../http/server.js";
 import type { InsightSource } from "../insight/source.js";
 import type { Sql } from "../ports.js";
@@ -14,6 +15,8 @@ export interface TestAdminSetup {
   sql?: Sql;
   /** Without one, nothing is stored of any invocation. */
   insight?: InsightSource;
+  /** Without them, no batch is known and none can begin. */
+  batches?: Batches;
   metrics?: () => string | Promise<string>;
   logger?: Logger;
   /** False unless said otherwise: what was recorded comes from a server without. */
@@ -30,6 +33,15 @@ const NOTHING_STORED: InsightSource = {
   invoker: { status: () => undefined },
 };
 
+const NO_BATCHES: Batches = {
+  begin: async () => undefined,
+  get: async () => undefined,
+  list: async () => [],
+  results: async () => undefined,
+  cancel: async () => undefined,
+  [Symbol.asyncDispose]: async () => undefined,
+};
+
 /** Without an engine, queries are refused as unavailable. */
 export function createTestAdminApi(setup: TestAdminSetup): RequestListener {
   return createAdminApi(
@@ -40,6 +52,7 @@ export function createTestAdminApi(setup: TestAdminSetup): RequestListener {
         setup.sql ??
         (async () => ({ kind: "refused", reason: "unavailable", message: "no engine here", retryAfterSeconds: undefined })),
       insight: setup.insight ?? NOTHING_STORED,
+      batches: setup.batches ?? NO_BATCHES,
       metrics: setup.metrics ?? (() => ""),
       clock: systemClock,
       random: systemRandom,

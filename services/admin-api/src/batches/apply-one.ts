@@ -1,0 +1,93 @@
+/**
+ * Why: a batch does to each invocation what the single routes do, through the same functions. Whoever cannot know whether that was
+ * done already (after a crash, or when a partition went away in the middle) looks before doing it again.
+ */
+import { type InvocationId, PerdureError, partitionOf } from "@perdure/base";
+import type { Invocation } from "@perdure/partition";
+import { cancelSignalIndex, decodeNotification, isFault, MessageType } from "@perdure/service-protocol";
+import type { InsightSource } from "../insight/source.js";
+import { applyVerb, type DeploymentChoice, restartAsNew, resume, type Verb, type VerbOutcome } from "../invocation-operations.js";
+import type { AdminPorts } from "../ports.js";
+
+export type OperationPorts = Pick<AdminPorts, "registry" | "partitions" | "clock" | "random"> & {
+  readonly insight: InsightSource;
+};
+
+/** What is done to each id of a batch. */
+export interface Operation {
+  readonly verb: Verb;
+  readonly choice: DeploymentChoice | undefined;
+}
+
+/** `newId` is the copy's when restarting. Rejects with PerdureError when the partition is unavailable. */
+export function applyOne(
+  ports: OperationPorts,
+  { verb, choice }: Operation,
+  id: InvocationId,
+  newId: InvocationId | undefined,
+): Promise<VerbOutcome> {
+  if (verb === "resume") return resume(ports, id, choice ?? { kind: "keep" });
+  if (verb === "restart-as-new") return restartAsNew(ports, id, 0, choice ?? { kind: "latest" }, newId);
+  return applyVerb(ports, verb, id);
+}
+
+/**
+ * The outcome if the operation took effect at or after `sinceMs`; undefined if not, or if doing it again changes nothing. It cannot
+ * tell us from somebody else who did the same meanwhile, and need not.
+ */
+export async function alreadyDone(
+  ports: OperationPorts,
+  { verb }: Operation,
+  id: InvocationId,
+  newId: InvocationId | undefined,
+  sinceMs: number,
+): Promise<VerbOutcome | undefined> {
+  switch (verb) {
+    case "cancel":
+    case "kill": {
+      const invocation = await ports.partitions.describe(id);
+      if (invocation === undefined) return DONE; // It was there when the batch began.
+      if (invocation.status === "completed") return isSince(invocation, sinceMs) ? DONE : undefined;
+      return verb === "cancel" && (await wasCancelled(ports.insight, invocation, sinceMs)) ? ACCEPTED : undefined;
+    }
+    case "purge":
+      return (await ports.partitions.describe(id)) === undefined ? DONE : undefined;
+    case "restart-as-new": {
+      const copy = newId === undefined ? undefined : await ports.partitions.describe(newId);
+      return copy === undefined ? undefined : { ...DONE, newId };
+    }
+    case "pause":
+    case "resume":
+    case "purge-journal":
+      return undefined;
+  }
+}
+
+const DONE: VerbOutcome = { status: 200, problem: undefined, newId: undefined };
+const ACCEPTED: VerbOutcome = { status: 202, problem: undefined, newId: undefined };
+
+function isSince({ milestones, modifiedAtMs }: Invocation, sinceMs: number): boolean {
+  return (milestones.completedAtMs ?? modifiedAtMs) >= sinceMs;
+}
+
+/** A second signal to cancel would hit the handler while it cleans up after the first. */
+async function wasCancelled(
+  { store, partitionCount }: InsightSource,
+  { facts, journal }: Invocation,
+  sinceMs: number,
+): Promise<boolean> {
+  const entries = await store.readJournal(partitionOf(facts.id, partitionCount), facts.id, journal.length);
+  for (let index = entries.length - 1; index >= 0; index--) {
+    const entry = entries[index];
+    if (entry === undefined || entry.appendedAtMs < sinceMs) return false;
+    if (entry.type !== MessageType.Signal) continue;
+    const signal = decodeNotification(entry.type, entry.body);
+    if (!isFault(signal) && signal.id.kind === "signalIndex" && signal.id.index === cancelSignalIndex) return true;
+  }
+  return false;
+}
+
+/** Whether trying again may help. */
+export function isUnavailable(cause: unknown): boolean {
+  return cause instanceof PerdureError && cause.http === 503;
+}

@@ -1,0 +1,116 @@
+/**
+ * Why: a batch outlives the process that began it, so what it is and how far it has come are documents. What is read back is
+ * checked: another version of this program may have written it.
+ */
+import type { BatchId, InvocationId } from "@perdure/base";
+import type { Document, Json } from "@perdure/metadata";
+import { z } from "zod";
+import type { DeploymentChoice, Verb } from "../invocation-operations.js";
+
+export const VERBS = [
+  "cancel",
+  "kill",
+  "pause",
+  "resume",
+  "purge",
+  "purge-journal",
+  "restart-as-new",
+] as const satisfies readonly Verb[];
+
+const Choice = z.union([z.object({ kind: z.enum(["keep", "latest"]) }), z.object({ kind: z.literal("id"), id: z.string() })]);
+
+const Stored = z.object({
+  operation: z.enum(VERBS),
+  /** The condition; null when ids were named. */
+  filter: z.string().nullable(),
+  deployment: Choice.nullable(),
+  startedBy: z.string().nullable(),
+  reason: z.string().nullable(),
+  createdAtMs: z.number(),
+  matched: z.number(),
+  /** More invocations met the condition than the batch takes. */
+  moreMatched: z.boolean(),
+  pages: z.number(),
+  state: z.enum(["running", "finished", "cancelled"]),
+  /** The page at hand; `pages` when all are done. */
+  page: z.number(),
+  /** Some of the page's ids may have been done since then. */
+  pageBegunAtMs: z.number(),
+  succeeded: z.number(),
+  failed: z.number(),
+  finishedAtMs: z.number().nullable(),
+});
+
+export interface BatchRecord extends z.infer<typeof Stored> {
+  readonly id: BatchId;
+}
+
+const Page = z.union([
+  /** Still to do. `newIds` are those of the copies that restarting makes, chosen before so that none is made twice. */
+  z.object({ kind: z.literal("ids"), ids: z.array(z.string()), newIds: z.array(z.string()) }),
+  /** Done: id, status, problem (null: none), id of the copy (null: none). */
+  z.object({
+    kind: z.literal("results"),
+    results: z.array(z.tuple([z.string(), z.number(), z.string().nullable(), z.string().nullable()])),
+  }),
+]);
+export type BatchPage = z.infer<typeof Page>;
+
+/** What became of one invocation. `status` as the single routes answer. */
+export interface BatchResult {
+  readonly id: InvocationId;
+  readonly status: number;
+  readonly problem: string | undefined;
+  readonly newId: InvocationId | undefined;
+}
+
+const RECORDS = "batches/record/";
+export const RECORD_PREFIX = RECORDS;
+
+export function recordKey(id: BatchId): string {
+  return RECORDS + id;
+}
+
+export function pageKey(id: BatchId, page: number): string {
+  return `batches/page/${id}/${page}`;
+}
+
+/** Undefined when the document is none that we understand. */
+export function recordOf({ key, value }: Document): BatchRecord | undefined {
+  const parsed = Stored.safeParse(value);
+  return parsed.success ? { ...parsed.data, id: key.slice(RECORDS.length) as BatchId } : undefined;
+}
+
+export function documentOf({ id: _inKey, ...stored }: BatchRecord): Json {
+  return stored as unknown as Json;
+}
+
+export function pageOf({ value }: Document): BatchPage | undefined {
+  const parsed = Page.safeParse(value);
+  return parsed.success ? parsed.data : undefined;
+}
+
+export function idsPage(ids: readonly InvocationId[], newIds: readonly InvocationId[]): Json {
+  return { kind: "ids", ids, newIds };
+}
+
+export function resultsPage(results: readonly BatchResult[]): Json {
+  return {
+    kind: "results",
+    results: results.map(({ id, status, problem, newId }) => [id, status, problem ?? null, newId ?? null]),
+  };
+}
+
+export function resultsOf(page: BatchPage | undefined): readonly BatchResult[] {
+  if (page?.kind !== "results") return [];
+  return page.results.map(([id, status, problem, newId]) => ({
+    id: id as InvocationId,
+    status,
+    problem: problem ?? undefined,
+    newId: (newId ?? undefined) as InvocationId | undefined,
+  }));
+}
+
+export function choiceOf(record: BatchRecord): DeploymentChoice | undefined {
+  return (record.deployment ?? undefined) as DeploymentChoice | undefined;
+}

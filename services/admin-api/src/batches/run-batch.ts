@@ -1,0 +1,159 @@
+/**
+ * Why: the work of one batch: page after page, a few invocations at a time, and after each page one atomic write with its results and
+ * how far the batch has come.
+ *
+ *     page ids ─▶ apply, some at a time ─▶ { results of the page, record: next page } ─▶ next page
+ *                                           └ a crash before this write: the page is done again, with a look before each
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { InvariantError, type InvocationId, type Logger } from "@perdure/base";
+import type { MetadataStore } from "@perdure/metadata";
+import type { VerbOutcome } from "../invocation-operations.js";
+import { BATCH_RETRY_MS, BATCH_TRIES_MAX, BATCH_WORKERS_MAX } from "../limits.js";
+import { alreadyDone, applyOne, isUnavailable, type Operation, type OperationPorts } from "./apply-one.js";
+import { type BatchRecord, type BatchResult, choiceOf, documentOf, pageKey, pageOf, recordKey, resultsPage } from "./record.js";
+
+export interface RunPorts extends OperationPorts {
+  readonly metadata: MetadataStore;
+  readonly logger: Logger;
+}
+
+/** Somebody else writes the batch's record: it goes on there. */
+export class BatchTakenOver extends Error {
+  override readonly name = "BatchTakenOver";
+}
+
+export class BatchRun {
+  readonly #ports: RunPorts;
+  #record: BatchRecord;
+  /** Of the record's document. */
+  #version: number;
+  /** Ids of the page at hand may have been done by a process that is gone. */
+  #isResumed: boolean;
+  #pageSucceeded = 0;
+  #pageFailed = 0;
+  readonly #cancelling = new AbortController();
+
+  constructor(ports: RunPorts, record: BatchRecord, version: number, isResumed: boolean) {
+    this.#ports = ports;
+    this.#record = record;
+    this.#version = version;
+    this.#isResumed = isResumed;
+  }
+
+  /** As of now, with what is not written yet. */
+  get record(): BatchRecord {
+    const { succeeded, failed } = this.#record;
+    return { ...this.#record, succeeded: succeeded + this.#pageSucceeded, failed: failed + this.#pageFailed };
+  }
+
+  /** What is under way is finished, nothing else begins. */
+  cancel(): void {
+    this.#cancelling.abort();
+  }
+
+  /**
+   * Resolves when the batch is finished or cancelled, and written as such; or when `stopping` is aborted, and then it is still to be
+   * gone on with. Rejects with `BatchTakenOver`, or PerdureError STO… when the metadata cannot be read or written.
+   */
+  async work(stopping: AbortSignal): Promise<void> {
+    while (this.#record.page < this.#record.pages && !this.#cancelling.signal.aborted) {
+      const results = await this.#page(stopping);
+      if (stopping.aborted) return; // What was done of the page is found out by looking, next time.
+      await this.#write(results);
+    }
+    if (this.#record.state === "running" && !stopping.aborted) await this.#write(undefined);
+  }
+
+  async #page(stopping: AbortSignal): Promise<readonly BatchResult[]> {
+    const { id, page, pageBegunAtMs, operation } = this.#record;
+    const document = await this.#ports.metadata.get(pageKey(id, page));
+    const stored = document === undefined ? undefined : pageOf(document);
+    if (stored?.kind !== "ids") throw new InvariantError(`page ${page} of ${id} is there until it is done`);
+    const results: (BatchResult | undefined)[] = new Array<undefined>(stored.ids.length).fill(undefined);
+    const halt = AbortSignal.any([stopping, this.#cancelling.signal]);
+    const todo = { verb: operation, choice: choiceOf(this.#record) };
+    const queue = stored.ids.entries();
+    const looksFirst = this.#isResumed;
+    const worker = async (): Promise<void> => {
+      for (const [index, text] of queue) {
+        if (halt.aborted) return;
+        const one = text as InvocationId;
+        const newId = stored.newIds[index] as InvocationId | undefined;
+        const outcome = await this.#one(todo, one, newId, looksFirst ? pageBegunAtMs : undefined, halt);
+        if (outcome === undefined) return;
+        if (outcome.problem === undefined) this.#pageSucceeded++;
+        else this.#pageFailed++;
+        results[index] = { id: one, status: outcome.status, problem: outcome.problem, newId: outcome.newId };
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(BATCH_WORKERS_MAX, stored.ids.length) }, worker));
+    return results.filter((result) => result !== undefined);
+  }
+
+  /** Tries until the partition is there, looking first whenever it may have been done. Undefined when halted before it was done. */
+  async #one(
+    todo: Operation,
+    id: InvocationId,
+    newId: InvocationId | undefined,
+    mayBeDoneSinceMs: number | undefined,
+    halt: AbortSignal,
+  ): Promise<VerbOutcome | undefined> {
+    const { clock, logger } = this.#ports;
+    let sinceMs = mayBeDoneSinceMs;
+    for (let tries = 1; ; tries++) {
+      const startedAtMs = clock.nowMs();
+      try {
+        const done = sinceMs === undefined ? undefined : await alreadyDone(this.#ports, todo, id, newId, sinceMs);
+        return done ?? (await applyOne(this.#ports, todo, id, newId));
+      } catch (cause) {
+        if (!isUnavailable(cause)) {
+          logger.error({ cause, batchId: this.#record.id, invocationId: id }, "an operation of a batch failed");
+          return { status: 500, problem: "Internal error; the server's log says more", newId: undefined };
+        }
+        if (tries === BATCH_TRIES_MAX) return { status: 503, problem: (cause as Error).message, newId: undefined };
+        sinceMs ??= startedAtMs;
+        if (await isHaltedWithin(BATCH_RETRY_MS * 2 ** (tries - 1), halt)) return undefined;
+      }
+    }
+  }
+
+  /** Results of the page at hand, if any, together with the record that no longer owes it. */
+  async #write(results: readonly BatchResult[] | undefined): Promise<void> {
+    const { metadata, clock } = this.#ports;
+    const nowMs = clock.nowMs();
+    const before = this.#record;
+    const page = results === undefined ? before.page : before.page + 1;
+    const isCancelled = this.#cancelling.signal.aborted;
+    const isOver = isCancelled || page === before.pages;
+    const record: BatchRecord = {
+      ...this.record,
+      page,
+      pageBegunAtMs: nowMs,
+      state: isCancelled ? "cancelled" : isOver ? "finished" : "running",
+      finishedAtMs: isOver ? nowMs : null,
+    };
+    const put = { kind: "put", key: recordKey(record.id), value: documentOf(record), expectedVersion: this.#version } as const;
+    const outcome = await metadata.write(
+      results === undefined
+        ? [put]
+        : [put, { kind: "put", key: pageKey(record.id, before.page), value: resultsPage(results), expectedVersion: undefined }],
+    );
+    if (outcome.kind === "conflict") throw new BatchTakenOver(record.id);
+    this.#version = outcome.version;
+    this.#record = record;
+    this.#pageSucceeded = 0;
+    this.#pageFailed = 0;
+    this.#isResumed = false;
+  }
+}
+
+async function isHaltedWithin(ms: number, halt: AbortSignal): Promise<boolean> {
+  try {
+    await delay(ms, undefined, { signal: halt });
+    return false;
+  } catch (cause) {
+    if (!halt.aborted) throw cause;
+    return true;
+  }
+}

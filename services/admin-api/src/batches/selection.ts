@@ -1,0 +1,94 @@
+/** Why: which invocations a batch means is settled when it begins: a condition becomes a list of ids, by one statement. */
+import { type InvocationId, parseInvocationId } from "@perdure/base";
+import { checkCondition } from "@perdure/sql";
+import { ApiError } from "../http/errors.js";
+import { BATCH_SAMPLE_MAX } from "../limits.js";
+import type { Sql } from "../ports.js";
+
+export interface Selection {
+  readonly ids: readonly InvocationId[];
+  /** More meet the condition than `limit`. */
+  readonly more: boolean;
+}
+
+export interface Preview {
+  readonly matched: number;
+  readonly more: boolean;
+  readonly sample: readonly unknown[];
+}
+
+/** The oldest `limit` invocations that meet `filter`. Throws `ApiError` 400 for a bad filter, 429 and 503 when SQL is busy or away. */
+export async function select(sql: Sql, filter: string, limit: number, signal: AbortSignal): Promise<Selection> {
+  const chunks = await run(
+    sql,
+    `SELECT id FROM sys_invocation WHERE ${conditionOf(filter)} ORDER BY created_at, id LIMIT ${limit + 1}`,
+    signal,
+  );
+  const ids: InvocationId[] = [];
+  for await (const text of idsIn(chunks)) {
+    const parsed = parseInvocationId(text);
+    if (parsed.ok) ids.push(parsed.value);
+  }
+  return ids.length > limit ? { ids: ids.slice(0, limit), more: true } : { ids, more: false };
+}
+
+/** How many `select` would give, and what the first of them are. */
+export async function preview(sql: Sql, filter: string, limit: number, signal: AbortSignal): Promise<Preview> {
+  const condition = conditionOf(filter);
+  const [counted] = await rows(sql, `SELECT count(*) AS matched FROM sys_invocation WHERE ${condition}`, signal);
+  const matched = Number((counted as { matched?: unknown } | undefined)?.matched ?? 0);
+  const columns = "id, target, status, created_at, modified_at";
+  const shown = Math.min(limit, BATCH_SAMPLE_MAX);
+  const sample = await rows(
+    sql,
+    `SELECT ${columns} FROM sys_invocation WHERE ${condition} ORDER BY created_at, id LIMIT ${shown}`,
+    signal,
+  );
+  return { matched: Math.min(matched, limit), more: matched > limit, sample };
+}
+
+/** On lines of its own, in parentheses that it is proven not to close. */
+function conditionOf(filter: string): string {
+  const checked = checkCondition(filter);
+  if (checked.kind === "invalid") throw new ApiError(400, `The request field 'filter' is invalid. Reason: ${checked.message}`);
+  return `(\n${filter}\n)`;
+}
+
+async function rows(sql: Sql, query: string, signal: AbortSignal): Promise<readonly unknown[]> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of await run(sql, query, signal)) chunks.push(chunk);
+  return (JSON.parse(Buffer.concat(chunks).toString("utf8")) as { rows: unknown[] }).rows;
+}
+
+async function run(sql: Sql, query: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+  const answer = await sql(query, "json", signal);
+  if (answer.kind === "rows") return answer.chunks;
+  switch (answer.reason) {
+    case "invalid":
+      throw new ApiError(400, `The request field 'filter' is invalid. Reason: ${answer.message}`);
+    case "busy":
+      throw new ApiError(429, answer.message, undefined, { "retry-after": String(answer.retryAfterSeconds ?? 1) });
+    case "unavailable":
+      throw new ApiError(503, answer.message);
+    default:
+      throw new ApiError(500, answer.message);
+  }
+}
+
+const ID = /"(inv_1[0-9A-Za-z]{33})"/g;
+/** One more than the longest match. */
+const TAIL_CHARS = 41;
+
+/** Ids in a JSON text that comes in pieces, without ever parsing megabytes in one turn. */
+async function* idsIn(chunks: AsyncIterable<Uint8Array>): AsyncIterable<string> {
+  let tail = "";
+  for await (const chunk of chunks) {
+    const text = tail + Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).toString("latin1");
+    let end = 0;
+    for (const match of text.matchAll(ID)) {
+      yield match[1] as string;
+      end = match.index + match[0].length;
+    }
+    tail = text.slice(Math.max(end, text.length - TAIL_CHARS));
+  }
+}

@@ -1,0 +1,187 @@
+/**
+ * Why: one request that cancels, kills, purges, pauses, resumes or restarts many invocations, chosen by a condition. It is answered as
+ * soon as the choice is stored; how far the work has come, and what became of each invocation, is asked for afterwards.
+ */
+import { type BatchId, type InvocationId, parseBatchId } from "@perdure/base";
+import { CONDITION_CHARS_MAX } from "@perdure/sql";
+import { z } from "zod";
+import { VERBS } from "../batches/record.js";
+import { preview, type Selection, select } from "../batches/selection.js";
+import { type ApiAnswer, json } from "../http/answer.js";
+import { ApiError } from "../http/errors.js";
+import { type ApiRequest, badQuery } from "../http/request.js";
+import type { Route } from "../http/route.js";
+import {
+  BATCH_MATCHED_MAX,
+  BATCH_NAMED_IDS_MAX,
+  BATCH_NOTE_CHARS_MAX,
+  BATCH_SAMPLE_MAX,
+  BATCHES_RUNNING_MAX,
+} from "../limits.js";
+import type { AdminPorts } from "../ports.js";
+import { batchView, resultView } from "../views/batch-view.js";
+import { Choice, Id } from "./batches.js";
+
+/** Strict, because a misspelt `dry_run` must not be taken for none. */
+export const StartBatch = z
+  .strictObject({
+    operation: z.enum(VERBS),
+    /** A condition over the columns of `sys_invocation`. */
+    filter: z.string().min(1).max(CONDITION_CHARS_MAX).nullish(),
+    ids: z.array(Id).min(1).max(BATCH_NAMED_IDS_MAX).nullish(),
+    limit: z.int().min(1).max(BATCH_MATCHED_MAX).nullish(),
+    dry_run: z.boolean().nullish(),
+    deployment: Choice.nullish(),
+    /** For those who look at it later. */
+    reason: z.string().max(BATCH_NOTE_CHARS_MAX).nullish(),
+  })
+  .refine(({ filter, ids }) => (filter ?? undefined) === undefined || (ids ?? undefined) === undefined, {
+    message: "give either `filter` or `ids`, not both",
+  })
+  .refine(({ filter, ids }) => (filter ?? ids ?? undefined) !== undefined, { message: "give `filter` or `ids`" })
+  .refine(({ operation, deployment }) => (deployment ?? undefined) === undefined || MOVING.has(operation), {
+    message: "`deployment` goes with `resume` and `restart-as-new` only",
+  });
+
+const MOVING: ReadonlySet<string> = new Set(["resume", "restart-as-new"]);
+
+export function batchOperationRoutes(ports: AdminPorts): readonly Route[] {
+  const { batches } = ports;
+  return [
+    {
+      path: "/invocations/batch",
+      operations: {
+        POST: {
+          summary: "Do one thing to many invocations, chosen by a condition over `sys_invocation` or by ids",
+          body: StartBatch,
+          answers: {
+            200: "Dry run: how many it would be, and the first of them",
+            202: "Begun; `location` says where its progress is",
+            400: "Not a condition",
+            429: "Too many batches are running",
+          },
+          handle: (request) => start(ports, request),
+        },
+      },
+    },
+    {
+      path: "/invocations/batches",
+      operations: {
+        GET: {
+          summary: "Batches, the newest first",
+          answers: { 200: "Those that run, and those that finished within a day" },
+          handle: async () => json(200, { batches: (await batches.list()).map(batchView) }),
+        },
+      },
+    },
+    {
+      path: "/invocations/batches/{batch_id}",
+      operations: {
+        GET: {
+          summary: "How far a batch has come",
+          answers: { 200: "The batch", 404: "Unknown batch" },
+          handle: async (request) => {
+            const id = batchParam(request);
+            return json(200, batchView(found(id, await batches.get(id))));
+          },
+        },
+        DELETE: {
+          summary: "Cancel a batch; what it has done stays done",
+          answers: { 200: "The batch as it ended", 404: "Unknown batch" },
+          handle: async (request) => {
+            const id = batchParam(request);
+            return json(200, batchView(found(id, await batches.cancel(id))));
+          },
+        },
+      },
+    },
+    {
+      path: "/invocations/batches/{batch_id}/results",
+      operations: {
+        GET: {
+          summary: "What became of each invocation of a batch",
+          query: { cursor: "`next_cursor` of the answer before; the beginning when absent" },
+          answers: {
+            200: "Some results; without `next_cursor` these were the last, and while the batch runs the same cursor gives more later",
+            404: "Unknown batch",
+          },
+          handle: async (request) => {
+            const id = batchParam(request);
+            const page = found(id, await batches.results(id, cursorQuery(request)));
+            return json(200, {
+              results: page.results.map(resultView),
+              next_cursor: page.next === undefined ? null : String(page.next),
+            });
+          },
+        },
+      },
+    },
+  ];
+}
+
+type StartRequest = z.infer<typeof StartBatch>;
+
+async function start(ports: AdminPorts, request: ApiRequest): Promise<ApiAnswer> {
+  const body = await request.json(StartBatch);
+  const limit = body.limit ?? BATCH_MATCHED_MAX;
+  if (body.dry_run === true) return json(200, await dryRun(ports, body, limit, request.signal));
+  const { ids, more } = await selectionOf(ports, body, limit, request.signal);
+  const record = await ports.batches.begin({
+    operation: body.operation,
+    filter: body.filter ?? undefined,
+    ids,
+    moreMatched: more,
+    deployment: body.deployment ?? undefined,
+    startedBy: (request.header("x-forwarded-user") ?? request.header("user-agent"))?.slice(0, BATCH_NOTE_CHARS_MAX),
+    reason: body.reason ?? undefined,
+  });
+  if (record === undefined) {
+    throw new ApiError(429, `${BATCHES_RUNNING_MAX} batches are running already`, undefined, { "retry-after": "5" });
+  }
+  return json(202, batchView(record), { location: `invocations/batches/${record.id}` });
+}
+
+async function selectionOf(ports: AdminPorts, body: StartRequest, limit: number, signal: AbortSignal): Promise<Selection> {
+  if (body.filter !== undefined && body.filter !== null) return select(ports.sql, body.filter, limit, signal);
+  const ids = distinct(body.ids ?? []);
+  return { ids: ids.slice(0, limit), more: ids.length > limit };
+}
+
+/** Nothing is stored and nobody is touched. */
+async function dryRun(ports: AdminPorts, body: StartRequest, limit: number, signal: AbortSignal): Promise<object> {
+  if (body.filter !== undefined && body.filter !== null) {
+    const { matched, more, sample } = await preview(ports.sql, body.filter, limit, signal);
+    return { operation: body.operation, dry_run: true, matched, more_matched: more, sample };
+  }
+  const ids = distinct(body.ids ?? []);
+  const sample = ids.slice(0, Math.min(limit, BATCH_SAMPLE_MAX)).map((id) => ({ id }));
+  return {
+    operation: body.operation,
+    dry_run: true,
+    matched: Math.min(ids.length, limit),
+    more_matched: ids.length > limit,
+    sample,
+  };
+}
+
+function distinct(ids: readonly InvocationId[]): readonly InvocationId[] {
+  return [...new Set(ids)];
+}
+
+function batchParam(request: ApiRequest): BatchId {
+  const parsed = parseBatchId(request.param("batch_id"));
+  if (parsed.ok) return parsed.value;
+  throw new ApiError(400, `The request field 'batch_id' is invalid. Reason: ${parsed.problem}`);
+}
+
+function cursorQuery(request: ApiRequest): number {
+  const text = request.query.get("cursor");
+  if (text === null) return 0;
+  if (!/^\d{1,9}$/.test(text)) throw badQuery("cursor: not one that this interface gave");
+  return Number(text);
+}
+
+function found<T>(id: BatchId, value: T | undefined): T {
+  if (value === undefined) throw new ApiError(404, `The requested batch '${id}' does not exist`);
+  return value;
+}

@@ -1,0 +1,35 @@
+/** Why: a batch, its results and what a dry run found, as JSON. */
+import type { BatchRecord, BatchResult } from "../batches/record.js";
+import { optionalTime, timeView } from "./explain-view.js";
+
+export function batchView(record: BatchRecord): object {
+  const { succeeded, failed, matched, deployment } = record;
+  const done = succeeded + failed;
+  return {
+    id: record.id,
+    operation: record.operation,
+    state: record.state,
+    filter: record.filter,
+    deployment: deployment === null ? null : deployment.kind === "id" ? deployment.id : deployment.kind,
+    matched,
+    more_matched: record.moreMatched,
+    done,
+    succeeded,
+    failed,
+    remaining: matched - done,
+    started_at: timeView(record.createdAtMs),
+    finished_at: optionalTime(record.finishedAtMs ?? undefined),
+    started_by: record.startedBy,
+    reason: record.reason,
+  };
+}
+
+export function resultView({ id, status, problem, newId }: BatchResult): object {
+  return {
+    invocation_id: id,
+    result: problem === undefined ? "succeeded" : "failed",
+    status,
+    ...(problem === undefined ? {} : { error: problem }),
+    ...(newId === undefined ? {} : { new_invocation_id: newId }),
+  };
+}
