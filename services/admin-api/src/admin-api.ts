@@ -7,6 +7,7 @@ import { adminDocument } from "./openapi/admin-document.js";
 import type { AdminOptions, AdminPorts } from "./ports.js";
 import { batchOperationRoutes } from "./routes/batch-operations.js";
 import { batchRoutes } from "./routes/batches.js";
+import { deployCheckRoutes } from "./routes/deploy-check.js";
 import { deploymentRoutes } from "./routes/deployments.js";
 import { explainRoutes } from "./routes/explain.js";
 import { invocationRoutes } from "./routes/invocations.js";
@@ -31,6 +32,7 @@ export function routesOf(ports: AdminPorts, options: AdminOptions): readonly Rou
   const routes: readonly Route[] = [
     ...metaRoutes(ports, options),
     ...deploymentRoutes(ports.registry),
+    ...deployCheckRoutes(ports.registry),
     ...serviceRoutes(ports.registry, options.ingressEndpoint),
     ...stateRoutes(ports),
     ...batchOperationRoutes(ports), // Before the routes that take what follows `/invocations/` for an id.

@@ -12,7 +12,7 @@ import { createHttpTransport } from "@perdure/driver-http2";
 import { createLambdaTransport } from "@perdure/driver-lambda";
 import { openLevelKeyValue, openLevelMetadataStore, prepareStorageDirectory } from "@perdure/driver-level";
 import { createIngress } from "@perdure/ingress-gateway";
-import { createRequestIdentity, type EndpointTransport, type RequestIdentity } from "@perdure/invoker";
+import { createReplayCheck, createRequestIdentity, type EndpointTransport, type RequestIdentity } from "@perdure/invoker";
 import { createInvokerWorker, type InvokerWorker, invokerOptionsOf, retryPolicyOf } from "@perdure/invoker-worker";
 import type { MetadataStore } from "@perdure/metadata";
 import { createRegistry, type RegistryRole, SERVICE_DEFAULTS, type ServiceDefaults } from "@perdure/registry";
@@ -73,7 +73,7 @@ export async function startStandalone(settings: Settings, ports: StandalonePorts
   const lambdaOptions = { assumeRoleExternalId: settings.awsAssumeRoleExternalId };
   const lambda = await lifecycle.start("Lambda transport", () => traced(createLambdaTransport(lambdaOptions)));
   const transports = { http, lambda };
-  const registryParts = { settings, metadata, transports, identity, late };
+  const registryParts = { settings, metadata, store, partitionCount, transports, identity, late };
   const registry = await lifecycle.prepare(() => openRegistry(registryParts, ports));
   const workerParts = { settings, store, registry, transports, identity, partitionCount };
   const worker = await lifecycle.start("worker", () => startWorker(workerParts, ports));
@@ -193,15 +193,20 @@ interface Late {
 interface RegistryParts {
   readonly settings: Settings;
   readonly metadata: MetadataStore;
+  readonly store: PartitionStore;
+  readonly partitionCount: number;
   readonly transports: Transports;
   readonly identity: RequestIdentity | undefined;
   readonly late: Late;
 }
 
 function openRegistry(
-  { settings, metadata, transports, identity, late }: RegistryParts,
-  { clock, random, logger }: StandalonePorts,
+  { settings, metadata, store, partitionCount, transports, identity, late }: RegistryParts,
+  { clock, random, logger: root }: StandalonePorts,
 ): Promise<RegistryRole> {
+  const logger = root.child({ component: "registry" });
+  const invokerOptions = invokerOptionsOf(settings.worker, requestHeadersOf(settings), settings.experimentalEnableVqueues);
+  const replays = createReplayCheck({ transports, identity, clock, random, logger }, invokerOptions);
   return createRegistry(
     {
       metadata,
@@ -210,9 +215,10 @@ function openRegistry(
         if (late.worker === undefined) throw new PerdureError("OPS0004", "the worker is not there yet");
         return late.worker.countUsage(id, services);
       },
+      check: { partitionCount, store, replays },
       clock,
       random,
-      logger: logger.child({ component: "registry" }),
+      logger,
     },
     {
       defaults: serviceDefaultsOf(settings),

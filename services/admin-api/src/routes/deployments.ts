@@ -7,6 +7,7 @@ import type { ApiRequest, ApiVersion } from "../http/request.js";
 import type { Operation, Route } from "../http/route.js";
 import { deploymentParam } from "../ids.js";
 import { deploymentDetail, deploymentSummary, registrationView } from "../views/deployment-view.js";
+import { refusalOf, Verify, wishesOf } from "./deploy-check.js";
 
 /** Characters a URI may consist of (RFC 3986); whether it is absolute is checked later, with a better message. */
 const UriText = z.string().regex(/^[!#-;=?-[\]_a-z~%]+$/i, "is not a URI");
@@ -20,7 +21,7 @@ const Flag = z.boolean().default(false);
 const Auth = z.looseObject({}).nullish();
 
 const shared = { additional_headers: Headers.nullish(), dry_run: Flag, auth: Auth };
-const registration = { ...shared, metadata: Metadata.nullish(), breaking: Flag, force: z.boolean().nullish() };
+const registration = { ...shared, metadata: Metadata.nullish(), breaking: Flag, force: z.boolean().nullish(), verify: Verify };
 
 const RegisterHttp = z.object({ uri: UriText, use_http_11: Flag, ...registration });
 const RegisterLambda = z.object({ arn: z.string(), assume_role_arn: z.string().nullish(), ...registration });
@@ -66,11 +67,12 @@ export function deploymentRoutes(registry: Registry): readonly Route[] {
         POST: {
           summary: "Register a deployment",
           body: RegisterDeployment,
+          query: { verify: "`true`: replay journals of existing invocations against the new code first, performing nothing" },
           answers: {
             200: "Known and unchanged, or replaced by force",
             201: "Registered",
             400: "Invalid address or manifest",
-            409: "Conflict (META0004, META0006, META0017)",
+            409: "Conflict (META0004, META0006, META0017, META0101)",
             500: "Discovery failed (META0003, META0012 to META0015)",
           },
           handle: (request) => register(registry, request),
@@ -114,20 +116,22 @@ async function register(registry: Registry, request: ApiRequest) {
     "uri" in body
       ? { kind: "http", uri: body.uri, useHttp11: body.use_http_11 }
       : { kind: "lambda", arn: body.arn, assumeRoleArn: body.assume_role_arn ?? undefined };
-  const { kind, deployment } = await registry.register(
-    {
-      address,
-      additionalHeaders: body.additional_headers ?? {},
-      metadata: body.metadata ?? {},
-      force: body.force ?? request.version === 2,
-      breaking: body.breaking,
-      dryRun: body.dry_run,
-      acceptUnchanged: acceptsUnchanged(request.version),
-    },
-    request.signal,
-  );
+  const wanted = {
+    address,
+    additionalHeaders: body.additional_headers ?? {},
+    metadata: body.metadata ?? {},
+    force: body.force ?? request.version === 2,
+    breaking: body.breaking,
+    dryRun: body.dry_run,
+    acceptUnchanged: acceptsUnchanged(request.version),
+  };
+  const wishes = wishesOf(body.verify, request);
+  const verification = wishes && (await registry.checkRegistration(wanted, wishes, request.signal));
+  const refusal = verification && refusalOf(verification, body.breaking);
+  if (refusal !== undefined) return refusal;
+  const { kind, deployment } = await registry.register({ ...wanted, verification }, request.signal);
   const status = kind === "created" || request.version === 2 ? 201 : 200;
-  return json(status, registrationView(registry, deployment), { location: `deployments/${deployment.id}` });
+  return json(status, registrationView(registry, deployment, verification), { location: `deployments/${deployment.id}` });
 }
 
 /** Tools of these generations register on every deploy and expect to be told that nothing changed. */

@@ -1,7 +1,8 @@
 /** Why: deployments as the interface shows them (admin-api.md §3.2). Clients tell the kinds apart by which fields are there. */
 import { formatTimestampNanos } from "@perdure/base";
-import type { DeploymentRecord, Registry } from "@perdure/metadata";
+import type { DeploymentRecord, Registry, Verification } from "@perdure/metadata";
 import { serviceView, unlessEmpty } from "./service-view.js";
+import { verificationView } from "./verification-view.js";
 
 /** For lists: services by name and revision only. */
 export function deploymentSummary(deployment: DeploymentRecord) {
@@ -13,17 +14,22 @@ export function deploymentSummary(deployment: DeploymentRecord) {
 
 /** One deployment with all it serves, in the revisions it was registered with. */
 export function deploymentDetail(registry: Registry, deployment: DeploymentRecord) {
-  return { ...deploymentFields(deployment), services: servicesOf(registry, deployment) };
+  return {
+    ...deploymentFields(deployment),
+    services: servicesOf(registry, deployment),
+    verification: deployment.verification && verificationView(deployment.verification),
+  };
 }
 
-/** The answer to a registration. */
-export function registrationView(registry: Registry, deployment: DeploymentRecord) {
+/** The answer to a registration; `verification` when it asked for a check. */
+export function registrationView(registry: Registry, deployment: DeploymentRecord, verification: Verification | undefined) {
   return {
     id: deployment.id,
     services: servicesOf(registry, deployment),
     min_protocol_version: deployment.minProtocolVersion,
     max_protocol_version: deployment.maxProtocolVersion,
     sdk_version: deployment.sdkVersion,
+    verification: verification && verificationView(verification),
   };
 }
 

@@ -1,0 +1,115 @@
+/**
+ * Why: whoever deploys wants to know before traffic moves whether the new code can go on with what the old code began. A registration can
+ * ask for it (`verify`), and a deployment that exists can be asked whether stuck invocations could be resumed on it.
+ */
+import { formatDuration, parseByteSize, parseDuration } from "@perdure/base";
+import { CHECK_BOUNDS_MAX, type CheckWishes, type Finding, type Registry, type Verification } from "@perdure/metadata";
+import { z } from "zod";
+import { type ApiAnswer, json } from "../http/answer.js";
+import type { ApiRequest } from "../http/request.js";
+import type { Route } from "../http/route.js";
+import { deploymentParam } from "../ids.js";
+import { verificationView } from "../views/verification-view.js";
+
+const count = (min: number, max: number) => z.number().int().min(min).max(max).nullish();
+
+/** A duration such as `30s`, as milliseconds. */
+const time = (maxMs: number) =>
+  z
+    .string()
+    .transform((text, context) => {
+      const parsed = parseDuration(text);
+      if (parsed.ok && parsed.ms >= 1 && parsed.ms <= maxMs) return parsed.ms;
+      context.addIssue({ code: "custom", message: parsed.ok ? `must be 1ms to ${formatDuration(maxMs)}` : parsed.reason });
+      return z.NEVER;
+    })
+    .nullish();
+
+/** A size such as `64MiB`, as bytes. */
+const size = (maxBytes: number) =>
+  z
+    .string()
+    .transform((text, context) => {
+      const parsed = parseByteSize(text);
+      if (parsed.ok && parsed.bytes >= 1 && parsed.bytes <= maxBytes) return parsed.bytes;
+      context.addIssue({ code: "custom", message: parsed.ok ? `must be 1 to ${maxBytes} bytes` : parsed.reason });
+      return z.NEVER;
+    })
+    .nullish();
+
+/** What a check may take; everything that is not named has its default. */
+export const CheckBody = z.strictObject({
+  in_flight_per_handler: count(0, CHECK_BOUNDS_MAX.inFlightPerHandler),
+  completed_per_handler: count(0, CHECK_BOUNDS_MAX.completedPerHandler),
+  invocations: count(1, CHECK_BOUNDS_MAX.invocations),
+  timeout: time(CHECK_BOUNDS_MAX.timeoutMs),
+  replay_timeout: time(CHECK_BOUNDS_MAX.replayTimeoutMs),
+  bytes: size(CHECK_BOUNDS_MAX.bytes),
+  concurrency: count(1, CHECK_BOUNDS_MAX.concurrency),
+});
+
+/** Field `verify` of a registration. */
+export const Verify = z.union([z.boolean(), CheckBody]).nullish();
+
+/** What the registration asks to be checked, or undefined; the body says more than the query. */
+export function wishesOf(verify: z.infer<typeof Verify>, request: ApiRequest): CheckWishes | undefined {
+  const asked = verify ?? request.flag("verify", false);
+  if (asked === false) return undefined;
+  return asked === true ? {} : wishes(asked);
+}
+
+function wishes(body: z.infer<typeof CheckBody>): CheckWishes {
+  return {
+    inFlightPerHandler: body.in_flight_per_handler ?? undefined,
+    completedPerHandler: body.completed_per_handler ?? undefined,
+    invocations: body.invocations ?? undefined,
+    timeoutMs: body.timeout ?? undefined,
+    replayTimeoutMs: body.replay_timeout ?? undefined,
+    bytes: body.bytes ?? undefined,
+    concurrency: body.concurrency ?? undefined,
+  };
+}
+
+/** The answer to a registration whose code would fail with existing invocations; undefined when nothing speaks against it. */
+export function refusalOf(verification: Verification, breaking: boolean): ApiAnswer | undefined {
+  const { incompatible, found, findings } = verification;
+  if (incompatible === 0 || breaking) return undefined;
+  const message =
+    `[META0101] ${incompatible} of ${found} existing invocation(s) found would fail on the new code. ` +
+    `${first(findings)}Set 'breaking' to register it all the same.`;
+  return json(409, { message, restate_code: "META0101", verification: verificationView(verification) });
+}
+
+function first([finding]: readonly Finding[]): string {
+  if (finding === undefined) return "";
+  const { service, handler, invocationId, kind, commandIndex, expected, actual } = finding;
+  const who = `First: ${service}/${handler}, ${invocationId}`;
+  if (kind !== "journalMismatch") return `${who}: ${finding.message}. `;
+  const where = commandIndex === undefined ? "" : ` at command ${commandIndex}`;
+  const journal = expected === undefined ? "" : `, where the journal has ${commandText(expected)}`;
+  return `${who}: RT0016${where}${journal}${actual === undefined ? "" : ` and the code does ${commandText(actual)}`}. `;
+}
+
+function commandText({ type, name }: { readonly type: string; readonly name: string | undefined }): string {
+  return name === undefined ? type : `${type} '${name}'`;
+}
+
+export function deployCheckRoutes(registry: Registry): readonly Route[] {
+  return [
+    {
+      path: "/deployments/{deployment}/verify",
+      operations: {
+        POST: {
+          summary: "Check whether suspended and paused invocations could be resumed on a deployment",
+          body: CheckBody,
+          answers: { 200: "What the check found", 404: "Unknown deployment" },
+          handle: async (request) => {
+            const id = deploymentParam(request);
+            const body = request.header("content-type") === undefined ? {} : await request.json(CheckBody);
+            return json(200, verificationView(await registry.checkDeployment(id, wishes(body), request.signal)));
+          },
+        },
+      },
+    },
+  ];
+}
