@@ -15,6 +15,7 @@ import { kafkaRoutes } from "./routes/kafka.js";
 import { metaRoutes } from "./routes/meta.js";
 import { queryRoutes } from "./routes/query.js";
 import { ruleRoutes } from "./routes/rules.js";
+import { scheduleRoutes } from "./routes/schedules.js";
 import { serviceRoutes } from "./routes/services.js";
 import { stateRoutes } from "./routes/state.js";
 import { vqueueRoutes } from "./routes/vqueues.js";
@@ -41,6 +42,7 @@ export function routesOf(ports: AdminPorts, options: AdminOptions): readonly Rou
     ...batchRoutes(ports),
     ...kafkaRoutes(ports.registry),
     ...ruleRoutes(ports.registry),
+    ...scheduleRoutes(ports),
     ...queryRoutes(ports.sql),
     ...vqueueRoutes(),
   ];

@@ -5,7 +5,9 @@ import {
   type Parsed,
   parseDeploymentId,
   parseInvocationId,
+  parseScheduleId,
   parseSubscriptionId,
+  type ScheduleId,
   type SubscriptionId,
 } from "@perdure/base";
 import { ApiError } from "./http/errors.js";
@@ -17,6 +19,10 @@ export function deploymentParam(request: ApiRequest): DeploymentId {
 
 export function subscriptionParam(request: ApiRequest): SubscriptionId {
   return pathId(request, "subscription", parseSubscriptionId);
+}
+
+export function scheduleParam(request: ApiRequest): ScheduleId {
+  return pathId(request, "schedule", parseScheduleId);
 }
 
 export function invocationParam(request: ApiRequest): InvocationId {

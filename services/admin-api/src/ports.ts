@@ -2,6 +2,7 @@
 import type { Clock, Logger, Random } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
 import type { Registry } from "@perdure/metadata";
+import type { Schedules } from "@perdure/schedule";
 import type { Batches } from "./batches/batches.js";
 import type { InsightSource } from "./insight/source.js";
 
@@ -28,6 +29,7 @@ export type Sql = (query: string, format: SqlFormat, signal: AbortSignal) => Pro
 export interface AdminPorts {
   readonly registry: Registry & RegistryView;
   readonly partitions: Partitions;
+  readonly schedules: Schedules;
   readonly sql: Sql;
   /** For explaining what invocations wait for. */
   readonly insight: InsightSource;

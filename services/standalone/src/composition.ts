@@ -18,6 +18,7 @@ import type { MetadataStore } from "@perdure/metadata";
 import { createRegistry, type RegistryRole, SERVICE_DEFAULTS, type ServiceDefaults } from "@perdure/registry";
 import type { Lifecycle, Metrics, Tracer } from "@perdure/role";
 import { createHttpPort } from "@perdure/role/http";
+import type { Schedules } from "@perdure/schedule";
 import { createSqlThread, liveRowsOf, type SourceDescription, type SqlEngine } from "@perdure/sql";
 import { KvPartitionStore, type PartitionStore } from "@perdure/store";
 import { directoriesOf, kafkaClustersOf, requestHeadersOf, type Settings, sqlOptionsOf } from "./config.js";
@@ -26,6 +27,7 @@ import { checkAddress, type Door, openDoor } from "./doors.js";
 import { ADMIN_DRAIN_MS } from "./limits.js";
 import { partitionCountOf } from "./partition-count.js";
 import { ingressMetrics, invokerMetrics, observeWorker } from "./role-metrics.js";
+import { openSchedules } from "./schedules.js";
 import { invocationSpans, tracedTransport } from "./tracing.js";
 
 /** Bundled beside this module's bundle. */
@@ -98,6 +100,10 @@ export async function startStandalone(settings: Settings, ports: StandalonePorts
     },
   );
   const ingressDoor = await lifecycle.start("ingress", () => openDoor(settings.ingress, ingress.listen, ingress.close));
+  const scopesEnabled = settings.experimentalEnableVqueues;
+  const scheduleLogger = logger.child({ component: "schedules" });
+  const scheduleParts = { metadata, registry, partitions, scopesEnabled, clock, random, logger: scheduleLogger };
+  const schedules = await lifecycle.start("schedules", () => openSchedules(scheduleParts));
   const live = liveRowsOf({ invoker: worker, registry });
   const source: SourceDescription = { store: { kind: "level", directory }, partitionCount };
   const sqlPorts = { entry: SQL_THREAD, source, live, clock, logger: logger.child({ component: "sql" }) };
@@ -105,7 +111,7 @@ export async function startStandalone(settings: Settings, ports: StandalonePorts
   const insight = { partitionCount, store, invoker: worker };
   const batchParts = { registry, partitions, insight, metadata, clock, random, logger: logger.child({ component: "batches" }) };
   const batches = await lifecycle.start("batches", () => openBatches(batchParts));
-  const adminParts = { registry, partitions, sql, insight, batches, ingressPort: ingressDoor.port };
+  const adminParts = { registry, partitions, schedules, sql, insight, batches, ingressPort: ingressDoor.port };
   const adminDoor = await lifecycle.start("admin API", () => openAdmin(settings, adminParts, ports));
   return { ingressPort: ingressDoor.port, adminPort: adminDoor.port, identityPublicKey: identity?.publicKey };
 }
@@ -113,6 +119,7 @@ export async function startStandalone(settings: Settings, ports: StandalonePorts
 interface AdminParts {
   readonly registry: RegistryRole;
   readonly partitions: Partitions;
+  readonly schedules: Schedules;
   readonly sql: SqlEngine;
   readonly insight: AdminPorts["insight"];
   readonly batches: AdminPorts["batches"];
@@ -121,12 +128,12 @@ interface AdminParts {
 
 function openAdmin(
   settings: Settings,
-  { registry, partitions, sql, insight, batches, ingressPort }: AdminParts,
+  { registry, partitions, schedules, sql, insight, batches, ingressPort }: AdminParts,
   { metrics, clock, random, logger: root }: StandalonePorts,
 ): Promise<Door> {
   const logger = root.child({ component: "admin" });
   const request = createAdminApi(
-    { registry, partitions, sql: sql.query, insight, batches, metrics: () => metrics.text(), clock, random, logger },
+    { registry, partitions, schedules, sql: sql.query, insight, batches, metrics: () => metrics.text(), clock, random, logger },
     {
       ingressEndpoint: settings.ingress.advertisedAddress ?? `http://localhost:${ingressPort}/`,
       clusterName: settings.clusterName,

@@ -1,7 +1,8 @@
 /** Why: a whole management API for a test, with everything around it replaceable. */
 import { type Logger, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
-import type { Registry } from "@perdure/metadata";
+import { type Registry, RegistryRefusal } from "@perdure/metadata";
+import type { Schedules } from "@perdure/schedule";
 import { createAdminApi } from "../admin-api.js";
 import type { Batches } from "../batches/batches.js";
 import type { RequestListener } from "../http/server.js";
@@ -12,6 +13,8 @@ import { createScriptedPartitions, type ScriptedPartitions } from "./scripted-pa
 export interface TestAdminSetup {
   registry: Registry & RegistryView;
   partitions?: ScriptedPartitions;
+  /** Without, there are none, and none can be made. */
+  schedules?: Schedules;
   sql?: Sql;
   /** Without one, nothing is stored of any invocation. */
   insight?: InsightSource;
@@ -42,12 +45,27 @@ const NO_BATCHES: Batches = {
   [Symbol.asyncDispose]: async () => undefined,
 };
 
+const noMore = async (): Promise<never> => {
+  throw new RegistryRefusal(409, undefined, "there are already 0 schedules");
+};
+const NO_SCHEDULES: Schedules = {
+  get: () => undefined,
+  list: () => [],
+  create: noMore,
+  replace: noMore,
+  remove: noMore,
+  pause: noMore,
+  resume: noMore,
+  runNow: noMore,
+};
+
 /** Without an engine, queries are refused as unavailable. */
 export function createTestAdminApi(setup: TestAdminSetup): RequestListener {
   return createAdminApi(
     {
       registry: setup.registry,
       partitions: setup.partitions ?? createScriptedPartitions(),
+      schedules: setup.schedules ?? NO_SCHEDULES,
       sql:
         setup.sql ??
         (async () => ({ kind: "refused", reason: "unavailable", message: "no engine here", retryAfterSeconds: undefined })),

@@ -1,0 +1,189 @@
+/** Why: what people may say about a schedule, checked as far as it can be without knowing zones and handlers, in the house's own form. */
+import { parseDuration } from "@perdure/base";
+import {
+  CATCH_UP_WINDOW_MS_DEFAULT,
+  CATCH_UP_WINDOW_MS_MAX,
+  CAUGHT_UP_DEFAULT,
+  CAUGHT_UP_MAX,
+  type CatchUpPolicy,
+  CRON_CHARS_MAX,
+  DESCRIPTION_CHARS_MAX,
+  HEADER_CHARS_MAX,
+  HEADERS_MAX,
+  JITTER_MS_MAX,
+  KEY_CHARS_MAX,
+  NAME_CHARS_MAX,
+  type OverlapPolicy,
+  PAYLOAD_BYTES_MAX,
+  QUEUED_DEFAULT,
+  QUEUED_MAX,
+  type SchedulePayload,
+  type ScheduleSpec,
+} from "@perdure/schedule";
+import { z } from "zod";
+
+const Name = z
+  .string()
+  .min(1, "empty string")
+  .max(NAME_CHARS_MAX)
+  .regex(/^[^\p{Cc}]*$/u, "has control characters");
+const Moment = z.iso.datetime({ offset: true });
+const PRIORITY_MIN = 1;
+const PRIORITY_MAX = 5;
+
+/** Text such as `30s` or `1h30m`. */
+function duration(maxMs: number) {
+  return z.string().superRefine((text, context) => {
+    const parsed = parseDuration(text);
+    if (!parsed.ok) context.addIssue({ code: "custom", message: `is not a duration: ${parsed.reason}` });
+    else if (parsed.ms > maxMs) context.addIssue({ code: "custom", message: `is longer than ${maxMs} ms` });
+  });
+}
+
+/** Names between us and the handler, or ours alone. */
+const RESERVED = /^(?:x-perdure-|x-restate-|content-type$|content-length$|connection$|host$|transfer-encoding$)/;
+const HeaderName = z
+  .string()
+  .max(HEADER_CHARS_MAX)
+  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "is not a header name")
+  .refine((name) => !RESERVED.test(name.toLowerCase()), "is a reserved header name");
+const HeaderValue = z
+  .string()
+  .max(HEADER_CHARS_MAX)
+  .regex(/^[\t\x20-\x7e]*$/, "is not a header value");
+const Headers = z
+  .record(HeaderName, HeaderValue)
+  .refine((headers) => Object.keys(headers).length <= HEADERS_MAX, `there can be at most ${HEADERS_MAX}`);
+
+const Target = z.object({
+  service: z.string().min(1),
+  handler: z.string().min(1),
+  key: z.string().max(KEY_CHARS_MAX).nullish(),
+  scope: z.string().min(1).nullish(),
+  limit_key: z.string().min(1).nullish(),
+  priority: z.number().int().min(PRIORITY_MIN).max(PRIORITY_MAX).nullish(),
+});
+
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
+
+export const PutSchedule = z
+  .object({
+    name: Name,
+    description: z.string().max(DESCRIPTION_CHARS_MAX).nullish(),
+    cron: z.string().max(CRON_CHARS_MAX),
+    zone: z.string().max(NAME_CHARS_MAX).nullish(),
+    jitter: duration(JITTER_MS_MAX).nullish(),
+    start_at: Moment.nullish(),
+    end_at: Moment.nullish(),
+    max_firings: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER).nullish(),
+    target: Target,
+    /** Any JSON, `null` among it. */
+    payload: z.unknown().optional(),
+    payload_base64: z.string().regex(BASE64, "is not base64").nullish(),
+    content_type: HeaderValue.nullish(),
+    headers: Headers.nullish(),
+    overlap: z.enum(["skip", "queue", "cancel_previous", "allow"]).nullish(),
+    max_queued: z.number().int().min(1).max(QUEUED_MAX).nullish(),
+    catch_up: z.enum(["none", "last", "all"]).nullish(),
+    max_caught_up: z.number().int().min(1).max(CAUGHT_UP_MAX).nullish(),
+    catch_up_window: duration(CATCH_UP_WINDOW_MS_MAX).nullish(),
+    paused: z.boolean().optional(),
+  })
+  .superRefine((body, context) => {
+    const fail = (path: string, message: string) => context.addIssue({ code: "custom", path: [path], message });
+    if (body.payload !== undefined && typeof body.payload_base64 === "string")
+      fail("payload_base64", "there is a payload already");
+    if (payloadOf(body).base64.length > Math.ceil(PAYLOAD_BYTES_MAX / 3) * 4) {
+      fail("payload", `is larger than ${PAYLOAD_BYTES_MAX} bytes`);
+    }
+    if (typeof body.max_queued === "number" && body.overlap !== "queue")
+      fail("max_queued", "belongs to the overlap policy `queue`");
+    if (typeof body.max_caught_up === "number" && body.catch_up !== "all")
+      fail("max_caught_up", "belongs to the catch-up policy `all`");
+    if (typeof body.catch_up_window === "string" && body.catch_up !== "all") {
+      fail("catch_up_window", "belongs to the catch-up policy `all`");
+    }
+    if (typeof body.catch_up_window === "string" && msOf(body.catch_up_window) === 0) fail("catch_up_window", "is empty");
+  });
+
+export type ScheduleBody = z.infer<typeof PutSchedule>;
+
+const JSON_TYPE = "application/json";
+
+/** Every default filled in. */
+export function specOf(body: ScheduleBody): ScheduleSpec {
+  const { target } = body;
+  return {
+    name: body.name,
+    description: body.description ?? undefined,
+    cron: body.cron,
+    zone: body.zone ?? "UTC",
+    jitterMs: msOf(body.jitter ?? "0s"),
+    startAtMs: momentOf(body.start_at),
+    endAtMs: momentOf(body.end_at),
+    firingsMax: body.max_firings ?? undefined,
+    target: {
+      service: target.service,
+      handler: target.handler,
+      key: target.key ?? undefined,
+      scope: target.scope ?? undefined,
+      limitKey: target.limit_key ?? undefined,
+      priority: target.priority ?? undefined,
+    },
+    payload: payloadOf(body),
+    headers: lowerCaseNames(body.headers ?? {}),
+    overlap: overlapOf(body),
+    catchUp: catchUpOf(body),
+  };
+}
+
+type PayloadFields = Pick<ScheduleBody, "payload" | "payload_base64" | "content_type">;
+
+/** JSON has its content type, bytes have one when it is said, and nothing has none. */
+function payloadOf(body: PayloadFields): SchedulePayload {
+  const contentType = body.content_type ?? undefined;
+  if (body.payload !== undefined) {
+    return { contentType: contentType ?? JSON_TYPE, base64: Buffer.from(JSON.stringify(body.payload)).toString("base64") };
+  }
+  return { contentType, base64: body.payload_base64 ?? "" };
+}
+
+function overlapOf({ overlap, max_queued }: ScheduleBody): OverlapPolicy {
+  switch (overlap) {
+    case "queue":
+      return { kind: "queue", max: max_queued ?? QUEUED_DEFAULT };
+    case "cancel_previous":
+      return { kind: "cancelPrevious" };
+    case "allow":
+      return { kind: "allow" };
+    default:
+      return { kind: "skip" };
+  }
+}
+
+function catchUpOf({ catch_up, max_caught_up, catch_up_window }: ScheduleBody): CatchUpPolicy {
+  switch (catch_up) {
+    case "all": {
+      const windowMs = typeof catch_up_window === "string" ? msOf(catch_up_window) : CATCH_UP_WINDOW_MS_DEFAULT;
+      return { kind: "all", max: max_caught_up ?? CAUGHT_UP_DEFAULT, windowMs };
+    }
+    case "none":
+      return { kind: "none" };
+    default:
+      return { kind: "last" };
+  }
+}
+
+/** Of a text that was checked. */
+function msOf(text: string): number {
+  const parsed = parseDuration(text);
+  return parsed.ok ? Math.ceil(parsed.ms) : 0;
+}
+
+function momentOf(text: string | null | undefined): number | undefined {
+  return text === null || text === undefined ? undefined : Date.parse(text);
+}
+
+function lowerCaseNames(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}

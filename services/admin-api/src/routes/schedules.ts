@@ -1,0 +1,216 @@
+/** Why: `/schedules`: handlers called again and again at times that a cron expression names (docs/schedules.md). */
+import { type Clock, type Random, type ScheduleId, toHex } from "@perdure/base";
+import { NEXT_TIMES_MAX, type Schedule, type Schedules, statusOf, upcoming } from "@perdure/schedule";
+import { empty, json } from "../http/answer.js";
+import { ApiError } from "../http/errors.js";
+import { type ApiRequest, badQuery } from "../http/request.js";
+import type { Operation, Route } from "../http/route.js";
+import { scheduleParam } from "../ids.js";
+import { SCHEDULES_PAGE_DEFAULT, SCHEDULES_PAGE_MAX } from "../limits.js";
+import { nextTimeView, scheduleView } from "../views/schedule-view.js";
+import { PutSchedule, specOf } from "./schedule-body.js";
+
+export interface ScheduleRoutePorts {
+  readonly schedules: Schedules;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+const NEXT_DEFAULT = 10;
+const UNKNOWN = { 404: "Unknown schedule" };
+const VERSION = { expected_version: "Only if the schedule has this version; 409 otherwise" };
+/** What an idempotency key may be: the same as at the ingress, and not endless. */
+const KEY = /^[\t\x20-\x7e]{1,512}$/;
+const KEY_BYTES = 12;
+
+export function scheduleRoutes(ports: ScheduleRoutePorts): readonly Route[] {
+  const { schedules, clock } = ports;
+  return [
+    {
+      path: "/schedules",
+      operations: {
+        GET: {
+          summary: "List schedules, oldest first",
+          query: {
+            limit: `At most so many, up to ${SCHEDULES_PAGE_MAX}; ${SCHEDULES_PAGE_DEFAULT} by default`,
+            after: "Where to go on: `next` of the answer before",
+            name: "Only the one of this name",
+            service: "Only those that call this service",
+            status: "Only those that are `active`, `paused` or `ended`",
+          },
+          answers: { 200: "The schedules, and `next` when there are more" },
+          handle: (request) => list(schedules, request),
+        },
+        POST: {
+          summary: "Make a schedule",
+          body: PutSchedule,
+          answers: { 201: "Made", 400: "Expression, zone or target is not usable (META0100)", 409: "The name is taken" },
+          handle: async (request) => {
+            const body = await request.json(PutSchedule);
+            const schedule = await schedules.create(specOf(body), body.paused ?? false);
+            return json(201, scheduleView(schedule), { location: `schedules/${schedule.record.id}` });
+          },
+        },
+      },
+    },
+    {
+      path: "/schedules/{schedule}",
+      operations: {
+        GET: {
+          summary: "One schedule, how far it has come, and its recent firings",
+          answers: { 200: "The schedule", ...UNKNOWN },
+          handle: (request) => json(200, scheduleView(known(schedules, scheduleParam(request)))),
+        },
+        PUT: {
+          summary: "Replace what a schedule says; what it did stays",
+          query: VERSION,
+          body: PutSchedule,
+          answers: {
+            200: "The schedule as changed",
+            400: "Expression, zone or target is not usable (META0100)",
+            ...UNKNOWN,
+            409: "The name is taken, or the version is another",
+          },
+          handle: async (request) => {
+            const id = scheduleParam(request);
+            const expected = expectedVersion(request);
+            const body = await request.json(PutSchedule);
+            const schedule = await schedules.replace(id, specOf(body), expected);
+            if (body.paused === undefined || body.paused === schedule.state.isPaused) return json(200, scheduleView(schedule));
+            return json(200, scheduleView(await (body.paused ? schedules.pause(id) : schedules.resume(id))));
+          },
+        },
+        DELETE: {
+          summary: "End a schedule; invocations it made go on",
+          query: VERSION,
+          answers: { 202: "Ended", ...UNKNOWN, 409: "The version is another" },
+          handle: async (request) => {
+            await schedules.remove(scheduleParam(request), expectedVersion(request));
+            return empty(202);
+          },
+        },
+      },
+    },
+    { path: "/schedules/{schedule}/pause", operations: verb("Fire no more until resumed", (id) => schedules.pause(id)) },
+    {
+      path: "/schedules/{schedule}/resume",
+      operations: verb("Fire again; what passed meanwhile is not made up for", (id) => schedules.resume(id)),
+    },
+    {
+      path: "/schedules/{schedule}/run",
+      operations: {
+        POST: {
+          summary:
+            "Fire now, whatever timetable, overlap policy or pause say; the header `idempotency-key` makes it safe to ask again",
+          answers: {
+            200: "The key was used before: the invocation of then",
+            202: "Fired",
+            400: "The handler is gone (META0100)",
+            ...UNKNOWN,
+            409: "The workflow was invoked before",
+          },
+          handle: (request) => runNow(ports, request),
+        },
+      },
+    },
+    {
+      path: "/schedules/{schedule}/next",
+      operations: {
+        GET: {
+          summary: "The next fire times, pauses and jitter not considered",
+          query: { count: `How many, up to ${NEXT_TIMES_MAX}; ${NEXT_DEFAULT} by default` },
+          answers: { 200: "In UTC and in the schedule's zone; fewer when it ends before", ...UNKNOWN },
+          handle: (request) => {
+            const schedule = known(schedules, scheduleParam(request));
+            const count = wholeNumber(request, "count", 1, NEXT_TIMES_MAX) ?? NEXT_DEFAULT;
+            const times = upcoming(schedule, clock.nowMs(), count);
+            return json(200, { next: times.map((atMs) => nextTimeView(atMs, schedule.record.zone)) });
+          },
+        },
+      },
+    },
+  ];
+}
+
+/** POST, and PATCH as the verbs of invocations have it. */
+function verb(summary: string, act: (id: ScheduleId) => Promise<Schedule>): Route["operations"] {
+  const operation: Operation = {
+    summary,
+    answers: { 200: "The schedule, also when it was so already", ...UNKNOWN },
+    handle: async (request) => json(200, scheduleView(await act(scheduleParam(request)))),
+  };
+  return { POST: operation, PATCH: operation };
+}
+
+function known(schedules: Schedules, id: ScheduleId): Schedule {
+  const schedule = schedules.get(id);
+  if (schedule === undefined) throw new ApiError(404, `The requested schedule '${id}' does not exist`);
+  return schedule;
+}
+
+async function runNow({ schedules, random }: ScheduleRoutePorts, request: ApiRequest) {
+  const id = scheduleParam(request);
+  const given = request.header("idempotency-key");
+  if (given !== undefined && !KEY.test(given)) throw new ApiError(400, "bad header 'idempotency-key'");
+  const { invocationId, isNew } = await schedules.runNow(id, given ?? freshKey(random));
+  const location = `invocations/${invocationId}`;
+  const status = isNew ? "Accepted" : "PreviouslyAccepted";
+  return json(isNew ? 202 : 200, { invocation_id: invocationId, status }, { location });
+}
+
+function freshKey(random: Random): string {
+  const bytes = new Uint8Array(KEY_BYTES);
+  random.bytes(bytes);
+  return toHex(bytes);
+}
+
+function list(schedules: Schedules, request: ApiRequest) {
+  const limit = wholeNumber(request, "limit", 1, SCHEDULES_PAGE_MAX) ?? SCHEDULES_PAGE_DEFAULT;
+  const after = cursorOf(request);
+  const [name, service, status] = ["name", "service", "status"].map((field) => request.query.get(field));
+  if (status !== null && !["active", "paused", "ended"].includes(status ?? "")) throw badQuery("status: not a status");
+  const found: Schedule[] = [];
+  for (const schedule of schedules.list()) {
+    const { record } = schedule;
+    if (after !== undefined && !isAfter(schedule, after)) continue;
+    if (name !== null && record.name !== name) continue;
+    if (service !== null && record.target.service !== service) continue;
+    if (status !== null && statusOf(schedule) !== status) continue;
+    found.push(schedule);
+    if (found.length > limit) break;
+  }
+  const page = found.slice(0, limit);
+  const last = page.at(-1);
+  const next = found.length > limit && last !== undefined ? `${last.record.createdAtMs}-${last.record.id}` : null;
+  return json(200, { schedules: page.map(scheduleView), next });
+}
+
+/** A place in the order of the list; it stays one when the schedule it was made of is gone. */
+interface Cursor {
+  readonly createdAtMs: number;
+  readonly id: string;
+}
+
+function cursorOf(request: ApiRequest): Cursor | undefined {
+  const text = request.query.get("after");
+  if (text === null) return undefined;
+  const [, createdAt, id] = /^(\d{1,15})-(sch_\w+)$/.exec(text) ?? [];
+  if (createdAt === undefined || id === undefined) throw badQuery("after: not a `next` of an answer");
+  return { createdAtMs: Number(createdAt), id };
+}
+
+function isAfter({ record }: Schedule, { createdAtMs, id }: Cursor): boolean {
+  return record.createdAtMs > createdAtMs || (record.createdAtMs === createdAtMs && record.id > id);
+}
+
+function expectedVersion(request: ApiRequest): number | undefined {
+  return wholeNumber(request, "expected_version", 1, Number.MAX_SAFE_INTEGER);
+}
+
+function wholeNumber(request: ApiRequest, name: string, min: number, max: number): number | undefined {
+  const text = request.query.get(name);
+  if (text === null) return undefined;
+  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= min && value <= max) return value;
+  throw badQuery(`${name}: not a whole number from ${min} to ${max}`);
+}

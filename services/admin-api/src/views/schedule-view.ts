@@ -1,0 +1,112 @@
+/** Why: a schedule as people see it: what they said in the words they may send again, then what became of it. */
+import { formatDuration, formatTimestampNanos, fromBase64, fromUtf8Strict } from "@perdure/base";
+import {
+  nextNominal,
+  type OverlapPolicy,
+  type PastFiring,
+  type Schedule,
+  type SchedulePayload,
+  statusOf,
+  zoneOf,
+} from "@perdure/schedule";
+
+export function scheduleView(schedule: Schedule) {
+  const { record, state } = schedule;
+  const { catchUp, overlap, target } = record;
+  const nextMs = state.isPaused ? undefined : nextNominal(schedule);
+  return {
+    id: record.id,
+    name: record.name,
+    description: record.description ?? null,
+    version: record.version,
+    cron: record.cron,
+    zone: record.zone,
+    jitter: formatDuration(record.jitterMs),
+    start_at: moment(record.startAtMs),
+    end_at: moment(record.endAtMs),
+    max_firings: record.firingsMax ?? null,
+    target: {
+      service: target.service,
+      handler: target.handler,
+      key: target.key ?? null,
+      scope: target.scope ?? null,
+      limit_key: target.limitKey ?? null,
+      priority: target.priority ?? null,
+    },
+    ...payloadView(record.payload),
+    headers: record.headers,
+    overlap: OVERLAPS[overlap.kind],
+    max_queued: overlap.kind === "queue" ? overlap.max : null,
+    catch_up: catchUp.kind,
+    max_caught_up: catchUp.kind === "all" ? catchUp.max : null,
+    catch_up_window: catchUp.kind === "all" ? formatDuration(catchUp.windowMs) : null,
+    paused: state.isPaused,
+    status: statusOf(schedule),
+    next_at: moment(nextMs),
+    last_scheduled_at: moment(state.lastFired?.nominalMs),
+    last_fired_at: moment(state.lastFired?.atMs),
+    last_invocation_id: state.lastFired?.invocationId ?? null,
+    active_invocation_id: state.active?.invocationId ?? null,
+    queued: state.queue.map((atMs) => formatTimestampNanos(atMs)),
+    fired_count: state.firedCount,
+    manual_count: state.manualCount,
+    skipped_count: state.skippedCount,
+    failed_count: state.failedCount,
+    missed_count: state.missedCount,
+    recent: state.recent.map(firingView),
+    created_at: formatTimestampNanos(record.createdAtMs),
+    modified_at: formatTimestampNanos(record.modifiedAtMs),
+  };
+}
+
+/** In UTC, and as a clock in the zone shows it. */
+export function nextTimeView(atMs: number, zoneName: string) {
+  const offsetMs = zoneOf(zoneName)?.offsetAt(atMs) ?? 0;
+  return { at: formatTimestampNanos(atMs), local: localText(atMs, offsetMs) };
+}
+
+const OVERLAPS: { readonly [kind in OverlapPolicy["kind"]]: string } = {
+  skip: "skip",
+  queue: "queue",
+  cancelPrevious: "cancel_previous",
+  allow: "allow",
+};
+
+const CAUSES = { due: "due", queued: "queued", caughtUp: "caught_up", manual: "manual" } as const;
+
+function firingView(past: PastFiring) {
+  return {
+    outcome: past.outcome,
+    cause: past.cause === undefined ? null : CAUSES[past.cause],
+    scheduled_at: formatTimestampNanos(past.nominalMs),
+    decided_at: formatTimestampNanos(past.atMs),
+    invocation_id: past.invocationId ?? null,
+    detail: past.detail ?? null,
+    count: past.count,
+  };
+}
+
+/** JSON is shown as what it is; anything else as base64. */
+function payloadView({ contentType, base64 }: SchedulePayload) {
+  const type = { content_type: contentType ?? null };
+  if (base64 === "") return type;
+  if (contentType !== "application/json") return { ...type, payload_base64: base64 };
+  try {
+    return { ...type, payload: JSON.parse(fromUtf8Strict(fromBase64(base64)) ?? "") as unknown };
+  } catch (cause) {
+    if (cause instanceof SyntaxError) return { ...type, payload_base64: base64 }; // Bytes that are only said to be JSON.
+    throw cause;
+  }
+}
+
+function moment(ms: number | undefined): string | null {
+  return ms === undefined ? null : formatTimestampNanos(ms);
+}
+
+/** `2026-10-25T02:30:00+01:00`. */
+function localText(atMs: number, offsetMs: number): string {
+  const minutes = Math.round(Math.abs(offsetMs) / 60_000);
+  const two = (value: number): string => String(value).padStart(2, "0");
+  const clock = new Date(atMs + offsetMs).toISOString().replace(/(?:\.000)?Z$/, "");
+  return `${clock}${offsetMs < 0 ? "-" : "+"}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
+}

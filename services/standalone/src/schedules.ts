@@ -1,0 +1,33 @@
+/** Why: schedules are kept by the registry's side and acted upon by an engine; the management API wants both as one. */
+import type { Clock, Logger, Random } from "@perdure/base";
+import type { Partitions, RegistryView } from "@perdure/control";
+import type { MetadataStore } from "@perdure/metadata";
+import { createScheduleKeeper } from "@perdure/registry";
+import { createScheduleEngine, type Schedules } from "@perdure/schedule";
+
+export interface SchedulesParts {
+  readonly metadata: MetadataStore;
+  readonly registry: RegistryView;
+  readonly partitions: Partitions;
+  readonly scopesEnabled: boolean;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** Loads what is stored and begins to act on it. Rejects with META0005 when it is damaged. Disposing stops the firing. */
+export async function openSchedules(parts: SchedulesParts): Promise<Schedules & AsyncDisposable> {
+  const keeper = await createScheduleKeeper(parts, { scopesEnabled: parts.scopesEnabled });
+  const engine = createScheduleEngine({ ...parts, book: keeper });
+  return {
+    get: (id) => keeper.get(id),
+    list: () => keeper.list(),
+    create: (spec, isPaused) => keeper.create(spec, isPaused),
+    replace: (id, spec, expectedVersion) => keeper.replace(id, spec, expectedVersion),
+    remove: (id, expectedVersion) => keeper.remove(id, expectedVersion),
+    pause: (id) => keeper.pause(id),
+    resume: (id) => keeper.resume(id),
+    runNow: (id, key) => engine.runNow(id, key),
+    [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
+  };
+}
