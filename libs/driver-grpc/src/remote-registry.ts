@@ -77,6 +77,8 @@ export function openRemoteRegistry(ports: RemoteRegistryPorts, options: RemoteRe
     subscriptions: () => records().subscriptions,
     createSubscription: (source, sink, values) => change("createSubscription", [source, sink, values]),
     removeSubscription: (id) => change("removeSubscription", [id]),
+    pauseSubscription: (id, paused) => change("pauseSubscription", [id, paused]),
+    skipRecord: (id, place) => change("skipRecord", [id, place]),
 
     rules: () => records().rules,
     putRules: (changes) => change("putRules", [changes]),

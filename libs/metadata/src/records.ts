@@ -68,6 +68,16 @@ export interface SubscriptionRecord {
   readonly sink: string;
   /** Consumer options, `group.id` always among them. */
   readonly options: Readonly<Record<string, string>>;
+  /** Nobody consumes while this is set; the group's offsets stay where they are. */
+  readonly paused: boolean;
+  /** Records that people decided to leave out, newest last. */
+  readonly skipped: readonly RecordPlace[];
+}
+
+/** A record of the subscription's topic. */
+export interface RecordPlace {
+  readonly partition: number;
+  readonly offset: number;
 }
 
 /** At most `limit` starts in `periodMs`, evenly spread, after up to `burst` at once. */

@@ -6,6 +6,7 @@ import type { DeploymentId, ErrorCode, SubscriptionId } from "@perdure/base";
 import type {
   DeploymentRecord,
   KafkaClusterRecord,
+  RecordPlace,
   RuleRate,
   RuleRecord,
   ServiceOverrides,
@@ -148,6 +149,9 @@ export interface Registry {
   subscriptions(): readonly SubscriptionRecord[];
   createSubscription(source: string, sink: string, options: Readonly<Record<string, string>>): Promise<SubscriptionRecord>;
   removeSubscription(id: SubscriptionId): Promise<void>;
+  pauseSubscription(id: SubscriptionId, paused: boolean): Promise<SubscriptionRecord>;
+  /** The record is left out when a consumer comes to it. */
+  skipRecord(id: SubscriptionId, place: RecordPlace): Promise<SubscriptionRecord>;
 
   rules(): readonly RuleRecord[];
   /** All or nothing; answers the rules in the order of the changes. */

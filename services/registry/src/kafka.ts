@@ -3,10 +3,10 @@
  * finds only what can work (admin-api.md §6, ingress.md §13.1, META0009).
  */
 import type { SubscriptionId } from "@perdure/base";
-import { type KafkaClusterRecord, RegistryRefusal, type SubscriptionRecord } from "@perdure/metadata";
-import { KAFKA_CLUSTERS_MAX, SUBSCRIPTIONS_MAX } from "./limits.js";
+import { type KafkaClusterRecord, type RecordPlace, RegistryRefusal, type SubscriptionRecord } from "@perdure/metadata";
+import { KAFKA_CLUSTERS_MAX, SKIPPED_RECORDS_MAX, SUBSCRIPTIONS_MAX } from "./limits.js";
 import { deleteKafkaCluster, deleteSubscription, putKafkaCluster, putSubscription } from "./persistence.js";
-import type { Change, RegistryState } from "./state.js";
+import type { Change, RegistryState, Stored } from "./state.js";
 
 type Properties = Readonly<Record<string, string>>;
 /** Clusters named in the server's own settings, by name; they win over stored ones and cannot be changed here. */
@@ -107,15 +107,39 @@ export function decideSubscription(
     source: textOf(source),
     sink: textOf(sink),
     options: consumerOptions(id, cluster.properties, request.options),
+    paused: false,
+    skipped: [],
   };
-  return { writes: [putSubscription(record)], answer: record };
+  return { writes: [putSubscription(record, undefined)], answer: record };
 }
 
-export function decideSubscriptionRemoval(state: RegistryState, id: SubscriptionId): Change<undefined> {
+export function decidePause(state: RegistryState, id: SubscriptionId, paused: boolean): Change<SubscriptionRecord> {
+  const stored = requireSubscription(state, id);
+  if (stored.record.paused === paused) return { writes: [], answer: stored.record };
+  const record = { ...stored.record, paused };
+  return { writes: [putSubscription(record, stored)], answer: record };
+}
+
+/** A list of places, because a consumer that restarts comes to them again; the oldest are long behind it. */
+export function decideSkip(state: RegistryState, id: SubscriptionId, place: RecordPlace): Change<SubscriptionRecord> {
+  const stored = requireSubscription(state, id);
+  const { skipped } = stored.record;
+  const isKnown = skipped.some(({ partition, offset }) => partition === place.partition && offset === place.offset);
+  if (isKnown) return { writes: [], answer: stored.record };
+  const record = { ...stored.record, skipped: [...skipped, place].slice(-SKIPPED_RECORDS_MAX) };
+  return { writes: [putSubscription(record, stored)], answer: record };
+}
+
+function requireSubscription(state: RegistryState, id: SubscriptionId): Stored<SubscriptionRecord> {
   const stored = state.subscriptions.get(id);
   if (stored === undefined) {
     throw new RegistryRefusal(404, undefined, `not found in the schema registry: subscription with id '${id}'`);
   }
+  return stored;
+}
+
+export function decideSubscriptionRemoval(state: RegistryState, id: SubscriptionId): Change<undefined> {
+  const stored = requireSubscription(state, id);
   return { writes: [deleteSubscription(stored)], answer: undefined };
 }
 

@@ -57,3 +57,6 @@ export const FINDING_STACK_CHARS_MAX = 4_000;
 /** Metadata of a handler or service that keeps checks away from it. */
 export const CHECK_METADATA_KEY = "perdure.replay-check";
 export const CHECK_METADATA_OFF = "off";
+
+/** Places of left-out records kept with a subscription: a person skips a few, and whoever skips more wants another offset. */
+export const SKIPPED_RECORDS_MAX = 100;

@@ -57,8 +57,8 @@ export function putKafkaCluster(record: KafkaClusterRecord, previous: Stored<Kaf
 export function deleteKafkaCluster(previous: Stored<KafkaClusterRecord>): DocumentWrite {
   return { kind: "delete", key: KAFKA_CLUSTER + previous.record.name, expectedVersion: previous.version };
 }
-export function putSubscription(record: SubscriptionRecord): DocumentWrite {
-  return put(SUBSCRIPTION + record.id, record, undefined);
+export function putSubscription(record: SubscriptionRecord, previous: Stored<SubscriptionRecord> | undefined): DocumentWrite {
+  return put(SUBSCRIPTION + record.id, record, previous);
 }
 export function deleteSubscription(previous: Stored<SubscriptionRecord>): DocumentWrite {
   return { kind: "delete", key: SUBSCRIPTION + previous.record.id, expectedVersion: previous.version };

@@ -26,6 +26,8 @@ import {
   decideClusterCreation,
   decideClusterRemoval,
   decideClusterUpdate,
+  decidePause,
+  decideSkip,
   decideSubscription,
   decideSubscriptionRemoval,
   findCluster,
@@ -157,6 +159,8 @@ export async function createRegistry(ports: RegistryPorts, options: RegistryOpti
           options: subscriptionOptions,
         }),
       ),
+    pauseSubscription: (id, paused) => keeper.change((state) => decidePause(state, id, paused)),
+    skipRecord: (id, place) => keeper.change((state) => decideSkip(state, id, place)),
     removeSubscription: (id) => keeper.change((state) => decideSubscriptionRemoval(state, id)),
 
     rules: () => keeper.state().ruleBook.record.rules,

@@ -134,6 +134,8 @@ export const StoredSubscription: z.ZodType<SubscriptionRecord> = z.object({
   source: z.string(),
   sink: z.string(),
   options: StringMap,
+  paused: z.boolean().default(false),
+  skipped: z.array(z.object({ partition: Count, offset: Count })).default([]),
 });
 
 const StoredRule: z.ZodType<RuleRecord> = z.object({

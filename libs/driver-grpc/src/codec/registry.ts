@@ -41,6 +41,8 @@ export const CHANGES = [
   "removeKafkaCluster",
   "createSubscription",
   "removeSubscription",
+  "pauseSubscription",
+  "skipRecord",
   "putRules",
   "deleteRules",
 ] as const satisfies readonly (keyof Registry)[];
