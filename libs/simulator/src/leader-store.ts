@@ -11,6 +11,7 @@ import type {
   PartitionBatch,
   PartitionStore,
   PromiseRow,
+  StateRange,
   StateRow,
   StoreCapabilities,
   StoredFlow,
@@ -110,8 +111,8 @@ export class LeaderStore implements PartitionStore {
   completed(partition: number): AsyncIterable<Invocation> {
     return this.#scan(() => this.#store.completed(partition));
   }
-  scanState(partition: number, service: string | undefined): AsyncIterable<StateRow> {
-    return this.#scan(() => this.#store.scanState(partition, service));
+  scanState(partition: number, service: string | undefined, where?: StateRange): AsyncIterable<StateRow> {
+    return this.#scan(() => this.#store.scanState(partition, service, where));
   }
   scanPromises(partition: number): AsyncIterable<PromiseRow> {
     return this.#scan(() => this.#store.scanPromises(partition));

@@ -2,13 +2,19 @@
  * Why: what is known to the process alone is owned by other packages; this brings it into the plain rows that may go to another
  * thread. Nothing is copied until somebody asks, and rows are made one by one.
  */
-import type { InvocationId } from "@perdure/base";
-import type { DeploymentRow, HeldInvocation, InvokerRows, LiveRows, RegistryRows, ServiceRow } from "./ports.js";
+import type { Clock, InvocationId } from "@perdure/base";
+import type { FlowRows } from "@perdure/flow";
+import type { DeploymentRow, FlowPort, HeldInvocation, InvokerRows, LiveRows, RegistryRows, ServiceRow } from "./ports.js";
 
 /** Owners of live rows, as the process has them. */
 export interface LivePorts {
   readonly invoker: InvokerRows;
   readonly registry: RegistryRows;
+  /** Undefined: no partition is led in this process. */
+  readonly flow: FlowPort | undefined;
+  /** Partitions 0 … count-1, whose flow is asked for. */
+  readonly partitionCount: number;
+  readonly clock: Clock;
 }
 
 /** Everything that may be asked. The compiler insists that it is complete. */
@@ -17,9 +23,19 @@ export const LIVE_METHODS: { readonly [method in keyof LiveRows]: true } = {
   deployments: true,
   services: true,
   rules: true,
+  queues: true,
+  queueEntries: true,
+  limits: true,
+  buckets: true,
 };
 
-export function liveRowsOf({ invoker, registry }: LivePorts): LiveRows {
+export function liveRowsOf({ invoker, registry, flow, partitionCount, clock }: LivePorts): LiveRows {
+  /** Partition by partition, so that not all of them are in memory at once. */
+  async function* flowOf(partitions: readonly number[] | undefined): AsyncIterable<FlowRows> {
+    if (flow === undefined) return;
+    const all = partitions ?? Array.from({ length: partitionCount }, (_, partition) => partition);
+    for (const partition of all) yield await flow.flowRows(partition);
+  }
   return {
     held: (ids) => (ids === undefined ? invoker.statuses() : heldOf(invoker, ids)),
     *deployments() {
@@ -52,6 +68,21 @@ export function liveRowsOf({ invoker, registry }: LivePorts): LiveRows {
       }
     },
     rules: () => registry.rules(),
+    async *queues(partitions) {
+      for await (const { queues } of flowOf(partitions)) {
+        const nowMs = clock.nowMs();
+        for (const queue of queues) yield { queue, nowMs };
+      }
+    },
+    async *queueEntries(partitions) {
+      for await (const { entries } of flowOf(partitions)) yield* entries;
+    },
+    async *limits(partitions) {
+      for await (const { limits } of flowOf(partitions)) yield* limits;
+    },
+    async *buckets(partitions) {
+      for await (const { buckets } of flowOf(partitions)) yield* buckets;
+    },
   };
 }
 

@@ -3,6 +3,7 @@
  * partition store, the invoker and the registry satisfy them as they are.
  */
 import type { DeploymentId, InvocationId } from "@perdure/base";
+import type { FlowBucketRow, FlowEntryRow, FlowLimitRow, FlowQueueRow, FlowRate, FlowRows } from "@perdure/flow";
 import type {
   AttemptError,
   InboxEntry,
@@ -69,6 +70,11 @@ export interface LiveRows {
   /** Latest revisions. */
   services(): Rows<ServiceRow>;
   rules(): Rows<RuleRow>;
+  /** What flow control knows in these partitions, in all when undefined. */
+  queues(partitions: readonly number[] | undefined): Rows<QueueRow>;
+  queueEntries(partitions: readonly number[] | undefined): Rows<FlowEntryRow>;
+  limits(partitions: readonly number[] | undefined): Rows<FlowLimitRow>;
+  buckets(partitions: readonly number[] | undefined): Rows<FlowBucketRow>;
 }
 
 export type Rows<Row> = Iterable<Row> | AsyncIterable<Row>;
@@ -86,12 +92,14 @@ export interface StoredRows {
   invocationRows(partition: number, group: "unfinished" | "completed"): AsyncIterable<readonly Uint8Array[]>;
   /** One of them. */
   invocationRow(partition: number, id: InvocationId): Uint8Array | undefined;
-  scanState(partition: number, service: string | undefined): AsyncIterable<StateRow>;
+  /** All, or those of one service: in any scope and outside of them, or in scopes only. */
+  scanState(partition: number, service: string | undefined, where?: "everywhere" | "inScopes"): AsyncIterable<StateRow>;
   scanPromises(partition: number): AsyncIterable<PromiseRow>;
   scanLocks(partition: number): AsyncIterable<LockRow>;
   scanInboxes(partition: number): AsyncIterable<InboxRow>;
 }
 
+/** `service` is the keyspace here and below: a scoped one has its scope in it. */
 export interface StateRow {
   readonly service: string;
   readonly key: string;
@@ -121,6 +129,18 @@ export interface InboxRow {
 export interface InvokerRows {
   status(id: InvocationId): HeldInvocation | undefined;
   statuses(): Iterable<HeldInvocation>;
+}
+
+/** The schedulers of this process. */
+export interface FlowPort {
+  /** Of one partition. */
+  flowRows(partition: number): FlowRows | Promise<FlowRows>;
+}
+
+/** A queue as it was at `nowMs`. */
+export interface QueueRow {
+  readonly queue: FlowQueueRow;
+  readonly nowMs: number;
 }
 
 /** An invocation as its invoker sees it. */
@@ -187,6 +207,9 @@ export interface HandlerRow {
 export interface RuleRow {
   readonly pattern: string;
   readonly concurrency: number | undefined;
+  readonly rate: FlowRate | undefined;
+  readonly weight: number;
+  readonly priority: number | undefined;
   readonly description: string | undefined;
   readonly disabled: boolean;
   readonly version: number;

@@ -173,6 +173,14 @@ const COLUMNS = {
     "u32: available",
     "u64: num_waiters",
   ],
+  sys_rate_limits: [
+    "text: pattern",
+    "u32: rate_limit",
+    "duration: rate_period",
+    "u32: burst weight priority",
+    "text: scope l1 l2",
+    "u32: available",
+  ],
 } as const satisfies Record<string, readonly `${ColumnType}: ${string}`[]>;
 
 export type TableName = keyof typeof COLUMNS;

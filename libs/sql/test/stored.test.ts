@@ -304,12 +304,16 @@ describe("keyed tables", () => {
     expect(world.source.counts.scans).toEqual(["stateOf"]);
   });
 
-  test("state of a service is scanned, of a key only in its partition", async () => {
+  test("state of a service is scanned, of a key only looked up", async () => {
     expect((await ask("select * from state where service_name = 'Counter'")).length).toBe(3);
     expect(world.source.counts.scans).toEqual(Array(PARTITIONS).fill("state"));
     world.source.counts.scans.length = 0;
+    expect((await ask("select * from state where service_key = 'w1' and service_name = 'Counter'")).length).toBe(0);
+    expect(world.source.counts.scans).toEqual(["stateOf"]);
+    world.source.counts.scans.length = 0;
+    // Whoever names neither service nor scope may mean a workflow in any scope, wherever that lives.
     expect((await ask("select * from state where service_key = 'w1'")).length).toBe(1);
-    expect(world.source.counts.scans).toEqual(["state"]);
+    expect(world.source.counts.scans).toEqual(Array(PARTITIONS).fill("state"));
   });
 
   test("locks and inboxes show holders and who waits", async () => {
@@ -361,15 +365,8 @@ test("what the registry knows is shown", async () => {
   ]);
 });
 
-test("tables of features that are off are empty", async () => {
-  for (const table of [
-    "sys_locks",
-    "sys_vqueues",
-    "sys_vqueue_meta",
-    "sys_vqueue_entry_status",
-    "sys_scheduler",
-    "sys_user_limits",
-  ]) {
+test("tables of flow control are empty where nothing flows", async () => {
+  for (const table of ["sys_vqueues", "sys_vqueue_meta", "sys_vqueue_entry_status", "sys_scheduler", "sys_user_limits"]) {
     expect(await ask(`select * from ${table}`)).toEqual([]);
   }
 });

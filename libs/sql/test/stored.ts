@@ -6,6 +6,7 @@ import {
   newInvocationId,
   partitionOf,
   partitionOfKey,
+  systemClock,
   toBinaryString,
   utf8,
   workflowInvocationId,
@@ -212,6 +213,9 @@ export async function openWorld(): Promise<World> {
       live: liveRowsOf({
         invoker: { status: (id) => held.get(id), statuses: () => held.values() },
         registry: registryRows(),
+        flow: { flowRows: () => ({ queues: [], entries: [], limits: [], buckets: [] }) },
+        partitionCount: PARTITIONS,
+        clock: systemClock,
       }),
     }),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
@@ -360,7 +364,19 @@ function registryRows(): RegistryRows {
     deployments: () => [deployment],
     services: () => definitions.map((definition) => ({ deployment, revision: { revision: 2, definition } })),
     effective: ({ revision }) => ({ public: revision.definition.name !== "Wf" }),
-    rules: () => [{ pattern: "s1/*", concurrency: 5, description: undefined, disabled: false, version: 1, lastModifiedMs: NOW }],
+    rules: () => [
+      {
+        pattern: "s1/*",
+        concurrency: 5,
+        rate: undefined,
+        weight: 1,
+        priority: undefined,
+        description: undefined,
+        disabled: false,
+        version: 1,
+        lastModifiedMs: NOW,
+      },
+    ],
   };
 }
 

@@ -77,8 +77,8 @@ export interface PartitionStore extends AsyncDisposable {
   unfinished(partition: number, status: Invocation["status"] | undefined): AsyncIterable<Invocation>;
   completed(partition: number): AsyncIterable<Invocation>;
   events(partition: number, id: InvocationId): Promise<readonly JournalEvent[]>;
-  /** All, or those of one service in any scope and outside of them. */
-  scanState(partition: number, service: string | undefined): AsyncIterable<StateRow>;
+  /** All, or those of one service: in any scope and outside of them, or in scopes only. */
+  scanState(partition: number, service: string | undefined, where?: StateRange): AsyncIterable<StateRow>;
   scanPromises(partition: number): AsyncIterable<PromiseRow>;
   scanLocks(partition: number): AsyncIterable<LockRow>;
   scanInboxes(partition: number): AsyncIterable<InboxRow>;
@@ -115,3 +115,5 @@ export interface InboxRow {
   readonly seq: number;
   readonly entry: InboxEntry;
 }
+
+export type StateRange = "everywhere" | "inScopes";

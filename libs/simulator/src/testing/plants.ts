@@ -23,7 +23,7 @@ function altered(store: PartitionStore, changes: Partial<PartitionStore>): Parti
     unfinished: (partition, status) => store.unfinished(partition, status),
     completed: (partition) => store.completed(partition),
     events: (partition, id) => store.events(partition, id),
-    scanState: (partition, service) => store.scanState(partition, service),
+    scanState: (partition, service, where) => store.scanState(partition, service, where),
     scanPromises: (partition) => store.scanPromises(partition),
     scanLocks: (partition) => store.scanLocks(partition),
     scanInboxes: (partition) => store.scanInboxes(partition),

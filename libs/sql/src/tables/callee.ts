@@ -54,7 +54,7 @@ function guessedTarget(
   const serviceType: ServiceType = service?.kind ?? (key === "" ? "service" : "virtualObject");
   const handlerType: HandlerType = service?.handlers.find(({ name }) => name === handlerName)?.kind ?? "shared";
   return {
-    scope,
+    scope: scope || undefined,
     service: serviceName,
     key: serviceType === "service" ? undefined : key,
     handler: handlerName,

@@ -226,8 +226,8 @@ function calleeJson({ id, target }: Callee): object {
   return { invocation_id: id, invocation_target: targetJson(target) };
 }
 
-function targetJson({ service, key, handler, serviceType, handlerType }: Target): object {
-  const scope = null;
+function targetJson({ service, key, handler, serviceType, handlerType, scope: named }: Target): object {
+  const scope = named ?? null;
   if (serviceType === "service") return { Service: { name: service, handler, scope } };
   const handler_ty = handlerType === "exclusive" ? "Exclusive" : handlerType === "workflow" ? "Workflow" : "Shared";
   const fields = { name: service, key: key ?? "", handler, handler_ty, scope };
@@ -245,10 +245,11 @@ function attachTargetJson(target: AttachTarget): object {
           service_key: target.serviceKey ?? null,
           service_handler: target.handlerName,
           idempotency_key: target.idempotencyKey,
+          scope: target.scope || undefined,
         },
       };
     case "workflow":
-      return { Workflow: { service_name: target.workflowName, key: target.workflowKey } };
+      return { Workflow: { service_name: target.workflowName, key: target.workflowKey, scope: target.scope || undefined } };
     default:
       return unreachable(target);
   }

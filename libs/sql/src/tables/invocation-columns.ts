@@ -103,5 +103,5 @@ function appendTarget(fields: InvocationFields, into: AnyColumn): void {
 
 /** Before its first run an invocation has a journal to us (its input) but not to people. */
 function hasBegun({ status }: InvocationFields): boolean {
-  return status !== "scheduled" && status !== "inboxed" && status !== "ready";
+  return status !== "scheduled" && status !== "inboxed";
 }

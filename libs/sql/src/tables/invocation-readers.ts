@@ -1,5 +1,6 @@
 /** Why: `sys_invocation_status` and `sys_invocation` show the same facts of a stored invocation. */
-import { type Invocation, type ServiceType, targetText } from "@perdure/partition";
+import { type VqueueId, vqueueId } from "@perdure/base";
+import { type Invocation, type InvocationFacts, isExclusive, type ServiceType, targetText } from "@perdure/partition";
 import { type Failure, futureToJson, waitingCompletions, waitingSignals } from "@perdure/service-protocol";
 import type { Readers } from "../table.js";
 
@@ -15,6 +16,7 @@ export const invocationReaders: Readers<Invocation> = {
   target_service_key: ({ facts }) => facts.target.key,
   target_handler_name: ({ facts }) => facts.target.handler,
   target_service_ty: ({ facts }) => serviceTypeText(facts.target.serviceType),
+  vqueue_id: ({ facts }) => vqueueOf(facts),
   idempotency_key: ({ facts }) => facts.idempotencyKey,
   invoked_by: ({ facts }) => (facts.source.kind === "restart" ? "restart_as_new" : facts.source.kind),
   invoked_by_id: ({ facts }) => (facts.source.kind === "service" ? facts.source.callerId : undefined),
@@ -46,6 +48,13 @@ export const invocationReaders: Readers<Invocation> = {
 
 export function serviceTypeText(type: ServiceType): string {
   return type === "virtualObject" ? "virtual_object" : type;
+}
+
+/** The queue it goes through: of its limit key in its scope, or of its object; all others wait for nobody. */
+function vqueueOf({ target, limitKey }: InvocationFacts): VqueueId | undefined {
+  const { service, scope } = target;
+  if (scope !== undefined) return vqueueId({ service, scope, limitKey, lockKey: undefined });
+  return isExclusive(target) ? vqueueId({ service, scope: undefined, limitKey: undefined, lockKey: target.key }) : undefined;
 }
 
 /** `[code] message`. */

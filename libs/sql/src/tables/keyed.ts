@@ -1,14 +1,20 @@
 /** Why: state, promises, locks and inboxes belong to a service and a key; both may be named by a statement. */
 import { fromBinaryString, fromUtf8, fromUtf8Strict, hashString, type InvocationId, partitionOfKey } from "@perdure/base";
+import { parseKeyspace, type ServiceType } from "@perdure/partition";
 import type { InboxRow, IntrospectionSource, LockRow, PromiseRow, StateRow } from "../ports.js";
 import { allowedValues, type ScanHints, wants } from "../query/hints.js";
 import { defineTable } from "../table.js";
+import { partitionsOfScopes } from "./flow.js";
 import { failureTextWithWord } from "./invocation-readers.js";
 
-export const state = defineTable<StateRow>({
+/** What is kept under a key, the scope told apart from the service. */
+type Scoped<Row> = Row & { readonly scope: string | undefined };
+
+export const state = defineTable<Scoped<StateRow>>({
   name: "state",
   readers: {
-    partition_key: ({ key }) => hashString(key),
+    partition_key: partitionKeyOf,
+    scope: ({ scope }) => scope,
     service_name: ({ service }) => service,
     service_key: ({ key }) => key,
     key: ({ stateKey }) => fromUtf8(fromBinaryString(stateKey)),
@@ -20,30 +26,61 @@ export const state = defineTable<StateRow>({
   async *rows(source, hints) {
     const services = allowedValues(hints, "service_name");
     const keys = allowedValues(hints, "service_key");
-    if (services !== undefined && keys !== undefined) return yield* stateOfKeys(source, services, keys);
-    for (const partition of partitionsFor(source, hints)) {
-      for (const service of services ?? [undefined]) yield* source.store.scanState(partition, service);
+    const scopes = allowedValues(hints, "scope");
+    if (services === undefined || keys === undefined) return yield* stateOfServices(source, hints, services);
+    const kinds = scopes === undefined ? await kindsOf(source) : new Map<string, ServiceType>();
+    for (const service of services) {
+      yield* stateOfKeys(source, service, keys, scopes ?? [undefined]);
+      // A workflow may also have this key in scopes nobody named, and a service that is gone may have been one.
+      const isMaybeScoped = scopes === undefined && (kinds.get(service) ?? "workflow") === "workflow";
+      if (isMaybeScoped) yield* stateOfServices(source, hints, [service], "inScopes");
     }
   },
 });
 
 async function* stateOfKeys(
   { store, partitionCount }: IntrospectionSource,
-  services: Iterable<string>,
+  service: string,
   keys: Iterable<string>,
-): AsyncIterable<StateRow> {
-  for (const key of keys) {
-    const partition = partitionOfKey(hashString(key), partitionCount);
-    for (const service of services) {
-      for (const [stateKey, value] of await store.stateOf(partition, service, key)) yield { service, key, stateKey, value };
+  scopes: Iterable<string | undefined>,
+): AsyncIterable<Scoped<StateRow>> {
+  for (const scope of scopes) {
+    const keyspace = scope === undefined ? service : `${service}@${scope}`;
+    for (const key of keys) {
+      const partition = partitionOfKey(hashString(scope ?? key), partitionCount);
+      for (const [stateKey, value] of await store.stateOf(partition, keyspace, key))
+        yield { service, scope, key, stateKey, value };
     }
   }
 }
 
-export const promise = defineTable<PromiseRow>({
+async function* stateOfServices(
+  source: IntrospectionSource,
+  hints: ScanHints,
+  services: Iterable<string> | undefined,
+  where: "everywhere" | "inScopes" = "everywhere",
+): AsyncIterable<Scoped<StateRow>> {
+  for (const partition of partitionsOfScopes(source, hints) ?? everyPartition(source)) {
+    for (const service of services ?? [undefined]) {
+      for await (const row of source.store.scanState(partition, service, where)) {
+        if (wants(hints, "service_key", row.key))
+          yield { ...parseKeyspace(row.service), key: row.key, stateKey: row.stateKey, value: row.value };
+      }
+    }
+  }
+}
+
+async function kindsOf({ live }: IntrospectionSource): Promise<ReadonlyMap<string, ServiceType>> {
+  const kinds = new Map<string, ServiceType>();
+  for await (const { name, kind } of live.services()) kinds.set(name, kind);
+  return kinds;
+}
+
+export const promise = defineTable<Scoped<PromiseRow>>({
   name: "sys_promise",
   readers: {
-    partition_key: ({ key }) => hashString(key),
+    partition_key: partitionKeyOf,
+    scope: ({ scope }) => scope,
     service_name: ({ service }) => service,
     service_key: ({ key }) => key,
     key: ({ name }) => name,
@@ -59,9 +96,18 @@ export const promise = defineTable<PromiseRow>({
         : undefined,
   },
   async *rows(source, hints) {
-    for (const partition of partitionsFor(source, hints)) yield* source.store.scanPromises(partition);
+    for (const partition of partitionsOfScopes(source, hints) ?? everyPartition(source)) {
+      for await (const { service, key, name, promise } of source.store.scanPromises(partition)) {
+        if (wants(hints, "service_key", key)) yield { ...parseKeyspace(service), key, name, promise };
+      }
+    }
   },
 });
+
+/** All of a scope live together, all else by key. */
+function partitionKeyOf({ scope, key }: { readonly scope: string | undefined; readonly key: string }): bigint {
+  return hashString(scope ?? key);
+}
 
 function successOf({ promise }: PromiseRow): Uint8Array | undefined {
   return promise.kind === "completed" && promise.outcome.kind === "success" ? promise.outcome.value : undefined;
@@ -113,6 +159,10 @@ function isWanted(hints: ScanHints, row: { readonly service: string; readonly ke
 /** A key lives in one partition. */
 function partitionsFor({ partitionCount }: IntrospectionSource, hints: ScanHints): Iterable<number> {
   const keys = allowedValues(hints, "service_key");
-  if (keys === undefined) return Array.from({ length: partitionCount }, (_, partition) => partition);
+  if (keys === undefined) return everyPartition({ partitionCount });
   return new Set([...keys].map((key) => partitionOfKey(hashString(key), partitionCount)));
+}
+
+function everyPartition({ partitionCount }: Pick<IntrospectionSource, "partitionCount">): Iterable<number> {
+  return Array.from({ length: partitionCount }, (_, partition) => partition);
 }

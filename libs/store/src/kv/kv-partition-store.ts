@@ -42,6 +42,7 @@ import type {
   PartitionStore,
   PauseRow,
   PromiseRow,
+  StateRange,
   StateRow,
   StoreCapabilities,
   StoredFlow,
@@ -182,10 +183,10 @@ export class KvPartitionStore implements PartitionStore {
     return events.sort((a, b) => a.atMs - b.atMs);
   }
 
-  async *scanState(partition: number, service: string | undefined): AsyncIterable<StateRow> {
+  async *scanState(partition: number, service: string | undefined, where: StateRange = "everywhere"): AsyncIterable<StateRow> {
     // A service has a keyspace of its own, and one for each scope it is used in.
-    const keyspaces = service === undefined ? [""] : [`${service}\0`, `${service}@`];
-    for (const keyspace of keyspaces) {
+    const starts = service === undefined ? [""] : where === "inScopes" ? [`${service}@`] : [`${service}\0`, `${service}@`];
+    for (const keyspace of starts) {
       const start = keys.table(partition, "s") + keyspace;
       for await (const [row, value] of this.#kv.scan(start, keys.after(start))) {
         const parsed = keys.parseKeyed(row);

@@ -62,6 +62,8 @@ export function keyedRows({ open }: StoreUnderTest): void {
         put("O", "a", "b/c"),
         put("O", "a/b", "c"),
         put("O2", "a", "k"),
+        put("O3@scope", "a", "k"),
+        put("O3", "a", "k"),
       );
       for (const [n, key] of AWKWARD_KEYS.entries()) {
         const extra = key === "a" ? ["b/c"] : key === "a/b" ? ["c"] : [];
@@ -74,6 +76,8 @@ export function keyedRows({ open }: StoreUnderTest): void {
       expect(new Set(rows.filter((row) => row.stateKey === "k").map((row) => row.key))).toEqual(new Set(AWKWARD_KEYS));
       expect(rows.every((row) => row.service === "O")).toBe(true);
       expect(await all(store.scanState(0, "O2"))).toEqual([{ service: "O2", key: "a", stateKey: "k", value: utf8("v") }]);
+      expect((await all(store.scanState(0, "O3"))).map(({ service }) => service).sort()).toEqual(["O3", "O3@scope"]);
+      expect((await all(store.scanState(0, "O3", "inScopes"))).map(({ service }) => service)).toEqual(["O3@scope"]);
       expect(await all(store.scanState(0, "None"))).toEqual([]);
     });
 
