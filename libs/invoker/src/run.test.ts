@@ -105,7 +105,7 @@ const waitForSleep = {
 } as const;
 
 describe("the way of an invocation", () => {
-  test("pins its deployment before anything else, runs, and is forgotten when its stream is gone", async () => {
+  test("pins its deployment before it does anything, runs, and is forgotten when its stream is gone", async () => {
     const world = new World();
     const invocation = await world.invoke();
     expect(world.last.request).toMatchObject({ method: "POST", path: "/invoke/Svc/run", requestResponse: false });
@@ -148,17 +148,23 @@ describe("the way of an invocation", () => {
     expect(names(world.last)).toEqual(["Start", "Input", "Sleep", "SleepCompletion"]);
   });
 
-  test("stays with its deployment when the service moves on", async () => {
+  test.each([
+    ["stays with its deployment when the service moves on", true, "dp_15ChR1PDwZt22Rn2lfZrRo5"],
+    ["moves on with the service as long as it has done nothing", false, "dp_2newer"],
+  ])("%s", async (_title, hasProgress, expected) => {
     const world = new World();
     const invocation = await world.invoke();
-    world.last.respond().fails("once").close();
+    if (hasProgress) world.last.respond().command(sleep);
+    else world.last.respond();
+    await world.turn();
+    world.last.fails("once").close();
     const older = world.registry.current();
     const newer = aRegistry({ id: "dp_2newer" as DeploymentId, services: { Svc: { handlers: { run: handler } } } }).current();
     const deployments = new Map([...older.deployments, ...newer.deployments]);
     world.registry = aRegistryOf({ services: newer.services, deployments, rules: [] });
     await world.pass(2_000);
     expect(world.streams.length).toBe(2);
-    expect(world.status(invocation)?.lastAttemptDeploymentId).toBe("dp_15ChR1PDwZt22Rn2lfZrRo5");
+    expect(world.status(invocation)?.lastAttemptDeploymentId).toBe(expected);
     const other = await world.invoke();
     expect(world.status(other)?.lastAttemptDeploymentId).toBe("dp_2newer");
   });
@@ -481,7 +487,7 @@ describe("control", () => {
     expect(world.clock.pendingTimers).toBe(0);
     world.last.respond().finish();
     await world.turn();
-    expect(invocation.commands.map(({ kind }) => kind)).toEqual(["pin"]);
+    expect(invocation.commands).toEqual([]);
   });
 
   test("pause half-closes and waits for the handler", async () => {
@@ -577,6 +583,8 @@ describe("deployments", () => {
     world.registry = complete;
     await world.pass(2_000);
     expect(startOf(world.last).retryCountSinceLastStoredEntry).toBe(0);
+    world.last.respond().command(sleep);
+    await world.turn();
     expect(invocation.pinned).toBeDefined();
   });
 
@@ -594,7 +602,10 @@ describe("deployments", () => {
     const world = new World({ minProtocolVersion: 7, maxProtocolVersion: 8 });
     expect((await world.invoke()).failures).toMatchObject([{ error: { errorCode: "RT0013" } }]);
     const v7 = new World({ minProtocolVersion: 7, maxProtocolVersion: 8 }, { protocolVersionMax: 7 });
-    expect((await v7.invoke()).pinned).toMatchObject({ protocolVersion: 7 });
+    const invocation = await v7.invoke();
+    v7.last.respond().command(sleep);
+    await v7.turn();
+    expect(invocation.pinned).toMatchObject({ protocolVersion: 7 });
   });
 
   test("a pinned version nobody speaks any more is RT0014", async () => {

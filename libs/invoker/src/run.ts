@@ -42,6 +42,8 @@ export class Run implements AttemptOwner, SlotUser {
   #phase: "queued" | "reading" | "attempting" | "recovering" | "over" = "queued";
   #holdsSlot = false;
   #pinned: Pinned | undefined;
+  /** The deployment is chosen, and the partition does not know of it yet. */
+  #owesPin = false;
   #pauseRequested: boolean;
   /** Also while its stream drains, after its last word. */
   #attempt: Attempt | undefined;
@@ -161,11 +163,12 @@ export class Run implements AttemptOwner, SlotUser {
     this.#read(routing, entries, wantsState);
   }
 
+  /** Stored only together with the first thing the handler does: until then the next attempt may choose again, and find the mended code. */
   #pin({ deployment, version }: Route): void {
     this.#lastDeployment = deployment.id;
     if (this.#pinned !== undefined) return;
     this.#pinned = { deploymentId: deployment.id, protocolVersion: version };
-    this.submit({ kind: "pin", id: this.id, run: this.number, pinned: this.#pinned });
+    this.#owesPin = true;
   }
 
   #read(route: Route, handed: readonly JournalEntry[] | undefined, wantsState: boolean): void {
@@ -212,6 +215,10 @@ export class Run implements AttemptOwner, SlotUser {
 
   submit(command: AttemptCommand): void {
     if (command.kind === "appendCommand") this.#retryCountSinceLastStoredEntry = 0;
+    if (this.#owesPin && this.#pinned !== undefined) {
+      this.#owesPin = false;
+      this.#context.host.submit({ kind: "pin", id: this.id, run: this.number, pinned: this.#pinned });
+    }
     this.#context.host.submit(command);
   }
 
@@ -261,6 +268,10 @@ export class Run implements AttemptOwner, SlotUser {
       "attempt failed",
     );
     this.#phase = verdict.action === "retry" ? "recovering" : "over";
+    if (this.#owesPin) {
+      this.#owesPin = false;
+      this.#pinned = undefined;
+    }
     this.#reportFailure(error, verdict.action);
     if (verdict.action === "retry") this.#recover(verdict.delayMs);
   }
