@@ -126,6 +126,11 @@ const ROWS: { readonly [K in PartitionCommand["kind"]]: RowsOf<Extract<Partition
   pause: itself,
   resume: itself,
   purgeJournal: itself,
+  admit: itself,
+  // Buckets and paused queues are few: a leader has them all in memory.
+  forgetBuckets: () => [],
+  pauseQueue: () => [],
+  resumeQueue: () => [],
   appendCommand: (command, known) => [...itself(command, known), ...rowsOfAction(command, known)],
   suspend: (command, known) => {
     const rows = [...itself(command, known)];

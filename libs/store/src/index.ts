@@ -1,5 +1,5 @@
 export * from "./async-reads.js";
-export { decodeInvocation, encodeInvocation, statusOf } from "./codec/invocation.js";
+export { decodeInvocation, encodeInvocation, isTakenUp, statusOf } from "./codec/invocation.js";
 export { InvocationFields, type TextField } from "./codec/invocation-fields.js";
 export { decodeOwed, encodeOwed, type OwedCommand } from "./codec/message.js";
 export * from "./codec/rows.js";
