@@ -1,0 +1,97 @@
+/**
+ * Why: Redis may be away for a while (restart, fail-over, a cut network). Everything this driver sends may be sent again: reads,
+ * claims (a higher epoch still), and commits, which carry their number. So one loop asks until there is an answer or patience ends.
+ */
+import { type Clock, PerdureError } from "@perdure/base";
+import { RETRY_MS_FIRST, RETRY_MS_MAX } from "./limits.js";
+import { type Command, type Link, LinkDown, type Reply } from "./link.js";
+import type { Script } from "./scripts.js";
+
+/** A script, its keys and arguments; sent by its hash, and with its text when Redis does not know it. */
+export interface ScriptCall {
+  readonly script: Script;
+  readonly keys: readonly string[];
+  readonly args: readonly (string | Buffer | number)[];
+}
+
+export type Request = Command | ScriptCall;
+
+export interface AskOptions {
+  /** Replicas must have what was written. */
+  readonly replicated?: boolean;
+}
+
+/** What a server says that is starting, failing over, frozen out or full for now. */
+const PASSING = /^(LOADING|BUSY|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|READONLY|NOREPLICAS|UNBLOCKED|MOVED|ASK|MISCONF|OOM)\b/;
+const FULL = /^OOM\b/;
+const UNKNOWN_SCRIPT = /^NOSCRIPT\b/;
+
+export class Asker {
+  readonly #link: Link;
+  readonly #clock: Clock;
+  readonly #patienceMs: number;
+  readonly #replicas: number;
+
+  constructor(link: Link, clock: Clock, patienceMs: number, replicas: number) {
+    this.#link = link;
+    this.#clock = clock;
+    this.#patienceMs = patienceMs;
+    this.#replicas = replicas;
+  }
+
+  /**
+   * Sends the requests, whose keys are in one slot, until each has an answer: a value, or an error that asking again does not change.
+   * Rejects with STO0001 when none came in time, STO0004 when Redis is full.
+   */
+  async ask(requests: readonly Request[], options: AskOptions = {}): Promise<readonly Reply[]> {
+    const deadline = this.#clock.monotonicMs() + this.#patienceMs;
+    let withText = false;
+    for (let attempt = 0; ; attempt++) {
+      const commands = requests.map((request) => ("script" in request ? scriptCommand(request, withText) : request));
+      const replies = await this.#link.send(commands, options.replicated === true);
+      const trouble = this.#troubleOf(replies, requests.length);
+      if (trouble === undefined) return replies;
+      if (UNKNOWN_SCRIPT.test(trouble.message) && !withText) {
+        withText = true;
+        continue;
+      }
+      const waitMs = Math.min(RETRY_MS_FIRST * 2 ** Math.min(attempt, 10), RETRY_MS_MAX);
+      if (this.#clock.monotonicMs() + waitMs > deadline) {
+        const code = FULL.test(trouble.message) ? "STO0004" : "STO0001";
+        throw new PerdureError(code, `Redis gave no answer in ${this.#patienceMs} ms: ${trouble.message}`, { cause: trouble });
+      }
+      await new Promise<void>((resolve) => this.#clock.setTimer(waitMs, resolve));
+    }
+  }
+
+  /** One request; error replies reject as STO0003 or STO0001. */
+  async one(request: Request, options?: AskOptions): Promise<Exclude<Reply, Error>> {
+    const [reply] = await this.ask([request], options);
+    return answer(reply as Reply);
+  }
+
+  /** Why the replies are no answer yet. */
+  #troubleOf(replies: readonly Reply[], count: number): Error | undefined {
+    for (const reply of replies) {
+      if (reply instanceof LinkDown) return reply;
+      if (reply instanceof Error && (PASSING.test(reply.message) || UNKNOWN_SCRIPT.test(reply.message))) return reply;
+    }
+    if (replies.length > count) {
+      const reached = replies[count];
+      if (typeof reached !== "number" || reached < this.#replicas)
+        return new Error(`${String(reached)} of ${this.#replicas} replicas have what was written`);
+    }
+    return undefined;
+  }
+}
+
+/** A reply that is no error. */
+export function answer(reply: Reply): Exclude<Reply, Error> {
+  if (!(reply instanceof Error)) return reply as Exclude<Reply, Error>;
+  const damaged = /^(WRONGTYPE|PERDURE|ERR user_script)/.test(reply.message);
+  throw new PerdureError(damaged ? "STO0003" : "STO0001", `Redis refuses: ${reply.message}`, { cause: reply });
+}
+
+function scriptCommand({ script, keys, args }: ScriptCall, withText: boolean): Command {
+  return [withText ? "EVAL" : "EVALSHA", withText ? script.text : script.sha, keys.length, ...keys, ...args];
+}

@@ -1,0 +1,105 @@
+/**
+ * Large payloads. A script that copied megabytes would hold up every partition on its Redis, so a payload above a bound is written
+ * beforehand, in chunks with keys and a short life of their own; the commit that stores its row makes the chunks last, and the one
+ * that replaces or deletes the row deletes them. Whose chunks exist is listed in the hash `big`, which a leader reads when it claims,
+ * so it knows without asking when a row it touches has some. Chunks whose commit never came expire.
+ *
+ * A stored value is a tag and what it says: 0 and the payload; or 1 and `<set> <bytes>`, the payload being in the chunks
+ * `big:<set>:0` … A set has one name for ever: `<epoch>.<number>`.
+ */
+import { copyBytes, invariant } from "@perdure/base";
+import { CHUNK_BYTES } from "./limits.js";
+
+export const INLINE = 0;
+export const CHUNKED = 1;
+
+/** A payload to be written before the commit that stores its row. */
+export interface StagedPayload {
+  readonly set: string;
+  readonly payload: Uint8Array;
+}
+
+export interface ChunkSet {
+  readonly set: string;
+  readonly chunks: number;
+}
+
+/** The row a chunk set belongs to: the suffix of its key, and its field or index there. */
+interface Owner extends ChunkSet {
+  readonly group: string;
+  readonly field: string;
+}
+
+/** Text behind the tag of a row whose payload is in chunks. */
+export function chunkReference({ set, payload }: StagedPayload): string {
+  return `${set} ${payload.length}`;
+}
+
+/** A stored value: its payload in memory of its own, or the chunks that hold it. */
+export function storedPayload(stored: Buffer): Uint8Array | ChunkSet {
+  if (stored[0] === INLINE) return copyBytes(stored, 1);
+  invariant(stored[0] === CHUNKED, "a stored value is inline or in chunks");
+  const [set, bytes] = stored.toString("latin1", 1).split(" ") as [string, string];
+  return { set, chunks: chunkCount(Number(bytes)) };
+}
+
+export function chunkCount(bytes: number): number {
+  return Math.ceil(bytes / CHUNK_BYTES);
+}
+
+export function chunkKey(set: string, n: number): string {
+  return `big:${set}:${n}`;
+}
+
+export function chunkKeys({ set, chunks }: ChunkSet): string[] {
+  return Array.from({ length: chunks }, (_, n) => chunkKey(set, n));
+}
+
+/** The chunk sets of one partition as its leader knows them, those of the batch under way included. */
+export class ChunkSets {
+  readonly #epoch: number;
+  #next = 0;
+  readonly #groups = new Map<string, Map<string, ChunkSet>>();
+
+  /** `listed` is the hash `big` as fields and values in turn. */
+  constructor(epoch: number, listed: readonly Buffer[]) {
+    this.#epoch = epoch;
+    for (let i = 0; i + 1 < listed.length; i += 2) {
+      const [chunks, group, field] = JSON.parse((listed[i + 1] as Buffer).toString()) as [number, string, string];
+      this.#put({ set: (listed[i] as Buffer).toString(), chunks, group, field });
+    }
+  }
+
+  get isEmpty(): boolean {
+    return this.#groups.size === 0;
+  }
+
+  /** A new set for a row; the text is its line in the list. */
+  add(group: string, field: string, payload: Uint8Array): { readonly staged: StagedPayload; readonly line: string } {
+    const set = `${this.#epoch}.${this.#next++}`;
+    const chunks = chunkCount(payload.length);
+    this.#put({ set, chunks, group, field });
+    return { staged: { set, payload }, line: JSON.stringify([chunks, group, field]) };
+  }
+
+  /** The set of a row that is going to be replaced or deleted, known no longer; of all rows of the group when no field is given. */
+  drop(group: string, field?: string): readonly ChunkSet[] {
+    const rows = this.#groups.get(group);
+    if (rows === undefined) return [];
+    if (field === undefined) {
+      this.#groups.delete(group);
+      return [...rows.values()];
+    }
+    const set = rows.get(field);
+    if (set === undefined) return [];
+    rows.delete(field);
+    if (rows.size === 0) this.#groups.delete(group);
+    return [set];
+  }
+
+  #put({ group, field, set, chunks }: Owner): void {
+    const rows = this.#groups.get(group);
+    if (rows === undefined) this.#groups.set(group, new Map([[field, { set, chunks }]]));
+    else rows.set(field, { set, chunks });
+  }
+}

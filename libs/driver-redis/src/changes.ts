@@ -1,0 +1,125 @@
+/**
+ * What a batch of mutations amounts to, table by table. Of several writes to one row the last one counts, so a row is encoded and
+ * travels once. The recorders say which mutation goes where: a new kind of mutation does not compile until it has its line.
+ */
+import { type InvocationId, invariant } from "@perdure/base";
+import { EVENT_SLOTS, type Invocation, type JournalEntry, type Mutation, type TimerKey } from "@perdure/partition";
+import {
+  encodeEvent,
+  encodeInbox,
+  encodeLock,
+  encodeNumber,
+  encodeOwed,
+  encodePause,
+  encodePromise,
+  timerGroupOf,
+} from "@perdure/store";
+import { objectName, timerMember } from "./keys.js";
+
+/** Tables with a hash for each object, and a set of the objects that have one. */
+export type KeyedTable = "s" | "q" | "p";
+/** Tables in one hash. */
+export type PlainTable = "lock" | "dedup" | "out" | "bucket" | "pause";
+/** Rows of a hash; null deletes. */
+export type Fields = Map<string, Uint8Array | null>;
+
+export interface JournalChange {
+  /** What was there goes first. */
+  reset: boolean;
+  /** Index of the first entry. */
+  first: number;
+  readonly entries: JournalEntry[];
+}
+
+export class Changes {
+  readonly invocations = new Map<InvocationId, Invocation | undefined>();
+  /** Deleted within the batch, whatever became of them after. */
+  readonly forgotten = new Set<InvocationId>();
+  readonly journals = new Map<InvocationId, JournalChange>();
+  readonly events = new Map<InvocationId, Fields>();
+  readonly keyed: Readonly<Record<KeyedTable, Map<string, Fields>>> = { s: new Map(), q: new Map(), p: new Map() };
+  readonly plain: Readonly<Record<PlainTable, Fields>> = {
+    lock: new Map(),
+    dedup: new Map(),
+    out: new Map(),
+    bucket: new Map(),
+    pause: new Map(),
+  };
+  /** Member → due time, null deletes. */
+  readonly timers: Readonly<Record<"t" | "r", Map<string, number | null>>> = { t: new Map(), r: new Map() };
+
+  constructor(mutations: readonly Mutation[]) {
+    for (const mutation of mutations) (RECORDERS[mutation.kind] as Recorder<Mutation>)(this, mutation);
+  }
+
+  journal(id: InvocationId): JournalChange {
+    let change = this.journals.get(id);
+    if (change === undefined) {
+      change = { reset: false, first: 0, entries: [] };
+      this.journals.set(id, change);
+    }
+    return change;
+  }
+
+  fields<K extends string>(table: Map<K, Fields>, key: K): Fields {
+    let fields = table.get(key);
+    if (fields === undefined) {
+      fields = new Map();
+      table.set(key, fields);
+    }
+    return fields;
+  }
+
+  object(table: KeyedTable, service: string, key: string): Fields {
+    return this.fields(this.keyed[table], objectName(service, key));
+  }
+
+  timer(timer: TimerKey, dueAtMs: number | null): void {
+    this.timers[timerGroupOf(timer) === "precise" ? "t" : "r"].set(timerMember(timer), dueAtMs);
+  }
+}
+
+type Recorder<M extends Mutation> = (changes: Changes, mutation: M) => void;
+
+const RECORDERS: { readonly [K in Mutation["kind"]]: Recorder<Extract<Mutation, { kind: K }>> } = {
+  putInvocation: (changes, { invocation }) => changes.invocations.set(invocation.facts.id, invocation),
+  deleteInvocation: (changes, { id }) => {
+    changes.invocations.set(id, undefined);
+    changes.forgotten.add(id);
+  },
+  appendEntry: (changes, { id, index, entry }) => {
+    const journal = changes.journal(id);
+    if (journal.entries.length === 0) journal.first = index;
+    invariant(index === journal.first + journal.entries.length, "entries are appended one after the other");
+    invariant(!journal.reset || journal.first === 0, "a journal begins with its first entry");
+    journal.entries.push(entry);
+  },
+  deleteJournal: (changes, { id }) => {
+    const journal = changes.journal(id);
+    journal.reset = true;
+    journal.first = 0;
+    journal.entries.length = 0;
+  },
+  putEvent: (changes, { id, slot, event }) => changes.fields(changes.events, id).set(String(slot), encodeEvent(event)),
+  deleteEvents: (changes, { id }) => {
+    const slots = changes.fields(changes.events, id);
+    for (let slot = 0; slot <= EVENT_SLOTS; slot++) slots.set(String(slot), null);
+  },
+  putState: (changes, { service, key, stateKey, value }) => changes.object("s", service, key).set(stateKey, value),
+  deleteState: (changes, { service, key, stateKey }) => changes.object("s", service, key).set(stateKey, null),
+  putLock: (changes, { service, key, lock }) => changes.plain.lock.set(objectName(service, key), encodeLock(lock)),
+  deleteLock: (changes, { service, key }) => changes.plain.lock.set(objectName(service, key), null),
+  putInbox: (changes, { service, key, seq, entry }) => changes.object("q", service, key).set(String(seq), encodeInbox(entry)),
+  deleteInbox: (changes, { service, key, seq }) => changes.object("q", service, key).set(String(seq), null),
+  putPromise: (changes, { service, key, name, promise }) => changes.object("p", service, key).set(name, encodePromise(promise)),
+  deletePromise: (changes, { service, key, name }) => changes.object("p", service, key).set(name, null),
+  putTimer: (changes, { timer }) => changes.timer(timer, timer.dueAtMs),
+  deleteTimer: (changes, { timer }) => changes.timer(timer, null),
+  putOutbox: (changes, { message }) => changes.plain.out.set(String(message.seq), encodeOwed(message.command)),
+  deleteOutbox: (changes, { seq }) => changes.plain.out.set(String(seq), null),
+  putBucket: (changes, { bucket }) => changes.plain.bucket.set(bucket.name, encodeNumber(bucket.bookedUntilMicros)),
+  deleteBucket: (changes, { name }) => changes.plain.bucket.set(name, null),
+  putPause: (changes, { queue, pause }) => changes.plain.pause.set(queue, encodePause(pause)),
+  deletePause: (changes, { queue }) => changes.plain.pause.set(queue, null),
+  putDedup: (changes, { producer, seq }) => changes.plain.dedup.set(producer, encodeNumber(seq)),
+};

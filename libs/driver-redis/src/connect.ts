@@ -1,0 +1,38 @@
+/**
+ * Why: a process needs three connections, because Redis answers each in order: commits, which may wait for replicas; reads, whose
+ * replies may be large; and leases, which must not wait behind either.
+ */
+import type { Clock, Logger } from "@perdure/base";
+import { Asker } from "./asking.js";
+import { Link } from "./link.js";
+import { PATIENCE_MS, type RedisOptions } from "./options.js";
+
+export interface RedisPorts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Connections shared by the stores and leases of a process. */
+export interface RedisConnections extends AsyncDisposable {
+  readonly commits: Asker;
+  readonly reads: Asker;
+  readonly leases: Asker;
+}
+
+/** Resolves when Redis answers. Rejects with STO0001 when it does not in time, OPS0001 when the options contradict each other. */
+export async function connectRedis(options: RedisOptions, { clock, logger }: RedisPorts): Promise<RedisConnections> {
+  const links = ["commits", "reads", "leases"].map((role) => new Link(options, role, logger));
+  const [commits, reads, leases] = links.map(
+    (link) => new Asker(link, clock, options.patienceMs ?? PATIENCE_MS, options.replicas ?? 0),
+  ) as [Asker, Asker, Asker];
+  const dispose = async (): Promise<void> => {
+    await Promise.all(links.map((link) => link[Symbol.asyncDispose]()));
+  };
+  try {
+    await Promise.all([commits, reads, leases].map((asker) => asker.one(["PING"])));
+  } catch (cause) {
+    await dispose();
+    throw cause;
+  }
+  return { commits, reads, leases, [Symbol.asyncDispose]: dispose };
+}

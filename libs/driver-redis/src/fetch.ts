@@ -1,0 +1,235 @@
+/**
+ * Rows in batches: all fields wanted of one hash in one command, all commands in one transaction, so that a fetch sees one moment of
+ * the partition in one round trip. Journals are paged, and large payloads follow in a second trip.
+ */
+import { type InvocationId, invariant, unreachable } from "@perdure/base";
+import type { JournalEntry, WorkflowPromise } from "@perdure/partition";
+import {
+  decodeEntry,
+  decodeInbox,
+  decodeInvocation,
+  decodeLock,
+  decodeNumber,
+  decodePromise,
+  type Row,
+  type RowKey,
+} from "@perdure/store";
+import { type Asker, answer } from "./asking.js";
+import { objectName, timerMember } from "./keys.js";
+import { JOURNAL_PAGE_BYTES, JOURNAL_ROWS_FIRST, JOURNAL_ROWS_MAX } from "./limits.js";
+import type { Command, Reply } from "./link.js";
+import { type Cell, payloadsOf } from "./payloads.js";
+import { sortedState } from "./storage-order.js";
+
+export async function fetchRows(asker: Asker, prefix: string, keys: readonly RowKey[]): Promise<readonly Row[]> {
+  const plan = new Plan(prefix);
+  const found = keys.map((key) => plan.place(key));
+  const replies = await transaction(asker, plan.commands());
+  // Every row's cells in one list, so that whatever is in chunks is resolved in one place.
+  const cells: Cell[] = [];
+  const ends = found.map((place) => {
+    for (const cell of place(replies)) cells.push(cell);
+    return cells.length;
+  });
+  const payloads = await payloadsOf(asker, prefix, cells);
+  const rows: Row[] = [];
+  for (const [n, key] of keys.entries()) {
+    const from = n === 0 ? 0 : (ends[n - 1] as number);
+    rows.push(
+      key.kind === "journal"
+        ? { ...key, value: await readJournal(asker, prefix, key.id, Number.POSITIVE_INFINITY) }
+        : rowOf(key, payloads.slice(from, ends[n]), cells.slice(from, ends[n])),
+    );
+  }
+  return rows;
+}
+
+/** One moment of the partition; a single command is one by itself. */
+async function transaction(asker: Asker, commands: readonly Command[]): Promise<readonly Reply[]> {
+  if (commands.length === 0) return [];
+  if (commands.length === 1) return [answer((await asker.ask(commands))[0] as Reply)];
+  const replies = await asker.ask([["MULTI"], ...commands, ["EXEC"]]);
+  const results = answer(replies[replies.length - 1] as Reply);
+  invariant(Array.isArray(results), "a transaction without WATCH is carried out");
+  return (results as readonly Reply[]).map(answer);
+}
+
+/** Finds a row's cells among the replies. */
+type Place = (replies: readonly Reply[]) => readonly Cell[];
+
+/** Commands that read what is wanted, fields of one hash together. */
+class Plan {
+  readonly #prefix: string;
+  readonly #single: Command[] = [];
+  readonly #hashes = new Map<string, { readonly at: number; readonly fields: Buffer[] }>();
+
+  constructor(prefix: string) {
+    this.#prefix = prefix;
+  }
+
+  /** Hashes first, then the single commands. */
+  commands(): readonly Command[] {
+    return [...[...this.#hashes].map(([key, { fields }]): Command => ["HMGET", this.#prefix + key, ...fields]), ...this.#single];
+  }
+
+  place(key: RowKey): Place {
+    switch (key.kind) {
+      case "invocation": {
+        const [unfinished, done] = [this.#field("inv", key.id), this.#field("done", key.id)];
+        return (replies) => [...unfinished(replies), ...done(replies)];
+      }
+      case "entry":
+        return this.#command(["XRANGE", `${this.#prefix}j:${key.id}`, `${key.index}-1`, `${key.index}-1`], (reply) =>
+          (reply as StreamEntries).map(([, fields]) => ({ stored: fields[1], again: undefined })),
+        );
+      case "journal":
+        return () => [];
+      case "lock":
+        return this.#field("lock", objectName(key.service, key.key));
+      case "inbox":
+        return this.#field(`q:${objectName(key.service, key.key)}`, String(key.seq));
+      case "state":
+        return this.#field(`s:${objectName(key.service, key.key)}`, key.stateKey, "latin1");
+      case "stateOf":
+        return this.#all(`s:${objectName(key.service, key.key)}`);
+      case "promise":
+        return this.#field(`p:${objectName(key.service, key.key)}`, key.name);
+      case "promisesOf":
+        return this.#all(`p:${objectName(key.service, key.key)}`);
+      case "hasTimer": {
+        const member = Buffer.from(timerMember(key.timer), "latin1");
+        const table = key.timer.kind === "sleep" || key.timer.kind === "start" ? "t" : "r";
+        return this.#command(["ZSCORE", this.#prefix + table, member], (reply) => [
+          { stored: reply === null ? null : PRESENT, again: undefined },
+        ]);
+      }
+      case "dedup":
+        return this.#field("dedup", key.producer);
+      default:
+        return unreachable(key);
+    }
+  }
+
+  #field(hash: string, name: string, encoding: "utf8" | "latin1" = "utf8"): Place {
+    const field = Buffer.from(name, encoding);
+    let wanted = this.#hashes.get(hash);
+    if (wanted === undefined) {
+      wanted = { at: this.#hashes.size, fields: [] };
+      this.#hashes.set(hash, wanted);
+    }
+    const { at } = wanted;
+    const position = wanted.fields.push(field) - 1;
+    return (replies) => {
+      const stored = (replies[at] as readonly (Buffer | null)[])[position] ?? null;
+      return [{ stored, again: ["HGET", this.#prefix + hash, field] }];
+    };
+  }
+
+  /** All fields and values of a hash: a cell for each; the fields are told by what the cell would be read with again. */
+  #all(hash: string): Place {
+    return this.#command(["HGETALL", this.#prefix + hash], (reply) =>
+      fieldCells(this.#prefix + hash, reply as readonly Buffer[]),
+    );
+  }
+
+  #command(command: Command, cells: (reply: Reply) => readonly Cell[]): Place {
+    const position = this.#single.push(command) - 1;
+    return (replies) => cells(replies[this.#hashes.size + position] as Reply);
+  }
+}
+
+const PRESENT = Buffer.from([0]);
+
+export type StreamEntries = readonly (readonly [id: Buffer, fields: readonly [Buffer, Buffer]])[];
+
+/** Cells of a hash read whole. */
+export function fieldCells(key: string, fieldsAndValues: readonly Buffer[]): Cell[] {
+  const cells: Cell[] = [];
+  for (let i = 0; i + 1 < fieldsAndValues.length; i += 2)
+    cells.push({ stored: fieldsAndValues[i + 1] as Buffer, again: ["HGET", key, fieldsAndValues[i] as Buffer] });
+  return cells;
+}
+
+/** The field a cell of `fieldCells` is of. */
+export function fieldOf(cell: Cell): Buffer {
+  return (cell.again as Command)[2] as Buffer;
+}
+
+function rowOf(
+  key: Exclude<RowKey, { kind: "journal" }>,
+  payloads: readonly (Uint8Array | undefined)[],
+  cells: readonly Cell[],
+): Row {
+  const first = payloads[0];
+  switch (key.kind) {
+    case "invocation": {
+      const row = first ?? payloads[1];
+      return { ...key, value: row === undefined ? undefined : decodeInvocation(row) };
+    }
+    case "entry":
+      return { ...key, value: first === undefined ? undefined : decodeEntry(first) };
+    case "lock":
+      return { ...key, value: first === undefined ? undefined : decodeLock(first) };
+    case "inbox":
+      return { ...key, value: first === undefined ? undefined : decodeInbox(first) };
+    case "state":
+      return { ...key, value: first };
+    case "stateOf":
+      return { ...key, value: stateFrom(cells, payloads) };
+    case "promise":
+      return { ...key, value: first === undefined ? undefined : decodePromise(first) };
+    case "promisesOf":
+      return { ...key, value: promisesFrom(cells, payloads) };
+    case "hasTimer":
+      return { ...key, value: first !== undefined };
+    case "dedup":
+      return { ...key, value: first === undefined ? undefined : decodeNumber(first) };
+    default:
+      return unreachable(key);
+  }
+}
+
+export function stateFrom(
+  cells: readonly Cell[],
+  payloads: readonly (Uint8Array | undefined)[],
+): ReadonlyMap<string, Uint8Array> {
+  const state: [string, Uint8Array][] = [];
+  for (const [n, cell] of cells.entries()) {
+    const value = payloads[n];
+    if (value !== undefined) state.push([fieldOf(cell).toString("latin1"), value]);
+  }
+  return sortedState(state);
+}
+
+export function promisesFrom(
+  cells: readonly Cell[],
+  payloads: readonly (Uint8Array | undefined)[],
+): ReadonlyMap<string, WorkflowPromise> {
+  const promises = new Map<string, WorkflowPromise>();
+  for (const [n, cell] of cells.entries()) {
+    const row = payloads[n];
+    if (row !== undefined) promises.set(fieldOf(cell).toString(), decodePromise(row));
+  }
+  return promises;
+}
+
+/** The first `length` entries, or all there are; pages hold about the same number of bytes. */
+export async function readJournal(asker: Asker, prefix: string, id: InvocationId, length: number): Promise<JournalEntry[]> {
+  const entries: JournalEntry[] = [];
+  let bytes = 0;
+  while (entries.length < length) {
+    const average = Math.max(1, bytes / Math.max(1, entries.length));
+    const fitting = entries.length === 0 ? JOURNAL_ROWS_FIRST : Math.max(1, Math.floor(JOURNAL_PAGE_BYTES / average));
+    const count = Math.min(fitting, JOURNAL_ROWS_MAX, length - entries.length);
+    const page = (await asker.one(["XRANGE", `${prefix}j:${id}`, `${entries.length}-1`, "+", "COUNT", count])) as StreamEntries;
+    const cells = page.map(([, fields]): Cell => ({ stored: fields[1], again: undefined }));
+    for (const payload of await payloadsOf(asker, prefix, cells)) {
+      invariant(payload !== undefined, "the chunks of a journal go with it");
+      bytes += payload.length;
+      entries.push(decodeEntry(payload));
+    }
+    if (page.length < count) break;
+  }
+  invariant(entries.length >= length || length === Number.POSITIVE_INFINITY, "a journal has no holes");
+  return entries;
+}

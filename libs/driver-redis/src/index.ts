@@ -1,0 +1,3 @@
+export { connectRedis, type RedisConnections, type RedisPorts } from "./connect.js";
+export type { RedisNode, RedisOptions } from "./options.js";
+export { RedisPartitionStore, type RedisPartitionStoreOptions } from "./redis-partition-store.js";

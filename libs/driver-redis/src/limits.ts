@@ -1,0 +1,46 @@
+/** Bounds of the Redis driver, each with the reason for its value. */
+
+/** A payload up to this size is stored in its row: copying it holds Redis up for some 50 µs. Larger ones go to chunks of this size. */
+export const INLINE_BYTES_MAX = 256 * 1024;
+export const CHUNK_BYTES = 256 * 1024;
+/** What one script is given beyond which even middling payloads (above `INLINE_BYTES_CROWDED`) go to chunks: some 5 ms of Redis. */
+export const SCRIPT_BYTES_MAX = 4 * 1024 * 1024;
+export const INLINE_BYTES_CROWDED = 16 * 1024;
+/** Chunks written or read in one go: 4 MiB on the wire. */
+export const CHUNKS_AT_ONCE = 16;
+/** Chunks whose commit never came are forgotten by Redis itself; far longer than any commit is waited for. */
+export const STAGED_MS = 15 * 60_000;
+
+/** Arguments of one command within a script: Lua's stack takes 8,000, and smaller pieces cost nothing more. */
+export const SCRIPT_ARGS_MAX = 1_000;
+
+/** Rows asked for at a time by scans. */
+export const SCAN_ROWS = 256;
+/** Objects whose rows are asked for at a time by scans. */
+export const SCAN_OBJECTS = 32;
+/** Journal entries read at a time: first so many, then as many as fill the bytes at the size of those before. */
+export const JOURNAL_ROWS_FIRST = 128;
+export const JOURNAL_ROWS_MAX = 2_048;
+export const JOURNAL_PAGE_BYTES = 1024 * 1024;
+/** A value that is replaced while its chunks are read is read again; that often only when its data are damaged. */
+export const READ_ATTEMPTS_MAX = 8;
+
+/** Jobs that wait for the connection, and their bytes, beyond which more are refused: seconds of work of a busy worker. */
+export const QUEUED_JOBS_MAX = 20_000;
+export const QUEUED_BYTES_MAX = 256 * 1024 * 1024;
+/** Commits of one partition that wait for the one before; a processor has one. */
+export const COMMITS_QUEUED_MAX = 16;
+
+/** Pauses between attempts to reach a Redis that does not answer: quick at first, because a restart takes a second. */
+export const RETRY_MS_FIRST = 10;
+export const RETRY_MS_MAX = 250;
+/** A connection that has not come about by then is tried anew. */
+export const CONNECT_MS_MAX = 2_000;
+/** A connection that owes replies and is silent for so long is given up: Redis is frozen, or the network is. */
+export const SILENCE_MS_MAX = 2_500;
+/** One `WAIT` for replicas; well below the silence that ends a connection. */
+export const REPLICA_WAIT_MS = 1_000;
+/** TCP keep-alive of idle connections. */
+export const KEEP_ALIVE_MS = 10_000;
+/** Redirections followed within a cluster before a job is tried anew. */
+export const REDIRECTIONS_MAX = 16;

@@ -1,0 +1,188 @@
+/**
+ * Why: one connection to Redis or its cluster, seen as "send these, tell what came back". Nothing is queued while there is no
+ * connection and nothing is sent twice behind our back: the layer above knows what may be repeated. All jobs of one round of the
+ * event loop leave in one write.
+ */
+import { invariant, type Logger, PerdureError } from "@perdure/base";
+import { type ChainableCommander, type RedisOptions as ClientOptions, Cluster, type ClusterOptions, Redis } from "ioredis";
+import {
+  CONNECT_MS_MAX,
+  KEEP_ALIVE_MS,
+  QUEUED_BYTES_MAX,
+  QUEUED_JOBS_MAX,
+  REDIRECTIONS_MAX,
+  REPLICA_WAIT_MS,
+  RETRY_MS_FIRST,
+  RETRY_MS_MAX,
+  SILENCE_MS_MAX,
+} from "./limits.js";
+import type { RedisOptions } from "./options.js";
+
+/** Name and arguments. All keys of a job's commands are in one slot. */
+export type Command = readonly (string | Buffer | number)[];
+/** Text comes as bytes. An error is either the server's word about this command, or means that nothing is known. */
+export type Reply = Buffer | string | number | null | Error | readonly Reply[];
+
+/** The connection was down or went down: whether the commands were carried out is not known. */
+export class LinkDown extends Error {}
+
+interface Job {
+  readonly commands: readonly Command[];
+  readonly replicated: boolean;
+  readonly bytes: number;
+  readonly done: (replies: readonly Reply[]) => void;
+}
+
+export class Link implements AsyncDisposable {
+  readonly #client: Redis | Cluster;
+  readonly #replicas: number;
+  #jobs: Job[] = [];
+  #jobCount = 0;
+  #bytes = 0;
+  #scheduled = false;
+  /** Why there is no connection, for who asks in vain. */
+  #lastError: Error | undefined;
+
+  constructor(options: RedisOptions, role: string, logger: Logger) {
+    this.#replicas = options.replicas ?? 0;
+    this.#client = connect(options, role);
+    let silentUntil = 0;
+    this.#client.on("ready", () => {
+      this.#lastError = undefined;
+    });
+    this.#client.on("error", (cause: Error) => {
+      this.#lastError = cause;
+      // A server that is away fails every attempt to connect; one line a second says so.
+      if (performance.now() < silentUntil) return;
+      silentUntil = performance.now() + 1_000;
+      logger.warn({ role, error: cause.message }, "the connection to Redis failed");
+    });
+  }
+
+  get isUp(): boolean {
+    return this.#client.status === "ready";
+  }
+
+  /**
+   * Sends the commands in their order, together. With `replicated` one more reply follows: how many replicas have what this
+   * connection wrote. Rejects with STO0001 when too much is under way already.
+   */
+  send(commands: readonly Command[], replicated: boolean): Promise<readonly Reply[]> {
+    const bytes = sizeOf(commands);
+    if (this.#jobCount >= QUEUED_JOBS_MAX || this.#bytes + bytes > QUEUED_BYTES_MAX)
+      return Promise.reject(new PerdureError("STO0001", "more is waiting for Redis than we are willing to keep"));
+    this.#jobCount++;
+    this.#bytes += bytes;
+    return new Promise((resolve) => {
+      this.#jobs.push({
+        commands,
+        replicated: replicated && this.#replicas > 0,
+        bytes,
+        done: (replies) => {
+          this.#jobCount--;
+          this.#bytes -= bytes;
+          resolve(replies);
+        },
+      });
+      if (this.#scheduled) return;
+      this.#scheduled = true;
+      setImmediate(() => this.#flush());
+    });
+  }
+
+  #flush(): void {
+    this.#scheduled = false;
+    const jobs = this.#jobs;
+    this.#jobs = [];
+    if (!this.isUp) {
+      const why = this.#lastError === undefined ? "" : `: ${this.#lastError.message}`;
+      const down = new LinkDown(`there is no connection to Redis${why}`, { cause: this.#lastError });
+      for (const job of jobs) job.done(job.commands.map(() => down));
+      return;
+    }
+    if (this.#client instanceof Redis) return this.#exchange(jobs);
+    for (const job of jobs) this.#exchange([job]); // Each to the node of its slot.
+  }
+
+  /** One write, and one `WAIT` for all that asked for it. */
+  #exchange(jobs: readonly Job[]): void {
+    const pipeline: ChainableCommander = this.#client.pipeline();
+    for (const { commands } of jobs) for (const [name, ...args] of commands) pipeline.callBuffer(name as string, ...args);
+    const replicated = jobs.some((job) => job.replicated);
+    if (replicated) pipeline.callBuffer("WAIT", this.#replicas, REPLICA_WAIT_MS);
+    const hand = (replyAt: (n: number) => Reply): void => {
+      let at = 0;
+      const count = jobs.reduce((sum, job) => sum + job.commands.length, 0);
+      for (const job of jobs) {
+        const replies: Reply[] = [];
+        for (let left = job.commands.length; left > 0; left--) replies.push(replyAt(at++));
+        if (job.replicated) replies.push(replyAt(count));
+        job.done(replies);
+      }
+    };
+    pipeline.exec().then(
+      (results) => {
+        invariant(results !== null, "a pipeline that is not a transaction has results");
+        hand((n) => replyOf(results[n] as [Error | null, unknown]));
+      },
+      (cause: Error) => hand(() => new LinkDown(cause.message, { cause })),
+    );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = new Promise<void>((resolve) => {
+      if (this.#client.status === "end" || this.#client.status === "wait") resolve();
+      else this.#client.once("end", () => resolve());
+    });
+    this.#client.disconnect();
+    await closed;
+  }
+}
+
+function replyOf([error, value]: [Error | null, unknown]): Reply {
+  if (error === null) return value as Reply;
+  return error.name === "ReplyError" ? error : new LinkDown(error.message, { cause: error });
+}
+
+function sizeOf(commands: readonly Command[]): number {
+  let bytes = 0;
+  for (const command of commands) for (const argument of command) bytes += typeof argument === "number" ? 8 : argument.length;
+  return bytes;
+}
+
+function retryAfterMs(attempts: number): number {
+  return Math.min(RETRY_MS_FIRST * 2 ** Math.min(attempts, 10), RETRY_MS_MAX);
+}
+
+function connect(options: RedisOptions, role: string): Redis | Cluster {
+  const { nodes, database, username, password, tls } = options;
+  const client: ClientOptions = {
+    connectTimeout: CONNECT_MS_MAX,
+    socketTimeout: SILENCE_MS_MAX,
+    keepAlive: KEEP_ALIVE_MS,
+    // What was sent on a connection that went down fails at once; nothing is resent or kept for later.
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
+    enableOfflineQueue: false,
+    connectionName: `${options.name ?? "perdure"}-${role}`,
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password: password.reveal() }),
+    ...(tls === undefined ? {} : { tls }),
+  };
+  if (options.cluster !== true) {
+    const [{ host, port }] = nodes;
+    return new Redis({ ...client, host, port, db: database ?? 0, retryStrategy: retryAfterMs });
+  }
+  if (database !== undefined && database !== 0)
+    throw new PerdureError("OPS0001", "a Redis Cluster has no databases but number 0");
+  const { enableOfflineQueue: _, ...redisOptions } = client;
+  const cluster: ClusterOptions = {
+    redisOptions,
+    enableOfflineQueue: false,
+    maxRedirections: REDIRECTIONS_MAX,
+    clusterRetryStrategy: retryAfterMs,
+    slotsRefreshTimeout: CONNECT_MS_MAX,
+    scaleReads: "master",
+  };
+  return new Cluster([...nodes], cluster);
+}

@@ -1,0 +1,29 @@
+/** Where Redis is, how to log in, and how long to wait for it. */
+import type { ConnectionOptions } from "node:tls";
+import type { Secret } from "@perdure/base";
+
+export interface RedisNode {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface RedisOptions {
+  /** The server; of a cluster any of its nodes, as many as may be known. */
+  readonly nodes: readonly [RedisNode, ...RedisNode[]];
+  /** Whether the nodes are a Redis Cluster. */
+  readonly cluster?: boolean;
+  readonly username?: string;
+  readonly password?: Secret;
+  /** Number of the database; a cluster has only number 0. */
+  readonly database?: number;
+  /** Encrypts, with what Node's TLS takes: `ca`, `cert`, `key`, `servername` … An empty object trusts the system's authorities. */
+  readonly tls?: ConnectionOptions;
+  /** Replicas that must have a commit before it counts, 0 for none. Only as good as `min-replicas-to-write` of the server. */
+  readonly replicas?: number;
+  /** How long a commit or a read waits for a Redis that is away before it fails with STO0001. Default 10 s. */
+  readonly patienceMs?: number;
+  /** How Redis shows us in `CLIENT LIST`. */
+  readonly name?: string;
+}
+
+export const PATIENCE_MS = 10_000;

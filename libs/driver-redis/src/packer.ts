@@ -1,0 +1,122 @@
+/**
+ * Why: a commit travels as one binary argument, because a thousand small ones cost client and server more than the work they ask
+ * for. MessagePack is what Redis can read in C (`cmsgpack.unpack`); this writes the little of it that commits need.
+ */
+const FIRST_BYTES = 64 * 1024;
+/** A larger buffer is not kept for the next commit. */
+const KEPT_BYTES_MAX = 1024 * 1024;
+
+export class Packer {
+  #buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
+  #at = 0;
+
+  reset(): this {
+    if (this.#buffer.length > KEPT_BYTES_MAX) this.#buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
+    this.#at = 0;
+    return this;
+  }
+
+  get size(): number {
+    return this.#at;
+  }
+
+  /** A list; its `length` items follow. */
+  list(length: number): this {
+    this.#reserve(5);
+    if (length < 16) this.#byte(0x90 | length);
+    else {
+      this.#byte(0xdd);
+      this.#uint32(length);
+    }
+    return this;
+  }
+
+  /** A whole number from 0 to 2³²−1. */
+  uint(n: number): this {
+    this.#reserve(5);
+    if (n < 128) this.#byte(n);
+    else {
+      this.#byte(0xce);
+      this.#uint32(n);
+    }
+    return this;
+  }
+
+  /** Text as UTF-8. */
+  text(text: string): this {
+    return this.#string(text, "utf8", text.length * 3);
+  }
+
+  /** A binary string: one byte for each char. */
+  latin1(text: string): this {
+    return this.#string(text, "latin1", text.length);
+  }
+
+  /** Bytes after a tag of one byte. */
+  tagged(tag: number, bytes: Uint8Array): this {
+    this.#reserve(bytes.length + 6);
+    this.#header(bytes.length + 1);
+    this.#byte(tag);
+    this.#buffer.set(bytes, this.#at);
+    this.#at += bytes.length;
+    return this;
+  }
+
+  bytes(bytes: Uint8Array): this {
+    this.#reserve(bytes.length + 5);
+    this.#header(bytes.length);
+    this.#buffer.set(bytes, this.#at);
+    this.#at += bytes.length;
+    return this;
+  }
+
+  /** A copy of what was written. */
+  finish(): Buffer {
+    return Buffer.from(this.#buffer.subarray(0, this.#at));
+  }
+
+  #string(text: string, encoding: "utf8" | "latin1", bytesMax: number): this {
+    this.#reserve(bytesMax + 5);
+    // Short texts are written behind a header of one byte, which almost always fits; else they move.
+    if (bytesMax < 96) {
+      const written = this.#buffer.write(text, this.#at + 1, encoding);
+      if (written < 32) {
+        this.#buffer[this.#at] = 0xa0 | written;
+        this.#at += 1 + written;
+        return this;
+      }
+    }
+    const length = encoding === "latin1" ? text.length : Buffer.byteLength(text, "utf8");
+    this.#header(length);
+    this.#at += this.#buffer.write(text, this.#at, encoding);
+    return this;
+  }
+
+  #header(length: number): void {
+    if (length < 32) this.#byte(0xa0 | length);
+    else if (length < 256) {
+      this.#byte(0xd9);
+      this.#byte(length);
+    } else {
+      this.#byte(0xdb);
+      this.#uint32(length);
+    }
+  }
+
+  #byte(n: number): void {
+    this.#buffer[this.#at++] = n;
+  }
+
+  #uint32(n: number): void {
+    this.#buffer.writeUInt32BE(n, this.#at);
+    this.#at += 4;
+  }
+
+  #reserve(bytes: number): void {
+    const needed = this.#at + bytes;
+    if (needed <= this.#buffer.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#buffer.length * 2));
+    this.#buffer.copy(larger, 0, 0, this.#at);
+    this.#buffer = larger;
+  }
+}

@@ -1,0 +1,359 @@
+/**
+ * PartitionStore on Redis. One script per commit checks the epoch, then everything else that can fail, and only then writes: so a
+ * batch is there whole or not at all, and a deposed leader leaves no trace.
+ *
+ * A commit whose reply is lost is simply sent again. The script knows the number of the last batch of the leadership: a batch that is
+ * there already is answered as committed and written no second time. So the fate of a commit is never guessed: it is committed,
+ * fenced, or, when Redis stays away longer than our patience, unknown and the leadership over (STO0001).
+ *
+ * What survives: with `appendfsync always` all that was acknowledged survives the end of the Redis process and of its machine, as long
+ * as its disk does. The loss of the disk, and a fail-over to a replica, are survived by what `replicas` replicas have acknowledged
+ * (`WAIT`); `min-replicas-to-write` and a majority of voters must keep a cut-off primary from taking writes. Redis elects the replica
+ * with the most data only as far as it can see: with more replicas than are waited for, a fail-over may lose acknowledged commits.
+ */
+import { type InvocationId, invariant, PerdureError, type VqueueId } from "@perdure/base";
+import {
+  type Invocation,
+  type JournalEntry,
+  type JournalEvent,
+  type OutboxMessage,
+  parseKeyspace,
+  type TimerKey,
+} from "@perdure/partition";
+import {
+  type AsyncPartitionStore,
+  type CommitOutcome,
+  decodeEvent,
+  decodeInbox,
+  decodeInvocation,
+  decodeLock,
+  decodeNumber,
+  decodeOwed,
+  decodePause,
+  type InboxRow,
+  isTakenUp,
+  type LockRow,
+  type PartitionBatch,
+  type PromiseRow,
+  type Row,
+  type RowKey,
+  type StateRange,
+  type StateRow,
+  type StoredFlow,
+  statusOf,
+  type TimerGroup,
+  type WorkerId,
+} from "@perdure/store";
+import { answer } from "./asking.js";
+import { packBatch } from "./batch.js";
+import { ChunkSets, chunkKey, INLINE, type StagedPayload } from "./big-values.js";
+import type { RedisConnections } from "./connect.js";
+import { fetchRows, fieldCells, fieldOf, promisesFrom, readJournal, stateFrom } from "./fetch.js";
+import { FORMAT, objectName, parseObjectName, parseTimerMember, partitionPrefix } from "./keys.js";
+import { CHUNK_BYTES, CHUNKS_AT_ONCE, COMMITS_QUEUED_MAX, STAGED_MS } from "./limits.js";
+import type { Command, Reply } from "./link.js";
+import { payloadsOf } from "./payloads.js";
+import { scanHash, scanObjects, scanValues } from "./scans.js";
+import { claimScript, commitScript } from "./scripts.js";
+
+export interface RedisPartitionStoreOptions {
+  /** Whose partitions; part of every key. */
+  readonly environment: string;
+  /** Claims succeed only while this worker holds the partition's lease. Without, anybody may claim. */
+  readonly holder?: WorkerId;
+}
+
+/** What we know of a partition that we claimed. */
+interface Leadership {
+  readonly epoch: number;
+  readonly sets: ChunkSets;
+  /** Number of the last batch handed to Redis. */
+  batch: number;
+  /** The commit under way; the next one follows it. */
+  tail: Promise<unknown>;
+  queued: number;
+  /** A commit failed: nothing more can be promised under this epoch. */
+  broken: PerdureError | undefined;
+}
+
+export class RedisPartitionStore implements AsyncPartitionStore {
+  readonly capabilities = { sharedBatch: false, syncReads: false } as const;
+  readonly #redis: RedisConnections;
+  readonly #options: RedisPartitionStoreOptions;
+  readonly #leaderships = new Map<number, Leadership>();
+  readonly #prefixes: string[] = [];
+
+  /** The connections stay the caller's. Throws OPS0001 when the environment's name cannot be part of a key. */
+  constructor(redis: RedisConnections, options: RedisPartitionStoreOptions) {
+    partitionPrefix(options.environment, 0);
+    this.#redis = redis;
+    this.#options = options;
+  }
+
+  // ── leading ────────────────────────────────────────────────────────────────────────────────────
+
+  /** Rejects with STO0002 when the lease is not (or no longer) the holder's, STO0003 when the partition has another format. */
+  async claim(partition: number): Promise<number> {
+    const prefix = this.#prefix(partition);
+    const call = {
+      script: claimScript,
+      keys: [`${prefix}epoch`, `${prefix}lease`],
+      args: [FORMAT, this.#options.holder ?? ""],
+    };
+    const { commits } = this.#redis;
+    const replies = await commits.ask([call, ["HGETALL", `${prefix}big`]], { replicated: true });
+    const epoch = answer(replies[0] as Reply) as number;
+    if (epoch < 0) throw new PerdureError("STO0002", `the lease of partition ${partition} is held by somebody else`);
+    const sets = new ChunkSets(epoch, answer(replies[1] as Reply) as readonly Buffer[]);
+    this.#leaderships.set(partition, { epoch, sets, batch: 0, tail: Promise.resolve(), queued: 0, broken: undefined });
+    return epoch;
+  }
+
+  /** Batches of several partitions are written each by itself, all at the same time. */
+  async commit(batches: readonly PartitionBatch[]): Promise<CommitOutcome> {
+    const [only] = batches;
+    if (only !== undefined && batches.length === 1) return this.#commit(only);
+    const outcomes = await Promise.all(batches.map((batch) => this.#commit(batch)));
+    return outcomes.find(({ kind }) => kind === "fenced") ?? COMMITTED;
+  }
+
+  async #commit({ partition, epoch, mutations }: PartitionBatch): Promise<CommitOutcome> {
+    const leadership = this.#leaderships.get(partition);
+    if (leadership === undefined || leadership.epoch !== epoch) {
+      return { kind: "fenced", partition, by: leadership?.epoch ?? (await this.#storedEpoch(partition)) };
+    }
+    if (leadership.broken !== undefined) throw leadership.broken;
+    if (leadership.queued >= COMMITS_QUEUED_MAX)
+      throw new PerdureError("STO0001", "too many commits of one partition are waiting");
+    const { packed, staged } = packBatch(mutations, leadership.sets);
+    const number = ++leadership.batch;
+    leadership.queued++;
+    const turn = leadership.tail.then(() => this.#write(partition, leadership, number, packed, staged));
+    leadership.tail = turn.catch(() => undefined); // Whoever committed hears of it; the next one finds the leadership broken.
+    try {
+      return await turn;
+    } finally {
+      leadership.queued--;
+    }
+  }
+
+  async #write(
+    partition: number,
+    leadership: Leadership,
+    number: number,
+    packed: Buffer,
+    staged: readonly StagedPayload[],
+  ): Promise<CommitOutcome> {
+    if (leadership.broken !== undefined) throw leadership.broken;
+    const prefix = this.#prefix(partition);
+    try {
+      await this.#stage(prefix, staged);
+      const call = { script: commitScript, keys: [`${prefix}epoch`], args: [leadership.epoch, number, packed] };
+      const reply = (await this.#redis.commits.one(call, { replicated: true })) as number;
+      return reply > 0 ? COMMITTED : { kind: "fenced", partition, by: -1 - reply };
+    } catch (cause) {
+      leadership.broken = PerdureError.from(cause);
+      throw leadership.broken;
+    }
+  }
+
+  /** Large payloads, in pieces that hold Redis up for no longer than small ones do. */
+  async #stage(prefix: string, staged: readonly StagedPayload[]): Promise<void> {
+    let some: Command[] = [];
+    const send = async (): Promise<void> => {
+      for (const reply of await this.#redis.commits.ask(some)) answer(reply);
+      some = [];
+    };
+    for (const { set, payload } of staged) {
+      for (let from = 0, n = 0; from < payload.length; from += CHUNK_BYTES, n++) {
+        const chunk = payload.subarray(from, from + CHUNK_BYTES);
+        const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
+        some.push(["SET", prefix + chunkKey(set, n), bytes, "PX", STAGED_MS]);
+        if (some.length === CHUNKS_AT_ONCE) await send();
+      }
+    }
+    if (some.length > 0) await send();
+  }
+
+  async #storedEpoch(partition: number): Promise<number> {
+    return Number(((await this.#redis.reads.one(["HGET", `${this.#prefix(partition)}epoch`, "epoch"])) as Buffer | null) ?? 0);
+  }
+
+  // ── rows ───────────────────────────────────────────────────────────────────────────────────────
+
+  fetch(partition: number, keys: readonly RowKey[]): Promise<readonly Row[]> {
+    return fetchRows(this.#redis.reads, this.#prefix(partition), keys);
+  }
+
+  readJournal(partition: number, id: InvocationId, length: number): Promise<JournalEntry[]> {
+    return readJournal(this.#redis.reads, this.#prefix(partition), id, length);
+  }
+
+  async stateOf(partition: number, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>> {
+    const [row] = await this.fetch(partition, [{ kind: "stateOf", service, key }]);
+    invariant(row?.kind === "stateOf", "rows come in the order of their keys");
+    return row.value;
+  }
+
+  async promisesOf(partition: number, service: string, key: string): Promise<readonly string[]> {
+    const hash = `${this.#prefix(partition)}p:${objectName(service, key)}`;
+    return ((await this.#redis.reads.one(["HKEYS", hash])) as readonly Buffer[]).map((name) => name.toString());
+  }
+
+  async timers(partition: number, group: TimerGroup, fromMs: number, limit: number): Promise<readonly TimerKey[]> {
+    const key = this.#prefix(partition) + (group === "precise" ? "t" : "r");
+    const members = await this.#redis.reads.one(["ZRANGEBYSCORE", key, fromMs, "+inf", "LIMIT", 0, limit]);
+    return (members as readonly Buffer[]).map((member) => parseTimerMember(member.toString("latin1")));
+  }
+
+  async outbox(partition: number, afterSeq: number, limit: number): Promise<readonly OutboxMessage[]> {
+    const { reads } = this.#redis;
+    const prefix = this.#prefix(partition);
+    const seqs = (await reads.one([
+      "ZRANGEBYSCORE",
+      `${prefix}out:at`,
+      `(${afterSeq}`,
+      "+inf",
+      "LIMIT",
+      0,
+      limit,
+    ])) as readonly Buffer[];
+    if (seqs.length === 0) return [];
+    const rows = (await reads.one(["HMGET", `${prefix}out`, ...seqs])) as readonly (Buffer | null)[];
+    const cells = rows.map((stored, n) => ({ stored, again: ["HGET", `${prefix}out`, seqs[n] as Buffer] as const }));
+    const messages: OutboxMessage[] = [];
+    for (const [n, payload] of (await payloadsOf(reads, prefix, cells)).entries()) {
+      if (payload !== undefined) messages.push({ seq: Number(seqs[n]), command: decodeOwed(payload) }); // Else acknowledged meanwhile.
+    }
+    return messages;
+  }
+
+  async events(partition: number, id: InvocationId): Promise<readonly JournalEvent[]> {
+    const found = await this.#hash(partition, `ev:${id}`);
+    const slots = found.map(([slot, row]) => ({ slot: Number(slot), event: decodeEvent(row) }));
+    return slots.sort((a, b) => a.event.atMs - b.event.atMs || a.slot - b.slot).map(({ event }) => event);
+  }
+
+  async flow(partition: number): Promise<StoredFlow> {
+    const [buckets, pauses] = await Promise.all([this.#hash(partition, "bucket"), this.#hash(partition, "pause")]);
+    return {
+      buckets: buckets.map(([name, row]) => ({ name, bookedUntilMicros: decodeNumber(row) })),
+      pauses: pauses.map(([queue, row]) => ({ queue: queue as VqueueId, pause: decodePause(row) })),
+    };
+  }
+
+  /** A hash that is never large. */
+  async #hash(partition: number, hash: string): Promise<[name: string, row: Uint8Array][]> {
+    const { reads } = this.#redis;
+    const prefix = this.#prefix(partition);
+    const cells = fieldCells(prefix + hash, (await reads.one(["HGETALL", prefix + hash])) as readonly Buffer[]);
+    const rows: [string, Uint8Array][] = [];
+    for (const [n, payload] of (await payloadsOf(reads, prefix, cells)).entries()) {
+      if (payload !== undefined) rows.push([fieldOf(cells[n] as (typeof cells)[number]).toString(), payload]);
+    }
+    return rows;
+  }
+
+  // ── scans ──────────────────────────────────────────────────────────────────────────────────────
+
+  takenUp(partition: number): AsyncIterable<Invocation> {
+    return this.#byStatus(partition, isTakenUp);
+  }
+
+  async *unfinished(partition: number, status: Invocation["status"] | undefined): AsyncIterable<Invocation> {
+    if (status === "completed") return;
+    if (status !== undefined && status !== "suspended") {
+      yield* this.#byStatus(partition, (row) => statusOf(row) === status);
+      return;
+    }
+    // Of those in their rows the status is the first byte, right behind the tag.
+    const wanted = (stored: Buffer): boolean =>
+      status === undefined || stored[0] !== INLINE || statusOf(stored.subarray(1)) === status;
+    for await (const page of scanHash(this.#redis.reads, this.#prefix(partition), "inv", wanted)) {
+      for (const [, row] of page) if (status === undefined || statusOf(row) === status) yield decodeInvocation(row);
+    }
+  }
+
+  /** Those whose status byte is wanted, by the index of all that are not suspended. */
+  async *#byStatus(partition: number, wanted: (row: Uint8Array) => boolean): AsyncIterable<Invocation> {
+    const { reads } = this.#redis;
+    const prefix = this.#prefix(partition);
+    for await (const page of scanValues(reads, `${prefix}status`)) {
+      const ids = page.filter(([, byte]) => wanted(Uint8Array.of(Number(byte)))).map(([id]) => id);
+      if (ids.length === 0) continue;
+      const rows = (await reads.one(["HMGET", `${prefix}inv`, ...ids])) as readonly (Buffer | null)[];
+      const cells = rows.map((stored, n) => ({ stored, again: ["HGET", `${prefix}inv`, ids[n] as string] as const }));
+      for (const row of await payloadsOf(reads, prefix, cells)) if (row !== undefined && wanted(row)) yield decodeInvocation(row);
+    }
+  }
+
+  async *completed(partition: number): AsyncIterable<Invocation> {
+    for await (const page of scanHash(this.#redis.reads, this.#prefix(partition), "done")) {
+      for (const [, row] of page) yield decodeInvocation(row);
+    }
+  }
+
+  /** Ids of those that completed before a time, oldest first: what an archive takes. */
+  async completedBefore(partition: number, beforeMs: number, limit: number): Promise<readonly InvocationId[]> {
+    const key = `${this.#prefix(partition)}done:at`;
+    const ids = await this.#redis.reads.one(["ZRANGEBYSCORE", key, "-inf", `(${beforeMs}`, "LIMIT", 0, limit]);
+    return (ids as readonly Buffer[]).map((id) => id.toString() as InvocationId);
+  }
+
+  async *scanState(partition: number, service: string | undefined, where: StateRange = "everywhere"): AsyncIterable<StateRow> {
+    const wanted = (object: string): boolean => {
+      if (service === undefined) return true;
+      const keyspace = parseKeyspace(parseObjectName(object).service);
+      return keyspace.service === service && (where === "everywhere" || keyspace.scope !== undefined);
+    };
+    for await (const { object, cells, payloads } of scanObjects(this.#redis.reads, this.#prefix(partition), "s", wanted)) {
+      const parsed = parseObjectName(object);
+      for (const [stateKey, value] of stateFrom(cells, payloads))
+        yield { service: parsed.service, key: parsed.key, stateKey, value };
+    }
+  }
+
+  async *scanPromises(partition: number): AsyncIterable<PromiseRow> {
+    for await (const { object, cells, payloads } of scanObjects(this.#redis.reads, this.#prefix(partition), "p", ALL)) {
+      const { service, key } = parseObjectName(object);
+      for (const [name, promise] of promisesFrom(cells, payloads)) yield { service, key, name, promise };
+    }
+  }
+
+  async *scanLocks(partition: number): AsyncIterable<LockRow> {
+    for await (const page of scanHash(this.#redis.reads, this.#prefix(partition), "lock")) {
+      for (const [object, row] of page) {
+        const { service, key } = parseObjectName(object.toString());
+        yield { service, key, lock: decodeLock(row) };
+      }
+    }
+  }
+
+  async *scanInboxes(partition: number): AsyncIterable<InboxRow> {
+    for await (const { object, cells, payloads } of scanObjects(this.#redis.reads, this.#prefix(partition), "q", ALL)) {
+      const { service, key } = parseObjectName(object);
+      const rows: InboxRow[] = [];
+      for (const [n, cell] of cells.entries()) {
+        const row = payloads[n];
+        if (row !== undefined) rows.push({ service, key, seq: Number(fieldOf(cell)), entry: decodeInbox(row) });
+      }
+      yield* rows.sort((a, b) => a.seq - b.seq);
+    }
+  }
+
+  #prefix(partition: number): string {
+    const known = this.#prefixes[partition];
+    if (known !== undefined) return known;
+    const prefix = partitionPrefix(this.#options.environment, partition);
+    this.#prefixes[partition] = prefix;
+    return prefix;
+  }
+
+  /** Waits for the commits under way. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#leaderships.values()].map(({ tail }) => tail));
+  }
+}
+
+const COMMITTED: CommitOutcome = Object.freeze({ kind: "committed" });
+const ALL = (): boolean => true;

@@ -1,0 +1,134 @@
+/**
+ * What runs inside Redis. A script is atomic but nothing is undone when it fails halfway, so each checks everything that can fail
+ * before its first write; after that first write Redis itself refuses nothing any more (memory, replicas, disk).
+ */
+import { createHash } from "node:crypto";
+
+export interface Script {
+  readonly text: string;
+  readonly sha: string;
+}
+
+function script(text: string): Script {
+  return { text, sha: createHash("sha1").update(text).digest("hex") };
+}
+
+/** Error replies of ours begin with it. */
+export const CONFLICT = "PERDURE";
+
+/**
+ * One batch of one partition. KEYS: `epoch`. ARGV: epoch, number of the batch, what to write (`batch.ts`).
+ *
+ * Replies 1: written. 2: this very batch was written before; the write that stands for it is replicated and synced again, because the
+ * earlier reply may have been lost before it was. −1−n: nothing written, the epoch is n. An error that begins with `PERDURE`: nothing
+ * written, the batch does not fit what is stored.
+ */
+export const commitScript = script(`
+local stored = redis.call('HMGET', KEYS[1], 'epoch', 'batch')
+if stored[1] ~= ARGV[1] then return -1 - tonumber(stored[1] or '0') end
+local last, number = tonumber(stored[2]), tonumber(ARGV[2])
+if number <= last then
+  redis.call('HSET', KEYS[1], 'batch', stored[2])
+  return 2
+end
+if number ~= last + 1 then return redis.error_reply('${CONFLICT} batch ' .. number .. ' does not follow batch ' .. last) end
+
+local prefix = string.sub(KEYS[1], 1, -6)
+local batch = cmsgpack.unpack(ARGV[3])
+local journals, staged, writes, emptied = batch[1], batch[2], batch[3], batch[4]
+for _, journal in ipairs(journals) do
+  if journal[2] == 0 then
+    local length = redis.call('XLEN', prefix .. 'j:' .. journal[1])
+    if length ~= journal[3] then
+      return redis.error_reply('${CONFLICT} journal ' .. journal[1] .. ' has ' .. length .. ' entries, not ' .. journal[3])
+    end
+  end
+end
+for _, chunk in ipairs(staged) do
+  if redis.call('EXISTS', prefix .. chunk) == 0 then return redis.error_reply('${CONFLICT} chunk ' .. chunk .. ' is gone') end
+end
+
+redis.call('HSET', KEYS[1], 'batch', ARGV[2])
+for _, chunk in ipairs(staged) do redis.call('PERSIST', prefix .. chunk) end
+for _, journal in ipairs(journals) do
+  local key = prefix .. 'j:' .. journal[1]
+  if journal[2] == 1 then redis.call('UNLINK', key) end
+  local index = journal[3]
+  for i = 4, #journal do
+    redis.call('XADD', key, index .. '-1', 'e', journal[i])
+    index = index + 1
+  end
+end
+for _, write in ipairs(writes) do redis.call(write[1], prefix .. write[2], unpack(write, 3)) end
+for _, empty in ipairs(emptied) do
+  if redis.call('EXISTS', prefix .. empty[1] .. ':' .. empty[2]) == 0 then redis.call('SREM', prefix .. empty[1], empty[2]) end
+end
+return 1
+`);
+
+/** A leadership begins: the epoch rises, its batches count from one. */
+const RISE = `
+local function rise(key)
+  local epoch = redis.call('HINCRBY', key, 'epoch', 1)
+  redis.call('HSET', key, 'batch', '0')
+  return epoch
+end
+local function foreign(key, format)
+  local stored = redis.call('HGET', key, 'format')
+  if not stored then redis.call('HSET', key, 'format', format) end
+  return stored and stored ~= format
+end
+`;
+
+/**
+ * KEYS: `epoch`, `lease`. ARGV: format, holder or nothing. Replies the new epoch; −1 when the lease is not the holder's; an error when
+ * the partition has another format.
+ */
+export const claimScript = script(`${RISE}
+if ARGV[2] ~= '' and redis.call('GET', KEYS[2]) ~= ARGV[2] then return -1 end
+if foreign(KEYS[1], ARGV[1]) then return redis.error_reply('${CONFLICT} the partition is stored in another format') end
+return rise(KEYS[1])
+`);
+
+/**
+ * KEYS: `epoch`, `lease`. ARGV: format, worker, milliseconds. Replies `[1, epoch]`: taken, or lengthened when it was ours; `[0, holder,
+ * ms left]`: somebody else's. Taking makes the epoch rise: every commit of the leader before fails from that instant.
+ */
+export const acquireScript = script(`${RISE}
+local holder = redis.call('GET', KEYS[2])
+if holder and holder ~= ARGV[2] then return { 0, holder, redis.call('PTTL', KEYS[2]) } end
+if foreign(KEYS[1], ARGV[1]) then return redis.error_reply('${CONFLICT} the partition is stored in another format') end
+local epoch = holder and tonumber(redis.call('HGET', KEYS[1], 'epoch') or '0') or rise(KEYS[1])
+redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
+return { 1, epoch }
+`);
+
+/** KEYS: `epoch`, `lease`. ARGV: worker, milliseconds. As `acquireScript`, but only for who holds it; `[0, '', 0]` when nobody does. */
+export const renewScript = script(`
+local holder = redis.call('GET', KEYS[2])
+if not holder then return { 0, '', 0 } end
+if holder ~= ARGV[1] then return { 0, holder, redis.call('PTTL', KEYS[2]) } end
+redis.call('PEXPIRE', KEYS[2], ARGV[2])
+return { 1, tonumber(redis.call('HGET', KEYS[1], 'epoch') or '0') }
+`);
+
+/** KEYS: `epoch`, `lease`. ARGV: worker. Who gives back fences itself. */
+export const releaseScript = script(`${RISE}
+if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+rise(KEYS[1])
+redis.call('DEL', KEYS[2])
+return 1
+`);
+
+/** KEYS: `members`, `members:at`. ARGV: worker, what it says, milliseconds. Replies id and text of each member, by Redis's own clock. */
+export const beatScript = script(`
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('ZADD', KEYS[2], now, ARGV[1])
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+for _, gone in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', '(' .. now - ARGV[3])) do
+  redis.call('ZREM', KEYS[2], gone)
+  redis.call('HDEL', KEYS[1], gone)
+end
+return redis.call('HGETALL', KEYS[1])
+`);
