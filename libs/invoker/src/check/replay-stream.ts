@@ -95,9 +95,8 @@ class ReplayStream implements StreamListener, OutgoingSink {
   }
 
   open(transport: EndpointTransport): void {
-    const { timeoutMs } = this.#bounds;
-    this.#timer = this.#clock.setTimer(timeoutMs, () =>
-      this.#fail(failure("RT0001", `the endpoint said nothing about this journal within ${timeoutMs} ms`)),
+    this.#timer = this.#clock.setTimer(this.#bounds.timeoutMs, () =>
+      this.#fail(failure("RT0001", "the endpoint said nothing about this journal in time")),
     );
     this.#stream = transport.open(this.#request.request, this);
     this.#outgoing.flush();

@@ -1,0 +1,95 @@
+/** Builds of one shop that differ as code does from one deploy to the next. Every step counts how often it was performed. */
+import { type Context, handlers, type ObjectContext, object, service } from "@restatedev/restate-sdk";
+import { probe } from "../probe.js";
+import { FOREVER_MS } from "./common.js";
+
+/** What a build does otherwise than the first one. */
+export type ShopChange =
+  | "nothing"
+  | "reordered"
+  | "removed"
+  | "renamed"
+  | "added"
+  | "otherOutput"
+  | "withoutWait"
+  | "optedOut"
+  | "repaired"
+  | "waitsEarlier";
+
+const STEPS: Readonly<Partial<Record<ShopChange, readonly string[]>>> = {
+  reordered: ["charge", "reserve"],
+  removed: ["reserve"],
+  renamed: ["reserve", "bill"],
+  added: ["reserve", "charge", "notify"],
+};
+
+const TWICE = { retryPolicy: { maxAttempts: 2, onMaxAttempts: "pause", initialInterval: 5, maxInterval: 5 } } as const;
+
+export function shopOf(name: string, change: ShopChange = "nothing") {
+  const step = (ctx: Context, what: string) => ctx.run(what, () => probe.bump(`${name}:${what}`));
+  const till = service({ name: `${name}Till`, handlers: { ring: async (_ctx: Context, amount: number) => amount * 2 } });
+  const options = change === "optedOut" ? { metadata: { "perdure.replay-check": "off" } } : {};
+
+  /** State, steps, a sleep and a call, to the end. */
+  const order = handlers.object.exclusive(options, async (ctx: ObjectContext, amount: number) => {
+    const orders = (await ctx.get<number>("orders")) ?? 0;
+    ctx.set("orders", orders + 1);
+    const steps = STEPS[change] ?? ["reserve", "charge"];
+    await step(ctx, steps[0] ?? "");
+    await ctx.sleep(1, "settle");
+    const rung = await ctx.serviceClient(till).ring(amount);
+    for (const what of steps.slice(1)) await step(ctx, what);
+    return change === "otherOutput" ? { orders, total: rung } : { orders, rung };
+  });
+
+  /** Waits between two steps. */
+  const wait = async (ctx: ObjectContext) => {
+    if (change !== "reordered") await step(ctx, "before");
+    const { id, promise } = ctx.awakeable<unknown>();
+    probe.put(`wait:${name}:${ctx.key}`, id);
+    const value = await promise;
+    await step(ctx, change === "reordered" ? "before" : "after");
+    return [value, change];
+  };
+
+  return [
+    till,
+    object({
+      name,
+      handlers: {
+        order,
+        ...(change === "withoutWait" ? {} : { wait }),
+        /** Begins to wait, does a step, and goes on waiting. */
+        nap: async (ctx: ObjectContext) => {
+          const nap = ctx.sleep(FOREVER_MS, "nap");
+          if (change === "waitsEarlier") await nap;
+          await step(ctx, "first");
+          await nap;
+        },
+        /** Pauses with a step under way. */
+        stuck: handlers.object.exclusive(TWICE, async (ctx: ObjectContext) => {
+          await step(ctx, "first");
+          return ctx.run(change === "renamed" ? "another" : "second", () => {
+            probe.bump(`${name}:second`);
+            if (change !== "repaired") throw new Error("no stock");
+            return change;
+          });
+        }),
+        /** Pauses between two steps. */
+        broken: handlers.object.exclusive(TWICE, async (ctx: ObjectContext) => {
+          await step(ctx, change === "renamed" ? "other" : "first");
+          if (change === "nothing") throw new Error("a broken build");
+          await step(ctx, "third");
+          return change;
+        }),
+        /** In the middle of a step until the test lets it go. */
+        busy: async (ctx: ObjectContext) =>
+          ctx.run("busy", async () => {
+            probe.bump(`${name}:busy`);
+            await new Promise<void>((resolve) => probe.put(`busy:${name}:${ctx.key}`, resolve));
+            return change;
+          }),
+      },
+    }),
+  ];
+}

@@ -1,0 +1,477 @@
+/** Code is asked whether it can go on with journals that exist, and nothing happens by asking. */
+import { generateKeyPairSync } from "node:crypto";
+import { rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import {
+  adminErrorOf,
+  type EndpointKind,
+  eventually,
+  FakeLambda,
+  probe,
+  RawEndpoint,
+  SdkEndpoint,
+  type SdkEndpointOptions,
+  temporaryDirectory,
+  World,
+} from "../src/index.js";
+import { type ShopChange, shopOf } from "../src/services/deploy-check.js";
+
+const { privateKey } = generateKeyPairSync("ed25519");
+const pem = join(temporaryDirectory(), "key.pem");
+let world: World;
+let lambda: FakeLambda;
+beforeAll(async () => {
+  writeFileSync(pem, privateKey.export({ format: "pem", type: "pkcs8" }));
+  lambda = await FakeLambda.start();
+  world = await World.start({
+    environment: lambda.environment,
+    settings: { "request-identity-private-key-pem-file": pem },
+  });
+});
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  await lambda[Symbol.asyncDispose]();
+  rmSync(dirname(pem), { recursive: true });
+});
+
+interface Command {
+  readonly type: string;
+  readonly name?: string;
+}
+interface Finding {
+  readonly kind: string;
+  readonly service: string;
+  readonly handler: string;
+  readonly invocations: number;
+  readonly invocation_id: string;
+  readonly status: string;
+  readonly deployment_id: string;
+  readonly code?: string;
+  readonly command_index?: number;
+  readonly expected?: Command;
+  readonly actual?: Command;
+  readonly message: string;
+  readonly stacktrace?: string;
+}
+interface Verification {
+  readonly found: number;
+  readonly checked: number;
+  readonly compatible: number;
+  readonly incompatible: number;
+  readonly failed: number;
+  readonly skipped: number;
+  readonly is_complete: boolean;
+  readonly findings: readonly Finding[];
+  readonly findings_left_out: number;
+}
+interface Registered {
+  readonly id: string;
+  readonly verification?: Verification;
+}
+
+let names = 0;
+const newName = () => `Shop${++names}`;
+const serve = async (options: SdkEndpointOptions) => world.own(await SdkEndpoint.start(options));
+const register = (endpoint: { readonly url: string }, over: object = {}, query = "") =>
+  world.admin.post(`/deployments${query}`, { uri: endpoint.url, ...over });
+const verificationOf = (answer: { json: unknown }) => (answer.json as Registered).verification as Verification;
+const candidate = (name: string, change: ShopChange, kind?: EndpointKind) =>
+  serve({ services: shopOf(name, change), ...(kind === undefined ? {} : { kind }) });
+const statusOf = async (id: string) => (await world.admin.row(id))?.["status"];
+const until = (id: string, status: string) => eventually(`${id} ${status}`, async () => (await statusOf(id)) === status);
+
+/** The first build, an order that is done, and one of each other kind in the middle. */
+async function openShop(name = newName()) {
+  const first = await world.deploy({ services: shopOf(name), inactivityMs: 20 });
+  expect(await world.ingress.result([name, "k", "order"], 21)).toEqual({ orders: 0, rung: 42 });
+  const waiting = (await world.ingress.send([name, "w", "wait"])).invocationId;
+  const stuck = (await world.ingress.send([name, "s", "stuck"])).invocationId;
+  const broken = (await world.ingress.send([name, "b", "broken"])).invocationId;
+  await until(waiting, "suspended");
+  await until(stuck, "paused");
+  await until(broken, "paused");
+  return { name, first, waiting, stuck, broken };
+}
+
+/** Everything that could show that something happened: steps that ran, journals, state, invocations. */
+async function traces(name: string): Promise<unknown> {
+  const steps = ["reserve", "charge", "bill", "notify", "before", "after", "first", "second", "other", "third", "busy"];
+  const tables = [
+    `SELECT id, status, modified_at, journal_size, pinned_deployment_id FROM sys_invocation WHERE target_service_name LIKE '${name}%'`,
+    `SELECT j.id, j.index, j.raw_length FROM sys_journal j JOIN sys_invocation_status s ON s.id = j.id WHERE s.target_service_name LIKE '${name}%'`,
+    `SELECT service_key, key, value_utf8 FROM state WHERE service_name = '${name}'`,
+  ];
+  const rows = await Promise.all(tables.map((sql) => world.admin.query(sql)));
+  return [
+    steps.map((step) => [step, probe.count(`${name}:${step}`)]),
+    rows.map((table) => table.map((row) => JSON.stringify(row)).sort()),
+  ];
+}
+
+describe("a registration that asks for a check", () => {
+  test("is told that the same code goes on with everything, and nothing has happened by asking", async () => {
+    const { name, waiting, stuck, first } = await openShop();
+    const before = await traces(name);
+    const endpoint = await candidate(name, "nothing");
+    const answer = await register(endpoint, {}, "?verify=true");
+    expect(answer.status).toBe(201);
+    const verification = verificationOf(answer);
+    // The broken build fails as it did before, which is no mismatch. The till's call is an invocation as well.
+    expect(verification).toMatchObject({
+      found: 5,
+      checked: 5,
+      compatible: 4,
+      incompatible: 0,
+      failed: 1,
+      skipped: 0,
+      is_complete: true,
+    });
+    expect(verification.findings).toEqual([
+      expect.objectContaining({
+        kind: "failed",
+        handler: "broken",
+        status: "paused",
+        code: "RT0007",
+        message: "a broken build",
+        deployment_id: first.id,
+      }),
+    ]);
+    expect(await traces(name)).toEqual(before);
+
+    // Kept with the deployment, and what was in flight goes on where it was.
+    const shown = (await world.admin.get(`/deployments/${(answer.json as Registered).id}`)).json;
+    expect(shown).toMatchObject({ verification });
+    expect((await world.admin.get(`/deployments/${first.id}`)).json).not.toHaveProperty("verification");
+    await world.ingress.resolveAwakeable(probe.get<string>(`wait:${name}:w`) ?? "", "go");
+    expect(await world.ingress.outcome(waiting)).toEqual(["go", "nothing"]);
+    expect(await statusOf(stuck)).toBe("paused");
+  });
+
+  test("says in every request that it is a check, and what is replayed", async () => {
+    const { name, waiting } = await openShop();
+    const seen: (readonly [string, unknown, unknown, unknown])[] = [];
+    const endpoint = await serve({
+      services: shopOf(name),
+      onRequest: (path, headers) =>
+        void seen.push([
+          path,
+          headers["x-perdure-check"],
+          headers["x-restate-invocation-id"],
+          headers["x-restate-signature-scheme"],
+        ]),
+    });
+    expect((await register(endpoint, { verify: { completed_per_handler: 0 } })).status).toBe(201);
+    const invokes = seen.filter(([path]) => path.startsWith("/invoke/"));
+    expect(invokes.length).toBeGreaterThan(0);
+    for (const [, check, , scheme] of invokes) expect([check, scheme]).toEqual(["replay", "v1"]);
+    expect(invokes.map(([path, , id]) => [path, id])).toContainEqual([`/invoke/${name}/wait`, waiting]);
+    expect(seen.filter(([path]) => path === "/discover").every(([, check]) => check === undefined)).toBe(true);
+    // Real attempts say nothing of the kind.
+    seen.length = 0;
+    await world.ingress.result([name, "new", "order"], 1);
+    expect(seen.map(([, check]) => check)).toEqual(seen.map(() => undefined));
+  });
+
+  test.each<[ShopChange, Partial<Finding>]>([
+    [
+      "reordered",
+      {
+        handler: "order",
+        status: "completed",
+        command_index: 3,
+        expected: { type: "Run", name: "reserve" },
+        actual: { type: "Run", name: "charge" },
+      },
+    ],
+    ["removed", { handler: "order", command_index: 6, expected: { type: "Run", name: "charge" }, actual: { type: "Output" } }],
+    [
+      "renamed",
+      { handler: "order", command_index: 6, expected: { type: "Run", name: "charge" }, actual: { type: "Run", name: "bill" } },
+    ],
+  ])("is refused when a step is %s, and told where", async (change, expected) => {
+    const { name } = await openShop();
+    const before = await traces(name);
+    const deployments = (await world.admin.get("/deployments")).text;
+    const endpoint = await candidate(name, change);
+    const answer = await register(endpoint, { verify: true });
+    expect([answer.status, adminErrorOf(answer).restate_code]).toEqual([409, "META0101"]);
+    expect(adminErrorOf(answer).message).toContain("RT0016");
+    const { findings, incompatible } = verificationOf(answer);
+    const mismatches = findings.filter(({ kind }) => kind === "journal_mismatch");
+    expect(incompatible).toBe(mismatches.reduce((sum, { invocations }) => sum + invocations, 0));
+    const ofOrder = mismatches.find(({ handler }) => handler === "order");
+    expect(ofOrder).toMatchObject({ code: "RT0016", service: name, invocations: 1, ...expected });
+    expect(ofOrder?.message).toContain("mismatch");
+    expect(await traces(name)).toEqual(before);
+    expect((await world.admin.get("/deployments")).text).toBe(deployments);
+
+    const dry = await register(endpoint, { verify: true, dry_run: true });
+    expect([dry.status, verificationOf(dry).incompatible]).toEqual([409, incompatible]);
+    const anyway = await register(endpoint, { verify: true, breaking: true });
+    expect([anyway.status, verificationOf(anyway).incompatible]).toEqual([201, incompatible]);
+    expect((await world.admin.get(`/deployments/${(anyway.json as Registered).id}`)).json).toMatchObject({
+      verification: { incompatible, findings: mismatches.map(({ handler }) => ({ handler })) },
+    });
+    expect(await traces(name)).toEqual(before);
+  });
+
+  test("finds suspended and paused ones that could not go on", async () => {
+    const { name, waiting, stuck, broken } = await openShop();
+    const reordered = verificationOf(
+      await register(await candidate(name, "reordered"), { verify: { completed_per_handler: 0 } }),
+    );
+    expect(reordered.findings.find(({ invocation_id }) => invocation_id === waiting)).toMatchObject({
+      kind: "journal_mismatch",
+      status: "suspended",
+      handler: "wait",
+    });
+    const renamed = verificationOf(await register(await candidate(name, "renamed"), { verify: { completed_per_handler: 0 } }));
+    expect(renamed.findings.find(({ invocation_id }) => invocation_id === stuck)).toMatchObject({
+      kind: "journal_mismatch",
+      status: "paused",
+      command_index: 2,
+      expected: { type: "Run", name: "second" },
+      actual: { type: "Run", name: "another" },
+    });
+    expect(renamed.findings.find(({ invocation_id }) => invocation_id === broken)).toMatchObject({
+      kind: "journal_mismatch",
+      command_index: 1,
+      expected: { type: "Run", name: "first" },
+      actual: { type: "Run", name: "other" },
+    });
+    expect(probe.count(`${name}:second`)).toBe(2); // Its two attempts, and none of ours.
+  });
+
+  test("finds one that would wait where it went on before", async () => {
+    const name = newName();
+    await world.deploy({ services: shopOf(name), inactivityMs: 20 });
+    const { invocationId } = await world.ingress.send([name, "n", "nap"]);
+    await until(invocationId, "suspended");
+    const same = verificationOf(await register(await candidate(name, "added"), { verify: true, dry_run: true }));
+    expect(same).toMatchObject({ compatible: 1, findings: [] });
+    const earlier = verificationOf(await register(await candidate(name, "waitsEarlier"), { verify: true }));
+    expect(earlier.findings).toEqual([expect.objectContaining({ kind: "journal_mismatch", handler: "nap", code: "RT0016" })]);
+    expect(earlier.findings[0]?.message).toContain("'await' could not be replayed");
+    expect(probe.count(`${name}:first`)).toBe(1);
+    expect((await world.admin.invocation(invocationId, "kill")).status).toBe(200);
+  });
+
+  test("finds nothing wrong with new steps at the end, and performs none of them", async () => {
+    const { name } = await openShop();
+    const before = await traces(name);
+    const verification = verificationOf(await register(await candidate(name, "added"), { verify: true }));
+    expect(verification).toMatchObject({ incompatible: 0, failed: 0, compatible: 5, findings: [] });
+    expect(await traces(name)).toEqual(before);
+  });
+
+  test("is told when completed ones would end otherwise, and granted", async () => {
+    const { name } = await openShop();
+    const answer = await register(await candidate(name, "otherOutput"), { verify: true });
+    expect(answer.status).toBe(201);
+    expect(verificationOf(answer).findings).toEqual([
+      expect.objectContaining({ kind: "output_differs", handler: "order", status: "completed", invocations: 1 }),
+    ]);
+  });
+
+  test("leaves a step under way alone, also while it runs", async () => {
+    const name = newName();
+    await world.deploy({ services: shopOf(name) });
+    const { invocationId } = await world.ingress.send([name, "k", "busy"]);
+    const release = await eventually("the step", () => probe.get<() => void>(`busy:${name}:k`));
+    const verification = verificationOf(await register(await candidate(name, "added"), { verify: true }));
+    expect(verification).toMatchObject({ found: 1, compatible: 1, findings: [] });
+    expect(probe.count(`${name}:busy`)).toBe(1);
+    release();
+    expect(await world.ingress.outcome(invocationId)).toBe("nothing");
+    expect(probe.count(`${name}:busy`)).toBe(1);
+  });
+
+  test("that drops a handler names those that would be left behind", async () => {
+    const { name, waiting } = await openShop();
+    const endpoint = await candidate(name, "withoutWait");
+    const refused = await register(endpoint, { verify: true });
+    expect([refused.status, adminErrorOf(refused).restate_code]).toEqual([409, "META0006"]);
+    const anyway = await register(endpoint, { verify: true, breaking: true, dry_run: true });
+    expect(anyway.status).toBe(201);
+    expect(verificationOf(anyway)).toMatchObject({ found: 5, checked: 4, incompatible: 1 });
+    expect(verificationOf(anyway).findings[0]).toMatchObject({
+      kind: "handler_missing",
+      handler: "wait",
+      invocation_id: waiting,
+      status: "suspended",
+    });
+  });
+
+  test("in place of what runs is asked about that first, and force alone does not override what is found", async () => {
+    const name = newName();
+    const first = await SdkEndpoint.start({ services: shopOf(name), inactivityMs: 20 });
+    const id = (await register(first)).json as Registered;
+    const { invocationId: waiting } = await world.ingress.send([name, "w", "wait"]);
+    await until(waiting, "suspended");
+    await first[Symbol.asyncDispose]();
+    const again = await serve({ services: shopOf(name, "reordered"), port: first.port });
+    const refused = await register(again, { verify: true, force: true });
+    expect([refused.status, adminErrorOf(refused).restate_code]).toEqual([409, "META0101"]);
+    expect(verificationOf(refused).findings).toEqual([
+      expect.objectContaining({ kind: "journal_mismatch", invocation_id: waiting, deployment_id: id.id }),
+    ]);
+    const services = (await world.admin.get(`/deployments/${id.id}`)).json as { services: readonly { revision: number }[] };
+    expect(services.services.every(({ revision }) => revision === 1)).toBe(true);
+    expect((await register(again, { verify: true, force: true, breaking: true })).status).toBe(200);
+
+    // The services it no longer has at all count too, when it takes their place.
+    await again[Symbol.asyncDispose]();
+    const other = await serve({ services: shopOf(newName()), port: first.port });
+    const left = await register(other, { verify: true, force: true });
+    expect(verificationOf(left).findings).toEqual([
+      expect.objectContaining({ kind: "handler_missing", service: name, handler: "wait", invocations: 1 }),
+    ]);
+    expect(left.status).toBe(409);
+  });
+
+  test("does not ask handlers that opted out", async () => {
+    const { name } = await openShop();
+    const seen: string[] = [];
+    const endpoint = await serve({ services: shopOf(name, "optedOut"), onRequest: (path) => void seen.push(path) });
+    const verification = verificationOf(await register(endpoint, { verify: true }));
+    expect(verification.skipped).toBe(1);
+    expect(verification.findings).toContainEqual(expect.objectContaining({ kind: "skipped", handler: "order" }));
+    expect(seen).toContain(`/invoke/${name}/wait`);
+    expect(seen).not.toContain(`/invoke/${name}/order`);
+  });
+
+  test("is not held up by an endpoint that hangs, nor by its bounds", async () => {
+    const name = newName();
+    const answerAll = await RawEndpoint.start({ scripts: { [name]: (attempt) => attempt.open().return("done") } });
+    world.own(answerAll);
+    expect((await register(answerAll)).status).toBe(201);
+    for (let i = 0; i < 6; i++) await world.ingress.call([name, "run"]);
+    const hanging = world.own(await RawEndpoint.start({ scripts: { [name]: () => {} } }));
+    const each = await register(hanging, {
+      verify: { replay_timeout: "50ms", concurrency: 2, completed_per_handler: 4 },
+      dry_run: true,
+    });
+    expect(each.status).toBe(201);
+    expect(verificationOf(each)).toMatchObject({
+      found: 6,
+      checked: 4,
+      failed: 4,
+      findings: [{ kind: "failed", code: "RT0001", invocations: 4 }],
+    });
+    const all = await register(hanging, { verify: { timeout: "200ms", concurrency: 2 } });
+    expect(verificationOf(all)).toMatchObject({ found: 6, checked: 0, skipped: 6, is_complete: false });
+    expect(all.status).toBe(201);
+  });
+
+  test.each<EndpointKind>(["h2-request-response", "h1-request-response"])("asks %s endpoints too", async (kind) => {
+    const { name } = await openShop();
+    const before = await traces(name);
+    const over = { verify: true, use_http_11: kind === "h1-request-response" };
+    const fine = verificationOf(await register(await candidate(name, "repaired", kind), { ...over, dry_run: true }));
+    expect(fine).toMatchObject({ incompatible: 0, compatible: 5 });
+    const wrong = verificationOf(await register(await candidate(name, "renamed", kind), over));
+    expect(wrong.findings.map(({ kind: what, handler }) => [what, handler])).toEqual(
+      expect.arrayContaining([
+        ["journal_mismatch", "order"],
+        ["journal_mismatch", "stuck"],
+        ["journal_mismatch", "broken"],
+      ]),
+    );
+    expect(await traces(name)).toEqual(before);
+  });
+
+  test("asks functions on AWS Lambda too", async () => {
+    const { name } = await openShop();
+    const before = await traces(name);
+    const arn = lambda.addServices(`check-${name}`, shopOf(name, "renamed"));
+    const answer = await world.admin.post("/deployments", { arn, verify: true });
+    expect([answer.status, adminErrorOf(answer).restate_code]).toEqual([409, "META0101"]);
+    expect(verificationOf(answer).findings.find(({ handler }) => handler === "order")).toMatchObject({
+      expected: { type: "Run", name: "charge" },
+      actual: { type: "Run", name: "bill" },
+    });
+    expect(lambda.events.length).toBeGreaterThan(0);
+    for (const { headers } of lambda.events) expect(headers["x-perdure-check"]).toBe("replay");
+    expect(await traces(name)).toEqual(before);
+  });
+
+  test("speaks the protocol each invocation is pinned to, and says when the new code does not", async () => {
+    const name = newName();
+    await world.deploy({ services: shopOf(name), inactivityMs: 20, protocolVersion: 5 });
+    const { invocationId } = await world.ingress.send([name, "w", "wait"]);
+    await until(invocationId, "suspended");
+    const types: unknown[] = [];
+    const both = await serve({
+      services: shopOf(name),
+      onRequest: (path, headers) => void (path === "/discover" || types.push(headers["content-type"])),
+    });
+    expect(verificationOf(await register(both, { verify: true, dry_run: true }))).toMatchObject({ compatible: 1 });
+    expect(new Set(types)).toEqual(new Set(["application/vnd.restate.invocation.v5"]));
+    const newer = await serve({ services: shopOf(name), protocolVersion: 6 });
+    const answer = await register(newer, { verify: true });
+    expect(answer.status).toBe(409);
+    expect(verificationOf(answer)).toMatchObject({
+      checked: 0,
+      incompatible: 1,
+      findings: [{ kind: "protocol_version", handler: "wait", invocation_id: invocationId }],
+    });
+  });
+
+  test("may only ask for what is allowed", async () => {
+    const endpoint = await candidate(newName(), "nothing");
+    for (const verify of [
+      { timeout: "1h" },
+      { concurrency: 0 },
+      { invocations: 1.5 },
+      { bytes: "many" },
+      { nonsense: 1 },
+      "yes",
+    ]) {
+      expect((await register(endpoint, { verify })).status).toBe(422);
+    }
+    expect((await register(endpoint, {}, "?verify=perhaps")).status).toBe(400);
+    const plain = await register(endpoint, { verify: false });
+    expect(plain.status).toBe(201);
+    expect(plain.json).not.toHaveProperty("verification");
+  });
+});
+
+describe("a registered deployment", () => {
+  test("can be asked whether what is stuck could be resumed on it, which it then can", async () => {
+    const { name, waiting, stuck, broken } = await openShop();
+    const repaired = await register(await candidate(name, "repaired"));
+    const { id } = repaired.json as Registered;
+    const before = await traces(name);
+    const answer = await world.admin.http.request("POST", `/deployments/${id}/verify`);
+    expect(answer.status).toBe(200);
+    expect(answer.json).toMatchObject({ found: 3, checked: 3, compatible: 3, incompatible: 0, is_complete: true, findings: [] });
+    expect(await traces(name)).toEqual(before);
+    expect((await world.admin.get(`/deployments/${id}`)).json).toMatchObject({ verification: answer.json });
+    for (const one of [stuck, broken]) {
+      expect((await world.admin.invocation(one, "resume", `?deployment=${id}`)).status).toBe(200);
+      expect(await world.ingress.outcome(one)).toBe("repaired");
+    }
+    expect(await statusOf(waiting)).toBe("suspended");
+  });
+
+  test("is told of those that could not", async () => {
+    const { name, stuck } = await openShop();
+    const { id } = (await register(await candidate(name, "renamed"))).json as Registered;
+    const answer = await world.admin.post(`/deployments/${id}/verify`, { completed_per_handler: 5 });
+    const { findings, found } = answer.json as Verification;
+    expect(found).toBe(5);
+    expect(
+      findings
+        .filter(({ kind }) => kind === "journal_mismatch")
+        .map(({ handler }) => handler)
+        .sort(),
+    ).toEqual(["broken", "order", "stuck"]);
+    expect(findings.find(({ handler }) => handler === "stuck")?.invocation_id).toBe(stuck);
+  });
+
+  test("must exist", async () => {
+    expect((await world.admin.post("/deployments/dp_15ChR1PDwZt22Rn2lfZrRo5/verify", {})).status).toBe(404);
+    expect((await world.admin.post("/deployments/nonsense/verify", {})).status).toBe(400);
+  });
+});
