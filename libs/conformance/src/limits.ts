@@ -22,3 +22,7 @@ export const EVENTUALLY_PAUSE_MS = 15;
 export const BUILD_MS = 120_000;
 /** Sockets close some turns after they are told to. */
 export const HANDLES_CLOSE_MS = 2_000;
+/** One command of the official command line; its own requests give up after 13 seconds. */
+export const CLI_MS = 30_000;
+/** Longest output of a command that is kept. */
+export const CLI_OUTPUT_BYTES_MAX = 4 * 1024 * 1024;
