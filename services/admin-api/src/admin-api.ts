@@ -44,7 +44,7 @@ export function routesOf(ports: AdminPorts, options: AdminOptions): readonly Rou
     ...ruleRoutes(ports.registry),
     ...scheduleRoutes(ports),
     ...queryRoutes(ports.sql),
-    ...vqueueRoutes(),
+    ...vqueueRoutes(ports),
   ];
   return [...routes, documentRoute(routes)];
 }

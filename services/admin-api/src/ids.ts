@@ -7,8 +7,10 @@ import {
   parseInvocationId,
   parseScheduleId,
   parseSubscriptionId,
+  parseVqueueId,
   type ScheduleId,
   type SubscriptionId,
+  type VqueueId,
 } from "@perdure/base";
 import { ApiError } from "./http/errors.js";
 import type { ApiRequest } from "./http/request.js";
@@ -29,12 +31,8 @@ export function invocationParam(request: ApiRequest): InvocationId {
   return fieldId("invocation_id", parseInvocationId(request.param("invocation_id")));
 }
 
-/** Checks the id of a virtual queue, which has the form of an invocation's with another prefix. */
-export function checkVqueueParam(request: ApiRequest): void {
-  const text = request.param("vqueue_id");
-  if (text.startsWith("vq_")) fieldId("vqueue_id", parseInvocationId(`inv_${text.slice("vq_".length)}`));
-  else if (text.startsWith("inv_")) throw invalidField("vqueue_id", "id doesn't match the expected type");
-  else fieldId("vqueue_id", parseInvocationId(text));
+export function vqueueParam(request: ApiRequest): VqueueId {
+  return fieldId("vqueue_id", parseVqueueId(request.param("vqueue_id")));
 }
 
 function pathId<T>(request: ApiRequest, name: string, parse: (text: string) => Parsed<T>): T {

@@ -327,8 +327,12 @@ test("the OpenAPI document tells of every route that makes promises, with its pa
       "/deployments",
       "/deployments/{deployment}",
       "/health",
+      "/invocations/batch",
+      "/invocations/batches",
+      "/invocations/batches/{batch_id}",
+      "/invocations/batches/{batch_id}/results",
       "/invocations/{invocation_id}",
-      ...["cancel", "kill", "pause", "purge", "purge-journal", "restart-as-new", "resume"].map(
+      ...["cancel", "explain", "kill", "pause", "purge", "purge-journal", "restart-as-new", "resume", "timeline"].map(
         (verb) => `/invocations/{invocation_id}/${verb}`,
       ),
       "/kafka-clusters",
@@ -356,4 +360,39 @@ test("the OpenAPI document tells of every route that makes promises, with its pa
     "force",
   ]);
   expect(JSON.stringify(document.paths["/deployments"]?.["post"]?.requestBody)).toContain("assume_role_arn");
+});
+
+describe("a virtual queue", () => {
+  const QUEUE = "vq_1a1mlWikgvPI7bKU0xvNnoATqq1LSWnL4B";
+
+  test.each(["pause", "resume"])("is told to %s in its partition", async (verb) => {
+    expect((await server.ask("POST", `/vqueues/${QUEUE}/${verb}`)).status).toBe(202);
+    expect(partitions.commands).toEqual([{ kind: `${verb}Queue`, id: QUEUE.replace("vq_", "inv_"), queue: QUEUE }]);
+  });
+
+  test("is not paused where too many are", async () => {
+    partitions.answers.set("pauseQueue", { kind: "tooManyPauses" });
+    const answer = await server.ask("POST", `/vqueues/${QUEUE}/pause`);
+    expect(answer.status).toBe(409);
+    expect(answer.json()).toMatchObject({ message: expect.stringContaining("too many queues are paused") });
+  });
+
+  test.each([
+    ["vq_1nope", "bad length"],
+    ["inv_1a1mlWikgvPI7bKU0xvNnoATqq1LSWnL4B", "id doesn't match the expected type"],
+    ["nope", "bad format"],
+  ])("has an id; %s is none", async (id, reason) => {
+    const answer = await server.ask("POST", `/vqueues/${id}/pause`);
+    expect(answer.status).toBe(400);
+    expect(answer.json()).toMatchObject({ message: `The request field 'vqueue_id' is invalid. Reason: ${reason}` });
+    expect(partitions.commands).toEqual([]);
+  });
+});
+
+test("/version says that flow control is offered", async () => {
+  const on = await startServer(createTestAdminApi({ registry: await createTestRegistry(), scopesEnabled: true }));
+  const features = async (of: TestServer) => (await of.ask("GET", "/version")).json<{ features: object }>().features;
+  expect(await features(on)).toMatchObject({ vqueues: true, scoped_virtual_objects: false });
+  expect(await features(server)).toMatchObject({ vqueues: false });
+  await on[Symbol.asyncDispose]();
 });

@@ -1,17 +1,31 @@
-/** Why: clients may pause and resume virtual queues; we have none, and like a server without them we accept the request (admin-api.md §5.2). */
+/**
+ * Why: people stop a virtual queue while something behind it is broken, and let it go on later (admin-api.md §5.2). Nobody new
+ * starts from a paused queue; who runs goes on. Any id may be named, also that of a queue in which nothing is yet.
+ */
+import { routeOfQueue } from "@perdure/partition";
 import { empty } from "../http/answer.js";
+import { ApiError } from "../http/errors.js";
 import type { Route } from "../http/route.js";
-import { checkVqueueParam } from "../ids.js";
+import { vqueueParam } from "../ids.js";
+import type { AdminPorts } from "../ports.js";
 
-export function vqueueRoutes(): readonly Route[] {
+export function vqueueRoutes({ partitions }: Pick<AdminPorts, "partitions">): readonly Route[] {
   return (["pause", "resume"] as const).map((verb) => ({
     path: `/vqueues/{vqueue_id}/${verb}`,
     operations: {
       POST: {
         summary: `${verb === "pause" ? "Pause" : "Resume"} a virtual queue`,
-        answers: { 202: "Accepted", 400: "Not the id of a virtual queue" },
-        handle: (request) => {
-          checkVqueueParam(request);
+        answers: { 202: "Accepted", 400: "Not the id of a virtual queue", 409: "Too many queues are paused" },
+        handle: async (request) => {
+          const queue = vqueueParam(request);
+          const kind = verb === "pause" ? "pauseQueue" : "resumeQueue";
+          const answer = await partitions.submit({ kind, id: routeOfQueue(queue), queue });
+          if (answer.kind === "tooManyPauses") {
+            throw new ApiError(
+              409,
+              `The queue '${queue}' was not paused: too many queues are paused already. Resume some first.`,
+            );
+          }
           return empty(202);
         },
       },
