@@ -12,7 +12,7 @@ const active = { invocationId: RUN, nominalMs: START };
 
 /** Actions in short: `fire 1 due`, the number being minutes after the start. */
 function actions(schedule: Schedule, nowMs: number, previous: PreviousRun = "ended"): string[] {
-  return decide(schedule, nowMs, previous).actions.map((action) => {
+  return decide(schedule, nowMs, previous, undefined).actions.map((action) => {
     switch (action.kind) {
       case "fire":
         return `fire ${(action.nominalMs - START) / MINUTE} ${action.cause}`;
@@ -32,24 +32,24 @@ const minutely = (record: Partial<ScheduleRecord> = {}, state: Partial<Schedule[
 
 describe("a time that has come", () => {
   test("fires, and not a millisecond before", () => {
-    expect(decide(minutely(), at(1) - 1, "ended")).toEqual({ actions: [], askAtMs: at(1) });
+    expect(decide(minutely(), at(1) - 1, "ended", undefined)).toEqual({ actions: [], askAtMs: at(1) });
     expect(actions(minutely(), at(1))).toEqual(["fire 1 due"]);
   });
   test("fires once: what is decided stays decided, also when the clock goes back", () => {
     const schedule = minutely({}, { decidedThroughMs: at(5) });
-    expect(decide(schedule, at(5), "ended")).toEqual({ actions: [], askAtMs: at(6) });
-    expect(decide(schedule, at(-100), "ended")).toEqual({ actions: [], askAtMs: at(6) });
+    expect(decide(schedule, at(5), "ended", undefined)).toEqual({ actions: [], askAtMs: at(6) });
+    expect(decide(schedule, at(-100), "ended", undefined)).toEqual({ actions: [], askAtMs: at(6) });
   });
   test("waits while the schedule is paused", () => {
-    expect(decide(minutely({}, { isPaused: true }), at(3), "ended")).toEqual({ actions: [], askAtMs: undefined });
+    expect(decide(minutely({}, { isPaused: true }), at(3), "ended", undefined)).toEqual({ actions: [], askAtMs: undefined });
   });
   test("that comes with others fires in order, under allow all at once", () => {
     const often = minutely({ cron: "* * * * * *", overlap: { kind: "allow" } });
-    expect(decide(often, START + 3000, "ended")).toEqual({
+    expect(decide(often, START + 3000, "ended", undefined)).toEqual({
       actions: [1, 2, 3].map((second) => ({ kind: "fire", nominalMs: START + second * 1000, cause: "due" })),
       askAtMs: START + 4000,
     });
-    const alone = decide(minutely({ cron: "* * * * * *" }), START + 3000, "ended");
+    const alone = decide(minutely({ cron: "* * * * * *" }), START + 3000, "ended", undefined);
     expect([alone.actions.length, alone.askAtMs]).toEqual([1, START + 3000]);
   });
 });
@@ -70,7 +70,7 @@ describe("while the previous run goes on", () => {
   });
   test("the oldest of the queue fires when it has ended, one at a time", () => {
     const schedule = minutely({ overlap: { kind: "queue", max: 2 } }, { active, queue: [at(-2), at(-1)] });
-    expect(decide(schedule, START, "ended")).toMatchObject({ askAtMs: START });
+    expect(decide(schedule, START, "ended", undefined)).toMatchObject({ askAtMs: START });
     expect(actions(schedule, START, "ended")).toEqual(["endRun", "fire -2 queued"]);
     expect(actions(schedule, START, "running")).toEqual([]);
   });
@@ -107,10 +107,17 @@ describe("after down time", () => {
     expect(after({ catchUp: { kind: "all", max: 100, windowMs: 1000 } })).toEqual(["miss 30"]);
     expect(after({ catchUp: { kind: "all", max: 100, windowMs: DAY } }).length).toBe(30);
   });
+  test("a time that may have been submitted already is submitted again, the rest is the policy's", () => {
+    const tried = (triedMs: number, overlap: ScheduleRecord["overlap"]) =>
+      decide(minutely({ overlap }), now, "ended", triedMs).actions.map(({ kind }) => kind);
+    expect(tried(at(1), { kind: "allow" })).toEqual(["fire", "miss"]);
+    expect(tried(at(1), { kind: "skip" })).toEqual(["fire"]);
+    expect(tried(at(7), { kind: "allow" })).toEqual(["miss"]);
+  });
   test("years of seconds are decided at once, counted up to a bound", () => {
     const schedule = minutely({ cron: "* * * * * *", catchUp: { kind: "last" } });
     const nowMs = START + 3 * 365 * DAY;
-    expect(decide(schedule, nowMs, "ended").actions).toEqual([
+    expect(decide(schedule, nowMs, "ended", undefined).actions).toEqual([
       { kind: "miss", count: 1000, throughMs: nowMs - 10_000 - 1000 - 1 },
       { kind: "fire", nominalMs: nowMs - 10_000 - 1000, cause: "caughtUp" },
     ]);
@@ -119,7 +126,7 @@ describe("after down time", () => {
     let schedule = minutely({ overlap: { kind: "allow" }, catchUp: { kind: "all", max: 1000, windowMs: DAY } });
     const fired: number[] = [];
     for (let turn = 0; turn < 10; turn++) {
-      const { actions: some, askAtMs } = decide(schedule, at(500), "ended");
+      const { actions: some, askAtMs } = decide(schedule, at(500), "ended", undefined);
       for (const action of some) {
         if (action.kind !== "fire") throw new Error(action.kind);
         fired.push(action.nominalMs);
@@ -141,10 +148,10 @@ describe("after down time", () => {
 describe("start, end and count", () => {
   test("nothing before the start, nothing after the end, the end included", () => {
     const schedule = minutely({ startAtMs: at(10), endAtMs: at(12), overlap: { kind: "allow" } });
-    expect(decide(schedule, at(5), "ended")).toEqual({ actions: [], askAtMs: at(10) });
+    expect(decide(schedule, at(5), "ended", undefined)).toEqual({ actions: [], askAtMs: at(10) });
     expect(upcoming(schedule, START, 10)).toEqual([at(10), at(11), at(12)]);
     const done = { ...schedule, state: { ...schedule.state, decidedThroughMs: at(12) } };
-    expect(decide(done, at(13), "ended")).toEqual({ actions: [], askAtMs: undefined });
+    expect(decide(done, at(13), "ended", undefined)).toEqual({ actions: [], askAtMs: undefined });
     expect([statusOf(schedule), statusOf(done)]).toEqual(["active", "ended"]);
   });
   test("times missed after the end are none", () => {
@@ -171,7 +178,7 @@ describe("jitter", () => {
     expect(Math.max(...offsets)).toBeLessThan(MINUTE);
     expect(new Set(offsets).size).toBeGreaterThan(150);
     const due = dueAt(schedule, at(1));
-    expect(decide(schedule, due - 1, "ended").askAtMs).toBe(due);
+    expect(decide(schedule, due - 1, "ended", undefined).askAtMs).toBe(due);
     expect(actions(schedule, due)).toEqual(["fire 1 due"]);
   });
 });

@@ -26,7 +26,8 @@ export interface Decision {
   readonly askAtMs: number | undefined;
 }
 
-export function decide(schedule: Schedule, nowMs: number, previous: PreviousRun): Decision {
+/** `triedMs`: a time that may have been submitted without anybody hearing of it; it is submitted again, however late it has become. */
+export function decide(schedule: Schedule, nowMs: number, previous: PreviousRun, triedMs: number | undefined): Decision {
   const { record, state } = schedule;
   const turn = new Turn(schedule, nowMs);
   if (state.active !== undefined) {
@@ -38,7 +39,8 @@ export function decide(schedule: Schedule, nowMs: number, previous: PreviousRun)
     turn.fire(state.queue[0] as number, "queued");
     return { actions: turn.actions, askAtMs: nowMs };
   }
-  return { actions: turn.actions, askAtMs: takeTimes(turn) };
+  if (triedMs !== undefined && turn.next() === triedMs) turn.take(triedMs, "due");
+  return { actions: turn.actions, askAtMs: turn.isOver ? nowMs : takeTimes(turn) };
 }
 
 /** Collects the actions; the numbers are those after what it has collected. */

@@ -13,11 +13,12 @@ import { Deadlines } from "./deadlines.js";
 import { decide, type PreviousRun, type ScheduleAction } from "./decide.js";
 import type { ScheduleEvent } from "./event.js";
 import { firingCommand, manualFiring, scheduledFiring } from "./firing.js";
-import { RETRY_FIRST_MS, RETRY_MAX_MS, SLEEP_MS_MAX, TURNS_IN_FLIGHT_MAX } from "./limits.js";
+import { LATE_AFTER_MS, RETRY_FIRST_MS, RETRY_MAX_MS, SLEEP_MS_MAX, TURNS_IN_FLIGHT_MAX } from "./limits.js";
 import type { ScheduleBook, ScheduleRunner } from "./ports.js";
 import { Recorder } from "./recorder.js";
 import type { Schedule, ScheduleState } from "./schedule.js";
 import { submit, watchRun } from "./submit.js";
+import { nextNominal } from "./upcoming.js";
 
 export interface SchedulePorts {
   readonly book: ScheduleBook;
@@ -55,6 +56,8 @@ class Engine implements ScheduleEngine {
   readonly #inFlight = new Map<ScheduleId, Promise<void>>();
   readonly #watches = new Map<ScheduleId, Watch>();
   readonly #failures = new Map<ScheduleId, number>();
+  /** The time that was submitted without an answer, or 0: looked at in this life, and none. */
+  readonly #tried = new Map<ScheduleId, number>();
   readonly #stopListening: () => void;
   #timer: { readonly atMs: number; cancel(): void } | undefined;
   #isClosed = false;
@@ -166,7 +169,8 @@ class Engine implements ScheduleEngine {
     const { book, clock } = this.#ports;
     const schedule = book.get(id);
     if (schedule === undefined) return this.#forget(id);
-    const { actions, askAtMs } = decide(schedule, clock.nowMs(), this.#previousRun(id, schedule.state));
+    const triedMs = this.#tried.get(id) ?? (await this.#triedInFormerLife(schedule));
+    const { actions, askAtMs } = decide(schedule, clock.nowMs(), this.#previousRun(id, schedule.state), triedMs);
     const events: ScheduleEvent[] = [];
     let problem: string | undefined;
     for (const action of actions) {
@@ -174,11 +178,27 @@ class Engine implements ScheduleEngine {
       if (done.kind === "event") events.push(done.event);
       if (done.kind !== "again") continue;
       problem = done.reason;
+      if (action.kind === "fire" && action.cause !== "queued") this.#tried.set(id, action.nominalMs);
       break;
     }
     if (events.length > 0) await this.#recorder.record({ id, events });
     if (problem !== undefined) throw new PerdureError("ING0006", problem);
     return askAtMs;
+  }
+
+  /** Before a crash the first undecided time may have been submitted and not recorded. If so it fired; it was not missed. */
+  async #triedInFormerLife(schedule: Schedule): Promise<number> {
+    const { registry, partitions, clock } = this.#ports;
+    const { record } = schedule;
+    const nowMs = clock.nowMs();
+    const nominalMs = nextNominal(schedule);
+    let triedMs = 0;
+    if (nominalMs !== undefined && nominalMs < nowMs - LATE_AFTER_MS) {
+      const made = firingCommand(record, scheduledFiring(nominalMs), registry, nowMs);
+      if (made.kind === "command" && (await partitions.describe(made.command.id)) !== undefined) triedMs = nominalMs;
+    }
+    this.#tried.set(record.id, triedMs);
+    return triedMs;
   }
 
   async #do(schedule: Schedule, action: ScheduleAction): Promise<Done> {
@@ -278,6 +298,7 @@ class Engine implements ScheduleEngine {
     this.#watches.get(id)?.detach?.detach();
     this.#watches.delete(id);
     this.#failures.delete(id);
+    this.#tried.delete(id);
     return undefined;
   }
 }

@@ -1,0 +1,108 @@
+/** Why: the engine is tested against partitions that keep every invocation for ever, end runs when told, and fail on request. */
+import { type InvocationId, invariant } from "@perdure/base";
+import type { Completion, InvokeObserver, Partitions } from "@perdure/control";
+import type { Answer, Invocation, Invoke } from "@perdure/partition";
+import { anInvocation, SUCCESS } from "@perdure/partition/testing";
+
+/** `refuse`: not stored, and said so. `lose`: stored, and the answer lost. `hang`: nothing is ever said. */
+export type Trouble = "none" | "refuse" | "lose" | "hang";
+
+interface Run {
+  readonly command: Invoke;
+  hasEnded: boolean;
+}
+
+const COMPLETION: Completion = { outcome: SUCCESS, expiresAtMs: undefined };
+
+/** What a firing's handler would see as the time it was meant for. */
+const SCHEDULED_TIME = /x-perdure-scheduled-time.{1,3}(\d{4}-[0-9T:.-]+Z)/s;
+
+export class FakePartitions implements Partitions {
+  /** In the order in which they were first stored. */
+  readonly runs = new Map<InvocationId, Run>();
+  readonly cancelled: InvocationId[] = [];
+  /** Asked at each submission. */
+  trouble: () => Trouble = () => "none";
+  /** How long an ended run took is the test's business; with true each ends as soon as it is stored. */
+  endsAtOnce = false;
+  submissionCount = 0;
+  readonly #waiting = new Map<InvocationId, Set<(completion: Completion) => void>>();
+
+  /** The times of all firings, as their handlers see them. */
+  get times(): string[] {
+    return [...this.runs.values()].map(({ command }) => {
+      const [, time] = SCHEDULED_TIME.exec(Buffer.from(command.input).toString("latin1")) ?? [];
+      invariant(time !== undefined, "every firing says which time it is for");
+      return time;
+    });
+  }
+
+  /** Runs that have not ended. */
+  get running(): InvocationId[] {
+    return [...this.runs].filter(([, { hasEnded }]) => !hasEnded).map(([id]) => id);
+  }
+
+  end(id: InvocationId): void {
+    const run = this.runs.get(id);
+    invariant(run !== undefined, "only runs that began can end");
+    run.hasEnded = true;
+    for (const tell of this.#waiting.get(id) ?? []) tell(COMPLETION);
+    this.#waiting.delete(id);
+  }
+
+  /** As after a restart of the partitions' process: whoever waited hears nothing any more. */
+  forgetWaiters(): void {
+    this.#waiting.clear();
+  }
+
+  invoke(command: Invoke, wait: boolean, observer: InvokeObserver) {
+    this.submissionCount++;
+    const trouble = this.trouble();
+    const known = this.runs.get(command.id);
+    if (trouble === "refuse") {
+      observer.unavailable("refused by the test");
+      return { detach: () => undefined };
+    }
+    if (known === undefined) this.runs.set(command.id, { command, hasEnded: this.endsAtOnce });
+    if (trouble === "lose") observer.unavailable("the answer was lost by the test");
+    if (trouble !== "none") return { detach: () => undefined };
+    const isResubmission = command.facts.requestId !== 0 && known?.command.facts.requestId === command.facts.requestId;
+    observer.submitted(known === undefined || isResubmission ? undefined : stored(known));
+    return wait ? this.#wait(command.id, (completion) => observer.completed(completion)) : { detach: () => undefined };
+  }
+
+  attach(id: InvocationId, observer: { completed(completion: Completion): void; notFound(): void }) {
+    if (this.runs.has(id)) return this.#wait(id, (completion) => observer.completed(completion));
+    observer.notFound();
+    return { detach: () => undefined };
+  }
+
+  async describe(id: InvocationId): Promise<Invocation | undefined> {
+    const run = this.runs.get(id);
+    return run === undefined ? undefined : stored(run);
+  }
+
+  async submit(command: { readonly kind: string; readonly id: InvocationId }): Promise<Answer> {
+    invariant(command.kind === "cancel", "the engine only cancels");
+    this.cancelled.push(command.id);
+    return { kind: "pending" };
+  }
+
+  async output(): Promise<never> {
+    throw new Error("the engine has no business with outputs");
+  }
+
+  #wait(id: InvocationId, tell: (completion: Completion) => void) {
+    if (this.runs.get(id)?.hasEnded === true) {
+      tell(COMPLETION);
+      return { detach: () => undefined };
+    }
+    const waiting = this.#waiting.get(id) ?? new Set();
+    this.#waiting.set(id, waiting.add(tell));
+    return { detach: () => waiting.delete(tell) };
+  }
+}
+
+function stored({ command, hasEnded }: Run): Invocation {
+  return hasEnded ? anInvocation("completed", { facts: command.facts }) : anInvocation("invoked", { facts: command.facts });
+}

@@ -1,0 +1,417 @@
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { type ScheduleId, silentLogger, systemRandom } from "@perdure/base";
+import { createMemoryMetadataStore, emptyMemoryMetadata, type MemoryMetadata, type MetadataStore } from "@perdure/metadata";
+import { createScheduleEngine, type ScheduleEngine, type ScheduleSpec, statusOf, upcoming } from "@perdure/schedule";
+import { aRegistry, aSpec, FakePartitions } from "@perdure/schedule/testing";
+import { VirtualClock } from "@perdure/testkit";
+import { createScheduleKeeper, type ScheduleKeeper } from "./index.js";
+
+const START = Date.parse("2026-11-21T12:00:00Z");
+const MINUTE = 60_000;
+const registry = aRegistry({
+  Greeter: ["service", "greet"],
+  Counter: ["virtualObject", "add"],
+  Report: ["workflow", "run", "status"],
+});
+const target = (service: string, handler: string, key?: string): ScheduleSpec["target"] => ({
+  ...aSpec().target,
+  service,
+  handler,
+  key,
+});
+
+let clock: VirtualClock;
+let partitions: FakePartitions;
+let memory: MemoryMetadata;
+let store: MetadataStore;
+let keeper: ScheduleKeeper;
+let engine: ScheduleEngine;
+/** Metadata writes fail while it says so. */
+let isStoreBroken: () => boolean;
+
+beforeEach(async () => {
+  clock = new VirtualClock(START);
+  partitions = new FakePartitions();
+  memory = emptyMemoryMetadata();
+  isStoreBroken = () => false;
+  await boot();
+});
+afterEach(async () => {
+  await engine[Symbol.asyncDispose]();
+});
+
+async function boot(): Promise<void> {
+  const inner = createMemoryMetadataStore(memory);
+  store = {
+    get: (key) => inner.get(key),
+    list: (prefix) => inner.list(prefix),
+    write: (writes) => (isStoreBroken() ? Promise.reject(new Error("disk trouble by the test")) : inner.write(writes)),
+    [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
+  };
+  const ports = { metadata: store, registry, clock, random: systemRandom, logger: silentLogger };
+  keeper = await createScheduleKeeper(ports, { scopesEnabled: true });
+  engine = createScheduleEngine({ ...ports, book: keeper, partitions });
+}
+
+/** The process is gone for so long, and comes back on the same data. */
+async function downFor(ms: number): Promise<void> {
+  await engine[Symbol.asyncDispose]();
+  partitions.forgetWaiters();
+  clock.advanceBy(ms);
+  await boot();
+  await settle();
+}
+
+/** Until nothing moves without time moving. */
+async function settle(): Promise<void> {
+  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Time passes in steps, and what it sets off is carried out. */
+async function pass(ms: number, stepMs = 30_000): Promise<void> {
+  const end = clock.nowMs() + ms;
+  while (clock.nowMs() < end) {
+    clock.advanceTo(Math.min(end, clock.nowMs() + stepMs));
+    await settle();
+  }
+}
+
+async function make(parts: Partial<ScheduleSpec> = {}): Promise<ScheduleId> {
+  const { record } = await keeper.create(aSpec(parts), false);
+  await settle();
+  return record.id;
+}
+
+const stateOf = (id: ScheduleId) => keeper.get(id)!.state;
+
+describe("from making to ending", () => {
+  test("it fires on time, says so to the handler, and remembers", async () => {
+    const id = await make({ headers: { "x-team": "blue" }, payload: { contentType: "text/plain", base64: btoa("hello") } });
+    await pass(MINUTE - 1);
+    expect(partitions.times).toEqual([]);
+    await pass(1);
+    expect(partitions.times).toEqual(["2026-11-21T12:01:00Z"]);
+    const [run] = partitions.runs.values();
+    const { command } = run!;
+    const invocationId = command.id;
+    expect(command.facts).toMatchObject({ idempotencyKey: `${id}/2026-11-21T12:01:00Z`, source: { kind: "ingress" } });
+    const input = Buffer.from(command.input).toString("latin1");
+    for (const part of ["content-type", "text/plain", "x-team", "blue", "x-perdure-schedule-id", id, "a-schedule", "hello"]) {
+      expect(input).toContain(part);
+    }
+    expect(stateOf(id)).toMatchObject({
+      firedCount: 1,
+      active: { invocationId },
+      lastFired: { nominalMs: START + MINUTE, atMs: START + MINUTE, cause: "due" },
+    });
+  });
+
+  test("it is there after a restart, and goes on where it was", async () => {
+    const id = await make({ overlap: { kind: "allow" } });
+    await pass(3 * MINUTE);
+    await downFor(0);
+    expect(keeper.get(id)).toMatchObject({ record: { name: "a-schedule", version: 1 }, state: { firedCount: 3 } });
+    await pass(2 * MINUTE);
+    expect(partitions.times).toEqual([1, 2, 3, 4, 5].map((minute) => `2026-11-21T12:0${minute}:00Z`));
+    expect(partitions.submissionCount).toBe(5);
+  });
+
+  test("pausing stops it, resuming owes nothing of the pause", async () => {
+    const id = await make({ overlap: { kind: "allow" }, catchUp: { kind: "all", max: 100, windowMs: 86_400_000 } });
+    await pass(MINUTE);
+    await keeper.pause(id);
+    expect(statusOf(keeper.get(id)!)).toBe("paused");
+    await pass(60 * MINUTE);
+    await keeper.resume(id);
+    await keeper.resume(id);
+    await pass(2 * MINUTE);
+    expect(partitions.times).toEqual(["2026-11-21T12:01:00Z", "2026-11-21T13:02:00Z", "2026-11-21T13:03:00Z"]);
+    expect(stateOf(id).missedCount).toBe(0);
+  });
+
+  test("it ends after its last firing, or when it is removed", async () => {
+    const counted = await make({ name: "counted", firingsMax: 2, overlap: { kind: "allow" } });
+    const removed = await make({ name: "removed", overlap: { kind: "allow" } });
+    await pass(MINUTE);
+    await keeper.remove(removed, undefined);
+    await pass(10 * MINUTE);
+    expect(partitions.times).toEqual(["2026-11-21T12:01:00Z", "2026-11-21T12:01:00Z", "2026-11-21T12:02:00Z"]);
+    expect(statusOf(keeper.get(counted)!)).toBe("ended");
+    expect(keeper.get(removed)).toBeUndefined();
+    expect((await store.list("schedules/")).map(({ key }) => key.split("/")[1])).toEqual(["name", "record", "state"]);
+  });
+
+  test("a change of its times holds at once, and keeps what it did", async () => {
+    const id = await make({ cron: "0 0 * * *", overlap: { kind: "allow" } });
+    const spec = aSpec({ cron: "every 10m", overlap: { kind: "allow" } });
+    expect((await keeper.replace(id, spec, 1)).record.version).toBe(2);
+    await pass(20 * MINUTE);
+    expect(partitions.times).toEqual(["2026-11-21T12:10:00Z", "2026-11-21T12:20:00Z"]);
+    await keeper.replace(id, { ...spec, name: "renamed" }, 2);
+    expect(stateOf(id).firedCount).toBe(2);
+    await expect(keeper.replace(id, spec, 2)).rejects.toMatchObject({
+      status: 409,
+      message: expect.stringContaining("version 3"),
+    });
+    await expect(keeper.remove(id, 2)).rejects.toMatchObject({ status: 409 });
+    const other = await make({ name: "a-schedule" });
+    await expect(keeper.replace(other, aSpec({ name: "renamed" }), undefined)).rejects.toMatchObject({ status: 409 });
+  });
+
+  test("an extended schedule does not make up for what it was not allowed", async () => {
+    const spec = aSpec({ firingsMax: 1, overlap: { kind: "allow" }, catchUp: { kind: "all", max: 100, windowMs: 86_400_000 } });
+    const id = await make(spec);
+    await pass(30 * MINUTE);
+    await keeper.replace(id, { ...spec, firingsMax: 3 }, undefined);
+    await pass(10 * MINUTE);
+    expect(partitions.times).toEqual(["2026-11-21T12:01:00Z", "2026-11-21T12:31:00Z", "2026-11-21T12:32:00Z"]);
+  });
+});
+
+describe("overlap", () => {
+  test("skip: while a run goes on, times pass", async () => {
+    const id = await make({ overlap: { kind: "skip" } });
+    await pass(3 * MINUTE);
+    partitions.end(partitions.running[0]!);
+    await pass(MINUTE);
+    expect(partitions.times).toEqual(["2026-11-21T12:01:00Z", "2026-11-21T12:04:00Z"]);
+    expect(stateOf(id)).toMatchObject({ firedCount: 2, skippedCount: 2 });
+  });
+
+  test("queue: times wait for the end, in order, as many as may", async () => {
+    const id = await make({ overlap: { kind: "queue", max: 2 } });
+    await pass(4 * MINUTE);
+    expect(stateOf(id)).toMatchObject({ queue: [START + 2 * MINUTE, START + 3 * MINUTE], skippedCount: 1 });
+    await downFor(1000);
+    for (let i = 0; i < 3; i++) {
+      partitions.end(partitions.running[0]!);
+      await settle();
+    }
+    expect(partitions.times).toEqual(["2026-11-21T12:01:00Z", "2026-11-21T12:02:00Z", "2026-11-21T12:03:00Z"]);
+    expect(stateOf(id)).toMatchObject({ queue: [], active: undefined, firedCount: 3 });
+  });
+
+  test("cancelPrevious: the run is asked to end, and the newest time follows", async () => {
+    const id = await make({ overlap: { kind: "cancelPrevious" } });
+    await pass(3 * MINUTE);
+    const [first] = partitions.running;
+    expect(partitions.cancelled).toEqual([first, first]);
+    expect(partitions.times.length).toBe(1);
+    partitions.end(first!);
+    await settle();
+    expect(partitions.times).toEqual(["2026-11-21T12:01:00Z", "2026-11-21T12:03:00Z"]);
+    expect(stateOf(id)).toMatchObject({ skippedCount: 1, queue: [] });
+  });
+
+  test("allow: nobody waits for anybody", async () => {
+    await make({ overlap: { kind: "allow" } });
+    await pass(3 * MINUTE);
+    expect(partitions.running.length).toBe(3);
+  });
+
+  test("a run that nobody knows after a restart has ended", async () => {
+    const id = await make({ overlap: { kind: "skip" } });
+    await pass(MINUTE);
+    partitions.runs.clear();
+    await downFor(1000);
+    expect(stateOf(id).active).toBeUndefined();
+  });
+});
+
+describe("down time", () => {
+  test.each<[ScheduleSpec["catchUp"], string[], number]>([
+    [{ kind: "none" }, ["13:01"], 60],
+    [{ kind: "last" }, ["13:00", "13:01"], 59],
+    [{ kind: "all", max: 3, windowMs: 86_400_000 }, ["12:58", "12:59", "13:00", "13:01"], 57],
+    [{ kind: "all", max: 100, windowMs: 3 * MINUTE }, ["12:58", "12:59", "13:00", "13:01"], 57],
+  ])("catch-up %j", async (catchUp, times, missedCount) => {
+    const id = await make({ overlap: { kind: "allow" }, catchUp });
+    await downFor(60.5 * MINUTE);
+    await pass(MINUTE);
+    expect(partitions.times.map((time) => time.slice(11, 16))).toEqual(times);
+    expect(stateOf(id).missedCount).toBe(missedCount);
+  });
+
+  test("a time just missed by a restart still fires, whatever the policy", async () => {
+    await make({ catchUp: { kind: "none" } });
+    await downFor(MINUTE + 5000);
+    expect(partitions.times).toEqual(["2026-11-21T12:01:00Z"]);
+  });
+});
+
+describe("trouble", () => {
+  test("a partition that is away is asked again until it is there", async () => {
+    const id = await make({ overlap: { kind: "allow" } });
+    partitions.trouble = () => "refuse";
+    await pass(MINUTE + 3000, 100);
+    expect(partitions.times).toEqual([]);
+    expect(stateOf(id).firedCount).toBe(0);
+    partitions.trouble = () => "none";
+    await pass(10_000, 100);
+    expect(partitions.times).toEqual(["2026-11-21T12:01:00Z"]);
+  });
+
+  test.each(["lose", "hang"] as const)(
+    "an answer that does not come (%s) leads to one invocation all the same",
+    async (trouble) => {
+      const id = await make({ overlap: { kind: "queue", max: 1 } });
+      let left = 2;
+      partitions.trouble = () => (left-- > 0 ? trouble : "none");
+      await pass(2 * MINUTE - 1000, 100);
+      expect(partitions.submissionCount).toBe(3);
+      expect(partitions.times).toEqual(["2026-11-21T12:01:00Z"]);
+      expect(stateOf(id).firedCount).toBe(1);
+    },
+  );
+
+  test("when it cannot be written what happened, it is done again, and is the same", async () => {
+    const id = await make({ overlap: { kind: "allow" } });
+    isStoreBroken = () => true;
+    await pass(MINUTE + 1000, 100);
+    expect(partitions.times).toEqual(["2026-11-21T12:01:00Z"]);
+    expect(stateOf(id).firedCount).toBe(0);
+    await downFor(500); // And the process dies of it.
+    isStoreBroken = () => false;
+    await pass(MINUTE, 100);
+    expect(partitions.times).toEqual(["2026-11-21T12:01:00Z", "2026-11-21T12:02:00Z"]);
+    expect(stateOf(id).firedCount).toBe(2);
+    expect(partitions.submissionCount).toBeGreaterThan(2);
+  });
+
+  test("what was submitted before a crash and not recorded fired, also when it is found late and nothing is caught up", async () => {
+    const id = await make({ overlap: { kind: "allow" }, catchUp: { kind: "none" } });
+    isStoreBroken = () => true;
+    await pass(MINUTE + 1000, 100);
+    isStoreBroken = () => false;
+    await downFor(10.5 * MINUTE);
+    expect(partitions.times).toEqual(["2026-11-21T12:01:00Z"]);
+    expect(stateOf(id)).toMatchObject({ firedCount: 1, missedCount: 10 });
+  });
+
+  test("a handler that is gone is a failed firing, and the next is tried", async () => {
+    const id = await make({ overlap: { kind: "allow" } });
+    const without = aRegistry({});
+    await engine[Symbol.asyncDispose]();
+    engine = createScheduleEngine({ book: keeper, partitions, registry: without, clock, logger: silentLogger });
+    await pass(2 * MINUTE);
+    expect(stateOf(id)).toMatchObject({ failedCount: 2, firedCount: 0 });
+    expect(stateOf(id).recent[0]).toMatchObject({ outcome: "failed", detail: "'Greeter/greet' is not registered" });
+  });
+
+  test("two engines on the same schedules fire each time once", async () => {
+    await make({ overlap: { kind: "allow" } });
+    const ports = { metadata: store, registry, clock, random: systemRandom, logger: silentLogger };
+    const book = await createScheduleKeeper(ports, { scopesEnabled: true });
+    await using _second = createScheduleEngine({ ...ports, book, partitions });
+    await pass(5 * MINUTE);
+    expect(partitions.times).toEqual([1, 2, 3, 4, 5].map((minute) => `2026-11-21T12:0${minute}:00Z`));
+    expect(partitions.submissionCount).toBe(10);
+  });
+});
+
+describe("keys and kinds", () => {
+  test("a workflow has the time as its key, each run another", async () => {
+    await make({ target: target("Report", "run"), overlap: { kind: "allow" } });
+    await pass(2 * MINUTE);
+    const facts = [...partitions.runs.values()].map(({ command }) => command.facts);
+    expect(facts.map((one) => one.target.key)).toEqual(["2026-11-21T12:01:00Z", "2026-11-21T12:02:00Z"]);
+    expect(facts.every((one) => one.idempotencyKey === undefined)).toBe(true);
+  });
+
+  test("a key template is filled in, dates being those of the zone", async () => {
+    await make({
+      zone: "Asia/Tokyo",
+      target: target("Counter", "add", "{name}/{date}/{unix}/{{x}}"),
+      startAtMs: START + 180 * MINUTE,
+    });
+    await pass(181 * MINUTE);
+    const [run] = partitions.runs.values();
+    expect(run?.command.facts.target).toMatchObject({
+      key: `a-schedule/2026-11-22/${(START + 180 * MINUTE) / 1000}/{x}`,
+      handlerType: "exclusive",
+    });
+  });
+
+  test("a workflow key that somebody else used is a failed firing", async () => {
+    const id = await make({ target: target("Report", "run", "once"), overlap: { kind: "allow" } });
+    const other = await make({ name: "other", target: target("Report", "run", "once"), overlap: { kind: "allow" } });
+    await pass(MINUTE);
+    const outcomes = [id, other].map((one) => stateOf(one).recent[0]?.outcome).sort();
+    expect([outcomes, partitions.runs.size]).toEqual([["failed", "fired"], 1]);
+  });
+});
+
+describe("by hand", () => {
+  test("fires also when paused, beside the timetable, once for each key", async () => {
+    const id = await make();
+    await keeper.pause(id);
+    const first = await engine.runNow(id, "k1");
+    const again = await engine.runNow(id, "k1");
+    const second = await engine.runNow(id, "k2");
+    expect([first.isNew, again, second.isNew]).toEqual([true, { ...first, isNew: false }, true]);
+    expect(partitions.runs.size).toBe(2);
+    expect(stateOf(id)).toMatchObject({ manualCount: 2, firedCount: 0, decidedThroughMs: START, active: undefined });
+  });
+  test("says what is wrong", async () => {
+    const id = await make();
+    partitions.trouble = () => "refuse";
+    await expect(engine.runNow(id, "k")).rejects.toMatchObject({ code: "ING0006" });
+    await keeper.remove(id, undefined);
+    await expect(engine.runNow(id, "k")).rejects.toMatchObject({ status: 404 });
+  });
+});
+
+describe("what cannot work is refused", () => {
+  test.each<[Partial<ScheduleSpec>, string]>([
+    [{ cron: "* * *" }, "invalid 'cron': it has 3 fields"],
+    [{ cron: "0 0 30 2 *" }, "invalid 'cron': no date ever matches"],
+    [{ zone: "Mars/Olympus" }, "invalid 'zone': 'Mars/Olympus' is not an IANA time zone"],
+    [{ target: target("Nobody", "x") }, "invalid 'target.service': 'Nobody' is not registered"],
+    [{ target: target("Greeter", "x") }, "invalid 'target.handler'"],
+    [{ target: target("Greeter", "greet", "k") }, "invalid 'target.key': 'Greeter' is a service"],
+    [{ target: target("Counter", "add") }, "invalid 'target.key': 'Counter/add' needs one"],
+    [{ target: target("Report", "status") }, "invalid 'target.key'"],
+    [{ target: target("Counter", "add", "{what}") }, "'{what}' is not one of {time}, {date}"],
+    [{ target: target("Counter", "add", "a}b") }, "a single '}' is written '}}'"],
+    [{ target: { ...target("Counter", "add", "k"), scope: "s" } }, "virtual objects have none"],
+    [{ target: { ...target("Greeter", "greet"), scope: "a b" } }, "invalid 'target.scope': value contains"],
+    [{ target: { ...target("Greeter", "greet"), limitKey: "l" } }, "invalid 'target.limit_key': it needs a scope"],
+    [{ endAtMs: START - 1 }, "invalid 'end_at': no time is left before it"],
+    [{ startAtMs: START + 10, endAtMs: START + 5 }, "invalid 'end_at': it is before start_at"],
+  ])("%j", async (parts, message) => {
+    await expect(keeper.create(aSpec(parts), false)).rejects.toMatchObject({
+      status: 400,
+      code: "META0100",
+      message: expect.stringContaining(message),
+    });
+    expect(keeper.list()).toEqual([]);
+  });
+
+  test("a name that is taken", async () => {
+    await make();
+    await expect(keeper.create(aSpec(), false)).rejects.toMatchObject({ status: 409, code: undefined });
+  });
+
+  test("a document that is damaged ends the start", async () => {
+    const id = await make();
+    await store.write([{ kind: "put", key: `schedules/record/${id}`, value: { id, name: 7 }, expectedVersion: undefined }]);
+    await expect(boot()).rejects.toMatchObject({ code: "META0005" });
+  });
+});
+
+test("a thousand schedules fire at the same minute, each once, and their states are written together", async () => {
+  let writeCount = 0;
+  const specs = Array.from({ length: 1000 }, (_, i) => aSpec({ name: `s${i}`, overlap: { kind: "allow" } }));
+  await Promise.all(specs.map((spec) => keeper.create(spec, false)));
+  await settle();
+  isStoreBroken = () => {
+    writeCount++;
+    return false;
+  };
+  await pass(MINUTE);
+  for (let i = 0; i < 50; i++) await settle();
+  expect(partitions.runs.size).toBe(1000);
+  expect(keeper.list().every(({ state }) => state.firedCount === 1)).toBe(true);
+  expect(writeCount).toBeLessThan(100);
+  expect(upcoming(keeper.list()[0]!, clock.nowMs(), 1)).toEqual([START + 2 * MINUTE]);
+});
