@@ -102,6 +102,31 @@ export interface FlowBucketRow {
   readonly available: number;
 }
 
+/** What holds back one invocation that waits for a slot. */
+export interface FlowWait {
+  readonly scope: string;
+  readonly limitKey: string | undefined;
+  readonly sinceMs: number;
+  /** From the scope down; levels without rule left out. */
+  readonly levels: readonly FlowWaitLevel[];
+  readonly isQueuePaused: boolean;
+  /** Place among those that wait in its own queue, 1 = next. */
+  readonly place: number;
+}
+export interface FlowWaitLevel {
+  /** `scope`, `scope/l1` or `scope/l1/l2`. */
+  readonly name: string;
+  readonly rule: string;
+  readonly used: number;
+  readonly limit: number | undefined;
+  /** Invocations that wait at this level and below. */
+  readonly waiting: number;
+  /** When the rate of the rule lets the next one start; undefined when it does so now or does not matter. */
+  readonly nextAtMs: number | undefined;
+  /** Whether this level is what holds it. */
+  readonly isFull: boolean;
+}
+
 export interface FlowRows {
   readonly queues: readonly FlowQueueRow[];
   readonly entries: readonly FlowEntryRow[];

@@ -1,0 +1,98 @@
+/**
+ * Why: whoever waits must be found, moved and taken out anywhere in the order in O(log n). A binary heap whose items know their own
+ * place, under a field that the heap is told, so that one item can stand in several heaps.
+ */
+export type Placed<Place extends string> = { [P in Place]: number };
+
+/** The place of an item that stands in no heap. */
+export const NOWHERE = -1;
+
+export class Heap<Place extends string, T extends Placed<Place>> {
+  readonly #items: T[] = [];
+  readonly #place: Place;
+  readonly #before: (a: T, b: T) => boolean;
+
+  constructor(place: Place, before: (a: T, b: T) => boolean) {
+    this.#place = place;
+    this.#before = before;
+  }
+
+  get size(): number {
+    return this.#items.length;
+  }
+
+  peek(): T | undefined {
+    return this.#items[0];
+  }
+
+  /** In no particular order. */
+  items(): readonly T[] {
+    return this.#items;
+  }
+
+  has(item: T): boolean {
+    return (item[this.#place] as number) !== NOWHERE;
+  }
+
+  push(item: T): void {
+    this.#put(this.#items.length, item);
+    this.#up(item);
+  }
+
+  remove(item: T): void {
+    const at = item[this.#place] as number;
+    const last = this.#items.pop() as T;
+    this.#note(item, NOWHERE);
+    if (last === item) return;
+    this.#put(at, last);
+    this.moved(last);
+  }
+
+  /** The item's order has changed. */
+  moved(item: T): void {
+    this.#up(item);
+    this.#down(item);
+  }
+
+  /** The order of any items has changed. */
+  reorder(): void {
+    for (let at = (this.#items.length >> 1) - 1; at >= 0; at--) this.#down(this.#items[at] as T);
+  }
+
+  #up(item: T): void {
+    let at = item[this.#place] as number;
+    while (at > 0) {
+      const parentAt = (at - 1) >> 1;
+      const parent = this.#items[parentAt] as T;
+      if (!this.#before(item, parent)) break;
+      this.#put(at, parent);
+      at = parentAt;
+    }
+    this.#put(at, item);
+  }
+
+  #down(item: T): void {
+    const { length } = this.#items;
+    let at = item[this.#place] as number;
+    for (;;) {
+      let childAt = 2 * at + 1;
+      if (childAt >= length) break;
+      const right = childAt + 1;
+      if (right < length && this.#before(this.#items[right] as T, this.#items[childAt] as T)) childAt = right;
+      const child = this.#items[childAt] as T;
+      if (!this.#before(child, item)) break;
+      this.#put(at, child);
+      at = childAt;
+    }
+    this.#put(at, item);
+  }
+
+  #put(at: number, item: T): void {
+    this.#items[at] = item;
+    this.#note(item, at);
+  }
+
+  #note(item: T, at: number): void {
+    (item as Placed<string>)[this.#place] = at;
+  }
+}

@@ -1,0 +1,185 @@
+/**
+ * Why: limits stand in a tree, scope over first component over second, and those that compete under one limit are the branches of one
+ * node. Each node keeps its branches that could start something now in the order of start-time fair queueing: a branch is served at
+ * its start tag, which then moves on by 1 / weight, and one that comes back after having had nothing begins at the node's own time.
+ * So each branch with work gets its share by weight, whatever the others pile up, and what one cannot use goes to the others.
+ *
+ *     root ─ scope ─┬─ (leaf: calls without limit key)
+ *                   ├─ scope/a ─┬─ (leaf: limit key a)
+ *                   │           └─ scope/a/b ── (leaf: limit key a/b)
+ *
+ * Two orders are kept: of branches that have anything to start, and of those that have somebody who only wants to go on. Who goes on
+ * has started before and draws on no bucket, so a bucket that is empty keeps back new ones alone.
+ */
+import type { InvocationId, VqueueId } from "@perdure/base";
+import { opensAtMs } from "./bucket.js";
+import { Heap, NOWHERE } from "./heap.js";
+import type { FlowRule } from "./rule.js";
+import type { RuleBook } from "./rule-book.js";
+
+/**
+ * `waiting`: in the order of its leaf · `held`: its queue is paused · `admitting`: has a slot, its start is not durable yet ·
+ * `running`: has a slot.
+ */
+export type EntryState = "waiting" | "held" | "admitting" | "running";
+
+export interface Entry {
+  readonly id: InvocationId;
+  readonly queue: Queue;
+  readonly leaf: Leaf;
+  state: EntryState;
+  /** While admitting: still wants the slot if its start comes to nothing. */
+  wanted: boolean;
+  /** Has run before. */
+  isWoken: boolean;
+  /** As the invocation says. */
+  priority: number;
+  sinceMs: number;
+  /** Time of the start it is owed in the order of its leaf. */
+  order: number;
+  /** Breaks ties: first come, first served. */
+  readonly sequence: number;
+  at: number;
+}
+
+/** A service's calls under one limit key. */
+export interface Queue {
+  readonly service: string;
+  readonly scope: string;
+  readonly limitKey: string | undefined;
+  id: VqueueId | undefined;
+  isPaused: boolean;
+  /** Entries in any state. */
+  entryCount: number;
+  waitingCount: number;
+}
+
+/** What stands among the branches of a node. */
+abstract class Branch {
+  readonly parent: Node | undefined;
+  weight = 1;
+  /** Where it is in the order of the parent. */
+  startTag = 0;
+  anyAt = NOWHERE;
+  wokenAt = NOWHERE;
+
+  constructor(parent: Node | undefined) {
+    this.parent = parent;
+  }
+
+  /** Whether it could start something now. */
+  abstract get canAny(): boolean;
+  /** Whether it could let somebody go on now. */
+  abstract get canWoken(): boolean;
+}
+
+/** Those with the same limit key. */
+export class Leaf extends Branch {
+  readonly node: Node;
+  readonly fresh = new Heap<"at", Entry>("at", entryBefore);
+  readonly woken = new Heap<"at", Entry>("at", entryBefore);
+  readonly queues = new Map<string, Queue>();
+
+  constructor(node: Node) {
+    super(node);
+    this.node = node;
+  }
+
+  get canAny(): boolean {
+    return this.fresh.size > 0 || this.woken.size > 0;
+  }
+  get canWoken(): boolean {
+    return this.woken.size > 0;
+  }
+}
+
+/** The root, a scope, or a component of a limit key. */
+export class Node extends Branch {
+  readonly scope: string;
+  readonly l1: string | undefined;
+  readonly l2: string | undefined;
+  /** Of its counter and bucket: `scope`, `scope/l1`, `scope/l1/l2`; the root has none. */
+  readonly name: string;
+  rule: FlowRule | undefined;
+  /** Slots taken at this level and below. */
+  usage = 0;
+  /** Entries in any state at this level and below. */
+  entryCount = 0;
+  /** The bucket (`bucket.ts`); 0 while full. */
+  bookedUntilMicros = 0;
+  opensAtMs = 0;
+  isClosed = false;
+  /** In the scheduler's heap of buckets to open. */
+  openingAt = NOWHERE;
+  virtualTime = 0;
+  readonly any = new Heap<"anyAt", Branch>("anyAt", branchBefore);
+  readonly woken = new Heap<"wokenAt", Branch>("wokenAt", branchBefore);
+  readonly children = new Map<string, Node>();
+  leaf: Leaf | undefined;
+
+  constructor(parent: Node | undefined, scope: string, l1: string | undefined, l2: string | undefined) {
+    super(parent);
+    this.scope = scope;
+    this.l1 = l1;
+    this.l2 = l2;
+    this.name = l1 === undefined ? scope : l2 === undefined ? `${scope}/${l1}` : `${scope}/${l1}/${l2}`;
+  }
+
+  get isFull(): boolean {
+    return this.rule?.concurrency !== undefined && this.usage >= this.rule.concurrency;
+  }
+  get canAny(): boolean {
+    return !this.isFull && (this.isClosed ? this.woken : this.any).size > 0;
+  }
+  get canWoken(): boolean {
+    return !this.isFull && this.woken.size > 0;
+  }
+
+  obey(book: RuleBook): void {
+    this.rule = this.scope === "" ? undefined : book.ruleFor(this.scope, this.l1, this.l2);
+    this.weight = this.rule?.weight ?? 1;
+  }
+
+  /** The bucket has changed, or time has gone back. */
+  judgeBucket(nowMs: number): void {
+    const rate = this.rule?.rate;
+    this.opensAtMs = rate === undefined ? 0 : opensAtMs(this.bookedUntilMicros, rate, nowMs);
+  }
+
+  /** The branch that is served next: the next at all, or the next with somebody who wants to go on. */
+  next(onlyWoken: boolean): Branch | undefined {
+    return (onlyWoken ? this.woken : this.any).peek();
+  }
+
+  served(branch: Branch, onlyWoken: boolean): void {
+    if (!onlyWoken && branch.startTag > this.virtualTime) this.virtualTime = branch.startTag;
+    branch.startTag += 1 / branch.weight;
+    if (this.any.has(branch)) this.any.moved(branch);
+    if (this.woken.has(branch)) this.woken.moved(branch);
+  }
+
+  /** Puts a branch where it belongs now. */
+  place(branch: Branch): void {
+    const { canAny, canWoken } = branch;
+    if (canAny && !this.any.has(branch)) {
+      if (branch.startTag < this.virtualTime) branch.startTag = this.virtualTime;
+      this.any.push(branch);
+    } else if (!canAny && this.any.has(branch)) {
+      this.any.remove(branch);
+    }
+    if (canWoken !== this.woken.has(branch)) {
+      if (canWoken) this.woken.push(branch);
+      else this.woken.remove(branch);
+    }
+  }
+}
+
+function entryBefore(a: Entry, b: Entry): boolean {
+  return a.order < b.order || (a.order === b.order && a.sequence < b.sequence);
+}
+
+function branchBefore(a: Branch, b: Branch): boolean {
+  return a.startTag < b.startTag;
+}
+
+export type { Branch };

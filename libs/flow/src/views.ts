@@ -1,0 +1,149 @@
+/** Why: introspection asks the scheduler what it sees; nothing here changes anything. Costs grow with what waits and runs. */
+import type { InvocationId, VqueueId } from "@perdure/base";
+import { availableOf } from "./bucket.js";
+import type { FlowBlock, FlowBucketRow, FlowLevel, FlowLimitRow, FlowWait, FlowWaitLevel } from "./rows.js";
+import { type FlowScheduler, idOf } from "./scheduler.js";
+import type { Entry, Node, Queue } from "./tree.js";
+
+/** A queue as the scheduler sees it: who of it waits and runs. */
+export interface LiveQueue {
+  readonly id: VqueueId;
+  readonly service: string;
+  readonly scope: string;
+  readonly limitKey: string | undefined;
+  readonly isPaused: boolean;
+  readonly waitingCount: number;
+  readonly head: { readonly id: InvocationId; readonly sinceMs: number; readonly blockedOn: FlowBlock | undefined } | undefined;
+}
+
+export function liveQueues(scheduler: FlowScheduler): LiveQueue[] {
+  const heads = new Map<Queue, Entry | undefined>();
+  for (const entry of scheduler.entries()) {
+    const { queue } = entry;
+    const head = heads.get(queue);
+    if (!waits(entry)) heads.set(queue, head);
+    else if (head === undefined || comesBefore(entry, head)) heads.set(queue, entry);
+  }
+  return [...heads].map(([queue, head]) => ({
+    id: idOf(queue),
+    service: queue.service,
+    scope: queue.scope,
+    limitKey: queue.limitKey,
+    isPaused: queue.isPaused,
+    waitingCount: queue.waitingCount,
+    head: head && { id: head.id, sinceMs: head.sinceMs, blockedOn: blockOf(head, scheduler.nowMs) },
+  }));
+}
+
+/** Counters of scopes and keys in use. */
+export function limitRows(scheduler: FlowScheduler, partitionKeyOf: (scope: string) => bigint): FlowLimitRow[] {
+  const waiters = new Map<Node, Set<Queue>>();
+  for (const entry of scheduler.entries())
+    if (waits(entry)) for (const node of above(entry)) noteWaiter(waiters, node, entry.queue);
+  const rows: FlowLimitRow[] = [];
+  for (const node of scheduler.nodes()) {
+    if (node.entryCount === 0) continue;
+    const { scope, l1, l2, usage, rule } = node;
+    rows.push({
+      partitionKey: partitionKeyOf(scope),
+      scope,
+      l1,
+      l2,
+      level: levelOf(node),
+      usage,
+      limit: rule?.concurrency,
+      rule: rule?.pattern,
+      waiterCount: waiters.get(node)?.size ?? 0,
+    });
+  }
+  return rows;
+}
+
+/** Buckets that were drawn on and are not known to be full again. */
+export function bucketRows(scheduler: FlowScheduler, nowMs: number, partitionKeyOf: (scope: string) => bigint): FlowBucketRow[] {
+  const rows: FlowBucketRow[] = [];
+  for (const { scope, l1, l2, rule, bookedUntilMicros } of scheduler.nodes()) {
+    if (rule?.rate === undefined || bookedUntilMicros === 0) continue;
+    const available = availableOf(bookedUntilMicros, rule.rate, nowMs);
+    rows.push({ partitionKey: partitionKeyOf(scope), scope, l1, l2, rule: rule.pattern, rate: rule.rate, available });
+  }
+  return rows;
+}
+
+/** What holds back an invocation; undefined when it does not wait here. */
+export function waitOf(scheduler: FlowScheduler, id: InvocationId): FlowWait | undefined {
+  const entry = scheduler.entry(id);
+  if (entry === undefined || !waits(entry)) return undefined;
+  const path = [...above(entry)].reverse().filter(({ rule }) => rule !== undefined);
+  const waiting = new Map<Node, number>(path.map((node) => [node, 0]));
+  let place = 1;
+  for (const other of scheduler.entries()) {
+    if (!waits(other)) continue;
+    if (other.queue === entry.queue && comesBefore(other, entry)) place++;
+    for (const node of above(other)) {
+      const count = waiting.get(node);
+      if (count !== undefined) waiting.set(node, count + 1);
+    }
+  }
+  return {
+    scope: entry.queue.scope,
+    limitKey: entry.queue.limitKey,
+    sinceMs: entry.sinceMs,
+    levels: path.map((node) => waitLevel(node, entry, waiting.get(node) ?? 0, scheduler.nowMs)),
+    isQueuePaused: entry.queue.isPaused,
+    place,
+  };
+}
+
+function waitLevel(node: Node, entry: Entry, waiting: number, nowMs: number): FlowWaitLevel {
+  const isClosed = isClosedFor(node, entry, nowMs);
+  return {
+    name: node.name,
+    rule: node.rule?.pattern ?? "",
+    used: node.usage,
+    limit: node.rule?.concurrency,
+    waiting,
+    nextAtMs: isClosed ? node.opensAtMs : undefined,
+    isFull: node.isFull || isClosed,
+  };
+}
+
+/** What keeps it from starting, from the scope down; undefined: nothing but others who are served first. */
+function blockOf(entry: Entry, nowMs: number): FlowBlock | undefined {
+  if (entry.queue.isPaused) return { kind: "paused" };
+  for (const node of [...above(entry)].reverse()) {
+    const { rule } = node;
+    if (rule === undefined) continue;
+    const level = levelOf(node);
+    if (node.isFull) return { kind: "concurrency", level, rule: rule.pattern, limit: rule.concurrency ?? 0 };
+    if (isClosedFor(node, entry, nowMs)) return { kind: "rate", level, rule: rule.pattern, untilMs: node.opensAtMs };
+  }
+  return undefined;
+}
+
+function isClosedFor(node: Node, entry: Entry, nowMs: number): boolean {
+  return !entry.isWoken && node.rule?.rate !== undefined && node.opensAtMs > nowMs;
+}
+
+function waits(entry: Entry): boolean {
+  return entry.state === "waiting" || entry.state === "held";
+}
+
+/** Those who go on come before those who begin. */
+function comesBefore(a: Entry, b: Entry): boolean {
+  if (a.isWoken !== b.isWoken) return a.isWoken;
+  return a.order < b.order || (a.order === b.order && a.sequence < b.sequence);
+}
+
+function* above(entry: Entry): Iterable<Node> {
+  for (let node: Node | undefined = entry.leaf.node; node?.parent !== undefined; node = node.parent) yield node;
+}
+
+function noteWaiter(waiters: Map<Node, Set<Queue>>, node: Node, queue: Queue): void {
+  const queues = waiters.get(node) ?? new Set();
+  waiters.set(node, queues.add(queue));
+}
+
+function levelOf({ l1, l2 }: Node): FlowLevel {
+  return l1 === undefined ? "Scope" : l2 === undefined ? "Level1" : "Level2";
+}
