@@ -10,7 +10,7 @@
  * gaps that ended with a notification, the longest count as suspended: as many as the invocation's run number says it was resumed.
  */
 import { unreachable } from "@perdure/base";
-import { type AttemptError, isExclusive, type JournalEvent } from "@perdure/partition";
+import { type AttemptError, EVENT_SLOTS, isExclusive, type JournalEvent } from "@perdure/partition";
 import { MessageType } from "@perdure/service-protocol";
 import type { Known } from "./facts.js";
 
@@ -54,7 +54,7 @@ export function phasesOf(known: Known, nowMs: number, idleMs: number | undefined
     const walk = new Walk(milestones.runningAtMs);
     for (const sign of signsOf(known, milestones.runningAtMs)) walk.see(sign);
     finish(known, walk, track.endMs);
-    layDown(walk, suspensionsIn(walk, known), idleMs ?? 0, track);
+    layDown(walk, suspensionsIn(walk, known), idleMs ?? 0, remembersAll(known), track);
   }
   if (known.invocation.status === "completed") {
     track.cut(milestones.completedAtMs ?? known.invocation.modifiedAtMs, track.lastPhase ?? "queued", undefined, true);
@@ -90,15 +90,15 @@ class Track {
     return Math.min(Math.max(ms, this.#cursor), this.endMs);
   }
 
-  /** From where the line ends to `toMs`. */
-  cut(toMs: number, phase: Phase, waitsFor: WaitsFor, isExact: boolean): void {
+  /** From where the line ends to `toMs`. `isExact`: it ended just then; `isSure`: it was nothing else in between. */
+  cut(toMs: number, phase: Phase, waitsFor: WaitsFor, isExact: boolean, isSure = true): void {
     const to = this.clamp(toMs);
-    const inferred = !isExact || !this.#cursorIsExact;
+    const inferred = !isSure || !isExact || !this.#cursorIsExact;
     this.#cursorIsExact = isExact;
     if (to === this.#cursor) return;
     const last = this.segments.at(-1);
-    if (last !== undefined && last.phase === phase && last.waitsFor === waitsFor) {
-      this.segments[this.segments.length - 1] = { ...last, toMs: to, inferred: last.inferred || inferred };
+    if (last !== undefined && last.phase === phase && last.waitsFor === waitsFor && last.inferred === inferred) {
+      this.segments[this.segments.length - 1] = { ...last, toMs: to };
     } else this.segments.push({ phase, waitsFor, fromMs: this.#cursor, toMs: to, inferred });
     this.#cursor = to;
   }
@@ -129,6 +129,9 @@ interface Sign {
   readonly atMs: number;
   readonly failure: AttemptError | undefined;
 }
+
+/** The way from the partition to the invoker, at most. */
+const HANDOVER_MS = 100;
 
 /** In the order in which they were stored; what happened before the first run (of a restarted journal, of early signals) is left out. */
 function signsOf({ entries, events }: Known, sinceMs: number): Sign[] {
@@ -162,6 +165,8 @@ interface Stretch {
   readonly fromMs: number;
   toMs: number;
   endIsExact: boolean;
+  /** False: an attempt without any other sign than its failure ran in between. */
+  isSure: boolean;
   readonly gaps: Gap[];
   ending: AttemptSpan["outcome"];
   failure: AttemptError | undefined;
@@ -215,10 +220,13 @@ class Walk {
         if (this.state === "running") this.enter("backingOff", atMs, true, "failed", failure);
         else {
           this.silentFailures.push({ atMs, failure });
-          if (this.state === "paused") this.enter("backingOff", atMs, false, "failed", failure);
+          this.doubt();
+          this.enter("backingOff", atMs, true, "failed", failure);
         }
         return;
       case "paused":
+        // A pause that is asked for during a back-off repeats the last failure and takes its place.
+        if (this.state === "backingOff" && this.#open.fromMs === atMs) this.stretches.at(-1)!.isSure = false;
         if (this.state !== "paused") this.enter("paused", atMs, true, "paused", undefined);
         return;
     }
@@ -255,11 +263,27 @@ class Walk {
     this.stretches.push(open);
   }
 
-  /** The handler is known to have begun anew at `atMs`: what lies before may have been a suspension. */
+  /**
+   * The present attempt began at `atMs` and runs since: it was never suspended, and what lies before is another attempt. Right after
+   * the run was handed over it is the same one.
+   */
   begunAnew(atMs: number): void {
-    if (atMs > this.#lastActMs) this.#open.gaps.push({ fromMs: this.#lastActMs, toMs: atMs });
+    const before = this.#open;
+    if (atMs - before.fromMs <= HANDOVER_MS) return;
+    if (atMs > this.#lastActMs) before.gaps.push({ fromMs: this.#lastActMs, toMs: atMs });
+    const gaps = before.gaps.splice(0).filter(({ fromMs }) => fromMs < atMs);
+    for (const { fromMs, toMs } of gaps) before.gaps.push({ fromMs, toMs: Math.min(toMs, atMs) });
+    before.toMs = atMs;
+    before.ending = "interrupted";
+    this.stretches.push(before);
+    this.#open = stretch("running", atMs);
     this.#lastActMs = Math.max(this.#lastActMs, atMs);
     this.#lastNewsMs = undefined;
+  }
+
+  /** Something else may have happened in the stretch at hand. */
+  doubt(): void {
+    this.#open.isSure = false;
   }
 
   #closeGap(): void {
@@ -270,7 +294,7 @@ class Walk {
 }
 
 function stretch(state: Stretch["state"], fromMs: number): Stretch {
-  return { state, fromMs, toMs: fromMs, endIsExact: true, gaps: [], ending: "running", failure: undefined };
+  return { state, fromMs, toMs: fromMs, endIsExact: true, isSure: true, gaps: [], ending: "running", failure: undefined };
 }
 
 // ── the end of the line ──────────────────────────────────────────────────────────────────────────
@@ -279,12 +303,14 @@ function stretch(state: Stretch["state"], fromMs: number): Stretch {
 function finish({ invocation, held, entries }: Known, walk: Walk, endMs: number): void {
   switch (invocation.status) {
     case "completed":
+      if (walk.state !== "running") walk.doubt(); // It was ended from outside, perhaps in the middle of another attempt.
       return walk.end(invocation.milestones.completedAtMs ?? invocation.modifiedAtMs, "completed");
     case "suspended": {
       // Later than anything in the journal: nothing came in since, and this is when it suspended.
       const isExact = invocation.modifiedAtMs > (entries.at(-1)?.appendedAtMs ?? 0);
       const from = isExact ? invocation.modifiedAtMs : Math.min(walk.lastActMs, endMs);
-      if (walk.state !== "suspended") walk.enter("suspended", from, isExact, "suspended", undefined);
+      if (walk.state !== "running") walk.doubt(); // An attempt without another sign has suspended.
+      walk.enter("suspended", from, isExact, "suspended", undefined);
       return walk.end(endMs, "suspended");
     }
     case "paused":
@@ -307,8 +333,10 @@ function finish({ invocation, held, entries }: Known, walk: Walk, endMs: number)
 function finishInvoked(held: Known["held"], modifiedAtMs: number, walk: Walk, endMs: number): void {
   if (held?.inFlight === true) {
     const startedAtMs = held.lastStartAtMs ?? walk.lastActMs;
-    if (walk.state !== "running") walk.enter("running", startedAtMs, true, "interrupted", undefined);
-    else walk.begunAnew(startedAtMs);
+    if (walk.state !== "running") {
+      walk.doubt(); // Attempts between the last failure that is remembered and this one.
+      walk.enter("running", startedAtMs, true, "interrupted", undefined);
+    } else walk.begunAnew(startedAtMs);
     return walk.end(endMs, "running");
   }
   if (held !== undefined && held.retryCount > 0) {
@@ -336,7 +364,12 @@ const PHASES: Readonly<Record<Stretch["state"], readonly [Phase, WaitsFor]>> = {
   slot: ["queued", "slot"],
 };
 
-function layDown(walk: Walk, suspensions: ReadonlySet<Gap>, idleMs: number, track: Track): void {
+/** Nothing was written over, and nothing happened that leaves no trace: resumptions, and failures of runs before the present. */
+function remembersAll({ invocation, events }: Known): boolean {
+  return invocation.run <= 1 && events.length < EVENT_SLOTS;
+}
+
+function layDown(walk: Walk, suspensions: ReadonlySet<Gap>, idleMs: number, isComplete: boolean, track: Track): void {
   const attempts: AttemptSpan[] = walk.silentFailures.map(({ atMs, failure }) => ({
     startedAtMs: undefined,
     endedAtMs: atMs,
@@ -345,20 +378,22 @@ function layDown(walk: Walk, suspensions: ReadonlySet<Gap>, idleMs: number, trac
     inferred: true,
   }));
   let startIsExact = true;
-  for (const { state, toMs, endIsExact, gaps, ending, failure } of walk.stretches) {
+  for (const { state, toMs, endIsExact, isSure, gaps, ending, failure } of walk.stretches) {
     const [phase, waitsFor] = PHASES[state];
     let startedAtMs = track.cursor;
     for (const gap of state === "running" ? gaps : []) {
       const suspendedAtMs = gap.fromMs + idleMs;
       if (!suspensions.has(gap) || suspendedAtMs >= gap.toMs) continue;
-      track.cut(suspendedAtMs, "running", undefined, false);
+      track.cut(suspendedAtMs, "running", undefined, false, false);
       attempts.push({ startedAtMs, endedAtMs: track.cursor, outcome: "suspended", failure: undefined, inferred: true });
-      track.cut(gap.toMs, "suspended", "notification", false);
+      track.cut(gap.toMs, "suspended", "notification", false, false);
       startedAtMs = track.cursor;
       startIsExact = false;
     }
-    track.cut(toMs, phase, waitsFor, endIsExact);
-    if (state === "running") {
+    const isPresent = toMs === track.endMs;
+    track.cut(toMs, phase, waitsFor, endIsExact, isSure && (isComplete || isPresent));
+    // After a suspension that lasted until the next attempt, nothing is left of this one.
+    if (state === "running" && (ending !== "interrupted" || track.cursor > startedAtMs)) {
       const endedAtMs = ending === "running" ? undefined : track.cursor;
       attempts.push({ startedAtMs, endedAtMs, outcome: ending, failure, inferred: !startIsExact || !endIsExact });
     }

@@ -1,4 +1,5 @@
 /** Why: where the time of an invocation went: phases that add up to the wall time, the attempts in them, and the steps of the journal. */
+import { EVENT_SLOTS } from "@perdure/partition";
 import type { Known } from "./facts.js";
 import { STEPS_SHOWN_MAX } from "./limits.js";
 import { type AttemptSpan, type Phase, phasesOf, type Segment } from "./phases.js";
@@ -16,7 +17,7 @@ export interface Timeline {
   readonly segments: readonly Segment[];
   /** In the order in which they ended. */
   readonly attempts: readonly AttemptSpan[];
-  /** Failed attempts may have been forgotten: only the newest are kept. */
+  /** Failed attempts may have been forgotten: only the newest are kept, and each run writes over those of the run before. */
   readonly attemptsMayBeMissing: boolean;
   /** From the step asked for on, at most `STEPS_SHOWN_MAX`. */
   readonly steps: readonly Step[];
@@ -51,12 +52,9 @@ export function timelineOf(known: Known, nowMs: number, idleMs: number | undefin
     segments,
     attempts,
     attemptsMayBeMissing:
-      wasPurged || (invocation.journal.hasEvents && (known.events.length >= FAILURES_KEPT || invocation.run > 1)),
+      wasPurged || (invocation.journal.hasEvents && (known.events.length >= EVENT_SLOTS || invocation.run > 1)),
     steps: all.slice(0, STEPS_SHOWN_MAX),
     nextStep: all[STEPS_SHOWN_MAX]?.index,
     journalIsPartial: wasPurged || known.entries.length < invocation.journal.length,
   };
 }
-
-/** Each run numbers its failures anew and writes over those of the run before. */
-const FAILURES_KEPT = 16;

@@ -1,0 +1,157 @@
+/** The phases of a life add up to its wall time, whatever happened; and what is not marked as inferred is true. */
+import { describe, expect, test } from "@jest/globals";
+import type { Invocation, JournalEvent } from "@perdure/partition";
+import { anInvocation, SOME_ERROR, someFacts } from "@perdure/partition/testing";
+import { encodeCompletion, MessageType } from "@perdure/service-protocol";
+import { SeededRandom } from "@perdure/testkit";
+import fc from "fast-check";
+import { type Known, type Phase, type Segment, type Timeline, timelineOf } from "../src/index.js";
+import { Life, type Truth } from "./life.js";
+
+const SEEDS = 150;
+const STEPS = 60;
+const IDLE_MS = [undefined, 0, 300] as const;
+
+/** Plain comparisons: this is asked some hundred thousand times. */
+function expectWhole(timeline: Timeline): void {
+  const { segments, totals, fromMs, toMs, attempts } = timeline;
+  let cursor = fromMs;
+  let isWhole = true;
+  for (const segment of segments) {
+    isWhole &&= segment.fromMs === cursor && segment.toMs > segment.fromMs;
+    cursor = segment.toMs;
+  }
+  isWhole &&= segments.length === 0 || cursor === toMs;
+  isWhole &&= Object.values(totals).reduce((sum, each) => sum + each, 0) === toMs - fromMs;
+  isWhole &&= attempts.every(({ startedAtMs, endedAtMs }) => (endedAtMs ?? toMs) >= (startedAtMs ?? fromMs));
+  if (!isWhole) throw new Error(`does not add up: ${JSON.stringify(timeline)}`);
+}
+
+/** Phases that the ledger knows within a segment; stretches of no length do not count. */
+function phasesWithin(truth: readonly Truth[], { fromMs, toMs }: Segment): ReadonlySet<Phase> {
+  const found = new Set<Phase>();
+  for (const [index, { phase, fromMs: from }] of truth.entries()) {
+    const to = truth[index + 1]?.fromMs ?? Number.POSITIVE_INFINITY;
+    if (Math.min(to, toMs) > Math.max(from, fromMs)) found.add(phase);
+  }
+  return found;
+}
+
+describe("a life lived through the core", () => {
+  test(`adds up at every moment, and is told truly where it is not inferred (${SEEDS} lives)`, () => {
+    const told = new Set<string>();
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      const random = new SeededRandom(seed);
+      const life = new Life(random);
+      for (let step = 0; step < STEPS; step++) {
+        life.step();
+        const nowMs = life.partition.nowMs + random.below(50);
+        life.partition.nowMs = nowMs;
+        const timeline = timelineOf(life.known, nowMs, IDLE_MS[seed % IDLE_MS.length]);
+        expectWhole(timeline);
+        for (const segment of timeline.segments) {
+          told.add(`${segment.phase}${segment.inferred ? "?" : ""}`);
+          if (segment.inferred) continue;
+          const really = phasesWithin(life.truth, segment);
+          if (really.size !== 1 || !really.has(segment.phase)) {
+            throw new Error(
+              `seed ${seed}, step ${step}: ${segment.phase} ${segment.fromMs}–${segment.toMs} was ${[...really]}\n` +
+                `${JSON.stringify(life.truth)}\n${JSON.stringify(timeline.segments)}`,
+            );
+          }
+        }
+      }
+    }
+    // Otherwise the lives would prove little.
+    for (const phase of ["delayed", "queued", "running", "backingOff", "suspended", "paused", "completed"]) {
+      expect(told).toContain(phase);
+    }
+  });
+
+  test("a life without suspensions, failures and pauses is told without any inference", () => {
+    let seen = 0;
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      const life = new Life(new SeededRandom(seed));
+      for (let step = 0; step < STEPS; step++) {
+        life.step();
+        const { invocation } = life;
+        if (invocation.journal.hasEvents || invocation.run > 1 || life.truth.some(({ phase }) => phase === "suspended")) break;
+        const { segments } = timelineOf(life.known, life.partition.nowMs, undefined);
+        expect(segments.filter(({ inferred }) => inferred)).toEqual([]);
+        seen++;
+      }
+    }
+    expect(seen).toBeGreaterThan(SEEDS);
+  });
+});
+
+describe("whatever is stored", () => {
+  const time = fc.oneof(fc.integer({ min: 0, max: 5_000 }), fc.constantFrom(0, 1_000, 1_000_000_000_000));
+  const maybeTime = fc.option(time, { nil: undefined });
+  const entry = fc.record({
+    type: fc.constantFrom<number>(
+      MessageType.SleepCompletion,
+      MessageType.RunCompletion,
+      MessageType.Run,
+      MessageType.Input,
+      MessageType.Signal,
+    ),
+    body: fc.constantFrom(encodeCompletion(1, { kind: "value", value: new Uint8Array(2) }), new Uint8Array([1, 2, 3])),
+    appendedAtMs: time,
+  });
+  const event: fc.Arbitrary<JournalEvent> = fc.record({
+    kind: fc.constantFrom("transientError" as const, "paused" as const),
+    afterIndex: fc.integer({ min: -1, max: 12 }),
+    atMs: time,
+    error: fc.constantFrom(undefined, SOME_ERROR),
+  });
+  const held = fc.option(
+    fc.record({
+      inFlight: fc.boolean(),
+      retryCount: fc.integer({ min: 0, max: 3 }),
+      lastStartAtMs: maybeTime,
+      nextRetryAtMs: maybeTime,
+      lastAttemptDeploymentId: fc.constant(undefined),
+      lastFailure: fc.constant(undefined),
+      lastAwaitingJson: fc.constant(undefined),
+    }),
+    { nil: undefined },
+  );
+  const milestones = fc.record({
+    scheduledAtMs: maybeTime,
+    inboxedAtMs: maybeTime,
+    runningAtMs: maybeTime,
+    completedAtMs: maybeTime,
+  });
+  const status = fc.constantFrom<Invocation["status"]>(
+    "scheduled",
+    "inboxed",
+    "invoked",
+    "suspended",
+    "ready",
+    "paused",
+    "completed",
+  );
+
+  test("adds up: clocks that jump, journals cut short, events out of place", () => {
+    fc.assert(
+      fc.property(
+        status,
+        milestones,
+        fc.array(entry, { maxLength: 12 }),
+        fc.array(event, { maxLength: 6 }),
+        held,
+        time,
+        time,
+        fc.integer({ min: 0, max: 6 }),
+        fc.constantFrom(undefined, 0, 700),
+        (name, stones, entries, events, holding, createdAtMs, nowMs, run, idleMs) => {
+          const change = { facts: someFacts({ createdAtMs }), milestones: stones, run, modifiedAtMs: nowMs };
+          const known: Known = { invocation: anInvocation(name, change), held: holding, entries, events };
+          expectWhole(timelineOf(known, nowMs, idleMs));
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+});
