@@ -89,7 +89,7 @@ const ORDER: readonly (readonly string[])[] = [
   ["partition"],
   ["manifest"],
   ["store", "metadata", "control"],
-  ["sql", "schedule"],
+  ["sql", "schedule", "subscription"],
   ["insight"],
   ["invoker"],
   ["processor"],

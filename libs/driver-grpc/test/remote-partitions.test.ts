@@ -3,8 +3,8 @@ import { fromUtf8, silentLogger, systemClock } from "@perdure/base";
 import type { Completion } from "@perdure/control";
 import type { Invocation, Invoke } from "@perdure/partition";
 import { MemoryKeyValue } from "@perdure/store";
+import { makeCertificates } from "@perdure/testkit";
 import { DirectoryWatch, LeaderDirectory, Link, type MutualTls, openChannel, RemotePartitions } from "../src/index.js";
-import { certificates } from "./certificates.js";
 import { anInvoke, TestWorker } from "./workers.js";
 
 const opened: (() => Promise<void> | void)[] = [];
@@ -193,7 +193,7 @@ describe("a partition led in another process", () => {
 
 describe("with certificates", () => {
   test("both sides prove who they are", async () => {
-    const { trusted, stranger } = await certificates();
+    const { trusted, stranger } = makeCertificates();
     const leader = await worker(new MemoryKeyValue(), { epoch: 1, tls: trusted });
     const ours = gateway(leader, trusted);
     expect(await call(ours.partitions, anInvoke()).outcome).toMatch(/^done /);

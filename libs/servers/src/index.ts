@@ -1,5 +1,6 @@
 export { cacheDirectory } from "./debian.js";
 export { freePorts } from "./free-port.js";
+export { type KafkaOptions, KafkaServer, startKafka } from "./kafka.js";
 export { type PostgresOptions, PostgresServer, startPostgres } from "./postgres.js";
 export {
   type RedisCluster,

@@ -1,4 +1,6 @@
 /** Why: what tests of every package share: seeded chance, virtual time, and proof that nothing was left behind. */
+
+export * from "./certificates.js";
 export * from "./leak-check.js";
 export * from "./seeded-random.js";
 export * from "./virtual-clock.js";

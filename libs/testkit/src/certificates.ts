@@ -1,11 +1,18 @@
-/** Certificates of two authorities, made by the machine's openssl for one test run. */
+/** Why: encrypted connections are tested with real certificates, made by the machine's openssl for one test run. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { MutualTls } from "../src/index.js";
 
-export async function certificates(): Promise<{ readonly trusted: MutualTls; readonly stranger: MutualTls }> {
+/** PEM texts: a certificate for 127.0.0.1 and localhost, its key (PKCS #8), and the authority that signed it. */
+export interface Certificates {
+  readonly authority: string;
+  readonly certificate: string;
+  readonly privateKey: string;
+}
+
+/** Of two authorities that know nothing of each other. */
+export function makeCertificates(): { readonly trusted: Certificates; readonly stranger: Certificates } {
   const directory = mkdtempSync(join(tmpdir(), "perdure-tls-"));
   try {
     return { trusted: issue(directory, "house"), stranger: issue(directory, "elsewhere") };
@@ -14,7 +21,7 @@ export async function certificates(): Promise<{ readonly trusted: MutualTls; rea
   }
 }
 
-function issue(directory: string, name: string): MutualTls {
+function issue(directory: string, name: string): Certificates {
   const file = (suffix: string) => join(directory, `${name}${suffix}`);
   const openssl = (...args: string[]) => execFileSync("openssl", args, { stdio: "ignore" });
   const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];

@@ -1,0 +1,77 @@
+import { describe, expect, test } from "@jest/globals";
+import { clientSettings } from "./properties.js";
+
+const BROKERS = { "bootstrap.servers": "a:1,b", "group.id": "g" };
+
+describe("properties in librdkafka's words", () => {
+  test("name brokers, the group and where to begin", () => {
+    const settings = clientSettings({
+      ...BROKERS,
+      "client.id": "me",
+      "auto.offset.reset": "smallest",
+      "session.timeout.ms": "6000",
+    });
+    expect(settings).toMatchObject({
+      kafka: { brokers: ["a:1", "b:9092"], clientId: "me" },
+      consumer: { groupId: "g", sessionTimeout: 6_000, readUncommitted: false },
+      fromBeginning: true,
+      ignored: [],
+    });
+    expect(settings.kafka).not.toHaveProperty("ssl");
+    expect(settings.kafka).not.toHaveProperty("sasl");
+  });
+
+  test("default to what librdkafka does: the newest records, committed ones only", () => {
+    expect(clientSettings({ "metadata.broker.list": "PLAINTEXT://a:1, b:2", "group.id": "g" })).toMatchObject({
+      kafka: { brokers: ["a:1", "b:2"], clientId: "restate" },
+      consumer: { sessionTimeout: 45_000, heartbeatInterval: 3_000, maxBytesPerPartition: 1_048_576 },
+      fromBeginning: false,
+    });
+  });
+
+  test.each([
+    ["plain", "PLAIN"],
+    ["scram-sha-256", "SCRAM-SHA-256"],
+    ["scram-sha-512", "scram-sha-512"],
+  ])("carry credentials for %s", (mechanism, written) => {
+    const { kafka } = clientSettings({
+      ...BROKERS,
+      "security.protocol": "SASL_SSL",
+      "sasl.mechanism": written,
+      "sasl.username": "u",
+      "sasl.password": "p",
+    });
+    expect(kafka.sasl).toEqual({ mechanism, username: "u", password: "p" });
+    expect(kafka.ssl).toEqual({ rejectUnauthorized: true });
+  });
+
+  test("turn certificates off only when they say so", () => {
+    const { kafka } = clientSettings({
+      ...BROKERS,
+      "security.protocol": "ssl",
+      "enable.ssl.certificate.verification": "false",
+      "ssl.ca.pem": "-----BEGIN\\nCA",
+      "ssl.key.password": "k",
+    });
+    expect(kafka.ssl).toEqual({ rejectUnauthorized: false, ca: "-----BEGIN\nCA", passphrase: "k" });
+  });
+
+  test("without a meaning here are named; those about committing are ours to decide", () => {
+    expect(clientSettings({ ...BROKERS, "enable.auto.commit": "false", statistics: "1", debug: "all" }).ignored).toEqual([
+      "statistics",
+      "debug",
+    ]);
+  });
+
+  test.each([
+    [{ "bootstrap.servers": " , " }, "bootstrap.servers"],
+    [{ ...BROKERS, "security.protocol": "kerberos" }, "security.protocol"],
+    [{ ...BROKERS, "session.timeout.ms": "soon" }, "session.timeout.ms"],
+    [{ ...BROKERS, "security.protocol": "sasl_plaintext" }, "sasl.username"],
+    [{ ...BROKERS, "security.protocol": "sasl_ssl", "sasl.mechanisms": "GSSAPI" }, "sasl.mechanisms"],
+    [{ ...BROKERS, "security.protocol": "sasl_ssl", "sasl.mechanisms": "OAUTHBEARER" }, "sasl.oauthbearer.token.endpoint.url"],
+    [{ ...BROKERS, "security.protocol": "ssl", "ssl.ca.location": "/nowhere/at/all.pem" }, "/nowhere/at/all.pem"],
+  ])("that cannot be are refused by name: %j", (properties, named) => {
+    expect(() => clientSettings(properties as Record<string, string>)).toThrow(named);
+  });
+});

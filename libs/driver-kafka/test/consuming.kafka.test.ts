@@ -1,0 +1,257 @@
+/** Records of a real broker, through the whole way into partitions. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { silentLogger, systemClock } from "@perdure/base";
+import { type KafkaServer, startKafka } from "@perdure/servers";
+import { runSubscriptions, type Subscriptions } from "@perdure/subscription";
+import kafkajs, { type Kafka, type Producer } from "kafkajs";
+import { createKafkaSource } from "../src/index.js";
+import { Taken, TestRegistry } from "./world.js";
+
+let broker: KafkaServer;
+let kafka: Kafka;
+let producer: Producer;
+const opened: AsyncDisposable[] = [];
+let topics = 0;
+
+beforeAll(async () => {
+  broker = await startKafka();
+  kafka = new kafkajs.Kafka({ brokers: [broker.brokers], logLevel: kafkajs.logLevel.NOTHING });
+  producer = kafka.producer({ allowAutoTopicCreation: false });
+  await producer.connect();
+}, 300_000);
+afterEach(async () => {
+  for (const each of opened.splice(0).reverse()) await each[Symbol.asyncDispose]();
+});
+afterAll(async () => {
+  await producer.disconnect();
+  await broker[Symbol.asyncDispose]();
+});
+
+async function aTopic(numPartitions = 2): Promise<string> {
+  const topic = `t${++topics}`;
+  const admin = kafka.admin();
+  await admin.connect();
+  await admin.createTopics({ topics: [{ topic, numPartitions }], waitForLeaders: true });
+  await admin.disconnect();
+  return topic;
+}
+
+const produce = (
+  topic: string,
+  messages: readonly { key?: string | Buffer | null; value: string; partition?: number }[],
+  compression = 0,
+) => producer.send({ topic, compression, messages: messages.map(({ key = null, ...rest }) => ({ key, ...rest })) });
+const numbered = (count: number, partition = 0) => Array.from({ length: count }, (_, n) => ({ value: `${n}`, partition }));
+
+function aRegistry(): TestRegistry {
+  const registry = new TestRegistry({
+    "bootstrap.servers": broker.brokers,
+    "session.timeout.ms": "6000",
+    "fetch.wait.max.ms": "50",
+  });
+  registry.serve("Svc", "service");
+  return registry;
+}
+
+function consume(registry: TestRegistry, deliveries: Taken): Subscriptions {
+  const source = createKafkaSource({ clock: systemClock, logger: silentLogger });
+  const subscriptions = runSubscriptions({ registry, source, deliveries, clock: systemClock, logger: silentLogger });
+  opened.push(subscriptions);
+  return subscriptions;
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  for (let waited = 0; !holds(); waited += 10) {
+    if (waited > 40_000) throw new Error("that did not happen");
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+describe("a subscription", () => {
+  test("takes every record once, in the order of its topic partition, and says how far it is", async () => {
+    const topic = await aTopic();
+    const registry = aRegistry();
+    registry.put({ source: `kafka://k1/${topic}` });
+    await produce(topic, [...numbered(1_500, 0), ...numbered(1_500, 1)]);
+    const taken = new Taken();
+    const subscriptions = consume(registry, taken);
+    await until(
+      () => taken.taken.length === 3_000 && subscriptions.statuses()[0]?.positions.every(({ lag }) => lag === 0) === true,
+    );
+    for (const partition of ["0", "1"]) {
+      const offsets = taken
+        .headers()
+        .filter((headers) => headers["kafka.partition"] === partition)
+        .map((headers) => Number(headers["kafka.offset"]));
+      expect(offsets).toEqual(Array.from({ length: 1_500 }, (_, n) => n));
+    }
+    const [status] = subscriptions.statuses();
+    expect(status).toMatchObject({ state: "consuming", handledCount: 3_000, stuck: undefined });
+    expect([...(status?.assigned ?? [])].sort()).toEqual([0, 1]);
+    expect(status?.positions.map(({ next }) => next)).toEqual([1_500, 1_500]);
+  }, 60_000);
+
+  test("tells the handler where the record came from", async () => {
+    const topic = await aTopic(1);
+    const registry = aRegistry();
+    registry.serve("Obj", "virtualObject");
+    const { id } = registry.put({ source: `kafka://k1/${topic}`, sink: "service://Obj/take" });
+    await produce(topic, [{ key: "ä?>", value: '{"n":1}' }, { value: "" }]);
+    const taken = new Taken();
+    consume(registry, taken);
+    await until(() => taken.taken.length === 2);
+    expect(taken.taken.map(({ command }) => command.facts.target)).toMatchObject([
+      { service: "Obj", handler: "take", key: "ä?>", handlerType: "exclusive" },
+      { service: "Obj", handler: "take", key: "" },
+    ]);
+    const [first, second] = taken.headers();
+    const common = { "kafka.topic": topic, "kafka.partition": "0", "restate.subscription.id": id };
+    expect(first).toEqual({
+      ...common,
+      "kafka.offset": "0",
+      "kafka.key": "w6Q_Pg==",
+      "kafka.timestamp": expect.stringMatching(/^\d{13}$/),
+    });
+    expect(Object.keys(second ?? {})).not.toContain("kafka.key");
+    expect(taken.taken[0]?.command.facts.source).toEqual({ kind: "subscription", subscriptionId: id });
+    expect(taken.inputs()).toEqual(['{"n":1}', ""]);
+  }, 60_000);
+
+  test("that ends and begins again goes on behind what was handled, and nothing happens twice", async () => {
+    const topic = await aTopic(1);
+    const registry = aRegistry();
+    registry.put({ source: `kafka://k1/${topic}`, options: { "group.id": topic, "auto.offset.reset": "earliest" } });
+    const taken = new Taken();
+    for (let round = 1; round <= 3; round++) {
+      await produce(topic, numbered(200));
+      const subscriptions = consume(registry, taken);
+      await until(() => taken.taken.length === round * 200);
+      await subscriptions[Symbol.asyncDispose]();
+    }
+    expect(taken.headers().map((headers) => Number(headers["kafka.offset"]))).toEqual(Array.from({ length: 600 }, (_, n) => n));
+  }, 60_000);
+
+  test("offers again what partitions cannot take, and nothing overtakes", async () => {
+    const topic = await aTopic(1);
+    const registry = aRegistry();
+    registry.put({ source: `kafka://k1/${topic}`, options: { "group.id": topic, "auto.offset.reset": "earliest" } });
+    await produce(topic, numbered(500));
+    const taken = new Taken();
+    let offers = 0;
+    taken.takes = () => ++offers % 97 !== 0; // Now and then a partition has no leader.
+    consume(registry, taken);
+    await until(() => taken.taken.length === 500);
+    const byPartition = new Map<string, number[]>();
+    for (const { producer: name, seq, command } of taken.taken) {
+      const place = `${name} ${command.id.slice(0, 8)}`;
+      byPartition.set(place, [...(byPartition.get(place) ?? []), seq]);
+    }
+    expect(taken.taken.map(({ seq }) => seq).sort((a, b) => a - b)).toEqual(Array.from({ length: 500 }, (_, n) => n));
+    for (const seqs of byPartition.values()) expect(seqs).toEqual([...seqs].sort((a, b) => a - b));
+  }, 60_000);
+
+  test("stops at a record that cannot be handled, shows it, and goes on when it is left out or can be", async () => {
+    const topic = await aTopic(1);
+    const registry = aRegistry();
+    registry.serve("Obj", "virtualObject");
+    const record = registry.put({
+      source: `kafka://k1/${topic}`,
+      sink: "service://Obj/take",
+      options: { "group.id": topic, "auto.offset.reset": "earliest" },
+    });
+    await produce(topic, [
+      { key: "a", value: "1" },
+      { key: Buffer.from([0xff, 0xfe]), value: "2" },
+      { key: "c", value: "3" },
+    ]);
+    const taken = new Taken();
+    const subscriptions = consume(registry, taken);
+    await until(() => subscriptions.statuses()[0]?.state === "backingOff");
+    expect(subscriptions.statuses()[0]).toMatchObject({
+      stuck: { partition: 0, offset: 1, reason: "the record's key is not UTF-8" },
+      lastFailure: "the record's key is not UTF-8",
+      nextRetryAtMs: expect.any(Number),
+    });
+    expect(taken.inputs()).toEqual(["1"]);
+    registry.put({ ...record, skipped: [{ partition: 0, offset: 1 }] });
+    await until(() => taken.taken.length === 2);
+    expect(taken.inputs()).toEqual(["1", "3"]);
+    await until(() => subscriptions.statuses()[0]?.stuck === undefined);
+  }, 60_000);
+
+  test("waits for a handler that is not registered yet", async () => {
+    const topic = await aTopic(1);
+    const registry = aRegistry();
+    registry.put({
+      source: `kafka://k1/${topic}`,
+      sink: "service://Late/take",
+      options: { "group.id": topic, "auto.offset.reset": "earliest" },
+    });
+    await produce(topic, numbered(3));
+    const taken = new Taken();
+    const subscriptions = consume(registry, taken);
+    await until(() => subscriptions.statuses()[0]?.stuck !== undefined);
+    expect(subscriptions.statuses()[0]?.stuck?.reason).toBe("'Late/take' is not registered");
+    registry.serve("Late", "service");
+    await until(() => taken.taken.length === 3);
+  }, 60_000);
+
+  test("rests while it is paused", async () => {
+    const topic = await aTopic(1);
+    const registry = aRegistry();
+    const options = { "group.id": topic, "auto.offset.reset": "earliest" };
+    registry.put({ source: `kafka://k1/${topic}`, options, paused: true });
+    await produce(topic, numbered(3));
+    const taken = new Taken();
+    const subscriptions = consume(registry, taken);
+    expect(subscriptions.statuses()).toMatchObject([{ state: "paused", assigned: [] }]);
+    registry.put({ source: `kafka://k1/${topic}`, options });
+    await until(() => taken.taken.length === 3);
+    registry.put({ source: `kafka://k1/${topic}`, options, paused: true });
+    await produce(topic, numbered(3));
+    expect(subscriptions.statuses()).toMatchObject([{ state: "paused" }]);
+    registry.put({ source: `kafka://k1/${topic}`, options });
+    await until(() => taken.taken.length === 6);
+  }, 60_000);
+
+  test("comes back when its broker does", async () => {
+    const topic = await aTopic(1);
+    const registry = aRegistry();
+    registry.put({ source: `kafka://k1/${topic}`, options: { "group.id": topic, "auto.offset.reset": "earliest" } });
+    await produce(topic, numbered(10));
+    const taken = new Taken();
+    const subscriptions = consume(registry, taken);
+    await until(() => taken.taken.length === 10);
+    await broker.kill();
+    await until(() => subscriptions.statuses()[0]?.state === "backingOff");
+    await broker.start();
+    await produce(topic, numbered(10));
+    await until(() => taken.taken.length === 20);
+    expect(taken.inputs()).toHaveLength(20);
+  }, 120_000);
+
+  test.each([
+    ["gzip", 1],
+    ["Snappy", 2],
+    ["LZ4", 3],
+    ["Zstandard", 4],
+  ])(
+    "reads what producers compressed with %s",
+    async (_name, compression) => {
+      const topic = await aTopic(1);
+      const registry = aRegistry();
+      registry.put({ source: `kafka://k1/${topic}`, options: { "group.id": topic, "auto.offset.reset": "earliest" } });
+      await produce(topic, numbered(300), compression);
+      const taken = new Taken();
+      consume(registry, taken);
+      await until(() => taken.taken.length === 300);
+      expect(
+        taken
+          .inputs()
+          .map(Number)
+          .sort((a, b) => a - b),
+      ).toEqual(Array.from({ length: 300 }, (_, n) => n));
+    },
+    60_000,
+  );
+});

@@ -1,0 +1,221 @@
+/**
+ * Why: subscriptions are tested against a real broker: one KRaft node on the machine's Java, its jars from Maven Central. It takes
+ * plain connections, or with credentials and certificates only those who have them.
+ */
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { ChildServer } from "./child-server.js";
+import { freePorts } from "./free-port.js";
+import { ASK_MS_MAX, PORT_ATTEMPTS_MAX, READY_MS_MAX } from "./limits.js";
+import { fetchedJars } from "./maven.js";
+import { type DataDirectory, dataDirectory } from "./temporary.js";
+
+const run = promisify(execFile);
+
+const VERSION = "4.1.0";
+const JARS = [
+  `org.apache.kafka:kafka_2.13:${VERSION}`,
+  "org.apache.logging.log4j:log4j-slf4j-impl:2.24.3",
+  "org.apache.logging.log4j:log4j-core:2.24.3",
+];
+/** Enough for tests; the broker's own default would take a gigabyte. */
+const HEAP = "-Xmx384m";
+
+export interface KafkaOptions {
+  /** Kept when given; else a temporary one that goes with the server. */
+  readonly directory?: string;
+  /** A free one when absent. */
+  readonly port?: number;
+  /** Asked of every client. */
+  readonly sasl?: {
+    readonly mechanism: "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512";
+    readonly username: string;
+    readonly password: string;
+  };
+  /** PEM texts of the broker; connections are encrypted then. */
+  readonly tls?: { readonly certificate: string; readonly privateKey: string };
+  /** Settings of server.properties beyond ours, or instead of them. */
+  readonly config?: Readonly<Record<string, string>>;
+}
+
+export class KafkaServer implements AsyncDisposable {
+  readonly port: number;
+  readonly directory: string;
+  readonly #data: DataDirectory;
+  #child: ChildServer;
+
+  private constructor(child: ChildServer, port: number, data: DataDirectory) {
+    this.#child = child;
+    this.port = port;
+    this.#data = data;
+    this.directory = data.path;
+  }
+
+  static async start(options: KafkaOptions): Promise<KafkaServer> {
+    const data = await dataDirectory("kafka", options.directory);
+    try {
+      for (let attempt = 1; ; attempt++) {
+        const [free, controllerPort] = (await freePorts(2)) as [number, number];
+        const port = options.port ?? free;
+        await prepare(data.path, port, controllerPort, options);
+        const child = await launch(data.path);
+        try {
+          await child.ready(() => accepts(port));
+          return new KafkaServer(child, port, data);
+        } catch (cause) {
+          await child.kill();
+          const taken = /Address already in use/.test(child.log());
+          if (options.port !== undefined || !taken || attempt >= PORT_ATTEMPTS_MAX) throw cause;
+        }
+      }
+    } catch (cause) {
+      await data.remove();
+      throw cause;
+    }
+  }
+
+  /** For `bootstrap.servers`. */
+  get brokers(): string {
+    return `127.0.0.1:${this.port}`;
+  }
+
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  get isRunning(): boolean {
+    return this.#child.isRunning;
+  }
+
+  log(): string {
+    return this.#child.log();
+  }
+
+  kill(): Promise<void> {
+    return this.#child.kill();
+  }
+
+  stop(): Promise<void> {
+    return this.#child.stop();
+  }
+
+  freeze(): void {
+    this.#child.signal("SIGSTOP");
+  }
+
+  thaw(): void {
+    this.#child.signal("SIGCONT");
+  }
+
+  /** Starts it again on the same port and data after `kill` or `stop`. */
+  async start(): Promise<void> {
+    this.#child = await launch(this.directory);
+    await this.#child.ready(() => accepts(this.port));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#child.kill(); // Nobody wants its data any more, or they are in its log.
+    await this.#data.remove();
+  }
+}
+
+export function startKafka(options: KafkaOptions = {}): Promise<KafkaServer> {
+  return KafkaServer.start(options);
+}
+
+/** Writes the settings and, in a new directory, the log's format. */
+async function prepare(directory: string, port: number, controllerPort: number, options: KafkaOptions): Promise<void> {
+  const file = join(directory, "server.properties");
+  const lines = Object.entries({ ...settingsOf(directory, port, controllerPort, options), ...options.config });
+  await writeFile(file, lines.map(([name, value]) => `${name}=${value.replaceAll("\n", "\\n")}\n`).join(""));
+  if (existsSync(join(directory, "log", "meta.properties"))) return;
+  const id = randomBytes(16).toString("base64url");
+  const { sasl } = options;
+  const user =
+    sasl === undefined || sasl.mechanism === "PLAIN"
+      ? []
+      : ["--add-scram", `${sasl.mechanism}=[name=${sasl.username},password=${sasl.password}]`];
+  const args = [HEAP, "-cp", await classPath(), "kafka.tools.StorageTool", "format", "-t", id, "-c", file, ...user];
+  await run("java", args, { timeout: READY_MS_MAX });
+}
+
+function settingsOf(
+  directory: string,
+  port: number,
+  controllerPort: number,
+  { sasl, tls }: KafkaOptions,
+): Readonly<Record<string, string>> {
+  const protocol = `${sasl === undefined ? "" : "SASL_"}${tls === undefined ? "PLAINTEXT" : "SSL"}`.replace(
+    /^PLAIN$/,
+    "PLAINTEXT",
+  );
+  return {
+    "process.roles": "broker,controller",
+    "node.id": "1",
+    "controller.quorum.voters": `1@127.0.0.1:${controllerPort}`,
+    listeners: `CLIENTS://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
+    "advertised.listeners": `CLIENTS://127.0.0.1:${port}`,
+    "controller.listener.names": "CONTROLLER",
+    "inter.broker.listener.name": "CLIENTS",
+    "listener.security.protocol.map": `CLIENTS:${protocol},CONTROLLER:PLAINTEXT`,
+    "log.dirs": join(directory, "log"),
+    "num.partitions": "4",
+    "offsets.topic.num.partitions": "4",
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.num.partitions": "4",
+    "transaction.state.log.min.isr": "1",
+    "group.initial.rebalance.delay.ms": "0",
+    "group.min.session.timeout.ms": "1000",
+    ...(tls === undefined
+      ? {}
+      : {
+          "ssl.keystore.type": "PEM",
+          "ssl.keystore.certificate.chain": tls.certificate,
+          "ssl.keystore.key": tls.privateKey,
+          "ssl.client.auth": "none",
+          "ssl.endpoint.identification.algorithm": "",
+          // The broker is a client of its own.
+          "ssl.truststore.type": "PEM",
+          "ssl.truststore.certificates": tls.certificate,
+        }),
+    ...(sasl === undefined ? {} : credentials(sasl)),
+  };
+}
+
+function credentials({ mechanism, username, password }: NonNullable<KafkaOptions["sasl"]>): Readonly<Record<string, string>> {
+  const login = mechanism === "PLAIN" ? "plain.PlainLoginModule" : "scram.ScramLoginModule";
+  const users = mechanism === "PLAIN" ? ` user_${username}="${password}"` : "";
+  const jaas = `org.apache.kafka.common.security.${login} required username="${username}" password="${password}"${users};`;
+  return {
+    "sasl.enabled.mechanisms": mechanism,
+    "sasl.mechanism.inter.broker.protocol": mechanism,
+    [`listener.name.clients.${mechanism.toLowerCase()}.sasl.jaas.config`]: jaas,
+  };
+}
+
+async function classPath(): Promise<string> {
+  return join(await fetchedJars(`kafka-${VERSION}`, JARS), "*");
+}
+
+async function launch(directory: string): Promise<ChildServer> {
+  const jvm = [HEAP, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", await classPath()];
+  const args = [...jvm, "kafka.Kafka", join(directory, "server.properties")];
+  return ChildServer.launch({ command: "java", args, cwd: directory });
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: "127.0.0.1", port, timeout: ASK_MS_MAX });
+    const answer = (isOpen: boolean) => () => {
+      socket.destroy();
+      resolve(isOpen);
+    };
+    socket.once("connect", answer(true)).once("error", answer(false)).once("timeout", answer(false));
+  });
+}

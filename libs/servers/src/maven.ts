@@ -1,0 +1,45 @@
+/** Why: programs of the Java world come as jars from Maven Central, with all they stand on, into a cache of ours. */
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { cacheDirectory } from "./debian.js";
+import { DOWNLOAD_MS_MAX, TOOL_OUTPUT_BYTES_MAX } from "./limits.js";
+
+const run = promisify(execFile);
+
+/** `group:artifact:version`. */
+export type Coordinates = string;
+
+/** A directory with the jars of all coordinates and of what they need at run time; `name` says what and which version. */
+export async function fetchedJars(name: string, wanted: readonly Coordinates[]): Promise<string> {
+  const directory = join(cacheDirectory(), name);
+  if (existsSync(directory)) return directory;
+  await mkdir(cacheDirectory(), { recursive: true });
+  const work = await mkdtemp(join(cacheDirectory(), "fetch-"));
+  try {
+    await writeFile(join(work, "pom.xml"), projectOf(wanted));
+    const jars = join(work, "jars");
+    const goal = ["-q", "-B", "dependency:copy-dependencies", `-DoutputDirectory=${jars}`, "-DincludeScope=runtime"];
+    await run("mvn", goal, { cwd: work, timeout: DOWNLOAD_MS_MAX, maxBuffer: TOOL_OUTPUT_BYTES_MAX });
+    await rename(jars, directory).catch((cause: NodeJS.ErrnoException) => {
+      if (!existsSync(directory)) throw cause; // Else somebody else was faster, with the same jars.
+    });
+    return directory;
+  } catch (cause) {
+    throw new Error(`${wanted.join(", ")} cannot be fetched: this needs Maven and a repository it can reach`, { cause });
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+function projectOf(wanted: readonly Coordinates[]): string {
+  const dependencies = wanted.map((coordinates) => {
+    const [group, artifact, version] = coordinates.split(":");
+    return `<dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId><version>${version}</version></dependency>`;
+  });
+  return `<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
+<groupId>dev.perdure</groupId><artifactId>fetch</artifactId><version>1</version>
+<dependencies>${dependencies.join("\n")}</dependencies></project>`;
+}

@@ -1,0 +1,107 @@
+/**
+ * A record as an invocation (ingress.md §13.2): the value is the argument, the key of a keyed service is the record's, and headers
+ * say where it came from. Everything about it follows from the record's place in its topic, so that a record which is read again
+ * after a crash reaches the same partition under the same number and is recognised there.
+ */
+import { fromUtf8, hashBucket, idempotentInvocationId, type SubscriptionId, workflowInvocationId } from "@perdure/base";
+import { type RegistrySnapshot, retentionsOf } from "@perdure/control";
+import type { SubscriptionRecord } from "@perdure/metadata";
+import { type Invoke, PRIORITY_DEFAULT, type Target } from "@perdure/partition";
+import { encodeInput, type Header } from "@perdure/service-protocol";
+import type { SourceRecord } from "./ports.js";
+
+/** Why a record cannot become an invocation: it stops its topic partition until it can, or until somebody skips it. */
+export class PoisonRecord extends Error {
+  override readonly name = "PoisonRecord";
+  readonly record: SourceRecord;
+  constructor(record: SourceRecord, reason: string) {
+    super(reason);
+    this.record = record;
+  }
+}
+
+/**
+ * Who offers a record, for deduplication: another subscription, group, topic or partition is another producer. 64 bits of two
+ * hashes each, so that the name stays short in every partition's table.
+ */
+export function producerOf(subscription: SubscriptionRecord, record: SourceRecord): string {
+  const reader = `${subscription.id}\u0000${subscription.options["group.id"] ?? ""}`;
+  const place = `${record.topic}\u0000${record.partition}`;
+  const hash = (first: string, second: string): string => hashBucket(first, second, 0).toString(36);
+  return `k${hash(reader, place)}.${hash(place, reader)}`;
+}
+
+/** Throws `PoisonRecord`. */
+export function invocationOfRecord(
+  subscription: SubscriptionRecord,
+  record: SourceRecord,
+  registry: RegistrySnapshot,
+  nowMs: number,
+): Invoke {
+  const target = targetOf(subscription, record, registry);
+  const handler = registry.services.get(target.service)?.handlers.get(target.handler);
+  if (handler === undefined) throw new PoisonRecord(record, `'${target.service}/${target.handler}' is not registered`);
+  const retentions = retentionsOf(handler, undefined);
+  const id =
+    target.handlerType === "workflow" && target.key !== undefined
+      ? workflowInvocationId(target.service, target.key, undefined)
+      : idempotentInvocationId(target, `${producerOf(subscription, record)}/${record.offset}`);
+  return {
+    kind: "invoke",
+    id,
+    facts: {
+      id,
+      target,
+      source: { kind: "subscription", subscriptionId: subscription.id },
+      idempotencyKey: undefined,
+      limitKey: undefined,
+      priority: PRIORITY_DEFAULT,
+      requestId: 0,
+      createdAtMs: nowMs,
+      executionTimeMs: undefined,
+      completionRetentionMs: retentions.completionMs,
+      journalRetentionMs: retentions.journalMs,
+      randomSeed: undefined,
+      trace: undefined,
+      bytes: undefined,
+    },
+    input: encodeInput(headersOf(subscription.id, record), record.value),
+    sink: undefined,
+  };
+}
+
+/** Of the latest revision. */
+function targetOf({ sink }: SubscriptionRecord, record: SourceRecord, registry: RegistrySnapshot): Target {
+  const [service = "", handlerName = ""] = sink.slice("service://".length).split("/");
+  const handler = registry.services.get(service)?.handlers.get(handlerName);
+  if (handler === undefined) throw new PoisonRecord(record, `'${service}/${handlerName}' is not registered`);
+  const { serviceType, handlerType } = handler;
+  const key = serviceType === "service" ? undefined : keyText(record);
+  return { service, key, handler: handlerName, serviceType, handlerType, scope: undefined };
+}
+
+/** A record without key is for the empty key. */
+function keyText(record: SourceRecord): string {
+  if (record.key === undefined) return "";
+  const text = fromUtf8(record.key);
+  if (Buffer.compare(Buffer.from(text, "utf8"), record.key) !== 0)
+    throw new PoisonRecord(record, "the record's key is not UTF-8");
+  return text;
+}
+
+function headersOf(subscription: SubscriptionId, record: SourceRecord): Header[] {
+  const headers: Header[] = [
+    { key: "kafka.offset", value: String(record.offset) },
+    { key: "kafka.topic", value: record.topic },
+    { key: "kafka.partition", value: String(record.partition) },
+  ];
+  if (record.timestampMs !== undefined) headers.push({ key: "kafka.timestamp", value: String(record.timestampMs) });
+  headers.push({ key: "restate.subscription.id", value: subscription });
+  if (record.key !== undefined) headers.push({ key: "kafka.key", value: base64UrlPadded(record.key) });
+  return headers;
+}
+
+function base64UrlPadded(bytes: Uint8Array): string {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
+  return text.replaceAll("+", "-").replaceAll("/", "_");
+}

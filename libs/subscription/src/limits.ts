@@ -1,0 +1,15 @@
+/** Bounds of consuming topics, and why. */
+
+/** Records of one topic partition that may be under way to partitions: enough to fill commits, little to hold in memory. */
+export const RECORDS_UNDER_WAY_MAX = 1_000;
+/** Their payloads together. */
+export const BYTES_UNDER_WAY_MAX = 32 * 1024 * 1024;
+/** A consumer that failed is started again after this long, twice as long each time (ingress.md §13.4). */
+export const RESTART_FIRST_MS = 200;
+export const RESTART_LONGEST_MS = 10_000;
+/** After this long without a failure the pause starts from the beginning. */
+export const HEALTHY_MS = 30_000;
+/** A record that its partition could not take is offered again after this long, for as long as it takes. */
+export const OFFER_AGAIN_MS = 200;
+/** Characters of an error that people are shown. */
+export const REASON_CHARS_MAX = 2_000;

@@ -1,0 +1,158 @@
+/**
+ * Offers the records of one topic partition to the partitions they belong to, many at a time and in order, and tells which are
+ * handled, in order. What a partition cannot take now is offered again, and all that is not handled with it: a partition drops what
+ * it has seen, so nothing happens twice, and takes nothing before what it was to be offered first, so nothing overtakes.
+ */
+import { type Clock, partitionOf } from "@perdure/base";
+import type { Invoke } from "@perdure/partition";
+import { BYTES_UNDER_WAY_MAX, OFFER_AGAIN_MS, RECORDS_UNDER_WAY_MAX } from "./limits.js";
+import type { Deliveries, SourceRecord } from "./ports.js";
+
+export interface OfferPorts {
+  readonly deliveries: Deliveries;
+  readonly clock: Clock;
+  /** Throws what makes the record poison; undefined skips it. */
+  readonly invocationOf: (record: SourceRecord) => Invoke | undefined;
+  readonly producer: string;
+}
+
+interface Place {
+  readonly record: SourceRecord;
+  command: Invoke | undefined;
+  state: "waiting" | "offered" | "handled";
+}
+
+/** Resolves when all are handled; rejects with the first that is poison, after all before it are handled, or when aborted. */
+export function offerInOrder(
+  ports: OfferPorts,
+  records: readonly SourceRecord[],
+  handled: (offset: number) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    new Offering(ports, records, handled, signal, resolve, reject).go();
+  });
+}
+
+class Offering {
+  readonly #ports: OfferPorts;
+  readonly #places: readonly Place[];
+  readonly #handled: (offset: number) => void;
+  readonly #signal: AbortSignal;
+  readonly #resolve: () => void;
+  readonly #reject: (cause: unknown) => void;
+  /** Everything before it is handled. */
+  #first = 0;
+  /** The next to be offered. */
+  #next = 0;
+  #bytes = 0;
+  /** Rises with every new round of offers; answers to older rounds only count when they are good news. */
+  #round = 0;
+  /** The last offset offered to each partition in this round. */
+  readonly #offered = new Map<number, number>();
+  #poison: { readonly at: number; readonly cause: unknown } | undefined;
+  #isWaiting = false;
+  #isOver = false;
+
+  constructor(
+    ports: OfferPorts,
+    records: readonly SourceRecord[],
+    handled: (offset: number) => void,
+    signal: AbortSignal,
+    resolve: () => void,
+    reject: (cause: unknown) => void,
+  ) {
+    this.#ports = ports;
+    this.#places = records.map((record) => ({ record, command: undefined, state: "waiting" }));
+    this.#handled = handled;
+    this.#signal = signal;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  go(): void {
+    if (this.#isOver || this.#isWaiting) return;
+    if (this.#signal.aborted) return this.#end(() => this.#reject(this.#signal.reason));
+    while (this.#next < this.#places.length && this.#poison === undefined) {
+      if (this.#next - this.#first >= RECORDS_UNDER_WAY_MAX || this.#bytes >= BYTES_UNDER_WAY_MAX) return;
+      this.#offer(this.#next++);
+      if (this.#isWaiting || this.#isOver) return;
+    }
+    this.#settle();
+  }
+
+  #offer(index: number): void {
+    const place = this.#places[index] as Place;
+    if (place.state === "handled") return;
+    const { record } = place;
+    try {
+      place.command ??= this.#ports.invocationOf(record);
+    } catch (cause) {
+      this.#poison = { at: index, cause };
+      return;
+    }
+    if (place.command === undefined) {
+      place.state = "handled";
+      return;
+    }
+    place.state = "offered";
+    this.#bytes += record.value.length;
+    const { deliveries, producer } = this.#ports;
+    const round = this.#round;
+    const to = partitionOf(place.command.id, deliveries.partitionCount);
+    const delivery = { command: place.command, producer, seq: record.offset, after: this.#offered.get(to) };
+    this.#offered.set(to, record.offset);
+    deliveries.deliver(
+      delivery,
+      () => this.#delivered(place),
+      () => this.#refused(place, round),
+    );
+  }
+
+  #delivered(place: Place): void {
+    if (place.state === "handled") return;
+    if (place.state === "offered") this.#bytes -= place.record.value.length;
+    place.state = "handled";
+    this.#settle();
+    this.go();
+  }
+
+  /** Everything that is not handled is offered again from the oldest on. */
+  #refused(place: Place, round: number): void {
+    if (this.#isOver || round !== this.#round || place.state !== "offered") return;
+    this.#round++;
+    this.#isWaiting = true;
+    this.#ports.clock.setTimer(OFFER_AGAIN_MS, () => {
+      if (this.#isOver) return;
+      this.#isWaiting = false;
+      this.#bytes = 0;
+      this.#offered.clear();
+      this.#poison = undefined;
+      for (let index = this.#first; index < this.#next; index++) {
+        const each = this.#places[index] as Place;
+        if (each.state === "offered") each.state = "waiting";
+      }
+      this.#next = this.#first;
+      this.go();
+    });
+  }
+
+  #settle(): void {
+    if (this.#isOver) return;
+    while (this.#first < this.#next) {
+      const place = this.#places[this.#first] as Place;
+      if (place.state !== "handled") break;
+      this.#first++;
+      this.#handled(place.record.offset);
+    }
+    const poison = this.#poison;
+    if (poison !== undefined && this.#first === poison.at) return this.#end(() => this.#reject(poison.cause));
+    if (this.#first === this.#places.length) this.#end(this.#resolve);
+  }
+
+  #end(tell: () => void): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    tell();
+  }
+}

@@ -1,0 +1,70 @@
+/** What consuming needs: somewhere records come from, and somebody who takes each of them once. */
+import type { Invoke } from "@perdure/partition";
+
+/** A record of a topic, owned by whoever receives it. */
+export interface SourceRecord {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+  /** Milliseconds since 1970; undefined when the record has none. */
+  readonly timestampMs: number | undefined;
+  readonly key: Uint8Array | undefined;
+  /** Empty for a tombstone. */
+  readonly value: Uint8Array;
+}
+
+/** How far a consumer is in one topic partition. */
+export interface Position {
+  readonly partition: number;
+  /** The next offset to be handled. */
+  readonly next: number;
+  /** Records behind `next` that nobody has handled yet, as the broker said last. */
+  readonly lag: number;
+}
+
+export interface RecordReceiver {
+  /**
+   * Records of one topic partition, ascending. Resolves when all are handled for good; `handled` is called in order as they
+   * become so. Rejects when one cannot be handled: the consumer then stops, having committed what was handled.
+   */
+  take(records: readonly SourceRecord[], handled: (offset: number) => void): Promise<void>;
+  position(position: Position): void;
+  /** Partitions that this consumer reads now. */
+  assigned(partitions: readonly number[]): void;
+  /** The consumer has stopped by itself. */
+  failed(cause: unknown): void;
+}
+
+export interface ConsumerOptions {
+  /** Client properties in librdkafka's names, with secrets. `group.id` is among them. */
+  readonly properties: Readonly<Record<string, string>>;
+  readonly topic: string;
+}
+
+/** Joined a group. Disposing leaves it, after what is being taken is handled and committed. */
+export type RecordConsumer = AsyncDisposable;
+
+export interface RecordSource {
+  /** Rejects when the properties make no sense; a cluster that cannot be reached is reported through `failed`. */
+  open(options: ConsumerOptions, receiver: RecordReceiver): Promise<RecordConsumer>;
+}
+
+/** A command with its place in its producer's sequence. */
+export interface Delivery {
+  readonly command: Invoke;
+  readonly producer: string;
+  readonly seq: number;
+  /** What the same partition was offered just before: it takes this one only when it has that one. Undefined: begin here. */
+  readonly after: number | undefined;
+}
+
+/**
+ * Takes commands into their partition, each sequence of a producer at most once: one that is not above the highest seen is
+ * acknowledged and dropped. Sequence and command are stored in one commit.
+ */
+export interface Deliveries {
+  /** How many partitions the environment has. */
+  readonly partitionCount: number;
+  /** Exactly one of the two is called: the command is durable, or it may be offered again. */
+  deliver(delivery: Delivery, delivered: () => void, undelivered: () => void): void;
+}
