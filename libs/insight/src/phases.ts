@@ -372,7 +372,7 @@ function remembersAll({ invocation, events }: Known): boolean {
 function layDown(walk: Walk, suspensions: ReadonlySet<Gap>, idleMs: number, isComplete: boolean, track: Track): void {
   const attempts: AttemptSpan[] = walk.silentFailures.map(({ atMs, failure }) => ({
     startedAtMs: undefined,
-    endedAtMs: atMs,
+    endedAtMs: track.clamp(atMs),
     outcome: "failed",
     failure,
     inferred: true,
