@@ -43,13 +43,13 @@ test("SASL over TLS lets in who has the password and knows the authority, and sa
     const deliveries = new Taken();
     const source = createKafkaSource({ clock: systemClock, logger: silentLogger });
     await using subscriptions = runSubscriptions({ registry, source, deliveries, clock: systemClock, logger: silentLogger });
-    while (subscriptions.statuses()[0]?.state !== "backingOff" && deliveries.taken.length < 2) {
+    const isWelcome = Object.keys(change).length === 0;
+    while (isWelcome ? deliveries.taken.length < 2 : subscriptions.statuses()[0]?.state !== "backingOff") {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
+    expect(deliveries.taken).toHaveLength(isWelcome ? 2 : 0);
     failures.push(subscriptions.statuses()[0]?.lastFailure);
-    expect(deliveries.taken).toHaveLength("ssl.ca.pem" in change || "sasl.password" in change ? 0 : 2);
   }
   expect(failures[0]).toMatch(/authentication/i);
   expect(failures[1]).toMatch(/certificate/i);
-  expect(failures[2]).toBeUndefined();
 }, 120_000);
