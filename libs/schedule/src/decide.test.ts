@@ -162,7 +162,7 @@ describe("start, end and count", () => {
     const schedule = (firedCount: number, queue: number[] = []) =>
       minutely({ firingsMax: 3, overlap: { kind: "queue", max: 9 } }, { firedCount, queue, active });
     expect(actions(schedule(2), at(1), "running")).toEqual(["queue 1"]);
-    expect(decide(schedule(2, [at(-1)]), at(1), "running")).toEqual({ actions: [], askAtMs: undefined });
+    expect(decide(schedule(2, [at(-1)]), at(1), "running", undefined)).toEqual({ actions: [], askAtMs: undefined });
     expect(statusOf(schedule(2, [at(-1)]))).toBe("active");
     expect(statusOf(schedule(3))).toBe("ended");
     expect(upcoming(schedule(1), START, 10).length).toBe(2);

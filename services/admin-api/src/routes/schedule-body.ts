@@ -42,18 +42,20 @@ function duration(maxMs: number) {
 
 /** Names between us and the handler, or ours alone. */
 const RESERVED = /^(?:x-perdure-|x-restate-|content-type$|content-length$|connection$|host$|transfer-encoding$)/;
-const HeaderName = z
-  .string()
-  .max(HEADER_CHARS_MAX)
-  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "is not a header name")
-  .refine((name) => !RESERVED.test(name.toLowerCase()), "is a reserved header name");
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const HeaderValue = z
   .string()
   .max(HEADER_CHARS_MAX)
   .regex(/^[\t\x20-\x7e]*$/, "is not a header value");
-const Headers = z
-  .record(HeaderName, HeaderValue)
-  .refine((headers) => Object.keys(headers).length <= HEADERS_MAX, `there can be at most ${HEADERS_MAX}`);
+const Headers = z.record(z.string().max(HEADER_CHARS_MAX), HeaderValue).superRefine((headers, context) => {
+  const fail = (name: string, message: string) => context.addIssue({ code: "custom", path: [name], message });
+  const names = Object.keys(headers);
+  if (names.length > HEADERS_MAX) context.addIssue({ code: "custom", message: `there can be at most ${HEADERS_MAX}` });
+  for (const name of names) {
+    if (!HEADER_NAME.test(name)) fail(name, "is not a header name");
+    else if (RESERVED.test(name.toLowerCase())) fail(name, "is a reserved header name");
+  }
+});
 
 const Target = z.object({
   service: z.string().min(1),
