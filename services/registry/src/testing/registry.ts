@@ -1,6 +1,7 @@
 /** Why: a registry for tests: memory below, Node's clients to endpoints, retries that cost no time. */
 import { type Clock, silentLogger, systemRandom } from "@perdure/base";
 import { createMemoryMetadataStore, type DeploymentUsage, type MetadataStore } from "@perdure/metadata";
+import type { CheckPorts } from "../check-ports.js";
 import { SERVICE_DEFAULTS } from "../defaults.js";
 import type { DiscoveryFetcher } from "../ports.js";
 import { createRegistry, type RegistryOptions, type RegistryRole } from "../registry.js";
@@ -12,6 +13,9 @@ export interface TestRegistrySetup {
   usage?: DeploymentUsage;
   options?: Partial<RegistryOptions>;
   nowMs?: () => number;
+  /** Instead of one whose timers fire at once. */
+  clock?: Clock;
+  check?: CheckPorts;
 }
 
 /** Everything not named has the defaults of a new server. */
@@ -21,7 +25,8 @@ export function createTestRegistry(setup: TestRegistrySetup = {}): Promise<Regis
       metadata: setup.metadata ?? createMemoryMetadataStore(),
       fetcher: setup.fetcher ?? createNodeFetcher(),
       countUsage: async () => setup.usage ?? { pinned: 0, unfinishedByService: new Map() },
-      clock: hastyClock(setup.nowMs ?? Date.now),
+      check: setup.check,
+      clock: setup.clock ?? hastyClock(setup.nowMs ?? Date.now),
       random: systemRandom,
       logger: silentLogger,
     },
