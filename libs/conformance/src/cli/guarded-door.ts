@@ -1,0 +1,26 @@
+/** Why: the product's door is guarded by something in front of it; tools must get through with the right token, and say so with a wrong one. */
+import { createServer, request } from "node:http";
+import { Listener } from "../sdk-endpoint.js";
+
+export interface GuardedDoor extends AsyncDisposable {
+  readonly url: string;
+}
+
+/** Passes requests on to `target` when they carry `token`; answers 401 to all others. */
+export async function openGuardedDoor(target: string, token: string): Promise<GuardedDoor> {
+  const server = createServer((incoming, outgoing) => {
+    if (incoming.headers.authorization !== `Bearer ${token}`) {
+      outgoing.writeHead(401, { "content-type": "application/json" }).end('{"message":"who are you?","restate_code":null}');
+      return;
+    }
+    const { method, headers } = incoming;
+    const passed = request(`${target}${incoming.url}`, { method, headers, agent: false }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    passed.on("error", () => outgoing.destroy());
+    incoming.pipe(passed);
+  });
+  const listener = await Listener.open(server, 0);
+  return { url: `http://127.0.0.1:${listener.port}`, [Symbol.asyncDispose]: () => listener.close() };
+}
