@@ -326,6 +326,7 @@ test("the OpenAPI document tells of every route that makes promises, with its pa
       "/cluster-health",
       "/deployments",
       "/deployments/{deployment}",
+      "/deployments/{deployment}/verify",
       "/health",
       "/invocations/batch",
       "/invocations/batches",
