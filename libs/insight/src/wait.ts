@@ -160,7 +160,7 @@ function invoked(invocation: Invoked, known: Known, { route }: Surroundings): Ju
       kind: "running",
       deploymentId: held.lastAttemptDeploymentId ?? invocation.pinned?.deploymentId,
       attempt: held.retryCount,
-      lastStep: journal.steps.findLast(({ command }) => command !== undefined),
+      lastStep: journal.steps.findLast(({ command }) => command !== undefined && command.kind !== "input"),
       awaiting: future === undefined ? undefined : resolveFuture(future, invocation.facts.id, journal),
       open,
     },

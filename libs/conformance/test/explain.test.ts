@@ -1,0 +1,378 @@
+/** "Why is it stuck?", asked about every kind of waiting on a real server. */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { eventually, probe, World } from "../src/index.js";
+import { knotObject, letGo, promiseFlow, stuckService } from "../src/services/stuck.js";
+
+const UNKNOWN = "inv_1foAirY4KKzi2OP9sQb2q2BMJDpgwnQzrx";
+const FOREVER = "3600s";
+
+interface Leaf {
+  readonly kind: string;
+  readonly [field: string]: unknown;
+}
+interface Tree {
+  readonly wants: string;
+  readonly of: readonly (Leaf | Tree)[];
+}
+interface Explained {
+  readonly id: string;
+  readonly target: string;
+  readonly status: string;
+  readonly since: string;
+  readonly sentence: string;
+  readonly waits_for: { readonly kind: string; readonly awaiting?: Tree; readonly [field: string]: unknown };
+  readonly chain: readonly { readonly relation: string; readonly id: string; readonly status: string; readonly target: string }[];
+  readonly blocked_by: { readonly relation: string; readonly id: string } | null;
+  readonly deadlock: { readonly invocations: readonly string[]; readonly certain: boolean } | null;
+  readonly remedies: readonly { readonly request: string; readonly effect: string }[];
+  readonly deployment: { readonly id: string | null; readonly state: string; readonly pinned: boolean };
+}
+
+let world: World;
+let deployment: string;
+beforeAll(async () => {
+  world = await World.start({ settings: { "worker.invoker.max-protocol-version": 7 } });
+  ({ id: deployment } = await world.deploy({ services: [stuckService, knotObject, promiseFlow] }));
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+let names = 0;
+const newName = () => `stuck-${++names}`;
+
+async function explain(id: string, prefix = ""): Promise<Explained> {
+  const answer = await world.admin.get(`${prefix}/invocations/${id}/explain`);
+  if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
+  return answer.json as Explained;
+}
+
+/** The explanation, once the invocation has come to rest there. */
+function untilStatus(id: string, status: string): Promise<Explained> {
+  return eventually(`${status} of ${id}`, async () => {
+    const explained = await explain(id);
+    return explained.status === status && explained;
+  });
+}
+
+const send = async (handler: string, argument?: unknown) => (await world.ingress.send(["Stuck", handler], argument)).invocationId;
+
+/** Everything but the way out by cancellation. */
+function leaves(tree: Tree | Leaf | undefined): Leaf[] {
+  if (tree === undefined) return [];
+  if ("of" in tree) return (tree as Tree).of.flatMap(leaves);
+  return (tree as Leaf).kind === "cancellation" ? [] : [tree as Leaf];
+}
+
+describe("a suspended handler", () => {
+  test("waits for a timer that says when it fires", async () => {
+    const { waits_for, sentence, since } = await untilStatus(await send("sleeps"), "suspended");
+    const [timer, ...others] = leaves(waits_for.awaiting);
+    expect(others).toEqual([]);
+    expect(timer).toMatchObject({ kind: "timer", name: "a long nap" });
+    const firesInMs = Date.parse(String(timer?.["fires_at"])) - Date.now();
+    expect(firesInMs).toBeGreaterThan(3_500_000);
+    expect(firesInMs).toBeLessThanOrEqual(3_600_000);
+    expect(Math.abs(Date.parse(since) - Date.now())).toBeLessThan(20_000);
+    expect(sentence).toMatch(/^It has been suspended for .+ and waits for the timer 'a long nap' that fires at .+ \(in 59m/);
+  });
+
+  test("waits for an awakeable, whose id is that which the handler gave away", async () => {
+    const name = newName();
+    const { waits_for, remedies } = await untilStatus(await send("awaits", name), "suspended");
+    const id = probe.get<string>(`awaits:${name}`);
+    expect(leaves(waits_for.awaiting)).toMatchObject([{ kind: "awakeable", id }]);
+    expect(remedies[0]?.request).toContain(id);
+    expect((await world.ingress.resolveAwakeable(String(id), "now")).status).toBe(202);
+  });
+
+  test("waits for a signal by its name", async () => {
+    const { waits_for, sentence } = await untilStatus(await send("signalled"), "suspended");
+    expect(leaves(waits_for.awaiting)).toMatchObject([{ kind: "signal", name: "approval" }]);
+    expect(sentence).toContain("the signal 'approval', which somebody must send");
+  });
+
+  test("waits for a workflow's promise", async () => {
+    const { invocationId } = await world.ingress.send(["Promised", newName(), "run"]);
+    const { waits_for, sentence } = await untilStatus(invocationId, "suspended");
+    expect(leaves(waits_for.awaiting)).toMatchObject([{ kind: "promise", name: "paid" }]);
+    expect(sentence).toContain("the workflow promise 'paid'");
+  });
+
+  test("waits for all of several, or for the first of them, as its code says", async () => {
+    const all = await untilStatus(await send("all"), "suspended");
+    expect(
+      leaves(all.waits_for.awaiting)
+        .map(({ kind }) => kind)
+        .sort(),
+    ).toEqual(["signal", "timer"]);
+    expect(all.sentence).toContain("waits for all of");
+    const race = await untilStatus(await send("race"), "suspended");
+    expect(
+      leaves(race.waits_for.awaiting)
+        .map(({ kind }) => kind)
+        .sort(),
+    ).toEqual(["awakeable", "timer"]);
+    expect(race.sentence).toContain("waits for the first of");
+  });
+
+  test("waits for a call, which is followed down to what really blocks", async () => {
+    const name = newName();
+    const id = await send("calls", name);
+    const explained = await eventually("the chain", async () => {
+      const found = await explain(id);
+      return found.chain.length === 2 && found.chain.every(({ status }) => status === "suspended") && found;
+    });
+    expect(leaves(explained.waits_for.awaiting)).toMatchObject([
+      { kind: "call", target: "Stuck/relays", invocation: { target: "Stuck/relays", status: "suspended" } },
+    ]);
+    expect(explained.chain.map(({ relation, target }) => [relation, target])).toEqual([
+      ["call", "Stuck/relays"],
+      ["call", "Stuck/awaits"],
+    ]);
+    expect(explained.blocked_by).toEqual({ relation: "call", id: explained.chain[1]?.id });
+    expect(explained.sentence).toContain(`In the end it is ${explained.chain[1]?.id} (Stuck/awaits)`);
+    expect(explained.sentence).toContain(String(probe.get(`awaits:${name}`)));
+    expect(explained.deadlock).toBeNull();
+  });
+});
+
+describe("an object's lock", () => {
+  test("names its holder, and the place in the queue", async () => {
+    const name = newName();
+    const key = newName();
+    const holder = (await world.ingress.send(["Knot", key, "hold"], name)).invocationId;
+    await untilStatus(holder, "running");
+    const first = (await world.ingress.send(["Knot", key, "next"], 1)).invocationId;
+    const second = (await world.ingress.send(["Knot", key, "next"], 2)).invocationId;
+    const explained = await untilStatus(second, "pending");
+    expect(explained.waits_for).toMatchObject({
+      kind: "object_lock",
+      service: "Knot",
+      key,
+      holder: { id: holder, target: `Knot/${key}/hold`, status: "running" },
+      place: 2,
+      place_is_least: false,
+    });
+    expect(explained.sentence).toContain(`the object Knot/${key}, which ${holder} holds; 1 other stands before it`);
+    expect(explained.sentence).toContain(`In the end it is ${holder}`);
+    expect((await explain(first)).waits_for).toMatchObject({ place: 1 });
+    expect(explained.chain).toMatchObject([{ relation: "lock_holder", id: holder, status: "running" }]);
+    probe.put(letGo(name), true);
+    await world.ingress.outcome(second);
+  });
+
+  test("that is waited for in a circle is a deadlock, named with everybody in it", async () => {
+    const [a, b] = [newName(), newName()];
+    const id = (await world.ingress.send(["Knot", a, "tie"], [b, a])).invocationId;
+    const explained = await eventually("the deadlock", async () => {
+      const found = await explain(id);
+      return found.deadlock?.certain === true && found;
+    });
+    const inner = await explain(explained.deadlock?.invocations[2] ?? "");
+    expect(explained.deadlock?.invocations).toHaveLength(3);
+    expect(explained.deadlock?.invocations[0]).toBe(id);
+    expect(inner.waits_for).toMatchObject({ kind: "object_lock", key: a, holder: { id } });
+    expect(explained.sentence).toContain("This is a deadlock");
+    expect(inner.deadlock?.invocations).toHaveLength(3);
+    const remedy = explained.remedies[0]?.request.split(" ")[1];
+    expect(remedy).toMatch(/^\/invocations\/inv_1\w+\/cancel$/);
+    expect((await world.admin.patch(String(remedy), undefined)).status).toBeLessThan(300);
+    expect((await world.ingress.attach(id)).status).toBe(409);
+  });
+
+  test("that a handler wants from itself is a deadlock of its own", async () => {
+    const key = newName();
+    const id = (await world.ingress.send(["Knot", key, "tie"], [key])).invocationId;
+    const explained = await eventually("the deadlock", async () => {
+      const found = await explain(id);
+      return found.deadlock !== null && found;
+    });
+    expect(explained.deadlock?.invocations).toHaveLength(2);
+    await world.admin.invocation(id, "kill");
+  });
+});
+
+describe("a handler that runs", () => {
+  test("is said to run, since when, where, and at which step", async () => {
+    const name = newName();
+    const id = await send("works", name);
+    const explained = await eventually("its step", async () => {
+      const found = await explain(id);
+      return found.waits_for["last_step"] !== null && found;
+    });
+    expect(explained).toMatchObject({
+      status: "running",
+      waits_for: { kind: "handler", attempt: 1, deployment_id: deployment, last_step: { type: "Run", name: "grind" } },
+      deployment: { id: deployment, state: "found", pinned: true },
+      blocked_by: null,
+    });
+    expect(explained.sentence).toContain(`It has been running on ${deployment}`);
+    probe.put(letGo(name), true);
+    await world.ingress.outcome(id);
+    expect((await explain(id)).waits_for).toMatchObject({ kind: "nothing", result: "success" });
+  });
+
+  test("says itself what it waits for, where its SDK does", async () => {
+    const id = await send("waitsAwake");
+    const explained = await eventually("its word", async () => {
+      const found = await explain(id);
+      return found.waits_for.kind === "future" && found;
+    });
+    expect(explained.status).toBe("running");
+    expect(leaves(explained.waits_for.awaiting)).toMatchObject([{ kind: "signal", name: "approval" }]);
+    await world.admin.invocation(id, "kill");
+  });
+});
+
+describe("attempts that fail", () => {
+  test("wait for the next one: when, why, and how many are left", async () => {
+    const id = await send("fails");
+    const explained = await eventually("the next attempt's time", async () => {
+      const found = await explain(id);
+      return found.waits_for["next_at"] !== null && found.status === "backing-off" && found;
+    });
+    expect(explained.waits_for).toMatchObject({
+      kind: "retry",
+      attempts: 1,
+      attempts_left: 4,
+      on_exhausted: "pause",
+      failure: { restate_code: "RT0007", doc: "docs/errors/RT0007.md", code: 500, message: expect.stringContaining("on fire") },
+    });
+    expect(Date.parse(String(explained.waits_for["next_at"])) - Date.now()).toBeGreaterThan(3_000_000);
+    expect(explained.sentence).toMatch(
+      /^Its attempt 1 failed with RT0007 \[500\] "the printer is on fire"; the next one starts at /,
+    );
+    expect(explained.remedies[0]?.request).toBe(`PATCH /invocations/${id}/resume`);
+    await world.admin.invocation(id, "kill");
+  });
+
+  test("pause when the policy says so; somebody must resume", async () => {
+    const { waits_for, sentence, remedies } = await untilStatus(await send("pauses"), "paused");
+    expect(waits_for).toMatchObject({
+      kind: "resume",
+      paused: "after_failure",
+      failure: { message: expect.stringContaining("no ink") },
+    });
+    expect(sentence).toContain("it goes on when somebody resumes it");
+    expect(remedies[0]?.request).toMatch(/^PATCH .*\/resume$/);
+  });
+
+  test("for a deployment that is gone say so, and how to move it", async () => {
+    const services = [stuckService];
+    const { id: doomed } = await world.deploy({ services });
+    const id = await send("awaits", newName());
+    await untilStatus(id, "suspended");
+    expect((await world.admin.delete(`/deployments/${doomed}?force=true`)).status).toBe(202);
+    await world.admin.invocation(id, "resume");
+    const explained = await eventually("RT0011", async () => {
+      const found = await explain(id);
+      return found.status === "backing-off" && found;
+    });
+    expect(explained.deployment).toEqual({ id: doomed, state: "gone", pinned: true });
+    expect(explained.waits_for).toMatchObject({ failure: { restate_code: "RT0011" } });
+    expect(explained.sentence).toContain(`Its deployment ${doomed} was removed`);
+    expect(explained.remedies.map(({ request }) => request)).toContain(`PATCH /invocations/${id}/resume?deployment=latest`);
+    await world.admin.invocation(id, "kill");
+  });
+});
+
+describe("before and after", () => {
+  test("a delayed start says when", async () => {
+    const { invocationId } = await world.ingress.send(["Stuck", "quick"], 1, { delay: FOREVER });
+    const { status, waits_for, sentence } = await explain(invocationId);
+    expect([status, waits_for.kind]).toEqual(["scheduled", "delayed_start"]);
+    expect(Date.parse(String(waits_for["starts_at"])) - Date.now()).toBeGreaterThan(3_500_000);
+    expect(sentence).toMatch(/^It was submitted with a delay and starts at /);
+  });
+
+  test("a failure is what is left to tell", async () => {
+    const id = await send("refuses");
+    const { waits_for, remedies } = await untilStatus(id, "completed");
+    expect(waits_for).toMatchObject({ kind: "nothing", result: "failure", failure: { code: 466, message: "never again" } });
+    expect(remedies).toEqual([]);
+  });
+
+  test("unknown and malformed ids are refused in every generation of the path", async () => {
+    const id = await send("quick", 1);
+    await world.ingress.outcome(id);
+    for (const prefix of ["", "/v2", "/v3", "/v4"]) {
+      expect((await explain(id, prefix)).status).toBe("completed");
+      for (const what of ["explain", "timeline"]) {
+        const unknown = await world.admin.get(`${prefix}/invocations/${UNKNOWN}/${what}`);
+        expect([unknown.status, unknown.json]).toEqual([
+          404,
+          { message: `The requested invocation '${UNKNOWN}' does not exist`, restate_code: null },
+        ]);
+        const bad = await world.admin.get(`${prefix}/invocations/inv_bad/${what}`);
+        expect([bad.status, bad.json]).toEqual([
+          400,
+          { message: "The request field 'invocation_id' is invalid. Reason: unrecognized codec version", restate_code: null },
+        ]);
+      }
+    }
+    expect((await world.admin.post(`/invocations/${id}/explain`, {})).status).toBe(405);
+  });
+});
+
+describe("the timeline", () => {
+  interface Told {
+    readonly wall_ms: number;
+    readonly totals_ms: Readonly<Record<string, number>>;
+    readonly phases: readonly {
+      readonly phase: string;
+      readonly from: string;
+      readonly to: string;
+      readonly duration_ms: number;
+    }[];
+    readonly attempts: readonly { readonly outcome: string }[];
+    readonly steps: readonly {
+      readonly type: string;
+      readonly name: string;
+      readonly result: string;
+      readonly bytes: number | null;
+      readonly payload?: { readonly text: string };
+    }[];
+  }
+  const timeline = async (id: string, query = "") => {
+    const answer = await world.admin.get(`/invocations/${id}/timeline${query}`);
+    expect(answer.status).toBe(200);
+    const told = answer.json as Told;
+    expect(Object.values(told.totals_ms).reduce((sum, each) => sum + each, 0)).toBe(told.wall_ms);
+    expect(told.phases.reduce((sum, each) => sum + each.duration_ms, 0)).toBe(told.wall_ms);
+    return told;
+  };
+
+  test("of a call that succeeded shows its steps, sizes only unless payloads are asked for", async () => {
+    const id = await send("quick", "a value");
+    await world.ingress.outcome(id);
+    const { phases, attempts, steps } = await timeline(id);
+    expect(phases.at(-1)?.phase).toBe("completed");
+    expect(attempts).toMatchObject([{ outcome: "completed" }]);
+    expect(steps.map(({ type, name, result }) => [type, name, result])).toEqual([
+      ["Input", "", "success"],
+      ["Run", "think", "success"],
+      ["Output", "", "success"],
+    ]);
+    expect(steps[0]).toMatchObject({ bytes: 9 });
+    expect(steps[0]).not.toHaveProperty("payload");
+    expect((await timeline(id, "?payloads=true")).steps[0]?.payload).toEqual({ text: '"a value"', cut: false });
+    expect((await timeline(id, "?from_step=1")).steps).toHaveLength(2);
+    for (const query of ["?payloads=yes", "?from_step=-1", "?from_step=a"]) {
+      expect((await world.admin.get(`/invocations/${id}/timeline${query}`)).status).toBe(400);
+    }
+  });
+
+  test("of a delayed, suspended and woken one tells these apart", async () => {
+    const name = newName();
+    const { invocationId: id } = await world.ingress.send(["Stuck", "awaits"], name, { delay: "150ms" });
+    await untilStatus(id, "suspended");
+    const before = await timeline(id);
+    expect(before.totals_ms["delayed"]).toBeGreaterThanOrEqual(140);
+    expect(before.phases.at(-1)?.phase).toBe("suspended");
+    await new Promise((resolve) => setTimeout(resolve, 120));
+    await world.ingress.resolveAwakeable(String(probe.get(`awaits:${name}`)), "woken");
+    await world.ingress.outcome(id);
+    const after = await timeline(id);
+    expect(after.totals_ms["suspended"]).toBeGreaterThanOrEqual(100);
+    expect(after.attempts.map(({ outcome }) => outcome)).toEqual(["suspended", "completed"]);
+  });
+});
