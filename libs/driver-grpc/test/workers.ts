@@ -4,7 +4,7 @@ import { type InvocationId, newInvocationId, silentLogger, systemClock, utf8 } f
 import type { Invoker, InvokerHost } from "@perdure/invoker";
 import type { Invoke, StartRun } from "@perdure/partition";
 import { anId, endOf, invokeOf, outputOf, someFacts } from "@perdure/partition/testing";
-import { LocalPartitions, LoopbackPeers, Processor } from "@perdure/processor";
+import { LocalPartitions, LoopbackPeers, NO_RULES, Processor } from "@perdure/processor";
 import { KvPartitionStore, type MemoryKeyValue } from "@perdure/store";
 import { SeededRandom } from "@perdure/testkit";
 import {
@@ -85,6 +85,7 @@ export class TestWorker implements AsyncDisposable {
           invoker = new EchoInvoker(host, options.isHolding ?? false);
           return invoker;
         },
+        rules: NO_RULES,
         peers,
         onFenced: () => undefined,
         onFatal: () => undefined,

@@ -28,13 +28,13 @@ function booked(bookedUntilMicros: number, rate: FlowRate, nowMicros: number): n
 
 /** Earliest time (ms, rounded up) at which the bucket lets one go; now or earlier when it does so now. */
 export function opensAtMs(bookedUntilMicros: number, rate: FlowRate, nowMs: number): number {
-  const ahead = booked(bookedUntilMicros, rate, nowMs * MICROS_PER_MS);
+  const ahead = booked(bookedUntilMicros, rate, Math.ceil(nowMs * MICROS_PER_MS));
   return Math.ceil((ahead - (rate.burst - 1) * intervalMicros(rate)) / MICROS_PER_MS);
 }
 
 /** The bucket after one start. */
 export function book(bookedUntilMicros: number, rate: FlowRate, nowMs: number): number {
-  return booked(bookedUntilMicros, rate, nowMs * MICROS_PER_MS) + intervalMicros(rate);
+  return booked(bookedUntilMicros, rate, Math.ceil(nowMs * MICROS_PER_MS)) + intervalMicros(rate);
 }
 
 /** How many it would let go at once. */

@@ -6,6 +6,7 @@ import type { CommandAction, InvocationFacts, Invoke, StartRun, Target } from "@
 import { encodeCommand, encodeInput, type JournalCommand, MessageType } from "@perdure/service-protocol";
 import { type CommitOutcome, KvPartitionStore, MemoryKeyValue, type PartitionBatch } from "@perdure/store";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
+import { NO_RULES } from "./flow-control.js";
 import { LocalPartitions } from "./local-partitions.js";
 import { LoopbackPeers } from "./loopback-peers.js";
 import { Processor } from "./processor.js";
@@ -73,6 +74,7 @@ async function world(kv = new MemoryKeyValue()) {
           [Symbol.asyncDispose]: async () => undefined,
         };
       },
+      rules: NO_RULES,
       peers,
       onFenced: () => stopped.push("fenced"),
       onFatal: () => stopped.push("fatal"),

@@ -6,6 +6,7 @@ import type { CommandAction, Effect, EntryStored, InvocationFacts, Invoke, Start
 import { encodeCommand, encodeInput, MessageType } from "@perdure/service-protocol";
 import { KvPartitionStore, MemoryKeyValue } from "@perdure/store";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
+import { NO_RULES } from "./flow-control.js";
 import { LocalPartitions } from "./local-partitions.js";
 import { LoopbackPeers } from "./loopback-peers.js";
 import { Processor } from "./processor.js";
@@ -63,6 +64,7 @@ async function world(kv = new MemoryKeyValue()) {
         invoker = new ScriptedInvoker(host);
         return invoker;
       },
+      rules: NO_RULES,
       peers,
       onFenced: () => fatal.push("fenced"),
       onFatal: (error) => fatal.push(error),

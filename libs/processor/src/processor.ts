@@ -7,6 +7,7 @@
  * gathers, so load makes the groups and nobody waits on a timer. Effects are performed only when their batch is durable.
  */
 import { type Clock, InvariantError, type InvocationId, type Logger, PerdureError, partitionOf, Ring } from "@perdure/base";
+import { type FlowRows, type FlowWait, waitOf } from "@perdure/flow";
 import type { Invoker, InvokerHost } from "@perdure/invoker";
 import {
   type Answer,
@@ -20,6 +21,8 @@ import {
   type TimerKey,
 } from "@perdure/partition";
 import type { PartitionBatch, PartitionStore } from "@perdure/store";
+import { FlowControl, type RuleSource } from "./flow-control.js";
+import { flowRowsOf } from "./flow-rows.js";
 import { MAILBOX_BYTES_MAX, MAILBOX_COMMANDS_MAX, PENDING_BYTES_MAX, TURN_COMMANDS_MAX } from "./limits.js";
 import { LiveView } from "./live-view.js";
 import { Outbox, type OutboxPeers } from "./outbox.js";
@@ -64,6 +67,8 @@ export interface ProcessorPorts {
   readonly soon: (task: () => void) => void;
   /** Builds the invoker once the processor can be spoken to. */
   readonly invoker: (host: InvokerHost) => Invoker;
+  /** Rules of flow control. */
+  readonly rules: RuleSource;
   /** Leaders of partitions that are led elsewhere. */
   readonly peers: OutboxPeers;
   /** Leadership of a partition was lost: the processor has stopped. */
@@ -99,6 +104,7 @@ export class Processor implements AsyncDisposable {
   #mailboxBytes = 0;
   #invoker: Invoker | undefined;
   #timers: Timers | undefined;
+  readonly #flow: FlowControl;
 
   #turnScheduled = false;
   #committing = false;
@@ -110,6 +116,12 @@ export class Processor implements AsyncDisposable {
   private constructor(ports: ProcessorPorts, options: ProcessorOptions) {
     this.#ports = ports;
     this.#options = options;
+    this.#flow = new FlowControl({
+      rules: ports.rules,
+      clock: ports.clock,
+      submit: (command) => this.#post({ kind: "command", command, reply: undefined }),
+      settled: (callback) => this.#post({ kind: "barrier", passed: callback }),
+    });
   }
 
   /** Takes the leadership of the partitions, starts what was running and arms what is stored. */
@@ -136,7 +148,10 @@ export class Processor implements AsyncDisposable {
       const view = new LiveView(partition, store.reads);
       const outbox = new Outbox(partition, epoch, peers, (seq) => this.#post({ kind: "acknowledged", partition, seq }));
       this.#led.set(partition, { view, epoch, outbox, blocked: undefined, stopped: undefined });
-      for await (const invocation of store.unfinished(partition, "invoked")) {
+      this.#flow.lead(view, await store.flow(partition));
+      for await (const invocation of store.takenUp(partition)) {
+        this.#flow.recover(partition, invocation);
+        if (invocation.status !== "invoked") continue;
         view.remember(invocation);
         running.push(invocation);
       }
@@ -147,6 +162,7 @@ export class Processor implements AsyncDisposable {
       if (invocation.status === "invoked") invoker.startRun({ kind: "startRun", invocation, firstEntries: undefined });
     }
     await this.#timers.start();
+    this.#flow.settle();
   }
 
   // ── submitting ─────────────────────────────────────────────────────────────────────────────────
@@ -181,6 +197,21 @@ export class Processor implements AsyncDisposable {
     if (!this.#takes(id)) return false;
     this.#post({ kind: "inspect", id, tell });
     return true;
+  }
+
+  /** What flow control sees of a partition led here; undefined: it is led elsewhere. */
+  async flowRows(partition: number): Promise<FlowRows | undefined> {
+    const led = this.#led.get(partition);
+    if (led === undefined || this.#closed) return undefined;
+    const { store, clock } = this.#ports;
+    const scheduler = this.#flow.scheduler(partition);
+    return flowRowsOf({ store, partition, scheduler, pauses: led.view.pauses(), nowMs: clock.nowMs() });
+  }
+
+  /** What holds back an invocation that waits for a slot; undefined when it does not wait for one here. */
+  flowWait(id: InvocationId): FlowWait | undefined {
+    const scheduler = this.#flow.scheduler(this.#partitionOf(id));
+    return scheduler === undefined || this.#closed ? undefined : waitOf(scheduler, id);
   }
 
   #takes(id: InvocationId): boolean {
@@ -434,6 +465,7 @@ export class Processor implements AsyncDisposable {
         this.#ports.logger.error({ error: cause instanceof Error ? cause.stack : String(cause) }, "performing an effect failed");
       }
     }
+    this.#flow.settle();
   }
 
   #performEffect(effect: Effect, reply: ((answer: Answer) => void) | undefined): void {
@@ -453,11 +485,12 @@ export class Processor implements AsyncDisposable {
         return this.#timers?.arm(this.#partitionOf(effect.timer.id), effect.timer);
       case "requestSlot":
       case "takeSlot":
+        return this.#flow.perform(this.#partitionOf(effect.invocation.facts.id), effect);
       case "slotUnused":
       case "releaseSlot":
       case "withdraw":
       case "queueSwitched":
-        return;
+        return this.#flow.perform(this.#partitionOf(effect.id), effect);
       case "announce":
         this.counters.completed++;
         return this.waiters.announce(effect.id, effect.outcome);
@@ -522,6 +555,7 @@ export class Processor implements AsyncDisposable {
   #shut(reason: string): void {
     this.#closed = true;
     this.#timers?.stop();
+    this.#flow.stop();
     this.#mailbox.clear();
     this.#wishes = [];
     this.waiters.abandon(() => true, reason);
@@ -532,6 +566,7 @@ export class Processor implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#closed) {
       this.#timers?.stop();
+      this.#flow.stop();
       await this.#invoker?.[Symbol.asyncDispose]();
       this.#turn();
       while (this.#committing) await new Promise<void>((resolve) => this.#idle.push(resolve));

@@ -95,6 +95,7 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
           const invoker = createInvoker(deps, { protocolVersionMax, concurrentInvocationsMax, eagerStateBytesMax });
           return plant?.invoker?.(invoker, planted) ?? invoker;
         },
+        rules: { rules: () => registry.current().rules, onChange: (listener) => registry.onChange(listener) },
         peers,
         onFenced: () => this.#stop("fenced"),
         onFatal: () => this.#stop("storage failed"),

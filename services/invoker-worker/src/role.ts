@@ -4,6 +4,7 @@
  */
 import { type Clock, type DeploymentId, type InvocationId, type Logger, PerdureError, type Random } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
+import type { FlowRows, FlowWait } from "@perdure/flow";
 import {
   createInvoker,
   type EndpointTransport,
@@ -46,9 +47,15 @@ export interface InvokerWorker extends AsyncDisposable {
   /** What the invoker holds in memory, for introspection. */
   status(id: InvocationId): InvokerStatus | undefined;
   statuses(): Iterable<InvokerStatus>;
+  /** Virtual queues, limits and buckets of a partition; reads the store. */
+  flowRows(partition: number): Promise<FlowRows>;
+  /** What holds back an invocation that waits for a slot of its scope; undefined when it does not. */
+  flowWait(id: InvocationId): FlowWait | undefined;
   /** Unfinished invocations of a deployment and of services; reads the store. */
   countUsage(id: DeploymentId, services: readonly string[]): Promise<DeploymentUsage>;
 }
+
+const NO_FLOW: FlowRows = { queues: [], entries: [], limits: [], buckets: [] };
 
 /** Leads the partitions once it resolves: what was running goes on. Rejects when the store fails. */
 export async function createInvokerWorker(ports: InvokerWorkerPorts, options: InvokerWorkerOptions): Promise<InvokerWorker> {
@@ -69,6 +76,7 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
         invokers.push(invoker);
         return invoker;
       },
+      rules: { rules: () => registry.current().rules, onChange: (listener) => registry.onChange(listener) },
       peers,
       onFenced: (partition) => onFatal(new PerdureError("STO0002", `partition ${partition} was taken over by another process`)),
       onFatal,
@@ -89,6 +97,8 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
     *statuses() {
       for (const invoker of invokers) yield* invoker.statuses();
     },
+    flowRows: async (partition) => (await processor.flowRows(partition)) ?? NO_FLOW,
+    flowWait: (id) => processor.flowWait(id),
     countUsage: (id, services) => countUnfinished(store, partitions, id, services),
     [Symbol.asyncDispose]: () => processor[Symbol.asyncDispose](),
   };

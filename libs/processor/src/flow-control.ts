@@ -1,0 +1,227 @@
+/**
+ * Why: between the partitions that are led here and the scheduler of each. It brings durable facts to the scheduler, its admissions
+ * back to the partition as commands, and lets it know when time or a rule may have made room.
+ *
+ *     effect (durable) ▸ scheduler ▸ admit() ▸ `admit` command ▸ commit ▸ effect …
+ */
+import type { Clock, TimerHandle, VqueueId } from "@perdure/base";
+import { vqueueId } from "@perdure/base";
+import { type FlowRule, FlowScheduler, type FlowSubject, RuleBook } from "@perdure/flow";
+import {
+  type Effect,
+  type Invocation,
+  type InvocationFacts,
+  isSlotted,
+  type PartitionCommand,
+  routeOfQueue,
+  waitsForSlot,
+} from "@perdure/partition";
+import type { StoredFlow } from "@perdure/store";
+import type { LiveView } from "./live-view.js";
+
+/** Where the rules come from: whoever knows the registry. */
+export interface RuleSource {
+  /** The same array until a rule changes. */
+  rules(): readonly FlowRule[];
+  onChange(listener: () => void): () => void;
+}
+
+/** Where nothing is limited. */
+export const NO_RULES: RuleSource = Object.freeze({ rules: () => EMPTY, onChange: () => () => undefined });
+const EMPTY: readonly FlowRule[] = Object.freeze([]);
+
+export interface FlowPorts {
+  readonly rules: RuleSource;
+  readonly clock: Clock;
+  /** To the mailbox. */
+  readonly submit: (command: PartitionCommand) => void;
+  /** Calls back when everything applied so far is durable and its effects are performed. */
+  readonly settled: (callback: () => void) => void;
+}
+
+export type FlowEffect = Extract<
+  Effect,
+  { kind: "requestSlot" | "takeSlot" | "slotUnused" | "releaseSlot" | "withdraw" | "queueSwitched" }
+>;
+
+interface Flow {
+  readonly view: LiveView;
+  readonly scheduler: FlowScheduler;
+  /** Something was said to the scheduler since it was last asked. */
+  isStale: boolean;
+  /** It gave out as much as it may at once; the rest waits until that is durable. */
+  isBusy: boolean;
+}
+
+export class FlowControl {
+  readonly #ports: FlowPorts;
+  readonly #flows = new Map<number, Flow>();
+  #rules: readonly FlowRule[];
+  #book: RuleBook;
+  #timer: TimerHandle | undefined;
+  #timerAtMs: number | undefined;
+  #isStale = false;
+  #stopped = false;
+  readonly #unlisten: () => void;
+
+  constructor(ports: FlowPorts) {
+    this.#ports = ports;
+    this.#rules = ports.rules.rules();
+    this.#book = new RuleBook(this.#rules);
+    this.#unlisten = ports.rules.onChange(() => this.#rulesChanged());
+  }
+
+  scheduler(partition: number): FlowScheduler | undefined {
+    return this.#flows.get(partition)?.scheduler;
+  }
+
+  // ── at leadership ──────────────────────────────────────────────────────────────────────────────
+
+  lead(view: LiveView, { buckets, pauses }: StoredFlow): void {
+    view.rules = this.#book;
+    const scheduler = new FlowScheduler(this.#book);
+    const nowMs = this.#ports.clock.nowMs();
+    for (const bucket of buckets) scheduler.restoreBucket(bucket, nowMs);
+    for (const { queue, pause } of pauses) {
+      view.rememberPause(queue, pause);
+      scheduler.switchQueue(queue, true);
+    }
+    this.#flows.set(view.partition, { view, scheduler, isStale: buckets.length > 0, isBusy: false });
+    if (buckets.length > 0) this.#isStale = true;
+  }
+
+  /** An invocation as it is stored. */
+  recover(partition: number, invocation: Invocation): void {
+    if (!isSlotted(invocation.facts.target)) return;
+    const flow = this.#stale(partition);
+    if (invocation.status === "invoked") flow?.scheduler.started(subjectOf(invocation.facts));
+    else if (waitsForSlot(invocation)) this.#request(flow, invocation);
+  }
+
+  // ── effects ────────────────────────────────────────────────────────────────────────────────────
+
+  perform(partition: number, effect: FlowEffect): void {
+    const flow = this.#stale(partition);
+    if (flow === undefined) return;
+    const { scheduler } = flow;
+    switch (effect.kind) {
+      case "requestSlot":
+        return this.#request(flow, effect.invocation);
+      case "takeSlot":
+        return scheduler.started(subjectOf(effect.invocation.facts));
+      case "slotUnused":
+        return scheduler.unused(effect.id);
+      case "releaseSlot":
+      case "withdraw":
+        return scheduler.left(effect.id);
+      case "queueSwitched":
+        return scheduler.switchQueue(effect.queue, effect.paused);
+    }
+  }
+
+  #request(flow: Flow | undefined, invocation: Invocation): void {
+    const isWoken = invocation.status === "ready";
+    const sinceMs = isWoken ? invocation.readyAtMs : (invocation.milestones.inboxedAtMs ?? invocation.modifiedAtMs);
+    flow?.scheduler.request(subjectOf(invocation.facts), sinceMs, isWoken);
+  }
+
+  #stale(partition: number): Flow | undefined {
+    const flow = this.#flows.get(partition);
+    if (flow !== undefined) flow.isStale = true;
+    this.#isStale = true;
+    return flow;
+  }
+
+  // ── admissions ─────────────────────────────────────────────────────────────────────────────────
+
+  /** To be called when effects were performed: gives out what they made room for. */
+  settle(): void {
+    if (!this.#isStale || this.#stopped) return;
+    this.#isStale = false;
+    for (const flow of this.#flows.values()) if (flow.isStale) this.#admit(flow);
+    this.#arm();
+  }
+
+  #admit(flow: Flow): void {
+    if (flow.isBusy) return; // Stays stale; whoever is waited for comes back to it.
+    flow.isStale = false;
+    const { scheduler } = flow;
+    for (const { id, buckets } of scheduler.admit(this.#ports.clock.nowMs())) this.#ports.submit({ kind: "admit", id, buckets });
+    this.#forget(scheduler.takeForgottenBuckets());
+    if (!scheduler.hasMore) return;
+    flow.isBusy = true;
+    this.#ports.settled(() => {
+      flow.isBusy = false;
+      flow.isStale = true;
+      this.#isStale = true;
+      this.settle();
+    });
+  }
+
+  /** All names are of scopes of one partition, so any of them leads there. */
+  #forget(names: readonly string[]): void {
+    const [first] = names;
+    if (first === undefined) return;
+    const [scope = ""] = first.split("/");
+    this.#ports.submit({ kind: "forgetBuckets", id: routeOfQueue(anyQueueOf(scope)), names });
+  }
+
+  #arm(): void {
+    let earliest: number | undefined;
+    for (const { scheduler, isBusy } of this.#flows.values()) {
+      const at = isBusy ? undefined : scheduler.nextAtMs;
+      if (at !== undefined && (earliest === undefined || at < earliest)) earliest = at;
+    }
+    if (earliest === this.#timerAtMs) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#timerAtMs = earliest;
+    if (earliest === undefined) return;
+    const { clock } = this.#ports;
+    this.#timer = clock.setTimer(Math.max(0, earliest - clock.nowMs()), () => {
+      this.#timer = undefined;
+      this.#timerAtMs = undefined;
+      for (const flow of this.#flows.values()) if (flow.scheduler.nextAtMs !== undefined) flow.isStale = true;
+      this.#isStale = true;
+      this.settle();
+    });
+  }
+
+  // ── rules ──────────────────────────────────────────────────────────────────────────────────────
+
+  /**
+   * Whoever wants to start from now on is kept back by the new rules at once. The schedulers take them over when what was applied
+   * before is durable: by then they know of all that started while no rule kept it, and count it.
+   */
+  #rulesChanged(): void {
+    const rules = this.#ports.rules.rules();
+    if (this.#stopped || rules === this.#rules) return;
+    this.#rules = rules;
+    const book = new RuleBook(rules);
+    this.#book = book;
+    for (const { view } of this.#flows.values()) view.rules = book;
+    this.#ports.settled(() => {
+      if (this.#stopped || this.#book !== book) return; // Changed again meanwhile.
+      for (const flow of this.#flows.values()) {
+        flow.scheduler.setRules(book, this.#ports.clock.nowMs());
+        flow.isStale = true;
+      }
+      this.#isStale = true;
+      this.settle();
+    });
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    this.#unlisten();
+  }
+}
+
+function subjectOf({ id, target, limitKey, priority }: InvocationFacts): FlowSubject {
+  return { id, service: target.service, scope: target.scope ?? "", limitKey, priority };
+}
+
+function anyQueueOf(scope: string): VqueueId {
+  return vqueueId({ service: "", scope, limitKey: undefined, lockKey: undefined });
+}

@@ -1,0 +1,223 @@
+/**
+ * Why: what introspection shows of the virtual queues of one partition: the entries as they are stored, put together with what the
+ * scheduler sees. Reads the unfinished invocations once, so its cost grows with them; nothing is kept for it between two questions.
+ */
+import { type InvocationId, partitionKeyOf, partitionKeyOfVqueue, type VqueueId, vqueueId } from "@perdure/base";
+import {
+  bucketRows,
+  type FlowBlock,
+  type FlowEntryRow,
+  type FlowQueueRow,
+  type FlowRows,
+  type FlowScheduler,
+  type FlowStage,
+  limitRows,
+  liveQueues,
+} from "@perdure/flow";
+import {
+  type InboxEntry,
+  type Invocation,
+  isExclusive,
+  isSlotted,
+  keyspaceOf,
+  type ObjectLock,
+  type QueuePause,
+  queueOfLock,
+  queueOfScope,
+} from "@perdure/partition";
+import type { PartitionStore } from "@perdure/store";
+
+const NO_ROWS: FlowRows = { queues: [], entries: [], limits: [], buckets: [] };
+
+export interface FlowSource {
+  readonly store: PartitionStore;
+  readonly partition: number;
+  readonly scheduler: FlowScheduler | undefined;
+  readonly pauses: ReadonlyMap<VqueueId, QueuePause>;
+  readonly nowMs: number;
+}
+
+/** Rows as of about now: reads are of different moments. */
+export async function flowRowsOf(source: FlowSource): Promise<FlowRows> {
+  const { store, partition, scheduler, nowMs } = source;
+  if (scheduler === undefined) return NO_ROWS;
+  const queues = new Map<VqueueId, QueueUnderway>();
+  for await (const invocation of store.unfinished(partition, undefined)) add(queues, source, invocation);
+  for await (const { service, key, lock } of store.scanLocks(partition)) queueOf(queues, source, service, key).lock = lock;
+  for await (const { service, key, seq, entry } of store.scanInboxes(partition)) {
+    if (entry.kind === "stateMutation") addStateEdit(queueOf(queues, source, service, key), seq, entry, nowMs);
+  }
+  const heads = new Map(liveQueues(scheduler).map((live) => [live.id, live.head]));
+  const keyOf = (scope: string): bigint =>
+    partitionKeyOfVqueue(vqueueId({ service: "", scope, limitKey: undefined, lockKey: undefined }));
+  return {
+    queues: [...queues.values()].map((queue) => queueRow(queue, heads.get(queue.id))),
+    entries: [...queues.values()].flatMap(({ entries }) => entries),
+    limits: limitRows(scheduler, keyOf),
+    buckets: bucketRows(scheduler, nowMs, keyOf),
+  };
+}
+
+interface QueueUnderway {
+  readonly id: VqueueId;
+  readonly service: string;
+  readonly scope: string | undefined;
+  readonly limitKey: string | undefined;
+  readonly lockName: string | undefined;
+  readonly isPaused: boolean;
+  readonly entries: FlowEntryRow[];
+  lock: ObjectLock | undefined;
+}
+
+type Head = ReturnType<typeof liveQueues>[number]["head"];
+
+function add(queues: Map<VqueueId, QueueUnderway>, source: FlowSource, invocation: Invocation): void {
+  const { target, limitKey } = invocation.facts;
+  if (isExclusive(target)) {
+    const queue = queueOf(queues, source, keyspaceOf(target), target.key);
+    queue.entries.push(entryRow(queue.id, invocation, holdsLock(invocation)));
+  } else if (isSlotted(target)) {
+    const id = queueOfScope(target, limitKey);
+    let queue = queues.get(id);
+    if (queue === undefined) {
+      const { service, scope } = target;
+      queue = {
+        id,
+        service,
+        scope,
+        limitKey,
+        lockName: undefined,
+        isPaused: source.pauses.has(id),
+        entries: [],
+        lock: undefined,
+      };
+      queues.set(id, queue);
+    }
+    queue.entries.push(entryRow(id, invocation, false));
+  }
+}
+
+function queueOf(queues: Map<VqueueId, QueueUnderway>, { pauses }: FlowSource, service: string, key: string): QueueUnderway {
+  const id = queueOfLock(service, key);
+  let queue = queues.get(id);
+  if (queue === undefined) {
+    const lockName = `${service}/${key}`;
+    queue = {
+      id,
+      service,
+      scope: undefined,
+      limitKey: undefined,
+      lockName,
+      isPaused: pauses.has(id),
+      entries: [],
+      lock: undefined,
+    };
+    queues.set(id, queue);
+  }
+  return queue;
+}
+
+function holdsLock({ status }: Invocation): boolean {
+  return status !== "scheduled" && status !== "inboxed";
+}
+
+function stageOf({ status }: Invocation): FlowStage {
+  switch (status) {
+    case "invoked":
+      return "running";
+    case "suspended":
+    case "paused":
+      return status;
+    default:
+      return "inbox";
+  }
+}
+
+function entryRow(queueId: VqueueId, invocation: Invocation, hasLock: boolean): FlowEntryRow {
+  const { facts, milestones, status } = invocation;
+  return {
+    partitionKey: partitionKeyOf(facts.id),
+    queueId,
+    entryId: facts.id,
+    entryKind: "invocation",
+    stage: stageOf(invocation),
+    status: status === "scheduled" ? "scheduled" : invocation.run === 0 ? "new" : "started",
+    hasLock,
+    runAtMs: facts.executionTimeMs,
+    sequence: status === "inboxed" && invocation.waitsFor === "lock" ? invocation.inboxSeq : 0,
+    priority: facts.priority,
+    createdAtMs: facts.createdAtMs,
+    transitionedAtMs: invocation.modifiedAtMs,
+    firstStartAtMs: milestones.runningAtMs,
+    runCount: invocation.run,
+    deploymentId: invocation.pinned?.deploymentId,
+  };
+}
+
+/** It has no time of its own; `nowMs` stands for it. */
+function addStateEdit(queue: QueueUnderway, seq: number, _entry: InboxEntry, nowMs: number): void {
+  queue.entries.push({
+    partitionKey: partitionKeyOfVqueue(queue.id),
+    queueId: queue.id,
+    entryId: `${queue.lockName}#${seq}`,
+    entryKind: "state-mutation",
+    stage: "inbox",
+    status: "new",
+    hasLock: false,
+    runAtMs: undefined,
+    sequence: seq,
+    priority: 3,
+    createdAtMs: nowMs,
+    transitionedAtMs: nowMs,
+    firstStartAtMs: undefined,
+    runCount: 0,
+    deploymentId: undefined,
+  });
+}
+
+function queueRow(queue: QueueUnderway, head: Head): FlowQueueRow {
+  const count = { inbox: 0, running: 0, suspended: 0, paused: 0 };
+  let createdAtMs = Number.POSITIVE_INFINITY;
+  let lastEnqueuedAtMs: number | undefined;
+  let lastStartAtMs: number | undefined;
+  for (const entry of queue.entries) {
+    count[entry.stage]++;
+    createdAtMs = Math.min(createdAtMs, entry.createdAtMs);
+    lastEnqueuedAtMs = Math.max(lastEnqueuedAtMs ?? 0, entry.createdAtMs);
+    if (entry.firstStartAtMs !== undefined) lastStartAtMs = Math.max(lastStartAtMs ?? 0, entry.firstStartAtMs);
+  }
+  return {
+    partitionKey: partitionKeyOfVqueue(queue.id),
+    id: queue.id,
+    service: queue.service,
+    scope: queue.scope,
+    limitKey: queue.limitKey,
+    lockName: queue.lockName,
+    paused: queue.isPaused,
+    createdAtMs: Number.isFinite(createdAtMs) ? createdAtMs : 0,
+    lastEnqueuedAtMs,
+    lastStartAtMs,
+    inboxCount: count.inbox,
+    runningCount: count.running,
+    suspendedCount: count.suspended,
+    pausedCount: count.paused,
+    head: queue.lockName === undefined ? scopeHead(head) : lockHead(queue, queue.lockName),
+  };
+}
+
+function scopeHead(head: Head): FlowQueueRow["head"] {
+  return head && { entryId: head.id, blockedOn: head.blockedOn, sinceMs: head.sinceMs };
+}
+
+/** The first in the queue of an object. */
+function lockHead({ entries, lock, isPaused }: QueueUnderway, lockName: string): FlowQueueRow["head"] {
+  let first: FlowEntryRow | undefined;
+  for (const entry of entries) {
+    if (entry.stage !== "inbox" || entry.status === "scheduled") continue;
+    if (first === undefined || entry.sequence < first.sequence) first = entry;
+  }
+  if (first === undefined) return undefined;
+  const holder: InvocationId | undefined = lock?.holder;
+  const blockedOn: FlowBlock = isPaused && holder === undefined ? { kind: "paused" } : { kind: "lock", lockName, holder };
+  return { entryId: first.entryId, blockedOn, sinceMs: first.transitionedAtMs };
+}
