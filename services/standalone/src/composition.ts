@@ -104,7 +104,7 @@ export async function startStandalone(settings: Settings, ports: StandalonePorts
   const scheduleLogger = logger.child({ component: "schedules" });
   const scheduleParts = { metadata, registry, partitions, scopesEnabled, clock, random, logger: scheduleLogger };
   const schedules = await lifecycle.start("schedules", () => openSchedules(scheduleParts));
-  const live = liveRowsOf({ invoker: worker, registry, flow: undefined, partitionCount, clock });
+  const live = liveRowsOf({ invoker: worker, registry, flow: undefined, schedules, partitionCount, clock });
   const source: SourceDescription = { store: { kind: "level", directory }, partitionCount };
   const sqlPorts = { entry: SQL_THREAD, source, live, clock, logger: logger.child({ component: "sql" }) };
   const sql = await lifecycle.start("SQL engine", () => createSqlThread(sqlPorts, sqlOptionsOf(settings)));
@@ -213,7 +213,7 @@ function openRegistry(
 ): Promise<RegistryRole> {
   const logger = root.child({ component: "registry" });
   const invokerOptions = invokerOptionsOf(settings.worker, requestHeadersOf(settings), settings.experimentalEnableVqueues);
-  const replays = createReplayCheck({ transports, identity, clock, random, logger }, invokerOptions);
+  const replays = createReplayCheck({ transports, identity, clock, logger }, invokerOptions);
   return createRegistry(
     {
       metadata,

@@ -18,7 +18,7 @@ import {
   notificationIdOf,
   type StartMessage,
 } from "@perdure/service-protocol";
-import { SeededRandom, VirtualClock } from "@perdure/testkit";
+import { VirtualClock } from "@perdure/testkit";
 import type { RequestIdentity } from "../identity.js";
 import {
   aRegistry,
@@ -173,7 +173,6 @@ class World {
         transports: { http: this.transport },
         identity: this.#identity,
         clock: this.clock,
-        random: new SeededRandom(3),
         logger: silentLogger,
       },
       { messageBytesMax: 1_000_000, eagerStateBytesMax: 1_000, additionalRequestHeaders: { "x-restate-cluster-name": "c" } },
@@ -399,7 +398,8 @@ describe("on the wire", () => {
     );
     world.play({ steps: rest("nap", 1) });
     const target = aTarget({ key: "k", serviceType: "virtualObject", handlerType: "exclusive" });
-    const facts: InvocationFacts = someFacts({ target });
+    const trace = { traceparent: `00-${"a".repeat(32)}-${"b".repeat(16)}-01`, tracestate: undefined };
+    const facts: InvocationFacts = someFacts({ target, trace });
     const state = new Map([["s", utf8("1")]]);
     await world.check([input, sleep("nap", 1)], { facts, version: 7, state });
     const [guarded, plain] = world.transport.streams;

@@ -4,7 +4,7 @@
  * leaves a question open it is asked again without the stop: whether the handler waits at the end of its journal, where it may, and
  * whether it returns what it returned before. Neither starts a step of a handler that does the same twice.
  */
-import { type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
+import { type Clock, type Logger, PerdureError } from "@perdure/base";
 import type { DeploymentView } from "@perdure/control";
 import type { AttemptError, InvocationFacts, JournalEntry } from "@perdure/partition";
 import { isSupportedVersion, MessageType, type ProtocolVersion } from "@perdure/service-protocol";
@@ -14,7 +14,6 @@ import type { RequestIdentity } from "../identity.js";
 import type { InvokerOptions } from "../options.js";
 import type { EndpointTransport, StreamRequest } from "../ports.js";
 import { invokePath, requestHeaders } from "../request-headers.js";
-import { childSpan } from "../trace.js";
 import { type CheckedJournal, checkedJournal } from "./checked-journal.js";
 import { judgeGuarded, judgePlain, type ReplayVerdict } from "./judge.js";
 import { type ReplayEnd, replay } from "./replay-stream.js";
@@ -43,7 +42,6 @@ export interface ReplayCheckDeps {
   /** Signs requests as those of real attempts. */
   readonly identity: RequestIdentity | undefined;
   readonly clock: Clock;
-  readonly random: Random;
   readonly logger: Logger;
 }
 
@@ -112,13 +110,13 @@ function planOf({ facts, version, state, lastStoredAtMs }: SpokenSubject, nowMs:
 function requestOf(
   deployment: DeploymentView,
   { facts, version }: SpokenSubject,
-  { identity, random }: ReplayCheckDeps,
+  { identity }: ReplayCheckDeps,
   { additionalRequestHeaders: additional }: ReplayCheckOptions,
 ): StreamRequest {
   const { address } = deployment;
   const path = invokePath(facts);
   const basePath = address.kind === "http" ? new URL(address.uri).pathname.replace(/\/+$/, "") : "";
-  const trace = childSpan(facts.trace, random);
+  const trace = undefined; // It is no attempt, and no part of the invocation's trace.
   const headers = requestHeaders({ facts, version, path: basePath + path, trace, additional, deployment, identity });
   headers[CHECK_HEADER] = CHECK_HEADER_VALUE;
   const requestResponse = deployment.protocolType === "requestResponse" || address.kind === "lambda";
