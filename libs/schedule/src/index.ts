@@ -7,6 +7,7 @@ export * from "./firing.js";
 export * from "./firing-key.js";
 export * from "./limits.js";
 export * from "./ports.js";
+export * from "./row.js";
 export * from "./schedule.js";
 export * from "./timetable.js";
 export * from "./upcoming.js";

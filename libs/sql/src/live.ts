@@ -4,7 +4,16 @@
  */
 import type { Clock, InvocationId } from "@perdure/base";
 import type { FlowRows } from "@perdure/flow";
-import type { DeploymentRow, FlowPort, HeldInvocation, InvokerRows, LiveRows, RegistryRows, ServiceRow } from "./ports.js";
+import type {
+  DeploymentRow,
+  FlowPort,
+  HeldInvocation,
+  InvokerRows,
+  LiveRows,
+  RegistryRows,
+  SchedulesPort,
+  ServiceRow,
+} from "./ports.js";
 
 /** Owners of live rows, as the process has them. */
 export interface LivePorts {
@@ -12,6 +21,8 @@ export interface LivePorts {
   readonly registry: RegistryRows;
   /** Undefined: no partition is led in this process. */
   readonly flow: FlowPort | undefined;
+  /** Absent where nobody keeps schedules. */
+  readonly schedules?: SchedulesPort;
   /** Partitions 0 … count-1, whose flow is asked for. */
   readonly partitionCount: number;
   readonly clock: Clock;
@@ -23,13 +34,14 @@ export const LIVE_METHODS: { readonly [method in keyof LiveRows]: true } = {
   deployments: true,
   services: true,
   rules: true,
+  schedules: true,
   queues: true,
   queueEntries: true,
   limits: true,
   buckets: true,
 };
 
-export function liveRowsOf({ invoker, registry, flow, partitionCount, clock }: LivePorts): LiveRows {
+export function liveRowsOf({ invoker, registry, flow, schedules, partitionCount, clock }: LivePorts): LiveRows {
   /** Partition by partition, so that not all of them are in memory at once. */
   async function* flowOf(partitions: readonly number[] | undefined): AsyncIterable<FlowRows> {
     if (flow === undefined) return;
@@ -68,6 +80,7 @@ export function liveRowsOf({ invoker, registry, flow, partitionCount, clock }: L
       }
     },
     rules: () => registry.rules(),
+    schedules: () => schedules?.rows() ?? [],
     async *queues(partitions) {
       for await (const { queues } of flowOf(partitions)) {
         const nowMs = clock.nowMs();

@@ -70,6 +70,7 @@ export interface LiveRows {
   /** Latest revisions. */
   services(): Rows<ServiceRow>;
   rules(): Rows<RuleRow>;
+  schedules(): Rows<ScheduleRow>;
   /** What flow control knows in these partitions, in all when undefined. */
   queues(partitions: readonly number[] | undefined): Rows<QueueRow>;
   queueEntries(partitions: readonly number[] | undefined): Rows<FlowEntryRow>;
@@ -214,4 +215,52 @@ export interface RuleRow {
   readonly disabled: boolean;
   readonly version: number;
   readonly lastModifiedMs: number;
+}
+
+/** What keeps schedules. */
+export interface SchedulesPort {
+  rows(): Iterable<ScheduleRow>;
+}
+/** A schedule and how far it has come. Times in milliseconds since 1970. */
+export interface ScheduleRow {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string | undefined;
+  readonly status: "active" | "paused" | "ended";
+  readonly cron: string;
+  readonly zone: string;
+  readonly jitterMs: number;
+  readonly startAtMs: number | undefined;
+  readonly endAtMs: number | undefined;
+  readonly firingsMax: number | undefined;
+  readonly service: string;
+  readonly handler: string;
+  /** The template, not what became of it. */
+  readonly key: string | undefined;
+  readonly scope: string | undefined;
+  readonly limitKey: string | undefined;
+  readonly priority: number | undefined;
+  readonly contentType: string | undefined;
+  readonly payloadLength: number;
+  readonly overlap: string;
+  readonly queuedMax: number | undefined;
+  readonly catchUp: string;
+  readonly caughtUpMax: number | undefined;
+  readonly catchUpWindowMs: number | undefined;
+  readonly nextAtMs: number | undefined;
+  readonly lastScheduledAtMs: number | undefined;
+  readonly lastFiredAtMs: number | undefined;
+  readonly lastInvocationId: string | undefined;
+  readonly activeInvocationId: string | undefined;
+  readonly queuedCount: number;
+  readonly firedCount: number;
+  readonly manualCount: number;
+  readonly skippedCount: number;
+  readonly failedCount: number;
+  readonly missedCount: number;
+  /** An array of objects as JSON, newest first. */
+  readonly recentJson: string;
+  readonly version: number;
+  readonly createdAtMs: number;
+  readonly modifiedAtMs: number;
 }

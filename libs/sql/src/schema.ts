@@ -181,6 +181,28 @@ const COLUMNS = {
     "text: scope l1 l2",
     "u32: available",
   ],
+  sys_schedule: [
+    "text: id name description status cron zone",
+    "duration: jitter",
+    "timestamp: start_at end_at",
+    "u64: max_firings",
+    "text: target target_service_name target_service_key target_handler_name scope limit_key",
+    "u32: priority",
+    "text: content_type",
+    "u64: payload_length",
+    "text: overlap",
+    "u32: max_queued",
+    "text: catch_up",
+    "u32: max_caught_up",
+    "duration: catch_up_window",
+    "timestamp: next_at last_scheduled_at last_fired_at",
+    "text: last_invocation_id active_invocation_id",
+    "u32: queued",
+    "u64: fired_count manual_count skipped_count failed_count missed_count",
+    "text: recent_json",
+    "u32: version",
+    "timestamp: created_at modified_at",
+  ],
 } as const satisfies Record<string, readonly `${ColumnType}: ${string}`[]>;
 
 export type TableName = keyof typeof COLUMNS;

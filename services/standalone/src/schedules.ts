@@ -3,7 +3,7 @@ import type { Clock, Logger, Random } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
 import type { MetadataStore } from "@perdure/metadata";
 import { createScheduleKeeper } from "@perdure/registry";
-import { createScheduleEngine, type Schedules } from "@perdure/schedule";
+import { createScheduleEngine, type Schedules, scheduleRow } from "@perdure/schedule";
 
 export interface SchedulesParts {
   readonly metadata: MetadataStore;
@@ -15,8 +15,13 @@ export interface SchedulesParts {
   readonly logger: Logger;
 }
 
+export interface OpenSchedules extends Schedules, AsyncDisposable {
+  /** For introspection. */
+  rows(): Iterable<ReturnType<typeof scheduleRow>>;
+}
+
 /** Loads what is stored and begins to act on it. Rejects with META0005 when it is damaged. Disposing stops the firing. */
-export async function openSchedules(parts: SchedulesParts): Promise<Schedules & AsyncDisposable> {
+export async function openSchedules(parts: SchedulesParts): Promise<OpenSchedules> {
   const keeper = await createScheduleKeeper(parts, { scopesEnabled: parts.scopesEnabled });
   const engine = createScheduleEngine({ ...parts, book: keeper });
   return {
@@ -28,6 +33,9 @@ export async function openSchedules(parts: SchedulesParts): Promise<Schedules & 
     pause: (id) => keeper.pause(id),
     resume: (id) => keeper.resume(id),
     runNow: (id, key) => engine.runNow(id, key),
+    *rows() {
+      for (const schedule of keeper.list()) yield scheduleRow(schedule);
+    },
     [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
   };
 }

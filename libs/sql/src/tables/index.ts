@@ -10,6 +10,7 @@ import { journalEvents } from "./journal-events.js";
 import { inbox, keyedServiceStatus, promise, state } from "./keyed.js";
 import { locks } from "./locks.js";
 import { deployment, rules, service } from "./registry.js";
+import { schedule } from "./schedules.js";
 
 export const TABLES: readonly Table[] = [
   invocation,
@@ -31,4 +32,5 @@ export const TABLES: readonly Table[] = [
   scheduler,
   userLimits,
   rateLimits,
+  schedule,
 ];

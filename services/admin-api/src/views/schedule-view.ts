@@ -2,8 +2,8 @@
 import { formatDuration, formatTimestampNanos, fromBase64, fromUtf8Strict } from "@perdure/base";
 import {
   nextNominal,
-  type OverlapPolicy,
-  type PastFiring,
+  OVERLAP_TEXTS,
+  pastFiringView,
   type Schedule,
   type SchedulePayload,
   statusOf,
@@ -35,7 +35,7 @@ export function scheduleView(schedule: Schedule) {
     },
     ...payloadView(record.payload),
     headers: record.headers,
-    overlap: OVERLAPS[overlap.kind],
+    overlap: OVERLAP_TEXTS[overlap.kind],
     max_queued: overlap.kind === "queue" ? overlap.max : null,
     catch_up: catchUp.kind,
     max_caught_up: catchUp.kind === "all" ? catchUp.max : null,
@@ -53,7 +53,7 @@ export function scheduleView(schedule: Schedule) {
     skipped_count: state.skippedCount,
     failed_count: state.failedCount,
     missed_count: state.missedCount,
-    recent: state.recent.map(firingView),
+    recent: state.recent.map(pastFiringView),
     created_at: formatTimestampNanos(record.createdAtMs),
     modified_at: formatTimestampNanos(record.modifiedAtMs),
   };
@@ -63,27 +63,6 @@ export function scheduleView(schedule: Schedule) {
 export function nextTimeView(atMs: number, zoneName: string) {
   const offsetMs = zoneOf(zoneName)?.offsetAt(atMs) ?? 0;
   return { at: formatTimestampNanos(atMs), local: localText(atMs, offsetMs) };
-}
-
-const OVERLAPS: { readonly [kind in OverlapPolicy["kind"]]: string } = {
-  skip: "skip",
-  queue: "queue",
-  cancelPrevious: "cancel_previous",
-  allow: "allow",
-};
-
-const CAUSES = { due: "due", queued: "queued", caughtUp: "caught_up", manual: "manual" } as const;
-
-function firingView(past: PastFiring) {
-  return {
-    outcome: past.outcome,
-    cause: past.cause === undefined ? null : CAUSES[past.cause],
-    scheduled_at: formatTimestampNanos(past.nominalMs),
-    decided_at: formatTimestampNanos(past.atMs),
-    invocation_id: past.invocationId ?? null,
-    detail: past.detail ?? null,
-    count: past.count,
-  };
 }
 
 /** JSON is shown as what it is; anything else as base64. */
