@@ -19,6 +19,8 @@ export type Request = Command | ScriptCall;
 export interface AskOptions {
   /** Replicas must have what was written. */
   readonly replicated?: boolean;
+  /** Other than the connection's. */
+  readonly patienceMs?: number;
 }
 
 /** What a server says that is starting, failing over, frozen out or full for now. */
@@ -44,7 +46,8 @@ export class Asker {
    * Rejects with STO0001 when none came in time, STO0004 when Redis is full.
    */
   async ask(requests: readonly Request[], options: AskOptions = {}): Promise<readonly Reply[]> {
-    const deadline = this.#clock.monotonicMs() + this.#patienceMs;
+    const patienceMs = options.patienceMs ?? this.#patienceMs;
+    const deadline = this.#clock.monotonicMs() + patienceMs;
     let withText = false;
     for (let attempt = 0; ; attempt++) {
       const commands = requests.map((request) => ("script" in request ? scriptCommand(request, withText) : request));
@@ -58,7 +61,7 @@ export class Asker {
       const waitMs = Math.min(RETRY_MS_FIRST * 2 ** Math.min(attempt, 10), RETRY_MS_MAX);
       if (this.#clock.monotonicMs() + waitMs > deadline) {
         const code = FULL.test(trouble.message) ? "STO0004" : "STO0001";
-        throw new PerdureError(code, `Redis gave no answer in ${this.#patienceMs} ms: ${trouble.message}`, { cause: trouble });
+        throw new PerdureError(code, `Redis gave no answer in ${patienceMs} ms: ${trouble.message}`, { cause: trouble });
       }
       await new Promise<void>((resolve) => this.#clock.setTimer(waitMs, resolve));
     }

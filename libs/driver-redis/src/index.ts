@@ -1,3 +1,5 @@
 export { connectRedis, type RedisConnections, type RedisPorts } from "./connect.js";
+export { RedisLeases, type RedisLeasesOptions } from "./leases.js";
+export { RedisMembership, type RedisMembershipOptions } from "./membership.js";
 export type { RedisNode, RedisOptions } from "./options.js";
 export { RedisPartitionStore, type RedisPartitionStoreOptions } from "./redis-partition-store.js";

@@ -36,6 +36,8 @@ export const RETRY_MS_FIRST = 10;
 export const RETRY_MS_MAX = 250;
 /** A connection that has not come about by then is tried anew. */
 export const CONNECT_MS_MAX = 2_000;
+/** A connection that we close and that does not say so by then is left to the operating system. */
+export const CLOSE_MS_MAX = 1_000;
 /** A connection that owes replies and is silent for so long is given up: Redis is frozen, or the network is. */
 export const SILENCE_MS_MAX = 2_500;
 /** One `WAIT` for replicas; well below the silence that ends a connection. */
@@ -44,3 +46,10 @@ export const REPLICA_WAIT_MS = 1_000;
 export const KEEP_ALIVE_MS = 10_000;
 /** Redirections followed within a cluster before a job is tried anew. */
 export const REDIRECTIONS_MAX = 16;
+
+/** A lease not renewed ends after so long: with a look at free ones every quarter second, a partition has a new leader within 3 s. */
+export const LEASE_MS = 2_000;
+/** So much earlier the holder's own clock ends it: clocks run at rates that differ by less, and what it does last takes a moment. */
+export const LEASE_MARGIN_MS = 200;
+/** A worker not heard of for so long is no member any more. */
+export const MEMBER_MS = 3_000;

@@ -6,6 +6,7 @@
 import { invariant, type Logger, PerdureError } from "@perdure/base";
 import { type ChainableCommander, type RedisOptions as ClientOptions, Cluster, type ClusterOptions, Redis } from "ioredis";
 import {
+  CLOSE_MS_MAX,
   CONNECT_MS_MAX,
   KEEP_ALIVE_MS,
   QUEUED_BYTES_MAX,
@@ -130,12 +131,23 @@ export class Link implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const closed = new Promise<void>((resolve) => {
-      if (this.#client.status === "end" || this.#client.status === "wait") resolve();
-      else this.#client.once("end", () => resolve());
-    });
-    this.#client.disconnect();
-    await closed;
+    const client = this.#client;
+    const isOpen = client.status === "ready" || client.status === "connect" || client.status === "connecting";
+    client.disconnect();
+    // Between two attempts to connect there is nothing to be closed, and nothing that would tell of it.
+    if (isOpen && this.#statusOf() !== "end") {
+      await new Promise<void>((resolve) => {
+        const enough = setTimeout(resolve, CLOSE_MS_MAX);
+        client.once("end", () => {
+          clearTimeout(enough);
+          resolve();
+        });
+      });
+    }
+  }
+
+  #statusOf(): string {
+    return this.#client.status;
   }
 }
 

@@ -103,7 +103,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
     const { commits } = this.#redis;
     const replies = await commits.ask([call, ["HGETALL", `${prefix}big`]], { replicated: true });
     const epoch = answer(replies[0] as Reply) as number;
-    if (epoch < 0) throw new PerdureError("STO0002", `the lease of partition ${partition} is held by somebody else`);
+    if (epoch < 0) throw new PerdureError("STO0002", `the lease of partition ${partition} is not ours, or not any more`);
     const sets = new ChunkSets(epoch, answer(replies[1] as Reply) as readonly Buffer[]);
     this.#leaderships.set(partition, { epoch, sets, batch: 0, tail: Promise.resolve(), queued: 0, broken: undefined });
     return epoch;

@@ -48,7 +48,7 @@ export class SyncFetcher implements AsyncDisposable {
 export function withSyncReads(store: RedisPartitionStore, environment: string, fetcher: SyncFetcher): PartitionStore {
   const one = <K extends keyof RowValues>(partition: number, key: Extract<RowKey, { kind: K }>): RowValues[K] =>
     // The row of a key has the value of its kind.
-    (fetcher.fetch({ environment, partition, keys: [key] })[0] as { readonly value: RowValues[K] }).value;
+    (fetcher.fetch({ environment, partition, keys: [key] })[0] as unknown as { readonly value: RowValues[K] }).value;
   const reads: SyncReads = {
     invocation: (partition, id) => one<"invocation">(partition, { kind: "invocation", id }),
     entry: (partition, id, index) => one<"entry">(partition, { kind: "entry", id, index }),
