@@ -79,7 +79,7 @@ export function createSqlEngine(
       );
     } catch (cause) {
       if (isEngineBroken(cause)) database = undefined;
-      throw cause;
+      throw signal.aborted ? signal.reason : cause; // Interrupted, the engine has its own words for it.
     } finally {
       timer.cancel();
       signal.removeEventListener("abort", interrupt);

@@ -59,7 +59,7 @@ function messageOf(cause: unknown): string {
 }
 
 /** Without the excerpt of the statement, which needs a fixed-width font, and without advice to use the engine's own catalog. */
-function plainMessage(message: string): string {
+export function plainMessage(message: string): string {
   return message
     .replace(/^Failed to extract statements: /, "")
     .replace(/\n+LINE \d+:[\s\S]*$/, "")

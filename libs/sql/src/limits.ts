@@ -38,6 +38,15 @@ export function rowsPerTurn(columns: number): number {
   return Math.min(ROWS_PER_VECTOR_MAX, Math.max(ROWS_PER_TURN_MIN, Math.floor(CELLS_PER_TURN / Math.max(columns, 1))));
 }
 
+/** `ORDER BY time LIMIT n` keeps count of the best rows while it reads; beyond this many the engine sorts all. */
+export const TOP_ROWS_MAX = 10_000;
+
+/** Tables, views and table functions a statement may name, each time counted: planning thirty joins takes 0.2 s, a hundred most of a minute. */
+export const TABLE_REFERENCES_MAX = 32;
+
+/** SELECTs in a statement, those of subqueries and UNIONs counted: thousands take the planner a minute and gigabytes. */
+export const QUERY_PARTS_MAX = 256;
+
 /** JSON text is handed on when it is this long: large enough for a write to be worth it. */
 export const JSON_CHUNK_CHARS = 64 * 1024;
 

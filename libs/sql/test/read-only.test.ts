@@ -72,6 +72,68 @@ describe("refused as the caller's mistake", () => {
     "select id, count(*) from sys_invocation",
     "select * from sys_idempotency",
     "select * from nodes",
+    "select * from duckdb_settings()",
+    "select * from duckdb_settings",
+    "select * from duckdb_secrets()",
+    "select * from pg_catalog.pg_settings",
+    "select * from system.main.duckdb_databases",
+    "select * from main.duckdb_columns",
+    "select * from memory.main.duckdb_tables",
+    "select * from pragma_user_agent()",
+    "select * from pragma_database_list",
+    "select * from sqlite_master",
+    "select * from which_secret('a', 'b')",
+    "select * from query_table('duckdb_settings')",
+    "select * from json_execute_serialized_sql('{}')",
+    "select current_setting('memory_limit')",
+    "select CURRENT_SETTING('memory_limit')",
+    "select \"current_setting\"('memory_limit')",
+    "select main.current_setting('memory_limit')",
+    "select system.main.current_setting('memory_limit')",
+    "select 'memory_limit'.current_setting()",
+    "select getvariable('x')",
+    "select getenv('HOME')",
+    "select sum(a) filter (where current_setting('memory_limit') = 'x') from range(3) t(a)",
+    "select 1 where exists (select current_setting('memory_limit'))",
+    "with a as (select * from duckdb_settings()) select * from a",
+    "with duckdb_x as (select 1) select * from duckdb_settings",
+    "explain select current_setting('memory_limit')",
+    "explain analyze select * from duckdb_settings()",
+    "describe select current_setting('memory_limit')",
+    "describe select * from read_csv('/etc/passwd')",
+    "describe select 1; drop view state",
+    "show databases",
+    "show all tables",
+    "show memory_limit",
+    "select * from (show databases)",
+    "select * from (describe state)",
+    "select * from (summarize state)",
+    "summarize state",
+    "select repeat('x', 1000000000)",
+    "select range(1000000000)",
+    "select lpad('x', 1000000000)",
+    "select sleep_ms(100000)",
+    "select * from read_csv_auto('http://localhost/')",
+    "select * from 'http://localhost/x.parquet'",
+    "select * from 's3://bucket/x.csv'",
+    "select * from glob('**')",
+    "select/**/* from/*x*/read_text/**/('/etc/passwd')",
+    "select * from \"read_text\"('/etc/passwd')",
+    "select 1 -- \n; drop view state",
+    "select '; drop view state' ; drop view state",
+    "select $$ ; $$ ; drop view state",
+    "select e'\\'' ; drop view state --'",
+    "select 1 /* /* */ ; */ ; drop view state",
+    "/* select 1 */ drop view state",
+    "create or replace view state as select 1",
+    "set global enable_external_access = true",
+    "set session memory_limit = '1GB'",
+    "pragma enable_profiling",
+    "detach restate",
+    "comment on view state is 'x'",
+    "prepare p as copy (select 1) to 'out.csv'",
+    "deallocate p",
+    "merge into state using state on true when matched then delete",
   ])("%s", async (sql) => {
     const { reason, message } = await refusalOf(engine, sql);
     expect({ sql, reason }).toEqual({ sql, reason: "invalid" });
@@ -98,6 +160,46 @@ describe("bounds", () => {
     expect((await refusalOf(small, "select * from sys_invocation")).message).toMatch(/reads too much of sys_invocation/);
     expect(await rowsOf(small, "select count(*) as n from sys_service")).toEqual([{ n: 5 }]);
     await small[Symbol.asyncDispose]();
+  });
+
+  test.each<readonly [what: string, sql: string]>([
+    ["brackets", `select ${"(".repeat(60_000)}1${")".repeat(60_000)}`],
+    ["lists", `select ${"[".repeat(60_000)}1${"]".repeat(60_000)}`],
+    ["subqueries", `select * from ${"(select * from ".repeat(12_000)}state${")".repeat(12_000)}`],
+    ["EXISTS", `select ${"exists(select ".repeat(12_000)}1${")".repeat(12_000)}`],
+    ["signs", `select ${"- ".repeat(60_000)}1`],
+    ["sums", `select 1${"+1".repeat(60_000)}`],
+    ["NOTs", `select ${"not ".repeat(50_000)}true`],
+    ["casts", `select 1${"::int".repeat(40_000)}`],
+    ["cases", `select ${"case when true then ".repeat(10_000)}1${" end".repeat(10_000)}`],
+    ["steps into JSON", `select '{}'${"->'a'".repeat(40_000)}`],
+    ["unions", `select 1${" union all select 1".repeat(12_000)}`],
+    ["EXCEPTs", `select 1${" except select 1".repeat(12_000)}`],
+    ["cross joins", `select 1 from state${", state".repeat(15_000)}`],
+    [
+      "joins",
+      `select 1 from state a0${Array.from({ length: 300 }, (_, i) => ` join state a${i + 1} on a${i + 1}.key = a${i}.key`).join("")}`,
+    ],
+    [
+      "names",
+      `with ${Array.from({ length: 3000 }, (_, i) => `a${i} as (select * from ${i === 0 ? "state" : `a${i - 1}`})`).join(",")} select * from a2999`,
+    ],
+    ["a long text", `select '${"x".repeat(300_000)}'`],
+  ])("nesting and multiplying without end is refused, and quickly: %s", async (_what, sql) => {
+    expect(await refusalOf(engine, sql)).toMatchObject({ reason: "invalid" });
+    expect(await rowsOf(engine, "select 1 as one")).toEqual([{ one: 1 }]);
+  });
+
+  test.each([
+    "select count(*) from range(1000000000) a, range(1000000000) b",
+    "select count(*) from state a, state b, state c, state d, state e, state f, state g, state h, state i, state j, state k",
+    "with recursive t as (select 1 as n union all select n + 1 from t) select count(*) from t",
+  ])("what would run for ever is stopped: %s", async (sql) => {
+    const hasty = anEngine(NO_SOURCE, { statementTimeoutMs: 300 }, TABLE_NAMES.map(recordedTable));
+    await rowsOf(hasty, "select 1 as one").catch(() => []); // Loads the engine.
+    expect((await refusalOf(hasty, sql)).message).toMatch(/took longer than 0.3 seconds|needs more memory/);
+    expect(await rowsOf(hasty, "select 1 as one")).toEqual([{ one: 1 }]);
+    await hasty[Symbol.asyncDispose]();
   });
 
   test("a statement that takes too long is stopped and the next one runs", async () => {

@@ -4,7 +4,8 @@
  */
 import { type DuckDBConnection, DuckDBInstance, StatementType } from "@duckdb/node-api";
 import type { ResultRows } from "../encode/result.js";
-import { NotAQuery } from "../errors.js";
+import { NotAQuery, plainMessage } from "../errors.js";
+import { isNode, parseTree } from "../query/syntax-tree.js";
 import type { Table } from "../table.js";
 import { rowsOf } from "./result.js";
 import { ENTER, LOCK, MACROS, PREPARE } from "./setup.js";
@@ -12,7 +13,7 @@ import { registerTable, type StatementRows } from "./table-function.js";
 
 /** Runs one statement at a time. */
 export interface Session {
-  /** The statement's tree as the engine prints it; undefined for what it cannot print (then nothing is known of it). */
+  /** The query's tree as the engine prints it. Rejects with `NotAQuery` when it is none. */
   parse(query: string): Promise<unknown>;
   /** Rejects with `NotAQuery` unless `query` is a single statement that only reads. */
   check(query: string): Promise<void>;
@@ -66,8 +67,10 @@ function sessionOf(connection: DuckDBConnection, rows: Map<number, StatementRows
     async parse(query) {
       const result = await connection.run("SELECT json_serialize_sql($1::VARCHAR)", [query]);
       const [[text] = []] = await result.getRows();
-      const tree: unknown = typeof text === "string" ? JSON.parse(text) : undefined;
-      return (tree as { error?: boolean } | undefined)?.error === false ? tree : undefined;
+      const tree = typeof text === "string" ? parseTree(text) : undefined;
+      const { error, error_message: message } = isNode(tree) ? tree : {};
+      if (error === false) return tree;
+      throw new NotAQuery(typeof message === "string" ? plainMessage(message) : "only statements that read are supported");
     },
     async check(query) {
       const statements = await connection.extractStatements(query);

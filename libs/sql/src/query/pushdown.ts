@@ -1,13 +1,15 @@
 /**
  * Why: a look-up by id must not read every invocation. The engine's own parser gives a statement's tree; from it this takes the
- * predicates on plain columns that every row of a table must pass to matter, and a LIMIT that nothing stands in the way of.
+ * predicates on plain columns that every row of a table must pass to matter, and a LIMIT that nothing stands in the way of, with
+ * the time that the rows are ordered by.
  *
  * Sound because it takes little: a table that is named exactly once, in a SELECT whose joins match rows by their values only, and
- * conjuncts of its WHERE that compare a column with texts. Such a predicate is never true for NULL, so it may also be applied
+ * conjuncts of its WHERE that compare a column with texts or whole numbers. Such a predicate is never true for NULL, so it may also be applied
  * to the padded side of an outer join: a row it removes too early is one that WHERE would have removed.
  */
+import { TOP_ROWS_MAX } from "../limits.js";
 import type { ColumnHeader } from "../table.js";
-import type { ColumnFilter, ScanHints } from "./hints.js";
+import type { ColumnFilter, ScanHints, TopHint } from "./hints.js";
 import { child, children, isNode, nodes, type SyntaxNode, text } from "./syntax-tree.js";
 
 /** A table named in a FROM. */
@@ -48,9 +50,12 @@ export function hintsOf(
     for (const reference of from) {
       if (reference === "other" || uses.get(reference.table) !== 1) continue;
       const filters = filtersFor(reference, predicates);
-      const limit = predicates.includes(undefined) ? undefined : limitOf(select, from);
-      if (filters.size > 0 || limit !== undefined)
-        hints.set(reference.table, { filters, limit, top: undefined, columns: undefined });
+      const isFiltered = !predicates.includes(undefined);
+      const limit = isFiltered ? limitOf(select, from) : undefined;
+      const top = isFiltered ? topOf(select, from, reference) : undefined;
+      if (filters.size > 0 || limit !== undefined || top !== undefined) {
+        hints.set(reference.table, { filters, limit, top, columns: undefined });
+      }
     }
   }
   return hints;
@@ -87,7 +92,7 @@ function conjunctsOf(where: SyntaxNode | undefined): SyntaxNode[] {
   return [where];
 }
 
-/** A column compared with texts. */
+/** A column compared with texts or whole numbers. */
 interface Predicate {
   readonly owner: TableReference;
   readonly column: string;
@@ -121,18 +126,29 @@ function comparison(
   from: readonly (TableReference | "other")[],
   isDenial: boolean,
 ): Predicate | undefined {
-  if (text(operand, "type") !== "COLUMN_REF" || constants.length === 0) return undefined;
+  if (constants.length === 0) return undefined;
+  const found = columnOf(operand, from);
+  const type = found?.owner.columns.get(found.column)?.type;
+  if (found === undefined || (type !== "text" && type !== "u64" && type !== "u32")) return undefined;
   const values: string[] = [];
   for (const constant of constants) {
-    const value = textConstant(constant);
+    const value = type === "text" ? textConstant(constant) : integerConstant(constant);
     if (value === undefined) return undefined;
     values.push(value);
   }
-  const path = operand["column_names"];
+  return { ...found, values, isDenial };
+}
+
+/** Whose column an expression is, if it is a plain one. */
+function columnOf(
+  node: SyntaxNode,
+  from: readonly (TableReference | "other")[],
+): { readonly owner: TableReference; readonly column: string } | undefined {
+  const path = text(node, "type") === "COLUMN_REF" ? node["column_names"] : undefined;
   const names = Array.isArray(path) ? path.map((name) => String(name).toLowerCase()) : [];
   const column = names.at(-1) ?? "";
   const owner = names.length === 2 ? ownerByAlias(names[0] ?? "", from) : ownerByColumn(names.length === 1 ? column : "", from);
-  return owner?.columns.get(column)?.type === "text" ? { owner, column, values, isDenial } : undefined;
+  return owner?.columns.has(column) === true ? { owner, column } : undefined;
 }
 
 function ownerByAlias(alias: string, from: readonly (TableReference | "other")[]): TableReference | undefined {
@@ -153,6 +169,21 @@ function textConstant(node: SyntaxNode): string | undefined {
   return text(child(value, "type") ?? {}, "id") === "VARCHAR" ? text(value, "value") : undefined;
 }
 
+const INTEGERS = new Set(["INTEGER", "BIGINT", "UBIGINT", "HUGEINT"]);
+
+/** A whole number not below zero, as text; as the engine prints it, exactly (`parseTree`). */
+function integerConstant(node: SyntaxNode): string | undefined {
+  const value = text(node, "type") === "VALUE_CONSTANT" ? child(node, "value") : undefined;
+  if (value === undefined || value["is_null"] === true) return undefined;
+  if (!INTEGERS.has(text(child(value, "type") ?? {}, "id") ?? "")) return undefined;
+  const wide = child(value, "value");
+  const number = wide === undefined ? value["value"] : wide["upper"] === 0 ? wide["lower"] : undefined;
+  if (typeof number === "bigint" || (typeof number === "number" && Number.isSafeInteger(number))) {
+    return number >= 0 ? String(number) : undefined;
+  }
+  return undefined;
+}
+
 function filtersFor(reference: TableReference, predicates: readonly (Predicate | undefined)[]): Map<string, ColumnFilter> {
   const filters = new Map<string, ColumnFilter>();
   for (const predicate of predicates) {
@@ -171,15 +202,41 @@ function filtersFor(reference: TableReference, predicates: readonly (Predicate |
 
 /** How many rows a SELECT of plain columns from one table can use, OFFSET included. All its conjuncts are known to be filters. */
 function limitOf(select: SyntaxNode, from: readonly unknown[]): number | undefined {
+  const [modifier, ...others] = children(select, "modifiers");
+  return others.length === 0 && isRowByRow(select, from) ? rowsOfLimit(modifier) : undefined;
+}
+
+/** The first rows by a time: all that `ORDER BY time, … LIMIT n` can show. All conjuncts are known to be filters. */
+function topOf(
+  select: SyntaxNode,
+  from: readonly (TableReference | "other")[],
+  { columns }: TableReference,
+): TopHint | undefined {
   const modifiers = children(select, "modifiers");
-  const [modifier] = modifiers;
+  const order = modifiers.find((modifier) => text(modifier, "type") === "ORDER_MODIFIER");
+  const count = rowsOfLimit(modifiers.find((modifier) => text(modifier, "type") === "LIMIT_MODIFIER"));
+  if (modifiers.length !== 2 || order === undefined || count === undefined || count > TOP_ROWS_MAX) return undefined;
+  if (!isRowByRow(select, from)) return undefined;
+  const [first] = children(order, "orders");
+  const found = columnOf((first && child(first, "expression")) ?? {}, from);
+  if (first === undefined || found === undefined || columns.get(found.column)?.type !== "timestamp") return undefined;
+  // In ORDER BY a plain name is first of all the alias of something selected.
+  const isShadowed = children(select, "select_list").some((item) => text(item, "alias")?.toLowerCase() === found.column);
+  return isShadowed ? undefined : { column: found.column, isDescending: text(first, "type") === "DESCENDING", count };
+}
+
+/** Whether a SELECT shows rows of one table as they are. */
+function isRowByRow(select: SyntaxNode, from: readonly unknown[]): boolean {
   const isPlain = children(select, "select_list").every(
     (item) => PLAIN_ITEMS.has(text(item, "type") ?? "") && isAbsent(item["replace_list"]),
   );
   const isGrouped = ["having", "qualify", "sample", "group_expressions", "group_sets"].some((key) => !isAbsent(select[key]));
-  if (text(select, "aggregate_handling") !== "STANDARD_HANDLING") return undefined;
-  if (from.length !== 1 || modifiers.length !== 1 || modifier === undefined || !isPlain || isGrouped) return undefined;
-  if (text(modifier, "type") !== "LIMIT_MODIFIER") return undefined;
+  return from.length === 1 && isPlain && !isGrouped && text(select, "aggregate_handling") === "STANDARD_HANDLING";
+}
+
+/** How many rows a LIMIT lets through, those that OFFSET skips included. */
+function rowsOfLimit(modifier: SyntaxNode | undefined): number | undefined {
+  if (modifier === undefined || text(modifier, "type") !== "LIMIT_MODIFIER") return undefined;
   const limit = wholeConstant(child(modifier, "limit"));
   const offset = isAbsent(modifier["offset"]) ? 0 : wholeConstant(child(modifier, "offset"));
   return limit === undefined || offset === undefined ? undefined : limit + offset;

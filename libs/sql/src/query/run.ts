@@ -10,6 +10,7 @@ import type { IntrospectionSource } from "../ports.js";
 import type { Table } from "../table.js";
 import { type GatherBudget, type GatheredTable, gather } from "./gather.js";
 import { NO_HINTS, type ScanHints } from "./hints.js";
+import { checkPermitted } from "./permitted.js";
 import { hintsOf } from "./pushdown.js";
 import type { CheckedStatement } from "./statement.js";
 
@@ -27,9 +28,13 @@ export async function runStatement(
   signal: AbortSignal,
   readingSignal: AbortSignal,
 ): Promise<ResultRows> {
+  let hints: ReadonlyMap<string, ScanHints> = new Map();
+  if (statement.hasTree) {
+    const tree = await session.parse(statement.query);
+    checkPermitted(tree, new Set(tables.map(({ name }) => name)));
+    hints = hintsOf(tree, tables);
+  }
   await session.check(statement.query);
-  const tree = await session.parse(statement.text);
-  const hints = tree === undefined ? new Map<string, ScanHints>() : hintsOf(tree, tables);
   const rows = new NeededRows();
   for (;;) {
     signal.throwIfAborted();

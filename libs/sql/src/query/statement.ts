@@ -11,12 +11,15 @@ export type CheckedStatement =
       readonly kind: "statement";
       /** Text for the engine. */
       readonly text: string;
-      /** What must itself be a query that reads: the statement, or what an EXPLAIN explains. */
+      /** What must itself be a query that reads: the statement, or what an EXPLAIN or DESCRIBE is about. */
       readonly query: string;
+      /** Whether the engine can show the query as a tree. Otherwise the statement names a table and nothing else. */
+      readonly hasTree: boolean;
     }
   | { readonly kind: "invalid"; readonly message: string };
 
 const READING = new Set(["select", "with", "values", "from", "describe", "desc", "show", "explain"]);
+const LOOKING = new Set(["describe", "desc", "show"]);
 const EXPLAINABLE = new Set(["select", "with", "values", "from"]);
 
 export function checkStatement(sql: string): CheckedStatement {
@@ -28,8 +31,35 @@ export function checkStatement(sql: string): CheckedStatement {
   if (tokens.some((token) => token.text === ";")) return invalid("only a single SQL statement is supported");
   if (!opensOneOf(tokens, 0, READING)) return invalid(`only statements that read are supported, not ${first.text.toUpperCase()}`);
   const text = rewrite(sql, tokens);
-  if (first.folded !== "explain") return { kind: "statement", text, query: text };
-  return explained(text);
+  if (first.folded === "explain") return explained(text);
+  if (LOOKING.has(first.folded)) return looked(text);
+  return { kind: "statement", text, query: text, hasTree: true };
+}
+
+/** DESCRIBE of a table or a query, SHOW TABLES. (SHOW COLUMNS has become a DESCRIBE.) */
+function looked(text: string): CheckedStatement {
+  const [verb, ...tokens] = tokenize(text);
+  const [second] = tokens;
+  if (verb?.folded === "show") {
+    const isTables = second?.folded === "tables" && tokens.length === 1;
+    return isTables
+      ? { kind: "statement", text, query: text, hasTree: false }
+      : invalid("SHOW is supported for TABLES and COLUMNS only");
+  }
+  if (second !== undefined && opensOneOf(tokens, 0, EXPLAINABLE)) {
+    return { kind: "statement", text, query: text.slice(second.start), hasTree: true };
+  }
+  const isName = tokens.length > 0 && tokens.length <= NAME_TOKENS_MAX && tokens.every(isPartOfName);
+  return isName
+    ? { kind: "statement", text, query: text, hasTree: false }
+    : invalid("DESCRIBE is supported for tables and queries only");
+}
+
+/** `catalog.schema.table`. */
+const NAME_TOKENS_MAX = 5;
+
+function isPartOfName(token: Token, at: number): boolean {
+  return at % 2 === 1 ? token.text === "." : token.kind === "word" || token.kind === "name";
 }
 
 /** EXPLAIN ANALYZE runs what it explains, so that must be a query as well. */
@@ -41,7 +71,7 @@ function explained(text: string): CheckedStatement {
   if (start === undefined || !opensOneOf(tokens, inner, EXPLAINABLE)) return invalid("EXPLAIN is supported for queries only");
   const analyzes = tokens.slice(1, inner).some((token) => token.folded === "analyze");
   const query = text.slice(start);
-  return { kind: "statement", text: `EXPLAIN ${analyzes ? "ANALYZE " : ""}${query}`, query };
+  return { kind: "statement", text: `EXPLAIN ${analyzes ? "ANALYZE " : ""}${query}`, query, hasTree: true };
 }
 
 function opensOneOf(tokens: readonly Token[], from: number, words: ReadonlySet<string>): boolean {

@@ -4,6 +4,19 @@
  */
 export type SyntaxNode = { readonly [key: string]: unknown };
 
+/** Newer than the type declarations: what a number looked like in the text. */
+const parse = JSON.parse as (
+  text: string,
+  revive: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
+) => unknown;
+
+/** The tree that the engine printed; integers that a double cannot hold are bigint. */
+export function parseTree(json: string): unknown {
+  return parse(json, (_key, value, { source }) =>
+    typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(source ?? "") ? BigInt(source ?? "") : value,
+  );
+}
+
 export function isNode(value: unknown): value is SyntaxNode {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,0 +1,68 @@
+/**
+ * Why: the engine can do more than answer questions about this environment. Its catalog shows settings and paths, some functions run
+ * text as SQL, sleep, or take memory that no cap counts, and a plan of very many parts takes minutes that no interrupt ends. So a
+ * statement's tree is looked through before anything is planned: which tables, which functions, how many parts.
+ */
+import { NotAQuery } from "../errors.js";
+import { QUERY_PARTS_MAX, TABLE_REFERENCES_MAX } from "../limits.js";
+import { child, children, nodes, type SyntaxNode, text } from "./syntax-tree.js";
+
+/** Functions in FROM: those that make rows of their arguments. */
+const TABLE_FUNCTIONS = new Set(["unnest", "range", "generate_series", "json_each", "json_tree"]);
+
+/** `settings` and the like of the process; what waits; what takes memory in one step, as much as a number says. */
+const DENIED_FUNCTIONS = new Set(
+  [
+    "current_setting getvariable getenv write_log parse_duckdb_log_message inet_client_addr inet_client_port inet_server_addr",
+    "inet_server_port pg_conf_load_time pg_postmaster_start_time current_connection_id txid_current pg_get_viewdef",
+    "sleep_ms pg_sleep nextval currval setseed json_serialize_plan json_execute_serialized_sql",
+    "repeat lpad rpad range generate_series list_resize array_resize printf format bar",
+  ].flatMap((names) => names.split(" ")),
+);
+
+/** Throws `NotAQuery`. `tables` are the names of ours; `tree` is what the engine's `json_serialize_sql` answers. */
+export function checkPermitted(tree: unknown, tables: ReadonlySet<string>): void {
+  const references: SyntaxNode[] = [];
+  const named = new Set<string>();
+  let parts = 0;
+  for (const node of nodes(tree)) {
+    const type = text(node, "type");
+    const name = text(node, "function_name")?.toLowerCase();
+    for (const { key } of children(child(node, "cte_map") ?? {}, "map")) named.add(String(key).toLowerCase());
+    if (type === "SHOW_REF" || type === "PIVOT") throw new NotAQuery("only queries can stand in FROM");
+    if (type === "BASE_TABLE") references.push(node);
+    else if (type === "TABLE_FUNCTION") checkTableFunction(node, references);
+    else if (name !== undefined && DENIED_FUNCTIONS.has(name) && !isOfTableFunction(references, node))
+      throw new NotAQuery(`the function ${name} is not available`);
+    if (type === "SELECT_NODE" || type === "SET_OPERATION_NODE" || type === "SUBQUERY") parts++;
+  }
+  if (references.length > TABLE_REFERENCES_MAX)
+    throw new NotAQuery(`a statement may name at most ${TABLE_REFERENCES_MAX} tables`);
+  if (parts > QUERY_PARTS_MAX) throw new NotAQuery(`a statement may have at most ${QUERY_PARTS_MAX} queries in it`);
+  for (const reference of references) if (text(reference, "type") === "BASE_TABLE") checkTable(reference, tables, named);
+}
+
+function checkTableFunction(node: SyntaxNode, references: SyntaxNode[]): void {
+  const call = child(node, "function");
+  const name = (call && text(call, "function_name")?.toLowerCase()) ?? "";
+  if (!TABLE_FUNCTIONS.has(name)) throw new NotAQuery(`the table function ${name} is not available`);
+  references.push(node);
+}
+
+/** In FROM the engine makes rows as they are needed; the same name elsewhere makes a list at once. The tree gives the outer node first. */
+function isOfTableFunction(references: readonly SyntaxNode[], node: SyntaxNode): boolean {
+  return references.some((reference) => reference["function"] === node);
+}
+
+function checkTable(reference: SyntaxNode, tables: ReadonlySet<string>, named: ReadonlySet<string>): void {
+  const name = text(reference, "table_name")?.toLowerCase() ?? "";
+  const schema = text(reference, "schema_name")?.toLowerCase() ?? "";
+  const catalog = text(reference, "catalog_name")?.toLowerCase() ?? "";
+  if (schema === "information_schema") return;
+  const isOurs =
+    tables.has(name) &&
+    (schema === "" || schema === "public" || schema === "restate") &&
+    (catalog === "" || catalog === "restate");
+  if (isOurs || (schema === "" && named.has(name))) return;
+  throw new NotAQuery(`table '${schema === "" ? name : `${schema}.${name}`}' not found`);
+}
