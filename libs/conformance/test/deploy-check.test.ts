@@ -15,7 +15,7 @@ import {
   temporaryDirectory,
   World,
 } from "../src/index.js";
-import { type ShopChange, shopOf } from "../src/services/deploy-check.js";
+import { NEXT_ACTIONS, nextActionsOf, type ShopChange, shopOf } from "../src/services/deploy-check.js";
 
 const { privateKey } = generateKeyPairSync("ed25519");
 const pem = join(temporaryDirectory(), "key.pem");
@@ -272,6 +272,20 @@ describe("a registration that asks for a check", () => {
     expect(verificationOf(answer).findings).toEqual([
       expect.objectContaining({ kind: "output_differs", handler: "order", status: "completed", invocations: 1 }),
     ]);
+  });
+
+  test("starts nothing, whatever a handler would do next", async () => {
+    const name = newName();
+    await world.deploy({ services: [nextActionsOf(name, true)] });
+    const actions = Object.keys(NEXT_ACTIONS);
+    const sent = await Promise.all(actions.map((action) => world.ingress.send([name, "k", action])));
+    for (const { invocationId } of sent) await until(invocationId, "paused");
+    for (const kind of ["h2-bidi", "h2-request-response"] as const) {
+      const endpoint = await serve({ services: [nextActionsOf(name, false)], kind });
+      const verification = verificationOf(await register(endpoint, { verify: true, dry_run: true }));
+      expect(verification).toMatchObject({ checked: actions.length, compatible: actions.length, findings: [] });
+    }
+    expect(probe.count(`${name}:ran`)).toBe(0);
   });
 
   test("leaves a step under way alone, also while it runs", async () => {

@@ -1,5 +1,16 @@
 /** Builds of one shop that differ as code does from one deploy to the next. Every step counts how often it was performed. */
-import { type Context, handlers, type ObjectContext, object, service } from "@restatedev/restate-sdk";
+import {
+  type Context,
+  handlers,
+  type InvocationId,
+  type ObjectContext,
+  object,
+  RestatePromise,
+  service,
+  TerminalError,
+  type WorkflowContext,
+  workflow,
+} from "@restatedev/restate-sdk";
 import { probe } from "../probe.js";
 import { FOREVER_MS } from "./common.js";
 
@@ -92,4 +103,44 @@ export function shopOf(name: string, change: ShopChange = "nothing") {
       },
     }),
   ];
+}
+
+type Next = (ctx: WorkflowContext, ran: () => void) => Promise<unknown>;
+const GHOST = "inv_1foAirY4KKzi2OP9sQb2q2BMJDpgwnQzrx" as InvocationId;
+
+/** Everything that a handler can do next, one handler each. */
+export const NEXT_ACTIONS: Readonly<Record<string, Next>> = {
+  get: (ctx) => ctx.get("k"),
+  stateKeys: (ctx) => ctx.stateKeys(),
+  sleep: (ctx) => ctx.sleep(1),
+  call: (ctx) => ctx.genericCall({ service: "Nobody", method: "home", parameter: new Uint8Array() }),
+  send: async (ctx) => ctx.genericSend({ service: "Nobody", method: "home", parameter: new Uint8Array() }),
+  resolve: async (ctx) => ctx.resolveAwakeable("sign_1aaaa", 1),
+  awakeable: (ctx) => ctx.awakeable().promise,
+  promise: (ctx) => ctx.promise("p").get(),
+  peek: (ctx) => ctx.promise("p").peek(),
+  complete: (ctx) => ctx.promise("p").resolve(1),
+  cancel: async (ctx) => ctx.cancel(GHOST),
+  attach: (ctx) => ctx.attach(GHOST),
+  step: (ctx, ran) => ctx.run("step", ran),
+  steps: (ctx, ran) => RestatePromise.all([ctx.run("one", ran), ctx.run("two", ran)]),
+  either: (ctx, ran) => RestatePromise.race([ctx.sleep(FOREVER_MS), ctx.run("one", ran)]),
+  date: (ctx) => ctx.date.now(),
+  fail: async () => {
+    throw new TerminalError("no");
+  },
+  end: async () => 1,
+};
+
+/** Broken builds pause behind their first step; a sound one goes on with what the handler is named after. */
+export function nextActionsOf(name: string, isBroken: boolean) {
+  const entries = Object.entries(NEXT_ACTIONS).map(([action, act]) => [
+    action,
+    handlers.workflow.shared({ retryPolicy: { maxAttempts: 1, onMaxAttempts: "pause" } }, async (ctx) => {
+      await ctx.run("first", () => undefined);
+      if (isBroken) throw new Error("a broken build");
+      return act(ctx as WorkflowContext, () => void probe.bump(`${name}:ran`));
+    }),
+  ]);
+  return workflow({ name, handlers: { run: async () => undefined, ...Object.fromEntries(entries) } });
 }
