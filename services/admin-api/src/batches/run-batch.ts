@@ -5,8 +5,7 @@
  *     page ids ─▶ apply, some at a time ─▶ { results of the page, record: next page } ─▶ next page
  *                                           └ a crash before this write: the page is done again, with a look before each
  */
-import { setTimeout as delay } from "node:timers/promises";
-import { InvariantError, type InvocationId, type Logger } from "@perdure/base";
+import { type Clock, InvariantError, type InvocationId, type Logger } from "@perdure/base";
 import type { MetadataStore } from "@perdure/metadata";
 import type { VerbOutcome } from "../invocation-operations.js";
 import { BATCH_RETRY_MS, BATCH_TRIES_MAX, BATCH_WORKERS_MAX } from "../limits.js";
@@ -113,7 +112,7 @@ export class BatchRun {
         }
         if (tries === BATCH_TRIES_MAX) return { status: 503, problem: (cause as Error).message, newId: undefined };
         sinceMs ??= startedAtMs;
-        if (await isHaltedWithin(BATCH_RETRY_MS * 2 ** (tries - 1), halt)) return undefined;
+        if (await isHaltedWithin(clock, BATCH_RETRY_MS * 2 ** (tries - 1), halt)) return undefined;
       }
     }
   }
@@ -148,12 +147,18 @@ export class BatchRun {
   }
 }
 
-async function isHaltedWithin(ms: number, halt: AbortSignal): Promise<boolean> {
-  try {
-    await delay(ms, undefined, { signal: halt });
-    return false;
-  } catch (cause) {
-    if (!halt.aborted) throw cause;
-    return true;
-  }
+/** Waits, and tells whether it was cut short. */
+function isHaltedWithin(clock: Clock, ms: number, halt: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const halted = () => {
+      timer.cancel();
+      resolve(true);
+    };
+    const timer = clock.setTimer(ms, () => {
+      halt.removeEventListener("abort", halted);
+      resolve(halt.aborted);
+    });
+    halt.addEventListener("abort", halted, { once: true });
+    if (halt.aborted) halted();
+  });
 }
