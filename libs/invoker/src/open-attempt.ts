@@ -6,7 +6,7 @@ import { type AttemptFailure, failure } from "./attempt-failure.js";
 import type { AttemptPlan } from "./attempt-plan.js";
 import type { Route } from "./pin.js";
 import type { StreamRequest } from "./ports.js";
-import { invokePath, requestHeaders } from "./request-headers.js";
+import { invokePath, pathSeenBy, requestHeaders } from "./request-headers.js";
 import type { RunContext } from "./run-context.js";
 import { childSpan } from "./trace.js";
 
@@ -79,9 +79,4 @@ function requestOf({ facts, version, mode }: AttemptPlan, deployment: Deployment
     identity,
   });
   return { address: deployment.address, method: "POST", path, headers, requestResponse: mode === "requestResponse" };
-}
-
-/** The base path of an HTTP address is part of what the endpoint sees. */
-function pathSeenBy({ address }: DeploymentView, path: string): string {
-  return address.kind === "http" ? new URL(address.uri).pathname.replace(/\/+$/, "") + path : path;
 }

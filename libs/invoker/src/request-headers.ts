@@ -69,3 +69,8 @@ export function percentEncode(text: string): string {
 export function invokePath(facts: InvocationFacts): string {
   return `/invoke/${facts.target.service}/${facts.target.handler}`;
 }
+
+/** The base path of an HTTP address is part of what the endpoint sees. */
+export function pathSeenBy({ address }: DeploymentView, path: string): string {
+  return address.kind === "http" ? new URL(address.uri).pathname.replace(/\/+$/, "") + path : path;
+}

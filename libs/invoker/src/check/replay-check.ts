@@ -13,7 +13,7 @@ import { startBody } from "../attempt-plan.js";
 import type { RequestIdentity } from "../identity.js";
 import type { InvokerOptions } from "../options.js";
 import type { EndpointTransport, StreamRequest } from "../ports.js";
-import { invokePath, requestHeaders } from "../request-headers.js";
+import { invokePath, pathSeenBy, requestHeaders } from "../request-headers.js";
 import { type CheckedJournal, checkedJournal } from "./checked-journal.js";
 import { judgeGuarded, judgePlain, type ReplayVerdict } from "./judge.js";
 import { type ReplayEnd, replay } from "./replay-stream.js";
@@ -115,9 +115,8 @@ function requestOf(
 ): StreamRequest {
   const { address } = deployment;
   const path = invokePath(facts);
-  const basePath = address.kind === "http" ? new URL(address.uri).pathname.replace(/\/+$/, "") : "";
   const trace = undefined; // It is no attempt, and no part of the invocation's trace.
-  const headers = requestHeaders({ facts, version, path: basePath + path, trace, additional, deployment, identity });
+  const headers = requestHeaders({ facts, version, path: pathSeenBy(deployment, path), trace, additional, deployment, identity });
   headers[CHECK_HEADER] = CHECK_HEADER_VALUE;
   const requestResponse = deployment.protocolType === "requestResponse" || address.kind === "lambda";
   return { address, method: "POST", path, headers, requestResponse };
