@@ -16,6 +16,7 @@ import {
   hasState,
   type InvocationFacts,
   type JournalEntry,
+  keyspaceOf,
   type Pinned,
   type StartRun,
 } from "@perdure/partition";
@@ -173,13 +174,13 @@ export class Run implements AttemptOwner, SlotUser {
 
   #read(route: Route, handed: readonly JournalEntry[] | undefined, wantsState: boolean): void {
     const { host } = this.#context;
-    const { service, key = "" } = this.#facts.target;
+    const { target } = this.#facts;
     const attemptCount = this.#attemptCount;
     this.#phase = "reading";
     const length = this.#journal.beginReading();
     const current = () => this.#phase === "reading" && this.#attemptCount === attemptCount;
     const journal = handed ?? host.readJournal(this.id, length);
-    const allState = wantsState ? host.readState(this.id, service, key) : undefined;
+    const allState = wantsState ? host.readState(this.id, keyspaceOf(target), target.key ?? "") : undefined;
     Promise.all([journal, allState]).then(
       ([read, state]) => {
         if (!current()) return;
