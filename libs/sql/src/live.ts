@@ -19,8 +19,7 @@ import type {
 export interface LivePorts {
   readonly invoker: InvokerRows;
   readonly registry: RegistryRows;
-  /** Undefined: no partition is led in this process. */
-  readonly flow: FlowPort | undefined;
+  readonly flow: FlowPort;
   /** Absent where nobody keeps schedules. */
   readonly schedules?: SchedulesPort;
   /** Partitions 0 … count-1, whose flow is asked for. */
@@ -44,7 +43,6 @@ export const LIVE_METHODS: { readonly [method in keyof LiveRows]: true } = {
 export function liveRowsOf({ invoker, registry, flow, schedules, partitionCount, clock }: LivePorts): LiveRows {
   /** Partition by partition, so that not all of them are in memory at once. */
   async function* flowOf(partitions: readonly number[] | undefined): AsyncIterable<FlowRows> {
-    if (flow === undefined) return;
     const all = partitions ?? Array.from({ length: partitionCount }, (_, partition) => partition);
     for (const partition of all) yield await flow.flowRows(partition);
   }

@@ -104,7 +104,7 @@ export async function startStandalone(settings: Settings, ports: StandalonePorts
   const scheduleLogger = logger.child({ component: "schedules" });
   const scheduleParts = { metadata, registry, partitions, scopesEnabled, clock, random, logger: scheduleLogger };
   const schedules = await lifecycle.start("schedules", () => openSchedules(scheduleParts));
-  const live = liveRowsOf({ invoker: worker, registry, flow: undefined, schedules, partitionCount, clock });
+  const live = liveRowsOf({ invoker: worker, registry, flow: worker, schedules, partitionCount, clock });
   const source: SourceDescription = { store: { kind: "level", directory }, partitionCount };
   const sqlPorts = { entry: SQL_THREAD, source, live, clock, logger: logger.child({ component: "sql" }) };
   const sql = await lifecycle.start("SQL engine", () => createSqlThread(sqlPorts, sqlOptionsOf(settings)));

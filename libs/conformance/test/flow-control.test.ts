@@ -1,0 +1,516 @@
+/** Flow control as people use it: rules through the management API, calls through the ingress, handlers of the real SDK. */
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { connect, rpc } from "@restatedev/restate-sdk-clients";
+import { type Answer, eventually, type Row, World } from "../src/index.js";
+import { gateService, gateWorkflow, naps, turnstile, type Visit, type Who } from "../src/services/turnstile.js";
+
+const LONG_TEST_MS = 90_000;
+
+let world: World;
+beforeAll(async () => {
+  world = await World.start({ settings: { "worker.invoker.max-protocol-version": 7 } });
+  await world.deploy({ services: [gateService, gateWorkflow] });
+});
+afterAll(async () => world[Symbol.asyncDispose]());
+
+interface Choice {
+  readonly limitKey?: string;
+  readonly priority?: number;
+  readonly idempotencyKey?: string;
+}
+
+function scoped(scope: string, verb: "call" | "send", path: string, json: unknown, choice: Choice = {}): Promise<Answer> {
+  const headers = {
+    ...(choice.limitKey === undefined ? {} : { "x-restate-limit-key": choice.limitKey }),
+    ...(choice.priority === undefined ? {} : { "x-perdure-priority": String(choice.priority) }),
+    ...(choice.idempotencyKey === undefined ? {} : { "idempotency-key": choice.idempotencyKey }),
+  };
+  return world.ingress.http.request("POST", `/restate/scope/${scope}/${verb}/${path}`, { json, headers, withinMs: 60_000 });
+}
+
+/** The id of a visitor that is on its way. */
+async function send(scope: string, visit: Visit, choice: Choice = {}): Promise<string> {
+  const answer = await scoped(scope, "send", "Gate/pass", visit, choice);
+  if (answer.status !== 202) throw new Error(`${answer.status} ${answer.text}`);
+  return (answer.json as { invocationId: string }).invocationId;
+}
+
+async function rules(...changes: readonly object[]): Promise<void> {
+  const answer = await world.admin.http.request("PUT", "/limits/rules", { json: changes });
+  if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
+}
+
+async function removeRules(...patterns: readonly string[]): Promise<void> {
+  const answer = await world.admin.post(
+    "/limits/rules/bulk-delete",
+    patterns.map((pattern) => ({ pattern })),
+  );
+  expect(answer.json).toEqual(patterns);
+}
+
+const groupOf = (name: string) => turnstile.group(name);
+const inside = (group: string, count: number) =>
+  eventually(`${count} inside ${group}, now ${groupOf(group).inside.size}`, () => groupOf(group).inside.size === count);
+const done = (ids: readonly string[]) => Promise.all(ids.map((id) => world.ingress.outcome(id, 60_000)));
+const limitsOf = (scope: string) =>
+  world.admin.query(`select level, l1, l2, usage, concurrency_limit, num_waiters from sys_user_limits where scope = '${scope}'`);
+const waiting = (scope: string): Promise<number> =>
+  world.admin
+    .query(`select sum(num_inbox) as n from sys_vqueue_meta where scope = '${scope}'`)
+    .then(([row]) => Number(row?.["n"] ?? 0));
+
+describe("a concurrency limit", () => {
+  test(
+    "holds under load, and is used to the full",
+    async () => {
+      await rules({ pattern: "load", limits: { concurrency: 3 } });
+      const ids = await Promise.all(Array.from({ length: 100 }, (_, n) => send("load", { group: "load", name: `${n}`, ms: 10 })));
+      expect(await done(ids)).toHaveLength(100);
+      expect(groupOf("load").mostInside).toBe(3);
+      expect(groupOf("load").came).toHaveLength(100);
+    },
+    LONG_TEST_MS,
+  );
+
+  test("holds for each level of the limit key by itself", async () => {
+    await rules(
+      { pattern: "levels", limits: { concurrency: 4 } },
+      { pattern: "levels/*", limits: { concurrency: 2 } },
+      { pattern: "levels/*/*", limits: { concurrency: 1 } },
+      { pattern: "levels/roomy", limits: { concurrency: 3 } },
+    );
+    const visit = (name: string, limitKey: string | undefined, times: number) =>
+      Promise.all(
+        Array.from({ length: times }, (_, n) =>
+          send("levels", { group: "levels", name: `${name}${n}` }, limitKey === undefined ? {} : { limitKey }),
+        ),
+      );
+    const ids = [...(await visit("user", "a/u", 3)), ...(await visit("tenant", "a", 3))];
+    await inside("levels", 2); // One of a/u, and one more of a.
+    ids.push(...(await visit("roomy", "roomy", 4)));
+    await inside("levels", 4); // Two more, and the scope is full.
+    expect([...groupOf("levels").inside].filter((name) => name.startsWith("roomy"))).toHaveLength(2);
+    const usage = await limitsOf("levels");
+    expect(usage).toContainEqual(expect.objectContaining({ level: "Scope", usage: 4, concurrency_limit: 4 }));
+    expect(usage).toContainEqual(expect.objectContaining({ level: "Level1", l1: "a", usage: 2, concurrency_limit: 2 }));
+    expect(usage).toContainEqual(expect.objectContaining({ level: "Level1", l1: "roomy", usage: 2, concurrency_limit: 3 }));
+    turnstile.leaveAll("levels");
+    await done(ids);
+  });
+
+  test("says in SQL who waits for what", async () => {
+    await rules({ pattern: "sql/*", limits: { concurrency: 1, rate: { limit: 1000, per: "1h", burst: 50 } } });
+    const ids = [await send("sql", { group: "sql", name: "first" }, { limitKey: "t1/u1" })];
+    await inside("sql", 1);
+    ids.push(await send("sql", { group: "sql", name: "second" }, { limitKey: "t1/u1" }));
+    const [blocked] = await eventually("the second waits", async () => {
+      const rows = await world.admin.query(
+        "select s.id, s.num_inbox, s.status, s.head_entry_id, s.blocked_on, s.blocked_on_json from sys_scheduler s join sys_vqueue_meta m on m.id = s.id where m.scope = 'sql'",
+      );
+      return rows.length === 1 ? rows : undefined;
+    });
+    expect(blocked).toMatchObject({
+      num_inbox: 1,
+      status: "blocked",
+      head_entry_id: ids[1],
+      blocked_on: "limit-key-concurrency",
+    });
+    expect(JSON.parse(String(blocked?.["blocked_on_json"]))).toEqual({
+      resource: "limit-key-concurrency",
+      scope: "sql",
+      limit_key: "t1/u1",
+      blocked_level: "level1",
+      blocked_rule: "sql/*",
+    });
+    const entries = await world.admin.query(
+      `select i.id, i.status, i.scope, i.limit_key, v.stage, v.has_lock from sys_invocation i join sys_vqueues v on v.entry_id = i.id and v.id = i.vqueue_id where i.vqueue_id = '${blocked?.["id"]}' order by i.created_at`,
+    );
+    const common = { scope: "sql", limit_key: "t1/u1", has_lock: false };
+    expect(entries).toEqual([
+      { id: ids[0], status: "running", stage: "running", ...common },
+      { id: ids[1], status: "pending", stage: "inbox", ...common },
+    ]);
+    expect(
+      await world.admin.query(
+        "select pattern, rate_limit, burst, scope, l1, available from sys_rate_limits where pattern = 'sql/*'",
+      ),
+    ).toEqual([{ pattern: "sql/*", rate_limit: 1000, burst: 50, scope: "sql", l1: "t1", available: 49 }]);
+    turnstile.leaveAll("sql");
+    await done(ids);
+  });
+
+  test("can be changed while work waits, and removed", async () => {
+    await rules({ pattern: "change", limits: { concurrency: 1 } });
+    const ids = await Promise.all(Array.from({ length: 8 }, (_, n) => send("change", { group: "change", name: `${n}` })));
+    await inside("change", 1);
+    await rules({ pattern: "change", limits: { concurrency: 4 } });
+    await inside("change", 4);
+    await rules({ pattern: "change", limits: { concurrency: 2 } });
+    for (const name of [...groupOf("change").inside].slice(0, 3)) turnstile.leave("change", name);
+    await inside("change", 2); // One was left of four; one came.
+    await delay(100);
+    expect(groupOf("change").inside.size).toBe(2);
+    await removeRules("change");
+    await inside("change", 5);
+    // What runs without a rule counts as soon as there is one.
+    await rules({ pattern: "change", limits: { concurrency: 5 } });
+    const late = await send("change", { group: "change", name: "late" });
+    await delay(100);
+    expect(groupOf("change").inside.has("late")).toBe(false);
+    turnstile.leaveAll("change");
+    await done([...ids, late]);
+  });
+
+  test("leaves other scopes and unscoped calls alone", async () => {
+    await rules({ pattern: "narrow", limits: { concurrency: 1 } });
+    const ids = await Promise.all(Array.from({ length: 20 }, (_, n) => send("narrow", { group: "narrow", name: `${n}` })));
+    await inside("narrow", 1);
+    for (let n = 0; n < 5; n++) {
+      expect((await scoped("wide", "call", "Gate/who", null)).status).toBe(200);
+      expect((await world.ingress.call(["Gate", "who"], null)).status).toBe(200);
+    }
+    const unscoped = await world.admin.query("select count(*) as n from sys_vqueue_meta where scope is null");
+    expect(unscoped).toEqual([{ n: 0 }]);
+    turnstile.leaveAll("narrow");
+    await done(ids);
+  });
+
+  test("gives the slot back while an invocation is suspended", async () => {
+    await rules({ pattern: "sleepy", limits: { concurrency: 1 } });
+    const nap = await scoped("sleepy", "send", "Gate/nap", { group: "sleepy", name: "napper" });
+    const napper = (nap.json as { invocationId: string }).invocationId;
+    await eventually("the napper is suspended", async () => (await world.admin.row(napper))?.["status"] === "suspended");
+    const guard = await send("sleepy", { group: "sleepy", name: "guard" });
+    await inside("sleepy", 1);
+    await world.ingress.resolveAwakeable(naps.get("napper") ?? "", "morning");
+    await eventually("the napper waits for its slot", async () => (await world.admin.row(napper))?.["status"] === "ready");
+    await delay(100);
+    expect(groupOf("sleepy").came).toEqual(["napper", "guard"]);
+    turnstile.leaveAll("sleepy");
+    expect(await done([napper, guard])).toEqual(["morning", "guard"]);
+    expect(groupOf("sleepy").came).toContain("napper again");
+  });
+
+  test("does not keep a waiting invocation from being cancelled or killed", async () => {
+    await rules({ pattern: "mortal", limits: { concurrency: 1 } });
+    const [first, second, third, fourth] = [
+      await send("mortal", { group: "mortal", name: "1" }),
+      await send("mortal", { group: "mortal", name: "2" }),
+      await send("mortal", { group: "mortal", name: "3" }),
+      await send("mortal", { group: "mortal", name: "4" }),
+    ];
+    await inside("mortal", 1);
+    expect((await world.admin.invocation(second, "kill")).status).toBe(200);
+    expect((await world.admin.invocation(third, "cancel")).status).toBe(200);
+    turnstile.leaveAll("mortal");
+    await done([first, fourth]);
+    expect(groupOf("mortal").came).toEqual(["1", "4"]);
+    await eventually("nothing is left of the scope", async () => (await limitsOf("mortal")).length === 0);
+  });
+});
+
+describe("a rate", () => {
+  test("spaces starts evenly, after a burst", async () => {
+    await rules({ pattern: "rated", limits: { rate: { limit: 20, per: "1s", burst: 5 } } });
+    const ids = await Promise.all(Array.from({ length: 25 }, (_, n) => send("rated", { group: "rated", name: `${n}`, ms: 0 })));
+    await done(ids);
+    const { cameAtMs } = groupOf("rated");
+    const tookMs = (cameAtMs.at(-1) ?? 0) - (cameAtMs[0] ?? 0);
+    expect(tookMs).toBeGreaterThan(900); // Twenty intervals of 50 ms, but for the jitter of the first.
+    expect(tookMs).toBeLessThan(5000);
+    // In no 500 ms did more come than the burst and ten.
+    for (const [n, at] of cameAtMs.entries()) {
+      const within = cameAtMs.filter((other, index) => index >= n && other - at < 500).length;
+      expect(within).toBeLessThanOrEqual(5 + 10 + 2);
+    }
+  });
+});
+
+describe("order", () => {
+  test("follows the priority among those that wait for the same", async () => {
+    await rules({ pattern: "order", limits: { concurrency: 1 } });
+    const ids = [await send("order", { group: "order", name: "guard" })];
+    await inside("order", 1);
+    for (const [name, priority] of [
+      ["low", 5],
+      ["default", undefined],
+      ["high", 1],
+      ["default later", 3],
+      ["high later", 1],
+    ] as const) {
+      ids.push(await send("order", { group: "order", name, ms: 0 }, priority === undefined ? {} : { priority }));
+    }
+    await eventually("all wait", async () => (await waiting("order")) === 5);
+    turnstile.leave("order", "guard");
+    await done(ids);
+    expect(groupOf("order").came).toEqual(["guard", "high", "high later", "default", "default later", "low"]);
+  });
+
+  test("takes the default priority from the rule", async () => {
+    await rules({ pattern: "ranked", limits: { concurrency: 1 } }, { pattern: "ranked/vip", priority: 1 });
+    const ids = [await send("ranked", { group: "ranked", name: "guard" }, { limitKey: "vip" })];
+    await inside("ranked", 1);
+    ids.push(await send("ranked", { group: "ranked", name: "named", ms: 0 }, { limitKey: "vip", priority: 4 }));
+    ids.push(await send("ranked", { group: "ranked", name: "unnamed", ms: 0 }, { limitKey: "vip" }));
+    await eventually("both wait", async () => (await waiting("ranked")) === 2);
+    turnstile.leave("ranked", "guard");
+    await done(ids);
+    expect(groupOf("ranked").came).toEqual(["guard", "unnamed", "named"]);
+  });
+
+  test(
+    "is fair between limit keys: thousands of one do not delay another",
+    async () => {
+      await rules({ pattern: "fair", limits: { concurrency: 2 } });
+      const guards = [await send("fair", { group: "fair", name: "g1" }), await send("fair", { group: "fair", name: "g2" })];
+      await inside("fair", 2);
+      const HEAVY = 2_000;
+      const heavy: string[] = [];
+      for (let n = 0; n < HEAVY; n += 100) {
+        const some = Array.from({ length: 100 }, (_, i) =>
+          send("fair", { group: "fair", name: `h${n + i}`, ms: 1 }, { limitKey: "heavy" }),
+        );
+        heavy.push(...(await Promise.all(some)));
+      }
+      const light: string[] = [];
+      for (let n = 0; n < 10; n++) light.push(await send("fair", { group: "fair", name: `l${n}`, ms: 1 }, { limitKey: "light" }));
+      expect(await waiting("fair")).toBe(HEAVY + 10);
+      for (const guard of ["g1", "g2"]) turnstile.leave("fair", guard);
+      await done(light);
+      const heavyBefore = groupOf("fair").came.filter((name) => name.startsWith("h")).length;
+      // One of the light key for each of the heavy one, and what came while we were being told.
+      expect(heavyBefore).toBeLessThan(200);
+      expect(groupOf("fair").mostInside).toBe(2);
+      await rules({ pattern: "fair", limits: { concurrency: 50 } });
+      await done([...guards, ...heavy]);
+    },
+    LONG_TEST_MS,
+  );
+
+  test("gives a heavier key more of what there is", async () => {
+    await rules({ pattern: "weighty", limits: { concurrency: 1 } }, { pattern: "weighty/gold", weight: 4 });
+    const ids = [await send("weighty", { group: "weighty", name: "guard" })];
+    await inside("weighty", 1);
+    for (const limitKey of ["gold", "tin"]) {
+      for (let n = 0; n < 40; n++)
+        ids.push(await send("weighty", { group: "weighty", name: `${limitKey}${n}`, ms: 0 }, { limitKey }));
+    }
+    await eventually("all wait", async () => (await waiting("weighty")) === 80);
+    turnstile.leave("weighty", "guard");
+    await done(ids);
+    const gold = groupOf("weighty")
+      .came.slice(1, 41)
+      .filter((name) => name.startsWith("gold")).length;
+    expect(gold).toBeGreaterThanOrEqual(28); // 32 of 40, were the shares exact.
+    expect(gold).toBeLessThanOrEqual(36);
+  });
+});
+
+describe("a paused queue", () => {
+  const queueOf = async (where: string): Promise<Row | undefined> =>
+    (await world.admin.query(`select id, queue_is_paused, num_inbox, num_running from sys_vqueue_meta where ${where}`))[0];
+  const switchQueue = async (id: unknown, verb: "pause" | "resume") =>
+    expect((await world.admin.post(`/vqueues/${String(id)}/${verb}`, {})).status).toBe(202);
+
+  test("starts nobody new until it is resumed, also without any rule", async () => {
+    const ids = [await send("stop", { group: "stop", name: "before" }, { limitKey: "k" })];
+    await inside("stop", 1);
+    const queue = await queueOf("scope = 'stop'");
+    await switchQueue(queue?.["id"], "pause");
+    ids.push(await send("stop", { group: "stop", name: "after" }, { limitKey: "k" }));
+    ids.push(await send("stop", { group: "stop", name: "elsewhere", ms: 0 }, { limitKey: "other" }));
+    await done(ids.slice(2));
+    expect(await queueOf("scope = 'stop' and limit_key = 'k'")).toMatchObject({
+      queue_is_paused: true,
+      num_inbox: 1,
+      num_running: 1,
+    });
+    turnstile.leaveAll("stop");
+    await done(ids.slice(0, 1));
+    await delay(100);
+    expect(groupOf("stop").came).not.toContain("after");
+    await switchQueue(queue?.["id"], "resume");
+    expect(await done(ids)).toEqual(["before", "after", "elsewhere"]);
+  });
+
+  test("stays paused across a restart", async () => {
+    const first = await send("still", { group: "still", name: "first" });
+    await inside("still", 1);
+    const queue = await queueOf("scope = 'still'");
+    await switchQueue(queue?.["id"], "pause");
+    const second = await send("still", { group: "still", name: "second" });
+    await world.server.kill();
+    await world.server.startAgain();
+    turnstile.leaveAll("still");
+    await done([first]);
+    expect(await queueOf(`id = '${String(queue?.["id"])}'`)).toMatchObject({ queue_is_paused: true, num_inbox: 1 });
+    expect(groupOf("still").came).not.toContain("second");
+    await switchQueue(queue?.["id"], "resume");
+    await done([second]);
+  });
+});
+
+describe("a crash", () => {
+  test(
+    "loses no limit and no waiter, however often it happens",
+    async () => {
+      await rules({ pattern: "crash", limits: { concurrency: 2 } }, { pattern: "crash/*", limits: { concurrency: 1 } });
+      const COUNT = 80;
+      const ids = await Promise.all(
+        Array.from({ length: COUNT }, (_, n) =>
+          send("crash", { group: "crash", name: `${n}`, ms: 100 }, { limitKey: `k${n % 3}` }),
+        ),
+      );
+      for (let round = 0; round < 4; round++) {
+        await delay(250);
+        await world.server.kill();
+        await world.server.startAgain();
+        const usage = await limitsOf("crash");
+        expect(usage.length).toBeGreaterThan(0); // It is still in the middle of it.
+        for (const { level, usage: used } of usage) expect(Number(used)).toBeLessThanOrEqual(level === "Scope" ? 2 : 1);
+      }
+      expect(new Set(await done(ids)).size).toBe(COUNT);
+      expect(groupOf("crash").mostInside).toBe(2);
+      await eventually("nothing is left of the scope", async () => (await limitsOf("crash")).length === 0);
+    },
+    LONG_TEST_MS,
+  );
+});
+
+describe("identity", () => {
+  test("of a workflow includes its scope: run, state, promises and all", async () => {
+    for (const scope of ["red", "blue"]) {
+      expect((await scoped(scope, "send", "GateFlow/w/run", scope)).json).toMatchObject({ status: "Accepted" });
+    }
+    expect(await world.ingress.send(["GateFlow", "w", "run"], "none")).toMatchObject({ status: "Accepted" });
+    expect((await scoped("red", "send", "GateFlow/w/run", "again")).json).toMatchObject({ status: "PreviouslyAccepted" });
+    const value = async (scope: string | undefined): Promise<unknown> =>
+      scope === undefined
+        ? world.ingress.result(["GateFlow", "w", "value"])
+        : (await scoped(scope, "call", "GateFlow/w/value", undefined)).json;
+    for (const scope of ["red", "blue", undefined]) {
+      await eventually(`the value of ${scope}`, async () => (await value(scope)) === (scope ?? "none"));
+    }
+    const stored = await world.admin.query(
+      "select scope, value_utf8 from state where service_name = 'GateFlow' and service_key = 'w' order by scope",
+    );
+    expect(stored).toEqual([
+      { scope: "blue", value_utf8: '"blue"' },
+      { scope: "red", value_utf8: '"red"' },
+      { value_utf8: '"none"' },
+    ]);
+    const target = (scope?: string) => ({
+      target: "workflow",
+      workflowName: "GateFlow",
+      workflowKey: "w",
+      ...(scope === undefined ? {} : { scope }),
+    });
+    const ask = (verb: "output" | "attach", scope?: string) =>
+      world.ingress.http.request("POST", `/restate/${verb}`, { json: target(scope) });
+    expect((await ask("output", "red")).status).toBe(470);
+    await scoped("red", "call", "GateFlow/w/go", "red is done");
+    expect((await ask("attach", "red")).json).toBe("red is done");
+    expect((await ask("output", "blue")).status).toBe(470);
+    expect((await ask("output")).status).toBe(470);
+    expect((await ask("output", "green")).status).toBe(404);
+    await scoped("blue", "call", "GateFlow/w/go", "b");
+    await world.ingress.result(["GateFlow", "w", "go"], "n");
+    expect([(await ask("attach", "blue")).json, (await ask("attach")).json]).toEqual(["b", "n"]);
+  });
+
+  test("of an idempotent call includes its scope", async () => {
+    const ids = [];
+    for (const scope of ["red", "blue", "red"]) {
+      const answer = await scoped(scope, "call", "Gate/who", null, { idempotencyKey: "same" });
+      expect(answer.status).toBe(200);
+      ids.push(answer.headers["x-restate-id"]);
+    }
+    expect(ids[0]).toBe(ids[2]);
+    expect(ids[0]).not.toBe(ids[1]);
+  });
+
+  test("is told to the handler", async () => {
+    const answer = await scoped("told", "call", "Gate/who", null, { limitKey: "a/b", idempotencyKey: "k", priority: 2 });
+    const who = answer.json as Who;
+    expect(who).toMatchObject({ scope: "told", limitKey: "a/b", idempotencyKey: "k" });
+    expect(who.headers).not.toHaveProperty("x-perdure-priority");
+    const unscoped = await world.ingress.result<Who>(["Gate", "who"], null);
+    expect([unscoped.scope, unscoped.limitKey]).toEqual([undefined, undefined]);
+  });
+});
+
+describe("a handler that calls into a scope", () => {
+  test("names scope, limit key and priority of the callee", async () => {
+    const relay = { scope: "called", limitKey: "x/y", headers: { "x-perdure-priority": "1", kept: "yes" } };
+    const answer = await world.ingress.call(["Gate", "relay"], relay);
+    expect(answer.json).toMatchObject({ scope: "called", limitKey: "x/y", headers: { kept: "yes" } });
+    expect((answer.json as Who).headers).not.toHaveProperty("x-perdure-priority");
+    const [entry] = await world.admin.query(
+      `select entry_json from sys_journal where id = '${String(answer.headers["x-restate-id"])}' and entry_type = 'Command: Call'`,
+    );
+    expect(JSON.parse(String(entry?.["entry_json"]))).toMatchObject({
+      Command: { Call: { request: { invocation_target: { Service: { name: "Gate", handler: "who", scope: "called" } } } } },
+    });
+  });
+
+  test.each([
+    ["a malformed limit key", { scope: "s", limitKey: "a/b/c" }],
+    ["a malformed scope", { scope: "not/one" }],
+    ["a malformed priority", { scope: "s", headers: { "x-perdure-priority": "first" } }],
+  ])("is told RT0024 of %s", async (_what, relay) => {
+    const { invocationId } = await world.ingress.send(["Gate", "relay"], relay);
+    await eventually("the attempt fails", async () => {
+      const row = await world.admin.row(invocationId);
+      return row?.["last_failure_error_code"] === "RT0024" || row?.["status"] === "completed";
+    });
+    expect((await world.admin.row(invocationId))?.["status"]).not.toBe("completed");
+    await world.admin.invocation(invocationId, "kill");
+  });
+
+  test("queues where the rule says so", async () => {
+    await rules({ pattern: "busy", limits: { concurrency: 1 } });
+    const guard = await send("busy", { group: "busy", name: "guard" });
+    await inside("busy", 1);
+    const relayed = await world.ingress.send(["Gate", "relay"], { scope: "busy" });
+    await eventually("the callee waits", async () => (await waiting("busy")) === 1);
+    turnstile.leaveAll("busy");
+    await done([guard]);
+    expect(await world.ingress.outcome(relayed.invocationId)).toMatchObject({ scope: "busy" });
+  });
+});
+
+describe("the official TypeScript client", () => {
+  test("calls and sends in a scope, with a limit key", async () => {
+    const client = connect({ url: world.server.ingressUrl }).scope("client");
+    const who = await client.serviceClient<typeof gateService>({ name: "Gate" }).who(rpc.opts({ limitKey: "t/u" }));
+    expect(who).toMatchObject({ scope: "client", limitKey: "t/u" });
+    const sent = await client
+      .serviceSendClient<typeof gateService>({ name: "Gate" })
+      .pass({ group: "client", name: "visitor", ms: 0 }, rpc.sendOpts({ idempotencyKey: "once" }));
+    expect(await world.ingress.outcome(sent.invocationId)).toBe("visitor");
+    const flow = client.workflowClient<typeof gateWorkflow>({ name: "GateFlow" }, "w-client");
+    const submitted = await flow.workflowSubmit("value");
+    await eventually("the workflow has begun", async () => (await flow.value()) === "value");
+    await flow.go("end");
+    expect(await world.ingress.outcome(submitted.invocationId)).toBe("end");
+  });
+});
+
+describe("a server without flow control", () => {
+  test("refuses scopes at the ingress, and tells handlers RT0024", async () => {
+    await using off = await World.start({
+      settings: { "experimental-enable-vqueues": "false", "worker.invoker.max-protocol-version": 7 },
+    });
+    await off.deploy({ services: [gateService] });
+    const answer = await off.ingress.http.request("POST", "/restate/scope/s/call/Gate/who", { json: null });
+    expect(answer).toMatchObject({ status: 400, json: { message: "scoped invocations require vqueues to be enabled" } });
+    expect(((await off.admin.get("/version")).json as { features: object }).features).toMatchObject({ vqueues: false });
+    const { invocationId } = await off.ingress.send(["Gate", "relay"], { scope: "s" });
+    await eventually(
+      "the attempt fails",
+      async () => (await off.admin.row(invocationId))?.["last_failure_error_code"] === "RT0024",
+    );
+    await off.admin.invocation(invocationId, "kill");
+  });
+});
