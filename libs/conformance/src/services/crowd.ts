@@ -1,0 +1,34 @@
+/** Many invocations of a kind, for operations on all of them at once. */
+import { type Context, handlers, service, TerminalError } from "@restatedev/restate-sdk";
+import { probe } from "../probe.js";
+import { FOREVER_MS } from "./common.js";
+
+/** How often an invocation was asked to cancel. */
+export const cancellationsOf = (name: string) => `cancellations:${name}`;
+
+export const crowdService = service({
+  name: "Crowd",
+  handlers: {
+    /** Waits for ever, and ends when it is cancelled. */
+    waits: async (ctx: Context, _name: string) => ctx.sleep(FOREVER_MS),
+    /** Counts requests to cancel, and goes on waiting. */
+    stubborn: async (ctx: Context, name: string) => {
+      for (;;) {
+        try {
+          await ctx.sleep(FOREVER_MS);
+        } catch (error) {
+          if (!(error instanceof TerminalError)) throw error;
+          await ctx.run("count", () => probe.bump(cancellationsOf(name)));
+        }
+      }
+    },
+    fails: async (_ctx: Context, name: string) => {
+      throw new TerminalError(`${name} fails`);
+    },
+    pauses: handlers.handler({ retryPolicy: { maxAttempts: 1, onMaxAttempts: "pause" } }, async (_ctx: Context, name: string) => {
+      if (probe.get("crowd mended") !== true) throw new Error("not mended");
+      return name;
+    }),
+  },
+  options: { inactivityTimeout: 1, journalRetention: { hours: 1 } },
+});
