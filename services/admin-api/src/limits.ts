@@ -81,3 +81,9 @@ export const BATCH_NOTE_CHARS_MAX = 500;
 /** Schedules of one page, by default and at most: with their payloads and recent firings they are not small. */
 export const SCHEDULES_PAGE_DEFAULT = 100;
 export const SCHEDULES_PAGE_MAX = 1000;
+
+/** Longest page of a list: some megabytes of JSON for services with schemas. */
+export const PAGE_ITEMS_MAX = 1000;
+
+/** Length of a page when a cursor comes without a limit. */
+export const PAGE_ITEMS_DEFAULT = 100;

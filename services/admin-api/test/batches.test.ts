@@ -64,7 +64,7 @@ const insight: InsightSource = {
     readJournal: async (_partition, id) => journals.get(id) ?? [],
     events: async () => [],
   },
-  invoker: { status: () => undefined },
+  invoker: { status: () => undefined, flowWait: () => undefined },
 };
 
 const sql: Sql = async (query) => {

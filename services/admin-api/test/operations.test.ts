@@ -314,55 +314,6 @@ test("secrets of a Kafka cluster stay what they were when a client writes back w
   });
 });
 
-test("the OpenAPI document tells of every route that makes promises, with its parameters and bodies", async () => {
-  const document = (await server.ask("GET", "/openapi")).json<{
-    openapi: string;
-    paths: Record<string, Record<string, Documented>>;
-  }>();
-  type Documented = { operationId: string; parameters: { name: string; in: string }[]; requestBody?: object; responses: object };
-  expect(document.openapi).toBe("3.1.0");
-  expect(Object.keys(document.paths).sort()).toEqual(
-    [
-      "/cluster-health",
-      "/deployments",
-      "/deployments/{deployment}",
-      "/deployments/{deployment}/verify",
-      "/health",
-      "/invocations/batch",
-      "/invocations/batches",
-      "/invocations/batches/{batch_id}",
-      "/invocations/batches/{batch_id}/results",
-      "/invocations/{invocation_id}",
-      ...["cancel", "explain", "kill", "pause", "purge", "purge-journal", "restart-as-new", "resume", "timeline"].map(
-        (verb) => `/invocations/{invocation_id}/${verb}`,
-      ),
-      "/kafka-clusters",
-      "/kafka-clusters/{cluster_name}",
-      "/limits/rules",
-      "/limits/rules/bulk-delete",
-      "/query",
-      "/services",
-      "/services/{service}",
-      "/services/{service}/handlers",
-      "/services/{service}/handlers/{handler}",
-      "/services/{service}/openapi",
-      "/services/{service}/state",
-      "/subscriptions",
-      "/subscriptions/{subscription}",
-      "/version",
-      "/vqueues/{vqueue_id}/pause",
-      "/vqueues/{vqueue_id}/resume",
-    ].sort(),
-  );
-  const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
-  expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
-  expect(document.paths["/deployments/{deployment}"]?.["delete"]?.parameters.map(({ name }) => name)).toEqual([
-    "deployment",
-    "force",
-  ]);
-  expect(JSON.stringify(document.paths["/deployments"]?.["post"]?.requestBody)).toContain("assume_role_arn");
-});
-
 describe("a virtual queue", () => {
   const QUEUE = "vq_1a1mlWikgvPI7bKU0xvNnoATqq1LSWnL4B";
 

@@ -20,6 +20,11 @@ export interface Operation {
   readonly query?: Readonly<Record<string, string>>;
   /** Status → when. Errors every route can answer with are left out. */
   readonly answers: Readonly<Record<number, string>>;
+  /** Status → shape of the JSON body; a status without one has an empty body, or is an error. */
+  readonly results?: Readonly<Record<number, z.ZodType>>;
+  /** Content types of answers that are not of our making: rows of queries, documents. */
+  readonly resultTypes?: readonly string[];
+  readonly isDeprecated?: boolean;
   readonly handle: (request: ApiRequest) => ApiAnswer | Promise<ApiAnswer>;
 }
 

@@ -41,9 +41,11 @@ export interface InsightSource {
     readJournal(partition: number, id: InvocationId, length: number): Promise<readonly JournalEntry[]>;
     events(partition: number, id: InvocationId): Promise<readonly JournalEvent[]>;
   };
-  readonly invoker: { status(id: InvocationId): Held | undefined };
-  /** What flow control says of an invocation that waits for a slot; undefined when it knows nothing of it. */
-  flowOf?(partition: number, invocation: Invocation): FlowFacts | undefined;
+  readonly invoker: {
+    status(id: InvocationId): Held | undefined;
+    /** What flow control says of an invocation that waits for a slot; undefined when it does not wait for one (any more). */
+    flowWait(id: InvocationId): FlowFacts | undefined;
+  };
 }
 
 export interface InsightPorts {
@@ -83,7 +85,7 @@ function surroundingsOf({ insight, registry }: InsightPorts, invocation: Invocat
   const waitsForSlot = invocation.status === "ready" || (invocation.status === "inboxed" && invocation.waitsFor === "slot");
   return {
     lock: invocation.status === "inboxed" ? lockOf(insight, partition, invocation) : undefined,
-    flow: waitsForSlot ? insight.flowOf?.(partition, invocation) : undefined,
+    flow: waitsForSlot ? insight.invoker.flowWait(invocation.facts.id) : undefined,
     route: routeOf(registry, invocation),
   };
 }

@@ -1,36 +1,48 @@
-/** Why: `GET /openapi` describes this interface from the same routes that serve it, so the document cannot be out of date. */
+/**
+ * Why: `GET /openapi` describes this interface from the same routes that serve it, and from the same schemas that requests are
+ * parsed with and answers are tested against, so the document cannot be out of date.
+ */
 import { z } from "zod";
 import type { Method, Operation, Route } from "../http/route.js";
 
+const JSON_TYPE = "application/json";
 const ERROR = { $ref: "#/components/schemas/Error" } as const;
+
+const ErrorShape = z.object({
+  message: z.string(),
+  restate_code: z
+    .string()
+    .nullable()
+    .describe("The code of the error, explained in the documentation; `null` where there is none"),
+});
+
+/** Named schemas, gathered while operations are described. */
+type Components = Record<string, object>;
 
 /** OpenAPI 3.1 of all routes that make promises. */
 export function adminDocument(routes: readonly Route[]) {
+  const schemas: Components = { Error: schemaOf(ErrorShape, "output", {}) };
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) {
     if (route.isInternal === true) continue;
     const operations = Object.entries(route.operations) as [Method, Operation][];
     paths[route.path] = Object.fromEntries(
-      operations.map(([method, operation]) => [method.toLowerCase(), describe(route.path, method, operation)]),
+      operations.map(([method, operation]) => [method.toLowerCase(), describe(route.path, method, operation, schemas)]),
     );
   }
   return {
     openapi: "3.1.0",
-    info: { title: "Perdure management API", version: "4" },
-    paths,
-    components: {
-      schemas: {
-        Error: {
-          type: "object",
-          required: ["message", "restate_code"],
-          properties: { message: { type: "string" }, restate_code: { type: ["string", "null"] } },
-        },
-      },
+    info: {
+      title: "Perdure management API",
+      version: "4",
+      description: "Every path is served as it stands, and under `/v2`, `/v3` and `/v4` for clients that ask for a generation.",
     },
+    paths,
+    components: { schemas },
   };
 }
 
-function describe(path: string, method: Method, operation: Operation): object {
+function describe(path: string, method: Method, operation: Operation, components: Components): object {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: "path",
@@ -44,27 +56,67 @@ function describe(path: string, method: Method, operation: Operation): object {
     description,
     schema: { type: "string" },
   }));
+  const answers = Object.entries(operation.answers).map(([status, description]) => [
+    status,
+    answerOf(operation, Number(status), description, components),
+  ]);
   return {
     operationId: operationId(path, method),
     summary: operation.summary,
+    ...(operation.isDeprecated === true ? { deprecated: true } : {}),
     parameters: [...inPath, ...inQuery],
-    ...(operation.body === undefined ? {} : { requestBody: bodyOf(operation.body) }),
-    responses: {
-      ...Object.fromEntries(
-        Object.entries(operation.answers).map(([status, description]) => [status, answerOf(status, description)]),
-      ),
-      default: answerOf("500", "Any other error"),
-    },
+    ...(operation.body === undefined ? {} : { requestBody: bodyOf(operation.body, components) }),
+    responses: { ...Object.fromEntries(answers), default: errorAnswer("Any other error") },
   };
 }
 
-function answerOf(status: string, description: string): object {
-  return Number(status) < 400 ? { description } : { description, content: { "application/json": { schema: ERROR } } };
+function answerOf(operation: Operation, status: number, description: string, components: Components): object {
+  if (status >= 400) return errorAnswer(description);
+  const shape = operation.results?.[status];
+  const content = shape === undefined ? {} : { [JSON_TYPE]: { schema: schemaOf(shape, "output", components) } };
+  const others = Object.fromEntries((operation.resultTypes ?? []).map((type) => [type, {}]));
+  const isEmpty = shape === undefined && operation.resultTypes === undefined;
+  return isEmpty ? { description } : { description, content: { ...others, ...content } };
 }
 
-function bodyOf(schema: z.ZodType): object {
-  const { $schema: _dialect, ...shape } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
-  return { required: true, content: { "application/json": { schema: shape } } };
+function errorAnswer(description: string): object {
+  return { description, content: { [JSON_TYPE]: { schema: ERROR } } };
+}
+
+function bodyOf(schema: z.ZodType, components: Components): object {
+  return { required: true, content: { [JSON_TYPE]: { schema: schemaOf(schema, "input", components) } } };
+}
+
+/** JSON schema; what it names goes to the components. Answers may get fields later, so they are not closed. */
+function schemaOf(schema: z.ZodType, io: "input" | "output", components: Components): object {
+  const {
+    $schema: _dialect,
+    $defs,
+    ...shape
+  } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: "any",
+    override: ({ jsonSchema }) => {
+      if (io === "output" && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+      if (jsonSchema.$ref === undefined) delete jsonSchema["id"];
+    },
+  });
+  for (const [name, definition] of Object.entries($defs ?? {})) components[name] ??= withComponentRefs(definition);
+  return withComponentRefs(shape);
+}
+
+/** `#/$defs/X` → `#/components/schemas/X`, at any depth. */
+function withComponentRefs<T>(node: T): T {
+  if (Array.isArray(node)) return node.map(withComponentRefs) as T;
+  if (typeof node !== "object" || node === null) return node;
+  return Object.fromEntries(
+    Object.entries(node).map(([name, value]) => [
+      name,
+      name === "$ref" && typeof value === "string"
+        ? value.replace("#/$defs/", "#/components/schemas/")
+        : withComponentRefs(value),
+    ]),
+  ) as T;
 }
 
 /** `PATCH /invocations/{invocation_id}/cancel` → `patch_invocations_invocation_id_cancel`. */

@@ -19,6 +19,7 @@ import {
   BATCHES_RUNNING_MAX,
 } from "../limits.js";
 import type { AdminPorts } from "../ports.js";
+import { BatchesShape, BatchResultsShape, BatchShape, DryRunShape } from "../views/batch-shape.js";
 import { batchView, resultView } from "../views/batch-view.js";
 import { Choice, Id } from "./batches.js";
 
@@ -60,6 +61,7 @@ export function batchOperationRoutes(ports: AdminPorts): readonly Route[] {
             400: "Not a condition",
             429: "Too many batches are running",
           },
+          results: { 200: DryRunShape, 202: BatchShape },
           handle: (request) => start(ports, request),
         },
       },
@@ -70,6 +72,7 @@ export function batchOperationRoutes(ports: AdminPorts): readonly Route[] {
         GET: {
           summary: "Batches, the newest first",
           answers: { 200: "Those that run, and those that finished within a day" },
+          results: { 200: BatchesShape },
           handle: async () => json(200, { batches: (await batches.list()).map(batchView) }),
         },
       },
@@ -80,6 +83,7 @@ export function batchOperationRoutes(ports: AdminPorts): readonly Route[] {
         GET: {
           summary: "How far a batch has come",
           answers: { 200: "The batch", 404: "Unknown batch" },
+          results: { 200: BatchShape },
           handle: async (request) => {
             const id = batchParam(request);
             return json(200, batchView(found(id, await batches.get(id))));
@@ -88,6 +92,7 @@ export function batchOperationRoutes(ports: AdminPorts): readonly Route[] {
         DELETE: {
           summary: "Cancel a batch; what it has done stays done",
           answers: { 200: "The batch as it ended", 404: "Unknown batch" },
+          results: { 200: BatchShape },
           handle: async (request) => {
             const id = batchParam(request);
             return json(200, batchView(found(id, await batches.cancel(id))));
@@ -105,6 +110,7 @@ export function batchOperationRoutes(ports: AdminPorts): readonly Route[] {
             200: "Some results; without `next_cursor` these were the last, and while the batch runs the same cursor gives more later",
             404: "Unknown batch",
           },
+          results: { 200: BatchResultsShape },
           handle: async (request) => {
             const id = batchParam(request);
             const page = found(id, await batches.results(id, cursorQuery(request)));

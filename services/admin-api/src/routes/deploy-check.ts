@@ -9,6 +9,7 @@ import { type ApiAnswer, json } from "../http/answer.js";
 import type { ApiRequest } from "../http/request.js";
 import type { Route } from "../http/route.js";
 import { deploymentParam } from "../ids.js";
+import { VerificationShape } from "../views/verification-shape.js";
 import { verificationView } from "../views/verification-view.js";
 
 const count = (min: number, max: number) => z.number().int().min(min).max(max).nullish();
@@ -103,6 +104,7 @@ export function deployCheckRoutes(registry: Registry): readonly Route[] {
           summary: "Check whether suspended and paused invocations could be resumed on a deployment",
           body: CheckBody,
           answers: { 200: "What the check found", 404: "Unknown deployment" },
+          results: { 200: VerificationShape },
           handle: async (request) => {
             const id = deploymentParam(request);
             const body = request.header("content-type") === undefined ? {} : await request.json(CheckBody);

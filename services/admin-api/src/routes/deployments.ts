@@ -1,12 +1,15 @@
 /** Why: `/deployments`: discover an endpoint and make its handlers callable, look at what is registered, move it, remove it. */
-import type { Registry, RequestedAddress } from "@perdure/metadata";
+import type { DeploymentRecord, Registry, RequestedAddress } from "@perdure/metadata";
 import { z } from "zod";
 import { empty, json } from "../http/answer.js";
 import { ApiError } from "../http/errors.js";
+import { listAnswer, PAGE_QUERY } from "../http/page.js";
 import type { ApiRequest, ApiVersion } from "../http/request.js";
 import type { Operation, Route } from "../http/route.js";
 import { deploymentParam } from "../ids.js";
+import { DeploymentShape, DeploymentSummaryShape, RegistrationShape } from "../views/deployment-shape.js";
 import { deploymentDetail, deploymentSummary, registrationView } from "../views/deployment-view.js";
+import { listShape } from "../views/service-shape.js";
 import { refusalOf, Verify, wishesOf } from "./deploy-check.js";
 
 /** Characters a URI may consist of (RFC 3986); whether it is absolute is checked later, with a better message. */
@@ -41,6 +44,7 @@ export function deploymentRoutes(registry: Registry): readonly Route[] {
     summary: "Update a deployment in place",
     body: UpdateDeployment,
     answers: { 200: "The deployment", 400: "Not similar enough (META0016)", 404: "Unknown deployment", 500: "Discovery failed" },
+    results: { 200: DeploymentShape },
     handle: async (request) => {
       const id = deploymentParam(request);
       const body = await request.json(UpdateDeployment);
@@ -61,8 +65,10 @@ export function deploymentRoutes(registry: Registry): readonly Route[] {
       operations: {
         GET: {
           summary: "List deployments, oldest first",
-          answers: { 200: "All deployments" },
-          handle: () => json(200, { deployments: registry.deployments().map(deploymentSummary) }),
+          query: PAGE_QUERY,
+          answers: { 200: "All deployments, or a page of them" },
+          results: { 200: listShape("deployments", DeploymentSummaryShape) },
+          handle: (request) => listAnswer(request, "deployments", registry.deployments(), ageKey, deploymentSummary),
         },
         POST: {
           summary: "Register a deployment",
@@ -75,6 +81,7 @@ export function deploymentRoutes(registry: Registry): readonly Route[] {
             409: "Conflict (META0004, META0006, META0017, META0101)",
             500: "Discovery failed (META0003, META0012 to META0015)",
           },
+          results: { 200: RegistrationShape, 201: RegistrationShape },
           handle: (request) => register(registry, request),
         },
       },
@@ -85,6 +92,7 @@ export function deploymentRoutes(registry: Registry): readonly Route[] {
         GET: {
           summary: "One deployment with its services",
           answers: { 200: "The deployment", 404: "Unknown deployment" },
+          results: { 200: DeploymentShape },
           handle: (request) => {
             const id = deploymentParam(request);
             const deployment = registry.deployment(id);
@@ -107,6 +115,11 @@ export function deploymentRoutes(registry: Registry): readonly Route[] {
       },
     },
   ];
+}
+
+/** Oldest first; as many digits as the latest moment has. */
+function ageKey({ createdAtMs, id }: DeploymentRecord): string {
+  return `${String(createdAtMs).padStart(16, "0")} ${id}`;
 }
 
 async function register(registry: Registry, request: ApiRequest) {

@@ -8,6 +8,7 @@ import type { Route } from "../http/route.js";
 import { invocationParam } from "../ids.js";
 import { explainInvocation, readKnown, routeOf } from "../insight/source.js";
 import type { AdminPorts } from "../ports.js";
+import { ExplanationShape, TimelineShape } from "../views/explain-shape.js";
 import { explanationView } from "../views/explain-view.js";
 import { timelineView } from "../views/timeline-view.js";
 
@@ -19,6 +20,7 @@ export function explainRoutes(ports: AdminPorts): readonly Route[] {
         GET: {
           summary: "What an invocation waits for, and what would move it",
           answers: { 200: "The explanation, as one sentence and in parts", 404: "Unknown invocation" },
+          results: { 200: ExplanationShape },
           handle: async (request) => {
             const id = invocationParam(request);
             const explanation = await explainInvocation(ports, id);
@@ -38,6 +40,7 @@ export function explainRoutes(ports: AdminPorts): readonly Route[] {
             from_step: "Journal index of the first step to show, 0 (default) is the input",
           },
           answers: { 200: "The timeline", 404: "Unknown invocation" },
+          results: { 200: TimelineShape },
           handle: (request) => timeline(ports, request),
         },
       },

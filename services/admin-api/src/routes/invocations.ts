@@ -1,5 +1,6 @@
 /** Why: `/invocations/{id}/<verb>`: what people and the CLI do to one invocation. */
 import { parseDeploymentId } from "@perdure/base";
+import { z } from "zod";
 import { type ApiAnswer, empty, json } from "../http/answer.js";
 import { ApiError } from "../http/errors.js";
 import { type ApiRequest, badQuery } from "../http/request.js";
@@ -36,7 +37,8 @@ export function invocationRoutes(ports: AdminPorts): readonly Route[] {
       path: "/invocations/{invocation_id}",
       operations: {
         DELETE: {
-          summary: "Cancel, kill or purge an invocation (deprecated)",
+          summary: "Cancel, kill or purge an invocation",
+          isDeprecated: true,
           query: { mode: "`Cancel` (default), `Kill` or `Purge`" },
           answers: { 202: "Accepted, whether the invocation exists or not" },
           handle: async (request) => {
@@ -99,6 +101,7 @@ export function invocationRoutes(ports: AdminPorts): readonly Route[] {
         422: "Workflows cannot be restarted",
         425: "Not started yet",
       },
+      results: { 200: z.strictObject({ new_invocation_id: z.string() }) },
       handle: async (request) => {
         const id = invocationParam(request);
         const choice = deploymentQuery(request, { kind: "latest" });

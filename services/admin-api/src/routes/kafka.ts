@@ -1,11 +1,20 @@
-/** Why: `/kafka-clusters` and `/subscriptions`: which topics feed which handlers. Secrets go in, and never come out again. */
-import { formatTimestampNanos } from "@perdure/base";
-import type { KafkaClusterRecord, Registry, SubscriptionRecord } from "@perdure/metadata";
+/** Why: `/kafka-clusters` and `/subscriptions`: which topics feed which handlers. */
+import type { Registry } from "@perdure/metadata";
 import { z } from "zod";
 import { empty, json } from "../http/answer.js";
 import { ApiError } from "../http/errors.js";
+import { listAnswer, PAGE_QUERY } from "../http/page.js";
 import type { Route } from "../http/route.js";
 import { subscriptionParam } from "../ids.js";
+import {
+  ClusterShape,
+  ClusterWithSubscriptionsShape,
+  clusterView,
+  SubscriptionShape,
+  subscriptionView,
+  withKnownSecrets,
+} from "../views/kafka-view.js";
+import { listShape } from "../views/service-shape.js";
 
 const Properties = z.record(z.string(), z.string());
 /** An absolute URI; its scheme is judged by the registry. */
@@ -14,23 +23,6 @@ const Uri = z.string().regex(/^[a-z][a-z0-9+.-]*:\/\/[^\s]*$/i, "is not an absol
 export const CreateKafkaCluster = z.object({ name: z.string().min(1, "empty string"), properties: Properties });
 export const UpdateKafkaCluster = z.object({ properties: Properties });
 export const CreateSubscription = z.object({ source: Uri, sink: Uri, options: Properties.nullish() });
-
-const REDACTED = "***";
-/** Parts of property names whose values are secrets, or lead to them. */
-const SECRET_PARTS = [
-  "password",
-  "secret",
-  "passphrase",
-  "sasl.username",
-  "sasl.jaas.config",
-  "sasl.oauthbearer.config",
-  "sasl.oauthbearer.assertion.private.key",
-  "token.endpoint.url",
-  "ssl.key.location",
-  "ssl.key.pem",
-  "keystore.location",
-  "truststore.location",
-];
 
 export function kafkaRoutes(registry: Registry): readonly Route[] {
   return [...clusterRoutes(registry), ...subscriptionRoutes(registry)];
@@ -43,13 +35,16 @@ function clusterRoutes(registry: Registry): readonly Route[] {
       operations: {
         GET: {
           summary: "List Kafka clusters",
-          answers: { 200: "All clusters, secrets blacked out" },
-          handle: () => json(200, { clusters: registry.kafkaClusters().map(clusterView) }),
+          query: PAGE_QUERY,
+          answers: { 200: "All clusters or a page of them, secrets blacked out" },
+          results: { 200: listShape("clusters", ClusterShape) },
+          handle: (request) => listAnswer(request, "clusters", registry.kafkaClusters(), ({ name }) => name, clusterView),
         },
         POST: {
           summary: "Make a Kafka cluster known",
           body: CreateKafkaCluster,
           answers: { 201: "Known", 400: "No brokers named", 409: "The name is taken" },
+          results: { 201: ClusterShape },
           handle: async (request) => {
             const { name, properties } = await request.json(CreateKafkaCluster);
             const cluster = await registry.createKafkaCluster(name, properties);
@@ -65,6 +60,7 @@ function clusterRoutes(registry: Registry): readonly Route[] {
           summary: "One Kafka cluster",
           query: { include_subscriptions: "`true`: with the subscriptions that read from it" },
           answers: { 200: "The cluster", 404: "Unknown cluster" },
+          results: { 200: ClusterWithSubscriptionsShape },
           handle: (request) => {
             const name = request.param("cluster_name");
             const cluster = registry.kafkaCluster(name);
@@ -83,6 +79,7 @@ function clusterRoutes(registry: Registry): readonly Route[] {
             404: "Unknown cluster",
             409: "Set in the server's settings",
           },
+          results: { 200: ClusterShape },
           handle: async (request) => {
             const name = request.param("cluster_name");
             const { properties } = await request.json(UpdateKafkaCluster);
@@ -111,20 +108,22 @@ function subscriptionRoutes(registry: Registry): readonly Route[] {
       operations: {
         GET: {
           summary: "List subscriptions",
-          query: { source: "Only those of this source", sink: "Only those of this sink" },
-          answers: { 200: "The subscriptions" },
-          handle: ({ query }) => {
-            const [source, sink] = [query.get("source"), query.get("sink")];
+          query: { source: "Only those of this source", sink: "Only those of this sink", ...PAGE_QUERY },
+          answers: { 200: "The subscriptions, or a page of them" },
+          results: { 200: listShape("subscriptions", SubscriptionShape) },
+          handle: (request) => {
+            const [source, sink] = [request.query.get("source"), request.query.get("sink")];
             const wanted = registry
               .subscriptions()
               .filter((one) => (source === null || one.source === source) && (sink === null || one.sink === sink));
-            return json(200, { subscriptions: wanted.map(subscriptionView) });
+            return listAnswer(request, "subscriptions", wanted, ({ id }) => id, subscriptionView);
           },
         },
         POST: {
           summary: "Feed a topic to a handler",
           body: CreateSubscription,
           answers: { 201: "Subscribed", 400: "Source or sink is not usable (META0009)" },
+          results: { 201: SubscriptionShape },
           handle: async (request) => {
             const { source, sink, options } = await request.json(CreateSubscription);
             const subscription = await registry.createSubscription(source, sink, options ?? {});
@@ -139,6 +138,7 @@ function subscriptionRoutes(registry: Registry): readonly Route[] {
         GET: {
           summary: "One subscription",
           answers: { 200: "The subscription", 404: "Unknown subscription" },
+          results: { 200: SubscriptionShape },
           handle: (request) => {
             const id = subscriptionParam(request);
             const subscription = registry.subscription(id);
@@ -157,28 +157,4 @@ function subscriptionRoutes(registry: Registry): readonly Route[] {
       },
     },
   ];
-}
-
-function clusterView({ name, properties, createdAtMs }: KafkaClusterRecord) {
-  const shown = Object.entries(properties).map(([key, value]) => [key, isSecret(key) ? REDACTED : value]);
-  return { name, properties: Object.fromEntries(shown), created_at: formatTimestampNanos(createdAtMs) };
-}
-
-function subscriptionView({ id, source, sink, options }: SubscriptionRecord) {
-  return { id, source, sink, options };
-}
-
-function isSecret(name: string): boolean {
-  const lower = name.toLowerCase();
-  return SECRET_PARTS.some((part) => lower.includes(part));
-}
-
-/** Clients read, edit and write back the whole map; what we blacked out for them keeps its value. */
-function withKnownSecrets(
-  next: Readonly<Record<string, string>>,
-  known: Readonly<Record<string, string>>,
-): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(next).map(([name, value]) => [name, value === REDACTED && isSecret(name) ? (known[name] ?? value) : value]),
-  );
 }

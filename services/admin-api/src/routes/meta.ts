@@ -1,4 +1,5 @@
 /** Why: what clients ask before anything else: which generations of the interface there are, and whether we are well. */
+import { z } from "zod";
 import { empty, json, text } from "../http/answer.js";
 import type { Route } from "../http/route.js";
 import type { AdminOptions, AdminPorts } from "../ports.js";
@@ -27,6 +28,19 @@ const FEATURES = [
   "vqueues_migration_skip_completed",
 ] as const;
 
+const VersionShape = z.strictObject({
+  version: z.string().describe("The release of the reference system whose interface this is"),
+  min_admin_api_version: z.int(),
+  max_admin_api_version: z.int(),
+  ingress_endpoint: z.string().nullable(),
+  features: z.record(z.string(), z.boolean()),
+});
+
+const ClusterHealthShape = z.strictObject({
+  cluster_name: z.string(),
+  metadata_cluster_health: z.strictObject({ members: z.array(z.int()) }),
+});
+
 export function metaRoutes({ metrics }: AdminPorts, options: AdminOptions): readonly Route[] {
   const redirect = () => empty(308, { location: "/ui/" });
   return [
@@ -40,6 +54,7 @@ export function metaRoutes({ metrics }: AdminPorts, options: AdminOptions): read
         GET: {
           summary: "Versions of server and interface",
           answers: { 200: "Versions, features, and where the ingress is" },
+          results: { 200: VersionShape },
           handle: () =>
             json(200, {
               version: COMPATIBLE_VERSION,
@@ -55,8 +70,10 @@ export function metaRoutes({ metrics }: AdminPorts, options: AdminOptions): read
       path: "/cluster-health",
       operations: {
         GET: {
-          summary: "Health of the cluster (deprecated)",
+          summary: "Health of the cluster",
+          isDeprecated: true,
           answers: { 200: "Its name and members" },
+          results: { 200: ClusterHealthShape },
           handle: () => json(200, { cluster_name: options.clusterName, metadata_cluster_health: { members: [1] } }),
         },
       },

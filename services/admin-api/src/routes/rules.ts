@@ -76,6 +76,22 @@ export const PutRules = z
 
 export const DeleteRules = z.array(z.object({ pattern: Pattern, expected_version: Version.nullish() })).max(RULE_CHANGES_MAX);
 
+const RuleShape = z
+  .strictObject({
+    pattern: z.string(),
+    limits: z.strictObject({
+      concurrency: z.int().optional(),
+      rate: z.strictObject({ limit: z.int(), per: z.string(), burst: z.int() }).optional(),
+    }),
+    description: z.string().optional(),
+    disabled: z.boolean(),
+    weight: z.int().optional(),
+    priority: z.int().optional(),
+    version: z.int(),
+    last_modified_millis_since_epoch: z.int(),
+  })
+  .meta({ id: "Rule" });
+
 export function ruleRoutes(registry: Registry): readonly Route[] {
   return [
     {
@@ -85,6 +101,7 @@ export function ruleRoutes(registry: Registry): readonly Route[] {
           summary: "Make or change rules of flow control",
           body: PutRules,
           answers: { 200: "The rules as they are now", 409: "A precondition does not hold; nothing was changed" },
+          results: { 200: z.array(RuleShape) },
           handle: async (request) => {
             const body = await request.json(PutRules);
             const rules = await registry.putRules(body.map(changeOf));
@@ -100,6 +117,7 @@ export function ruleRoutes(registry: Registry): readonly Route[] {
           summary: "Delete rules of flow control",
           body: DeleteRules,
           answers: { 200: "The patterns that were deleted", 409: "A rule has another version; nothing was deleted" },
+          results: { 200: z.array(z.string()) },
           handle: async (request) => {
             const body = await request.json(DeleteRules);
             const deletions = body.map(({ pattern, expected_version }) => ({

@@ -7,6 +7,7 @@ import { type ApiRequest, badQuery } from "../http/request.js";
 import type { Operation, Route } from "../http/route.js";
 import { scheduleParam } from "../ids.js";
 import { SCHEDULES_PAGE_DEFAULT, SCHEDULES_PAGE_MAX } from "../limits.js";
+import { FiredShape, NextTimesShape, ScheduleShape, SchedulesShape } from "../views/schedule-shape.js";
 import { nextTimeView, scheduleView } from "../views/schedule-view.js";
 import { PutSchedule, specOf } from "./schedule-body.js";
 
@@ -39,12 +40,14 @@ export function scheduleRoutes(ports: ScheduleRoutePorts): readonly Route[] {
             status: "Only those that are `active`, `paused` or `ended`",
           },
           answers: { 200: "The schedules, and `next` when there are more" },
+          results: { 200: SchedulesShape },
           handle: (request) => list(schedules, request),
         },
         POST: {
           summary: "Make a schedule",
           body: PutSchedule,
           answers: { 201: "Made", 400: "Expression, zone or target is not usable (META0100)", 409: "The name is taken" },
+          results: { 201: ScheduleShape },
           handle: async (request) => {
             const body = await request.json(PutSchedule);
             const schedule = await schedules.create(specOf(body), body.paused ?? false);
@@ -59,6 +62,7 @@ export function scheduleRoutes(ports: ScheduleRoutePorts): readonly Route[] {
         GET: {
           summary: "One schedule, how far it has come, and its recent firings",
           answers: { 200: "The schedule", ...UNKNOWN },
+          results: { 200: ScheduleShape },
           handle: (request) => json(200, scheduleView(known(schedules, scheduleParam(request)))),
         },
         PUT: {
@@ -71,6 +75,7 @@ export function scheduleRoutes(ports: ScheduleRoutePorts): readonly Route[] {
             ...UNKNOWN,
             409: "The name is taken, or the version is another",
           },
+          results: { 200: ScheduleShape },
           handle: async (request) => {
             const id = scheduleParam(request);
             const expected = expectedVersion(request);
@@ -109,6 +114,7 @@ export function scheduleRoutes(ports: ScheduleRoutePorts): readonly Route[] {
             ...UNKNOWN,
             409: "The workflow was invoked before",
           },
+          results: { 200: FiredShape, 202: FiredShape },
           handle: (request) => runNow(ports, request),
         },
       },
@@ -120,6 +126,7 @@ export function scheduleRoutes(ports: ScheduleRoutePorts): readonly Route[] {
           summary: "The next fire times, pauses and jitter not considered",
           query: { count: `How many, up to ${NEXT_TIMES_MAX}; ${NEXT_DEFAULT} by default` },
           answers: { 200: "In UTC and in the schedule's zone; fewer when it ends before", ...UNKNOWN },
+          results: { 200: NextTimesShape },
           handle: (request) => {
             const schedule = known(schedules, scheduleParam(request));
             const count = wholeNumber(request, "count", 1, NEXT_TIMES_MAX) ?? NEXT_DEFAULT;
@@ -137,6 +144,7 @@ function verb(summary: string, act: (id: ScheduleId) => Promise<Schedule>): Rout
   const operation: Operation = {
     summary,
     answers: { 200: "The schedule, also when it was so already", ...UNKNOWN },
+    results: { 200: ScheduleShape },
     handle: async (request) => json(200, scheduleView(await act(scheduleParam(request)))),
   };
   return { POST: operation, PATCH: operation };

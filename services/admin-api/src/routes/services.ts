@@ -5,8 +5,11 @@ import type { LocatedRevision, Registry } from "@perdure/metadata";
 import { z } from "zod";
 import { json } from "../http/answer.js";
 import { ApiError } from "../http/errors.js";
+import { listAnswer, PAGE_QUERY } from "../http/page.js";
 import type { Route } from "../http/route.js";
+import { DocumentShape } from "../openapi/document-shape.js";
 import { serviceDocument } from "../openapi/service-document.js";
+import { HandlerShape, listShape, ServiceShape } from "../views/service-shape.js";
 import { handlerView, serviceView } from "../views/service-view.js";
 
 /** A friendly or ISO 8601 duration, as milliseconds. */
@@ -34,8 +37,11 @@ export function serviceRoutes(registry: Registry, ingressEndpoint: string | unde
       operations: {
         GET: {
           summary: "List services in their latest revisions",
-          answers: { 200: "All services" },
-          handle: () => json(200, { services: registry.services().map((located) => serviceView(registry, located)) }),
+          query: PAGE_QUERY,
+          answers: { 200: "All services, or a page of them" },
+          results: { 200: listShape("services", ServiceShape) },
+          handle: (request) =>
+            listAnswer(request, "services", registry.services(), nameOf, (located) => serviceView(registry, located)),
         },
       },
     },
@@ -45,12 +51,14 @@ export function serviceRoutes(registry: Registry, ingressEndpoint: string | unde
         GET: {
           summary: "One service",
           answers: { 200: "The service", 404: "Unknown service" },
+          results: { 200: ServiceShape },
           handle: (request) => json(200, serviceView(registry, requireService(registry, request.param("service")))),
         },
         PATCH: {
           summary: "Change options of a service until its next registration",
           body: ModifyService,
           answers: { 200: "The service as changed", 400: "Not an option of this type of service", 404: "Unknown service" },
+          results: { 200: ServiceShape },
           handle: async (request) => {
             const body = await request.json(ModifyService);
             const changes = {
@@ -72,6 +80,7 @@ export function serviceRoutes(registry: Registry, ingressEndpoint: string | unde
         GET: {
           summary: "How to call the service through the ingress, as an OpenAPI document",
           answers: { 200: "The document", 404: "Unknown service" },
+          results: { 200: DocumentShape },
           handle: (request) => {
             const located = requireService(registry, request.param("service"));
             const isPublic = (handler: HandlerDefinition) => handlerView(registry, located, handler).public;
@@ -85,11 +94,19 @@ export function serviceRoutes(registry: Registry, ingressEndpoint: string | unde
       operations: {
         GET: {
           summary: "List the handlers of a service",
-          answers: { 200: "All handlers", 404: "Unknown service" },
+          query: PAGE_QUERY,
+          answers: { 200: "All handlers, or a page of them", 404: "Unknown service" },
+          results: { 200: listShape("handlers", HandlerShape) },
           handle: (request) => {
             const located = requireService(registry, request.param("service"));
-            const handlers = located.revision.definition.handlers;
-            return json(200, { handlers: handlers.map((handler) => handlerView(registry, located, handler)) });
+            const { handlers } = located.revision.definition;
+            return listAnswer(
+              request,
+              "handlers",
+              handlers,
+              ({ name }) => name,
+              (handler) => handlerView(registry, located, handler),
+            );
           },
         },
       },
@@ -100,6 +117,7 @@ export function serviceRoutes(registry: Registry, ingressEndpoint: string | unde
         GET: {
           summary: "One handler of a service",
           answers: { 200: "The handler", 404: "Unknown service or handler" },
+          results: { 200: HandlerShape },
           handle: (request) => {
             const [service, name] = [request.param("service"), request.param("handler")];
             const located = registry.service(service);
@@ -114,6 +132,8 @@ export function serviceRoutes(registry: Registry, ingressEndpoint: string | unde
     },
   ];
 }
+
+const nameOf = ({ revision }: LocatedRevision): string => revision.definition.name;
 
 export function requireService(registry: Registry, name: string): LocatedRevision {
   const located = registry.service(name);

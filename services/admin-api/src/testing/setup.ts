@@ -3,11 +3,14 @@ import { type Logger, silentLogger, systemClock, systemRandom } from "@perdure/b
 import type { RegistryView } from "@perdure/control";
 import { type Registry, RegistryRefusal } from "@perdure/metadata";
 import type { Schedules } from "@perdure/schedule";
-import { createAdminApi } from "../admin-api.js";
+import { routesOf } from "../admin-api.js";
 import type { Batches } from "../batches/batches.js";
-import type { RequestListener } from "../http/server.js";
+import { ApiError } from "../http/errors.js";
+import { routerOf } from "../http/route.js";
+import { type RequestListener, serve } from "../http/server.js";
 import type { InsightSource } from "../insight/source.js";
 import type { Sql } from "../ports.js";
+import { checkedRoutes } from "./checked-routes.js";
 import { createScriptedPartitions, type ScriptedPartitions } from "./scripted-partitions.js";
 
 export interface TestAdminSetup {
@@ -33,7 +36,7 @@ const NOTHING_STORED: InsightSource = {
     readJournal: async () => [],
     events: async () => [],
   },
-  invoker: { status: () => undefined },
+  invoker: { status: () => undefined, flowWait: () => undefined },
 };
 
 const NO_BATCHES: Batches = {
@@ -59,9 +62,10 @@ const NO_SCHEDULES: Schedules = {
   runNow: noMore,
 };
 
-/** Without an engine, queries are refused as unavailable. */
+/** Without an engine, queries are refused as unavailable. An answer that is not as the OpenAPI document has it becomes a 599. */
 export function createTestAdminApi(setup: TestAdminSetup): RequestListener {
-  return createAdminApi(
+  const logger = setup.logger ?? silentLogger;
+  const routes = routesOf(
     {
       registry: setup.registry,
       partitions: setup.partitions ?? createScriptedPartitions(),
@@ -74,8 +78,12 @@ export function createTestAdminApi(setup: TestAdminSetup): RequestListener {
       metrics: setup.metrics ?? (() => ""),
       clock: systemClock,
       random: systemRandom,
-      logger: setup.logger ?? silentLogger,
+      logger,
     },
     { ingressEndpoint: "http://localhost:21600/", clusterName: "localcluster", scopesEnabled: setup.scopesEnabled ?? false },
   );
+  const checked = checkedRoutes(routes, (problem) => {
+    throw new ApiError(599, `not as the document promises: ${problem}`);
+  });
+  return serve(routerOf(checked), logger);
 }

@@ -1,0 +1,67 @@
+/**
+ * Why: lists can be long. Who asks for a page gets one, and where to go on; who does not gets everything, as tools that know of
+ * no pages expect it.
+ */
+import { fromUtf8Strict, utf8 } from "@perdure/base";
+import { PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX } from "../limits.js";
+import { type ApiAnswer, json } from "./answer.js";
+import { type ApiRequest, badQuery } from "./request.js";
+
+/** For `Operation.query`. */
+export const PAGE_QUERY = {
+  limit: `At most so many, up to ${PAGE_ITEMS_MAX}; everything when neither this nor \`cursor\` is given`,
+  cursor: "Where to go on: `next_cursor` of the answer before",
+} as const;
+
+/**
+ * `{ [field]: items }`. With `limit` or `cursor` in the query: the items whose keys come next, in the order of the keys, with
+ * `next_cursor` (null at the end) and a `link` to the next page. Keys are unique; items may come and go between pages.
+ */
+export function listAnswer<T>(
+  request: ApiRequest,
+  field: string,
+  items: readonly T[],
+  keyOf: (item: T) => string,
+  view: (item: T) => unknown,
+): ApiAnswer {
+  const { query } = request;
+  if (!query.has("limit") && !query.has("cursor")) return json(200, { [field]: items.map(view) });
+  const limit = limitOf(query.get("limit"));
+  const after = keyIn(query.get("cursor"));
+  const rest = items
+    .map((item) => ({ key: keyOf(item), item }))
+    .filter(({ key }) => after === undefined || key > after)
+    .sort((a, b) => (a.key < b.key ? -1 : 1));
+  const page = rest.slice(0, limit);
+  const last = page.at(-1);
+  const cursor = rest.length > page.length && last !== undefined ? cursorOf(last.key) : null;
+  const headers = cursor === null ? {} : { link: `<?${nextQuery(query, limit, cursor)}>; rel="next"` };
+  return json(200, { [field]: page.map(({ item }) => view(item)), next_cursor: cursor }, headers);
+}
+
+function limitOf(text: string | null): number {
+  if (text === null) return PAGE_ITEMS_DEFAULT;
+  const limit = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+  if (limit >= 1 && limit <= PAGE_ITEMS_MAX) return limit;
+  throw badQuery(`limit: expected a whole number from 1 to ${PAGE_ITEMS_MAX}`);
+}
+
+function cursorOf(key: string): string {
+  return Buffer.from(utf8(key)).toString("base64url");
+}
+
+/** Cursors are opaque, and only those that we would write ourselves are ours. */
+function keyIn(cursor: string | null): string | undefined {
+  if (cursor === null) return undefined;
+  const key = fromUtf8Strict(Buffer.from(cursor, "base64url"));
+  if (key === undefined || key === "" || cursorOf(key) !== cursor) throw badQuery("cursor: not one that this interface gave");
+  return key;
+}
+
+/** The same question from there on, filters included. */
+function nextQuery(query: URLSearchParams, limit: number, cursor: string): string {
+  const next = new URLSearchParams(query);
+  next.set("limit", String(limit));
+  next.set("cursor", cursor);
+  return next.toString();
+}

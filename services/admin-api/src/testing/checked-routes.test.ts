@@ -1,0 +1,53 @@
+import { expect, test } from "@jest/globals";
+import { z } from "zod";
+import { type ApiAnswer, empty, json, text } from "../http/answer.js";
+import { ApiError } from "../http/errors.js";
+import type { ApiRequest } from "../http/request.js";
+import type { Operation } from "../http/route.js";
+import { checkedRoutes } from "./checked-routes.js";
+
+const Shape = z.strictObject({ name: z.string() });
+const declared: Omit<Operation, "handle"> = {
+  summary: "",
+  answers: { 200: "Yes", 202: "Later", 404: "No" },
+  results: { 200: Shape },
+};
+
+async function breaches(answer: () => ApiAnswer, isInternal = false): Promise<string[]> {
+  const problems: string[] = [];
+  const route = { path: "/x", isInternal, operations: { GET: { ...declared, handle: answer } } };
+  const [checked] = checkedRoutes([route], (problem) => problems.push(problem));
+  // Neither the check nor the answers here look at the request.
+  await Promise.resolve(checked?.operations.GET?.handle({} as ApiRequest)).catch((cause: unknown) => {
+    if (!(cause instanceof ApiError)) throw cause;
+  });
+  return problems;
+}
+const refuse = (status: number) => () => {
+  throw new ApiError(status, "no");
+};
+
+test.each<[string, () => ApiAnswer]>([
+  ["a body as declared", () => json(200, { name: "x" })],
+  ["no body where none is declared", () => empty(202)],
+  ["a declared error", refuse(404)],
+  ["an error everybody can make", refuse(422)],
+])("%s is fine", async (_what, answer) => {
+  expect(await breaches(answer)).toEqual([]);
+});
+
+test.each<[string, () => ApiAnswer, string]>([
+  ["a status nobody declared", () => empty(204), "status 204 is not declared"],
+  ["an error nobody declared", refuse(409), "status 409 is not declared"],
+  ["a missing field", () => json(200, {}), "is not as declared"],
+  ["a field too many", () => json(200, { name: "x", more: 1 }), "is not as declared"],
+  ["no body where one is declared", () => empty(200), "has no body"],
+  ["a body where none is declared", () => json(202, {}), "has a body (application/json) that is not declared"],
+])("%s is a breach", async (_what, answer, problem) => {
+  const found = await breaches(answer);
+  expect(found).toEqual([expect.stringContaining(problem)]);
+});
+
+test("internal routes may answer with what they like", async () => {
+  expect(await breaches(() => text(202, "text/plain", "metrics"), true)).toEqual([]);
+});

@@ -1,0 +1,47 @@
+/** Why: what batches and their results look like in answers. */
+import { z } from "zod";
+import { VERBS } from "../batches/record.js";
+import { TimeShape } from "./service-shape.js";
+
+export const BatchShape = z
+  .strictObject({
+    id: z.string(),
+    operation: z.enum(VERBS),
+    state: z.enum(["running", "finished", "cancelled"]),
+    filter: z.string().nullable(),
+    deployment: z.string().nullable(),
+    matched: z.int(),
+    more_matched: z.boolean(),
+    done: z.int(),
+    succeeded: z.int(),
+    failed: z.int(),
+    remaining: z.int(),
+    started_at: TimeShape,
+    finished_at: TimeShape.nullable(),
+    started_by: z.string().nullable(),
+    reason: z.string().nullable(),
+  })
+  .meta({ id: "Batch" });
+
+export const BatchesShape = z.strictObject({ batches: z.array(BatchShape) });
+
+export const DryRunShape = z.strictObject({
+  operation: z.enum(VERBS),
+  dry_run: z.literal(true),
+  matched: z.int(),
+  more_matched: z.boolean(),
+  sample: z.array(z.looseObject({ id: z.string() })),
+});
+
+export const BatchResultsShape = z.strictObject({
+  results: z.array(
+    z.strictObject({
+      invocation_id: z.string(),
+      result: z.enum(["succeeded", "failed"]),
+      status: z.int(),
+      error: z.string().optional(),
+      new_invocation_id: z.string().optional(),
+    }),
+  ),
+  next_cursor: z.string().nullable(),
+});

@@ -1,0 +1,45 @@
+/** Why: what deployments look like in answers. Clients tell those over HTTP from those on Lambda by which fields are there. */
+import { z } from "zod";
+import { ServiceShape, TextMapShape, TimeShape } from "./service-shape.js";
+import { VerificationShape } from "./verification-shape.js";
+
+const common = {
+  id: z.string(),
+  additional_headers: TextMapShape.optional(),
+  metadata: TextMapShape.optional(),
+  created_at: TimeShape,
+  min_protocol_version: z.int(),
+  max_protocol_version: z.int(),
+  sdk_version: z.string().optional(),
+};
+const http = {
+  uri: z.string(),
+  protocol_type: z.enum(["BidiStream", "RequestResponse"]),
+  http_version: z.enum(["HTTP/1.1", "HTTP/2.0"]),
+};
+const lambda = {
+  arn: z.string(),
+  assume_role_arn: z.string().optional(),
+  compression: z.enum(["Zstd"]).optional(),
+};
+const brief = { services: z.array(z.strictObject({ name: z.string(), revision: z.int() })) };
+const full = { services: z.array(ServiceShape), verification: VerificationShape.optional() };
+
+export const DeploymentSummaryShape = z
+  .union([z.strictObject({ ...common, ...http, ...brief }), z.strictObject({ ...common, ...lambda, ...brief })])
+  .meta({ id: "DeploymentSummary" });
+
+export const DeploymentShape = z
+  .union([z.strictObject({ ...common, ...http, ...full }), z.strictObject({ ...common, ...lambda, ...full })])
+  .meta({ id: "Deployment" });
+
+export const RegistrationShape = z
+  .strictObject({
+    id: z.string(),
+    services: z.array(ServiceShape),
+    min_protocol_version: z.int(),
+    max_protocol_version: z.int(),
+    sdk_version: z.string().optional(),
+    verification: VerificationShape.optional(),
+  })
+  .meta({ id: "Registration" });

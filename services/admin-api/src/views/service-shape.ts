@@ -1,0 +1,71 @@
+/** Why: what services and handlers look like in answers, for the OpenAPI document and for the tests that hold answers against it. */
+import { z } from "zod";
+
+/** Friendly, e.g. `1d 2h`. */
+export const DurationShape = z.string().describe("A duration such as `1d 2h` or `500ms`");
+/** RFC 3339 with nanoseconds, UTC. */
+export const TimeShape = z.string().describe("A moment in UTC, RFC 3339");
+export const TextMapShape = z.record(z.string(), z.string());
+
+/** A list, and where to go on when a page of it was asked for. */
+export function listShape<T extends z.ZodType>(field: string, item: T) {
+  return z.strictObject({ [field]: z.array(item), next_cursor: z.string().nullable().optional() });
+}
+
+const NoticeShape = z.strictObject({ code: z.string().optional(), message: z.string() });
+const OnMaxAttempts = z.enum(["Pause", "Kill"]);
+
+const HandlerRetryShape = z.strictObject({
+  initial_interval: DurationShape.optional(),
+  exponentiation_factor: z.number().optional(),
+  max_attempts: z.int().nullable().describe("`null`: without end, or as the service says"),
+  max_interval: DurationShape.optional(),
+  on_max_attempts: OnMaxAttempts.optional(),
+});
+
+export const HandlerShape = z
+  .strictObject({
+    name: z.string(),
+    ty: z.enum(["Exclusive", "Shared", "Workflow"]).optional().describe("Absent for plain services"),
+    documentation: z.string().optional(),
+    metadata: TextMapShape.optional(),
+    idempotency_retention: DurationShape.optional(),
+    journal_retention: DurationShape.optional(),
+    inactivity_timeout: DurationShape.optional(),
+    abort_timeout: DurationShape.optional(),
+    enable_lazy_state: z.boolean().optional(),
+    public: z.boolean(),
+    input_description: z.string(),
+    output_description: z.string(),
+    input_json_schema: z.unknown().optional(),
+    output_json_schema: z.unknown().optional(),
+    retry_policy: HandlerRetryShape,
+  })
+  .meta({ id: "Handler" });
+
+export const ServiceShape = z
+  .strictObject({
+    name: z.string(),
+    ty: z.enum(["Service", "VirtualObject", "Workflow"]),
+    handlers: z.array(HandlerShape),
+    documentation: z.string().optional(),
+    metadata: TextMapShape.optional(),
+    deployment_id: z.string(),
+    revision: z.int(),
+    public: z.boolean(),
+    idempotency_retention: DurationShape,
+    workflow_completion_retention: DurationShape.optional().describe("Workflows only"),
+    journal_retention: DurationShape.optional(),
+    inactivity_timeout: DurationShape,
+    abort_timeout: DurationShape,
+    enable_lazy_state: z.boolean(),
+    retry_policy: z.strictObject({
+      initial_interval: DurationShape,
+      exponentiation_factor: z.number(),
+      max_attempts: z.int().nullable().describe("`null`: without end"),
+      max_interval: DurationShape.optional(),
+      on_max_attempts: OnMaxAttempts,
+    }),
+    info: z.array(NoticeShape).optional(),
+  })
+  .meta({ id: "Service" });

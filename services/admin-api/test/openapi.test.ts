@@ -1,0 +1,96 @@
+/**
+ * Why: generators and people build on the document about the interface. It must be valid, say everything that the reference's
+ * document says (or leave it out on purpose), and be true: the last is seen to by every test that goes through the test server.
+ */
+import { readFileSync } from "node:fs";
+import { beforeAll, describe, expect, test } from "@jest/globals";
+import { createTestRegistry } from "@perdure/registry/testing";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { createTestAdminApi, startServer } from "../src/testing/index.js";
+import { factsOf, type OperationFacts } from "./openapi-facts.js";
+
+type Facts = Readonly<Record<string, OperationFacts>>;
+
+/** Operations, parameters and fields of the reference's document; its words are left out. */
+const reference = JSON.parse(readFileSync(new URL("../testdata/reference-openapi.json", import.meta.url), "utf8")) as Facts;
+
+/** What the reference's document has and ours has not, with the reason. Expressions are matched against `METHOD /path: fact`. */
+const LEFT_OUT: readonly (readonly [RegExp, string])[] = [
+  [/auth(\.|$)/, "tokens of one cloud platform cannot be minted here; a request that asks for them is refused (400)"],
+  [
+    /^(GET|POST|PATCH) \/(deployments|kafka-clusters).*: answer \d+ (.*\.)?info(\[|$)(?!.*services)/,
+    "there is nothing to note of them",
+  ],
+  [/handlers\[\]\.info|^GET \/services\/\{service\}\/handlers.*info/, "what there is to note stands at the service"],
+];
+
+let document: Record<string, unknown>;
+let ours: Facts;
+beforeAll(async () => {
+  await using server = await startServer(createTestAdminApi({ registry: await createTestRegistry() }));
+  const answer = await server.ask("GET", "/openapi");
+  expect(answer.status).toBe(200);
+  document = answer.json<Record<string, unknown>>();
+  ours = factsOf(document);
+});
+
+test("it is valid OpenAPI 3.1", async () => {
+  const validator = new Validator();
+  const result = await validator.validate(structuredClone(document));
+  expect(result).toEqual({ valid: true });
+  expect(validator.version).toBe("3.1");
+});
+
+test("operations have names of their own, and everything they refer to is there", () => {
+  const text = JSON.stringify(document);
+  const ids = [...text.matchAll(/"operationId":"(\w+)"/g)].map(([, id]) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+  const { components } = document as { components: { schemas: object } };
+  const references = new Set([...text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name));
+  expect([...references].filter((name) => !Object.hasOwn(components.schemas, name ?? ""))).toEqual([]);
+  expect(text).not.toContain("#/$defs");
+});
+
+describe("compared with the reference's", () => {
+  test.each(Object.keys(reference))("%s has its parameters and fields", (operation) => {
+    const missing = missingFacts(operation).filter((fact) => reasonFor(`${operation}: ${fact}`) === undefined);
+    expect(missing).toEqual([]);
+  });
+
+  test("every exception is needed", () => {
+    const facts = Object.keys(reference).flatMap((operation) => missingFacts(operation).map((fact) => `${operation}: ${fact}`));
+    expect(LEFT_OUT.filter(([pattern]) => !facts.some((fact) => pattern.test(fact)))).toEqual([]);
+  });
+});
+
+test("what is ours alone is there too", () => {
+  for (const operation of [
+    "GET /invocations/{invocation_id}/explain",
+    "GET /schedules",
+    "POST /invocations/batch",
+    "PUT /deployments/{deployment}",
+  ])
+    expect(ours).toHaveProperty([operation]);
+  expect(ours["GET /deployments"]?.parameters).toEqual(["query:cursor", "query:limit"]);
+  expect(ours["GET /deployments"]?.answers["200"]).toContain("next_cursor");
+});
+
+function missingFacts(operation: string): readonly string[] {
+  const theirs = reference[operation]!;
+  const own = ours[operation];
+  if (own === undefined) return ["the operation"];
+  const missing = (what: string, wanted: readonly string[], there: readonly string[]) =>
+    wanted.filter((fact) => !there.includes(fact)).map((fact) => `${what} ${fact}`);
+  return [
+    ...missing("parameter", theirs.parameters, own.parameters),
+    ...missing("request", theirs.request, own.request),
+    ...missing("status", Object.keys(theirs.answers), Object.keys(own.answers)),
+    ...Object.entries(theirs.answers).flatMap(([status, fields]) =>
+      missing(`answer ${status}`, fields, own.answers[status] ?? []),
+    ),
+  ];
+}
+
+function reasonFor(fact: string): string | undefined {
+  return LEFT_OUT.find(([pattern]) => pattern.test(fact))?.[1];
+}
