@@ -86,7 +86,7 @@ describe("deployments", () => {
     expect(said).toContain(`- ${name}`);
     const id = idIn(said);
     expect(await run(["deployments", "describe", id])).toContain(`Transport: AWS Lambda`);
-    expect(await run(["deployments", "list"])).toContain(`${arn} AWS Lambda ${id}`);
+    expect(await run(["deployments", "list"])).toContain(`${arn} Lambda ${id}`);
     expect(await run(["services", "describe", name])).toContain(arn);
     expect(await world.ingress.result([name, "k", "build"])).toBe("one");
     expect(await run(["deployments", "register", arn, "-y"])).toContain(`already exists with id ${id}`);
