@@ -242,6 +242,14 @@ describe("buckets", () => {
     expect(world.admit()).toEqual(["a"]);
   });
 
+  test("that were full and are drawn on again at once are not forgotten", () => {
+    const world = new World(aRule("s1", { rate: RATE }));
+    world.scheduler.restoreBucket({ name: "s1", bookedUntilMicros: NOW * 1_000 }, NOW);
+    world.request("a");
+    expect(world.admit()).toEqual(["a"]);
+    expect(world.scheduler.takeForgottenBuckets()).toEqual([]);
+  });
+
   test("are forgotten when they are full again and when their rule goes, and nothing is left", () => {
     const world = new World(aRule("s1", { rate: RATE }));
     world.request("a");

@@ -36,6 +36,7 @@ export interface Admission {
   readonly buckets: readonly BucketValue[];
 }
 
+const NO_NAMES: readonly string[] = [];
 const NO_BUCKETS: readonly BucketValue[] = [];
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -49,7 +50,7 @@ export class FlowScheduler {
   /** Nodes with a bucket that was drawn on. */
   readonly #drawn = new Set<Node>();
   /** Names of stored buckets that need not be any more. */
-  #forgotten: string[] = [];
+  #forgotten = new Set<string>();
   #sweepAtMs = 0;
   #nowMs = 0;
   #sequence = 0;
@@ -130,7 +131,7 @@ export class FlowScheduler {
   restoreBucket({ name, bookedUntilMicros }: BucketValue, nowMs: number): void {
     const [scope = "", l1, l2] = name.split("/");
     if (isBucketFull(bookedUntilMicros, nowMs) || this.#book.ruleFor(scope, l1, l2)?.rate === undefined) {
-      this.#forgotten.push(name);
+      this.#forgotten.add(name);
       return;
     }
     const node = this.#nodeFor(scope, l1, l2);
@@ -192,9 +193,9 @@ export class FlowScheduler {
 
   /** Stored buckets that can be deleted, each named once. */
   takeForgottenBuckets(): readonly string[] {
-    if (this.#forgotten.length === 0) return this.#forgotten;
-    const forgotten = this.#forgotten;
-    this.#forgotten = [];
+    if (this.#forgotten.size === 0) return NO_NAMES;
+    const forgotten = [...this.#forgotten];
+    this.#forgotten.clear();
     return forgotten;
   }
 
@@ -239,13 +240,14 @@ export class FlowScheduler {
   #noteDrawn(node: Node): void {
     if (this.#drawn.has(node)) return;
     this.#drawn.add(node);
+    this.#forgotten.delete(node.name); // Stored anew with the start: to forget it now would be to forget that.
     if (this.#drawn.size === 1) this.#sweepAtMs = this.#nowMs + BUCKET_SWEEP_MS;
   }
 
   #forgetBucket(node: Node): void {
     this.#drawn.delete(node);
     node.bookedUntilMicros = 0;
-    this.#forgotten.push(node.name);
+    this.#forgotten.add(node.name);
     node.judgeBucket(this.#nowMs);
     this.#refresh(node);
     this.#dropIfIdle(node);
@@ -412,7 +414,7 @@ export class FlowScheduler {
     if (hadRate && node.rule?.rate === undefined && this.#drawn.has(node)) {
       this.#drawn.delete(node);
       node.bookedUntilMicros = 0;
-      this.#forgotten.push(node.name);
+      this.#forgotten.add(node.name);
     }
     node.judgeBucket(this.#nowMs);
   }

@@ -7,7 +7,7 @@
  * gathers, so load makes the groups and nobody waits on a timer. Effects are performed only when their batch is durable.
  */
 import { type Clock, InvariantError, type InvocationId, type Logger, PerdureError, partitionOf, Ring } from "@perdure/base";
-import { type FlowRows, type FlowWait, waitOf } from "@perdure/flow";
+import { type FlowRows, FlowScheduler, type FlowWait, type RuleBook, waitOf } from "@perdure/flow";
 import type { Invoker, InvokerHost } from "@perdure/invoker";
 import {
   type Answer,
@@ -69,6 +69,8 @@ export interface ProcessorPorts {
   readonly invoker: (host: InvokerHost) => Invoker;
   /** Rules of flow control. */
   readonly rules: RuleSource;
+  /** Makes the scheduler of a partition; the real one when left out. Simulation plants bugs here. */
+  readonly flowScheduler?: (book: RuleBook) => FlowScheduler;
   /** Leaders of partitions that are led elsewhere. */
   readonly peers: OutboxPeers;
   /** Leadership of a partition was lost: the processor has stopped. */
@@ -118,6 +120,7 @@ export class Processor implements AsyncDisposable {
     this.#options = options;
     this.#flow = new FlowControl({
       rules: ports.rules,
+      scheduler: ports.flowScheduler ?? ((book) => new FlowScheduler(book)),
       clock: ports.clock,
       submit: (command) => this.#post({ kind: "command", command, reply: undefined }),
       settled: (callback) => this.#post({ kind: "barrier", passed: callback }),

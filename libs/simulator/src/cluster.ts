@@ -80,7 +80,10 @@ export class Cluster {
       outside: this.#outside,
       plant: this.#plant,
       route: (partition) => this.#leaderOf(partition),
-      claimed: (partition, by) => this.#claimant.set(partition, by),
+      claimed: (partition, by) => {
+        this.#claimant.set(partition, by);
+        this.#world.ledger.flow.leaderChanged();
+      },
       applied: this.#applied,
       gone: (each) => this.#replace(each),
       leads: (each, partition) => this.#claimant.get(partition) === each,

@@ -1,6 +1,7 @@
 /** One process leading a group of partitions: a real processor and a real invoker in a simulated body that can die at any moment. */
 import { type InvocationId, type Logger, partitionOf } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
+import { FlowScheduler } from "@perdure/flow";
 import { createInvoker } from "@perdure/invoker";
 import type { PartitionCommand } from "@perdure/partition";
 import { LocalPartitions, LoopbackPeers, type OutboxPeers, Processor } from "@perdure/processor";
@@ -96,6 +97,7 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
           return plant?.invoker?.(invoker, planted) ?? invoker;
         },
         rules: { rules: () => registry.current().rules, onChange: (listener) => registry.onChange(listener) },
+        flowScheduler: (book) => plant?.flowScheduler?.(book, world) ?? new FlowScheduler(book),
         peers,
         onFenced: () => this.#stop("fenced"),
         onFatal: () => this.#stop("storage failed"),

@@ -2,6 +2,7 @@
  * Why: checkers that never find anything prove nothing. A plant is a bug put between two real parts, outside of the code itself;
  * the tests show that simulation finds each of them within a bounded number of seeds.
  */
+import type { FlowScheduler, RuleBook } from "@perdure/flow";
 import type { Invoker, InvokerHost } from "@perdure/invoker";
 import type { PartitionCommand } from "@perdure/partition";
 import type { Processor } from "@perdure/processor";
@@ -13,6 +14,8 @@ export interface Plant {
   readonly store?: (store: PartitionStore, world: World) => PartitionStore;
   readonly host?: (host: InvokerHost) => InvokerHost;
   readonly invoker?: (invoker: Invoker, host: InvokerHost) => Invoker;
+  /** In place of the real one, of each partition. */
+  readonly flowScheduler?: (book: RuleBook, world: World) => FlowScheduler;
   readonly deliver?: (
     processor: Processor,
     command: PartitionCommand,

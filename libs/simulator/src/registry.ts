@@ -2,6 +2,7 @@
 import { newDeploymentId } from "@perdure/base";
 import type { DeploymentView, HandlerView, RegistrySnapshot, RegistryView, ServiceView } from "@perdure/control";
 import type { HandlerType, ServiceType } from "@perdure/partition";
+import type { SimulatedRules } from "./flow/rules.js";
 import type { Scheduler } from "./scheduler.js";
 import type { Settings } from "./settings.js";
 
@@ -18,7 +19,7 @@ const SHAPES: readonly Shape[] = [
   { name: "W", serviceType: "workflow", handlers: { run: "workflow", h: "shared" } },
 ];
 
-export function drawRegistry(scheduler: Scheduler, settings: Settings): RegistryView {
+export function drawRegistry(scheduler: Scheduler, settings: Settings, rules: SimulatedRules): RegistryView {
   const deployments = new Map<DeploymentView["id"], DeploymentView>();
   const services = new Map<string, ServiceView>();
   for (const shape of SHAPES) {
@@ -26,8 +27,12 @@ export function drawRegistry(scheduler: Scheduler, settings: Settings): Registry
     deployments.set(deployment.id, deployment);
     for (const service of deployment.services.values()) services.set(service.name, service);
   }
-  const snapshot: RegistrySnapshot = { deployments, services, rules: [] };
-  return { current: () => snapshot, onChange: () => () => undefined };
+  let snapshot: RegistrySnapshot = { deployments, services, rules: rules.current() };
+  const current = (): RegistrySnapshot => {
+    if (snapshot.rules !== rules.current()) snapshot = { deployments, services, rules: rules.current() };
+    return snapshot;
+  };
+  return { current, onChange: (listener) => rules.onChange(listener) };
 }
 
 function drawDeployment(scheduler: Scheduler, settings: Settings, shape: Shape): DeploymentView {

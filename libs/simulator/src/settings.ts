@@ -1,6 +1,7 @@
 /** What kind of world a seed makes: how many leaders, how bad the weather, what the services are like. */
 import type { ProtocolVersion } from "@perdure/service-protocol";
 import type { SeededRandom } from "@perdure/testkit";
+import type { FlowSettings } from "./flow/settings.js";
 
 /** Chances are per opportunity; mean times are of exponential distributions; undefined: never. */
 export interface Weather {
@@ -41,6 +42,8 @@ export interface Settings {
   readonly stormMs: number;
   readonly retentionMs: number;
   readonly cleanupIntervalMs: number;
+  /** Undefined: a world without scopes. */
+  readonly flow: FlowSettings | undefined;
 }
 
 export const FAIR_WEATHER: Weather = {
@@ -74,6 +77,7 @@ export function drawSettings(random: SeededRandom): Settings {
     stormMs: random.pick([2_000, 20_000, 120_000]),
     retentionMs,
     cleanupIntervalMs: random.pick([7, 30]) * 60_000,
+    flow: undefined,
   };
 }
 

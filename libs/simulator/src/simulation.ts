@@ -3,14 +3,19 @@
  * until nothing is remembered, and nothing must be left.
  */
 
+import type { FlowRule } from "@perdure/flow";
 import { brokenInvariants } from "@perdure/partition";
 import { KvPartitionStore, MemoryKeyValue, type PartitionBatch } from "@perdure/store";
+import { SeededRandom } from "@perdure/testkit";
 import { Caller } from "./actors/caller.js";
 import { Operator } from "./actors/operator.js";
 import { Outsider } from "./actors/outsider.js";
 import { Requests } from "./actors/requests.js";
 import { Cluster } from "./cluster.js";
 import { type Finding, Findings } from "./findings.js";
+import { Pauser } from "./flow/pauser.js";
+import { SimulatedRules } from "./flow/rules.js";
+import { drawFlowSettings, flowSeed } from "./flow/settings.js";
 import { causesMissing } from "./ledger/causes.js";
 import { Ledger } from "./ledger/ledger.js";
 import { CALM_MS_MAX, HELP_ROUNDS_MAX, QUIET_MS, STEPS_MAX } from "./limits.js";
@@ -30,6 +35,8 @@ export interface SimulationOptions {
   readonly plant?: Plant | undefined;
   /** Chance of reading the whole store back after a step that wrote; 0.02 unless told. */
   readonly invariantChance?: number;
+  /** A world of scopes, limits and rates: the seed's own, with random numbers of its own on top. */
+  readonly flow?: boolean;
   /** Instead of what the seed would draw. */
   readonly settings?: Partial<Settings>;
 }
@@ -41,6 +48,8 @@ export interface Report {
   readonly commits: number;
   readonly attempts: number;
   readonly invocations: number;
+  /** How often somebody waited for a slot of a scope. */
+  readonly slotWaits: number;
   /** Equal for equal seeds, whatever happened. */
   readonly fingerprint: string;
   readonly trace: readonly string[];
@@ -58,6 +67,8 @@ class Simulation {
   readonly #store = new KvPartitionStore(this.#kv);
   readonly #cluster: Cluster;
   readonly #operator: Operator;
+  readonly #pauser: Pauser;
+  readonly #rules = new SimulatedRules();
   readonly #outsider: Outsider;
   readonly #requests: Requests;
   readonly #callers: Caller[] = [];
@@ -67,17 +78,20 @@ class Simulation {
   constructor(options: SimulationOptions) {
     this.#options = options;
     const scheduler = new Scheduler(options.seed);
-    const settings = { ...drawSettings(scheduler.random), ...options.settings };
+    const drawn = drawSettings(scheduler.random);
+    const flowing = options.flow === true ? drawFlowSettings(new SeededRandom(flowSeed(options.seed)), drawn) : drawn;
+    const settings = { ...flowing, ...options.settings };
     const nowMs = (): number => scheduler.clock.monotonicMs();
     const findings = new Findings(nowMs);
     const trace = new Trace(options.trace === true, nowMs);
-    this.#world = { scheduler, settings, findings, ledger: new Ledger(findings), trace, weather: settings.weather };
-    const registry = drawRegistry(scheduler, settings);
+    this.#world = { scheduler, settings, findings, ledger: new Ledger(findings, nowMs), trace, weather: settings.weather };
+    const registry = drawRegistry(scheduler, settings, this.#rules);
     this.#requests = new Requests(this.#world, registry);
     this.#outsider = new Outsider(this.#world, () => this.#cluster);
     const applied = (batches: readonly PartitionBatch[]): void => this.#applied(batches);
     this.#cluster = new Cluster(this.#world, this.#store, registry, this.#outsider, options.plant, applied);
     this.#operator = new Operator(this.#world, this.#cluster);
+    this.#pauser = new Pauser(this.#world, this.#cluster);
   }
 
   async run(): Promise<Report> {
@@ -94,6 +108,7 @@ class Simulation {
       commits: ledger.commits,
       attempts: ledger.attempts.count,
       invocations: [...ledger.lives()].length,
+      slotWaits: ledger.flow.waits,
       fingerprint: trace.fingerprint,
       trace: trace.lines,
       settings,
@@ -102,6 +117,7 @@ class Simulation {
 
   async #live(): Promise<void> {
     const { scheduler, settings, findings, trace } = this.#world;
+    this.#flowHappens();
     this.#cluster.start();
     this.#callersCome();
     await this.#until(() => scheduler.clock.monotonicMs() >= settings.stormMs && this.#callersToCome === 0);
@@ -130,6 +146,25 @@ class Simulation {
     for (let n = 0; n < settings.operatorActions; n++) {
       scheduler.after(settings.stormMs * random.float(), () => this.#operator.act());
     }
+  }
+
+  /** Rules change evenly over the storm, queues are paused at any time in it. */
+  #flowHappens(): void {
+    const { scheduler, settings } = this.#world;
+    const { flow, stormMs } = settings;
+    if (flow === undefined) return;
+    for (const [n, rules] of flow.ruleBooks.entries()) {
+      if (n === 0) this.#changeRules(rules);
+      else scheduler.after((stormMs * n) / flow.ruleBooks.length, () => this.#changeRules(rules));
+    }
+    for (let n = 0; n < flow.pauses; n++) scheduler.after(stormMs * scheduler.random.float(), () => this.#pauser.act());
+  }
+
+  #changeRules(rules: readonly FlowRule[]): void {
+    const { ledger, trace } = this.#world;
+    trace.note("rules", () => JSON.stringify(rules));
+    ledger.flow.rulesChanged(rules);
+    this.#rules.change(rules);
   }
 
   #applied(batches: readonly PartitionBatch[]): void {
@@ -187,7 +222,8 @@ class Simulation {
 
   #atRest(): boolean {
     const { ledger } = this.#world;
-    if (this.#outsider.busy || ledger.messagesOwed > 0 || this.#cluster.closing.length > 0) return false;
+    if (this.#outsider.busy || this.#pauser.paused.size > 0 || ledger.messagesOwed > 0 || this.#cluster.closing.length > 0)
+      return false;
     for (const caller of this.#callers) if (!caller.done) return false;
     for (const _ of ledger.unfinished()) return false;
     return true;
@@ -197,7 +233,7 @@ class Simulation {
   #help(): void {
     const { ledger, findings, trace } = this.#world;
     const unfinished = [...ledger.unfinished()];
-    for (const missing of causesMissing(ledger)) findings.report("who waits, waits for somebody", missing);
+    for (const missing of causesMissing(ledger, this.#pauser.paused)) findings.report("who waits, waits for somebody", missing);
     if (unfinished.length === 0) findings.report("a world comes to rest", this.#unfinishedText());
     const paused = unfinished.filter((life) => life.invocation.status === "paused");
     trace.note("help", () => unfinished.map((life) => `${life.id} ${life.invocation.status}`).join());

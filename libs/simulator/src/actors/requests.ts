@@ -20,14 +20,20 @@ export class Requests {
 
   draw(): Invoke {
     const { random, clock } = this.#world.scheduler;
-    const { to, program } = drawRequest(random, this.#world.settings.objects, () =>
-      random.chance(0.4) ? random.pick(["w1", "w2"]) : `own${++this.#workflows}`,
-    );
+    const { flow } = this.#world.settings;
+    const next = () =>
+      drawRequest(random, this.#world.settings.objects, () =>
+        random.chance(0.4) ? random.pick(["w1", "w2"]) : `own${++this.#workflows}`,
+      );
+    let { to, program } = next();
+    // What competes for slots are mostly plain services.
+    for (let n = 0; flow !== undefined && to.service !== "S" && n < 3; n++) ({ to, program } = next());
     const handler = this.#registry.current().services.get(to.service)?.handlers.get(to.handler);
     if (handler === undefined) throw new Error(`the registry knows ${to.service}/${to.handler}`);
     const { serviceType, handlerType } = handler;
     const key = serviceType === "service" ? undefined : to.key;
-    const target: Target = { scope: undefined, service: to.service, key, handler: to.handler, serviceType, handlerType };
+    const scope = flow !== undefined && to.service === "S" && random.chance(0.9) ? random.pick(flow.scopes) : undefined;
+    const target: Target = { scope, service: to.service, key, handler: to.handler, serviceType, handlerType };
     const idempotencyKey = handlerType !== "workflow" && random.chance(0.25) ? random.pick(["c1", "c2"]) : undefined;
     const nowMs = clock.nowMs();
     const id =
@@ -46,8 +52,8 @@ export class Requests {
         target,
         source: { kind: "ingress" },
         idempotencyKey,
-        limitKey: undefined,
-        priority: 3,
+        limitKey: scope === undefined || flow === undefined ? undefined : random.pick(flow.limitKeys),
+        priority: scope === undefined ? 3 : random.pick([1, 3, 3, 3, 5]),
         requestId: ++this.#requests,
         createdAtMs: nowMs,
         executionTimeMs: random.chance(0.1) ? nowMs + random.below(5_000) : undefined,

@@ -3,6 +3,7 @@
  * a promise nobody completes, a signal nobody sends. Anything else is a wake-up that was lost.
  */
 import type { InvocationId } from "@perdure/base";
+import { type Invocation, queueOfLock } from "@perdure/partition";
 import {
   decodeCommand,
   decodeNotification,
@@ -19,8 +20,12 @@ import type { Ledger } from "./ledger.js";
 import type { Life } from "./life.js";
 
 /** One sentence for each wait that nothing will ever end. */
-export function causesMissing(ledger: Ledger): readonly string[] {
+export function causesMissing(ledger: Ledger, pausedQueues: ReadonlySet<string>): readonly string[] {
   const missing: string[] = [];
+  const noteSlot = (invocation: Invocation): void => {
+    const why = ledger.flow.causeMissing(invocation, pausedQueues);
+    if (why !== undefined) missing.push(`${invocation.facts.id} waits for a slot, but ${why}`);
+  };
   for (const life of ledger.unfinished()) {
     const { invocation } = life;
     switch (invocation.status) {
@@ -36,16 +41,21 @@ export function causesMissing(ledger: Ledger): readonly string[] {
         break;
       case "inboxed": {
         const { service, key } = invocation.facts.target;
-        if (invocation.waitsFor === "slot") break;
-        if (ledger.locks.holder(`${service}/${key}`) === undefined)
+        if (invocation.waitsFor === "slot") {
+          noteSlot(invocation);
+          break;
+        }
+        if (ledger.locks.holder(`${service}/${key}`) === undefined && !pausedQueues.has(queueOfLock(service, key ?? "")))
           missing.push(`${life.id} is inboxed, but nobody holds ${service}/${key}`);
         break;
       }
       case "scheduled":
         missing.push(`${life.id} is still scheduled`);
         break;
-      case "invoked":
       case "ready":
+        noteSlot(invocation);
+        break;
+      case "invoked":
       case "paused":
         break; // Running is bounded by timeouts; a pause is ended by people.
     }

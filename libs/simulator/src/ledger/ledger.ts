@@ -29,6 +29,7 @@ import {
 } from "@perdure/service-protocol";
 import type { PartitionBatch } from "@perdure/store";
 import type { Findings } from "../findings.js";
+import { FlowModel } from "../flow/model.js";
 import { Attempts } from "./attempts.js";
 import { hasDeterministicId, type Life, outcomeText } from "./life.js";
 import { LockModel } from "./lock-model.js";
@@ -64,6 +65,7 @@ export class Ledger {
   readonly attempts: Attempts;
   readonly state: StateModel;
   readonly locks: LockModel;
+  readonly flow: FlowModel;
   /** The present life of each id, forgotten ones included. */
   readonly #lives = new Map<InvocationId, Life>();
   readonly #seeds = new Map<string, bigint>();
@@ -82,8 +84,9 @@ export class Ledger {
   readonly #forgottenWorkflows = new Set<string>();
   #commits = 0;
 
-  constructor(findings: Findings) {
+  constructor(findings: Findings, nowMs: () => number) {
     this.#findings = findings;
+    this.flow = new FlowModel(findings, nowMs);
     this.attempts = new Attempts(findings, this);
     this.state = new StateModel(findings);
     this.locks = new LockModel(findings);
@@ -230,6 +233,7 @@ export class Ledger {
   #put(partition: number, invocation: Invocation): void {
     const { id } = invocation.facts;
     const before = this.life(id);
+    this.flow.put(before?.invocation, invocation);
     if (before === undefined) return this.#born(partition, invocation);
     const { facts } = before;
     const from = before.invocation;
@@ -316,6 +320,7 @@ export class Ledger {
     if (life === undefined) return this.#findings.report("only what is there is forgotten", id);
     if (life.invocation.status === "inboxed") this.#leftQueue(life);
     life.forgotten = true;
+    this.flow.left(id);
     const { target } = life.facts;
     if (isWorkflowRun(target)) this.#forgottenWorkflows.add(`${target.service}/${target.key}`);
   }

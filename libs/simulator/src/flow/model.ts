@@ -1,0 +1,197 @@
+/**
+ * The checkers' own view of flow control: it counts who runs by what became durable, knows the rules as people made them, and nothing
+ * of schedulers. A start above a limit or a rate, a key that is passed over too often, somebody who waits for nothing: each is a
+ * finding.
+ */
+import { type InvocationId, vqueueId } from "@perdure/base";
+import { type FlowRule, RuleBook } from "@perdure/flow";
+import { type Invocation, type InvocationFacts, isSlotted, waitsForSlot } from "@perdure/partition";
+import type { Findings } from "../findings.js";
+
+/** After a change of rules, starts that were under way still go by the old ones. Longer than the slowest commit. */
+const GRACE_MS = 15_000;
+/** A start is given out, then written: two may lie closer together in the book than when they were given out. */
+const RATE_SLACK_MS = 1_000;
+/** Starts of another key that may be under way already when somebody begins to wait, and one turn where tags are equal. */
+const TURNS_SLACK = 6;
+
+interface Waiting {
+  readonly facts: InvocationFacts;
+  /** Starts by key since it began to wait. */
+  readonly startsByKey: Map<string, number>;
+  readonly leaders: number;
+}
+
+export class FlowModel {
+  readonly #findings: Findings;
+  readonly #nowMs: () => number;
+  #book = RuleBook.EMPTY;
+  /** Books that are or were in force, and until when. */
+  #books: { readonly book: RuleBook; untilMs: number }[] = [{ book: RuleBook.EMPTY, untilMs: Number.POSITIVE_INFINITY }];
+  readonly #running = new Map<InvocationId, readonly string[]>();
+  readonly #usage = new Map<string, number>();
+  /** Times of first starts by level, since the rules changed last. */
+  readonly #starts = new Map<string, number[]>();
+  readonly #waiting = new Map<InvocationId, Waiting>();
+  #leaders = 0;
+  /** How often somebody waited for a slot. */
+  waits = 0;
+  starts = 0;
+
+  constructor(findings: Findings, nowMs: () => number) {
+    this.#findings = findings;
+    this.#nowMs = nowMs;
+  }
+
+  rulesChanged(rules: readonly FlowRule[]): void {
+    const nowMs = this.#nowMs();
+    const last = this.#books.at(-1);
+    if (last !== undefined) last.untilMs = nowMs;
+    this.#book = new RuleBook(rules);
+    this.#books = this.#books.filter(({ untilMs }) => untilMs + GRACE_MS > nowMs);
+    this.#books.push({ book: this.#book, untilMs: Number.POSITIVE_INFINITY });
+    this.#starts.clear();
+    this.#waiting.clear(); // Turns are counted between changes only.
+  }
+
+  leaderChanged(): void {
+    this.#leaders++;
+  }
+
+  /** A queue was paused: who waits may rightly be passed over. */
+  queuePaused(): void {
+    this.#waiting.clear();
+  }
+
+  put(before: Invocation | undefined, invocation: Invocation): void {
+    const { facts } = invocation;
+    if (!isSlotted(facts.target)) return;
+    const { id } = facts;
+    const runs = invocation.status === "invoked";
+    if (runs && !this.#running.has(id)) this.#started(before, facts);
+    if (!runs) this.left(id);
+    if (!waitsForSlot(invocation)) this.#waiting.delete(id);
+    else if (invocation.status === "inboxed" && before?.status !== "inboxed") {
+      this.waits++;
+      this.#waiting.set(id, { facts, startsByKey: new Map(), leaders: this.#leaders });
+    }
+  }
+
+  left(id: InvocationId): void {
+    for (const level of this.#running.get(id) ?? []) this.#usage.set(level, (this.#usage.get(level) ?? 0) - 1);
+    this.#running.delete(id);
+    this.#waiting.delete(id);
+  }
+
+  #started(before: Invocation | undefined, facts: InvocationFacts): void {
+    const levels = levelsOf(facts);
+    this.starts++;
+    this.#running.set(facts.id, levels);
+    for (const level of levels) {
+      const usage = (this.#usage.get(level) ?? 0) + 1;
+      this.#usage.set(level, usage);
+      const limit = this.#limitOf(level);
+      this.#findings.require(
+        usage <= limit,
+        "never more run than a rule allows",
+        () => `${level}: ${usage} of ${limit}, ${facts.id}`,
+      );
+    }
+    if (before === undefined || before.run === 0) this.#rates(levels);
+    this.#turns(facts);
+  }
+
+  /** The most that any rule in force lately allowed. */
+  #limitOf(level: string): number {
+    let limit = 0;
+    const nowMs = this.#nowMs();
+    for (const { book, untilMs } of this.#books) {
+      if (untilMs + GRACE_MS > nowMs) limit = Math.max(limit, ruleOf(book, level)?.concurrency ?? Number.POSITIVE_INFINITY);
+    }
+    return limit;
+  }
+
+  #rates(levels: readonly string[]): void {
+    const nowMs = this.#nowMs();
+    if (this.#books.some(({ untilMs }) => untilMs !== Number.POSITIVE_INFINITY && untilMs + GRACE_MS > nowMs)) return;
+    for (const level of levels) {
+      const rate = ruleOf(this.#book, level)?.rate;
+      if (rate === undefined) continue;
+      const times = this.#starts.get(level) ?? [];
+      this.#starts.set(level, times);
+      times.push(nowMs);
+      for (const [at, fromMs] of times.entries()) {
+        const allowed = rate.burst + ((nowMs - fromMs + RATE_SLACK_MS) * rate.limit) / rate.periodMs;
+        const count = times.length - at;
+        this.#findings.require(
+          count <= allowed,
+          "no more start than a rate allows",
+          () => `${level}: ${count} since ${fromMs}, now ${nowMs}`,
+        );
+      }
+    }
+  }
+
+  /** While somebody waits under a key that has no limit of its own, other keys of the scope get their turns and no more. */
+  #turns(started: InvocationFacts): void {
+    const key = firstOf(started.limitKey);
+    for (const waiting of this.#waiting.values()) {
+      const { facts, startsByKey } = waiting;
+      if (facts.target.scope !== started.target.scope) continue;
+      startsByKey.set(key, (startsByKey.get(key) ?? 0) + 1);
+      const own = firstOf(facts.limitKey);
+      if (key === own || this.#hasOwnLimit(facts) || this.#isRated(facts)) continue;
+      const turns = (startsByKey.get(own) ?? 0) + 1;
+      const share = this.#weightOf(started) / this.#weightOf(facts);
+      const most = (turns + TURNS_SLACK + 2 * (this.#leaders - waiting.leaders)) * Math.max(1, share) + share;
+      const count = startsByKey.get(key) ?? 0;
+      this.#findings.require(
+        count <= most,
+        "no limit key is passed over",
+        () => `${facts.id} of ${own} waits while ${count} of ${key} started`,
+      );
+    }
+  }
+
+  #weightOf({ target, limitKey }: InvocationFacts): number {
+    return limitKey === undefined ? 1 : (this.#book.ruleFor(target.scope ?? "", firstOf(limitKey), undefined)?.weight ?? 1);
+  }
+
+  #hasOwnLimit(facts: InvocationFacts): boolean {
+    return levelsOf(facts)
+      .slice(1)
+      .some((level) => ruleOf(this.#book, level)?.concurrency !== undefined);
+  }
+
+  #isRated(facts: InvocationFacts): boolean {
+    return levelsOf(facts).some((level) => ruleOf(this.#book, level)?.rate !== undefined);
+  }
+
+  /** Long after everything: whoever still waits for a slot does so because all of them are taken, or the queue is paused. */
+  causeMissing(invocation: Invocation, pauses: ReadonlySet<string>): string | undefined {
+    const { facts } = invocation;
+    const { target, limitKey } = facts;
+    if (!isSlotted(target)) return "it needs none";
+    if (pauses.has(vqueueId({ service: target.service, scope: target.scope, limitKey, lockKey: undefined }))) return undefined;
+    const full = levelsOf(facts).some(
+      (level) => (this.#usage.get(level) ?? 0) >= (ruleOf(this.#book, level)?.concurrency ?? Number.POSITIVE_INFINITY),
+    );
+    return full ? undefined : "there is room on every level";
+  }
+}
+
+function levelsOf({ target, limitKey }: InvocationFacts): string[] {
+  const levels = [target.scope ?? ""];
+  for (const part of limitKey?.split("/") ?? []) levels.push(`${levels.at(-1)}/${part}`);
+  return levels;
+}
+
+function ruleOf(book: RuleBook, level: string): FlowRule | undefined {
+  const [scope = "", l1, l2] = level.split("/");
+  return book.ruleFor(scope, l1, l2);
+}
+
+/** The component by which keys of a scope share; calls without a key share as one. */
+function firstOf(limitKey: string | undefined): string {
+  return limitKey === undefined ? "" : (limitKey.split("/")[0] as string);
+}

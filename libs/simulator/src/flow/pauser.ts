@@ -1,0 +1,62 @@
+/** Somebody who pauses queues and resumes them some time later, and does not forget to. */
+import { type VqueueId, vqueueId } from "@perdure/base";
+import { queueOfLock, routeOfQueue } from "@perdure/partition";
+import type { Cluster } from "../cluster.js";
+import type { World } from "../world.js";
+
+const AGAIN_MS = 200;
+const PAUSE_MS = 20_000;
+/** A leader that dies answers nobody. */
+const PATIENCE_MS = 5_000;
+
+export class Pauser {
+  readonly #world: World;
+  readonly #cluster: Cluster;
+  /** Paused, or being paused or resumed. */
+  readonly paused = new Set<VqueueId>();
+
+  constructor(world: World, cluster: Cluster) {
+    this.#world = world;
+    this.#cluster = cluster;
+  }
+
+  /** Pauses a queue of a scope or an object, and resumes it later. */
+  act(): void {
+    const { scheduler, settings, ledger } = this.#world;
+    const { random } = scheduler;
+    const { flow } = settings;
+    if (flow === undefined) return;
+    const limitKey = random.pick(flow.limitKeys);
+    const queue = random.chance(0.7)
+      ? vqueueId({ service: "S", scope: random.pick(flow.scopes), limitKey, lockKey: undefined })
+      : queueOfLock("O", `k${random.below(settings.objects)}`);
+    if (this.paused.has(queue)) return;
+    this.paused.add(queue);
+    ledger.flow.queuePaused();
+    this.#say("pauseQueue", queue, () =>
+      scheduler.after(PAUSE_MS * random.float(), () => this.#say("resumeQueue", queue, () => this.paused.delete(queue))),
+    );
+  }
+
+  /** Until it is durable. */
+  #say(kind: "pauseQueue" | "resumeQueue", queue: VqueueId, done: () => void): void {
+    const id = routeOfQueue(queue);
+    const { scheduler } = this.#world;
+    let isOver = false;
+    const again = (): void => {
+      if (isOver) return;
+      isOver = true;
+      scheduler.after(AGAIN_MS, () => this.#say(kind, queue, done));
+    };
+    const partitions = this.#cluster.leaderFor(id)?.partitions;
+    if (partitions === undefined) return again();
+    this.#world.trace.note("verb", () => `${kind} ${queue}`);
+    scheduler.after(PATIENCE_MS, again);
+    partitions.submit({ kind, id, queue }).then((answer) => {
+      if (isOver) return;
+      isOver = true;
+      this.#world.findings.require(answer.kind === "done", "queues can be paused and resumed", () => answer.kind);
+      done();
+    }, again);
+  }
+}

@@ -1,0 +1,60 @@
+/** What kind of flow control a seed makes: rules, who falls under them, how often they change and queues are paused. */
+import type { FlowRule } from "@perdure/flow";
+import type { SeededRandom } from "@perdure/testkit";
+import type { Settings } from "../settings.js";
+
+export interface FlowSettings {
+  readonly scopes: readonly string[];
+  /** As often as they stand here; the first is the heavy one. */
+  readonly limitKeys: readonly (string | undefined)[];
+  /** In force one after the other, evenly over the storm; the last stay. */
+  readonly ruleBooks: readonly (readonly FlowRule[])[];
+  readonly pauses: number;
+}
+
+/** Random numbers of its own: a seed without flow control stays the world it was. */
+const SEED_OFFSET = 2 ** 20;
+
+export function flowSeed(seed: number): number {
+  return seed + SEED_OFFSET;
+}
+
+/** Settings that make invocations compete, over those that the seed drew. */
+export function drawFlowSettings(random: SeededRandom, settings: Settings): Settings {
+  const bookCount = random.pick([1, 1, 1, 3]);
+  const flow: FlowSettings = {
+    scopes: random.pick([["s1"], ["s1", "s2"]]),
+    limitKeys: random.pick([
+      ["a", "a", "a", "a", "b", "c"],
+      ["a", "a", "a", "a/x", "a/y", "b", undefined],
+      [undefined, "a/x"],
+    ]),
+    ruleBooks: Array.from({ length: bookCount }, () => drawRules(random)),
+    pauses: random.pick([0, 0, 2, 4]),
+  };
+  return {
+    ...settings,
+    flow,
+    callers: 12 + random.below(20),
+    stormMs: random.pick([2_000, 20_000]),
+    // Rates go by the wall clock, which must then be one.
+    weather: { ...settings.weather, clockJumpEveryMs: undefined },
+  };
+}
+
+function drawRules(random: SeededRandom): FlowRule[] {
+  const rules: FlowRule[] = [];
+  const rule = (pattern: string, change: Partial<FlowRule>): void => {
+    rules.push({ pattern, concurrency: undefined, rate: undefined, weight: 1, priority: undefined, disabled: false, ...change });
+  };
+  rule(random.pick(["*", "s1"]), { concurrency: 1 + random.below(3) });
+  if (random.chance(0.4)) rule(random.pick(["*/*", "s1/a"]), { concurrency: 1 + random.below(2), weight: 1 + random.below(3) });
+  if (random.chance(0.3)) rule("*/*/*", { concurrency: 1 });
+  if (random.chance(0.4)) {
+    rules[0] = {
+      ...(rules[0] as FlowRule),
+      rate: { limit: 1, periodMs: random.pick([5_000, 15_000]), burst: 1 + random.below(3) },
+    };
+  }
+  return rules;
+}
