@@ -22,7 +22,8 @@ export type FlowBlock =
 export interface FlowQueueRow {
   readonly partitionKey: bigint;
   readonly id: VqueueId;
-  readonly service: string;
+  /** Undefined of a paused queue that nobody is in: only its id is known. */
+  readonly service: string | undefined;
   readonly scope: string | undefined;
   readonly limitKey: string | undefined;
   /** `Service/key` of an object. */

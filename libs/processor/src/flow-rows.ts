@@ -47,6 +47,7 @@ export async function flowRowsOf(source: FlowSource): Promise<FlowRows> {
   for await (const { service, key, seq, entry } of store.scanInboxes(partition)) {
     if (entry.kind === "stateMutation") addStateEdit(queueOf(queues, source, service, key), seq, entry, nowMs);
   }
+  for (const [id, pause] of source.pauses) addIfIdle(queues, id, pause);
   const heads = new Map(liveQueues(scheduler).map((live) => [live.id, live.head]));
   const keyOf = (scope: string): bigint =>
     partitionKeyOfVqueue(vqueueId({ service: "", scope, limitKey: undefined, lockKey: undefined }));
@@ -60,11 +61,11 @@ export async function flowRowsOf(source: FlowSource): Promise<FlowRows> {
 
 interface QueueUnderway {
   readonly id: VqueueId;
-  readonly service: string;
+  readonly service: string | undefined;
   readonly scope: string | undefined;
   readonly limitKey: string | undefined;
   readonly lockName: string | undefined;
-  readonly isPaused: boolean;
+  readonly pause: QueuePause | undefined;
   readonly entries: FlowEntryRow[];
   lock: ObjectLock | undefined;
 }
@@ -87,7 +88,7 @@ function add(queues: Map<VqueueId, QueueUnderway>, source: FlowSource, invocatio
         scope,
         limitKey,
         lockName: undefined,
-        isPaused: source.pauses.has(id),
+        pause: source.pauses.get(id),
         entries: [],
         lock: undefined,
       };
@@ -108,13 +109,29 @@ function queueOf(queues: Map<VqueueId, QueueUnderway>, { pauses }: FlowSource, s
       scope: undefined,
       limitKey: undefined,
       lockName,
-      isPaused: pauses.has(id),
+      pause: pauses.get(id),
       entries: [],
       lock: undefined,
     };
     queues.set(id, queue);
   }
   return queue;
+}
+
+/** A paused queue that nobody is in is shown all the same: somebody must be able to find and resume it. */
+function addIfIdle(queues: Map<VqueueId, QueueUnderway>, id: VqueueId, pause: QueuePause): void {
+  if (queues.has(id)) return;
+  const { lock } = pause;
+  queues.set(id, {
+    id,
+    service: lock?.service,
+    scope: undefined,
+    limitKey: undefined,
+    lockName: lock === undefined ? undefined : `${lock.service}/${lock.key}`,
+    pause,
+    entries: [],
+    lock: undefined,
+  });
 }
 
 function holdsLock({ status }: Invocation): boolean {
@@ -193,8 +210,8 @@ function queueRow(queue: QueueUnderway, head: Head): FlowQueueRow {
     scope: queue.scope,
     limitKey: queue.limitKey,
     lockName: queue.lockName,
-    paused: queue.isPaused,
-    createdAtMs: Number.isFinite(createdAtMs) ? createdAtMs : 0,
+    paused: queue.pause !== undefined,
+    createdAtMs: Number.isFinite(createdAtMs) ? createdAtMs : (queue.pause?.pausedAtMs ?? 0),
     lastEnqueuedAtMs,
     lastStartAtMs,
     inboxCount: count.inbox,
@@ -210,7 +227,7 @@ function scopeHead(head: Head): FlowQueueRow["head"] {
 }
 
 /** The first in the queue of an object. */
-function lockHead({ entries, lock, isPaused }: QueueUnderway, lockName: string): FlowQueueRow["head"] {
+function lockHead({ entries, lock, pause }: QueueUnderway, lockName: string): FlowQueueRow["head"] {
   let first: FlowEntryRow | undefined;
   for (const entry of entries) {
     if (entry.stage !== "inbox" || entry.status === "scheduled") continue;
@@ -218,6 +235,7 @@ function lockHead({ entries, lock, isPaused }: QueueUnderway, lockName: string):
   }
   if (first === undefined) return undefined;
   const holder: InvocationId | undefined = lock?.holder;
-  const blockedOn: FlowBlock = isPaused && holder === undefined ? { kind: "paused" } : { kind: "lock", lockName, holder };
+  const blockedOn: FlowBlock =
+    pause !== undefined && holder === undefined ? { kind: "paused" } : { kind: "lock", lockName, holder };
   return { entryId: first.entryId, blockedOn, sinceMs: first.transitionedAtMs };
 }
