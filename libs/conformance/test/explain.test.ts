@@ -1,7 +1,8 @@
 /** "Why is it stuck?", asked about every kind of waiting on a real server. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { eventually, probe, World } from "../src/index.js";
-import { knotObject, letGo, promiseFlow, stuckService } from "../src/services/stuck.js";
+import { type Context, service } from "@restatedev/restate-sdk";
+import { eventually, probe, SdkEndpoint, World } from "../src/index.js";
+import { awakeKnotObject, knotObject, letGo, promiseFlow, stuckService } from "../src/services/stuck.js";
 
 const UNKNOWN = "inv_1foAirY4KKzi2OP9sQb2q2BMJDpgwnQzrx";
 const FOREVER = "3600s";
@@ -275,6 +276,87 @@ describe("attempts that fail", () => {
   });
 });
 
+describe("flow control", () => {
+  const rules = async (...changes: readonly object[]) =>
+    expect((await world.admin.http.request("PUT", "/limits/rules", { json: changes })).status).toBe(200);
+  const sendScoped = async (scope: string, handler: string, argument: unknown, limitKey?: string): Promise<string> => {
+    const headers = limitKey === undefined ? {} : { "x-restate-limit-key": limitKey };
+    const path = `/restate/scope/${scope}/send/Stuck/${handler}`;
+    const answer = await world.ingress.http.request("POST", path, { json: argument, headers });
+    expect(answer.status).toBe(202);
+    return (answer.json as { invocationId: string }).invocationId;
+  };
+
+  test("names the limit, its rule, how full it is, and the place in the queue", async () => {
+    await rules({ pattern: "office/*", limits: { concurrency: 1 } });
+    const name = newName();
+    const first = await sendScoped("office", "works", name, "tenant");
+    await untilStatus(first, "running");
+    const second = await sendScoped("office", "quick", 2, "tenant");
+    const third = await sendScoped("office", "quick", 3, "tenant");
+    const explained = await untilStatus(third, "pending");
+    expect(explained.waits_for).toMatchObject({
+      kind: "limit",
+      scope: "office",
+      limit_key: "tenant",
+      place: 2,
+      levels: [{ name: "office/tenant", rule: "office/*", used: 1, limit: 1, waiting: 2, next_at: null, is_full: true }],
+    });
+    expect(explained.sentence).toContain(
+      "for a slot of 'office/tenant', where 1 of 1 run (rule 'office/*') and 2 wait, at place 2",
+    );
+    expect(explained.remedies[0]?.request).toBe("PUT /limits/rules");
+    expect((await explain(second)).waits_for).toMatchObject({ place: 1 });
+    probe.put(letGo(name), true);
+    await world.ingress.outcome(third);
+  });
+
+  test("says when a rate lets the next one go", async () => {
+    await rules({ pattern: "drip", limits: { rate: { limit: 1, per: "1h", burst: 1 } } });
+    await world.ingress.outcome(await sendScoped("drip", "quick", 1));
+    const explained = await untilStatus(await sendScoped("drip", "quick", 2), "pending");
+    const [level] = explained.waits_for["levels"] as readonly { readonly name: string; readonly next_at: string }[];
+    expect(level).toMatchObject({ name: "drip", is_full: true });
+    expect(Date.parse(String(level?.next_at)) - Date.now()).toBeGreaterThan(3_000_000);
+    expect(explained.sentence).toContain("for the rate of 'drip' (rule 'drip')");
+    await world.admin.invocation(explained.id, "kill");
+  });
+
+  test("tells one that wants to go on from one that never began", async () => {
+    await rules({ pattern: "wake", limits: { concurrency: 1 } });
+    const [sleeper, worker] = [newName(), newName()];
+    const id = await sendScoped("wake", "awaits", sleeper);
+    await untilStatus(id, "suspended");
+    const busy = await sendScoped("wake", "works", worker);
+    await untilStatus(busy, "running");
+    await world.ingress.resolveAwakeable(String(probe.get(`awaits:${sleeper}`)), "woken");
+    expect(await untilStatus(id, "ready")).toMatchObject({ waits_for: { kind: "limit", scope: "wake", limit_key: null } });
+    probe.put(letGo(worker), true);
+    expect(await world.ingress.outcome(id)).toBe("woken");
+    const answer = await world.admin.get(`/invocations/${id}/timeline`);
+    expect((answer.json as { phases: { phase: string }[] }).phases.map(({ phase }) => phase)).toContain("suspended");
+  });
+
+  test("says that somebody has paused the queue", async () => {
+    await rules({ pattern: "shut", limits: { concurrency: 1 } });
+    const name = newName();
+    const first = await sendScoped("shut", "works", name);
+    await untilStatus(first, "running");
+    const second = await sendScoped("shut", "quick", 1);
+    await untilStatus(second, "pending");
+    const [queue] = await world.admin.query("SELECT id FROM sys_vqueue_meta WHERE scope = 'shut'");
+    expect((await world.admin.post(`/vqueues/${queue?.["id"]}/pause`, undefined)).status).toBe(202);
+    const explained = await eventually("its pause", async () => {
+      const found = await explain(second);
+      return found.waits_for.kind === "paused_queue" && found;
+    });
+    expect(explained.sentence).toContain("which somebody has paused");
+    expect((await world.admin.post(`/vqueues/${queue?.["id"]}/resume`, undefined)).status).toBe(202);
+    probe.put(letGo(name), true);
+    await world.ingress.outcome(second);
+  });
+});
+
 describe("before and after", () => {
   test("a delayed start says when", async () => {
     const { invocationId } = await world.ingress.send(["Stuck", "quick"], 1, { delay: FOREVER });
@@ -310,6 +392,81 @@ describe("before and after", () => {
       }
     }
     expect((await world.admin.post(`/invocations/${id}/explain`, {})).status).toBe(405);
+  });
+});
+
+describe("what else may be missing", () => {
+  test("a pause that somebody asked for", async () => {
+    const id = await send("waitsAwake");
+    await untilStatus(id, "running");
+    await eventually("its pause", async () => (await world.admin.invocation(id, "pause")).status === 200);
+    const { waits_for, sentence } = await untilStatus(id, "paused");
+    expect(waits_for).toMatchObject({ kind: "resume", paused: "on_request", failure: null });
+    expect(sentence).toContain("because somebody asked for it");
+  });
+
+  test("any deployment for the service", async () => {
+    const lonely = service({ name: "Lonely", handlers: { quick: async () => "done" } });
+    const { id: gone } = await world.deploy({ services: [lonely] });
+    const { invocationId } = await world.ingress.send(["Lonely", "quick"], undefined, { delay: "400ms" });
+    expect((await world.admin.delete(`/deployments/${gone}?force=true`)).status).toBe(202);
+    const explained = await untilStatus(invocationId, "backing-off");
+    expect(explained.deployment).toEqual({ id: null, state: "no_service", pinned: false });
+    expect(explained.sentence).toContain("No deployment serves it");
+    expect(explained.remedies[0]?.request).toBe("POST /deployments");
+  });
+
+  test("the handler, once its deployment was replaced by one without it", async () => {
+    const before = service({
+      name: "Shrinking",
+      handlers: { kept: async () => "kept", dropped: async (ctx: Context) => ctx.sleep(3_600_000) },
+      options: { inactivityTimeout: 1 },
+    });
+    const after = service({ name: "Shrinking", handlers: { kept: async () => "kept" } });
+    const { endpoint } = await world.deploy({ services: [before] });
+    const { invocationId } = await world.ingress.send(["Shrinking", "dropped"]);
+    await untilStatus(invocationId, "suspended");
+    const { port } = endpoint;
+    await endpoint[Symbol.asyncDispose]();
+    const replacement = world.own(await SdkEndpoint.start({ services: [after], port }));
+    await world.register(replacement, { force: true, breaking: true });
+    await world.admin.invocation(invocationId, "resume");
+    const explained = await untilStatus(invocationId, "backing-off");
+    expect(explained.deployment).toMatchObject({ state: "handler_removed", pinned: true });
+    expect(explained.sentence).toContain("does not list its handler any more");
+  });
+});
+
+describe("a server with few slots, and SDKs that do not say what they wait for", () => {
+  test("tells of slots, of open calls, and of what looks like a deadlock", async () => {
+    await using small = await World.start({ settings: { "worker.invoker.concurrent-invocations-limit": 1 } });
+    await small.deploy({ services: [stuckService, awakeKnotObject] });
+    const ask = async (id: string) => (await small.admin.get(`/invocations/${id}/explain`)).json as Explained;
+    const name = newName();
+    const busy = (await small.ingress.send(["Stuck", "works"], name)).invocationId;
+    await eventually("its start", async () => (await ask(busy)).status === "running");
+    const waiting = (await small.ingress.send(["Stuck", "quick"], 1)).invocationId;
+    const explained = await ask(waiting);
+    expect([explained.status, explained.waits_for.kind]).toEqual(["ready", "invoker_slot"]);
+    expect(explained.sentence).toContain("for its invoker");
+    probe.put(letGo(name), true);
+    await small.ingress.outcome(waiting);
+
+    const awake = (await small.ingress.send(["Stuck", "waitsAwake"])).invocationId;
+    await eventually("its start", async () => (await ask(awake)).status === "running");
+    expect((await ask(awake)).waits_for).toMatchObject({ kind: "handler", awaiting: null });
+    await small.admin.invocation(awake, "kill");
+
+    const key = newName();
+    const knot = (await small.ingress.send(["AwakeKnot", key, "tie"], [key])).invocationId;
+    const circle = await eventually("the circle", async () => {
+      const found = await ask(knot);
+      return found.deadlock !== null && found;
+    });
+    expect(circle.status).toBe("running");
+    expect(circle.deadlock).toMatchObject({ certain: false, invocations: [knot, expect.any(String)] });
+    expect(circle.sentence).toContain("This looks like a deadlock");
+    await small.admin.invocation(knot, "kill");
   });
 });
 

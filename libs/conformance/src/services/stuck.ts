@@ -83,6 +83,15 @@ export const knotObject = object({
   options: SUSPENDING,
 });
 
+/** The same, with streams that stay open. */
+export const awakeKnotObject = object({
+  name: "AwakeKnot",
+  handlers: {
+    tie: async (ctx: ObjectContext, [next, ...rest]: readonly string[]): Promise<unknown> =>
+      next === undefined ? "untied" : ctx.objectClient<Knot>({ name: "AwakeKnot" }, next).tie(rest),
+  },
+});
+
 export const promiseFlow = workflow({
   name: "Promised",
   handlers: { run: async (ctx: WorkflowContext) => ctx.promise<unknown>("paid").get() },
