@@ -37,11 +37,12 @@ describe("sys_invocation shows an invocation that is", () => {
       invoked_by: "ingress",
       retry_count: 1,
       last_attempt_server: "restate-sdk-typescript/1.17.2",
-      pinned_service_protocol_version: 6,
     });
+    // It has done nothing yet that another deployment could not do as well.
+    expect(await admin.row(running.invocationId)).not.toHaveProperty("pinned_deployment_id");
 
     const suspended = await ingress.send(["Life", "suspended"], newName());
-    const waiting = await untilRow(suspended.invocationId, { status: "suspended" });
+    const waiting = await untilRow(suspended.invocationId, { status: "suspended", pinned_service_protocol_version: 6 });
     expect(String(waiting["suspended_waiting_future_json"])).toContain('"SignalIndex":17');
 
     const backingOff = await ingress.send(["Life", "backsOff"], newName());
