@@ -1,2 +1,1 @@
-export { type ClientSettings, clientSettings } from "./properties.js";
 export { createKafkaSource, type KafkaPorts } from "./record-source.js";

@@ -18,6 +18,7 @@ import { ruleRoutes } from "./routes/rules.js";
 import { scheduleRoutes } from "./routes/schedules.js";
 import { serviceRoutes } from "./routes/services.js";
 import { stateRoutes } from "./routes/state.js";
+import { subscriptionControlRoutes } from "./routes/subscription-control.js";
 import { vqueueRoutes } from "./routes/vqueues.js";
 
 /**
@@ -41,6 +42,7 @@ export function routesOf(ports: AdminPorts, options: AdminOptions): readonly Rou
     ...explainRoutes(ports),
     ...batchRoutes(ports),
     ...kafkaRoutes(ports.registry),
+    ...subscriptionControlRoutes(ports),
     ...ruleRoutes(ports.registry),
     ...scheduleRoutes(ports),
     ...queryRoutes(ports.sql),

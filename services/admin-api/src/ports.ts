@@ -3,6 +3,7 @@ import type { Clock, Logger, Random } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
 import type { Registry } from "@perdure/metadata";
 import type { Schedules } from "@perdure/schedule";
+import type { SubscriptionStatus } from "@perdure/subscription";
 import type { Batches } from "./batches/batches.js";
 import type { InsightSource } from "./insight/source.js";
 
@@ -30,6 +31,8 @@ export interface AdminPorts {
   readonly registry: Registry & RegistryView;
   readonly partitions: Partitions;
   readonly schedules: Schedules;
+  /** How far subscriptions are, as far as this server's consumers know. */
+  readonly subscriptionStatuses: () => readonly SubscriptionStatus[];
   readonly sql: Sql;
   /** For explaining what invocations wait for. */
   readonly insight: InsightSource;

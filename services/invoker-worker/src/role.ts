@@ -17,6 +17,7 @@ import {
 import type { DeploymentUsage } from "@perdure/metadata";
 import { LocalPartitions, LoopbackPeers, Processor, type ProcessorCounters } from "@perdure/processor";
 import type { PartitionStore } from "@perdure/store";
+import type { Deliveries } from "@perdure/subscription";
 import { countUnfinished } from "./usage.js";
 
 export interface InvokerWorkerPorts {
@@ -51,6 +52,8 @@ export interface InvokerWorker extends AsyncDisposable {
   flowRows(partition: number): Promise<FlowRows>;
   /** What holds back an invocation that waits for a slot of its scope; undefined when it does not. */
   flowWait(id: InvocationId): FlowWait | undefined;
+  /** Where records of subscribed topics go. */
+  readonly deliveries: Deliveries;
   /** Unfinished invocations of a deployment and of services; reads the store. */
   countUsage(id: DeploymentId, services: readonly string[]): Promise<DeploymentUsage>;
 }
@@ -99,6 +102,13 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
     },
     flowRows: async (partition) => (await processor.flowRows(partition)) ?? NO_FLOW,
     flowWait: (id) => processor.flowWait(id),
+    deliveries: {
+      partitionCount: options.partitionCount,
+      deliver({ command, producer, seq }, delivered, undelivered) {
+        // Full mailboxes are for callers who wait; records wait where they are.
+        if (processor.isOverloaded || !processor.deliver(command, producer, seq, delivered)) undelivered();
+      },
+    },
     countUsage: (id, services) => countUnfinished(store, partitions, id, services),
     [Symbol.asyncDispose]: () => processor[Symbol.asyncDispose](),
   };

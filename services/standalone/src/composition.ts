@@ -9,6 +9,7 @@ import { type AdminPorts, createAdminApi, openBatches } from "@perdure/admin-api
 import { type Clock, type Logger, PerdureError, type Random, Secret } from "@perdure/base";
 import type { Partitions } from "@perdure/control";
 import { createHttpTransport } from "@perdure/driver-http2";
+import { createKafkaSource } from "@perdure/driver-kafka";
 import { createLambdaTransport } from "@perdure/driver-lambda";
 import { openLevelKeyValue, openLevelMetadataStore, prepareStorageDirectory } from "@perdure/driver-level";
 import { createIngress } from "@perdure/ingress-gateway";
@@ -21,6 +22,7 @@ import { createHttpPort } from "@perdure/role/http";
 import type { Schedules } from "@perdure/schedule";
 import { createSqlThread, liveRowsOf, type SourceDescription, type SqlEngine } from "@perdure/sql";
 import { KvPartitionStore, type PartitionStore } from "@perdure/store";
+import { runSubscriptions, type Subscriptions } from "@perdure/subscription";
 import { directoriesOf, kafkaClustersOf, requestHeadersOf, type Settings, sqlOptionsOf } from "./config.js";
 import { createDiscoveryFetcher } from "./discovery-fetcher.js";
 import { checkAddress, type Door, openDoor } from "./doors.js";
@@ -103,6 +105,11 @@ export async function startStandalone(settings: Settings, ports: StandalonePorts
   const scopesEnabled = settings.experimentalEnableVqueues;
   const scheduleLogger = logger.child({ component: "schedules" });
   const scheduleParts = { metadata, registry, partitions, scopesEnabled, clock, random, logger: scheduleLogger };
+  const subscriptionLogger = logger.child({ component: "subscriptions" });
+  const topics = { registry, source: createKafkaSource({ clock, logger: subscriptionLogger }), deliveries: worker.deliveries };
+  const subscriptions = await lifecycle.start("subscriptions", () =>
+    runSubscriptions({ ...topics, clock, logger: subscriptionLogger }),
+  );
   const schedules = await lifecycle.start("schedules", () => openSchedules(scheduleParts));
   const live = liveRowsOf({ invoker: worker, registry, flow: worker, schedules, partitionCount, clock });
   const source: SourceDescription = { store: { kind: "level", directory }, partitionCount };
@@ -111,7 +118,7 @@ export async function startStandalone(settings: Settings, ports: StandalonePorts
   const insight = { partitionCount, store, invoker: worker };
   const batchParts = { registry, partitions, insight, metadata, clock, random, logger: logger.child({ component: "batches" }) };
   const batches = await lifecycle.start("batches", () => openBatches(batchParts));
-  const adminParts = { registry, partitions, schedules, sql, insight, batches, ingressPort: ingressDoor.port };
+  const adminParts = { registry, partitions, schedules, subscriptions, sql, insight, batches, ingressPort: ingressDoor.port };
   const adminDoor = await lifecycle.start("admin API", () => openAdmin(settings, adminParts, ports));
   return { ingressPort: ingressDoor.port, adminPort: adminDoor.port, identityPublicKey: identity?.publicKey };
 }
@@ -120,6 +127,7 @@ interface AdminParts {
   readonly registry: RegistryRole;
   readonly partitions: Partitions;
   readonly schedules: Schedules;
+  readonly subscriptions: Subscriptions;
   readonly sql: SqlEngine;
   readonly insight: AdminPorts["insight"];
   readonly batches: AdminPorts["batches"];
@@ -128,12 +136,24 @@ interface AdminParts {
 
 function openAdmin(
   settings: Settings,
-  { registry, partitions, schedules, sql, insight, batches, ingressPort }: AdminParts,
+  { registry, partitions, schedules, subscriptions, sql, insight, batches, ingressPort }: AdminParts,
   { metrics, clock, random, logger: root }: StandalonePorts,
 ): Promise<Door> {
   const logger = root.child({ component: "admin" });
   const request = createAdminApi(
-    { registry, partitions, schedules, sql: sql.query, insight, batches, metrics: () => metrics.text(), clock, random, logger },
+    {
+      registry,
+      partitions,
+      schedules,
+      subscriptionStatuses: subscriptions.statuses,
+      sql: sql.query,
+      insight,
+      batches,
+      metrics: () => metrics.text(),
+      clock,
+      random,
+      logger,
+    },
     {
       ingressEndpoint: settings.ingress.advertisedAddress ?? `http://localhost:${ingressPort}/`,
       clusterName: settings.clusterName,

@@ -9,7 +9,7 @@ import { ApiError } from "../http/errors.js";
 import { routerOf } from "../http/route.js";
 import { type RequestListener, serve } from "../http/server.js";
 import type { InsightSource } from "../insight/source.js";
-import type { Sql } from "../ports.js";
+import type { AdminPorts, Sql } from "../ports.js";
 import { checkedRoutes } from "./checked-routes.js";
 import { createScriptedPartitions, type ScriptedPartitions } from "./scripted-partitions.js";
 
@@ -17,6 +17,7 @@ export interface TestAdminSetup {
   registry: Registry & RegistryView;
   partitions?: ScriptedPartitions;
   /** Without, there are none, and none can be made. */
+  subscriptionStatuses?: AdminPorts["subscriptionStatuses"];
   schedules?: Schedules;
   sql?: Sql;
   /** Without one, nothing is stored of any invocation. */
@@ -70,6 +71,7 @@ export function createTestAdminApi(setup: TestAdminSetup): RequestListener {
       registry: setup.registry,
       partitions: setup.partitions ?? createScriptedPartitions(),
       schedules: setup.schedules ?? NO_SCHEDULES,
+      subscriptionStatuses: setup.subscriptionStatuses ?? (() => []),
       sql:
         setup.sql ??
         (async () => ({ kind: "refused", reason: "unavailable", message: "no engine here", retryAfterSeconds: undefined })),

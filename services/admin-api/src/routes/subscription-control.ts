@@ -1,0 +1,111 @@
+/**
+ * Why: a topic may hold what no handler can take. People see how far a subscription is and what it is stuck at, stop it while they
+ * mend something, or leave a single record out (ingress.md §13.4 says what happens by itself: it tries for ever).
+ */
+import { formatTimestampNanos, type SubscriptionId } from "@perdure/base";
+import type { SubscriptionRecord } from "@perdure/metadata";
+import type { SubscriptionStatus } from "@perdure/subscription";
+import { z } from "zod";
+import { json } from "../http/answer.js";
+import { ApiError } from "../http/errors.js";
+import type { Route } from "../http/route.js";
+import { subscriptionParam } from "../ids.js";
+import type { AdminPorts } from "../ports.js";
+import { TimeShape } from "../views/service-shape.js";
+
+export const SkipRecord = z.object({ partition: z.int().min(0), offset: z.int().min(0) });
+
+const Place = { partition: z.int(), offset: z.int() };
+const SubscriptionStatusShape = z
+  .strictObject({
+    id: z.string(),
+    state: z.enum(["starting", "consuming", "backing-off", "paused", "no-cluster", "elsewhere"]),
+    paused: z.boolean(),
+    skipped: z.array(z.strictObject(Place)),
+    assigned_partitions: z.array(z.int()),
+    positions: z.array(z.strictObject({ partition: z.int(), next_offset: z.int(), lag: z.int() })),
+    stuck_at: z.strictObject({ ...Place, reason: z.string() }).nullable(),
+    last_failure: z.string().nullable(),
+    next_retry_at: TimeShape.nullable(),
+    handled_records: z.int(),
+  })
+  .meta({ id: "SubscriptionStatus" });
+
+type Ports = Pick<AdminPorts, "registry" | "subscriptionStatuses">;
+
+export function subscriptionControlRoutes(ports: Ports): readonly Route[] {
+  const { registry } = ports;
+  const pausing = (verb: "pause" | "resume"): Route => ({
+    path: `/subscriptions/{subscription}/${verb}`,
+    operations: {
+      POST: {
+        summary: verb === "pause" ? "Stop consuming a topic; offsets stay" : "Go on consuming a topic",
+        answers: { 200: "The subscription's state", 404: "Unknown subscription" },
+        results: { 200: SubscriptionStatusShape },
+        handle: async (request) => {
+          const record = await registry.pauseSubscription(subscriptionParam(request), verb === "pause");
+          return json(200, statusView(ports, record));
+        },
+      },
+    },
+  });
+  return [
+    {
+      path: "/subscriptions/{subscription}/status",
+      operations: {
+        GET: {
+          summary: "How far a subscription is, and what it is stuck at",
+          answers: { 200: "The subscription's state", 404: "Unknown subscription" },
+          results: { 200: SubscriptionStatusShape },
+          handle: (request) => {
+            const id = subscriptionParam(request);
+            const record = registry.subscription(id);
+            if (record === undefined) throw new ApiError(404, `The requested subscription '${id}' does not exist`);
+            return json(200, statusView(ports, record));
+          },
+        },
+      },
+    },
+    pausing("pause"),
+    pausing("resume"),
+    {
+      path: "/subscriptions/{subscription}/skip",
+      operations: {
+        POST: {
+          summary: "Leave a record out",
+          body: SkipRecord,
+          answers: { 200: "The subscription's state", 404: "Unknown subscription" },
+          results: { 200: SubscriptionStatusShape },
+          handle: async (request) => {
+            const id = subscriptionParam(request);
+            const record = await registry.skipRecord(id, await request.json(SkipRecord));
+            return json(200, statusView(ports, record));
+          },
+        },
+      },
+    },
+  ];
+}
+
+const STATES = { backingOff: "backing-off", noCluster: "no-cluster" } as const;
+
+function statusView(ports: Ports, { id, paused, skipped }: SubscriptionRecord) {
+  const status = statusOf(ports, id);
+  const state = status?.state ?? "elsewhere";
+  return {
+    id,
+    state: state === "backingOff" || state === "noCluster" ? STATES[state] : state,
+    paused,
+    skipped,
+    assigned_partitions: status?.assigned ?? [],
+    positions: status?.positions.map(({ partition, next, lag }) => ({ partition, next_offset: next, lag })) ?? [],
+    stuck_at: status?.stuck ?? null,
+    last_failure: status?.lastFailure ?? null,
+    next_retry_at: status?.nextRetryAtMs === undefined ? null : formatTimestampNanos(status.nextRetryAtMs),
+    handled_records: status?.handledCount ?? 0,
+  };
+}
+
+function statusOf({ subscriptionStatuses }: Ports, id: SubscriptionId): SubscriptionStatus | undefined {
+  return subscriptionStatuses().find((status) => status.id === id);
+}
