@@ -6,6 +6,7 @@ import type { Clock, Logger } from "@perdure/base";
 import { Asker } from "./asking.js";
 import { Link } from "./link.js";
 import { PATIENCE_MS, type RedisOptions } from "./options.js";
+import { checkServer } from "./server-check.js";
 
 export interface RedisPorts {
   readonly clock: Clock;
@@ -19,7 +20,10 @@ export interface RedisConnections extends AsyncDisposable {
   readonly leases: Asker;
 }
 
-/** Resolves when Redis answers. Rejects with STO0001 when it does not in time, OPS0001 when the options contradict each other. */
+/**
+ * Resolves when Redis answers. Rejects with STO0001 when it does not in time, OPS0001 when the options contradict each other or the
+ * server would forget what it was given; one that may lose what it acknowledged is only told of in the log.
+ */
 export async function connectRedis(options: RedisOptions, { clock, logger }: RedisPorts): Promise<RedisConnections> {
   const links = ["commits", "reads", "leases"].map((role) => new Link(options, role, logger));
   const [commits, reads, leases] = links.map(
@@ -30,6 +34,7 @@ export async function connectRedis(options: RedisOptions, { clock, logger }: Red
   };
   try {
     await Promise.all([commits, reads, leases].map((asker) => asker.one(["PING"])));
+    await checkServer(reads, logger);
   } catch (cause) {
     await dispose();
     throw cause;

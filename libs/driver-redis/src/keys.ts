@@ -1,7 +1,7 @@
 /**
  * The keys of a partition, all under the hash tag `{<environment>:<partition>}`, so that a cluster keeps them on one node:
  *
- *   epoch          hash    number of the leadership, of its last batch, and of the format
+ *   epoch          hash    number of the leadership, of its last batch, and of the format; name of the last claim
  *   lease          string  worker that holds the lease; expires with it
  *   inv            hash    id → unfinished invocation
  *   status         hash    id → status byte of those unfinished that are not suspended: what a new leader looks for

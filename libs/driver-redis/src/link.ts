@@ -166,6 +166,11 @@ function retryAfterMs(attempts: number): number {
   return Math.min(RETRY_MS_FIRST * 2 ** Math.min(attempts, 10), RETRY_MS_MAX);
 }
 
+/** The primary became a replica: its name may lead to the new one by now. */
+function isDemoted(cause: Error): boolean {
+  return cause.message.startsWith("READONLY");
+}
+
 function connect(options: RedisOptions, role: string): Redis | Cluster {
   const { nodes, database, username, password, tls } = options;
   const client: ClientOptions = {
@@ -183,7 +188,7 @@ function connect(options: RedisOptions, role: string): Redis | Cluster {
   };
   if (options.cluster !== true) {
     const [{ host, port }] = nodes;
-    return new Redis({ ...client, host, port, db: database ?? 0, retryStrategy: retryAfterMs });
+    return new Redis({ ...client, host, port, db: database ?? 0, retryStrategy: retryAfterMs, reconnectOnError: isDemoted });
   }
   if (database !== undefined && database !== 0)
     throw new PerdureError("OPS0001", "a Redis Cluster has no databases but number 0");

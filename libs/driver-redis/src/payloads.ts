@@ -11,37 +11,57 @@ export interface Cell {
   readonly again: Command | undefined;
 }
 
-/** The payloads in the order of the cells; one round trip more when some are in chunks. */
+/** The payloads in the order of the cells; the chunks of all that have some are read together. */
 export async function payloadsOf(asker: Asker, prefix: string, cells: readonly Cell[]): Promise<(Uint8Array | undefined)[]> {
   const payloads: (Uint8Array | undefined)[] = [];
-  for (const { stored, again } of cells) {
-    let found = stored === null ? undefined : storedPayload(stored);
-    for (let attempt = 1; found !== undefined && !(found instanceof Uint8Array); attempt++) {
-      const whole = await readChunks(asker, prefix, found);
-      if (whole !== undefined || again === undefined) {
-        found = whole;
-        break;
-      }
-      if (attempt === READ_ATTEMPTS_MAX) throw new PerdureError("STO0003", `chunks of a stored value are missing: ${found.set}`);
-      const reread = (await asker.one(again)) as Buffer | null;
-      found = reread === null ? undefined : storedPayload(reread);
+  const chunked: (readonly [n: number, set: ChunkSet])[] = [];
+  for (const [n, { stored }] of cells.entries()) {
+    const found = stored === null ? undefined : storedPayload(stored);
+    if (found === undefined || found instanceof Uint8Array) payloads.push(found);
+    else {
+      payloads.push(undefined);
+      chunked.push([n, found]);
     }
-    payloads.push(found);
   }
+  if (chunked.length === 0) return payloads;
+  const sets = chunked.map(([, set]) => set);
+  const whole = await readSets(asker, prefix, sets);
+  for (const [i, [n, set]] of chunked.entries()) payloads[n] = whole[i] ?? (await readAgain(asker, prefix, set, cells[n]?.again));
   return payloads;
 }
 
-/** Undefined when a chunk is gone. */
-async function readChunks(asker: Asker, prefix: string, set: ChunkSet): Promise<Uint8Array | undefined> {
-  const keys = chunkKeys(set);
-  const chunks: Uint8Array[] = [];
+/** Its chunks are gone, so by now the row is another one, or none. */
+async function readAgain(
+  asker: Asker,
+  prefix: string,
+  gone: ChunkSet,
+  again: Command | undefined,
+): Promise<Uint8Array | undefined> {
+  if (again === undefined) return undefined;
+  let missing = gone;
+  for (let attempt = 1; attempt < READ_ATTEMPTS_MAX; attempt++) {
+    const stored = (await asker.one(again)) as Buffer | null;
+    const found = stored === null ? undefined : storedPayload(stored);
+    if (found === undefined || found instanceof Uint8Array) return found;
+    const [whole] = await readSets(asker, prefix, [found]);
+    if (whole !== undefined) return whole;
+    missing = found;
+  }
+  throw new PerdureError("STO0003", `chunks of a stored value are missing: ${missing.set}`);
+}
+
+/** The payload of each set; undefined when a chunk is gone. */
+async function readSets(asker: Asker, prefix: string, sets: readonly ChunkSet[]): Promise<(Uint8Array | undefined)[]> {
+  const keys = sets.flatMap(chunkKeys);
+  const chunks: (Buffer | null)[] = [];
   for (let from = 0; from < keys.length; from += CHUNKS_AT_ONCE) {
     const replies = await asker.ask(keys.slice(from, from + CHUNKS_AT_ONCE).map((key) => ["GET", prefix + key]));
-    for (const reply of replies) {
-      const chunk = answer(reply);
-      if (chunk === null) return undefined;
-      chunks.push(chunk as Buffer);
-    }
+    for (const reply of replies) chunks.push(answer(reply) as Buffer | null);
   }
-  return concatBytes(...chunks);
+  let at = 0;
+  return sets.map((set) => {
+    const own = chunks.slice(at, at + set.chunks);
+    at += set.chunks;
+    return own.some((chunk) => chunk === null) ? undefined : concatBytes(...(own as Buffer[]));
+  });
 }

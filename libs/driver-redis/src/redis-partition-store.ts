@@ -11,6 +11,7 @@
  * (`WAIT`); `min-replicas-to-write` and a majority of voters must keep a cut-off primary from taking writes. Redis elects the replica
  * with the most data only as far as it can see: with more replicas than are waited for, a fail-over may lose acknowledged commits.
  */
+import { randomUUID } from "node:crypto";
 import { type InvocationId, invariant, PerdureError, type VqueueId } from "@perdure/base";
 import {
   type Invocation,
@@ -98,7 +99,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
     const call = {
       script: claimScript,
       keys: [`${prefix}epoch`, `${prefix}lease`],
-      args: [FORMAT, this.#options.holder ?? ""],
+      args: [FORMAT, this.#options.holder ?? "", randomUUID()],
     };
     const { commits } = this.#redis;
     const replies = await commits.ask([call, ["HGETALL", `${prefix}big`]], { replicated: true });
@@ -168,7 +169,8 @@ export class RedisPartitionStore implements AsyncPartitionStore {
       for (let from = 0, n = 0; from < payload.length; from += CHUNK_BYTES, n++) {
         const chunk = payload.subarray(from, from + CHUNK_BYTES);
         const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
-        some.push(["SET", prefix + chunkKey(set, n), bytes, "PX", STAGED_MS]);
+        // A copy of this that arrives late must not give a lasting chunk an end.
+        some.push(["SET", prefix + chunkKey(set, n), bytes, "PX", STAGED_MS, "NX"]);
         if (some.length === CHUNKS_AT_ONCE) await send();
       }
     }

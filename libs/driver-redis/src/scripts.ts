@@ -81,12 +81,17 @@ end
 `;
 
 /**
- * KEYS: `epoch`, `lease`. ARGV: format, holder or nothing. Replies the new epoch; −1 when the lease is not the holder's; an error when
- * the partition has another format.
+ * KEYS: `epoch`, `lease`. ARGV: format, holder or nothing, a name of this claim. Replies the new epoch, the same one when the claim is
+ * sent again; −1 when the lease is not the holder's; an error when the partition has another format.
  */
 export const claimScript = script(`${RISE}
 if ARGV[2] ~= '' and redis.call('GET', KEYS[2]) ~= ARGV[2] then return -1 end
 if foreign(KEYS[1], ARGV[1]) then return redis.error_reply('${CONFLICT} the partition is stored in another format') end
+if redis.call('HGET', KEYS[1], 'claim') == ARGV[3] then
+  redis.call('HSET', KEYS[1], 'claim', ARGV[3])
+  return tonumber(redis.call('HGET', KEYS[1], 'epoch'))
+end
+redis.call('HSET', KEYS[1], 'claim', ARGV[3])
 return rise(KEYS[1])
 `);
 

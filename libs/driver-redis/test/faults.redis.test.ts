@@ -78,6 +78,18 @@ describe("a connection that is cut", () => {
     await expectExactly(leader, trials);
   }, 60_000);
 
+  test("on the way back of a claim: it is one claim", async () => {
+    await using redis = await startRedis();
+    await using proxy = await CuttingProxy.before(redis.port);
+    await using connections = await connectTo(proxy.port);
+    const { epoch } = await lead(connections);
+    proxy.cut(["toClient", 1]);
+    const second = await lead(connections);
+    expect(proxy.cutCount).toBe(1);
+    expect(second.epoch).toBe(epoch + 1);
+    expect(await second.put(...step(0))).toEqual(COMMITTED);
+  });
+
   test("and another leader meanwhile: fenced, whether the commit had arrived or not", async () => {
     await using redis = await startRedis();
     await using proxy = await CuttingProxy.before(redis.port);

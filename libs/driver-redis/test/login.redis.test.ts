@@ -55,6 +55,22 @@ describe("logging in", () => {
   });
 });
 
+describe("a server that is set up otherwise than it should be", () => {
+  test("is refused when it evicts: journals would vanish", async () => {
+    await using redis = await startRedis({ config: { "maxmemory-policy": "allkeys-lru" } });
+    await expect(connectTo(redis.port)).rejects.toMatchObject({ code: "OPS0001", message: expect.stringMatching(/allkeys-lru/) });
+  });
+
+  test("is told of when it may lose what it acknowledged", async () => {
+    const warnings: string[] = [];
+    const logger = { ...silentLogger, warn: (_: object, message: string) => void warnings.push(message) };
+    await using redis = await startRedis({ config: { appendfsync: "everysec" } });
+    const nodes = [{ host: "127.0.0.1", port: redis.port }] as const;
+    await using _connections = await connectRedis({ nodes }, { clock: systemClock, logger });
+    expect(warnings).toEqual([expect.stringMatching(/appendfsync/)]);
+  });
+});
+
 describe("a cluster", () => {
   test("has partitions on all its nodes; kill -9 of one keeps the commits there waiting, loses none, and the others go on", async () => {
     await using cluster = await startRedisCluster();

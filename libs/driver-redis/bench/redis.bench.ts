@@ -1,0 +1,144 @@
+/**
+ * What a commit costs: commits and invocations per second, Redis commands, CPU and bytes on the wire for each batch, by the number of
+ * invocations in a batch and of partitions that commit at the same time. An invocation here is a no-op through ingress: two commits,
+ * one that submits it (row, Input entry) and one that ends it (Output entry, row, timer of its retention).
+ *
+ * Run: `make microbench FILTER=driver-redis`.
+ *
+ * FIGURES
+ */
+import { silentLogger, systemClock } from "@perdure/base";
+import type { Invocation, Mutation } from "@perdure/partition";
+import { anId, anInvocation, someFacts } from "@perdure/partition/testing";
+import { type RedisServer, startRedis } from "@perdure/servers";
+import { MessageType } from "@perdure/service-protocol";
+import { connectRedis, RedisPartitionStore } from "../src/index.js";
+
+const SECONDS = 2;
+const body = new Uint8Array(100).fill(7);
+
+interface Counted {
+  readonly commands: number;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  readonly cpuSeconds: number;
+  readonly memory: number;
+}
+
+async function counted(redis: RedisServer): Promise<Counted> {
+  const text = String(await redis.ask("INFO", "all"));
+  const field = (name: string): number => Number(new RegExp(`^${name}:([\\d.]+)`, "m").exec(text)?.[1] ?? 0);
+  const calls = [...text.matchAll(/^cmdstat_\S+?:calls=(\d+)/gm)].reduce((sum, match) => sum + Number(match[1]), 0);
+  return {
+    commands: calls,
+    bytesIn: field("total_net_input_bytes"),
+    bytesOut: field("total_net_output_bytes"),
+    cpuSeconds: field("used_cpu_user") + field("used_cpu_sys"),
+    memory: field("used_memory"),
+  };
+}
+
+let next = 0;
+
+/** Facts without their encoded form, as a submitter makes them. */
+function submitted(n: number): { start: Mutation[]; end: Mutation[] } {
+  const id = anId(n);
+  const facts = someFacts({ id, completionRetentionMs: 60_000 });
+  const running = anInvocation("invoked", { facts });
+  const completed: Invocation = { ...anInvocation("completed", { facts }) };
+  const entry = (index: number, type: number): Mutation => ({
+    kind: "appendEntry",
+    id,
+    index,
+    entry: { type, body, appendedAtMs: 1_795_000_000_000 },
+  });
+  const timer = { dueAtMs: 1_795_000_060_000, kind: "purge", id, sequence: 0 } as const;
+  return {
+    start: [{ kind: "putInvocation", invocation: running }, entry(0, MessageType.Input)],
+    end: [entry(1, MessageType.Output), { kind: "putInvocation", invocation: completed }, { kind: "putTimer", timer }],
+  };
+}
+
+async function measure(redis: RedisServer, store: RedisPartitionStore, partitions: number, perBatch: number): Promise<void> {
+  const led = await Promise.all(
+    Array.from({ length: partitions }, async (_, partition) => ({ partition, epoch: await store.claim(partition) })),
+  );
+  const before = await counted(redis);
+  const ownBefore = process.cpuUsage();
+  const startedAt = performance.now();
+  let commits = 0;
+  await Promise.all(
+    led.map(async ({ partition, epoch }) => {
+      while (performance.now() - startedAt < SECONDS * 1_000) {
+        const invocations = Array.from({ length: perBatch }, () => submitted(next++));
+        await store.commit([{ partition, epoch, mutations: invocations.flatMap(({ start }) => start) }]);
+        await store.commit([{ partition, epoch, mutations: invocations.flatMap(({ end }) => end) }]);
+        commits += 2;
+      }
+    }),
+  );
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const after = await counted(redis);
+  const own = process.cpuUsage(ownBefore);
+  const invocations = (commits / 2) * perBatch;
+  const each = (total: number, count: number, digits = 0): string => (total / count).toFixed(digits).padStart(7);
+  console.log(
+    [
+      `${String(partitions).padStart(3)} × ${String(perBatch).padEnd(4)}`,
+      each(commits, seconds),
+      each(invocations, seconds),
+      each(after.commands - before.commands, commits, 1),
+      each(after.bytesIn - before.bytesIn, commits),
+      each(after.bytesOut - before.bytesOut, commits, 1),
+      each(after.bytesIn - before.bytesIn, invocations),
+      each((after.cpuSeconds - before.cpuSeconds) * 1e6, invocations, 1),
+      each(own.user + own.system, invocations, 1),
+    ].join("  "),
+  );
+}
+
+/** What 100,000 sleeping invocations take in memory. */
+async function sleepers(redis: RedisServer, store: RedisPartitionStore, count: number): Promise<void> {
+  await redis.ask("FLUSHALL");
+  const epoch = await store.claim(0);
+  const before = await counted(redis);
+  for (let n = 0; n < count; n += 500) {
+    const mutations: Mutation[] = [];
+    for (let i = n; i < n + 500; i++) {
+      const id = anId(i);
+      mutations.push({ kind: "putInvocation", invocation: anInvocation("suspended", { facts: someFacts({ id }) }) });
+      for (const [index, type] of [MessageType.Input, MessageType.Sleep].entries())
+        mutations.push({ kind: "appendEntry", id, index, entry: { type, body: body.subarray(0, 30), appendedAtMs: 1 } });
+      mutations.push({ kind: "putTimer", timer: { dueAtMs: 1_795_000_000_000 + i, kind: "sleep", id, sequence: 1 } });
+    }
+    await store.commit([{ partition: 0, epoch, mutations }]);
+  }
+  const after = await counted(redis);
+  console.log(`${count} sleeping invocations: ${Math.round((after.memory - before.memory) / count)} bytes of Redis memory each`);
+  const startedAt = performance.now();
+  let found = 0;
+  for await (const _ of store.takenUp(0)) found++;
+  console.log(`a new leader finds the ${found} it must take up among them in ${(performance.now() - startedAt).toFixed(1)} ms`);
+}
+
+{
+  await using redis = await startRedis();
+  await using connections = await connectRedis(
+    { nodes: [{ host: "127.0.0.1", port: redis.port }] },
+    { clock: systemClock, logger: silentLogger },
+  );
+  const store = new RedisPartitionStore(connections, { environment: "bench" });
+  console.log("partitions  commits/s   inv/s  commands/  bytes in/  out/commit  bytes in/  Redis µs/  our µs/");
+  console.log("× batch                          commit     commit                  inv       inv       inv");
+  for (const [partitions, perBatch] of [
+    [1, 1],
+    [1, 10],
+    [1, 40],
+    [1, 200],
+    [8, 10],
+    [24, 10],
+    [24, 40],
+  ] as const)
+    await measure(redis, store, partitions, perBatch);
+  await sleepers(redis, store, 100_000);
+}
