@@ -46,7 +46,11 @@ describe("sys_invocation shows an invocation that is", () => {
     expect(String(waiting["suspended_waiting_future_json"])).toContain('"SignalIndex":17');
 
     const backingOff = await ingress.send(["Life", "backsOff"], newName());
-    const failed = await untilRow(backingOff.invocationId, { status: "backing-off", last_failure_error_code: "RT0007" });
+    const failed = await untilRow(backingOff.invocationId, {
+      status: "backing-off",
+      last_failure_error_code: "RT0007",
+      next_retry_at: expect.any(String),
+    });
     expect(String(failed["last_failure"])).toContain("not mended");
     expect(Date.parse(String(failed["next_retry_at"]))).toBeGreaterThan(Date.parse(String(failed["last_start_at"])));
 
