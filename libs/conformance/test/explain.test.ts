@@ -1,5 +1,6 @@
 /** "Why is it stuck?", asked about every kind of waiting on a real server. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { vqueueId } from "@perdure/base";
 import { type Context, service } from "@restatedev/restate-sdk";
 import { eventually, probe, SdkEndpoint, World } from "../src/index.js";
 import { awakeKnotObject, knotObject, letGo, promiseFlow, stuckService } from "../src/services/stuck.js";
@@ -159,6 +160,32 @@ describe("an object's lock", () => {
     expect(explained.chain).toMatchObject([{ relation: "lock_holder", id: holder, status: "running" }]);
     probe.put(letGo(name), true);
     await world.ingress.outcome(second);
+  });
+
+  test("whose queue somebody has paused says so, with and without a holder", async () => {
+    const [name, key] = [newName(), newName()];
+    const holder = (await world.ingress.send(["Knot", key, "hold"], name)).invocationId;
+    await untilStatus(holder, "running");
+    const id = (await world.ingress.send(["Knot", key, "next"], 1)).invocationId;
+    const resumption = `/vqueues/${vqueueId({ service: "Knot", scope: undefined, limitKey: undefined, lockKey: key })}`;
+    expect((await world.admin.post(`${resumption}/pause`, undefined)).status).toBe(202);
+    const held = await eventually("its pause", async () => {
+      const found = await explain(id);
+      return found.waits_for["queue_is_paused"] === true && found;
+    });
+    expect(held.waits_for).toMatchObject({ kind: "object_lock", holder: { id: holder } });
+    expect(held.remedies[0]?.request).toBe(`POST ${resumption}/resume`);
+    probe.put(letGo(name), true);
+    await world.ingress.outcome(holder);
+    const left = await explain(id);
+    expect(left).toMatchObject({
+      status: "pending",
+      waits_for: { kind: "object_lock", holder: null, queue_is_paused: true },
+      chain: [],
+    });
+    expect(left.sentence).toContain("somebody has paused the object's queue");
+    expect((await world.admin.post(`${resumption}/resume`, undefined)).status).toBe(202);
+    await world.ingress.outcome(id);
   });
 
   test("that is waited for in a circle is a deadlock, named with everybody in it", async () => {

@@ -32,6 +32,8 @@ export interface Known {
 /** The object's lock, as somebody who waits for it sees it. */
 export interface LockFacts {
   readonly holder: InvocationId | undefined;
+  /** Somebody has paused the object's queue: nobody new gets the lock. */
+  readonly isPaused: boolean;
   /** How many stand before this one in the queue, the holder not counted. */
   readonly ahead: number;
   /** The queue is longer than what was counted. */

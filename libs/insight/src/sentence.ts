@@ -2,7 +2,7 @@
  * Why: one sentence that somebody who is woken at night understands: what the invocation waits for, since when, and what would move
  * it. It is made from the same values as the JSON, so the two never disagree.
  */
-import { formatDuration, type InvocationId, unreachable } from "@perdure/base";
+import { formatDuration, type InvocationId, unreachable, type VqueueIdentity, vqueueId } from "@perdure/base";
 import { type AttemptError, targetText } from "@perdure/partition";
 import { type AwaitLeaf, type AwaitNode, leavesOf } from "./awaiting.js";
 import type { Explanation, Link } from "./explain.js";
@@ -82,8 +82,12 @@ function completedSentence(wait: Wait & { kind: "completed" }, atMs: number): st
 }
 
 function lockSentence({ service, key, lock }: Wait & { kind: "objectLock" }, since: string): string {
-  const who = lock.holder === undefined ? "somebody" : lock.holder;
-  return `It has waited ${since} for the object ${service}/${key}, which ${who} holds; ${placeText(lock)}, and starts when those before it are done.`;
+  const object = `the object ${service}/${key}`;
+  const held = lock.holder === undefined ? "" : `, which ${lock.holder} holds`;
+  if (lock.isPaused) {
+    return `It has waited ${since} for ${object}${held}, and somebody has paused the object's queue; ${placeText(lock)}, and nobody starts until the queue is resumed.`;
+  }
+  return `It has waited ${since} for ${object}${held}; ${placeText(lock)}, and starts when those before it are done.`;
 }
 
 function placeText({ ahead, aheadIsLeast }: LockFacts): string {
@@ -243,9 +247,14 @@ export function remediesOf({ situation, deadlock }: Explanation): readonly Remed
     case "limit":
       remedies.push(
         wait.flow.isQueuePaused
-          ? { request: "POST /vqueues/{vqueue_id}/resume", effect: "lets the queue start its invocations again" }
+          ? queueResumption({ service: situation.invocation.facts.target.service, ...placeOf(wait.flow), lockKey: undefined })
           : { request: "PUT /limits/rules", effect: "a rule that allows more lets it start sooner" },
       );
+      break;
+    case "objectLock":
+      if (wait.lock.isPaused) {
+        remedies.push(queueResumption({ service: wait.service, scope: undefined, limitKey: undefined, lockKey: wait.key }));
+      }
       break;
     case "awaiting":
       remedies.push(...awaitRemedies(wait.awaiting));
@@ -262,6 +271,14 @@ export function remediesOf({ situation, deadlock }: Explanation): readonly Remed
   }
   if (wait.kind !== "completed") remedies.push(patch("cancel", "asks it to stop"), patch("kill", "ends it without asking"));
   return remedies;
+}
+
+function queueResumption(queue: VqueueIdentity): Remedy {
+  return { request: `POST /vqueues/${vqueueId(queue)}/resume`, effect: "lets the queue start its invocations again" };
+}
+
+function placeOf({ scope, limitKey }: FlowFacts): { readonly scope: string; readonly limitKey: string | undefined } {
+  return { scope, limitKey };
 }
 
 function awaitRemedies(awaiting: AwaitNode): Remedy[] {

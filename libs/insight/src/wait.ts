@@ -110,7 +110,7 @@ function inboxed(invocation: Inboxed, { lock, flow }: Surroundings): Judged {
     return { status: "pending", wait: { kind: "limit", flow: flow ?? flowUnknown(invocation) }, sinceMs };
   }
   const { service, key = "" } = invocation.facts.target;
-  const queue = lock ?? { holder: undefined, ahead: 0, aheadIsLeast: true };
+  const queue = lock ?? { holder: undefined, isPaused: false, ahead: 0, aheadIsLeast: true };
   return { status: "pending", wait: { kind: "objectLock", service, key, lock: queue }, sinceMs };
 }
 

@@ -63,6 +63,7 @@ const insight: InsightSource = {
     reads: { invocation: () => undefined, lock: () => undefined, inbox: () => undefined },
     readJournal: async (_partition, id) => journals.get(id) ?? [],
     events: async () => [],
+    flow: async () => ({ pauses: [] }),
   },
   invoker: { status: () => undefined, flowWait: () => undefined },
 };

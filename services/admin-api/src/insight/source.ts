@@ -2,7 +2,7 @@
  * Why: what is known of an invocation lies in several places: its record, its journal, the lock it queues for, its invoker, the
  * registry, flow control. They are read here, once for each invocation, and handed to `insight` as values.
  */
-import { type InvocationId, partitionOf } from "@perdure/base";
+import { type InvocationId, partitionOf, type VqueueId, vqueueId } from "@perdure/base";
 import type { HandlerView, RegistryView } from "@perdure/control";
 import {
   type Explanation,
@@ -40,6 +40,8 @@ export interface InsightSource {
     };
     readJournal(partition: number, id: InvocationId, length: number): Promise<readonly JournalEntry[]>;
     events(partition: number, id: InvocationId): Promise<readonly JournalEvent[]>;
+    /** Queues that somebody has paused; their number is bounded. */
+    flow(partition: number): Promise<{ readonly pauses: readonly { readonly queue: VqueueId }[] }>;
   };
   readonly invoker: {
     status(id: InvocationId): Held | undefined;
@@ -62,7 +64,7 @@ export async function explainInvocation(ports: InsightPorts, id: InvocationId): 
 
 async function readSituation(ports: InsightPorts, id: InvocationId): Promise<Situation | undefined> {
   const known = await readKnown(ports.insight, id);
-  return known === undefined ? undefined : situationOf(known, surroundingsOf(ports, known.invocation));
+  return known === undefined ? undefined : situationOf(known, await surroundingsOf(ports, known.invocation));
 }
 
 /** Record, journal and events belong together only as far as nothing happens between the reads; none of them is ever from the future. */
@@ -80,17 +82,17 @@ export async function readKnown({ store, invoker, partitionCount }: InsightSourc
   return { invocation, held, entries, events };
 }
 
-function surroundingsOf({ insight, registry }: InsightPorts, invocation: Invocation): Surroundings {
+async function surroundingsOf({ insight, registry }: InsightPorts, invocation: Invocation): Promise<Surroundings> {
   const partition = partitionOf(invocation.facts.id, insight.partitionCount);
   const waitsForSlot = invocation.status === "ready" || (invocation.status === "inboxed" && invocation.waitsFor === "slot");
   return {
-    lock: invocation.status === "inboxed" ? lockOf(insight, partition, invocation) : undefined,
+    lock: invocation.status === "inboxed" ? await lockOf(insight, partition, invocation) : undefined,
     flow: waitsForSlot ? insight.invoker.flowWait(invocation.facts.id) : undefined,
     route: routeOf(registry, invocation),
   };
 }
 
-function lockOf({ store }: InsightSource, partition: number, invocation: Inboxed): LockFacts | undefined {
+async function lockOf({ store }: InsightSource, partition: number, invocation: Inboxed): Promise<LockFacts | undefined> {
   const { target } = invocation.facts;
   if (invocation.waitsFor !== "lock" || !isExclusive(target)) return undefined;
   const keyspace = keyspaceOf(target);
@@ -99,7 +101,9 @@ function lockOf({ store }: InsightSource, partition: number, invocation: Inboxed
   const last = Math.min(invocation.inboxSeq, lock.head + QUEUE_PLACES_COUNTED_MAX);
   let ahead = 0;
   for (let seq = lock.head; seq < last; seq++) if (store.reads.inbox(partition, keyspace, target.key, seq) !== undefined) ahead++;
-  return { holder: lock.holder, ahead, aheadIsLeast: last < invocation.inboxSeq };
+  const queue = vqueueId({ service: target.service, scope: undefined, limitKey: undefined, lockKey: target.key });
+  const isPaused = (await store.flow(partition)).pauses.some((pause) => pause.queue === queue);
+  return { holder: lock.holder, isPaused, ahead, aheadIsLeast: last < invocation.inboxSeq };
 }
 
 /** The same choice that the invoker makes for the next attempt. */

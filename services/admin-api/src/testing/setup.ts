@@ -36,6 +36,7 @@ const NOTHING_STORED: InsightSource = {
     reads: { invocation: () => undefined, lock: () => undefined, inbox: () => undefined },
     readJournal: async () => [],
     events: async () => [],
+    flow: async () => ({ pauses: [] }),
   },
   invoker: { status: () => undefined, flowWait: () => undefined },
 };

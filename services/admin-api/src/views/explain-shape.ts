@@ -40,7 +40,7 @@ export const ExplanationShape = z
     chain_is_cut: z.boolean(),
     blocked_by: z.strictObject({ relation: z.string(), id: z.string() }).nullable(),
     deadlock: z.strictObject({ invocations: z.array(z.string()), certain: z.boolean() }).nullable(),
-    remedies: z.array(z.unknown()),
+    remedies: z.array(z.strictObject({ request: z.string(), effect: z.string() })),
   })
   .meta({ id: "Explanation" });
 

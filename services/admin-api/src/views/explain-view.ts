@@ -76,7 +76,8 @@ function waitView(wait: Wait, nowMs: number, others: Others): object {
     case "objectLock": {
       const { service, key, lock } = wait;
       const holder = lock.holder === undefined ? null : briefView(lock.holder, others);
-      return { kind: "object_lock", service, key, holder, place: lock.ahead + 1, place_is_least: lock.aheadIsLeast };
+      const place = { place: lock.ahead + 1, place_is_least: lock.aheadIsLeast };
+      return { kind: "object_lock", service, key, holder, queue_is_paused: lock.isPaused, ...place };
     }
     case "limit":
       return limitView(wait.flow);

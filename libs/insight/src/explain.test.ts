@@ -1,0 +1,334 @@
+import { describe, expect, test } from "@jest/globals";
+import { type InvocationId, invariant } from "@perdure/base";
+import { anId, anInvocation, objectTarget, SOME_ERROR, someFacts } from "@perdure/partition/testing";
+import type { Future } from "@perdure/service-protocol";
+import {
+  AWAITED_LEAVES_MAX,
+  type Awaited,
+  type AwaitLeaf,
+  type AwaitNode,
+  CHAIN_INVOCATIONS_MAX,
+  explain,
+  futureFromJson,
+  gatherSituations,
+  readJournal,
+  remediesOf,
+  resolveFuture,
+  type Situation,
+  sentenceOf,
+  type Wait,
+} from "./index.js";
+
+const NOW_MS = 100_000;
+const [A, B, C, D] = [anId(1), anId(2), anId(3), anId(4)] as [InvocationId, InvocationId, InvocationId, InvocationId];
+
+function situation(id: InvocationId, wait: Wait, status: Situation["status"] = "suspended"): Situation {
+  const facts = someFacts({ id, target: objectTarget("k") });
+  const route = { kind: "found", deploymentId: "dp_1", isPinned: true, retry: undefined, idleMs: 0 } as const;
+  return { id, invocation: anInvocation("suspended", { facts }), status, wait, sinceMs: 90_000, route, journalIsPartial: false };
+}
+
+const call = (id: InvocationId): AwaitLeaf => ({ kind: "call", step: 1, target: "S/h", id });
+const timer: AwaitLeaf = { kind: "timer", step: 1, name: "", firesAtMs: NOW_MS + 1_000 };
+const cancellation: AwaitLeaf = { kind: "cancellation" };
+const awakeable: AwaitLeaf = { kind: "awakeable", id: "sign_1abc" };
+const node = (wants: AwaitNode["wants"], ...children: Awaited[]): AwaitNode => ({ kind: "node", wants, children, leftOut: 0 });
+const awaiting = (wants: AwaitNode["wants"], ...children: Awaited[]): Wait => ({
+  kind: "awaiting",
+  awaiting: node(wants, ...children),
+});
+const lockedBy = (holder: InvocationId): Wait => ({
+  kind: "objectLock",
+  service: "O",
+  key: "k",
+  lock: { holder, isPaused: false, ahead: 0, aheadIsLeast: false },
+});
+const running = (open: readonly AwaitLeaf[], said?: AwaitNode): Wait => ({
+  kind: "running",
+  deploymentId: undefined,
+  attempt: 1,
+  lastStep: undefined,
+  awaiting: said,
+  open,
+});
+const retrying: Wait = {
+  kind: "retry",
+  failure: SOME_ERROR,
+  nextAtMs: NOW_MS + 5_000,
+  attempts: 2,
+  attemptsLeft: 3,
+  onExhausted: "kill",
+};
+
+async function explained(waits: readonly (readonly [InvocationId, Wait])[]) {
+  const known = new Map(waits.map(([id, wait]) => [id, situation(id, wait)]));
+  const root = known.get(A);
+  invariant(root !== undefined, "the first is asked about");
+  return explain(root, await gatherSituations(root, async (id) => known.get(id)));
+}
+
+describe("circles", () => {
+  test.each<[string, readonly (readonly [InvocationId, Wait])[], readonly InvocationId[] | undefined, boolean]>([
+    [
+      "a call and a lock",
+      [
+        [A, awaiting("any", call(B), cancellation)],
+        [B, lockedBy(A)],
+      ],
+      [A, B],
+      true,
+    ],
+    [
+      "a lock that its holder's callee wants",
+      [
+        [A, lockedBy(B)],
+        [B, awaiting("any", call(A))],
+      ],
+      [A, B],
+      true,
+    ],
+    ["itself", [[A, awaiting("any", call(A))]], [A], true],
+    [
+      "one further down, without the one asked about",
+      [
+        [A, awaiting("any", call(B))],
+        [B, lockedBy(C)],
+        [C, awaiting("any", call(B))],
+      ],
+      [B, C],
+      true,
+    ],
+    [
+      "a way out by time",
+      [
+        [A, awaiting("any", call(B), timer)],
+        [B, lockedBy(A)],
+      ],
+      undefined,
+      true,
+    ],
+    [
+      "time that is waited for as well",
+      [
+        [A, awaiting("all", call(B), timer)],
+        [B, lockedBy(A)],
+      ],
+      [A, B],
+      true,
+    ],
+    [
+      "all successes, where nothing else can fail",
+      [
+        [A, awaiting("allSuccess", call(B), timer)],
+        [B, lockedBy(A)],
+      ],
+      [A, B],
+      true,
+    ],
+    [
+      "all successes, where something may fail",
+      [
+        [A, awaiting("allSuccess", call(B), awakeable)],
+        [B, lockedBy(A)],
+      ],
+      [A, B],
+      false,
+    ],
+    [
+      "the first success of two that never come",
+      [
+        [A, awaiting("firstSuccess", call(B), call(C))],
+        [B, lockedBy(A)],
+        [C, lockedBy(A)],
+      ],
+      [A, B],
+      true,
+    ],
+    [
+      "the first of two, one of which moves",
+      [
+        [A, awaiting("any", call(B), call(C))],
+        [B, lockedBy(A)],
+        [C, retrying],
+      ],
+      undefined,
+      true,
+    ],
+    [
+      "a nested choice",
+      [
+        [A, awaiting("any", node("all", call(B), timer), cancellation)],
+        [B, lockedBy(A)],
+      ],
+      [A, B],
+      true,
+    ],
+    [
+      "a handler that says what it waits for",
+      [
+        [A, running([], node("any", call(B)))],
+        [B, lockedBy(A)],
+      ],
+      [A, B],
+      true,
+    ],
+    [
+      "a handler that does not say",
+      [
+        [A, running([call(B)])],
+        [B, lockedBy(A)],
+      ],
+      [A, B],
+      false,
+    ],
+    [
+      "a handler that does something else meanwhile",
+      [
+        [A, running([call(B), { kind: "run", step: 2, name: "x" }])],
+        [B, lockedBy(A)],
+      ],
+      undefined,
+      true,
+    ],
+    [
+      "a handler without open calls",
+      [
+        [A, lockedBy(B)],
+        [B, running([])],
+      ],
+      undefined,
+      true,
+    ],
+    ["somebody of whom nothing is stored", [[A, awaiting("any", call(D))]], undefined, true],
+  ])("%s", async (_what, waits, ids, isCertain) => {
+    const { deadlock } = await explained(waits);
+    expect(deadlock).toEqual(ids === undefined ? undefined : { ids, isCertain });
+  });
+
+  test("a tree that was not shown whole may have a way out", async () => {
+    const tree = { ...node("any", call(B)), leftOut: 1 };
+    expect(
+      (
+        await explained([
+          [A, { kind: "awaiting", awaiting: tree }],
+          [B, lockedBy(A)],
+        ])
+      ).deadlock,
+    ).toBeUndefined();
+  });
+});
+
+describe("the chain", () => {
+  test("goes to the first that is not done, and ends where nothing more is waited for", async () => {
+    const { chain } = await explained([
+      [A, awaiting("all", call(B), call(C))],
+      [B, { kind: "invokerSlot" }],
+      [C, lockedBy(D)],
+      [D, retrying],
+    ]);
+    expect(chain.map(({ relation, id }) => [relation, id])).toEqual([
+      ["asked", A],
+      ["call", B],
+    ]);
+  });
+
+  test("is cut where the bounds are, and read once however many ways lead there", async () => {
+    const ids = Array.from({ length: 3 * CHAIN_INVOCATIONS_MAX }, (_, n) => anId(n + 1));
+    const reads: InvocationId[] = [];
+    const next = (id: InvocationId) => ids[ids.indexOf(id) + 1] as InvocationId;
+    const root = situation(A, lockedBy(B));
+    const found = await gatherSituations(root, async (id) => {
+      reads.push(id);
+      return situation(id, awaiting("all", call(next(id)), call(next(id)), call(A)));
+    });
+    expect(found.size).toBeLessThanOrEqual(CHAIN_INVOCATIONS_MAX);
+    expect(new Set(reads).size).toBe(reads.length);
+    expect(explain(root, found).chainIsCut).toBe(true);
+  });
+
+  test("ends with somebody of whom nothing is stored", async () => {
+    const explanation = await explained([[A, awaiting("any", call(B))]]);
+    expect(explanation.chain.at(-1)).toEqual({ relation: "call", id: B, situation: undefined });
+    expect(sentenceOf(explanation, NOW_MS)).toContain(`In the end it is ${B}, of which nothing is stored`);
+  });
+});
+
+describe("the sentence", () => {
+  test("names a few, counts the rest, and says how they combine", async () => {
+    const say = async (wait: Wait) => sentenceOf(await explained([[A, wait]]), NOW_MS);
+    expect(await say(awaiting("any", cancellation))).toContain("waits for being cancelled, and nothing else");
+    expect(await say(awaiting("any", node("any", timer, awakeable), cancellation))).toContain(
+      "the first of a timer that fires at",
+    );
+    expect(await say(awaiting("all", timer, timer, timer, awakeable, awakeable))).toMatch(/all of a timer .+ and 2 more\.$/);
+    expect(await say(awaiting("any", node("all", timer, awakeable), awakeable))).toContain("a combination of");
+    expect(await say(retrying)).toMatch(
+      /^Its attempt 2 failed with RT0007 \[500\] "no luck"; .+ \(in 5s\) \(3 more, then it fails\)\.$/,
+    );
+    expect(await say({ kind: "delayedStart", startsAtMs: Number.MAX_SAFE_INTEGER })).toContain("the end of time");
+  });
+
+  test("offers the gentlest remedy first, and none to what is over", async () => {
+    const requests = async (wait: Wait) => remediesOf(await explained([[A, wait]])).map(({ request }) => request);
+    expect(await requests({ kind: "paused", failure: undefined })).toEqual([
+      `PATCH /invocations/${A}/resume`,
+      `PATCH /invocations/${A}/cancel`,
+      `PATCH /invocations/${A}/kill`,
+    ]);
+    const outcome = { kind: "success", value: new Uint8Array() } as const;
+    expect(await requests({ kind: "completed", outcome, forgottenAtMs: undefined })).toEqual([]);
+  });
+});
+
+describe("awaited trees", () => {
+  const future = (change: Partial<Future>): Future => ({
+    completions: [],
+    signalIndexes: [],
+    signalNames: [],
+    nested: [],
+    combinator: "firstCompleted",
+    ...change,
+  });
+  const EMPTY = readJournal([]);
+
+  test("what a journal does not explain is unknown, and signals say what they are", () => {
+    const tree = future({
+      completions: [7],
+      signalIndexes: [1, 5],
+      signalNames: ["go"],
+      nested: [future({ combinator: "allCompleted" })],
+    });
+    expect(resolveFuture(tree, A, EMPTY)).toEqual({
+      kind: "node",
+      wants: "any",
+      leftOut: 0,
+      children: [
+        { kind: "unknown", completionId: 7 },
+        { kind: "cancellation" },
+        { kind: "signal", name: "#5" },
+        { kind: "signal", name: "go" },
+      ],
+    });
+  });
+
+  test("are cut at the bound, and say how much is left out", () => {
+    const completions = Array.from({ length: AWAITED_LEAVES_MAX + 5 }, (_, id) => id);
+    expect(resolveFuture(future({ completions }), A, EMPTY)).toMatchObject({
+      leftOut: 5,
+      children: { length: AWAITED_LEAVES_MAX },
+    });
+  });
+
+  test("are read back from what introspection writes", () => {
+    const text =
+      '{"AllCompleted":[{"Single":{"CompletionId":1}},{"Unknown":[{"Single":{"SignalName":"a"}},{"Single":{"SignalIndex":17}}]}]}';
+    expect(futureFromJson(text)).toEqual(
+      future({
+        combinator: "allCompleted",
+        completions: [1],
+        nested: [future({ combinator: "unknown", signalNames: ["a"], signalIndexes: [17] })],
+      }),
+    );
+    for (const other of ["null", "7", "[]", '{"Other":[]}', '{"Unknown":3}']) expect(futureFromJson(other)).toBeUndefined();
+  });
+});
