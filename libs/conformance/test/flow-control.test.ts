@@ -210,6 +210,60 @@ describe("a concurrency limit", () => {
   });
 });
 
+describe("a scoped invocation", () => {
+  test("that is delayed waits for its slot only when its time has come", async () => {
+    await rules({ pattern: "later", limits: { concurrency: 1 } });
+    const early = await send("later", { group: "later", name: "early" });
+    await inside("later", 1);
+    const answer = await scoped("later", "send", "Gate/pass?delay=2s", { group: "later", name: "delayed" });
+    const delayed = (answer.json as { invocationId: string }).invocationId;
+    expect((await world.admin.row(delayed))?.["status"]).toBe("scheduled");
+    expect(await limitsOf("later")).toMatchObject([{ usage: 1, num_waiters: 0 }]);
+    await eventually("the delayed one waits", async () => (await world.admin.row(delayed))?.["status"] === "pending");
+    turnstile.leaveAll("later");
+    await done([early, delayed]);
+    expect(groupOf("later").came).toEqual(["early", "delayed"]);
+  });
+
+  test("that fails keeps its slot while it waits to be tried again", async () => {
+    await rules({ pattern: "failing", limits: { concurrency: 1 } });
+    const relayed = await scoped("failing", "send", "Gate/relay", { scope: "not one" });
+    const failing = (relayed.json as { invocationId: string }).invocationId;
+    await eventually("it has failed", async () => (await world.admin.row(failing))?.["last_failure_error_code"] === "RT0024");
+    const next = await send("failing", { group: "failing", name: "next", ms: 0 });
+    await eventually("the next waits", async () => (await waiting("failing")) === 1);
+    expect((await world.admin.invocation(failing, "kill")).status).toBe(200);
+    expect(await done([next])).toEqual(["next"]);
+  });
+
+  test("gives its slot back while it is paused, and needs one again", async () => {
+    await rules({ pattern: "pausing", limits: { concurrency: 1 } });
+    const relayed = await scoped("pausing", "send", "Gate/relay", { scope: "not one" });
+    const failing = (relayed.json as { invocationId: string }).invocationId;
+    await eventually("it has failed", async () => (await world.admin.row(failing))?.["last_failure_error_code"] === "RT0024");
+    expect((await world.admin.invocation(failing, "pause")).status).toBe(202);
+    await eventually("it is paused", async () => (await world.admin.row(failing))?.["status"] === "paused");
+    const guard = await send("pausing", { group: "pausing", name: "guard" });
+    await inside("pausing", 1);
+    expect((await world.admin.invocation(failing, "resume")).status).toBe(200);
+    await eventually("it waits for its slot", async () => (await world.admin.row(failing))?.["status"] === "ready");
+    expect((await world.admin.invocation(failing, "kill")).status).toBe(200);
+    turnstile.leaveAll("pausing");
+    await done([guard]);
+  });
+
+  test("stays in its scope when it is restarted as new", async () => {
+    const first = await send("again", { group: "again", name: "visitor", ms: 0 }, { limitKey: "k" });
+    await done([first]);
+    const answer = await world.admin.invocation(first, "restart-as-new");
+    expect(answer.status).toBe(200);
+    const second = (answer.json as { new_invocation_id: string }).new_invocation_id;
+    expect(await done([second])).toEqual(["visitor"]);
+    expect(await world.admin.row(second)).toMatchObject({ scope: "again", limit_key: "k", restarted_from: first });
+    expect((await world.admin.row(second))?.["vqueue_id"]).toBe((await world.admin.row(first))?.["vqueue_id"]);
+  });
+});
+
 describe("a rate", () => {
   test("spaces starts evenly, after a burst", async () => {
     await rules({ pattern: "rated", limits: { rate: { limit: 20, per: "1s", burst: 5 } } });

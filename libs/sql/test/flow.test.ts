@@ -15,7 +15,7 @@ import type { Mutation } from "@perdure/partition";
 import { KvPartitionStore, MemoryKeyValue } from "@perdure/store";
 import { liveRowsOf } from "../src/live.js";
 import type { SqlEngine } from "../src/options.js";
-import type { RegisteredService, RuleRow } from "../src/ports.js";
+import type { LiveRows, RegisteredService, RuleRow } from "../src/ports.js";
 import { anEngine, rowsOf } from "./asking.js";
 import { type JsonRow, readTestData } from "./recorded.js";
 
@@ -33,6 +33,7 @@ const store = new KvPartitionStore(new MemoryKeyValue());
 /** Partitions whose flow was asked for. */
 const asked: number[] = [];
 let engine: SqlEngine;
+let live: LiveRows;
 
 beforeAll(async () => {
   await put("s1", [
@@ -48,7 +49,7 @@ beforeAll(async () => {
     { kind: "putLock", service: "Counter", key: "k", lock: { holder, head: 0, tail: 0 } },
     { kind: "putLock", service: "Counter", key: "free", lock: { holder: undefined, head: 0, tail: 1 } },
   ]);
-  const live = liveRowsOf({
+  live = liveRowsOf({
     invoker: { status: () => undefined, statuses: () => [] },
     registry: { deployments: () => [], services, effective: () => ({ public: true }), rules: () => RULES },
     flow: {
@@ -320,6 +321,23 @@ describe("what a statement names", () => {
     expect(await ask(`select id from sys_vqueue_meta where id = '${id}'`)).toEqual([]);
     expect(asked).toEqual([]);
   });
+});
+
+test("invocations of a scope are looked for in its partition alone", async () => {
+  const scanned: number[] = [];
+  const watched = anEngine({
+    partitionCount: PARTITIONS,
+    store: Object.assign(Object.create(store) as typeof store, {
+      invocationRows(partition: number, group: "unfinished" | "completed") {
+        scanned.push(partition);
+        return store.invocationRows(partition, group);
+      },
+    }),
+    live,
+  });
+  expect(await rowsOf(watched, "select id from sys_invocation_status where scope = 's1'")).toEqual([]);
+  expect(new Set(scanned)).toEqual(new Set([home("s1")]));
+  await watched[Symbol.asyncDispose]();
 });
 
 describe("keys in scopes", () => {

@@ -1,5 +1,5 @@
 /** Why: several tables walk the same invocations; where they are found, and how few a statement needs, is said here. */
-import { type InvocationId, parseInvocationId, partitionOf, partitionOfKey } from "@perdure/base";
+import { hashString, type InvocationId, parseInvocationId, partitionOf, partitionOfKey } from "@perdure/base";
 import type { Invocation } from "@perdure/partition";
 import { statusOf } from "@perdure/store";
 import type { IntrospectionSource } from "../ports.js";
@@ -48,9 +48,12 @@ export function wantedIds(hints: ScanHints): readonly InvocationId[] | undefined
   return ids;
 }
 
-/** Those of the partition keys that a statement names, otherwise all. */
+/** Those of the partition keys or scopes that a statement names, otherwise all. */
 export function wantedPartitions({ partitionCount }: IntrospectionSource, hints: ScanHints): Iterable<number> {
   const keys = allowedValues(hints, "partition_key");
+  const scopes = allowedValues(hints, "scope");
+  if (keys === undefined && scopes !== undefined)
+    return new Set([...scopes].map((scope) => partitionOfKey(hashString(scope), partitionCount)));
   if (keys === undefined) return Array.from({ length: partitionCount }, (_, partition) => partition);
   return new Set([...keys].map((key) => partitionOfKey(BigInt(key), partitionCount)));
 }
