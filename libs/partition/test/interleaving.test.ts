@@ -6,7 +6,18 @@ import { describe, expect, test } from "@jest/globals";
 import { type InvocationId, siblingInvocationId, utf8 } from "@perdure/base";
 import { isCommand, voidResult } from "@perdure/service-protocol";
 import { SeededRandom } from "@perdure/testkit";
-import { brokenInvariants, type Invocation, type PartitionCommand, type Target } from "../src/index.js";
+import {
+  brokenInvariants,
+  type Effect,
+  type Invocation,
+  isSlotted,
+  type PartitionCommand,
+  queueOfLock,
+  queueOfScope,
+  routeOfQueue,
+  type Target,
+  waitsForSlot,
+} from "../src/index.js";
 import {
   anId,
   attachOf,
@@ -24,6 +35,7 @@ import {
   plainTarget,
   proposeOf,
   runOf,
+  scopedTarget,
   sendSignalOf,
   setStateOf,
   sleepOf,
@@ -47,27 +59,90 @@ const TARGETS: readonly Target[] = [
   workflowTarget("w", "shared"),
 ];
 
+/** The same, and some in a scope whose rules come and go. */
+const SCOPED_TARGETS: readonly Target[] = [
+  scopedTarget("s1"),
+  objectTarget("a"),
+  scopedTarget("s1"),
+  workflowTarget("w", "workflow", "s1"),
+  workflowTarget("w", "shared", "s1"),
+  workflowTarget("w"),
+  objectTarget("a"),
+];
+const QUEUES = [
+  queueOfScope({ ...scopedTarget("s1"), scope: "s1" }, undefined),
+  queueOfScope({ ...workflowTarget("w", "workflow", "s1"), scope: "s1" }, undefined),
+  queueOfLock("O", "a"),
+];
+
+/** What a scheduler that hears the effects knows of slots. */
+class SlotBook {
+  readonly waiting = new Set<InvocationId>();
+  readonly taken = new Set<InvocationId>();
+
+  hear(effect: Effect): void {
+    switch (effect.kind) {
+      case "requestSlot":
+        this.waiting.add(effect.invocation.facts.id);
+        return;
+      case "takeSlot":
+        this.waiting.delete(effect.invocation.facts.id);
+        this.taken.add(effect.invocation.facts.id);
+        return;
+      case "releaseSlot":
+        this.taken.delete(effect.id);
+        return;
+      case "withdraw":
+        this.waiting.delete(effect.id);
+    }
+  }
+
+  /** Where it differs from what is stored. */
+  wrong(invocations: Iterable<Invocation>): string[] {
+    const waiting = new Set<InvocationId>();
+    const taken = new Set<InvocationId>();
+    for (const invocation of invocations) {
+      if (!isSlotted(invocation.facts.target)) continue;
+      if (invocation.status === "invoked") taken.add(invocation.facts.id);
+      if (waitsForSlot(invocation)) waiting.add(invocation.facts.id);
+    }
+    return [
+      ...differing(waiting, this.waiting).map((id) => `${id} waits for a slot, or does not`),
+      ...differing(taken, this.taken).map((id) => `${id} has a slot, or has not`),
+    ];
+  }
+}
+
+function differing<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): T[] {
+  return [...[...a].filter((each) => !b.has(each)), ...[...b].filter((each) => !a.has(each))];
+}
+
 class Storm {
+  readonly slots = new SlotBook();
+  readonly #targets: readonly Target[];
   readonly partition = new MemoryPartition();
   readonly #random: SeededRandom;
   /** Messages between invocations, delivered in order and now and then twice. */
   readonly #sent: PartitionCommand[] = [];
   #restarts = 0;
 
-  constructor(seed: number) {
+  constructor(seed: number, targets: readonly Target[] = TARGETS) {
     this.#random = new SeededRandom(seed);
+    this.#targets = targets;
   }
 
   step(): PartitionCommand {
     this.partition.nowMs += this.#random.below(400);
     const deliver = this.#sent.length > 0 && this.#random.chance(0.4);
     const command = deliver ? (this.#sent.shift() as PartitionCommand) : this.#draw();
-    const { sent } = this.partition.play(command);
+    const { sent, effects } = this.partition.play(command);
+    for (const effect of effects) this.slots.hear(effect);
     this.#sent.push(...sent);
     return command;
   }
 
   #draw(): PartitionCommand {
+    if (this.#targets === SCOPED_TARGETS && this.#random.chance(0.25)) return this.#flow();
     const id = anId(this.#random.below(IDS));
     const invocation = this.partition.invocation(id);
     if (invocation === undefined || this.#random.chance(0.05)) return this.#invoke(id);
@@ -83,9 +158,21 @@ class Storm {
     }
   }
 
+  /** A rule comes or goes, a slot is given out, a queue is paused or resumed. */
+  #flow(): PartitionCommand {
+    if (this.#random.chance(0.3)) {
+      if (this.partition.gates.has("s1")) this.partition.gates.clear();
+      else this.partition.gates.add("s1");
+    }
+    const queue = this.#random.pick(QUEUES);
+    const kind = this.#random.pick(["admit", "admit", "admit", "pauseQueue", "resumeQueue", "resumeQueue"] as const);
+    if (kind === "admit") return { kind, id: anId(this.#random.below(IDS)), buckets: [{ name: "s1", bookedUntilMicros: 1 }] };
+    return { kind, id: routeOfQueue(queue), queue };
+  }
+
   #invoke(id: InvocationId): PartitionCommand {
     // What an id is for never changes, as ids are made of it.
-    const target = TARGETS[Number(anIdNumber(id)) % TARGETS.length] as Target;
+    const target = this.#targets[Number(anIdNumber(id)) % this.#targets.length] as Target;
     const executionTimeMs = this.#random.chance(0.2) ? this.partition.nowMs + 500 : undefined;
     const completionRetentionMs = this.#random.pick([0, 1_000, 3_000]);
     const journalRetentionMs = this.#random.pick([0, 500, 3_000]);
@@ -141,7 +228,11 @@ class Storm {
         callOf(
           id,
           now,
-          someFacts({ id: other, idempotencyKey: "k", target: TARGETS[Number(anIdNumber(other)) % TARGETS.length] as Target }),
+          someFacts({
+            id: other,
+            idempotencyKey: "k",
+            target: this.#targets[Number(anIdNumber(other)) % this.#targets.length] as Target,
+          }),
           next,
           next + 1,
         ),
@@ -209,5 +300,22 @@ describe("any interleaving of commands", () => {
         expect({ seed, n, command: command.kind, broken }).toEqual({ seed, n, command: command.kind, broken: [] });
       }
     }
+  });
+
+  test("tells whoever gives out slots exactly who waits and who runs in a scope", () => {
+    let gated = 0;
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      const storm = new Storm(seed, SCOPED_TARGETS);
+      for (let n = 0; n < COMMANDS; n++) {
+        const command = storm.step();
+        const broken = [
+          ...brokenInvariants(storm.partition.snapshot()),
+          ...storm.slots.wrong(storm.partition.invocations.values()),
+        ];
+        expect({ seed, n, command: command.kind, broken }).toEqual({ seed, n, command: command.kind, broken: [] });
+        gated += storm.slots.waiting.size;
+      }
+    }
+    expect(gated).toBeGreaterThan(SEEDS);
   });
 });

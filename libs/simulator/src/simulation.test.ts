@@ -13,6 +13,12 @@ const ONCE_BROKEN: readonly (readonly [seed: number, was: string])[] = [
   [3110, "a state read while it was written was remembered as it had been"],
 ];
 
+/** The same of worlds with scopes, rules and rates. */
+const ONCE_BROKEN_IN_SCOPES: readonly (readonly [seed: number, was: string])[] = [
+  [81, "a bucket that was full was forgotten in the batch that drew on it again"],
+];
+const SCOPED_SEEDS = 60;
+
 function broken(reports: readonly Report[]): string[] {
   return reports.flatMap(({ seed, findings }) =>
     findings.slice(0, 1).map(({ rule, detail }) => `seed ${seed}: ${rule}: ${detail}`),
@@ -33,6 +39,18 @@ describe("simulated worlds", () => {
 
   test.each(ONCE_BROKEN)("seed %i holds, where once %s", async (seed) => {
     expect(broken([await simulate({ seed })])).toEqual([]);
+  });
+
+  test("of scopes keep every limit and rate, pass nobody over and leave no room unused", async () => {
+    const reports: Report[] = [];
+    for (let seed = 1; seed <= SCOPED_SEEDS; seed++) reports.push(await simulate({ seed, flow: true }));
+    expect(broken(reports)).toEqual([]);
+    const waits = reports.reduce((total, { slotWaits }) => total + slotWaits, 0);
+    expect(waits).toBeGreaterThan(4 * SCOPED_SEEDS); // They do compete.
+  }, 120_000);
+
+  test.each(ONCE_BROKEN_IN_SCOPES)("seed %i of scopes holds, where once %s", async (seed) => {
+    expect(broken([await simulate({ seed, flow: true })])).toEqual([]);
   });
 
   test("a seed is a world: twice the same story, and another seed another one", async () => {

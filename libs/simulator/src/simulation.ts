@@ -92,6 +92,7 @@ class Simulation {
     this.#cluster = new Cluster(this.#world, this.#store, registry, this.#outsider, options.plant, applied);
     this.#operator = new Operator(this.#world, this.#cluster);
     this.#pauser = new Pauser(this.#world, this.#cluster);
+    this.#world.ledger.flow.pausedQueues = this.#pauser.paused;
   }
 
   async run(): Promise<Report> {

@@ -10,10 +10,13 @@ import type { Findings } from "../findings.js";
 
 /** After a change of rules, starts that were under way still go by the old ones. Longer than the slowest commit. */
 const GRACE_MS = 15_000;
-/** A start is given out, then written: two may lie closer together in the book than when they were given out. */
+/** A start is given out, then applied: two may lie closer together in the book than when they were given out. */
 const RATE_SLACK_MS = 1_000;
 /** Starts of another key that may be under way already when somebody begins to wait, and one turn where tags are equal. */
 const TURNS_SLACK = 6;
+
+/** Room that somebody waits for is used within this time, unless its leader changes meanwhile: a few of the slowest commits. */
+const ROOM_MS = 15_000;
 
 interface Waiting {
   readonly facts: InvocationFacts;
@@ -33,7 +36,11 @@ export class FlowModel {
   /** Times of first starts by level, since the rules changed last. */
   readonly #starts = new Map<string, number[]>();
   readonly #waiting = new Map<InvocationId, Waiting>();
+  /** Who waits for a slot, and since when there is one for it. */
+  readonly #roomFor = new Map<InvocationId, { readonly facts: InvocationFacts; sinceMs: number | undefined }>();
   #leaders = 0;
+  /** By the word of whoever pauses them. */
+  pausedQueues: ReadonlySet<string> = new Set();
   /** How often somebody waited for a slot. */
   waits = 0;
   starts = 0;
@@ -52,10 +59,12 @@ export class FlowModel {
     this.#books.push({ book: this.#book, untilMs: Number.POSITIVE_INFINITY });
     this.#starts.clear();
     this.#waiting.clear(); // Turns are counted between changes only.
+    this.#noRoomKnown();
   }
 
   leaderChanged(): void {
     this.#leaders++;
+    this.#noRoomKnown();
   }
 
   /** A queue was paused: who waits may rightly be passed over. */
@@ -67,9 +76,12 @@ export class FlowModel {
     const { facts } = invocation;
     if (!isSlotted(facts.target)) return;
     const { id } = facts;
+    this.#checkRoom();
     const runs = invocation.status === "invoked";
-    if (runs && !this.#running.has(id)) this.#started(before, facts);
+    if (runs && !this.#running.has(id)) this.#started(before, invocation);
     if (!runs) this.left(id);
+    if (!waitsForSlot(invocation)) this.#roomFor.delete(id);
+    else if (!this.#roomFor.has(id)) this.#roomFor.set(id, { facts, sinceMs: undefined });
     if (!waitsForSlot(invocation)) this.#waiting.delete(id);
     else if (invocation.status === "inboxed" && before?.status !== "inboxed") {
       this.waits++;
@@ -81,9 +93,45 @@ export class FlowModel {
     for (const level of this.#running.get(id) ?? []) this.#usage.set(level, (this.#usage.get(level) ?? 0) - 1);
     this.#running.delete(id);
     this.#waiting.delete(id);
+    this.#roomFor.delete(id);
   }
 
-  #started(before: Invocation | undefined, facts: InvocationFacts): void {
+  #noRoomKnown(): void {
+    for (const waiting of this.#roomFor.values()) waiting.sinceMs = undefined;
+  }
+
+  /** Something happens: until now all was as it is in the book. */
+  #checkRoom(): void {
+    const nowMs = this.#nowMs();
+    for (const [id, waiting] of this.#roomFor) {
+      if (this.#isRated(waiting.facts) || !this.#hasRoom(waiting.facts)) {
+        waiting.sinceMs = undefined;
+        continue;
+      }
+      waiting.sinceMs ??= nowMs;
+      const sinceMs = waiting.sinceMs;
+      this.#findings.require(
+        nowMs - sinceMs <= ROOM_MS,
+        "room is used by who waits for it",
+        () => `${id} since ${sinceMs}, now ${nowMs}`,
+      );
+    }
+  }
+
+  #hasRoom(facts: InvocationFacts): boolean {
+    if (this.#isPaused(facts)) return false;
+    return levelsOf(facts).every(
+      (level) => (this.#usage.get(level) ?? 0) < (ruleOf(this.#book, level)?.concurrency ?? Number.POSITIVE_INFINITY),
+    );
+  }
+
+  #isPaused({ target, limitKey }: InvocationFacts): boolean {
+    if (!isSlotted(target) || this.pausedQueues.size === 0) return false;
+    return this.pausedQueues.has(vqueueId({ service: target.service, scope: target.scope, limitKey, lockKey: undefined }));
+  }
+
+  #started(before: Invocation | undefined, { facts, milestones }: Invocation): void {
+    const startedAtMs = milestones.runningAtMs ?? 0;
     const levels = levelsOf(facts);
     this.starts++;
     this.#running.set(facts.id, levels);
@@ -97,7 +145,7 @@ export class FlowModel {
         () => `${level}: ${usage} of ${limit}, ${facts.id}`,
       );
     }
-    if (before === undefined || before.run === 0) this.#rates(levels);
+    if (before === undefined || before.run === 0) this.#rates(levels, startedAtMs);
     this.#turns(facts);
   }
 
@@ -111,7 +159,8 @@ export class FlowModel {
     return limit;
   }
 
-  #rates(levels: readonly string[]): void {
+  /** By the time that the record says: how long writing it took does not count. */
+  #rates(levels: readonly string[], startedAtMs: number): void {
     const nowMs = this.#nowMs();
     if (this.#books.some(({ untilMs }) => untilMs !== Number.POSITIVE_INFINITY && untilMs + GRACE_MS > nowMs)) return;
     for (const level of levels) {
@@ -119,14 +168,14 @@ export class FlowModel {
       if (rate === undefined) continue;
       const times = this.#starts.get(level) ?? [];
       this.#starts.set(level, times);
-      times.push(nowMs);
+      times.push(startedAtMs);
       for (const [at, fromMs] of times.entries()) {
-        const allowed = rate.burst + ((nowMs - fromMs + RATE_SLACK_MS) * rate.limit) / rate.periodMs;
+        const allowed = rate.burst + ((startedAtMs - fromMs + RATE_SLACK_MS) * rate.limit) / rate.periodMs;
         const count = times.length - at;
         this.#findings.require(
           count <= allowed,
           "no more start than a rate allows",
-          () => `${level}: ${count} since ${fromMs}, now ${nowMs}`,
+          () => `${level}: ${count} since ${fromMs}, now ${startedAtMs}`,
         );
       }
     }
@@ -168,15 +217,9 @@ export class FlowModel {
   }
 
   /** Long after everything: whoever still waits for a slot does so because all of them are taken, or the queue is paused. */
-  causeMissing(invocation: Invocation, pauses: ReadonlySet<string>): string | undefined {
-    const { facts } = invocation;
-    const { target, limitKey } = facts;
-    if (!isSlotted(target)) return "it needs none";
-    if (pauses.has(vqueueId({ service: target.service, scope: target.scope, limitKey, lockKey: undefined }))) return undefined;
-    const full = levelsOf(facts).some(
-      (level) => (this.#usage.get(level) ?? 0) >= (ruleOf(this.#book, level)?.concurrency ?? Number.POSITIVE_INFINITY),
-    );
-    return full ? undefined : "there is room on every level";
+  causeMissing({ facts }: Invocation): string | undefined {
+    if (!isSlotted(facts.target)) return "it needs none";
+    return !this.#isPaused(facts) && this.#hasRoom(facts) ? "there is room on every level" : undefined;
   }
 }
 

@@ -23,7 +23,7 @@ import type { Life } from "./life.js";
 export function causesMissing(ledger: Ledger, pausedQueues: ReadonlySet<string>): readonly string[] {
   const missing: string[] = [];
   const noteSlot = (invocation: Invocation): void => {
-    const why = ledger.flow.causeMissing(invocation, pausedQueues);
+    const why = ledger.flow.causeMissing(invocation);
     if (why !== undefined) missing.push(`${invocation.facts.id} waits for a slot, but ${why}`);
   };
   for (const life of ledger.unfinished()) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { Settings } from "../settings.js";
 import { simulate } from "../simulation.js";
-import { PLANTS } from "./plants.js";
+import { FLOW_PLANTS, PLANTS } from "./plants.js";
 
 /** Seeds within which each planted bug must be found. Most are found by the first ones. */
 const SEEDS_MAX = 150;
@@ -30,5 +30,19 @@ describe("planted bugs", () => {
       expect(found).not.toBe("the simulation itself goes on");
     },
     30_000,
+  );
+
+  test.each(Object.keys(FLOW_PLANTS) as (keyof typeof FLOW_PLANTS)[])(
+    "%s is found in worlds of scopes",
+    async (name) => {
+      let found: string | undefined;
+      for (let seed = 1; seed <= SEEDS_MAX && found === undefined; seed++) {
+        const { findings } = await simulate({ seed, flow: true, plant: FLOW_PLANTS[name]() });
+        found = findings[0]?.rule;
+      }
+      expect(found).toBeDefined();
+      expect(found).not.toBe("the simulation itself goes on");
+    },
+    90_000,
   );
 });

@@ -1,5 +1,6 @@
 /** Known bugs, each planted between real parts. Simulation must find every one of them: that is the test of the checkers. */
-import type { InvocationId } from "@perdure/base";
+import type { InvocationId, VqueueId } from "@perdure/base";
+import { type BucketValue, type FlowRule, FlowScheduler, type FlowSubject, RuleBook } from "@perdure/flow";
 import type { InvokerHost } from "@perdure/invoker";
 import type { AttemptCommand, Mutation } from "@perdure/partition";
 import type { PartitionBatch, PartitionStore } from "@perdure/store";
@@ -162,6 +163,85 @@ const staleState = (): Plant => {
 const signalLost = changing((command) =>
   command.kind === "appendCommand" && command.action.kind === "sendSignal" ? { ...command, action: { kind: "none" } } : command,
 );
+
+// ── flow control ─────────────────────────────────────────────────────────────────────────────────
+
+/** A scheduler in which `change` replaces something. */
+const schedulerWith = (make: (book: RuleBook, world: World) => FlowScheduler) => (): Plant => ({ flowScheduler: make });
+
+/** The slot of an invocation that was killed or ended is never given back. */
+const slotLeakedAtEnd = schedulerWith(
+  (book, { ledger, scheduler: { random } }) =>
+    new (class extends FlowScheduler {
+      override left(id: InvocationId): void {
+        if (ledger.life(id)?.invocation.status === "completed" && random.chance(0.3)) return;
+        super.left(id);
+      }
+    })(book),
+);
+
+/** An invocation keeps its slot while it is suspended. */
+const slotKeptWhileSuspended = schedulerWith(
+  (book, { ledger }) =>
+    new (class extends FlowScheduler {
+      override left(id: InvocationId): void {
+        if (ledger.life(id)?.invocation.status !== "suspended") super.left(id);
+      }
+    })(book),
+);
+
+/** A new leader does not count who runs already. */
+const runningNotCounted = schedulerWith(
+  (book) =>
+    new (class extends FlowScheduler {
+      override started(subject: FlowSubject): void {
+        if (this.entry(subject.id) !== undefined) super.started(subject);
+      }
+    })(book),
+);
+
+/** A new leader begins with full buckets. */
+const bucketsFullAtRestart = schedulerWith(
+  (book) =>
+    new (class extends FlowScheduler {
+      override restoreBucket({ name }: BucketValue, nowMs: number): void {
+        super.restoreBucket({ name, bookedUntilMicros: 0 }, nowMs);
+      }
+    })(book),
+);
+
+/** Who is heavy comes first, whatever its share. */
+const heavyKeyFirst = schedulerWith((book) => {
+  const biased = new (class extends RuleBook {
+    override ruleFor(scope: string, l1: string | undefined, l2: string | undefined): FlowRule | undefined {
+      const rule = book.ruleFor(scope, l1, l2);
+      if (l1 !== "a" || l2 !== undefined) return rule;
+      const none = { pattern: "*/a", concurrency: undefined, rate: undefined, priority: undefined, disabled: false };
+      return { ...none, ...rule, weight: 1_000_000 };
+    }
+  })([]);
+  return new FlowScheduler(biased);
+});
+
+/** Resuming a queue goes unnoticed. */
+const resumeUnheard = schedulerWith(
+  (book) =>
+    new (class extends FlowScheduler {
+      override switchQueue(id: VqueueId, isPaused: boolean): void {
+        if (isPaused) super.switchQueue(id, isPaused);
+      }
+    })(book),
+);
+
+/** Each call plants afresh; these need worlds of scopes. */
+export const FLOW_PLANTS = {
+  slotLeakedAtEnd,
+  slotKeptWhileSuspended,
+  runningNotCounted,
+  bucketsFullAtRestart,
+  heavyKeyFirst,
+  resumeUnheard,
+} satisfies Record<string, () => Plant>;
 
 /** Each call plants afresh. */
 export const PLANTS = {
