@@ -5,7 +5,7 @@
  */
 import type { Clock, Logger } from "@perdure/base";
 import { PerdureError } from "@perdure/base";
-import type { Health } from "./health.js";
+import type { Health, HealthReport } from "./health.js";
 import { FAILURES_TOLD_MAX } from "./limits.js";
 
 /** Something the process holds. Parts are drained and closed in the reverse order of their start. */
@@ -38,6 +38,11 @@ export class Lifecycle {
 
   constructor(options: LifecycleOptions) {
     this.#options = options;
+  }
+
+  /** What probes are told: which parts are not up yet, and whether it is going down. */
+  get health(): HealthReport {
+    return this.#options.health.report();
   }
 
   /**

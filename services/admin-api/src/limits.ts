@@ -37,7 +37,7 @@ export const RULE_PERIOD_MS_MAX = 31 * 86_400_000;
 export const RULE_WEIGHT_MAX = 1000;
 
 /** Longest journal that is read to explain an invocation; of a longer one only the beginning is. Decoding takes some 2 µs an entry. */
-export const EXPLAINED_ENTRIES_MAX = 50_000;
+export const EXPLAINED_ENTRIES_MAX = 20_000;
 
 /** Places of an object's queue that are counted to say where somebody stands: one point read each. */
 export const QUEUE_PLACES_COUNTED_MAX = 1000;

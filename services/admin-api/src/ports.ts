@@ -2,6 +2,7 @@
 import type { Clock, Logger, Random } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
 import type { Registry } from "@perdure/metadata";
+import type { HealthReport } from "@perdure/role";
 import type { Schedules } from "@perdure/schedule";
 import type { SubscriptionStatus } from "@perdure/subscription";
 import type { Batches } from "./batches/batches.js";
@@ -38,6 +39,8 @@ export interface AdminPorts {
   readonly insight: InsightSource;
   /** Operations on many invocations, in the background. */
   readonly batches: Batches;
+  /** Whether the process is worth keeping, and may be given work. */
+  readonly health: () => HealthReport;
   /** Text in the Prometheus exposition format. */
   readonly metrics: () => string | Promise<string>;
   readonly clock: Clock;

@@ -219,6 +219,18 @@ test("errors of strangers are logged in full and told in general", async () => {
   expect(errors).toEqual(["request failed"]);
 });
 
+test.each([
+  [{ live: true, ready: true, waitingFor: [] }, 200, 200, undefined],
+  [{ live: true, ready: false, waitingFor: ["worker", "admin API"] }, 200, 503, "not ready: waiting for worker, admin API"],
+  [{ live: false, ready: false, waitingFor: [] }, 503, 503, "not ready"],
+])("probes are told of %j", async (report, livez, readyz, message) => {
+  const { ask } = await open({ health: () => report });
+  expect((await ask("GET", "/livez")).status).toBe(livez);
+  const answer = await ask("GET", "/readyz");
+  expect(answer.status).toBe(readyz);
+  if (message !== undefined) expect(answer.json()).toEqual({ message, restate_code: null });
+});
+
 test("metrics are text in the exposition format", async () => {
   const { ask } = await open({ metrics: async () => "perdure_up 1\n" });
   const answer = await ask("GET", "/metrics");

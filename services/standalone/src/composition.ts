@@ -137,7 +137,7 @@ interface AdminParts {
 function openAdmin(
   settings: Settings,
   { registry, partitions, schedules, subscriptions, sql, insight, batches, ingressPort }: AdminParts,
-  { metrics, clock, random, logger: root }: StandalonePorts,
+  { lifecycle, metrics, clock, random, logger: root }: StandalonePorts,
 ): Promise<Door> {
   const logger = root.child({ component: "admin" });
   const request = createAdminApi(
@@ -149,6 +149,7 @@ function openAdmin(
       sql: sql.query,
       insight,
       batches,
+      health: () => lifecycle.health,
       metrics: () => metrics.text(),
       clock,
       random,

@@ -2,6 +2,7 @@
  * Why: batches run in the background of the management API and go on where they were after a restart. This is the only one who
  * begins, keeps, shows, cancels and forgets them.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   type BatchId,
   type InvocationId,
@@ -35,6 +36,9 @@ import {
   resultsOf,
 } from "./record.js";
 import { BatchRun, BatchTakenOver } from "./run-batch.js";
+
+/** Some two milliseconds of work. */
+const PAGES_PER_TURN = 4;
 
 export interface BatchPorts extends OperationPorts {
   readonly metadata: MetadataStore;
@@ -115,6 +119,7 @@ class KeptBatches implements Batches {
       const record = this.#newRecord(batch);
       const writes: DocumentWrite[] = [{ kind: "put", key: recordKey(record.id), value: documentOf(record), expectedVersion: 0 }];
       for (let page = 0; page < record.pages; page++) {
+        if (page % PAGES_PER_TURN === PAGES_PER_TURN - 1) await nextTurn(); // Making ids takes time, and invocations go on meanwhile.
         const ids = batch.ids.slice(page * BATCH_PAGE_IDS, (page + 1) * BATCH_PAGE_IDS);
         const copies =
           batch.operation === "restart-as-new" ? ids.map((id) => siblingInvocationId(id, clock.nowMs(), random)) : [];

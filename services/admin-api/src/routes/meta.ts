@@ -1,6 +1,7 @@
 /** Why: what clients ask before anything else: which generations of the interface there are, and whether we are well. */
 import { z } from "zod";
 import { empty, json, text } from "../http/answer.js";
+import { ApiError } from "../http/errors.js";
 import type { Route } from "../http/route.js";
 import type { AdminOptions, AdminPorts } from "../ports.js";
 
@@ -41,7 +42,7 @@ const ClusterHealthShape = z.strictObject({
   metadata_cluster_health: z.strictObject({ members: z.array(z.int()) }),
 });
 
-export function metaRoutes({ metrics }: AdminPorts, options: AdminOptions): readonly Route[] {
+export function metaRoutes({ metrics, health }: AdminPorts, options: AdminOptions): readonly Route[] {
   const redirect = () => empty(308, { location: "/ui/" });
   return [
     {
@@ -63,6 +64,33 @@ export function metaRoutes({ metrics }: AdminPorts, options: AdminOptions): read
               ingress_endpoint: options.ingressEndpoint ?? null,
               features: Object.fromEntries(FEATURES.map((name) => [name, name === "vqueues" && options.scopesEnabled])),
             }),
+        },
+      },
+    },
+    {
+      path: "/livez",
+      operations: {
+        GET: {
+          summary: "Whether the process is worth keeping, for orchestrators",
+          answers: { 200: "It is", 503: "It is not, and should be replaced" },
+          handle: () => {
+            if (health().live) return empty(200);
+            throw new ApiError(503, "the process has failed and is about to end");
+          },
+        },
+      },
+    },
+    {
+      path: "/readyz",
+      operations: {
+        GET: {
+          summary: "Whether the process may be given work, for orchestrators",
+          answers: { 200: "It may", 503: "Not now; the message says what it waits for" },
+          handle: () => {
+            const { ready, waitingFor } = health();
+            if (ready) return empty(200);
+            throw new ApiError(503, waitingFor.length === 0 ? "not ready" : `not ready: waiting for ${waitingFor.join(", ")}`);
+          },
         },
       },
     },

@@ -25,6 +25,8 @@ export interface TestAdminSetup {
   /** Without them, no batch is known and none can begin. */
   batches?: Batches;
   metrics?: () => string | Promise<string>;
+  /** Well and ready unless said otherwise. */
+  health?: AdminPorts["health"];
   logger?: Logger;
   /** False unless said otherwise: what was recorded comes from a server without. */
   scopesEnabled?: boolean;
@@ -79,6 +81,7 @@ export function createTestAdminApi(setup: TestAdminSetup): RequestListener {
       insight: setup.insight ?? NOTHING_STORED,
       batches: setup.batches ?? NO_BATCHES,
       metrics: setup.metrics ?? (() => ""),
+      health: setup.health ?? (() => ({ live: true, ready: true, waitingFor: [] })),
       clock: systemClock,
       random: systemRandom,
       logger,

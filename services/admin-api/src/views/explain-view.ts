@@ -87,6 +87,7 @@ function waitView(wait: Wait, nowMs: number, others: Others): object {
       return {
         kind: wait.awaiting === undefined ? "handler" : "future",
         attempt: wait.attempt,
+        pause_requested: wait.pauseRequested,
         deployment_id: wait.deploymentId ?? null,
         last_step:
           wait.lastStep === undefined
