@@ -47,6 +47,7 @@ const running = (open: readonly AwaitLeaf[], said?: AwaitNode): Wait => ({
   kind: "running",
   deploymentId: undefined,
   attempt: 1,
+  pauseRequested: false,
   lastStep: undefined,
   awaiting: said,
   open,

@@ -111,10 +111,14 @@ function limitSentence(flow: FlowFacts, since: string, nowMs: number): string {
 function runningSentence(wait: Wait & { kind: "running" }, since: string, nowMs: number): string {
   const where = wait.deploymentId === undefined ? "" : ` on ${wait.deploymentId}`;
   const attempt = wait.attempt > 1 ? ` in attempt ${wait.attempt}` : "";
-  const start = `It has been running${where}${attempt} ${since}`;
-  if (wait.awaiting !== undefined) return `${start} and waits for ${awaitedText(wait.awaiting, nowMs)}.`;
-  if (wait.open.length > 0) return `${start}; without an answer so far: ${listed(wait.open, nowMs, "and")}.`;
-  return wait.lastStep === undefined ? `${start}.` : `${start}; its last step is ${stepText(wait.lastStep)}.`;
+  const pause = wait.pauseRequested ? "; a pause was asked for and takes effect when this attempt stops" : "";
+  return `It has been running${where}${attempt} ${since}${doing(wait, nowMs)}${pause}.`;
+}
+
+function doing({ awaiting, open, lastStep }: Wait & { kind: "running" }, nowMs: number): string {
+  if (awaiting !== undefined) return ` and waits for ${awaitedText(awaiting, nowMs)}`;
+  if (open.length > 0) return `; without an answer so far: ${listed(open, nowMs, "and")}`;
+  return lastStep === undefined ? "" : `; its last step is ${stepText(lastStep)}`;
 }
 
 function stepText({ type, name, subject, index }: Step): string {

@@ -22,6 +22,8 @@ export type Wait =
       readonly kind: "running";
       readonly deploymentId: string | undefined;
       readonly attempt: number;
+      /** Somebody asked for a pause; it takes effect when the attempt stops. */
+      readonly pauseRequested: boolean;
       /** The newest command of the handler. */
       readonly lastStep: Step | undefined;
       /** What the handler says it waits for; undefined when it does not say. */
@@ -160,6 +162,7 @@ function invoked(invocation: Invoked, known: Known, { route }: Surroundings): Ju
       kind: "running",
       deploymentId: held.lastAttemptDeploymentId ?? invocation.pinned?.deploymentId,
       attempt: held.retryCount,
+      pauseRequested: invocation.pauseRequested,
       lastStep: journal.steps.findLast(({ command }) => command !== undefined && command.kind !== "input"),
       awaiting: future === undefined ? undefined : resolveFuture(future, invocation.facts.id, journal),
       open,
