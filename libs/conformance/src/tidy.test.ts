@@ -182,7 +182,7 @@ describe("imports", () => {
 const IMPURE =
   /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\b(set|clear)(Timeout|Interval|Immediate)\b|\bperformance\.|\bprocess\.|\bfetch\(|\bqueueMicrotask\b|\brandomUUID\b|"node:(fs|net|http|http2|https|tls|dns|child_process|worker_threads|timers)/;
 
-test.each(["service-protocol", "flow", "partition", "manifest"])(
+test.each(["service-protocol", "flow", "partition", "manifest", "schedule"])(
   "the pure core %s touches no clock, chance, timer, file or socket",
   (core) => {
     const wrong = filesBelow(`libs/${core}/src`)

@@ -10,9 +10,10 @@ const RUN = invocationIdFromRaw(new Uint8Array(24).fill(1));
 const at = (minutes: number) => START + minutes * MINUTE;
 const active = { invocationId: RUN, nominalMs: START };
 
-/** Actions in short: `fire 1 due`, the number being minutes after the start. */
+/** Actions in short: `fire 1 due`, the number being minutes after the start. Misses are recorded, and what follows them is added. */
 function actions(schedule: Schedule, nowMs: number, previous: PreviousRun = "ended"): string[] {
-  return decide(schedule, nowMs, previous, undefined).actions.map((action) => {
+  const decision = decide(schedule, nowMs, previous, undefined);
+  const texts = decision.actions.map((action) => {
     switch (action.kind) {
       case "fire":
         return `fire ${(action.nominalMs - START) / MINUTE} ${action.cause}`;
@@ -25,6 +26,11 @@ function actions(schedule: Schedule, nowMs: number, previous: PreviousRun = "end
         return `${action.kind} ${(action.nominalMs - START) / MINUTE}`;
     }
   });
+  const missed = decision.actions.find((action) => action.kind === "miss");
+  if (missed === undefined) return texts;
+  expect([decision.actions.at(-1), decision.askAtMs]).toEqual([missed, nowMs]);
+  const state = applyEvent(schedule.record, schedule.state, { ...missed, kind: "missed", atMs: nowMs });
+  return [...texts, ...actions({ ...schedule, state }, nowMs, previous)];
 }
 
 const minutely = (record: Partial<ScheduleRecord> = {}, state: Partial<Schedule["state"]> = {}) =>
@@ -107,11 +113,10 @@ describe("after down time", () => {
     expect(after({ catchUp: { kind: "all", max: 100, windowMs: 1000 } })).toEqual(["miss 30"]);
     expect(after({ catchUp: { kind: "all", max: 100, windowMs: DAY } }).length).toBe(30);
   });
-  test("a time that may have been submitted already is submitted again, the rest is the policy's", () => {
+  test("a time that may have been submitted already is submitted again, before anything is decided of the others", () => {
     const tried = (triedMs: number, overlap: ScheduleRecord["overlap"]) =>
       decide(minutely({ overlap }), now, "ended", triedMs).actions.map(({ kind }) => kind);
-    expect(tried(at(1), { kind: "allow" })).toEqual(["fire", "miss"]);
-    expect(tried(at(1), { kind: "skip" })).toEqual(["fire"]);
+    expect(tried(at(1), { kind: "allow" })).toEqual(["fire"]);
     expect(tried(at(7), { kind: "allow" })).toEqual(["miss"]);
   });
   test("years of seconds are decided at once, counted up to a bound", () => {
@@ -119,8 +124,8 @@ describe("after down time", () => {
     const nowMs = START + 3 * 365 * DAY;
     expect(decide(schedule, nowMs, "ended", undefined).actions).toEqual([
       { kind: "miss", count: 1000, throughMs: nowMs - 10_000 - 1000 - 1 },
-      { kind: "fire", nominalMs: nowMs - 10_000 - 1000, cause: "caughtUp" },
     ]);
+    expect(actions(schedule, nowMs)).toEqual(["miss 1000", `fire ${(nowMs - 11_000 - START) / MINUTE} caughtUp`]);
   });
   test("many are caught up in turns, and the turns together fire each once", () => {
     let schedule = minutely({ overlap: { kind: "allow" }, catchUp: { kind: "all", max: 1000, windowMs: DAY } });

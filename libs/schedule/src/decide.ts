@@ -39,8 +39,11 @@ export function decide(schedule: Schedule, nowMs: number, previous: PreviousRun,
     turn.fire(state.queue[0] as number, "queued");
     return { actions: turn.actions, askAtMs: nowMs };
   }
-  if (triedMs !== undefined && turn.next() === triedMs) turn.take(triedMs, "due");
-  return { actions: turn.actions, askAtMs: turn.isOver ? nowMs : takeTimes(turn) };
+  if (triedMs !== undefined && turn.next() === triedMs) {
+    turn.take(triedMs, "due");
+    return { actions: turn.actions, askAtMs: nowMs };
+  }
+  return { actions: turn.actions, askAtMs: takeTimes(turn) };
 }
 
 /** Collects the actions; the numbers are those after what it has collected. */
@@ -51,6 +54,7 @@ class Turn {
   running: InvocationId | undefined = undefined;
   /** Fired something under a policy that knows one run at a time: what comes next depends on how that goes. */
   isOver = false;
+  hasMissed = false;
   decidedThroughMs: number;
   left: number;
   queue: readonly number[];
@@ -71,6 +75,7 @@ class Turn {
 
   miss(count: number, throughMs: number): void {
     this.actions.push({ kind: "miss", count, throughMs });
+    this.hasMissed = true;
     this.decidedThroughMs = Math.max(this.decidedThroughMs, throughMs);
   }
 
@@ -117,6 +122,8 @@ function takeTimes(turn: Turn): number | undefined {
   const { schedule, nowMs } = turn;
   const lateBeforeMs = nowMs - LATE_AFTER_MS - schedule.record.jitterMs;
   passOverMissed(turn, lateBeforeMs);
+  // To be recorded first: then what is fired is the first undecided time, and is found as such after a crash.
+  if (turn.hasMissed) return nowMs;
   for (;;) {
     const nominalMs = turn.next();
     if (nominalMs === undefined) return undefined;

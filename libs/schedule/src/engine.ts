@@ -56,8 +56,12 @@ class Engine implements ScheduleEngine {
   readonly #inFlight = new Map<ScheduleId, Promise<void>>();
   readonly #watches = new Map<ScheduleId, Watch>();
   readonly #failures = new Map<ScheduleId, number>();
-  /** The time that was submitted without an answer, or 0: looked at in this life, and none. */
+  /** Times that were submitted without an answer. */
   readonly #tried = new Map<ScheduleId, number>();
+  /** Of which it is known that a former life left nothing unrecorded. */
+  readonly #isSettled = new Set<ScheduleId>();
+  /** What happened and could not be written down yet. */
+  readonly #owed = new Map<ScheduleId, readonly ScheduleEvent[]>();
   readonly #stopListening: () => void;
   #timer: { readonly atMs: number; cancel(): void } | undefined;
   #isClosed = false;
@@ -123,7 +127,11 @@ class Engine implements ScheduleEngine {
       if (this.#inFlight.size >= TURNS_IN_FLIGHT_MAX) break;
       if (this.#inFlight.has(id)) continue; // Looked at again when that is done.
       this.#ready.delete(id);
-      this.#inFlight.set(id, this.#turn(id));
+      // Not at once: what a turn calls may call back here, and must find it in flight.
+      this.#inFlight.set(
+        id,
+        Promise.resolve().then(() => this.#turn(id)),
+      );
     }
     this.#arm(nowMs);
   }
@@ -156,6 +164,7 @@ class Engine implements ScheduleEngine {
       const retryMs = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** (failures - 1));
       logger.warn({ scheduleId: id, cause, failures, retryMs }, "a schedule could not be acted upon; trying again");
       this.#deadlines.set(id, clock.nowMs() + retryMs);
+      this.#ready.delete(id); // What it was told meanwhile it will see then: trying at once would go on without pause.
     } finally {
       this.#inFlight.delete(id);
       this.#go();
@@ -167,12 +176,15 @@ class Engine implements ScheduleEngine {
   /** Does and records what `decide` says; when to look again. What was done before a failure is recorded as well. */
   async #act(id: ScheduleId): Promise<number | undefined> {
     const { book, clock } = this.#ports;
+    const owed = this.#owed.get(id);
+    if (owed !== undefined) await this.#record(id, owed);
     const schedule = book.get(id);
     if (schedule === undefined) return this.#forget(id);
     const triedMs = this.#tried.get(id) ?? (await this.#triedInFormerLife(schedule));
     const { actions, askAtMs } = decide(schedule, clock.nowMs(), this.#previousRun(id, schedule.state), triedMs);
     const events: ScheduleEvent[] = [];
     let problem: string | undefined;
+    this.#tried.delete(id);
     for (const action of actions) {
       const done = await this.#do(schedule, action);
       if (done.kind === "event") events.push(done.event);
@@ -181,24 +193,34 @@ class Engine implements ScheduleEngine {
       if (action.kind === "fire" && action.cause !== "queued") this.#tried.set(id, action.nominalMs);
       break;
     }
-    if (events.length > 0) await this.#recorder.record({ id, events });
+    if (events.length > 0) await this.#record(id, events);
     if (problem !== undefined) throw new PerdureError("ING0006", problem);
     return askAtMs;
   }
 
-  /** Before a crash the first undecided time may have been submitted and not recorded. If so it fired; it was not missed. */
-  async #triedInFormerLife(schedule: Schedule): Promise<number> {
+  /** Nothing more is decided of the schedule until this is written: the next decision depends on it. */
+  async #record(id: ScheduleId, events: readonly ScheduleEvent[]): Promise<void> {
+    this.#owed.set(id, events);
+    await this.#recorder.record({ id, events });
+    this.#owed.delete(id);
+  }
+
+  /**
+   * Before a crash the first undecided time may have been submitted and not recorded. If so it fired and was not missed, and the
+   * time after it may have, too.
+   */
+  async #triedInFormerLife(schedule: Schedule): Promise<number | undefined> {
     const { registry, partitions, clock } = this.#ports;
     const { record } = schedule;
+    if (this.#isSettled.has(record.id)) return undefined;
     const nowMs = clock.nowMs();
     const nominalMs = nextNominal(schedule);
-    let triedMs = 0;
     if (nominalMs !== undefined && nominalMs < nowMs - LATE_AFTER_MS) {
       const made = firingCommand(record, scheduledFiring(nominalMs), registry, nowMs);
-      if (made.kind === "command" && (await partitions.describe(made.command.id)) !== undefined) triedMs = nominalMs;
+      if (made.kind === "command" && (await partitions.describe(made.command.id)) !== undefined) return nominalMs;
     }
-    this.#tried.set(record.id, triedMs);
-    return triedMs;
+    this.#isSettled.add(record.id);
+    return undefined;
   }
 
   async #do(schedule: Schedule, action: ScheduleAction): Promise<Done> {
@@ -299,6 +321,8 @@ class Engine implements ScheduleEngine {
     this.#watches.delete(id);
     this.#failures.delete(id);
     this.#tried.delete(id);
+    this.#isSettled.delete(id);
+    this.#owed.delete(id);
     return undefined;
   }
 }
