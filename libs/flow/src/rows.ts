@@ -128,9 +128,13 @@ export interface FlowWaitLevel {
   readonly isFull: boolean;
 }
 
-export interface FlowRows {
-  readonly queues: readonly FlowQueueRow[];
-  readonly entries: readonly FlowEntryRow[];
+/** What the scheduler alone knows. */
+export interface FlowLimits {
   readonly limits: readonly FlowLimitRow[];
   readonly buckets: readonly FlowBucketRow[];
+}
+
+export interface FlowRows extends FlowLimits {
+  readonly queues: readonly FlowQueueRow[];
+  readonly entries: readonly FlowEntryRow[];
 }

@@ -2,11 +2,12 @@
  * Why: what introspection shows of the virtual queues of one partition: the entries as they are stored, put together with what the
  * scheduler sees. Reads the unfinished invocations once, so its cost grows with them; nothing is kept for it between two questions.
  */
-import { type InvocationId, partitionKeyOf, partitionKeyOfVqueue, type VqueueId, vqueueId } from "@perdure/base";
+import { hashString, type InvocationId, partitionKeyOf, partitionKeyOfVqueue, type VqueueId } from "@perdure/base";
 import {
   bucketRows,
   type FlowBlock,
   type FlowEntryRow,
+  type FlowLimits,
   type FlowQueueRow,
   type FlowRows,
   type FlowScheduler,
@@ -49,14 +50,18 @@ export async function flowRowsOf(source: FlowSource): Promise<FlowRows> {
   }
   for (const [id, pause] of source.pauses) addIfIdle(queues, id, pause);
   const heads = new Map(liveQueues(scheduler).map((live) => [live.id, live.head]));
-  const keyOf = (scope: string): bigint =>
-    partitionKeyOfVqueue(vqueueId({ service: "", scope, limitKey: undefined, lockKey: undefined }));
   return {
     queues: [...queues.values()].map((queue) => queueRow(queue, heads.get(queue.id))),
     entries: [...queues.values()].flatMap(({ entries }) => entries),
-    limits: limitRows(scheduler, keyOf),
-    buckets: bucketRows(scheduler, nowMs, keyOf),
+    ...flowLimitsOf(scheduler, nowMs),
   };
+}
+
+/** Reads no store. */
+export function flowLimitsOf(scheduler: FlowScheduler | undefined, nowMs: number): FlowLimits {
+  return scheduler === undefined
+    ? NO_ROWS
+    : { limits: limitRows(scheduler, hashString), buckets: bucketRows(scheduler, nowMs, hashString) };
 }
 
 interface QueueUnderway {

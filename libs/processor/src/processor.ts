@@ -7,7 +7,7 @@
  * gathers, so load makes the groups and nobody waits on a timer. Effects are performed only when their batch is durable.
  */
 import { type Clock, InvariantError, type InvocationId, type Logger, PerdureError, partitionOf, Ring } from "@perdure/base";
-import { type FlowRows, FlowScheduler, type FlowWait, type RuleBook, waitOf } from "@perdure/flow";
+import { type FlowLimits, type FlowRows, FlowScheduler, type FlowWait, type RuleBook, waitOf } from "@perdure/flow";
 import type { Invoker, InvokerHost } from "@perdure/invoker";
 import {
   type Answer,
@@ -22,7 +22,7 @@ import {
 } from "@perdure/partition";
 import type { PartitionBatch, PartitionStore } from "@perdure/store";
 import { FlowControl, type RuleSource } from "./flow-control.js";
-import { flowRowsOf } from "./flow-rows.js";
+import { flowLimitsOf, flowRowsOf } from "./flow-rows.js";
 import { MAILBOX_BYTES_MAX, MAILBOX_COMMANDS_MAX, PENDING_BYTES_MAX, TURN_COMMANDS_MAX } from "./limits.js";
 import { LiveView } from "./live-view.js";
 import { Outbox, type OutboxPeers } from "./outbox.js";
@@ -209,6 +209,12 @@ export class Processor implements AsyncDisposable {
     const { store, clock } = this.#ports;
     const scheduler = this.#flow.scheduler(partition);
     return flowRowsOf({ store, partition, scheduler, pauses: led.view.pauses(), nowMs: clock.nowMs() });
+  }
+
+  /** Its limits and buckets alone, which are at hand. */
+  flowLimits(partition: number): FlowLimits | undefined {
+    if (!this.#led.has(partition) || this.#closed) return undefined;
+    return flowLimitsOf(this.#flow.scheduler(partition), this.#ports.clock.nowMs());
   }
 
   /** What holds back an invocation that waits for a slot; undefined when it does not wait for one here. */

@@ -3,7 +3,6 @@
  * thread. Nothing is copied until somebody asks, and rows are made one by one.
  */
 import type { Clock, InvocationId } from "@perdure/base";
-import type { FlowRows } from "@perdure/flow";
 import type {
   DeploymentRow,
   FlowPort,
@@ -41,11 +40,7 @@ export const LIVE_METHODS: { readonly [method in keyof LiveRows]: true } = {
 };
 
 export function liveRowsOf({ invoker, registry, flow, schedules, partitionCount, clock }: LivePorts): LiveRows {
-  /** Partition by partition, so that not all of them are in memory at once. */
-  async function* flowOf(partitions: readonly number[] | undefined): AsyncIterable<FlowRows> {
-    const all = partitions ?? Array.from({ length: partitionCount }, (_, partition) => partition);
-    for (const partition of all) yield await flow.flowRows(partition);
-  }
+  const every = Array.from({ length: partitionCount }, (_, partition) => partition);
   return {
     held: (ids) => (ids === undefined ? invoker.statuses() : heldOf(invoker, ids)),
     *deployments() {
@@ -80,19 +75,21 @@ export function liveRowsOf({ invoker, registry, flow, schedules, partitionCount,
     rules: () => registry.rules(),
     schedules: () => schedules?.rows() ?? [],
     async *queues(partitions) {
-      for await (const { queues } of flowOf(partitions)) {
+      // Partition by partition, so that not all of them are in memory at once.
+      for (const partition of partitions ?? every) {
+        const { queues } = await flow.flowRows(partition);
         const nowMs = clock.nowMs();
         for (const queue of queues) yield { queue, nowMs };
       }
     },
     async *queueEntries(partitions) {
-      for await (const { entries } of flowOf(partitions)) yield* entries;
+      for (const partition of partitions ?? every) yield* (await flow.flowRows(partition)).entries;
     },
     async *limits(partitions) {
-      for await (const { limits } of flowOf(partitions)) yield* limits;
+      for (const partition of partitions ?? every) yield* (await flow.flowLimits(partition)).limits;
     },
     async *buckets(partitions) {
-      for await (const { buckets } of flowOf(partitions)) yield* buckets;
+      for (const partition of partitions ?? every) yield* (await flow.flowLimits(partition)).buckets;
     },
   };
 }

@@ -3,7 +3,7 @@
  * partition store, the invoker and the registry satisfy them as they are.
  */
 import type { DeploymentId, InvocationId } from "@perdure/base";
-import type { FlowBucketRow, FlowEntryRow, FlowLimitRow, FlowQueueRow, FlowRate, FlowRows } from "@perdure/flow";
+import type { FlowBucketRow, FlowEntryRow, FlowLimitRow, FlowLimits, FlowQueueRow, FlowRate, FlowRows } from "@perdure/flow";
 import type {
   AttemptError,
   InboxEntry,
@@ -134,8 +134,10 @@ export interface InvokerRows {
 
 /** The schedulers of this process. */
 export interface FlowPort {
-  /** Of one partition. */
+  /** Of one partition; reads what is stored. */
   flowRows(partition: number): FlowRows | Promise<FlowRows>;
+  /** Limits and buckets alone. */
+  flowLimits(partition: number): FlowLimits | Promise<FlowLimits>;
 }
 
 /** A queue as it was at `nowMs`. */

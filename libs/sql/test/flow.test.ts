@@ -57,6 +57,10 @@ beforeAll(async () => {
         asked.push(partition);
         return partition === home("s1") ? FLOW : NO_FLOW;
       },
+      flowLimits(partition) {
+        asked.push(partition);
+        return partition === home("s1") ? { limits: FLOW.limits, buckets: FLOW.buckets } : NO_FLOW;
+      },
     },
     partitionCount: PARTITIONS,
     clock: { ...systemClock, nowMs: () => NOW + 2229 },

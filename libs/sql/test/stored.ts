@@ -213,7 +213,10 @@ export async function openWorld(): Promise<World> {
       live: liveRowsOf({
         invoker: { status: (id) => held.get(id), statuses: () => held.values() },
         registry: registryRows(),
-        flow: { flowRows: () => ({ queues: [], entries: [], limits: [], buckets: [] }) },
+        flow: {
+          flowRows: () => ({ queues: [], entries: [], limits: [], buckets: [] }),
+          flowLimits: () => ({ limits: [], buckets: [] }),
+        },
         partitionCount: PARTITIONS,
         clock: systemClock,
       }),

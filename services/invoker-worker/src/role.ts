@@ -4,7 +4,7 @@
  */
 import { type Clock, type DeploymentId, type InvocationId, type Logger, PerdureError, type Random } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
-import type { FlowRows, FlowWait } from "@perdure/flow";
+import type { FlowLimits, FlowRows, FlowWait } from "@perdure/flow";
 import {
   createInvoker,
   type EndpointTransport,
@@ -50,6 +50,8 @@ export interface InvokerWorker extends AsyncDisposable {
   statuses(): Iterable<InvokerStatus>;
   /** Virtual queues, limits and buckets of a partition; reads the store. */
   flowRows(partition: number): Promise<FlowRows>;
+  /** Its limits and buckets alone; reads nothing. */
+  flowLimits(partition: number): FlowLimits;
   /** What holds back an invocation that waits for a slot of its scope; undefined when it does not. */
   flowWait(id: InvocationId): FlowWait | undefined;
   /** Where records of subscribed topics go. */
@@ -101,6 +103,7 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
       for (const invoker of invokers) yield* invoker.statuses();
     },
     flowRows: async (partition) => (await processor.flowRows(partition)) ?? NO_FLOW,
+    flowLimits: (partition) => processor.flowLimits(partition) ?? NO_FLOW,
     flowWait: (id) => processor.flowWait(id),
     deliveries: {
       partitionCount: options.partitionCount,
