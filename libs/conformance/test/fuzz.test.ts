@@ -80,6 +80,12 @@ const ADMIN: readonly Sample[] = [
   { method: "PATCH", path: `/invocations/${ID}/restart-as-new?from=1&deployment=keep` },
   { method: "DELETE", path: `/invocations/${ID}?mode=Purge` },
   { method: "POST", path: "/internal/invocations_batch_operations/kill", json: { invocation_ids: [ID], deployment: "latest" } },
+  { method: "POST", path: "/invocations/batch", json: { operation: "purge", filter: "status = 'none'", limit: 3, reason: "r" } },
+  { method: "POST", path: "/invocations/batch", json: { operation: "resume", ids: [ID], deployment: "latest", dry_run: false } },
+  { method: "GET", path: "/invocations/batches/bat_15ChR1PDwZt22Rn2lfZrRo5/results?cursor=1" },
+  { method: "DELETE", path: "/invocations/batches/bat_15ChR1PDwZt22Rn2lfZrRo5" },
+  { method: "GET", path: `/invocations/${ID}/explain` },
+  { method: "GET", path: `/invocations/${ID}/timeline?payloads=true&from_step=2` },
   { method: "POST", path: "/kafka-clusters", json: { name: "k", properties: { "bootstrap.servers": "127.0.0.1:1" } } },
   { method: "PATCH", path: "/kafka-clusters/k", json: { properties: { "bootstrap.servers": "127.0.0.1:2" } } },
   {
