@@ -559,4 +559,25 @@ describe("the timeline", () => {
     expect(after.totals_ms["suspended"]).toBeGreaterThanOrEqual(100);
     expect(after.attempts.map(({ outcome }) => outcome)).toEqual(["suspended", "completed"]);
   });
+
+  test("adds up at any moment, while everything moves", async () => {
+    const handlers = ["quick", "fails", "pauses", "refuses", "calls", "all", "awaits"];
+    const ids = await Promise.all(
+      Array.from({ length: 140 }, (_, n) =>
+        n % 8 === 7
+          ? world.ingress
+              .send(["Knot", `crowded ${n % 3}`, "tie"], [`crowded ${(n + 1) % 3}`])
+              .then(({ invocationId }) => invocationId)
+          : send(handlers[n % handlers.length] as string, newName()),
+      ),
+    );
+    const asked = async (id: string, n: number): Promise<void> => {
+      // Of those that queue for a lock nothing would be left.
+      if (n % 5 === 0 && n % 8 !== 7) await world.admin.invocation(id, "kill");
+      if (n % 7 === 0) await world.admin.invocation(id, "resume");
+      expect((await explain(id)).sentence).toMatch(/\.$/);
+      await timeline(id);
+    };
+    for (let round = 0; round < 3; round++) await Promise.all(ids.map(asked));
+  });
 });
