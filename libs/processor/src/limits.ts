@@ -23,3 +23,6 @@ export const CACHED_OBJECTS_MAX = 4_096;
 export const CACHED_STATE_BYTES_MAX = 32 * 1024 * 1024;
 /** Larger states are read from the store each time. */
 export const CACHED_OBJECT_BYTES_MAX = 64 * 1024;
+
+/** Rows that a leader keeps of a store behind a network: those of the invocations and keys that something happens to. */
+export const CACHED_ROWS_MAX = 50_000;

@@ -1,0 +1,96 @@
+import { describe, expect, test } from "@jest/globals";
+import type { Mutation } from "@perdure/partition";
+import { anId, anInvocation, someFacts } from "@perdure/partition/testing";
+import type { BatchedReads, Row, RowKey } from "@perdure/store";
+import { MissingRow, RowCache } from "./row-cache.js";
+
+const ID = anId(1);
+const invocation = (status: "scheduled" | "paused") => anInvocation(status as "paused", { facts: someFacts({ id: ID }) });
+const put = (status: "scheduled" | "paused"): Mutation => ({ kind: "putInvocation", invocation: invocation(status) });
+const KEY: RowKey = { kind: "invocation", id: ID };
+
+/** A store that answers when it is told to, with what it held when it was asked. */
+class SlowStore implements BatchedReads {
+  stored: unknown = invocation("scheduled");
+  readonly #asked: (() => void)[] = [];
+  fetch(_partition: number, keys: readonly RowKey[]): Promise<readonly Row[]> {
+    const rows = keys.map((key) => ({ ...key, value: this.stored }) as Row);
+    return new Promise((resolve) => this.#asked.push(() => resolve(rows)));
+  }
+  answer(): void {
+    for (const answer of this.#asked.splice(0)) answer();
+  }
+}
+
+function aCache() {
+  const store = new SlowStore();
+  return { store, cache: new RowCache(0, store) };
+}
+
+describe("rows of a store behind a network", () => {
+  test("are missing until they are fetched, and absent ones are known to be absent", async () => {
+    const { cache, store } = aCache();
+    expect(() => cache.invocation(0, ID)).toThrow(MissingRow);
+    store.stored = undefined;
+    const fetched = cache.fetch([KEY]);
+    store.answer();
+    await fetched;
+    expect(cache.invocation(0, ID)).toBeUndefined();
+  });
+
+  test("are as new as the last durable commit", async () => {
+    const { cache, store } = aCache();
+    const fetched = cache.fetch([KEY]);
+    store.answer();
+    await fetched;
+    cache.settled([put("paused")]);
+    expect(cache.invocation(0, ID)?.status).toBe("paused");
+    cache.settled([{ kind: "deleteInvocation", id: ID }]);
+    expect(cache.invocation(0, ID)).toBeUndefined();
+  });
+
+  test("are not made old again by a fetch that was under way when they were written", async () => {
+    const { cache, store } = aCache();
+    const fetched = cache.fetch([KEY]);
+    cache.settled([put("paused")]);
+    store.answer();
+    await fetched;
+    expect(cache.invocation(0, ID)?.status).toBe("paused");
+  });
+
+  test("of a journal, a state or promises come as a whole and are read one by one", async () => {
+    const entry = { type: 1, body: new Uint8Array([1]), appendedAtMs: 5 };
+    const rows: Row[] = [
+      { kind: "journal", id: ID, value: [entry] },
+      { kind: "stateOf", service: "S", key: "k", value: new Map([["a", new Uint8Array([7])]]) },
+      { kind: "promisesOf", service: "S", key: "k", value: new Map([["p", { kind: "pending", listeners: [] }]]) },
+    ];
+    const cache = new RowCache(0, { fetch: async () => rows });
+    await cache.fetch(rows);
+    expect(cache.entry(0, ID, 0)).toBe(entry);
+    expect(cache.state(0, "S", "k", "a")).toEqual(new Uint8Array([7]));
+    expect(cache.promise(0, "S", "k", "p")).toEqual({ kind: "pending", listeners: [] });
+    cache.settled([
+      { kind: "deleteJournal", id: ID, length: 1 },
+      { kind: "putState", service: "S", key: "k", stateKey: "a", value: new Uint8Array([8]) },
+      { kind: "deletePromise", service: "S", key: "k", name: "p" },
+    ]);
+    expect([cache.entry(0, ID, 0), cache.state(0, "S", "k", "a"), cache.promise(0, "S", "k", "p")]).toEqual([
+      undefined,
+      new Uint8Array([8]),
+      undefined,
+    ]);
+  });
+
+  test("that were never fetched are not kept when they are written, except those read again soon", () => {
+    const { cache } = aCache();
+    cache.settled([
+      put("paused"),
+      { kind: "putState", service: "S", key: "k", stateKey: "a", value: new Uint8Array([8]) },
+      { kind: "putLock", service: "S", key: "k", lock: { holder: ID, head: 0, tail: 0 } },
+    ]);
+    expect(cache.invocation(0, ID)?.status).toBe("paused");
+    expect(cache.lock(0, "S", "k")?.holder).toBe(ID);
+    expect(() => cache.state(0, "S", "k", "a")).toThrow(MissingRow);
+  });
+});

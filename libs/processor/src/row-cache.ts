@@ -1,0 +1,179 @@
+/**
+ * The reads of a leader whose store is behind a network: rows fetched before, kept as long as they are useful, and always as new as
+ * the last durable commit, because every write of the partition passes through its leader. A row that is not here is a `MissingRow`;
+ * the processor fetches it and applies the command again.
+ */
+import type { InvocationId } from "@perdure/base";
+import type { InboxEntry, Invocation, JournalEntry, Mutation, ObjectLock, TimerKey, WorkflowPromise } from "@perdure/partition";
+import { type BatchedReads, type Row, type RowKey, type RowValues, rowName, type SyncReads } from "@perdure/store";
+import { CACHED_ROWS_MAX } from "./limits.js";
+
+/** A read that only the store can answer. */
+export class MissingRow extends Error {
+  readonly key: RowKey;
+  constructor(key: RowKey) {
+    super(`needs ${rowName(key)}`);
+    this.key = key;
+  }
+}
+
+/** What a key was found to be; kept in a box, because absent rows are worth knowing too. */
+interface Kept {
+  readonly value: unknown;
+}
+
+export class RowCache implements SyncReads {
+  readonly #partition: number;
+  readonly #store: BatchedReads;
+  /** In order of use, oldest first. */
+  readonly #rows = new Map<string, Kept>();
+  /** Fetches under way, each with the rows that were written meanwhile: what it brings of those is old. */
+  readonly #fetches = new Set<Set<string>>();
+
+  constructor(partition: number, store: BatchedReads) {
+    this.#partition = partition;
+    this.#store = store;
+  }
+
+  has(key: RowKey): boolean {
+    return this.#rows.has(rowName(key));
+  }
+
+  /** Resolves when the rows are here. Rejects with STO0001. */
+  async fetch(keys: readonly RowKey[]): Promise<void> {
+    const written = new Set<string>();
+    this.#fetches.add(written);
+    try {
+      for (const row of await this.#store.fetch(this.#partition, keys)) this.#take(row, written);
+    } finally {
+      this.#fetches.delete(written);
+    }
+  }
+
+  /** These mutations are durable. */
+  settled(mutations: readonly Mutation[]): void {
+    for (const mutation of mutations) this.#write(mutation);
+  }
+
+  // ── SyncReads ──────────────────────────────────────────────────────────────────────────────────
+
+  invocation(_partition: number, id: InvocationId): Invocation | undefined {
+    return this.#read({ kind: "invocation", id });
+  }
+  entry(_partition: number, id: InvocationId, index: number): JournalEntry | undefined {
+    return this.#read({ kind: "entry", id, index });
+  }
+  lock(_partition: number, service: string, key: string): ObjectLock | undefined {
+    return this.#read({ kind: "lock", service, key });
+  }
+  inbox(_partition: number, service: string, key: string, seq: number): InboxEntry | undefined {
+    return this.#read({ kind: "inbox", service, key, seq });
+  }
+  state(_partition: number, service: string, key: string, stateKey: string): Uint8Array | undefined {
+    return this.#read({ kind: "state", service, key, stateKey });
+  }
+  promise(_partition: number, service: string, key: string, name: string): WorkflowPromise | undefined {
+    return this.#read({ kind: "promise", service, key, name });
+  }
+  hasTimer(_partition: number, timer: TimerKey): boolean {
+    return this.#read({ kind: "hasTimer", timer });
+  }
+  dedup(_partition: number, producer: string): number | undefined {
+    return this.#read({ kind: "dedup", producer });
+  }
+
+  #read<K extends RowKey["kind"]>(key: RowKey & { readonly kind: K }): RowValues[K] {
+    const name = rowName(key);
+    const kept = this.#rows.get(name);
+    if (kept === undefined) throw new MissingRow(key);
+    this.#rows.delete(name);
+    this.#rows.set(name, kept);
+    return kept.value as RowValues[K];
+  }
+
+  // ── keeping ────────────────────────────────────────────────────────────────────────────────────
+
+  /** Collections are kept as the rows they are made of. */
+  #take(row: Row, written: ReadonlySet<string>): void {
+    const keep = (key: RowKey, value: unknown): void => {
+      const name = rowName(key);
+      if (!written.has(name)) this.#keep(name, value);
+    };
+    switch (row.kind) {
+      case "journal":
+        for (const [index, entry] of row.value.entries()) keep({ kind: "entry", id: row.id, index }, entry);
+        return;
+      case "stateOf":
+        for (const [stateKey, value] of row.value) keep({ kind: "state", service: row.service, key: row.key, stateKey }, value);
+        return;
+      case "promisesOf":
+        for (const [name, value] of row.value) keep({ kind: "promise", service: row.service, key: row.key, name }, value);
+        return;
+      default:
+        return keep(row, row.value);
+    }
+  }
+
+  #keep(name: string, value: unknown): void {
+    this.#rows.delete(name);
+    this.#rows.set(name, { value });
+    if (this.#rows.size <= CACHED_ROWS_MAX) return;
+    for (const oldest of this.#rows.keys()) {
+      this.#rows.delete(oldest);
+      break;
+    }
+  }
+
+  #write(mutation: Mutation): void {
+    switch (mutation.kind) {
+      case "putInvocation":
+        return this.#replace({ kind: "invocation", id: mutation.invocation.facts.id }, mutation.invocation);
+      case "deleteInvocation":
+        return this.#replace({ kind: "invocation", id: mutation.id }, undefined);
+      case "appendEntry":
+        return this.#replace({ kind: "entry", id: mutation.id, index: mutation.index }, mutation.entry);
+      case "deleteJournal":
+        for (let index = 0; index < mutation.length; index++) this.#replace({ kind: "entry", id: mutation.id, index }, undefined);
+        return;
+      case "putLock":
+        return this.#replace({ kind: "lock", service: mutation.service, key: mutation.key }, mutation.lock);
+      case "deleteLock":
+        return this.#replace({ kind: "lock", service: mutation.service, key: mutation.key }, undefined);
+      case "putInbox":
+      case "deleteInbox": {
+        const { service, key, seq } = mutation;
+        return this.#replace({ kind: "inbox", service, key, seq }, mutation.kind === "putInbox" ? mutation.entry : undefined);
+      }
+      case "putState":
+      case "deleteState": {
+        const { service, key, stateKey } = mutation;
+        const value = mutation.kind === "putState" ? mutation.value : undefined;
+        return this.#replace({ kind: "state", service, key, stateKey }, value);
+      }
+      case "putPromise":
+      case "deletePromise": {
+        const { service, key, name } = mutation;
+        const value = mutation.kind === "putPromise" ? mutation.promise : undefined;
+        return this.#replace({ kind: "promise", service, key, name }, value);
+      }
+      case "putTimer":
+        return this.#replace({ kind: "hasTimer", timer: mutation.timer }, true);
+      case "deleteTimer":
+        return this.#replace({ kind: "hasTimer", timer: mutation.timer }, false);
+      case "putDedup":
+        return this.#replace({ kind: "dedup", producer: mutation.producer }, mutation.seq);
+      default:
+        return; // Nobody reads these back while applying.
+    }
+  }
+
+  /** What is read again soon is kept whether it was fetched or not; the rest only where an older value would stay. */
+  #replace(key: RowKey, value: unknown): void {
+    const name = rowName(key);
+    for (const written of this.#fetches) written.add(name);
+    if (READ_AGAIN.has(key.kind) || this.#rows.has(name)) this.#keep(name, value);
+  }
+}
+
+/** Rows that the next command about the same thing reads first. A journal's entries and state have their own ways to the handler. */
+const READ_AGAIN: ReadonlySet<RowKey["kind"]> = new Set(["invocation", "lock", "inbox", "promise", "hasTimer", "dedup"]);
