@@ -1,0 +1,393 @@
+/** Scopes with rules on a real processor: what starts when, what a new leader finds, and what introspection says of it. */
+import { describe, expect, test } from "@jest/globals";
+import { type InvocationId, newInvocationId, silentLogger, utf8, vqueueId } from "@perdure/base";
+import type { FlowRows, FlowRule } from "@perdure/flow";
+import type { Invoker, InvokerHost } from "@perdure/invoker";
+import {
+  type InvocationFacts,
+  type PartitionCommand,
+  queueOfLock,
+  routeOfQueue,
+  type StartRun,
+  type Target,
+} from "@perdure/partition";
+import { encodeCommand, encodeInput, MessageType } from "@perdure/service-protocol";
+import { KvPartitionStore, MemoryKeyValue } from "@perdure/store";
+import { SeededRandom, VirtualClock } from "@perdure/testkit";
+import type { RuleSource } from "./flow-control.js";
+import { LocalPartitions } from "./local-partitions.js";
+import { LoopbackPeers } from "./loopback-peers.js";
+import { Processor } from "./processor.js";
+
+const scoped: Target = { scope: "s1", service: "S", key: undefined, handler: "h", serviceType: "service", handlerType: "shared" };
+const object: Target = {
+  scope: undefined,
+  service: "O",
+  key: "k",
+  handler: "h",
+  serviceType: "virtualObject",
+  handlerType: "exclusive",
+};
+const output = encodeCommand({ kind: "output", result: { kind: "value", value: utf8("out") }, name: "" });
+const RATE = { limit: 1, periodMs: 1_000, burst: 2 };
+
+const rule = (pattern: string, change: Partial<FlowRule>): FlowRule => ({
+  pattern,
+  concurrency: undefined,
+  rate: undefined,
+  weight: 1,
+  priority: undefined,
+  disabled: false,
+  ...change,
+});
+
+class Rules implements RuleSource {
+  #rules: readonly FlowRule[];
+  readonly #listeners = new Set<() => void>();
+  constructor(...rules: FlowRule[]) {
+    this.#rules = rules;
+  }
+  rules(): readonly FlowRule[] {
+    return this.#rules;
+  }
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+  change(...rules: FlowRule[]): void {
+    this.#rules = rules;
+    for (const listener of this.#listeners) listener();
+  }
+  get listenerCount(): number {
+    return this.#listeners.size;
+  }
+}
+
+/** One leader; `running` is what its invoker was told to run and not to stop. */
+class World {
+  readonly running = new Map<InvocationId, number>();
+  readonly #random: SeededRandom;
+  #processor: Processor | undefined;
+  #host: InvokerHost | undefined;
+  readonly kv: MemoryKeyValue;
+  readonly clock: VirtualClock;
+  readonly rules: Rules;
+
+  constructor(rules: Rules, kv = new MemoryKeyValue(), clock = new VirtualClock(), random = new SeededRandom(5)) {
+    this.#random = random;
+    this.rules = rules;
+    this.kv = kv;
+    this.clock = clock;
+  }
+
+  async start(): Promise<this> {
+    const peers = new LoopbackPeers();
+    const invoker = {
+      startRun: ({ invocation }: StartRun) => void this.running.set(invocation.facts.id, invocation.run),
+      entryStored: () => undefined,
+      stopRun: ({ id }: { id: InvocationId }) => void this.running.delete(id),
+      requestPause: () => undefined,
+      retryNow: () => undefined,
+      status: () => undefined,
+      statuses: () => [],
+      [Symbol.asyncDispose]: async () => undefined,
+    };
+    this.#processor = await Processor.start(
+      {
+        store: new KvPartitionStore(this.kv),
+        clock: this.clock,
+        logger: silentLogger,
+        soon: (task) => setImmediate(task),
+        invoker: (host) => {
+          this.#host = host;
+          return invoker as unknown as Invoker;
+        },
+        rules: this.rules,
+        peers,
+        onFenced: () => undefined,
+        onFatal: (error) => {
+          throw error;
+        },
+      },
+      { partitions: [0, 1], partitionCount: 2, cleanupIntervalMs: 3_600_000 },
+    );
+    peers.connect(this.#processor);
+    await settle();
+    return this;
+  }
+
+  get processor(): Processor {
+    return this.#processor as Processor;
+  }
+
+  /** Submits; in the order of the calls. */
+  invoke(target: Target = scoped, change: Partial<InvocationFacts> = {}): InvocationId {
+    const id = newInvocationId(target, this.clock.nowMs(), this.#random);
+    const facts: InvocationFacts = {
+      id,
+      target,
+      source: { kind: "ingress" },
+      idempotencyKey: undefined,
+      limitKey: undefined,
+      priority: 3,
+      requestId: 0,
+      createdAtMs: this.clock.nowMs(),
+      executionTimeMs: undefined,
+      completionRetentionMs: 0,
+      journalRetentionMs: 0,
+      randomSeed: undefined,
+      trace: undefined,
+      bytes: undefined,
+      ...change,
+    };
+    this.processor.submit({ kind: "invoke", id, facts, input: encodeInput([], utf8("in")), sink: undefined }, undefined);
+    return id;
+  }
+
+  submit(command: PartitionCommand): Promise<unknown> {
+    return new LocalPartitions(this.processor).submit(command as Exclude<PartitionCommand, { kind: "invoke" }>);
+  }
+
+  /** The handler returns. */
+  async end(...ids: (InvocationId | undefined)[]): Promise<void> {
+    for (const id of ids) {
+      const run = id === undefined ? undefined : this.running.get(id);
+      if (id === undefined || run === undefined) throw new Error("it does not run");
+      const common = { id, run };
+      this.#host?.submit({
+        kind: "appendCommand",
+        ...common,
+        type: MessageType.Output,
+        body: output,
+        ackRequested: false,
+        action: { kind: "output" },
+      });
+      this.#host?.submit({ kind: "end", ...common });
+    }
+    await settle();
+  }
+
+  async suspend(id: InvocationId): Promise<void> {
+    const awaiting = { combinator: "firstCompleted", completions: [], signalIndexes: [17], signalNames: [], nested: [] } as const;
+    this.#host?.submit({
+      kind: "suspend",
+      id,
+      run: this.running.get(id) ?? 0,
+      awaiting,
+      knownNotifications: 0,
+      satisfied: false,
+    });
+    await settle();
+  }
+
+  async advance(ms: number): Promise<void> {
+    this.clock.advanceBy(ms);
+    await settle();
+  }
+
+  /** Another process takes over. */
+  async restart(): Promise<World> {
+    await this.processor[Symbol.asyncDispose]();
+    return new World(this.rules, this.kv, this.clock, this.#random).start();
+  }
+
+  async rows(): Promise<FlowRows> {
+    const all = [await this.processor.flowRows(0), await this.processor.flowRows(1)];
+    return {
+      queues: all.flatMap((rows) => rows?.queues ?? []),
+      entries: all.flatMap((rows) => rows?.entries ?? []),
+      limits: all.flatMap((rows) => rows?.limits ?? []),
+      buckets: all.flatMap((rows) => rows?.buckets ?? []),
+    };
+  }
+}
+
+const settle = async (): Promise<void> => {
+  for (let n = 0; n < 12; n++) await new Promise((resolve) => setImmediate(resolve));
+};
+const runningOf = (world: World, ids: readonly InvocationId[]): boolean[] => ids.map((id) => world.running.has(id));
+
+describe("a concurrency limit", () => {
+  test("holds, lets the next start when one ends, suspends or is killed, and whoever wakes comes before who is new", async () => {
+    const world = await new World(new Rules(rule("s1", { concurrency: 2 }))).start();
+    const ids = [1, 2, 3, 4, 5, 6].map(() => world.invoke());
+    await settle();
+    expect(runningOf(world, ids)).toEqual([true, true, false, false, false, false]);
+    await world.end(ids[0]);
+    expect(runningOf(world, ids)).toEqual([false, true, true, false, false, false]);
+    await world.suspend(ids[1] as InvocationId);
+    expect(runningOf(world, ids)).toEqual([false, false, true, true, false, false]);
+    const signal = { kind: "signalIndex", index: 17 } as const;
+    await world.submit({ kind: "signal", id: ids[1] as InvocationId, signal, result: { kind: "void" } });
+    await settle();
+    expect(await new LocalPartitions(world.processor).describe(ids[1] as InvocationId)).toMatchObject({ status: "ready" });
+    await world.submit({ kind: "kill", id: ids[3] as InvocationId });
+    await settle();
+    expect(runningOf(world, ids)).toEqual([false, true, true, false, false, false]);
+    await world.submit({ kind: "cancel", id: ids[4] as InvocationId });
+    await world.end(ids[1], ids[2]);
+    expect(runningOf(world, ids)).toEqual([false, false, false, false, false, true]);
+    await world.processor[Symbol.asyncDispose]();
+    expect(world.rules.listenerCount).toBe(0);
+  });
+
+  test("holds for a new leader: who ran counts, who waited waits", async () => {
+    const world = await new World(new Rules(rule("s1", { concurrency: 2 }))).start();
+    const ids = [1, 2, 3, 4].map(() => world.invoke());
+    await settle();
+    const next = await world.restart();
+    expect(runningOf(next, ids)).toEqual([true, true, false, false]);
+    ids.push(next.invoke());
+    await settle();
+    expect(runningOf(next, ids)).toEqual([true, true, false, false, false]);
+    await next.end(ids[0]);
+    expect(runningOf(next, ids)).toEqual([false, true, true, false, false]);
+    await next.processor[Symbol.asyncDispose]();
+  });
+
+  test("that comes counts what runs already; one that goes lets all start", async () => {
+    const world = await new World(new Rules()).start();
+    const ids = [1, 2, 3].map(() => world.invoke());
+    await settle();
+    world.rules.change(rule("*", { concurrency: 2 }));
+    ids.push(world.invoke(), world.invoke());
+    await settle();
+    expect(runningOf(world, ids)).toEqual([true, true, true, false, false]);
+    await world.end(ids[0]);
+    expect(runningOf(world, ids)).toEqual([false, true, true, false, false]);
+    await world.end(ids[1]);
+    expect(runningOf(world, ids)).toEqual([false, false, true, true, false]);
+    world.rules.change();
+    await settle();
+    expect(runningOf(world, ids)).toEqual([false, false, true, true, true]);
+    await world.processor[Symbol.asyncDispose]();
+  });
+
+  test("that lets hundreds start at once does so page by page", async () => {
+    const world = await new World(new Rules(rule("s1", { concurrency: 1 }))).start();
+    for (let n = 0; n < 700; n++) world.invoke();
+    await settle();
+    expect(world.running.size).toBe(1);
+    world.rules.change(rule("s1", { concurrency: 650 }));
+    await settle();
+    await settle();
+    expect(world.running.size).toBe(650);
+    await world.processor[Symbol.asyncDispose]();
+  });
+});
+
+describe("a rate", () => {
+  test("lets a burst start and then one an interval, also across leaders, and is forgotten when its bucket is full", async () => {
+    const world = await new World(new Rules(rule("s1", { rate: RATE }))).start();
+    const ids = [1, 2, 3, 4, 5].map(() => world.invoke());
+    await settle();
+    expect(runningOf(world, ids)).toEqual([true, true, false, false, false]);
+    await world.advance(999);
+    expect(world.running.size).toBe(2);
+    await world.advance(1);
+    expect(runningOf(world, ids)).toEqual([true, true, true, false, false]);
+    const next = await world.restart();
+    expect(runningOf(next, ids)).toEqual([true, true, true, false, false]);
+    await next.advance(1_000);
+    expect(next.running.size).toBe(4);
+    await next.advance(1_000);
+    expect(next.running.size).toBe(5);
+    expect((await next.rows()).buckets).toMatchObject([{ scope: "s1", available: 0, rate: RATE }]);
+    await next.advance(120_000);
+    await next.end(...ids);
+    expect([...next.kv.snapshot().keys()].filter((key) => key[2] === "f")).toEqual([]);
+    await next.processor[Symbol.asyncDispose]();
+  });
+});
+
+describe("a paused queue", () => {
+  test("of a scope starts nobody until it is resumed, by whichever leader", async () => {
+    const world = await new World(new Rules()).start();
+    const queue = vqueueId({ service: "S", scope: "s1", limitKey: "a", lockKey: undefined });
+    expect(await world.submit({ kind: "pauseQueue", id: routeOfQueue(queue), queue })).toEqual({ kind: "done" });
+    const ids = [world.invoke(scoped, { limitKey: "a" }), world.invoke(scoped, { limitKey: "b" })];
+    await settle();
+    expect(runningOf(world, ids)).toEqual([false, true]);
+    const next = await world.restart();
+    ids.push(next.invoke(scoped, { limitKey: "a" }));
+    await settle();
+    expect(runningOf(next, ids)).toEqual([false, true, false]);
+    expect(next.processor.flowWait(ids[2] as InvocationId)).toMatchObject({ isQueuePaused: true, place: 2, limitKey: "a" });
+    await next.submit({ kind: "resumeQueue", id: routeOfQueue(queue), queue });
+    await settle();
+    expect(runningOf(next, ids)).toEqual([true, true, true]);
+    await next.processor[Symbol.asyncDispose]();
+  });
+});
+
+describe("rows", () => {
+  test("show queues of scopes with what blocks their head, entries, and counters", async () => {
+    const world = await new World(new Rules(rule("s1", { concurrency: 1 }))).start();
+    const ids = [world.invoke(scoped, { limitKey: "a" })];
+    await settle();
+    ids.push(world.invoke(scoped, { limitKey: "a", priority: 2 }));
+    await settle();
+    const { queues, entries, limits } = await world.rows();
+    expect(queues).toMatchObject([
+      {
+        id: vqueueId({ service: "S", scope: "s1", limitKey: "a", lockKey: undefined }),
+        service: "S",
+        scope: "s1",
+        limitKey: "a",
+        lockName: undefined,
+        paused: false,
+        inboxCount: 1,
+        runningCount: 1,
+        head: { entryId: ids[1], blockedOn: { kind: "concurrency", level: "Scope", rule: "s1", limit: 1 } },
+      },
+    ]);
+    expect(entries.map(({ entryId, stage, status, priority }) => [entryId, stage, status, priority]).sort()).toEqual(
+      [
+        [ids[0], "running", "started", 3],
+        [ids[1], "inbox", "new", 2],
+      ].sort(),
+    );
+    expect(limits.map(({ level, usage, limit, waiterCount }) => [level, usage, limit, waiterCount])).toEqual([
+      ["Scope", 1, 1, 1],
+      ["Level1", 1, undefined, 1],
+    ]);
+    await world.end(ids[0]);
+    await world.end(ids[1]);
+    expect(await world.rows()).toEqual({ queues: [], entries: [], limits: [], buckets: [] });
+    await world.processor[Symbol.asyncDispose]();
+  });
+
+  test("show the queue of an object, and that its head waits for the lock or for the end of a pause", async () => {
+    const world = await new World(new Rules()).start();
+    const ids = [world.invoke(object), world.invoke(object)];
+    await settle();
+    const queue = queueOfLock("O", "k");
+    const shown = { id: queue, service: "O", lockName: "O/k", scope: undefined, runningCount: 1, inboxCount: 1 };
+    const blockedOn = { kind: "lock", lockName: "O/k", holder: ids[0] };
+    expect((await world.rows()).queues).toMatchObject([{ ...shown, paused: false, head: { entryId: ids[1], blockedOn } }]);
+    const entries = [{ key: "x", value: utf8("1") }];
+    await world.submit({
+      kind: "mutateState",
+      id: routeOfQueue(queue),
+      service: "O",
+      key: "k",
+      exclusive: true,
+      expectedVersion: undefined,
+      entries,
+    });
+    await world.submit({ kind: "pauseQueue", id: routeOfQueue(queue), queue });
+    await world.end(ids[0]);
+    expect(runningOf(world, ids)).toEqual([false, false]);
+    const { queues, entries: rows } = await world.rows();
+    expect(queues).toMatchObject([{ paused: true, inboxCount: 2, head: { entryId: ids[1], blockedOn: { kind: "paused" } } }]);
+    expect(rows.map(({ entryKind, hasLock }) => [entryKind, hasLock]).sort()).toEqual([
+      ["invocation", false],
+      ["state-mutation", false],
+    ]);
+    await world.submit({ kind: "resumeQueue", id: routeOfQueue(queue), queue });
+    await settle();
+    expect(runningOf(world, ids)).toEqual([false, true]);
+    await world.processor[Symbol.asyncDispose]();
+    expect(await world.processor.flowRows(0)).toBeUndefined();
+  });
+});
