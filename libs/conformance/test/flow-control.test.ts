@@ -432,6 +432,28 @@ describe("a crash", () => {
   );
 });
 
+describe("a crash of a server with rates", () => {
+  test("does not refill a bucket", async () => {
+    await rules({ pattern: "slow/*", limits: { rate: { limit: 2, per: "1d", burst: 2 } } });
+    const ids = [];
+    for (const name of ["1", "2", "3"]) ids.push(await send("slow", { group: "slow", name, ms: 0 }, { limitKey: "k" }));
+    await done(ids.slice(0, 2));
+    await world.server.kill();
+    await world.server.startAgain();
+    await eventually("the third waits", async () => (await waiting("slow")) === 1);
+    const [scheduler] = await world.admin.query(
+      "select s.blocked_on, s.scheduled_at from sys_scheduler s join sys_vqueue_meta m on m.id = s.id where m.scope = 'slow'",
+    );
+    expect(scheduler?.["blocked_on"]).toBe("limit-key-rate");
+    const hours = (Date.parse(String(scheduler?.["scheduled_at"])) - Date.now()) / 3_600_000;
+    expect(hours).toBeGreaterThan(11); // Half a day each, since the start of the second.
+    expect(hours).toBeLessThan(13);
+    expect(groupOf("slow").came).toEqual(["1", "2"]);
+    await rules({ pattern: "slow/*", limits: { rate: null } });
+    await done(ids);
+  });
+});
+
 describe("identity", () => {
   test("of a workflow includes its scope: run, state, promises and all", async () => {
     for (const scope of ["red", "blue"]) {
