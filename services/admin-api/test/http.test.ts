@@ -159,13 +159,13 @@ describe("queries", () => {
     ["failed", 500],
     ["unavailable", 503],
     ["busy", 429],
-  ] as const)("a refusal as %s is %i with nothing but a message", async (reason, status) => {
+  ] as const)("a refusal as %s is %i and has no code", async (reason, status) => {
     const { ask } = await open({
       sql: async () => ({ kind: "refused", reason, message: "why", retryAfterSeconds: reason === "busy" ? 7 : undefined }),
     });
     const answer = await ask("POST", "/query", { query: "x" });
     expect(answer.status).toBe(status);
-    expect(answer.json()).toEqual({ message: "why" });
+    expect(answer.json()).toEqual({ message: "why", restate_code: null });
     expect(answer.headers["retry-after"]).toBe(reason === "busy" ? "7" : undefined);
   });
 

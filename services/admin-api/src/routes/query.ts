@@ -1,6 +1,7 @@
 /** Why: `POST /query`: one SQL statement over everything introspection shows (admin-api.md §7). */
 import { z } from "zod";
-import { type ApiAnswer, json, stream } from "../http/answer.js";
+import { stream } from "../http/answer.js";
+import { ApiError } from "../http/errors.js";
 import type { Route } from "../http/route.js";
 import type { Sql, SqlAnswer } from "../ports.js";
 
@@ -25,7 +26,7 @@ export function queryRoutes(sql: Sql): readonly Route[] {
             const { query } = await request.json(Query);
             const format = request.header("accept") === JSON_TYPE ? "json" : "arrow";
             const answer = await sql(query, format, request.signal);
-            if (answer.kind === "refused") return refusal(answer);
+            if (answer.kind === "refused") throw refusal(answer);
             return stream(format === "json" ? JSON_TYPE : ARROW_TYPE, answer.chunks);
           },
         },
@@ -34,8 +35,9 @@ export function queryRoutes(sql: Sql): readonly Route[] {
   ];
 }
 
-/** Errors of queries have a message and nothing else. */
-function refusal(answer: SqlAnswer & { kind: "refused" }): ApiAnswer {
-  const retryAfter = answer.retryAfterSeconds === undefined ? {} : { "retry-after": String(answer.retryAfterSeconds) };
-  return json(STATUSES[answer.reason], { message: answer.message }, retryAfter);
+/** Engines have no codes of ours. */
+function refusal(answer: SqlAnswer & { kind: "refused" }): ApiError {
+  const retryAfter: Record<string, string> =
+    answer.retryAfterSeconds === undefined ? {} : { "retry-after": String(answer.retryAfterSeconds) };
+  return new ApiError(STATUSES[answer.reason], answer.message, undefined, retryAfter);
 }
