@@ -80,7 +80,7 @@ const timeOf = (row: Row): number => Date.parse(String(row["idempotency_key"]).s
 
 describe("a schedule", () => {
   test("calls its handler with what it was given, and says which one it is and for which time", async () => {
-    const change = { payload: { hello: [1] }, headers: { "X-Team": "blue" }, max_firings: 2 };
+    const change = { payload: { hello: [1] }, headers: { "X-Team": "blue" }, max_firings: 2, overlap: "allow" };
     const id = await make("hello", "tick", change);
     await fired(id, 2);
     await eventually("its calls", () => probe.list("tick").length >= 2);
