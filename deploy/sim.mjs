@@ -1,6 +1,7 @@
 /**
- * `make sim`: many seeded, faulty worlds (`COUNT`, from a first seed drawn by chance), or with SEED one of them with its story. Exit
- * code 1 when a rule was broken; the seed to replay is printed.
+ * `make sim`: many seeded, faulty worlds (`COUNT`, from a first seed drawn by chance), or with SEED one of them with its story. Every
+ * third is one of scopes, with rules and rates; SCOPES=1 replays a seed as such. Exit code 1 when a rule was broken; what to
+ * replay is printed.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -9,6 +10,7 @@ import { bundle, root } from "./bundle.mjs";
 
 const COUNT_DEFAULT = 200;
 const PROGRESS_EVERY_MS = 5000;
+const SCOPED_EVERY = 3;
 
 const outdir = mkdtempSync(join(root, "node_modules/.perdure-run-"));
 process.on("exit", () => rmSync(outdir, { recursive: true, force: true }));
@@ -19,8 +21,8 @@ function show({ seed, findings }) {
   for (const { rule, detail, atMs } of findings) console.log(`seed ${seed}, ${(atMs / 1000).toFixed(3)} s: ${rule}\n  ${detail}`);
 }
 
-async function replay(seed) {
-  const report = await simulate({ seed, trace: true });
+async function replay(seed, flow) {
+  const report = await simulate({ seed, flow, trace: true });
   console.log(report.trace.join("\n"));
   const { steps, commits, attempts, invocations, fingerprint } = report;
   console.log(
@@ -37,10 +39,11 @@ async function explore(first, count) {
   const broken = [];
   const sum = { invocations: 0, attempts: 0, commits: 0 };
   for (let i = 0; i < count; i++) {
-    const report = await simulate({ seed: first + i });
+    const flow = i % SCOPED_EVERY === SCOPED_EVERY - 1;
+    const report = await simulate({ seed: first + i, flow });
     for (const name of Object.keys(sum)) sum[name] += report[name];
     if (report.findings.length > 0) {
-      broken.push(report.seed);
+      broken.push(`${report.seed}${flow ? " SCOPES=1" : ""}`);
       show(report);
     }
     if (performance.now() - toldAt > PROGRESS_EVERY_MS) {
@@ -67,5 +70,5 @@ function numberFrom(name) {
 
 const seed = numberFrom("SEED");
 const count = numberFrom("COUNT") ?? COUNT_DEFAULT;
-const held = seed === undefined ? await explore(Math.floor(Math.random() * 1e9), count) : await replay(seed);
+const held = seed === undefined ? await explore(Math.floor(Math.random() * 1e9), count) : await replay(seed, process.env.SCOPES === "1");
 process.exit(held ? 0 : 1);

@@ -35,7 +35,7 @@ describe("simulated worlds", () => {
     expect(sum((report) => report.invocations)).toBeGreaterThan(10 * SEEDS);
     expect(sum((report) => report.attempts)).toBeGreaterThan(2 * sum((report) => report.invocations));
     expect(sum((report) => report.commits)).toBeGreaterThan(60 * SEEDS);
-  }, 60_000);
+  }, 120_000);
 
   test.each(ONCE_BROKEN)("seed %i holds, where once %s", async (seed) => {
     expect(broken([await simulate({ seed })])).toEqual([]);

@@ -187,6 +187,10 @@ export class FlowModel {
     for (const waiting of this.#waiting.values()) {
       const { facts, startsByKey } = waiting;
       if (facts.target.scope !== started.target.scope) continue;
+      if (this.#isPaused(facts)) {
+        startsByKey.clear();
+        continue;
+      }
       startsByKey.set(key, (startsByKey.get(key) ?? 0) + 1);
       const own = firstOf(facts.limitKey);
       if (key === own || this.#hasOwnLimit(facts) || this.#isRated(facts)) continue;
