@@ -37,7 +37,7 @@ export const RETRY_MS_MAX = 250;
 /** A connection that has not come about by then is tried anew. */
 export const CONNECT_MS_MAX = 2_000;
 /** A connection that we close and that does not say so by then is left to the operating system. */
-export const CLOSE_MS_MAX = 1_000;
+export const CLOSE_MS_MAX = 250;
 /** A connection that owes replies and is silent for so long is given up: Redis is frozen, or the network is. */
 export const SILENCE_MS_MAX = 2_500;
 /** One `WAIT` for replicas; well below the silence that ends a connection. */

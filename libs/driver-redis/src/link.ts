@@ -5,6 +5,7 @@
  */
 import { invariant, type Logger, PerdureError } from "@perdure/base";
 import { type ChainableCommander, type RedisOptions as ClientOptions, Cluster, type ClusterOptions, Redis } from "ioredis";
+import { SocketConnector } from "./connector.js";
 import {
   CLOSE_MS_MAX,
   CONNECT_MS_MAX,
@@ -176,6 +177,7 @@ function connect(options: RedisOptions, role: string): Redis | Cluster {
   const client: ClientOptions = {
     connectTimeout: CONNECT_MS_MAX,
     socketTimeout: SILENCE_MS_MAX,
+    Connector: SocketConnector,
     keepAlive: KEEP_ALIVE_MS,
     // What was sent on a connection that went down fails at once; nothing is resent or kept for later.
     maxRetriesPerRequest: 0,

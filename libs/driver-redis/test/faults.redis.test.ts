@@ -6,6 +6,7 @@ import type { JournalEntry, Mutation } from "@perdure/partition";
 import { anId } from "@perdure/partition/testing";
 import { startRedis, startReplicatedRedis } from "@perdure/servers";
 import { MessageType } from "@perdure/service-protocol";
+import { COMMITS_QUEUED_MAX } from "../src/limits.js";
 import { COMMITTED, connectTo, lead, type RedisLeader } from "./connected.js";
 import { CuttingProxy } from "./cutting-proxy.js";
 
@@ -160,6 +161,18 @@ describe("a Redis that fails", () => {
     expect(await commit).toEqual(COMMITTED);
     await expectExactly(leader, 2);
   }, 30_000);
+
+  test("frozen while more commits come than may wait: those are refused, the others are there", async () => {
+    await using redis = await startRedis();
+    await using connections = await connectTo(redis.port);
+    const leader = await lead(connections);
+    redis.freeze();
+    const waiting = Array.from({ length: COMMITS_QUEUED_MAX }, (_, n) => leader.put(...step(n)));
+    await expect(leader.put(counter(0))).rejects.toThrow(/\[STO0001\] too many commits/);
+    redis.thaw();
+    for (const outcome of await Promise.all(waiting)) expect(outcome).toEqual(COMMITTED);
+    await expectExactly(leader, COMMITS_QUEUED_MAX);
+  });
 
   test("full: STO0004, with nothing written", async () => {
     await using redis = await startRedis();

@@ -7,6 +7,7 @@ import { describe, expect, test } from "@jest/globals";
 import { Secret, silentLogger, systemClock, utf8 } from "@perdure/base";
 import type { Mutation } from "@perdure/partition";
 import { freePorts, startRedis, startRedisCluster } from "@perdure/servers";
+import { leakCheck } from "@perdure/testkit";
 import { connectRedis, type RedisNode, RedisPartitionStore } from "../src/index.js";
 import { COMMITTED, connectTo, lead } from "./connected.js";
 
@@ -69,6 +70,30 @@ describe("a server that is set up otherwise than it should be", () => {
     await using _connections = await connectRedis({ nodes }, { clock: systemClock, logger });
     expect(warnings).toEqual([expect.stringMatching(/appendfsync/)]);
   });
+});
+
+describe("closing", () => {
+  test.each(["up", "gone"])("leaves no socket, timer or process behind when Redis is %s", async (state) => {
+    const leaks = leakCheck();
+    {
+      await using redis = await startRedis();
+      await using connections = await connectTo(redis.port);
+      expect(await (await lead(connections)).put(mark)).toEqual(COMMITTED);
+      if (state === "gone") await redis.kill();
+    }
+    await leaks.settled();
+  });
+
+  test("a cluster leaves nothing behind either", async () => {
+    const leaks = leakCheck();
+    {
+      await using cluster = await startRedisCluster();
+      const nodes = cluster.nodes.map(({ port }) => ({ host: "127.0.0.1", port })) as [RedisNode, ...RedisNode[]];
+      await using connections = await connectRedis({ nodes, cluster: true }, { clock: systemClock, logger: silentLogger });
+      expect(await (await lead(connections)).put(mark)).toEqual(COMMITTED);
+    }
+    await leaks.settled();
+  }, 30_000);
 });
 
 describe("a cluster", () => {
