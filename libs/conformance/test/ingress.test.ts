@@ -291,7 +291,8 @@ describe("the door refuses", () => {
       /^input validation error: Content-type/,
     );
     expectRefusal(await post("/Echo/noInput", { json: 1 }), 400, /^input validation error/);
-    expectRefusal(await post("/restate/scope/s/call/Echo/echo", { json: 1 }), 400, /^scoped invocations require/);
+    expectRefusal(await post("/restate/scope/a%20b/call/Echo/echo", { json: 1 }), 400, /^bad scope value/);
+    expectRefusal(await post("/restate/scope/s/call/Store/k/append", { json: 1 }), 400, /^scope is not supported/);
   });
 
   test("bodies above its limit, announced or not", async () => {

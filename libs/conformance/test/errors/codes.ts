@@ -1,5 +1,4 @@
 /** Which codes have been provoked, so that the last test can say which have not. */
-import { expect } from "@jest/globals";
 import { eventually, type World } from "../../src/index.js";
 
 /** Every code of the interface's catalogue, and those of later releases that an attempt can end with. */
@@ -40,7 +39,8 @@ export async function expectFailure(world: World, invocationId: string, code: st
     if (found !== undefined && found.code !== code) throw new Error(`it failed with ${found.code}`);
     return found;
   });
-  expect(await recordedCodes(world, invocationId)).toContain(code);
+  // The log tells of it at once, introspection when it is durable.
+  await eventually(`${code} recorded of ${invocationId}`, async () => (await recordedCodes(world, invocationId)).includes(code));
   provoked.add(code);
   return failed;
 }

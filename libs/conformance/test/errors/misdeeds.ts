@@ -188,7 +188,7 @@ export const MISDEEDS: Readonly<Record<string, Misdeed>> = {
     what: "a call of a handler that its service lacks",
     script: oneWayCall({ handlerName: "noSuchHandler" }),
   },
-  Scoped: { code: "RT0024", what: "a scope while flow control is off", script: oneWayCall({ scope: "s" }) },
+  BadScope: { code: "RT0024", what: "a scope that is not one", script: oneWayCall({ scope: "s/t" }) },
   LimitWithoutScope: { code: "RT0024", what: "a limit key without a scope", script: oneWayCall({ limitKey: "a" }) },
 
   Silent: { code: "RT0001", what: "no answer at all", script: () => {} },
