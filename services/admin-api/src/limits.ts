@@ -78,10 +78,6 @@ export const BATCH_RETRY_MS = 200;
 /** Characters of somebody's words that are kept with a batch: who, why. */
 export const BATCH_NOTE_CHARS_MAX = 500;
 
-/** Schedules of one page, by default and at most: with their payloads and recent firings they are not small. */
-export const SCHEDULES_PAGE_DEFAULT = 100;
-export const SCHEDULES_PAGE_MAX = 1000;
-
 /** Longest page of a list: some megabytes of JSON for services with schemas. */
 export const PAGE_ITEMS_MAX = 1000;
 

@@ -236,17 +236,17 @@ describe("lists", () => {
   test("come in pages that together are everything, also when one in between goes", async () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) ids.push((await make({ name: `s${i}` })).id);
-    const listed = (await server.ask("GET", "/schedules")).json<{ schedules: Shown[]; next: string | null }>();
-    expect([listed.schedules.length, listed.next]).toEqual([5, null]);
+    const listed = (await server.ask("GET", "/schedules")).json<{ schedules: Shown[] }>();
+    expect(listed.schedules.length).toBe(5);
     const order = listed.schedules.map(({ id }) => id);
     expect(new Set(order)).toEqual(new Set(ids));
     const seen: string[] = [];
     let path: string | undefined = "/schedules?limit=2";
     while (path !== undefined) {
-      const page: { schedules: Shown[]; next: string | null } = (await server.ask("GET", path)).json();
+      const page: { schedules: Shown[]; next_cursor: string | null } = (await server.ask("GET", path)).json();
       seen.push(...page.schedules.map(({ id }) => id));
       if (seen.length === 2) await server.ask("DELETE", `/schedules/${seen[1]}`);
-      path = page.next === null ? undefined : `/schedules?limit=2&after=${encodeURIComponent(page.next)}`;
+      path = page.next_cursor === null ? undefined : `/schedules?limit=2&cursor=${page.next_cursor}`;
     }
     expect(seen).toEqual(order);
   });
@@ -261,7 +261,7 @@ describe("lists", () => {
     expect(await names("service=Counter")).toEqual(["c"]);
     expect(await names("name=a&status=paused")).toEqual([]);
   });
-  test.each(["limit=0", "limit=1001", "limit=x", "after=x", "status=happy"])("%s is refused", async (query) => {
+  test.each(["limit=0", "limit=x", "cursor=%", "status=happy"])("%s is refused", async (query) => {
     expect((await server.ask("GET", `/schedules?${query}`)).status).toBe(400);
   });
 });

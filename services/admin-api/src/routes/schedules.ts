@@ -3,10 +3,10 @@ import { type Clock, type Random, type ScheduleId, toHex } from "@perdure/base";
 import { NEXT_TIMES_MAX, type Schedule, type Schedules, statusOf, upcoming } from "@perdure/schedule";
 import { empty, json } from "../http/answer.js";
 import { ApiError } from "../http/errors.js";
+import { listAnswer, PAGE_QUERY } from "../http/page.js";
 import { type ApiRequest, badQuery } from "../http/request.js";
 import type { Operation, Route } from "../http/route.js";
 import { scheduleParam } from "../ids.js";
-import { SCHEDULES_PAGE_DEFAULT, SCHEDULES_PAGE_MAX } from "../limits.js";
 import { FiredShape, NextTimesShape, ScheduleShape, SchedulesShape } from "../views/schedule-shape.js";
 import { nextTimeView, scheduleView } from "../views/schedule-view.js";
 import { PutSchedule, specOf } from "./schedule-body.js";
@@ -33,13 +33,12 @@ export function scheduleRoutes(ports: ScheduleRoutePorts): readonly Route[] {
         GET: {
           summary: "List schedules, oldest first",
           query: {
-            limit: `At most so many, up to ${SCHEDULES_PAGE_MAX}; ${SCHEDULES_PAGE_DEFAULT} by default`,
-            after: "Where to go on: `next` of the answer before",
+            ...PAGE_QUERY,
             name: "Only the one of this name",
             service: "Only those that call this service",
             status: "Only those that are `active`, `paused` or `ended`",
           },
-          answers: { 200: "The schedules, and `next` when there are more" },
+          answers: { 200: "The schedules, or a page of them" },
           results: { 200: SchedulesShape },
           handle: (request) => list(schedules, request),
         },
@@ -173,42 +172,22 @@ function freshKey(random: Random): string {
 }
 
 function list(schedules: Schedules, request: ApiRequest) {
-  const limit = wholeNumber(request, "limit", 1, SCHEDULES_PAGE_MAX) ?? SCHEDULES_PAGE_DEFAULT;
-  const after = cursorOf(request);
-  const [name, service, status] = ["name", "service", "status"].map((field) => request.query.get(field));
-  if (status !== null && !["active", "paused", "ended"].includes(status ?? "")) throw badQuery("status: not a status");
-  const found: Schedule[] = [];
-  for (const schedule of schedules.list()) {
+  const name = request.query.get("name");
+  const service = request.query.get("service");
+  const status = request.query.get("status");
+  if (status !== null && !["active", "paused", "ended"].includes(status)) throw badQuery("status: not a status");
+  const wanted = schedules.list().filter((schedule) => {
     const { record } = schedule;
-    if (after !== undefined && !isAfter(schedule, after)) continue;
-    if (name !== null && record.name !== name) continue;
-    if (service !== null && record.target.service !== service) continue;
-    if (status !== null && statusOf(schedule) !== status) continue;
-    found.push(schedule);
-    if (found.length > limit) break;
-  }
-  const page = found.slice(0, limit);
-  const last = page.at(-1);
-  const next = found.length > limit && last !== undefined ? `${last.record.createdAtMs}-${last.record.id}` : null;
-  return json(200, { schedules: page.map(scheduleView), next });
+    if (name !== null && record.name !== name) return false;
+    if (service !== null && record.target.service !== service) return false;
+    return status === null || statusOf(schedule) === status;
+  });
+  return listAnswer(request, "schedules", wanted, ageKey, scheduleView);
 }
 
-/** A place in the order of the list; it stays one when the schedule it was made of is gone. */
-interface Cursor {
-  readonly createdAtMs: number;
-  readonly id: string;
-}
-
-function cursorOf(request: ApiRequest): Cursor | undefined {
-  const text = request.query.get("after");
-  if (text === null) return undefined;
-  const [, createdAt, id] = /^(\d{1,15})-(sch_\w+)$/.exec(text) ?? [];
-  if (createdAt === undefined || id === undefined) throw badQuery("after: not a `next` of an answer");
-  return { createdAtMs: Number(createdAt), id };
-}
-
-function isAfter({ record }: Schedule, { createdAtMs, id }: Cursor): boolean {
-  return record.createdAtMs > createdAtMs || (record.createdAtMs === createdAtMs && record.id > id);
+/** Oldest first. */
+function ageKey({ record }: Schedule): string {
+  return `${String(record.createdAtMs).padStart(16, "0")} ${record.id}`;
 }
 
 function expectedVersion(request: ApiRequest): number | undefined {

@@ -1,6 +1,6 @@
 /** Why: what schedules look like in answers. */
 import { z } from "zod";
-import { DurationShape, TextMapShape, TimeShape } from "./service-shape.js";
+import { DurationShape, listShape, TextMapShape, TimeShape } from "./service-shape.js";
 
 const count = z.int();
 const moment = TimeShape.nullable();
@@ -63,7 +63,7 @@ export const ScheduleShape = z
   })
   .meta({ id: "Schedule" });
 
-export const SchedulesShape = z.strictObject({ schedules: z.array(ScheduleShape), next: z.string().nullable() });
+export const SchedulesShape = listShape("schedules", ScheduleShape);
 
 export const FiredShape = z.strictObject({ invocation_id: z.string(), status: z.enum(["Accepted", "PreviouslyAccepted"]) });
 
