@@ -70,5 +70,6 @@ function numberFrom(name) {
 
 const seed = numberFrom("SEED");
 const count = numberFrom("COUNT") ?? COUNT_DEFAULT;
-const held = seed === undefined ? await explore(Math.floor(Math.random() * 1e9), count) : await replay(seed, process.env.SCOPES === "1");
+const held =
+  seed === undefined ? await explore(Math.floor(Math.random() * 1e9), count) : await replay(seed, process.env.SCOPES === "1");
 process.exit(held ? 0 : 1);
