@@ -5,6 +5,7 @@
 import { connect } from "node:http2";
 import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type Context, handlers, type Serde, service } from "@restatedev/restate-sdk";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { playScenario, type Scenario } from "../src/cli/index.js";
 import { type Answer, World } from "../src/index.js";
@@ -196,6 +197,32 @@ describe("a busy server answers as its document promises", () => {
 
 /** Other methods for the same, queues where there are none, and what is about consumers of Kafka. */
 const LEFT_OUT = /^(POST \/query|PATCH \/schedules\/|PUT \/schedules\/|POST \/vqueues\/|.* \/subscriptions\/\{subscription\}\/)/;
+
+test("payloads that are no JSON are shown and made by the code that serves the handler", async () => {
+  const ciphered: Serde<string> = {
+    contentType: "application/x-reversed",
+    serialize: (text) => new TextEncoder().encode([...text].reverse().join("")),
+    deserialize: (bytes) => [...new TextDecoder().decode(bytes)].reverse().join(""),
+    preview: { toJsonString: (text) => JSON.stringify(text), fromJsonString: (json) => JSON.parse(json) as string },
+  };
+  const seen: unknown[] = [];
+  const echo = handlers.handler({ input: ciphered, output: ciphered }, async (_ctx: Context, text: string) => text);
+  await world.deploy(
+    {
+      services: [service({ name: "Ciphered", handlers: { echo } })],
+      onRequest: (path, headers) => path.startsWith("/serdes/") && seen.push(headers["x-secret"]),
+    },
+    { additional_headers: { "x-secret": "open" } },
+  );
+  const ask = (operation: string, body: string, serde = "echo/input") =>
+    world.admin.http.request("POST", `/internal/services/Ciphered/serdes/${operation}/${serde}`, { body });
+  const shown = await ask("decode", "olleh");
+  expect([shown.status, shown.headers["content-type"], shown.json]).toEqual([200, "application/json", "hello"]);
+  const made = await ask("encode", '"hello"', "echo/output");
+  expect([made.status, made.headers["content-type"], made.text]).toEqual([200, "application/x-reversed", "olleh"]);
+  expect((await ask("decode", "x", "nope")).status).toBe(500);
+  expect(seen).toEqual(["open", "open", "open"]);
+});
 
 describe("the door", () => {
   test("speaks HTTP/2 in clear, with several questions on one connection", async () => {

@@ -16,6 +16,7 @@ import { metaRoutes } from "./routes/meta.js";
 import { queryRoutes } from "./routes/query.js";
 import { ruleRoutes } from "./routes/rules.js";
 import { scheduleRoutes } from "./routes/schedules.js";
+import { serdeRoutes } from "./routes/serdes.js";
 import { serviceRoutes } from "./routes/services.js";
 import { stateRoutes } from "./routes/state.js";
 import { subscriptionControlRoutes } from "./routes/subscription-control.js";
@@ -36,6 +37,7 @@ export function routesOf(ports: AdminPorts, options: AdminOptions): readonly Rou
     ...deploymentRoutes(ports.registry),
     ...deployCheckRoutes(ports.registry),
     ...serviceRoutes(ports.registry, options.ingressEndpoint),
+    ...serdeRoutes(ports),
     ...stateRoutes(ports),
     ...batchOperationRoutes(ports), // Before the routes that take what follows `/invocations/` for an id.
     ...invocationRoutes(ports),

@@ -2,4 +2,4 @@
 export { createAdminApi } from "./admin-api.js";
 export { type Batches, type BatchPorts, openBatches } from "./batches/batches.js";
 export type { RequestListener } from "./http/server.js";
-export type { AdminOptions, AdminPorts, Sql, SqlAnswer, SqlFormat } from "./ports.js";
+export type { AdminOptions, AdminPorts, AskEndpoint, EndpointAnswer, Sql, SqlAnswer, SqlFormat } from "./ports.js";

@@ -1,7 +1,7 @@
 /** Why: everything the management API needs from the rest of the system, as plain parameters. */
 import type { Clock, Logger, Random } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
-import type { Registry } from "@perdure/metadata";
+import type { DeploymentRecord, Registry } from "@perdure/metadata";
 import type { HealthReport } from "@perdure/role";
 import type { Schedules } from "@perdure/schedule";
 import type { SubscriptionStatus } from "@perdure/subscription";
@@ -28,6 +28,23 @@ export type SqlAnswer =
 /** Runs one statement. An aborted signal ends it, the reading of its chunks included. */
 export type Sql = (query: string, format: SqlFormat, signal: AbortSignal) => Promise<SqlAnswer>;
 
+/** `message` says why there is no answer. */
+export type EndpointAnswer =
+  | {
+      readonly kind: "response";
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string | undefined>>;
+      readonly body: Uint8Array;
+    }
+  | { readonly kind: "failed"; readonly message: string };
+
+/** Sends a POST to where a deployment answers, with its additional headers and our signature. Never rejects. */
+export type AskEndpoint = (
+  deployment: DeploymentRecord,
+  request: { readonly path: string; readonly contentType: string | undefined; readonly body: Uint8Array },
+  signal: AbortSignal,
+) => Promise<EndpointAnswer>;
+
 export interface AdminPorts {
   readonly registry: Registry & RegistryView;
   readonly partitions: Partitions;
@@ -37,6 +54,7 @@ export interface AdminPorts {
   readonly sql: Sql;
   /** For explaining what invocations wait for. */
   readonly insight: InsightSource;
+  readonly askEndpoint: AskEndpoint;
   /** Operations on many invocations, in the background. */
   readonly batches: Batches;
   /** Whether the process is worth keeping, and may be given work. */

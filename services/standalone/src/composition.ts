@@ -23,6 +23,7 @@ import type { Schedules } from "@perdure/schedule";
 import { createSqlThread, liveRowsOf, type SourceDescription, type SqlEngine } from "@perdure/sql";
 import { KvPartitionStore, type PartitionStore } from "@perdure/store";
 import { runSubscriptions, type Subscriptions } from "@perdure/subscription";
+import { createAskEndpoint } from "./ask-endpoint.js";
 import { directoriesOf, kafkaClustersOf, requestHeadersOf, type Settings, sqlOptionsOf } from "./config.js";
 import { createDiscoveryFetcher } from "./discovery-fetcher.js";
 import { checkAddress, type Door, openDoor } from "./doors.js";
@@ -118,7 +119,9 @@ export async function startStandalone(settings: Settings, ports: StandalonePorts
   const insight = { partitionCount, store, invoker: worker };
   const batchParts = { registry, partitions, insight, metadata, clock, random, logger: logger.child({ component: "batches" }) };
   const batches = await lifecycle.start("batches", () => openBatches(batchParts));
-  const adminParts = { registry, partitions, schedules, subscriptions, sql, insight, batches, ingressPort: ingressDoor.port };
+  const askEndpoint = createAskEndpoint({ transports, identity, clock });
+  const stored = { registry, partitions, schedules, subscriptions, sql, insight, batches };
+  const adminParts = { ...stored, askEndpoint, ingressPort: ingressDoor.port };
   const adminDoor = await lifecycle.start("admin API", () => openAdmin(settings, adminParts, ports));
   return { ingressPort: ingressDoor.port, adminPort: adminDoor.port, identityPublicKey: identity?.publicKey };
 }
@@ -131,12 +134,13 @@ interface AdminParts {
   readonly sql: SqlEngine;
   readonly insight: AdminPorts["insight"];
   readonly batches: AdminPorts["batches"];
+  readonly askEndpoint: AdminPorts["askEndpoint"];
   readonly ingressPort: number;
 }
 
 function openAdmin(
   settings: Settings,
-  { registry, partitions, schedules, subscriptions, sql, insight, batches, ingressPort }: AdminParts,
+  { registry, partitions, schedules, subscriptions, sql, insight, batches, askEndpoint, ingressPort }: AdminParts,
   { lifecycle, metrics, clock, random, logger: root }: StandalonePorts,
 ): Promise<Door> {
   const logger = root.child({ component: "admin" });
@@ -149,6 +153,7 @@ function openAdmin(
       sql: sql.query,
       insight,
       batches,
+      askEndpoint,
       health: () => lifecycle.health,
       metrics: () => metrics.text(),
       clock,

@@ -50,7 +50,7 @@ const DIFFERENCES: Readonly<Record<string, Readonly<Record<string, Difference>>>
     },
     "sql select partition_key": ARBITRARY_ORDER,
     "sql selec 1": { says: /only statements that read are supported[\s\S]*400 Bad Request/ },
-    "sql select * from nope": { says: /nope does not exist[\s\S]*400 Bad Request/ },
+    "sql select * from nope": { says: /table 'nope' not found[\s\S]*400 Bad Request/ },
     "sql select 1; select 2": { says: /only a single SQL statement is supported[\s\S]*400 Bad Request/ },
   },
   "sql-types": {
@@ -96,7 +96,7 @@ const DIFFERENCES: Readonly<Record<string, Readonly<Record<string, Difference>>>
     "deployments register http://{port.movable}": { says: /META0003 \[META0003\] .*not an HTTP\/1\.1 response/ },
     "deployments remove dp_1nope": MALFORMED,
     // How many there are depends on what the commands before left behind.
-    "deployments remove {dp.v1} -y": { says: /^Invocations: [1-9]\d*$[\s\S]*Deployment is still Active[\s\S]*use --force/m },
+    "deployments remove {dp.v1} -y": { says: /^Invocations: [1-9]\d*$[\s\S]*use --force[\s\S]*Deployment is still Active/m },
   },
 };
 

@@ -27,6 +27,10 @@ export function text(status: number, contentType: string, value: string): ApiAns
   return { status, headers: NO_HEADERS, body: { kind: "bytes", contentType, bytes: encoder.encode(value) } };
 }
 
+export function bytes(status: number, contentType: string, value: Uint8Array): ApiAnswer {
+  return { status, headers: NO_HEADERS, body: { kind: "bytes", contentType, bytes: value } };
+}
+
 export function empty(status: number, headers = NO_HEADERS): ApiAnswer {
   return { status, headers, body: { kind: "empty" } };
 }

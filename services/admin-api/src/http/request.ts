@@ -66,7 +66,7 @@ export class ApiRequest {
    */
   async json<T>(schema: z.ZodType<T>, bytesMax = REQUEST_BODY_BYTES_MAX): Promise<T> {
     if (!isJson(this.header("content-type"))) throw new ApiError(415, "Expected request with `Content-Type: application/json`");
-    const body = await this.#read(bytesMax);
+    const body = (await this.bytes(bytesMax)).toString("utf8");
     let value: unknown;
     try {
       value = JSON.parse(body);
@@ -78,7 +78,8 @@ export class ApiRequest {
     throw new ApiError(422, `Failed to deserialize the JSON body into the target type: ${firstIssue(parsed.error)}`);
   }
 
-  async #read(bytesMax: number): Promise<string> {
+  /** The body as it came. Throws `ApiError` 413 or 429 as `json` does. */
+  async bytes(bytesMax = REQUEST_BODY_BYTES_MAX): Promise<Buffer> {
     const chunks: Uint8Array[] = [];
     let size = 0;
     try {
@@ -89,7 +90,7 @@ export class ApiRequest {
         if (this.#bodies.heldBytes > this.#bodies.bytesMax) throw this.#unread(429, "Too many large requests at once");
         chunks.push(chunk);
       }
-      return Buffer.concat(chunks).toString("utf8");
+      return Buffer.concat(chunks);
     } finally {
       this.#bodies.heldBytes -= size;
     }

@@ -29,7 +29,7 @@ export interface Operation {
 }
 
 export interface Route {
-  /** Parameters in braces: `/services/{service}`. */
+  /** Parameters in braces: `/services/{service}`; with a star it takes the rest of the path: `/{*serde}`. */
   readonly path: string;
   /** Left out of the OpenAPI document: for our own tools, without promises. */
   readonly isInternal?: boolean;
@@ -42,7 +42,7 @@ export function routerOf(routes: readonly Route[], bodiesBytesMax = ALL_BODIES_B
   const router = Router({ caseSensitive: true, strict: true });
   for (const route of routes) {
     const allow = allowed(route);
-    router.all(route.path.replace(/\{(\w+)\}/g, ":$1"), async (req, res) => {
+    router.all(route.path.replace(/\{(\w+)\}/g, ":$1").replace(/\{(\*\w+)\}/g, "$1"), async (req, res) => {
       const method = req.method === "HEAD" ? "GET" : req.method;
       const operation = Object.hasOwn(route.operations, method) ? route.operations[method as Method] : undefined;
       if (operation === undefined) throw new ApiError(405, `The method ${req.method} is not allowed here`, undefined, { allow });
@@ -55,7 +55,11 @@ export function routerOf(routes: readonly Route[], bodiesBytesMax = ALL_BODIES_B
 function apiRequest(req: Request, res: Response, bodies: BodyBudget): ApiRequest {
   const hangUp = new AbortController();
   res.once("close", () => hangUp.abort());
-  return new ApiRequest(req, res.locals["apiVersion"] as ApiVersion, req.params as Record<string, string>, hangUp.signal, bodies);
+  const params = Object.entries(req.params as Record<string, string | string[]>).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value.join("/") : value,
+  ]);
+  return new ApiRequest(req, res.locals["apiVersion"] as ApiVersion, Object.fromEntries(params), hangUp.signal, bodies);
 }
 
 function allowed(route: Route): string {

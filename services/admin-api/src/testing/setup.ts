@@ -24,6 +24,8 @@ export interface TestAdminSetup {
   insight?: InsightSource;
   /** Without them, no batch is known and none can begin. */
   batches?: Batches;
+  /** Nobody answers unless said otherwise. */
+  askEndpoint?: AdminPorts["askEndpoint"];
   metrics?: () => string | Promise<string>;
   /** Well and ready unless said otherwise. */
   health?: AdminPorts["health"];
@@ -80,6 +82,7 @@ export function createTestAdminApi(setup: TestAdminSetup): RequestListener {
         (async () => ({ kind: "refused", reason: "unavailable", message: "no engine here", retryAfterSeconds: undefined })),
       insight: setup.insight ?? NOTHING_STORED,
       batches: setup.batches ?? NO_BATCHES,
+      askEndpoint: setup.askEndpoint ?? (async () => ({ kind: "failed", message: "nobody is there" })),
       metrics: setup.metrics ?? (() => ""),
       health: setup.health ?? (() => ({ live: true, ready: true, waitingFor: [] })),
       clock: systemClock,

@@ -1,0 +1,29 @@
+/** Why: the management API passes questions on to endpoints; they go out like every other request, signed and with the deployment's headers. */
+import type { AskEndpoint } from "@perdure/admin-api";
+import type { Clock } from "@perdure/base";
+import { endpointBase } from "@perdure/driver-http2";
+import { type EndpointTransport, exchangeWhole, type RequestIdentity } from "@perdure/invoker";
+
+export interface AskEndpointPorts {
+  readonly transports: { readonly http: EndpointTransport; readonly lambda: EndpointTransport };
+  /** Undefined: the questions carry no signature. */
+  readonly identity: RequestIdentity | undefined;
+  readonly clock: Clock;
+}
+
+/** As large as the largest payload that people look at. */
+const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
+const ANSWER_MS = 10_000;
+
+export function createAskEndpoint({ transports, identity, clock }: AskEndpointPorts): AskEndpoint {
+  return async ({ address, additionalHeaders }, { path, contentType, body }, signal) => {
+    const headers: Record<string, string> = { ...additionalHeaders };
+    if (contentType !== undefined) headers["content-type"] = contentType;
+    const basePath = address.kind === "http" ? (endpointBase(address.uri)?.basePath ?? "") : "";
+    identity?.sign(headers, basePath + path, undefined);
+    const transport = address.kind === "http" ? transports.http : transports.lambda;
+    const bounds = { responseBytesMax: ANSWER_BYTES_MAX, timeoutMs: ANSWER_MS };
+    const answer = await exchangeWhole({ transport, clock }, { address, method: "POST", path, headers, body }, bounds, signal);
+    return answer.kind === "failed" ? { kind: "failed", message: answer.failure.message } : answer;
+  };
+}
