@@ -26,12 +26,12 @@ import {
   queueOfLock,
   queueOfScope,
 } from "@perdure/partition";
-import type { PartitionStore } from "@perdure/store";
+import type { AnyPartitionStore } from "@perdure/store";
 
 const NO_ROWS: FlowRows = { queues: [], entries: [], limits: [], buckets: [] };
 
 export interface FlowSource {
-  readonly store: PartitionStore;
+  readonly store: AnyPartitionStore;
   readonly partition: number;
   readonly scheduler: FlowScheduler | undefined;
   readonly pauses: ReadonlyMap<VqueueId, QueuePause>;

@@ -23,7 +23,7 @@ import {
   type Transition,
   type WorkflowPromise,
 } from "@perdure/partition";
-import type { SyncReads } from "@perdure/store";
+import type { RowKey, SyncReads } from "@perdure/store";
 import { Overlay, UndoLog } from "./overlay.js";
 import { StateCache } from "./state-cache.js";
 
@@ -259,6 +259,41 @@ export class LiveView implements PartitionView, Transition {
 
   send(command: PartitionCommand): void {
     this.#sent.push(command);
+  }
+
+  // ── what is known without the store ────────────────────────────────────────────────────────────
+
+  /** An invocation that was applied since the last commit or runs. */
+  appliedInvocation(id: InvocationId): Invocation | undefined {
+    return this.#invocations.get(id) ?? this.#running.get(id);
+  }
+
+  /** Whether this row would be answered without the store. */
+  hasApplied(key: RowKey): boolean {
+    switch (key.kind) {
+      case "invocation":
+        return this.#invocations.get(key.id) !== undefined || this.#running.has(key.id);
+      case "entry":
+        return this.#entries.get(`${key.id}${key.index}`) !== undefined;
+      case "lock":
+        return this.#locks.get(objectName(key.service, key.key)) !== undefined;
+      case "inbox":
+        return this.#inboxes.get(`${key.seq}/${objectName(key.service, key.key)}`) !== undefined;
+      case "state":
+        return this.#state.get(stateName(key.service, key.key, key.stateKey)) !== undefined;
+      case "promise":
+        return this.#promises.get(stateName(key.service, key.key, key.name)) !== undefined;
+      case "hasTimer":
+        return this.#timers.get(timerName(key.timer)) !== undefined;
+      case "dedup":
+        return this.#dedup.get(key.producer) !== undefined;
+      case "journal":
+      case "stateOf":
+      case "promisesOf":
+        return false;
+      default:
+        return unreachable(key);
+    }
   }
 
   // ── the processor's side ───────────────────────────────────────────────────────────────────────

@@ -5,7 +5,7 @@
  */
 import type { InvocationId } from "@perdure/base";
 import type { OutboxMessage, PartitionCommand } from "@perdure/partition";
-import type { PartitionStore } from "@perdure/store";
+import type { AnyPartitionStore } from "@perdure/store";
 import { OUTBOX_PAGE } from "./limits.js";
 
 /**
@@ -60,7 +60,7 @@ export class Outbox {
   }
 
   /** Sends again what an earlier leader may not have delivered. */
-  async recover(store: PartitionStore, partitionOf: (id: InvocationId) => number): Promise<void> {
+  async recover(store: AnyPartitionStore, partitionOf: (id: InvocationId) => number): Promise<void> {
     let after = -1;
     for (;;) {
       const page = await store.outbox(this.#partition, after, OUTBOX_PAGE);

@@ -1,15 +1,16 @@
 /** The processor on a memory store, with attempts played by the test through the real commands. */
-import { describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import { type InvocationId, idempotentInvocationId, newInvocationId, partitionOf, silentLogger, utf8 } from "@perdure/base";
 import type { Invoker, InvokerHost } from "@perdure/invoker";
 import type { CommandAction, Effect, EntryStored, InvocationFacts, Invoke, StartRun, StopRun, Target } from "@perdure/partition";
 import { encodeCommand, encodeInput, MessageType } from "@perdure/service-protocol";
 import { KvPartitionStore, MemoryKeyValue } from "@perdure/store";
+import { behindNetwork } from "@perdure/store/testing";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
 import { NO_RULES } from "./flow-control.js";
 import { LocalPartitions } from "./local-partitions.js";
 import { LoopbackPeers } from "./loopback-peers.js";
-import { Processor } from "./processor.js";
+import { Processor, type ProcessorPorts } from "./processor.js";
 
 const PARTITIONS = 4;
 
@@ -48,6 +49,9 @@ class ScriptedInvoker implements Invoker {
   }
 }
 
+/** How the store of the present tests is reached. */
+let storeOf: (kv: MemoryKeyValue) => ProcessorPorts["store"];
+
 async function world(kv = new MemoryKeyValue()) {
   const clock = new VirtualClock();
   const random = new SeededRandom(1);
@@ -56,7 +60,7 @@ async function world(kv = new MemoryKeyValue()) {
   const fatal: unknown[] = [];
   const processor = await Processor.start(
     {
-      store: new KvPartitionStore(kv),
+      store: storeOf(kv),
       clock,
       logger: silentLogger,
       soon: (task) => setImmediate(task),
@@ -105,7 +109,7 @@ async function world(kv = new MemoryKeyValue()) {
 }
 
 const settle = async (): Promise<void> => {
-  for (let i = 0; i < 10; i++) await new Promise((resolve) => setImmediate(resolve));
+  for (let i = 0; i < 60; i++) await new Promise((resolve) => setImmediate(resolve));
 };
 
 const service: Target = {
@@ -156,7 +160,14 @@ function listen() {
   };
 }
 
-describe("Processor", () => {
+describe.each([
+  ["answers at once", (kv: MemoryKeyValue) => new KvPartitionStore(kv)],
+  ["is behind a network", (kv: MemoryKeyValue) => behindNetwork(new KvPartitionStore(kv))],
+] as const)("Processor on a store that %s", (_, open) => {
+  beforeEach(() => {
+    storeOf = open;
+  });
+
   test("an invocation is accepted, run and its result told to the waiting caller", async () => {
     const { partitions, invoker, invocation } = await world();
     const caller = listen();

@@ -5,6 +5,9 @@
  *
  * Commands are applied as they come, each seeing what the ones before it did. While one batch is being written the next
  * gathers, so load makes the groups and nobody waits on a timer. Effects are performed only when their batch is durable.
+ *
+ * Loading is nothing where the store answers reads at once. Behind a network, what the commands at hand are sure to read is fetched
+ * in one round trip before they are applied, and what they turn out to need beside it is fetched then.
  */
 import { type Clock, InvariantError, type InvocationId, type Logger, PerdureError, partitionOf, Ring } from "@perdure/base";
 import { type FlowLimits, type FlowRows, FlowScheduler, type FlowWait, type RuleBook, waitOf } from "@perdure/flow";
@@ -20,12 +23,20 @@ import {
   type PartitionCommand,
   type TimerKey,
 } from "@perdure/partition";
-import type { PartitionBatch, PartitionStore } from "@perdure/store";
+import {
+  type AsyncPartitionStore,
+  type PartitionBatch,
+  type PartitionStore,
+  type RowKey,
+  rowName,
+  rowsFor,
+} from "@perdure/store";
 import { FlowControl, type RuleSource } from "./flow-control.js";
 import { flowLimitsOf, flowRowsOf } from "./flow-rows.js";
 import { MAILBOX_BYTES_MAX, MAILBOX_COMMANDS_MAX, PENDING_BYTES_MAX, TURN_COMMANDS_MAX } from "./limits.js";
 import { LiveView } from "./live-view.js";
 import { Outbox, type OutboxPeers } from "./outbox.js";
+import { MissingRow, RowCache } from "./row-cache.js";
 import { Timers } from "./timers.js";
 import { Waiters } from "./waiters.js";
 
@@ -38,7 +49,10 @@ type Letter =
       readonly command: PartitionCommand;
       readonly producer: string;
       readonly seq: number;
+      /** Taken only when this one of the same producer is here. */
+      readonly after: number | undefined;
       readonly delivered: () => void;
+      readonly undelivered: () => void;
     }
   /** What is known of an invocation, told when it is durable. */
   | { readonly kind: "inspect"; readonly id: InvocationId; readonly tell: (invocation: Invocation | undefined) => void }
@@ -51,6 +65,8 @@ type Wish = { readonly effect: Effect; readonly reply: ((answer: Answer) => void
 
 interface Led {
   readonly view: LiveView;
+  /** Rows of a store behind a network. */
+  readonly cache: RowCache | undefined;
   readonly epoch: number;
   readonly outbox: Outbox;
   /** Letters that wait until rows are loaded; undefined while nothing is being loaded. */
@@ -60,7 +76,7 @@ interface Led {
 }
 
 export interface ProcessorPorts {
-  readonly store: PartitionStore;
+  readonly store: PartitionStore | AsyncPartitionStore;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Runs a task after the I/O callbacks of this round (`setImmediate`), so that one turn takes all that arrived together. */
@@ -109,6 +125,10 @@ export class Processor implements AsyncDisposable {
   readonly #flow: FlowControl;
 
   #turnScheduled = false;
+  /** Rows for the next turn are on their way. */
+  #isFetching = false;
+  /** What was fetched for the next turn, so that nothing is asked for twice. */
+  readonly #fetched = new Set<string>();
   #committing = false;
   #wishes: Wish[] = [];
   #closed = false;
@@ -148,9 +168,10 @@ export class Processor implements AsyncDisposable {
     const epochs = await Promise.all(this.#options.partitions.map((partition) => store.claim(partition)));
     for (const [index, partition] of this.#options.partitions.entries()) {
       const epoch = epochs[index] as number;
-      const view = new LiveView(partition, store.reads);
+      const cache = "reads" in store ? undefined : new RowCache(partition, store);
+      const view = new LiveView(partition, cache ?? (store as PartitionStore).reads);
       const outbox = new Outbox(partition, epoch, peers, (seq) => this.#post({ kind: "acknowledged", partition, seq }));
-      this.#led.set(partition, { view, epoch, outbox, blocked: undefined, stopped: undefined });
+      this.#led.set(partition, { view, cache, epoch, outbox, blocked: undefined, stopped: undefined });
       this.#flow.lead(view, await store.flow(partition));
       for await (const invocation of store.takenUp(partition)) {
         this.#flow.recover(partition, invocation);
@@ -189,10 +210,20 @@ export class Processor implements AsyncDisposable {
     return true;
   }
 
-  /** A message owed by another partition. `delivered` is called when it, or an earlier delivery of it, is durable. */
-  deliver(command: PartitionCommand, producer: string, seq: number, delivered: () => void): boolean {
+  /**
+   * A message owed by another partition. `delivered` is called when it, or an earlier delivery of it, is durable. With `after`, the
+   * message is taken only when that earlier one of its producer is here; else `undelivered` is called.
+   */
+  deliver(
+    command: PartitionCommand,
+    producer: string,
+    seq: number,
+    delivered: () => void,
+    after?: number,
+    undelivered: () => void = NOTHING,
+  ): boolean {
     if (!this.#takes(command.id)) return false;
-    this.#post({ kind: "owed", command, producer, seq, delivered });
+    this.#post({ kind: "owed", command, producer, seq, after, delivered, undelivered });
     return true;
   }
 
@@ -246,7 +277,7 @@ export class Processor implements AsyncDisposable {
 
   #turn(): void {
     this.#turnScheduled = false;
-    if (this.#closed) return;
+    if (this.#closed || this.#isFetching || this.#fetch()) return;
     const nowMs = this.#ports.clock.nowMs();
     let pendingBytes = 0;
     for (const led of this.#led.values()) {
@@ -265,6 +296,59 @@ export class Processor implements AsyncDisposable {
     if (this.#mailbox.length > 0 && !(this.#committing && pendingBytes >= PENDING_BYTES_MAX)) this.#scheduleTurn();
   }
 
+  /** Whether rows that the letters at hand will read must be fetched first; the turn comes again when they are here. */
+  #fetch(): boolean {
+    const fetches: Promise<void>[] = [];
+    for (const led of this.#led.values()) {
+      if (led.cache === undefined) return false;
+      const missing = this.#missing(led, led.cache, this.#mailbox);
+      if (missing.length > 0) fetches.push(led.cache.fetch(missing));
+    }
+    if (fetches.length === 0) {
+      if (this.#fetched.size > 0) this.#fetched.clear();
+      return false;
+    }
+    this.#isFetching = true;
+    Promise.all(fetches).then(
+      () => {
+        this.#isFetching = false;
+        this.#turn();
+      },
+      (cause: unknown) => {
+        this.#isFetching = false;
+        this.#fail(cause);
+      },
+    );
+    return true;
+  }
+
+  /** Rows that letters are sure to read, and that are neither applied, nor kept, nor just fetched. */
+  #missing(led: Led, cache: RowCache, letters: Iterable<Letter>): RowKey[] {
+    const missing: RowKey[] = [];
+    const want = (key: RowKey): void => {
+      // Whole states and promises have a way of their own: `NeedsLoad`.
+      if (key.kind === "stateOf" || key.kind === "promisesOf" || led.view.hasApplied(key) || cache.has(key)) return;
+      const name = rowName(key);
+      if (this.#fetched.has(name)) return;
+      this.#fetched.add(name);
+      missing.push(key);
+    };
+    let count = 0;
+    for (const letter of letters) {
+      if (++count > TURN_COMMANDS_MAX) break;
+      if (letter.kind === "inspect") {
+        if (this.#led.get(this.#partitionOf(letter.id)) === led) want({ kind: "invocation", id: letter.id });
+      } else if (letter.kind === "command" || letter.kind === "owed") {
+        const { id } = letter.command;
+        if (this.#led.get(this.#partitionOf(id)) !== led) continue;
+        if (letter.kind === "owed") want({ kind: "dedup", producer: letter.producer });
+        const known = led.view.appliedInvocation(id) ?? cache.peekInvocation(id);
+        for (const key of rowsFor(letter.command, known)) want(key);
+      }
+    }
+    return missing;
+  }
+
   #open(letter: Letter): void {
     switch (letter.kind) {
       case "command":
@@ -274,8 +358,9 @@ export class Processor implements AsyncDisposable {
       case "inspect": {
         const led = this.#led.get(this.#partitionOf(letter.id));
         if (led?.blocked !== undefined) return led.blocked.push(letter);
-        const invocation = led?.stopped === undefined ? led?.view.invocation(letter.id) : undefined;
-        this.#wishes.push(() => letter.tell(invocation));
+        if (led === undefined || led.stopped !== undefined) return void this.#wishes.push(() => letter.tell(undefined));
+        const found = this.#read(led, letter, (view) => ({ invocation: view.invocation(letter.id) }));
+        if (found !== undefined) this.#wishes.push(() => letter.tell(found.invocation));
         return;
       }
       case "barrier": {
@@ -300,13 +385,27 @@ export class Processor implements AsyncDisposable {
     const led = this.#led.get(partition);
     if (led === undefined || led.stopped !== undefined) return;
     if (led.blocked !== undefined) return led.blocked.push(letter);
-    if (letter.seq > led.view.dedup(letter.producer)) {
+    const seen = this.#read(led, letter, (view) => view.dedup(letter.producer));
+    if (seen === undefined) return;
+    if (letter.after !== undefined && seen < letter.after) return letter.undelivered();
+    if (letter.seq > seen) {
       this.#apply(partition, letter.command, undefined, letter, (view) =>
         view.mutate({ kind: "putDedup", producer: letter.producer, seq: letter.seq }),
       );
       if (led.blocked !== undefined) return; // Not applied yet: it waits in front of the blocked letters.
     }
     this.#wishes.push(letter.delivered);
+  }
+
+  /** Reads for a letter; undefined when the partition keeps the letter until the row is here. */
+  #read<T>(led: Led, letter: Letter, read: (view: LiveView) => T): T | undefined {
+    try {
+      return read(led.view);
+    } catch (cause) {
+      if (!(cause instanceof MissingRow)) throw cause;
+      this.#block(led, cause, letter);
+      return undefined;
+    }
   }
 
   /** Applies the command of a letter; a partition that waits for rows keeps the letter. */
@@ -330,7 +429,7 @@ export class Processor implements AsyncDisposable {
     command: PartitionCommand,
     reply: ((answer: Answer) => void) | undefined,
     also: ((view: LiveView) => void) | undefined,
-  ): NeedsLoad | undefined {
+  ): NeedsLoad | MissingRow | undefined {
     const { view } = led;
     this.counters.commands++;
     try {
@@ -338,7 +437,7 @@ export class Processor implements AsyncDisposable {
       also?.(view);
     } catch (cause) {
       view.takeBack();
-      if (cause instanceof NeedsLoad) return cause;
+      if (cause instanceof NeedsLoad || cause instanceof MissingRow) return cause;
       this.#stop(led, view.partition, cause);
       return undefined;
     }
@@ -365,22 +464,14 @@ export class Processor implements AsyncDisposable {
     this.#wishes.push(() => from.outbox.owe(message, partition));
   }
 
-  /** Rows are missing: let the partition settle, read them, then go on where it stopped. */
-  #block(led: Led, needs: NeedsLoad, letter: Letter): void {
+  /** Rows are missing: read them, then go on where it stopped. */
+  #block(led: Led, needs: NeedsLoad | MissingRow, letter: Letter): void {
     const blocked = new Ring<Letter>();
     blocked.push(letter);
     led.blocked = blocked;
-    const { view } = led;
-    const { store } = this.#ports;
-    const { service, key } = needs.request;
     const read = async (): Promise<void> => {
-      while (!view.isSettled) {
-        if (this.#closed) return;
-        await new Promise<void>((resolve) => this.#whenIdle(resolve));
-      }
-      const state = needs.request.kind === "stateOf" ? await store.stateOf(view.partition, service, key) : EMPTY_STATE;
-      const names = needs.request.kind === "promisesOf" ? await store.promisesOf(view.partition, service, key) : EMPTY_NAMES;
-      view.load(needs.request, state, names);
+      if (needs instanceof MissingRow) await led.cache?.fetch([needs.key]);
+      else await this.#loadWhole(led, needs);
       led.blocked = undefined;
       if (this.#closed) return;
       const first = blocked.shift();
@@ -390,6 +481,19 @@ export class Processor implements AsyncDisposable {
       if (!this.#committing) this.#commit();
     };
     read().catch((cause: unknown) => this.#fail(cause));
+  }
+
+  /** All rows of a kind, as they are when everything applied is durable. */
+  async #loadWhole({ view }: Led, { request }: NeedsLoad): Promise<void> {
+    while (!view.isSettled) {
+      if (this.#closed) return;
+      await new Promise<void>((resolve) => this.#whenIdle(resolve));
+    }
+    const { store } = this.#ports;
+    const { service, key } = request;
+    const state = request.kind === "stateOf" ? await store.stateOf(view.partition, service, key) : EMPTY_STATE;
+    const names = request.kind === "promisesOf" ? await store.promisesOf(view.partition, service, key) : EMPTY_NAMES;
+    view.load(request, state, names);
   }
 
   #whenIdle(callback: () => void): void {
@@ -444,7 +548,10 @@ export class Processor implements AsyncDisposable {
         this.#committing = false;
         if (this.#closed) return this.#becameIdle();
         if (outcome.kind === "fenced") return this.#fenced(outcome.partition);
-        for (const led of sealed) led.view.settle();
+        for (const [index, led] of sealed.entries()) {
+          led.cache?.settled((batches[index] as PartitionBatch).mutations);
+          led.view.settle();
+        }
         this.#perform(wishes);
         this.#becameIdle(); // Other partitions may never leave a pause between two commits.
         this.#commit();

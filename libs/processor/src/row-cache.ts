@@ -39,6 +39,11 @@ export class RowCache implements SyncReads {
     return this.#rows.has(rowName(key));
   }
 
+  /** Without counting as a use, and undefined also when it is not known. */
+  peekInvocation(id: InvocationId): Invocation | undefined {
+    return this.#rows.get(rowName({ kind: "invocation", id }))?.value as Invocation | undefined;
+  }
+
   /** Resolves when the rows are here. Rejects with STO0001. */
   async fetch(keys: readonly RowKey[]): Promise<void> {
     const written = new Set<string>();
@@ -50,9 +55,13 @@ export class RowCache implements SyncReads {
     }
   }
 
-  /** These mutations are durable. */
+  /** These mutations are durable. Between two commits nothing is dropped: a command may need more rows than are kept. */
   settled(mutations: readonly Mutation[]): void {
     for (const mutation of mutations) this.#write(mutation);
+    for (const oldest of this.#rows.keys()) {
+      if (this.#rows.size <= CACHED_ROWS_MAX) break;
+      this.#rows.delete(oldest);
+    }
   }
 
   // ── SyncReads ──────────────────────────────────────────────────────────────────────────────────
@@ -117,11 +126,6 @@ export class RowCache implements SyncReads {
   #keep(name: string, value: unknown): void {
     this.#rows.delete(name);
     this.#rows.set(name, { value });
-    if (this.#rows.size <= CACHED_ROWS_MAX) return;
-    for (const oldest of this.#rows.keys()) {
-      this.#rows.delete(oldest);
-      break;
-    }
   }
 
   #write(mutation: Mutation): void {

@@ -4,13 +4,13 @@
  */
 import type { Clock, TimerHandle } from "@perdure/base";
 import type { TimerKey } from "@perdure/partition";
-import { type PartitionStore, type TimerGroup, timerGroupOf } from "@perdure/store";
+import { type AnyPartitionStore, type TimerGroup, timerGroupOf } from "@perdure/store";
 import { TIMER_PAGE } from "./limits.js";
 
 const NEVER = Number.POSITIVE_INFINITY;
 
 export interface TimerPorts {
-  readonly store: PartitionStore;
+  readonly store: AnyPartitionStore;
   readonly clock: Clock;
   /** Submit the firing; `done` is called when it is durable (the timer is gone from the store). */
   readonly fire: (timer: TimerKey, done: () => void) => void;

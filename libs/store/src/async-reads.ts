@@ -62,8 +62,11 @@ export interface BatchedReads {
   fetch(partition: number, keys: readonly RowKey[]): Promise<readonly Row[]>;
 }
 
+/** What every partition store does, however it is read while commands are applied. */
+export type AnyPartitionStore = Omit<PartitionStore, "reads" | "capabilities">;
+
 /** A partition store without `SyncReads`. */
-export interface AsyncPartitionStore extends Omit<PartitionStore, "reads" | "capabilities">, BatchedReads {
+export interface AsyncPartitionStore extends AnyPartitionStore, BatchedReads {
   readonly capabilities: StoreCapabilities & { readonly syncReads: false };
 }
 

@@ -1,3 +1,4 @@
 /** The contract of `PartitionStore` and what its tests are made of. */
 export * from "./arbitraries.js";
+export { behindNetwork } from "./behind-network.js";
 export { describePartitionStore, type StoreUnderTest } from "./contract.js";
