@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { type ScheduleId, silentLogger, systemRandom } from "@perdure/base";
+import type { HandlerView } from "@perdure/control";
 import { createMemoryMetadataStore, emptyMemoryMetadata, type MemoryMetadata, type MetadataStore } from "@perdure/metadata";
 import { createScheduleEngine, type ScheduleEngine, type ScheduleSpec, statusOf, upcoming } from "@perdure/schedule";
 import { aRegistry, aSpec, FakePartitions } from "@perdure/schedule/testing";
@@ -330,6 +331,25 @@ describe("keys and kinds", () => {
       key: `a-schedule/2026-11-22/${(START + 180 * MINUTE) / 1000}/{x}`,
       handlerType: "exclusive",
     });
+  });
+
+  test("a scope, a limit key and a priority come along", async () => {
+    await make({ target: { ...target("Greeter", "greet"), scope: "tenant", limitKey: "a/b", priority: 1 } });
+    await pass(MINUTE);
+    const [run] = partitions.runs.values();
+    expect(run?.command.facts).toMatchObject({ target: { scope: "tenant" }, limitKey: "a/b", priority: 1 });
+  });
+
+  test("results are kept for an hour at least, for they make a second submit harmless", async () => {
+    await make({ overlap: { kind: "allow" } });
+    await engine[Symbol.asyncDispose]();
+    const forgetful = aRegistry({ Greeter: ["service", "greet"] });
+    const handlers = forgetful.current().services.get("Greeter")!.handlers as Map<string, HandlerView>;
+    handlers.set("greet", { ...handlers.get("greet")!, idempotencyRetentionMs: 0 });
+    engine = createScheduleEngine({ book: keeper, partitions, registry: forgetful, clock, logger: silentLogger });
+    await pass(MINUTE);
+    const [run] = partitions.runs.values();
+    expect(run?.command.facts.completionRetentionMs).toBe(3_600_000);
   });
 
   test("a workflow key that somebody else used is a failed firing", async () => {
