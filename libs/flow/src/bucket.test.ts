@@ -66,6 +66,16 @@ describe("a bucket", () => {
     expect(opensAtMs(book(book(once, rate, START_MS), rate, START_MS), rate, START_MS)).toBe(START_MS + 100);
   });
 
+  test("stays an exact number for the slowest rule with the largest burst, which is then a smaller one", () => {
+    const rate = { limit: 1, periodMs: 31 * 86_400_000, burst: 1_000_000 };
+    let booked = 0;
+    let starts = 0;
+    for (; opensAtMs(booked, rate, START_MS) <= START_MS; starts++) booked = book(booked, rate, START_MS);
+    expect(starts).toBe(1_493);
+    expect(Number.isSafeInteger(booked)).toBe(true);
+    expect(availableOf(booked, rate, START_MS)).toBe(0);
+  });
+
   test("that a faster clock booked far ahead opens after one interval", () => {
     const rate = { limit: 1, periodMs: 1_000, burst: 2 };
     const ahead = book(0, rate, START_MS + 3_600_000);

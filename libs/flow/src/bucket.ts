@@ -12,6 +12,8 @@ export interface BucketValue {
 }
 
 const MICROS_PER_MS = 1_000;
+/** With the present time and the longest interval on top still a safe integer. */
+const AHEAD_MICROS_MAX = 4e15;
 
 /** Microseconds between two starts, rounded up: never faster than the rule says. */
 export function intervalMicros(rate: FlowRate): number {
@@ -19,17 +21,25 @@ export function intervalMicros(rate: FlowRate): number {
 }
 
 /**
+ * Of a burst, what fits into the number: a bucket is never booked more than some 120 years ahead. Only rules that allow thousands of
+ * starts at once and then one a month feel it.
+ */
+function burstOf(rate: FlowRate): number {
+  return Math.min(rate.burst, Math.floor(AHEAD_MICROS_MAX / intervalMicros(rate)));
+}
+
+/**
  * What is booked as of now: nothing when the time has passed, and never more than a whole burst, so that a clock that was ahead or
  * a rule that was slower cannot close a bucket for long.
  */
 function booked(bookedUntilMicros: number, rate: FlowRate, nowMicros: number): number {
-  return Math.min(Math.max(bookedUntilMicros, nowMicros), nowMicros + rate.burst * intervalMicros(rate));
+  return Math.min(Math.max(bookedUntilMicros, nowMicros), nowMicros + burstOf(rate) * intervalMicros(rate));
 }
 
 /** Earliest time (ms, rounded up) at which the bucket lets one go; now or earlier when it does so now. */
 export function opensAtMs(bookedUntilMicros: number, rate: FlowRate, nowMs: number): number {
   const ahead = booked(bookedUntilMicros, rate, Math.ceil(nowMs * MICROS_PER_MS));
-  return Math.ceil((ahead - (rate.burst - 1) * intervalMicros(rate)) / MICROS_PER_MS);
+  return Math.ceil((ahead - (burstOf(rate) - 1) * intervalMicros(rate)) / MICROS_PER_MS);
 }
 
 /** The bucket after one start. */
@@ -40,7 +50,7 @@ export function book(bookedUntilMicros: number, rate: FlowRate, nowMs: number): 
 /** How many it would let go at once. */
 export function availableOf(bookedUntilMicros: number, rate: FlowRate, nowMs: number): number {
   const nowMicros = nowMs * MICROS_PER_MS;
-  const free = rate.burst * intervalMicros(rate) - (booked(bookedUntilMicros, rate, nowMicros) - nowMicros);
+  const free = burstOf(rate) * intervalMicros(rate) - (booked(bookedUntilMicros, rate, nowMicros) - nowMicros);
   return Math.max(0, Math.floor(free / intervalMicros(rate)));
 }
 
