@@ -68,6 +68,12 @@ export const LIVE_PAGE_ROWS = 256;
 /** JavaScript heap of the thread; rows and results lie outside of it and have their own bounds. */
 export const THREAD_HEAP_MB_MAX = 256;
 
+/**
+ * Of which for the young. When the heap is full Node lets it grow by 16 MiB while it ends the thread; a collection that moves more than
+ * that out of the young generation at once would end the process instead.
+ */
+export const THREAD_YOUNG_HEAP_MB_MAX = 12;
+
 /** Threads started within `THREAD_STARTS_WINDOW_MS`; one that dies again and again must not take the process's time. */
 export const THREAD_STARTS_MAX = 5;
 export const THREAD_STARTS_WINDOW_MS = 60_000;

@@ -14,6 +14,7 @@ import {
   THREAD_HEAP_MB_MAX,
   THREAD_STARTS_MAX,
   THREAD_STARTS_WINDOW_MS,
+  THREAD_YOUNG_HEAP_MB_MAX,
 } from "../limits.js";
 import { SQL_ENGINE_DEFAULTS, type SqlEngine, type SqlEngineOptions } from "../options.js";
 import type { LiveRows, SourceDescription, SqlAnswer, SqlFormat } from "../ports.js";
@@ -104,7 +105,7 @@ class Thread {
     this.#worker = new Worker(ports.entry, {
       workerData,
       name: "sql",
-      resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MB_MAX },
+      resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MB_MAX, maxYoungGenerationSizeMb: THREAD_YOUNG_HEAP_MB_MAX },
     });
     this.#answerer = new LiveAnswerer(ports.live, (message) => this.#send(message));
     this.#worker.on("message", (message: FromThread) => this.#receive(message));
