@@ -5,7 +5,7 @@
  * that is set), the epoch, which rises with every change of hands, keeps the former leader from writing.
  */
 import { type Clock, PerdureError } from "@perdure/base";
-import type { LeaseOutcome, Leases, WorkerId } from "@perdure/store";
+import type { LeaseHolder, LeaseOutcome, Leases, WorkerId } from "@perdure/store";
 import type { ScriptCall } from "./asking.js";
 import type { RedisConnections } from "./connect.js";
 import { FORMAT, partitionPrefix } from "./keys.js";
@@ -62,11 +62,18 @@ export class RedisLeases implements Leases {
     await Promise.all(partitions.map((partition) => this.#redis.leases.one(call(partition), { replicated: true })));
   }
 
-  async holders(partitions: readonly number[]): Promise<readonly (WorkerId | undefined)[]> {
-    const replies = await Promise.all(
-      partitions.map((partition) => this.#redis.leases.one(["GET", this.#keys(partition)[1]], { patienceMs: this.#leaseMs })),
+  async holders(partitions: readonly number[]): Promise<readonly (LeaseHolder | undefined)[]> {
+    const options = { patienceMs: this.#leaseMs };
+    return Promise.all(
+      partitions.map(async (partition) => {
+        const [epochKey, leaseKey] = this.#keys(partition);
+        const holder = this.#redis.leases.one(["GET", leaseKey], options);
+        // Asked after the holder: at worst a newer epoch than the holder's own, never an older one.
+        const epoch = this.#redis.leases.one(["HGET", epochKey, "epoch"], options);
+        const [worker, number] = (await Promise.all([holder, epoch])) as readonly [Buffer | null, Buffer | null];
+        return worker === null ? undefined : { worker: worker.toString(), epoch: Number(number ?? 0) };
+      }),
     );
-    return replies.map((holder) => (holder as Buffer | null)?.toString());
   }
 
   /** What is asked in one round of the event loop leaves in one write; in a cluster in one for each node. */

@@ -30,7 +30,13 @@ export interface Leases {
   /** Gives them back at once, and fences ourselves: what we have not committed by then never will be. Those not ours stay as they are. */
   release(partitions: readonly number[]): Promise<void>;
   /** Who holds each, in the order asked; undefined for nobody. */
-  holders(partitions: readonly number[]): Promise<readonly (WorkerId | undefined)[]>;
+  holders(partitions: readonly number[]): Promise<readonly (LeaseHolder | undefined)[]>;
+}
+
+export interface LeaseHolder {
+  readonly worker: WorkerId;
+  /** Of its leadership: of two claims to a partition the one with the higher epoch is newer. */
+  readonly epoch: number;
 }
 
 /** What a worker tells the others about itself. */
