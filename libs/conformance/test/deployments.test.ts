@@ -1,6 +1,7 @@
 /** Registering, replacing and removing code while it is in use; services' settings; state edited by hand. */
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { service } from "@restatedev/restate-sdk";
 import { adminErrorOf, eventually, probe, SdkEndpoint, type SdkEndpointOptions, World } from "../src/index.js";
 import { echoService } from "../src/services/echo.js";
 import { storeObject } from "../src/services/store.js";
@@ -107,6 +108,28 @@ describe("registering", () => {
 });
 
 describe("a new deployment", () => {
+  test("mends what failed before it did anything", async () => {
+    const name = newName("Mend");
+    const build = (isBroken: boolean) =>
+      service({
+        name,
+        handlers: {
+          go: async () => {
+            if (!isBroken) return "mended";
+            probe.bump(`broken:${name}`);
+            throw new Error("a bad deploy");
+          },
+        },
+        options: { retryPolicy: { initialInterval: 50, maxInterval: 50, exponentiationFactor: 1, maxAttempts: 1_000 } },
+      });
+    await world.deploy({ services: [build(true)] });
+    const { invocationId } = await world.ingress.send([name, "go"]);
+    await eventually("failures", () => probe.count(`broken:${name}`) > 1);
+    expect(await world.admin.row(invocationId)).not.toHaveProperty("pinned_deployment_id");
+    await world.deploy({ services: [build(false)] });
+    expect(await world.ingress.outcome(invocationId)).toBe("mended");
+  });
+
   test("takes new invocations; those that run stay where they began", async () => {
     const name = newName("Pin");
     const one = await world.deploy({ services: [buildOf(name, "one")] });

@@ -58,7 +58,7 @@ export interface SignalInvocation {
 
 // ── what an attempt reports; `run` fences late words ─────────────────────────────────────────────
 
-/** The attempt has chosen deployment and protocol version. Always precedes the attempt's other commands. */
+/** The attempt's deployment and protocol version. Precedes everything that the attempt does; one that fails before has none. */
 export interface Pin {
   readonly kind: "pin";
   readonly id: InvocationId;
