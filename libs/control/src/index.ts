@@ -1,2 +1,3 @@
+export * from "./courier.js";
 export * from "./partitions.js";
 export * from "./registry.js";

@@ -8,7 +8,7 @@
  */
 import { create } from "@bufbuild/protobuf";
 import { type Clock, type InvocationId, PerdureError, partitionOf, type TimerHandle } from "@perdure/base";
-import type { Completion, Detach, InvokeObserver, Partitions } from "@perdure/control";
+import type { Completion, Courier, Delivery, Detach, InvokeObserver, Partitions } from "@perdure/control";
 import { type Answer, expiresAtMs, type Invocation, type Invoke, type PartitionCommand } from "@perdure/partition";
 import { decodeAnswer, decodeKnown, decodeOutcome } from "./codec/answers.js";
 import { encodeCommand, type RemoteCommand } from "./codec/commands.js";
@@ -27,7 +27,7 @@ export interface RemotePartitionsPorts {
 const NO_LEADER = "the partition has no leader that answers";
 const OVERLOADED = "too much work is waiting";
 
-export class RemotePartitions implements Partitions {
+export class RemotePartitions implements Partitions, Courier {
   readonly #ports: RemotePartitionsPorts;
   /** Requests that wait for a leader, oldest first. */
   #homeless = new Set<Errand>();
@@ -83,8 +83,9 @@ export class RemotePartitions implements Partitions {
    * A message of an outbox. Calls `delivered` when the receiver has it, `undelivered` when the attempt failed; whoever owes it
    * decides when to try again, so that messages of one producer keep their order.
    */
-  deliver(command: RemoteCommand, producer: string, seq: number, delivered: () => void, undelivered: () => void): void {
-    const message = create(DeliverSchema, { producer, seq: BigInt(seq), command: encodeCommand(command) });
+  deliver({ command, producer, seq, after }: Delivery, delivered: () => void, undelivered: () => void): void {
+    const message = create(DeliverSchema, { producer, seq: BigInt(seq), command: encodeCommand(command as RemoteCommand) });
+    if (after !== undefined) message.after = BigInt(after);
     const leader = this.#leaderOf(command.id);
     const asker: Asker = {
       answered(tell) {

@@ -33,7 +33,14 @@ export interface ServedPartitions {
   /** Whether this worker leads the partition of this id now. */
   leads(id: InvocationId): boolean;
   /** A message owed by another partition; false when its partition is not led here. */
-  deliver(command: RemoteCommand, producer: string, seq: number, delivered: () => void): boolean;
+  deliver(
+    command: RemoteCommand,
+    producer: string,
+    seq: number,
+    delivered: () => void,
+    after: number | undefined,
+    undelivered: () => void,
+  ): boolean;
   readonly directory: LeaderDirectory;
   readonly logger: Logger;
 }
@@ -131,11 +138,12 @@ class Exchange {
         return;
       }
       case "deliver": {
-        const { producer, seq, command } = ask.value;
+        const { producer, seq, command, after } = ask.value;
         const owed = decodeCommand(command);
         const delivered = () => this.#tell(number, { case: "delivered", value: EMPTY });
-        if (!this.#served.deliver(owed, producer, Number(seq), delivered))
-          this.#tell(number, { case: "notLeader", value: EMPTY });
+        const undelivered = () => this.#tell(number, { case: "notLeader", value: EMPTY });
+        const behind = after === undefined ? undefined : Number(after);
+        if (!this.#served.deliver(owed, producer, Number(seq), delivered, behind, undelivered)) undelivered();
         return;
       }
       case "forget":

@@ -165,12 +165,11 @@ describe("a partition led in another process", () => {
     const leader = await worker(new MemoryKeyValue(), { epoch: 1 });
     const { partitions, directory } = gateway(leader);
     const command = anInvoke();
-    const deliver = () =>
+    const deliver = (seq = 7, after?: number) =>
       new Promise<boolean>((resolve) => {
+        const delivery = { command, producer: "p9", seq, after };
         partitions.deliver(
-          command,
-          "p9",
-          7,
+          delivery,
           () => resolve(true),
           () => resolve(false),
         );
@@ -180,6 +179,8 @@ describe("a partition led in another process", () => {
     expect([await deliver(), await deliver(), await deliver()]).toEqual([true, true, true]);
     expect(await partitions.output(command.id)).toMatchObject({ kind: "completed" });
     expect(leader.processor.counters.completed).toBe(1);
+    // What was to come first is not here: the one after it must wait.
+    expect([await deliver(9, 8), await deliver(8, 7), await deliver(9, 8)]).toEqual([false, true, true]);
   });
 
   test("carries large payloads whole", async () => {

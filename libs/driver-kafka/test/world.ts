@@ -1,16 +1,16 @@
 /** What a subscription consumes into: a registry with one subscription, and partitions that keep what they took, as a store does. */
 import { type DeploymentId, fromUtf8, partitionOf, type SubscriptionId } from "@perdure/base";
-import type { HandlerView, RegistrySnapshot } from "@perdure/control";
+import type { Delivery, HandlerView, RegistrySnapshot } from "@perdure/control";
 import type { KafkaClusterRecord, SubscriptionRecord } from "@perdure/metadata";
-import type { ServiceType } from "@perdure/partition";
+import type { Invoke, ServiceType } from "@perdure/partition";
 import { decodeCommand, isFault, MessageType } from "@perdure/service-protocol";
-import type { Deliveries, Delivery } from "@perdure/subscription";
+import type { Deliveries } from "@perdure/subscription";
 
 const PARTITIONS = 4;
 
 export class Taken implements Deliveries {
   readonly partitionCount = PARTITIONS;
-  readonly taken: Delivery[] = [];
+  readonly taken: (Delivery & { readonly command: Invoke })[] = [];
   readonly #highest = new Map<string, number>();
   /** Whether the next offer is taken. */
   takes: (delivery: Delivery) => boolean = () => true;
@@ -25,7 +25,7 @@ export class Taken implements Deliveries {
     }
     if (delivery.seq > seen) {
       this.#highest.set(place, delivery.seq);
-      this.taken.push(delivery);
+      this.taken.push({ ...delivery, command: delivery.command as Invoke }); // Records become nothing else.
     }
     setImmediate(delivered);
   }

@@ -26,3 +26,6 @@ export const CACHED_OBJECT_BYTES_MAX = 64 * 1024;
 
 /** Rows that a leader keeps of a store behind a network: those of the invocations and keys that something happens to. */
 export const CACHED_ROWS_MAX = 50_000;
+
+/** A message that no leader took is offered again after this long, for as long as it takes. */
+export const OFFER_AGAIN_MS = 50;

@@ -1,5 +1,5 @@
 /** What consuming needs: somewhere records come from, and somebody who takes each of them once. */
-import type { Invoke } from "@perdure/partition";
+import type { Courier } from "@perdure/control";
 
 /** A record of a topic, owned by whoever receives it. */
 export interface SourceRecord {
@@ -49,22 +49,8 @@ export interface RecordSource {
   open(options: ConsumerOptions, receiver: RecordReceiver): Promise<RecordConsumer>;
 }
 
-/** A command with its place in its producer's sequence. */
-export interface Delivery {
-  readonly command: Invoke;
-  readonly producer: string;
-  readonly seq: number;
-  /** What the same partition was offered just before: it takes this one only when it has that one. Undefined: begin here. */
-  readonly after: number | undefined;
-}
-
-/**
- * Takes commands into their partition, each sequence of a producer at most once: one that is not above the highest seen is
- * acknowledged and dropped. Sequence and command are stored in one commit.
- */
-export interface Deliveries {
+/** Takes records into their partitions. */
+export interface Deliveries extends Courier {
   /** How many partitions the environment has. */
   readonly partitionCount: number;
-  /** Exactly one of the two is called: the command is durable, or it may be offered again. */
-  deliver(delivery: Delivery, delivered: () => void, undelivered: () => void): void;
 }

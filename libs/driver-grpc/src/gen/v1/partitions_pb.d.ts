@@ -147,6 +147,13 @@ export declare type Deliver = Message<"perdure.control.v1.Deliver"> & {
    * @generated from field: bytes command = 3;
    */
   command: Uint8Array;
+
+  /**
+   * Taken only when this earlier one of the producer is here; else the answer is `not_leader` and everything is offered again.
+   *
+   * @generated from field: optional uint64 after = 4;
+   */
+  after?: bigint | undefined;
 };
 
 /**

@@ -1,0 +1,113 @@
+/**
+ * Outbox delivery where leaders are elsewhere: each message is handed to a courier, and what is not taken is offered again, the oldest
+ * first, until it is. A receiver takes a message only when it has the one sent before it, so a leader that changes between two of
+ * them never gets the later one first.
+ */
+import type { Clock, TimerHandle } from "@perdure/base";
+import type { Courier } from "@perdure/control";
+import type { PartitionCommand } from "@perdure/partition";
+import { OFFER_AGAIN_MS } from "./limits.js";
+import type { OutboxPeers } from "./outbox.js";
+
+interface Message {
+  readonly seq: number;
+  readonly command: PartitionCommand;
+  readonly delivered: () => void;
+}
+
+export class OrderedPeers implements OutboxPeers {
+  readonly #courier: Courier;
+  readonly #clock: Clock;
+  readonly #partitionOf: (command: PartitionCommand) => number;
+  /** By producer and receiving partition. */
+  readonly #lanes = new Map<string, Lane>();
+  #closed = false;
+
+  constructor(courier: Courier, clock: Clock, partitionOf: (command: PartitionCommand) => number) {
+    this.#courier = courier;
+    this.#clock = clock;
+    this.#partitionOf = partitionOf;
+  }
+
+  send(producer: string, seq: number, command: PartitionCommand, delivered: () => void): void {
+    if (this.#closed) return;
+    const name = `${producer} ${this.#partitionOf(command)}`;
+    let lane = this.#lanes.get(name);
+    if (lane === undefined) {
+      lane = new Lane(producer, this.#courier, this.#clock, () => this.#lanes.delete(name));
+      this.#lanes.set(name, lane);
+    }
+    lane.send({ seq, command, delivered });
+  }
+
+  /** The producer leads no more: what it owes is its successor's to send. */
+  close(): void {
+    this.#closed = true;
+    for (const lane of this.#lanes.values()) lane.close();
+    this.#lanes.clear();
+  }
+}
+
+/** What one producer owes one partition. */
+class Lane {
+  readonly #producer: string;
+  readonly #courier: Courier;
+  readonly #clock: Clock;
+  readonly #onEmpty: () => void;
+  /** Not yet taken, by rising number. */
+  readonly #owed = new Map<number, Message>();
+  /** The last message offered in this round. */
+  #after: number | undefined;
+  /** Rises when everything is offered again; refusals of an older round are old news. */
+  #round = 0;
+  #pause: TimerHandle | undefined;
+
+  constructor(producer: string, courier: Courier, clock: Clock, onEmpty: () => void) {
+    this.#producer = producer;
+    this.#courier = courier;
+    this.#clock = clock;
+    this.#onEmpty = onEmpty;
+  }
+
+  send(message: Message): void {
+    this.#owed.set(message.seq, message);
+    if (this.#pause === undefined) this.#offer(message);
+  }
+
+  close(): void {
+    this.#pause?.cancel();
+    this.#owed.clear();
+  }
+
+  #offer({ seq, command }: Message): void {
+    const round = this.#round;
+    const delivery = { command, producer: this.#producer, seq, after: this.#after };
+    this.#after = seq;
+    this.#courier.deliver(
+      delivery,
+      () => this.#taken(seq),
+      () => this.#refused(round),
+    );
+  }
+
+  #taken(seq: number): void {
+    const message = this.#owed.get(seq);
+    if (message === undefined) return;
+    this.#owed.delete(seq);
+    message.delivered();
+    if (this.#owed.size === 0) this.#onEmpty();
+  }
+
+  #refused(round: number): void {
+    if (round !== this.#round || this.#owed.size === 0) return;
+    this.#round++;
+    this.#pause = this.#clock.setTimer(OFFER_AGAIN_MS, () => {
+      this.#pause = undefined;
+      this.#after = undefined;
+      for (const message of [...this.#owed.values()]) {
+        if (this.#pause !== undefined) return; // Refused at once: all over again, later.
+        this.#offer(message);
+      }
+    });
+  }
+}
