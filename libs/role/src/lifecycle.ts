@@ -32,12 +32,17 @@ export class Lifecycle {
   readonly #options: LifecycleOptions;
   readonly #parts: { name: string; part: Part }[] = [];
   readonly #ended = Promise.withResolvers<Ending>();
-  #stopping = false;
+  readonly #stopSignal = new AbortController();
   #failure: PerdureError | undefined;
   #failuresTold = 0;
 
   constructor(options: LifecycleOptions) {
     this.#options = options;
+  }
+
+  /** Aborted when the process is told to stop or cannot go on: what waits for others while starting gives up then. */
+  get stopping(): AbortSignal {
+    return this.#stopSignal.signal;
   }
 
   /** What probes are told: which parts are not up yet, and whether it is going down. */
@@ -52,7 +57,7 @@ export class Lifecycle {
   async start<P extends Part>(name: string, open: () => P | Promise<P>): Promise<P> {
     this.#options.health.expect(name);
     const part = await this.prepare(open);
-    if (this.#stopping) await this.#guard(`closing ${name}`, part[Symbol.asyncDispose]());
+    if (this.stopping.aborted) await this.#guard(`closing ${name}`, part[Symbol.asyncDispose]());
     this.#refuseWhenStopping();
     this.#parts.push({ name, part });
     this.#options.health.ready(name);
@@ -65,15 +70,15 @@ export class Lifecycle {
       this.#refuseWhenStopping();
       return await work();
     } catch (cause) {
-      if (!this.#stopping) await this.#stopParts();
+      if (!this.stopping.aborted) await this.#stopParts();
       throw cause;
     }
   }
 
   /** Ends the process well; calling it again changes nothing. `reason` is for the log. */
   stop(reason: string): void {
-    if (this.#stopping) return;
-    this.#stopping = true;
+    if (this.stopping.aborted) return;
+    this.#stopSignal.abort();
     this.#options.logger.info({ reason }, "shutting down");
     this.#finish();
   }
@@ -87,8 +92,8 @@ export class Lifecycle {
       this.#options.logger.error({ code: error.code, error: cause }, "fatal error; shutting down");
     }
     this.#failure ??= error;
-    if (this.#stopping) return;
-    this.#stopping = true;
+    if (this.stopping.aborted) return;
+    this.#stopSignal.abort();
     this.#finish();
   }
 
@@ -98,7 +103,7 @@ export class Lifecycle {
   }
 
   #refuseWhenStopping(): void {
-    if (this.#stopping) throw new PerdureError("OPS0004", "the process is stopping");
+    if (this.stopping.aborted) throw new PerdureError("OPS0004", "the process is stopping");
   }
 
   #finish(): void {

@@ -14,3 +14,13 @@ export const SPANS_PER_EXPORT_MAX = 512;
 
 /** Failures of one process that are logged: the first is the one that matters, the next may help to understand it. */
 export const FAILURES_TOLD_MAX = 10;
+
+/** Between attempts to reach what a starting process stands on: first and longest pause. */
+export const AVAILABLE_FIRST_MS = 100;
+export const AVAILABLE_LONGEST_MS = 2_000;
+
+/** Time for a probe that is being answered when the process stops; they are short. */
+export const PROBES_DRAIN_MS = 500;
+
+/** Invocations whose first span is remembered, so that their further attempts do not record it again; a few megabytes. */
+export const TRACED_INVOCATIONS_MAX = 20_000;

@@ -1,5 +1,7 @@
 /** Why: the management API as a request handler over ports. */
 export { createAdminApi } from "./admin-api.js";
 export { type Batches, type BatchPorts, openBatches } from "./batches/batches.js";
+export { type AdminSettings, adminSettings, sqlOptionsOf } from "./config.js";
+export { openAdminDoor } from "./door.js";
 export type { RequestListener } from "./http/server.js";
 export type { AdminOptions, AdminPorts, AskEndpoint, EndpointAnswer, Sql, SqlAnswer, SqlFormat } from "./ports.js";

@@ -83,3 +83,6 @@ export const PAGE_ITEMS_MAX = 1000;
 
 /** Length of a page when a cursor comes without a limit. */
 export const PAGE_ITEMS_DEFAULT = 100;
+
+/** Time for running management requests when the process stops. */
+export const ADMIN_DRAIN_MS = 2000;

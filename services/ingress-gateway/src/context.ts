@@ -1,7 +1,7 @@
 /** Why: what every feature of the ingress needs, in one object made once. */
-import type { Clock, ErrorCode, InvocationId, Logger, Random } from "@perdure/base";
+import type { Clock, ErrorCode, Logger, Random } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
-import type { Target, TraceContext } from "@perdure/partition";
+import type { StartSpan } from "@perdure/role/tracing";
 import type { BodyGate } from "./body-reading.js";
 import type { Exchange, ExchangeKind } from "./exchange.js";
 import type { Advice, Refusal } from "./refusal.js";
@@ -14,12 +14,6 @@ export interface IngressMetrics {
   abandoned(kind: ExchangeKind, durationMs: number): void;
 }
 
-/**
- * Starts the span of an invocation. `caller` is the request's own trace context if it has a valid one; the result takes
- * its place. Undefined: the caller's is kept.
- */
-export type StartSpan = (caller: TraceContext | undefined, target: Target, id: InvocationId) => TraceContext | undefined;
-
 export interface IngressPorts {
   readonly registry: RegistryView;
   readonly partitions: Partitions;
@@ -27,6 +21,7 @@ export interface IngressPorts {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics?: IngressMetrics | undefined;
+  /** Starts the span of an invocation. `caller` is the request's own trace context if it has a valid one. Undefined: it is kept. */
   readonly startSpan?: StartSpan | undefined;
 }
 

@@ -11,8 +11,8 @@ import {
   workflowInvocationId,
 } from "@perdure/base";
 import { type Invoke, PRIORITY_DEFAULT } from "@perdure/partition";
+import type { StartSpan } from "@perdure/role/tracing";
 import { decodeCommand, encodeInput, MessageType } from "@perdure/service-protocol";
-import type { StartSpan } from "../src/index.js";
 import { aHandler, aRegistry } from "../src/testing/index.js";
 import { bothProtocols, openClient, type TestAnswer, type TestRequest } from "./client.js";
 import { eventually, type Fixture, type FixtureSettings, failure, startIngress, success } from "./fixture.js";

@@ -1,3 +1,4 @@
 /** Leases partitions, with one processor and invoker for them. */
-export { invokerOptionsOf, retryPolicyOf, type WorkerSettings, workerSettings } from "./config.js";
+export { invokerOptionsOf, type WorkerSettings, workerSettings } from "./config.js";
+export { invokerMetrics, observeWorker } from "./metrics.js";
 export { createInvokerWorker, type InvokerWorker, type InvokerWorkerOptions, type InvokerWorkerPorts } from "./role.js";

@@ -1,4 +1,5 @@
 /** What people type: `perdure server` and its flags, help and version. Everything heavier is imported when it is needed. */
+import { isHelp, isVersion, processCommand } from "@perdure/role/command";
 import { VERSION } from "@perdure/role/version";
 
 const HELP = `Perdure: durable execution in one process.
@@ -26,7 +27,7 @@ export async function runCommandLine(args: readonly string[], environment: NodeJ
     process.stdout.write(HELP);
     return OK;
   }
-  if (command === "--version" || command === "-V") {
+  if (isVersion(command)) {
     process.stdout.write(`perdure ${VERSION}\n`);
     return OK;
   }
@@ -35,22 +36,5 @@ export async function runCommandLine(args: readonly string[], environment: NodeJ
     return MISUSED;
   }
   const { runServer } = await import("./server.js");
-  return runServer(serverCommand(rest, environment), environment);
-}
-
-function isHelp(arg: string): boolean {
-  return arg === "--help" || arg === "-h" || arg === "help";
-}
-
-/** Takes out what is not a setting; the settings check the rest. */
-function serverCommand(args: readonly string[], environment: NodeJS.ProcessEnv) {
-  const command = { file: environment["PERDURE_CONFIG"], printConfig: false, flags: [] as string[] };
-  for (let i = 0; i < args.length; i++) {
-    const arg = args[i]!;
-    if (arg === "--print-config") command.printConfig = true;
-    else if (arg === "--config-file") command.file = args[++i] ?? "";
-    else if (arg.startsWith("--config-file=")) command.file = arg.slice("--config-file=".length);
-    else command.flags.push(arg);
-  }
-  return command;
+  return runServer(processCommand(rest, environment), environment);
 }

@@ -4,46 +4,44 @@
  *
  *     directories ▸ stores ▸ registry ▸ worker (leads all partitions) ▸ ingress, admin API
  */
-import { readFileSync } from "node:fs";
-import { type AdminPorts, createAdminApi, openBatches } from "@perdure/admin-api";
-import { type Clock, type Logger, PerdureError, type Random, Secret } from "@perdure/base";
+import { type AdminPorts, openAdminDoor, openBatches, sqlOptionsOf } from "@perdure/admin-api";
+import { type Clock, PerdureError, Secret } from "@perdure/base";
 import type { Partitions } from "@perdure/control";
 import { createHttpTransport } from "@perdure/driver-http2";
 import { createKafkaSource } from "@perdure/driver-kafka";
 import { createLambdaTransport } from "@perdure/driver-lambda";
 import { openLevelKeyValue, openLevelMetadataStore, prepareStorageDirectory } from "@perdure/driver-level";
-import { createIngress } from "@perdure/ingress-gateway";
+import { createIngress, ingressMetrics, ingressOptionsOf } from "@perdure/ingress-gateway";
 import { createReplayCheck, createRequestIdentity, type EndpointTransport, type RequestIdentity } from "@perdure/invoker";
-import { createInvokerWorker, type InvokerWorker, invokerOptionsOf, retryPolicyOf } from "@perdure/invoker-worker";
+import {
+  createInvokerWorker,
+  type InvokerWorker,
+  invokerMetrics,
+  invokerOptionsOf,
+  observeWorker,
+} from "@perdure/invoker-worker";
 import type { MetadataStore } from "@perdure/metadata";
-import { createRegistry, type RegistryRole, SERVICE_DEFAULTS, type ServiceDefaults } from "@perdure/registry";
-import type { Lifecycle, Metrics, Tracer } from "@perdure/role";
-import { createHttpPort } from "@perdure/role/http";
+import {
+  createDiscoveryFetcher,
+  createRegistry,
+  kafkaClustersOf,
+  openSchedules,
+  type RegistryRole,
+  serviceDefaultsOf,
+} from "@perdure/registry";
+import { type ProcessPorts, readSettingFile, requestHeadersOf } from "@perdure/role";
+import { checkAddress, type Door, openDoor } from "@perdure/role/http";
+import { invocationSpans, tracedTransport } from "@perdure/role/tracing";
 import type { Schedules } from "@perdure/schedule";
 import { createSqlThread, liveRowsOf, type SourceDescription, type SqlEngine } from "@perdure/sql";
 import { KvPartitionStore, type PartitionStore } from "@perdure/store";
 import { runSubscriptions, type Subscriptions } from "@perdure/subscription";
 import { createAskEndpoint } from "./ask-endpoint.js";
-import { directoriesOf, kafkaClustersOf, requestHeadersOf, type Settings, sqlOptionsOf } from "./config.js";
-import { createDiscoveryFetcher } from "./discovery-fetcher.js";
-import { checkAddress, type Door, openDoor } from "./doors.js";
-import { ADMIN_DRAIN_MS } from "./limits.js";
+import { directoriesOf, type Settings } from "./config.js";
 import { partitionCountOf } from "./partition-count.js";
-import { ingressMetrics, invokerMetrics, observeWorker } from "./role-metrics.js";
-import { openSchedules } from "./schedules.js";
-import { invocationSpans, tracedTransport } from "./tracing.js";
 
 /** Bundled beside this module's bundle. */
 const SQL_THREAD = new URL("./sql-thread.mjs", import.meta.url);
-
-export interface StandalonePorts {
-  readonly lifecycle: Lifecycle;
-  readonly metrics: Metrics;
-  readonly tracer: Tracer;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-}
 
 /** Where the doors were bound; different from the settings when those say port 0. */
 export interface Doors {
@@ -57,7 +55,7 @@ export interface Doors {
  * Starts everything as parts of the lifecycle and resolves when both doors answer. Rejects with RT0004 (address), RT0005 (locked),
  * RT0009, META0010, META0011 (version of a directory), META0005 (damaged metadata), STO… (storage), OPS0001 (identity key).
  */
-export async function startStandalone(settings: Settings, ports: StandalonePorts): Promise<Doors> {
+export async function startStandalone(settings: Settings, ports: ProcessPorts): Promise<Doors> {
   const { lifecycle, metrics, tracer, clock, random, logger } = ports;
   const identity = await lifecycle.prepare(() => identityOf(settings, clock));
   // Before anything is led or resumed: a server that cannot be reached should not run anybody's handlers.
@@ -96,11 +94,7 @@ export async function startStandalone(settings: Settings, ports: StandalonePorts
       metrics: ingressMetrics(metrics),
       startSpan: tracer.enabled ? invocationSpans({ tracer, clock, random, logger }) : undefined,
     },
-    {
-      requestBytesMax: settings.ingress.requestSizeLimit,
-      concurrentRequestsMax: settings.ingress.concurrentApiRequestsLimit,
-      scopesEnabled: settings.experimentalEnableVqueues,
-    },
+    ingressOptionsOf(settings.ingress, settings.experimentalEnableVqueues),
   );
   const ingressDoor = await lifecycle.start("ingress", () => openDoor(settings.ingress, ingress.listen, ingress.close));
   const scopesEnabled = settings.experimentalEnableVqueues;
@@ -115,7 +109,7 @@ export async function startStandalone(settings: Settings, ports: StandalonePorts
   const live = liveRowsOf({ invoker: worker, registry, flow: worker, schedules, partitionCount, clock });
   const source: SourceDescription = { store: { kind: "level", directory }, partitionCount };
   const sqlPorts = { entry: SQL_THREAD, source, live, clock, logger: logger.child({ component: "sql" }) };
-  const sql = await lifecycle.start("SQL engine", () => createSqlThread(sqlPorts, sqlOptionsOf(settings)));
+  const sql = await lifecycle.start("SQL engine", () => createSqlThread(sqlPorts, sqlOptionsOf(settings.admin)));
   const insight = { partitionCount, store, invoker: worker };
   const batchParts = { registry, partitions, insight, metadata, clock, random, logger: logger.child({ component: "batches" }) };
   const batches = await lifecycle.start("batches", () => openBatches(batchParts));
@@ -141,10 +135,11 @@ interface AdminParts {
 function openAdmin(
   settings: Settings,
   { registry, partitions, schedules, subscriptions, sql, insight, batches, askEndpoint, ingressPort }: AdminParts,
-  { lifecycle, metrics, clock, random, logger: root }: StandalonePorts,
+  { lifecycle, metrics, clock, random, logger: root }: ProcessPorts,
 ): Promise<Door> {
   const logger = root.child({ component: "admin" });
-  const request = createAdminApi(
+  return openAdminDoor(
+    settings.admin,
     {
       registry,
       partitions,
@@ -166,8 +161,6 @@ function openAdmin(
       scopesEnabled: settings.experimentalEnableVqueues,
     },
   );
-  const port = createHttpPort({ request }, { clock, logger });
-  return openDoor(settings.admin, port.listen, () => port.close(ADMIN_DRAIN_MS));
 }
 
 // ── below the roles ──────────────────────────────────────────────────────────────────────────────
@@ -188,29 +181,10 @@ async function openPartitions(directory: string): Promise<PartitionStore> {
 /** Throws OPS0001 when the file cannot be read or holds something else than one Ed25519 key. */
 function identityOf({ requestIdentityPrivateKeyPemFile: file }: Settings, clock: Clock): RequestIdentity | undefined {
   if (file === undefined) return undefined;
-  let pem: string;
-  try {
-    pem = readFileSync(file, "utf8");
-  } catch (cause) {
-    const reason = (cause as NodeJS.ErrnoException).code === "ENOENT" ? "there is no such file" : (cause as Error).message;
-    throw new PerdureError("OPS0001", `'request-identity-private-key-pem-file' ${file} cannot be read: ${reason}`, { cause });
-  }
-  return createRequestIdentity(new Secret(pem), clock);
+  return createRequestIdentity(new Secret(readSettingFile("request-identity-private-key-pem-file", file)), clock);
 }
 
 // ── roles ────────────────────────────────────────────────────────────────────────────────────────
-
-function serviceDefaultsOf({ worker }: Settings): ServiceDefaults {
-  return {
-    ...SERVICE_DEFAULTS,
-    journalRetentionMs: worker.defaultJournalRetention,
-    journalRetentionMaxMs: worker.maxJournalRetention,
-    inactivityTimeoutMs: worker.invoker.inactivityTimeout,
-    abortTimeoutMs: worker.invoker.abortTimeout,
-    retryPolicy: retryPolicyOf(worker),
-    maxAttemptsMax: worker.invoker.maxRetryPolicyMaxAttempts,
-  };
-}
 
 /** How endpoints are reached. */
 interface Transports {
@@ -235,7 +209,7 @@ interface RegistryParts {
 
 function openRegistry(
   { settings, metadata, store, partitionCount, transports, identity, late }: RegistryParts,
-  { clock, random, logger: root }: StandalonePorts,
+  { clock, random, logger: root }: ProcessPorts,
 ): Promise<RegistryRole> {
   const logger = root.child({ component: "registry" });
   const invokerOptions = invokerOptionsOf(settings.worker, requestHeadersOf(settings), settings.experimentalEnableVqueues);
@@ -254,10 +228,10 @@ function openRegistry(
       logger,
     },
     {
-      defaults: serviceDefaultsOf(settings),
+      defaults: serviceDefaultsOf(settings.worker),
       requestHeaders: requestHeadersOf(settings),
       routingHeaders: [],
-      kafkaClusters: kafkaClustersOf(settings),
+      kafkaClusters: kafkaClustersOf(settings.ingress.kafkaClusters),
     },
   );
 }
@@ -273,7 +247,7 @@ interface WorkerParts {
 
 function startWorker(
   { settings, store, registry, transports, identity, partitionCount }: WorkerParts,
-  { lifecycle, metrics, clock, random, logger }: StandalonePorts,
+  { lifecycle, metrics, clock, random, logger }: ProcessPorts,
 ): Promise<InvokerWorker> {
   return createInvokerWorker(
     {

@@ -5,8 +5,9 @@ import { afterAll, describe, expect, test } from "@jest/globals";
 import { PerdureError } from "@perdure/base";
 import { invokerDefaults } from "@perdure/invoker";
 import { invokerOptionsOf } from "@perdure/invoker-worker";
-import { printConfig } from "@perdure/role";
-import { directoriesOf, kafkaClustersOf, loadSettings, requestHeadersOf, settings } from "./config.js";
+import { kafkaClustersOf } from "@perdure/registry";
+import { printConfig, requestHeadersOf } from "@perdure/role";
+import { directoriesOf, loadSettings, settings } from "./config.js";
 
 const folder = mkdtempSync(join(tmpdir(), "perdure-settings-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -104,7 +105,7 @@ describe("settings of the server", () => {
     const loaded = load(
       '[[ingress.kafka-clusters]]\nname = "orders"\nbrokers = ["a:9092", "b:9092"]\n"sasl.password" = "hunter2"\n"session.timeout.ms" = 6000',
     );
-    expect(kafkaClustersOf(loaded.values)).toEqual(
+    expect(kafkaClustersOf(loaded.values.ingress.kafkaClusters)).toEqual(
       new Map([["orders", { "bootstrap.servers": "a:9092,b:9092", "sasl.password": "hunter2", "session.timeout.ms": "6000" }]]),
     );
     const printed = printConfig(settings, loaded);

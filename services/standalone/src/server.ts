@@ -1,133 +1,36 @@
-/** The command `server`: settings in, a running process until a signal or a failure, an exit code out. */
-import { flushCompileCache } from "node:module";
-import { PerdureError, systemClock, systemRandom } from "@perdure/base";
-import {
-  attachToProcess,
-  createLogging,
-  Health,
-  Lifecycle,
-  type Logging,
-  Metrics,
-  noTracer,
-  printConfig,
-  registerProcessMetrics,
-  startTelemetry,
-  type Tracer,
-  VERSION,
-} from "@perdure/role";
-import { explain } from "./advice.js";
-import { type Doors, startStandalone } from "./composition.js";
-import { directoriesOf, type LoadedSettings, loadSettings, type Settings, settings as schema } from "./config.js";
+/** The command `server`: every role in one process, until a signal or a failure. */
+import { type Advice, type ProcessCommand, type ProcessPorts, type ReadyFacts, runProcess } from "@perdure/role";
+import { startStandalone } from "./composition.js";
+import { directoriesOf, loadSettings, type Settings, settings as schema } from "./config.js";
 
-const OK = 0;
-const FAILED = 1;
-
-export interface ServerCommand {
-  /** `--config-file`. */
-  readonly file: string | undefined;
-  readonly printConfig: boolean;
-  /** Every other flag. */
-  readonly flags: readonly string[];
-}
+const ADVICE: Advice = {
+  RT0004:
+    "Stop the program that uses the address, or choose another one: ingress.bind-port, admin.bind-port. Ports below 1024 may need more rights.",
+  RT0005:
+    "Stop the other process, or give this one a directory of its own: --base-dir, --node-name or worker.storage-rocksdb.path.",
+  RT0009: "Move the directory away, or set worker.storage-rocksdb.path to another one. Nothing in it was changed.",
+  META0005: "Restore the metadata directory from a backup, or move it away and register the deployments again.",
+  META0010:
+    "Start the version that wrote the data, or set another directory: worker.storage-rocksdb.path, meta.storage-path. Nothing in it was changed.",
+  META0011: "Move the directory away, or set meta.storage-path to another one. Nothing in it was changed.",
+  STO0001: "Check that the disk is healthy and that this user may write to the directory.",
+  STO0002: "Make sure that only one server uses the data directory.",
+  STO0003: "Restore the directory from a backup, or move it away to start empty.",
+  STO0004: "Make room on the disk, then start again: nothing that was acknowledged is lost.",
+};
 
 /** Resolves with the exit code once the server has stopped (at once for `--print-config`). */
-export async function runServer(command: ServerCommand, environment: NodeJS.ProcessEnv): Promise<number> {
-  outliveReaders();
-  let loaded: LoadedSettings;
-  try {
-    loaded = loadSettings({ file: command.file, environment, flags: command.flags });
-    if (command.printConfig) {
-      process.stdout.write(printConfig(schema, loaded));
-      return OK;
-    }
-    return await serve(loaded.values, createLogging(loggingOptions(loaded.values, environment)));
-  } catch (cause) {
-    return refuse(cause);
-  }
+export function runServer(command: ProcessCommand, environment: NodeJS.ProcessEnv): Promise<number> {
+  const spec = { program: "perdure server", service: "standalone", schema, load: loadSettings, advice: ADVICE, start };
+  return runProcess(spec, command, environment);
 }
 
-function refuse(cause: unknown): number {
-  const error = PerdureError.from(cause);
-  process.stderr.write(`perdure cannot start.\n\n${explain(error)}\n`);
-  if (error !== cause) process.stderr.write(`\n${cause instanceof Error ? cause.stack : String(cause)}\n`);
-  return FAILED;
-}
-
-/** When whoever read our output is gone there is nobody to tell, and that is no reason to fail. */
-function outliveReaders(): void {
-  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
-}
-
-function loggingOptions({ logFilter, logFormat, logDisableAnsiCodes }: Settings, environment: NodeJS.ProcessEnv) {
-  const isTerminal = process.stdout.isTTY === true;
-  const noColor = environment["NO_COLOR"] !== undefined && environment["NO_COLOR"] !== "";
+async function start(settings: Settings, ports: ProcessPorts): Promise<ReadyFacts> {
+  const { ingressPort, adminPort, identityPublicKey } = await startStandalone(settings, ports);
   return {
-    filter: logFilter,
-    format: logFormat === "auto" ? (isTerminal ? ("pretty" as const) : ("json" as const)) : logFormat,
-    colors: isTerminal && !logDisableAnsiCodes && !noColor,
-    service: "standalone",
-    sink: (line: string) => void process.stdout.write(line),
-  };
-}
-
-async function serve(settings: Settings, { logger, setFilter }: Logging): Promise<number> {
-  const lifecycle = new Lifecycle({
-    logger,
-    clock: systemClock,
-    health: new Health(),
-    shutdownTimeoutMs: settings.shutdownTimeout,
-  });
-  using _attached = attachToProcess(lifecycle, process);
-  const metrics = new Metrics();
-  using _sampling = registerProcessMetrics(metrics);
-  try {
-    const tracer = await startTracing(settings, lifecycle, logger);
-    const doors = await startStandalone(settings, {
-      lifecycle,
-      metrics,
-      tracer,
-      clock: systemClock,
-      random: systemRandom,
-      logger,
-    });
-    greet(settings, doors, logger);
-    flushCompileCache(); // Now that all of it is compiled: a process that is killed later would not have kept it.
-  } catch (cause) {
-    // Told to stop while starting: that is no failure, and the lifecycle is already at it.
-    if (!(cause instanceof PerdureError && cause.code === "OPS0004")) throw cause;
-  }
-  const ending = await lifecycle.untilEnded();
-  setFilter("off"); // What is left to say is said below.
-  switch (ending.kind) {
-    case "stopped":
-    case "abandoned":
-      return OK;
-    case "failed":
-      process.stderr.write(`perdure stopped because it could not go on.\n\n${explain(ending.error)}\n`);
-      return FAILED;
-  }
-}
-
-async function startTracing(settings: Settings, lifecycle: Lifecycle, logger: Logging["logger"]): Promise<Tracer> {
-  const { tracingEndpoint: endpoint, tracingHeaders: headers, nodeName: instance } = settings;
-  if (endpoint === undefined) return noTracer;
-  const options = { endpoint, headers, service: "perdure", instance, logger };
-  return (await lifecycle.start("tracing", () => startTelemetry(options))).tracer;
-}
-
-/** For people a few lines; for machines a log line with the same facts. */
-function greet(settings: Settings, { ingressPort, adminPort, identityPublicKey }: Doors, logger: Logging["logger"]): void {
-  const facts = {
     ingress: settings.ingress.advertisedAddress ?? `http://localhost:${ingressPort}/`,
     admin: settings.admin.advertisedAddress ?? `http://localhost:${adminPort}/`,
     data: directoriesOf(settings).node,
-    ...(identityPublicKey === undefined ? {} : { identity: identityPublicKey }),
+    identity: identityPublicKey,
   };
-  const seconds = performance.now() / 1000;
-  if (process.stdout.isTTY === true && settings.logFormat !== "json") {
-    const lines = Object.entries(facts).map(([name, value]) => `  ${name.padEnd(8)} ${value}`);
-    process.stdout.write(`Perdure ${VERSION} is ready after ${seconds.toFixed(2)} s\n${lines.join("\n")}\n`);
-  } else {
-    logger.info({ version: VERSION, ...facts, startupSeconds: Number(seconds.toFixed(3)) }, "ready");
-  }
 }

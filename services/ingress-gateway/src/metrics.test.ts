@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { Metrics } from "@perdure/role";
-import { ingressMetrics, invokerMetrics } from "./role-metrics.js";
+import { ingressMetrics } from "./metrics.js";
 
 function samples(metrics: Metrics, name: string): string[] {
   return metrics
@@ -27,19 +27,4 @@ test("requests are counted by kind, class of status and outcome", () => {
   expect(samples(metrics, "perdure_gateway_request_duration_seconds_count")).toContain(
     'perdure_gateway_request_duration_seconds_count{kind="call"} 3',
   );
-});
-
-test("attempts are counted by how they ended, and those that run are shown", () => {
-  const metrics = new Metrics();
-  const invoker = invokerMetrics(metrics);
-  for (let i = 0; i < 4; i++) invoker.attemptStarted();
-  invoker.attemptEnded("ended", undefined, 5);
-  invoker.attemptEnded("failed", "RT0010", 5);
-  invoker.attemptEnded("failed", "RT0016", 5);
-  expect(samples(metrics, "perdure_worker_attempts_total")).toEqual([
-    'perdure_worker_attempts_total{result="ok"} 1',
-    'perdure_worker_attempts_total{result="unreachable"} 1',
-    'perdure_worker_attempts_total{result="protocol"} 1',
-  ]);
-  expect(samples(metrics, "perdure_worker_attempts_running")).toEqual(["perdure_worker_attempts_running 1"]);
 });

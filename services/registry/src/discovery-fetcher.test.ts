@@ -5,8 +5,8 @@ import { expect, test } from "@jest/globals";
 import { Secret, systemClock, systemRandom, utf8 } from "@perdure/base";
 import { createHttpTransport } from "@perdure/driver-http2";
 import { createRequestIdentity, type EndpointTransport, type RequestIdentity, type StreamRequest } from "@perdure/invoker";
-import type { DiscoveryAnswer } from "@perdure/registry";
 import { createDiscoveryFetcher } from "./discovery-fetcher.js";
+import type { DiscoveryAnswer } from "./ports.js";
 
 const request = { method: "GET", path: "/discover", headers: { accept: "x" }, responseBytesMax: 1024, timeoutMs: 5000 } as const;
 

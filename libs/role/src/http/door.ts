@@ -1,7 +1,7 @@
 /** Why: the addresses people reach the server at: checked before anything else starts, bound when there is somebody to answer. */
 import { createServer } from "node:net";
 import { PerdureError } from "@perdure/base";
-import type { Part } from "@perdure/role";
+import type { Part } from "../lifecycle.js";
 
 /** An address as the settings have it; without `bindAddress` every address of the machine. */
 export interface DoorSettings {

@@ -2,7 +2,7 @@
 import type { Clock } from "@perdure/base";
 import { endpointBase, fetchOnce } from "@perdure/driver-http2";
 import { type EndpointTransport, exchangeWhole, type RequestIdentity } from "@perdure/invoker";
-import type { DiscoveryFetcher } from "@perdure/registry";
+import type { DiscoveryFetcher } from "./ports.js";
 
 export interface DiscoveryFetcherPorts {
   readonly transports: { readonly http: EndpointTransport; readonly lambda: EndpointTransport };

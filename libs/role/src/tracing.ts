@@ -5,11 +5,10 @@
  */
 import { type Clock, type InvocationId, type Logger, parseInvocationId, type Random, toHex } from "@perdure/base";
 import type { Partitions } from "@perdure/control";
-import type { StartSpan } from "@perdure/ingress-gateway";
 import type { EndpointTransport, StreamListener, StreamRequest } from "@perdure/invoker";
-import type { Invocation, TraceContext } from "@perdure/partition";
-import type { SpanRecord, Tracer } from "@perdure/role";
+import type { Invocation, Target, TraceContext } from "@perdure/partition";
 import { TRACED_INVOCATIONS_MAX } from "./limits.js";
+import type { SpanRecord, Tracer } from "./telemetry.js";
 
 export interface TracingPorts {
   readonly tracer: Tracer;
@@ -17,6 +16,9 @@ export interface TracingPorts {
   readonly random: Random;
   readonly logger: Logger;
 }
+
+/** Gives an invocation its trace context, from its caller's if that has one. */
+export type StartSpan = (caller: TraceContext | undefined, target: Target, id: InvocationId) => TraceContext | undefined;
 
 const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})/;
 

@@ -2,8 +2,8 @@
 import type { Clock, Logger, Random } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
 import type { MetadataStore } from "@perdure/metadata";
-import { createScheduleKeeper } from "@perdure/registry";
 import { createScheduleEngine, type Schedules, scheduleRow } from "@perdure/schedule";
+import { createScheduleKeeper } from "./schedules.js";
 
 export interface SchedulesParts {
   readonly metadata: MetadataStore;

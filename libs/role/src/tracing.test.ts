@@ -3,7 +3,7 @@ import { type InvocationId, newInvocationId, silentLogger, systemClock, systemRa
 import type { Partitions } from "@perdure/control";
 import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest } from "@perdure/invoker";
 import type { Invocation, Source, Target } from "@perdure/partition";
-import type { SpanRecord } from "@perdure/role";
+import type { SpanRecord } from "./telemetry.js";
 import { invocationSpans, tracedTransport } from "./tracing.js";
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";

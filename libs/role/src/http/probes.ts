@@ -1,0 +1,58 @@
+/** Why: roles whose own door is not for orchestrators, or not HTTP, answer probes and scrapes at a port of their own. */
+import type { ServerResponse } from "node:http";
+import type { Clock, Logger } from "@perdure/base";
+import type { HealthReport } from "../health.js";
+import { PROBES_DRAIN_MS } from "../limits.js";
+import { type Door, type DoorSettings, openDoor } from "./door.js";
+import { createHttpPort } from "./port.js";
+
+export interface ProbePorts {
+  readonly health: () => HealthReport;
+  /** Text in the Prometheus exposition format. */
+  readonly metrics: () => string | Promise<string>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** `/livez`, `/readyz` (503 names what is waited for) and `/metrics`. Rejects with RT0004. */
+export function openProbes(settings: DoorSettings, { health, metrics, clock, logger }: ProbePorts): Promise<Door> {
+  const answers: Readonly<Record<string, (res: ServerResponse) => void>> = {
+    "/livez": (res) => answer(res, health().live ? 200 : 503, health().live ? "live\n" : "failed\n"),
+    "/readyz": (res) => {
+      const { ready, waitingFor } = health();
+      answer(res, ready ? 200 : 503, ready ? "ready\n" : `waiting for: ${waitingFor.join(", ")}\n`);
+    },
+    "/metrics": (res) => {
+      Promise.resolve()
+        .then(metrics)
+        .then(
+          (text) => answer(res, 200, text),
+          (cause: unknown) => {
+            logger.error({ cause }, "metrics could not be told");
+            answer(res, 500, "metrics could not be told\n");
+          },
+        );
+    },
+  };
+  const port = createHttpPort(
+    {
+      request(req, res) {
+        req.resume(); // Nobody wants what a probe might send.
+        const [path = "/"] = (req.url ?? "/").split("?");
+        const found = answers[path];
+        if (found === undefined) return answer(res, 404, "there are /livez, /readyz and /metrics\n");
+        if (req.method !== "GET" && req.method !== "HEAD") return answer(res, 405, "only GET\n");
+        found(res);
+      },
+    },
+    { clock, logger },
+  );
+  const close = (): Promise<void> => port.close(PROBES_DRAIN_MS);
+  // Not drained: as long as anything of the process is there, somebody may ask how it is.
+  return openDoor(settings, port.listen, close).then((door) => ({ port: door.port, [Symbol.asyncDispose]: close }));
+}
+
+function answer(res: ServerResponse, status: number, text: string): void {
+  res.writeHead(status, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
+  res.end(text);
+}

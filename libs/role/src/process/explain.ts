@@ -1,0 +1,26 @@
+/** Why: an error that keeps a process from running should say what to do next, not only what is wrong. */
+import { catalogue, type ErrorCode, type PerdureError } from "@perdure/base";
+
+export type Advice = Readonly<Partial<Record<ErrorCode, string>>>;
+
+/** What holds for every process; `program` is what its user typed. */
+function commonAdvice(program: string): Advice {
+  return {
+    RT0002: `Correct the settings; '${program} --print-config' shows every setting with its meaning.`,
+    RT0004: "Stop the program that uses the address, or choose another one. Ports below 1024 may need more rights.",
+    META0005: "Restore the metadata from a backup, or move it away and register the deployments again.",
+    META0010: "Start the version that wrote the data, or a newer one. Nothing in it was changed.",
+    OPS0001: `Correct the setting; '${program} --print-config' shows every setting with its meaning.`,
+    OPS0002: "Keep one of the two names.",
+    OPS0003: "This is a defect of Perdure. Please report it with the log above.",
+  };
+}
+
+/** Some lines for a person: code, what happened, what to do, where to read on. `own` advice goes before what all processes say. */
+export function explain(error: PerdureError, program: string, own: Advice = {}): string {
+  const lines = [`${error.code}: ${catalogue[error.code].title}`, "", `  ${error.detail.replaceAll("\n", "\n  ")}`];
+  const advice = own[error.code] ?? commonAdvice(program)[error.code];
+  if (advice !== undefined) lines.push("", `What to do: ${advice}`);
+  lines.push(`More: docs/errors/${error.code}.md`);
+  return lines.join("\n");
+}

@@ -1,0 +1,3 @@
+export { isHelp, isVersion, type ProcessCommand, processCommand } from "./command.js";
+export { type Advice, explain } from "./explain.js";
+export { type ProcessPorts, type ProcessSpec, type ReadyFacts, runProcess, runProgram } from "./run.js";

@@ -1,0 +1,179 @@
+/** Why: settings in, a running process until a signal or a failure, an exit code out: the same for every program of ours. */
+import { flushCompileCache } from "node:module";
+import { type Clock, type Logger, PerdureError, type Random, systemClock, systemRandom } from "@perdure/base";
+import type { z } from "zod";
+import type { ConfigInputs, LoadedConfig } from "../config/load.js";
+import { printConfig } from "../config/print.js";
+import type { GroupSchema } from "../config/tree.js";
+import { Health } from "../health.js";
+import { attachToProcess, Lifecycle } from "../lifecycle.js";
+import { createLogging, type Logging } from "../logging.js";
+import { Metrics } from "../metrics.js";
+import { registerProcessMetrics } from "../process-metrics.js";
+import type { ProcessSettings } from "../settings/process.js";
+import { noTracer, startTelemetry, type Tracer } from "../telemetry.js";
+import { VERSION } from "../version.js";
+import { isHelp, isVersion, type ProcessCommand, processCommand } from "./command.js";
+import { type Advice, explain } from "./explain.js";
+
+/** What the parts of a process are made with. */
+export interface ProcessPorts {
+  readonly lifecycle: Lifecycle;
+  readonly metrics: Metrics;
+  readonly tracer: Tracer;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** What people want to know once it runs: addresses and the like, by a short name. */
+export type ReadyFacts = Readonly<Record<string, string | undefined>>;
+
+export interface ProcessSpec<S extends GroupSchema> {
+  /** What its user typed, e.g. "perdure server". */
+  readonly program: string;
+  /** Field `service` of its log lines. */
+  readonly service: string;
+  readonly schema: S;
+  readonly load: (inputs: Pick<ConfigInputs, "file" | "environment" | "flags">) => LoadedConfig<S>;
+  readonly advice?: Advice;
+  /** Starts everything as parts of the lifecycle; resolves when it serves. */
+  readonly start: (settings: z.output<S>, ports: ProcessPorts) => Promise<ReadyFacts>;
+}
+
+const OK = 0;
+const FAILED = 1;
+
+/** For programs without further commands: `--help` and `--version` are answered, all else are settings. Resolves with the exit code. */
+export async function runProgram<S extends GroupSchema>(
+  spec: ProcessSpec<S>,
+  purpose: string,
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): Promise<number> {
+  if (args.some(isHelp)) {
+    process.stdout.write(helpText(spec.program, purpose));
+    return OK;
+  }
+  if (args.some(isVersion)) {
+    process.stdout.write(`${spec.program} ${VERSION}\n`);
+    return OK;
+  }
+  return await runProcess(spec, processCommand(args, environment), environment);
+}
+
+function helpText(program: string, purpose: string): string {
+  return `${program}: ${purpose}
+
+Usage: ${program} [--config-file FILE] [--print-config] [--SETTING VALUE …]
+       ${program} --help | --version
+
+  --config-file FILE   settings in TOML; also PERDURE_CONFIG
+  --print-config       show every setting with its meaning and value, and exit
+  --SETTING VALUE      any setting by its name
+
+The environment sets any of them too: PERDURE_ followed by the name, two underscores between levels.
+`;
+}
+
+/** Resolves with the exit code once the process has let go of everything (at once for `--print-config`). */
+export async function runProcess<S extends GroupSchema>(
+  spec: ProcessSpec<S>,
+  command: ProcessCommand,
+  environment: NodeJS.ProcessEnv,
+): Promise<number> {
+  outliveReaders();
+  try {
+    const loaded = spec.load({ file: command.file, environment, flags: command.flags });
+    if (command.printConfig) {
+      process.stdout.write(printConfig(spec.schema, loaded));
+      return OK;
+    }
+    const own = loaded.values as ProcessSettings & z.output<S>;
+    return await serve(spec, own, createLogging(loggingOptions(own, spec.service, environment)));
+  } catch (cause) {
+    return refuse(spec, cause);
+  }
+}
+
+function refuse({ program, advice }: Pick<ProcessSpec<GroupSchema>, "program" | "advice">, cause: unknown): number {
+  const error = PerdureError.from(cause);
+  process.stderr.write(`perdure cannot start.\n\n${explain(error, program, advice)}\n`);
+  if (error !== cause) process.stderr.write(`\n${cause instanceof Error ? cause.stack : String(cause)}\n`);
+  return FAILED;
+}
+
+/** When whoever read our output is gone there is nobody to tell, and that is no reason to fail. */
+function outliveReaders(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
+}
+
+function loggingOptions(
+  { logFilter, logFormat, logDisableAnsiCodes }: ProcessSettings,
+  service: string,
+  environment: NodeJS.ProcessEnv,
+) {
+  const isTerminal = process.stdout.isTTY === true;
+  const noColor = environment["NO_COLOR"] !== undefined && environment["NO_COLOR"] !== "";
+  return {
+    filter: logFilter,
+    format: logFormat === "auto" ? (isTerminal ? ("pretty" as const) : ("json" as const)) : logFormat,
+    colors: isTerminal && !logDisableAnsiCodes && !noColor,
+    service,
+    sink: (line: string) => void process.stdout.write(line),
+  };
+}
+
+async function serve<S extends GroupSchema>(
+  { program, advice, start }: ProcessSpec<S>,
+  settings: ProcessSettings & z.output<S>,
+  { logger, setFilter }: Logging,
+): Promise<number> {
+  const lifecycle = new Lifecycle({
+    logger,
+    clock: systemClock,
+    health: new Health(),
+    shutdownTimeoutMs: settings.shutdownTimeout,
+  });
+  using _attached = attachToProcess(lifecycle, process);
+  const metrics = new Metrics();
+  using _sampling = registerProcessMetrics(metrics);
+  try {
+    const tracer = await startTracing(settings, lifecycle, logger);
+    const ports = { lifecycle, metrics, tracer, clock: systemClock, random: systemRandom, logger };
+    greet(settings, await start(settings, ports), logger);
+    flushCompileCache(); // Now that all of it is compiled: a process that is killed later would not have kept it.
+  } catch (cause) {
+    // Told to stop while starting: that is no failure, and the lifecycle is already at it.
+    if (!(cause instanceof PerdureError && cause.code === "OPS0004")) throw cause;
+  }
+  const ending = await lifecycle.untilEnded();
+  setFilter("off"); // What is left to say is said below.
+  switch (ending.kind) {
+    case "stopped":
+    case "abandoned":
+      return OK;
+    case "failed":
+      process.stderr.write(`perdure stopped because it could not go on.\n\n${explain(ending.error, program, advice)}\n`);
+      return FAILED;
+  }
+}
+
+async function startTracing(settings: ProcessSettings, lifecycle: Lifecycle, logger: Logger): Promise<Tracer> {
+  const { tracingEndpoint: endpoint, tracingHeaders: headers, nodeName: instance } = settings;
+  if (endpoint === undefined) return noTracer;
+  const options = { endpoint, headers, service: "perdure", instance, logger };
+  return (await lifecycle.start("tracing", () => startTelemetry(options))).tracer;
+}
+
+/** For people a few lines; for machines a log line with the same facts. */
+function greet({ logFormat }: ProcessSettings, told: ReadyFacts, logger: Logger): void {
+  const facts = Object.fromEntries(Object.entries(told).filter(([, value]) => value !== undefined));
+  const seconds = performance.now() / 1000;
+  if (process.stdout.isTTY === true && logFormat !== "json") {
+    const lines = Object.entries(facts).map(([name, value]) => `  ${name.padEnd(8)} ${value}`);
+    process.stdout.write(`Perdure ${VERSION} is ready after ${seconds.toFixed(2)} s\n${lines.join("\n")}\n`);
+  } else {
+    logger.info({ version: VERSION, ...facts, startupSeconds: Number(seconds.toFixed(3)) }, "ready");
+  }
+}

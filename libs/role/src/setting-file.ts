@@ -1,0 +1,13 @@
+/** Why: settings name files with keys and certificates, and one that cannot be read must be told of by the setting's name. */
+import { readFileSync } from "node:fs";
+import { PerdureError } from "@perdure/base";
+
+/** The text of the file that `setting` names. Throws OPS0001 when it cannot be read. */
+export function readSettingFile(setting: string, path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    const reason = (cause as NodeJS.ErrnoException).code === "ENOENT" ? "there is no such file" : (cause as Error).message;
+    throw new PerdureError("OPS0001", `'${setting}' ${path} cannot be read: ${reason}`, { cause });
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * Why: what holds for attempts and journals unless a service says otherwise is shown by the registry and carried out by workers:
+ * both read these settings, under the same names.
+ */
+import type { RetryPolicy } from "@perdure/control";
+import type { z } from "zod";
+import { choice, decimal, duration, group, integer, optionalDuration, optionalInteger } from "../config/setting.js";
+
+const retryPolicySettings = group("How failed attempts are repeated unless a service or handler says otherwise.", {
+  initialInterval: duration("500ms", { sentence: "Pause before the second attempt (duration).", minMs: 1 }),
+  exponentiationFactor: decimal(2, { sentence: "Each further pause is this many times longer.", min: 1, max: 1000 }),
+  maxInterval: duration("1m", { sentence: "No pause is longer than this (duration).", minMs: 1 }),
+  maxAttempts: integer(70, { sentence: "Attempts in all, the first included.", min: 1 }),
+  onMaxAttempts: choice(["pause", "kill"], "pause", {
+    sentence: "Then: pause until somebody resumes it, or kill, which ends the invocation with its last error.",
+  }),
+});
+
+/** For the group `worker.invoker`. */
+export const attemptSettings = {
+  inactivityTimeout: duration("1m", {
+    sentence: "After so long without a message in either direction the handler is asked to suspend (duration).",
+  }),
+  abortTimeout: duration("10m", {
+    sentence:
+      "After so long without a message from a handler that was asked to suspend its stream is aborted, RT0001 (duration).",
+  }),
+  maxRetryPolicyMaxAttempts: optionalInteger({ sentence: "Cap on the attempts that any retry policy may ask for.", min: 1 }),
+  defaultRetryPolicy: retryPolicySettings,
+} as const;
+
+/** For the group `worker`. */
+export const retentionSettings = {
+  defaultJournalRetention: duration("1d", { sentence: "How long journals of completed invocations are kept (duration)." }),
+  maxJournalRetention: optionalDuration({ sentence: "Cap on the journal retention that a service may ask for (duration)." }),
+} as const;
+
+/** Of a group that has `attemptSettings`. */
+export function retryPolicyOf({
+  defaultRetryPolicy: policy,
+}: {
+  readonly defaultRetryPolicy: z.output<typeof retryPolicySettings>;
+}): RetryPolicy {
+  return {
+    initialIntervalMs: policy.initialInterval,
+    factor: policy.exponentiationFactor,
+    maxIntervalMs: policy.maxInterval,
+    maxAttempts: policy.maxAttempts,
+    onMaxAttempts: policy.onMaxAttempts,
+  };
+}

@@ -1,0 +1,64 @@
+/** Why: what every process may be told about itself, whatever its role; spread into the group of its settings. */
+import { z } from "zod";
+import { boolean, choice, custom, duration, optionalText, text, textMap } from "../config/setting.js";
+
+export const processSettings = {
+  clusterName: custom(
+    z
+      .string()
+      .regex(/^[\x21-\x7e]+$/, "must be visible ASCII without blanks")
+      .prefault("localcluster"),
+    {
+      sentence: "Name of the cluster; endpoints hear it in the header x-restate-cluster-name.",
+      form: "scalar",
+    },
+  ),
+  nodeName: custom(
+    z
+      .string()
+      .regex(/^[A-Za-z0-9_][A-Za-z0-9._-]*$/, "must be a name for a folder: letters, digits, '.', '_', '-'")
+      .prefault("node1"),
+    {
+      sentence: "Name of this node in traces, and of its folder where it keeps data on disk.",
+      form: "scalar",
+    },
+  ),
+  shutdownTimeout: duration("30s", { sentence: "Longest wait for running requests when stopping (duration).", minMs: 1 }),
+  logFilter: text("info", {
+    sentence: "Which log lines are written: debug, info, warn, error or off, also by component: 'info,invoker=debug'.",
+  }),
+  logFormat: choice(["auto", "pretty", "json"], "auto", {
+    sentence: "How log lines look; auto is pretty on a terminal and JSON elsewhere.",
+  }),
+  logDisableAnsiCodes: boolean(false, { sentence: "No colours in pretty log lines." }),
+  tracingEndpoint: optionalText({
+    sentence: "OTLP/HTTP collector for traces, e.g. http://localhost:4318; nothing is traced when not set.",
+  }),
+  tracingHeaders: textMap({}, { sentence: "Headers sent with every export of traces.", secret: true }),
+} as const;
+
+export interface ProcessSettings {
+  readonly clusterName: string;
+  readonly nodeName: string;
+  readonly shutdownTimeout: number;
+  readonly logFilter: string;
+  readonly logFormat: "auto" | "pretty" | "json";
+  readonly logDisableAnsiCodes: boolean;
+  readonly tracingEndpoint?: string | undefined;
+  readonly tracingHeaders: Readonly<Record<string, string>>;
+}
+
+/** Whether callers may name scopes; the roles of one cluster must agree. */
+export const flowControlSetting = boolean(true, {
+  sentence: "Flow control: calls may name a scope and a limit key. Without it they are refused; rules can still be edited.",
+});
+
+/**
+ * `PERDURE_` variables that are no settings: the launcher's, and those of the command line client and of tunnels, which may well
+ * be set where a server is started.
+ */
+export const RESERVED_VARIABLES: ReadonlySet<string> = new Set([
+  ...["CONFIG", "NODE", "NODE_OPTIONS", "DEMO_ONCE"],
+  ...["ACCOUNT", "ADMIN_URL", "AUTH_TOKEN", "CLI_CONFIG", "CLI_CONFIG_HOME", "ENVIRONMENT", "HOST", "HOST_SCHEME", "INGRESS_URL"],
+  ...["ENVIRONMENT_ID", "REGION", "SIGNING_PUBLIC_KEY", "TUNNEL_NAME", "TUNNEL_SERVERS"],
+]);

@@ -1,0 +1,46 @@
+/**
+ * Why: a process may be started before what it stands on. It then waits, says so once in a while, and is not ready, instead of
+ * ending and being started again and again.
+ */
+import { type Clock, type Logger, PerdureError } from "@perdure/base";
+import { AVAILABLE_FIRST_MS, AVAILABLE_LONGEST_MS } from "./limits.js";
+
+export interface WaitingPorts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Tries until it works or fails with anything but STO0001 (storage cannot be reached). Rejects with OPS0004 when the signal fires.
+ * `what` is for the log: "the database".
+ */
+export async function untilAvailable<T>(
+  what: string,
+  attempt: () => Promise<T>,
+  { clock, logger }: WaitingPorts,
+  signal: AbortSignal,
+): Promise<T> {
+  for (let failures = 0; ; failures++) {
+    if (signal.aborted) throw new PerdureError("OPS0004", "the process is stopping");
+    try {
+      return await attempt();
+    } catch (cause) {
+      if (!(cause instanceof PerdureError) || cause.code !== "STO0001") throw cause;
+      const pauseMs = Math.min(AVAILABLE_FIRST_MS * 2 ** failures, AVAILABLE_LONGEST_MS);
+      logger.warn({ reason: cause.detail, pauseMs }, `${what} is not there yet; trying again`);
+      await pause(pauseMs, clock, signal);
+    }
+  }
+}
+
+/** Ends early when the signal fires. */
+function pause(delayMs: number, clock: Clock, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = clock.setTimer(delayMs, resolve);
+  const stop = (): void => resolve();
+  signal.addEventListener("abort", stop, { once: true });
+  return promise.finally(() => {
+    timer.cancel();
+    signal.removeEventListener("abort", stop);
+  });
+}
