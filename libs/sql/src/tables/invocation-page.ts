@@ -66,8 +66,7 @@ export class InvocationPage implements RowPage {
   go(index: number): void {
     const row = this.#row;
     row.fields.load(this.#rows[index] as Uint8Array);
-    const mayBeHeld = this.#held.size > 0 && row.fields.status !== "completed";
-    row.held = mayBeHeld ? this.#held.get(row.fields.invocationId) : undefined;
+    row.held = this.#held.size > 0 && mayBeHeld(row.fields.status) ? this.#held.get(row.fields.invocationId) : undefined;
   }
 
   read(index: number): Cell {
@@ -88,4 +87,9 @@ export class InvocationPage implements RowPage {
     if (column?.kind === "fields") column.column.append(this.#row.fields, into);
     else into.push(this.read(index));
   }
+}
+
+/** Invokers let go of what is suspended, paused or completed, and have not got what waits. */
+function mayBeHeld(status: Invocation["status"] | undefined): boolean {
+  return status === "invoked" || status === "ready";
 }

@@ -8,7 +8,9 @@ import { createSqlThread } from "./host.js";
 const entry = new URL("../../testdata/threads/scripted.mjs", import.meta.url);
 const never = new AbortController().signal;
 let engine: SqlEngine;
-afterEach(() => engine[Symbol.asyncDispose]());
+afterEach(async () => {
+  await engine[Symbol.asyncDispose]();
+});
 
 function start(live: Partial<LiveRows> = {}, options: Partial<SqlEngineOptions> = {}): SqlEngine {
   const source = { store: { kind: "level", directory: "" }, partitionCount: 1 } as const;

@@ -3,7 +3,7 @@
  * is needed. This walks over a row once and notes where its common fields stand; texts stay bytes until somebody wants them. The
  * fields are those that `invocation.ts` writes.
  */
-import { fromUtf8, type InvocationId } from "@perdure/base";
+import { fromUtf8, fromUtf8Strict, type InvocationId } from "@perdure/base";
 import type { Invocation, ServiceType, Source } from "@perdure/partition";
 import { decodeInvocation, statusOf } from "./invocation.js";
 
@@ -51,7 +51,7 @@ export class InvocationFields {
   }
 
   text({ start, end }: TextField): string {
-    return start < 0 ? "" : fromUtf8(this.row.subarray(start, end));
+    return start < 0 ? "" : (fromUtf8Strict(this.row, start, end) ?? fromUtf8(this.row.subarray(start, end)));
   }
 
   get invocationId(): InvocationId {
