@@ -14,4 +14,5 @@ export { createInvoker, type InvokerDeps } from "./invoker.js";
 export { type InvokerMetrics, noMetrics } from "./metrics.js";
 export { type InvokerOptions, invokerDefaults } from "./options.js";
 export * from "./ports.js";
+export { Slots } from "./slots.js";
 export { type ExchangeBounds, exchangeWhole, type WholeExchange } from "./whole-exchange.js";

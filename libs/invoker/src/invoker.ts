@@ -23,6 +23,8 @@ export interface InvokerDeps {
   /** Signs requests; undefined: they carry no signature. */
   readonly identity?: RequestIdentity | undefined;
   readonly metrics?: InvokerMetrics | undefined;
+  /** Shared by the invokers of a process; undefined: as many of its own as the options say. */
+  readonly slots?: Slots | undefined;
 }
 
 /** Runs nothing until told. Disposing resets every stream and submits nothing any more. */
@@ -49,7 +51,7 @@ class PartitionInvoker implements Invoker {
       transports: { http: transports.http, lambda: transports.lambda },
       identity: deps.identity,
       metrics: deps.metrics ?? noMetrics,
-      slots: new Slots(options.concurrentInvocationsMax),
+      slots: deps.slots ?? new Slots(options.concurrentInvocationsMax),
       flushes: new FlushGroup(),
       deadlines: new Deadlines(clock),
       options,

@@ -678,6 +678,15 @@ export class Processor implements AsyncDisposable {
     this.#becameIdle(); // Whoever waits for a commit learns that there will be none.
   }
 
+  /** Stops at once, writing nothing more: the partitions are somebody else's. Attempts are aborted in the background. */
+  abandon(reason: string): void {
+    if (this.#closed) return;
+    this.#shut(reason);
+    this.#invoker?.[Symbol.asyncDispose]().then(undefined, (cause: unknown) => {
+      this.#ports.logger.warn({ error: cause instanceof Error ? cause.message : String(cause) }, "stopping attempts failed");
+    });
+  }
+
   /** Stops leading: attempts are aborted, what is applied is written if it can be, callers are told to try elsewhere. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#closed) {

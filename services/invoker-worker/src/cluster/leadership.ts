@@ -1,0 +1,255 @@
+/**
+ * Which partitions this worker leads. Again and again it renews what it holds, tells that it lives, looks who else does and who holds
+ * what, and from that computes what it should hold: everybody computes the same. What it should not hold it hands over in peace, what
+ * is free and should be its own it takes.
+ *
+ *     free ── acquire ──▶ taking ── ready ──▶ leading ── not ours by balance, draining ──▶ yielding ── released ──▶ free
+ *                            └──── failed ────┬────┴── lease ended, fenced, store failed ──────┴──▶ lost
+ *
+ * A lease ends by our own clock whether or not the medium can be heard; the watch on it does not depend on any answer.
+ */
+import type { Clock, Logger, TimerHandle } from "@perdure/base";
+import { balancedAssignment, type LeaseHolder, type Leases, type Member, type Membership } from "@perdure/store";
+import { HAND_OVER_MS_MAX, LOOK_MS, MOVES_AT_ONCE } from "./limits.js";
+
+/** What is led, as far as leadership cares. */
+export interface Led {
+  /** Stops in peace: what is applied is written. */
+  yield(): Promise<void>;
+  /** Stops now: nothing that it would write counts any more. */
+  abandon(reason: string): void;
+}
+
+export interface LeadershipPorts {
+  readonly leases: Leases;
+  readonly membership: Membership;
+  /** Leads a partition whose lease is ours; resolves when it works. `stopped` is called when it ends by itself. */
+  readonly lead: (partition: number, stopped: () => void) => Promise<Led>;
+  /** What was seen last, for whoever wants to know who leads. */
+  readonly seen: (members: readonly Member[], holders: readonly (LeaseHolder | undefined)[]) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface LeadershipOptions {
+  readonly id: string;
+  readonly address: string;
+  readonly partitionCount: number;
+}
+
+interface Seat {
+  readonly partition: number;
+  state: "taking" | "leading" | "yielding" | "lost";
+  led: Led | undefined;
+  endsAtMs: number;
+}
+
+export class Leadership implements AsyncDisposable {
+  readonly #ports: LeadershipPorts;
+  readonly #options: LeadershipOptions;
+  readonly #all: readonly number[];
+  readonly #seats = new Map<number, Seat>();
+  readonly #moves = new Set<Promise<void>>();
+  #look: TimerHandle | undefined;
+  #watch: TimerHandle | undefined;
+  #looking: Promise<void> = Promise.resolve();
+  #isDraining = false;
+  #isClosed = false;
+  #isSilent = false;
+  #drained: (() => void)[] = [];
+
+  constructor(ports: LeadershipPorts, options: LeadershipOptions) {
+    this.#ports = ports;
+    this.#options = options;
+    this.#all = Array.from({ length: options.partitionCount }, (_, partition) => partition);
+  }
+
+  /** Partitions that work here now. */
+  get leading(): readonly number[] {
+    return [...this.#seats.values()].filter(({ state }) => state === "leading").map(({ partition }) => partition);
+  }
+
+  /** Resolves after the first look; rejects when the medium does not answer it. */
+  async start(): Promise<void> {
+    await this.#lookOnce();
+    this.#lookLater();
+  }
+
+  /** Gives everything away and takes nothing; resolves when nothing is held. */
+  async drain(): Promise<void> {
+    this.#isDraining = true;
+    if (this.#seats.size === 0 || this.#isClosed) return;
+    await new Promise<void>((resolve) => this.#drained.push(resolve));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#look?.cancel();
+    await this.#looking;
+    for (const seat of this.#seats.values()) this.#handOver(seat);
+    await Promise.all(this.#moves);
+    this.#watch?.cancel();
+    const { membership, logger } = this.#ports;
+    await membership.leave(this.#options.id).catch((cause: unknown) => {
+      logger.debug({ reason: reasonOf(cause) }, "could not take ourselves off the list of workers; it forgets us by itself");
+    });
+  }
+
+  // ── looking ────────────────────────────────────────────────────────────────────────────────────
+
+  #lookLater(): void {
+    if (this.#isClosed) return;
+    this.#look = this.#ports.clock.setTimer(LOOK_MS, () => {
+      this.#looking = this.#lookOnce().then(
+        () => this.#hear(),
+        (cause: unknown) => this.#silence(cause),
+      );
+      this.#looking.then(() => this.#lookLater());
+    });
+  }
+
+  async #lookOnce(): Promise<void> {
+    const { leases, membership, seen } = this.#ports;
+    const { id, address } = this.#options;
+    const held = [...this.#seats.values()].filter(({ state }) => state !== "lost");
+    const self: Member = { id, address, draining: this.#isDraining };
+    const [renewals, members, holders] = await Promise.all([
+      leases.renew(held.map(({ partition }) => partition)),
+      membership.beat(self),
+      leases.holders(this.#all),
+    ]);
+    for (const [index, outcome] of renewals.entries()) {
+      const seat = held[index] as Seat;
+      if (outcome.kind === "held") seat.endsAtMs = outcome.lease.endsAtMs;
+      else this.#lose(seat, "the lease is somebody else's");
+    }
+    this.#watchLeases();
+    seen(members, holders);
+    await this.#balance(members, holders);
+  }
+
+  async #balance(members: readonly Member[], holders: readonly (LeaseHolder | undefined)[]): Promise<void> {
+    const { id } = this.#options;
+    const ours = balancedAssignment(
+      members,
+      holders.map((holder) => holder?.worker),
+    );
+    for (const seat of this.#seats.values()) {
+      if (seat.state === "leading" && ours[seat.partition] !== id && this.#moves.size < MOVES_AT_ONCE) this.#handOver(seat);
+    }
+    if (this.#isDraining || this.#isClosed) return;
+    const free = this.#all.filter(
+      (partition) => ours[partition] === id && !this.#seats.has(partition) && (holders[partition]?.worker ?? id) === id,
+    );
+    const wanted = free.slice(0, Math.max(0, MOVES_AT_ONCE - this.#moves.size));
+    if (wanted.length === 0) return;
+    for (const outcome of await this.#ports.leases.acquire(wanted)) {
+      if (outcome.kind === "held") this.#take(outcome.lease.partition, outcome.lease.endsAtMs);
+    }
+    this.#watchLeases();
+  }
+
+  #hear(): void {
+    if (this.#isSilent) this.#ports.logger.info({}, "leases can be renewed again");
+    this.#isSilent = false;
+  }
+
+  /** Nothing to do but go on trying: what we hold ends by our own clock. */
+  #silence(cause: unknown): void {
+    if (!this.#isSilent && !this.#isClosed) {
+      this.#ports.logger.warn({ reason: reasonOf(cause) }, "leases cannot be renewed; partitions are given up when theirs ends");
+    }
+    this.#isSilent = true;
+  }
+
+  /** One timer for the lease that ends first. */
+  #watchLeases(): void {
+    this.#watch?.cancel();
+    this.#watch = undefined;
+    let first = Number.POSITIVE_INFINITY;
+    for (const seat of this.#seats.values()) if (seat.state !== "lost") first = Math.min(first, seat.endsAtMs);
+    if (first === Number.POSITIVE_INFINITY) return;
+    const { clock } = this.#ports;
+    this.#watch = clock.setTimer(Math.max(0, first - clock.monotonicMs()), () => {
+      const nowMs = clock.monotonicMs();
+      for (const seat of this.#seats.values())
+        if (seat.endsAtMs <= nowMs) this.#lose(seat, "the lease ended before it could be renewed");
+      this.#watchLeases();
+    });
+  }
+
+  // ── moving ─────────────────────────────────────────────────────────────────────────────────────
+
+  #take(partition: number, endsAtMs: number): void {
+    const { lead, leases, logger } = this.#ports;
+    const seat: Seat = { partition, state: "taking", led: undefined, endsAtMs };
+    this.#seats.set(partition, seat);
+    const stopped = (): void => this.#lose(seat, "the partition stopped");
+    this.#move(async () => {
+      try {
+        const led = await lead(partition, stopped);
+        if (seat.state === "lost") return led.abandon("the lease was lost meanwhile");
+        seat.led = led;
+        seat.state = "leading";
+        logger.info({ partition }, "leading");
+      } catch (cause) {
+        logger.warn({ partition, reason: reasonOf(cause) }, "could not take the lead");
+        this.#seats.delete(partition);
+        await leases.release([partition]);
+      }
+    });
+  }
+
+  #handOver(seat: Seat): void {
+    const { leases, clock, logger } = this.#ports;
+    const { led, partition } = seat;
+    if (seat.state !== "leading" || led === undefined) return;
+    seat.state = "yielding";
+    this.#move(async () => {
+      let timer: TimerHandle | undefined;
+      const late = new Promise<"late">((resolve) => {
+        timer = clock.setTimer(HAND_OVER_MS_MAX, () => resolve("late"));
+      });
+      const outcome = await Promise.race([led.yield(), late]);
+      timer?.cancel();
+      if (outcome === "late") led.abandon("it took too long to hand over");
+      if (this.#seats.get(partition) === seat) this.#seats.delete(partition);
+      await leases.release([partition]);
+      logger.info({ partition }, "handed over");
+    });
+  }
+
+  #lose(seat: Seat, reason: string): void {
+    if (seat.state === "lost") return;
+    const { led, partition } = seat;
+    seat.state = "lost";
+    this.#seats.delete(partition);
+    this.#ports.logger.warn({ partition, reason }, "leading no more");
+    led?.abandon(reason);
+    this.#settle();
+  }
+
+  #move(work: () => Promise<void>): void {
+    const move = work()
+      .catch((cause: unknown) => {
+        this.#ports.logger.warn({ reason: reasonOf(cause) }, "moving a partition failed; its lease ends by itself");
+      })
+      .finally(() => {
+        this.#moves.delete(move);
+        this.#settle();
+      });
+    this.#moves.add(move);
+  }
+
+  #settle(): void {
+    if (this.#seats.size > 0) return;
+    const drained = this.#drained;
+    this.#drained = [];
+    for (const resolve of drained) resolve();
+  }
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}
