@@ -1,8 +1,16 @@
 /** gRPC's view of the services in `proto/control`: method names and how their messages become bytes. */
 import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import type { MethodDefinition } from "@grpc/grpc-js";
-import { AnswerBatchSchema, DirectorySchema, RequestBatchSchema, WatchRequestSchema } from "./gen/v1/partitions_pb.js";
+import {
+  AnswerBatchSchema,
+  DirectorySchema,
+  RequestBatchSchema,
+  RowsPageSchema,
+  RowsRequestSchema,
+  WatchRequestSchema,
+} from "./gen/v1/partitions_pb.js";
 import { ChangeReplySchema, ChangeRequestSchema, RegistryStateSchema, WatchRegistryRequestSchema } from "./gen/v1/registry_pb.js";
+import { ListSchedulesRequestSchema, SchedulesPageSchema } from "./gen/v1/schedules_pb.js";
 
 function method<In extends DescMessage, Out extends DescMessage>(
   path: string,
@@ -32,6 +40,7 @@ export const partitionsDefinition = {
     response: true,
   }),
   watch: method("/perdure.control.v1.Partitions/Watch", WatchRequestSchema, DirectorySchema, { request: false, response: true }),
+  rows: method("/perdure.control.v1.Partitions/Rows", RowsRequestSchema, RowsPageSchema, { request: false, response: true }),
 } as const;
 
 export const registryDefinition = {
@@ -42,5 +51,13 @@ export const registryDefinition = {
   change: method("/perdure.control.v1.Registry/Change", ChangeRequestSchema, ChangeReplySchema, {
     request: false,
     response: false,
+  }),
+} as const;
+
+export const schedulesDefinition = {
+  ask: method("/perdure.control.v1.Schedules/Ask", ChangeRequestSchema, ChangeReplySchema, { request: false, response: false }),
+  list: method("/perdure.control.v1.Schedules/List", ListSchedulesRequestSchema, SchedulesPageSchema, {
+    request: false,
+    response: true,
   }),
 } as const;

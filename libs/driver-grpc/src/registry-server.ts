@@ -1,22 +1,19 @@
 /** The registry's side: shows its state to watchers and carries out changes that come from management APIs. */
 import { create } from "@bufbuild/protobuf";
 import type { ServerUnaryCall, ServerWritableStream, sendUnaryData, UntypedServiceImplementation } from "@grpc/grpc-js";
-import { status } from "@grpc/grpc-js";
 import { type Logger, PerdureError } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
-import { type Registry, RegistryRefusal } from "@perdure/metadata";
-import { fromJson, toJson } from "./codec/json.js";
+import type { Registry } from "@perdure/metadata";
+import { fromJson } from "./codec/json.js";
 import { CHANGES, type ChangeMethod, encodeState, recordsOf } from "./codec/registry.js";
 import {
-  ChangedSchema,
   type ChangeReply,
-  ChangeReplySchema,
   type ChangeRequest,
-  RefusedSchema,
   type RegistryState,
   RegistryStateSchema,
   type WatchRegistryRequest,
 } from "./gen/v1/registry_pb.js";
+import { answerChange } from "./unary.js";
 
 export function registryHandlers(registry: Registry & RegistryView, logger: Logger): UntypedServiceImplementation {
   let number = 1;
@@ -48,20 +45,7 @@ export function registryHandlers(registry: Registry & RegistryView, logger: Logg
     change(call: ServerUnaryCall<ChangeRequest, ChangeReply>, answer: sendUnaryData<ChangeReply>) {
       const abort = new AbortController();
       call.on("cancelled", () => abort.abort());
-      changeBy(registry, call.request, abort.signal).then(
-        (result) => {
-          const value = create(ChangedSchema, { result: toJson(result), stateNumber: BigInt(number) });
-          answer(null, create(ChangeReplySchema, { outcome: { case: "changed", value } }));
-        },
-        (cause: unknown) => {
-          const refused = refusalOf(cause);
-          if (refused === undefined) {
-            logger.error({ error: cause instanceof Error ? cause.stack : String(cause) }, "a change of the registry failed");
-            return answer({ code: status.INTERNAL, details: "the change failed" });
-          }
-          answer(null, create(ChangeReplySchema, { outcome: { case: "refused", value: create(RefusedSchema, refused) } }));
-        },
-      );
+      answerChange(changeBy(registry, call.request, abort.signal), () => number, logger, answer);
     },
   };
 }
@@ -70,12 +54,4 @@ async function changeBy(registry: Registry, { method, arguments: body }: ChangeR
   if (!CHANGES.includes(method as ChangeMethod)) throw new PerdureError("OPS0003", `there is no change '${method}'`);
   const change = registry[method as ChangeMethod] as (...values: unknown[]) => Promise<unknown>;
   return change.call(registry, ...(fromJson(body) as unknown[]), signal);
-}
-
-function refusalOf(cause: unknown): { status: number; code?: string; detail: string } | undefined {
-  if (cause instanceof RegistryRefusal) {
-    const { status, code, message } = cause;
-    return code === undefined ? { status, detail: message } : { status, code, detail: message.slice(code.length + 3) };
-  }
-  return cause instanceof PerdureError ? { status: 0, code: cause.code, detail: cause.detail } : undefined;
 }

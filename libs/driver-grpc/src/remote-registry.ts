@@ -3,15 +3,19 @@
  * be reached; changes go to a registry and resolve when this process sees them too.
  */
 import { create } from "@bufbuild/protobuf";
-import { type Client, type ClientReadableStream, Metadata, status } from "@grpc/grpc-js";
-import { type Clock, type ErrorCode, type Logger, PerdureError, type TimerHandle } from "@perdure/base";
+import type { Client, ClientReadableStream } from "@grpc/grpc-js";
+import { type Clock, type Logger, PerdureError, type TimerHandle } from "@perdure/base";
 import type { RegistrySnapshot, RegistryView } from "@perdure/control";
-import { type LocatedRevision, type Registry, RegistryRefusal } from "@perdure/metadata";
+import type { LocatedRevision, Registry } from "@perdure/metadata";
+import type { Schedules } from "@perdure/schedule";
 import { fromJson, toJson } from "./codec/json.js";
 import { type ChangeMethod, decodeState, type RegistryRecords, revisionKey, type TravellingState } from "./codec/registry.js";
 import { registryDefinition } from "./definitions.js";
 import { type ChangeReply, ChangeRequestSchema, type RegistryState, WatchRegistryRequestSchema } from "./gen/v1/registry_pb.js";
 import { CHANGE_DEADLINE_MS, RECONNECT_FIRST_MS, RECONNECT_LONGEST_MS, SEEN_WAIT_MS } from "./limits.js";
+import { errorOf } from "./refusal.js";
+import { remoteSchedules } from "./remote-schedules.js";
+import { askUnary } from "./unary.js";
 
 export interface RemoteRegistryPorts {
   /** Channels to the registries there are; at least one. They stay the caller's to close. */
@@ -28,6 +32,8 @@ export interface RemoteRegistryOptions {
 export interface RemoteRegistry extends Registry, RegistryView {
   /** Resolves when the first state is here. */
   readonly ready: Promise<void>;
+  /** Those of the registry that is listened to. */
+  readonly schedules: Schedules;
   close(): void;
 }
 
@@ -48,6 +54,7 @@ export function openRemoteRegistry(ports: RemoteRegistryPorts, options: RemoteRe
 
   return {
     ready: watch.ready,
+    schedules: remoteSchedules(() => watch.client),
     close: () => watch.close(),
     current: () => watch.state.snapshot,
     onChange: (listener) => watch.onChange(listener),
@@ -140,41 +147,21 @@ class Watch {
         await this.#sees(channel, stateNumber);
         return fromJson(result) ?? undefined;
       }
-      case "refused": {
-        const { status, code, detail } = reply.outcome.value;
-        if (status === 0) throw new PerdureError(code as ErrorCode, detail);
-        throw new RegistryRefusal(status as RegistryRefusal["status"], code as ErrorCode | undefined, detail);
-      }
+      case "refused":
+        throw errorOf(reply.outcome.value);
       case undefined:
         throw new PerdureError("OPS0003", "a registry answered nothing");
     }
   }
 
   #ask(method: ChangeMethod, values: readonly unknown[], signal: AbortSignal | undefined): Promise<ChangeReply> {
-    const { path, requestSerialize, responseDeserialize } = registryDefinition.change;
     const request = create(ChangeRequestSchema, { method, arguments: toJson(values) });
-    const deadline = Date.now() + CHANGE_DEADLINE_MS;
-    return new Promise((resolve, reject) => {
-      const hangUp = (): void => call.cancel();
-      const call = this.#client.makeUnaryRequest(
-        path,
-        requestSerialize,
-        responseDeserialize,
-        request,
-        new Metadata(),
-        { deadline },
-        (error, reply) => {
-          signal?.removeEventListener("abort", hangUp);
-          if (reply !== undefined) return resolve(reply);
-          if (error?.code === status.CANCELLED && signal?.aborted === true) return reject(signal.reason);
-          reject(new PerdureError("OPS0004", `the registry cannot be reached: ${error?.details ?? "no answer"}`));
-        },
-      );
-      signal?.addEventListener("abort", hangUp, { once: true });
-    });
+    const options = { deadlineMs: CHANGE_DEADLINE_MS, signal, whom: "the registry" };
+    return askUnary(this.client, registryDefinition.change, request, options);
   }
 
-  get #client(): Client {
+  /** The registry that is listened to. */
+  get client(): Client {
     const { channels } = this.#ports;
     return channels[this.#channel % channels.length] as Client;
   }
@@ -182,7 +169,7 @@ class Watch {
   #listen(): void {
     const { path, requestSerialize, responseDeserialize } = registryDefinition.watch;
     const request = create(WatchRegistryRequestSchema, { withRecords: this.#withRecords });
-    const stream = this.#client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request);
+    const stream = this.client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request);
     this.#stream = stream;
     stream.on("data", ({ number, body }: RegistryState) => {
       if (this.#stream !== stream) return;

@@ -26,6 +26,7 @@ import {
   type WatchRequest,
 } from "./gen/v1/partitions_pb.js";
 import type { LeaderDirectory } from "./leadership.js";
+import { type LiveWorker, rowsHandler } from "./worker-rows.js";
 
 /** What a worker shows to others. */
 export interface ServedPartitions {
@@ -42,6 +43,8 @@ export interface ServedPartitions {
     undelivered: () => void,
   ): boolean;
   readonly directory: LeaderDirectory;
+  /** What only this worker knows; without it, it has nothing to show. */
+  readonly live?: LiveWorker;
   readonly logger: Logger;
 }
 
@@ -49,6 +52,7 @@ export function partitionsHandlers(served: ServedPartitions): UntypedServiceImpl
   return {
     exchange: (call: ServerDuplexStream<RequestBatch, AnswerBatch>) => new Exchange(served, call),
     watch: (call: ServerWritableStream<WatchRequest, Directory>) => watch(served.directory, call),
+    ...(served.live === undefined ? {} : { rows: rowsHandler(served.live, served.logger) }),
   };
 }
 

@@ -9,6 +9,7 @@ import { KvPartitionStore, type MemoryKeyValue } from "@perdure/store";
 import { SeededRandom } from "@perdure/testkit";
 import {
   LeaderDirectory,
+  type LiveWorker,
   type MutualTls,
   openChannel,
   partitionsDefinition,
@@ -56,6 +57,17 @@ class EchoInvoker implements Invoker {
   async [Symbol.asyncDispose](): Promise<void> {}
 }
 
+const NOTHING_LIVE: LiveWorker = {
+  led: () => ALL,
+  status: () => undefined,
+  statuses: () => [],
+  flowRows: () => Promise.resolve({ queues: [], entries: [], limits: [], buckets: [] }),
+  flowLimits: () => ({ limits: [], buckets: [] }),
+  flowWait: () => undefined,
+  subscriptionStatuses: () => [],
+  countUsage: () => Promise.resolve({ pinned: 0, unfinishedByService: new Map() }),
+};
+
 export class TestWorker implements AsyncDisposable {
   readonly address: string;
   readonly directory: LeaderDirectory;
@@ -72,7 +84,10 @@ export class TestWorker implements AsyncDisposable {
   }
 
   /** Takes all partitions of the store over, under `epoch`. */
-  static async start(kv: MemoryKeyValue, options: { epoch: number; isHolding?: boolean; tls?: MutualTls }): Promise<TestWorker> {
+  static async start(
+    kv: MemoryKeyValue,
+    options: { epoch: number; isHolding?: boolean; tls?: MutualTls; live?: LiveWorker },
+  ): Promise<TestWorker> {
     const peers = new LoopbackPeers();
     let invoker: EchoInvoker | undefined;
     const processor = await Processor.start(
@@ -100,6 +115,7 @@ export class TestWorker implements AsyncDisposable {
       leads: (id: InvocationId) => processor.leads(id),
       deliver: processor.deliver.bind(processor),
       directory,
+      live: options.live ?? NOTHING_LIVE,
       logger: silentLogger,
     };
     server.addService(partitionsDefinition, partitionsHandlers(served));

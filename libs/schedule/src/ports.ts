@@ -44,4 +44,9 @@ export interface ScheduleRunner {
   runNow(id: ScheduleId, key: string): Promise<ManualFiring>;
 }
 
-export type Schedules = Pick<ScheduleBook, "get" | "list"> & ScheduleDesk & ScheduleRunner;
+/** Who keeps schedules may be in another process: reads may have to wait. */
+export interface Schedules extends ScheduleDesk, ScheduleRunner {
+  get(id: ScheduleId): Schedule | undefined | Promise<Schedule | undefined>;
+  /** Oldest first. */
+  list(): readonly Schedule[] | Promise<readonly Schedule[]>;
+}

@@ -49,8 +49,8 @@ export interface AdminPorts {
   readonly registry: Registry & RegistryView;
   readonly partitions: Partitions;
   readonly schedules: Schedules;
-  /** How far subscriptions are, as far as this server's consumers know. */
-  readonly subscriptionStatuses: () => readonly SubscriptionStatus[];
+  /** How far subscriptions are, as far as consumers tell; of one that several read, what each of them tells. */
+  readonly subscriptionStatuses: () => readonly SubscriptionStatus[] | Promise<readonly SubscriptionStatus[]>;
   readonly sql: Sql;
   /** For explaining what invocations wait for. */
   readonly insight: InsightSource;

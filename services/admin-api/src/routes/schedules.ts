@@ -62,7 +62,7 @@ export function scheduleRoutes(ports: ScheduleRoutePorts): readonly Route[] {
           summary: "One schedule, how far it has come, and its recent firings",
           answers: { 200: "The schedule", ...UNKNOWN },
           results: { 200: ScheduleShape },
-          handle: (request) => json(200, scheduleView(known(schedules, scheduleParam(request)))),
+          handle: async (request) => json(200, scheduleView(await known(schedules, scheduleParam(request)))),
         },
         PUT: {
           summary: "Replace what a schedule says; what it did stays",
@@ -126,8 +126,8 @@ export function scheduleRoutes(ports: ScheduleRoutePorts): readonly Route[] {
           query: { count: `How many, up to ${NEXT_TIMES_MAX}; ${NEXT_DEFAULT} by default` },
           answers: { 200: "In UTC and in the schedule's zone; fewer when it ends before", ...UNKNOWN },
           results: { 200: NextTimesShape },
-          handle: (request) => {
-            const schedule = known(schedules, scheduleParam(request));
+          handle: async (request) => {
+            const schedule = await known(schedules, scheduleParam(request));
             const count = wholeNumber(request, "count", 1, NEXT_TIMES_MAX) ?? NEXT_DEFAULT;
             const times = upcoming(schedule, clock.nowMs(), count);
             return json(200, { next: times.map((atMs) => nextTimeView(atMs, schedule.record.zone)) });
@@ -149,8 +149,8 @@ function verb(summary: string, act: (id: ScheduleId) => Promise<Schedule>): Rout
   return { POST: operation, PATCH: operation };
 }
 
-function known(schedules: Schedules, id: ScheduleId): Schedule {
-  const schedule = schedules.get(id);
+async function known(schedules: Schedules, id: ScheduleId): Promise<Schedule> {
+  const schedule = await schedules.get(id);
   if (schedule === undefined) throw new ApiError(404, `The requested schedule '${id}' does not exist`);
   return schedule;
 }
@@ -171,12 +171,13 @@ function freshKey(random: Random): string {
   return toHex(bytes);
 }
 
-function list(schedules: Schedules, request: ApiRequest) {
+async function list(schedules: Schedules, request: ApiRequest) {
   const name = request.query.get("name");
   const service = request.query.get("service");
   const status = request.query.get("status");
   if (status !== null && !["active", "paused", "ended"].includes(status)) throw badQuery("status: not a status");
-  const wanted = schedules.list().filter((schedule) => {
+  const all = await schedules.list();
+  const wanted = all.filter((schedule) => {
     const { record } = schedule;
     if (name !== null && record.name !== name) return false;
     if (service !== null && record.target.service !== service) return false;

@@ -44,7 +44,7 @@ export function subscriptionControlRoutes(ports: Ports): readonly Route[] {
         results: { 200: SubscriptionStatusShape },
         handle: async (request) => {
           const record = await registry.pauseSubscription(subscriptionParam(request), verb === "pause");
-          return json(200, statusView(ports, record));
+          return json(200, await statusView(ports, record));
         },
       },
     },
@@ -57,11 +57,11 @@ export function subscriptionControlRoutes(ports: Ports): readonly Route[] {
           summary: "How far a subscription is, and what it is stuck at",
           answers: { 200: "The subscription's state", 404: "Unknown subscription" },
           results: { 200: SubscriptionStatusShape },
-          handle: (request) => {
+          handle: async (request) => {
             const id = subscriptionParam(request);
             const record = registry.subscription(id);
             if (record === undefined) throw new ApiError(404, `The requested subscription '${id}' does not exist`);
-            return json(200, statusView(ports, record));
+            return json(200, await statusView(ports, record));
           },
         },
       },
@@ -79,7 +79,7 @@ export function subscriptionControlRoutes(ports: Ports): readonly Route[] {
           handle: async (request) => {
             const id = subscriptionParam(request);
             const record = await registry.skipRecord(id, await request.json(SkipRecord));
-            return json(200, statusView(ports, record));
+            return json(200, await statusView(ports, record));
           },
         },
       },
@@ -89,8 +89,8 @@ export function subscriptionControlRoutes(ports: Ports): readonly Route[] {
 
 const STATES = { backingOff: "backing-off", noCluster: "no-cluster" } as const;
 
-function statusView(ports: Ports, { id, paused, skipped }: SubscriptionRecord) {
-  const status = statusOf(ports, id);
+async function statusView(ports: Ports, { id, paused, skipped }: SubscriptionRecord) {
+  const status = await statusOf(ports, id);
   const state = status?.state ?? "elsewhere";
   return {
     id,
@@ -106,6 +106,22 @@ function statusView(ports: Ports, { id, paused, skipped }: SubscriptionRecord) {
   };
 }
 
-function statusOf({ subscriptionStatuses }: Ports, id: SubscriptionId): SubscriptionStatus | undefined {
-  return subscriptionStatuses().find((status) => status.id === id);
+/** Several workers may read one subscription, each some of its topic's partitions: together they are one status. */
+async function statusOf({ subscriptionStatuses }: Ports, id: SubscriptionId): Promise<SubscriptionStatus | undefined> {
+  const [first, ...others] = (await subscriptionStatuses()).filter((status) => status.id === id);
+  return first === undefined ? undefined : others.reduce(together, first);
 }
+
+/** The more troubled of two counts as the state. */
+function together(one: SubscriptionStatus, other: SubscriptionStatus): SubscriptionStatus {
+  const worse = TROUBLE.indexOf(one.state) >= TROUBLE.indexOf(other.state) ? one : other;
+  return {
+    ...worse,
+    assigned: [...one.assigned, ...other.assigned].sort((a, b) => a - b),
+    positions: [...one.positions, ...other.positions].sort((a, b) => a.partition - b.partition),
+    stuck: one.stuck ?? other.stuck,
+    handledCount: one.handledCount + other.handledCount,
+  };
+}
+
+const TROUBLE: readonly SubscriptionStatus["state"][] = ["paused", "consuming", "starting", "backingOff", "noCluster"];

@@ -383,6 +383,56 @@ export declare type Leader = Message<"perdure.control.v1.Leader"> & {
 export declare const LeaderSchema: GenMessage<Leader>;
 
 /**
+ * @generated from message perdure.control.v1.RowsRequest
+ */
+export declare type RowsRequest = Message<"perdure.control.v1.RowsRequest"> & {
+  /**
+   * One of the tables of worker-rows.ts.
+   *
+   * @generated from field: string table = 1;
+   */
+  table: string;
+
+  /**
+   * Its arguments, as JSON.
+   *
+   * @generated from field: bytes arguments = 2;
+   */
+  arguments: Uint8Array;
+};
+
+/**
+ * Describes the message perdure.control.v1.RowsRequest.
+ * Use `create(RowsRequestSchema)` to create a new message.
+ */
+export declare const RowsRequestSchema: GenMessage<RowsRequest>;
+
+/**
+ * The first page names the partitions that this worker leads, and may have no rows.
+ *
+ * @generated from message perdure.control.v1.RowsPage
+ */
+export declare type RowsPage = Message<"perdure.control.v1.RowsPage"> & {
+  /**
+   * @generated from field: repeated uint32 led = 1;
+   */
+  led: number[];
+
+  /**
+   * An array, as JSON.
+   *
+   * @generated from field: bytes rows = 2;
+   */
+  rows: Uint8Array;
+};
+
+/**
+ * Describes the message perdure.control.v1.RowsPage.
+ * Use `create(RowsPageSchema)` to create a new message.
+ */
+export declare const RowsPageSchema: GenMessage<RowsPage>;
+
+/**
  * @generated from service perdure.control.v1.Partitions
  */
 export declare const Partitions: GenService<{
@@ -406,6 +456,16 @@ export declare const Partitions: GenService<{
     methodKind: "server_streaming";
     input: typeof WatchRequestSchema;
     output: typeof DirectorySchema;
+  },
+  /**
+   * What only this worker knows, about what it leads now: for introspection, explanations and counting.
+   *
+   * @generated from rpc perdure.control.v1.Partitions.Rows
+   */
+  rows: {
+    methodKind: "server_streaming";
+    input: typeof RowsRequestSchema;
+    output: typeof RowsPageSchema;
   },
 }>;
 

@@ -1,0 +1,72 @@
+/** Why: long answers are streams of pages, made no faster than they are read. */
+import {
+  type Client,
+  type ClientReadableStream,
+  Metadata,
+  type MethodDefinition,
+  type ServerWritableStream,
+  status,
+} from "@grpc/grpc-js";
+import { type Logger, PerdureError } from "@perdure/base";
+
+/** Writes the pages and ends the stream; a reader who leaves stops the making of them. */
+export function streamPages<In, Page>(call: ServerWritableStream<In, Page>, pages: AsyncIterable<Page>, logger: Logger): void {
+  write(call, pages).catch((cause: unknown) => {
+    if (call.cancelled) return;
+    const detail = cause instanceof PerdureError ? cause.detail : "the rows could not be read";
+    logger.error({ cause }, "rows for another process could not be read");
+    call.destroy(Object.assign(new Error(detail), { code: status.INTERNAL, details: detail }));
+  });
+}
+
+async function write<In, Page>(call: ServerWritableStream<In, Page>, pages: AsyncIterable<Page>): Promise<void> {
+  for await (const page of pages) {
+    if (call.cancelled) return;
+    if (!call.write(page)) await drained(call);
+  }
+  call.end();
+}
+
+function drained<In, Page>(call: ServerWritableStream<In, Page>): Promise<void> {
+  return new Promise((resolve) => {
+    const go = (): void => {
+      for (const event of ["drain", "cancelled", "close"]) call.off(event, go);
+      resolve();
+    };
+    for (const event of ["drain", "cancelled", "close"]) call.on(event, go);
+  });
+}
+
+export interface PagesOptions {
+  /** For all pages together. */
+  readonly deadlineMs: number;
+  /** For messages: "the registry". */
+  readonly whom: string;
+}
+
+/** Who stops reading hangs up. Throws OPS0004 when the other side cannot be reached or fails. */
+export async function* readPages<In, Page>(
+  client: Client,
+  { path, requestSerialize, responseDeserialize }: MethodDefinition<In, Page>,
+  request: In,
+  { deadlineMs, whom }: PagesOptions,
+): AsyncIterable<Page> {
+  const deadline = Date.now() + deadlineMs;
+  const stream: ClientReadableStream<Page> = client.makeServerStreamRequest(
+    path,
+    requestSerialize,
+    responseDeserialize,
+    request,
+    new Metadata(),
+    { deadline },
+  );
+  try {
+    for await (const page of stream) yield page as Page;
+  } catch (cause) {
+    const { details } = cause as { readonly details?: string };
+    throw new PerdureError("OPS0004", `${whom} cannot be reached: ${details ?? "no answer"}`, { cause });
+  } finally {
+    stream.on("error", () => undefined); // Cancelling reports itself as an error, which is what we asked for.
+    stream.cancel();
+  }
+}

@@ -1,0 +1,66 @@
+/** Why: one question and one answer over gRPC, as a promise with a deadline that whoever waits can give up. */
+
+import { create } from "@bufbuild/protobuf";
+import { type Client, Metadata, type MethodDefinition, type sendUnaryData, status } from "@grpc/grpc-js";
+import { type Logger, PerdureError } from "@perdure/base";
+import { toJson } from "./codec/json.js";
+import { ChangedSchema, type ChangeReply, ChangeReplySchema, RefusedSchema } from "./gen/v1/registry_pb.js";
+import { refusalOf } from "./refusal.js";
+
+export interface AskOptions {
+  readonly deadlineMs: number;
+  readonly signal?: AbortSignal | undefined;
+  /** For messages: "the registry". */
+  readonly whom: string;
+}
+
+/** Rejects with OPS0004 when there is no answer, with the signal's reason when it fires. */
+export function askUnary<In, Out>(
+  client: Client,
+  { path, requestSerialize, responseDeserialize }: MethodDefinition<In, Out>,
+  request: In,
+  { deadlineMs, signal, whom }: AskOptions,
+): Promise<Out> {
+  const deadline = Date.now() + deadlineMs;
+  return new Promise((resolve, reject) => {
+    const hangUp = (): void => call.cancel();
+    const call = client.makeUnaryRequest(
+      path,
+      requestSerialize,
+      responseDeserialize,
+      request,
+      new Metadata(),
+      { deadline },
+      (error, reply) => {
+        signal?.removeEventListener("abort", hangUp);
+        if (reply !== undefined) return resolve(reply);
+        if (error?.code === status.CANCELLED && signal?.aborted === true) return reject(signal.reason);
+        reject(new PerdureError("OPS0004", `${whom} cannot be reached: ${error?.details ?? "no answer"}`));
+      },
+    );
+    signal?.addEventListener("abort", hangUp, { once: true });
+  });
+}
+
+/** Answers a change with its result and the number of the state that shows it, or with why it was refused. */
+export function answerChange(
+  result: Promise<unknown>,
+  stateNumber: () => number,
+  logger: Logger,
+  answer: sendUnaryData<ChangeReply>,
+): void {
+  result.then(
+    (value) => {
+      const changed = create(ChangedSchema, { result: toJson(value), stateNumber: BigInt(stateNumber()) });
+      answer(null, create(ChangeReplySchema, { outcome: { case: "changed", value: changed } }));
+    },
+    (cause: unknown) => {
+      const refused = refusalOf(cause);
+      if (refused === undefined) {
+        logger.error({ error: cause instanceof Error ? cause.stack : String(cause) }, "a change of the registry failed");
+        return answer({ code: status.INTERNAL, details: "the change failed" });
+      }
+      answer(null, create(ChangeReplySchema, { outcome: { case: "refused", value: create(RefusedSchema, refused) } }));
+    },
+  );
+}

@@ -1,0 +1,153 @@
+import { Server } from "@grpc/grpc-js";
+import { afterEach, describe, expect, test } from "@jest/globals";
+import { type DeploymentId, type InvocationId, silentLogger, systemClock } from "@perdure/base";
+import type { InvokerStatus } from "@perdure/invoker";
+import { anId } from "@perdure/partition/testing";
+import {
+  LeaderDirectory,
+  type LiveWorker,
+  openChannel,
+  partitionsDefinition,
+  partitionsHandlers,
+  RemoteRows,
+  SERVER_OPTIONS,
+  serverCredentials,
+} from "../src/index.js";
+
+const opened: (() => void)[] = [];
+afterEach(() => {
+  for (const close of opened.splice(0).reverse()) close();
+});
+
+const held = (id: InvocationId, retryCount = 1): InvokerStatus => ({
+  id,
+  inFlight: true,
+  retryCount,
+  lastStartAtMs: 5,
+  nextRetryAtMs: undefined,
+  lastAttemptDeploymentId: "dp_1",
+  lastAttemptServer: undefined,
+  lastFailure: undefined,
+  lastAwaitingJson: undefined,
+});
+
+function aWorker(over: Partial<LiveWorker>): LiveWorker {
+  return {
+    led: () => [],
+    status: () => undefined,
+    statuses: () => [],
+    flowRows: () => Promise.resolve({ queues: [], entries: [], limits: [], buckets: [] }),
+    flowLimits: () => ({ limits: [], buckets: [] }),
+    flowWait: () => undefined,
+    subscriptionStatuses: () => [],
+    countUsage: () => Promise.resolve({ pinned: 0, unfinishedByService: new Map() }),
+    ...over,
+  };
+}
+
+async function serve(live: LiveWorker): Promise<string> {
+  const server = new Server(SERVER_OPTIONS);
+  const unused = (): never => {
+    throw new Error("only rows are asked for");
+  };
+  const partitions = { invoke: unused, attach: unused, output: unused, describe: unused, submit: unused };
+  const directory = new LeaderDirectory();
+  const served = { partitions, leads: unused, deliver: unused, directory, live, logger: silentLogger };
+  server.addService(partitionsDefinition, partitionsHandlers(served));
+  const port = await new Promise<number>((resolve, reject) =>
+    server.bindAsync("127.0.0.1:0", serverCredentials(undefined), (error, bound) => (error ? reject(error) : resolve(bound))),
+  );
+  opened.push(() => server.forceShutdown());
+  return `127.0.0.1:${port}`;
+}
+
+function rowsOf(workers: readonly string[], leaders: readonly string[] = []): RemoteRows {
+  const directory = new LeaderDirectory();
+  directory.learn({
+    partitionCount: 2,
+    workers,
+    leaders: leaders.map((address, partition) => ({ partition, epoch: 1, address })),
+  });
+  const channel = (address: string) => {
+    const client = openChannel(address, undefined);
+    opened.push(() => client.close());
+    return client;
+  };
+  return new RemoteRows({ directory, channel, clock: systemClock, logger: silentLogger });
+}
+
+async function all<Row>(rows: AsyncIterable<Row>): Promise<Row[]> {
+  const found: Row[] = [];
+  for await (const row of rows) found.push(row);
+  return found;
+}
+
+const DEPLOYMENT = "dp_1" as DeploymentId;
+
+describe("rows that only workers have", () => {
+  test("come from all of them, page by page", async () => {
+    const many = Array.from({ length: 250 }, (_, n) => held(anId(n), n));
+    const [one, two] = await Promise.all([
+      serve(aWorker({ statuses: () => many })),
+      serve(aWorker({ statuses: () => [held(anId(999))] })),
+    ]);
+    const found = await all(rowsOf([one, two]).statuses(undefined));
+    expect(found).toHaveLength(251);
+    expect(found[249]).toMatchObject({ id: anId(249), retryCount: 249, lastStartAtMs: 5 });
+    expect(found[250]).toMatchObject({ id: anId(999) });
+  });
+
+  test("of one invocation come from the worker that leads it", async () => {
+    const status = (id: InvocationId) => held(id, 7);
+    const address = await serve(aWorker({ led: () => [0, 1], status }));
+    expect(await rowsOf([address], [address, address]).status(anId(3))).toMatchObject({ id: anId(3), retryCount: 7 });
+    expect(await rowsOf([address], []).status(anId(3))).toBeUndefined();
+  });
+
+  test("of a worker that is gone are none", async () => {
+    const address = await serve(aWorker({ statuses: () => [held(anId(1))] }));
+    expect(await all(rowsOf(["127.0.0.1:1", address]).statuses(undefined))).toHaveLength(1);
+  });
+
+  test("whose reading stops are not read on by the worker", async () => {
+    let made = 0;
+    const stopped = Promise.withResolvers<void>();
+    function* endless() {
+      try {
+        for (;;) yield held(anId(++made));
+      } finally {
+        stopped.resolve();
+      }
+    }
+    const address = await serve(aWorker({ statuses: () => endless() }));
+    for await (const _ of rowsOf([address]).statuses(undefined)) break;
+    await stopped.promise;
+    expect(made).toBeGreaterThan(0);
+  });
+});
+
+describe("usage of a deployment", () => {
+  const usage = (pinned: number, count: number) => () =>
+    Promise.resolve({ pinned, unfinishedByService: new Map([["Greeter", count]]) });
+
+  test("is the sum over all partitions", async () => {
+    const [one, two] = await Promise.all([
+      serve(aWorker({ led: () => [0], countUsage: usage(1, 2) })),
+      serve(aWorker({ led: () => [1], countUsage: usage(3, 4) })),
+    ]);
+    expect(await rowsOf([one, two]).countUsage(DEPLOYMENT, ["Greeter"])).toEqual({
+      pinned: 4,
+      unfinishedByService: new Map([["Greeter", 6]]),
+    });
+  });
+
+  test("waits for a partition that moves, so that nothing is counted twice or not at all", async () => {
+    let led: readonly number[] = [0];
+    const one = await serve(aWorker({ led: () => led, countUsage: usage(1, 1) }));
+    setTimeout(() => {
+      led = [0, 1];
+    }, 300);
+    expect(await rowsOf([one]).countUsage(DEPLOYMENT, ["Greeter"])).toMatchObject({ pinned: 1 });
+    expect(led).toEqual([0, 1]);
+  });
+});
