@@ -6,6 +6,7 @@ const bench = restate.service({
   name: "Bench",
   handlers: {
     noop: async () => "hello",
+    hang: () => new Promise(() => {}),
     three: async (ctx) => {
       const a = await ctx.run("a", () => 1);
       const b = await ctx.run("b", () => 2);

@@ -1,9 +1,10 @@
 /** Load through wrk on loopback, and the endpoint driven directly as the ceiling. */
-import { execFileSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import http2 from "node:http2";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 
 const scripts = mkdtempSync(join(tmpdir(), "bench-wrk-"));
 writeFileSync(join(scripts, "post.lua"), 'wrk.method = "POST"\n');
@@ -26,14 +27,22 @@ const toMs = (text) => {
 
 /** One run of wrk: requests per second, latencies in milliseconds, number of requests and of failed ones. */
 export function wrk(base, workload, connections, seconds) {
+  return figuresOf(execFileSync("wrk", wrkArguments(base, workload, connections, seconds), { encoding: "utf8" }));
+}
+
+/** The same beside whatever this process does meanwhile. */
+export async function wrkBeside(base, workload, connections, seconds) {
+  const { stdout } = await promisify(execFile)("wrk", wrkArguments(base, workload, connections, seconds), { encoding: "utf8" });
+  return figuresOf(stdout);
+}
+
+function wrkArguments(base, workload, connections, seconds) {
   const { script, path } = workloads[workload];
-  const out = execFileSync(
-    "wrk",
-    ["-t1", `-c${connections}`, `-d${seconds}s`, "--latency", "--timeout", "10s", "-s", join(scripts, script), base + path],
-    {
-      encoding: "utf8",
-    },
-  );
+  const times = [`-c${connections}`, `-d${seconds}s`, "--latency", "--timeout", "10s"];
+  return ["-t1", ...times, "-s", join(scripts, script), base + path];
+}
+
+function figuresOf(out) {
   const find = (pattern) => pattern.exec(out)?.[1];
   return {
     perSecond: Number(find(/Requests\/sec:\s+([\d.]+)/)),

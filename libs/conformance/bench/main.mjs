@@ -1,12 +1,13 @@
 /**
  * `make bench`: the reference server and Perdure side by side on one machine, one SDK endpoint, alternating rounds, medians.
- * Writes docs/benchmarks.md. QUICK=1 runs short rounds and writes nothing.
+ * Writes docs/benchmarks.md. QUICK=1 runs short rounds and writes nothing; ONLY=queries measures SQL and rewrites that section.
  */
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { endpointCeiling, workloads, wrk } from "./load.mjs";
+import { measureQueries } from "./queries.mjs";
 import { cpuSeconds, REFERENCE_VERSION, residentMiB, root, Server, startEndpoint, until } from "./servers.mjs";
 
 const quick = process.env.QUICK === "1";
@@ -25,6 +26,19 @@ try {
     console.error("make bench needs wrk: apt-get install wrk");
     process.exit(2);
   }
+}
+
+const machine = `${cpus().length} × ${cpus()[0].model}`;
+const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: root, encoding: "utf8" }).trim();
+const querySection = () => measureQueries({ rounds: Math.max(ROUNDS, 3), seconds: Math.min(SECONDS, 5), say, machine, commit });
+
+/** The section of docs/benchmarks.md on queries anew, all else as it stands there. */
+async function measureQueriesOnly() {
+  const path = join(root, "docs/benchmarks.md");
+  const section = await querySection();
+  if (quick) return console.log(section);
+  const [before] = readFileSync(path, "utf8").split("\n## Queries\n");
+  writeFileSync(path, `${before.trimEnd()}\n\n${section}`);
 }
 
 async function measure() {
@@ -183,8 +197,8 @@ async function measure() {
     counted.woken === SLEEPERS && counted.twice === 0,
   );
 
-  const machine = `${cpus().length} × ${cpus()[0].model}`;
-  const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: root, encoding: "utf8" }).trim();
+  await perdure.stop();
+  const queries = await querySection();
   const table = rows
     .map((r) => `| ${r.work} | ${r.ours} | ${r.theirs} | ${r.ratio} | ${r.goal} | ${r.met ? "yes" : "**no**"} |`)
     .join("\n");
@@ -207,10 +221,11 @@ time per invocation: the endpoint's part, 0.3–0.9 ms with this SDK, is the sam
 it differs, and is given above. Of Perdure's part about a quarter is \`node:http2\` towards the endpoint, a sixth \`node:http\` towards
 the caller, a sixth writing to LevelDB and an eighth collecting garbage (\`node --cpu-prof\`, no-op handler). p99 under 64
 connections is queueing for the same two processors; other work on the machine during a run moves it first.
-`;
+
+${queries}`;
   if (quick) console.log(text);
   else writeFileSync(join(root, "docs/benchmarks.md"), text);
 }
 
-await measure();
+await (process.env.ONLY === "queries" ? measureQueriesOnly() : measure());
 process.exit(0); // Idle connections of fetch would keep the process for a while.

@@ -123,6 +123,32 @@ describe("sys_invocation", () => {
     expect((await ask("select id from sys_invocation where target_service_name = 'Greeter' limit 1 offset 1")).length).toBe(1);
   });
 
+  test("reads one partition for a partition key, whose 64 bits count to the last", async () => {
+    const key = partitionKeyOf(world.ids.done);
+    expect(idsOf(await ask(`select id from sys_invocation_status where partition_key = ${key}`))).toEqual([world.ids.done]);
+    expect(world.source.counts.scans).toEqual(["unfinished", "completed"]);
+    expect(await ask(`select id from sys_invocation_status where partition_key = ${key ^ 1n}`)).toEqual([]);
+  });
+
+  test("narrows by deployment and leaves completed rows unread, as draining asks", async () => {
+    const [row] = await ask(
+      "SELECT COUNT(1) AS inv_count FROM sys_invocation_status WHERE pinned_deployment_id = 'dp_14pRvKO3JzniV4tg6GOFKOl' AND status != 'completed'",
+    );
+    expect(Number(row?.["inv_count"])).toBeGreaterThan(3);
+    expect(world.source.counts.scans).toEqual(Array(PARTITIONS).fill("unfinished"));
+  });
+
+  test.each(["desc", "asc"])("shows the first rows by time as the engine would (%s), aliases and ties included", async (way) => {
+    const all = await ask(`select id, modified_at from sys_invocation order by modified_at ${way}, id`);
+    expect(await ask(`select id, modified_at from sys_invocation order by modified_at ${way}, id limit 3 offset 1`)).toEqual(
+      all.slice(1, 4),
+    );
+    expect(await ask(`select id as created_at from sys_invocation order by created_at ${way} limit 2`)).toEqual(
+      (await ask(`select id as created_at from sys_invocation order by 1 ${way}`)).slice(0, 2),
+    );
+    expect((await ask(`select id from sys_invocation order by completed_at ${way}, id limit 2`)).length).toBe(2);
+  });
+
   test("reads everything where a predicate does not decide alone", async () => {
     expect((await ask(`select id from sys_invocation where id = '${world.ids.done}' or status = 'paused'`)).length).toBe(2);
     expect((await ask(`select id from sys_invocation where not (id = '${world.ids.done}')`)).length).toBe(10);
@@ -256,6 +282,11 @@ describe("sys_journal", () => {
       ],
     ]);
     expect(world.source.counts.scans).toEqual(["journal"]);
+  });
+
+  test("reads no journal for what stands elsewhere, and one for an id", async () => {
+    await ask(`select id from sys_journal where id = '${world.ids.done}' and index = 0`);
+    expect(world.source.counts).toEqual({ pointReads: 1, rows: 0, scans: ["journal"] });
   });
 
   test("gives raw bytes and their length", async () => {
