@@ -105,6 +105,7 @@ const ORDER: readonly (readonly string[])[] = [
     "driver-lambda",
   ],
   ["role"],
+  ["cluster"],
   ["admin-client"],
   ["conformance"],
 ];

@@ -1,3 +1,4 @@
+export { type LeadershipPorts, PostgresLeadership, type PostgresLeadershipOptions } from "./leadership.js";
 export {
   migrateDatabase,
   openPostgresMetadataStore,

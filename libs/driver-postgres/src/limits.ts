@@ -11,3 +11,7 @@ export const MIGRATION_LOCK_TIMEOUT_MS = 600_000;
 /** Between attempts to listen again after the connection was lost: first and longest pause. */
 export const LISTEN_AGAIN_FIRST_MS = 100;
 export const LISTEN_AGAIN_LONGEST_MS = 5_000;
+/** How often who does not lead asks to, and who leads looks whether it still does. */
+export const LEADER_LOOK_MS = 1_000;
+/** A look that takes longer is a lost connection: whoever leads must not believe so for long after the database let another in. */
+export const LEADER_LOOK_TIMEOUT_MS = 3_000;

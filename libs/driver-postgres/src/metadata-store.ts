@@ -20,6 +20,8 @@ export interface PostgresOptions {
 export interface PostgresMetadataStore extends MetadataStore {
   /** Calls back after writes of any process, soon after they are committed, and after every time that news may have been missed. */
   onChange(listener: () => void): () => void;
+  /** A text that is another after any change below `prefix`, and costs less than a list. */
+  stamp(prefix: string): Promise<string>;
 }
 
 /** Migrates the database first. Rejects with META0010 when it is newer than this version, STO0001 when it cannot be reached. */
@@ -83,6 +85,21 @@ class Store implements PostgresMetadataStore {
     const rows = await this.#query<Row>("documents", sql, [this.#environment, first, end]);
     invariant(rows.length <= LISTED_DOCUMENTS_MAX, "a metadata list stays within its bound");
     return rows.map(documentOf).sort((a, b) => compareBytes(utf8(a.key), utf8(b.key)));
+  }
+
+  async stamp(prefix: string): Promise<string> {
+    const first = bytesOf(prefix);
+    // Versions rise with every write: a document that is put has the highest, and one that goes leaves fewer.
+    const sql =
+      "SELECT count(*) AS count, coalesce(max(version), 0) AS version FROM perdure_documents " +
+      "WHERE environment = $1 AND key >= $2 AND ($3::bytea IS NULL OR key < $3)";
+    const [row] = await this.#query<{ count: string; version: string }>("stamp", sql, [
+      this.#environment,
+      first,
+      successor(first),
+    ]);
+    invariant(row !== undefined, "a count has a row");
+    return `${row.count} ${row.version}`;
   }
 
   async write(writes: readonly DocumentWrite[]): Promise<WriteOutcome> {

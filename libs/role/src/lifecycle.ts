@@ -64,6 +64,14 @@ export class Lifecycle {
     return part;
   }
 
+  /** Work between the starts of parts that probes are told of as long as it takes; the same happens when it fails. */
+  async awaitPart<T>(name: string, work: () => T | Promise<T>): Promise<T> {
+    this.#options.health.expect(name);
+    const done = await this.prepare(work);
+    this.#options.health.ready(name);
+    return done;
+  }
+
   /** Work between the starts of parts; the same happens when it fails. */
   async prepare<T>(work: () => T | Promise<T>): Promise<T> {
     try {

@@ -8,14 +8,14 @@
  */
 import { type Clock, type Logger, PerdureError, type ScheduleId, unreachable } from "@perdure/base";
 import type { Detach, Partitions, RegistryView } from "@perdure/control";
-import { RegistryRefusal } from "@perdure/metadata";
 import { Deadlines } from "./deadlines.js";
 import { decide, type PreviousRun, type ScheduleAction } from "./decide.js";
 import type { ScheduleEvent } from "./event.js";
-import { firingCommand, manualFiring, scheduledFiring } from "./firing.js";
+import { firingCommand, scheduledFiring } from "./firing.js";
 import { LATE_AFTER_MS, RETRY_FIRST_MS, RETRY_MAX_MS, SLEEP_MS_MAX, TURNS_IN_FLIGHT_MAX } from "./limits.js";
-import type { ScheduleBook, ScheduleRunner } from "./ports.js";
+import type { ManualFiring, ScheduleBook, ScheduleRunner } from "./ports.js";
 import { Recorder } from "./recorder.js";
+import { createScheduleRunner } from "./runner.js";
 import type { Schedule, ScheduleState } from "./schedule.js";
 import { submit, watchRun } from "./submit.js";
 import { nextNominal } from "./upcoming.js";
@@ -51,6 +51,7 @@ type Done =
 class Engine implements ScheduleEngine {
   readonly #ports: SchedulePorts;
   readonly #recorder: Recorder;
+  readonly #runner: ScheduleRunner;
   readonly #deadlines = new Deadlines<ScheduleId>();
   readonly #ready = new Set<ScheduleId>();
   readonly #inFlight = new Map<ScheduleId, Promise<void>>();
@@ -69,36 +70,14 @@ class Engine implements ScheduleEngine {
   constructor(ports: SchedulePorts) {
     this.#ports = ports;
     this.#recorder = new Recorder(ports.book);
+    this.#runner = createScheduleRunner(ports, this.#recorder);
     this.#stopListening = ports.book.onChange((id) => this.#lookAt(id));
     for (const { record } of ports.book.list()) this.#ready.add(record.id);
     this.#go();
   }
 
-  async runNow(id: ScheduleId, key: string) {
-    const { book, registry, clock, logger } = this.#ports;
-    const schedule = book.get(id);
-    if (schedule === undefined) throw new RegistryRefusal(404, undefined, `The requested schedule '${id}' does not exist`);
-    const nominalMs = clock.nowMs();
-    const made = firingCommand(schedule.record, manualFiring(nominalMs, key), registry, nominalMs);
-    if (made.kind === "impossible") throw new RegistryRefusal(400, "META0100", made.reason);
-    const { command } = made;
-    const known = await this.#ports.partitions.describe(command.id);
-    const { submission } = await submit(this.#ports, command, undefined);
-    switch (submission.kind) {
-      case "taken":
-        throw new RegistryRefusal(409, undefined, `The workflow '${command.facts.target.key}' was already invoked`);
-      case "unavailable":
-        throw new PerdureError("ING0006", submission.reason);
-      case "stored": {
-        const isNew = known === undefined;
-        const fired = { kind: "fired", cause: "manual", nominalMs, atMs: nominalMs, invocationId: command.id } as const;
-        if (isNew) await this.#recorder.record({ id, events: [fired] });
-        logger.info({ scheduleId: id, invocationId: command.id }, "schedule fired by hand");
-        return { invocationId: command.id, isNew };
-      }
-      default:
-        return unreachable(submission);
-    }
+  runNow(id: ScheduleId, key: string): Promise<ManualFiring> {
+    return this.#runner.runNow(id, key);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

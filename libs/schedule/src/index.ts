@@ -8,6 +8,7 @@ export * from "./firing-key.js";
 export * from "./limits.js";
 export * from "./ports.js";
 export * from "./row.js";
+export { createScheduleRunner, type RunnerPorts } from "./runner.js";
 export * from "./schedule.js";
 export * from "./timetable.js";
 export * from "./upcoming.js";

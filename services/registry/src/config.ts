@@ -1,5 +1,13 @@
 /** Every setting of the registry that it shares with others, with its sentence, unit and default. */
-import { attemptSettings, custom, group, inlineTable, retentionSettings, retryPolicyOf } from "@perdure/role";
+import {
+  attemptSettings,
+  custom,
+  group,
+  inlineTable,
+  type RetentionSettings,
+  retentionSettings,
+  retryPolicyOf,
+} from "@perdure/role";
 import { z } from "zod";
 import { SERVICE_DEFAULTS, type ServiceDefaults } from "./defaults.js";
 
@@ -41,13 +49,14 @@ export function kafkaClustersOf(clusters: readonly KafkaCluster[]): ReadonlyMap<
   );
 }
 
-/** What services get unless they say otherwise: group `worker`, as workers have it too. */
-export const serviceDefaultSettings = group("What services get unless they say otherwise; the same as workers are told.", {
-  ...retentionSettings,
-  invoker: group("Attempts: the streams to user endpoints.", attemptSettings),
-});
+/** What services get unless they say otherwise; members of the group `worker`, as workers have them too. */
+export const retentionDefaults = retentionSettings;
+export const attemptDefaultsGroup = group("Attempts: the streams to user endpoints.", attemptSettings);
 
-export function serviceDefaultsOf(worker: z.output<typeof serviceDefaultSettings>): ServiceDefaults {
+/** Of settings that have `retentionDefaults` and, as `invoker`, `attemptSettings`. */
+export function serviceDefaultsOf(
+  worker: RetentionSettings & { readonly invoker: z.output<typeof attemptDefaultsGroup> },
+): ServiceDefaults {
   return {
     ...SERVICE_DEFAULTS,
     journalRetentionMs: worker.defaultJournalRetention,

@@ -1,6 +1,6 @@
 /** Why: discovers endpoints; keeps deployments, service revisions, Kafka subscriptions and concurrency rules. */
 export type { CheckedStore, CheckPorts } from "./check-ports.js";
-export { kafkaClustersOf, kafkaClustersSetting, serviceDefaultSettings, serviceDefaultsOf } from "./config.js";
+export { kafkaClustersOf, kafkaClustersSetting, serviceDefaultsOf } from "./config.js";
 export { SERVICE_DEFAULTS, type ServiceDefaults } from "./defaults.js";
 export { createDiscoveryFetcher, type DiscoveryFetcherPorts } from "./discovery-fetcher.js";
 export type { CountUsage, DiscoveryAnswer, DiscoveryFetcher, DiscoveryRequest, DiscoveryTarget } from "./ports.js";

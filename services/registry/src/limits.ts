@@ -60,3 +60,7 @@ export const CHECK_METADATA_OFF = "off";
 
 /** Places of left-out records kept with a subscription: a person skips a few, and whoever skips more wants another offset. */
 export const SKIPPED_RECORDS_MAX = 100;
+
+/** Between attempts to read what others changed while the database is away: first and longest pause. */
+export const FOLLOW_AGAIN_FIRST_MS = 100;
+export const FOLLOW_AGAIN_LONGEST_MS = 2_000;

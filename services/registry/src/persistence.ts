@@ -15,17 +15,18 @@ import type {
 import { EMPTY_RULE_BOOK, type RegistryState, type RuleBook, type StateTables, type Stored, stateOf } from "./state.js";
 import { StoredDeployment, StoredKafkaCluster, StoredRuleBook, StoredSubscription } from "./stored.js";
 
-const PREFIX = "registry/";
-const DEPLOYMENT = `${PREFIX}deployment/`;
-const KAFKA_CLUSTER = `${PREFIX}kafka-cluster/`;
-const SUBSCRIPTION = `${PREFIX}subscription/`;
-const RULE_BOOK = `${PREFIX}rule-book`;
+/** Of all keys of the registry's own documents. */
+export const REGISTRY_PREFIX = "registry/";
+const DEPLOYMENT = `${REGISTRY_PREFIX}deployment/`;
+const KAFKA_CLUSTER = `${REGISTRY_PREFIX}kafka-cluster/`;
+const SUBSCRIPTION = `${REGISTRY_PREFIX}subscription/`;
+const RULE_BOOK = `${REGISTRY_PREFIX}rule-book`;
 
 /** Everything stored. Rejects with META0005 when a document is damaged, with the store's error when it fails. */
 export async function loadState(store: MetadataStore): Promise<RegistryState> {
   let documents: readonly Document[];
   try {
-    documents = await store.list(PREFIX);
+    documents = await store.list(REGISTRY_PREFIX);
   } catch (cause) {
     if (cause instanceof PerdureError && cause.code === "STO0003") throw new PerdureError("META0005", cause.detail, { cause });
     throw cause;

@@ -38,7 +38,7 @@ import { loadState, withWrites } from "./persistence.js";
 import type { CountUsage, DiscoveryFetcher } from "./ports.js";
 import { decideRuleDeletion, decideRules } from "./rules.js";
 import { decideModification } from "./services.js";
-import type { Change, RegistryState } from "./state.js";
+import { type Change, isSameState, type RegistryState } from "./state.js";
 import { snapshotOf, type ViewCache } from "./views.js";
 
 export interface RegistryPorts {
@@ -225,7 +225,11 @@ async function createKeeper({ metadata, logger }: RegistryPorts, defaults: Servi
     state: () => state,
     snapshot: () => snapshot,
     change: (decide) => inTurn(() => changeNow(decide)),
-    reload: () => inTurn(async () => show(await loadState(metadata))),
+    reload: () =>
+      inTurn(async () => {
+        const stored = await loadState(metadata);
+        if (!isSameState(stored, state)) show(stored); // Mostly it is our own change that we hear of.
+      }),
     onChange(listener) {
       invariant(listeners.size < LISTENERS_MAX, "listeners for registry changes stop listening when they are done");
       listeners.add(listener);

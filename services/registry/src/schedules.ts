@@ -42,7 +42,10 @@ export interface ScheduleKeeperOptions {
   readonly scopesEnabled: boolean;
 }
 
-export type ScheduleKeeper = ScheduleBook & ScheduleDesk;
+export interface ScheduleKeeper extends ScheduleBook, ScheduleDesk {
+  /** Reads everything again and tells of what another process changed. Rejects as `createScheduleKeeper` does; what was known stays. */
+  reload(): Promise<void>;
+}
 
 /** Loads what is stored. Rejects with META0005 when it is damaged, with the store's error when it cannot be read. */
 export async function createScheduleKeeper(ports: ScheduleKeeperPorts, options: ScheduleKeeperOptions): Promise<ScheduleKeeper> {
@@ -205,18 +208,28 @@ class Keeper implements ScheduleKeeper {
 
   // ── documents and memory ───────────────────────────────────────────────────────────────────────
 
+  reload(): Promise<void> {
+    return this.#inTurn(async () => {
+      const before = this.#entries;
+      await this.load();
+      this.#tellSince(before);
+    });
+  }
+
   async load(): Promise<void> {
     const { records, states } = readDocuments(await this.#ports.metadata.list(SCHEDULES_PREFIX));
-    this.#entries = new Map();
-    this.#names = new Map();
-    this.#payloadChars = 0;
-    for (const [id, { version: recordVersion, value: record }] of records) {
+    const entries = [...records].map(([id, { version: recordVersion, value: record }]): Entry => {
       const state = states.get(id);
       const times = timetableOfSpec(record);
       if (state === undefined) throw new PerdureError("META0005", `the schedule '${id}' has lost its state`);
       if (!times.ok) throw new PerdureError("META0005", `the schedule '${id}' has an invalid ${times.field}: ${times.reason}`);
-      this.#put({ schedule: { record, state: state.value, times: times.value }, recordVersion, stateVersion: state.version });
-    }
+      return { schedule: { record, state: state.value, times: times.value }, recordVersion, stateVersion: state.version };
+    });
+    this.#entries = new Map();
+    this.#names = new Map();
+    this.#listed = undefined;
+    this.#payloadChars = 0;
+    for (const entry of entries) this.#put(entry);
   }
 
   #put(entry: Entry): void {
@@ -279,9 +292,13 @@ class Keeper implements ScheduleKeeper {
 
   /** Each in its turn; a failed one does not concern the next. */
   #change<T>(decide: () => Change<T>): Promise<T> {
+    return this.#inTurn(() => this.#changeNow(decide));
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
     invariant(this.#waiting < WAITING_CHANGES_MAX, "changes of schedules that wait are bounded by the doors in front");
     this.#waiting++;
-    const turn = this.#tail.then(() => this.#changeNow(decide)).finally(() => this.#waiting--);
+    const turn = this.#tail.then(work).finally(() => this.#waiting--);
     this.#tail = turn.catch(() => undefined);
     return turn;
   }
@@ -296,8 +313,19 @@ class Keeper implements ScheduleKeeper {
         return answer;
       }
       invariant(attempt < CONFLICTS_MAX, "a change of a schedule meets a bounded number of other changes");
+      const before = this.#entries;
       await this.load();
+      this.#tellSince(before);
     }
+  }
+
+  /** Of those that came, went, or have other documents than before. */
+  #tellSince(before: ReadonlyMap<ScheduleId, Entry>): void {
+    for (const [id, { recordVersion, stateVersion }] of this.#entries) {
+      const old = before.get(id);
+      if (old?.recordVersion !== recordVersion || old.stateVersion !== stateVersion) this.#tell(id);
+    }
+    for (const id of before.keys()) if (!this.#entries.has(id)) this.#tell(id);
   }
 
   #tell(id: ScheduleId): void {

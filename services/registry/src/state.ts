@@ -66,3 +66,19 @@ export function stateOf(tables: StateTables): RegistryState {
 export function nextRevision(state: RegistryState, service: string): number {
   return (state.latest.get(service)?.revision.revision ?? 0) + 1;
 }
+
+/** Whether both were made of the same documents. */
+export function isSameState(one: StateTables, other: StateTables): boolean {
+  return (
+    one.ruleBook.version === other.ruleBook.version &&
+    isSameTable(one.deployments, other.deployments) &&
+    isSameTable(one.kafkaClusters, other.kafkaClusters) &&
+    isSameTable(one.subscriptions, other.subscriptions)
+  );
+}
+
+function isSameTable<K>(one: ReadonlyMap<K, Stored<unknown>>, other: ReadonlyMap<K, Stored<unknown>>): boolean {
+  if (one.size !== other.size) return false;
+  for (const [key, { version }] of one) if (other.get(key)?.version !== version) return false;
+  return true;
+}

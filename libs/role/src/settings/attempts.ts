@@ -35,6 +35,11 @@ export const retentionSettings = {
   maxJournalRetention: optionalDuration({ sentence: "Cap on the journal retention that a service may ask for (duration)." }),
 } as const;
 
+export interface RetentionSettings {
+  readonly defaultJournalRetention: number;
+  readonly maxJournalRetention?: number | undefined;
+}
+
 /** Of a group that has `attemptSettings`. */
 export function retryPolicyOf({
   defaultRetryPolicy: policy,

@@ -1,0 +1,16 @@
+/** Why: what the processes of a cluster have in common beside their roles: where others are, and how to speak with them. */
+export { type GrpcDoor, type GrpcDoorSettings, openGrpcDoor } from "./grpc-door.js";
+export { type Addresses, openRegistryClient, openWorkers, type PeerPorts, type RegistryClient, type Workers } from "./peers.js";
+export {
+  environmentSetting,
+  grpcSettings,
+  metadataSettings,
+  mutualTlsOf,
+  probeSettings,
+  redisOptionsOf,
+  redisSettings,
+  registryAddresses,
+  required,
+  tlsSettings,
+  workerAddresses,
+} from "./settings.js";

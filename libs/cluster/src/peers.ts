@@ -1,0 +1,104 @@
+/** Why: every role that asks workers or the registry holds the same few things for it: channels, a watch, and what is asked through them. */
+import type { Client } from "@grpc/grpc-js";
+import { type Clock, type Logger, PerdureError } from "@perdure/base";
+import {
+  DirectoryWatch,
+  LeaderDirectory,
+  Link,
+  type MutualTls,
+  openChannel,
+  openRemoteRegistry,
+  RemotePartitions,
+  type RemoteRegistry,
+  RemoteRows,
+} from "@perdure/driver-grpc";
+import type { Part } from "@perdure/role";
+
+export interface PeerPorts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface Addresses {
+  /** `host:port`, at least one. */
+  readonly addresses: readonly string[];
+  readonly tls: MutualTls | undefined;
+}
+
+/** All workers of the environment, through those that were named. */
+export interface Workers extends Part {
+  readonly directory: LeaderDirectory;
+  readonly partitions: RemotePartitions;
+  readonly rows: RemoteRows;
+  /** Resolves with the number of partitions once a worker told it. Rejects with OPS0004 when the signal fires. */
+  untilKnown(signal: AbortSignal): Promise<number>;
+}
+
+export function openWorkers({ addresses, tls }: Addresses, { clock, logger }: PeerPorts): Workers {
+  const directory = new LeaderDirectory();
+  const channels = new Map<string, Client>();
+  const links = new Map<string, Link>();
+  const channel = (address: string): Client => kept(channels, address, () => openChannel(address, tls));
+  const link = (address: string): Link => kept(links, address, () => new Link(address, openChannel(address, tls)));
+  const open = (address: string): Client => openChannel(address, tls);
+  const watch = new DirectoryWatch({ directory, open, clock, logger }, addresses);
+  const partitions = new RemotePartitions({ directory, link, clock });
+  const rows = new RemoteRows({ directory, channel, clock, logger });
+  return {
+    directory,
+    partitions,
+    rows,
+    async untilKnown(signal) {
+      const known = new Promise<void>((resolve) => {
+        if (directory.partitionCount > 0) return resolve();
+        const stop = directory.onChange(() => {
+          stop();
+          resolve();
+        });
+      });
+      await unlessStopped(known, signal);
+      return directory.partitionCount;
+    },
+    async [Symbol.asyncDispose]() {
+      watch.close();
+      partitions.close();
+      for (const each of links.values()) each.close();
+      for (const each of channels.values()) each.close();
+    },
+  };
+}
+
+function kept<T>(all: Map<string, T>, address: string, make: () => T): T {
+  const known = all.get(address) ?? make();
+  all.set(address, known);
+  return known;
+}
+
+export interface RegistryClient extends Part {
+  readonly registry: RemoteRegistry;
+  /** Resolves when the registry's state is here. Rejects with OPS0004 when the signal fires. */
+  untilKnown(signal: AbortSignal): Promise<void>;
+}
+
+/** `withRecords`: for those who manage it; the data path needs only what it looks up. */
+export function openRegistryClient({ addresses, tls }: Addresses, withRecords: boolean, ports: PeerPorts): RegistryClient {
+  const channels = addresses.map((address) => openChannel(address, tls));
+  const registry = openRemoteRegistry({ channels, clock: ports.clock, logger: ports.logger }, { withRecords });
+  return {
+    registry,
+    untilKnown: (signal) => unlessStopped(registry.ready, signal),
+    async [Symbol.asyncDispose]() {
+      registry.close();
+      for (const channel of channels) channel.close();
+    },
+  };
+}
+
+function unlessStopped(awaited: Promise<void>, signal: AbortSignal): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const stop = (): void => reject(new PerdureError("OPS0004", "the process is stopping"));
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop, { once: true });
+  awaited.then(resolve, reject);
+  return promise.finally(() => signal.removeEventListener("abort", stop));
+}

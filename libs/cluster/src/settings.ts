@@ -1,0 +1,133 @@
+/** Every setting that only processes of a cluster have: where the others are, and how to prove who one is. */
+import { PerdureError, Secret } from "@perdure/base";
+import type { MutualTls } from "@perdure/driver-grpc";
+import type { RedisNode, RedisOptions } from "@perdure/driver-redis";
+import { bindAddress, bindPort, custom, group, integer, optionalText, readSettingFile, tomlValue } from "@perdure/role";
+import { z } from "zod";
+
+/** A list in a file, or one line with commas in the environment and in flags. */
+const addressList = z
+  .union([z.array(z.string()), z.string().transform((line) => line.split(",").map((address) => address.trim()))])
+  .pipe(z.array(z.string().regex(/^(\[[0-9A-Fa-f:]+\]|[^:\s[\]]+):\d{1,5}$/, "must be like host:port")).min(1));
+
+const addresses = (sentence: string) =>
+  custom(addressList.optional(), {
+    sentence,
+    form: "scalar",
+    show: (list) => (list === undefined ? undefined : tomlValue(list)),
+  });
+
+/** An address of a server that may have a password in it, which is nobody's business. */
+const serverUrl = (protocol: RegExp, like: string, sentence: string) =>
+  custom(
+    z
+      .url({ protocol, error: `must be like ${like}` })
+      .transform((url) => new Secret(url))
+      .optional(),
+    { sentence, form: "scalar", show: (url) => (url === undefined ? undefined : JSON.stringify(withoutPassword(url.reveal()))) },
+  );
+
+function withoutPassword(url: string): string {
+  return url.replace(/^([^/]+:\/\/[^/@]*:)[^@]*@/, "$1***@");
+}
+
+/** Group `registry`. */
+export const registryAddresses = group("Where the registries are.", {
+  addresses: addresses("Addresses of registries, host:port, separated by commas; the next is asked when one does not answer."),
+});
+
+/** Member `addresses` of the group `worker`. */
+export const workerAddresses = addresses(
+  "Addresses of some workers, host:port, separated by commas; they tell where all the others are.",
+);
+
+export const environmentSetting = custom(
+  z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,64}$/, "must be letters, digits, '_' and '-', at most 64")
+    .prefault("env_local"),
+  { sentence: "Which environment this process belongs to; several share a database and a Redis.", form: "scalar" },
+);
+
+export const metadataSettings = group("Where deployments, services, schedules and subscriptions are remembered.", {
+  postgresUrl: serverUrl(
+    /^postgres(ql)?$/,
+    "postgres://user:password@host:5432/database",
+    "PostgreSQL, with the parameters that the client 'pg' knows (sslmode …).",
+  ),
+});
+
+export const redisSettings = group("Where partitions live.", {
+  url: serverUrl(
+    /^rediss?$/,
+    "redis://user:password@host:6379",
+    "Redis 7; rediss:// encrypts. Of a Redis Cluster any of its nodes, and 'redis.cluster'.",
+  ),
+  nodes: addresses("Further nodes of a Redis Cluster, host:port, separated by commas."),
+  cluster: custom(z.union([z.boolean(), z.enum(["true", "false"]).transform((text) => text === "true")]).prefault(false), {
+    sentence: "Whether the nodes are a Redis Cluster.",
+    form: "scalar",
+    show: String,
+  }),
+  replicas: integer(0, {
+    sentence: "Replicas that must have a commit before it counts; only as good as min-replicas-to-write of the server.",
+    min: 0,
+    max: 16,
+  }),
+});
+
+export const grpcSettings = group("The gRPC door for other processes of the cluster.", {
+  bindAddress: bindAddress(),
+  bindPort: bindPort(9090),
+});
+
+export const probeSettings = group("The HTTP door for orchestrators: /livez, /readyz, /metrics.", {
+  bindAddress: bindAddress(),
+  bindPort: bindPort(9091),
+});
+
+export const tlsSettings = group("Mutual TLS between the processes of the cluster; all three files, or none for cleartext.", {
+  authorityFile: optionalText({ sentence: "PEM file with the certificates of the authority that signs everybody's." }),
+  certificateFile: optionalText({ sentence: "PEM file with this process's certificate." }),
+  privateKeyFile: optionalText({ sentence: "PEM file with this process's private key." }),
+});
+
+/** Throws OPS0001 when only some of the files are named, or one cannot be read. */
+export function mutualTlsOf(settings: z.output<typeof tlsSettings>): MutualTls | undefined {
+  const files = [
+    ["tls.authority-file", settings.authorityFile],
+    ["tls.certificate-file", settings.certificateFile],
+    ["tls.private-key-file", settings.privateKeyFile],
+  ] as const;
+  if (files.every(([, path]) => path === undefined)) return undefined;
+  const [authority, certificate, privateKey] = files.map(([name, path]) => readSettingFile(name, required(name, path)));
+  return { authority, certificate, privateKey } as MutualTls;
+}
+
+/** A setting that has no default and that this process cannot do without. Throws OPS0001 naming it. */
+export function required<T>(name: string, value: T | undefined): T {
+  if (value !== undefined) return value;
+  throw new PerdureError("OPS0001", `'${name}' must be set`);
+}
+
+/** Throws OPS0001 when it is not known where Redis is. `name`: how Redis shows us in its list of clients. */
+export function redisOptionsOf({ url, nodes, cluster, replicas }: z.output<typeof redisSettings>, name: string): RedisOptions {
+  const { protocol, hostname, port, username, password, pathname } = new URL(required("redis.url", url).reveal());
+  const first: RedisNode = { host: hostname, port: port === "" ? 6379 : Number(port) };
+  const further = (nodes ?? []).map((address): RedisNode => {
+    const colon = address.lastIndexOf(":");
+    return { host: address.slice(0, colon).replace(/^\[|\]$/g, ""), port: Number(address.slice(colon + 1)) };
+  });
+  const database = pathname.slice(1);
+  if (!/^\d*$/.test(database)) throw new PerdureError("OPS0001", "'redis.url' must end in the number of a database, or nothing");
+  return {
+    nodes: [first, ...further],
+    cluster,
+    replicas,
+    name,
+    ...(username === "" ? {} : { username: decodeURIComponent(username) }),
+    ...(password === "" ? {} : { password: new Secret(decodeURIComponent(password)) }),
+    ...(database === "" ? {} : { database: Number(database) }),
+    ...(protocol === "rediss:" ? { tls: {} } : {}),
+  };
+}

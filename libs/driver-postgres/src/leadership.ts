@@ -1,0 +1,113 @@
+/**
+ * Why: some work is for one process of many. Who holds an advisory lock of the database does it; the lock goes with the connection,
+ * so the death of its holder frees it. For a moment two may believe that they lead (a connection that is cut is noticed late): what
+ * is led must be safe then, and only wasteful.
+ */
+import type { Clock, Logger, TimerHandle } from "@perdure/base";
+import pg from "pg";
+import { CONNECT_TIMEOUT_MS, LEADER_LOOK_MS, LEADER_LOOK_TIMEOUT_MS } from "./limits.js";
+
+export interface PostgresLeadershipOptions {
+  /** `postgres://user:password@host:port/database` */
+  readonly url: string;
+  readonly environment: string;
+  /** What is led: one process of the environment for each name. */
+  readonly name: string;
+}
+
+export interface LeadershipPorts {
+  /** Begins the work; disposing of what it gives ends it. A rejection counts as lost leadership. */
+  readonly lead: () => Promise<AsyncDisposable>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Asks to lead again and again, from now until it is disposed of. Never fails: without a database nobody leads. */
+export class PostgresLeadership implements AsyncDisposable {
+  readonly #options: PostgresLeadershipOptions;
+  readonly #ports: LeadershipPorts;
+  #client: pg.Client | undefined;
+  #led: AsyncDisposable | undefined;
+  #timer: TimerHandle | undefined;
+  #looking: Promise<void>;
+  #isAway = false;
+  #isClosed = false;
+
+  constructor(options: PostgresLeadershipOptions, ports: LeadershipPorts) {
+    this.#options = options;
+    this.#ports = ports;
+    this.#looking = this.#look();
+  }
+
+  get isLeading(): boolean {
+    return this.#led !== undefined;
+  }
+
+  /** Ends what is led, then lets another in. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    await this.#looking;
+    await this.#resign();
+  }
+
+  /** Never rejects. */
+  async #look(): Promise<void> {
+    const { logger } = this.#ports;
+    const { name } = this.#options;
+    try {
+      const client = this.#client ?? (await this.#connect());
+      if (this.#led !== undefined) await client.query("SELECT 1");
+      else if (await this.#takes(client)) {
+        this.#led = await this.#ports.lead();
+        logger.info({ leadership: name }, "this process leads now");
+      }
+      this.#isAway = false;
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      if (this.#led !== undefined) logger.warn({ leadership: name, reason }, "lost the leadership");
+      else if (!this.#isAway) logger.warn({ leadership: name, reason }, "cannot ask for the leadership; asking again");
+      this.#isAway = true;
+      await this.#resign();
+    }
+    if (this.#isClosed) return;
+    this.#timer = this.#ports.clock.setTimer(LEADER_LOOK_MS, () => {
+      this.#looking = this.#look();
+    });
+  }
+
+  async #connect(): Promise<pg.Client> {
+    const client = new pg.Client({
+      connectionString: this.#options.url,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      query_timeout: LEADER_LOOK_TIMEOUT_MS,
+      keepAlive: true,
+    });
+    this.#client = client;
+    client.on("error", () => undefined); // The next look meets it.
+    await client.connect();
+    return client;
+  }
+
+  async #takes(client: pg.Client): Promise<boolean> {
+    const { environment, name } = this.#options;
+    const { rows } = await client.query<{ taken: boolean }>("SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS taken", [
+      `perdure ${environment} ${name}`,
+    ]);
+    return rows[0]?.taken === true;
+  }
+
+  async #resign(): Promise<void> {
+    const led = this.#led;
+    const client = this.#client;
+    this.#led = undefined;
+    this.#client = undefined;
+    try {
+      await led?.[Symbol.asyncDispose]();
+    } catch (cause) {
+      this.#ports.logger.error({ cause, leadership: this.#options.name }, "what was led did not end well");
+    }
+    const ended = client?.end().catch(() => undefined); // It may be broken already, which is as good.
+    if (!this.#isAway) await ended; // A connection that is cut may never say that it ended.
+  }
+}

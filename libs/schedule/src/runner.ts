@@ -1,0 +1,48 @@
+/** Why: firing by hand needs no engine: any process that knows the schedule can do it, whoever acts on its timetable. */
+import { type Clock, type Logger, PerdureError, type ScheduleId, unreachable } from "@perdure/base";
+import type { Partitions, RegistryView } from "@perdure/control";
+import { RegistryRefusal } from "@perdure/metadata";
+import { firingCommand, manualFiring } from "./firing.js";
+import type { ManualFiring, ScheduleBook, ScheduleRunner } from "./ports.js";
+import { Recorder } from "./recorder.js";
+import { submit } from "./submit.js";
+
+export interface RunnerPorts {
+  readonly book: ScheduleBook;
+  readonly partitions: Partitions;
+  readonly registry: RegistryView;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** `recorder`: shared with an engine, so that both write together. */
+export function createScheduleRunner(ports: RunnerPorts, recorder: Recorder = new Recorder(ports.book)): ScheduleRunner {
+  return { runNow: (id, key) => runNow(ports, recorder, id, key) };
+}
+
+async function runNow(ports: RunnerPorts, recorder: Recorder, id: ScheduleId, key: string): Promise<ManualFiring> {
+  const { book, registry, clock, logger, partitions } = ports;
+  const schedule = book.get(id);
+  if (schedule === undefined) throw new RegistryRefusal(404, undefined, `The requested schedule '${id}' does not exist`);
+  const nominalMs = clock.nowMs();
+  const made = firingCommand(schedule.record, manualFiring(nominalMs, key), registry, nominalMs);
+  if (made.kind === "impossible") throw new RegistryRefusal(400, "META0100", made.reason);
+  const { command } = made;
+  const known = await partitions.describe(command.id);
+  const { submission } = await submit(ports, command, undefined);
+  switch (submission.kind) {
+    case "taken":
+      throw new RegistryRefusal(409, undefined, `The workflow '${command.facts.target.key}' was already invoked`);
+    case "unavailable":
+      throw new PerdureError("ING0006", submission.reason);
+    case "stored": {
+      const isNew = known === undefined;
+      const fired = { kind: "fired", cause: "manual", nominalMs, atMs: nominalMs, invocationId: command.id } as const;
+      if (isNew) await recorder.record({ id, events: [fired] });
+      logger.info({ scheduleId: id, invocationId: command.id }, "schedule fired by hand");
+      return { invocationId: command.id, isNew };
+    }
+    default:
+      return unreachable(submission);
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * Why: the ingress as a process of a cluster: its role on what registries and workers tell over gRPC. Once it serves it needs the
+ * workers alone: without a registry it goes on with the services that it knows.
+ */
+import { mutualTlsOf, openRegistryClient, openWorkers, required } from "@perdure/cluster";
+import type { ProcessPorts, ReadyFacts } from "@perdure/role";
+import { checkAddress, openDoor, openProbes } from "@perdure/role/http";
+import { invocationSpans } from "@perdure/role/tracing";
+import { ingressOptionsOf } from "../config.js";
+import { createIngress } from "../ingress.js";
+import { ingressMetrics } from "../metrics.js";
+import type { Settings } from "./config.js";
+
+/**
+ * Starts everything as parts of the lifecycle and resolves when callers are served; until a registry and a worker have been heard the
+ * process is not ready. Rejects with RT0004 (address), OPS0001 (settings).
+ */
+export async function startGateway(settings: Settings, ports: ProcessPorts): Promise<ReadyFacts> {
+  const { lifecycle, metrics, tracer, clock, random, logger } = ports;
+  const tls = await lifecycle.prepare(() => mutualTlsOf(settings.tls));
+  const registries = await lifecycle.prepare(() => required("registry.addresses", settings.registry.addresses));
+  const seeds = await lifecycle.prepare(() => required("worker.addresses", settings.worker.addresses));
+  await lifecycle.prepare(() => checkAddress(settings.ingress));
+
+  const probePorts = { health: () => lifecycle.health, metrics: () => metrics.text(), clock, logger };
+  const probes = await lifecycle.start("probes", () => openProbes(settings.probes, probePorts));
+  const peerPorts = { clock, logger };
+  const workers = await lifecycle.start("workers", () => openWorkers({ addresses: seeds, tls }, peerPorts));
+  const client = await lifecycle.start("registry", () => openRegistryClient({ addresses: registries, tls }, false, peerPorts));
+  await lifecycle.awaitPart("registry's state", () => client.untilKnown(lifecycle.stopping));
+  await lifecycle.awaitPart("leaders", () => workers.untilKnown(lifecycle.stopping));
+
+  const ingress = createIngress(
+    {
+      registry: client.registry,
+      partitions: workers.partitions,
+      clock,
+      random,
+      logger: logger.child({ component: "ingress" }),
+      metrics: ingressMetrics(metrics),
+      startSpan: tracer.enabled ? invocationSpans({ tracer, clock, random, logger }) : undefined,
+    },
+    ingressOptionsOf(settings.ingress, settings.experimentalEnableVqueues),
+  );
+  const door = await lifecycle.start("ingress", () => openDoor(settings.ingress, ingress.listen, ingress.close));
+  return {
+    ingress: settings.ingress.advertisedAddress ?? `http://localhost:${door.port}/`,
+    probes: `http://localhost:${probes.port}/readyz`,
+  };
+}

@@ -1,0 +1,30 @@
+/** Every setting of the program `perdure-gateway`. Names are those of `perdure server` where they mean the same. */
+import { probeSettings, registryAddresses, tlsSettings, workerAddresses } from "@perdure/cluster";
+import {
+  type ConfigInputs,
+  flowControlSetting,
+  group,
+  type LoadedConfig,
+  loadConfig,
+  processSettings,
+  RESERVED_VARIABLES,
+} from "@perdure/role";
+import type { z } from "zod";
+import { ingressSettings } from "../config.js";
+
+export const settings = group("Settings of perdure-gateway. Every line can be set here, in the environment, or by a flag.", {
+  ...processSettings,
+  experimentalEnableVqueues: flowControlSetting,
+  ingress: ingressSettings,
+  probes: probeSettings,
+  tls: tlsSettings,
+  registry: registryAddresses,
+  worker: group("Where the workers are.", { addresses: workerAddresses }),
+});
+
+export type Settings = z.output<typeof settings>;
+
+/** Throws PerdureError as `loadConfig` does. */
+export function loadSettings(inputs: Pick<ConfigInputs, "file" | "environment" | "flags">): LoadedConfig<typeof settings> {
+  return loadConfig(settings, { ...inputs, reservedVariables: RESERVED_VARIABLES, aliases: [] });
+}

@@ -1,0 +1,17 @@
+/** The program `perdure-gateway`. */
+import { type ProcessSpec, runProgram } from "@perdure/role";
+import { startGateway } from "./composition.js";
+import { loadSettings, settings } from "./config.js";
+
+const spec: ProcessSpec<typeof settings> = {
+  program: "perdure-gateway",
+  service: "ingress-gateway",
+  schema: settings,
+  load: loadSettings,
+  start: startGateway,
+};
+
+/** Resolves with the exit code. */
+export function runGateway(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  return runProgram(spec, "the HTTP door of a cluster for callers of services", args, environment);
+}

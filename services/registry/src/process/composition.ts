@@ -1,0 +1,166 @@
+/**
+ * Why: the registry as a process of a cluster: its role on PostgreSQL, shown over gRPC.
+ *
+ *     database ▸ registry, schedules ▸ gRPC door        one process of all: the engine that fires schedules
+ *         └─ what others wrote ─▸ reload
+ */
+import { type Clock, Secret } from "@perdure/base";
+import { mutualTlsOf, openGrpcDoor, openWorkers, redisOptionsOf, required, type Workers } from "@perdure/cluster";
+import { registryDefinition, registryHandlers, schedulesDefinition, schedulesHandlers } from "@perdure/driver-grpc";
+import { createHttpTransport } from "@perdure/driver-http2";
+import { createLambdaTransport } from "@perdure/driver-lambda";
+import { openPostgresMetadataStore, PostgresLeadership, type PostgresMetadataStore } from "@perdure/driver-postgres";
+import { createReplayCheck, createRequestIdentity, type EndpointTransport, invokerDefaults } from "@perdure/invoker";
+import { type ProcessPorts, type ReadyFacts, readSettingFile, requestHeadersOf, untilAvailable } from "@perdure/role";
+import { openProbes } from "@perdure/role/http";
+import { createScheduleEngine, createScheduleRunner, type Schedules } from "@perdure/schedule";
+import type { CheckPorts } from "../check-ports.js";
+import { kafkaClustersOf, serviceDefaultsOf } from "../config.js";
+import { createDiscoveryFetcher } from "../discovery-fetcher.js";
+import { REGISTRY_PREFIX } from "../persistence.js";
+import { createRegistry, type RegistryRole } from "../registry.js";
+import { createScheduleKeeper, type ScheduleKeeper } from "../schedules.js";
+import { SCHEDULES_PREFIX } from "../schedules-stored.js";
+import type { Settings } from "./config.js";
+import { followChanges } from "./follow.js";
+import { LateStore } from "./late-store.js";
+
+/**
+ * Starts everything as parts of the lifecycle and resolves when registry and schedules are served; until the database can be reached
+ * the process is not ready. Rejects with RT0004 (address), META0005, META0010 (database), OPS0001 (settings).
+ */
+export async function startRegistry(settings: Settings, ports: ProcessPorts): Promise<ReadyFacts> {
+  const { lifecycle, metrics, clock, logger } = ports;
+  const tls = await lifecycle.prepare(() => mutualTlsOf(settings.tls));
+  const url = await lifecycle.prepare(() => required("metadata.postgres-url", settings.metadata.postgresUrl).reveal());
+  const workerAddresses = await lifecycle.prepare(() => required("worker.addresses", settings.worker.addresses));
+  const database = { url, environment: settings.environmentName };
+
+  const probePorts = { health: () => lifecycle.health, metrics: () => metrics.text(), clock, logger };
+  const probes = await lifecycle.start("probes", () => openProbes(settings.probes, probePorts));
+  const door = await lifecycle.start("gRPC", () => openGrpcDoor(settings.grpc, tls));
+  const workers = await lifecycle.start("workers", () => openWorkers({ addresses: workerAddresses, tls }, { clock, logger }));
+
+  const store = await lifecycle.start("database", () =>
+    untilAvailable("the database", () => openPostgresMetadataStore(database, logger), ports, lifecycle.stopping),
+  );
+  const endpoints = await endpointsOf(settings, ports);
+  const check = await checkOf(settings, endpoints, workers, ports);
+  const roleParts = { settings, store, endpoints, workers, check };
+  const available = <T>(what: string, open: () => Promise<T>): Promise<T> =>
+    lifecycle.awaitPart(what, () => untilAvailable("the database", open, ports, lifecycle.stopping));
+  const registry = await available("deployments", () => openRegistry(roleParts, ports));
+  const keeper = await available("stored schedules", () => openKeeper(settings, store, registry, ports));
+  await lifecycle.start("changes of others", () =>
+    followChanges({ store, clock, logger }, [
+      { prefix: REGISTRY_PREFIX, reload: () => registry.reload() },
+      { prefix: SCHEDULES_PREFIX, reload: () => keeper.reload() },
+    ]),
+  );
+
+  const scheduleLogger = logger.child({ component: "schedules" });
+  const acting = { book: keeper, partitions: workers.partitions, registry, clock, logger: scheduleLogger };
+  const lead = async () => createScheduleEngine(acting);
+  await lifecycle.start(
+    "schedules",
+    () => new PostgresLeadership({ ...database, name: "schedules" }, { lead, clock, logger: scheduleLogger }),
+  );
+  const schedules: Schedules = delegate(keeper, createScheduleRunner(acting).runNow);
+  door.serve("perdure.control.v1.Registry", registryDefinition, registryHandlers(registry, logger));
+  door.serve("perdure.control.v1.Schedules", schedulesDefinition, schedulesHandlers(schedules, logger));
+  return { grpc: `:${door.port}`, probes: `http://localhost:${probes.port}/readyz`, identity: endpoints.identity?.publicKey };
+}
+
+function delegate(keeper: ScheduleKeeper, runNow: Schedules["runNow"]): Schedules {
+  return {
+    get: (id) => keeper.get(id),
+    list: () => keeper.list(),
+    create: (spec, isPaused) => keeper.create(spec, isPaused),
+    replace: (id, spec, expectedVersion) => keeper.replace(id, spec, expectedVersion),
+    remove: (id, expectedVersion) => keeper.remove(id, expectedVersion),
+    pause: (id) => keeper.pause(id),
+    resume: (id) => keeper.resume(id),
+    runNow,
+  };
+}
+
+// ── below the role ───────────────────────────────────────────────────────────────────────────────
+
+type Endpoints = Awaited<ReturnType<typeof endpointsOf>>;
+
+async function endpointsOf(settings: Settings, { lifecycle, clock, random }: ProcessPorts) {
+  const identity = await lifecycle.prepare(() => identityOf(settings, clock));
+  const lambdaOptions = { assumeRoleExternalId: settings.awsAssumeRoleExternalId };
+  const http: EndpointTransport = await lifecycle.start("endpoint transport", () => createHttpTransport({ clock, random }));
+  const lambda: EndpointTransport = await lifecycle.start("Lambda transport", () => createLambdaTransport(lambdaOptions));
+  return { transports: { http, lambda }, identity };
+}
+
+function identityOf({ requestIdentityPrivateKeyPemFile: file }: Settings, clock: Clock) {
+  if (file === undefined) return undefined;
+  return createRequestIdentity(new Secret(readSettingFile("request-identity-private-key-pem-file", file)), clock);
+}
+
+/** Undefined without Redis: then deployments cannot be checked against what partitions hold. */
+async function checkOf(
+  settings: Settings,
+  { transports, identity }: Endpoints,
+  workers: Workers,
+  { lifecycle, clock, logger }: ProcessPorts,
+): Promise<CheckPorts | undefined> {
+  if (settings.redis.url === undefined) return undefined;
+  const redis = await lifecycle.prepare(() => redisOptionsOf(settings.redis, "perdure-registry"));
+  const options = { redis, environment: settings.environmentName };
+  const store = await lifecycle.start("partition store", () => new LateStore(options, { clock, logger }));
+  const invokerOptions = { ...invokerDefaults, additionalRequestHeaders: requestHeadersOf(settings) };
+  return {
+    get partitionCount() {
+      return workers.directory.partitionCount;
+    },
+    store,
+    replays: createReplayCheck({ transports, identity, clock, logger }, invokerOptions),
+  };
+}
+
+// ── roles ────────────────────────────────────────────────────────────────────────────────────────
+
+interface RoleParts {
+  readonly settings: Settings;
+  readonly store: PostgresMetadataStore;
+  readonly endpoints: Endpoints;
+  readonly workers: Workers;
+  readonly check: CheckPorts | undefined;
+}
+
+function openRegistry(
+  { settings, store, endpoints, workers, check }: RoleParts,
+  { clock, random, logger }: ProcessPorts,
+): Promise<RegistryRole> {
+  return createRegistry(
+    {
+      metadata: store,
+      fetcher: createDiscoveryFetcher({ ...endpoints, clock }),
+      countUsage: (id, services) => workers.rows.countUsage(id, services),
+      check,
+      clock,
+      random,
+      logger: logger.child({ component: "registry" }),
+    },
+    {
+      defaults: serviceDefaultsOf(settings.worker),
+      requestHeaders: requestHeadersOf(settings),
+      routingHeaders: [],
+      kafkaClusters: kafkaClustersOf(settings.ingress.kafkaClusters),
+    },
+  );
+}
+
+function openKeeper(
+  settings: Settings,
+  metadata: PostgresMetadataStore,
+  registry: RegistryRole,
+  { clock, random, logger }: ProcessPorts,
+): Promise<ScheduleKeeper> {
+  const parts = { metadata, registry, clock, random, logger: logger.child({ component: "schedules" }) };
+  return createScheduleKeeper(parts, { scopesEnabled: settings.experimentalEnableVqueues });
+}

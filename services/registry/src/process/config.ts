@@ -1,0 +1,47 @@
+/** Every setting of the program `perdure-registry`. Names are those of `perdure server` where they mean the same. */
+import {
+  environmentSetting,
+  grpcSettings,
+  metadataSettings,
+  probeSettings,
+  redisSettings,
+  tlsSettings,
+  workerAddresses,
+} from "@perdure/cluster";
+import {
+  type ConfigInputs,
+  endpointSettings,
+  flowControlSetting,
+  group,
+  type LoadedConfig,
+  loadConfig,
+  processSettings,
+  RESERVED_VARIABLES,
+} from "@perdure/role";
+import type { z } from "zod";
+import { attemptDefaultsGroup, kafkaClustersSetting, retentionDefaults } from "../config.js";
+
+export const settings = group("Settings of perdure-registry. Every line can be set here, in the environment, or by a flag.", {
+  ...processSettings,
+  ...endpointSettings,
+  environmentName: environmentSetting,
+  experimentalEnableVqueues: flowControlSetting,
+  grpc: grpcSettings,
+  probes: probeSettings,
+  tls: tlsSettings,
+  metadata: metadataSettings,
+  redis: redisSettings,
+  ingress: group("What the ingress and the registry both know.", { kafkaClusters: kafkaClustersSetting }),
+  worker: group("Workers, and what services get from them unless they say otherwise.", {
+    addresses: workerAddresses,
+    ...retentionDefaults,
+    invoker: attemptDefaultsGroup,
+  }),
+});
+
+export type Settings = z.output<typeof settings>;
+
+/** Throws PerdureError as `loadConfig` does. */
+export function loadSettings(inputs: Pick<ConfigInputs, "file" | "environment" | "flags">): LoadedConfig<typeof settings> {
+  return loadConfig(settings, { ...inputs, reservedVariables: RESERVED_VARIABLES, aliases: [] });
+}
