@@ -46,7 +46,8 @@ export function clientSettings(properties: Readonly<Record<string, string>>): Cl
     readUncommitted:
       read.choice("isolation.level", ["read_committed", "read_uncommitted"], "read_committed") === "read_uncommitted",
     rackId: read.text("client.rack") ?? "",
-    retry: { retries: CLIENT_RETRIES_MAX },
+    // Whoever owns the consumer starts another one: two of them would share the partitions.
+    retry: { retries: CLIENT_RETRIES_MAX, restartOnFailure: async () => false },
   };
   const reset = read.choice("auto.offset.reset", ["earliest", "smallest", "beginning", "latest", "largest", "end"], "latest");
   return {

@@ -83,7 +83,7 @@ export class TestRegistry {
     const record: SubscriptionRecord = {
       id,
       sink: "service://Svc/take",
-      options: { "group.id": "g", "auto.offset.reset": "earliest" },
+      options: { "group.id": `group of ${change.source}`, "auto.offset.reset": "earliest" },
       paused: false,
       skipped: [],
       ...change,
