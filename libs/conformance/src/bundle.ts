@@ -12,7 +12,7 @@ import { BUILD_MS } from "./limits.js";
 
 export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
 
-const BUNDLE = join(ROOT, "services/standalone/dist/main.mjs");
+const bundleOf = (service: string): string => join(ROOT, "services", service, "dist/main.mjs");
 const LOCK = join(ROOT, "node_modules/.perdure-conformance-build");
 const NOT_SOURCES: ReadonlySet<string> = new Set(["node_modules", "dist", "testdata", "test", "bench"]);
 
@@ -20,12 +20,18 @@ const NOT_SOURCES: ReadonlySet<string> = new Set(["node_modules", "dist", "testd
 export async function executable(): Promise<string> {
   const given = process.env["PERDURE_CONFORMANCE_EXECUTABLE"];
   if (given !== undefined && given !== "") return given;
-  if (!isBundleFresh()) await buildAlone();
+  if (!isBundleFresh("standalone")) await buildAlone("standalone");
   return join(ROOT, "perdure");
 }
 
-function isBundleFresh(): boolean {
-  const builtAt = modifiedAt(BUNDLE);
+/** Path of the main module of a service, to be run by Node. */
+export async function serviceBundle(service: string): Promise<string> {
+  if (!isBundleFresh(service)) await buildAlone(service);
+  return bundleOf(service);
+}
+
+function isBundleFresh(service: string): boolean {
+  const builtAt = modifiedAt(bundleOf(service));
   if (builtAt === undefined) return false;
   return ["libs", "services", "proto"].every((folder) => newestSource(join(ROOT, folder)) < builtAt);
 }
@@ -46,14 +52,14 @@ function modifiedAt(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs;
 }
 
-async function buildAlone(): Promise<void> {
+async function buildAlone(service: string): Promise<void> {
   const deadline = Date.now() + BUILD_MS;
   while (!takeLock()) {
     if (Date.now() > deadline) throw new Error(`somebody else has been building for too long; if not, remove ${LOCK}`);
     await delay(50);
   }
   try {
-    if (!isBundleFresh()) await promisify(execFile)(process.execPath, [join(ROOT, "deploy/build.mjs")], { cwd: ROOT });
+    if (!isBundleFresh(service)) await promisify(execFile)(process.execPath, [join(ROOT, "deploy/build.mjs")], { cwd: ROOT });
   } finally {
     rmSync(LOCK, { force: true });
   }

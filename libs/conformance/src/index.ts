@@ -9,6 +9,7 @@ export * from "./ingress-client.js";
 export * from "./probe.js";
 export * from "./raw-endpoint.js";
 export * from "./sdk-endpoint.js";
+export * from "./program.js";
 export * from "./server.js";
 export * from "./stubborn-client.js";
 export * from "./world.js";

@@ -5,7 +5,7 @@ import type { Invocation, Invoke } from "@perdure/partition";
 import { MemoryKeyValue } from "@perdure/store";
 import { makeCertificates } from "@perdure/testkit";
 import { DirectoryWatch, LeaderDirectory, Link, type MutualTls, openChannel, RemotePartitions } from "../src/index.js";
-import { anInvoke, TestWorker } from "./workers.js";
+import { anInvoke, TestWorker } from "../src/testing/workers.js";
 
 const opened: (() => Promise<void> | void)[] = [];
 afterEach(async () => {

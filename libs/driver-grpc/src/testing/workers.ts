@@ -16,7 +16,7 @@ import {
   partitionsHandlers,
   SERVER_OPTIONS,
   serverCredentials,
-} from "../src/index.js";
+} from "../index.js";
 
 export const PARTITIONS = 4;
 const ALL = [0, 1, 2, 3];
@@ -57,7 +57,8 @@ class EchoInvoker implements Invoker {
   async [Symbol.asyncDispose](): Promise<void> {}
 }
 
-const NOTHING_LIVE: LiveWorker = {
+/** A worker with nothing to show of itself. */
+export const NOTHING_LIVE: LiveWorker = {
   led: () => ALL,
   status: () => undefined,
   statuses: () => [],

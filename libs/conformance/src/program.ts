@@ -1,0 +1,88 @@
+/** Why: the processes of a cluster as real processes on free ports, to be started, killed and started again. */
+import { serviceBundle } from "./bundle.js";
+import { Child, type Exit } from "./child.js";
+import { SERVER_START_MS, SERVER_STOP_MS } from "./limits.js";
+import { environmentOf, type Settings } from "./server.js";
+
+export interface ProgramOptions {
+  /** Folder below `services`. */
+  readonly service: "registry" | "ingress-gateway" | "admin-api" | "invoker-worker";
+  readonly settings: Settings;
+}
+
+/** What a program says of itself when it is ready, e.g. where its doors are. */
+export type ReadyFacts = Readonly<Record<string, string>>;
+
+export class Program implements AsyncDisposable {
+  readonly #options: ProgramOptions;
+  #child: Child;
+  #ready: Promise<ReadyFacts>;
+
+  private constructor(options: ProgramOptions, launched: { child: Child; ready: Promise<ReadyFacts> }) {
+    this.#options = options;
+    this.#child = launched.child;
+    this.#ready = launched.ready;
+  }
+
+  /** Starts it; whether it gets ready is another question. */
+  static async launch(options: ProgramOptions): Promise<Program> {
+    return new Program(options, await launch(options));
+  }
+
+  /** Resolves when it says that it is ready; rejects with its last words when it ends instead or takes too long. */
+  async ready(): Promise<ReadyFacts> {
+    let patience: NodeJS.Timeout | undefined;
+    const late = new Promise<undefined>((resolve) => {
+      patience = setTimeout(() => resolve(undefined), SERVER_START_MS);
+    });
+    const facts = await Promise.race([this.#ready, this.#child.exited.then(() => undefined), late]);
+    clearTimeout(patience);
+    if (facts !== undefined) return facts;
+    throw new Error(`${this.#options.service} did not get ready:\n${this.#child.lastWords()}`);
+  }
+
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  get lines(): readonly string[] {
+    return this.#child.lines;
+  }
+
+  get isRunning(): boolean {
+    return this.#child.exit === undefined;
+  }
+
+  kill(): Promise<Exit> {
+    return this.#child.kill();
+  }
+
+  stop(): Promise<Exit> {
+    return this.#child.stop(SERVER_STOP_MS);
+  }
+
+  /** With the same settings, after `kill` or `stop`. */
+  async launchAgain(): Promise<void> {
+    const launched = await launch(this.#options);
+    this.#child = launched.child;
+    this.#ready = launched.ready;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.isRunning) await this.kill();
+  }
+}
+
+async function launch({ service, settings }: ProgramOptions): Promise<{ child: Child; ready: Promise<ReadyFacts> }> {
+  const path = await serviceBundle(service);
+  const ready = Promise.withResolvers<ReadyFacts>();
+  const environment = {
+    PATH: process.env["PATH"],
+    HOME: process.env["HOME"],
+    ...environmentOf({ "log-format": "json", ...settings }),
+  };
+  const child = Child.start(process.execPath, [path], environment, (line) => {
+    if (line.includes('"msg":"ready"')) ready.resolve(JSON.parse(line) as ReadyFacts);
+  });
+  return { child, ready: ready.promise };
+}
