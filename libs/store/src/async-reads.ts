@@ -70,6 +70,12 @@ export interface AsyncPartitionStore extends AnyPartitionStore, BatchedReads {
   readonly capabilities: StoreCapabilities & { readonly syncReads: false };
 }
 
+/** What an archive takes its records from. */
+export interface ArchivableStore extends AsyncPartitionStore {
+  /** Ids of those that completed before a time, oldest first. */
+  completedBefore(partition: number, beforeMs: number, limit: number): Promise<readonly InvocationId[]>;
+}
+
 /** A text that two keys share exactly when they name the same rows. */
 export function rowName(key: RowKey): string {
   switch (key.kind) {

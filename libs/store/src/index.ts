@@ -1,3 +1,7 @@
+export * from "./archive.js";
+export { MemoryArchive } from "./archive-memory.js";
+export { archived, FORGOTTEN, forgottenName, parseForgottenName } from "./archive-reads.js";
+export * from "./archive-record.js";
 export * from "./async-reads.js";
 export { decodeInvocation, encodeInvocation, isTakenUp, statusOf } from "./codec/invocation.js";
 export { InvocationFields, type TextField } from "./codec/invocation-fields.js";
