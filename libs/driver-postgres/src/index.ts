@@ -1,3 +1,4 @@
+export { openPostgresArchive } from "./archive.js";
 export { type LeadershipPorts, PostgresLeadership, type PostgresLeadershipOptions } from "./leadership.js";
 export {
   migrateDatabase,

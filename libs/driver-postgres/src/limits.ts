@@ -15,3 +15,9 @@ export const LISTEN_AGAIN_LONGEST_MS = 5_000;
 export const LEADER_LOOK_MS = 1_000;
 /** A look that takes longer is a lost connection: whoever leads must not believe so for long after the database let another in. */
 export const LEADER_LOOK_TIMEOUT_MS = 3_000;
+/** Connections of one process to the archive: a few look-ups at a time, and the archiver. */
+export const ARCHIVE_CONNECTIONS_MAX = 4;
+/** A little longer than the server's own patience: what comes after that comes from a server that hangs. */
+export const ARCHIVE_STATEMENT_TIMEOUT_MS = 20_000;
+/** Rows of a scan at a time: some hundred kilobytes. */
+export const ARCHIVE_SCAN_PAGE = 500;

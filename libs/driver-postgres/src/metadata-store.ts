@@ -2,10 +2,11 @@
  * The metadata store of a cluster: documents of one environment in PostgreSQL, shared by every process. A write is one statement,
  * and whoever listens hears of it when it is committed.
  */
-import { compareBytes, invariant, type Logger, PerdureError, utf8 } from "@perdure/base";
+import { compareBytes, invariant, type Logger, utf8 } from "@perdure/base";
 import type { Document, DocumentWrite, Json, MetadataStore, WriteOutcome } from "@perdure/metadata";
 import { checkKey, checkWrites, documentText, LISTED_DOCUMENTS_MAX } from "@perdure/metadata";
 import pg from "pg";
+import { failure } from "./failure.js";
 import { CONNECT_TIMEOUT_MS, CONNECTIONS_MAX, STATEMENT_TIMEOUT_MS } from "./limits.js";
 import { Listener } from "./listener.js";
 import { migrate } from "./migrate.js";
@@ -140,12 +141,6 @@ class Store implements PostgresMetadataStore {
       throw failure(cause);
     }
   }
-}
-
-function failure(cause: unknown): PerdureError {
-  if (cause instanceof PerdureError) return cause;
-  const reason = cause instanceof Error ? cause.message || String((cause as NodeJS.ErrnoException).code) : String(cause);
-  return new PerdureError("STO0001", `the database failed: ${reason}`, { cause });
 }
 
 function documentOf({ key, version, value }: Row): Document {

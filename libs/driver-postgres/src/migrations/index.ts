@@ -3,6 +3,7 @@
  * forward only, and each leaves the tables readable for the version before (new columns have defaults, nothing is renamed).
  */
 import { documents } from "./0001-documents.js";
+import { archive } from "./0002-archive.js";
 
 export interface Migration {
   /** From 1, without holes. */
@@ -12,4 +13,4 @@ export interface Migration {
   readonly sql: string;
 }
 
-export const migrations: readonly Migration[] = [documents];
+export const migrations: readonly Migration[] = [documents, archive];

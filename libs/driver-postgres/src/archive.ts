@@ -1,0 +1,185 @@
+/** The archive of a cluster: completed invocations of one environment in PostgreSQL, shared by every process. */
+import { type InvocationId, invariant, invocationIdFromRaw, invocationIdToRaw, type Logger, PerdureError } from "@perdure/base";
+import type { JournalEntry, JournalEvent } from "@perdure/partition";
+import {
+  type Archive,
+  type ArchivedLife,
+  type ArchivedRow,
+  type ArchiveFilter,
+  type ArchiveOutcome,
+  type ArchiveRecord,
+  type ArchivingLeader,
+  decodeEntry,
+  decodeEvent,
+  unpackRows,
+} from "@perdure/store";
+import pg from "pg";
+import { failure } from "./failure.js";
+import {
+  ARCHIVE_CONNECTIONS_MAX,
+  ARCHIVE_SCAN_PAGE,
+  ARCHIVE_STATEMENT_TIMEOUT_MS,
+  CONNECT_TIMEOUT_MS,
+  STATEMENT_TIMEOUT_MS,
+} from "./limits.js";
+import { migrateDatabase, type PostgresOptions } from "./metadata-store.js";
+
+/** Migrates the database first. Rejects with META0010 when it is newer than this version, STO0001 when it cannot be reached. */
+export async function openPostgresArchive(options: PostgresOptions, logger: Logger): Promise<Archive> {
+  await migrateDatabase(options.url, logger);
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: ARCHIVE_CONNECTIONS_MAX,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    // A server that is frozen answers no timeout of its own.
+    query_timeout: ARCHIVE_STATEMENT_TIMEOUT_MS,
+    keepAlive: true,
+  });
+  // A connection that breaks while nobody uses it is the pool's to replace.
+  pool.on("error", (error) => logger.warn({ error: error.message }, "a connection of the archive broke"));
+  return new PostgresArchive(pool, options.environment);
+}
+
+interface FoundRow {
+  readonly id: Buffer;
+  readonly retained_until_ms: string;
+  readonly expires: boolean;
+  readonly row: Buffer;
+}
+interface ScannedRow extends FoundRow {
+  readonly created_at_ms: string;
+}
+
+const DONE: ArchiveOutcome = Object.freeze({ kind: "done" });
+
+class PostgresArchive implements Archive {
+  readonly #pool: pg.Pool;
+  readonly #environment: string;
+  #isOpen = true;
+
+  constructor(pool: pg.Pool, environment: string) {
+    this.#pool = pool;
+    this.#environment = environment;
+  }
+
+  put(leader: ArchivingLeader, records: readonly ArchiveRecord[]): Promise<ArchiveOutcome> {
+    return this.#write(
+      "archive-put",
+      "SELECT perdure_archive_put($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13) AS fenced",
+      leader,
+      [
+        records.map(({ id }) => rawOf(id)),
+        records.map(({ service }) => service),
+        records.map(({ isFailure }) => isFailure),
+        records.map(({ createdAtMs }) => createdAtMs),
+        records.map(({ completedAtMs }) => completedAtMs),
+        records.map(({ retainedUntilMs }) => retainedUntilMs),
+        records.map(({ expires }) => expires),
+        records.map(({ row }) => bufferOf(row)),
+        records.map(({ journal }) => bufferOf(journal)),
+        records.map(({ events }) => bufferOf(events)),
+      ],
+    );
+  }
+
+  forget(leader: ArchivingLeader, lives: readonly ArchivedLife[]): Promise<ArchiveOutcome> {
+    return this.#write("archive-forget", "SELECT perdure_archive_forget($1, $2, $3, $4, $5) AS fenced", leader, [
+      lives.map(({ id }) => rawOf(id)),
+      lives.map(({ retainedUntilMs }) => retainedUntilMs),
+    ]);
+  }
+
+  async #write(name: string, text: string, leader: ArchivingLeader, values: readonly unknown[]): Promise<ArchiveOutcome> {
+    const key = [this.#environment, leader.partition, leader.epoch];
+    const [row] = await this.#query<{ fenced: string | null }>(name, text, [...key, ...values]);
+    invariant(row !== undefined, "a write has an outcome");
+    return row.fenced === null ? DONE : { kind: "fenced", by: Number(row.fenced) };
+  }
+
+  async find(ids: readonly InvocationId[]): Promise<readonly ArchivedRow[]> {
+    if (ids.length === 0) return [];
+    const text =
+      "SELECT id, retained_until_ms, expires, row FROM perdure_archive WHERE environment = $1 AND id = ANY($2::bytea[])";
+    return (await this.#query<FoundRow>("archive-find", text, [this.#environment, ids.map(rawOf)])).map(rowOf);
+  }
+
+  async journal(id: InvocationId): Promise<readonly JournalEntry[]> {
+    return unpackRows(await this.#packed("journal", id)).map(decodeEntry);
+  }
+
+  async events(id: InvocationId): Promise<readonly JournalEvent[]> {
+    return unpackRows(await this.#packed("events", id)).map(decodeEvent);
+  }
+
+  async #packed(column: "journal" | "events", id: InvocationId): Promise<Uint8Array> {
+    const text = `SELECT ${column} AS packed FROM perdure_archive WHERE environment = $1 AND id = $2`;
+    const [row] = await this.#query<{ packed: Buffer }>(`archive-${column}`, text, [this.#environment, rawOf(id)]);
+    return row?.packed ?? Buffer.alloc(0);
+  }
+
+  async expire(nowMs: number, limit: number): Promise<number> {
+    // Several processes may clean at the same time: each takes what no other is taking.
+    const text =
+      "WITH due AS (SELECT id FROM perdure_archive WHERE environment = $1 AND expires AND retained_until_ms <= $2 " +
+      "ORDER BY retained_until_ms LIMIT $3 FOR UPDATE SKIP LOCKED), " +
+      "gone AS (DELETE FROM perdure_archive a USING due WHERE a.environment = $1 AND a.id = due.id RETURNING 1) " +
+      "SELECT count(*) AS count FROM gone";
+    const [row] = await this.#query<{ count: string }>("archive-expire", text, [this.#environment, nowMs, limit]);
+    return Number(row?.count ?? 0);
+  }
+
+  async *scan(filter: ArchiveFilter): AsyncIterable<readonly ArchivedRow[]> {
+    const { partition, service, isFailure, createdFromMs = 0, createdToMs = Number.MAX_SAFE_INTEGER } = filter;
+    const wanted: readonly (readonly [string, unknown])[] = [
+      ["partition", partition],
+      ["service", service],
+      ["is_failure", isFailure],
+    ];
+    const given = wanted.filter(([, value]) => value !== undefined);
+    const conditions = given.map(([column], n) => `AND ${column} = $${n + 6}`).join(" ");
+    const text =
+      "SELECT id, created_at_ms, retained_until_ms, expires, row FROM perdure_archive " +
+      "WHERE environment = $1 AND created_at_ms >= $2 AND created_at_ms < $3 AND (created_at_ms, id) > ($4, $5::bytea) " +
+      `${conditions} ORDER BY created_at_ms, id LIMIT ${ARCHIVE_SCAN_PAGE}`;
+    const name = `archive-scan-${given.map(([column]) => column).join("-")}`;
+    let [afterMs, after] = [-1, Buffer.alloc(0)];
+    for (;;) {
+      const from = [this.#environment, Math.max(createdFromMs, afterMs), createdToMs, afterMs, after];
+      const page = await this.#query<ScannedRow>(name, text, [...from, ...given.map(([, value]) => value)]);
+      const last = page[page.length - 1];
+      if (last === undefined) return;
+      yield page.map(rowOf);
+      if (page.length < ARCHIVE_SCAN_PAGE) return;
+      afterMs = Number(last.created_at_ms);
+      after = Buffer.from(last.id);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    await this.#pool.end();
+  }
+
+  async #query<R extends pg.QueryResultRow>(name: string, text: string, values: readonly unknown[]): Promise<R[]> {
+    if (!this.#isOpen) throw new PerdureError("STO0001", "the archive is closed");
+    try {
+      return (await this.#pool.query<R>({ name, text, values: [...values] })).rows;
+    } catch (cause) {
+      throw failure(cause);
+    }
+  }
+}
+
+function rowOf({ id, retained_until_ms, expires, row }: FoundRow): ArchivedRow {
+  return { id: invocationIdFromRaw(id), retainedUntilMs: Number(retained_until_ms), expires, row };
+}
+
+function rawOf(id: InvocationId): Buffer {
+  return bufferOf(invocationIdToRaw(id));
+}
+
+function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+}
