@@ -3,3 +3,4 @@ export { RedisLeases, type RedisLeasesOptions } from "./leases.js";
 export { RedisMembership, type RedisMembershipOptions } from "./membership.js";
 export type { RedisNode, RedisOptions } from "./options.js";
 export { RedisPartitionStore, type RedisPartitionStoreOptions } from "./redis-partition-store.js";
+export { RedisSnapshot } from "./redis-snapshot.js";

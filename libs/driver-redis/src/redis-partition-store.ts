@@ -295,6 +295,29 @@ export class RedisPartitionStore implements AsyncPartitionStore {
     }
   }
 
+  /** Invocations as they are stored, many at a time, with their ids. */
+  async *invocationRows(
+    partition: number,
+    group: "unfinished" | "completed",
+  ): AsyncIterable<readonly (readonly [id: string, row: Uint8Array])[]> {
+    const table = group === "unfinished" ? "inv" : "done";
+    for await (const page of scanHash(this.#redis.reads, this.#prefix(partition), table)) {
+      yield page.map(([id, row]) => [id.toString(), row] as const);
+    }
+  }
+
+  /** One of them; undefined when it is not there. */
+  async invocationRow(partition: number, id: InvocationId): Promise<Uint8Array | undefined> {
+    const { reads } = this.#redis;
+    const prefix = this.#prefix(partition);
+    // In this order one that completes in between is found in both places rather than in none.
+    const commands = ["inv", "done"].map((table): Command => ["HGET", `${prefix}${table}`, id]);
+    const replies = await reads.ask(commands);
+    const cells = commands.map((again, n) => ({ stored: answer(replies[n] as Reply) as Buffer | null, again }));
+    const [unfinished, done] = await payloadsOf(reads, prefix, cells);
+    return unfinished ?? done;
+  }
+
   /** Ids of those that completed before a time, oldest first: what an archive takes. */
   async completedBefore(partition: number, beforeMs: number, limit: number): Promise<readonly InvocationId[]> {
     const key = `${this.#prefix(partition)}done:at`;

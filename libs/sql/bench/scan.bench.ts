@@ -89,7 +89,6 @@ function aSource(): IntrospectionSource {
   return {
     partitionCount: 1,
     store: {
-      reads: { invocation: (_partition, id) => invocations.find(({ facts }) => facts.id === id) },
       readJournal: async () => [],
       stateOf: async () => new Map(),
       events: async () => [],

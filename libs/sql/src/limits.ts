@@ -83,3 +83,6 @@ export const OVERDUE_MS = 70_000;
 
 /** How long closing waits for the thread; then the process goes on without it. */
 export const THREAD_CLOSE_MS = 3000;
+
+/** Invocations looked up by id in one go: one round trip to a store behind a network, of some hundred kilobytes. */
+export const IDS_AT_ONCE = 256;

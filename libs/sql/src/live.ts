@@ -43,6 +43,31 @@ export function liveRowsOf({ invoker, registry, flow, schedules, partitionCount,
   const every = Array.from({ length: partitionCount }, (_, partition) => partition);
   return {
     held: (ids) => (ids === undefined ? invoker.statuses() : heldOf(invoker, ids)),
+    ...registryRowsOf(registry),
+    schedules: () => schedules?.rows() ?? [],
+    async *queues(partitions) {
+      // Partition by partition, so that not all of them are in memory at once.
+      for (const partition of partitions ?? every) {
+        const { queues } = await flow.flowRows(partition);
+        const nowMs = clock.nowMs();
+        for (const queue of queues) yield { queue, nowMs };
+      }
+    },
+    async *queueEntries(partitions) {
+      for (const partition of partitions ?? every) yield* (await flow.flowRows(partition)).entries;
+    },
+    async *limits(partitions) {
+      for (const partition of partitions ?? every) yield* (await flow.flowLimits(partition)).limits;
+    },
+    async *buckets(partitions) {
+      for (const partition of partitions ?? every) yield* (await flow.flowLimits(partition)).buckets;
+    },
+  };
+}
+
+/** The part of the live rows that the registry knows. */
+export function registryRowsOf(registry: RegistryRows): Pick<LiveRows, "deployments" | "services" | "rules"> {
+  return {
     *deployments() {
       for (const deployment of registry.deployments()) {
         const { address } = deployment;
@@ -73,24 +98,6 @@ export function liveRowsOf({ invoker, registry, flow, schedules, partitionCount,
       }
     },
     rules: () => registry.rules(),
-    schedules: () => schedules?.rows() ?? [],
-    async *queues(partitions) {
-      // Partition by partition, so that not all of them are in memory at once.
-      for (const partition of partitions ?? every) {
-        const { queues } = await flow.flowRows(partition);
-        const nowMs = clock.nowMs();
-        for (const queue of queues) yield { queue, nowMs };
-      }
-    },
-    async *queueEntries(partitions) {
-      for (const partition of partitions ?? every) yield* (await flow.flowRows(partition)).entries;
-    },
-    async *limits(partitions) {
-      for (const partition of partitions ?? every) yield* (await flow.flowLimits(partition)).limits;
-    },
-    async *buckets(partitions) {
-      for (const partition of partitions ?? every) yield* (await flow.flowLimits(partition)).buckets;
-    },
   };
 }
 

@@ -7,7 +7,6 @@ import type { FlowBucketRow, FlowEntryRow, FlowLimitRow, FlowLimits, FlowQueueRo
 import type {
   AttemptError,
   InboxEntry,
-  Invocation,
   JournalEntry,
   JournalEvent,
   ObjectLock,
@@ -47,8 +46,13 @@ export interface SourceDescription {
   readonly store: StoreDescription;
   readonly partitionCount: number;
 }
-/** `level`: a LevelDB directory that this process has open for several threads. */
-export type StoreDescription = { readonly kind: "level"; readonly directory: string };
+/**
+ * `level`: a LevelDB directory that this process has open for several threads. `redis`: the partitions of an environment in Redis;
+ * `options` say how to reach it, as text, in whatever form whoever opens the store wants them.
+ */
+export type StoreDescription =
+  | { readonly kind: "level"; readonly directory: string }
+  | { readonly kind: "redis"; readonly options: string };
 
 /** Gives each statement its own view. */
 export interface SourcePort {
@@ -82,17 +86,14 @@ export type Rows<Row> = Iterable<Row> | AsyncIterable<Row>;
 
 /** The reading half of a partition store. */
 export interface StoredRows {
-  readonly reads: {
-    invocation(partition: number, id: InvocationId): Invocation | undefined;
-  };
   readJournal(partition: number, id: InvocationId, length: number): Promise<readonly JournalEntry[]>;
   /** Keys are binary strings. */
   stateOf(partition: number, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>>;
   events(partition: number, id: InvocationId): Promise<readonly JournalEvent[]>;
   /** Invocations as they are stored, many at a time. */
   invocationRows(partition: number, group: "unfinished" | "completed"): AsyncIterable<readonly Uint8Array[]>;
-  /** One of them. */
-  invocationRow(partition: number, id: InvocationId): Uint8Array | undefined;
+  /** One of them; at once where the store can. Many are asked for together, so that a store behind a network hears them together. */
+  invocationRow(partition: number, id: InvocationId): Uint8Array | undefined | Promise<Uint8Array | undefined>;
   /** All, or those of one service: in any scope and outside of them, or in scopes only. */
   scanState(partition: number, service: string | undefined, where?: "everywhere" | "inScopes"): AsyncIterable<StateRow>;
   scanPromises(partition: number): AsyncIterable<PromiseRow>;

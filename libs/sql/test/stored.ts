@@ -393,12 +393,6 @@ function counted(source: IntrospectionSource): CountedSource {
       return scan(...args);
     };
   const watched: StoredRows = {
-    reads: {
-      invocation(partition, id) {
-        counts.pointReads++;
-        return store.reads.invocation(partition, id);
-      },
-    },
     readJournal: noting("journal", store.readJournal.bind(store)),
     stateOf: noting("stateOf", store.stateOf.bind(store)),
     events: noting("events", store.events.bind(store)),

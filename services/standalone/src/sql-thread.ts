@@ -12,6 +12,7 @@ import { KvPartitionStore } from "@perdure/store";
 import { SQL_THREAD_NICENESS } from "./limits.js";
 
 async function openStore({ store }: SourceDescription): Promise<OpenStore> {
+  invariant(store.kind === "level", "this process keeps its partitions in LevelDB");
   const reader = await openLevelReader(store.directory);
   return {
     snapshot: () => new KvPartitionStore(reader.snapshot()),

@@ -2,14 +2,17 @@
  * Why: people want to see whom a call went to, but the stored command says only what the handler wrote. The id stands in a
  * notification of the same journal, the rest with the callee itself, or, once that is forgotten, with the service's latest revision.
  */
-import { type InvocationId, parseInvocationId, partitionOf } from "@perdure/base";
+import { parseInvocationId } from "@perdure/base";
 import type { HandlerType, InvocationFacts, JournalEntry, ServiceType, Target } from "@perdure/partition";
 import { type CallCommand, decodeNotification, MessageType, type OneWayCallCommand } from "@perdure/service-protocol";
+import { decodeInvocation } from "@perdure/store";
 import type { IntrospectionSource, ServiceRow } from "../ports.js";
+import { rowsOfIds } from "./invocations.js";
 
 /** What decoding an entry may look up. */
 export interface JournalContext {
-  readonly source: IntrospectionSource;
+  /** What is stored of callees, by their ids. */
+  readonly facts: ReadonlyMap<string, InvocationFacts>;
   /** Latest revisions by name. */
   readonly services: ReadonlyMap<string, ServiceRow>;
   /** Callees by the completion id of their id's notification. */
@@ -38,13 +41,25 @@ export function calleesOf(entries: readonly JournalEntry[]): ReadonlyMap<number,
 
 export function calleeOf(command: CallCommand | OneWayCallCommand, context: JournalContext): Callee {
   const id = context.callees.get(command.invocationIdNotificationIdx) ?? "";
-  const facts = factsOf(id, context.source);
+  const facts = context.facts.get(id);
   return { id, target: facts?.target ?? guessedTarget(command, context.services.get(command.serviceName)), facts };
 }
 
-function factsOf(text: string, { store, partitionCount }: IntrospectionSource): InvocationFacts | undefined {
-  const id = parseInvocationId(text);
-  return id.ok ? store.reads.invocation(partitionOf(id.value as InvocationId, partitionCount), id.value)?.facts : undefined;
+export async function factsOfCallees(
+  source: IntrospectionSource,
+  callees: ReadonlyMap<number, string>,
+): Promise<ReadonlyMap<string, InvocationFacts>> {
+  const ids = [...callees.values()].flatMap((text) => {
+    const id = parseInvocationId(text);
+    return id.ok ? [id.value] : [];
+  });
+  const facts = new Map<string, InvocationFacts>();
+  const rows = await rowsOfIds(source, ids);
+  for (const [n, id] of ids.entries()) {
+    const row = rows[n];
+    if (row !== undefined) facts.set(id, decodeInvocation(row).facts);
+  }
+  return facts;
 }
 
 function guessedTarget(

@@ -2,6 +2,7 @@
 import { hashString, type InvocationId, parseInvocationId, partitionOf, partitionOfKey } from "@perdure/base";
 import type { Invocation } from "@perdure/partition";
 import { statusOf } from "@perdure/store";
+import { IDS_AT_ONCE } from "../limits.js";
 import type { IntrospectionSource } from "../ports.js";
 import { allowedValues, type ScanHints } from "../query/hints.js";
 
@@ -20,7 +21,7 @@ export async function* findInvocations(
 ): AsyncIterable<readonly Uint8Array[]> {
   const ids = wantedIds(hints);
   if (ids !== undefined) {
-    const rows = byId(source, ids, isWanted);
+    const rows = await byId(source, ids, isWanted);
     if (rows.length > 0) yield rows;
     return;
   }
@@ -58,16 +59,28 @@ export function wantedPartitions({ partitionCount }: IntrospectionSource, hints:
   return new Set([...keys].map((key) => partitionOfKey(BigInt(key), partitionCount)));
 }
 
-function byId(
-  { store, partitionCount }: IntrospectionSource,
+async function byId(
+  source: IntrospectionSource,
   ids: readonly InvocationId[],
   isWanted: (status: Status) => boolean,
-): readonly Uint8Array[] {
+): Promise<readonly Uint8Array[]> {
   const rows: Uint8Array[] = [];
-  for (const id of ids) {
-    const row = store.invocationRow(partitionOf(id, partitionCount), id);
+  for (const row of await rowsOfIds(source, ids)) {
     const status = row === undefined ? undefined : statusOf(row);
     if (row !== undefined && status !== undefined && isWanted(status)) rows.push(row);
+  }
+  return rows;
+}
+
+/** Invocations as they are stored, in the order of the ids; undefined where nothing is. */
+export async function rowsOfIds(
+  { store, partitionCount }: IntrospectionSource,
+  ids: readonly InvocationId[],
+): Promise<readonly (Uint8Array | undefined)[]> {
+  const rows: (Uint8Array | undefined)[] = [];
+  for (let from = 0; from < ids.length; from += IDS_AT_ONCE) {
+    const some = ids.slice(from, from + IDS_AT_ONCE);
+    rows.push(...(await Promise.all(some.map((id) => store.invocationRow(partitionOf(id, partitionCount), id)))));
   }
   return rows;
 }

@@ -9,7 +9,7 @@ import { InvocationFields } from "@perdure/store";
 import type { IntrospectionSource, ServiceRow } from "../ports.js";
 import { isRead } from "../query/hints.js";
 import { defineTable } from "../table.js";
-import { calleesOf, type JournalContext } from "./callee.js";
+import { calleesOf, factsOfCallees, type JournalContext } from "./callee.js";
 import { entryJson, entryLiteJson } from "./entry-json.js";
 import { anyStatus, findInvocations } from "./invocations.js";
 
@@ -39,7 +39,8 @@ export const journal = defineTable<EntryRow>({
     appended_at: ({ entry }) => entry.appendedAtMs,
   },
   async *rows(source, hints) {
-    const services = isRead(hints, "entry_json") || isRead(hints, "entry_lite_json") ? await servicesOf(source) : NO_SERVICES;
+    const areCalleesShown = isRead(hints, "entry_json") || isRead(hints, "entry_lite_json");
+    const services = areCalleesShown ? await servicesOf(source) : undefined;
     const fields = new InvocationFields();
     for await (const rows of findInvocations(source, hints, anyStatus)) {
       for (const row of rows) {
@@ -50,23 +51,34 @@ export const journal = defineTable<EntryRow>({
   },
 });
 
-const NO_SERVICES: ReadonlyMap<string, ServiceRow> = new Map();
-
 async function servicesOf({ live }: IntrospectionSource): Promise<ReadonlyMap<string, ServiceRow>> {
   const services = new Map<string, ServiceRow>();
   for await (const service of live.services()) services.set(service.name, service);
   return services;
 }
 
+/** `services` only when callees are shown. */
 async function* entriesOf(
   source: IntrospectionSource,
-  services: ReadonlyMap<string, ServiceRow>,
+  services: ReadonlyMap<string, ServiceRow> | undefined,
   id: InvocationId,
   length: number,
 ): AsyncIterable<EntryRow> {
   const entries = await source.store.readJournal(partitionOf(id, source.partitionCount), id, length);
-  const context: JournalContext = { source, services, callees: calleesOf(entries) };
+  const context = services === undefined ? NO_CALLEES : await contextOf(source, services, entries);
   for (let index = 0; index < entries.length; index++) yield { id, index, entry: entries[index] as JournalEntry, context };
+}
+
+/** For statements that show no callees. */
+const NO_CALLEES: JournalContext = { facts: new Map(), services: new Map(), callees: new Map() };
+
+async function contextOf(
+  source: IntrospectionSource,
+  services: ReadonlyMap<string, ServiceRow>,
+  entries: readonly JournalEntry[],
+): Promise<JournalContext> {
+  const callees = calleesOf(entries);
+  return { facts: await factsOfCallees(source, callees), services, callees };
 }
 
 /** The label user code gave a command, "" when none; notifications have none. */

@@ -1,15 +1,20 @@
 /** Why: `sys_locks`, who holds which object; a row only while somebody does. */
-import { hashString, type InvocationId, partitionOf } from "@perdure/base";
+import { hashString, type InvocationId } from "@perdure/base";
 import { parseKeyspace } from "@perdure/partition";
+import { decodeInvocation } from "@perdure/store";
+import { IDS_AT_ONCE } from "../limits.js";
 import type { IntrospectionSource } from "../ports.js";
+import { isRead } from "../query/hints.js";
 import { defineTable } from "../table.js";
+import { rowsOfIds } from "./invocations.js";
 
 interface HeldLock {
-  readonly source: IntrospectionSource;
   readonly service: string;
   readonly scope: string | undefined;
   readonly key: string;
   readonly holder: InvocationId;
+  /** Undefined when nobody asks for it, or its holder is not there (any more). */
+  acquiredAtMs: number | undefined;
 }
 
 export const locks = defineTable<HeldLock>({
@@ -18,16 +23,34 @@ export const locks = defineTable<HeldLock>({
     partition_key: ({ scope, key }) => hashString(scope ?? key),
     scope: ({ scope }) => scope,
     lock_name: ({ service, key }) => `${service}/${key}`,
-    acquired_at: ({ source, holder }) =>
-      source.store.reads.invocation(partitionOf(holder, source.partitionCount), holder)?.milestones.runningAtMs,
+    acquired_at: ({ acquiredAtMs }) => acquiredAtMs,
     acquired_by: ({ holder }) => holder,
   },
-  async *rows(source) {
+  async *rows(source, hints) {
+    const isTimeRead = isRead(hints, "acquired_at");
+    let gathered: HeldLock[] = [];
     for (let partition = 0; partition < source.partitionCount; partition++) {
       for await (const { service: keyspace, key, lock } of source.store.scanLocks(partition)) {
         if (lock.holder === undefined) continue;
-        yield { source, ...parseKeyspace(keyspace), key, holder: lock.holder };
+        gathered.push({ ...parseKeyspace(keyspace), key, holder: lock.holder, acquiredAtMs: undefined });
+        if (isTimeRead && gathered.length < IDS_AT_ONCE) continue;
+        if (isTimeRead) await addTimes(source, gathered);
+        yield* gathered;
+        gathered = [];
       }
     }
+    if (isTimeRead) await addTimes(source, gathered);
+    yield* gathered;
   },
 });
+
+async function addTimes(source: IntrospectionSource, locks: readonly HeldLock[]): Promise<void> {
+  const rows = await rowsOfIds(
+    source,
+    locks.map(({ holder }) => holder),
+  );
+  for (const [n, lock] of locks.entries()) {
+    const row = rows[n];
+    if (row !== undefined) lock.acquiredAtMs = decodeInvocation(row).milestones.runningAtMs;
+  }
+}

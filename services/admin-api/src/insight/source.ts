@@ -29,14 +29,17 @@ import {
 } from "@perdure/partition";
 import { EXPLAINED_ENTRIES_MAX, QUEUE_PLACES_COUNTED_MAX } from "../limits.js";
 
+/** At once where it is at hand. */
+type Awaitable<T> = T | Promise<T>;
+
 /** The reading half of what the partitions of an environment hold. Stores, invokers and workers satisfy it as they are. */
 export interface InsightSource {
   readonly partitionCount: number;
   readonly store: {
     readonly reads: {
-      invocation(partition: number, id: InvocationId): Invocation | undefined;
-      lock(partition: number, service: string, key: string): ObjectLock | undefined;
-      inbox(partition: number, service: string, key: string, seq: number): InboxEntry | undefined;
+      invocation(partition: number, id: InvocationId): Awaitable<Invocation | undefined>;
+      lock(partition: number, service: string, key: string): Awaitable<ObjectLock | undefined>;
+      inbox(partition: number, service: string, key: string, seq: number): Awaitable<InboxEntry | undefined>;
     };
     readJournal(partition: number, id: InvocationId, length: number): Promise<readonly JournalEntry[]>;
     events(partition: number, id: InvocationId): Promise<readonly JournalEvent[]>;
@@ -44,9 +47,9 @@ export interface InsightSource {
     flow(partition: number): Promise<{ readonly pauses: readonly { readonly queue: VqueueId }[] }>;
   };
   readonly invoker: {
-    status(id: InvocationId): Held | undefined;
+    status(id: InvocationId): Awaitable<Held | undefined>;
     /** What flow control says of an invocation that waits for a slot; undefined when it does not wait for one (any more). */
-    flowWait(id: InvocationId): FlowFacts | undefined;
+    flowWait(id: InvocationId): Awaitable<FlowFacts | undefined>;
   };
 }
 
@@ -70,10 +73,10 @@ async function readSituation(ports: InsightPorts, id: InvocationId): Promise<Sit
 /** Record, journal and events belong together only as far as nothing happens between the reads; none of them is ever from the future. */
 export async function readKnown({ store, invoker, partitionCount }: InsightSource, id: InvocationId): Promise<Known | undefined> {
   const partition = partitionOf(id, partitionCount);
-  const invocation = store.reads.invocation(partition, id);
+  const invocation = await store.reads.invocation(partition, id);
   if (invocation === undefined) return undefined;
   const { journal } = invocation;
-  const held = invoker.status(id);
+  const held = await invoker.status(id);
   const length = Math.min(journal.length, EXPLAINED_ENTRIES_MAX);
   const [entries, events] = await Promise.all([
     length === 0 ? [] : store.readJournal(partition, id, length),
@@ -87,7 +90,7 @@ async function surroundingsOf({ insight, registry }: InsightPorts, invocation: I
   const waitsForSlot = invocation.status === "ready" || (invocation.status === "inboxed" && invocation.waitsFor === "slot");
   return {
     lock: invocation.status === "inboxed" ? await lockOf(insight, partition, invocation) : undefined,
-    flow: waitsForSlot ? insight.invoker.flowWait(invocation.facts.id) : undefined,
+    flow: waitsForSlot ? await insight.invoker.flowWait(invocation.facts.id) : undefined,
     route: routeOf(registry, invocation),
   };
 }
@@ -96,11 +99,14 @@ async function lockOf({ store }: InsightSource, partition: number, invocation: I
   const { target } = invocation.facts;
   if (invocation.waitsFor !== "lock" || !isExclusive(target)) return undefined;
   const keyspace = keyspaceOf(target);
-  const lock = store.reads.lock(partition, keyspace, target.key);
+  const lock = await store.reads.lock(partition, keyspace, target.key);
   if (lock === undefined) return undefined; // It got its turn between the two reads.
   const last = Math.min(invocation.inboxSeq, lock.head + QUEUE_PLACES_COUNTED_MAX);
-  let ahead = 0;
-  for (let seq = lock.head; seq < last; seq++) if (store.reads.inbox(partition, keyspace, target.key, seq) !== undefined) ahead++;
+  // Asked for together: a store behind a network hears them together.
+  const places = Array.from({ length: Math.max(0, last - lock.head) }, (_, n) =>
+    store.reads.inbox(partition, keyspace, target.key, lock.head + n),
+  );
+  const ahead = (await Promise.all(places)).filter((entry) => entry !== undefined).length;
   const queue = vqueueId({ service: target.service, scope: undefined, limitKey: undefined, lockKey: target.key });
   const isPaused = (await store.flow(partition)).pauses.some((pause) => pause.queue === queue);
   return { holder: lock.holder, isPaused, ahead, aheadIsLeast: last < invocation.inboxSeq };
