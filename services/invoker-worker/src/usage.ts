@@ -1,11 +1,11 @@
 /** Why: a deployment may only go quietly when nothing needs it (specification, item 8), and the partitions know what does. */
 import type { DeploymentId } from "@perdure/base";
 import type { DeploymentUsage } from "@perdure/metadata";
-import type { PartitionStore } from "@perdure/store";
+import type { AnyPartitionStore } from "@perdure/store";
 
 /** Reads every unfinished invocation of the partitions once. */
 export async function countUnfinished(
-  store: PartitionStore,
+  store: AnyPartitionStore,
   partitions: readonly number[],
   id: DeploymentId,
   services: readonly string[],

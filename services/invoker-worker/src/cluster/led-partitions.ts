@@ -1,7 +1,7 @@
 /** The `Partitions` of those partitions that are led in this process, each by a processor of its own. */
 import { type InvocationId, PerdureError, partitionOf } from "@perdure/base";
 import type { Completion, Detach, InvokeObserver, Partitions } from "@perdure/control";
-import type { FlowRows, FlowWait } from "@perdure/flow";
+import type { FlowLimits, FlowRows, FlowWait } from "@perdure/flow";
 import type { Invoker, InvokerStatus } from "@perdure/invoker";
 import type { Answer, Invocation, Invoke, PartitionCommand } from "@perdure/partition";
 import { LocalPartitions, type Processor } from "@perdure/processor";
@@ -96,6 +96,10 @@ export class LedPartitions implements Partitions {
 
   async flowRows(partition: number): Promise<FlowRows> {
     return (await this.#led.get(partition)?.processor.flowRows(partition)) ?? NO_FLOW;
+  }
+
+  flowLimits(partition: number): FlowLimits {
+    return this.#led.get(partition)?.processor.flowLimits(partition) ?? NO_FLOW;
   }
 
   flowWait(id: InvocationId): FlowWait | undefined {

@@ -1,0 +1,17 @@
+/**
+ * Why: an invocation's partition follows from its id and the number of partitions, so that number must never change under existing
+ * data. The first worker of an environment writes it down; for all others the setting means nothing any more.
+ */
+import { PerdureError } from "@perdure/base";
+import type { RedisConnections } from "./connect.js";
+import { environmentPrefix } from "./keys.js";
+
+/** The number to use. Rejects with STO0001 when Redis does not answer, STO0003 when what it holds is no number. */
+export async function agreedPartitionCount(redis: RedisConnections, environment: string, setting: number): Promise<number> {
+  const key = `${environmentPrefix(environment)}partitions`;
+  await redis.commits.one(["SET", key, String(setting), "NX"]);
+  const count = Number((await redis.commits.one(["GET", key])) as Buffer | null);
+  if (!Number.isSafeInteger(count) || count < 1)
+    throw new PerdureError("STO0003", `the Redis key '${key}' is no number of partitions`);
+  return count;
+}
