@@ -8,7 +8,7 @@
 import type { Clock, Logger } from "@perdure/base";
 import type { Database } from "./duckdb/database.js";
 import { encodeJson, JSON_CONTENT_TYPE } from "./encode/json.js";
-import type { ResultRows } from "./encode/result.js";
+import type { ResultBatch, ResultRows } from "./encode/result.js";
 import { isEngineBroken, refusalOf, refused, TimedOut } from "./errors.js";
 import { RETRY_AFTER_SECONDS } from "./limits.js";
 import { SQL_ENGINE_DEFAULTS, type SqlEngine, type SqlEngineOptions } from "./options.js";
@@ -116,8 +116,20 @@ async function load(tables: readonly Table[], bounds: SqlEngineOptions): Promise
   return openDatabase(tables, { sessions: bounds.runningQueriesMax, memoryBytesMax: bounds.engineMemoryBytesMax });
 }
 
-async function answer(rows: ResultRows, format: SqlFormat): Promise<SqlAnswer> {
+/** What fails in the first rows is told as an error; later failures can only cut the answer off. */
+async function answer(result: ResultRows, format: SqlFormat): Promise<SqlAnswer> {
+  const batches = result.batches[Symbol.asyncIterator]();
+  const first = await batches.next();
+  const rows: ResultRows = { columns: result.columns, batches: resumed(first, batches) };
   if (format === "json") return { kind: "rows", contentType: JSON_CONTENT_TYPE, chunks: encodeJson(rows) };
   const { ARROW_CONTENT_TYPE, encodeArrow } = await import("./encode/arrow.js");
   return { kind: "rows", contentType: ARROW_CONTENT_TYPE, chunks: encodeArrow(rows) };
+}
+
+async function* resumed(first: IteratorResult<ResultBatch>, rest: AsyncIterator<ResultBatch>): AsyncIterable<ResultBatch> {
+  try {
+    for (let next = first; next.done !== true; next = await rest.next()) yield next.value;
+  } finally {
+    await rest.return?.();
+  }
 }

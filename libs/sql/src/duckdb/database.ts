@@ -7,6 +7,7 @@ import type { ResultRows } from "../encode/result.js";
 import { NotAQuery, plainMessage } from "../errors.js";
 import { isNode, parseTree } from "../query/syntax-tree.js";
 import type { Table } from "../table.js";
+import { informationSchema } from "./information-schema.js";
 import { rowsOf } from "./result.js";
 import { ENTER, LOCK, MACROS, PREPARE } from "./setup.js";
 import { registerTable, type StatementRows } from "./table-function.js";
@@ -50,6 +51,7 @@ export async function openDatabase(tables: readonly Table[], options: DatabaseOp
     for (const connection of connections) await connection.run(ENTER);
     for (const sql of MACROS) await first.run(sql);
     for (const table of tables) await registerTable(first, table, rows);
+    for (const sql of informationSchema(tables)) await first.run(sql);
     for (const sql of LOCK) await first.run(sql);
   }
   return {

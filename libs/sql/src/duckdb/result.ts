@@ -26,7 +26,7 @@ import { rowsPerTurn } from "../limits.js";
 export function rowsOf(result: DuckDBResult, signal: AbortSignal): ResultRows {
   const names = result.columnNames();
   const readers = result.columnTypes().map(readerOf);
-  const columns = readers.map(({ type }, i) => ({ name: displayName(names[i] ?? ""), type }));
+  const columns = readers.map(({ type }, i) => ({ name: OTHER_NAMES[names[i] ?? ""] ?? names[i] ?? "", type }));
   return { columns, batches: batchesOf(result, readers, signal) };
 }
 
@@ -134,8 +134,5 @@ function floorDiv(value: bigint, by: bigint): bigint {
   return value % by < 0n ? quotient - 1n : quotient;
 }
 
-/** Names of the commonest expressions without alias as the reference gives them. */
-function displayName(name: string): string {
-  if (name === "count_star()") return "count(*)";
-  return name.replace(/^count\((\d+)\)$/, "count(Int64($1))");
-}
+/** Names that EXPLAIN gives its columns: the engine's, the reference's. */
+const OTHER_NAMES: Readonly<Record<string, string>> = { explain_key: "plan_type", explain_value: "plan" };

@@ -35,7 +35,9 @@ function jsonMacro(name: string, body: (json: string, path: string) => string): 
 
 export const MACROS: readonly string[] = [
   "CREATE MACRO to_unixtime(t) AS CAST(epoch(t) AS BIGINT)",
-  "CREATE MACRO date_bin(i, t) AS time_bucket(i, t), (i, t, o) AS time_bucket(i, t, o)",
+  // From 1970 on unless said otherwise; the engine's own default is a Monday of 2000.
+  `CREATE MACRO date_bin(i, t) AS time_bucket(i, CAST(t AS TIMESTAMPTZ), TIMESTAMPTZ '1970-01-01T00:00:00Z'),
+    (i, t, o) AS time_bucket(i, CAST(t AS TIMESTAMPTZ), CAST(o AS TIMESTAMPTZ))`,
   "CREATE MACRO to_timestamp(x) AS CAST(x AS TIMESTAMPTZ)",
   "CREATE MACRO to_timestamp_millis(x) AS epoch_ms(x)",
   "CREATE MACRO encode(b, f) AS CASE f WHEN 'hex' THEN lower(hex(b)) WHEN 'base64' THEN rtrim(base64(b), '=') END",
@@ -46,11 +48,13 @@ export const MACROS: readonly string[] = [
   "CREATE MACRO approx_percentile_cont(x, p) AS approx_quantile(x, p)",
   "CREATE MACRO array_length(x) AS len(x)",
   "CREATE MACRO arrow_cast(x, t) AS x",
-  `CREATE MACRO arrow_typeof(x) AS CASE typeof(x)
+  `CREATE MACRO arrow_name(t) AS CASE t
     WHEN 'VARCHAR' THEN 'LargeUtf8' WHEN 'BLOB' THEN 'LargeBinary' WHEN 'BOOLEAN' THEN 'Boolean'
-    WHEN 'INTEGER' THEN 'Int64' WHEN 'BIGINT' THEN 'Int64' WHEN 'UINTEGER' THEN 'UInt32' WHEN 'UBIGINT' THEN 'UInt64'
-    WHEN 'DOUBLE' THEN 'Float64' WHEN 'TIMESTAMP WITH TIME ZONE' THEN 'Timestamp(ms, "+00:00")'
-    WHEN 'INTERVAL' THEN 'Duration(ms)' ELSE typeof(x) END`,
+    WHEN 'INTEGER' THEN 'Int64' WHEN 'BIGINT' THEN 'Int64' WHEN 'HUGEINT' THEN 'Int64' WHEN 'UINTEGER' THEN 'UInt32'
+    WHEN 'UBIGINT' THEN 'UInt64' WHEN 'DOUBLE' THEN 'Float64' WHEN 'TIMESTAMP WITH TIME ZONE' THEN 'Timestamp(ms, "+00:00")'
+    WHEN 'INTERVAL' THEN 'Duration(ms)' WHEN 'UINTEGER[]' THEN 'List(UInt32)' WHEN 'VARCHAR[]' THEN 'List(LargeUtf8)'
+    ELSE CASE WHEN t LIKE 'DECIMAL(%' THEN 'Float64' ELSE t END END`,
+  "CREATE MACRO arrow_typeof(x) AS arrow_name(typeof(x))",
   jsonMacro("json_get", (json, path) => `json_extract(${json}, ${path})`),
   jsonMacro("json_get_json", (json, path) => `CAST(json_extract(${json}, ${path}) AS VARCHAR)`),
   jsonMacro("json_as_text", (json, path) => `json_extract_string(${json}, ${path})`),

@@ -3,6 +3,8 @@
  * text as SQL, sleep, or take memory that no cap counts, and a plan of very many parts takes minutes that no interrupt ends. So a
  * statement's tree is looked through before anything is planned: which tables, which functions, how many parts.
  */
+import { DESCRIBED_SCHEMA } from "../duckdb/information-schema.js";
+import { CATALOG } from "../duckdb/setup.js";
 import { NotAQuery } from "../errors.js";
 import { QUERY_PARTS_MAX, TABLE_REFERENCES_MAX } from "../limits.js";
 import { child, children, nodes, type SyntaxNode, text } from "./syntax-tree.js";
@@ -58,7 +60,7 @@ function checkTable(reference: SyntaxNode, tables: ReadonlySet<string>, named: R
   const name = text(reference, "table_name")?.toLowerCase() ?? "";
   const schema = text(reference, "schema_name")?.toLowerCase() ?? "";
   const catalog = text(reference, "catalog_name")?.toLowerCase() ?? "";
-  if (schema === "information_schema") return;
+  if (schema === DESCRIBED_SCHEMA && (catalog === "" || catalog === CATALOG)) return;
   const isOurs =
     tables.has(name) &&
     (schema === "" || schema === "public" || schema === "restate") &&

@@ -2,6 +2,7 @@
  * Why: the official CLI and the console write for another SQL engine. A few of its spellings have no counterpart that a macro
  * could give (introspection-sql.md §5.2), so they are changed in the text, by tokens.
  */
+import { DESCRIBED_SCHEMA, DESCRIBED_VIEWS } from "../duckdb/information-schema.js";
 import type { Token } from "./tokenizer.js";
 
 interface Edit {
@@ -26,12 +27,9 @@ const AFTER_DERIVED_TABLE = new Set(
 
 /** `tokens` are those of `sql`, without the final semicolons. */
 export function rewrite(sql: string, tokens: readonly Token[]): string {
-  if (words(tokens, 0, "show", "columns") && (tokens[2]?.folded === "from" || tokens[2]?.folded === "in")) {
-    return `DESCRIBE ${sql.slice(tokens[3]?.start ?? sql.length, tokens.at(-1)?.end)}`;
-  }
   const edits: Edit[] = [];
   for (let i = 0; i < tokens.length; i++) {
-    const edit = firstOrLast(tokens, i) ?? unsigned(tokens, i) ?? derivedTableAlias(tokens, i);
+    const edit = firstOrLast(tokens, i) ?? unsigned(tokens, i) ?? derivedTableAlias(tokens, i) ?? described(tokens, i);
     if (edit !== undefined) edits.push(edit);
   }
   return apply(sql.slice(0, tokens.at(-1)?.end ?? 0), edits);
@@ -67,6 +65,15 @@ function derivedTableAlias(tokens: readonly Token[], at: number): Edit | undefin
   const after = tokens[at + 9];
   const hasAlias = after?.kind === "name" || (after?.kind === "word" && !AFTER_DERIVED_TABLE.has(after.folded));
   return hasAlias ? undefined : { start: close.end, end: close.end, text: ` ${alias.text}` };
+}
+
+/** `information_schema.columns` and the like are views of ours. */
+function described(tokens: readonly Token[], at: number): Edit | undefined {
+  const schema = tokens[at] as Token;
+  const view = tokens[at + 2];
+  if (schema.folded !== "information_schema" || (schema.kind !== "word" && schema.kind !== "name")) return undefined;
+  if (tokens[at + 1]?.text !== "." || !DESCRIBED_VIEWS.some((name) => name === view?.folded)) return undefined;
+  return { start: schema.start, end: schema.end, text: DESCRIBED_SCHEMA };
 }
 
 /** Index of the bracket that closes the one at `open`, or of the last token. */

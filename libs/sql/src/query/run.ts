@@ -9,7 +9,8 @@ import type { ResultRows } from "../encode/result.js";
 import type { IntrospectionSource } from "../ports.js";
 import type { Table } from "../table.js";
 import { type GatherBudget, type GatheredTable, gather } from "./gather.js";
-import { NO_HINTS, type ScanHints } from "./hints.js";
+import { NO_HINTS } from "./hints.js";
+import { namesOf } from "./names.js";
 import { checkPermitted } from "./permitted.js";
 import { hintsOf } from "./pushdown.js";
 import type { CheckedStatement } from "./statement.js";
@@ -28,18 +29,16 @@ export async function runStatement(
   signal: AbortSignal,
   readingSignal: AbortSignal,
 ): Promise<ResultRows> {
-  let hints: ReadonlyMap<string, ScanHints> = new Map();
-  if (statement.hasTree) {
-    const tree = await session.parse(statement.query);
-    checkPermitted(tree, new Set(tables.map(({ name }) => name)));
-    hints = hintsOf(tree, tables);
-  }
+  const tree = await session.parse(statement.query);
+  checkPermitted(tree, new Set(tables.map(({ name }) => name)));
+  const hints = hintsOf(tree, tables);
+  const names = statement.text === statement.query ? namesOf(tree) : undefined;
   await session.check(statement.query);
   const rows = new NeededRows();
   for (;;) {
     signal.throwIfAborted();
     try {
-      return await session.run(statement.text, rows, readingSignal);
+      return named(await session.run(statement.text, rows, readingSignal), names);
     } catch (cause) {
       signal.throwIfAborted();
       if (rows.wanted.size === 0) throw cause;
@@ -50,6 +49,11 @@ export async function runStatement(
       rows.put(table.name, await gather(table, columns, source, hints.get(table.name) ?? NO_HINTS, budget, signal));
     }
   }
+}
+
+function named(rows: ResultRows, names: readonly (string | undefined)[] | undefined): ResultRows {
+  if (names?.length !== rows.columns.length) return rows;
+  return { ...rows, columns: rows.columns.map((column, i) => ({ ...column, name: names[i] ?? column.name })) };
 }
 
 /** What was gathered for one statement, and what it still wants. */

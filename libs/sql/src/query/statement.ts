@@ -2,7 +2,9 @@
  * Why: people may look and nothing else. The text of a statement is checked here before the engine sees it: one statement, of a
  * kind that reads. The engine checks again what it parsed; neither check trusts the other.
  */
+import { DESCRIBED_SCHEMA } from "../duckdb/information-schema.js";
 import { QUERY_CHARS_MAX } from "../limits.js";
+import { TABLE_NAMES } from "../schema.js";
 import { rewrite } from "./rewrite.js";
 import { type Token, tokenize } from "./tokenizer.js";
 
@@ -13,8 +15,6 @@ export type CheckedStatement =
       readonly text: string;
       /** What must itself be a query that reads: the statement, or what an EXPLAIN or DESCRIBE is about. */
       readonly query: string;
-      /** Whether the engine can show the query as a tree. Otherwise the statement names a table and nothing else. */
-      readonly hasTree: boolean;
     }
   | { readonly kind: "invalid"; readonly message: string };
 
@@ -33,26 +33,39 @@ export function checkStatement(sql: string): CheckedStatement {
   const text = rewrite(sql, tokens);
   if (first.folded === "explain") return explained(text);
   if (LOOKING.has(first.folded)) return looked(text);
-  return { kind: "statement", text, query: text, hasTree: true };
+  return { kind: "statement", text, query: text };
 }
 
-/** DESCRIBE of a table or a query, SHOW TABLES. (SHOW COLUMNS has become a DESCRIBE.) */
+/** DESCRIBE of a table or a query, SHOW TABLES, SHOW COLUMNS: all are questions to the views that describe our relations. */
 function looked(text: string): CheckedStatement {
   const [verb, ...tokens] = tokenize(text);
-  const [second] = tokens;
   if (verb?.folded === "show") {
-    const isTables = second?.folded === "tables" && tokens.length === 1;
-    return isTables
-      ? { kind: "statement", text, query: text, hasTree: false }
-      : invalid("SHOW is supported for TABLES and COLUMNS only");
+    const [what, from, ...name] = tokens;
+    if (what?.folded === "tables" && from === undefined) return asked(`SELECT * FROM ${DESCRIBED_SCHEMA}.tables`);
+    if (what?.folded === "columns" && (from?.folded === "from" || from?.folded === "in")) {
+      return describedTable("table_catalog, table_schema, table_name, column_name, data_type, is_nullable", name);
+    }
+    return invalid("SHOW is supported for TABLES and COLUMNS only");
   }
-  if (second !== undefined && opensOneOf(tokens, 0, EXPLAINABLE)) {
-    return { kind: "statement", text, query: text.slice(second.start), hasTree: true };
+  const [second] = tokens;
+  if (second === undefined || !opensOneOf(tokens, 0, EXPLAINABLE)) {
+    return describedTable("column_name, data_type, is_nullable", tokens);
   }
-  const isName = tokens.length > 0 && tokens.length <= NAME_TOKENS_MAX && tokens.every(isPartOfName);
-  return isName
-    ? { kind: "statement", text, query: text, hasTree: false }
-    : invalid("DESCRIBE is supported for tables and queries only");
+  const query = text.slice(second.start);
+  const described = `SELECT column_name, arrow_name(column_type) AS data_type, "null" AS is_nullable FROM (DESCRIBE ${query})`;
+  return { kind: "statement", text: described, query };
+}
+
+function describedTable(columns: string, name: readonly Token[]): CheckedStatement {
+  const isName = name.length > 0 && name.length <= NAME_TOKENS_MAX && name.every(isPartOfName);
+  if (!isName) return invalid("DESCRIBE is supported for tables and queries only");
+  const table = TABLE_NAMES.find((known) => known === name.at(-1)?.folded);
+  if (table === undefined) return invalid(`table '${name.map(({ text }) => text).join("")}' not found`);
+  return asked(`SELECT ${columns} FROM ${DESCRIBED_SCHEMA}.columns WHERE table_name = '${table}' ORDER BY ordinal_position`);
+}
+
+function asked(query: string): CheckedStatement {
+  return { kind: "statement", text: query, query };
 }
 
 /** `catalog.schema.table`. */
@@ -71,7 +84,7 @@ function explained(text: string): CheckedStatement {
   if (start === undefined || !opensOneOf(tokens, inner, EXPLAINABLE)) return invalid("EXPLAIN is supported for queries only");
   const analyzes = tokens.slice(1, inner).some((token) => token.folded === "analyze");
   const query = text.slice(start);
-  return { kind: "statement", text: `EXPLAIN ${analyzes ? "ANALYZE " : ""}${query}`, query, hasTree: true };
+  return { kind: "statement", text: `EXPLAIN ${analyzes ? "ANALYZE " : ""}${query}`, query };
 }
 
 function opensOneOf(tokens: readonly Token[], from: number, words: ReadonlySet<string>): boolean {

@@ -10,9 +10,15 @@ const parse = JSON.parse as (
   revive: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
 ) => unknown;
 
-/** The tree that the engine printed; integers that a double cannot hold are bigint. */
+/** A text, or a number that the engine prints and JSON does not know. */
+const TEXT_OR_NO_NUMBER = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/g;
+
+/** The tree that the engine printed; integers that a double cannot hold are bigint, infinite numbers null. */
 export function parseTree(json: string): unknown {
-  return parse(json, (_key, value, { source }) =>
+  const readable = /Infinity|NaN/.test(json)
+    ? json.replace(TEXT_OR_NO_NUMBER, (found) => (found.startsWith('"') ? found : "null"))
+    : json;
+  return parse(readable, (_key, value, { source }) =>
     typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(source ?? "") ? BigInt(source ?? "") : value,
   );
 }

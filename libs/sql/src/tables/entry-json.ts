@@ -127,9 +127,8 @@ function liteFields(command: JournalCommand, context: JournalContext): object {
       return { completion_id: command.resultCompletionId, name: command.name };
     case "getPromise":
     case "peekPromise":
-      return { key: command.key, completion_id: command.resultCompletionId };
     case "completePromise":
-      return { key: command.key, value: resultWord(command.completion), completion_id: command.resultCompletionId };
+      return { key: command.key, completion_id: command.resultCompletionId };
     case "sleep":
       return { wake_up_time: command.wakeUpTimeMs, completion_id: command.resultCompletionId };
     case "call":

@@ -1,0 +1,63 @@
+/**
+ * Why: people and tools look up here which tables there are. The engine's own `information_schema` tells of scan functions, other
+ * catalogs and types by names nobody else uses; these views tell of our relations as the reference does (introspection-sql.md §1).
+ */
+import type { ColumnType, Table } from "../table.js";
+import { CATALOG, SCHEMA } from "./setup.js";
+
+/** Where the views stand that `information_schema` means; `query/rewrite.ts` puts one name for the other. */
+export const DESCRIBED_SCHEMA = "described";
+export const DESCRIBED_VIEWS = ["columns", "tables", "views", "schemata"] as const;
+
+const ARROW_NAMES: Readonly<Record<ColumnType, string>> = {
+  text: "LargeUtf8",
+  u32: "UInt32",
+  u64: "UInt64",
+  bool: "Boolean",
+  bytes: "LargeBinary",
+  timestamp: 'Timestamp(ms, "+00:00")',
+  duration: "Duration(ms)",
+  u32List: "List(UInt32)",
+  textList: "List(LargeUtf8)",
+};
+/** The one relation that is put together of others, and its one column that is never NULL. */
+const VIEW = "sys_invocation";
+const NEVER_NULL = "status";
+
+export function informationSchema(tables: readonly Table[]): readonly string[] {
+  const tableRows = tables.map(({ name }) => row(CATALOG, SCHEMA, name, name === VIEW ? "VIEW" : "BASE TABLE"));
+  const viewRows = DESCRIBED_VIEWS.map((name) => row(CATALOG, "information_schema", name, "VIEW"));
+  const columnRows = tables.flatMap(({ name, columns }) =>
+    columns.map((column, position) => {
+      const isNullable = name !== VIEW || column.name !== NEVER_NULL;
+      return `(${text(CATALOG)}, ${text(SCHEMA)}, ${text(name)}, ${text(column.name)}, CAST(${position} AS UBIGINT), CAST(NULL AS VARCHAR),
+        '${isNullable ? "YES" : "NO"}', ${text(ARROW_NAMES[column.type])})`;
+    }),
+  );
+  return [
+    `CREATE SCHEMA ${CATALOG}.${DESCRIBED_SCHEMA}`,
+    view("tables", "table_catalog, table_schema, table_name, table_type", [...tableRows, ...viewRows]),
+    view(
+      "columns",
+      "table_catalog, table_schema, table_name, column_name, ordinal_position, column_default, is_nullable, data_type",
+      columnRows,
+    ),
+    view("views", "table_catalog, table_schema, table_name", [
+      row(CATALOG, SCHEMA, VIEW),
+      ...DESCRIBED_VIEWS.map((name) => row(CATALOG, "information_schema", name)),
+    ]),
+    view("schemata", "catalog_name, schema_name", [row(CATALOG, SCHEMA), row(CATALOG, "information_schema")]),
+  ];
+}
+
+function view(name: string, columns: string, rows: readonly string[]): string {
+  return `CREATE VIEW ${CATALOG}.${DESCRIBED_SCHEMA}.${name} AS SELECT * FROM (VALUES ${rows.join(", ")}) t(${columns})`;
+}
+
+function row(...values: readonly string[]): string {
+  return `(${values.map(text).join(", ")})`;
+}
+
+function text(value: string): string {
+  return `'${value.replaceAll("'", "''")}'`;
+}
