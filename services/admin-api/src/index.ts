@@ -1,5 +1,6 @@
 /** Why: the management API as a request handler over ports. */
 export { createAdminApi } from "./admin-api.js";
+export { type AskEndpointPorts, createAskEndpoint } from "./ask-endpoint.js";
 export { type Batches, type BatchPorts, openBatches } from "./batches/batches.js";
 export { type AdminSettings, adminSettings, sqlOptionsOf } from "./config.js";
 export { openAdminDoor } from "./door.js";

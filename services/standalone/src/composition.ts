@@ -4,7 +4,7 @@
  *
  *     directories ▸ stores ▸ registry ▸ worker (leads all partitions) ▸ ingress, admin API
  */
-import { type AdminPorts, openAdminDoor, openBatches, sqlOptionsOf } from "@perdure/admin-api";
+import { type AdminPorts, createAskEndpoint, openAdminDoor, openBatches, sqlOptionsOf } from "@perdure/admin-api";
 import { type Clock, PerdureError, Secret } from "@perdure/base";
 import type { Partitions } from "@perdure/control";
 import { createHttpTransport } from "@perdure/driver-http2";
@@ -36,7 +36,6 @@ import type { Schedules } from "@perdure/schedule";
 import { createSqlThread, liveRowsOf, type SourceDescription, type SqlEngine } from "@perdure/sql";
 import { KvPartitionStore, type PartitionStore } from "@perdure/store";
 import { runSubscriptions, type Subscriptions } from "@perdure/subscription";
-import { createAskEndpoint } from "./ask-endpoint.js";
 import { directoriesOf, type Settings } from "./config.js";
 import { partitionCountOf } from "./partition-count.js";
 

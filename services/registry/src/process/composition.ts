@@ -4,14 +4,20 @@
  *     database ▸ registry, schedules ▸ gRPC door        one process of all: the engine that fires schedules
  *         └─ what others wrote ─▸ reload
  */
-import { type Clock, Secret } from "@perdure/base";
-import { mutualTlsOf, openGrpcDoor, openWorkers, redisOptionsOf, required, type Workers } from "@perdure/cluster";
+import {
+  type Endpoints,
+  mutualTlsOf,
+  openEndpoints,
+  openGrpcDoor,
+  openWorkers,
+  redisOptionsOf,
+  required,
+  type Workers,
+} from "@perdure/cluster";
 import { registryDefinition, registryHandlers, schedulesDefinition, schedulesHandlers } from "@perdure/driver-grpc";
-import { createHttpTransport } from "@perdure/driver-http2";
-import { createLambdaTransport } from "@perdure/driver-lambda";
 import { openPostgresMetadataStore, PostgresLeadership, type PostgresMetadataStore } from "@perdure/driver-postgres";
-import { createReplayCheck, createRequestIdentity, type EndpointTransport, invokerDefaults } from "@perdure/invoker";
-import { type ProcessPorts, type ReadyFacts, readSettingFile, requestHeadersOf, untilAvailable } from "@perdure/role";
+import { createReplayCheck, invokerDefaults } from "@perdure/invoker";
+import { type ProcessPorts, type ReadyFacts, requestHeadersOf, untilAvailable } from "@perdure/role";
 import { openProbes } from "@perdure/role/http";
 import { createScheduleEngine, createScheduleRunner, type Schedules } from "@perdure/schedule";
 import type { CheckPorts } from "../check-ports.js";
@@ -44,7 +50,7 @@ export async function startRegistry(settings: Settings, ports: ProcessPorts): Pr
   const store = await lifecycle.start("database", () =>
     untilAvailable("the database", () => openPostgresMetadataStore(database, logger), ports, lifecycle.stopping),
   );
-  const endpoints = await endpointsOf(settings, ports);
+  const endpoints = await openEndpoints(settings, ports);
   const check = await checkOf(settings, endpoints, workers, ports);
   const roleParts = { settings, store, endpoints, workers, check };
   const available = <T>(what: string, open: () => Promise<T>): Promise<T> =>
@@ -85,21 +91,6 @@ function delegate(keeper: ScheduleKeeper, runNow: Schedules["runNow"]): Schedule
 }
 
 // ── below the role ───────────────────────────────────────────────────────────────────────────────
-
-type Endpoints = Awaited<ReturnType<typeof endpointsOf>>;
-
-async function endpointsOf(settings: Settings, { lifecycle, clock, random }: ProcessPorts) {
-  const identity = await lifecycle.prepare(() => identityOf(settings, clock));
-  const lambdaOptions = { assumeRoleExternalId: settings.awsAssumeRoleExternalId };
-  const http: EndpointTransport = await lifecycle.start("endpoint transport", () => createHttpTransport({ clock, random }));
-  const lambda: EndpointTransport = await lifecycle.start("Lambda transport", () => createLambdaTransport(lambdaOptions));
-  return { transports: { http, lambda }, identity };
-}
-
-function identityOf({ requestIdentityPrivateKeyPemFile: file }: Settings, clock: Clock) {
-  if (file === undefined) return undefined;
-  return createRequestIdentity(new Secret(readSettingFile("request-identity-private-key-pem-file", file)), clock);
-}
 
 /** Undefined without Redis: then deployments cannot be checked against what partitions hold. */
 async function checkOf(

@@ -1,8 +1,8 @@
 /** Why: the management API passes questions on to endpoints; they go out like every other request, signed and with the deployment's headers. */
-import type { AskEndpoint } from "@perdure/admin-api";
 import type { Clock } from "@perdure/base";
 import { endpointBase } from "@perdure/driver-http2";
 import { type EndpointTransport, exchangeWhole, type RequestIdentity } from "@perdure/invoker";
+import type { AskEndpoint } from "./ports.js";
 
 export interface AskEndpointPorts {
   readonly transports: { readonly http: EndpointTransport; readonly lambda: EndpointTransport };

@@ -1,0 +1,45 @@
+/** Every setting of the program `perdure-admin`. Names are those of `perdure server` where they mean the same. */
+import {
+  environmentSetting,
+  metadataSettings,
+  redisSettings,
+  registryAddresses,
+  tlsSettings,
+  workerAddresses,
+} from "@perdure/cluster";
+import {
+  advertisedAddress,
+  type ConfigInputs,
+  endpointSettings,
+  flowControlSetting,
+  group,
+  type LoadedConfig,
+  loadConfig,
+  processSettings,
+  RESERVED_VARIABLES,
+} from "@perdure/role";
+import type { z } from "zod";
+import { adminSettings } from "../config.js";
+
+export const settings = group("Settings of perdure-admin. Every line can be set here, in the environment, or by a flag.", {
+  ...processSettings,
+  ...endpointSettings,
+  environmentName: environmentSetting,
+  experimentalEnableVqueues: flowControlSetting,
+  admin: adminSettings,
+  ingress: group("What people are told of the ingress.", {
+    advertisedAddress: advertisedAddress("How callers reach the ingress, for display."),
+  }),
+  tls: tlsSettings,
+  metadata: metadataSettings,
+  redis: redisSettings,
+  registry: registryAddresses,
+  worker: group("Where the workers are.", { addresses: workerAddresses }),
+});
+
+export type Settings = z.output<typeof settings>;
+
+/** Throws PerdureError as `loadConfig` does. */
+export function loadSettings(inputs: Pick<ConfigInputs, "file" | "environment" | "flags">): LoadedConfig<typeof settings> {
+  return loadConfig(settings, { ...inputs, reservedVariables: RESERVED_VARIABLES, aliases: [] });
+}

@@ -1,0 +1,64 @@
+/**
+ * Why: statements of a cluster read Redis from a thread of their own, and ask workers and the registry for what only those know. The
+ * engine starts with the first statement, when the number of partitions is known: until a worker told it there is nothing to read.
+ */
+import type { Clock, Logger } from "@perdure/base";
+import type { RemoteRegistry, RemoteRows } from "@perdure/driver-grpc";
+import { scheduleRow } from "@perdure/schedule";
+import { createSqlThread, type LiveRows, registryRowsOf, type SqlEngine, type SqlEngineOptions } from "@perdure/sql";
+
+/** Bundled beside the process's own module. */
+const SQL_THREAD = new URL("./sql-thread.mjs", import.meta.url);
+
+export interface ClusterSqlPorts {
+  readonly registry: RemoteRegistry;
+  readonly rows: RemoteRows;
+  /** 0 while no worker has been heard. */
+  readonly partitionCount: () => number;
+  /** For the thread: see `sql-thread.ts`. */
+  readonly redis: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export function openClusterSql(ports: ClusterSqlPorts, options: Partial<SqlEngineOptions>): SqlEngine {
+  const { partitionCount, redis, clock, logger } = ports;
+  const live = liveRows(ports);
+  let engine: SqlEngine | undefined;
+  return {
+    async query(text, format, signal) {
+      if (engine === undefined) {
+        const count = partitionCount();
+        if (count === 0)
+          return {
+            kind: "refused",
+            reason: "unavailable",
+            message: "no worker has been reached yet",
+            retryAfterSeconds: undefined,
+          };
+        const source = { store: { kind: "redis", options: redis }, partitionCount: count } as const;
+        engine = createSqlThread({ entry: SQL_THREAD, source, live, clock, logger }, options);
+      }
+      return await engine.query(text, format, signal);
+    },
+    async [Symbol.asyncDispose]() {
+      await engine?.[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function liveRows({ registry, rows, clock }: ClusterSqlPorts): LiveRows {
+  return {
+    held: (ids) => rows.statuses(ids),
+    ...registryRowsOf(registry),
+    async *schedules() {
+      for (const schedule of await registry.schedules.list()) yield scheduleRow(schedule);
+    },
+    async *queues(partitions) {
+      for await (const queue of rows.queues(partitions)) yield { queue, nowMs: clock.nowMs() };
+    },
+    queueEntries: (partitions) => rows.queueEntries(partitions),
+    limits: (partitions) => rows.limits(partitions),
+    buckets: (partitions) => rows.buckets(partitions),
+  };
+}
