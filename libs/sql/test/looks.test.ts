@@ -102,6 +102,12 @@ describe("information_schema", () => {
   });
 });
 
+test("~ looks for a match anywhere, and not for its opposite", async () => {
+  expect(await rowsOf(engine, "select 'abc' ~ 'b' as a, 'abc' !~ 'b' as b, 'abc' ~ '^b' as c, 'abc' !~ 'x' as d")).toEqual([
+    { a: true, b: false, c: false, d: true },
+  ]);
+});
+
 describe("date_bin", () => {
   test.each([
     ["interval '7 days', timestamp '2026-11-21 12:00:00'", "2026-11-19T00:00:00Z"], // 1970 began on a Thursday.

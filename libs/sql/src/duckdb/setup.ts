@@ -44,6 +44,7 @@ export const MACROS: readonly string[] = [
   "CREATE MACRO octet_length(x) AS strlen(x)",
   "CREATE MACRO char_length(x) AS length(x)",
   "CREATE MACRO regexp_like(a, b) AS regexp_matches(a, b)",
+  "CREATE MACRO regexp_full_match(a, b) AS regexp_matches(a, b)", // What `~` means to the engine; to PostgreSQL a part may match.
   "CREATE MACRO approx_distinct(x) AS approx_count_distinct(x)",
   "CREATE MACRO approx_percentile_cont(x, p) AS approx_quantile(x, p)",
   "CREATE MACRO array_length(x) AS len(x)",
