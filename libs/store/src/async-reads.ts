@@ -153,7 +153,8 @@ const ROWS: { readonly [K in PartitionCommand["kind"]]: RowsOf<Extract<Partition
   end: (command, known) => {
     const rows = [...itself(command, known)];
     if (known === undefined) return rows;
-    rows.push({ kind: "entry", id: command.id, index: known.journal.outputIndex });
+    // Not there yet: the Output is on its way in front of the end, and will be applied by then.
+    if (known.journal.outputIndex >= 0) rows.push({ kind: "entry", id: command.id, index: known.journal.outputIndex });
     return rows.concat(rowsOfCompletion(known));
   },
   attemptFailed: (command, known) => [

@@ -10,7 +10,7 @@
  */
 import type { Clock, Logger, TimerHandle } from "@perdure/base";
 import { balancedAssignment, type LeaseHolder, type Leases, type Member, type Membership } from "@perdure/store";
-import { HAND_OVER_MS_MAX, LOOK_MS, MOVES_AT_ONCE } from "./limits.js";
+import { HAND_OVER_MS_MAX, HAND_OVERS_AT_ONCE, LOOK_MS, TAKES_AT_ONCE } from "./limits.js";
 
 /** What is led, as far as leadership cares. */
 export interface Led {
@@ -136,13 +136,13 @@ export class Leadership implements AsyncDisposable {
       holders.map((holder) => holder?.worker),
     );
     for (const seat of this.#seats.values()) {
-      if (seat.state === "leading" && ours[seat.partition] !== id && this.#moves.size < MOVES_AT_ONCE) this.#handOver(seat);
+      if (seat.state === "leading" && ours[seat.partition] !== id && this.#moves.size < HAND_OVERS_AT_ONCE) this.#handOver(seat);
     }
     if (this.#isDraining || this.#isClosed) return;
     const free = this.#all.filter(
       (partition) => ours[partition] === id && !this.#seats.has(partition) && (holders[partition]?.worker ?? id) === id,
     );
-    const wanted = free.slice(0, Math.max(0, MOVES_AT_ONCE - this.#moves.size));
+    const wanted = free.slice(0, Math.max(0, TAKES_AT_ONCE - this.#moves.size));
     if (wanted.length === 0) return;
     for (const outcome of await this.#ports.leases.acquire(wanted)) {
       if (outcome.kind === "held") this.#take(outcome.lease.partition, outcome.lease.endsAtMs);
