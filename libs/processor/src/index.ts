@@ -1,3 +1,4 @@
+export { Archiver, type ArchiverOptions, type ArchiverPorts } from "./archiver.js";
 export { NO_RULES, type RuleSource } from "./flow-control.js";
 export { LocalPartitions } from "./local-partitions.js";
 export { LoopbackPeers } from "./loopback-peers.js";

@@ -29,3 +29,16 @@ export const CACHED_ROWS_MAX = 50_000;
 
 /** A message that no leader took is offered again after this long, for as long as it takes. */
 export const OFFER_AGAIN_MS = 50;
+
+/** Commands that wait for an answer of the archive; beyond them callers are told to come again. Some 10 MB. */
+export const ARCHIVE_ASKED_MAX = 10_000;
+/** Invocations asked for, archived or forgotten in one statement. */
+export const ARCHIVE_PAGE = 200;
+/** A journal larger than this stays in the store until its retention is over: it would make a statement of some hundred megabytes. */
+export const ARCHIVED_BYTES_MAX = 32 * 1024 * 1024;
+/** Bytes of one statement, unless a single invocation has more. */
+export const ARCHIVE_PUT_BYTES = 4 * 1024 * 1024;
+/** Invocations of a partition that are too large; beyond, its archiving waits until some of them expire. */
+export const TOO_LARGE_MAX = 1_000;
+/** A message that cannot do without the archive asks again after this long, while that is away. */
+export const ARCHIVE_ASK_AGAIN_MS = 1_000;

@@ -253,6 +253,12 @@ export class LiveView implements PartitionView, Transition {
     }
   }
 
+  /** Written with the rest, and not seen: what it deletes is found elsewhere from now on. */
+  mutateUnseen(mutation: Mutation): void {
+    this.#mutations.push(mutation);
+    this.#mutationBytes += MUTATION_BYTES;
+  }
+
   effect(effect: Effect): void {
     this.#effects.push(effect);
   }

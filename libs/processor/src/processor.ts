@@ -9,13 +9,24 @@
  * Loading is nothing where the store answers reads at once. Behind a network, what the commands at hand are sure to read is fetched
  * in one round trip before they are applied, and what they turn out to need beside it is fetched then.
  */
-import { type Clock, InvariantError, type InvocationId, type Logger, PerdureError, partitionOf, Ring } from "@perdure/base";
+import {
+  bytesEqual,
+  type Clock,
+  EMPTY_BYTES,
+  InvariantError,
+  type InvocationId,
+  type Logger,
+  PerdureError,
+  partitionOf,
+  Ring,
+} from "@perdure/base";
 import { type FlowLimits, type FlowRows, FlowScheduler, type FlowWait, type RuleBook, waitOf } from "@perdure/flow";
 import type { Invoker, InvokerHost } from "@perdure/invoker";
 import {
   type Answer,
   type AttemptCommand,
   apply,
+  type Completed,
   type Effect,
   type Invocation,
   type JournalEntry,
@@ -24,13 +35,21 @@ import {
   type TimerKey,
 } from "@perdure/partition";
 import {
+  type Archive,
+  type ArchivedLife,
+  type ArchiveRecord,
   type AsyncPartitionStore,
+  encodeInvocation,
+  FORGOTTEN,
   type PartitionBatch,
   type PartitionStore,
+  purgeTimer,
   type RowKey,
   rowName,
   rowsFor,
 } from "@perdure/store";
+import { ArchiveDesk, asksArchive, changesCompleted, type FoundInArchive } from "./archive-desk.js";
+import { evictionOf } from "./eviction.js";
 import { FlowControl, type RuleSource } from "./flow-control.js";
 import { flowLimitsOf, flowRowsOf } from "./flow-rows.js";
 import { MAILBOX_BYTES_MAX, MAILBOX_COMMANDS_MAX, PENDING_BYTES_MAX, TURN_COMMANDS_MAX } from "./limits.js";
@@ -57,6 +76,17 @@ type Letter =
   /** What is known of an invocation, told when it is durable. */
   | { readonly kind: "inspect"; readonly id: InvocationId; readonly tell: (invocation: Invocation | undefined) => void }
   | { readonly kind: "barrier"; readonly passed: () => void }
+  /** What was put into the archive leaves the store, if it is what it was then. */
+  | {
+      readonly kind: "evict";
+      readonly partition: number;
+      readonly records: readonly ArchiveRecord[];
+      readonly evicted: (count: number) => void;
+    }
+  /** The archive has forgotten these lives: their notes go. */
+  | { readonly kind: "forgottenThere"; readonly partition: number; readonly lives: readonly ArchivedLife[] }
+  /** The commands about an archived invocation have been applied. */
+  | { readonly kind: "hide"; readonly invocation: Completed; readonly entryCount: number }
   /** Deletes acknowledged outbox messages. */
   | { readonly kind: "acknowledged"; readonly partition: number; readonly seq: number };
 
@@ -87,6 +117,8 @@ export interface ProcessorPorts {
   readonly rules: RuleSource;
   /** Makes the scheduler of a partition; the real one when left out. Simulation plants bugs here. */
   readonly flowScheduler?: (book: RuleBook) => FlowScheduler;
+  /** Where completed invocations went that the store has no more; only beside a store behind a network. */
+  readonly archive?: Archive;
   /** Leaders of partitions that are led elsewhere. */
   readonly peers: OutboxPeers;
   /** Leadership of a partition was lost: the processor has stopped. */
@@ -123,6 +155,12 @@ export class Processor implements AsyncDisposable {
   #invoker: Invoker | undefined;
   #timers: Timers | undefined;
   readonly #flow: FlowControl;
+  readonly #desk: ArchiveDesk<Letter> | undefined;
+  /** Archivers that wait for an eviction. */
+  readonly #evicting = new Set<(count: number) => void>();
+  /** Retention timers whose commands wait for the archive, and who wants to hear when there are none. */
+  #timersAside = 0;
+  #timersDone: (() => void)[] = [];
 
   #turnScheduled = false;
   /** Rows for the next turn are on their way. */
@@ -144,6 +182,15 @@ export class Processor implements AsyncDisposable {
       clock: ports.clock,
       submit: (command) => this.#post({ kind: "command", command, reply: undefined }),
       settled: (callback) => this.#post({ kind: "barrier", passed: callback }),
+    });
+    const { archive, clock } = ports;
+    if (archive === undefined) return;
+    this.#desk = new ArchiveDesk({
+      archive,
+      clock,
+      answered: (id, letters, found) => this.#archiveAnswered(id, letters, found),
+      unavailable: (id, letters, reason) => this.#archiveUnavailable(id, letters, reason),
+      isHeard: (letter) => letter.kind === "inspect" || (letter.kind === "command" && letter.command.kind !== "timerFired"),
     });
   }
 
@@ -172,6 +219,8 @@ export class Processor implements AsyncDisposable {
       const view = new LiveView(partition, cache ?? (store as PartitionStore).reads);
       const outbox = new Outbox(partition, epoch, peers, (seq) => this.#post({ kind: "acknowledged", partition, seq }));
       this.#led.set(partition, { view, cache, epoch, outbox, blocked: undefined, stopped: undefined });
+      if (this.#desk !== undefined)
+        this.#desk.recover(partition, (await store.stateOf(partition, FORGOTTEN.service, FORGOTTEN.key)).keys());
       this.#flow.lead(view, await store.flow(partition));
       for await (const invocation of store.takenUp(partition)) {
         this.#flow.recover(partition, invocation);
@@ -336,7 +385,10 @@ export class Processor implements AsyncDisposable {
     let count = 0;
     for (const letter of letters) {
       if (++count > TURN_COMMANDS_MAX) break;
-      if (letter.kind === "inspect") {
+      if (letter.kind === "evict") {
+        if (this.#led.get(letter.partition) !== led) continue;
+        for (const { id } of letter.records) want({ kind: "invocation", id });
+      } else if (letter.kind === "inspect") {
         if (this.#led.get(this.#partitionOf(letter.id)) === led) want({ kind: "invocation", id: letter.id });
       } else if (letter.kind === "command" || letter.kind === "owed") {
         const { id } = letter.command;
@@ -360,7 +412,10 @@ export class Processor implements AsyncDisposable {
         if (led?.blocked !== undefined) return led.blocked.push(letter);
         if (led === undefined || led.stopped !== undefined) return void this.#wishes.push(() => letter.tell(undefined));
         const found = this.#read(led, letter, (view) => ({ invocation: view.invocation(letter.id) }));
-        if (found !== undefined) this.#wishes.push(() => letter.tell(found.invocation));
+        if (found === undefined) return;
+        if (found.invocation === undefined && this.#desk?.isChecked(letter) === false)
+          return this.#desk.ask(letter.id, letter, false);
+        this.#wishes.push(() => letter.tell(found.invocation));
         return;
       }
       case "barrier": {
@@ -368,6 +423,21 @@ export class Processor implements AsyncDisposable {
         for (const led of this.#led.values()) if (led.blocked !== undefined) return led.blocked.push(letter);
         this.#wishes.push(letter.passed);
         return;
+      }
+      case "evict":
+        return this.#evict(letter);
+      case "forgottenThere": {
+        const view = this.#led.get(letter.partition)?.view;
+        if (view === undefined || this.#desk === undefined) return;
+        for (const life of letter.lives)
+          view.mutate({ kind: "deleteState", ...FORGOTTEN, stateKey: this.#desk.isForgottenThere(letter.partition, life) });
+        return view.accept(NOTHING, NOTHING);
+      }
+      case "hide": {
+        const { id } = letter.invocation.facts;
+        const led = this.#led.get(this.#partitionOf(id));
+        if (led?.blocked !== undefined) return led.blocked.push(letter);
+        return led?.cache?.hide(id, letter.entryCount);
       }
       case "acknowledged":
         this.#led.get(letter.partition)?.view.mutate({ kind: "deleteOutbox", seq: letter.seq });
@@ -385,10 +455,13 @@ export class Processor implements AsyncDisposable {
     const led = this.#led.get(partition);
     if (led === undefined || led.stopped !== undefined) return;
     if (led.blocked !== undefined) return led.blocked.push(letter);
+    const isChecked = this.#desk?.isChecked(letter) === true;
+    if (!isChecked && this.#desk?.waitsBehind(letter.producer, letter) === true) return;
     const seen = this.#read(led, letter, (view) => view.dedup(letter.producer));
     if (seen === undefined) return;
     if (letter.after !== undefined && seen < letter.after) return letter.undelivered();
     if (letter.seq > seen) {
+      if (this.#goesAside(led, letter, letter.command, false)) return;
       this.#apply(partition, letter.command, undefined, letter, (view) =>
         view.mutate({ kind: "putDedup", producer: letter.producer, seq: letter.seq }),
       );
@@ -419,6 +492,7 @@ export class Processor implements AsyncDisposable {
     const led = this.#led.get(partition);
     if (led === undefined || led.stopped !== undefined) return;
     if (led.blocked !== undefined) return led.blocked.push(letter);
+    if (letter.kind === "command" && this.#goesAside(led, letter, command, reply !== undefined)) return;
     const needs = this.#tryApply(led, command, reply, also);
     if (needs !== undefined) this.#block(led, needs, letter);
   }
@@ -433,8 +507,10 @@ export class Processor implements AsyncDisposable {
     const { view } = led;
     this.counters.commands++;
     try {
+      const before = this.#desk !== undefined && changesCompleted(command) ? view.invocation(command.id) : undefined;
       apply(view, command, view);
       also?.(view);
+      if (before?.status === "completed") this.#noteChange(view, before);
     } catch (cause) {
       view.takeBack();
       if (cause instanceof NeedsLoad || cause instanceof MissingRow) return cause;
@@ -455,7 +531,9 @@ export class Processor implements AsyncDisposable {
   #route(from: Led, command: PartitionCommand): void {
     const partition = this.#partitionOf(command.id);
     const to = this.#led.get(partition);
-    if (to !== undefined && to.blocked === undefined && to.stopped === undefined && !from.outbox.owesTo(partition)) {
+    // What may have to wait for the archive takes the way on which that is possible.
+    const mayWait = this.#desk !== undefined && asksArchive(command, false);
+    if (to !== undefined && to.blocked === undefined && to.stopped === undefined && !from.outbox.owesTo(partition) && !mayWait) {
       if (this.#tryApply(to, command, undefined, undefined) === undefined && to.stopped === undefined) return;
     }
     const message = { seq: from.outbox.nextSeq(partition), command };
@@ -516,6 +594,113 @@ export class Processor implements AsyncDisposable {
       "an invariant is broken; this partition stops",
     );
     this.waiters.abandon((id) => this.#partitionOf(id) === partition, "the partition has stopped");
+  }
+
+  // ── what the archive has ───────────────────────────────────────────────────────────────────────
+
+  /** Whether the letter leaves the turn: until its invocation's row is here, or until the archive has answered. */
+  #goesAside(led: Led, letter: Letter & { kind: "command" | "owed" }, command: PartitionCommand, isAnswered: boolean): boolean {
+    const desk = this.#desk;
+    if (desk === undefined || !asksArchive(command, isAnswered) || desk.isChecked(letter)) return false;
+    const found = this.#read(led, letter, (view) => ({ invocation: view.invocation(command.id) }));
+    if (found === undefined) return true;
+    if (found.invocation !== undefined) return false;
+    if (letter.kind === "owed") desk.hold(letter.producer);
+    if (command.kind === "timerFired") this.#timersAside++;
+    desk.ask(command.id, letter, command.kind === "restartAsNew");
+    return true;
+  }
+
+  #archiveAnswered(id: InvocationId, letters: readonly Letter[], found: FoundInArchive | undefined): void {
+    const led = this.#led.get(this.#partitionOf(id));
+    if (led === undefined || this.#closed) return;
+    led.view.nowMs = this.#ports.clock.nowMs();
+    if (found !== undefined) led.cache?.show(found.invocation, found.entries);
+    for (const letter of letters) {
+      this.#open(letter);
+      if (letter.kind === "command" && letter.command.kind === "timerFired") this.#timersAside--;
+    }
+    if (found !== undefined) this.#open({ kind: "hide", invocation: found.invocation, entryCount: found.entries.length });
+    for (const letter of letters) {
+      if (letter.kind !== "owed") continue;
+      for (const next of this.#desk?.release(letter.producer) ?? []) this.#open(next);
+    }
+    if (this.#timersAside === 0) for (const done of this.#timersDone.splice(0)) this.#post({ kind: "barrier", passed: done });
+    if (!this.#committing) this.#commit();
+  }
+
+  /** Whoever asked about it hears that there is no answer now. */
+  #archiveUnavailable(id: InvocationId, letters: readonly Letter[], reason: string): void {
+    if (letters.length > 0) this.waiters.abandon((each) => each === id, reason);
+  }
+
+  /** A completed invocation was forgotten, or changed: the archive may still have it as it was. */
+  #noteChange(view: LiveView, before: Completed): void {
+    const after = view.invocation(before.facts.id);
+    if (after === before) return;
+    if (after?.status === "completed") {
+      // It is kept here again, and archived again in time; the timer went when it was archived.
+      const timer = purgeTimer(after);
+      view.mutate({ kind: "putTimer", timer });
+      view.effect({ kind: "armTimer", timer });
+    } else if (this.#desk !== undefined) {
+      const desk = this.#desk;
+      const stateKey = desk.forget(view.partition, before);
+      view.mutate({ kind: "putState", ...FORGOTTEN, stateKey, value: EMPTY_BYTES });
+      this.#wishes.push(() => desk.noted(stateKey));
+    }
+  }
+
+  #evict(letter: Letter & { kind: "evict" }): void {
+    const led = this.#led.get(letter.partition);
+    if (led === undefined || led.stopped !== undefined) return letter.evicted(0);
+    if (led.blocked !== undefined) return led.blocked.push(letter);
+    const { view } = led;
+    const present = this.#read(led, letter, () => letter.records.map(({ id }) => view.invocation(id)));
+    if (present === undefined) return;
+    const evicted: InvocationId[] = [];
+    for (const [index, { id, row }] of letter.records.entries()) {
+      const invocation = present[index];
+      if (invocation?.status !== "completed" || !bytesEqual(encodeInvocation(invocation), row)) continue;
+      for (const mutation of evictionOf(invocation)) view.mutateUnseen(mutation);
+      evicted.push(id);
+    }
+    view.accept(NOTHING, NOTHING);
+    this.#desk?.moved(evicted);
+    this.#wishes.push(() => letter.evicted(evicted.length));
+  }
+
+  /** Partitions led here, each with its epoch. */
+  get leaderships(): readonly { readonly partition: number; readonly epoch: number }[] {
+    return this.#closed ? [] : [...this.#led].map(([partition, { epoch }]) => ({ partition, epoch }));
+  }
+
+  /**
+   * Removes from the store what was put into the archive, unless it has changed since. Resolves with how many are gone when that is
+   * durable; with −1 when the processor stopped before.
+   */
+  evict(partition: number, records: readonly ArchiveRecord[]): Promise<number> {
+    if (this.#closed || records.length === 0) return Promise.resolve(this.#closed ? -1 : 0);
+    return new Promise((resolve) => {
+      this.#evicting.add(resolve);
+      const evicted = (count: number): void => {
+        this.#evicting.delete(resolve);
+        resolve(count);
+      };
+      this.#post({ kind: "evict", partition, records, evicted });
+    });
+  }
+
+  /** Lives forgotten here that the archive must forget, at most `limit`. */
+  forgottenLives(partition: number, limit: number): readonly ArchivedLife[] {
+    return this.#desk?.forgotten(partition, limit) ?? [];
+  }
+
+  /** The archive has forgotten them. */
+  forgottenInArchive(partition: number, lives: readonly ArchivedLife[]): void {
+    // Not later: the next question about which lives are left must not name them again.
+    for (const life of lives) this.#desk?.isForgottenThere(partition, life);
+    this.#post({ kind: "forgottenThere", partition, lives });
   }
 
   // ── commit and perform ─────────────────────────────────────────────────────────────────────────
@@ -646,7 +831,11 @@ export class Processor implements AsyncDisposable {
 
   #fire(timer: TimerKey, done: () => void): void {
     this.#post({ kind: "command", command: { kind: "timerFired", id: timer.id, timer }, reply: undefined });
-    this.#post({ kind: "barrier", passed: done });
+    const passed = (): void => {
+      if (this.#timersAside === 0) done();
+      else this.#timersDone.push(done); // Not durable yet: they would be found again.
+    };
+    this.#post({ kind: "barrier", passed });
   }
 
   // ── the end ────────────────────────────────────────────────────────────────────────────────────
@@ -674,6 +863,9 @@ export class Processor implements AsyncDisposable {
     this.#flow.stop();
     this.#mailbox.clear();
     this.#wishes = [];
+    this.#desk?.close();
+    for (const resolve of this.#evicting) resolve(-1);
+    this.#evicting.clear();
     this.waiters.abandon(() => true, reason);
     this.#becameIdle(); // Whoever waits for a commit learns that there will be none.
   }

@@ -27,6 +27,8 @@ export class RowCache implements SyncReads {
   readonly #store: BatchedReads;
   /** In order of use, oldest first. */
   readonly #rows = new Map<string, Kept>();
+  /** Rows of archived invocations, for the commands that are being applied to them. */
+  readonly #shown = new Map<string, Kept>();
   /** Fetches under way, each with the rows that were written meanwhile: what it brings of those is old. */
   readonly #fetches = new Set<Set<string>>();
 
@@ -36,12 +38,26 @@ export class RowCache implements SyncReads {
   }
 
   has(key: RowKey): boolean {
-    return this.#rows.has(rowName(key));
+    const name = rowName(key);
+    return this.#rows.has(name) || this.#shown.has(name);
   }
 
   /** Without counting as a use, and undefined also when it is not known. */
   peekInvocation(id: InvocationId): Invocation | undefined {
-    return this.#rows.get(rowName({ kind: "invocation", id }))?.value as Invocation | undefined;
+    const name = rowName({ kind: "invocation", id });
+    return (this.#shown.get(name) ?? this.#rows.get(name))?.value as Invocation | undefined;
+  }
+
+  /** From now on the invocation is here as if the store had it, until it is hidden or something is written of it. */
+  show(invocation: Invocation, entries: readonly JournalEntry[]): void {
+    const { id } = invocation.facts;
+    this.#shown.set(rowName({ kind: "invocation", id }), { value: invocation });
+    for (const [index, entry] of entries.entries()) this.#shown.set(rowName({ kind: "entry", id, index }), { value: entry });
+  }
+
+  hide(id: InvocationId, entryCount: number): void {
+    this.#shown.delete(rowName({ kind: "invocation", id }));
+    for (let index = 0; index < entryCount; index++) this.#shown.delete(rowName({ kind: "entry", id, index }));
   }
 
   /** Resolves when the rows are here. Rejects with STO0001. */
@@ -93,6 +109,8 @@ export class RowCache implements SyncReads {
 
   #read<K extends RowKey["kind"]>(key: RowKey & { readonly kind: K }): RowValues[K] {
     const name = rowName(key);
+    const shown = this.#shown.size === 0 ? undefined : this.#shown.get(name);
+    if (shown !== undefined) return shown.value as RowValues[K];
     const kept = this.#rows.get(name);
     if (kept === undefined) throw new MissingRow(key);
     this.#rows.delete(name);
@@ -175,6 +193,7 @@ export class RowCache implements SyncReads {
   #replace(key: RowKey, value: unknown): void {
     const name = rowName(key);
     for (const written of this.#fetches) written.add(name);
+    if (this.#shown.size > 0) this.#shown.delete(name);
     if (READ_AGAIN.has(key.kind) || this.#rows.has(name)) this.#keep(name, value);
   }
 }

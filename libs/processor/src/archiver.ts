@@ -1,0 +1,169 @@
+/**
+ * Moves completed invocations that have aged from the store to the archive: first they are put there, and only when that is durable
+ * do they leave the store. Killed in between, it begins again with the same ones, and nobody can tell. While the archive is away
+ * nothing leaves the store; when it is back, the archiver catches up page by page.
+ */
+import type { Clock, InvocationId, Logger, TimerHandle } from "@perdure/base";
+import type { Completed } from "@perdure/partition";
+import { type ArchivableStore, type Archive, type ArchiveOutcome, type ArchiveRecord, archiveRecord } from "@perdure/store";
+import { ARCHIVE_PAGE, ARCHIVE_PUT_BYTES, ARCHIVED_BYTES_MAX, TOO_LARGE_MAX } from "./limits.js";
+import type { Processor } from "./processor.js";
+
+export interface ArchiverPorts {
+  readonly store: ArchivableStore;
+  readonly archive: Archive;
+  /** Leads the partitions that are archived, with the same archive. */
+  readonly processor: Processor;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface ArchiverOptions {
+  /** Completed invocations are moved when they have been complete for so long. At least 1. */
+  readonly ageMs: number;
+  /** How often it looks. */
+  readonly intervalMs: number;
+}
+
+export class Archiver implements AsyncDisposable {
+  readonly #ports: ArchiverPorts;
+  readonly #options: ArchiverOptions;
+  readonly #tooLarge = new Map<number, Set<InvocationId>>();
+  #timer: TimerHandle | undefined;
+  #working: Promise<void> = Promise.resolve();
+  #isAway = false;
+  #isClosed = false;
+  /** Moved to the archive since the start. */
+  archivedCount = 0;
+
+  /** Begins to look after the first interval. */
+  constructor(ports: ArchiverPorts, options: ArchiverOptions) {
+    this.#ports = ports;
+    this.#options = options;
+    this.#schedule();
+  }
+
+  /** Ends after the step under way. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    await this.#working;
+  }
+
+  #schedule(): void {
+    if (this.#isClosed) return;
+    this.#timer = this.#ports.clock.setTimer(this.#options.intervalMs, () => {
+      this.#working = this.#look().then(() => this.#schedule());
+    });
+  }
+
+  /** Never rejects: what failed is tried again at the next look. */
+  async #look(): Promise<void> {
+    const { archive, clock, logger, processor } = this.#ports;
+    try {
+      for (const leadership of processor.leaderships) {
+        if (!this.#isClosed) await this.#workOn(leadership);
+      }
+      let expired = ARCHIVE_PAGE;
+      while (expired === ARCHIVE_PAGE && !this.#isClosed) expired = await archive.expire(clock.nowMs(), ARCHIVE_PAGE);
+      if (this.#isAway) logger.info({}, "the archive is back");
+      this.#isAway = false;
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      if (!this.#isAway) logger.warn({ reason }, "archiving pauses; what is completed stays in the store");
+      this.#isAway = true;
+    }
+  }
+
+  async #workOn(leadership: { readonly partition: number; readonly epoch: number }): Promise<void> {
+    const { clock, processor, store } = this.#ports;
+    const { partition } = leadership;
+    const beforeMs = clock.nowMs() - this.#options.ageMs + 1;
+    while (!this.#isClosed) {
+      // First: what is forgotten must not be put over a life that comes after it.
+      if (!(await this.#forget(leadership))) return;
+      const tooLarge = this.#tooLarge.get(partition) ?? NONE;
+      if (tooLarge.size >= TOO_LARGE_MAX) this.#tooLarge.delete(partition); // Some may be gone by now.
+      const found = await store.completedBefore(partition, beforeMs, ARCHIVE_PAGE + tooLarge.size);
+      const ids = found.filter((id) => !tooLarge.has(id));
+      if (ids.length === 0) return;
+      let moved = 0;
+      for (const records of pagesOf(await this.#records(partition, ids))) {
+        if (this.#isFenced(partition, await this.#ports.archive.put(leadership, records))) return;
+        const count = await processor.evict(partition, records);
+        if (count < 0) return;
+        moved += count;
+      }
+      this.archivedCount += moved;
+      if (moved === 0 || ids.length < ARCHIVE_PAGE) return; // What changed under our hands is met at the next look.
+    }
+  }
+
+  /** False: we lead no more. */
+  async #forget(leadership: { readonly partition: number; readonly epoch: number }): Promise<boolean> {
+    const { archive, processor } = this.#ports;
+    const { partition } = leadership;
+    for (;;) {
+      const lives = processor.forgottenLives(partition, ARCHIVE_PAGE);
+      if (lives.length === 0) return true;
+      if (this.#isFenced(partition, await archive.forget(leadership, lives))) return false;
+      processor.forgottenInArchive(partition, lives);
+    }
+  }
+
+  #isFenced(partition: number, outcome: ArchiveOutcome): boolean {
+    if (outcome.kind === "done") return false;
+    this.#ports.logger.warn({ partition, by: outcome.by }, "the archive knows a newer leader; archiving stops");
+    return true;
+  }
+
+  /** Those that are whole; one that changes while it is read comes next time. */
+  async #records(partition: number, ids: readonly InvocationId[]): Promise<readonly ArchiveRecord[]> {
+    const { store } = this.#ports;
+    const rows = await store.fetch(
+      partition,
+      ids.map((id) => ({ kind: "invocation", id })),
+    );
+    const records = await Promise.all(
+      rows.map((row) =>
+        row.kind === "invocation" && row.value?.status === "completed" ? this.#record(partition, row.value) : undefined,
+      ),
+    );
+    return records.filter((record) => record !== undefined);
+  }
+
+  async #record(partition: number, invocation: Completed): Promise<ArchiveRecord | undefined> {
+    const { store } = this.#ports;
+    const { facts, journal } = invocation;
+    const [found] = journal.length === 0 ? [] : await store.fetch(partition, [{ kind: "journal", id: facts.id }]);
+    const entries = found?.kind === "journal" ? found.value : [];
+    const events = journal.hasEvents ? await store.events(partition, facts.id) : [];
+    if (entries.length !== journal.length) return undefined;
+    const record = archiveRecord(invocation, entries, events);
+    if (bytesOf(record) <= ARCHIVED_BYTES_MAX) return record;
+    const tooLarge = this.#tooLarge.get(partition) ?? new Set();
+    this.#tooLarge.set(partition, tooLarge.add(facts.id));
+    return undefined;
+  }
+}
+
+const NONE: ReadonlySet<InvocationId> = new Set();
+
+function bytesOf({ row, journal, events }: ArchiveRecord): number {
+  return row.length + journal.length + events.length;
+}
+
+function* pagesOf(records: readonly ArchiveRecord[]): Iterable<readonly ArchiveRecord[]> {
+  let page: ArchiveRecord[] = [];
+  let bytes = 0;
+  for (const record of records) {
+    if (page.length > 0 && bytes + bytesOf(record) > ARCHIVE_PUT_BYTES) {
+      yield page;
+      page = [];
+      bytes = 0;
+    }
+    page.push(record);
+    bytes += bytesOf(record);
+  }
+  if (page.length > 0) yield page;
+}

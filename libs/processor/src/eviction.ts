@@ -1,0 +1,20 @@
+/** What leaves the store with an invocation that is in the archive. */
+import type { Completed, Mutation } from "@perdure/partition";
+import { expiresInArchive, purgeTimer } from "@perdure/store";
+
+/** Its timers go where the archive forgets it by itself; others stay, because what they do concerns the partition. */
+export function evictionOf(invocation: Completed): readonly Mutation[] {
+  const { facts, journal, milestones } = invocation;
+  const { id, completionRetentionMs, journalRetentionMs } = facts;
+  const mutations: Mutation[] = [];
+  if (journal.length > 0) mutations.push({ kind: "deleteJournal", id, length: journal.length });
+  if (journal.hasEvents) mutations.push({ kind: "deleteEvents", id });
+  mutations.push({ kind: "deleteInvocation", id });
+  if (!expiresInArchive(invocation)) return mutations;
+  mutations.push({ kind: "deleteTimer", timer: purgeTimer(invocation) });
+  if (journalRetentionMs > 0 && journalRetentionMs < completionRetentionMs) {
+    const dueAtMs = (milestones.completedAtMs ?? 0) + journalRetentionMs;
+    mutations.push({ kind: "deleteTimer", timer: { dueAtMs, kind: "purgeJournal", id, sequence: 0 } });
+  }
+  return mutations;
+}
