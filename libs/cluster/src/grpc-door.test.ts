@@ -1,0 +1,52 @@
+import { Client, credentials, Metadata, status } from "@grpc/grpc-js";
+import { afterEach, describe, expect, test } from "@jest/globals";
+import { partitionsDefinition } from "@perdure/driver-grpc";
+import { type GrpcDoor, openGrpcDoor } from "./grpc-door.js";
+
+const opened: (() => PromiseLike<void> | void)[] = [];
+afterEach(async () => {
+  for (const close of opened.splice(0).reverse()) await close();
+});
+
+async function open(): Promise<GrpcDoor> {
+  const door = await openGrpcDoor({ bindAddress: "127.0.0.1", bindPort: 0 }, undefined);
+  opened.push(() => door[Symbol.asyncDispose]());
+  return door;
+}
+
+/** `grpc.health.v1.Health/Check` by hand: 1 is SERVING, 2 NOT_SERVING; for an unknown service the status of the call. */
+function health({ port }: GrpcDoor, service: string): Promise<number | string> {
+  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
+  opened.push(() => client.close());
+  const name = Buffer.from(service);
+  const request = name.length === 0 ? Buffer.alloc(0) : Buffer.concat([Buffer.from([0x0a, name.length]), name]);
+  return new Promise((resolve) => {
+    client.makeUnaryRequest(
+      "/grpc.health.v1.Health/Check",
+      (bytes: Buffer) => bytes,
+      (bytes: Buffer) => bytes[1] ?? 0,
+      request,
+      new Metadata(),
+      { deadline: Date.now() + 5000 },
+      (error, answer) => resolve(error === null ? (answer as number) : (status[error.code] ?? "?")),
+    );
+  });
+}
+
+const PARTITIONS = "perdure.control.v1.Partitions";
+
+describe("a gRPC door", () => {
+  test("is healthy from the moment that something is served, and not any more when it drains", async () => {
+    const door = await open();
+    expect([await health(door, ""), await health(door, PARTITIONS)]).toEqual([2, "NOT_FOUND"]);
+    door.serve(PARTITIONS, partitionsDefinition, {});
+    expect([await health(door, ""), await health(door, PARTITIONS)]).toEqual([1, 1]);
+    await door.drain?.(new AbortController().signal);
+    expect([await health(door, ""), await health(door, PARTITIONS)]).toEqual([2, 2]);
+  });
+
+  test("that is taken is refused with RT0004", async () => {
+    const { port } = await open();
+    await expect(openGrpcDoor({ bindAddress: "127.0.0.1", bindPort: port }, undefined)).rejects.toMatchObject({ code: "RT0004" });
+  });
+});

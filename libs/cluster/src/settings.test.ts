@@ -1,0 +1,94 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "@jest/globals";
+import { group, loadConfig, printConfig } from "@perdure/role";
+import {
+  metadataSettings,
+  mutualTlsOf,
+  redisOptionsOf,
+  redisSettings,
+  registryAddresses,
+  required,
+  tlsSettings,
+} from "./settings.js";
+
+const folder = mkdtempSync(join(tmpdir(), "perdure-cluster-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const schema = group("All of them.", {
+  registry: registryAddresses,
+  redis: redisSettings,
+  metadata: metadataSettings,
+  tls: tlsSettings,
+});
+
+function load(...flags: readonly string[]) {
+  return loadConfig(schema, { file: undefined, environment: {}, reservedVariables: new Set(), flags, aliases: [] });
+}
+
+describe("addresses of others", () => {
+  test("are one line with commas, or a list in a file", () => {
+    expect(load("--registry.addresses", "one:1, [::1]:2").values.registry.addresses).toEqual(["one:1", "[::1]:2"]);
+    const file = join(folder, "list.toml");
+    writeFileSync(file, '[registry]\naddresses = ["one:1", "two:2"]\n');
+    const inputs = { file, environment: {}, reservedVariables: new Set<string>(), flags: [], aliases: [] };
+    expect(loadConfig(schema, inputs).values.registry.addresses).toEqual(["one:1", "two:2"]);
+  });
+
+  test("without a port are refused by the name of the setting", () => {
+    expect(() => load("--registry.addresses", "one")).toThrow(/registry\.addresses.*must be like host:port/);
+  });
+
+  test("that are missing are asked for by name", () => {
+    expect(() => required("registry.addresses", load().values.registry.addresses)).toThrow("'registry.addresses' must be set");
+  });
+});
+
+describe("addresses of servers", () => {
+  test("show everything but their passwords", () => {
+    const shown = printConfig(
+      schema,
+      load("--redis.url", "redis://me:hidden@r:1/2", "--metadata.postgres-url", "postgres://you:hidden@p/db"),
+    );
+    expect(shown).toContain('url = "redis://me:***@r:1/2"');
+    expect(shown).toContain('postgres-url = "postgres://you:***@p/db"');
+    expect(shown).not.toContain("hidden");
+  });
+
+  test("of Redis become what its driver wants", () => {
+    const { redis } = load("--redis.url", "rediss://me:p%40ss@r/2", "--redis.nodes", "s:7001", "--redis.cluster", "true").values;
+    const options = redisOptionsOf(redis, "perdure-test");
+    expect(options).toMatchObject({
+      nodes: [
+        { host: "r", port: 6379 },
+        { host: "s", port: 7001 },
+      ],
+      cluster: true,
+      username: "me",
+      database: 2,
+      tls: {},
+      name: "perdure-test",
+    });
+    expect(options.password?.reveal()).toBe("p@ss");
+    expect(() => redisOptionsOf(load("--redis.url", "redis://r/x").values.redis, "")).toThrow("redis.url");
+  });
+
+  test("of another kind are refused without showing them", () => {
+    expect(() => load("--metadata.postgres-url", "mysql://h/db")).toThrow("must be like postgres://");
+  });
+});
+
+describe("certificates", () => {
+  test("are all three files, or none", () => {
+    const file = join(folder, "some.pem");
+    writeFileSync(file, "PEM");
+    expect(mutualTlsOf(load().values.tls)).toBeUndefined();
+    const all = ["--tls.authority-file", file, "--tls.certificate-file", file, "--tls.private-key-file", file];
+    expect(mutualTlsOf(load(...all).values.tls)).toEqual({ authority: "PEM", certificate: "PEM", privateKey: "PEM" });
+    expect(() => mutualTlsOf(load(...all.slice(0, 4)).values.tls)).toThrow("'tls.private-key-file' must be set");
+    expect(() => mutualTlsOf(load(...all.slice(0, 5), join(folder, "none")).values.tls)).toThrow(
+      /tls\.private-key-file.*no such file/,
+    );
+  });
+});
