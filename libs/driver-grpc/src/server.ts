@@ -117,7 +117,7 @@ class Exchange {
         const detach = partitions.attach(id, {
           completed: (completion) => this.#completed(number, completion),
           notFound: () => this.#last(number, { case: "notFound", value: EMPTY }),
-          unavailable: (reason) => this.#last(number, { case: "unavailable", value: reason }),
+          unavailable: (reason) => this.#last(number, this.#unavailable(id, reason)),
         });
         this.#waiting.set(number, detach);
         return;
@@ -128,7 +128,7 @@ class Exchange {
         if (command.kind === "invoke") return this.#invoke(number, command, false);
         partitions.submit(command).then(
           (answer) => this.#tell(number, { case: "answer", value: encodeAnswer(answer) }),
-          (cause: unknown) => this.#tell(number, { case: "unavailable", value: reasonOf(cause) }),
+          (cause: unknown) => this.#tell(number, this.#unavailable(command.id, reasonOf(cause))),
         );
         return;
       }
@@ -137,7 +137,7 @@ class Exchange {
         if (this.#sentAway(number, id)) return;
         partitions.describe(id).then(
           (invocation) => this.#tell(number, { case: "invocation", value: encodeKnown(invocation) }),
-          (cause: unknown) => this.#tell(number, { case: "unavailable", value: reasonOf(cause) }),
+          (cause: unknown) => this.#tell(number, this.#unavailable(id, reasonOf(cause))),
         );
         return;
       }
@@ -167,9 +167,14 @@ class Exchange {
           value: create(SubmittedSchema, previous === undefined ? {} : { previous: encodeKnown(previous) }),
         }),
       completed: (completion) => this.#completed(number, completion),
-      unavailable: (reason) => this.#last(number, { case: "unavailable", value: reason }),
+      unavailable: (reason) => this.#last(number, this.#unavailable(command.id, reason)),
     });
     if (wait) this.#waiting.set(number, detach);
+  }
+
+  /** A partition that moved away meanwhile is no reason to turn callers down: they follow it. */
+  #unavailable(id: InvocationId, reason: string): Tell {
+    return this.#served.leads(id) ? { case: "unavailable", value: reason } : { case: "notLeader", value: EMPTY };
   }
 
   #sentAway(number: number, id: InvocationId): boolean {
