@@ -4,9 +4,7 @@
  * then it has done nothing; it is never answered otherwise.
  */
 import { expect, test } from "@jest/globals";
-import { type InvocationId, PerdureError, silentLogger } from "@perdure/base";
-import type { InvokerHost } from "@perdure/invoker";
-import type { Answer, AttemptCommand, InvocationFacts, Invoke, JournalEntry, PartitionCommand } from "@perdure/partition";
+import type { InvocationFacts } from "@perdure/partition";
 import {
   anId,
   attachOf,
@@ -20,23 +18,8 @@ import {
   someFacts,
   workflowTarget,
 } from "@perdure/partition/testing";
-import {
-  type ArchivedRow,
-  type ArchiveOutcome,
-  type AsyncPartitionStore,
-  archived,
-  KvPartitionStore,
-  MemoryArchive,
-  MemoryKeyValue,
-} from "@perdure/store";
-import { behindNetwork } from "@perdure/store/testing";
-import { VirtualClock } from "@perdure/testkit";
 import fc from "fast-check";
-import { Archiver } from "./archiver.js";
-import { NO_RULES } from "./flow-control.js";
-import { LocalPartitions } from "./local-partitions.js";
-import { LoopbackPeers } from "./loopback-peers.js";
-import { Processor } from "./processor.js";
+import { type ArchivingWorld, archivingWorld, settle } from "./testing/archiving-world.js";
 
 /** Time passes in steps of 500 ms, and cleaning comes 100 ms into each: what is due before that is due in both worlds. */
 const TARGETS: readonly Partial<InvocationFacts>[] = [
@@ -47,131 +30,6 @@ const TARGETS: readonly Partial<InvocationFacts>[] = [
   { idempotencyKey: "k", completionRetentionMs: 0, journalRetentionMs: 0 },
 ];
 const factsOf = (n: number, createdAtMs: number): InvocationFacts => someFacts({ id: anId(n + 1), createdAtMs, ...TARGETS[n] });
-
-const settle = async (rounds = 30): Promise<void> => {
-  for (let i = 0; i < rounds; i++) await new Promise((resolve) => setImmediate(resolve));
-};
-
-/** An archive that takes its time, and can be away. */
-class AbsentArchive extends MemoryArchive {
-  isAway = false;
-
-  async #answer(): Promise<void> {
-    await settle(2);
-    if (this.isAway) throw new PerdureError("STO0001", "away");
-  }
-
-  override async put(...args: Parameters<MemoryArchive["put"]>): Promise<ArchiveOutcome> {
-    await this.#answer();
-    return super.put(...args);
-  }
-  override async forget(...args: Parameters<MemoryArchive["forget"]>): Promise<ArchiveOutcome> {
-    await this.#answer();
-    return super.forget(...args);
-  }
-  override async find(ids: readonly InvocationId[]): Promise<readonly ArchivedRow[]> {
-    await this.#answer();
-    return super.find(ids);
-  }
-  override async journal(id: InvocationId): Promise<readonly JournalEntry[]> {
-    await this.#answer();
-    return super.journal(id);
-  }
-  override async expire(nowMs: number, limit: number): Promise<number> {
-    await this.#answer();
-    return super.expire(nowMs, limit);
-  }
-}
-
-async function world(kind: "plain" | "archived") {
-  const clock = new VirtualClock();
-  const kv = new KvPartitionStore(new MemoryKeyValue());
-  const store = {
-    ...behindNetwork(kv),
-    async completedBefore(partition: number, beforeMs: number, limit: number): Promise<readonly InvocationId[]> {
-      const ids: InvocationId[] = [];
-      for await (const { facts, milestones } of kv.completed(partition))
-        if ((milestones.completedAtMs ?? 0) < beforeMs) ids.push(facts.id);
-      return ids.slice(0, limit);
-    },
-  };
-  const archive = new AbsentArchive();
-  const peers = new LoopbackPeers();
-  let host: InvokerHost | undefined;
-  const failures: string[] = [];
-  const processor = await Processor.start(
-    {
-      store,
-      clock,
-      logger: silentLogger,
-      soon: (task) => setImmediate(task),
-      invoker: (given) => {
-        host = given;
-        return {
-          startRun: () => undefined,
-          entryStored: () => undefined,
-          stopRun: () => undefined,
-          requestPause: () => undefined,
-          retryNow: () => undefined,
-          status: () => undefined,
-          statuses: () => [],
-          [Symbol.asyncDispose]: async () => undefined,
-        };
-      },
-      rules: NO_RULES,
-      ...(kind === "archived" ? { archive } : {}),
-      peers,
-      onFenced: () => failures.push("fenced"),
-      onFatal: (error) => failures.push(error.message),
-    },
-    { partitions: [0], partitionCount: 1, cleanupIntervalMs: 100 },
-  );
-  peers.connect(processor);
-  const archiver =
-    kind === "plain"
-      ? undefined
-      : new Archiver({ store, archive, processor, clock, logger: silentLogger }, { ageMs: 300, intervalMs: 100 });
-  const partitions = new LocalPartitions(processor);
-  const ask = <T>(start: () => Promise<T>): Promise<T | "unavailable"> =>
-    start().catch((cause: unknown) => {
-      expect(PerdureError.from(cause).code).toBe("STO0002");
-      return "unavailable";
-    });
-  const own = {
-    kind,
-    clock,
-    archive,
-    failures,
-    reading: kind === "plain" ? (store as AsyncPartitionStore) : archived(store, archive, () => clock.nowMs()),
-    kv,
-    describe: (id: InvocationId) => ask(() => partitions.describe(id)),
-    submit: (command: Exclude<PartitionCommand, Invoke>): Promise<Answer | "unavailable"> =>
-      ask(() => partitions.submit(command)),
-    invoke: (command: Invoke): Promise<unknown> =>
-      new Promise((resolve) => {
-        partitions.invoke(command, false, {
-          submitted: resolve,
-          completed: resolve,
-          unavailable: () => resolve("unavailable"),
-        });
-      }),
-    attempt: (command: AttemptCommand): void => host?.submit(command),
-    async advance(ms: number): Promise<void> {
-      for (let passed = 0; passed < ms; passed += 500) {
-        clock.advanceBy(500);
-        await settle(60);
-      }
-    },
-    async [Symbol.asyncDispose](): Promise<void> {
-      const ended = archiver?.[Symbol.asyncDispose]();
-      await settle();
-      await ended;
-      await processor[Symbol.asyncDispose]();
-    },
-  };
-  return own;
-}
-type World = Awaited<ReturnType<typeof world>>;
 
 type Step =
   /** `live` is to invoke, to finish, and to age. */
@@ -209,7 +67,7 @@ function plain(value: unknown): unknown {
   return JSON.parse(text) as unknown;
 }
 
-async function perform(of: World, { kind, ...rest }: Step, serial: number): Promise<unknown> {
+async function perform(of: ArchivingWorld, { kind, ...rest }: Step, serial: number): Promise<unknown> {
   if (!("n" in rest)) return of.advance((rest as { ms: number }).ms);
   const facts = factsOf(rest.n, of.clock.nowMs());
   const { id } = facts;
@@ -263,7 +121,7 @@ async function all<T>(rows: AsyncIterable<T>): Promise<string[]> {
 }
 
 /** What an observer finds, journals included. */
-async function everything({ reading }: World): Promise<unknown> {
+async function everything({ reading }: ArchivingWorld): Promise<unknown> {
   const journals: unknown[] = [];
   for await (const { facts, journal } of reading.completed(0))
     journals.push(plain([facts.id, await reading.readJournal(0, facts.id, journal.length), await reading.events(0, facts.id)]));
@@ -283,8 +141,8 @@ const isAnswered = ({ kind }: Step): boolean => !["live", "call", "attach", "get
 let archivedOnce = 0;
 
 async function behaveTheSame(steps: readonly Planned[]): Promise<void> {
-  await using one = await world("archived");
-  await using other = await world("plain");
+  await using one = await archivingWorld("archived");
+  await using other = await archivingWorld("plain");
   for (const [serial, { step, away }] of steps.entries()) {
     one.archive.isAway = away && (isAnswered(step) || step.kind === "advance");
     const answer = await perform(one, step, serial);

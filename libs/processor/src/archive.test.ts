@@ -1,0 +1,171 @@
+/** What archiving promises when things go slowly, in between, or wrong. */
+import { expect, test } from "@jest/globals";
+import type { InvocationId } from "@perdure/base";
+import { anId, endOf, invokeOf, outputOf, someFacts, workflowTarget } from "@perdure/partition/testing";
+import { archiveRecord } from "@perdure/store";
+import { type ArchivingWorld, archivingWorld, settle } from "./testing/archiving-world.js";
+
+const LONG_MS = 100_000;
+const idempotent = (n: number, createdAtMs: number) =>
+  someFacts({
+    id: anId(n),
+    idempotencyKey: "k",
+    createdAtMs,
+    completionRetentionMs: LONG_MS,
+    journalRetentionMs: LONG_MS,
+  });
+
+/** Invokes and ends it; its output is `text`. */
+async function complete(world: ArchivingWorld, n: number, text: string): Promise<InvocationId> {
+  const { id } = await begin(world, n);
+  world.attempt(outputOf(id, 1, text));
+  world.attempt(endOf(id, 1));
+  await settle();
+  return id;
+}
+
+async function begin(world: ArchivingWorld, n: number) {
+  const facts = idempotent(n, world.clock.nowMs());
+  await world.invoke(invokeOf(facts));
+  return facts;
+}
+
+async function statusOf(world: ArchivingWorld, id: InvocationId): Promise<string> {
+  const found = await world.describe(id);
+  return found === undefined || found === "unavailable" ? String(found) : found.status;
+}
+
+async function storedIds(world: ArchivingWorld): Promise<InvocationId[]> {
+  const ids: InvocationId[] = [];
+  for await (const { facts } of world.kv.completed(0)) ids.push(facts.id);
+  return ids;
+}
+
+test("an archive that hangs delays those who need it and nobody else", async () => {
+  await using world = await archivingWorld("archived");
+  const id = await complete(world, 1, "one");
+  await world.advance(1_000);
+  expect(await storedIds(world)).toEqual([]);
+  const gate = Promise.withResolvers<void>();
+  world.archive.slowFind = gate.promise;
+  const asked = statusOf(world, id);
+  const duplicate = begin(world, 1);
+  await world.invoke(invokeOf(someFacts({ id: anId(5) }))); // Would not resolve if it waited too.
+  expect(await statusOf(world, anId(5))).toBe("invoked");
+  gate.resolve();
+  expect(await asked).toBe("completed");
+  await duplicate;
+  expect(await storedIds(world)).toEqual([]);
+});
+
+test("messages of one producer keep their order while one of them waits for the archive", async () => {
+  await using world = await archivingWorld("archived");
+  const gate = Promise.withResolvers<void>();
+  world.archive.slowFind = gate.promise;
+  const delivered: number[] = [];
+  const deliver = (seq: number, n: number, facts: object): boolean =>
+    world.processor.deliver(invokeOf(someFacts({ id: anId(n), ...facts })), "p7", seq, () => delivered.push(seq));
+  deliver(1, 11, { idempotencyKey: "k" });
+  deliver(2, 12, {});
+  world.processor.deliver(invokeOf(someFacts({ id: anId(13) })), "p8", 1, () => delivered.push(81));
+  await settle();
+  expect(delivered).toEqual([81]);
+  gate.resolve();
+  await settle();
+  expect(delivered).toEqual([81, 1, 2]);
+  deliver(1, 11, { idempotencyKey: "k" }); // Again: it was seen.
+  await settle();
+  expect(delivered).toEqual([81, 1, 2, 1]);
+  for (const n of [11, 12, 13]) expect(await statusOf(world, anId(n))).toBe("invoked");
+});
+
+test("a message waits for an archive that is away, and is taken when that is back", async () => {
+  await using world = await archivingWorld("archived");
+  world.archive.isAway = true;
+  const delivered: number[] = [];
+  const message = invokeOf(someFacts({ id: anId(11), idempotencyKey: "k" }));
+  world.processor.deliver(message, "p7", 1, () => delivered.push(1));
+  await world.advance(5_000);
+  expect([delivered, world.failures]).toEqual([[], []]);
+  world.archive.isAway = false;
+  await world.advance(2_000);
+  expect(delivered).toEqual([1]);
+});
+
+test("a leader that died between put and eviction is followed by one that archives again; a purge in between is final", async () => {
+  const first = await archivingWorld("archived");
+  const died = Promise.withResolvers<void>();
+  first.archive.slowAnswer = died.promise;
+  const id = await complete(first, 1, "one");
+  const other = await complete(first, 2, "two");
+  await first.advance(1_000);
+  expect([(await storedIds(first)).length, first.archive.size]).toEqual([2, 2]); // In both.
+  first.processor.abandon("killed");
+
+  await using second = await archivingWorld("archived", first.kv, first.archive);
+  first.archive.slowAnswer = Promise.resolve();
+  expect(await second.submit({ kind: "purge", id })).toEqual({ kind: "done" });
+  expect(await statusOf(second, id)).toBe("undefined");
+  await second.advance(1_000);
+  expect([await storedIds(second), first.archive.size]).toEqual([[], 1]);
+  expect([await statusOf(second, id), await statusOf(second, other)]).toEqual(["undefined", "completed"]);
+  died.resolve();
+  await first[Symbol.asyncDispose]();
+});
+
+test("what was purged stays purged for the next leader, though the archive never heard of it", async () => {
+  const first = await archivingWorld("archived");
+  const id = await complete(first, 1, "one");
+  await first.advance(1_000);
+  expect(await first.submit({ kind: "purge", id })).toEqual({ kind: "done" });
+  expect(first.archive.size).toBe(1);
+  first.processor.abandon("killed");
+
+  await using second = await archivingWorld("archived", first.kv, first.archive);
+  expect(await statusOf(second, id)).toBe("undefined");
+  expect(await second.submit({ kind: "purge", id })).toEqual({ kind: "notFound" });
+  await begin(second, 1);
+  expect(await statusOf(second, id)).toBe("invoked");
+  await second.advance(1_000);
+  expect(first.archive.size).toBe(0);
+  const notes: unknown[] = [];
+  for await (const row of second.kv.scanState(0, undefined)) notes.push(row);
+  expect(notes).toEqual([]);
+  await first[Symbol.asyncDispose]();
+});
+
+test("a deposed leader that wakes up brings nothing back", async () => {
+  const first = await archivingWorld("archived");
+  const id = await complete(first, 1, "one");
+  const stored = await first.describe(id);
+  await first.advance(1_000);
+  await using second = await archivingWorld("archived", first.kv, first.archive);
+  await second.submit({ kind: "purge", id });
+  await second.advance(1_000);
+  expect(first.archive.size).toBe(0);
+  if (stored === undefined || stored === "unavailable" || stored.status !== "completed") throw new Error("it is completed");
+  const old = archiveRecord({ ...stored, journal: { ...stored.journal, length: 0 } }, [], []);
+  const [was] = first.processor.leaderships;
+  expect(await first.archive.put({ partition: 0, epoch: was?.epoch ?? 0 }, [old])).toMatchObject({ kind: "fenced" });
+  expect(await statusOf(second, id)).toBe("undefined");
+  first.processor.abandon("fenced");
+  await first[Symbol.asyncDispose]();
+});
+
+test("a workflow's state and promises go when its archived run's retention is over, as late as the archive is back", async () => {
+  await using world = await archivingWorld("archived");
+  const facts = someFacts({ id: anId(1), target: workflowTarget("w"), completionRetentionMs: 5_000, journalRetentionMs: 5_000 });
+  await world.invoke(invokeOf(facts));
+  world.attempt(outputOf(facts.id, 1, "out"));
+  world.attempt(endOf(facts.id, 1));
+  await settle();
+  await world.advance(1_000);
+  expect([await storedIds(world), world.archive.size]).toEqual([[], 1]);
+  world.archive.isAway = true;
+  await world.advance(10_000);
+  expect(await world.kv.timers(0, "retention", 0, 10)).toHaveLength(1);
+  world.archive.isAway = false;
+  await world.advance(3_000);
+  expect([await world.kv.timers(0, "retention", 0, 10), world.archive.size]).toEqual([[], 0]);
+  expect(await statusOf(world, facts.id)).toBe("undefined");
+});
