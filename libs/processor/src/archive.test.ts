@@ -1,7 +1,16 @@
 /** What archiving promises when things go slowly, in between, or wrong. */
 import { expect, test } from "@jest/globals";
 import type { InvocationId } from "@perdure/base";
-import { anId, endOf, invokeOf, outputOf, someFacts, workflowTarget } from "@perdure/partition/testing";
+import {
+  anId,
+  completePromiseOf,
+  endOf,
+  invokeOf,
+  outputOf,
+  setStateOf,
+  someFacts,
+  workflowTarget,
+} from "@perdure/partition/testing";
 import { archiveRecord } from "@perdure/store";
 import { type ArchivingWorld, archivingWorld, settle } from "./testing/archiving-world.js";
 
@@ -156,16 +165,45 @@ test("a workflow's state and promises go when its archived run's retention is ov
   await using world = await archivingWorld("archived");
   const facts = someFacts({ id: anId(1), target: workflowTarget("w"), completionRetentionMs: 5_000, journalRetentionMs: 5_000 });
   await world.invoke(invokeOf(facts));
+  world.attempt(setStateOf(facts.id, 1, "k", "v"));
+  const completion = { kind: "value", value: new Uint8Array([1]) } as const;
+  world.attempt(completePromiseOf(facts.id, 1, "p", 1, completion));
   world.attempt(outputOf(facts.id, 1, "out"));
   world.attempt(endOf(facts.id, 1));
   await settle();
   await world.advance(1_000);
   expect([await storedIds(world), world.archive.size]).toEqual([[], 1]);
+  const kept = async (): Promise<number[]> => [
+    (await world.kv.stateOf(0, "W", "w")).size,
+    (await world.kv.promisesOf(0, "W", "w")).length,
+  ];
   world.archive.isAway = true;
   await world.advance(10_000);
+  expect(await kept()).toEqual([1, 1]);
   expect(await world.kv.timers(0, "retention", 0, 10)).toHaveLength(1);
   world.archive.isAway = false;
   await world.advance(3_000);
+  expect(await kept()).toEqual([0, 0]);
   expect([await world.kv.timers(0, "retention", 0, 10), world.archive.size]).toEqual([[], 0]);
   expect(await statusOf(world, facts.id)).toBe("undefined");
+});
+
+test("an archived invocation that loses its journal is kept here again, and its retention ends in time", async () => {
+  await using world = await archivingWorld("archived");
+  const facts = someFacts({ id: anId(1), idempotencyKey: "k", completionRetentionMs: 5_000, journalRetentionMs: 5_000 });
+  await world.invoke(invokeOf({ ...facts, createdAtMs: world.clock.nowMs() }));
+  world.attempt(outputOf(facts.id, 1, "out"));
+  world.attempt(endOf(facts.id, 1));
+  await settle();
+  await world.advance(1_000);
+  expect(await storedIds(world)).toEqual([]);
+  expect(await world.submit({ kind: "purgeJournal", id: facts.id })).toEqual({ kind: "done" });
+  world.archive.isAway = true; // It cannot be archived again before its end.
+  await settle();
+  expect([await storedIds(world), await world.reading.readJournal(0, facts.id, 0)]).toEqual([[facts.id], []]);
+  await world.advance(5_500);
+  expect(await storedIds(world)).toEqual([]);
+  world.archive.isAway = false;
+  await world.advance(500);
+  expect([await statusOf(world, facts.id), world.archive.size]).toEqual(["undefined", 0]);
 });
