@@ -86,3 +86,6 @@ export const PAGE_ITEMS_DEFAULT = 100;
 
 /** Time for running management requests when the process stops. */
 export const ADMIN_DRAIN_MS = 2000;
+
+/** Longest name of a Kafka cluster; it is part of a key of the metadata store, which bounds these at 1,024. */
+export const KAFKA_CLUSTER_NAME_CHARS_MAX = 512;

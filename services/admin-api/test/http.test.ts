@@ -71,6 +71,13 @@ describe("bodies", () => {
     expect(answer.json()).toMatchObject({ restate_code: null });
   });
 
+  test("a name of a Kafka cluster that is too long for a key is the caller's mistake", async () => {
+    const { ask } = await open();
+    const properties = { "bootstrap.servers": "a:1" };
+    expect((await ask("POST", "/kafka-clusters", { name: "n".repeat(513), properties })).status).toBe(422);
+    expect((await ask("POST", "/kafka-clusters", { name: "n".repeat(512), properties })).status).toBe(201);
+  });
+
   test("types that end in +json are JSON", async () => {
     const { ask } = await open({ sql: rows("{}") });
     expect((await ask("POST", "/query", '{"query":"select 1"}', { "content-type": "application/vnd.x+json" })).status).toBe(200);

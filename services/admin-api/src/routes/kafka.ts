@@ -6,6 +6,7 @@ import { ApiError } from "../http/errors.js";
 import { listAnswer, PAGE_QUERY } from "../http/page.js";
 import type { Route } from "../http/route.js";
 import { subscriptionParam } from "../ids.js";
+import { KAFKA_CLUSTER_NAME_CHARS_MAX } from "../limits.js";
 import {
   ClusterShape,
   ClusterWithSubscriptionsShape,
@@ -20,7 +21,10 @@ const Properties = z.record(z.string(), z.string());
 /** An absolute URI; its scheme is judged by the registry. */
 const Uri = z.string().regex(/^[a-z][a-z0-9+.-]*:\/\/[^\s]*$/i, "is not an absolute URI");
 
-export const CreateKafkaCluster = z.object({ name: z.string().min(1, "empty string"), properties: Properties });
+export const CreateKafkaCluster = z.object({
+  name: z.string().min(1, "empty string").max(KAFKA_CLUSTER_NAME_CHARS_MAX, "name too long"),
+  properties: Properties,
+});
 export const UpdateKafkaCluster = z.object({ properties: Properties });
 export const CreateSubscription = z.object({ source: Uri, sink: Uri, options: Properties.nullish() });
 
