@@ -5,12 +5,21 @@
  *     created ─ delayed ─ queued ─▶ running ◀──▶ suspended | backingOff | paused ─▶ completed
  *               └─ milestones ─┘    └─ commands, failures, notifications of the journal ─┘
  *
- * Not stored today: when an attempt began (but for the present one) and when an invocation suspended or was resumed (but for the
- * present suspension and the last pause). A back-off is therefore said to end with the first word of the next attempt, and among the
- * gaps that ended with a notification, the longest count as suspended: as many as the invocation's run number says it was resumed.
+ * Not stored: when an attempt began (but for the present one), and of an invocation that stopped often (or was stored by an older
+ * server) the first moves between running, suspended, paused and waiting for a slot. A back-off is therefore said to end with the
+ * first word of the next attempt, and where moves are missing, the longest of the gaps that ended with a notification count as
+ * suspended: as many as the run number says it was resumed.
  */
 import { unreachable } from "@perdure/base";
-import { type AttemptError, EVENT_SLOTS, isExclusive, type JournalEvent } from "@perdure/partition";
+import {
+  type AttemptError,
+  EVENT_SLOTS,
+  isExclusive,
+  type JournalEvent,
+  type Move,
+  type MoveState,
+  movesOf,
+} from "@perdure/partition";
 import { MessageType } from "@perdure/service-protocol";
 import type { Known } from "./facts.js";
 
@@ -52,7 +61,7 @@ export function phasesOf(known: Known, nowMs: number, idleMs: number | undefined
   beforeFirstRun(known, track);
   if (milestones.runningAtMs !== undefined) {
     const walk = new Walk(milestones.runningAtMs);
-    for (const sign of signsOf(known, milestones.runningAtMs)) walk.see(sign);
+    follow(walk, signsOf(known, milestones.runningAtMs), movesOf(milestones));
     finish(known, walk, track.endMs);
     layDown(walk, suspensionsIn(walk, known), idleMs ?? 0, remembersAll(known), track);
   }
@@ -154,6 +163,30 @@ function signsOf({ entries, events }: Known, sinceMs: number): Sign[] {
   return signs;
 }
 
+/** Signs and moves in the order of time. */
+function follow(walk: Walk, signs: readonly Sign[], moves: readonly Move[]): void {
+  let next = 0;
+  for (const sign of signs) {
+    for (let move = moves[next]; move !== undefined && isBefore(move, sign); move = moves[++next]) walk.move(move);
+    walk.see(sign);
+  }
+  for (const move of moves.slice(next)) walk.move(move);
+}
+
+/** In the same millisecond, what arrived came before it went on, and what it did after that; it stopped after everything. */
+function isBefore({ state, atMs }: Move, sign: Sign): boolean {
+  if (atMs !== sign.atMs) return atMs < sign.atMs;
+  return (state === "running" || state === "slot") && (sign.kind === "act" || sign.kind === "failed");
+}
+
+/** How the attempt ended, if the handler ran before the move. */
+const ENDING_OF_MOVE: Readonly<Record<MoveState, AttemptSpan["outcome"]>> = {
+  running: "suspended", // And had what it waited for at once.
+  suspended: "suspended",
+  slot: "interrupted",
+  paused: "paused",
+};
+
 /** A pause is stored behind the failure that led to it. */
 function order({ kind }: JournalEvent): number {
   return kind === "paused" ? 1 : 0;
@@ -186,8 +219,10 @@ class Walk {
   #open: Stretch;
   #lastActMs: number;
   #lastNewsMs: number | undefined;
-  /** Pauses that ended. */
+  /** Pauses that ended, as far as moves are missing. */
   resumedPauses = 0;
+  /** A move was seen: from there on, nothing else stops or goes on. */
+  #isNoted = false;
 
   constructor(begunMs: number) {
     this.#open = stretch("running", begunMs);
@@ -198,6 +233,10 @@ class Walk {
     return this.#open.state;
   }
 
+  get isNoted(): boolean {
+    return this.#isNoted;
+  }
+
   get lastActMs(): number {
     return this.#lastActMs;
   }
@@ -206,7 +245,14 @@ class Walk {
     return this.#lastNewsMs;
   }
 
+  move({ state, atMs }: Move): void {
+    if (this.state === "backingOff") this.doubt(); // Whoever moves runs: an attempt without another sign.
+    if (this.state !== state || state === "running") this.enter(state, atMs, true, ENDING_OF_MOVE[state], undefined);
+    this.#isNoted = true;
+  }
+
   see({ kind, atMs, failure }: Sign): void {
+    if (this.#isNoted && this.state !== "running" && this.state !== "backingOff" && kind !== "failed") return;
     switch (kind) {
       case "act":
         if (this.state !== "running") this.enter("running", atMs, false, "interrupted", undefined);
@@ -241,7 +287,7 @@ class Walk {
     failure: AttemptError | undefined,
   ): void {
     if (this.state === "running") this.#closeGap();
-    if (this.state === "paused") this.resumedPauses++;
+    if (this.state === "paused" && !this.#isNoted) this.resumedPauses++;
     const open = this.#open;
     open.toMs = Math.max(atMs, open.fromMs);
     open.endIsExact = isExact;
@@ -270,7 +316,7 @@ class Walk {
   begunAnew(atMs: number): void {
     const before = this.#open;
     if (atMs - before.fromMs <= HANDOVER_MS) return;
-    if (atMs > this.#lastActMs) before.gaps.push({ fromMs: this.#lastActMs, toMs: atMs });
+    if (atMs > this.#lastActMs && !this.#isNoted) before.gaps.push({ fromMs: this.#lastActMs, toMs: atMs });
     const gaps = before.gaps.splice(0).filter(({ fromMs }) => fromMs < atMs);
     for (const { fromMs, toMs } of gaps) before.gaps.push({ fromMs, toMs: Math.min(toMs, atMs) });
     before.toMs = atMs;
@@ -288,7 +334,7 @@ class Walk {
 
   #closeGap(): void {
     const to = this.#lastNewsMs;
-    if (to !== undefined && to > this.#lastActMs) this.#open.gaps.push({ fromMs: this.#lastActMs, toMs: to });
+    if (to !== undefined && to > this.#lastActMs && !this.#isNoted) this.#open.gaps.push({ fromMs: this.#lastActMs, toMs: to });
     this.#lastNewsMs = undefined;
   }
 }
@@ -303,9 +349,11 @@ function stretch(state: Stretch["state"], fromMs: number): Stretch {
 function finish({ invocation, held, entries }: Known, walk: Walk, endMs: number): void {
   switch (invocation.status) {
     case "completed":
-      if (walk.state !== "running") walk.doubt(); // It was ended from outside, perhaps in the middle of another attempt.
+      // It was ended from outside, perhaps in the middle of another attempt.
+      if (walk.state === "backingOff" || (walk.state !== "running" && !walk.isNoted)) walk.doubt();
       return walk.end(invocation.milestones.completedAtMs ?? invocation.modifiedAtMs, "completed");
     case "suspended": {
+      if (walk.state === "suspended") return walk.end(endMs, "suspended");
       // Later than anything in the journal: nothing came in since, and this is when it suspended.
       const isExact = invocation.modifiedAtMs > (entries.at(-1)?.appendedAtMs ?? 0);
       const from = isExact ? invocation.modifiedAtMs : Math.min(walk.lastActMs, endMs);
@@ -317,6 +365,7 @@ function finish({ invocation, held, entries }: Known, walk: Walk, endMs: number)
       if (walk.state !== "paused") walk.enter("paused", invocation.modifiedAtMs, false, "paused", undefined);
       return walk.end(endMs, "paused");
     case "ready":
+      if (walk.state === "slot") return walk.end(endMs, "interrupted");
       if (invocation.readyAtMs > walk.lastActMs && walk.state === "running") walk.begunAnew(invocation.readyAtMs);
       walk.enter("slot", invocation.readyAtMs, true, "interrupted", undefined);
       return walk.end(endMs, "interrupted");
@@ -350,7 +399,11 @@ function finishInvoked(held: Known["held"], modifiedAtMs: number, walk: Walk, en
 
 /** The gaps that were suspensions: as many as the run number allows, the longest first. */
 function suspensionsIn(walk: Walk, { invocation }: Known): ReadonlySet<Gap> {
-  const count = Math.max(0, invocation.run - 1 - walk.resumedPauses);
+  const moves = movesOf(invocation.milestones);
+  // One that waits for a slot was woken and has not begun its next run.
+  const isWoken = invocation.status === "ready" && moves.length === 0;
+  const resumed = invocation.run - 1 - runsIn(moves) + (isWoken ? 1 : 0);
+  const count = Math.max(0, resumed - walk.resumedPauses);
   const gaps = walk.stretches.flatMap((each) => each.gaps);
   gaps.sort((a, b) => b.toMs - b.fromMs - (a.toMs - a.fromMs));
   return new Set(gaps.slice(0, count));
@@ -364,9 +417,16 @@ const PHASES: Readonly<Record<Stretch["state"], readonly [Phase, WaitsFor]>> = {
   slot: ["queued", "slot"],
 };
 
-/** Nothing was written over, and nothing happened that leaves no trace: resumptions, and failures of runs before the present. */
+/** How often moves say that it went on. */
+function runsIn(moves: readonly Move[]): number {
+  return moves.filter(({ state }) => state === "running").length;
+}
+
+/** All moves are there, and no failure was written over: each run begins to write over those of the runs before. */
 function remembersAll({ invocation, events }: Known): boolean {
-  return invocation.run <= 1 && events.length < EVENT_SLOTS;
+  const failures = events.filter(({ kind }) => kind !== "paused").length;
+  const hasAllFailures = failures === 0 || (invocation.run <= 1 && failures < EVENT_SLOTS);
+  return hasAllFailures && runsIn(movesOf(invocation.milestones)) === invocation.run - 1;
 }
 
 function layDown(walk: Walk, suspensions: ReadonlySet<Gap>, idleMs: number, isComplete: boolean, track: Track): void {
@@ -390,7 +450,8 @@ function layDown(walk: Walk, suspensions: ReadonlySet<Gap>, idleMs: number, isCo
       startedAtMs = track.cursor;
       startIsExact = false;
     }
-    const isPresent = toMs === track.endMs;
+    // What goes on now began when it is said to; a run that ends this moment may hide what lies before.
+    const isPresent = toMs === track.endMs && (state !== "running" || ending === "running");
     track.cut(toMs, phase, waitsFor, endIsExact, isSure && (isComplete || isPresent));
     // After a suspension that lasted until the next attempt, nothing is left of this one.
     if (state === "running" && (ending !== "interrupted" || track.cursor > startedAtMs)) {

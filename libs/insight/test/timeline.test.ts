@@ -1,6 +1,6 @@
 /** The phases of a life add up to its wall time, whatever happened; and what is not marked as inferred is true. */
 import { describe, expect, test } from "@jest/globals";
-import type { Invocation, JournalEvent } from "@perdure/partition";
+import { type Invocation, type JournalEvent, MOVES_KEPT_MAX } from "@perdure/partition";
 import { anInvocation, SOME_ERROR, someFacts } from "@perdure/partition/testing";
 import { encodeCompletion, MessageType } from "@perdure/service-protocol";
 import { SeededRandom } from "@perdure/testkit";
@@ -37,6 +37,19 @@ function phasesWithin(truth: readonly Truth[], { fromMs, toMs }: Segment): Reado
   return found;
 }
 
+/** What is not inferred was so. */
+function expectTrue(truth: readonly Truth[], { segments }: Timeline, where: string): void {
+  for (const segment of segments) {
+    if (segment.inferred) continue;
+    const really = phasesWithin(truth, segment);
+    if (really.size === 1 && really.has(segment.phase)) continue;
+    throw new Error(
+      `${where}: ${segment.phase} ${segment.fromMs}–${segment.toMs} was ${[...really]}\n` +
+        `${JSON.stringify(truth)}\n${JSON.stringify(segments)}`,
+    );
+  }
+}
+
 describe("a life lived through the core", () => {
   test(`adds up at every moment, and is told truly where it is not inferred (${SEEDS} lives)`, () => {
     const told = new Set<string>();
@@ -49,17 +62,8 @@ describe("a life lived through the core", () => {
         life.partition.nowMs = nowMs;
         const timeline = timelineOf(life.known, nowMs, IDLE_MS[seed % IDLE_MS.length]);
         expectWhole(timeline);
-        for (const segment of timeline.segments) {
-          told.add(`${segment.phase}${segment.inferred ? "?" : ""}`);
-          if (segment.inferred) continue;
-          const really = phasesWithin(life.truth, segment);
-          if (really.size !== 1 || !really.has(segment.phase)) {
-            throw new Error(
-              `seed ${seed}, step ${step}: ${segment.phase} ${segment.fromMs}–${segment.toMs} was ${[...really]}\n` +
-                `${JSON.stringify(life.truth)}\n${JSON.stringify(timeline.segments)}`,
-            );
-          }
-        }
+        for (const { phase, inferred } of timeline.segments) told.add(`${phase}${inferred ? "?" : ""}`);
+        expectTrue(life.truth, timeline, `seed ${seed}, step ${step}`);
       }
     }
     // Otherwise the lives would prove little.
@@ -68,20 +72,38 @@ describe("a life lived through the core", () => {
     }
   });
 
-  test("a life without suspensions, failures and pauses is told without any inference", () => {
-    let seen = 0;
+  test("a life without failures is told without any inference, however often it stops, up to a bound", () => {
+    const told = new Set<string>();
+    let runsMost = 0;
     for (let seed = 1; seed <= SEEDS; seed++) {
       const life = new Life(new SeededRandom(seed));
       for (let step = 0; step < STEPS; step++) {
         life.step();
-        const { invocation } = life;
-        if (invocation.journal.hasEvents || invocation.run > 1 || life.truth.some(({ phase }) => phase === "suspended")) break;
+        const { invocation, truth } = life;
+        const movesMade = truth.filter(({ phase }) => phase === "suspended" || phase === "paused").length + invocation.run - 1;
+        if (life.known.events.some(({ kind }) => kind !== "paused") || movesMade > MOVES_KEPT_MAX) break;
         const { segments } = timelineOf(life.known, life.partition.nowMs, undefined);
         expect(segments.filter(({ inferred }) => inferred)).toEqual([]);
-        seen++;
+        for (const { phase } of segments) told.add(phase);
+        runsMost = Math.max(runsMost, invocation.run);
       }
     }
-    expect(seen).toBeGreaterThan(SEEDS);
+    expect(told).toEqual(new Set(["delayed", "queued", "running", "suspended", "completed"]));
+    expect(runsMost).toBeGreaterThan(4);
+  });
+
+  test("rows of a server that noted no moves are told as well as they can be", () => {
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      const life = new Life(new SeededRandom(seed));
+      for (let step = 0; step < STEPS; step++) {
+        life.step();
+        const { known } = life;
+        const invocation = { ...known.invocation, milestones: { ...known.invocation.milestones, moves: undefined } };
+        const timeline = timelineOf({ ...known, invocation }, life.partition.nowMs, undefined);
+        expectWhole(timeline);
+        expectTrue(life.truth, timeline, `seed ${seed}, step ${step}`);
+      }
+    }
   });
 });
 
@@ -122,6 +144,12 @@ describe("whatever is stored", () => {
     inboxedAtMs: maybeTime,
     runningAtMs: maybeTime,
     completedAtMs: maybeTime,
+    moves: fc.option(
+      fc
+        .array(fc.tuple(fc.nat(78), fc.nat(255)), { minLength: 1, maxLength: 6 })
+        .map((moves) => Uint8Array.from(moves.flatMap(([high, low]) => [0, 0, 0, 0, high, low]))),
+      { nil: undefined },
+    ),
   });
   const status = fc.constantFrom<Invocation["status"]>(
     "scheduled",

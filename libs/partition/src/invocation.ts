@@ -85,6 +85,8 @@ export interface Milestones {
   readonly inboxedAtMs: number | undefined;
   readonly runningAtMs: number | undefined;
   readonly completedAtMs: number | undefined;
+  /** When it stopped and went on after its first run, as `withMove` notes it; undefined while it never did. Rows of before had none. */
+  readonly moves?: Uint8Array | undefined;
 }
 
 export type Outcome =

@@ -12,6 +12,7 @@ import { appendNotification, newestNotifications } from "../journal/append.js";
 import { EVENT_SLOTS } from "../mutation.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
+import { withMove } from "./moves.js";
 import { complete } from "./outcome.js";
 import { letGoOfSlot, startRun } from "./start.js";
 
@@ -64,7 +65,7 @@ export function suspend(view: PartitionView, command: Suspend, out: Transition):
     pinned: invocation.pinned,
     journal: invocation.journal,
     sinks: invocation.sinks,
-    milestones: invocation.milestones,
+    milestones: withMove(invocation.milestones, "suspended", out.nowMs),
     awaiting: awaited.remaining,
   };
   out.mutate({ kind: "putInvocation", invocation: suspended });
@@ -117,7 +118,7 @@ export function pauseNow(invocation: Invoked | Ready, error: AttemptError | unde
     pinned: invocation.pinned,
     journal: invocation.journal.hasEvents ? invocation.journal : { ...invocation.journal, hasEvents: true },
     sinks: invocation.sinks,
-    milestones: invocation.milestones,
+    milestones: withMove(invocation.milestones, "paused", out.nowMs),
   };
   out.mutate({ kind: "putInvocation", invocation: paused });
   letGoOfSlot(out, invocation);

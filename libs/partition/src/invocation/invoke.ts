@@ -21,6 +21,7 @@ const NO_MILESTONES: Milestones = Object.freeze({
   inboxedAtMs: undefined,
   runningAtMs: undefined,
   completedAtMs: undefined,
+  moves: undefined,
 });
 const NO_SINKS: readonly Sink[] = Object.freeze([]);
 

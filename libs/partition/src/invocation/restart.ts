@@ -36,7 +36,13 @@ export function restartAsNew(view: PartitionView, command: RestartAsNew, out: Tr
     pinned: pinOf(source, command),
     journal: progressOf(copied),
     sinks: [],
-    milestones: { scheduledAtMs: undefined, inboxedAtMs: undefined, runningAtMs: undefined, completedAtMs: undefined },
+    milestones: {
+      scheduledAtMs: undefined,
+      inboxedAtMs: undefined,
+      runningAtMs: undefined,
+      completedAtMs: undefined,
+      moves: undefined,
+    },
   };
   begin(view, fresh, copied, out);
   out.effect({ kind: "reply", answer: { kind: "accepted" } });

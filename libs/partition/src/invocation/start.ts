@@ -5,6 +5,7 @@ import { takeLockOrQueue } from "../lock/lock.js";
 import { isExclusive, isSlotted, keyspaceOf } from "../target.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
+import { withMove } from "./moves.js";
 
 /** Hand an invocation to the invoker under a new run number; commands of earlier runs are late from now on. */
 export function startRun(
@@ -21,7 +22,7 @@ export function startRun(
     pinned: from.pinned,
     journal: from.journal,
     sinks: from.sinks,
-    milestones: first ? { ...from.milestones, runningAtMs: out.nowMs } : from.milestones,
+    milestones: first ? { ...from.milestones, runningAtMs: out.nowMs } : withMove(from.milestones, "running", out.nowMs),
     pauseRequested: false,
   };
   out.mutate({ kind: "putInvocation", invocation });
@@ -77,7 +78,7 @@ export function wake(view: PartitionView, from: Suspended | Paused, out: Transit
     pinned: from.pinned,
     journal: from.journal,
     sinks: from.sinks,
-    milestones: from.milestones,
+    milestones: withMove(from.milestones, "slot", out.nowMs),
     readyAtMs: out.nowMs,
   };
   out.mutate({ kind: "putInvocation", invocation: ready });

@@ -100,6 +100,7 @@ export function anInvocation(status: Invocation["status"], change: Change & Reco
       inboxedAtMs: undefined,
       runningAtMs: undefined,
       completedAtMs: status === "completed" ? 1_000 : undefined,
+      moves: undefined,
     },
   };
   switch (status) {

@@ -81,6 +81,7 @@ export function encodeInvocation(invocation: Invocation): Uint8Array {
   if (milestones.inboxedAtMs !== undefined) w.uint64(12, milestones.inboxedAtMs);
   if (milestones.runningAtMs !== undefined) w.uint64(13, milestones.runningAtMs);
   if (milestones.completedAtMs !== undefined) w.uint64(14, milestones.completedAtMs);
+  if (milestones.moves !== undefined) w.bytes(21, milestones.moves);
   switch (invocation.status) {
     case "inboxed":
       if (invocation.waitsFor === "lock") w.uint64(15, invocation.inboxSeq);
@@ -124,6 +125,7 @@ export function decodeInvocation(row: Uint8Array): Invocation {
   let inboxedAtMs: number | undefined;
   let runningAtMs: number | undefined;
   let completedAtMs: number | undefined;
+  let moves: Uint8Array | undefined;
   let inboxSeq = 0;
   let readyAtMs = 0;
   let pauseRequested = false;
@@ -192,6 +194,9 @@ export function decodeInvocation(row: Uint8Array): Invocation {
       case 20:
         readyAtMs = r.uint64Number();
         break;
+      case 21:
+        moves = r.bytes();
+        break;
       default:
         r.skip(tag & 7);
     }
@@ -199,7 +204,7 @@ export function decodeInvocation(row: Uint8Array): Invocation {
   invariant(facts !== undefined && status !== undefined, "a stored invocation has a status and its facts");
   const pinned: Pinned | undefined = deploymentId === undefined ? undefined : { deploymentId, protocolVersion };
   const journal: JournalProgress = { length, commands, notifications, outputIndex, hasEvents };
-  const milestones: Milestones = { scheduledAtMs, inboxedAtMs, runningAtMs, completedAtMs };
+  const milestones: Milestones = { scheduledAtMs, inboxedAtMs, runningAtMs, completedAtMs, moves };
   const common = { facts, modifiedAtMs, run, pinned, journal, sinks, milestones };
   switch (status) {
     case "scheduled":

@@ -101,6 +101,7 @@ const milestones: fc.Arbitrary<Milestones> = fc.record({
   inboxedAtMs: maybe(timeMs),
   runningAtMs: maybe(timeMs),
   completedAtMs: maybe(timeMs),
+  moves: maybe(bytes),
 });
 
 const common = {

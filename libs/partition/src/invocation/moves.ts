@@ -1,0 +1,66 @@
+/**
+ * Why: where the time of an invocation went can be told exactly only if somebody noted when it stopped and when it went on. The notes
+ * are kept as they are stored, six bytes a move, so that a row is written and read without looking at them; a run that never stops
+ * has none.
+ */
+import type { Milestones } from "../invocation.js";
+
+/** What an invocation does after a move. `slot`: it could go on, and waits for a slot in its scope. */
+export type MoveState = "running" | "suspended" | "slot" | "paused";
+
+export interface Move {
+  readonly state: MoveState;
+  readonly atMs: number;
+}
+
+/** The newest moves that are kept: eight suspensions with what ended them. Rows of long-lived loops must not grow. */
+export const MOVES_KEPT_MAX = 16;
+
+/** A move is stored as `atMs * 4 + state`, most significant byte first. The order of states is part of the stored form. */
+const STATES: readonly MoveState[] = ["running", "suspended", "slot", "paused"];
+const MOVE_BYTES = 6;
+const HIGH = 2 ** 24;
+
+/** With one more move. A clock that goes back moves nothing before what was noted. */
+export function withMove(milestones: Milestones, state: MoveState, atMs: number): Milestones {
+  const { scheduledAtMs, inboxedAtMs, runningAtMs, completedAtMs, moves } = milestones;
+  const size = moves?.length ?? 0;
+  const isFull = size >= MOVES_KEPT_MAX * MOVE_BYTES;
+  const kept = new Uint8Array(isFull ? size : size + MOVE_BYTES);
+  let at = atMs;
+  if (moves !== undefined) {
+    kept.set(isFull ? moves.subarray(MOVE_BYTES) : moves);
+    at = Math.max(at, Math.floor(read(moves, size - MOVE_BYTES) / STATES.length));
+  }
+  write(kept, kept.length - MOVE_BYTES, at * STATES.length + STATES.indexOf(state));
+  return { scheduledAtMs, inboxedAtMs, runningAtMs, completedAtMs, moves: kept };
+}
+
+/** The oldest that is kept first. */
+export function movesOf({ moves }: Milestones): readonly Move[] {
+  const found: Move[] = [];
+  for (let at = 0; moves !== undefined && at + MOVE_BYTES <= moves.length; at += MOVE_BYTES) {
+    const move = read(moves, at);
+    found.push({ state: STATES[move % STATES.length] as MoveState, atMs: Math.floor(move / STATES.length) });
+  }
+  return found;
+}
+
+function read(bytes: Uint8Array, at: number): number {
+  return half(bytes, at) * HIGH + half(bytes, at + 3);
+}
+
+function half(bytes: Uint8Array, at: number): number {
+  return ((bytes[at] as number) << 16) | ((bytes[at + 1] as number) << 8) | (bytes[at + 2] as number);
+}
+
+function write(bytes: Uint8Array, at: number, value: number): void {
+  const high = Math.floor(value / HIGH);
+  const low = value % HIGH;
+  bytes[at] = high >>> 16;
+  bytes[at + 1] = high >>> 8;
+  bytes[at + 2] = high;
+  bytes[at + 3] = low >>> 16;
+  bytes[at + 4] = low >>> 8;
+  bytes[at + 5] = low;
+}
