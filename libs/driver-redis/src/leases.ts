@@ -10,7 +10,7 @@ import type { ScriptCall } from "./asking.js";
 import type { RedisConnections } from "./connect.js";
 import { FORMAT, partitionPrefix } from "./keys.js";
 import { LEASE_MARGIN_MS, LEASE_MS } from "./limits.js";
-import { acquireScript, releaseScript, renewScript } from "./scripts.js";
+import { acquireScript, holderScript, releaseScript, renewScript } from "./scripts.js";
 
 export interface RedisLeasesOptions {
   readonly environment: string;
@@ -66,12 +66,10 @@ export class RedisLeases implements Leases {
     const options = { patienceMs: this.#leaseMs };
     return Promise.all(
       partitions.map(async (partition) => {
-        const [epochKey, leaseKey] = this.#keys(partition);
-        const holder = this.#redis.leases.one(["GET", leaseKey], options);
-        // Asked after the holder: at worst a newer epoch than the holder's own, never an older one.
-        const epoch = this.#redis.leases.one(["HGET", epochKey, "epoch"], options);
-        const [worker, number] = (await Promise.all([holder, epoch])) as readonly [Buffer | null, Buffer | null];
-        return worker === null ? undefined : { worker: worker.toString(), epoch: Number(number ?? 0) };
+        // Both of one moment: a holder with its successor's epoch would be believed for ever.
+        const call: ScriptCall = { script: holderScript, keys: this.#keys(partition), args: [] };
+        const [worker, epoch] = (await this.#redis.leases.one(call, options)) as readonly [Buffer?, number?];
+        return worker === undefined ? undefined : { worker: worker.toString(), epoch: epoch ?? 0 };
       }),
     );
   }

@@ -117,6 +117,13 @@ redis.call('PEXPIRE', KEYS[2], ARGV[2])
 return { 1, tonumber(redis.call('HGET', KEYS[1], 'epoch') or '0') }
 `);
 
+/** KEYS: `epoch`, `lease`. Replies `[holder, epoch]` of one moment, nothing when nobody holds it. */
+export const holderScript = script(`
+local holder = redis.call('GET', KEYS[2])
+if not holder then return {} end
+return { holder, tonumber(redis.call('HGET', KEYS[1], 'epoch') or '0') }
+`);
+
 /** KEYS: `epoch`, `lease`. ARGV: worker. Who gives back fences itself. */
 export const releaseScript = script(`${RISE}
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
