@@ -4,6 +4,7 @@ import { anId, anInvocation } from "@perdure/partition/testing";
 import { type PostgresServer, startPostgres } from "@perdure/servers";
 import { type Archive, archiveRecord } from "@perdure/store";
 import { describeArchive } from "@perdure/store/testing";
+import pg from "pg";
 import { openPostgresArchive } from "./archive.js";
 
 let server: PostgresServer;
@@ -34,6 +35,18 @@ describe("an archive in PostgreSQL", () => {
     expect(await two.put(leader, [])).toEqual({ kind: "done" });
     expect(await two.expire(Number.MAX_SAFE_INTEGER, 10)).toBe(0);
     expect(await one.find([anId(1)])).toHaveLength(1);
+  });
+
+  test("gives up a look-up that is not answered soon, and answers the next one", async () => {
+    await using archive = await open();
+    await archive.put(leader, [record]);
+    const other = new pg.Client({ connectionString: server.url });
+    await other.connect();
+    await other.query("BEGIN; LOCK TABLE perdure_archive IN ACCESS EXCLUSIVE MODE");
+    await expect(archive.find([anId(1)])).rejects.toThrow("STO0001");
+    await other.query("ROLLBACK");
+    await other.end();
+    expect(await archive.find([anId(1)])).toHaveLength(1);
   });
 
   test("says that it cannot be read while the database is dead, and still has what it took when that is back", async () => {

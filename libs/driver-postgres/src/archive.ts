@@ -17,6 +17,7 @@ import pg from "pg";
 import { failure } from "./failure.js";
 import {
   ARCHIVE_CONNECTIONS_MAX,
+  ARCHIVE_FIND_TIMEOUT_MS,
   ARCHIVE_SCAN_PAGE,
   ARCHIVE_STATEMENT_TIMEOUT_MS,
   CONNECT_TIMEOUT_MS,
@@ -32,8 +33,6 @@ export async function openPostgresArchive(options: PostgresOptions, logger: Logg
     max: ARCHIVE_CONNECTIONS_MAX,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
-    // A server that is frozen answers no timeout of its own.
-    query_timeout: ARCHIVE_STATEMENT_TIMEOUT_MS,
     keepAlive: true,
   });
   // A connection that breaks while nobody uses it is the pool's to replace.
@@ -101,7 +100,8 @@ class PostgresArchive implements Archive {
     if (ids.length === 0) return [];
     const text =
       "SELECT id, retained_until_ms, expires, row FROM perdure_archive WHERE environment = $1 AND id = ANY($2::bytea[])";
-    return (await this.#query<FoundRow>("archive-find", text, [this.#environment, ids.map(rawOf)])).map(rowOf);
+    const values = [this.#environment, ids.map(rawOf)];
+    return (await this.#query<FoundRow>("archive-find", text, values, ARCHIVE_FIND_TIMEOUT_MS)).map(rowOf);
   }
 
   async journal(id: InvocationId): Promise<readonly JournalEntry[]> {
@@ -162,10 +162,17 @@ class PostgresArchive implements Archive {
     await this.#pool.end();
   }
 
-  async #query<R extends pg.QueryResultRow>(name: string, text: string, values: readonly unknown[]): Promise<R[]> {
+  async #query<R extends pg.QueryResultRow>(
+    name: string,
+    text: string,
+    values: readonly unknown[],
+    query_timeout = ARCHIVE_STATEMENT_TIMEOUT_MS,
+  ): Promise<R[]> {
     if (!this.#isOpen) throw new PerdureError("STO0001", "the archive is closed");
+    // Our own clock, because a server that is frozen keeps no time.
+    const query: pg.QueryConfig & { readonly query_timeout: number } = { name, text, values: [...values], query_timeout };
     try {
-      return (await this.#pool.query<R>({ name, text, values: [...values] })).rows;
+      return (await this.#pool.query<R>(query)).rows;
     } catch (cause) {
       throw failure(cause);
     }

@@ -21,3 +21,5 @@ export const ARCHIVE_CONNECTIONS_MAX = 4;
 export const ARCHIVE_STATEMENT_TIMEOUT_MS = 20_000;
 /** Rows of a scan at a time: some hundred kilobytes. */
 export const ARCHIVE_SCAN_PAGE = 500;
+/** A look-up that takes longer is not answered: somebody waits for it, and can come again. */
+export const ARCHIVE_FIND_TIMEOUT_MS = 3_000;
