@@ -10,7 +10,8 @@ import { build } from "esbuild";
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 
 /** Native addons (they load files beside themselves) and packages that cost more to bundle than they save. */
-const LEFT_OUTSIDE = /^(classic-level|@node-rs\/xxhash|@duckdb\/node-(?:api|bindings)|@aws-sdk\/.*|apache-arrow|lz4-napi|grpc-health-check)$/;
+const LEFT_OUTSIDE =
+  /^(classic-level|@node-rs\/xxhash|@duckdb\/node-(?:api|bindings)|@aws-sdk\/.*|apache-arrow|lz4-napi|grpc-health-check)$/;
 
 /** Imports of outside packages become relative paths from the bundle, whichever workspace package declares them. */
 function leaveOutside(outdir) {
