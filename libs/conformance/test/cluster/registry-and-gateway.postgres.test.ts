@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type DeploymentId, PerdureError, silentLogger, systemClock } from "@perdure/base";
 import { openChannel, openRemoteRegistry, type RemoteRegistry } from "@perdure/driver-grpc";
 import { aManifest, aWireService, startEndpoint, type TestEndpoint } from "@perdure/registry/testing";
+import { freePorts } from "@perdure/servers";
 import { eventually, type Program } from "../../src/index.js";
 import { probe, registration, TestCluster } from "./setup.js";
 
@@ -204,8 +205,12 @@ describe("processes that are told to stop", () => {
   test("end also while they wait for what is not there", async () => {
     const settings = await cluster.registrySettings({ "metadata.postgres-url": "postgres://nobody@127.0.0.1:1/none" });
     const waiting = await cluster.launch({ service: "registry", settings });
-    const lonely = await cluster.launch({ service: "ingress-gateway", settings: cluster.gatewaySettings([settings]) });
-    await eventually("it waits", async () => (await probe(settings["probes.bind-port"]))?.status === 503);
+    const [port] = (await freePorts(1)) as [number];
+    const alone = cluster.gatewaySettings([settings], { "probes.bind-port": port });
+    const lonely = await cluster.launch({ service: "ingress-gateway", settings: alone });
+    for (const each of [settings["probes.bind-port"], port]) {
+      await eventually("it waits", async () => (await probe(each))?.status === 503);
+    }
     expect(await Promise.all([waiting.stop(), lonely.stop()])).toMatchObject([{ code: 0 }, { code: 0 }]);
   }, 60_000);
 });
