@@ -530,7 +530,8 @@ describe("the timeline", () => {
     await world.ingress.outcome(id);
     const { phases, attempts, steps } = await timeline(id);
     expect(phases.at(-1)?.phase).toBe("completed");
-    expect(attempts).toMatchObject([{ outcome: "completed" }]);
+    // Between its step and its end it may have been suspended, which the timeline knows.
+    expect(attempts.at(-1)).toMatchObject({ outcome: "completed" });
     expect(steps.map(({ type, name, result }) => [type, name, result])).toEqual([
       ["Input", "", "success"],
       ["Run", "think", "success"],
