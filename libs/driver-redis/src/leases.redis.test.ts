@@ -72,12 +72,12 @@ describe("leases in Redis", () => {
   });
 
   test("renewing keeps it, many partitions at a time", async () => {
-    const { worker } = world(300, 10);
+    const { worker } = world(1_500, 10);
     const partitions = Array.from({ length: 64 }, (_, n) => n);
     const a = worker("a");
     await a.acquire(partitions);
     for (let n = 0; n < 6; n++) {
-      await sleep(100);
+      await sleep(400); // Six of them are longer than a lease, and a busy machine may oversleep one.
       expect(new Set(kinds(await a.renew(partitions)))).toEqual(new Set(["held"]));
     }
     expect(new Set(kinds(await worker("b").acquire(partitions)))).toEqual(new Set(["taken"]));
