@@ -260,6 +260,29 @@ describe("Processor under stress", () => {
     expect(stopped).toEqual([fate === "fenced" ? "fenced" : "fatal"]);
   });
 
+  test.each(["fenced", "broken", "closed"] as const)(
+    "messages of others are given back when the partition is %s",
+    async (fate) => {
+      const { store, processor, invocation } = await world();
+      store.slow = true;
+      const heard: string[] = [];
+      const deliver = (seq: number): boolean => {
+        const told = (what: string) => () => heard.push(`${seq} ${what}`);
+        return processor.deliver(invocation(plain), "p9", seq, told("delivered"), undefined, told("undelivered"));
+      };
+      expect(deliver(1)).toBe(true);
+      await settle();
+      expect(store.waiting).toBe(1);
+      deliver(2); // Waits behind what is being written.
+      if (fate === "closed") processor.abandon("handed over");
+      else store.fate = fate;
+      await store.release();
+      await settle();
+      expect(heard).toEqual(["1 undelivered", "2 undelivered"]);
+      expect(deliver(3)).toBe(false);
+    },
+  );
+
   test.each(["fenced", "broken"] as const)("closing comes to an end when the last commit is %s", async (fate) => {
     const { store, processor, partitions, invocation } = await world();
     store.slow = true;

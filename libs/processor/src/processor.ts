@@ -156,6 +156,8 @@ export class Processor implements AsyncDisposable {
   #timers: Timers | undefined;
   readonly #flow: FlowControl;
   readonly #desk: ArchiveDesk<Letter> | undefined;
+  /** Messages of others that are neither durable nor refused: whoever sent them waits for one or the other. */
+  readonly #owed = new Set<Letter & { kind: "owed" }>();
   /** Archivers that wait for an eviction. */
   readonly #evicting = new Set<(count: number) => void>();
   /** Retention timers whose commands wait for the archive, and who wants to hear when there are none. */
@@ -261,7 +263,8 @@ export class Processor implements AsyncDisposable {
 
   /**
    * A message owed by another partition. `delivered` is called when it, or an earlier delivery of it, is durable. With `after`, the
-   * message is taken only when that earlier one of its producer is here; else `undelivered` is called.
+   * message is taken only when that earlier one of its producer is here; else `undelivered` is called, as it is when the partition
+   * stops or goes to another leader before the message is durable. Exactly one of the two is called.
    */
   deliver(
     command: PartitionCommand,
@@ -272,7 +275,9 @@ export class Processor implements AsyncDisposable {
     undelivered: () => void = NOTHING,
   ): boolean {
     if (!this.#takes(command.id)) return false;
-    this.#post({ kind: "owed", command, producer, seq, after, delivered, undelivered });
+    const letter = { kind: "owed", command, producer, seq, after, delivered, undelivered } as const;
+    this.#owed.add(letter);
+    this.#post(letter);
     return true;
   }
 
@@ -459,7 +464,7 @@ export class Processor implements AsyncDisposable {
     if (!isChecked && this.#desk?.waitsBehind(letter.producer, letter) === true) return;
     const seen = this.#read(led, letter, (view) => view.dedup(letter.producer));
     if (seen === undefined) return;
-    if (letter.after !== undefined && seen < letter.after) return letter.undelivered();
+    if (letter.after !== undefined && seen < letter.after) return this.#refuse(letter);
     if (letter.seq > seen) {
       if (this.#goesAside(led, letter, letter.command, false)) return;
       this.#apply(partition, letter.command, undefined, letter, (view) =>
@@ -467,7 +472,14 @@ export class Processor implements AsyncDisposable {
       );
       if (led.blocked !== undefined) return; // Not applied yet: it waits in front of the blocked letters.
     }
-    this.#wishes.push(letter.delivered);
+    this.#wishes.push(() => {
+      if (this.#owed.delete(letter)) letter.delivered();
+    });
+  }
+
+  /** The message stays with its sender, who brings it to whoever leads then. */
+  #refuse(letter: Letter & { kind: "owed" }): void {
+    if (this.#owed.delete(letter)) letter.undelivered();
   }
 
   /** Reads for a letter; undefined when the partition keeps the letter until the row is here. */
@@ -594,6 +606,7 @@ export class Processor implements AsyncDisposable {
       "an invariant is broken; this partition stops",
     );
     this.waiters.abandon((id) => this.#partitionOf(id) === partition, "the partition has stopped");
+    for (const letter of this.#owed) if (this.#partitionOf(letter.command.id) === partition) this.#refuse(letter);
   }
 
   // ── what the archive has ───────────────────────────────────────────────────────────────────────
@@ -867,6 +880,8 @@ export class Processor implements AsyncDisposable {
     for (const resolve of this.#evicting) resolve(-1);
     this.#evicting.clear();
     this.waiters.abandon(() => true, reason);
+    // Also what is being written: its sender offers it again, and the next leader knows it by its number.
+    for (const letter of this.#owed) this.#refuse(letter);
     this.#becameIdle(); // Whoever waits for a commit learns that there will be none.
   }
 

@@ -107,9 +107,9 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
     flowWait: (id) => processor.flowWait(id),
     deliveries: {
       partitionCount: options.partitionCount,
-      deliver({ command, producer, seq }, delivered, undelivered) {
+      deliver({ command, producer, seq, after }, delivered, undelivered) {
         // Full mailboxes are for callers who wait; records wait where they are.
-        if (processor.isOverloaded || !processor.deliver(command, producer, seq, delivered)) undelivered();
+        if (processor.isOverloaded || !processor.deliver(command, producer, seq, delivered, after, undelivered)) undelivered();
       },
     },
     countUsage: (id, services) => countUnfinished(store, partitions, id, services),

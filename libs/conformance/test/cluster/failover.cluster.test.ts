@@ -1,4 +1,5 @@
-/** A whole cluster of real processes does what one server does: answers at every gateway, exact sums, and SQL over all of it. */
+/** A whole cluster of real processes: what it accepted ends once, whoever dies meanwhile. */
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { AdminClient, eventually, IngressClient, SdkEndpoint, StubbornClient, WholeCluster } from "../../src/index.js";
 import { type Job, tallyObject, workService } from "../../src/services/crash.js";
@@ -69,6 +70,39 @@ describe("a cluster", () => {
         "SELECT count(1) AS n FROM sys_invocation WHERE target_service_name = 'Work' AND status = 'completed'",
       );
       expect(Number(rows[0]?.["n"])).toBeGreaterThanOrEqual(jobs.done.length);
+    },
+    WHOLE_TEST_MS,
+  );
+
+  test(
+    "loses nothing and does nothing twice when a worker is killed and another joins",
+    async () => {
+      const jobs = load(12, "kill");
+      await eventually("work is done", () => jobs.done.length > 50, 60_000);
+      await (cluster.workers[1] as NonNullable<(typeof cluster.workers)[1]>).kill();
+      const before = jobs.done.length;
+      await eventually("work goes on", () => jobs.done.length > before + 50, 60_000);
+      await cluster.addWorker();
+      const after = jobs.done.length;
+      await eventually("work goes on with the new one", () => jobs.done.length > after + 50, 60_000);
+      await jobs.finish();
+    },
+    WHOLE_TEST_MS,
+  );
+
+  test(
+    "survives its Redis and its database being killed and started again",
+    async () => {
+      const jobs = load(8, "stores");
+      await eventually("work is done", () => jobs.done.length > 50, 60_000);
+      await cluster.redis.kill();
+      await cluster.postgres.kill();
+      await delay(1_000);
+      await cluster.redis.start();
+      const before = jobs.done.length;
+      await eventually("work goes on without a database", () => jobs.done.length > before + 50, 90_000);
+      await cluster.postgres.start();
+      await jobs.finish();
     },
     WHOLE_TEST_MS,
   );
