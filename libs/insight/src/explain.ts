@@ -60,11 +60,12 @@ export async function gatherSituations(
 
 /** Explains `root` from the situations around it. */
 export function explain(root: Situation, situations: ReadonlyMap<InvocationId, Situation | undefined>): Explanation {
-  const deadlock = findDeadlock(root.id, situations);
+  const walk: Walk = { situations, path: [], stepsLeft: WALK_STEPS_MAX };
+  const deadlock = stuck(root.id, walk);
   const chain: Link[] = [{ relation: "asked", id: root.id, situation: root }];
   const seen = new Set<InvocationId>([root.id]);
   let at: Situation | undefined = root;
-  let chainIsCut = false;
+  let chainIsCut = walk.stepsLeft < 0; // The search for a circle gave up: that none was found says nothing.
   while (at !== undefined) {
     const next = pickBlocker(at.wait, situations);
     if (next === undefined) break;
@@ -116,13 +117,9 @@ const WALK_STEPS_MAX = 4096;
 type Circle = Deadlock | undefined;
 
 /**
- * The circle that keeps `root` from ever moving; undefined while it has any way out. Whoever is on the path is assumed stuck, which is
+ * The circle that keeps an invocation from ever moving; undefined while it has any way out. Whoever is on the path is assumed stuck, which is
  * sound: a set of invocations that only wait for each other never moves.
  */
-function findDeadlock(root: InvocationId, situations: ReadonlyMap<InvocationId, Situation | undefined>): Circle {
-  return stuck(root, { situations, path: [], stepsLeft: WALK_STEPS_MAX });
-}
-
 function stuck(id: InvocationId, walk: Walk): Circle {
   const start = walk.path.indexOf(id);
   if (start >= 0) {
