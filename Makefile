@@ -1,5 +1,5 @@
-# The front door. `make` alone lists what there is. Only Node (20 or later), npm, make and a C compiler need to be installed:
-# everything else, including the Node that runs Perdure, comes from the lock file.
+# The front door. `make` alone lists what there is. Only Node (20 or later), npm and make need to be installed, and for the tests Go and
+# Java: everything else, including the Node that runs Perdure, comes from the lock file or is fetched once.
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 PNPM := npx -y pnpm@10.34.8
@@ -7,20 +7,25 @@ NODE := node_modules/node/bin/node
 JEST := $(NODE) --experimental-vm-modules --no-warnings node_modules/jest/bin/jest.js
 INSTALLED := node_modules/.perdure-installed
 BUNDLE := services/standalone/dist/main.mjs
-MANIFESTS := package.json pnpm-workspace.yaml pnpm-lock.yaml $(wildcard libs/*/package.json services/*/package.json deploy/examples/*/package.json)
-SOURCES := $(shell find libs services proto \( -name node_modules -o -name dist -o -name testdata \) -prune -o -name '*.ts' -print)
+# The Kafka client computes a pause that may be negative, which Node tells everybody about.
+CLUSTER_PROGRAM := $(NODE) --disable-warning=TimeoutNegativeWarning deploy/cluster/dist/main.mjs
+CLOUD_PROGRAM := $(NODE) deploy/cloud/dist/main.mjs
+MANIFESTS := package.json pnpm-workspace.yaml pnpm-lock.yaml $(wildcard libs/*/package.json services/*/package.json deploy/examples/*/package.json deploy/*/package.json)
+SOURCES := $(shell find libs services proto deploy \( -name node_modules -o -name dist -o -name testdata \) -prune -o \( -name '*.ts' -o -name '*.tsx' -o -name '*.css' -o -name '*.html' -o -name '*.svg' \) -print) $(wildcard docs/errors/*.md)
 
 SEED ?=
 COUNT ?=
 FILTER ?=
+WORKERS ?= 2
+CLUSTER ?=
 
-.PHONY: help build run test check format sim bench microbench test-sdks conformance clean
+.PHONY: help build run cluster cluster-down cloud cloud-down test test-k8s programs check format sim bench chaos microbench test-sdks conformance screenshots charts images images-check clean
 
 help: ## Show this list
 	@echo "Perdure. Usage: make <target>"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: $(BUNDLE) ## Install what the lock file names and bundle the services
+build: $(BUNDLE) ## Install what the lock file names, bundle the services and build the console
 
 # A half-finished install must not look finished: the stamp is written last.
 $(INSTALLED): $(MANIFESTS)
@@ -28,19 +33,39 @@ $(INSTALLED): $(MANIFESTS)
 	@NODE_ENV=development $(PNPM) install --frozen-lockfile --config.confirm-modules-purge=false --reporter=append-only
 	@touch $@
 
-$(BUNDLE): $(INSTALLED) deploy/build.mjs deploy/bundle.mjs $(SOURCES)
+$(BUNDLE): $(INSTALLED) deploy/build.mjs deploy/bundle.mjs deploy/console.mjs $(SOURCES)
 	@$(NODE) deploy/build.mjs
 	@touch $@
 
 run: build ## Demo: a greeter survives kill -9 of the server, then both stay up
 	@exec $(NODE) deploy/examples/greeter/src/demo/main.ts
 
-test: $(INSTALLED) ## Run the tests (FILTER=path narrows them)
-	@$(JEST) $(FILTER)
+cluster: build ## Demo: a whole cluster (PostgreSQL, Redis, Kafka, every role) on this machine, which stays up
+	@exec $(CLUSTER_PROGRAM) up
+
+cluster-down: build ## Stop it from elsewhere, also after a crash; its data stay
+	@exec $(CLUSTER_PROGRAM) down
+
+cloud: build ## Demo: the whole platform (accounts, environments, gateway, tunnels) on this machine, which stays up
+	@exec $(CLOUD_PROGRAM) up
+
+cloud-down: build ## Stop it from elsewhere, also after a crash; its data stay
+	@exec $(CLOUD_PROGRAM) down
+
+test: programs ## Run the tests, two suites at a time (FILTER=path, WORKERS=1); a new machine compiles a Kubernetes control plane first
+	@$(JEST) --maxWorkers=$(WORKERS) $(FILTER)
+
+# What tests need and this machine has not compiled yet.
+programs: $(INSTALLED)
+	@$(NODE) deploy/run-ts.mjs libs/servers/src/prepare.ts
+
+test-k8s: programs ## Run only what needs a Kubernetes control plane
+	@$(JEST) '\.k8s\.test\.ts$$'
 
 check: $(INSTALLED) ## Format, lint, types, and the rules of the house
 	@node_modules/.bin/biome check .
 	@node_modules/.bin/tsc -p tsconfig.json --noEmit
+	@node_modules/.bin/tsc -p services/console --noEmit
 	@$(JEST) libs/conformance/src/tidy.test.ts
 
 format: $(INSTALLED) ## Rewrite what the formatter and the linter can fix
@@ -52,14 +77,36 @@ sim: $(INSTALLED) ## Simulate seeded, faulty worlds (SEED=7 replays one, COUNT=1
 bench: build ## Measure Perdure and the reference side by side (QUICK=1 for a first look); needs wrk
 	@$(NODE) libs/conformance/bench/main.mjs
 
+chaos: build ## Break a cluster at work for MINUTES=10 (SEED=n replays; FAULT=text TIMES=n plays and measures one kind, FAULT=' ' all)
+	@MINUTES='$(MINUTES)' SEED='$(SEED)' FAULT='$(FAULT)' TIMES='$(TIMES)' CALLERS='$(CALLERS)' $(NODE) libs/conformance/chaos/run.mjs
+
 microbench: $(INSTALLED) ## Measure single packages (FILTER=ids narrows them)
 	@$(NODE) deploy/microbench.mjs $(FILTER)
 
-conformance: build ## Run real SDK services against a server that is killed and restarted
+# Left out on a cluster: what is about the one process, its files and its memory, and what builds clusters of its own.
+ONE_PROCESS := 'crash-attempt|disk-full|error-catalogue|query-thread|readme|restart|fuzz|test/cluster/'
+
+conformance: build ## Run real SDK services against a server that is killed and restarted (CLUSTER=1: against clusters)
+ifeq ($(CLUSTER),1)
+	@PERDURE_CONFORMANCE_CLUSTER=1 $(JEST) --testTimeout=90000 --testPathIgnorePatterns $(ONE_PROCESS) -- $(or $(FILTER),libs/conformance/test)
+else
 	@$(JEST) libs/conformance/test $(FILTER)
+endif
 
 test-sdks: build ## Run the published SDKs of every language against a server
 	@$(NODE) libs/conformance/sdks/run.mjs $(FILTER)
 
+screenshots: programs ## Take the pictures of the console in docs/screenshots anew
+	@PERDURE_SCREENSHOTS=1 $(JEST) services/console/test/screenshots
+
+charts: $(INSTALLED) ## Write the charts' definitions of custom resources, and the table of values, anew
+	@PERDURE_WRITE_CHARTS=1 $(JEST) libs/custom-resources/test/chart.test.ts libs/conformance/test/charts/values.test.ts
+
+images: ## Build the images for this machine with docker (REGISTRY=ghcr.io/perdure VERSION=0.1.0)
+	@deploy/images/build.sh --load $(or $(REGISTRY),ghcr.io/perdure) $(or $(VERSION),0.1.0)
+
+images-check: build ## Do every step of the images in clean directories, without an engine, and start what comes out (minutes)
+	@IMAGE_SUITES=1 $(JEST) '\.images\.test\.ts$$'
+
 clean: ## Remove what was built; data and installed packages stay
-	@rm -rf services/*/dist coverage .cache
+	@rm -rf services/*/dist deploy/*/dist coverage .cache

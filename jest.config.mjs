@@ -1,14 +1,26 @@
 /** Unit and suite tests of every package: ESM through swc, no real registry of modules but Node's own. */
 export default {
-  roots: ["<rootDir>/libs", "<rootDir>/services", "<rootDir>/deploy/examples"],
+  roots: [
+    "<rootDir>/libs",
+    "<rootDir>/services",
+    "<rootDir>/deploy/examples",
+    "<rootDir>/deploy/cloud",
+    "<rootDir>/deploy/cluster",
+  ],
   testMatch: ["**/*.test.ts"],
+  // Building every image in clean directories takes minutes: `make images-check`.
+  testPathIgnorePatterns: ["/node_modules/", ...(process.env.IMAGE_SUITES === "1" ? [] : ["\\.images\\.test\\.ts$"])],
+  // With workers (`make test`), some suites beside each other and some alone.
+  runner: "<rootDir>/deploy/test-runner.mjs",
+  // Each suite leaves its copy of the modules behind; a worker that has grown is replaced between two suites.
+  workerIdleMemoryLimit: "2GB",
   testEnvironment: "node",
   extensionsToTreatAsEsm: [".ts"],
   moduleNameMapper: { "^(\\.{1,2}/.*)\\.js$": "$1" },
   transform: {
     "^.+\\.ts$": [
       "@swc/jest",
-      { jsc: { parser: { syntax: "typescript" }, target: "es2024" }, module: { type: "es6" }, sourceMaps: "inline" },
+      { jsc: { parser: { syntax: "typescript" }, target: "esnext" }, module: { type: "es6" }, sourceMaps: "inline" },
     ],
   },
   // Suites prove themselves that they leave nothing behind; a run must end even when one is wrong about that.

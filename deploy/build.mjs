@@ -1,13 +1,14 @@
 /**
  * Bundles every service that has a `src/main.ts` into `services/<name>/dist/main.mjs`, and each `src/<name>-thread.ts` beside it, the
- * entry point of a worker thread; arguments name some of the services.
+ * entry point of a worker thread; so too the programs of `deploy` that are made of our packages, and the console, which is no program.
+ * Arguments name some of them; `programs` are all but the console.
  */
 import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { bundle, root } from "./bundle.mjs";
+import { buildConsole } from "./console.mjs";
 
-async function bundleService(name) {
-  const folder = join(root, "services", name);
+async function bundleProgram({ folder }) {
   const outdir = join(folder, "dist");
   const threads = readdirSync(join(folder, "src")).filter((file) => file.endsWith("-thread.ts"));
   const entries = threads.map((file) => [basename(file, ".ts"), join(folder, "src", file)]);
@@ -26,9 +27,17 @@ function removeStale(outdir, current) {
 }
 
 const asked = process.argv.slice(2);
-const services = readdirSync(join(root, "services")).filter(
-  (name) => existsSync(join(root, "services", name, "src/main.ts")) && (asked.length === 0 || asked.includes(name)),
-);
+const programs = [...readdirSync(join(root, "services")).map((name) => join("services", name)), "deploy/cloud", "deploy/cluster"]
+  .map((path) => ({ name: basename(path), folder: join(root, path) }))
+  .filter(
+    ({ name, folder }) =>
+      existsSync(join(folder, "src/main.ts")) && (asked.length === 0 || asked.includes("programs") || asked.includes(name)),
+  );
 const startedAt = performance.now();
-await Promise.all(services.map(bundleService));
-console.log(`bundled ${services.join(", ")} in ${Math.round(performance.now() - startedAt)} ms`);
+const wantsConsole = asked.length === 0 || asked.includes("console");
+// A console that cannot be built fails the build, when all else is done.
+const results = await Promise.allSettled([wantsConsole && buildConsole(), ...programs.map(bundleProgram)]);
+for (const result of results) if (result.status === "rejected") throw result.reason;
+const isNew = results[0].value;
+const names = [...programs.map(({ name }) => name), ...(isNew ? ["console"] : [])];
+console.log(`bundled ${names.join(", ") || "nothing new"} in ${Math.round(performance.now() - startedAt)} ms`);

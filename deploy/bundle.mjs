@@ -1,9 +1,11 @@
 /**
  * Bundles one entry point, so that a process starts by reading a few files instead of hundreds. What is native, or heavy and
  * rarely needed, stays outside the bundle and is imported from where its package is installed, by a path relative to the bundle:
- * the whole tree can be moved or copied into an image.
+ * the whole tree can be moved or copied into an image. Each file is there as a whole or not at all, since somebody may start the program
+ * while it is bundled anew.
  */
-import { dirname, relative, resolve, sep } from "node:path";
+import { mkdir, rename, writeFile } from "node:fs/promises";
+import { basename, dirname, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -11,7 +13,7 @@ export const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 
 /** Native addons (they load files beside themselves) and packages that cost more to bundle than they save. */
 const LEFT_OUTSIDE =
-  /^(classic-level|@node-rs\/xxhash|@duckdb\/node-(?:api|bindings)|@aws-sdk\/.*|apache-arrow|lz4-napi|grpc-health-check)$/;
+  /^(classic-level|@node-rs\/(?:xxhash|argon2)|@duckdb\/node-(?:api|bindings)|@aws-sdk\/.*|apache-arrow|lz4-napi|grpc-health-check)$/;
 
 /** Imports of outside packages become relative paths from the bundle, whichever workspace package declares them. */
 function leaveOutside(outdir) {
@@ -42,10 +44,10 @@ const COMMONJS_BANNER = [
 
 /**
  * Writes `<outdir>/main.mjs` and what it imports lazily; resolves with the paths written, relative to the root. `threads` are entry
- * points of worker threads by name: each becomes `<outdir>/<name>.mjs`.
+ * points of worker threads by name: each becomes `<outdir>/<name>.mjs`. `plugins`: of esbuild, besides ours.
  */
-export async function bundle(entry, outdir, threads = {}) {
-  const { metafile } = await build({
+export async function bundle(entry, outdir, threads = {}, plugins = []) {
+  const { metafile, outputFiles } = await build({
     absWorkingDir: root,
     entryPoints: [{ in: entry, out: "main" }, ...Object.entries(threads).map(([name, path]) => ({ in: path, out: name }))],
     outdir,
@@ -61,9 +63,22 @@ export async function bundle(entry, outdir, threads = {}) {
     legalComments: "none",
     keepNames: true,
     banner: { js: COMMONJS_BANNER },
-    plugins: [leaveOutside(outdir)],
+    plugins: [leaveOutside(outdir), ...plugins],
     logLevel: "warning",
     metafile: true,
+    write: false,
   });
+  await mkdir(outdir, { recursive: true });
+  // Entry points last: what they import is there by then.
+  const entries = new Set(["main", ...Object.keys(threads)].map((name) => `${name}.mjs`));
+  const isEntry = ({ path }) => entries.has(basename(path));
+  await Promise.all(outputFiles.filter((file) => !isEntry(file)).map(put));
+  await Promise.all(outputFiles.filter(isEntry).map(put));
   return Object.keys(metafile.outputs);
+}
+
+async function put({ path, contents }) {
+  const unfinished = `${path}.${process.pid}`;
+  await writeFile(unfinished, contents);
+  await rename(unfinished, path);
 }

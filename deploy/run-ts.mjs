@@ -3,9 +3,22 @@
  * folder that is removed afterwards. `--expose-gc` is on, so that measurements can start from a clean heap.
  */
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { bundle, root } from "./bundle.mjs";
+
+/** Files of the tree that look for others beside themselves find them, although they run from somewhere else. */
+const urlsOfSources = {
+  name: "urls-of-sources",
+  setup(bundler) {
+    bundler.onLoad({ filter: /\.ts$/, namespace: "file" }, ({ path }) => {
+      const contents = readFileSync(path, "utf8");
+      if (!contents.includes("import.meta.url")) return undefined;
+      return { contents: contents.replaceAll("import.meta.url", JSON.stringify(pathToFileURL(path).href)), loader: "ts" };
+    });
+  },
+};
 
 const [file, ...args] = process.argv.slice(2);
 if (file === undefined) {
@@ -14,7 +27,7 @@ if (file === undefined) {
 }
 const outdir = mkdtempSync(join(root, "node_modules/.perdure-run-"));
 process.on("exit", () => rmSync(outdir, { recursive: true, force: true }));
-await bundle(resolve(file), outdir);
+await bundle(resolve(file), outdir, {}, [urlsOfSources]);
 
 const child = spawn(process.execPath, ["--enable-source-maps", "--expose-gc", join(outdir, "main.mjs"), ...args], {
   stdio: "inherit",

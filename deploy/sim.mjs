@@ -1,7 +1,7 @@
 /**
- * `make sim`: many seeded, faulty worlds (`COUNT`, from a first seed drawn by chance), or with SEED one of them with its story. Every
- * third is one of scopes, with rules and rates; SCOPES=1 replays a seed as such. Exit code 1 when a rule was broken; what to
- * replay is printed.
+ * `make sim`: many seeded, faulty worlds (`COUNT`, from a first seed drawn by chance), or with SEED one of them with its story. Of
+ * four one is of scopes, with rules and rates, and one of a cluster, with leases and links; SCOPES=1 and CLUSTER=1 replay a seed
+ * as such. Exit code 1 when a rule was broken; what to replay is printed.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,13 @@ import { bundle, root } from "./bundle.mjs";
 
 const COUNT_DEFAULT = 200;
 const PROGRESS_EVERY_MS = 5000;
-const SCOPED_EVERY = 3;
+/** What kind each of four worlds is, as `simulate` and the command line call it. */
+const KINDS = [
+  { options: {}, word: "" },
+  { options: { flow: true }, word: " SCOPES=1" },
+  { options: {}, word: "" },
+  { options: { cluster: true }, word: " CLUSTER=1" },
+];
 
 const outdir = mkdtempSync(join(root, "node_modules/.perdure-run-"));
 process.on("exit", () => rmSync(outdir, { recursive: true, force: true }));
@@ -21,8 +27,8 @@ function show({ seed, findings }) {
   for (const { rule, detail, atMs } of findings) console.log(`seed ${seed}, ${(atMs / 1000).toFixed(3)} s: ${rule}\n  ${detail}`);
 }
 
-async function replay(seed, flow) {
-  const report = await simulate({ seed, flow, trace: true });
+async function replay(seed, options) {
+  const report = await simulate({ seed, ...options, trace: true });
   console.log(report.trace.join("\n"));
   const { steps, commits, attempts, invocations, fingerprint } = report;
   console.log(
@@ -39,11 +45,11 @@ async function explore(first, count) {
   const broken = [];
   const sum = { invocations: 0, attempts: 0, commits: 0 };
   for (let i = 0; i < count; i++) {
-    const flow = i % SCOPED_EVERY === SCOPED_EVERY - 1;
-    const report = await simulate({ seed: first + i, flow });
+    const { options, word } = KINDS[i % KINDS.length];
+    const report = await simulate({ seed: first + i, ...options });
     for (const name of Object.keys(sum)) sum[name] += report[name];
     if (report.findings.length > 0) {
-      broken.push(`${report.seed}${flow ? " SCOPES=1" : ""}`);
+      broken.push(`${report.seed}${word}`);
       show(report);
     }
     if (performance.now() - toldAt > PROGRESS_EVERY_MS) {
@@ -71,5 +77,7 @@ function numberFrom(name) {
 const seed = numberFrom("SEED");
 const count = numberFrom("COUNT") ?? COUNT_DEFAULT;
 const held =
-  seed === undefined ? await explore(Math.floor(Math.random() * 1e9), count) : await replay(seed, process.env.SCOPES === "1");
-process.exit(held ? 0 : 1);
+  seed === undefined
+    ? await explore(Math.floor(Math.random() * 1e9), count)
+    : await replay(seed, { flow: process.env.SCOPES === "1", cluster: process.env.CLUSTER === "1" });
+process.exitCode = held ? 0 : 1; // Not `exit`: a pipe would lose the end of a long trace.

@@ -31,6 +31,11 @@ describe("a duration is read", () => {
     ["PT1H30M", 1.5 * HOUR],
     ["pt1h30m", 1.5 * HOUR],
     ["PT0S", 0],
+    ["0", 0],
+    ["1:00:00", HOUR],
+    ["100:60:03,5", 101 * HOUR + 3500],
+    ["1d 01:02:03.5", DAY + HOUR + 123_500],
+    ["1w, 2d1:0:0", 9 * DAY + HOUR],
   ])("from %p as %d ms", (text, ms) => {
     expect(parseDuration(text)).toEqual({ ok: true, ms });
   });
@@ -60,6 +65,12 @@ describe("a duration is refused", () => {
     ["1 year", "please use units of days or smaller"],
     ["2 months", "please use units of days or smaller"],
     ["1000", "every number needs a unit"],
+    ["00", "every number needs a unit"],
+    ["1:00", "every number needs a unit"],
+    ["1h 1:00:00", "every number needs a unit"],
+    ["1:00:00s", "every number needs a unit"],
+    ["1:2:3:4", "every number needs a unit"],
+    ["99999999999:00:00", "longer than 10000 years"],
     ["1 fortnight", "'fortnight' is not a unit of time"],
     ["abc", "every number needs a unit"],
     ["5s 5s", "each at most once"],

@@ -1,6 +1,6 @@
 /**
  * Why: durations are written by people, in settings, manifests and query parameters, and shown to them again (admin-api.md
- * §1.3, ingress.md §3.1). Two notations are read: ISO 8601 (`PT1H30M`) and the friendly one (`1h30m`, `1 day 2 hours`).
+ * §1.3, ingress.md §3.1). Two notations are read: ISO 8601 (`PT1H30M`) and the friendly one (`1h30m`, `1 day 2 hours`, `1d 02:30:00`).
  */
 import { DURATION_MS_MAX, QUANTITY_TEXT_CHARS_MAX } from "./limits.js";
 
@@ -29,6 +29,7 @@ export function parseDuration(text: string): ParsedDuration {
   const trimmed = text.trim();
   if (trimmed === "") return bad("an empty string is not a duration");
   if (trimmed.length > QUANTITY_TEXT_CHARS_MAX) return bad("the text is too long for a duration");
+  if (trimmed === "0") return { ok: true, ms: 0 }; // Nothing is the same in every unit.
   if (trimmed.startsWith("-")) return bad(NEGATIVE);
   const unsigned = trimmed.startsWith("+") ? trimmed.slice(1).trimStart() : trimmed;
   return /^p/i.test(unsigned) ? parseIso(unsigned) : parseFriendly(unsigned);
@@ -55,6 +56,9 @@ function parseIso(text: string): ParsedDuration {
 }
 
 const PIECE = /(\d+(?:[.,]\d+)?)\s*([a-zA-Zµμ]+)\s*(?:,\s+)?/y;
+/** Hours, minutes and seconds, each of any size; the last piece, behind days or larger at most. */
+const CLOCK = /(\d+):(\d+):(\d+(?:[.,]\d+)?)$/y;
+const CLOCK_RANK = 5;
 
 function parseFriendly(text: string): ParsedDuration {
   let total = 0;
@@ -62,6 +66,9 @@ function parseFriendly(text: string): ParsedDuration {
   let lastRank = Number.POSITIVE_INFINITY;
   let fractionSeen = false;
   while (at < text.length) {
+    CLOCK.lastIndex = at;
+    const clock = lastRank > CLOCK_RANK ? CLOCK.exec(text) : null;
+    if (clock !== null) return whole(total + clockMs(clock[1]!, clock[2]!, clock[3]!));
     PIECE.lastIndex = at;
     const match = PIECE.exec(text);
     if (match === null) return bad(`'${text}' is not a duration such as 90s, 1h30m or PT1H30M; every number needs a unit`);
@@ -80,6 +87,10 @@ function parseFriendly(text: string): ParsedDuration {
     at = PIECE.lastIndex;
   }
   return whole(total);
+}
+
+function clockMs(hours: string, minutes: string, seconds: string): number {
+  return Number(hours) * 3_600_000 + Number(minutes) * 60_000 + amountOf(seconds) * 1000;
 }
 
 function amountOf(text: string): number {

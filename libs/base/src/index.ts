@@ -37,6 +37,7 @@ export {
   workflowInvocationId,
 } from "./invocation-id.js";
 export * from "./logger.js";
+export * from "./operation.js";
 export * from "./proto-reader.js";
 export * from "./proto-writer.js";
 export * from "./random.js";

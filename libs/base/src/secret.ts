@@ -1,7 +1,8 @@
 /** Why: keys and tokens travel next to things that are logged; wrapped in this they print as `***` wherever they end up. */
-import { inspect } from "node:util";
 
 const MASKED = "***";
+/** `inspect.custom` of `node:util`, which has this name so that code for browsers can do without that module. */
+const INSPECT = Symbol.for("nodejs.util.inspect.custom");
 
 /** A text that only `reveal()` shows. */
 export class Secret {
@@ -24,7 +25,7 @@ export class Secret {
     return MASKED;
   }
 
-  [inspect.custom](): string {
+  [INSPECT](): string {
     return MASKED;
   }
 }

@@ -1,30 +1,60 @@
 /** Why: the roles that speak with user endpoints (discovery, attempts, questions of people) reach them in the same ways. */
 import { type Clock, Secret } from "@perdure/base";
-import { createHttpTransport } from "@perdure/driver-http2";
+import { type ConnectionCounts, createHttpTransport } from "@perdure/driver-http2";
 import { createLambdaTransport } from "@perdure/driver-lambda";
+import type { EgressGuard } from "@perdure/egress";
 import { createRequestIdentity, type EndpointTransport, type RequestIdentity } from "@perdure/invoker";
-import { type ProcessPorts, readSettingFile } from "@perdure/role";
+import {
+  type EgressSettings,
+  egressGuardOf,
+  type ProcessPorts,
+  readSettingFile,
+  type TunnelSettings,
+  tunnelsOf,
+} from "@perdure/role";
+import { createTunnelTransport, TunnelRoutes } from "@perdure/tunnel";
 
 /** The members that `endpointSettings` adds to settings. */
 export interface EndpointSettings {
   readonly requestIdentityPrivateKeyPemFile?: string | undefined;
   readonly awsAssumeRoleExternalId?: string | undefined;
+  readonly egress: EgressSettings;
+  readonly clusterName: string;
+  /** Of roles that look into tunnels; the others have none. */
+  readonly tunnels?: TunnelSettings["tunnels"];
 }
 
 export interface Endpoints {
   readonly transports: { readonly http: EndpointTransport; readonly lambda: EndpointTransport };
+  /** To endpoints over HTTP; those to the proxy of tunnels are not among them. */
+  readonly connections: () => ConnectionCounts;
   /** Undefined: requests are not signed. */
   readonly identity: RequestIdentity | undefined;
+  /** Undefined: connections may go anywhere. */
+  readonly guard: EgressGuard | undefined;
+  /** Which addresses lead through tunnels. */
+  readonly tunnels: TunnelRoutes;
 }
 
-/** As parts of the lifecycle. Rejects with OPS0001 when the key cannot be read or is not one Ed25519 key. */
+/** As parts of the lifecycle. Rejects with OPS0001 when the key cannot be read or is not one Ed25519 key, or when tunnels are not said whole. */
 export async function openEndpoints(settings: EndpointSettings, ports: ProcessPorts): Promise<Endpoints> {
-  const { lifecycle, clock, random } = ports;
+  const { lifecycle, clock, random, logger } = ports;
+  const guard = egressGuardOf(settings.egress, logger);
   const identity = await lifecycle.prepare(() => identityOf(settings, clock));
-  const lambdaOptions = { assumeRoleExternalId: settings.awsAssumeRoleExternalId };
-  const http: EndpointTransport = await lifecycle.start("endpoint transport", () => createHttpTransport({ clock, random }));
+  const lambdaOptions = { assumeRoleExternalId: settings.awsAssumeRoleExternalId, rolesOnly: guard !== undefined };
+  const tunnels = await lifecycle.prepare(() =>
+    tunnelsOf({ clusterName: settings.clusterName, tunnels: settings.tunnels ?? {} }),
+  );
+  const plain = createHttpTransport({ clock, random, guard });
+  const http: EndpointTransport = await lifecycle.start("endpoint transport", () => {
+    if (tunnels === undefined) return plain;
+    // The proxy is the platform's, so that no guard is asked about it.
+    const toProxy = createHttpTransport({ clock, random }, tunnels.ca === undefined ? {} : { trustedCertificates: tunnels.ca });
+    return createTunnelTransport({ plain, toProxy }, tunnels.access);
+  });
   const lambda: EndpointTransport = await lifecycle.start("Lambda transport", () => createLambdaTransport(lambdaOptions));
-  return { transports: { http, lambda }, identity };
+  const routes = new TunnelRoutes(tunnels?.access);
+  return { transports: { http, lambda }, connections: () => plain.connections(), identity, guard, tunnels: routes };
 }
 
 export function identityOf({ requestIdentityPrivateKeyPemFile: file }: EndpointSettings, clock: Clock) {

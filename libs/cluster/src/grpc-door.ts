@@ -3,8 +3,8 @@
  * health service that nothing is served yet, and then what is; so probes can tell "starting" from "dead".
  */
 import { Server, type ServiceDefinition, type UntypedServiceImplementation } from "@grpc/grpc-js";
-import { PerdureError } from "@perdure/base";
-import { type MutualTls, SERVER_OPTIONS, serverCredentials } from "@perdure/driver-grpc";
+import { type OperationObserver, PerdureError } from "@perdure/base";
+import { type MutualTls, observedHandlers, SERVER_OPTIONS, serverCredentials } from "@perdure/driver-grpc";
 import type { Part } from "@perdure/role";
 import { type DoorSettings, listenOn } from "@perdure/role/http";
 import { HealthImplementation } from "grpc-health-check";
@@ -20,8 +20,12 @@ export interface GrpcDoor extends Part {
 /** Name under which the process as a whole is asked for. */
 const PROCESS = "";
 
-/** Rejects with RT0004 when the address cannot be bound. Draining lets calls that are under way finish; streams are cut at the end. */
-export async function openGrpcDoor(settings: GrpcDoorSettings, tls: MutualTls | undefined): Promise<GrpcDoor> {
+/** `observer`: told of questions with one answer. Rejects with RT0004 when the address cannot be bound. Draining lets calls that are under way finish; streams are cut at the end. */
+export async function openGrpcDoor(
+  settings: GrpcDoorSettings,
+  tls: MutualTls | undefined,
+  observer?: OperationObserver,
+): Promise<GrpcDoor> {
   const server = new Server(SERVER_OPTIONS);
   const health = new HealthImplementation({ [PROCESS]: "NOT_SERVING" });
   health.addToServer(server);
@@ -33,7 +37,7 @@ export async function openGrpcDoor(settings: GrpcDoorSettings, tls: MutualTls | 
   return {
     port,
     serve(name, definition, handlers) {
-      server.addService(definition, handlers);
+      server.addService(definition, observer === undefined ? handlers : observedHandlers(definition, handlers, observer));
       served.add(name);
       health.setStatus(name, "SERVING");
       health.setStatus(PROCESS, "SERVING");

@@ -1,13 +1,14 @@
 /** Why: every role that asks workers or the registry holds the same few things for it: channels, a watch, and what is asked through them. */
 import type { Client } from "@grpc/grpc-js";
-import { type Clock, type Logger, PerdureError } from "@perdure/base";
+import { type Clock, type Logger, type OperationObserver, PerdureError } from "@perdure/base";
 import {
   DirectoryWatch,
   LeaderDirectory,
-  Link,
+  linksToWorkers,
   type MutualTls,
   openChannel,
   openRemoteRegistry,
+  PerWorker,
   RemotePartitions,
   type RemoteRegistry,
   RemoteRows,
@@ -17,6 +18,8 @@ import type { Part } from "@perdure/role";
 export interface PeerPorts {
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Told of questions. */
+  readonly observer?: OperationObserver | undefined;
 }
 
 export interface Addresses {
@@ -36,14 +39,12 @@ export interface Workers extends Part {
 
 export function openWorkers({ addresses, tls }: Addresses, { clock, logger }: PeerPorts): Workers {
   const directory = new LeaderDirectory();
-  const channels = new Map<string, Client>();
-  const links = new Map<string, Link>();
-  const channel = (address: string): Client => kept(channels, address, () => openChannel(address, tls));
-  const link = (address: string): Link => kept(links, address, () => new Link(address, openChannel(address, tls)));
   const open = (address: string): Client => openChannel(address, tls);
+  const channels = new PerWorker<Client>(directory, { open, isIdle: () => true, close: (channel) => channel.close() });
+  const links = linksToWorkers(directory, tls);
   const watch = new DirectoryWatch({ directory, open, clock, logger }, addresses);
-  const partitions = new RemotePartitions({ directory, link, clock });
-  const rows = new RemoteRows({ directory, channel, clock, logger });
+  const partitions = new RemotePartitions({ directory, link: (address) => links.at(address), clock });
+  const rows = new RemoteRows({ directory, channel: (address) => channels.at(address), clock, logger });
   return {
     directory,
     partitions,
@@ -62,16 +63,10 @@ export function openWorkers({ addresses, tls }: Addresses, { clock, logger }: Pe
     async [Symbol.asyncDispose]() {
       watch.close();
       partitions.close();
-      for (const each of links.values()) each.close();
-      for (const each of channels.values()) each.close();
+      links.close();
+      channels.close();
     },
   };
-}
-
-function kept<T>(all: Map<string, T>, address: string, make: () => T): T {
-  const known = all.get(address) ?? make();
-  all.set(address, known);
-  return known;
 }
 
 export interface RegistryClient extends Part {
@@ -82,7 +77,7 @@ export interface RegistryClient extends Part {
 
 /** `withRecords`: for those who manage it; the data path needs only what it looks up. */
 export function openRegistryClient({ addresses, tls }: Addresses, withRecords: boolean, ports: PeerPorts): RegistryClient {
-  const channels = addresses.map((address) => openChannel(address, tls));
+  const channels = addresses.map((address) => openChannel(address, tls, ports.observer));
   const registry = openRemoteRegistry({ channels, clock: ports.clock, logger: ports.logger }, { withRecords });
   return {
     registry,

@@ -69,6 +69,7 @@ export const redisSettings = group("Where partitions live.", {
     form: "scalar",
     show: String,
   }),
+  keyPrefix: optionalText({ sentence: "In front of every key, where others use the same Redis; at most 64 characters." }),
   replicas: integer(0, {
     sentence: "Replicas that must have a commit before it counts; only as good as min-replicas-to-write of the server.",
     min: 0,
@@ -111,7 +112,10 @@ export function required<T>(name: string, value: T | undefined): T {
 }
 
 /** Throws OPS0001 when it is not known where Redis is. `name`: how Redis shows us in its list of clients. */
-export function redisOptionsOf({ url, nodes, cluster, replicas }: z.output<typeof redisSettings>, name: string): RedisOptions {
+export function redisOptionsOf(
+  { url, nodes, cluster, replicas, keyPrefix }: z.output<typeof redisSettings>,
+  name: string,
+): RedisOptions {
   const { protocol, hostname, port, username, password, pathname } = new URL(required("redis.url", url).reveal());
   const first: RedisNode = { host: hostname, port: port === "" ? 6379 : Number(port) };
   const further = (nodes ?? []).map((address): RedisNode => {
@@ -125,6 +129,7 @@ export function redisOptionsOf({ url, nodes, cluster, replicas }: z.output<typeo
     cluster,
     replicas,
     name,
+    ...(keyPrefix === undefined ? {} : { keyPrefix }),
     ...(username === "" ? {} : { username: decodeURIComponent(username) }),
     ...(password === "" ? {} : { password: new Secret(decodeURIComponent(password)) }),
     ...(database === "" ? {} : { database: Number(database) }),

@@ -24,6 +24,7 @@ const counter = restate.object({
       ctx.set("n", next);
       return next;
     },
+    read: restate.handlers.object.shared(async (ctx) => (await ctx.get("n")) ?? 0),
   },
 });
 
@@ -33,11 +34,12 @@ const sleeper = restate.service({
   name: "Sleeper",
   options: { inactivityTimeout: 0 },
   handlers: {
-    sleep: async (ctx, { id, untilMs }) => {
+    sleep: async (ctx, { id, untilMs, tellKey }) => {
       await ctx.sleep(Math.max(0, untilMs - (await ctx.date.now())));
       await ctx.run("woke", () => {
         woken.set(id, (woken.get(id) ?? 0) + 1);
       });
+      if (tellKey !== undefined) ctx.objectSendClient(counter, tellKey).add();
     },
     count: async () => ({ woken: woken.size, twice: [...woken.values()].filter((times) => times > 1).length }),
   },

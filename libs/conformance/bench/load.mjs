@@ -25,21 +25,29 @@ const toMs = (text) => {
   return Number(number) * { us: 0.001, ms: 1, s: 1000, m: 60_000 }[unit];
 };
 
-/** One run of wrk: requests per second, latencies in milliseconds, number of requests and of failed ones. */
-export function wrk(base, workload, connections, seconds) {
-  return figuresOf(execFileSync("wrk", wrkArguments(base, workload, connections, seconds), { encoding: "utf8" }));
+/** One run of wrk: requests per second, latencies in milliseconds, number of requests and of failed ones. `headers`: `name: value`. */
+export function wrk(base, workload, connections, seconds, headers = []) {
+  return figuresOf(execFileSync("wrk", wrkArguments(base, workload, connections, seconds, headers), { encoding: "utf8" }));
 }
 
-/** The same beside whatever this process does meanwhile. */
-export async function wrkBeside(base, workload, connections, seconds) {
-  const { stdout } = await promisify(execFile)("wrk", wrkArguments(base, workload, connections, seconds), { encoding: "utf8" });
+/** The same; throws unless every request was answered. */
+export function wrkAnswered(base, workload, connections, seconds) {
+  const result = wrk(base, workload, connections, seconds);
+  if (result.requests === 0 || result.failed > 0) throw new Error(`${result.failed} of ${result.requests} requests failed`);
+  return result;
+}
+
+/** The same as `wrk` beside whatever this process does meanwhile. */
+export async function wrkBeside(base, workload, connections, seconds, headers = []) {
+  const all = wrkArguments(base, workload, connections, seconds, headers);
+  const { stdout } = await promisify(execFile)("wrk", all, { encoding: "utf8" });
   return figuresOf(stdout);
 }
 
-function wrkArguments(base, workload, connections, seconds) {
+function wrkArguments(base, workload, connections, seconds, headers) {
   const { script, path } = workloads[workload];
   const times = [`-c${connections}`, `-d${seconds}s`, "--latency", "--timeout", "10s"];
-  return ["-t1", ...times, "-s", join(scripts, script), base + path];
+  return ["-t1", ...times, ...headers.flatMap((header) => ["-H", header]), "-s", join(scripts, script), base + path];
 }
 
 function figuresOf(out) {

@@ -1,11 +1,15 @@
 /**
  * `make bench`: the reference server and Perdure side by side on one machine, one SDK endpoint, alternating rounds, medians.
- * Writes docs/benchmarks.md. QUICK=1 runs short rounds and writes nothing; ONLY=queries measures SQL and rewrites that section.
+ * Writes docs/benchmarks.md. QUICK=1 runs short rounds and writes nothing; ONLY=queries measures SQL, ONLY=cluster a cluster, ONLY=cloud the
+ * platform, ONLY=kubernetes the operator, and each rewrites its section.
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
+import { measureCloud } from "./cloud.mjs";
+import { measureCluster } from "./cluster.mjs";
+import { measureKubernetes } from "./kubernetes.mjs";
 import { endpointCeiling, workloads, wrk } from "./load.mjs";
 import { measureQueries } from "./queries.mjs";
 import { cpuSeconds, REFERENCE_VERSION, residentMiB, root, Server, startEndpoint, until } from "./servers.mjs";
@@ -14,7 +18,7 @@ const quick = process.env.QUICK === "1";
 const SECONDS = Number(process.env.SECONDS ?? (quick ? 2 : 8));
 const ROUNDS = Number(process.env.ROUNDS ?? (quick ? 1 : 3));
 const INVOCATIONS_FOR_MEMORY = quick ? 5_000 : 100_000;
-const SLEEPERS = quick ? 2_000 : 100_000;
+const SLEEPERS = Number(process.env.SLEEPERS ?? (quick ? 2_000 : 100_000));
 
 const median = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)];
 const say = (text) => console.log(`${new Date().toISOString().slice(11, 19)}  ${text}`);
@@ -32,13 +36,28 @@ const machine = `${cpus().length} × ${cpus()[0].model}`;
 const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: root, encoding: "utf8" }).trim();
 const querySection = () => measureQueries({ rounds: Math.max(ROUNDS, 3), seconds: Math.min(SECONDS, 5), say, machine, commit });
 
-/** The section of docs/benchmarks.md on queries anew, all else as it stands there. */
-async function measureQueriesOnly() {
-  const path = join(root, "docs/benchmarks.md");
-  const section = await querySection();
-  if (quick) return console.log(section);
-  const [before] = readFileSync(path, "utf8").split("\n## Queries\n");
-  writeFileSync(path, `${before.trimEnd()}\n\n${section}`);
+const clusterSection = () =>
+  measureCluster({ rounds: ROUNDS, seconds: Math.min(SECONDS, 5), sleepers: SLEEPERS, say, machine, commit });
+
+const kubernetesSection = () => measureKubernetes({ quick, say, machine, commit });
+
+const cloudSection = () => measureCloud({ rounds: ROUNDS, seconds: Math.min(SECONDS, 5), quick, say, machine, commit });
+
+const BENCHMARKS = join(root, "docs/benchmarks.md");
+
+/** Sections of a text by their titles; what comes before the first one is "". */
+function sectionsOf(text) {
+  const parts = text.split(/^(?=## )/m);
+  const preamble = parts[0].startsWith("## ") ? "" : parts.shift();
+  return new Map([["", preamble], ...parts.map((section) => [/^## (.*)/.exec(section)[1], section])]);
+}
+
+/** Replaces the sections of docs/benchmarks.md that the text has; all others stay. */
+function rewrite(text) {
+  if (quick) return console.log(text);
+  const all = sectionsOf(readFileSync(BENCHMARKS, "utf8"));
+  for (const [title, section] of sectionsOf(text)) if (section !== "") all.set(title, section);
+  writeFileSync(BENCHMARKS, [...all.values()].map((section) => `${section.trimEnd()}\n`).join("\n"));
 }
 
 async function measure() {
@@ -223,9 +242,14 @@ the caller, a sixth writing to LevelDB and an eighth collecting garbage (\`node 
 connections is queueing for the same two processors; other work on the machine during a run moves it first.
 
 ${queries}`;
-  if (quick) console.log(text);
-  else writeFileSync(join(root, "docs/benchmarks.md"), text);
+  rewrite(text);
 }
 
-await (process.env.ONLY === "queries" ? measureQueriesOnly() : measure());
+const sections = { queries: querySection, cluster: clusterSection, cloud: cloudSection, kubernetes: kubernetesSection };
+const only = Object.fromEntries(
+  Object.entries(sections).map(([name, measured]) => [name, async () => rewrite(await measured())]),
+);
+const { ONLY } = process.env;
+if (ONLY !== undefined && ONLY !== "" && !(ONLY in only)) throw new Error(`ONLY is one of ${Object.keys(only).join(", ")}`);
+await (only[ONLY] ?? measure)();
 process.exit(0); // Idle connections of fetch would keep the process for a while.

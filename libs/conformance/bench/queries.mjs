@@ -69,6 +69,15 @@ const STATEMENTS = [
     "Q11 by target",
     "SELECT id, target FROM sys_invocation_status WHERE target LIKE 'Sleeper/%' AND status != 'completed' LIMIT 500",
   ],
+  ["console: head of the list", "SELECT id FROM sys_invocation ORDER BY created_at DESC, id LIMIT 200"],
+  [
+    "console: ids of all",
+    "SELECT string_agg(id, ' ') AS ids FROM (SELECT id FROM sys_invocation ORDER BY created_at DESC, id LIMIT 250000)",
+  ],
+  [
+    "console: rows of 100",
+    "SELECT id, target_service_name, target_service_key, target_handler_name, status, completion_result, completion_failure, created_at, completed_at, retry_count, last_failure FROM sys_invocation WHERE id IN ($ids)",
+  ],
   ["Q12 state of a key", "select key, value from state where service_name = 'Counter' and service_key = 'k1' ;"],
   ["Q13 state of a service", "SELECT service_name, service_key, key, value FROM state WHERE service_name = 'Counter'"],
   ["Q14 rules", "SELECT pattern, concurrency, description, disabled, version, last_modified FROM sys_rules ORDER BY pattern"],

@@ -12,7 +12,8 @@ import { BUILD_MS } from "./limits.js";
 
 export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
 
-const bundleOf = (service: string): string => join(ROOT, "services", service, "dist/main.mjs");
+const bundleOf = (folder: string): string => join(ROOT, folder, "dist/main.mjs");
+const CONSOLE = join(ROOT, "services/console");
 const LOCK = join(ROOT, "node_modules/.perdure-conformance-build");
 const NOT_SOURCES: ReadonlySet<string> = new Set(["node_modules", "dist", "testdata", "test", "bench"]);
 
@@ -20,24 +21,33 @@ const NOT_SOURCES: ReadonlySet<string> = new Set(["node_modules", "dist", "testd
 export async function executable(): Promise<string> {
   const given = process.env["PERDURE_CONFORMANCE_EXECUTABLE"];
   if (given !== undefined && given !== "") return given;
-  if (!isBundleFresh("standalone")) await buildAlone("standalone");
+  await programBundle("services/standalone");
   return join(ROOT, "perdure");
 }
 
-/** Path of the main module of a service, to be run by Node. */
-export async function serviceBundle(service: string): Promise<string> {
-  if (!isBundleFresh(service)) await buildAlone(service);
-  return bundleOf(service);
+/** Path of the main module of a program, to be run by Node; `folder` is relative to the root. */
+export async function programBundle(folder: string): Promise<string> {
+  if (!isBundleFresh(folder)) await buildAlone(folder);
+  return bundleOf(folder);
 }
 
-function isBundleFresh(service: string): boolean {
-  const builtAt = modifiedAt(bundleOf(service));
+/**
+ * Makes sure that servers which start from now on find the console as its sources are; a moment when nothing has changed. Another build or
+ * release (PERDURE_CONFORMANCE_EXECUTABLE) brings its own.
+ */
+export async function builtConsole(): Promise<void> {
+  if ((process.env["PERDURE_CONFORMANCE_EXECUTABLE"] ?? "") === "") await locked(() => build("console"));
+}
+
+function isBundleFresh(folder: string): boolean {
+  const builtAt = modifiedAt(bundleOf(folder));
   if (builtAt === undefined) return false;
-  return ["libs", "services", "proto"].every((folder) => newestSource(join(ROOT, folder)) < builtAt);
+  return ["libs", "services", "proto", folder].every((sources) => newestSource(join(ROOT, sources)) < builtAt);
 }
 
 function newestSource(folder: string): number {
   let newest = 0;
+  if (folder === CONSOLE) return newest; // No program is made of it.
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     if (entry.isDirectory()) {
       if (!NOT_SOURCES.has(entry.name)) newest = Math.max(newest, newestSource(join(folder, entry.name)));
@@ -52,14 +62,23 @@ function modifiedAt(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs;
 }
 
-async function buildAlone(service: string): Promise<void> {
+async function buildAlone(folder: string): Promise<void> {
+  await locked(async () => {
+    if (!isBundleFresh(folder)) await build("programs");
+  });
+}
+
+const build = (what: "programs" | "console") =>
+  promisify(execFile)(process.execPath, [join(ROOT, "deploy/build.mjs"), what], { cwd: ROOT });
+
+async function locked(work: () => Promise<unknown>): Promise<void> {
   const deadline = Date.now() + BUILD_MS;
   while (!takeLock()) {
     if (Date.now() > deadline) throw new Error(`somebody else has been building for too long; if not, remove ${LOCK}`);
     await delay(50);
   }
   try {
-    if (!isBundleFresh(service)) await promisify(execFile)(process.execPath, [join(ROOT, "deploy/build.mjs")], { cwd: ROOT });
+    await work();
   } finally {
     rmSync(LOCK, { force: true });
   }

@@ -1,6 +1,6 @@
 /** Why: everything that an end-to-end suite needs around a real server: processes, endpoints, clients, patience. */
 export * from "./admin-client.js";
-export { executable, ROOT } from "./bundle.js";
+export { builtConsole, executable, programBundle, ROOT } from "./bundle.js";
 export * from "./child.js";
 export * from "./eventually.js";
 export * from "./fake-lambda.js";

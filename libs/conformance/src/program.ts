@@ -1,13 +1,15 @@
 /** Why: the processes of a cluster as real processes on free ports, to be started, killed and started again. */
-import { serviceBundle } from "./bundle.js";
+import { environmentOf, type Settings } from "@perdure/cluster/local";
+import { programBundle } from "./bundle.js";
 import { Child, type Exit } from "./child.js";
 import { SERVER_START_MS, SERVER_STOP_MS } from "./limits.js";
-import { environmentOf, type Settings } from "./server.js";
 
 export interface ProgramOptions {
-  /** Folder below `services`. */
-  readonly service: "registry" | "ingress-gateway" | "admin-api" | "invoker-worker";
+  /** Its folder below `services`. */
+  readonly service: string;
   readonly settings: Settings;
+  /** Further variables of its environment. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** What a program says of itself when it is ready, e.g. where its doors are. */
@@ -61,9 +63,9 @@ export class Program implements AsyncDisposable {
     return this.#child.stop(SERVER_STOP_MS);
   }
 
-  /** With the same settings, after `kill` or `stop`. */
-  async launchAgain(): Promise<void> {
-    const launched = await launch(this.#options);
+  /** With the same settings, after `kill` or `stop`; `changed` ones hold for this start only. */
+  async launchAgain(changed: Settings = {}): Promise<void> {
+    const launched = await launch({ ...this.#options, settings: { ...this.#options.settings, ...changed } });
     this.#child = launched.child;
     this.#ready = launched.ready;
   }
@@ -73,12 +75,17 @@ export class Program implements AsyncDisposable {
   }
 }
 
-async function launch({ service, settings }: ProgramOptions): Promise<{ child: Child; ready: Promise<ReadyFacts> }> {
-  const path = await serviceBundle(service);
+async function launch({
+  service,
+  settings,
+  environment: more,
+}: ProgramOptions): Promise<{ child: Child; ready: Promise<ReadyFacts> }> {
+  const path = await programBundle(`services/${service}`);
   const ready = Promise.withResolvers<ReadyFacts>();
   const environment = {
     PATH: process.env["PATH"],
     HOME: process.env["HOME"],
+    ...more,
     ...environmentOf({ "log-format": "json", ...settings }),
   };
   const child = Child.start(process.execPath, [path], environment, (line) => {

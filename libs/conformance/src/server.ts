@@ -2,12 +2,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { environmentOf, type Settings } from "@perdure/cluster/local";
 import { executable } from "./bundle.js";
 import { Child, type Exit } from "./child.js";
 import { SERVER_START_MS, SERVER_STOP_MS } from "./limits.js";
 
-/** By their dotted names, e.g. `{ "worker.cleanup-interval": "200ms" }`. */
-export type Settings = Readonly<Record<string, string | number>>;
+export type { Settings } from "@perdure/cluster/local";
 
 export interface ServerOptions {
   readonly settings?: Settings;
@@ -28,16 +28,6 @@ interface Doors {
   readonly admin: string;
 }
 
-/** `ingress.bind-port` becomes `PERDURE_INGRESS__BIND_PORT`. */
-export function environmentOf(settings: Settings): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(settings).map(([name, value]) => [
-      `PERDURE_${name.replaceAll(".", "__").replaceAll("-", "_").toUpperCase()}`,
-      String(value),
-    ]),
-  );
-}
-
 /** Nothing of the test's own environment but what programs need to find each other. */
 function processEnvironment({ settings, environment }: Start): NodeJS.ProcessEnv {
   return { PATH: process.env["PATH"], HOME: process.env["HOME"], ...environment, ...environmentOf(settings) };
@@ -47,7 +37,23 @@ export function temporaryDirectory(): string {
   return mkdtempSync(join(tmpdir(), "perdure-conformance-"));
 }
 
-export class Server implements AsyncDisposable {
+/** What suites ask of whatever they run against. */
+export interface TestServer extends AsyncDisposable {
+  readonly ingressUrl: string;
+  readonly adminUrl: string;
+  /** Where it may keep files. */
+  readonly baseDir: string;
+  /** Where partitions and metadata keep their databases, when these are folders. */
+  readonly databases: { readonly partitions: string; readonly metadata: string };
+  readonly isRunning: boolean;
+  /** What it wrote last. */
+  readonly lines: readonly string[];
+  kill(): Promise<unknown>;
+  stop(): Promise<Exit>;
+  startAgain(changed?: Settings): Promise<void>;
+}
+
+export class Server implements TestServer {
   readonly ingressUrl: string;
   readonly adminUrl: string;
   readonly baseDir: string;

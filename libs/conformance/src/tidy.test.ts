@@ -38,7 +38,7 @@ interface Package {
 
 interface Source {
   readonly path: string;
-  /** Tests, their builders, and measurements: they may lean on more. */
+  /** Tests, their builders, measurements, and how things are built: they may lean on more. */
   readonly isTest: boolean;
   /** Specifiers of imports and re-exports, types included. */
   readonly imports: readonly string[];
@@ -48,10 +48,10 @@ const IMPORT = /^\s*(?:import|export)\s[^;]*?\sfrom\s+"([^"]+)"|^\s*import\s+"([
 
 function readSource(path: string): Source {
   const imports = [...read(path).matchAll(IMPORT)].map((match) => match[1] ?? match[2] ?? match[3] ?? "");
-  return { path, isTest: /\.test\.ts$|\/(test|testing|bench)\//.test(path), imports };
+  return { path, isTest: /\.test\.ts$|\/(test|testing|bench)\/|\.config\.ts$/.test(path), imports };
 }
 
-const packages: readonly Package[] = ["libs", "services", "deploy/examples"]
+const packages: readonly Package[] = ["libs", "services", "deploy/examples", "deploy"]
   .flatMap((group) => readdirSync(join(ROOT, group)).map((name) => join(group, name)))
   .filter((folder) => existsSync(join(ROOT, folder, "package.json")))
   .map((folder) => ({
@@ -84,16 +84,15 @@ const runtimeSources = (sources: readonly Source[]): readonly Source[] => source
 /** A library imports only what stands above it here; those on one line do not know each other. */
 const ORDER: readonly (readonly string[])[] = [
   ["base"],
-  ["testkit", "servers"],
-  ["service-protocol", "flow"],
+  ["testkit", "servers", "processes"],
+  ["service-protocol", "flow", "egress"],
   ["partition"],
   ["manifest"],
-  ["store", "metadata", "control"],
+  ["store", "metadata", "control", "cloud", "custom-resources"],
   ["sql", "schedule", "subscription"],
   ["insight"],
   ["invoker"],
   ["processor"],
-  ["simulator"],
   [
     "driver-level",
     "driver-redis",
@@ -103,10 +102,14 @@ const ORDER: readonly (readonly string[])[] = [
     "driver-grpc",
     "driver-http2",
     "driver-lambda",
+    "driver-process",
+    "tunnel",
   ],
+  ["driver-kubernetes-environments"],
+  ["simulator"],
   ["role"],
   ["cluster"],
-  ["admin-client"],
+  ["admin-client", "cloud-client", "console-host"],
   ["conformance"],
 ];
 const rankOf = (library: string): number => ORDER.findIndex((line) => line.includes(library));
@@ -183,7 +186,7 @@ describe("imports", () => {
 const IMPURE =
   /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\b(set|clear)(Timeout|Interval|Immediate)\b|\bperformance\.|\bprocess\.|\bfetch\(|\bqueueMicrotask\b|\brandomUUID\b|"node:(fs|net|http|http2|https|tls|dns|child_process|worker_threads|timers)/;
 
-test.each(["service-protocol", "flow", "partition", "manifest", "schedule"])(
+test.each(["service-protocol", "flow", "egress", "partition", "manifest", "schedule"])(
   "the pure core %s touches no clock, chance, timer, file or socket",
   (core) => {
     const wrong = filesBelow(`libs/${core}/src`)
@@ -230,9 +233,9 @@ test("links between our documents lead somewhere", () => {
 });
 
 test("every make target that a document names exists", () => {
-  const targets = new Set([...read("Makefile").matchAll(/^([a-z-]+):/gm)].map((match) => match[1]));
+  const targets = new Set([...read("Makefile").matchAll(/^([a-z0-9-]+):/gm)].map((match) => match[1]));
   const named = markdown.flatMap((path) =>
-    [...read(path).matchAll(/(?:^|`)make ([a-z-]+)/gm)].map((match) => `${path}: ${match[1]}`),
+    [...read(path).matchAll(/(?:^|`)make ([a-z0-9-]+)/gm)].map((match) => `${path}: ${match[1]}`),
   );
   expect(named.length).toBeGreaterThan(0);
   expect(named.filter((one) => !targets.has(one.split(": ")[1]))).toEqual([]);
@@ -264,4 +267,24 @@ test("no file names folders of one machine or a package registry", () => {
   const texts = all.filter((path) => /\.(ts|mjs|js|json|ya?ml|md|toml|sh|txt|proto|tpl)$|^[^.]+$|^\.[^/]+(\/[^.]+)?$/.test(path));
   expect(texts.length).toBeGreaterThan(100);
   expect(texts.filter((path) => MACHINE.test(read(path)))).toEqual([]);
+});
+
+test("suites that have the machine to themselves are there, and so is every one that breaks things by chance", () => {
+  const patterns = [...read("deploy/test-runner.mjs").matchAll(/^ {2}\/(.+)\/,$/gm)].map(
+    ([, pattern]) => new RegExp(pattern ?? ""),
+  );
+  const suites = ["libs", "services", "deploy"].flatMap(filesBelow).filter((path) => path.endsWith(".test.ts"));
+  expect(patterns.length).toBeGreaterThan(5);
+  expect(patterns.filter((pattern) => !suites.some((path) => pattern.test(path)))).toEqual([]);
+  // What `.ci/run` does not look at twice.
+  const [, noSecondLook] = /grep -qE '([^']+)' "\$logs\/suspects"/.exec(read(".ci/run")) ?? [];
+  expect(noSecondLook).toBeDefined();
+  const byChance = suites.filter((path) => new RegExp(noSecondLook ?? "").test(path));
+  expect(byChance.filter((path) => !patterns.some((pattern) => pattern.test(path)))).toEqual([]);
+});
+
+test("every decision has a number of its own", () => {
+  const numbers = readdirSync(join(ROOT, "docs/decisions")).map((name) => name.slice(0, 4));
+  expect(numbers.length).toBeGreaterThan(10);
+  expect(numbers.filter((number, index) => !/^\d{4}$/.test(number) || numbers.indexOf(number) !== index)).toEqual([]);
 });

@@ -1,7 +1,15 @@
 /** Why: a cluster as it runs anywhere, with everything real, on this machine: database, Redis, and each role as processes of its own. */
+import {
+  adminSettings,
+  gatewaySettings,
+  type LocalCluster,
+  type LocalRole,
+  registrySettings,
+  type Settings,
+  workerSettings,
+} from "@perdure/cluster/local";
 import { freePorts, type PostgresServer, type RedisServer, startPostgres, startRedis } from "@perdure/servers";
 import { Program } from "./program.js";
-import type { Settings } from "./server.js";
 
 export interface WholeClusterOptions {
   readonly workers?: number;
@@ -11,33 +19,40 @@ export interface WholeClusterOptions {
   readonly adminPort?: number;
   /** Settings for every worker beyond ours. */
   readonly workerSettings?: Settings;
+  /** The same for all processes of a role. */
+  readonly settings?: Readonly<Partial<Record<LocalRole, Settings>>>;
+  /** Further variables of the environment of every process of ours. */
+  readonly environment?: Readonly<Record<string, string>>;
   /** Directories that outlive the cluster; temporary ones when absent. */
   readonly directories?: { readonly postgres: string; readonly redis: string };
   /** Told what is being started. */
   readonly onStep?: (what: string) => void;
 }
 
+type Launch = (service: LocalRole, settings: Settings) => Promise<Program>;
+
 export class WholeCluster implements AsyncDisposable {
   readonly postgres: PostgresServer;
   readonly redis: RedisServer;
   readonly registry: Program;
+  readonly admin: Program;
   readonly workers: Program[] = [];
   readonly gateways: Program[] = [];
+  /** The host is an address: clients need no look-up then. */
   readonly ingressUrls: string[] = [];
   readonly adminUrl: string;
-  readonly #admin: Program;
-  readonly #common: { readonly registry: string; readonly worker: string; readonly redisUrl: string };
-  readonly #options: WholeClusterOptions;
-  readonly #things: AsyncDisposable[];
+  readonly #addresses: LocalCluster;
+  readonly #launch: Launch;
+  readonly #things: readonly AsyncDisposable[];
 
-  private constructor(parts: Parts, options: WholeClusterOptions) {
+  private constructor(parts: Parts) {
     this.postgres = parts.postgres;
     this.redis = parts.redis;
     this.registry = parts.registry;
-    this.#admin = parts.admin;
+    this.admin = parts.admin;
     this.adminUrl = parts.adminUrl;
-    this.#common = parts.common;
-    this.#options = options;
+    this.#addresses = parts.addresses;
+    this.#launch = parts.launch;
     this.#things = parts.things;
   }
 
@@ -45,103 +60,69 @@ export class WholeCluster implements AsyncDisposable {
   static async start(options: WholeClusterOptions = {}): Promise<WholeCluster> {
     const things: AsyncDisposable[] = [];
     try {
-      return await assemble(options, things);
+      return await WholeCluster.#assemble(options, things);
     } catch (cause) {
       for (const thing of things.toReversed()) await thing[Symbol.asyncDispose]();
       throw cause;
     }
+  }
 
-    async function assemble(options: WholeClusterOptions, things: AsyncDisposable[]): Promise<WholeCluster> {
-      const { directories, onStep = () => undefined } = options;
-      const use = <T extends AsyncDisposable>(thing: T): T => {
-        things.push(thing);
-        return thing;
-      };
-      onStep("PostgreSQL and Redis");
-      const [postgres, redis] = await Promise.all([
-        startPostgres(directories === undefined ? {} : { directory: directories.postgres }).then(use),
-        startRedis(directories === undefined ? {} : { directory: directories.redis }).then(use),
-      ]);
-      const [registryPort, firstWorkerPort, adminPort = 0, ingressPort = 0] = await freePorts(4);
-      const common = { registry: `127.0.0.1:${registryPort}`, worker: `127.0.0.1:${firstWorkerPort}`, redisUrl: redis.url };
-      const ingress = options.ingressPort ?? ingressPort;
-      onStep("the registry and the first worker");
-      const registry = use(
-        await Program.launch({
-          service: "registry",
-          settings: {
-            ...LOCAL,
-            "grpc.bind-address": "127.0.0.1",
-            "grpc.bind-port": registryPort as number,
-            "metadata.postgres-url": postgres.url,
-            "redis.url": redis.url,
-            "worker.addresses": common.worker,
-          },
-        }),
-      );
-      const admin = use(
-        await Program.launch({
-          service: "admin-api",
-          settings: {
-            "shutdown-timeout": "5s",
-            "admin.bind-address": "127.0.0.1",
-            "admin.bind-port": options.adminPort ?? adminPort,
-            "ingress.advertised-address": `http://localhost:${ingress}/`,
-            "metadata.postgres-url": postgres.url,
-            "redis.url": redis.url,
-            "registry.addresses": common.registry,
-            "worker.addresses": common.worker,
-          },
-        }),
-      );
-      const adminUrl = `http://localhost:${options.adminPort ?? adminPort}`;
-      const cluster = new WholeCluster({ postgres, redis, registry, admin, adminUrl, common, things }, options);
-      for (let n = 0; n < (options.workers ?? 2); n++) await cluster.addWorker(n === 0 ? (firstWorkerPort as number) : 0);
-      await registry.ready();
-      onStep("gateways and the management API");
-      for (let n = 0; n < (options.gateways ?? 2); n++) await cluster.#addGateway(n === 0 ? ingress : 0);
-      await admin.ready();
-      return cluster;
-    }
+  static async #assemble(options: WholeClusterOptions, things: AsyncDisposable[]): Promise<WholeCluster> {
+    const { directories, onStep = () => undefined } = options;
+    const use = <T extends AsyncDisposable>(thing: T): T => {
+      things.push(thing);
+      return thing;
+    };
+    onStep("PostgreSQL and Redis");
+    const [postgres, redis] = await Promise.all([
+      startPostgres(directories === undefined ? {} : { directory: directories.postgres }).then(use),
+      startRedis(directories === undefined ? {} : { directory: directories.redis }).then(use),
+    ]);
+    const [registryPort, workerPort, freeAdmin, freeIngress] = (await freePorts(4)) as [number, number, number, number];
+    const addresses = { postgresUrl: postgres.url, redisUrl: redis.url, registryPort, workerPorts: [workerPort] };
+    const adminPort = options.adminPort ?? freeAdmin;
+    const ingressPort = options.ingressPort ?? freeIngress;
+    const launch: Launch = async (service, settings) => {
+      const ofWorkers = service === "invoker-worker" ? options.workerSettings : {};
+      const all = { ...settings, ...ofWorkers, ...options.settings?.[service] };
+      return use(await Program.launch({ service, settings: all, environment: options.environment ?? {} }));
+    };
+    onStep("the roles");
+    const cluster = new WholeCluster({
+      postgres,
+      redis,
+      registry: await launch("registry", registrySettings(addresses, { probes: 0 })),
+      admin: await launch("admin-api", adminSettings(addresses, { admin: adminPort, ingress: ingressPort })),
+      adminUrl: `http://127.0.0.1:${adminPort}`,
+      addresses,
+      launch,
+      things,
+    });
+    for (let n = 0; n < (options.workers ?? 2); n++) await cluster.#launchWorker(n === 0 ? workerPort : 0);
+    for (let n = 0; n < (options.gateways ?? 2); n++) await cluster.#launchGateway(n === 0 ? ingressPort : 0);
+    // All are on their way: each waits for whom it needs.
+    const { registry, admin, workers, gateways, ingressUrls } = cluster;
+    await Promise.all([registry, admin, ...workers].map((program) => program.ready()));
+    for (const gateway of gateways) ingressUrls.push(addressOf((await gateway.ready())["ingress"] as string));
+    return cluster;
   }
 
   /** Resolves when it answers; partitions come to it a little later. */
-  async addWorker(port = 0): Promise<Program> {
-    const { registry, redisUrl } = this.#common;
-    const settings = {
-      ...LOCAL,
-      "grpc.bind-address": "127.0.0.1",
-      "grpc.bind-port": port,
-      "redis.url": redisUrl,
-      "registry.addresses": registry,
-      "node-name": `worker${this.workers.length + 1}`,
-      ...(port === 0 ? {} : { "advertised-address": `127.0.0.1:${port}` }),
-      ...this.#options.workerSettings,
-    };
-    const worker = await Program.launch({ service: "invoker-worker", settings });
-    this.#things.push(worker);
-    this.workers.push(worker);
+  async addWorker(): Promise<Program> {
+    const worker = await this.#launchWorker(0);
     await worker.ready();
     return worker;
   }
 
-  async #addGateway(port: number): Promise<void> {
-    const { registry, worker } = this.#common;
-    const settings = {
-      ...LOCAL,
-      "ingress.bind-address": "127.0.0.1",
-      "ingress.bind-port": port,
-      "registry.addresses": registry,
-      "worker.addresses": worker,
-    };
-    const gateway = await Program.launch({ service: "ingress-gateway", settings });
-    this.#things.push(gateway);
-    this.gateways.push(gateway);
-    this.ingressUrls.push(((await gateway.ready())["ingress"] as string).replace(/\/$/, ""));
+  async #launchWorker(grpc: number): Promise<Program> {
+    const name = `worker${this.workers.length + 1}`;
+    const worker = await this.#launch("invoker-worker", workerSettings(this.#addresses, name, { grpc, probes: 0 }));
+    this.workers.push(worker);
+    return worker;
   }
 
-  get admin(): Program {
-    return this.#admin;
+  async #launchGateway(ingress: number): Promise<void> {
+    this.gateways.push(await this.#launch("ingress-gateway", gatewaySettings(this.#addresses, { ingress, probes: 0 })));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -155,8 +136,12 @@ interface Parts {
   readonly registry: Program;
   readonly admin: Program;
   readonly adminUrl: string;
-  readonly common: { readonly registry: string; readonly worker: string; readonly redisUrl: string };
-  readonly things: AsyncDisposable[];
+  readonly addresses: LocalCluster;
+  readonly launch: Launch;
+  readonly things: readonly AsyncDisposable[];
 }
 
-const LOCAL: Settings = { "probes.bind-address": "127.0.0.1", "probes.bind-port": 0, "shutdown-timeout": "5s" };
+/** `http://localhost:8080/` becomes `http://127.0.0.1:8080`. */
+function addressOf(url: string): string {
+  return url.replace("localhost", "127.0.0.1").replace(/\/$/, "");
+}

@@ -4,21 +4,29 @@
  */
 import { AdminClient, type Registration } from "./admin-client.js";
 import { livingChildren } from "./child.js";
+import { ClusterServer } from "./cluster-server.js";
 import { IngressClient } from "./ingress-client.js";
 import { type OpenHandles, openHandles, untilClosed } from "./leaks.js";
 import { SdkEndpoint, type SdkEndpointOptions } from "./sdk-endpoint.js";
-import { Server, type ServerOptions } from "./server.js";
+import { Server, type ServerOptions, type TestServer } from "./server.js";
 
 export interface Deployed {
   readonly endpoint: SdkEndpoint;
   readonly id: string;
 }
 
+let onClusters = process.env["PERDURE_CONFORMANCE_CLUSTER"] === "1";
+
+/** From now on the worlds of this process are clusters; without it they are when PERDURE_CONFORMANCE_CLUSTER is 1. */
+export function useClusters(): void {
+  onClusters = true;
+}
+
 /** Lines of a dead server that are shown. */
 const LAST_WORDS = 30;
 
 export class World implements AsyncDisposable {
-  readonly server: Server;
+  readonly server: TestServer;
   readonly ingress: IngressClient;
   readonly admin: AdminClient;
   readonly #before: OpenHandles;
@@ -26,7 +34,7 @@ export class World implements AsyncDisposable {
   readonly #othersBefore: ReadonlySet<number>;
   readonly #owned: AsyncDisposable[] = [];
 
-  private constructor(server: Server, before: OpenHandles, othersBefore: ReadonlySet<number>) {
+  private constructor(server: TestServer, before: OpenHandles, othersBefore: ReadonlySet<number>) {
     this.server = server;
     this.#before = before;
     this.#othersBefore = othersBefore;
@@ -37,7 +45,7 @@ export class World implements AsyncDisposable {
   static async start(options: ServerOptions = {}): Promise<World> {
     const before = openHandles();
     const othersBefore = new Set(livingChildren);
-    return new World(await Server.start(options), before, othersBefore);
+    return new World(await (onClusters ? ClusterServer : Server).start(options), before, othersBefore);
   }
 
   /** Serves the services and registers them; the endpoint ends with the world. */

@@ -118,6 +118,7 @@ describe("a busy server answers as its document promises", () => {
   test("to every verb, and to many at once", async () => {
     for (const role of ["running", "scheduled", "inboxed2", "completedOk", "wfDone", "backingOff"]) {
       const id = scenario.of(`inv.${role}`);
+      await expectPromised("POST", "/invocations/{invocation_id}/crash-attempt", [id]);
       for (const verb of ["pause", "resume", "cancel", "restart-as-new", "purge-journal", "kill", "purge"]) {
         await expectPromised("PATCH", `/invocations/{invocation_id}/${verb}`, [id]);
       }
@@ -266,12 +267,14 @@ describe("the door", () => {
       ["GET", "/v5/services", 404],
       ["GET", "/services/", 404],
       ["GET", "/services/%ff", 400],
-      ["POST", "/services", 405],
     ] as const) {
       const answer = await world.admin.http.request(method, path, { headers: { origin: "https://elsewhere.example" } });
       expect([method, path, answer.status]).toEqual([method, path, status]);
       expect(Object.keys(answer.headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
       expect(answer.json).toMatchObject({ message: expect.stringMatching(/\S/), restate_code: null });
     }
+    expect((await world.admin.http.request("POST", "/services")).status).toBe(405);
+    const changing = await world.admin.http.request("POST", "/services", { headers: { origin: "https://elsewhere.example" } });
+    expect([changing.status, changing.json]).toMatchObject([403, { restate_code: "OPS0100" }]);
   });
 });

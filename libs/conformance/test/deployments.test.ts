@@ -134,7 +134,7 @@ describe("a new deployment", () => {
     const name = newName("Pin");
     const one = await world.deploy({ services: [buildOf(name, "one")] });
     const before = await held(name);
-    const scheduled = await world.ingress.send([name, "later", "build"], undefined, { delay: "150ms" });
+    const scheduled = await world.ingress.send([name, "later", "build"], undefined, { delay: "1s" });
     const two = await world.deploy({ services: [buildOf(name, "two")], kind: "h1-request-response" });
     expect(await serviceOf(name)).toMatchObject({ revision: 2, deployment_id: two.id });
     expect((await deploymentOf(one.id)).services).toEqual([expect.objectContaining({ name, revision: 1 })]);

@@ -271,7 +271,7 @@ describe("a rate", () => {
     await done(ids);
     const { cameAtMs } = groupOf("rated");
     const tookMs = (cameAtMs.at(-1) ?? 0) - (cameAtMs[0] ?? 0);
-    expect(tookMs).toBeGreaterThan(900); // Twenty intervals of 50 ms, but for the jitter of the first.
+    expect(tookMs).toBeGreaterThan(700); // Twenty intervals of 50 ms; the first may come late on a busy machine, the last not early.
     expect(tookMs).toBeLessThan(5000);
     // In no 500 ms did more come than the burst and ten.
     for (const [n, at] of cameAtMs.entries()) {

@@ -152,10 +152,12 @@ describe("a send", () => {
   });
 
   test("understands many ways to say how long, and no others", async () => {
-    for (const delay of ["10s", "1h30m", "PT60S", "1 day 2 hours", "1.5h", "1w"]) {
+    for (const delay of ["10s", "1h30m", "PT60S", "1 day 2 hours", "1.5h", "1w", "01:30:00", "1d 0:0:5"]) {
       const { executionTime } = await world.ingress.send(["Echo", "echo"], 1, { delay });
       expect(Date.parse(executionTime ?? "")).toBeGreaterThan(Date.now() + 9_000);
     }
+    const atOnce = await world.ingress.send(["Echo", "echo"], 1, { delay: "0" });
+    expect(Date.parse(atOnce.executionTime ?? "")).toBeLessThanOrEqual(Date.now());
     for (const delay of ["1000", "-1s", "", "P1M", "soon"]) {
       expectRefusal(
         await post(`/Echo/echo/send?delay=${encodeURIComponent(delay)}`, { json: 1 }),
@@ -213,7 +215,7 @@ describe("an idempotency key", () => {
 describe("attach and output", () => {
   test("give the result by id, by target, by path, before and after the end", async () => {
     const idempotencyKey = key();
-    const { invocationId } = await world.ingress.send(["Echo", "sleep"], 150, { idempotencyKey });
+    const { invocationId } = await world.ingress.send(["Echo", "sleep"], 600, { idempotencyKey });
     const target = { target: "idempotentInvocation", service: "Echo", handler: "sleep", idempotencyKey };
     const ways: (() => Promise<Answer>)[] = [
       () => get(`/restate/output/${invocationId}`),

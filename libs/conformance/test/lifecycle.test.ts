@@ -38,11 +38,14 @@ interface Held {
   readonly release: () => Promise<unknown>;
 }
 
+const untilStatus = (id: string, status: string) =>
+  eventually(`it is ${status}`, async () => (await world.admin.row(id))?.["status"] === status);
+
 async function waitingIn(handler: "waiting" | "suspended"): Promise<Held> {
   const name = newName();
   const { invocationId: id } = await world.ingress.send(["Life", handler], name);
   const awakeable = await eventually("the awakeable", () => probe.get<string>(`${handler}:${name}`));
-  if (handler === "suspended") await delay(30); // After a millisecond it is asked to suspend.
+  if (handler === "suspended") await untilStatus(id, "suspended"); // After a millisecond it is asked to.
   return { id, name, release: () => world.ingress.resolveAwakeable(awakeable, "released") };
 }
 
@@ -50,7 +53,7 @@ async function backingOff(): Promise<Held> {
   const name = newName();
   const { invocationId: id } = await world.ingress.send(["Life", "backsOff"], name);
   await eventually("its first attempt", () => probe.list(`backsOff:${name}`).length === 1);
-  await delay(30); // The attempt has failed by now, and the next one is far.
+  await untilStatus(id, "backing-off"); // The next attempt is far.
   return { id, name, release: async () => probe.put(mended(name), true) };
 }
 
@@ -126,13 +129,17 @@ describe("cancelling", () => {
     expect(performance.now() - first!).toBeGreaterThanOrEqual(BACK_OFF_MS - 1);
   });
 
-  test("is heard by a paused invocation when it is resumed", async () => {
+  test("moves a paused invocation on, whoever paused it, so that it can undo what it did", async () => {
     const { id } = await STATES["paused"]!();
-    await world.admin.invocation(id, "cancel");
-    await delay(50);
-    expect(await output(id)).toBe(470);
-    await world.admin.invocation(id, "resume");
+    expect(await verb(id, "cancel")).toBe(202);
     expect((await world.ingress.attach(id)).status).toBe(409);
+
+    const name = newName();
+    const failing = await world.ingress.send(["Locked", name, "failing"], name);
+    await untilPaused(failing.invocationId);
+    probe.put(mended(name), true);
+    expect(await verb(failing.invocationId, "cancel")).toBe(202);
+    expect((await world.ingress.attach(failing.invocationId)).json).toBe("mended"); // It does not look at the cancellation.
   });
 
   test("and killing before the start leave no record", async () => {

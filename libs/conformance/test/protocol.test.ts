@@ -354,7 +354,8 @@ describe("a replay", () => {
       const { entries } = await attempt.replay();
       attempt.open();
       if (attempt.number > 1) {
-        expect(typesOf(entries)).toEqual(["Input", "Sleep", "SleepCompletion"]);
+        // The sleep was over at once; whether that is known by now is up to its timer.
+        expect(["Input Sleep", "Input Sleep SleepCompletion"]).toContain(typesOf(entries).join(" "));
         return attempt.return("ok");
       }
       attempt
@@ -502,7 +503,7 @@ describe("a suspension in version 7", () => {
       const { entries } = await attempt.replay();
       attempt.open();
       if (attempt.number === 1) {
-        attempt.command(sleepUntil(Date.now() + 250, 1));
+        attempt.command(sleepUntil(Date.now() + 1_500, 1)); // Enough for a slow machine to send both signals.
         return attempt.suspend(1);
       }
       expect(typesOf(entries)).toEqual(["Input", "Sleep", "Signal", "Signal", "SleepCompletion"]);

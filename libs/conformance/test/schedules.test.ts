@@ -184,7 +184,7 @@ describe("a server that is killed again and again", () => {
     expect(seconds).toEqual(Array.from({ length: seconds.length }, (_, i) => seconds[0]! + i));
     expect(state).toMatchObject({ fired_count: rows.length, missed_count: 0, failed_count: 0, skipped_count: 0 });
     await eventually("all have run", async () => (await invocationsOf(id)).every((row) => row["status"] === "completed"));
-  });
+  }, 60_000);
 
   test("makes up for its absence as the policy says", async () => {
     const [none, last] = await Promise.all([

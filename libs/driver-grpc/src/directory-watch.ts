@@ -1,15 +1,14 @@
 /**
- * Follows who leads what by asking one worker at a time: the first that answers tells of all. When it goes silent the next is
- * asked, those first known from settings and then whoever was ever named.
+ * Follows who leads what by asking workers: each tells of all. Two are asked at a time, because one that is frozen or cut off keeps
+ * silent for seconds before that is noticed. When one is lost the next is asked, those that are alive and those from the settings.
  */
-
 import { create } from "@bufbuild/protobuf";
 import type { Client, ClientReadableStream } from "@grpc/grpc-js";
 import type { Clock, Logger, TimerHandle } from "@perdure/base";
 import { partitionsDefinition } from "./definitions.js";
 import { type Directory, WatchRequestSchema } from "./gen/v1/partitions_pb.js";
 import type { LeaderDirectory } from "./leadership.js";
-import { RECONNECT_FIRST_MS, RECONNECT_LONGEST_MS } from "./limits.js";
+import { DIRECTORY_WATCHES, RECONNECT_FIRST_MS, RECONNECT_LONGEST_MS } from "./limits.js";
 
 export interface DirectoryWatchPorts {
   readonly directory: LeaderDirectory;
@@ -19,8 +18,26 @@ export interface DirectoryWatchPorts {
 }
 
 export class DirectoryWatch {
+  readonly #watches: readonly Watch[];
+
+  /** `seeds`: where workers answer, `host:port`; at least one. */
+  constructor(ports: DirectoryWatchPorts, seeds: readonly string[]) {
+    const asked = new Set<string>();
+    this.#watches = Array.from({ length: DIRECTORY_WATCHES }, () => new Watch(ports, seeds, asked));
+  }
+
+  close(): void {
+    for (const watch of this.#watches) watch.close();
+  }
+}
+
+/** Asks one worker at a time, none that is asked already. */
+class Watch {
   readonly #ports: DirectoryWatchPorts;
   readonly #seeds: readonly string[];
+  /** By all watches together. */
+  readonly #asked: Set<string>;
+  #address: string | undefined;
   #client: Client | undefined;
   #stream: ClientReadableStream<Directory> | undefined;
   #pause: TimerHandle | undefined;
@@ -28,10 +45,10 @@ export class DirectoryWatch {
   #failures = 0;
   #closed = false;
 
-  /** `seeds`: where workers answer, `host:port`; at least one. */
-  constructor(ports: DirectoryWatchPorts, seeds: readonly string[]) {
+  constructor(ports: DirectoryWatchPorts, seeds: readonly string[], asked: Set<string>) {
     this.#ports = ports;
     this.#seeds = seeds;
+    this.#asked = asked;
     this.#ask();
   }
 
@@ -43,8 +60,11 @@ export class DirectoryWatch {
 
   #ask(): void {
     const { directory, open } = this.#ports;
-    const candidates = [...new Set([...directory.workers, ...this.#seeds])];
-    const address = candidates[this.#turn++ % candidates.length] as string;
+    const candidates = [...new Set([...directory.workers, ...this.#seeds])].filter((address) => !this.#asked.has(address));
+    const address = candidates[this.#turn++ % candidates.length];
+    if (address === undefined) return this.#askLater(RECONNECT_LONGEST_MS); // There is nobody but those who are asked.
+    this.#address = address;
+    this.#asked.add(address);
     const client = open(address);
     this.#client = client;
     const { path, requestSerialize, responseDeserialize } = partitionsDefinition.watch;
@@ -65,15 +85,20 @@ export class DirectoryWatch {
   #lost(stream: ClientReadableStream<Directory>, address: string, reason: string): void {
     if (this.#closed || this.#stream !== stream) return;
     this.#hangUp();
-    const { clock, logger } = this.#ports;
+    const { logger } = this.#ports;
     logger.debug({ worker: address, reason }, "lost the worker that told who leads; asking the next");
-    const pauseMs = Math.min(RECONNECT_FIRST_MS * 2 ** this.#failures++, RECONNECT_LONGEST_MS);
-    this.#pause = clock.setTimer(pauseMs, () => this.#ask());
+    this.#askLater(Math.min(RECONNECT_FIRST_MS * 2 ** this.#failures++, RECONNECT_LONGEST_MS));
+  }
+
+  #askLater(pauseMs: number): void {
+    this.#pause = this.#ports.clock.setTimer(pauseMs, () => this.#ask());
   }
 
   #hangUp(): void {
     const stream = this.#stream;
     this.#stream = undefined;
+    if (this.#address !== undefined) this.#asked.delete(this.#address);
+    this.#address = undefined;
     stream?.on("error", () => undefined); // Cancelling reports itself as an error, which is what we asked for.
     stream?.cancel();
     this.#client?.close();

@@ -1,10 +1,13 @@
 export type { RemoteCommand } from "./codec/commands.js";
 export { type MutualTls, openChannel, SERVER_OPTIONS, serverCredentials } from "./connection.js";
-export { partitionsDefinition, registryDefinition, schedulesDefinition } from "./definitions.js";
+export { partitionsDefinition, registryDefinition, schedulesDefinition, tenancyDefinition } from "./definitions.js";
 export { DirectoryWatch } from "./directory-watch.js";
-export { type DirectoryNews, type LeaderClaim, LeaderDirectory } from "./leadership.js";
+export { type DirectoryNews, type LeaderClaim, LeaderDirectory, leadersSeen } from "./leadership.js";
 export { Link } from "./link.js";
-export { registryHandlers } from "./registry-server.js";
+export { linksToWorkers } from "./links.js";
+export { observedHandlers, observedMethods } from "./observed.js";
+export { PerWorker } from "./per-worker.js";
+export { registryHandlers, Watchers } from "./registry-server.js";
 export { RemotePartitions, type RemotePartitionsPorts } from "./remote-partitions.js";
 export {
   openRemoteRegistry,
@@ -13,6 +16,8 @@ export {
   type RemoteRegistryPorts,
 } from "./remote-registry.js";
 export { RemoteRows, type RemoteRowsPorts } from "./remote-rows.js";
+export { RemoteTenancy, type RemoteTenancyPorts } from "./remote-tenancy.js";
 export { schedulesHandlers } from "./schedules-server.js";
 export { partitionsHandlers, type ServedPartitions } from "./server.js";
+export { tenancyHandlers } from "./tenancy-server.js";
 export type { LiveWorker } from "./worker-rows.js";

@@ -1,4 +1,5 @@
 /** Why: gateways and workers must know who leads a partition, and believe the newest claim whatever order the news come in. */
+import type { LeaseHolder, Member } from "@perdure/store";
 
 export interface LeaderClaim {
   readonly partition: number;
@@ -12,6 +13,21 @@ export interface DirectoryNews {
   readonly leaders: readonly LeaderClaim[];
   /** All workers that are alive, leading or not. */
   readonly workers: readonly string[];
+}
+
+/** The news in what a worker saw when it looked: who lives, and who holds each partition's lease (`holders[p]`). */
+export function leadersSeen(
+  partitionCount: number,
+  members: readonly Member[],
+  holders: readonly (LeaseHolder | undefined)[],
+): DirectoryNews {
+  const addresses = new Map(members.map(({ id, address }) => [id, address]));
+  const leaders: LeaderClaim[] = [];
+  for (const [partition, holder] of holders.entries()) {
+    const address = holder === undefined ? undefined : addresses.get(holder.worker);
+    if (holder !== undefined && address !== undefined) leaders.push({ partition, epoch: holder.epoch, address });
+  }
+  return { partitionCount, leaders, workers: members.map(({ address }) => address) };
 }
 
 /** What is known of leaders. Of two claims to a partition the one of the higher epoch counts. */

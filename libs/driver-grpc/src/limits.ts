@@ -17,6 +17,8 @@ export const REROUTE_MS = 50;
 /** Between attempts to reach a worker that does not answer: first and longest pause. */
 export const RECONNECT_FIRST_MS = 50;
 export const RECONNECT_LONGEST_MS = 2_000;
+/** Workers asked who leads at the same time: while one is frozen the other tells. */
+export const DIRECTORY_WATCHES = 2;
 /** A silent connection is probed after this long and given up after the second. Below a lease, so that a cut cable is noticed. */
 export const KEEPALIVE_MS = 2_000;
 export const KEEPALIVE_TIMEOUT_MS = 2_000;
@@ -31,3 +33,5 @@ export const ROWS_DEADLINE_MS = 120_000;
 /** A partition that moves has a leader again within this many looks, this far apart. */
 export const COUNT_TRIES_MAX = 10;
 export const COUNT_AGAIN_MS = 500;
+/** A door holds a request of a tenant meanwhile; it then goes on with what it remembers, or tells the tenant to come again. */
+export const TENANCY_ASK_DEADLINE_MS = 3_000;

@@ -2,39 +2,30 @@
  * One worker as others see it: a stream that is opened when there is something to ask and again after it broke. What was asked
  * and not answered when it broke is given back to whoever asked: only they know whether asking again is safe.
  */
-import { create } from "@bufbuild/protobuf";
 import { type Client, type ClientDuplexStream, status } from "@grpc/grpc-js";
+import type { InvocationId } from "@perdure/base";
 import { Batching } from "./batching.js";
+import type { Answer, Ask, Request, Tell } from "./codec/exchange.js";
 import { partitionsDefinition } from "./definitions.js";
-import {
-  type Answer,
-  type AnswerBatch,
-  type Request,
-  type RequestBatch,
-  RequestBatchSchema,
-  RequestSchema,
-} from "./gen/v1/partitions_pb.js";
-
-export type Ask = Exclude<Request["ask"], { case: undefined }>;
-export type Tell = Exclude<Answer["tell"], { case: undefined }>;
+import { RequestNumbers } from "./request-numbers.js";
 
 /** A request under way. */
 export interface Asker {
+  /** What is asked about: it tells the partition. */
+  readonly id: InvocationId;
   /** True: there is nothing more to come. */
   answered(tell: Tell): boolean;
   /** The stream broke; whether the request arrived is unknown. */
   broken(reason: string): void;
 }
 
-const NUMBER_MAX = 0xffff_ffff;
-
 export class Link {
   readonly address: string;
   readonly #client: Client;
   readonly #askers = new Map<number, Asker>();
-  #stream: ClientDuplexStream<RequestBatch, AnswerBatch> | undefined;
-  #out: Batching<Request, RequestBatch> | undefined;
-  #lastNumber = 0;
+  #stream: ClientDuplexStream<readonly Request[], readonly Answer[]> | undefined;
+  #out: Batching<Request, readonly Request[]> | undefined;
+  readonly #numbers = new RequestNumbers();
   #closed = false;
 
   constructor(address: string, client: Client) {
@@ -50,17 +41,24 @@ export class Link {
   /** Undefined when too much waits for this worker already. The number can be given to `forget`. */
   ask(ask: Ask, asker: Asker): number | undefined {
     const out = this.#connected();
-    if (out === undefined || out.isFull || this.#lastNumber >= NUMBER_MAX) return undefined;
-    const number = ++this.#lastNumber;
+    if (out === undefined || out.isFull) return undefined;
+    const number = this.#numbers.next(this.#askers);
     this.#askers.set(number, asker);
-    out.add(create(RequestSchema, { number, ask }));
+    out.add({ number, ask });
     return number;
   }
 
   /** Nobody waits for the answers of this request any more. */
   forget(number: number): void {
     if (!this.#askers.delete(number) || this.#out === undefined) return;
-    this.#out.add(create(RequestSchema, { number: 0, ask: { case: "forget", value: number } }));
+    this.#out.add({ number: 0, ask: { case: "forget", value: number } });
+  }
+
+  /** Ends the requests that `wanted` picks as if the stream had broken: their leader is elsewhere, whether this worker knows it or not. */
+  giveBack(wanted: (asker: Asker) => boolean, reason: string): void {
+    const picked = [...this.#askers].filter(([, asker]) => wanted(asker));
+    for (const [number] of picked) this.forget(number);
+    for (const [, asker] of picked) asker.broken(reason);
   }
 
   close(): void {
@@ -70,22 +68,22 @@ export class Link {
     this.#break("this process is shutting down");
   }
 
-  #connected(): Batching<Request, RequestBatch> | undefined {
+  #connected(): Batching<Request, readonly Request[]> | undefined {
     if (this.#closed) return undefined;
     if (this.#out !== undefined) return this.#out;
     const { path, requestSerialize, responseDeserialize } = partitionsDefinition.exchange;
     const stream = this.#client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize);
-    const out = new Batching<Request, RequestBatch>(
+    const out = new Batching<Request, readonly Request[]>(
       { write: (batch) => stream.write(batch) },
-      (requests) => create(RequestBatchSchema, { requests }),
+      (requests) => requests,
       bytesOfRequest,
     );
     this.#stream = stream;
     this.#out = out;
     stream.on("drain", () => out.drained());
-    stream.on("data", (batch: AnswerBatch) => {
+    stream.on("data", (answers: readonly Answer[]) => {
       if (this.#stream !== stream) return; // The rest of a stream that was given up.
-      for (const { number, tell } of batch.answers) if (tell.case !== undefined) this.#answered(number, tell);
+      for (const { number, tell } of answers) if (tell !== undefined) this.#answered(number, tell);
     });
     stream.on("end", () => this.#ended(stream, "the worker closed the stream"));
     stream.on("error", (error: Error & { readonly code?: number; readonly details?: string }) => {
@@ -106,7 +104,7 @@ export class Link {
     asker.answered(tell);
   }
 
-  #ended(stream: ClientDuplexStream<RequestBatch, AnswerBatch>, reason: string): void {
+  #ended(stream: ClientDuplexStream<readonly Request[], readonly Answer[]>, reason: string): void {
     if (this.#stream !== stream) return;
     stream.cancel();
     this.#break(reason);
@@ -116,7 +114,6 @@ export class Link {
     this.#out?.close();
     this.#stream = undefined;
     this.#out = undefined;
-    this.#lastNumber = 0;
     const askers = [...this.#askers.values()];
     this.#askers.clear();
     for (const asker of askers) asker.broken(reason);
@@ -124,6 +121,7 @@ export class Link {
 }
 
 function bytesOfRequest({ ask }: Request): number {
+  if (ask === undefined) return SMALL_BYTES;
   if (ask.case === "invoke" || ask.case === "deliver") return ask.value.command.length + SMALL_BYTES;
   return ask.case === "submit" ? ask.value.length + SMALL_BYTES : SMALL_BYTES;
 }

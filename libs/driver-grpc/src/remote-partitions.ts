@@ -2,20 +2,20 @@
  * The `Partitions` port where leaders live in other processes: every request goes to the leader of its partition and follows it
  * when it moves. A request whose fate is unknown is asked again only in a form that cannot happen twice:
  *
- *     invoke    again, marked as a resubmission: its id tells the leader whether it has it
+ *     invoke    again, marked as a resubmission: its id tells the leader whether it has it. The first one names the epoch it was
+ *               sent to, because over a connection that was given up it may arrive after the second
  *     accepted  not again: the caller attaches by id
  *     others    again: each of them is idempotent (a copy has its id from the caller, a verb meets what it already did)
  */
-import { create } from "@bufbuild/protobuf";
 import { type Clock, type InvocationId, PerdureError, partitionOf, type TimerHandle } from "@perdure/base";
 import type { Completion, Courier, Delivery, Detach, InvokeObserver, Partitions } from "@perdure/control";
 import { type Answer, expiresAtMs, type Invocation, type Invoke, type PartitionCommand } from "@perdure/partition";
 import { decodeAnswer, decodeKnown, decodeOutcome } from "./codec/answers.js";
 import { encodeCommand, type RemoteCommand } from "./codec/commands.js";
-import { type Completed, DeliverSchema, InvokeSchema } from "./gen/v1/partitions_pb.js";
+import type { Ask, CompletedTell, Tell } from "./codec/exchange.js";
 import type { LeaderDirectory } from "./leadership.js";
 import { HOMELESS_MAX, LEADER_WAIT_MS, REROUTE_MS } from "./limits.js";
-import type { Ask, Asker, Link, Tell } from "./link.js";
+import type { Asker, Link } from "./link.js";
 
 export interface RemotePartitionsPorts {
   readonly directory: LeaderDirectory;
@@ -31,13 +31,19 @@ export class RemotePartitions implements Partitions, Courier {
   readonly #ports: RemotePartitionsPorts;
   /** Requests that wait for a leader, oldest first. */
   #homeless = new Set<Errand>();
+  /** Whom requests were sent to, by partition. */
+  readonly #leaders = new Map<number, string>();
   #sweep: TimerHandle | undefined;
   readonly #stopListening: () => void;
   #closed = false;
 
   constructor(ports: RemotePartitionsPorts) {
     this.#ports = ports;
-    this.#stopListening = ports.directory.onChange(() => this.#retry());
+    this.#stopListening = ports.directory.onChange(() => {
+      this.#follow();
+      this.#retry();
+    });
+    this.#follow();
   }
 
   invoke(command: Invoke, wait: boolean, observer: InvokeObserver): Detach {
@@ -84,10 +90,10 @@ export class RemotePartitions implements Partitions, Courier {
    * decides when to try again, so that messages of one producer keep their order.
    */
   deliver({ command, producer, seq, after }: Delivery, delivered: () => void, undelivered: () => void): void {
-    const message = create(DeliverSchema, { producer, seq: BigInt(seq), command: encodeCommand(command as RemoteCommand) });
-    if (after !== undefined) message.after = BigInt(after);
+    const message = { producer, seq, command: encodeCommand(command as RemoteCommand), after };
     const leader = this.#leaderOf(command.id);
     const asker: Asker = {
+      id: command.id,
       answered(tell) {
         if (tell.case === "delivered") delivered();
         else undelivered();
@@ -95,7 +101,7 @@ export class RemotePartitions implements Partitions, Courier {
       },
       broken: undelivered,
     };
-    if (leader?.ask({ case: "deliver", value: message }, asker) === undefined) undelivered();
+    if (leader?.link.ask({ case: "deliver", value: message }, asker) === undefined) undelivered();
   }
 
   /** Callers that still wait are told that this process ends. */
@@ -114,17 +120,37 @@ export class RemotePartitions implements Partitions, Courier {
     forget: (errand) => this.#homeless.delete(errand),
   };
 
-  #leaderOf(id: InvocationId): Link | undefined {
+  #leaderOf(id: InvocationId): { readonly link: Link; readonly epoch: number } | undefined {
     const { directory, link } = this.#ports;
     if (directory.partitionCount === 0) return undefined;
     const leader = directory.leaderOf(partitionOf(id, directory.partitionCount));
-    return leader === undefined ? undefined : link(leader.address);
+    return leader === undefined ? undefined : { link: link(leader.address), epoch: leader.epoch };
   }
 
   #send(errand: Errand): void {
     const leader = this.#leaderOf(errand.id);
     if (leader === undefined) return this.#homecoming(errand);
-    if (!errand.set(leader)) errand.failed(OVERLOADED);
+    if (!errand.set(leader.link, leader.epoch)) errand.failed(OVERLOADED);
+  }
+
+  /**
+   * What was asked of a leader that has a successor is asked again there. The old one may be frozen or cut off: its silence would be
+   * noticed much later, and what it might still say no longer counts.
+   */
+  #follow(): void {
+    const { directory, link } = this.#ports;
+    const { partitionCount } = directory;
+    const moved = new Map<string, Set<number>>();
+    for (const { partition, address } of directory.claims()) {
+      const before = this.#leaders.get(partition);
+      if (before === address) continue;
+      this.#leaders.set(partition, address);
+      if (before === undefined) continue;
+      const partitions = moved.get(before) ?? new Set();
+      moved.set(before, partitions.add(partition));
+    }
+    for (const [address, partitions] of moved)
+      link(address).giveBack(({ id }) => partitions.has(partitionOf(id, partitionCount)), "its partition is led elsewhere now");
   }
 
   /** No leader, or one that is gone: wait for news, not for ever. */
@@ -171,12 +197,13 @@ abstract class Errand implements Asker {
     this.id = id;
   }
 
-  protected abstract ask(): Ask;
+  /** What to ask of the leader of this epoch. */
+  protected abstract ask(epoch: number): Ask;
   protected abstract heard(tell: Tell): boolean;
   abstract failed(reason: string): void;
 
-  set(link: Link): boolean {
-    this.#number = link.ask(this.ask(), this);
+  set(link: Link, epoch: number): boolean {
+    this.#number = link.ask(this.ask(epoch), this);
     this.#link = link;
     return this.#number !== undefined;
   }
@@ -217,11 +244,11 @@ class InvokeErrand extends Errand implements Detach {
     this.#observer = observer;
   }
 
-  protected ask(): Ask {
+  protected ask(epoch: number): Ask {
     if (this.#isAccepted) return { case: "attach", value: this.id };
     const resubmission = this.#isResubmission;
     this.#isResubmission = true; // From now on it may have arrived.
-    return { case: "invoke", value: create(InvokeSchema, { command: this.#command, wait: this.#wait, resubmission }) };
+    return { case: "invoke", value: { command: this.#command, wait: this.#wait, resubmission, epoch } };
   }
 
   protected heard(tell: Tell): boolean {
@@ -230,7 +257,7 @@ class InvokeErrand extends Errand implements Detach {
       case "submitted": {
         if (!this.#isAccepted) {
           this.#isAccepted = true;
-          observer?.submitted(tell.value.previous === undefined ? undefined : decodeKnown(tell.value.previous));
+          observer?.submitted(tell.value === undefined ? undefined : decodeKnown(tell.value));
         }
         if (!this.#wait) this.#observer = undefined;
         return !this.#wait;
@@ -334,11 +361,8 @@ class QuestionErrand extends Errand {
   }
 }
 
-function completionOf(value: Completed): Completion {
-  return {
-    outcome: decodeOutcome(value.outcome),
-    expiresAtMs: value.expiresAtMs === undefined ? undefined : Number(value.expiresAtMs),
-  };
+function completionOf({ outcome, expiresAtMs }: CompletedTell): Completion {
+  return { outcome: decodeOutcome(outcome), expiresAtMs };
 }
 
 function unexpected(tell: Tell): PerdureError {

@@ -6,10 +6,18 @@ import { create } from "@bufbuild/protobuf";
 import type { Client, ClientReadableStream } from "@grpc/grpc-js";
 import { type Clock, type Logger, PerdureError, type TimerHandle } from "@perdure/base";
 import type { RegistrySnapshot, RegistryView } from "@perdure/control";
-import type { LocatedRevision, Registry } from "@perdure/metadata";
+import type { EffectiveOptions, LocatedRevision, Registry, ServiceRevision } from "@perdure/metadata";
 import type { Schedules } from "@perdure/schedule";
 import { fromJson, toJson } from "./codec/json.js";
-import { type ChangeMethod, decodeState, type RegistryRecords, revisionKey, type TravellingState } from "./codec/registry.js";
+import {
+  type ChangeMethod,
+  type ChangeResult,
+  decodeState,
+  deploymentIn,
+  type RegistryRecords,
+  revisionKey,
+  type TravellingState,
+} from "./codec/registry.js";
 import { registryDefinition } from "./definitions.js";
 import { type ChangeReply, ChangeRequestSchema, type RegistryState, WatchRegistryRequestSchema } from "./gen/v1/registry_pb.js";
 import { CHANGE_DEADLINE_MS, RECONNECT_FIRST_MS, RECONNECT_LONGEST_MS, SEEN_WAIT_MS } from "./limits.js";
@@ -34,6 +42,8 @@ export interface RemoteRegistry extends Registry, RegistryView {
   readonly ready: Promise<void>;
   /** Those of the registry that is listened to. */
   readonly schedules: Schedules;
+  /** Since a registry was last listened to: what is known may be as old. 0 while one is. */
+  readonly syncAgeMs: number;
   close(): void;
 }
 
@@ -55,6 +65,9 @@ export function openRemoteRegistry(ports: RemoteRegistryPorts, options: RemoteRe
   return {
     ready: watch.ready,
     schedules: remoteSchedules(() => watch.client),
+    get syncAgeMs() {
+      return watch.syncAgeMs;
+    },
     close: () => watch.close(),
     current: () => watch.state.snapshot,
     onChange: (listener) => watch.onChange(listener),
@@ -71,7 +84,7 @@ export function openRemoteRegistry(ports: RemoteRegistryPorts, options: RemoteRe
       return latest === undefined ? undefined : required(located(latest.deploymentId, name));
     },
     services: () => records().latest.map(({ deploymentId, name }) => required(located(deploymentId, name))),
-    effective: (revision) => required(records().effective.get(revisionKey(revision))),
+    effective: (located) => watch.unshown.get(located.revision) ?? required(records().effective.get(revisionKey(located))),
     modifyService: (name, changes) => change("modifyService", [name, changes]),
 
     kafkaCluster: (name) => records().kafkaClusters.find((cluster) => cluster.name === name),
@@ -98,6 +111,8 @@ const NOTHING: RegistrySnapshot = { services: new Map(), deployments: new Map(),
 class Watch {
   readonly ready: Promise<void>;
   state: TravellingState = { snapshot: NOTHING, records: undefined };
+  /** Options of revisions that came as answers to changes: those of a dry run are in no state. */
+  readonly unshown = new WeakMap<ServiceRevision, EffectiveOptions>();
   readonly #ports: RemoteRegistryPorts;
   readonly #withRecords: boolean;
   readonly #listeners = new Set<() => void>();
@@ -110,14 +125,21 @@ class Watch {
   #pause: TimerHandle | undefined;
   #failures = 0;
   #isClosed = false;
+  /** Undefined while a registry is listened to. Monotonic. */
+  #lostAtMs: number | undefined;
 
   constructor(ports: RemoteRegistryPorts, options: RemoteRegistryOptions) {
     this.#ports = ports;
     this.#withRecords = options.withRecords;
+    this.#lostAtMs = ports.clock.monotonicMs();
     this.ready = new Promise((resolve) => {
       this.#becomeReady = resolve;
     });
     this.#listen();
+  }
+
+  get syncAgeMs(): number {
+    return this.#lostAtMs === undefined ? 0 : this.#ports.clock.monotonicMs() - this.#lostAtMs;
   }
 
   get records(): RegistryRecords {
@@ -145,13 +167,21 @@ class Watch {
       case "changed": {
         const { result, stateNumber } = reply.outcome.value;
         await this.#sees(channel, stateNumber);
-        return fromJson(result) ?? undefined;
+        return this.#take(fromJson(result) as ChangeResult);
       }
       case "refused":
         throw errorOf(reply.outcome.value);
       case undefined:
         throw new PerdureError("OPS0003", "a registry answered nothing");
     }
+  }
+
+  #take({ value, effective }: ChangeResult): unknown {
+    for (const [i, revision] of (deploymentIn(value)?.services ?? []).entries()) {
+      const options = effective[i];
+      if (options !== undefined) this.unshown.set(revision, options);
+    }
+    return value ?? undefined;
   }
 
   #ask(method: ChangeMethod, values: readonly unknown[], signal: AbortSignal | undefined): Promise<ChangeReply> {
@@ -174,6 +204,7 @@ class Watch {
     stream.on("data", ({ number, body }: RegistryState) => {
       if (this.#stream !== stream) return;
       this.#failures = 0;
+      this.#lostAtMs = undefined;
       this.state = decodeState(body);
       this.#becomeReady();
       for (const listener of this.#listeners) listener();
@@ -186,6 +217,7 @@ class Watch {
   #lost(stream: ClientReadableStream<RegistryState>, reason: string): void {
     if (this.#isClosed || this.#stream !== stream) return;
     this.#hangUp();
+    this.#lostAtMs ??= this.#ports.clock.monotonicMs();
     this.#channel++;
     // Another registry counts for itself; its first state has everything that was durable.
     this.#unseen = this.#unseen.map(({ seen }) => ({ number: 0n, seen }));

@@ -4,27 +4,14 @@
  */
 import { create } from "@bufbuild/protobuf";
 import type { ServerDuplexStream, ServerWritableStream, UntypedServiceImplementation } from "@grpc/grpc-js";
-import type { InvocationId, Logger } from "@perdure/base";
-import type { Completion, Detach, Partitions } from "@perdure/control";
-import type { Invoke } from "@perdure/partition";
+import { type InvocationId, type Logger, unreachable } from "@perdure/base";
+import type { Completion, Detach, InvokeObserver, Partitions } from "@perdure/control";
+import type { Invocation, Invoke } from "@perdure/partition";
 import { Batching } from "./batching.js";
 import { encodeAnswer, encodeKnown, encodeOutcome } from "./codec/answers.js";
 import { decodeCommand, type RemoteCommand } from "./codec/commands.js";
-import {
-  type Answer,
-  type AnswerBatch,
-  AnswerBatchSchema,
-  AnswerSchema,
-  CompletedSchema,
-  type Directory,
-  DirectorySchema,
-  EmptySchema,
-  LeaderSchema,
-  type Request,
-  type RequestBatch,
-  SubmittedSchema,
-  type WatchRequest,
-} from "./gen/v1/partitions_pb.js";
+import type { Answer, Request, Tell } from "./codec/exchange.js";
+import { type Directory, DirectorySchema, LeaderSchema, type WatchRequest } from "./gen/v1/partitions_pb.js";
 import type { LeaderDirectory } from "./leadership.js";
 import { type LiveWorker, rowsHandler } from "./worker-rows.js";
 
@@ -33,6 +20,8 @@ export interface ServedPartitions {
   readonly partitions: Partitions;
   /** Whether this worker leads the partition of this id now. */
   leads(id: InvocationId): boolean;
+  /** Under which epoch; undefined when it does not. */
+  epochOf(id: InvocationId): number | undefined;
   /** A message owed by another partition; false when its partition is not led here. */
   deliver(
     command: RemoteCommand,
@@ -50,36 +39,28 @@ export interface ServedPartitions {
 
 export function partitionsHandlers(served: ServedPartitions): UntypedServiceImplementation {
   return {
-    exchange: (call: ServerDuplexStream<RequestBatch, AnswerBatch>) => new Exchange(served, call),
+    exchange: (call: ServerDuplexStream<readonly Request[], readonly Answer[]>) => new Exchange(served, call),
     watch: (call: ServerWritableStream<WatchRequest, Directory>) => watch(served.directory, call),
     ...(served.live === undefined ? {} : { rows: rowsHandler(served.live, served.logger) }),
   };
 }
 
-const EMPTY = create(EmptySchema);
-
-type Tell = Exclude<Answer["tell"], { case: undefined }>;
-
 class Exchange {
   readonly #served: ServedPartitions;
-  readonly #out: Batching<Answer, AnswerBatch>;
+  readonly #out: Batching<Answer, readonly Answer[]>;
   /** Callers that wait for an outcome, by the number of their request. */
   readonly #waiting = new Map<number, Detach>();
   #isOpen = true;
 
-  constructor(served: ServedPartitions, call: ServerDuplexStream<RequestBatch, AnswerBatch>) {
+  constructor(served: ServedPartitions, call: ServerDuplexStream<readonly Request[], readonly Answer[]>) {
     this.#served = served;
-    this.#out = new Batching(
-      { write: (batch) => call.write(batch) },
-      (answers) => create(AnswerBatchSchema, { answers }),
-      bytesOfAnswer,
-    );
+    this.#out = new Batching({ write: (batch) => call.write(batch) }, (answers) => answers, bytesOfAnswer);
     call.on("drain", () => {
       this.#out.drained();
       if (!this.#out.isFull) call.resume();
     });
-    call.on("data", (batch: RequestBatch) => {
-      for (const request of batch.requests) this.#take(request);
+    call.on("data", (requests: readonly Request[]) => {
+      for (const request of requests) this.#take(request);
       if (this.#out.isFull) call.pause(); // Who does not read answers gets no more of them made.
     });
     call.on("end", () => {
@@ -103,23 +84,21 @@ class Exchange {
   }
 
   #ask({ number, ask }: Request): void {
+    if (ask === undefined)
+      return this.#tell(number, { case: "unavailable", value: "a request of a kind that this version does not know" });
     const { partitions } = this.#served;
     switch (ask.case) {
       case "invoke": {
         const command = decodeCommand(ask.value.command) as Invoke;
         if (this.#sentAway(number, command.id)) return;
-        const submitted = ask.value.resubmission ? ({ ...command, resubmission: true } as const) : command;
-        return this.#invoke(number, submitted, ask.value.wait);
+        const { resubmission, epoch, wait } = ask.value;
+        const isFirst = !resubmission && epoch !== undefined && epoch === this.#served.epochOf(command.id);
+        return this.#invoke(number, isFirst ? command : { ...command, resubmission: true }, wait);
       }
       case "attach": {
         const id = ask.value as InvocationId;
         if (this.#sentAway(number, id)) return;
-        const detach = partitions.attach(id, {
-          completed: (completion) => this.#completed(number, completion),
-          notFound: () => this.#last(number, { case: "notFound", value: EMPTY }),
-          unavailable: (reason) => this.#last(number, this.#unavailable(id, reason)),
-        });
-        this.#waiting.set(number, detach);
+        this.#waiting.set(number, partitions.attach(id, new Waiting(this.#answering, number, id)));
         return;
       }
       case "submit": {
@@ -144,50 +123,41 @@ class Exchange {
       case "deliver": {
         const { producer, seq, command, after } = ask.value;
         const owed = decodeCommand(command);
-        const delivered = () => this.#tell(number, { case: "delivered", value: EMPTY });
-        const undelivered = () => this.#tell(number, { case: "notLeader", value: EMPTY });
-        const behind = after === undefined ? undefined : Number(after);
-        if (!this.#served.deliver(owed, producer, Number(seq), delivered, behind, undelivered)) undelivered();
+        const delivered = () => this.#tell(number, { case: "delivered" });
+        const undelivered = () => this.#tell(number, { case: "notLeader" });
+        if (!this.#served.deliver(owed, producer, seq, delivered, after, undelivered)) undelivered();
         return;
       }
       case "forget":
         this.#waiting.get(ask.value)?.detach();
         this.#waiting.delete(ask.value);
         return;
-      case undefined:
-        return this.#tell(number, { case: "unavailable", value: "a request of a kind that this version does not know" });
+      default:
+        return unreachable(ask);
     }
   }
 
   #invoke(number: number, command: Invoke, wait: boolean): void {
-    const detach = this.#served.partitions.invoke(command, wait, {
-      submitted: (previous) =>
-        this.#tell(number, {
-          case: "submitted",
-          value: create(SubmittedSchema, previous === undefined ? {} : { previous: encodeKnown(previous) }),
-        }),
-      completed: (completion) => this.#completed(number, completion),
-      unavailable: (reason) => this.#last(number, this.#unavailable(command.id, reason)),
-    });
+    const detach = this.#served.partitions.invoke(command, wait, new Waiting(this.#answering, number, command.id));
     if (wait) this.#waiting.set(number, detach);
   }
 
   /** A partition that moved away meanwhile is no reason to turn callers down: they follow it. */
   #unavailable(id: InvocationId, reason: string): Tell {
-    return this.#served.leads(id) ? { case: "unavailable", value: reason } : { case: "notLeader", value: EMPTY };
+    return this.#served.leads(id) ? { case: "unavailable", value: reason } : { case: "notLeader" };
   }
 
   #sentAway(number: number, id: InvocationId): boolean {
     if (this.#served.leads(id)) return false;
-    this.#tell(number, { case: "notLeader", value: EMPTY });
+    this.#tell(number, { case: "notLeader" });
     return true;
   }
 
-  #completed(number: number, { outcome, expiresAtMs }: Completion): void {
-    const value = create(CompletedSchema, { outcome: encodeOutcome(outcome) });
-    if (expiresAtMs !== undefined) value.expiresAtMs = BigInt(expiresAtMs);
-    this.#last(number, { case: "completed", value });
-  }
+  readonly #answering: Answering = {
+    tell: (number, tell) => this.#tell(number, tell),
+    last: (number, tell) => this.#last(number, tell),
+    unavailable: (number, id, reason) => this.#last(number, this.#unavailable(id, reason)),
+  };
 
   #last(number: number, tell: Tell): void {
     this.#waiting.delete(number);
@@ -195,7 +165,7 @@ class Exchange {
   }
 
   #tell(number: number, tell: Tell): void {
-    if (this.#isOpen) this.#out.add(create(AnswerSchema, { number, tell }));
+    if (this.#isOpen) this.#out.add({ number, tell });
   }
 
   #close(): void {
@@ -206,6 +176,43 @@ class Exchange {
     this.#waiting.clear();
   }
 }
+
+interface Answering {
+  tell(number: number, tell: Tell): void;
+  last(number: number, tell: Tell): void;
+  unavailable(number: number, id: InvocationId, reason: string): void;
+}
+
+/** Who waits behind a request. Of a class: three functions made for each request would cost more than what they do. */
+class Waiting implements InvokeObserver {
+  readonly #answering: Answering;
+  readonly #number: number;
+  readonly #id: InvocationId;
+
+  constructor(answering: Answering, number: number, id: InvocationId) {
+    this.#answering = answering;
+    this.#number = number;
+    this.#id = id;
+  }
+
+  submitted(previous: Invocation | undefined): void {
+    this.#answering.tell(this.#number, previous === undefined ? SUBMITTED : { case: "submitted", value: encodeKnown(previous) });
+  }
+
+  completed({ outcome, expiresAtMs }: Completion): void {
+    this.#answering.last(this.#number, { case: "completed", value: { outcome: encodeOutcome(outcome), expiresAtMs } });
+  }
+
+  notFound(): void {
+    this.#answering.last(this.#number, { case: "notFound" });
+  }
+
+  unavailable(reason: string): void {
+    this.#answering.unavailable(this.#number, this.#id, reason);
+  }
+}
+
+const SUBMITTED: Tell = { case: "submitted", value: undefined };
 
 function watch(directory: LeaderDirectory, call: ServerWritableStream<WatchRequest, Directory>): void {
   const send = (): void => {
@@ -229,6 +236,7 @@ function reasonOf(cause: unknown): string {
 }
 
 function bytesOfAnswer({ tell }: Answer): number {
+  if (tell === undefined) return SMALL_BYTES;
   if (tell.case === "completed") return tell.value.outcome.length + SMALL_BYTES;
   return tell.case === "invocation" || tell.case === "answer" ? tell.value.length + SMALL_BYTES : SMALL_BYTES;
 }

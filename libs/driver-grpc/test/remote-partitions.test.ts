@@ -65,6 +65,19 @@ function call(partitions: RemotePartitions, command: Invoke): Heard {
   return { submitted, outcome, accepted };
 }
 
+/** What became of a message of an outbox, as often as it is told. */
+function outcomeOfDelivery(partitions: RemotePartitions, command: Invoke) {
+  const outcome: string[] = [];
+  const promise = new Promise<void>((resolve) => {
+    const hear = (what: string) => () => {
+      outcome.push(what);
+      resolve();
+    };
+    partitions.deliver({ command, producer: "p9", seq: 1, after: undefined }, hear("delivered"), hear("undelivered"));
+  });
+  return { outcome, promise };
+}
+
 describe("a partition led in another process", () => {
   test("takes invocations, tells that they are durable and how they end", async () => {
     const { partitions } = gateway(await worker(new MemoryKeyValue(), { epoch: 1 }));
@@ -128,6 +141,22 @@ describe("a partition led in another process", () => {
     expect(next.processor.counters.completed).toBe(51);
   });
 
+  test("is followed while its former leader is frozen: nobody waits for that to be noticed", async () => {
+    const kv = new MemoryKeyValue();
+    const frozen = await worker(kv, { epoch: 1, isHolding: true });
+    const { partitions, directory, links } = gateway(frozen);
+    const commands = Array.from({ length: 20 }, () => anInvoke());
+    const waiting = commands.map((command) => call(partitions, command));
+    await Promise.all(waiting.map(({ accepted }) => accepted));
+    const { outcome: delivered, promise } = outcomeOfDelivery(partitions, anInvoke());
+    const next = await worker(kv, { epoch: 2 });
+    directory.learn(next.claims(2));
+    expect(await Promise.all(waiting.map(({ outcome }) => outcome))).toEqual(commands.map(({ id }) => `done ${id}`));
+    await promise;
+    expect(delivered.length).toBe(1);
+    expect(links.get(frozen.address)?.openCount).toBe(0);
+  });
+
   test("learns of a new leader from a worker that it was told of", async () => {
     const kv = new MemoryKeyValue();
     const first = await worker(kv, { epoch: 1 });
@@ -189,7 +218,7 @@ describe("a partition led in another process", () => {
     const commands = [1, 2, 3].map(() => ({ ...anInvoke(), input }));
     const outcomes = await Promise.all(commands.map((command) => call(partitions, command).outcome));
     expect(outcomes).toEqual(commands.map(({ id }) => `done ${id}`));
-  });
+  }, 60_000); // Over seventy megabytes through windows of flow control: many turns of both sides.
 });
 
 describe("with certificates", () => {

@@ -84,7 +84,14 @@ describe("a registry in another process", () => {
       dryRun: false,
       acceptUnchanged: true,
     } as const;
-    const outcome = await remote.register(request, new AbortController().signal);
+    const signal = new AbortController().signal;
+    const dry = await remote.register({ ...request, dryRun: true }, signal);
+    expect(remote.services()).toEqual([]);
+    for (const revision of dry.deployment.services) {
+      const looked = { deployment: dry.deployment, revision };
+      expect(remote.effective(looked)).toEqual(registry.effective(looked));
+    }
+    const outcome = await remote.register(request, signal);
     expect(outcome.kind).toBe("created");
     expect(remote.deployment(outcome.deployment.id)).toEqual(registry.deployment(outcome.deployment.id));
     expect(remote.services()).toEqual(registry.services());

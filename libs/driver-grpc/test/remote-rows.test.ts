@@ -52,7 +52,7 @@ async function serve(live: LiveWorker): Promise<string> {
   };
   const partitions = { invoke: unused, attach: unused, output: unused, describe: unused, submit: unused };
   const directory = new LeaderDirectory();
-  const served = { partitions, leads: unused, deliver: unused, directory, live, logger: silentLogger };
+  const served = { partitions, leads: unused, epochOf: unused, deliver: unused, directory, live, logger: silentLogger };
   server.addService(partitionsDefinition, partitionsHandlers(served));
   const port = await new Promise<number>((resolve, reject) =>
     server.bindAsync("127.0.0.1:0", serverCredentials(undefined), (error, bound) => (error ? reject(error) : resolve(bound))),

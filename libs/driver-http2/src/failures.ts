@@ -1,4 +1,5 @@
 /** What went wrong on a connection, in the few words the invoker and the registry branch on. */
+import { DESTINATION_NOT_ALLOWED, EGRESS_DENIED_CODE } from "@perdure/egress";
 import type { TransportFailure } from "@perdure/invoker";
 
 /** The error codes of RFC 9113 §7, by number. */
@@ -28,7 +29,13 @@ export function lostFailure(cause: unknown): TransportFailure {
 }
 
 export function connectFailure(authority: string, cause: unknown): TransportFailure {
+  if (errorCodeOf(cause) === EGRESS_DENIED_CODE) return deniedFailure();
   return { kind: "connect", message: `cannot connect to ${authority}: ${errorText(cause)}` };
+}
+
+/** Says no more than that: the reason would tell what is inside. */
+export function deniedFailure(): TransportFailure {
+  return { kind: "denied", message: DESTINATION_NOT_ALLOWED };
 }
 
 export function clientFailure(cause: unknown): TransportFailure {

@@ -5,9 +5,11 @@
 import { isIP } from "node:net";
 import { connect as tlsConnect } from "node:tls";
 import type { Clock } from "@perdure/base";
+import type { EgressGuard } from "@perdure/egress";
 import { type EndpointTransport, exchangeWhole, type TransportFailure } from "@perdure/invoker";
+import { refusedFailure } from "./admit.js";
 import { type EndpointBase, endpointBase } from "./endpoint-base.js";
-import { clientFailure, connectFailure } from "./failures.js";
+import { clientFailure, connectFailure, deniedFailure } from "./failures.js";
 import { CONNECT_TIMEOUT_MS } from "./limits.js";
 
 export interface FetchRequest {
@@ -38,7 +40,8 @@ export type FetchOutcome =
 export interface FetchDeps {
   readonly transport: EndpointTransport;
   readonly clock: Clock;
-  /** As given to the transport. */
+  /** These two as given to the transport. */
+  readonly guard?: EgressGuard | undefined;
   readonly trustedCertificates?: string;
 }
 
@@ -52,6 +55,7 @@ export async function fetchOnce(
   if (base === undefined) return { kind: "failed", failure: clientFailure("the address is not an http or https one") };
   if (request.httpVersion !== "auto") return exchange(deps, request, request.httpVersion, signal);
   if (!base.secure) return exchange(deps, request, "HTTP/2.0", signal);
+  if (deps.guard?.allows(request.uri) === false) return { kind: "failed", failure: deniedFailure() };
   const agreed = await agreedVersion(base, deps);
   return agreed.kind === "failed" ? agreed : exchange(deps, request, agreed.httpVersion, signal);
 }
@@ -72,7 +76,10 @@ type Agreed =
   | (FetchOutcome & { readonly kind: "failed" });
 
 /** One TLS handshake offering both; a peer without ALPN speaks HTTP/1.1. */
-function agreedVersion(base: EndpointBase, { clock, trustedCertificates }: FetchDeps): Promise<Agreed> {
+function agreedVersion(base: EndpointBase, { clock, trustedCertificates, guard }: FetchDeps): Promise<Agreed> {
+  const admission = guard?.admitOrigin(base.origin);
+  if (admission !== undefined && admission.kind !== "admitted")
+    return Promise.resolve({ kind: "failed", failure: refusedFailure(admission, base.authority) });
   return new Promise((resolve) => {
     const socket = tlsConnect({
       host: base.hostname,
@@ -80,7 +87,9 @@ function agreedVersion(base: EndpointBase, { clock, trustedCertificates }: Fetch
       ALPNProtocols: ["h2", "http/1.1"],
       ...(isIP(base.hostname) === 0 ? { servername: base.hostname } : {}),
       ...(trustedCertificates === undefined ? {} : { ca: trustedCertificates }),
+      ...(admission === undefined ? {} : { lookup: admission.lookup }),
     });
+    if (admission !== undefined) socket.once("close", admission.release);
     const finish = (agreed: Agreed) => {
       timer.cancel();
       socket.destroy();

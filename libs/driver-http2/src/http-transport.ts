@@ -2,13 +2,14 @@
  * The transport to endpoints that answer HTTP: HTTP/2 over pooled connections, HTTP/1.1 over kept-alive sockets. It moves bytes
  * and knows nothing of invocations.
  */
-import { Agent as HttpAgent } from "node:http";
-import { Agent as HttpsAgent } from "node:https";
+import type { Agent } from "node:http";
 import type { Clock, Random } from "@perdure/base";
 import { invariant } from "@perdure/base";
+import type { EgressGuard } from "@perdure/egress";
 import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest } from "@perdure/invoker";
+import { agentsOf } from "./admit.js";
 import { type EndpointBase, endpointBase } from "./endpoint-base.js";
-import { clientFailure } from "./failures.js";
+import { clientFailure, deniedFailure } from "./failures.js";
 import { Http1EndpointStream } from "./http1-stream.js";
 import { Http2Pool } from "./http2-pool.js";
 import type { SessionDeps } from "./http2-session.js";
@@ -18,6 +19,8 @@ import { IDLE_CLOSE_MS, IDLE_SOCKETS_MAX, STREAMS_PER_SESSION_LIFE } from "./lim
 export interface HttpTransportDeps {
   readonly clock: Clock;
   readonly random: Random;
+  /** Says where connections may go; without one they may go anywhere. */
+  readonly guard?: EgressGuard | undefined;
 }
 
 export interface HttpTransportOptions {
@@ -27,16 +30,29 @@ export interface HttpTransportOptions {
   readonly streamsPerSessionLife?: number;
 }
 
+/** HTTP/2 connections by what they do, and sockets for HTTP/1.1. */
+export interface ConnectionCounts {
+  readonly connecting: number;
+  readonly open: number;
+  /** They take no more streams, and end with those they have. */
+  readonly draining: number;
+  readonly http11: number;
+}
+
+export interface CountingTransport extends EndpointTransport {
+  connections(): ConnectionCounts;
+}
+
 /** Serves addresses of kind `http`. Disposing breaks every connection. */
-export function createHttpTransport(deps: HttpTransportDeps, options: HttpTransportOptions = {}): EndpointTransport {
+export function createHttpTransport(deps: HttpTransportDeps, options: HttpTransportOptions = {}): CountingTransport {
   return new HttpTransport(deps, options);
 }
 
-class HttpTransport implements EndpointTransport {
+class HttpTransport implements CountingTransport {
   readonly #deps: SessionDeps;
   readonly #pools = new Map<string, Http2Pool>();
-  readonly #httpAgent: HttpAgent;
-  readonly #httpsAgent: HttpsAgent;
+  readonly #httpAgent: Agent;
+  readonly #httpsAgent: Agent;
   #closed = false;
 
   constructor(deps: HttpTransportDeps, options: HttpTransportOptions) {
@@ -44,12 +60,13 @@ class HttpTransport implements EndpointTransport {
     this.#deps = {
       clock: deps.clock,
       random: deps.random,
+      guard: deps.guard,
       trustedCertificates: options.trustedCertificates,
       streamsPerSessionLife: options.streamsPerSessionLife ?? STREAMS_PER_SESSION_LIFE,
     };
-    this.#httpAgent = new HttpAgent(agentOptions);
-    const { trustedCertificates: ca } = options;
-    this.#httpsAgent = new HttpsAgent(ca === undefined ? agentOptions : { ...agentOptions, ca });
+    const agents = agentsOf(agentOptions, options.trustedCertificates, deps.guard);
+    this.#httpAgent = agents.http;
+    this.#httpsAgent = agents.https;
   }
 
   open(request: StreamRequest, listener: StreamListener): EndpointStream {
@@ -61,12 +78,23 @@ class HttpTransport implements EndpointTransport {
       queueMicrotask(() => listener.failed(clientFailure(why)));
       return nowhere;
     }
+    const { guard } = this.#deps;
+    if (guard !== undefined && !guard.allows(address.uri)) {
+      queueMicrotask(() => listener.failed(deniedFailure()));
+      return nowhere;
+    }
     if (address.httpVersion === "HTTP/1.1") {
       return new Http1EndpointStream(base, request, listener, base.secure ? this.#httpsAgent : this.#httpAgent, this.#deps.clock);
     }
     const stream = new Http2EndpointStream(base, request, listener);
     this.#pool(base).open(stream);
     return stream;
+  }
+
+  connections(): ConnectionCounts {
+    const counts = { connecting: 0, open: 0, draining: 0, http11: socketsOf(this.#httpAgent) + socketsOf(this.#httpsAgent) };
+    for (const pool of this.#pools.values()) pool.addCounts(counts);
+    return counts;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -85,6 +113,12 @@ class HttpTransport implements EndpointTransport {
     }
     return pool;
   }
+}
+
+function socketsOf({ sockets, freeSockets }: Agent): number {
+  let count = 0;
+  for (const list of [...Object.values(sockets), ...Object.values(freeSockets)]) count += list?.length ?? 0;
+  return count;
 }
 
 /** The stream of a request that was never sent. */

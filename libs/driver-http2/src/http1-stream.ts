@@ -6,12 +6,13 @@ import { type Agent, type ClientRequest, request as httpRequest, type IncomingMe
 import { request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
 import type { Clock, TimerHandle } from "@perdure/base";
+import { EGRESS_DENIED_CODE } from "@perdure/egress";
 import type { EndpointStream, StreamListener, StreamRequest, TransportFailure } from "@perdure/invoker";
 import { type EndpointBase, requestTarget } from "./endpoint-base.js";
 import { clientFailure, connectFailure, errorCodeOf, errorText, lostFailure } from "./failures.js";
 import { CONNECT_TIMEOUT_MS } from "./limits.js";
 
-/** System errors that happen before there is a connection. */
+/** Errors that happen before there is a connection. */
 const CONNECT_ERRORS: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -19,6 +20,7 @@ const CONNECT_ERRORS: ReadonlySet<string> = new Set([
   "EHOSTUNREACH",
   "ENETUNREACH",
   "ETIMEDOUT",
+  EGRESS_DENIED_CODE,
 ]);
 
 export class Http1EndpointStream implements EndpointStream {

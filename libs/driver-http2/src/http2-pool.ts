@@ -4,6 +4,7 @@
  */
 import { Ring } from "@perdure/base";
 import type { TransportFailure } from "@perdure/invoker";
+import { refusedFailure } from "./admit.js";
 import type { EndpointBase } from "./endpoint-base.js";
 import { PooledSession, type SessionDeps, type SessionOwner } from "./http2-session.js";
 import type { Http2EndpointStream } from "./http2-stream.js";
@@ -18,6 +19,8 @@ export class Http2Pool implements SessionOwner {
   readonly #draining = new Set<PooledSession>();
   readonly #waiting = new Ring<Http2EndpointStream>();
 
+  /** How the guard is told that a connection is gone; empty without a guard. */
+  readonly #releases = new Map<PooledSession, () => void>();
   readonly #onUnused: () => void;
 
   /** @param onUnused called when nothing is open and nobody waits: the pool may be forgotten */
@@ -43,6 +46,14 @@ export class Http2Pool implements SessionOwner {
     this.#connectIfNeeded();
   }
 
+  addCounts(counts: { connecting: number; open: number; draining: number }): void {
+    for (const session of this.#sessions) {
+      if (session.connecting) counts.connecting++;
+      else counts.open++;
+    }
+    counts.draining += this.#draining.size;
+  }
+
   hasRoom(session: PooledSession): void {
     while (this.#waiting.length > 0 && session.room > 0) {
       const stream = this.#waiting.shift()!;
@@ -60,13 +71,14 @@ export class Http2Pool implements SessionOwner {
       if (this.#waiting.length > 0) this.#connectIfNeeded();
       return;
     }
-    for (let left = Math.min(this.#waiting.length, STREAMS_PER_SESSION_MAX); left > 0; left--)
-      this.#waiting.shift()!.fail(failure);
+    this.#failWaiting(failure);
     if (this.#waiting.length > 0) this.#connectIfNeeded();
   }
 
   closed(session: PooledSession): void {
     this.#draining.delete(session);
+    this.#releases.get(session)?.();
+    this.#releases.delete(session);
     if (this.#sessions.length === 0 && this.#draining.size === 0 && this.#waiting.length === 0) this.#onUnused();
   }
 
@@ -81,8 +93,34 @@ export class Http2Pool implements SessionOwner {
     let coming = 0;
     for (const session of this.#sessions) if (session.connecting) coming += STREAMS_PER_SESSION_MAX;
     while (coming < this.#waiting.length && this.#sessions.length < SESSIONS_PER_ORIGIN_MAX) {
-      this.#sessions.push(new PooledSession(this.#base, this, this.#deps));
+      const refusal = this.#connect();
+      if (refusal !== undefined) return this.#refused(refusal);
       coming += STREAMS_PER_SESSION_MAX;
     }
+  }
+
+  /** Why there may be no connection. */
+  #connect(): TransportFailure | undefined {
+    const admission = this.#deps.guard?.admitOrigin(this.#base.origin);
+    if (admission !== undefined && admission.kind !== "admitted") return refusedFailure(admission, this.#base.authority);
+    const session = new PooledSession(this.#base, this, this.#deps, admission?.lookup);
+    if (admission !== undefined) this.#releases.set(session, admission.release);
+    this.#sessions.push(session);
+    return undefined;
+  }
+
+  /** Those who wait may still be served by the connections there are. */
+  #refused(failure: TransportFailure): void {
+    if (this.#sessions.length > 0) return;
+    queueMicrotask(() => {
+      while (this.#sessions.length === 0 && this.#waiting.length > 0) this.#failWaiting(failure);
+      if (this.#sessions.length === 0 && this.#draining.size === 0) this.#onUnused();
+    });
+  }
+
+  /** As many as one connection would have served. */
+  #failWaiting(failure: TransportFailure): void {
+    for (let left = Math.min(this.#waiting.length, STREAMS_PER_SESSION_MAX); left > 0; left--)
+      this.#waiting.shift()!.fail(failure);
   }
 }

@@ -4,10 +4,11 @@
  */
 import { type ClientHttp2Session, connect } from "node:http2";
 import type { Clock, Random, TimerHandle } from "@perdure/base";
+import type { EgressGuard, Lookup } from "@perdure/egress";
 import type { TransportFailure } from "@perdure/invoker";
 import type { EndpointBase } from "./endpoint-base.js";
 import { connectFailure, errorCodeOf, errorText } from "./failures.js";
-import type { Http2EndpointStream } from "./http2-stream.js";
+import type { Http2EndpointStream, StreamHost } from "./http2-stream.js";
 import {
   CONNECT_TIMEOUT_MS,
   CONNECTION_WINDOW_BYTES,
@@ -35,9 +36,11 @@ export interface SessionDeps {
   /** PEM certificates to trust instead of the system's. */
   readonly trustedCertificates: string | undefined;
   readonly streamsPerSessionLife: number;
+  /** Undefined: connections may go anywhere. */
+  readonly guard: EgressGuard | undefined;
 }
 
-export class PooledSession {
+export class PooledSession implements StreamHost {
   readonly #base: EndpointBase;
   readonly #owner: SessionOwner;
   readonly #deps: SessionDeps;
@@ -49,7 +52,8 @@ export class PooledSession {
   #timer: TimerHandle;
   #pingTimeout: TimerHandle | undefined;
 
-  constructor(base: EndpointBase, owner: SessionOwner, deps: SessionDeps) {
+  /** @param lookup finds the addresses of the host, and only those that are allowed; undefined: the system's */
+  constructor(base: EndpointBase, owner: SessionOwner, deps: SessionDeps, lookup: Lookup | undefined) {
     this.#base = base;
     this.#owner = owner;
     this.#deps = deps;
@@ -59,6 +63,7 @@ export class PooledSession {
       peerMaxConcurrentStreams: STREAMS_PER_SESSION_MAX,
       maxSessionMemory: SESSION_MEMORY_MEGABYTES,
       ...(deps.trustedCertificates === undefined ? {} : { ca: deps.trustedCertificates }),
+      ...(lookup === undefined ? {} : { lookup }),
     });
     this.#timer = deps.clock.setTimer(CONNECT_TIMEOUT_MS, () =>
       this.#giveUp(connectFailure(base.authority, `no HTTP/2 connection within ${CONNECT_TIMEOUT_MS / 1000} s`)),
@@ -86,7 +91,7 @@ export class PooledSession {
   /** Only with room. */
   open(stream: Http2EndpointStream): void {
     this.#active++;
-    stream.start(this.#session, this.#streamClosed);
+    stream.start(this.#session, this);
     if (++this.#opened >= this.#deps.streamsPerSessionLife) this.#retire();
   }
 
@@ -95,12 +100,21 @@ export class PooledSession {
     this.#giveUp(undefined);
   }
 
-  readonly #streamClosed = (): void => {
+  /**
+   * A peer that refuses streams on this connection may well take them on another. Node's server refuses when too much is queued for
+   * one connection, and never takes back what was queued for a stream that we broke off: with every stream sent there again, all
+   * invocations of the endpoint would fail until the connection ends.
+   */
+  streamRefused(): void {
+    this.#stopTaking();
+  }
+
+  streamClosed(): void {
     this.#active--;
     if (this.#active === 0) this.#idleSinceMs = this.#deps.clock.monotonicMs();
     this.#closeIfUnused();
     if (this.#state === "ready") this.#owner.hasRoom(this);
-  };
+  }
 
   #settingsArrived(): void {
     if (this.#state === "ready") return this.#owner.hasRoom(this);

@@ -10,8 +10,17 @@ import { PENDING_WRITE_BYTES } from "./limits.js";
 
 const NO_OPTIONS = { endStream: false };
 
+/** What a connection hears of its streams. */
+export interface StreamHost {
+  /** The peer takes no streams on this connection now; this one was never looked at. Comes before the listener hears of it, who may try again at once. */
+  streamRefused(): void;
+  /** Once for each stream, when it is closed on both sides. */
+  streamClosed(): void;
+}
+
 const owner = Symbol("owner");
-type OwnedStream = ClientHttp2Stream & { [owner]: Http2EndpointStream };
+/** Undefined once it is closed. */
+type OwnedStream = ClientHttp2Stream & { [owner]: Http2EndpointStream | undefined };
 
 export class Http2EndpointStream implements EndpointStream {
   readonly base: EndpointBase;
@@ -26,8 +35,9 @@ export class Http2EndpointStream implements EndpointStream {
   #readingPaused = false;
   /** The listener has heard its last word, or does not want to. */
   #over = false;
-  /** Called once when the stream no longer counts against its session. */
-  #release: (() => void) | undefined;
+  #answered = false;
+  /** Undefined before it starts, and once the stream no longer counts against its session. */
+  #host: StreamHost | undefined;
 
   constructor(base: EndpointBase, request: StreamRequest, listener: StreamListener) {
     this.base = base;
@@ -40,19 +50,19 @@ export class Http2EndpointStream implements EndpointStream {
     return this.#over;
   }
 
-  /** Starts on a session that has room. `release` is called once the stream is closed on both sides. */
-  start(session: ClientHttp2Session, release: () => void): void {
+  /** Starts on a session that has room. */
+  start(session: ClientHttp2Session, host: StreamHost): void {
     let stream: ClientHttp2Stream;
     try {
       stream = session.request(this.#headers(), NO_OPTIONS);
     } catch (cause) {
-      release();
+      host.streamClosed();
       this.fail(clientFailure(cause)); // A header HTTP/2 forbids, or a session that closed this very moment.
       return;
     }
     this.#session = session;
     this.#stream = stream;
-    this.#release = release;
+    this.#host = host;
     (stream as OwnedStream)[owner] = this;
     stream.on("response", onResponse);
     stream.on("data", onData);
@@ -138,6 +148,7 @@ export class Http2EndpointStream implements EndpointStream {
   }
 
   heardResponse(headers: Record<string, unknown>): void {
+    this.#answered = true;
     if (!this.#over) this.#listener.response(headers[":status"] as number, headers as Record<string, string | undefined>);
   }
 
@@ -153,7 +164,7 @@ export class Http2EndpointStream implements EndpointStream {
   heardEnd(stream: ClientHttp2Stream): void {
     if (this.#over) return;
     if (this.#session!.destroyed) this.fail(lostFailure("closed by the peer"));
-    else if (wasReset(stream)) this.fail(resetFailure(stream.rstCode));
+    else if (wasReset(stream)) this.#failReset(stream);
     else {
       this.#over = true;
       this.#listener.end();
@@ -163,39 +174,54 @@ export class Http2EndpointStream implements EndpointStream {
   /** Errors after the last word are late news of a finished exchange, e.g. a write the peer no longer wanted. */
   heardError(stream: ClientHttp2Stream, cause: unknown): void {
     if (this.#over) return;
-    const reset = errorCodeOf(cause) === "ERR_HTTP2_STREAM_ERROR";
-    this.fail(reset ? resetFailure(stream.rstCode) : lostFailure(cause));
+    if (errorCodeOf(cause) === "ERR_HTTP2_STREAM_ERROR") this.#failReset(stream);
+    else this.fail(lostFailure(cause));
   }
 
   heardClose(stream: ClientHttp2Stream): void {
-    this.fail(wasReset(stream) ? resetFailure(stream.rstCode) : lostFailure("closed before the end of the response"));
-    const release = this.#release;
-    this.#release = undefined;
-    release?.();
+    if (wasReset(stream)) this.#failReset(stream);
+    else this.fail(lostFailure("closed before the end of the response"));
+    this.#stream = undefined;
+    this.#session = undefined;
+    const host = this.#host;
+    this.#host = undefined;
+    host?.streamClosed();
+  }
+
+  #failReset(stream: ClientHttp2Stream): void {
+    if (!this.#answered && wasRefused(stream)) this.#host?.streamRefused();
+    this.fail(resetFailure(stream.rstCode));
   }
 }
 
 // Node calls listeners with the stream as `this`. Shared by all streams: six closures each would be most of what a stream allocates.
 
 function onResponse(this: OwnedStream, headers: Record<string, unknown>): void {
-  this[owner].heardResponse(headers);
+  this[owner]?.heardResponse(headers);
 }
 function onData(this: OwnedStream, chunk: Uint8Array): void {
-  this[owner].heardData(chunk);
+  this[owner]?.heardData(chunk);
 }
 function onEnd(this: OwnedStream): void {
-  this[owner].heardEnd(this);
+  this[owner]?.heardEnd(this);
 }
 function onDrain(this: OwnedStream): void {
-  this[owner].heardDrain();
+  this[owner]?.heardDrain();
 }
 function onError(this: OwnedStream, cause: unknown): void {
-  this[owner].heardError(this, cause);
+  this[owner]?.heardError(this, cause);
 }
 function onClose(this: OwnedStream): void {
-  this[owner].heardClose(this);
+  this[owner]?.heardClose(this);
+  // Node's table of streams leaves old copies of itself behind, which the young generation's collector cannot tell from live ones:
+  // the attempt must not be kept with the stream.
+  this[owner] = undefined;
 }
 
 function wasReset(stream: ClientHttp2Stream): boolean {
   return stream.rstCode !== undefined && stream.rstCode !== constants.NGHTTP2_NO_ERROR;
+}
+
+function wasRefused({ rstCode }: ClientHttp2Stream): boolean {
+  return rstCode === constants.NGHTTP2_REFUSED_STREAM || rstCode === constants.NGHTTP2_ENHANCE_YOUR_CALM;
 }

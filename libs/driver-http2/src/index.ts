@@ -1,4 +1,10 @@
 /** Endpoint transport over HTTP/2 and HTTP/1.1. */
 export { type EndpointBase, endpointBase, requestTarget } from "./endpoint-base.js";
 export { type FetchDeps, type FetchOutcome, type FetchRequest, fetchOnce } from "./fetch-once.js";
-export { createHttpTransport, type HttpTransportDeps, type HttpTransportOptions } from "./http-transport.js";
+export {
+  type ConnectionCounts,
+  type CountingTransport,
+  createHttpTransport,
+  type HttpTransportDeps,
+  type HttpTransportOptions,
+} from "./http-transport.js";

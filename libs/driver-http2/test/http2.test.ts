@@ -252,6 +252,46 @@ describe("HTTP/2 with prior knowledge", () => {
     expect([old.heard.text, old.heard.ended]).toEqual(["ac", true]);
   });
 
+  test.each(["NGHTTP2_REFUSED_STREAM", "NGHTTP2_ENHANCE_YOUR_CALM"] as const)(
+    "a connection on which a stream is refused (%s) gets no more of them, those it has finish",
+    async (code) => {
+      await using server = await serve((stream, headers) => {
+        if (server.sessions.length === 1 && headers[":path"] === "/refused") stream.close(constants[code]);
+        else echo(stream, headers);
+      });
+      await using transport = aTransport();
+      const old = open(transport, server.uri);
+      old.stream.write(utf8("a"));
+      await old.heard.until(({ bytes }) => bytes === 1);
+      const refused = open(transport, server.uri, { path: "/refused" });
+      expect((await refused.heard.closed()).failure?.kind).toBe("reset");
+      const next = open(transport, server.uri, { path: "/refused" });
+      next.stream.write(utf8("b"));
+      await next.heard.until(({ bytes }) => bytes === 1);
+      old.stream.write(utf8("c"));
+      old.stream.end();
+      expect((await old.heard.closed()).text).toBe("ac");
+      expect(server.sessions.length).toBe(2);
+    },
+  );
+
+  test("what was queued for a stream that was broken off keeps the next ones out of its connection only", async () => {
+    await using server = await serve((stream, headers) => {
+      stream.respond({ ":status": 200 });
+      stream.end(headers[":path"] === "/large" ? Buffer.alloc(20 * 1024 * 1024) : "x");
+    });
+    await using transport = aTransport();
+    const large = open(transport, server.uri, { path: "/large" });
+    await large.heard.until(({ bytes }) => bytes > 0);
+    large.stream.abort();
+    let served = 0;
+    for (let tries = 0; tries < 5; tries++) {
+      const { heard } = open(transport, server.uri);
+      if ((await heard.closed()).text === "x") served++;
+    }
+    expect(served).toBeGreaterThanOrEqual(4);
+  });
+
   test.each(["closed", "reset"] as const)(
     "a connection that is %s fails its streams, and the next stream gets a new one",
     async (how) => {

@@ -1,11 +1,13 @@
 /**
- * A group member that hands batches to its receiver and commits what was handled, in order and never more. A record that
- * cannot be handled ends the consumer; whoever owns it starts another, which begins behind the last commit.
+ * A group member that hands batches to its receiver and commits what was handled, in order and never more. A partition with a record
+ * that cannot be handled rests; the others go on. When the group hands partitions around, what is under way is given up at once:
+ * the next reader begins behind the last commit, and partitions know what they have seen.
  */
 import { type Logger, PerdureError } from "@perdure/base";
-import type { ConsumerOptions, RecordConsumer, RecordReceiver, SourceRecord } from "@perdure/subscription";
+import type { ConsumerOptions, RecordConsumer, RecordReceiver, Rest, SourceRecord } from "@perdure/subscription";
 import kafkajs, { type Consumer, type EachBatchPayload, type KafkaMessage, type LogEntry } from "kafkajs";
 import { knowAllCodecs } from "./compression.js";
+import { LagWatch } from "./lag.js";
 import { COMMIT_MS, HEARTBEAT_MS, LEAVE_TIMEOUT_MS, PARTITIONS_AT_ONCE_MAX } from "./limits.js";
 import { clientSettings } from "./properties.js";
 import type { KafkaPorts } from "./record-source.js";
@@ -16,7 +18,7 @@ let knowsCodecs = false;
 export async function openMember(options: ConsumerOptions, receiver: RecordReceiver, ports: KafkaPorts): Promise<RecordConsumer> {
   if (!knowsCodecs) knowAllCodecs();
   knowsCodecs = true;
-  const settings = clientSettings(options.properties);
+  const settings = clientSettings(options.properties, ports.guard);
   const { topic } = options;
   if (topic === "") throw new PerdureError("OPS0001", "the subscription names no topic");
   if (settings.ignored.length > 0) {
@@ -27,7 +29,10 @@ export async function openMember(options: ConsumerOptions, receiver: RecordRecei
     logLevel: kafkajs.logLevel.WARN,
     logCreator: () => (entry) => log(ports.logger, entry),
   });
-  const member = new Member(kafka.consumer(settings.consumer), options, receiver, ports);
+  const about = { topic, groupId: settings.consumer.groupId, fromBeginning: settings.fromBeginning };
+  const tell = receiver.position.bind(receiver);
+  const lag = new LagWatch({ admin: kafka.admin(), tell, ...ports }, about);
+  const member = new Member(kafka.consumer(settings.consumer), lag, options, receiver, ports);
   // Joining may take long where brokers are away: the caller hears of that through `failed`.
   member.join(settings.fromBeginning);
   return member;
@@ -35,19 +40,28 @@ export async function openMember(options: ConsumerOptions, receiver: RecordRecei
 
 class Member implements RecordConsumer {
   readonly #consumer: Consumer;
+  readonly #lag: LagWatch;
   readonly #options: ConsumerOptions;
   readonly #receiver: RecordReceiver;
   readonly #ports: KafkaPorts;
+  /** Of what is read between two hand-overs of partitions in the group. */
+  #generation = new AbortController();
   #isLeaving = false;
   #joined: Promise<void> | undefined;
 
-  constructor(consumer: Consumer, options: ConsumerOptions, receiver: RecordReceiver, ports: KafkaPorts) {
+  constructor(consumer: Consumer, lag: LagWatch, options: ConsumerOptions, receiver: RecordReceiver, ports: KafkaPorts) {
     this.#consumer = consumer;
+    this.#lag = lag;
     this.#options = options;
     this.#receiver = receiver;
     this.#ports = ports;
     const { GROUP_JOIN, CRASH } = consumer.events;
-    consumer.on(GROUP_JOIN, ({ payload }) => receiver.assigned(payload.memberAssignment[options.topic] ?? []));
+    consumer.on(GROUP_JOIN, ({ payload }) => {
+      const partitions = payload.memberAssignment[options.topic] ?? [];
+      this.#giveUp(new Error("the group has handed its partitions around"));
+      receiver.assigned(partitions);
+      lag.assigned(partitions);
+    });
     // Also what was thrown while handling a batch.
     consumer.on(CRASH, ({ payload }) => this.#fail(payload.error));
   }
@@ -68,41 +82,63 @@ class Member implements RecordConsumer {
     });
   }
 
-  async #handle({
-    batch,
-    resolveOffset,
-    heartbeat,
-    commitOffsetsIfNecessary,
-    isRunning,
-    isStale,
-  }: EachBatchPayload): Promise<void> {
+  async #handle(payload: EachBatchPayload): Promise<void> {
+    const { batch, resolveOffset, heartbeat, isRunning, isStale } = payload;
     if (!isRunning() || isStale()) return;
-    const { partition, highWatermark } = batch;
+    const { partition } = batch;
+    const end = Number(batch.highWatermark);
+    const { signal } = this.#generation;
     const records = batch.messages.map((message) => recordOf(batch.topic, partition, message));
+    const stopBeating = this.#beat(payload);
+    let rest: Rest | undefined;
+    try {
+      const handled = (offset: number): void => {
+        if (signal.aborted) return; // It may be somebody else's.
+        resolveOffset(String(offset));
+        this.#lag.handled(partition, offset + 1, end);
+      };
+      rest = await this.#receiver.take(records, handled, signal);
+    } finally {
+      stopBeating();
+    }
+    if (rest === undefined) {
+      resolveOffset(batch.lastOffset()); // Offsets of aborted transactions and deleted records: nothing is in between.
+    } else {
+      const resume = payload.pause();
+      rest.over.then(resume, resume);
+    }
+    await heartbeat();
+  }
+
+  /** Tells the group that we live, and commits, while a batch is being handled. Whom the group has left behind stops at once. */
+  #beat({ batch, heartbeat, commitOffsetsIfNecessary }: EachBatchPayload): () => void {
+    const { clock, logger } = this.#ports;
+    const generation = this.#generation;
     let isBeating = true;
     const beat = (): void => {
-      if (!isBeating) return;
       heartbeat()
         .then(() => commitOffsetsIfNecessary())
         .then(
-          () => this.#ports.clock.setTimer(HEARTBEAT_MS, beat),
-          (cause: unknown) => this.#ports.logger.debug({ partition, reason: String(cause) }, "a heartbeat failed"),
+          () => {
+            if (isBeating) timer = clock.setTimer(HEARTBEAT_MS, beat);
+          },
+          (cause: unknown) => {
+            logger.debug({ partition: batch.partition, reason: String(cause) }, "a heartbeat failed");
+            if (this.#generation === generation) this.#giveUp(cause); // The client meets it in how the batch ends.
+          },
         );
     };
-    const first = this.#ports.clock.setTimer(HEARTBEAT_MS, beat);
-    try {
-      await this.#receiver.take(records, (offset) => {
-        resolveOffset(String(offset));
-        const next = offset + 1;
-        this.#receiver.position({ partition, next, lag: Math.max(0, Number(highWatermark) - next) });
-      });
-    } finally {
+    let timer = clock.setTimer(HEARTBEAT_MS, beat);
+    return () => {
       isBeating = false;
-      first.cancel();
-    }
-    // Offsets of aborted transactions and deleted records: nothing is in between.
-    if (records.length === batch.messages.length) resolveOffset(batch.lastOffset());
-    await heartbeat();
+      timer.cancel();
+    };
+  }
+
+  #giveUp(reason: unknown): void {
+    const generation = this.#generation;
+    this.#generation = new AbortController();
+    generation.abort(reason);
   }
 
   #fail(cause: unknown): void {
@@ -112,6 +148,7 @@ class Member implements RecordConsumer {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#isLeaving) return;
     this.#isLeaving = true;
+    this.#giveUp(new Error("the consumer is leaving its group"));
     const { clock, logger } = this.#ports;
     let isLate = false;
     const late = new Promise<void>((resolve) => {
@@ -120,7 +157,7 @@ class Member implements RecordConsumer {
         resolve();
       });
       const left = async (): Promise<void> => {
-        await this.#consumer.disconnect();
+        await Promise.all([this.#consumer.disconnect(), this.#lag[Symbol.asyncDispose]()]);
         await this.#joined;
       };
       left()
@@ -135,7 +172,8 @@ class Member implements RecordConsumer {
   }
 }
 
-function recordOf(topic: string, partition: number, { offset, timestamp, key, value }: KafkaMessage): SourceRecord {
+function recordOf(topic: string, partition: number, { offset, timestamp, key, value, headers }: KafkaMessage): SourceRecord {
+  const traceparent = headers?.["traceparent"];
   const timestampMs = Number(timestamp);
   return {
     topic,
@@ -144,6 +182,7 @@ function recordOf(topic: string, partition: number, { offset, timestamp, key, va
     timestampMs: Number.isFinite(timestampMs) && timestampMs >= 0 ? timestampMs : undefined,
     key: key === null ? undefined : new Uint8Array(key),
     value: value === null ? NOTHING : new Uint8Array(value),
+    traceparent: Buffer.isBuffer(traceparent) || typeof traceparent === "string" ? traceparent.toString() : undefined,
   };
 }
 const NOTHING = new Uint8Array(0);

@@ -24,7 +24,7 @@ describe("properties in librdkafka's words", () => {
   test("default to what librdkafka does: the newest records, committed ones only", () => {
     expect(clientSettings({ "metadata.broker.list": "PLAINTEXT://a:1, b:2", "group.id": "g" })).toMatchObject({
       kafka: { brokers: ["a:1", "b:2"], clientId: "restate" },
-      consumer: { sessionTimeout: 45_000, heartbeatInterval: 3_000, maxBytesPerPartition: 1_048_576 },
+      consumer: { sessionTimeout: 10_000, heartbeatInterval: 3_000, maxBytesPerPartition: 1_048_576 },
       fromBeginning: false,
     });
   });

@@ -5,8 +5,11 @@
 import { readFileSync } from "node:fs";
 import type { ConnectionOptions } from "node:tls";
 import { PerdureError } from "@perdure/base";
+import type { EgressGuard } from "@perdure/egress";
 import type { ConsumerConfig, KafkaConfig, SASLOptions } from "kafkajs";
-import { CLIENT_RETRIES_MAX, FETCH_BYTES, FETCH_PARTITION_BYTES } from "./limits.js";
+import { guardedSockets } from "./guarded-sockets.js";
+import { CLIENT_RETRIES_MAX, FETCH_BYTES, FETCH_PARTITION_BYTES, SESSION_MS } from "./limits.js";
+import { postForm } from "./token-request.js";
 
 export interface ClientSettings {
   readonly kafka: KafkaConfig;
@@ -16,26 +19,30 @@ export interface ClientSettings {
   readonly ignored: readonly string[];
 }
 
-/** Throws OPS0001 when a property cannot be what it is. */
-export function clientSettings(properties: Readonly<Record<string, string>>): ClientSettings {
-  const read = new Reader(properties);
+/**
+ * With a guard connections go only where it lets them, and properties name no files: they are strangers', the files are ours.
+ * Throws OPS0001 when a property cannot be what it is.
+ */
+export function clientSettings(properties: Readonly<Record<string, string>>, guard?: EgressGuard): ClientSettings {
+  const read = new Reader(properties, guard === undefined);
   const protocol = read.choice("security.protocol", ["plaintext", "ssl", "sasl_plaintext", "sasl_ssl"], "plaintext");
   const brokers = brokersOf(read.text("bootstrap.servers") ?? read.text("metadata.broker.list") ?? "");
   read.text("metadata.broker.list");
   const ssl = protocol.endsWith("ssl") ? tlsOf(read) : undefined;
-  const sasl = protocol.startsWith("sasl") ? saslOf(read) : undefined;
+  const sasl = protocol.startsWith("sasl") ? saslOf(read, guard) : undefined;
   const kafka: KafkaConfig = {
     brokers,
     clientId: read.text("client.id") ?? "restate",
     connectionTimeout: read.whole("socket.connection.setup.timeout.ms", 10_000),
     requestTimeout: read.whole("socket.timeout.ms", 60_000),
     retry: { retries: CLIENT_RETRIES_MAX, initialRetryTime: read.whole("retry.backoff.ms", 100) },
+    ...(guard === undefined ? {} : { socketFactory: guardedSockets(guard) }),
     ...(ssl === undefined ? {} : { ssl }),
     ...(sasl === undefined ? {} : { sasl }),
   };
   const consumer: ConsumerConfig = {
     groupId: read.text("group.id") ?? "",
-    sessionTimeout: read.whole("session.timeout.ms", 45_000),
+    sessionTimeout: read.whole("session.timeout.ms", SESSION_MS),
     heartbeatInterval: read.whole("heartbeat.interval.ms", 3_000),
     rebalanceTimeout: read.whole("max.poll.interval.ms", 300_000),
     metadataMaxAge: read.whole("topic.metadata.refresh.interval.ms", 300_000),
@@ -85,10 +92,10 @@ function tlsOf(read: Reader): ConnectionOptions {
   return options;
 }
 
-function saslOf(read: Reader): SASLOptions {
+function saslOf(read: Reader, guard: EgressGuard | undefined): SASLOptions {
   const mechanisms = ["plain", "scram-sha-256", "scram-sha-512", "oauthbearer"] as const;
   const mechanism = read.choice("sasl.mechanisms", mechanisms, read.choice("sasl.mechanism", mechanisms, "plain"));
-  if (mechanism === "oauthbearer") return oauthOf(read);
+  if (mechanism === "oauthbearer") return oauthOf(read, guard);
   const username = read.text("sasl.username");
   const password = read.text("sasl.password");
   if (username === undefined || password === undefined) {
@@ -98,7 +105,7 @@ function saslOf(read: Reader): SASLOptions {
 }
 
 /** Client credentials (RFC 6749 §4.4), as librdkafka's `sasl.oauthbearer.method=oidc`. */
-function oauthOf(read: Reader): SASLOptions {
+function oauthOf(read: Reader, guard: EgressGuard | undefined): SASLOptions {
   read.choice("sasl.oauthbearer.method", ["oidc"], "oidc");
   const url = read.text("sasl.oauthbearer.token.endpoint.url");
   const id = read.text("sasl.oauthbearer.client.id");
@@ -115,8 +122,8 @@ function oauthOf(read: Reader): SASLOptions {
     async oauthBearerProvider() {
       const body = new URLSearchParams({ grant_type: "client_credentials", ...(scope === undefined ? {} : { scope }) });
       const authorization = `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString("base64")}`;
-      const answer = await fetch(url, { method: "POST", body, headers: { authorization } });
-      const token = answer.ok ? ((await answer.json()) as { access_token?: unknown }).access_token : undefined;
+      const answer = await postForm(url, body, authorization, guard);
+      const token = answer.status === 200 ? (JSON.parse(answer.text) as { access_token?: unknown }).access_token : undefined;
       if (typeof token !== "string") throw new Error(`the token endpoint answered ${answer.status} without an access token`);
       return { value: token };
     },
@@ -131,9 +138,11 @@ function wrong(name: string, value: string, expected: string): PerdureError {
 class Reader {
   readonly #properties: Readonly<Record<string, string>>;
   readonly #unread: Set<string>;
+  readonly #mayReadFiles: boolean;
 
-  constructor(properties: Readonly<Record<string, string>>) {
+  constructor(properties: Readonly<Record<string, string>>, mayReadFiles: boolean) {
     this.#properties = properties;
+    this.#mayReadFiles = mayReadFiles;
     // Forced by how offsets are kept here, whatever they are set to.
     this.#unread = new Set(
       Object.keys(properties).filter((name) => name !== "enable.auto.commit" && name !== "enable.auto.offset.store"),
@@ -174,6 +183,9 @@ class Reader {
     const text = this.text(textName);
     const file = this.text(fileName);
     if (text !== undefined || file === undefined) return text?.replaceAll("\\n", "\n");
+    if (!this.#mayReadFiles) {
+      throw new PerdureError("OPS0001", `the Kafka property '${fileName}' cannot name a file here; use '${textName}'`);
+    }
     try {
       return readFileSync(file, "utf8");
     } catch (cause) {

@@ -1,10 +1,13 @@
 /** Where records come from. The client and its codecs are loaded when the first subscription needs them. */
 import type { Clock, Logger } from "@perdure/base";
+import type { EgressGuard } from "@perdure/egress";
 import type { RecordSource } from "@perdure/subscription";
 
 export interface KafkaPorts {
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Says where connections may go; without one they may go anywhere. */
+  readonly guard?: EgressGuard | undefined;
 }
 
 export function createKafkaSource(ports: KafkaPorts): RecordSource {

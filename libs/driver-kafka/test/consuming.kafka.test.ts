@@ -179,6 +179,80 @@ describe("a subscription", () => {
     await until(() => subscriptions.statuses()[0]?.stuck === undefined);
   }, 60_000);
 
+  test("goes on in other partitions while one waits for a record that cannot be handled, and tells how far each is behind", async () => {
+    const topic = await aTopic(2);
+    const registry = aRegistry();
+    registry.serve("Obj", "virtualObject");
+    const record = registry.put({
+      source: `kafka://k1/${topic}`,
+      sink: "service://Obj/take",
+      options: { "group.id": topic, "auto.offset.reset": "earliest" },
+    });
+    const poison = { key: Buffer.from([0xff]), value: "poison", partition: 0 };
+    await produce(topic, [poison, ...numbered(5, 0), ...numbered(50, 1)]);
+    const taken = new Taken();
+    const subscriptions = consume(registry, taken);
+    await until(() => taken.taken.length === 50 && subscriptions.statuses()[0]?.stuck !== undefined);
+    await produce(topic, numbered(50, 1));
+    await until(() => taken.taken.length === 100); // The consumer never left its group for that.
+    await until(() => subscriptions.statuses()[0]?.positions.length === 2);
+    expect(subscriptions.statuses()[0]).toMatchObject({
+      assigned: expect.arrayContaining([0, 1]),
+      positions: expect.arrayContaining([
+        { partition: 0, next: 0, lag: 6 },
+        { partition: 1, next: 100, lag: 0 },
+      ]),
+      stuck: { partition: 0, offset: 0 },
+    });
+    registry.put({ ...record, skipped: [{ partition: 0, offset: 0 }] });
+    await until(() => taken.taken.length === 105);
+    expect(subscriptions.counts()).toMatchObject({ invoked: 105, skipped: 1 });
+    expect(subscriptions.counts().stuck).toBeGreaterThan(0);
+  }, 60_000);
+
+  test("is shared by several readers: who joins gets partitions, whose who leaves or dies go to the rest, each record once", async () => {
+    const topic = await aTopic(6);
+    const registry = aRegistry();
+    registry.put({ source: `kafka://k1/${topic}`, options: { "group.id": topic, "auto.offset.reset": "earliest" } });
+    const taken = new Taken(); // Partitions are the same whoever delivers to them.
+    let total = 0;
+    const more = async (): Promise<void> => {
+      for (let partition = 0; partition < 6; partition++) await produce(topic, numbered(100, partition));
+      total += 600;
+    };
+    const assigned = (of: Subscriptions) => of.statuses()[0]?.assigned.length ?? 0;
+    const one = consume(registry, taken);
+    await more();
+    await until(() => assigned(one) === 6);
+    const two = consume(registry, taken);
+    await more();
+    await until(() => assigned(one) === 3 && assigned(two) === 3);
+    await more();
+    await until(() => taken.taken.length === total);
+    await one[Symbol.asyncDispose]();
+    await more();
+    await until(() => assigned(two) === 6 && taken.taken.length === total);
+    const places = taken.headers().map((headers) => `${headers["kafka.partition"]}/${headers["kafka.offset"]}`);
+    expect(new Set(places).size).toBe(total);
+  }, 90_000);
+
+  test("lets go of its partitions when the group asks for them, though partitions take nothing", async () => {
+    const topic = await aTopic(2);
+    const registry = aRegistry();
+    registry.put({ source: `kafka://k1/${topic}`, options: { "group.id": topic, "auto.offset.reset": "earliest" } });
+    await produce(topic, [...numbered(50, 0), ...numbered(50, 1)]);
+    const blocked = new Taken();
+    let offers = 0;
+    blocked.takes = () => ++offers < 0;
+    const one = consume(registry, blocked);
+    await until(() => offers > 0);
+    const free = new Taken();
+    const two = consume(registry, free);
+    // The group would wait five minutes for a member that does not come back.
+    await until(() => two.statuses()[0]?.assigned.length === 1 && free.taken.length === 50);
+    expect(one.statuses()[0]?.assigned).toHaveLength(1);
+  }, 60_000);
+
   test("waits for a handler that is not registered yet", async () => {
     const topic = await aTopic(1);
     const registry = aRegistry();

@@ -5,7 +5,13 @@ import { regionOf } from "./arn.js";
 import { type LambdaClientOptions, LambdaClients } from "./lambda-clients.js";
 import { LambdaStream } from "./lambda-stream.js";
 
-export type LambdaTransportOptions = LambdaClientOptions;
+export interface LambdaTransportOptions extends LambdaClientOptions {
+  /**
+   * Functions are called with a role of their owner only, and with an external id: the process's own identity is not the users', and a
+   * role that trusts us must not serve whoever knows its name (cloud.md §5.6).
+   */
+  readonly rolesOnly?: boolean;
+}
 
 /** Serves addresses of kind `lambda`. Requests must be request/response; what is written leaves at `end`. */
 export function createLambdaTransport(options: LambdaTransportOptions = {}): EndpointTransport {
@@ -14,8 +20,12 @@ export function createLambdaTransport(options: LambdaTransportOptions = {}): End
 
 class LambdaTransport implements EndpointTransport {
   readonly #clients: LambdaClients;
+  readonly #rolesOnly: boolean;
+  readonly #hasExternalId: boolean;
 
   constructor(options: LambdaTransportOptions) {
+    this.#rolesOnly = options.rolesOnly ?? false;
+    this.#hasExternalId = options.assumeRoleExternalId !== undefined;
     this.#clients = new LambdaClients(options);
   }
 
@@ -29,6 +39,8 @@ class LambdaTransport implements EndpointTransport {
       client: async () => {
         const region = regionOf(arn);
         if (region === undefined) throw new Error(`${arn} is not the qualified name of a Lambda function`);
+        if (this.#rolesOnly && assumeRoleArn === undefined) throw new Error(`${arn} cannot be called without a role to assume`);
+        if (this.#rolesOnly && !this.#hasExternalId) throw new Error(`${arn} cannot be called: the server has no external id`);
         return this.#clients.get(region, assumeRoleArn);
       },
     };

@@ -217,3 +217,23 @@ test("the published SDK runs behind it, step by step", async () => {
   expect(invocation.failures).toEqual([]);
   expect(aws.calls.length).toBe(1 + invocation.run);
 });
+
+test("T23, T24: where only roles may call, the process's own identity is never used, and no role without the external id", async () => {
+  await using aws = await fakeAws(returning({ statusCode: 200 }));
+  const withRole: EndpointAddress = { ...address, assumeRoleArn: "arn:aws:iam::1:role/r" };
+  {
+    await using transport = aTransport(aws, { rolesOnly: true, assumeRoleExternalId: "env_1" });
+    expect(await ask(transport)).toMatchObject({
+      kind: "failed",
+      failure: { message: expect.stringContaining("without a role") },
+    });
+    expect(await ask(transport, { address: withRole })).toMatchObject({ kind: "response", status: 200 });
+  }
+  await using transport = aTransport(aws, { rolesOnly: true });
+  expect(await ask(transport, { address: withRole })).toMatchObject({
+    kind: "failed",
+    failure: { message: expect.stringContaining("no external id") },
+  });
+  expect(aws.calls).toHaveLength(1);
+  expect(aws.assumed.map((query) => query.get("ExternalId"))).toEqual(["env_1"]);
+});

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -73,6 +74,26 @@ describe("LevelDB as a key-value engine", () => {
     expect(await kv.getMany(["a", "b"])).toEqual([undefined, utf8("2")]);
     await kv.write(new Map());
     expect(await rows(kv, "", "z")).toEqual(["b=2"]);
+  });
+
+  test("it knows how much it holds, what was written last included", async () => {
+    await using kv = await openLevelKeyValue(join(root, "sized"));
+    const before = await kv.storedBytes();
+    await kv.write(new Map([["a", new Uint8Array(100_000).fill(1)]]));
+    expect((await kv.storedBytes()) - before).toBeGreaterThanOrEqual(100_000);
+  });
+
+  test("compacting gives back the room of what was deleted, and keeps the rest", async () => {
+    await using kv = await openLevelKeyValue(join(root, "compacted"));
+    const keys = Array.from({ length: 64 }, (_, i) => `k${i}`);
+    const value = randomBytes(100_000); // Nothing that could be compressed.
+    for (const key of keys) await kv.write(new Map([[key, value]]));
+    expect(kv.batches).toBe(64);
+    await kv.write(new Map(keys.slice(1).map((key) => [key, null])));
+    await kv.compact();
+    expect(await kv.storedBytes()).toBeLessThan(1_000_000);
+    expect(kv.get("k0")).toEqual(new Uint8Array(value));
+    expect(kv.batches).toBe(65);
   });
 
   test("a directory that another process holds is refused with RT0005", async () => {

@@ -2,6 +2,8 @@
  * LevelDB as the engine under partition stores. One synced batch per commit; point reads are synchronous, because a
  * miss answered by the bloom filter or a hit in the memtable costs less than a trip through the thread pool.
  */
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
 import { PerdureError } from "@perdure/base";
 import type { KeyValue } from "@perdure/store";
 import { ClassicLevel } from "classic-level";
@@ -16,6 +18,16 @@ const SCAN_PAGE = 256;
 
 type Database = ClassicLevel<string, Uint8Array>;
 
+/** An engine that knows how much it holds. */
+export interface LevelStore extends KeyValue {
+  /** Bytes on disk, roughly: what was deleted counts until it is compacted. Reads no data, so it may be asked often. */
+  storedBytes(): Promise<number>;
+  /** Batches written since it was opened: while it stays the same, so does what is stored. */
+  readonly batches: number;
+  /** Gives back the room of what was deleted. Takes a while with much data, in a thread of its own. */
+  compact(): Promise<void>;
+}
+
 /** Directories whose writer this process has: LevelDB would let several threads open one, and two writers know nothing of each other. */
 const written = new Set<string>();
 
@@ -23,11 +35,11 @@ const written = new Set<string>();
  * Opens or creates the database, which other threads of this process may then read (`openLevelReader`). Rejects with RT0005 when
  * another process holds it or this one writes it already, STO0001/STO0003 otherwise.
  */
-export async function openLevelKeyValue(directory: string): Promise<KeyValue> {
+export async function openLevelKeyValue(directory: string): Promise<LevelStore> {
   if (written.has(directory)) throw new PerdureError("RT0005", `the storage directory ${directory} is open already`);
   written.add(directory);
   try {
-    return new LevelKeyValue(await open(directory), () => written.delete(directory));
+    return new LevelKeyValue(await open(directory), directory, () => written.delete(directory));
   } catch (cause) {
     written.delete(directory);
     throw cause;
@@ -44,13 +56,20 @@ async function open(directory: string): Promise<Database> {
   return db;
 }
 
-class LevelKeyValue implements KeyValue {
+class LevelKeyValue implements LevelStore {
   readonly #db: Database;
+  readonly #directory: string;
   readonly #onClose: () => void;
+  #batches = 0;
 
-  constructor(db: Database, onClose: () => void) {
+  constructor(db: Database, directory: string, onClose: () => void) {
     this.#db = db;
+    this.#directory = directory;
     this.#onClose = onClose;
+  }
+
+  get batches(): number {
+    return this.#batches;
   }
 
   get(key: string): Uint8Array | undefined {
@@ -69,6 +88,7 @@ class LevelKeyValue implements KeyValue {
         else chained.put(key, value);
       }
       await chained.write(SYNCED);
+      this.#batches++;
     } catch (cause) {
       throw writeFailure(batch.size, cause);
     }
@@ -105,9 +125,35 @@ class LevelKeyValue implements KeyValue {
     }
   }
 
+  async storedBytes(): Promise<number> {
+    const [tables, names] = await Promise.all([this.#db.approximateSize("", END), readdir(this.#directory)]);
+    // What was written last is in the log, and in no table yet.
+    const logs = await Promise.all(
+      names.filter((name) => name.endsWith(".log")).map((name) => sizeOf(join(this.#directory, name))),
+    );
+    return logs.reduce((sum, bytes) => sum + bytes, tables);
+  }
+
+  compact(): Promise<void> {
+    return this.#db.compactRange("", END);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#db.close();
     this.#onClose();
+  }
+}
+
+/** Beyond all keys, whose chars are 0–255. */
+const END = "\u0100";
+
+/** 0 when it is gone: LevelDB begins a new log whenever it likes. */
+async function sizeOf(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return 0;
+    throw cause;
   }
 }
 

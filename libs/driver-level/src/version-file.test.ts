@@ -74,6 +74,15 @@ describe("the version file of a storage directory", () => {
 
   test("a version file that cannot be read is an error, not a new directory", async () => {
     await mkdir(file(), { recursive: true });
-    await expect(prepareStorageDirectory(worker())).rejects.toMatchObject({ code: "EISDIR" });
+    await expect(prepareStorageDirectory(worker())).rejects.toMatchObject({ code: "STO0001" });
+  });
+
+  test("a directory that cannot be made says which, why, and what to set", async () => {
+    await writeFile(join(root, "in-the-way"), "");
+    const directory: StorageDirectory = { ...worker(), path: join(root, "in-the-way", "nested") };
+    await expect(prepareStorageDirectory(directory)).rejects.toMatchObject({
+      code: "STO0001",
+      message: expect.stringMatching(/in-the-way\/nested cannot be used: ENOTDIR.*base-dir/),
+    });
   });
 });

@@ -16,9 +16,26 @@ export interface StorageDirectory {
   readonly missing: Extract<ErrorCode, "RT0009" | "META0011">;
 }
 
-/** Makes the directory if need be and checks or writes its version; resolves to where the database goes. */
+/**
+ * Makes the directory if need be and checks or writes its version; resolves to where the database goes. Throws META0010, RT0009 or META0011
+ * when what is there is not ours to open, STO0001 or STO0004 when the directory cannot be made, read or written.
+ */
 export async function prepareStorageDirectory(directory: StorageDirectory): Promise<string> {
-  const { path, setting } = directory;
+  try {
+    return await prepare(directory);
+  } catch (cause) {
+    throw cause instanceof PerdureError ? cause : unusable(directory, cause);
+  }
+}
+
+/** A file in the way, a file system mounted read-only, rights that are missing: nothing that is a defect of ours. */
+function unusable({ path, setting }: StorageDirectory, cause: unknown): PerdureError {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  const detail = `the storage directory ${path} cannot be used: ${message}. Make it writable, or set ${setting} to another directory.`;
+  return new PerdureError(code === "ENOSPC" ? "STO0004" : "STO0001", detail, { cause });
+}
+
+async function prepare({ path, setting, missing }: StorageDirectory): Promise<string> {
   await mkdir(path, { recursive: true });
   const file = join(path, FILE);
   const stored = await readFile(file, "utf8").catch((cause: NodeJS.ErrnoException) => {
@@ -29,7 +46,7 @@ export async function prepareStorageDirectory(directory: StorageDirectory): Prom
     const others = (await readdir(path)).filter((name) => !name.startsWith(`${FILE}.`));
     if (others.length > 0) {
       throw new PerdureError(
-        directory.missing,
+        missing,
         `${path} is not empty and has no ${FILE}: it holds data of something else, or damaged data. Move it away or set ${setting} to another directory.`,
       );
     }

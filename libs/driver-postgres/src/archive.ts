@@ -1,5 +1,13 @@
 /** The archive of a cluster: completed invocations of one environment in PostgreSQL, shared by every process. */
-import { type InvocationId, invariant, invocationIdFromRaw, invocationIdToRaw, type Logger, PerdureError } from "@perdure/base";
+import {
+  type Clock,
+  type InvocationId,
+  invariant,
+  invocationIdFromRaw,
+  invocationIdToRaw,
+  type Logger,
+  PerdureError,
+} from "@perdure/base";
 import type { JournalEntry, JournalEvent } from "@perdure/partition";
 import {
   type Archive,
@@ -15,29 +23,55 @@ import {
 } from "@perdure/store";
 import pg from "pg";
 import { failure } from "./failure.js";
+import { LateMigration } from "./late-migration.js";
 import {
+  ARCHIVE_CONNECT_TIMEOUT_MS,
   ARCHIVE_CONNECTIONS_MAX,
   ARCHIVE_FIND_TIMEOUT_MS,
   ARCHIVE_SCAN_PAGE,
   ARCHIVE_STATEMENT_TIMEOUT_MS,
-  CONNECT_TIMEOUT_MS,
   STATEMENT_TIMEOUT_MS,
 } from "./limits.js";
 import { migrateDatabase, type PostgresOptions } from "./metadata-store.js";
+import { clientOption } from "./observed-client.js";
+
+/** An archive that knows how large it is. */
+export interface SizedArchive extends Archive {
+  /** Of all that is archived of the environment, in bytes. Looks at every row: ask seldom. Rejects with STO0001. */
+  storedBytes(): Promise<number>;
+}
+
+export interface LateArchivePorts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
 
 /** Migrates the database first. Rejects with META0010 when it is newer than this version, STO0001 when it cannot be reached. */
 export async function openPostgresArchive(options: PostgresOptions, logger: Logger): Promise<Archive> {
   await migrateDatabase(options.url, logger);
+  return new PostgresArchive(options, logger, undefined);
+}
+
+/**
+ * The same for a process that must start without its database: migrates when somebody first asks, and until that has been done
+ * everything rejects, with STO0001 or META0010.
+ */
+export function latePostgresArchive(options: PostgresOptions, { clock, logger }: LateArchivePorts): SizedArchive {
+  return new PostgresArchive(options, logger, new LateMigration(options.url, { clock, logger }));
+}
+
+function poolOf(options: PostgresOptions, logger: Logger): pg.Pool {
   const pool = new pg.Pool({
     connectionString: options.url,
     max: ARCHIVE_CONNECTIONS_MAX,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: ARCHIVE_CONNECT_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     keepAlive: true,
+    ...clientOption(options.observer),
   });
   // A connection that breaks while nobody uses it is the pool's to replace.
   pool.on("error", (error) => logger.warn({ error: error.message }, "a connection of the archive broke"));
-  return new PostgresArchive(pool, options.environment);
+  return pool;
 }
 
 interface FoundRow {
@@ -52,14 +86,19 @@ interface ScannedRow extends FoundRow {
 
 const DONE: ArchiveOutcome = Object.freeze({ kind: "done" });
 
-class PostgresArchive implements Archive {
+class PostgresArchive implements SizedArchive {
   readonly #pool: pg.Pool;
   readonly #environment: string;
+  /** Undefined: the database has been migrated. */
+  readonly #migration: LateMigration | undefined;
+  /** Ends when nobody writes: writers take turns, so that look-ups, for which somebody waits, always find a connection. */
+  #writing: Promise<unknown> = Promise.resolve();
   #isOpen = true;
 
-  constructor(pool: pg.Pool, environment: string) {
-    this.#pool = pool;
-    this.#environment = environment;
+  constructor(options: PostgresOptions, logger: Logger, migration: LateMigration | undefined) {
+    this.#pool = poolOf(options, logger);
+    this.#environment = options.environment;
+    this.#migration = migration;
   }
 
   put(leader: ArchivingLeader, records: readonly ArchiveRecord[]): Promise<ArchiveOutcome> {
@@ -91,7 +130,7 @@ class PostgresArchive implements Archive {
 
   async #write(name: string, text: string, leader: ArchivingLeader, values: readonly unknown[]): Promise<ArchiveOutcome> {
     const key = [this.#environment, leader.partition, leader.epoch];
-    const [row] = await this.#query<{ fenced: string | null }>(name, text, [...key, ...values]);
+    const [row] = await this.#inTurn(() => this.#query<{ fenced: string | null }>(name, text, [...key, ...values]));
     invariant(row !== undefined, "a write has an outcome");
     return row.fenced === null ? DONE : { kind: "fenced", by: Number(row.fenced) };
   }
@@ -125,8 +164,24 @@ class PostgresArchive implements Archive {
       "ORDER BY retained_until_ms LIMIT $3 FOR UPDATE SKIP LOCKED), " +
       "gone AS (DELETE FROM perdure_archive a USING due WHERE a.environment = $1 AND a.id = due.id RETURNING 1) " +
       "SELECT count(*) AS count FROM gone";
-    const [row] = await this.#query<{ count: string }>("archive-expire", text, [this.#environment, nowMs, limit]);
+    const values = [this.#environment, nowMs, limit];
+    const [row] = await this.#inTurn(() => this.#query<{ count: string }>("archive-expire", text, values));
     return Number(row?.count ?? 0);
+  }
+
+  async storedBytes(): Promise<number> {
+    // Lengths are known without reading what is long.
+    const text =
+      "SELECT coalesce(sum(octet_length(row) + octet_length(journal) + octet_length(events)), 0) AS bytes " +
+      "FROM perdure_archive WHERE environment = $1";
+    const [row] = await this.#query<{ bytes: string }>("archive-size", text, [this.#environment]);
+    return Number(row?.bytes ?? 0);
+  }
+
+  #inTurn<T>(write: () => Promise<T>): Promise<T> {
+    const turn = this.#writing.then(write);
+    this.#writing = turn.catch(() => undefined); // Whoever wrote hears of it; the next one tries for itself.
+    return turn;
   }
 
   async *scan(filter: ArchiveFilter): AsyncIterable<readonly ArchivedRow[]> {
@@ -159,6 +214,7 @@ class PostgresArchive implements Archive {
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#isOpen) return;
     this.#isOpen = false;
+    this.#migration?.close();
     await this.#pool.end();
   }
 
@@ -172,6 +228,7 @@ class PostgresArchive implements Archive {
     // Our own clock, because a server that is frozen keeps no time.
     const query: pg.QueryConfig & { readonly query_timeout: number } = { name, text, values: [...values], query_timeout };
     try {
+      await this.#migration?.done(query_timeout);
       return (await this.#pool.query<R>(query)).rows;
     } catch (cause) {
       throw failure(cause);

@@ -1,8 +1,11 @@
-export { openPostgresArchive } from "./archive.js";
-export { type LeadershipPorts, PostgresLeadership, type PostgresLeadershipOptions } from "./leadership.js";
+export { type LateArchivePorts, latePostgresArchive, openPostgresArchive, type SizedArchive } from "./archive.js";
+export { type Followed, type FollowPorts, followChanges } from "./follow.js";
+export { type Leadership, type LeadershipPorts, PostgresLeadership, type PostgresLeadershipOptions } from "./leadership.js";
 export {
   migrateDatabase,
   openPostgresMetadataStore,
   type PostgresMetadataStore,
   type PostgresOptions,
 } from "./metadata-store.js";
+export { type PoolCounts, statementOf } from "./observed-client.js";
+export * from "./tenancy/index.js";

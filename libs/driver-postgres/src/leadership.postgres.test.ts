@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import { silentLogger, systemClock } from "@perdure/base";
+import { type Clock, silentLogger, systemClock } from "@perdure/base";
 import { type PostgresServer, startPostgres } from "@perdure/servers";
 import { PostgresLeadership } from "./leadership.js";
 
@@ -20,7 +20,7 @@ class Led {
   ever = 0;
 }
 
-function candidate(led: Led, environment = "env_1", name = "work"): PostgresLeadership {
+function candidate(led: Led, environment = "env_1", name = "work", clock: Clock = systemClock): PostgresLeadership {
   const lead = async () => {
     led.now++;
     led.ever++;
@@ -30,10 +30,7 @@ function candidate(led: Led, environment = "env_1", name = "work"): PostgresLead
       },
     };
   };
-  const leadership = new PostgresLeadership(
-    { url: server.url, environment, name },
-    { lead, clock: systemClock, logger: silentLogger },
-  );
+  const leadership = new PostgresLeadership({ url: server.url, environment, name }, { lead, clock, logger: silentLogger });
   opened.push(leadership);
   return leadership;
 }
@@ -69,6 +66,25 @@ describe("leadership in PostgreSQL", () => {
     }
     await until(() => led.now === 3);
   }, 30_000);
+
+  test("is taken from a process that is frozen, and that one finds out when it thaws", async () => {
+    const led = new Led();
+    const looks: (() => void)[] = [];
+    const frozen: Clock = {
+      ...systemClock,
+      setTimer(_delayMs, fire) {
+        looks.push(fire);
+        return { cancel: () => undefined };
+      },
+    };
+    const first = candidate(led, "env_frozen", "work", frozen);
+    await until(() => first.isLeading);
+    const second = candidate(led, "env_frozen");
+    await until(() => second.isLeading);
+    looks.pop()?.();
+    await until(() => !first.isLeading);
+    expect(led).toMatchObject({ now: 1, ever: 2 });
+  }, 60_000);
 
   test("is lost with the database, and somebody's again when that is back", async () => {
     const led = new Led();

@@ -1,11 +1,15 @@
 /**
  * Why: some work is for one process of many. Who holds an advisory lock of the database does it; the lock goes with the connection,
- * so the death of its holder frees it. For a moment two may believe that they lead (a connection that is cut is noticed late): what
+ * so the death of its holder frees it, and the database itself cuts off a holder that has gone silent. For a moment two may believe that they lead (a connection that is cut is noticed late): what
  * is led must be safe then, and only wasteful.
  */
 import type { Clock, Logger, TimerHandle } from "@perdure/base";
 import pg from "pg";
-import { CONNECT_TIMEOUT_MS, LEADER_LOOK_MS, LEADER_LOOK_TIMEOUT_MS } from "./limits.js";
+import { CONNECT_TIMEOUT_MS, LEADER_LOOK_MS, LEADER_LOOK_TIMEOUT_MS, LEADER_SILENT_MS } from "./limits.js";
+
+/** Since version 14; an older database lets a frozen leader hold everybody up until somebody ends it. */
+const GIVE_UP_THE_SILENT =
+  "SELECT set_config('idle_session_timeout', $1, false) WHERE current_setting('server_version_num')::int >= 140000";
 
 export interface PostgresLeadershipOptions {
   /** `postgres://user:password@host:port/database` */
@@ -15,15 +19,20 @@ export interface PostgresLeadershipOptions {
   readonly name: string;
 }
 
+export interface Leadership {
+  /** False as soon as another process may lead: from then on nothing must be begun. A frozen process finds that out as it thaws. */
+  readonly isSure: boolean;
+}
+
 export interface LeadershipPorts {
   /** Begins the work; disposing of what it gives ends it. A rejection counts as lost leadership. */
-  readonly lead: () => Promise<AsyncDisposable>;
+  readonly lead: (leadership: Leadership) => Promise<AsyncDisposable>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /** Asks to lead again and again, from now until it is disposed of. Never fails: without a database nobody leads. */
-export class PostgresLeadership implements AsyncDisposable {
+export class PostgresLeadership implements AsyncDisposable, Leadership {
   readonly #options: PostgresLeadershipOptions;
   readonly #ports: LeadershipPorts;
   #client: pg.Client | undefined;
@@ -31,6 +40,8 @@ export class PostgresLeadership implements AsyncDisposable {
   #timer: TimerHandle | undefined;
   #looking: Promise<void>;
   #isAway = false;
+  /** When the database was last asked something that it answered. */
+  #sureAtMs = 0;
   #isClosed = false;
 
   constructor(options: PostgresLeadershipOptions, ports: LeadershipPorts) {
@@ -43,6 +54,10 @@ export class PostgresLeadership implements AsyncDisposable {
     return this.#led !== undefined;
   }
 
+  get isSure(): boolean {
+    return this.#client !== undefined && this.#ports.clock.monotonicMs() - this.#sureAtMs < LEADER_SILENT_MS;
+  }
+
   /** Ends what is led, then lets another in. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
@@ -53,13 +68,17 @@ export class PostgresLeadership implements AsyncDisposable {
 
   /** Never rejects. */
   async #look(): Promise<void> {
-    const { logger } = this.#ports;
+    const { clock, logger } = this.#ports;
     const { name } = this.#options;
     try {
+      const askedAtMs = clock.monotonicMs();
       const client = this.#client ?? (await this.#connect());
-      if (this.#led !== undefined) await client.query("SELECT 1");
-      else if (await this.#takes(client)) {
-        this.#led = await this.#ports.lead();
+      if (this.#led !== undefined) {
+        await client.query("SELECT 1");
+        this.#sureAtMs = askedAtMs;
+      } else if (await this.#takes(client)) {
+        this.#sureAtMs = askedAtMs;
+        this.#led = await this.#ports.lead(this);
         logger.info({ leadership: name }, "this process leads now");
       }
       this.#isAway = false;
@@ -71,7 +90,8 @@ export class PostgresLeadership implements AsyncDisposable {
       await this.#resign();
     }
     if (this.#isClosed) return;
-    this.#timer = this.#ports.clock.setTimer(LEADER_LOOK_MS, () => {
+    this.#timer = clock.setTimer(LEADER_LOOK_MS, () => {
+      this.#timer = undefined;
       this.#looking = this.#look();
     });
   }
@@ -84,9 +104,21 @@ export class PostgresLeadership implements AsyncDisposable {
       keepAlive: true,
     });
     this.#client = client;
-    client.on("error", () => undefined); // The next look meets it.
+    client.on("error", () => undefined); // Its end follows.
+    client.on("end", () => this.#ended(client));
     await client.connect();
+    await client.query(GIVE_UP_THE_SILENT, [String(LEADER_SILENT_MS)]);
     return client;
+  }
+
+  /** Another may lead from now on: there is no time to wait for the next look. */
+  #ended(client: pg.Client): void {
+    if (this.#client !== client || this.#led === undefined || this.#isClosed) return;
+    this.#sureAtMs = Number.NEGATIVE_INFINITY;
+    if (this.#timer === undefined) return; // A look is under way.
+    this.#timer.cancel();
+    this.#timer = undefined;
+    this.#looking = this.#look();
   }
 
   async #takes(client: pg.Client): Promise<boolean> {

@@ -1,7 +1,13 @@
 /** Hears what committed writers announce (LISTEN/NOTIFY), over a connection of its own that is made again when it breaks. */
 import type { Logger } from "@perdure/base";
 import pg from "pg";
-import { CONNECT_TIMEOUT_MS, LISTEN_AGAIN_FIRST_MS, LISTEN_AGAIN_LONGEST_MS } from "./limits.js";
+import {
+  CONNECT_TIMEOUT_MS,
+  LISTEN_AGAIN_FIRST_MS,
+  LISTEN_AGAIN_LONGEST_MS,
+  LISTEN_LOOK_MS,
+  LISTEN_LOOK_TIMEOUT_MS,
+} from "./limits.js";
 
 export class Listener {
   readonly #url: string;
@@ -10,6 +16,7 @@ export class Listener {
   readonly #listeners = new Set<(news: string | undefined) => void>();
   #client: pg.Client | undefined;
   #again: NodeJS.Timeout | undefined;
+  #look: NodeJS.Timeout | undefined;
   #failures = 0;
   #isClosed = false;
 
@@ -29,12 +36,18 @@ export class Listener {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#again);
+    clearTimeout(this.#look);
     await this.#client?.end().catch(() => undefined); // It may be broken already, which is as good.
   }
 
   #listen(): void {
     if (this.#isClosed) return;
-    const client = new pg.Client({ connectionString: this.#url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS, keepAlive: true });
+    const client = new pg.Client({
+      connectionString: this.#url,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      query_timeout: LISTEN_LOOK_TIMEOUT_MS,
+      keepAlive: true,
+    });
     this.#client = client;
     client.on("notification", ({ payload }) => this.#tell(payload ?? ""));
     client.on("error", (error) => this.#lost(client, error.message));
@@ -46,14 +59,27 @@ export class Listener {
         () => {
           this.#failures = 0;
           this.#tell(undefined);
+          this.#lookLater(client);
         },
         (cause: unknown) => this.#lost(client, cause instanceof Error ? cause.message : String(cause)),
       );
   }
 
+  /** Whose cable is cut hears nothing, not even that. */
+  #lookLater(client: pg.Client): void {
+    if (this.#client !== client || this.#isClosed) return;
+    this.#look = setTimeout(() => {
+      client.query("SELECT 1").then(
+        () => this.#lookLater(client),
+        (cause: unknown) => this.#lost(client, cause instanceof Error ? cause.message : String(cause)),
+      );
+    }, LISTEN_LOOK_MS);
+  }
+
   #lost(client: pg.Client, reason: string): void {
     if (this.#client !== client || this.#isClosed) return;
     this.#client = undefined;
+    clearTimeout(this.#look);
     client.end().catch(() => undefined); // It is broken; whatever it says about that is known.
     const pauseMs = Math.min(LISTEN_AGAIN_FIRST_MS * 2 ** this.#failures++, LISTEN_AGAIN_LONGEST_MS);
     this.#logger.warn({ reason, pauseMs }, "lost the connection that tells of database changes; connecting again");

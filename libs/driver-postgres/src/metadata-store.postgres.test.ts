@@ -1,3 +1,4 @@
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { silentLogger } from "@perdure/base";
 import { describeMetadataStore } from "@perdure/metadata/testing";
@@ -92,6 +93,22 @@ describe("documents in PostgreSQL", () => {
     await news;
   });
 
+  test("are heard of again when the connection that listens has died without a word", async () => {
+    await using line = await CutLine.open(server.port);
+    const url = new URL(server.url);
+    url.port = String(line.port);
+    await using deaf = await openPostgresMetadataStore({ url: url.href, environment: "env_deaf" }, silentLogger);
+    const heard: number[] = [];
+    deaf.onChange(() => heard.push(Date.now()));
+    while (heard.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    line.cut(); // From here on nothing arrives on it, and nobody is told.
+    await using store = await open("env_deaf");
+    await store.write(put("a", 1));
+    const before = heard.length;
+    while (heard.length === before) await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(await deaf.get("a")).toMatchObject({ value: 1 });
+  }, 60_000);
+
   test("survive the database being killed, and writes in between fail with STO0001", async () => {
     await using store = await open("env_killed");
     await store.write(put("a", 1));
@@ -102,6 +119,40 @@ describe("documents in PostgreSQL", () => {
     await store.write(put("a", 2));
   }, 60_000);
 });
+
+/** Passes connections on until it is cut: those that are open then stay so, and carry nothing any more. */
+class CutLine implements AsyncDisposable {
+  readonly #server: Server;
+  readonly #sockets: Socket[] = [];
+  private constructor(server: Server) {
+    this.#server = server;
+  }
+  static async open(to: number): Promise<CutLine> {
+    const server = createServer();
+    const line = new CutLine(server);
+    server.on("connection", (near) => {
+      const far = connect(to, "127.0.0.1");
+      for (const socket of [near, far]) socket.on("error", () => undefined); // Whoever is behind it hears of its end.
+      near.pipe(far).pipe(near);
+      line.#sockets.push(near, far);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    return line;
+  }
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+  cut(): void {
+    for (const socket of this.#sockets) {
+      socket.unpipe();
+      socket.pause();
+    }
+  }
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
 
 describe("migrations", () => {
   const steps = [...migrations, { number: migrations.length + 1, name: "later", sql: "CREATE TABLE later_table (n int)" }];

@@ -2,20 +2,23 @@
  * The metadata store of a cluster: documents of one environment in PostgreSQL, shared by every process. A write is one statement,
  * and whoever listens hears of it when it is committed.
  */
-import { compareBytes, invariant, type Logger, utf8 } from "@perdure/base";
+import { compareBytes, invariant, type Logger, type OperationObserver, utf8 } from "@perdure/base";
 import type { Document, DocumentWrite, Json, MetadataStore, WriteOutcome } from "@perdure/metadata";
 import { checkKey, checkWrites, documentText, LISTED_DOCUMENTS_MAX } from "@perdure/metadata";
 import pg from "pg";
 import { failure } from "./failure.js";
-import { CONNECT_TIMEOUT_MS, CONNECTIONS_MAX, STATEMENT_TIMEOUT_MS } from "./limits.js";
+import { CONNECT_TIMEOUT_MS, CONNECTIONS_MAX, QUERY_TIMEOUT_MS, STATEMENT_TIMEOUT_MS } from "./limits.js";
 import { Listener } from "./listener.js";
 import { migrate } from "./migrate.js";
+import { clientOption, type PoolCounts, poolCounts } from "./observed-client.js";
 
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`, with the parameters that `pg` knows (`sslmode` …). */
   readonly url: string;
   /** Whose documents; several environments share a database. */
   readonly environment: string;
+  /** Told of statements. */
+  readonly observer?: OperationObserver | undefined;
 }
 
 export interface PostgresMetadataStore extends MetadataStore {
@@ -23,6 +26,7 @@ export interface PostgresMetadataStore extends MetadataStore {
   onChange(listener: () => void): () => void;
   /** A text that is another after any change below `prefix`, and costs less than a list. */
   stamp(prefix: string): Promise<string>;
+  connections(): PoolCounts;
 }
 
 /** Migrates the database first. Rejects with META0010 when it is newer than this version, STO0001 when it cannot be reached. */
@@ -33,6 +37,9 @@ export async function openPostgresMetadataStore(options: PostgresOptions, logger
     max: CONNECTIONS_MAX,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
+    query_timeout: QUERY_TIMEOUT_MS,
+    keepAlive: true,
+    ...clientOption(options.observer),
   });
   // A connection that breaks while nobody uses it is the pool's to replace.
   pool.on("error", (error) => logger.warn({ error: error.message }, "a database connection broke"));
@@ -68,6 +75,10 @@ class Store implements PostgresMetadataStore {
     this.#pool = pool;
     this.#environment = environment;
     this.#listener = listener;
+  }
+
+  connections(): PoolCounts {
+    return poolCounts(this.#pool);
   }
 
   async get(key: string): Promise<Document | undefined> {

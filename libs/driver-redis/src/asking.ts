@@ -3,18 +3,9 @@
  * claims (a higher epoch still), and commits, which carry their number. So one loop asks until there is an answer or patience ends.
  */
 import { type Clock, PerdureError } from "@perdure/base";
+import type { Request } from "./folding.js";
 import { RETRY_MS_FIRST, RETRY_MS_MAX } from "./limits.js";
-import { type Command, type Link, LinkDown, type Reply } from "./link.js";
-import type { Script } from "./scripts.js";
-
-/** A script, its keys and arguments; sent by its hash, and with its text when Redis does not know it. */
-export interface ScriptCall {
-  readonly script: Script;
-  readonly keys: readonly string[];
-  readonly args: readonly (string | Buffer | number)[];
-}
-
-export type Request = Command | ScriptCall;
+import { type Link, LinkDown, type Reply } from "./link.js";
 
 export interface AskOptions {
   /** Replicas must have what was written. */
@@ -50,8 +41,7 @@ export class Asker {
     const deadline = this.#clock.monotonicMs() + patienceMs;
     let withText = false;
     for (let attempt = 0; ; attempt++) {
-      const commands = requests.map((request) => ("script" in request ? scriptCommand(request, withText) : request));
-      const replies = await this.#link.send(commands, options.replicated === true);
+      const replies = await this.#link.send(requests, withText, options.replicated === true);
       const trouble = this.#troubleOf(replies, requests.length);
       if (trouble === undefined) return replies;
       if (UNKNOWN_SCRIPT.test(trouble.message) && !withText) {
@@ -93,8 +83,4 @@ export function answer(reply: Reply): Exclude<Reply, Error> {
   if (!(reply instanceof Error)) return reply as Exclude<Reply, Error>;
   const damaged = /^(WRONGTYPE|PERDURE|ERR user_script)/.test(reply.message);
   throw new PerdureError(damaged ? "STO0003" : "STO0001", `Redis refuses: ${reply.message}`, { cause: reply });
-}
-
-function scriptCommand({ script, keys, args }: ScriptCall, withText: boolean): Command {
-  return [withText ? "EVAL" : "EVALSHA", withText ? script.text : script.sha, keys.length, ...keys, ...args];
 }

@@ -1,16 +1,17 @@
 /**
- * From mutations to the third argument of the commit script: writes to one key become one Redis command, and large payloads are
- * left out, to be written beforehand.
+ * From mutations to the argument of the commit script: writes to one key become one Redis command, and large payloads are left out,
+ * to be written beforehand. All of it is packed as it is found, in one go: this runs for every commit of every partition.
  *
- *   [ journals, staged, writes, emptied ]
+ *   [ epoch, number, actions, journals, writes, emptied, staged ]
+ *   actions  what is counted as done with the batch (`usage.ts`)
  *   journal  [ id, 1 when what was there goes first, index of the first entry, row … ]
- *   staged   keys of chunks that must be there, and last from now on
  *   write    [ command, key, argument … ]
  *   emptied  [ table, object ]: when the object has no row left, it leaves the set of the table
+ *   staged   keys of chunks that must be there, and last from now on
  */
 import type { InvocationId } from "@perdure/base";
 import type { Invocation, Mutation } from "@perdure/partition";
-import { encodeEntry, encodeInvocation } from "@perdure/store";
+import { actionsOf, encodeEntry, encodeInvocation } from "@perdure/store";
 import {
   CHUNKED,
   type ChunkSet,
@@ -22,20 +23,30 @@ import {
   type StagedPayload,
 } from "./big-values.js";
 import { Changes, type Fields, type JournalChange, type KeyedTable } from "./changes.js";
+import type { KnownStatuses } from "./known-statuses.js";
 import { INLINE_BYTES_CROWDED, INLINE_BYTES_MAX, SCRIPT_ARGS_MAX, SCRIPT_BYTES_MAX } from "./limits.js";
 import { Packer } from "./packer.js";
 
 export interface PackedBatch {
-  /** Third argument of the commit script. */
+  /** The argument of the commit script. */
   readonly packed: Buffer;
   /** Payloads to be written before. */
   readonly staged: readonly StagedPayload[];
 }
 
-/** What the batch writes. `sets` learns which payloads go to chunks; when the batch is not committed it is of no use any more. */
-export function packBatch(mutations: readonly Mutation[], sets: ChunkSets): PackedBatch {
+/** What a leadership knows of what is stored; when a batch that it learnt of is not committed it is of no use any more. */
+export interface Known {
+  /** Which payloads are in chunks. */
+  readonly sets: ChunkSets;
+  readonly statuses: KnownStatuses;
+}
+
+/** What the `number`th batch of the leadership of this epoch writes. */
+export function packBatch(mutations: readonly Mutation[], epoch: number, number: number, known: Known): PackedBatch {
   const crowded = payloadBytes(mutations) > SCRIPT_BYTES_MAX;
-  return new BatchWriter(sets, crowded ? INLINE_BYTES_CROWDED : INLINE_BYTES_MAX).write(new Changes(mutations));
+  const writer = new BatchWriter(known, crowded ? INLINE_BYTES_CROWDED : INLINE_BYTES_MAX);
+  packer.reset().list(7).text(String(epoch)).text(String(number)).uint(actionsOf(mutations));
+  return writer.write(new Changes(mutations));
 }
 
 /** Roughly, and only what can be large. */
@@ -48,45 +59,60 @@ function payloadBytes(mutations: readonly Mutation[]): number {
   return bytes;
 }
 
-/** Bytes are a row, tagged when they are packed; `latin1` is a binary string. */
-type Argument = string | Uint8Array | StagedPayload | { readonly latin1: string };
-type Write = readonly [command: string, key: string, args: readonly Argument[]];
-type Journal = readonly [id: InvocationId, reset: boolean, first: number, rows: readonly Argument[]];
-
 const packer = new Packer();
+
+/** Command and key. */
+const WRITE_HEAD = 2;
+const NO_SETS: readonly StagedPayload[] = [];
 
 class BatchWriter {
   readonly #sets: ChunkSets;
+  readonly #statuses: KnownStatuses;
   readonly #inlineMax: number;
-  readonly #journals: Journal[] = [];
-  readonly #writes: Write[] = [];
   readonly #emptied: (readonly [KeyedTable, string])[] = [];
-  readonly #staged: StagedPayload[] = [];
+  #staged: StagedPayload[] | undefined = undefined;
   /** Lines for the list of chunk sets: set and owner in turn. */
-  readonly #listed: string[] = [];
-  readonly #dropped: ChunkSet[] = [];
+  #listed: string[] | undefined = undefined;
+  #dropped: ChunkSet[] | undefined = undefined;
+  #writeCount = 0;
+  /** Of the write that is open: where it began, what it is and how many arguments it has. */
+  #writeAt = 0;
+  #command = "";
+  #key = "";
+  #argumentCount = 0;
 
-  constructor(sets: ChunkSets, inlineMax: number) {
+  constructor({ sets, statuses }: Known, inlineMax: number) {
     this.#sets = sets;
+    this.#statuses = statuses;
     this.#inlineMax = inlineMax;
   }
 
   write(changes: Changes): PackedBatch {
+    packer.list(changes.journals.size);
     for (const [id, journal] of changes.journals) this.#journal(id, journal);
+    const writesAt = packer.openList();
     if (changes.invocations.size > 0) this.#invocations(changes);
-    for (const [id, slots] of changes.events) this.#hash(`ev:${id}`, slots);
-    this.#objects("s", changes.keyed.s);
-    this.#objects("q", changes.keyed.q);
-    this.#objects("p", changes.keyed.p);
-    this.#hash("lock", changes.plain.lock);
-    this.#hash("dedup", changes.plain.dedup);
-    this.#hash("bucket", changes.plain.bucket);
-    this.#hash("pause", changes.plain.pause);
-    this.#outbox(changes.plain.out);
-    this.#timers("t", changes.timers.t);
-    this.#timers("r", changes.timers.r);
+    if (changes.events !== undefined) for (const [id, slots] of changes.events) this.#hash(`ev:${id}`, slots);
+    const { keyed, plain, timers } = changes;
+    if (keyed.s !== undefined) this.#objects("s", keyed.s);
+    if (keyed.q !== undefined) this.#objects("q", keyed.q);
+    if (keyed.p !== undefined) this.#objects("p", keyed.p);
+    if (plain.lock !== undefined) this.#hash("lock", plain.lock);
+    if (plain.dedup !== undefined) this.#hash("dedup", plain.dedup);
+    if (plain.bucket !== undefined) this.#hash("bucket", plain.bucket);
+    if (plain.pause !== undefined) this.#hash("pause", plain.pause);
+    if (plain.out !== undefined) this.#outbox(plain.out);
+    if (timers.t !== undefined) this.#timers("t", timers.t);
+    if (timers.r !== undefined) this.#timers("r", timers.r);
     this.#chunkSets();
-    return { packed: this.#pack(), staged: this.#staged };
+    packer.closeList(writesAt, this.#writeCount);
+    packer.list(this.#emptied.length);
+    for (const [table, object] of this.#emptied) packer.list(2).text(table).text(object);
+    const staged = this.#staged ?? NO_SETS;
+    const chunks = staged.flatMap(({ set, payload }) => chunkKeys({ set, chunks: chunkCount(payload.length) }));
+    packer.list(chunks.length);
+    for (const key of chunks) packer.text(key);
+    return { packed: packer.finish(), staged };
   }
 
   // ── tables ─────────────────────────────────────────────────────────────────────────────────────
@@ -94,36 +120,80 @@ class BatchWriter {
   #journal(id: InvocationId, { reset, first, entries }: JournalChange): void {
     const group = `j:${id}`;
     if (reset) this.#drop(group);
-    this.#journals.push([id, reset, first, entries.map((entry, n) => this.#row(group, String(first + n), encodeEntry(entry)))]);
+    packer.list(3 + entries.length).text(id);
+    packer.uint(reset ? 1 : 0).uint(first);
+    let index = first;
+    for (const entry of entries) this.#row(group, String(index++), encodeEntry(entry));
   }
 
   #invocations({ invocations, forgotten }: Changes): void {
-    const unfinished: Fields = new Map();
-    const done: Fields = new Map();
-    const status: Argument[] = [];
-    const statusGone: string[] = [];
-    const doneAt: string[] = [];
-    const doneGone: string[] = [];
-    for (const [id, invocation] of invocations) {
-      const isDone = invocation?.status === "completed";
-      const row = invocation === undefined ? null : encodeInvocation(invocation);
-      unfinished.set(id, isDone ? null : row);
-      if (isDone) {
-        done.set(id, row);
-        doneAt.push(String(completedAtMs(invocation)), id);
-      } else if (forgotten.has(id)) {
-        done.set(id, null);
-        doneGone.push(id);
-      }
-      if (row === null || isDone || invocation?.status === "suspended") statusGone.push(id);
-      else status.push(id, String(row[0]));
+    let unfinished = 0;
+    let done = 0;
+    for (const invocation of invocations.values()) {
+      if (invocation === undefined) continue;
+      if (invocation.status === "completed") done++;
+      else unfinished++;
     }
-    this.#hash("inv", unfinished);
-    this.#hash("done", done);
-    this.#command("HSET", "status", status);
-    this.#command("HDEL", "status", statusGone);
-    this.#command("ZADD", "done:at", doneAt);
-    this.#command("ZREM", "done:at", doneGone);
+    if (unfinished > 0) this.#unfinished(invocations);
+    if (unfinished < invocations.size) {
+      this.#open("HDEL", "inv");
+      for (const [id, invocation] of invocations) {
+        if (invocation !== undefined && invocation.status !== "completed") continue;
+        this.#drop("inv", id);
+        this.#more().text(id);
+      }
+      this.#close();
+    }
+    if (done > 0) this.#done(invocations);
+    if (forgotten !== undefined) this.#forgotten(invocations, forgotten);
+    this.#open("HDEL", "status");
+    for (const [id, invocation] of invocations) {
+      if (invocation !== undefined && hasStatusByte(invocation)) continue;
+      this.#statuses.forget(id);
+      this.#more().text(id);
+    }
+    this.#close();
+  }
+
+  #unfinished(invocations: Changes["invocations"]): void {
+    const stored: string[] = [];
+    this.#open("HSET", "inv");
+    for (const [id, invocation] of invocations) {
+      if (invocation === undefined || invocation.status === "completed") continue;
+      const row = encodeInvocation(invocation);
+      this.#more().text(id);
+      this.#row("inv", id, row);
+      this.#argumentCount++;
+      const byte = row[0] as number;
+      if (hasStatusByte(invocation) && this.#statuses.isNews(id, byte)) stored.push(id, String(byte));
+    }
+    this.#close();
+    this.#texts("HSET", "status", stored);
+  }
+
+  #done(invocations: Changes["invocations"]): void {
+    const doneAt: string[] = [];
+    this.#open("HSET", "done");
+    for (const [id, invocation] of invocations) {
+      if (invocation === undefined || invocation.status !== "completed") continue;
+      this.#more().text(id);
+      this.#row("done", id, encodeInvocation(invocation));
+      this.#argumentCount++;
+      doneAt.push(String(completedAtMs(invocation)), id);
+    }
+    this.#close();
+    this.#texts("ZADD", "done:at", doneAt);
+  }
+
+  #forgotten(invocations: Changes["invocations"], forgotten: ReadonlySet<InvocationId>): void {
+    const gone: string[] = [];
+    for (const id of forgotten) {
+      if (invocations.get(id)?.status === "completed") continue; // Completed anew within the batch.
+      this.#drop("done", id);
+      gone.push(id);
+    }
+    this.#texts("HDEL", "done", gone);
+    this.#texts("ZREM", "done:at", gone);
   }
 
   /** A hash for each object, and the set of objects that have one. */
@@ -133,11 +203,10 @@ class BatchWriter {
       if (this.#hash(`${table}:${object}`, fields)) present.push(object);
       else this.#emptied.push([table, object]);
     }
-    this.#command("SADD", table, present);
+    this.#texts("SADD", table, present);
   }
 
   #outbox(messages: Fields): void {
-    if (messages.size === 0) return;
     this.#hash("out", messages);
     const put: string[] = [];
     const gone: string[] = [];
@@ -145,101 +214,127 @@ class BatchWriter {
       if (row === null) gone.push(seq);
       else put.push(seq, seq);
     }
-    this.#command("ZADD", "out:at", put);
-    this.#command("ZREM", "out:at", gone);
+    this.#texts("ZADD", "out:at", put);
+    this.#texts("ZREM", "out:at", gone);
   }
 
   #timers(key: "t" | "r", timers: ReadonlyMap<string, number | null>): void {
-    if (timers.size === 0) return;
-    const put: Argument[] = [];
-    const gone: Argument[] = [];
+    this.#open("ZADD", key);
     for (const [member, dueAtMs] of timers) {
-      if (dueAtMs === null) gone.push({ latin1: member });
-      else put.push(String(dueAtMs), { latin1: member });
+      if (dueAtMs === null) continue;
+      this.#more().text(String(dueAtMs)).latin1(member);
+      this.#argumentCount++;
     }
-    this.#command("ZADD", key, put);
-    this.#command("ZREM", key, gone);
+    this.#close();
+    this.#open("ZREM", key);
+    for (const [member, dueAtMs] of timers) if (dueAtMs === null) this.#more().latin1(member);
+    this.#close();
   }
 
   /** Puts and deletes rows of one hash; tells whether it puts any. State keys are binary strings, all other fields are text. */
   #hash(key: string, fields: Fields): boolean {
-    if (fields.size === 0) return false;
     const binary = key.startsWith("s:");
-    const put: Argument[] = [];
-    const gone: Argument[] = [];
+    let gone = 0;
+    this.#open("HSET", key);
     for (const [name, row] of fields) {
-      const field = binary ? { latin1: name } : name;
       if (row === null) {
-        this.#drop(key, name);
-        gone.push(field);
-      } else put.push(field, this.#row(key, name, row));
+        gone++;
+        continue;
+      }
+      if (binary) this.#more().latin1(name);
+      else this.#more().text(name);
+      this.#row(key, name, row);
+      this.#argumentCount++;
     }
-    this.#command("HSET", key, put);
-    this.#command("HDEL", key, gone);
-    return put.length > 0;
+    this.#close();
+    if (gone === 0) return fields.size > 0;
+    this.#open("HDEL", key);
+    for (const [name, row] of fields) {
+      if (row !== null) continue;
+      this.#drop(key, name);
+      if (binary) this.#more().latin1(name);
+      else this.#more().text(name);
+    }
+    this.#close();
+    return gone < fields.size;
   }
 
-  #command(name: string, key: string, args: readonly Argument[]): void {
-    for (let from = 0; from < args.length; from += SCRIPT_ARGS_MAX)
-      this.#writes.push([name, key, args.length <= SCRIPT_ARGS_MAX ? args : args.slice(from, from + SCRIPT_ARGS_MAX)]);
+  #texts(command: string, key: string, args: readonly string[]): void {
+    if (args.length === 0) return;
+    this.#open(command, key);
+    for (let n = 0; n < args.length; n++) this.#more().text(args[n] as string);
+    this.#close();
+  }
+
+  // ── writes ─────────────────────────────────────────────────────────────────────────────────────
+
+  /** A write, which is none unless it gets arguments before it is closed. */
+  #open(command: string, key: string): void {
+    this.#command = command;
+    this.#key = key;
+    this.#argumentCount = 0;
+  }
+
+  /** Room for the next argument, or for two that belong together. */
+  #more(): Packer {
+    // Even, so that pairs are never parted.
+    if (this.#argumentCount >= SCRIPT_ARGS_MAX) {
+      this.#close();
+      this.#argumentCount = 0;
+    }
+    if (this.#argumentCount++ > 0) return packer;
+    this.#writeAt = packer.openList();
+    return packer.text(this.#command).text(this.#key);
+  }
+
+  #close(): void {
+    if (this.#argumentCount === 0) return;
+    packer.closeList(this.#writeAt, WRITE_HEAD + this.#argumentCount);
+    this.#writeCount++;
   }
 
   // ── large payloads ─────────────────────────────────────────────────────────────────────────────
 
-  #row(group: string, field: string, row: Uint8Array): Argument {
+  #row(group: string, field: string, row: Uint8Array): void {
     this.#drop(group, field);
-    if (row.length <= this.#inlineMax) return row;
+    if (row.length <= this.#inlineMax) {
+      packer.tagged(INLINE, row);
+      return;
+    }
     const { staged, line } = this.#sets.add(group, field, row);
+    this.#staged ??= [];
     this.#staged.push(staged);
+    this.#listed ??= [];
     this.#listed.push(staged.set, line);
-    return staged;
+    packer.latin1(String.fromCharCode(CHUNKED) + chunkReference(staged));
   }
 
   #drop(group: string, field?: string): void {
-    if (!this.#sets.isEmpty) this.#dropped.push(...this.#sets.drop(group, field));
+    if (this.#sets.isEmpty) return;
+    this.#dropped ??= [];
+    this.#dropped.push(...this.#sets.drop(group, field));
   }
 
   #chunkSets(): void {
-    this.#command("HSET", "big", this.#listed);
-    this.#command(
+    if (this.#listed !== undefined) this.#texts("HSET", "big", this.#listed);
+    if (this.#dropped === undefined) return;
+    this.#texts(
       "HDEL",
       "big",
       this.#dropped.map(({ set }) => set),
     );
-    for (const set of this.#dropped) for (const key of chunkKeys(set)) this.#writes.push(["UNLINK", key, []]);
-  }
-
-  // ── packing ────────────────────────────────────────────────────────────────────────────────────
-
-  #pack(): Buffer {
-    packer.reset().list(4).list(this.#journals.length);
-    for (const [id, reset, first, rows] of this.#journals) {
-      packer.list(3 + rows.length).text(id);
-      packer.uint(reset ? 1 : 0).uint(first);
-      for (const row of rows) packArgument(row);
+    for (const set of this.#dropped) {
+      for (const key of chunkKeys(set)) {
+        packer.list(WRITE_HEAD).text("UNLINK").text(key);
+        this.#writeCount++;
+      }
     }
-    const chunks = this.#staged.flatMap(({ set, payload }) => chunkKeys({ set, chunks: chunkCount(payload.length) }));
-    packer.list(chunks.length);
-    for (const key of chunks) packer.text(key);
-    packer.list(this.#writes.length);
-    for (const [command, key, args] of this.#writes) {
-      packer
-        .list(2 + args.length)
-        .text(command)
-        .text(key);
-      for (const argument of args) packArgument(argument);
-    }
-    packer.list(this.#emptied.length);
-    for (const [table, object] of this.#emptied) packer.list(2).text(table).text(object);
-    return packer.finish();
   }
 }
 
-function packArgument(argument: Argument): void {
-  if (typeof argument === "string") packer.text(argument);
-  else if (argument instanceof Uint8Array) packer.tagged(INLINE, argument);
-  else if ("latin1" in argument) packer.latin1(argument.latin1);
-  else packer.latin1(String.fromCharCode(CHUNKED) + chunkReference(argument));
+/** Those that are not suspended are in the index that a new leader looks through. */
+function hasStatusByte({ status }: Invocation): boolean {
+  return status !== "completed" && status !== "suspended";
 }
 
 function completedAtMs(invocation: Invocation): number {

@@ -31,22 +31,23 @@ export interface JournalChange {
   readonly entries: JournalEntry[];
 }
 
+/** Most batches touch few of the tables: the map of one is made when it is first needed. */
 export class Changes {
   readonly invocations = new Map<InvocationId, Invocation | undefined>();
   /** Deleted within the batch, whatever became of them after. */
-  readonly forgotten = new Set<InvocationId>();
+  forgotten: Set<InvocationId> | undefined = undefined;
   readonly journals = new Map<InvocationId, JournalChange>();
-  readonly events = new Map<InvocationId, Fields>();
-  readonly keyed: Readonly<Record<KeyedTable, Map<string, Fields>>> = { s: new Map(), q: new Map(), p: new Map() };
-  readonly plain: Readonly<Record<PlainTable, Fields>> = {
-    lock: new Map(),
-    dedup: new Map(),
-    out: new Map(),
-    bucket: new Map(),
-    pause: new Map(),
+  events: Map<InvocationId, Fields> | undefined = undefined;
+  readonly keyed: Record<KeyedTable, Map<string, Fields> | undefined> = { s: undefined, q: undefined, p: undefined };
+  readonly plain: Record<PlainTable, Fields | undefined> = {
+    lock: undefined,
+    dedup: undefined,
+    out: undefined,
+    bucket: undefined,
+    pause: undefined,
   };
   /** Member → due time, null deletes. */
-  readonly timers: Readonly<Record<"t" | "r", Map<string, number | null>>> = { t: new Map(), r: new Map() };
+  readonly timers: Record<"t" | "r", Map<string, number | null> | undefined> = { t: undefined, r: undefined };
 
   constructor(mutations: readonly Mutation[]) {
     for (const mutation of mutations) (RECORDERS[mutation.kind] as Recorder<Mutation>)(this, mutation);
@@ -61,22 +62,40 @@ export class Changes {
     return change;
   }
 
-  fields<K extends string>(table: Map<K, Fields>, key: K): Fields {
-    let fields = table.get(key);
-    if (fields === undefined) {
-      fields = new Map();
-      table.set(key, fields);
-    }
-    return fields;
+  forget(id: InvocationId): void {
+    this.forgotten ??= new Set();
+    this.forgotten.add(id);
+  }
+
+  eventsOf(id: InvocationId): Fields {
+    this.events ??= new Map();
+    return fieldsOf(this.events, id);
   }
 
   object(table: KeyedTable, service: string, key: string): Fields {
-    return this.fields(this.keyed[table], objectName(service, key));
+    this.keyed[table] ??= new Map();
+    return fieldsOf(this.keyed[table], objectName(service, key));
+  }
+
+  table(name: PlainTable): Fields {
+    this.plain[name] ??= new Map();
+    return this.plain[name];
   }
 
   timer(timer: TimerKey, dueAtMs: number | null): void {
-    this.timers[timerGroupOf(timer) === "precise" ? "t" : "r"].set(timerMember(timer), dueAtMs);
+    const group = timerGroupOf(timer) === "precise" ? "t" : "r";
+    this.timers[group] ??= new Map();
+    this.timers[group].set(timerMember(timer), dueAtMs);
   }
+}
+
+function fieldsOf<K extends string>(table: Map<K, Fields>, key: K): Fields {
+  let fields = table.get(key);
+  if (fields === undefined) {
+    fields = new Map();
+    table.set(key, fields);
+  }
+  return fields;
 }
 
 type Recorder<M extends Mutation> = (changes: Changes, mutation: M) => void;
@@ -85,7 +104,7 @@ const RECORDERS: { readonly [K in Mutation["kind"]]: Recorder<Extract<Mutation, 
   putInvocation: (changes, { invocation }) => changes.invocations.set(invocation.facts.id, invocation),
   deleteInvocation: (changes, { id }) => {
     changes.invocations.set(id, undefined);
-    changes.forgotten.add(id);
+    changes.forget(id);
   },
   appendEntry: (changes, { id, index, entry }) => {
     const journal = changes.journal(id);
@@ -100,26 +119,26 @@ const RECORDERS: { readonly [K in Mutation["kind"]]: Recorder<Extract<Mutation, 
     journal.first = 0;
     journal.entries.length = 0;
   },
-  putEvent: (changes, { id, slot, event }) => changes.fields(changes.events, id).set(String(slot), encodeEvent(event)),
+  putEvent: (changes, { id, slot, event }) => changes.eventsOf(id).set(String(slot), encodeEvent(event)),
   deleteEvents: (changes, { id }) => {
-    const slots = changes.fields(changes.events, id);
+    const slots = changes.eventsOf(id);
     for (let slot = 0; slot <= EVENT_SLOTS; slot++) slots.set(String(slot), null);
   },
   putState: (changes, { service, key, stateKey, value }) => changes.object("s", service, key).set(stateKey, value),
   deleteState: (changes, { service, key, stateKey }) => changes.object("s", service, key).set(stateKey, null),
-  putLock: (changes, { service, key, lock }) => changes.plain.lock.set(objectName(service, key), encodeLock(lock)),
-  deleteLock: (changes, { service, key }) => changes.plain.lock.set(objectName(service, key), null),
+  putLock: (changes, { service, key, lock }) => changes.table("lock").set(objectName(service, key), encodeLock(lock)),
+  deleteLock: (changes, { service, key }) => changes.table("lock").set(objectName(service, key), null),
   putInbox: (changes, { service, key, seq, entry }) => changes.object("q", service, key).set(String(seq), encodeInbox(entry)),
   deleteInbox: (changes, { service, key, seq }) => changes.object("q", service, key).set(String(seq), null),
   putPromise: (changes, { service, key, name, promise }) => changes.object("p", service, key).set(name, encodePromise(promise)),
   deletePromise: (changes, { service, key, name }) => changes.object("p", service, key).set(name, null),
   putTimer: (changes, { timer }) => changes.timer(timer, timer.dueAtMs),
   deleteTimer: (changes, { timer }) => changes.timer(timer, null),
-  putOutbox: (changes, { message }) => changes.plain.out.set(String(message.seq), encodeOwed(message.command)),
-  deleteOutbox: (changes, { seq }) => changes.plain.out.set(String(seq), null),
-  putBucket: (changes, { bucket }) => changes.plain.bucket.set(bucket.name, encodeNumber(bucket.bookedUntilMicros)),
-  deleteBucket: (changes, { name }) => changes.plain.bucket.set(name, null),
-  putPause: (changes, { queue, pause }) => changes.plain.pause.set(queue, encodePause(pause)),
-  deletePause: (changes, { queue }) => changes.plain.pause.set(queue, null),
-  putDedup: (changes, { producer, seq }) => changes.plain.dedup.set(producer, encodeNumber(seq)),
+  putOutbox: (changes, { message }) => changes.table("out").set(String(message.seq), encodeOwed(message.command)),
+  deleteOutbox: (changes, { seq }) => changes.table("out").set(String(seq), null),
+  putBucket: (changes, { bucket }) => changes.table("bucket").set(bucket.name, encodeNumber(bucket.bookedUntilMicros)),
+  deleteBucket: (changes, { name }) => changes.table("bucket").set(name, null),
+  putPause: (changes, { queue, pause }) => changes.table("pause").set(queue, encodePause(pause)),
+  deletePause: (changes, { queue }) => changes.table("pause").set(queue, null),
+  putDedup: (changes, { producer, seq }) => changes.table("dedup").set(producer, encodeNumber(seq)),
 };

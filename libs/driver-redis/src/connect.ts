@@ -18,6 +18,8 @@ export interface RedisConnections extends AsyncDisposable {
   readonly commits: Asker;
   readonly reads: Asker;
   readonly leases: Asker;
+  /** In front of every key; may be empty. */
+  readonly keyPrefix: string;
 }
 
 /**
@@ -34,10 +36,10 @@ export async function connectRedis(options: RedisOptions, { clock, logger }: Red
   };
   try {
     await Promise.all([commits, reads, leases].map((asker) => asker.one(["PING"])));
-    await checkServer(reads, logger);
+    await checkServer(reads, logger, options.replicas ?? 0);
   } catch (cause) {
     await dispose();
     throw cause;
   }
-  return { commits, reads, leases, [Symbol.asyncDispose]: dispose };
+  return { commits, reads, leases, keyPrefix: options.keyPrefix ?? "", [Symbol.asyncDispose]: dispose };
 }

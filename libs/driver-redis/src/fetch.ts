@@ -230,6 +230,5 @@ export async function readJournal(asker: Asker, prefix: string, id: InvocationId
     }
     if (page.length < count) break;
   }
-  invariant(entries.length >= length || length === Number.POSITIVE_INFINITY, "a journal has no holes");
   return entries;
 }

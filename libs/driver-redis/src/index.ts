@@ -1,7 +1,12 @@
+export { agreeOnArchiving } from "./archiving.js";
 export { connectRedis, type RedisConnections, type RedisPorts } from "./connect.js";
+export { beginIncarnation } from "./incarnation.js";
 export { RedisLeases, type RedisLeasesOptions } from "./leases.js";
 export { RedisMembership, type RedisMembershipOptions } from "./membership.js";
 export type { RedisNode, RedisOptions } from "./options.js";
 export { agreedPartitionCount } from "./partition-count.js";
+export { probeRedis, type RedisProbe } from "./probe.js";
+export { askRedisPulse, type RedisPulse } from "./pulse.js";
 export { RedisPartitionStore, type RedisPartitionStoreOptions } from "./redis-partition-store.js";
 export { RedisSnapshot } from "./redis-snapshot.js";
+export { type ActionsDone, readActions } from "./usage.js";

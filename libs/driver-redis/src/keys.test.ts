@@ -4,6 +4,8 @@ import { arbitraryId } from "@perdure/store/testing";
 import fc from "fast-check";
 import { objectName, parseObjectName, parseTimerMember, partitionPrefix, timerMember } from "./keys.js";
 
+const ALONE = { keyPrefix: "" };
+
 const arbitraryTimer: fc.Arbitrary<TimerKey> = fc.record({
   dueAtMs: fc.oneof(fc.maxSafeInteger(), fc.integer({ min: -3, max: 3 }), fc.constant(Number.MAX_SAFE_INTEGER)),
   kind: fc.constantFrom("sleep", "start", "purge", "purgeJournal"),
@@ -32,6 +34,8 @@ test("an object's name tells its service and key, whatever they are made of", ()
 });
 
 test("an environment's name cannot leave its hash tag", () => {
-  expect(partitionPrefix("env_1-a.b", 7)).toBe("{env_1-a.b:7}:");
-  for (const name of ["", "a}b", "{a", "a b", "a:1", "x".repeat(129)]) expect(() => partitionPrefix(name, 0)).toThrow("OPS0001");
+  expect(partitionPrefix(ALONE, "env_1-a.b", 7)).toBe("{env_1-a.b:7}:");
+  expect(partitionPrefix({ keyPrefix: "shared:" }, "env_1", 7)).toBe("shared:{env_1:7}:");
+  for (const name of ["", "a}b", "{a", "a b", "a:1", "x".repeat(129)])
+    expect(() => partitionPrefix(ALONE, name, 0)).toThrow("OPS0001");
 });

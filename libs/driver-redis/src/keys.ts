@@ -1,7 +1,8 @@
 /**
- * The keys of a partition, all under the hash tag `{<environment>:<partition>}`, so that a cluster keeps them on one node:
+ * The keys of a partition, all under the hash tag `{<environment>:<partition>}`, so that a cluster keeps them on one node, after whatever
+ * all keys of a shared server begin with:
  *
- *   epoch          hash    number of the leadership, of its last batch, and of the format; name of the last claim
+ *   epoch          hash    number of the leadership, of its last batch, and of the format; name of the last claim; actions ever done
  *   lease          string  worker that holds the lease; expires with it
  *   inv            hash    id → unfinished invocation
  *   status         hash    id → status byte of those unfinished that are not suspended: what a new leader looks for
@@ -27,14 +28,19 @@ export const FORMAT = "1";
 
 const ENVIRONMENT = /^[A-Za-z0-9._-]{1,128}$/;
 
+/** What all keys of a server begin with; may be empty. */
+interface Shared {
+  readonly keyPrefix: string;
+}
+
 /** Prefix of all keys of a partition. Throws OPS0001 when the environment's name cannot be part of a key. */
-export function partitionPrefix(environment: string, partition: number): string {
-  return `{${checkedEnvironment(environment)}:${partition}}:`;
+export function partitionPrefix({ keyPrefix }: Shared, environment: string, partition: number): string {
+  return `${keyPrefix}{${checkedEnvironment(environment)}:${partition}}:`;
 }
 
 /** Prefix of keys that belong to the environment as a whole. */
-export function environmentPrefix(environment: string): string {
-  return `{${checkedEnvironment(environment)}}:`;
+export function environmentPrefix({ keyPrefix }: Shared, environment: string): string {
+  return `${keyPrefix}{${checkedEnvironment(environment)}}:`;
 }
 
 function checkedEnvironment(environment: string): string {

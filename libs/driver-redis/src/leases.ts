@@ -6,8 +6,8 @@
  */
 import { type Clock, PerdureError } from "@perdure/base";
 import type { LeaseHolder, LeaseOutcome, Leases, WorkerId } from "@perdure/store";
-import type { ScriptCall } from "./asking.js";
 import type { RedisConnections } from "./connect.js";
+import type { ScriptCall } from "./folding.js";
 import { FORMAT, partitionPrefix } from "./keys.js";
 import { LEASE_MARGIN_MS, LEASE_MS } from "./limits.js";
 import { acquireScript, holderScript, releaseScript, renewScript } from "./scripts.js";
@@ -33,7 +33,7 @@ export class RedisLeases implements Leases {
 
   /** Throws OPS0001 when the margin leaves nothing of the lease, or the environment's name cannot be part of a key. */
   constructor(redis: RedisConnections, options: RedisLeasesOptions, clock: Clock) {
-    partitionPrefix(options.environment, 0);
+    partitionPrefix(redis, options.environment, 0);
     this.#redis = redis;
     this.#clock = clock;
     this.#environment = options.environment;
@@ -68,8 +68,8 @@ export class RedisLeases implements Leases {
       partitions.map(async (partition) => {
         // Both of one moment: a holder with its successor's epoch would be believed for ever.
         const call: ScriptCall = { script: holderScript, keys: this.#keys(partition), args: [] };
-        const [worker, epoch] = (await this.#redis.leases.one(call, options)) as readonly [Buffer?, number?];
-        return worker === undefined ? undefined : { worker: worker.toString(), epoch: epoch ?? 0 };
+        const reply = (await this.#redis.leases.one(call, options)) as readonly [] | readonly [Buffer, number, number];
+        return reply.length === 0 ? undefined : { worker: reply[0].toString(), epoch: reply[1], leftMs: reply[2] };
       }),
     );
   }
@@ -93,7 +93,7 @@ export class RedisLeases implements Leases {
   }
 
   #keys(partition: number): readonly [epoch: string, lease: string] {
-    const prefix = partitionPrefix(this.#environment, partition);
+    const prefix = partitionPrefix(this.#redis, this.#environment, partition);
     return [`${prefix}epoch`, `${prefix}lease`];
   }
 }

@@ -14,6 +14,13 @@ export const STAGED_MS = 15 * 60_000;
 /** Arguments of one command within a script: Lua's stack takes 8,000, and smaller pieces cost nothing more. */
 export const SCRIPT_ARGS_MAX = 1_000;
 
+/** Invocations of a partition whose status in the index is remembered: more than run at a time, and half a MiB of ids. */
+export const KNOWN_STATUSES_MAX = 4_096;
+
+/** Calls folded into one script, and their bytes: together they hold Redis up for a millisecond or two. */
+export const FOLDED_CALLS_MAX = 64;
+export const FOLDED_BYTES_MAX = 256 * 1024;
+
 /** Rows asked for at a time by scans. */
 export const SCAN_ROWS = 256;
 /** Objects whose rows are asked for at a time by scans. */
@@ -53,3 +60,9 @@ export const LEASE_MS = 2_000;
 export const LEASE_MARGIN_MS = 200;
 /** A worker not heard of for so long is no member any more. */
 export const MEMBER_MS = 3_000;
+
+/** So far epochs jump when an environment is restored: more leaderships than a partition has in a hundred years at one a second. */
+export const INCARNATION_EPOCHS = 2 ** 32;
+
+/** A look at a Redis from outside is given up after so long: whoever looks has others to look at. */
+export const PROBE_MS_MAX = 3_000;

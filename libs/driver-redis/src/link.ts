@@ -6,6 +6,7 @@
 import { invariant, type Logger, PerdureError } from "@perdure/base";
 import { type ChainableCommander, type RedisOptions as ClientOptions, Cluster, type ClusterOptions, Redis } from "ioredis";
 import { SocketConnector } from "./connector.js";
+import { Folding, type Request, sizeOf } from "./folding.js";
 import {
   CLOSE_MS_MAX,
   CONNECT_MS_MAX,
@@ -29,10 +30,12 @@ export type Reply = Buffer | string | number | null | Error | readonly Reply[];
 export class LinkDown extends Error {}
 
 interface Job {
-  readonly commands: readonly Command[];
+  readonly requests: readonly Request[];
+  /** Scripts with their text. */
+  readonly withText: boolean;
   readonly replicated: boolean;
   readonly bytes: number;
-  readonly done: (replies: readonly Reply[]) => void;
+  readonly resolve: (replies: readonly Reply[]) => void;
 }
 
 export class Link implements AsyncDisposable {
@@ -66,30 +69,28 @@ export class Link implements AsyncDisposable {
   }
 
   /**
-   * Sends the commands in their order, together. With `replicated` one more reply follows: how many replicas have what this
+   * Sends the requests in their order, together. With `replicated` one more reply follows: how many replicas have what this
    * connection wrote. Rejects with STO0001 when too much is under way already.
    */
-  send(commands: readonly Command[], replicated: boolean): Promise<readonly Reply[]> {
-    const bytes = sizeOf(commands);
+  send(requests: readonly Request[], withText: boolean, replicated: boolean): Promise<readonly Reply[]> {
+    let bytes = 0;
+    for (const request of requests) bytes += sizeOf("script" in request ? request.args : request);
     if (this.#jobCount >= QUEUED_JOBS_MAX || this.#bytes + bytes > QUEUED_BYTES_MAX)
       return Promise.reject(new PerdureError("STO0001", "more is waiting for Redis than we are willing to keep"));
     this.#jobCount++;
     this.#bytes += bytes;
     return new Promise((resolve) => {
-      this.#jobs.push({
-        commands,
-        replicated: replicated && this.#replicas > 0,
-        bytes,
-        done: (replies) => {
-          this.#jobCount--;
-          this.#bytes -= bytes;
-          resolve(replies);
-        },
-      });
+      this.#jobs.push({ requests, withText, replicated: replicated && this.#replicas > 0, bytes, resolve });
       if (this.#scheduled) return;
       this.#scheduled = true;
       setImmediate(() => this.#flush());
     });
+  }
+
+  #done(job: Job, replies: readonly Reply[]): void {
+    this.#jobCount--;
+    this.#bytes -= job.bytes;
+    job.resolve(replies);
   }
 
   #flush(): void {
@@ -99,36 +100,61 @@ export class Link implements AsyncDisposable {
     if (!this.isUp) {
       const why = this.#lastError === undefined ? "" : `: ${this.#lastError.message}`;
       const down = new LinkDown(`there is no connection to Redis${why}`, { cause: this.#lastError });
-      for (const job of jobs) job.done(job.commands.map(() => down));
+      for (const job of jobs)
+        this.#done(
+          job,
+          job.requests.map(() => down),
+        );
       return;
     }
-    if (this.#client instanceof Redis) return this.#exchange(jobs);
-    for (const job of jobs) this.#exchange([job]); // Each to the node of its slot.
+    if (this.#client instanceof Redis) return this.#exchange(jobs, this.#client);
+    for (const job of jobs) this.#exchange([job], undefined); // Each to the node of its slot.
   }
 
-  /** One write, and one `WAIT` for all that asked for it. */
-  #exchange(jobs: readonly Job[]): void {
+  /** One write, and one `WAIT` for all that asked for it. `single`: where all commands go over one connection. */
+  #exchange(jobs: readonly Job[], single: Redis | undefined): void {
+    const folding = new Folding(single !== undefined);
+    let replicated = false;
+    for (const { requests, withText, replicated: wanted } of jobs) {
+      for (let n = 0; n < requests.length; n++) folding.add(requests[n] as Request, withText, n === 0);
+      replicated ||= wanted;
+    }
+    const commands = folding.commands();
+    const [only] = commands;
+    // Mostly it is one command: the commits of a moment, folded. A pipeline would cost more than sending it.
+    if (single !== undefined && commands.length === 1 && only !== undefined && !replicated) {
+      const [name, ...args] = only;
+      single.callBuffer(name as string, ...args).then(
+        (reply) => this.#hand(jobs, folding, [reply as Reply]),
+        (cause: Error) => this.#hand(jobs, folding, [errorOf(cause)]),
+      );
+      return;
+    }
     const pipeline: ChainableCommander = this.#client.pipeline();
-    for (const { commands } of jobs) for (const [name, ...args] of commands) pipeline.callBuffer(name as string, ...args);
-    const replicated = jobs.some((job) => job.replicated);
+    for (const [name, ...args] of commands) pipeline.callBuffer(name as string, ...args);
     if (replicated) pipeline.callBuffer("WAIT", this.#replicas, REPLICA_WAIT_MS);
-    const hand = (replyAt: (n: number) => Reply): void => {
-      let at = 0;
-      const count = jobs.reduce((sum, job) => sum + job.commands.length, 0);
-      for (const job of jobs) {
-        const replies: Reply[] = [];
-        for (let left = job.commands.length; left > 0; left--) replies.push(replyAt(at++));
-        if (job.replicated) replies.push(replyAt(count));
-        job.done(replies);
-      }
-    };
     pipeline.exec().then(
       (results) => {
         invariant(results !== null, "a pipeline that is not a transaction has results");
-        hand((n) => replyOf(results[n] as [Error | null, unknown]));
+        const replies = results.map(([error, value]) => (error === null ? (value as Reply) : errorOf(error)));
+        this.#hand(jobs, folding, replies);
       },
-      (cause: Error) => hand(() => new LinkDown(cause.message, { cause })),
+      (cause: Error) => {
+        const down = new LinkDown(cause.message, { cause });
+        this.#hand(jobs, folding, new Array<Reply>(commands.length + 1).fill(down));
+      },
     );
+  }
+
+  /** `replies`: to each command, and to `WAIT` after them. */
+  #hand(jobs: readonly Job[], folding: Folding, replies: readonly Reply[]): void {
+    let at = 0;
+    for (const job of jobs) {
+      const own: Reply[] = [];
+      for (let left = job.requests.length; left > 0; left--) own.push(folding.replyTo(at++, replies));
+      if (job.replicated) own.push(replies[folding.commandCount] as Reply);
+      this.#done(job, own);
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -152,15 +178,9 @@ export class Link implements AsyncDisposable {
   }
 }
 
-function replyOf([error, value]: [Error | null, unknown]): Reply {
-  if (error === null) return value as Reply;
+/** The server's word about a command, or that nothing is known about it. */
+function errorOf(error: Error): Error {
   return error.name === "ReplyError" ? error : new LinkDown(error.message, { cause: error });
-}
-
-function sizeOf(commands: readonly Command[]): number {
-  let bytes = 0;
-  for (const command of commands) for (const argument of command) bytes += typeof argument === "number" ? 8 : argument.length;
-  return bytes;
 }
 
 function retryAfterMs(attempts: number): number {

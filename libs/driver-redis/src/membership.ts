@@ -19,7 +19,7 @@ export class RedisMembership implements Membership {
 
   /** Throws OPS0001 when the environment's name cannot be part of a key. */
   constructor(redis: RedisConnections, options: RedisMembershipOptions) {
-    const prefix = environmentPrefix(options.environment);
+    const prefix = environmentPrefix(redis, options.environment);
     this.#redis = redis;
     this.#keys = [`${prefix}members`, `${prefix}members:at`];
     this.#memberMs = options.memberMs ?? MEMBER_MS;

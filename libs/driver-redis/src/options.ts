@@ -22,6 +22,8 @@ export interface RedisOptions {
   readonly replicas?: number;
   /** How long a commit or a read waits for a Redis that is away before it fails with STO0001. Default 10 s. */
   readonly patienceMs?: number;
+  /** In front of every key, for a server that others use too; '' when absent. Braces in it put all keys of a cluster on one node. */
+  readonly keyPrefix?: string;
   /** How Redis shows us in `CLIENT LIST`. */
   readonly name?: string;
 }

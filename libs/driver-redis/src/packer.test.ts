@@ -33,19 +33,22 @@ function unpack(bytes: Buffer): unknown {
 
 test("what is packed is unpacked as it was, at every length where the form changes", () => {
   const packer = new Packer();
-  for (const length of [0, 1, 15, 16, 31, 32, 33, 95, 96, 97, 255, 256, 65_535, 65_536, 200_000]) {
+  for (const length of [0, 1, 15, 16, 31, 32, 33, 63, 64, 65, 255, 256, 65_535, 65_536, 200_000]) {
     const text = "x".repeat(length);
     const wide = "ü".repeat(length);
+    const wideAtLast = `${text}ü`;
     const packed = packer
       .reset()
-      .list(5)
+      .list(6)
       .text(text)
       .text(wide)
+      .text(wideAtLast)
       .latin1(wide)
       .bytes(Buffer.from(text))
       .tagged(7, Buffer.from(text))
       .finish();
-    expect(unpack(packed)).toEqual([text, Buffer.from(wide).toString("latin1"), wide, text, `\x07${text}`]);
+    const latin1 = (utf8: string): string => Buffer.from(utf8).toString("latin1");
+    expect(unpack(packed)).toEqual([text, latin1(wide), latin1(wideAtLast), wide, text, `\x07${text}`]);
   }
 });
 
@@ -64,4 +67,19 @@ test("what was finished stays as it is when the packer goes on", () => {
   const first = packer.text("first").finish();
   packer.reset().text("other");
   expect(unpack(first)).toBe("first");
+});
+
+test("a list whose length is told at its end is the one whose length was told before, within another one too", () => {
+  const packer = new Packer();
+  for (const length of [0, 1, 15, 16, 40_000]) {
+    const open = packer.reset().openList();
+    const within = packer.text("before").openList();
+    for (let n = 0; n < length; n++) packer.uint(n % 128);
+    packer.closeList(within, length);
+    packer.closeList(open, 2);
+    const later = packer.finish();
+    packer.reset().list(2).text("before").list(length);
+    for (let n = 0; n < length; n++) packer.uint(n % 128);
+    expect(later).toEqual(packer.finish());
+  }
 });

@@ -5,6 +5,8 @@
 const FIRST_BYTES = 64 * 1024;
 /** A larger buffer is not kept for the next commit. */
 const KEPT_BYTES_MAX = 1024 * 1024;
+/** Texts up to this length, ids among them, are written by hand: a call into the native encoder takes longer than the loop. */
+const SHORT_CHARS = 64;
 
 export class Packer {
   #buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
@@ -31,6 +33,24 @@ export class Packer {
     return this;
   }
 
+  /** A list whose length is told later, to `closeList` with what this returns; lists within it are closed before. */
+  openList(): number {
+    this.#reserve(1);
+    return this.#at++;
+  }
+
+  closeList(at: number, length: number): void {
+    if (length < 16) {
+      this.#buffer[at] = 0x90 | length;
+      return;
+    }
+    this.#reserve(4);
+    this.#buffer.copyWithin(at + 5, at + 1, this.#at);
+    this.#at += 4;
+    this.#buffer[at] = 0xdd;
+    this.#buffer.writeUInt32BE(length, at + 1);
+  }
+
   /** A whole number from 0 to 2³²−1. */
   uint(n: number): this {
     this.#reserve(5);
@@ -44,12 +64,12 @@ export class Packer {
 
   /** Text as UTF-8. */
   text(text: string): this {
-    return this.#string(text, "utf8", text.length * 3);
+    return text.length <= SHORT_CHARS && this.#short(text, 0x7f) ? this : this.#string(text, "utf8", text.length * 3);
   }
 
   /** A binary string: one byte for each char. */
   latin1(text: string): this {
-    return this.#string(text, "latin1", text.length);
+    return text.length <= SHORT_CHARS && this.#short(text, 0xff) ? this : this.#string(text, "latin1", text.length);
   }
 
   /** Bytes after a tag of one byte. */
@@ -75,17 +95,27 @@ export class Packer {
     return Buffer.from(this.#buffer.subarray(0, this.#at));
   }
 
+  /** False, and nothing written, when it has a char above `codeMax`. */
+  #short(text: string, codeMax: number): boolean {
+    this.#reserve(SHORT_CHARS + 2);
+    const start = this.#at;
+    this.#header(text.length);
+    const buffer = this.#buffer;
+    let at = this.#at;
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      if (code > codeMax) {
+        this.#at = start;
+        return false;
+      }
+      buffer[at++] = code;
+    }
+    this.#at = at;
+    return true;
+  }
+
   #string(text: string, encoding: "utf8" | "latin1", bytesMax: number): this {
     this.#reserve(bytesMax + 5);
-    // Short texts are written behind a header of one byte, which almost always fits; else they move.
-    if (bytesMax < 96) {
-      const written = this.#buffer.write(text, this.#at + 1, encoding);
-      if (written < 32) {
-        this.#buffer[this.#at] = 0xa0 | written;
-        this.#at += 1 + written;
-        return this;
-      }
-    }
     const length = encoding === "latin1" ? text.length : Buffer.byteLength(text, "utf8");
     this.#header(length);
     this.#at += this.#buffer.write(text, this.#at, encoding);

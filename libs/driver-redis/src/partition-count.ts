@@ -8,8 +8,8 @@ import { environmentPrefix } from "./keys.js";
 
 /** The number to use. Rejects with STO0001 when Redis does not answer, STO0003 when what it holds is no number. */
 export async function agreedPartitionCount(redis: RedisConnections, environment: string, setting: number): Promise<number> {
-  const key = `${environmentPrefix(environment)}partitions`;
-  await redis.commits.one(["SET", key, String(setting), "NX"]);
+  const key = `${environmentPrefix(redis, environment)}partitions`;
+  await redis.commits.one(["SET", key, String(setting), "NX"], { replicated: true });
   const count = Number((await redis.commits.one(["GET", key])) as Buffer | null);
   if (!Number.isSafeInteger(count) || count < 1)
     throw new PerdureError("STO0003", `the Redis key '${key}' is no number of partitions`);

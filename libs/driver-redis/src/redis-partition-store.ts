@@ -12,7 +12,7 @@
  * with the most data only as far as it can see: with more replicas than are waited for, a fail-over may lose acknowledged commits.
  */
 import { randomUUID } from "node:crypto";
-import { type InvocationId, invariant, PerdureError, type VqueueId } from "@perdure/base";
+import { type InvocationId, invariant, type OperationObserver, PerdureError, type VqueueId } from "@perdure/base";
 import {
   type Invocation,
   type JournalEntry,
@@ -35,6 +35,7 @@ import {
   isTakenUp,
   type LockRow,
   type PartitionBatch,
+  type Population,
   type PromiseRow,
   type Row,
   type RowKey,
@@ -46,11 +47,12 @@ import {
   type WorkerId,
 } from "@perdure/store";
 import { answer } from "./asking.js";
-import { packBatch } from "./batch.js";
+import { type Known, packBatch } from "./batch.js";
 import { ChunkSets, chunkKey, INLINE, type StagedPayload } from "./big-values.js";
 import type { RedisConnections } from "./connect.js";
 import { fetchRows, fieldCells, fieldOf, promisesFrom, readJournal, stateFrom } from "./fetch.js";
 import { FORMAT, objectName, parseObjectName, parseTimerMember, partitionPrefix } from "./keys.js";
+import { KnownStatuses } from "./known-statuses.js";
 import { CHUNK_BYTES, CHUNKS_AT_ONCE, COMMITS_QUEUED_MAX, STAGED_MS } from "./limits.js";
 import type { Command, Reply } from "./link.js";
 import { payloadsOf } from "./payloads.js";
@@ -62,12 +64,14 @@ export interface RedisPartitionStoreOptions {
   readonly environment: string;
   /** Claims succeed only while this worker holds the partition's lease. Without, anybody may claim. */
   readonly holder?: WorkerId;
+  /** Told of commits for invocations whose trace is kept. */
+  readonly observer?: OperationObserver | undefined;
 }
 
 /** What we know of a partition that we claimed. */
 interface Leadership {
   readonly epoch: number;
-  readonly sets: ChunkSets;
+  readonly known: Known;
   /** Number of the last batch handed to Redis. */
   batch: number;
   /** The commit under way; the next one follows it. */
@@ -86,7 +90,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
 
   /** The connections stay the caller's. Throws OPS0001 when the environment's name cannot be part of a key. */
   constructor(redis: RedisConnections, options: RedisPartitionStoreOptions) {
-    partitionPrefix(options.environment, 0);
+    partitionPrefix(redis, options.environment, 0);
     this.#redis = redis;
     this.#options = options;
   }
@@ -105,13 +109,33 @@ export class RedisPartitionStore implements AsyncPartitionStore {
     const replies = await commits.ask([call, ["HGETALL", `${prefix}big`]], { replicated: true });
     const epoch = answer(replies[0] as Reply) as number;
     if (epoch < 0) throw new PerdureError("STO0002", `the lease of partition ${partition} is not ours, or not any more`);
-    const sets = new ChunkSets(epoch, answer(replies[1] as Reply) as readonly Buffer[]);
-    this.#leaderships.set(partition, { epoch, sets, batch: 0, tail: Promise.resolve(), queued: 0, broken: undefined });
+    const known = { sets: new ChunkSets(epoch, answer(replies[1] as Reply) as readonly Buffer[]), statuses: new KnownStatuses() };
+    this.#leaderships.set(partition, { epoch, known, batch: 0, tail: Promise.resolve(), queued: 0, broken: undefined });
     return epoch;
   }
 
   /** Batches of several partitions are written each by itself, all at the same time. */
-  async commit(batches: readonly PartitionBatch[]): Promise<CommitOutcome> {
+  commit(batches: readonly PartitionBatch[]): Promise<CommitOutcome> {
+    const { observer } = this.#options;
+    return observer === undefined ? this.#commitAll(batches) : this.#observedCommit(batches, observer);
+  }
+
+  /** A batch belongs to the first of its invocations whose trace is kept; one of none to nobody. */
+  async #observedCommit(batches: readonly PartitionBatch[], observer: OperationObserver): Promise<CommitOutcome> {
+    const traceparent = keptTraceOf(batches);
+    if (traceparent === undefined) return this.#commitAll(batches);
+    const operation = observer.begin("COMMIT", "partition", traceparent);
+    try {
+      const outcome = await this.#commitAll(batches);
+      operation.end(outcome.kind === "fenced" ? "fenced" : undefined);
+      return outcome;
+    } catch (cause) {
+      operation.end(PerdureError.from(cause).code);
+      throw cause;
+    }
+  }
+
+  async #commitAll(batches: readonly PartitionBatch[]): Promise<CommitOutcome> {
     const [only] = batches;
     if (only !== undefined && batches.length === 1) return this.#commit(only);
     const outcomes = await Promise.all(batches.map((batch) => this.#commit(batch)));
@@ -126,11 +150,14 @@ export class RedisPartitionStore implements AsyncPartitionStore {
     if (leadership.broken !== undefined) throw leadership.broken;
     if (leadership.queued >= COMMITS_QUEUED_MAX)
       throw new PerdureError("STO0001", "too many commits of one partition are waiting");
-    const { packed, staged } = packBatch(mutations, leadership.sets);
-    const number = ++leadership.batch;
-    leadership.queued++;
-    const turn = leadership.tail.then(() => this.#write(partition, leadership, number, packed, staged));
-    leadership.tail = turn.catch(() => undefined); // Whoever committed hears of it; the next one finds the leadership broken.
+    const { packed, staged } = packBatch(mutations, epoch, leadership.batch + 1, leadership.known);
+    leadership.batch++;
+    const isFirst = leadership.queued++ === 0;
+    // Whoever committed before hears of what became of that; this one finds the leadership broken.
+    const turn = isFirst
+      ? this.#write(partition, leadership, packed, staged)
+      : leadership.tail.catch(NOTHING).then(() => this.#write(partition, leadership, packed, staged));
+    leadership.tail = turn;
     try {
       return await turn;
     } finally {
@@ -141,17 +168,17 @@ export class RedisPartitionStore implements AsyncPartitionStore {
   async #write(
     partition: number,
     leadership: Leadership,
-    number: number,
     packed: Buffer,
     staged: readonly StagedPayload[],
   ): Promise<CommitOutcome> {
     if (leadership.broken !== undefined) throw leadership.broken;
     const prefix = this.#prefix(partition);
     try {
-      await this.#stage(prefix, staged);
-      const call = { script: commitScript, keys: [`${prefix}epoch`], args: [leadership.epoch, number, packed] };
-      const reply = (await this.#redis.commits.one(call, { replicated: true })) as number;
-      return reply > 0 ? COMMITTED : { kind: "fenced", partition, by: -1 - reply };
+      if (staged.length > 0) await this.#stage(prefix, staged);
+      const call = { script: commitScript, keys: [`${prefix}epoch`], args: [packed] };
+      const [reply] = await this.#redis.commits.ask([call], REPLICATED);
+      const written = answer(reply as Reply) as number;
+      return written > 0 ? COMMITTED : { kind: "fenced", partition, by: -1 - written };
     } catch (cause) {
       leadership.broken = PerdureError.from(cause);
       throw leadership.broken;
@@ -258,8 +285,15 @@ export class RedisPartitionStore implements AsyncPartitionStore {
 
   // ── scans ──────────────────────────────────────────────────────────────────────────────────────
 
-  takenUp(partition: number): AsyncIterable<Invocation> {
-    return this.#byStatus(partition, isTakenUp);
+  async *takenUp(partition: number, counted?: Population): AsyncIterable<Invocation> {
+    yield* this.#byStatus(partition, isTakenUp, counted);
+    if (counted === undefined) return;
+    const prefix = this.#prefix(partition);
+    const sizes = [["HLEN", `${prefix}inv`] as const, ["HLEN", `${prefix}status`] as const, ["ZCARD", `${prefix}t`] as const];
+    const replies = await this.#redis.reads.ask(sizes);
+    const [unfinished, moving, timers] = replies.map((reply) => Number(answer(reply))) as [number, number, number];
+    counted.suspended += unfinished - moving;
+    counted.timers += timers;
   }
 
   async *unfinished(partition: number, status: Invocation["status"] | undefined): AsyncIterable<Invocation> {
@@ -277,10 +311,11 @@ export class RedisPartitionStore implements AsyncPartitionStore {
   }
 
   /** Those whose status byte is wanted, by the index of all that are not suspended. */
-  async *#byStatus(partition: number, wanted: (row: Uint8Array) => boolean): AsyncIterable<Invocation> {
+  async *#byStatus(partition: number, wanted: (row: Uint8Array) => boolean, counted?: Population): AsyncIterable<Invocation> {
     const { reads } = this.#redis;
     const prefix = this.#prefix(partition);
     for await (const page of scanValues(reads, `${prefix}status`)) {
+      if (counted !== undefined) for (const [, byte] of page) countStatus(statusOf(Uint8Array.of(Number(byte))), counted);
       const ids = page.filter(([, byte]) => wanted(Uint8Array.of(Number(byte)))).map(([id]) => id);
       if (ids.length === 0) continue;
       const rows = (await reads.one(["HMGET", `${prefix}inv`, ...ids])) as readonly (Buffer | null)[];
@@ -369,7 +404,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
   #prefix(partition: number): string {
     const known = this.#prefixes[partition];
     if (known !== undefined) return known;
-    const prefix = partitionPrefix(this.#options.environment, partition);
+    const prefix = partitionPrefix(this.#redis, this.#options.environment, partition);
     this.#prefixes[partition] = prefix;
     return prefix;
   }
@@ -381,4 +416,23 @@ export class RedisPartitionStore implements AsyncPartitionStore {
 }
 
 const COMMITTED: CommitOutcome = Object.freeze({ kind: "committed" });
+const REPLICATED = { replicated: true } as const;
+const NOTHING = (): void => undefined;
 const ALL = (): boolean => true;
+
+function countStatus(status: Invocation["status"] | undefined, counted: Population): void {
+  if (status !== undefined && status !== "completed") counted[status]++;
+}
+
+/** `traceparent` ends in the flags, of which the lowest says that the trace is kept. */
+const KEPT = /-[0-9a-f][13579bdf]$/;
+
+function keptTraceOf(batches: readonly PartitionBatch[]): string | undefined {
+  for (const { mutations } of batches) {
+    for (const mutation of mutations) {
+      const traceparent = mutation.kind === "putInvocation" ? mutation.invocation.facts.trace?.traceparent : undefined;
+      if (traceparent !== undefined && KEPT.test(traceparent)) return traceparent;
+    }
+  }
+  return undefined;
+}

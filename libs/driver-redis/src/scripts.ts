@@ -1,6 +1,9 @@
 /**
  * What runs inside Redis. A script is atomic but nothing is undone when it fails halfway, so each checks everything that can fail
  * before its first write; after that first write Redis itself refuses nothing any more (memory, replicas, disk).
+ *
+ * Calls of one script that leave together travel as one, because a call costs both sides more than what most of them do: keys and
+ * arguments of the calls follow each other, and the reply is a list with one reply for each. One that fails leaves the others alone.
  */
 import { createHash } from "node:crypto";
 
@@ -9,7 +12,21 @@ export interface Script {
   readonly sha: string;
 }
 
-function script(text: string): Script {
+/** `body` sees the keys and arguments of one call. */
+function script(keyCount: number, argumentCount: number, body: string): Script {
+  const text = `
+local function each(KEYS, ARGV)
+${body}
+end
+local replies = {}
+for n = 0, #KEYS / ${keyCount} - 1 do
+  local keys = { unpack(KEYS, n * ${keyCount} + 1, (n + 1) * ${keyCount}) }
+  local ok, reply = pcall(each, keys, { unpack(ARGV, n * ${argumentCount} + 1, (n + 1) * ${argumentCount}) })
+  if not ok and type(reply) ~= 'table' then reply = { err = tostring(reply) } end
+  replies[n + 1] = reply
+end
+return replies
+`;
   return { text, sha: createHash("sha1").update(text).digest("hex") };
 }
 
@@ -17,16 +34,20 @@ function script(text: string): Script {
 export const CONFLICT = "PERDURE";
 
 /**
- * One batch of one partition. KEYS: `epoch`. ARGV: epoch, number of the batch, what to write (`batch.ts`).
+ * One batch of one partition. KEYS: `epoch`. ARGV: epoch, number of the batch and what to write (`batch.ts`).
  *
  * Replies 1: written. 2: this very batch was written before; the write that stands for it is replicated and synced again, because the
  * earlier reply may have been lost before it was. −1−n: nothing written, the epoch is n. An error that begins with `PERDURE`: nothing
  * written, the batch does not fit what is stored.
  */
-export const commitScript = script(`
-local stored = redis.call('HMGET', KEYS[1], 'epoch', 'batch')
-if stored[1] ~= ARGV[1] then return -1 - tonumber(stored[1] or '0') end
-local last, number = tonumber(stored[2]), tonumber(ARGV[2])
+export const commitScript = script(
+  1,
+  1,
+  `
+local stored = redis.call('HMGET', KEYS[1], 'epoch', 'batch', 'actions')
+local epoch, batch, actions, journals, writes, emptied, staged = unpack(cmsgpack.unpack(ARGV[1]))
+if stored[1] ~= epoch then return -1 - tonumber(stored[1] or '0') end
+local last, number = tonumber(stored[2]), tonumber(batch)
 if number <= last then
   redis.call('HSET', KEYS[1], 'batch', stored[2])
   return 2
@@ -34,8 +55,6 @@ end
 if number ~= last + 1 then return redis.error_reply('${CONFLICT} batch ' .. number .. ' does not follow batch ' .. last) end
 
 local prefix = string.sub(KEYS[1], 1, -6)
-local batch = cmsgpack.unpack(ARGV[3])
-local journals, staged, writes, emptied = batch[1], batch[2], batch[3], batch[4]
 for _, journal in ipairs(journals) do
   if journal[2] == 0 then
     local length = redis.call('XLEN', prefix .. 'j:' .. journal[1])
@@ -48,7 +67,8 @@ for _, chunk in ipairs(staged) do
   if redis.call('EXISTS', prefix .. chunk) == 0 then return redis.error_reply('${CONFLICT} chunk ' .. chunk .. ' is gone') end
 end
 
-redis.call('HSET', KEYS[1], 'batch', ARGV[2])
+if actions == 0 then redis.call('HSET', KEYS[1], 'batch', batch)
+else redis.call('HSET', KEYS[1], 'batch', batch, 'actions', string.format('%.0f', tonumber(stored[3] or '0') + actions)) end
 for _, chunk in ipairs(staged) do redis.call('PERSIST', prefix .. chunk) end
 for _, journal in ipairs(journals) do
   local key = prefix .. 'j:' .. journal[1]
@@ -64,7 +84,8 @@ for _, empty in ipairs(emptied) do
   if redis.call('EXISTS', prefix .. empty[1] .. ':' .. empty[2]) == 0 then redis.call('SREM', prefix .. empty[1], empty[2]) end
 end
 return 1
-`);
+`,
+);
 
 /** A leadership begins: the epoch rises, its batches count from one. */
 const RISE = `
@@ -84,7 +105,10 @@ end
  * KEYS: `epoch`, `lease`. ARGV: format, holder or nothing, a name of this claim. Replies the new epoch, the same one when the claim is
  * sent again; −1 when the lease is not the holder's; an error when the partition has another format.
  */
-export const claimScript = script(`${RISE}
+export const claimScript = script(
+  2,
+  3,
+  `${RISE}
 if ARGV[2] ~= '' and redis.call('GET', KEYS[2]) ~= ARGV[2] then return -1 end
 if foreign(KEYS[1], ARGV[1]) then return redis.error_reply('${CONFLICT} the partition is stored in another format') end
 if redis.call('HGET', KEYS[1], 'claim') == ARGV[3] then
@@ -93,47 +117,84 @@ if redis.call('HGET', KEYS[1], 'claim') == ARGV[3] then
 end
 redis.call('HSET', KEYS[1], 'claim', ARGV[3])
 return rise(KEYS[1])
-`);
+`,
+);
 
 /**
  * KEYS: `epoch`, `lease`. ARGV: format, worker, milliseconds. Replies `[1, epoch]`: taken, or lengthened when it was ours; `[0, holder,
  * ms left]`: somebody else's. Taking makes the epoch rise: every commit of the leader before fails from that instant.
  */
-export const acquireScript = script(`${RISE}
+export const acquireScript = script(
+  2,
+  3,
+  `${RISE}
 local holder = redis.call('GET', KEYS[2])
 if holder and holder ~= ARGV[2] then return { 0, holder, redis.call('PTTL', KEYS[2]) } end
 if foreign(KEYS[1], ARGV[1]) then return redis.error_reply('${CONFLICT} the partition is stored in another format') end
 local epoch = holder and tonumber(redis.call('HGET', KEYS[1], 'epoch') or '0') or rise(KEYS[1])
 redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
 return { 1, epoch }
-`);
+`,
+);
 
 /** KEYS: `epoch`, `lease`. ARGV: worker, milliseconds. As `acquireScript`, but only for who holds it; `[0, '', 0]` when nobody does. */
-export const renewScript = script(`
+export const renewScript = script(
+  2,
+  2,
+  `
 local holder = redis.call('GET', KEYS[2])
 if not holder then return { 0, '', 0 } end
 if holder ~= ARGV[1] then return { 0, holder, redis.call('PTTL', KEYS[2]) } end
 redis.call('PEXPIRE', KEYS[2], ARGV[2])
 return { 1, tonumber(redis.call('HGET', KEYS[1], 'epoch') or '0') }
-`);
+`,
+);
 
-/** KEYS: `epoch`, `lease`. Replies `[holder, epoch]` of one moment, nothing when nobody holds it. */
-export const holderScript = script(`
+/**
+ * KEYS: `epoch`, `lease`. ARGV: name of the incarnation, how far to jump. A partition that is not of this incarnation yet becomes so: nobody
+ * holds it, no epoch of before is ever as high as those that come, and what it does is counted anew. Replies 1 when it was another one, else 0.
+ */
+export const incarnateScript = script(
+  2,
+  2,
+  `
+if redis.call('HGET', KEYS[1], 'incarnation') == ARGV[1] then return 0 end
+redis.call('HINCRBY', KEYS[1], 'epoch', ARGV[2])
+redis.call('HSET', KEYS[1], 'batch', '0', 'incarnation', ARGV[1])
+redis.call('HDEL', KEYS[1], 'actions')
+redis.call('DEL', KEYS[2])
+return 1
+`,
+);
+
+/** KEYS: `epoch`, `lease`. Replies `[holder, epoch, ms left]` of one moment, nothing when nobody holds it. */
+export const holderScript = script(
+  2,
+  0,
+  `
 local holder = redis.call('GET', KEYS[2])
 if not holder then return {} end
-return { holder, tonumber(redis.call('HGET', KEYS[1], 'epoch') or '0') }
-`);
+return { holder, tonumber(redis.call('HGET', KEYS[1], 'epoch') or '0'), redis.call('PTTL', KEYS[2]) }
+`,
+);
 
 /** KEYS: `epoch`, `lease`. ARGV: worker. Who gives back fences itself. */
-export const releaseScript = script(`${RISE}
+export const releaseScript = script(
+  2,
+  1,
+  `${RISE}
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
 rise(KEYS[1])
 redis.call('DEL', KEYS[2])
 return 1
-`);
+`,
+);
 
 /** KEYS: `members`, `members:at`. ARGV: worker, what it says, milliseconds. Replies id and text of each member, by Redis's own clock. */
-export const beatScript = script(`
+export const beatScript = script(
+  2,
+  3,
+  `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZADD', KEYS[2], now, ARGV[1])
@@ -143,4 +204,5 @@ for _, gone in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', '(' .. now - 
   redis.call('HDEL', KEYS[1], gone)
 end
 return redis.call('HGETALL', KEYS[1])
-`);
+`,
+);

@@ -12,6 +12,7 @@ export function connectTo(port: number, options: Partial<RedisOptions> = {}): Pr
 
 /** Writes to one partition under the epoch it was claimed with, and reads from it. */
 export interface RedisLeader {
+  readonly redis: RedisConnections;
   readonly store: RedisPartitionStore;
   readonly epoch: number;
   put(...mutations: Mutation[]): Promise<CommitOutcome>;
@@ -22,6 +23,7 @@ export async function lead(redis: RedisConnections, partition = 0): Promise<Redi
   const store = new RedisPartitionStore(redis, { environment: ENVIRONMENT });
   const epoch = await store.claim(partition);
   return {
+    redis,
     store,
     epoch,
     put: (...mutations) => store.commit([{ partition, epoch, mutations }]),

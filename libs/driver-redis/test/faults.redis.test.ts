@@ -6,8 +6,9 @@ import type { JournalEntry, Mutation } from "@perdure/partition";
 import { anId } from "@perdure/partition/testing";
 import { startRedis, startReplicatedRedis } from "@perdure/servers";
 import { MessageType } from "@perdure/service-protocol";
+import { agreedPartitionCount, readActions } from "../src/index.js";
 import { COMMITS_QUEUED_MAX } from "../src/limits.js";
-import { COMMITTED, connectTo, lead, type RedisLeader } from "./connected.js";
+import { COMMITTED, connectTo, ENVIRONMENT, lead, type RedisLeader } from "./connected.js";
 import { CuttingProxy } from "./cutting-proxy.js";
 
 const id = anId(1);
@@ -23,13 +24,16 @@ const timer = (n: number): Mutation => ({ kind: "putTimer", timer: { dueAtMs: n,
 /** The n-th commit of a leader that counts: if any were lost, doubled or torn, the rows would disagree. */
 const step = (n: number): readonly Mutation[] => [entry(n), counter(n + 1), timer(n)];
 
-async function expectExactly({ store, fetch }: RedisLeader, count: number): Promise<void> {
+async function expectExactly({ redis, store, fetch }: RedisLeader, count: number): Promise<void> {
   const [journal, value] = await fetch({ kind: "journal", id }, { kind: "state", service: "O", key: "k", stateKey: "count" });
   expect((journal as readonly JournalEntry[]).map(({ body }) => fromUtf8(body))).toEqual(
     Array.from({ length: count }, (_, n) => `entry ${n}`),
   );
   expect(value).toEqual(count === 0 ? undefined : utf8(`${count}`));
   expect(await store.timers(0, "precise", 0, 10_000)).toHaveLength(count);
+  // What is billed is as exact.
+  await agreedPartitionCount(redis, ENVIRONMENT, 1);
+  expect((await readActions(redis, ENVIRONMENT, () => "data")).actions).toBe(count);
 }
 
 describe("a connection that is cut", () => {
@@ -46,7 +50,7 @@ describe("a connection that is cut", () => {
     await commit();
     const toServer = proxy.passed.toServer - before.toServer;
     const toClient = proxy.passed.toClient - before.toClient;
-    expect([toServer > 200, toClient]).toEqual([true, ":1\r\n".length]);
+    expect([toServer > 200, toClient]).toEqual([true, "*1\r\n:1\r\n".length]);
 
     const every = Math.ceil(toServer / 80);
     for (let at = 1; at < toServer; at += every) {

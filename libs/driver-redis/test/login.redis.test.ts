@@ -70,6 +70,21 @@ describe("a server that is set up otherwise than it should be", () => {
     await using _connections = await connectRedis({ nodes }, { clock: systemClock, logger });
     expect(warnings).toEqual([expect.stringMatching(/appendfsync/)]);
   });
+
+  test("is told of when it takes writes without the replicas that we wait for", async () => {
+    const warnings: string[] = [];
+    const logger = { ...silentLogger, warn: (_: object, message: string) => void warnings.push(message) };
+    await using redis = await startRedis();
+    const nodes = [{ host: "127.0.0.1", port: redis.port }] as const;
+    const connect = () => connectRedis({ nodes, replicas: 1 }, { clock: systemClock, logger });
+    {
+      await using _connections = await connect();
+      expect(warnings).toEqual([expect.stringMatching(/min-replicas-to-write/)]);
+    }
+    await redis.ask("CONFIG", "SET", "min-replicas-to-write", "1");
+    await using _connections = await connect();
+    expect(warnings).toHaveLength(1);
+  });
 });
 
 describe("closing", () => {

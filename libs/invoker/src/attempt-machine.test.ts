@@ -53,6 +53,7 @@ class Harness implements AttemptOutput {
         durationSinceLastStoredEntryMs: 0,
         eagerStateBytesMax: 1024,
         messageBytesMax: 64 * 1024,
+        journalEntriesMax: undefined,
         ...plan,
       },
       this,
@@ -374,6 +375,15 @@ describe("what an endpoint does wrong ends the attempt and nothing else", () => 
     attempt.machine.received(Uint8Array.of(0x04, 0x01, 0, 0, 0x00, 0x10, 0, 0));
     expect(attempt.failureCode).toBe("RT0003");
     expect(attempt.ending).toMatchObject({ failure: { resetStream: true } });
+  });
+
+  test("a command beyond the longest journal is RT0100 and pauses at once; the outcome is always taken", () => {
+    const sleep = { kind: "sleep", name: "", wakeUpTimeMs: 1, resultCompletionId: 1 } as const;
+    const output = { kind: "output", name: "", result: { kind: "value", value: EMPTY_BYTES } } as const;
+    const full = new Harness({ journalEntriesMax: 2 }).command(sleep).command({ ...sleep, resultCompletionId: 2 });
+    expect(full.ending).toMatchObject({ kind: "failed", failure: { behavior: "pause", error: { errorCode: "RT0100" } } });
+    const ended = new Harness({ journalEntriesMax: 2 }).command(sleep).command(output).control({ kind: "end" });
+    expect(ended.ending).toEqual({ kind: "ended" });
   });
 
   test("a future nested too deep is RT0025 and pauses at once", () => {

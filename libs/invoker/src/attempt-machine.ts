@@ -221,6 +221,7 @@ export class AttemptMachine {
     const body = ownedBytes(view); // It is stored as it is, and the action's bytes are views of it.
     const command = decodeCommand(type, body);
     if (isFault(command)) return this.fail(protocolFailure(command));
+    if (command.kind !== "output" && this.#isJournalFull()) return this.fail(this.#journalFailure());
     const action = commandAction(this.#plan.facts, command, this.#deps);
     if (action.kind === "refused") return this.fail(refusalFailure(action, command, type, this.#commands));
     if (command.kind === "output") this.#hasOutput = true;
@@ -287,6 +288,16 @@ export class AttemptMachine {
     if (ending.kind === "failed" && ending.failure.resetStream) this.#outgoing.abandon();
     else this.#outgoing.closeNow();
     this.#output.over(ending);
+  }
+
+  #isJournalFull(): boolean {
+    return this.#commands + this.#known.count >= (this.#plan.journalEntriesMax ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** Trying again would not make it shorter. */
+  #journalFailure(): AttemptFailure {
+    const made = failure("RT0100", `the journal has ${this.#plan.journalEntriesMax} entries, and no more are allowed`);
+    return { ...made, behavior: "pause" };
   }
 
   #internalFailure(cause: unknown): AttemptFailure {

@@ -23,6 +23,7 @@ export interface AttemptPlan {
   readonly durationSinceLastStoredEntryMs: number;
   readonly eagerStateBytesMax: number;
   readonly messageBytesMax: number;
+  readonly journalEntriesMax: number | undefined;
 }
 
 export type AttemptEnding =

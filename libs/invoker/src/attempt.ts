@@ -9,7 +9,7 @@
 import type { Clock, TimerHandle } from "@perdure/base";
 import type { AttemptCommand, EntryStored } from "@perdure/partition";
 import { type Future, invocationContentType } from "@perdure/service-protocol";
-import { failure, transportFailure } from "./attempt-failure.js";
+import { type AttemptFailure, failure, transportFailure } from "./attempt-failure.js";
 import { AttemptMachine } from "./attempt-machine.js";
 import type { AttemptDeps, AttemptEnding, AttemptOutput, AttemptPlan } from "./attempt-plan.js";
 import type { Deadlines, Waiting } from "./deadlines.js";
@@ -85,6 +85,11 @@ export class Attempt implements AttemptOutput, StreamListener, WindowEvents, Wai
     this.#machine.closeRequest();
   }
 
+  /** Ends it as failed, unless its last word is said. */
+  interrupt(cause: AttemptFailure): void {
+    if (!this.#over) this.#machine.fail(cause);
+  }
+
   /** Resets the stream; the owner hears nothing more. */
   abort(): void {
     if (this.#over) return;
@@ -115,6 +120,9 @@ export class Attempt implements AttemptOutput, StreamListener, WindowEvents, Wai
   over(ending: AttemptEnding): void {
     const reset = ending.kind === "failed" && ending.failure.resetStream;
     if (!reset) this.#waitFor("drain", DRAIN_MS);
+    // A transport that fails at once does so before its stream is ours.
+    const stream = this.#stream as EndpointStream | undefined;
+    stream?.concluded?.(ending.kind, ending.kind === "failed" ? ending.failure.error.errorCode : undefined);
     this.#owner.attemptEnded(ending);
     if (reset) this.#finish(true);
     else if (this.#readingHeld) this.#stream.resumeReading(); // Nothing more is kept, so the rest may come as fast as it likes.

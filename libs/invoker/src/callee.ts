@@ -21,7 +21,7 @@ import {
 } from "@perdure/service-protocol";
 import { type Refusal, refused } from "./attempt-failure.js";
 import { type FlowWishes, flowWishesOf } from "./scope.js";
-import { childSpan } from "./trace.js";
+import { childSpan, sentSpan } from "./trace.js";
 
 export interface CalleeDeps {
   readonly registry: RegistryView;
@@ -98,7 +98,7 @@ function calleeFacts(
     completionRetentionMs: retentions.completionMs,
     journalRetentionMs: retentions.journalMs,
     randomSeed: undefined,
-    trace: childSpan(caller.trace, random),
+    trace: command.kind === "oneWayCall" ? sentSpan(caller.trace, random) : childSpan(caller.trace, random),
     limitKey: wishes.limitKey,
     priority: wishes.priority,
     bytes: undefined,

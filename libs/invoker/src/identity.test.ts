@@ -24,12 +24,12 @@ describe("request identity", () => {
   test("signs path, time and key with the configured key", () => {
     const identity = createRequestIdentity(new Secret(pem), clock);
     const headers: Record<string, string> = {};
-    identity.sign(headers, "/base/invoke/Svc/run", "a key");
+    identity.sign(headers, "/invoke/Svc/run", "a key");
     expect(headers["x-restate-signature-scheme"]).toBe("v1");
     const { header, claims, signed, signature } = parts(headers["x-restate-jwt-v1"]!);
     expect(header).toEqual({ typ: "JWT", alg: "EdDSA", kid: identity.publicKey });
     expect(claims).toEqual({
-      aud: "/base/invoke/Svc/run",
+      aud: "/invoke/Svc/run",
       iat: 1_795_000_000,
       nbf: 1_794_999_940,
       exp: 1_795_000_060,

@@ -12,7 +12,7 @@ export const IDENTITY_LEEWAY_SECONDS = 60;
 export interface RequestIdentity {
   /** `publickeyv1_<base58>`: what users give their SDKs. */
   readonly publicKey: string;
-  /** Adds the signature headers. `path` as the endpoint sees it; `subject` is the key of an object or workflow. */
+  /** Adds the signature headers. `path`: the service's own, without what it is mounted below; `subject` is the key of an object or workflow. */
   sign(headers: Record<string, string>, path: string, subject: string | undefined): void;
 }
 

@@ -1,13 +1,14 @@
 /** The invoker of one partition: keeps its runs and passes each effect to the run it is about. */
-import type { Clock, InvocationId, Logger, Random } from "@perdure/base";
+import type { Clock, ErrorCode, InvocationId, Logger, Random } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
 import type { EntryStored, RequestPause, RetryNow, StartRun, StopRun } from "@perdure/partition";
+import { failure } from "./attempt-failure.js";
 import { Deadlines } from "./deadlines.js";
 import { FlushGroup } from "./flush-group.js";
 import type { RequestIdentity } from "./identity.js";
 import { type InvokerMetrics, noMetrics } from "./metrics.js";
 import { type InvokerOptions, invokerDefaults } from "./options.js";
-import type { EndpointTransport, Invoker, InvokerHost, InvokerStatus } from "./ports.js";
+import type { CutAttempt, EndpointTransport, Invoker, InvokerHost, InvokerStatus } from "./ports.js";
 import { Run } from "./run.js";
 import type { RunContext } from "./run-context.js";
 import { Slots } from "./slots.js";
@@ -27,12 +28,26 @@ export interface InvokerDeps {
   readonly slots?: Slots | undefined;
 }
 
+/** Why attempts that run are broken off, and when the next ones ask for a slot; no attempt of a retry policy is used up. */
+export interface Interruption {
+  readonly errorCode: ErrorCode;
+  readonly message: string;
+  readonly nextRetryDelayMs: number;
+}
+
+export interface InterruptibleInvoker extends Invoker {
+  /** All attempts that have a stream. */
+  interrupt(interruption: Interruption): void;
+  /** The attempt of `id` fails with RT0101, its stream is reset, and it is tried again; undefined when none has a stream. */
+  cutAttempt(id: InvocationId): CutAttempt | undefined;
+}
+
 /** Runs nothing until told. Disposing resets every stream and submits nothing any more. */
-export function createInvoker(deps: InvokerDeps, options: Partial<InvokerOptions> = {}): Invoker {
+export function createInvoker(deps: InvokerDeps, options: Partial<InvokerOptions> = {}): InterruptibleInvoker {
   return new PartitionInvoker(deps, { ...invokerDefaults, ...options });
 }
 
-class PartitionInvoker implements Invoker {
+class PartitionInvoker implements InterruptibleInvoker {
   readonly #runs = new Map<InvocationId, Run>();
   /** Stopped runs whose streams still drain. */
   readonly #draining = new Set<Run>();
@@ -90,6 +105,15 @@ class PartitionInvoker implements Invoker {
 
   status(id: InvocationId): InvokerStatus | undefined {
     return this.#runs.get(id)?.status();
+  }
+
+  interrupt({ errorCode, message, nextRetryDelayMs }: Interruption): void {
+    const cause = failure(errorCode, message, { countsForSdk: false, nextRetryDelayMs });
+    for (const run of [...this.#runs.values()]) run.interrupt(cause);
+  }
+
+  cutAttempt(id: InvocationId): CutAttempt | undefined {
+    return this.#runs.get(id)?.cut();
   }
 
   *statuses(): Iterable<InvokerStatus> {

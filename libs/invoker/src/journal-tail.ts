@@ -9,7 +9,6 @@ import { HELD_JOURNAL_BYTES_MAX } from "./limits.js";
 const NONE: JournalEntry[] = [];
 
 export class JournalTail {
-  /** Entries known to be durable. */
   #length: number;
   #lastStoredAtMs: number;
   /** The whole journal, while it happens to be at hand. */
@@ -22,6 +21,11 @@ export class JournalTail {
     this.#length = journal.length;
     this.#lastStoredAtMs = modifiedAtMs;
     this.#handed = handed;
+  }
+
+  /** Entries known to be durable. */
+  get length(): number {
+    return this.#length;
   }
 
   get lastStoredAtMs(): number {

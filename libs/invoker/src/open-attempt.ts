@@ -6,7 +6,7 @@ import { type AttemptFailure, failure } from "./attempt-failure.js";
 import type { AttemptPlan } from "./attempt-plan.js";
 import type { Route } from "./pin.js";
 import type { StreamRequest } from "./ports.js";
-import { invokePath, pathSeenBy, requestHeaders } from "./request-headers.js";
+import { invokePath, requestHeaders } from "./request-headers.js";
 import type { RunContext } from "./run-context.js";
 import { childSpan } from "./trace.js";
 
@@ -19,6 +19,8 @@ export interface Opening {
   readonly state: ReadonlyMap<string, Uint8Array> | undefined;
   readonly retryCountSinceLastStoredEntry: number;
   readonly lastStoredAtMs: number;
+  /** Of this run, from 1. */
+  readonly attempt: number;
 }
 
 export type Opened =
@@ -45,10 +47,11 @@ export function openAttempt(opening: Opening, owner: AttemptOwner, context: RunC
     durationSinceLastStoredEntryMs: Math.max(0, clock.nowMs() - opening.lastStoredAtMs),
     eagerStateBytesMax: options.eagerStateBytesMax,
     messageBytesMax: options.messageBytesMax,
+    journalEntriesMax: options.journalEntriesMax,
   };
   const times = { inactivityTimeoutMs, abortTimeoutMs: handler?.abortTimeoutMs ?? options.abortTimeoutMsDefault };
   try {
-    const request = requestOf(plan, deployment, context);
+    const request = requestOf(plan, deployment, opening.attempt, context);
     const attempt = new Attempt(plan, request, times, owner, {
       registry,
       random,
@@ -66,17 +69,23 @@ export function openAttempt(opening: Opening, owner: AttemptOwner, context: RunC
   }
 }
 
-function requestOf({ facts, version, mode }: AttemptPlan, deployment: DeploymentView, context: RunContext): StreamRequest {
+function requestOf(
+  { facts, version, mode }: AttemptPlan,
+  deployment: DeploymentView,
+  attempt: number,
+  context: RunContext,
+): StreamRequest {
   const { identity, options, random } = context;
   const path = invokePath(facts);
   const headers = requestHeaders({
     facts,
     version,
-    path: identity === undefined ? path : pathSeenBy(deployment, path),
+    path,
     trace: childSpan(facts.trace, random),
     additional: options.additionalRequestHeaders,
     deployment,
     identity,
   });
-  return { address: deployment.address, method: "POST", path, headers, requestResponse: mode === "requestResponse" };
+  const requestResponse = mode === "requestResponse";
+  return { address: deployment.address, method: "POST", path, headers, requestResponse, attempt };
 }

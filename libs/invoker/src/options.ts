@@ -9,6 +9,8 @@ export interface InvokerOptions {
   readonly protocolVersionMax: ProtocolVersion;
   /** Nominal limit of one message from an endpoint, bytes (RT0003). */
   readonly messageBytesMax: number;
+  /** Entries of a journal beyond which the handler may only end (RT0100); undefined: none. */
+  readonly journalEntriesMax: number | undefined;
   /** Keys and values sent along in Start, bytes; 0 sends none. */
   readonly eagerStateBytesMax: number;
   /** Sent with every request. Lower-case names. */
@@ -27,6 +29,7 @@ export const invokerDefaults: InvokerOptions = {
   concurrentInvocationsMax: 1_000,
   protocolVersionMax: protocolVersionDefaultMax,
   messageBytesMax: messageBytesMaxDefault,
+  journalEntriesMax: undefined,
   eagerStateBytesMax: messageBytesMaxDefault,
   additionalRequestHeaders: { "x-restate-cluster-name": "localcluster" },
   retryPolicyDefault: { initialIntervalMs: 500, factor: 2, maxIntervalMs: 60_000, maxAttempts: 70, onMaxAttempts: "pause" },

@@ -39,6 +39,14 @@ export interface Invoker extends AsyncDisposable {
   statuses(): Iterable<InvokerStatus>;
 }
 
+/** An attempt that was cut off on request. */
+export interface CutAttempt {
+  /** Of the invocation's present run, from 1. */
+  readonly attempt: number;
+  /** Entries that were durable when it was cut: what the next attempt replays at least. */
+  readonly journalLength: number;
+}
+
 /** The volatile view behind `sys_invocation_state`. */
 export interface InvokerStatus {
   readonly id: InvocationId;
@@ -64,14 +72,17 @@ export interface StreamRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** The whole body is known when the request is ended at once (request/response); lets drivers that buffer do so. */
   readonly requestResponse: boolean;
+  /** Of an invocation: which attempt of its run this is, from 1. Undefined for other questions. */
+  readonly attempt?: number | undefined;
 }
 
 /**
  * `connect` no connection came about · `reset` it broke or the peer gave the stream up · `protocol` the peer breaks HTTP ·
- * `http11Peer` it answers HTTP/2 with something older · `client` the request cannot be made, or the far side ran it and failed.
+ * `http11Peer` it answers HTTP/2 with something older · `client` the request cannot be made, or the far side ran it and failed ·
+ * `denied` the egress guard does not let us go there.
  */
 export type TransportFailure = {
-  readonly kind: "connect" | "reset" | "protocol" | "http11Peer" | "client";
+  readonly kind: "connect" | "reset" | "protocol" | "http11Peer" | "client" | "denied";
   readonly message: string;
 };
 
@@ -97,6 +108,8 @@ export interface EndpointStream {
   /** Stop and resume reading the response. */
   pauseReading(): void;
   resumeReading(): void;
+  /** For who watches attempts: how this one ended, which the bytes alone do not tell. The stream may still drain. */
+  concluded?(how: "ended" | "suspended" | "failed", errorCode: string | undefined): void;
 }
 
 export interface EndpointTransport extends AsyncDisposable {

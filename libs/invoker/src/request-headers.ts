@@ -17,7 +17,7 @@ const RESERVED: ReadonlySet<string> = new Set([
 export interface RequestHeaderParts {
   readonly facts: InvocationFacts;
   readonly version: ProtocolVersion;
-  /** Path as the endpoint sees it, base path included: what the identity token is made out to. */
+  /** The service's own path: what the identity token is made out to, whatever the service is mounted below (cloud.md §3.2). */
   readonly path: string;
   /** Span of this attempt. */
   readonly trace: TraceContext | undefined;
@@ -68,9 +68,4 @@ export function percentEncode(text: string): string {
 /** `/invoke/<service>/<handler>`; names are restricted to characters that need no encoding (service-protocol §13.2). */
 export function invokePath(facts: InvocationFacts): string {
   return `/invoke/${facts.target.service}/${facts.target.handler}`;
-}
-
-/** The base path of an HTTP address is part of what the endpoint sees. */
-export function pathSeenBy({ address }: DeploymentView, path: string): string {
-  return address.kind === "http" ? new URL(address.uri).pathname.replace(/\/+$/, "") + path : path;
 }

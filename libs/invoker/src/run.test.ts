@@ -3,7 +3,7 @@ import { type DeploymentId, PerdureError, silentLogger, utf8 } from "@perdure/ba
 import type { RegistryView } from "@perdure/control";
 import { cancelSignalId, decodeStart, isFault, MessageType, messageTypeName, type StartMessage } from "@perdure/service-protocol";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
-import { createInvoker, type Invoker, type InvokerDeps, type InvokerOptions } from "./index.js";
+import { createInvoker, type InterruptibleInvoker, type InvokerDeps, type InvokerOptions, Slots } from "./index.js";
 import {
   aRegistry,
   aRegistryOf,
@@ -26,7 +26,7 @@ class World {
   readonly transport = new FakeTransport();
   readonly #batches: (() => void)[] = [];
   readonly partition = new FakePartition({ clock: this.clock, later: (batch) => this.#batches.push(batch) });
-  readonly invoker: Invoker;
+  readonly invoker: InterruptibleInvoker;
   registry: RegistryView;
 
   constructor(deployment: Partial<TestDeployment> = {}, options: Partial<InvokerOptions> = {}, deps: Partial<InvokerDeps> = {}) {
@@ -195,7 +195,7 @@ describe("requests", () => {
     expect(Object.keys(world.last.request.headers)).toEqual(["content-type", "accept", "x-restate-invocation-id"]);
   });
 
-  test("are signed for the path the endpoint sees", async () => {
+  test("are signed for the path of the service, without what stands before it in the address", async () => {
     const signed: string[] = [];
     const identity = {
       publicKey: "",
@@ -203,7 +203,7 @@ describe("requests", () => {
     };
     const world = new World({ address: { kind: "http", uri: "http://h/base/?q=1", httpVersion: "HTTP/2.0" } }, {}, { identity });
     await world.invoke(object);
-    expect(signed).toEqual(["/base/invoke/Obj/add k"]);
+    expect(signed).toEqual(["/invoke/Obj/add k"]);
   });
 });
 
@@ -710,6 +710,49 @@ describe("bounds", () => {
     world.streams[2]!.respond().finish().close();
     await world.turn();
     expect(world.last.request.headers["x-restate-invocation-id"]).toBe(invocations[0]!.facts.id);
+  });
+
+  test("held: what runs is broken off, nothing begins and no attempt is used up; then all goes on", async () => {
+    const slots = new Slots(10);
+    const world = new World({}, {}, { slots });
+    const broken = await world.invoke();
+    world.last.respond();
+    slots.hold(true);
+    const interruption = { errorCode: "TEN0003", message: "full", nextRetryDelayMs: 1_000 } as const;
+    for (let i = 0; i < 10; i++) world.invoker.interrupt(interruption); // More often than the policy has attempts.
+    expect(world.last.aborted).toBe(true);
+    const waiting = await world.invoke();
+    await world.pass(5_000);
+    expect(world.streams.length).toBe(1);
+    expect(failuresOf(broken)).toEqual(["TEN0003 retry"]);
+    slots.hold(false);
+    await world.turn();
+    expect(world.streams.length).toBe(3);
+    for (const stream of world.streams.slice(1)) stream.respond().finish().close();
+    await world.turn();
+    expect([broken.status, waiting.status]).toEqual(["completed", "completed"]);
+  });
+
+  test("an attempt that is cut off is reset and tried again, more often than its policy has attempts", async () => {
+    const world = new World();
+    const invocation = await world.invoke();
+    for (let i = 1; i <= 10; i++) {
+      world.last.respond();
+      expect(world.invoker.cutAttempt(invocation.facts.id)).toEqual({ attempt: i, journalLength: 1 });
+      expect(world.last.aborted).toBe(true);
+      expect(world.invoker.cutAttempt(invocation.facts.id)).toBeUndefined(); // Another one has not begun yet.
+      await world.turn();
+      expect(world.invoker.status(invocation.facts.id)?.lastFailure?.errorCode).toBe("RT0101");
+      await world.pass(5_000);
+      expect(world.streams.length).toBe(i + 1);
+    }
+    expect(failuresOf(invocation)).toEqual(Array.from({ length: 10 }, () => "RT0101 retry"));
+    world.last.respond().finish();
+    expect(world.invoker.cutAttempt(invocation.facts.id)).toBeUndefined(); // Its last word is said.
+    world.last.close();
+    await world.turn();
+    expect(invocation.status).toBe("completed");
+    expect(world.invoker.cutAttempt(invocation.facts.id)).toBeUndefined();
   });
 
   test("many that fail at once for want of a slot's use do not pile up", async () => {

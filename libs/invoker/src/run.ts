@@ -8,7 +8,7 @@
  */
 import type { InvocationId } from "@perdure/base";
 import { PerdureError } from "@perdure/base";
-import type { RetryPolicy } from "@perdure/control";
+import type { DeploymentView, RetryPolicy } from "@perdure/control";
 import {
   type AttemptCommand,
   type AttemptError,
@@ -17,7 +17,9 @@ import {
   type InvocationFacts,
   type JournalEntry,
   keyspaceOf,
+  type Milestones,
   type Pinned,
+  runningSinceMs,
   type StartRun,
 } from "@perdure/partition";
 import { futureToJson } from "@perdure/service-protocol";
@@ -25,9 +27,11 @@ import type { Attempt, AttemptOwner } from "./attempt.js";
 import { type AttemptFailure, failure } from "./attempt-failure.js";
 import type { AttemptEnding } from "./attempt-plan.js";
 import { JournalTail } from "./journal-tail.js";
+import { RETRY_DELAY_MS_MAX } from "./limits.js";
+import type { AttemptTransport } from "./metrics.js";
 import { openAttempt } from "./open-attempt.js";
 import { handlerFor, type Route, routeOf } from "./pin.js";
-import type { InvokerStatus } from "./ports.js";
+import type { CutAttempt, InvokerStatus } from "./ports.js";
 import { Recovery } from "./recovery.js";
 import { RetryBudget } from "./retry-budget.js";
 import type { RunContext } from "./run-context.js";
@@ -37,15 +41,21 @@ export class Run implements AttemptOwner, SlotUser {
   readonly id: InvocationId;
   /** The number that fences its commands. */
   readonly number: number;
+  queuedAtMs = 0;
   readonly #facts: InvocationFacts;
   readonly #context: RunContext;
   readonly #journal: JournalTail;
   #phase: "queued" | "reading" | "attempting" | "recovering" | "over" = "queued";
+  /** An attempt began, and nobody was told yet how it ended. */
+  #isEndOwed = false;
   #holdsSlot = false;
   #pinned: Pinned | undefined;
   /** The deployment is chosen, and the partition does not know of it yet. */
   #owesPin = false;
   #pauseRequested: boolean;
+  /** When it began, or went on after its last suspension; undefined while it is not counted. */
+  #sinceMs: number | undefined;
+  readonly #milestones: Milestones;
   /** Also while its stream drains, after its last word. */
   #attempt: Attempt | undefined;
   /** Of `recovering`. */
@@ -60,11 +70,14 @@ export class Run implements AttemptOwner, SlotUser {
   #lastFailure: AttemptError | undefined;
   #lastDeployment: string | undefined;
   #lastServer: string | undefined;
+  /** Of the attempt that runs or ran last. */
+  #transport: AttemptTransport = "none";
 
   constructor({ invocation, firstEntries }: StartRun, context: RunContext) {
     this.id = invocation.facts.id;
     this.number = invocation.run;
     this.#facts = invocation.facts;
+    this.#milestones = invocation.milestones;
     this.#context = context;
     this.#journal = new JournalTail(invocation, firstEntries);
     this.#pinned = invocation.pinned;
@@ -72,7 +85,10 @@ export class Run implements AttemptOwner, SlotUser {
   }
 
   start(): void {
-    this.#context.slots.acquire(this);
+    const { clock, metrics } = this.#context;
+    this.#sinceMs = runningSinceMs(this.#milestones) ?? clock.nowMs();
+    metrics.running(this.#sinceMs, 1);
+    this.#queue();
     if (this.#phase === "queued") this.#journal.waitLong();
   }
 
@@ -120,6 +136,24 @@ export class Run implements AttemptOwner, SlotUser {
     }
   }
 
+  /** An attempt that runs has failed; what follows from that is the failure's to say. */
+  interrupt(cause: AttemptFailure): void {
+    if (this.#phase === "attempting") this.#attempt?.interrupt(cause);
+  }
+
+  /**
+   * Cuts off the attempt that runs, as if its connection had broken: what it said is kept as far as it arrived. The next one comes after the
+   * first delay of its policy, of which nothing is used up. Undefined when none runs.
+   */
+  cut(): CutAttempt | undefined {
+    if (this.#phase !== "attempting") return undefined;
+    const cut = { attempt: this.#attemptCount, journalLength: this.#journal.length };
+    const { initialIntervalMs } = this.#policy();
+    const cause = { countsForSdk: false, nextRetryDelayMs: Math.min(initialIntervalMs, RETRY_DELAY_MS_MAX) };
+    this.interrupt(failure("RT0101", "the attempt was cut off on request", cause));
+    return cut;
+  }
+
   retryNow(): void {
     this.#budget?.reset();
     this.#recovery?.hurry();
@@ -153,7 +187,8 @@ export class Run implements AttemptOwner, SlotUser {
     const { registry, options, clock, metrics } = this.#context;
     this.#attemptCount++;
     this.#lastStartAtMs = clock.nowMs();
-    metrics.attemptStarted();
+    metrics.attemptStarted(Math.max(0, this.#lastStartAtMs - this.queuedAtMs));
+    this.#isEndOwed = true;
     const routing = routeOf(this.#facts.target, this.#pinned, registry, options.protocolVersionMax);
     if (routing.kind === "failed") return this.#failBeforeOpening(routing.failure);
     this.#pin(routing);
@@ -167,6 +202,7 @@ export class Run implements AttemptOwner, SlotUser {
   /** Stored only together with the first thing the handler does: until then the next attempt may choose again, and find the mended code. */
   #pin({ deployment, version }: Route): void {
     this.#lastDeployment = deployment.id;
+    this.#transport = transportOf(deployment);
     if (this.#pinned !== undefined) return;
     this.#pinned = { deploymentId: deployment.id, protocolVersion: version };
     this.#owesPin = true;
@@ -205,6 +241,7 @@ export class Run implements AttemptOwner, SlotUser {
       state,
       retryCountSinceLastStoredEntry: this.#retryCountSinceLastStoredEntry,
       lastStoredAtMs: this.#journal.lastStoredAtMs,
+      attempt: this.#attemptCount,
     };
     const opened = openAttempt(opening, this, this.#context);
     if (opened.kind === "failed") return this.#failBeforeOpening(opened.failure);
@@ -277,14 +314,21 @@ export class Run implements AttemptOwner, SlotUser {
     if (verdict.action === "retry") this.#recover(verdict.delayMs);
   }
 
+  #queue(): void {
+    this.queuedAtMs = this.#context.clock.nowMs();
+    this.#context.slots.acquire(this);
+  }
+
   #recover(delayMs: number): void {
+    this.#context.metrics.backingOff(1);
     this.#recovery = new Recovery(delayMs, {
       clock: this.#context.clock,
       settled: (callback) => this.settled(callback),
       recovered: () => {
         this.#recovery = undefined;
         this.#phase = "queued";
-        this.#context.slots.acquire(this);
+        this.#context.metrics.backingOff(-1);
+        this.#queue();
       },
     });
   }
@@ -322,8 +366,14 @@ export class Run implements AttemptOwner, SlotUser {
 
   #finish(): void {
     this.#phase = "over";
-    this.#recovery?.cancel();
+    if (this.#isEndOwed) this.#context.metrics.attemptBrokenOff();
+    this.#isEndOwed = false;
+    if (this.#sinceMs !== undefined) this.#context.metrics.running(this.#sinceMs, -1);
+    this.#sinceMs = undefined;
+    if (this.#recovery === undefined) return;
+    this.#recovery.cancel();
     this.#recovery = undefined;
+    this.#context.metrics.backingOff(-1);
   }
 
   #releaseSlot(): void {
@@ -334,7 +384,9 @@ export class Run implements AttemptOwner, SlotUser {
 
   #countEnd(how: "ended" | "suspended" | "failed", errorCode: string | undefined): void {
     const { metrics, clock } = this.#context;
-    metrics.attemptEnded(how, errorCode, clock.nowMs() - (this.#lastStartAtMs ?? clock.nowMs()));
+    if (!this.#isEndOwed) return; // It was broken off before.
+    this.#isEndOwed = false;
+    metrics.attemptEnded(how, errorCode, clock.nowMs() - (this.#lastStartAtMs ?? clock.nowMs()), this.#transport);
   }
 
   #storageFailure(cause: unknown): AttemptFailure {
@@ -342,4 +394,9 @@ export class Run implements AttemptOwner, SlotUser {
     this.#context.logger.error({ invocationId: this.id, run: this.number, error, cause }, "journal or state could not be read");
     return failure("RT0006", `journal or state could not be read: ${error.detail}`, { countsForSdk: false });
   }
+}
+
+function transportOf({ address }: DeploymentView): AttemptTransport {
+  if (address.kind === "lambda") return "lambda";
+  return address.httpVersion === "HTTP/1.1" ? "h1" : "h2";
 }

@@ -1,10 +1,14 @@
-/** W3C trace context: every attempt and every callee is a child span of its invocation. */
+/**
+ * W3C trace context: every attempt and every callee that somebody waits for is a child span of its invocation. What is only sent lives on
+ * after its sender and begins a trace of its own, which is kept when its sender's is.
+ */
 import type { Random } from "@perdure/base";
 import { toHex } from "@perdure/base";
 import type { TraceContext } from "@perdure/partition";
 
 const TRACEPARENT = /^00-([0-9a-f]{32})-[0-9a-f]{16}-([0-9a-f]{2})$/;
 const span = new Uint8Array(8);
+const trace = new Uint8Array(16);
 
 /** The same trace with a fresh span id; undefined when there is no trace or its `traceparent` is invalid. */
 export function childSpan(parent: TraceContext | undefined, random: Random): TraceContext | undefined {
@@ -13,4 +17,14 @@ export function childSpan(parent: TraceContext | undefined, random: Random): Tra
   if (parts === null) return undefined;
   random.bytes(span);
   return { traceparent: `00-${parts[1]}-${toHex(span)}-${parts[2]}`, tracestate: parent.tracestate };
+}
+
+/** The first span of a new trace, kept when the sender's is; undefined when that has none. */
+export function sentSpan(sender: TraceContext | undefined, random: Random): TraceContext | undefined {
+  if (sender === undefined) return undefined;
+  const parts = TRACEPARENT.exec(sender.traceparent);
+  if (parts === null) return undefined;
+  random.bytes(trace);
+  random.bytes(span);
+  return { traceparent: `00-${toHex(trace)}-${toHex(span)}-${parts[2]}`, tracestate: undefined };
 }

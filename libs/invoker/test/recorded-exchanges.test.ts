@@ -106,6 +106,7 @@ class Playback implements AttemptOutput {
         durationSinceLastStoredEntryMs: start.durationSinceLastStoredEntryMs,
         eagerStateBytesMax: 1 << 20,
         messageBytesMax: 1 << 20,
+        journalEntriesMax: undefined,
       },
       this,
       { registry, clock: systemClock, random: systemRandom, scopesEnabled: true, logger: silentLogger },

@@ -4,9 +4,12 @@ import { describeJsonSchema } from "./json-schema.js";
 test.each([
   [{ type: "object" }, "JSON object"],
   [{ type: "string" }, "JSON string"],
-  [{ type: ["string", "null"] }, "JSON value"],
-  [{ anyOf: [] }, "JSON value"],
-  [true, "JSON value"],
+  [{ type: "object", title: "Order" }, "JSON 'Order'"],
+  [{ title: "Order", anyOf: [] }, "JSON 'Order'"],
+  [{ type: "string", title: "" }, "JSON string"],
+  [{ type: ["string", "null"] }, undefined],
+  [{ anyOf: [] }, undefined],
+  [true, undefined],
 ])("%j is described as %s", (schema, words) => {
   expect(describeJsonSchema(schema)).toBe(words);
 });

@@ -19,10 +19,12 @@ export function jsonSchemaProblem(schema: unknown): string | undefined {
   return checker.validateSchema(rest) === true ? undefined : checker.errorsText();
 }
 
-/** A few words for lists: `JSON object`, `JSON string`; `JSON value` where the schema allows more than one type. */
-export function describeJsonSchema(schema: unknown): string {
-  const type = typeof schema === "object" && schema !== null ? (schema as { type?: unknown }).type : undefined;
-  return typeof type === "string" ? `JSON ${type}` : "JSON value";
+/** A few words for lists: `JSON 'Order'` by its title, else `JSON object` by its type; `undefined` where it has neither. */
+export function describeJsonSchema(schema: unknown): string | undefined {
+  if (typeof schema !== "object" || schema === null) return undefined;
+  const { title, type } = schema as { readonly title?: unknown; readonly type?: unknown };
+  if (typeof title === "string" && title !== "") return `JSON '${title}'`;
+  return typeof type === "string" ? `JSON ${type}` : undefined;
 }
 
 function dialectOf(schema: object): string | undefined {

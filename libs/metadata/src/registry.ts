@@ -168,7 +168,7 @@ export interface Registry {
 /** Why a change was not granted: `status` is what the management API answers, `code` is missing where the catalogue has none. */
 export class RegistryRefusal extends Error {
   override readonly name = "RegistryRefusal";
-  readonly status: 400 | 404 | 409 | 422 | 500;
+  readonly status: 400 | 403 | 404 | 409 | 422 | 429 | 500;
   readonly code: ErrorCode | undefined;
 
   /** `detail` is for whoever made the request; the message carries the code in front. */

@@ -15,7 +15,7 @@ import {
   notificationIdOf,
   notificationOutcomeOf,
 } from "@perdure/service-protocol";
-import type { TimerKey } from "./command.js";
+import type { PartitionCommand, TimerKey } from "./command.js";
 import type { JournalEntry } from "./entry.js";
 import type { Completed, Invocation, Scheduled } from "./invocation.js";
 import { isInFlight } from "./invocation.js";
@@ -43,6 +43,8 @@ export interface PartitionSnapshot {
   readonly timers: readonly TimerKey[];
   /** Of paused queues. */
   readonly pauses: readonly QueuePause[];
+  /** Messages of the partition to itself that are still on their way; none when left out. */
+  readonly owed?: readonly PartitionCommand[];
 }
 
 /** One sentence for each rule that does not hold, naming what breaks it; empty when all is well. */
@@ -97,6 +99,13 @@ class Check {
   }
   hasTimer(timer: TimerKey): boolean {
     return this.#timers.has(timerText(timer));
+  }
+  isOnItsWay(to: InvocationId, completionId: number): boolean {
+    return (this.#snapshot.owed ?? []).some((message) => {
+      if (message.kind !== "notify" || message.id !== to) return false;
+      const answered = notificationIdOf(message.type, message.body);
+      return answered.kind === "completion" && answered.id === completionId;
+    });
   }
 }
 
@@ -219,10 +228,11 @@ function checkOwedByUs(check: Check, invocation: Invocation): void {
       check.that(check.hasTimer(timer), () => `${id} sleeps under ${completionId}, but nothing will wake it`);
     } else {
       const promise = check.promise(keyspaceOf(target), target.key ?? "", command.key);
-      // The answer of a completed promise is a message: it may be on its way.
+      // The answer of a completed promise is a message: it may be on its way, and arrive when the promise is forgotten.
       const listed =
         promise?.kind === "completed" ||
-        promise?.listeners.some((each) => each.id === id && each.completionId === completionId) === true;
+        promise?.listeners.some((each) => each.id === id && each.completionId === completionId) === true ||
+        check.isOnItsWay(id, completionId);
       check.that(listed, () => `${id} waits for promise ${command.key}, which does not know`);
     }
   }

@@ -87,6 +87,11 @@ export class ArchiveDesk<L extends object> {
     this.#enqueue(question);
   }
 
+  /** Somebody waits for an answer about it. */
+  isAsked(id: InvocationId): boolean {
+    return this.#questions.has(id);
+  }
+
   /** These left the store for the archive. */
   moved(ids: Iterable<InvocationId>): void {
     if (this.#questions.size === 0) return;

@@ -18,6 +18,7 @@ import {
   someFacts,
   workflowTarget,
 } from "@perdure/partition/testing";
+import { newPopulation, type Population } from "@perdure/store";
 import fc from "fast-check";
 import { type ArchivingWorld, archivingWorld, settle } from "./testing/archiving-world.js";
 
@@ -136,6 +137,20 @@ async function everything({ reading }: ArchivingWorld): Promise<unknown> {
   };
 }
 
+/** What the processor has added up. */
+function toldPopulation({ processor }: ArchivingWorld): Population {
+  const told = newPopulation();
+  processor.addPopulation(told);
+  return told;
+}
+
+/** What is there. */
+async function countedPopulation({ reading }: ArchivingWorld): Promise<Population> {
+  const counted = newPopulation();
+  for await (const _ of reading.takenUp(0, counted));
+  return counted;
+}
+
 const isAnswered = ({ kind }: Step): boolean => !["live", "call", "attach", "getOutput", "advance", "finish"].includes(kind);
 
 let archivedOnce = 0;
@@ -158,6 +173,7 @@ async function behaveTheSame(steps: readonly Planned[]): Promise<void> {
     if (wasAway && step.kind === "advance") for (const each of [one, other]) await each.advance(2_000);
     await settle();
     expect(await everything(one)).toEqual(await everything(other));
+    for (const each of [one, other]) expect(toldPopulation(each)).toEqual(await countedPopulation(each));
   }
   // Everything that is due in the end goes everywhere.
   for (const each of [one, other]) await each.advance(12_000);

@@ -11,7 +11,7 @@ import {
   someFacts,
   workflowTarget,
 } from "@perdure/partition/testing";
-import { archiveRecord } from "@perdure/store";
+import { archiveRecord, FORGOTTEN } from "@perdure/store";
 import { type ArchivingWorld, archivingWorld, settle } from "./testing/archiving-world.js";
 
 const LONG_MS = 100_000;
@@ -69,6 +69,8 @@ test("an archive that hangs delays those who need it and nobody else", async () 
 
 test("messages of one producer keep their order while one of them waits for the archive", async () => {
   await using world = await archivingWorld("archived");
+  await complete(world, 11, "one");
+  await world.advance(1_000);
   const gate = Promise.withResolvers<void>();
   world.archive.slowFind = gate.promise;
   const delivered: number[] = [];
@@ -85,11 +87,14 @@ test("messages of one producer keep their order while one of them waits for the 
   deliver(1, 11, { idempotencyKey: "k" }); // Again: it was seen.
   await settle();
   expect(delivered).toEqual([81, 1, 2, 1]);
-  for (const n of [11, 12, 13]) expect(await statusOf(world, anId(n))).toBe("invoked");
+  for (const n of [12, 13]) expect(await statusOf(world, anId(n))).toBe("invoked");
+  expect(await statusOf(world, anId(11))).toBe("completed");
 });
 
 test("a message waits for an archive that is away, and is taken when that is back", async () => {
   await using world = await archivingWorld("archived");
+  await complete(world, 11, "one");
+  await world.advance(1_000);
   world.archive.isAway = true;
   const delivered: number[] = [];
   const message = invokeOf(someFacts({ id: anId(11), idempotencyKey: "k" }));
@@ -99,6 +104,41 @@ test("a message waits for an archive that is away, and is taken when that is bac
   world.archive.isAway = false;
   await world.advance(2_000);
   expect(delivered).toEqual([1]);
+});
+
+test("what was never archived is taken while the archive is away, by the next leader too", async () => {
+  const first = await archivingWorld("archived");
+  const id = await complete(first, 1, "one");
+  await first.advance(1_000);
+  first.archive.isAway = true;
+  await begin(first, 2);
+  expect(await statusOf(first, anId(2))).toBe("invoked");
+  expect(await statusOf(first, anId(3))).toBe("undefined");
+  first.processor.abandon("killed");
+
+  await using second = await archivingWorld("archived", first.kv, first.archive);
+  await begin(second, 4);
+  expect(await statusOf(second, anId(4))).toBe("invoked");
+  expect(await statusOf(second, id)).toBe("unavailable");
+  first.archive.isAway = false;
+  expect(await statusOf(second, id)).toBe("completed");
+  await first[Symbol.asyncDispose]();
+});
+
+test("a partition whose archive is older than its fingerprints reads it once; until then everything is asked for", async () => {
+  const first = await archivingWorld("archived");
+  const id = await complete(first, 1, "one");
+  await first.advance(1_000);
+  first.processor.abandon("killed");
+
+  first.archive.isAway = true;
+  await using second = await archivingWorld("archived", undefined, first.archive);
+  expect([await statusOf(second, id), await statusOf(second, anId(2))]).toEqual(["unavailable", "unavailable"]);
+  first.archive.isAway = false;
+  await second.advance(11_000);
+  first.archive.isAway = true;
+  expect([await statusOf(second, id), await statusOf(second, anId(2))]).toEqual(["unavailable", "undefined"]);
+  await first[Symbol.asyncDispose]();
 });
 
 test("a leader that died between put and eviction is followed by one that archives again; a purge in between is final", async () => {
@@ -138,7 +178,7 @@ test("what was purged stays purged for the next leader, though the archive never
   await second.advance(1_000);
   expect(first.archive.size).toBe(0);
   const notes: unknown[] = [];
-  for await (const row of second.kv.scanState(0, undefined)) notes.push(row);
+  for await (const row of second.kv.scanState(0, undefined)) if (row.key === FORGOTTEN.key) notes.push(row);
   expect(notes).toEqual([]);
   await first[Symbol.asyncDispose]();
 });

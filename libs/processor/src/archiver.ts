@@ -16,6 +16,8 @@ export interface ArchiverPorts {
   readonly processor: Processor;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** So many have left the store for the archive, durably. */
+  readonly onArchived?: (count: number) => void;
 }
 
 export interface ArchiverOptions {
@@ -33,20 +35,27 @@ export class Archiver implements AsyncDisposable {
   #working: Promise<void> = Promise.resolve();
   #isAway = false;
   #isClosed = false;
-  /** Moved to the archive since the start. */
-  archivedCount = 0;
+  readonly #closed = Promise.withResolvers<never>();
 
   /** Begins to look after the first interval. */
   constructor(ports: ArchiverPorts, options: ArchiverOptions) {
     this.#ports = ports;
     this.#options = options;
+    this.#closed.promise.catch(() => undefined); // Heard by whoever waits for the archive then, if anybody does.
     this.#schedule();
   }
 
-  /** Ends after the step under way. */
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Begins nothing more. What the archive was told already may still happen there: it is fenced, or as good as done. */
+  stop(): void {
+    if (this.#isClosed) return;
     this.#isClosed = true;
     this.#timer?.cancel();
+    this.#closed.reject(new Error("archiving stops"));
+  }
+
+  /** Ends after the step under way, without waiting for an archive that does not answer. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.stop();
     await this.#working;
   }
 
@@ -65,10 +74,12 @@ export class Archiver implements AsyncDisposable {
         if (!this.#isClosed) await this.#workOn(leadership);
       }
       let expired = ARCHIVE_PAGE;
-      while (expired === ARCHIVE_PAGE && !this.#isClosed) expired = await archive.expire(clock.nowMs(), ARCHIVE_PAGE);
+      while (expired === ARCHIVE_PAGE && !this.#isClosed)
+        expired = await this.#unlessStopped(archive.expire(clock.nowMs(), ARCHIVE_PAGE));
       if (this.#isAway) logger.info({}, "the archive is back");
       this.#isAway = false;
     } catch (cause) {
+      if (this.#isClosed) return;
       const reason = cause instanceof Error ? cause.message : String(cause);
       if (!this.#isAway) logger.warn({ reason }, "archiving pauses; what is completed stays in the store");
       this.#isAway = true;
@@ -76,7 +87,7 @@ export class Archiver implements AsyncDisposable {
   }
 
   async #workOn(leadership: { readonly partition: number; readonly epoch: number }): Promise<void> {
-    const { clock, processor, store } = this.#ports;
+    const { archive, clock, processor, store } = this.#ports;
     const { partition } = leadership;
     const beforeMs = clock.nowMs() - this.#options.ageMs + 1;
     while (!this.#isClosed) {
@@ -89,12 +100,13 @@ export class Archiver implements AsyncDisposable {
       if (ids.length === 0) return;
       let moved = 0;
       for (const records of pagesOf(await this.#records(partition, ids))) {
-        if (this.#isFenced(partition, await this.#ports.archive.put(leadership, records))) return;
+        const put = await this.#unlessStopped(archive.put(leadership, records));
+        if (this.#isFenced(partition, put)) return;
         const count = await processor.evict(partition, records);
         if (count < 0) return;
         moved += count;
+        this.#ports.onArchived?.(count);
       }
-      this.archivedCount += moved;
       if (moved === 0 || ids.length < ARCHIVE_PAGE) return; // What changed under our hands is met at the next look.
     }
   }
@@ -106,9 +118,14 @@ export class Archiver implements AsyncDisposable {
     for (;;) {
       const lives = processor.forgottenLives(partition, ARCHIVE_PAGE);
       if (lives.length === 0) return true;
-      if (this.#isFenced(partition, await archive.forget(leadership, lives))) return false;
+      if (this.#isFenced(partition, await this.#unlessStopped(archive.forget(leadership, lives)))) return false;
       processor.forgottenInArchive(partition, lives);
     }
+  }
+
+  /** What the archive answers; rejects when we stop before. */
+  #unlessStopped<T>(answer: Promise<T>): Promise<T> {
+    return Promise.race([answer, this.#closed.promise]);
   }
 
   #isFenced(partition: number, outcome: ArchiveOutcome): boolean {

@@ -80,7 +80,7 @@ class World {
     this.clock = clock;
   }
 
-  async start(): Promise<this> {
+  async start(isSuspended = false): Promise<this> {
     const peers = new LoopbackPeers();
     const invoker = {
       startRun: ({ invocation }: StartRun) => void this.running.set(invocation.facts.id, invocation.run),
@@ -109,7 +109,7 @@ class World {
           throw error;
         },
       },
-      { partitions: [0, 1], partitionCount: 2, cleanupIntervalMs: 3_600_000 },
+      { partitions: [0, 1], partitionCount: 2, cleanupIntervalMs: 3_600_000, isSuspended },
     );
     peers.connect(this.#processor);
     await settle();
@@ -186,9 +186,9 @@ class World {
   }
 
   /** Another process takes over. */
-  async restart(): Promise<World> {
+  async restart(isSuspended = false): Promise<World> {
     await this.processor[Symbol.asyncDispose]();
-    return new World(this.rules, this.kv, this.clock, this.#random).start();
+    return new World(this.rules, this.kv, this.clock, this.#random).start(isSuspended);
   }
 
   async rows(): Promise<FlowRows> {
@@ -229,6 +229,23 @@ describe("a concurrency limit", () => {
     expect(runningOf(world, ids)).toEqual([false, false, false, false, false, true]);
     await world.processor[Symbol.asyncDispose]();
     expect(world.rules.listenerCount).toBe(0);
+  });
+
+  test("a suspended leader answers and starts nobody, neither who waited nor who ran; the next one starts both", async () => {
+    const world = await new World(new Rules(rule("s1", { concurrency: 1 }))).start();
+    const ids = [world.invoke(), world.invoke()] as const;
+    await settle();
+    expect(runningOf(world, ids)).toEqual([true, false]);
+    world.rules.change(rule("s1", { concurrency: 2 }));
+    const suspended = await world.restart(true);
+    for (const id of ids) expect(await new LocalPartitions(suspended.processor).describe(id)).toMatchObject({ facts: { id } });
+    await suspended.advance(10_000);
+    suspended.rules.change(rule("s1", { concurrency: 3 }));
+    await settle();
+    expect(suspended.running.size).toBe(0);
+    const next = await suspended.restart();
+    expect(runningOf(next, ids)).toEqual([true, true]);
+    await next.processor[Symbol.asyncDispose]();
   });
 
   test("holds for a new leader: who ran counts, who waited waits", async () => {

@@ -38,6 +38,8 @@ export interface FlowPorts {
   readonly submit: (command: PartitionCommand) => void;
   /** Calls back when everything applied so far is durable and its effects are performed. */
   readonly settled: (callback: () => void) => void;
+  /** Keeps the books and admits nobody. */
+  readonly isSuspended: boolean;
 }
 
 export type FlowEffect = Extract<
@@ -137,7 +139,7 @@ export class FlowControl {
 
   /** To be called when effects were performed: gives out what they made room for. */
   settle(): void {
-    if (!this.#isStale || this.#stopped) return;
+    if (!this.#isStale || this.#stopped || this.#ports.isSuspended) return;
     this.#isStale = false;
     for (const flow of this.#flows.values()) if (flow.isStale) this.#admit(flow);
     this.#arm();

@@ -40,5 +40,11 @@ export const ARCHIVED_BYTES_MAX = 32 * 1024 * 1024;
 export const ARCHIVE_PUT_BYTES = 4 * 1024 * 1024;
 /** Invocations of a partition that are too large; beyond, its archiving waits until some of them expire. */
 export const TOO_LARGE_MAX = 1_000;
+/** Fingerprints of archived ids that are stored together: 12 KiB, written again with each page that is evicted until it is full. */
+export const FINGERPRINTS_IN_CHUNK = 2_048;
+/** A fingerprint outlives the retention of its invocation: a timer that ends a life may be late while the archive is away. */
+export const FINGERPRINTS_KEPT_MS = 86_400_000;
+/** A partition that does not know yet what it has archived tries to read it again after this long. */
+export const LEARN_AGAIN_MS = 10_000;
 /** A message that cannot do without the archive asks again after this long, while that is away. */
 export const ARCHIVE_ASK_AGAIN_MS = 1_000;

@@ -23,18 +23,13 @@ import {
   type Transition,
   type WorkflowPromise,
 } from "@perdure/partition";
-import type { RowKey, SyncReads } from "@perdure/store";
+import { type RowKey, type SyncReads, timerGroupOf } from "@perdure/store";
 import { Overlay, UndoLog } from "./overlay.js";
 import { StateCache } from "./state-cache.js";
+import { Tally } from "./tally.js";
 
 /** Cost of a mutation in memory beside its payload, roughly. */
 const MUTATION_BYTES = 256;
-
-interface Loaded {
-  readonly request: LoadRequest;
-  readonly state: ReadonlyMap<string, Uint8Array>;
-  readonly names: readonly string[];
-}
 
 type StateWrite = Extract<Mutation, { kind: "putState" | "deleteState" }>;
 
@@ -51,6 +46,10 @@ export class LiveView implements PartitionView, Transition {
   rules = RuleBook.EMPTY;
   pausedQueueCount = 0;
   readonly partition: number;
+  /** Counts everything that was applied, durable or not. */
+  readonly tally = new Tally();
+  /** What the present command has found stored. */
+  #stored = new Map<InvocationId, Invocation["status"]>();
   readonly #reads: SyncReads;
   readonly #undo = new UndoLog();
   readonly #invocations = new Overlay<Invocation>(this.#undo);
@@ -75,7 +74,7 @@ export class LiveView implements PartitionView, Transition {
   ] as readonly Overlay<unknown>[];
 
   /** Durable invocations that run: their attempts speak to us all the time. */
-  readonly #running = new Map<string, Invocation>();
+  #running = new Map<string, Invocation>();
   /** All durable pauses: their number is bounded. */
   readonly #durablePauses = new Map<VqueueId, QueuePause>();
   /** `pausedQueueCount` at the last command boundary. */
@@ -83,7 +82,7 @@ export class LiveView implements PartitionView, Transition {
   /** Durable whole states, for the next attempt on a key. */
   readonly #states = new StateCache();
   /** What each kind of `NeedsLoad` asked for last, as one command may need both; valid until the next commit of this partition. */
-  readonly #loaded = new Map<LoadRequest["kind"], Loaded>();
+  #loaded = new Map<LoadRequest["kind"], Loaded>();
 
   /** State writes of the batch being written. */
   #sealedState: StateWrite[] = [];
@@ -110,7 +109,11 @@ export class LiveView implements PartitionView, Transition {
   invocation(id: InvocationId): Invocation | undefined {
     const applied = this.#invocations.get(id);
     if (applied !== undefined) return applied ?? undefined;
-    return this.#running.get(id) ?? this.#reads.invocation(this.partition, id);
+    const running = this.#running.get(id);
+    if (running !== undefined) return running;
+    const stored = this.#reads.invocation(this.partition, id);
+    if (stored !== undefined) this.#stored.set(id, stored.status);
+    return stored;
   }
 
   entry(id: InvocationId, index: number): JournalEntry | undefined {
@@ -201,8 +204,10 @@ export class LiveView implements PartitionView, Transition {
     this.#mutationBytes += MUTATION_BYTES;
     switch (mutation.kind) {
       case "putInvocation":
+        this.#move(mutation.invocation.facts.id, mutation.invocation.status);
         return this.#invocations.set(mutation.invocation.facts.id, mutation.invocation);
       case "deleteInvocation":
+        this.#move(mutation.id, "completed");
         return this.#invocations.set(mutation.id, null);
       case "appendEntry":
         this.#mutationBytes += mutation.entry.body.length;
@@ -230,8 +235,10 @@ export class LiveView implements PartitionView, Transition {
       case "deletePromise":
         return this.#promises.set(stateName(mutation.service, mutation.key, mutation.name), null);
       case "putTimer":
+        if (timerGroupOf(mutation.timer) === "precise") this.tally.timers(1);
         return this.#timers.set(timerName(mutation.timer), true);
       case "deleteTimer":
+        if (timerGroupOf(mutation.timer) === "precise") this.tally.timers(-1);
         return this.#timers.set(timerName(mutation.timer), null);
       case "putDedup":
         return this.#dedup.set(mutation.producer, mutation.seq);
@@ -251,6 +258,16 @@ export class LiveView implements PartitionView, Transition {
       default:
         return unreachable(mutation);
     }
+  }
+
+  /**
+   * Counts the invocation under its new status. Transitions read what they change, except an invocation that is new: so what was not
+   * read was not there.
+   */
+  #move(id: InvocationId, to: Invocation["status"]): void {
+    const applied = this.#invocations.get(id);
+    const from = applied === undefined ? (this.#running.get(id)?.status ?? this.#stored.get(id)) : applied?.status;
+    this.tally.move(from, to);
   }
 
   /** Written with the rest, and not seen: what it deletes is found elsewhere from now on. */
@@ -307,6 +324,8 @@ export class LiveView implements PartitionView, Transition {
   /** The present command stands: hands out its effects and messages. */
   accept(onEffect: (effect: Effect) => void, onSend: (command: PartitionCommand) => void): void {
     this.#undo.clear();
+    this.tally.accept();
+    if (this.#stored.size > 0) this.#stored = new Map();
     this.#mutationMark = this.#mutations.length;
     this.#pausedQueueMark = this.pausedQueueCount;
     if (this.#effects.length > 0) {
@@ -324,6 +343,8 @@ export class LiveView implements PartitionView, Transition {
   /** The present command never happened. */
   takeBack(): void {
     this.#undo.rollBack();
+    this.tally.takeBack();
+    if (this.#stored.size > 0) this.#stored = new Map();
     this.#mutations.length = this.#mutationMark;
     this.pausedQueueCount = this.#pausedQueueMark;
     this.#effects.length = 0;
@@ -348,7 +369,7 @@ export class LiveView implements PartitionView, Transition {
     this.#mutations = [];
     this.#mutationMark = 0;
     this.#mutationBytes = 0;
-    this.#loaded.clear();
+    if (this.#loaded.size > 0) this.#loaded = new Map();
     for (const table of this.#tables) table.seal();
     return mutations;
   }
@@ -359,6 +380,7 @@ export class LiveView implements PartitionView, Transition {
       if (invocation?.status === "invoked") this.#running.set(id, invocation);
       else this.#running.delete(id);
     }
+    if (this.#running.size === 0) this.#running = new Map(); // As `Overlay.settle`: its tables grow old.
     for (const write of this.#sealedState) {
       const value = write.kind === "putState" ? write.value : undefined;
       this.#states.written(objectName(write.service, write.key), write.stateKey, value);
@@ -368,7 +390,7 @@ export class LiveView implements PartitionView, Transition {
       else this.#durablePauses.set(queue as VqueueId, pause);
     }
     this.#sealedState = [];
-    this.#writtenObjects[1].clear();
+    if (this.#writtenObjects[1].size > 0) this.#writtenObjects[1] = new Set();
     for (const table of this.#tables) table.settle();
   }
 

@@ -42,6 +42,11 @@ export class Outbox {
     return this.#next++;
   }
 
+  /** Whether anything is not delivered. */
+  get isOwing(): boolean {
+    return this.#owed.size > 0;
+  }
+
   owesTo(partition: number): boolean {
     return this.#owed.size > 0 && this.#owed.has(partition);
   }

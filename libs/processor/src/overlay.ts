@@ -58,9 +58,12 @@ export class Overlay<V> {
     this.#pending = drained;
   }
 
-  /** What was being written is durable. */
+  /**
+   * What was being written is durable. Its rows go with their map: a map that is cleared leaves its old table behind, which points to
+   * the next one. Once one of them has grown old, the collector takes all that follow for alive, rows included.
+   */
   settle(): void {
-    if (this.#inFlight.size > 0) this.#inFlight.clear();
+    if (this.#inFlight.size > 0) this.#inFlight = new Map();
   }
 
   inFlight(): ReadonlyMap<string, V | null> {

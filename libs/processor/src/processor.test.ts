@@ -10,7 +10,8 @@ import { SeededRandom, VirtualClock } from "@perdure/testkit";
 import { NO_RULES } from "./flow-control.js";
 import { LocalPartitions } from "./local-partitions.js";
 import { LoopbackPeers } from "./loopback-peers.js";
-import { Processor, type ProcessorPorts } from "./processor.js";
+import type { ProcessorPorts } from "./ports.js";
+import { Processor } from "./processor.js";
 
 const PARTITIONS = 4;
 

@@ -6,6 +6,7 @@ import type { Clock, TimerHandle } from "@perdure/base";
 import type { TimerKey } from "@perdure/partition";
 import { type AnyPartitionStore, type TimerGroup, timerGroupOf } from "@perdure/store";
 import { TIMER_PAGE } from "./limits.js";
+import type { ProcessorMetrics } from "./ports.js";
 
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -15,6 +16,8 @@ export interface TimerPorts {
   /** Submit the firing; `done` is called when it is durable (the timer is gone from the store). */
   readonly fire: (timer: TimerKey, done: () => void) => void;
   readonly onError: (cause: unknown) => void;
+  /** Not told of retention timers, which nobody waits for. */
+  readonly metrics?: Pick<ProcessorMetrics, "timerFired"> | undefined;
 }
 
 export class Timers {
@@ -119,9 +122,16 @@ export class Timers {
         if (later !== undefined) this.#lower(group, partition, later.dueAtMs);
         else if (page.length === TIMER_PAGE) this.#lower(group, partition, (page[page.length - 1] as TimerKey).dueAtMs);
         if (due === 0) break;
+        if (group === "precise") this.#measure(page, due, nowMs);
         await this.#fireAll(page.slice(0, due));
       }
     }
+  }
+
+  #measure(page: readonly TimerKey[], due: number, nowMs: number): void {
+    const { metrics } = this.#ports;
+    if (metrics === undefined) return;
+    for (let i = 0; i < due; i++) metrics.timerFired(nowMs - (page[i] as TimerKey).dueAtMs);
   }
 
   /** Resolves when all are durable, so that the next read does not find them again. */

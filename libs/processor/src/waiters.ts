@@ -17,6 +17,10 @@ export class Waiters {
   /** By what they have asked about. */
   readonly #asking = new Map<Asker, InvocationId>();
 
+  get isEmpty(): boolean {
+    return this.#byId.size === 0 && this.#asking.size === 0;
+  }
+
   /** From now on until `answered`, the asker hears when no answer can come any more. */
   ask(id: InvocationId, asker: Asker): void {
     this.#asking.set(asker, id);

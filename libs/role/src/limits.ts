@@ -24,3 +24,12 @@ export const PROBES_DRAIN_MS = 500;
 
 /** Invocations whose first span is remembered, so that their further attempts do not record it again; a few megabytes. */
 export const TRACED_INVOCATIONS_MAX = 20_000;
+
+/** How often numbers are asked for that metrics show: about as often as somebody scrapes. */
+export const POLL_METRICS_MS = 10_000;
+
+/** A span that takes longer is kept, whatever was decided about its trace (kubernetes.md §5.2). */
+export const SLOW_SPAN_MS = 5_000;
+
+/** Spans of failures in a second that are kept although their traces were not: enough to see what is wrong, and no flood. */
+export const LATE_TRACES_PER_SECOND = 20;

@@ -31,6 +31,17 @@ describe("JSON lines", () => {
     });
   });
 
+  test("says whose environment it is about, and which span it was written for", () => {
+    const ids = { trace_id: "a", span_id: "b" };
+    let current: object | undefined = ids;
+    const { logger, parsed } = aLog({ environment: "env_1", traceIds: () => current });
+    logger.info({}, "in a span");
+    current = undefined;
+    logger.info({}, "in none");
+    expect(parsed()[0]).toMatchObject({ env: "env_1", ...ids });
+    expect(parsed()[1]).not.toHaveProperty("trace_id");
+  });
+
   test("fields of a child are on each of its lines", () => {
     const { logger, parsed } = aLog();
     logger.child({ component: "invoker", partition: 3 }).child({ epoch: 7 }).info({}, "leading");

@@ -15,6 +15,10 @@ export interface LoggingOptions {
   readonly colors: boolean;
   /** The role's name: field `service` of each JSON line. */
   readonly service: string;
+  /** Of whose world this process is a part: field `env` of each JSON line. */
+  readonly environment?: string | undefined;
+  /** Asked for each line: what it is written for. */
+  readonly traceIds?: (() => object | undefined) | undefined;
   /** Where lines go, each with its newline. */
   readonly sink: (line: string) => void;
 }
@@ -61,8 +65,10 @@ export function createLogging(options: LoggingOptions): Logging {
 }
 
 function pinoOptions(options: LoggingOptions) {
+  const { environment, traceIds } = options;
   return {
-    base: { service: options.service },
+    base: { service: options.service, ...(environment === undefined ? {} : { env: environment }) },
+    ...(traceIds === undefined ? {} : { mixin: () => traceIds() ?? {} }),
     messageKey: "msg",
     timestamp: () => `,"ts":"${new Date().toISOString()}"`,
     formatters: { level: (label: string) => ({ level: label }) },

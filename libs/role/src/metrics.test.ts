@@ -55,6 +55,20 @@ describe("Metrics", () => {
     expect(metrics.text()).toContain("perdure_o_total 2\n");
   });
 
+  test("observed values of things that come and go have a series each, up to a bound", () => {
+    const metrics = new Metrics();
+    const things = [1, 2, 3].map((n) => ({ labels: ["sub_1", String(n)], value: n * 10 }));
+    const options = { type: "gauge", name: "perdure_l", help: "L", labels: ["subscription", "partition"] } as const;
+    metrics.observedEach({ ...options, seriesMax: 2 }, () => things);
+    expect(metrics.text().split("\n").slice(2, -1)).toEqual([
+      'perdure_l{subscription="sub_1",partition="1"} 10',
+      'perdure_l{subscription="sub_1",partition="2"} 20',
+    ]);
+    things.length = 0;
+    expect(metrics.text()).not.toContain("sub_1");
+    expect(() => metrics.observedEach({ ...options, name: "perdure_m", seriesMax: 1e6 }, () => [])).toThrow(/1000000 series/);
+  });
+
   test("a histogram's buckets are cumulative and include their bound", () => {
     const metrics = new Metrics();
     const histogram = metrics.histogram({ name: "perdure_h_seconds", help: "H", buckets: [0.1, 1], labels: { kind: ["call"] } });

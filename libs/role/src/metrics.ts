@@ -16,10 +16,26 @@ export interface MetricOptions {
   readonly labels?: LabelSets;
 }
 
+export interface ObservedEachOptions extends Omit<MetricOptions, "labels"> {
+  readonly type: "gauge" | "counter";
+  readonly labels: readonly string[];
+  /** At most `METRIC_SERIES_MAX`. */
+  readonly seriesMax: number;
+}
+
+export interface ObservedValue {
+  /** In the order in which the labels were declared. */
+  readonly labels: readonly string[];
+  readonly value: number;
+}
+
 /** Default upper bounds of histograms in seconds, each about 2.5 times the one before. */
 export const SECONDS_BUCKETS: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60,
 ];
+
+/** For durations of which there are many series: a decade in two steps. */
+export const COARSE_SECONDS_BUCKETS: readonly number[] = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10];
 
 /** The metrics of one process. Names are unique; registering one twice is a mistake in the program and throws. */
 export class Metrics {
@@ -36,6 +52,14 @@ export class Metrics {
   /** A gauge (or a counter kept elsewhere) whose single value is asked for when somebody looks. */
   observed(options: Omit<MetricOptions, "labels"> & { readonly type: "gauge" | "counter" }, read: () => number): void {
     this.#add(new Observed(options, read));
+  }
+
+  /**
+   * Gauges (or counters kept elsewhere) for things that come and go, asked for when somebody looks. Label values are names that we
+   * gave (ids, numbers), never words of users; of more than `seriesMax` series the rest are not shown.
+   */
+  observedEach(options: ObservedEachOptions, read: () => Iterable<ObservedValue>): void {
+    this.#add(new ObservedEach(options, read));
   }
 
   histogram(options: MetricOptions & { readonly buckets?: readonly number[] }): Histogram {
@@ -173,6 +197,31 @@ class Observed extends Metric {
 
   override write(lines: string[]): void {
     lines.push(sample(this.name, "", this.#read()));
+  }
+}
+
+class ObservedEach extends Metric {
+  readonly type: "gauge" | "counter";
+  readonly #options: ObservedEachOptions;
+  readonly #read: () => Iterable<ObservedValue>;
+
+  constructor(options: ObservedEachOptions, read: () => Iterable<ObservedValue>) {
+    super({ name: options.name, help: options.help });
+    if (options.seriesMax > METRIC_SERIES_MAX)
+      throw new TypeError(`metric '${options.name}' may have ${options.seriesMax} series`);
+    this.type = options.type;
+    this.#options = options;
+    this.#read = read;
+  }
+
+  override write(lines: string[]): void {
+    const { labels: names, seriesMax } = this.#options;
+    let shown = 0;
+    for (const { labels, value } of this.#read()) {
+      if (++shown > seriesMax) return;
+      const series = names.map((name, i) => `${name}="${escapeLabel(labels[i] ?? "")}"`).join(",");
+      lines.push(sample(this.name, series, value));
+    }
   }
 }
 

@@ -12,7 +12,7 @@ import { VERSION } from "./version.js";
 /** A span that has ended. Ids are lower-case hex as in `traceparent`: 32 digits for the trace, 16 for a span. */
 export interface SpanRecord {
   readonly name: string;
-  readonly kind: "internal" | "server" | "client";
+  readonly kind: "internal" | "server" | "client" | "consumer";
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId: string | undefined;
@@ -22,6 +22,20 @@ export interface SpanRecord {
   readonly attributes: Readonly<Record<string, string | number | boolean>>;
   /** Set when what the span is about failed. */
   readonly error: string | undefined;
+  /** Other traces that this one has to do with. */
+  readonly links?: readonly SpanLink[] | undefined;
+  readonly events?: readonly SpanEvent[] | undefined;
+}
+
+export interface SpanLink {
+  readonly traceId: string;
+  readonly spanId: string;
+}
+
+export interface SpanEvent {
+  readonly name: string;
+  readonly atMs: number;
+  readonly attributes: Readonly<Record<string, string | number | boolean>>;
 }
 
 export interface Tracer {
@@ -33,6 +47,18 @@ export interface Tracer {
 
 /** Traces nothing. */
 export const noTracer: Tracer = { enabled: false, record() {} };
+
+/** Records with each that is enabled. */
+export function bothTracers(one: Tracer, other: Tracer): Tracer {
+  if (!one.enabled || !other.enabled) return one.enabled ? one : other;
+  return {
+    enabled: true,
+    record(span) {
+      one.record(span);
+      other.record(span);
+    },
+  };
+}
 
 export interface TelemetryOptions {
   /** Where an OTLP/HTTP collector listens, e.g. `http://localhost:4318`; `/v1/traces` is added to an address without a path. */
@@ -96,7 +122,7 @@ function tracesUrl(endpoint: string): string {
 type Shared = Pick<ReadableSpan, "resource" | "instrumentationScope">;
 
 /** Numbers of OpenTelemetry's `SpanKind` and `SpanStatusCode`, and the trace flag for "sampled". */
-const KINDS = { internal: 0, server: 1, client: 2 } as const;
+const KINDS = { internal: 0, server: 1, client: 2, consumer: 4 } as const;
 const STATUS = { unset: 0, error: 2 } as const;
 const SAMPLED = 1;
 
@@ -113,8 +139,8 @@ function readableSpan(span: SpanRecord, shared: Shared): ReadableSpan {
     duration: hrTime(Math.max(0, span.endMs - span.startMs)),
     status: span.error === undefined ? { code: STATUS.unset } : { code: STATUS.error, message: span.error },
     attributes: span.attributes as Attributes,
-    links: [],
-    events: [],
+    links: (span.links ?? []).map((link) => ({ context: { ...link, traceFlags: SAMPLED } })),
+    events: (span.events ?? []).map(({ name, atMs, attributes }) => ({ name, time: hrTime(atMs), attributes })),
     ended: true,
     droppedAttributesCount: 0,
     droppedEventsCount: 0,

@@ -3,6 +3,7 @@ import { type InvocationId, newInvocationId, silentLogger, systemClock, systemRa
 import type { Partitions } from "@perdure/control";
 import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest } from "@perdure/invoker";
 import type { Invocation, Source, Target } from "@perdure/partition";
+import { Sampler } from "./sampling.js";
 import type { SpanRecord } from "./telemetry.js";
 import { invocationSpans, tracedTransport } from "./tracing.js";
 
@@ -24,7 +25,8 @@ const callerId = newInvocationId({ service: "Caller", key: undefined, handler: "
 function aTracer() {
   const spans: SpanRecord[] = [];
   const tracer = { enabled: true, record: (span: SpanRecord) => void spans.push(span) };
-  return { spans, ports: { tracer, clock: systemClock, random: systemRandom, logger: silentLogger } };
+  const sampler = new Sampler({ ratio: 1 }, systemRandom);
+  return { spans, ports: { tracer, sampler, clock: systemClock, random: systemRandom, logger: silentLogger } };
 }
 
 describe("the start of an invocation", () => {
@@ -147,7 +149,12 @@ describe("an attempt", () => {
       spanId: ATTEMPT_SPAN,
       parentSpanId: INVOCATION_SPAN,
       error: undefined,
-      attributes: { "perdure.deployment.id": "dp_1", "server.address": "http://endpoint:9080" },
+      attributes: {
+        "perdure.deployment.id": "dp_1",
+        "perdure.protocol.version": 6,
+        "server.address": "endpoint",
+        "server.port": 9080,
+      },
     });
   });
 
@@ -160,6 +167,22 @@ describe("an attempt", () => {
     end(inner);
     await settle();
     expect(spans.map((span) => span.error)).toEqual([error]);
+  });
+
+  test.each([
+    ["ended", undefined, undefined],
+    ["suspended", undefined, undefined],
+    ["failed", "RT0007", "RT0007"],
+  ] as const)("that has %s says so, whatever becomes of its stream afterwards", async (how, errorCode, error) => {
+    const { spans, inner, open } = anAttempt([ingressInvocation]);
+    const stream = open();
+    inner.listener?.response(200, {});
+    stream.concluded?.(how, errorCode);
+    stream.abort();
+    await settle();
+    expect(spans.map((span) => [span.error, span.attributes["perdure.attempt.result"], span.attributes["error.type"]])).toEqual([
+      [error, how, error],
+    ]);
   });
 
   test("that we abort says so, and the stream itself still does all it is told", async () => {

@@ -3,65 +3,100 @@
  * invocation, and so is each invocation that a handler calls. Ids travel inside the invocation, so spans are recorded when
  * something ends and join up even when the server was restarted in between.
  */
-import { type Clock, type InvocationId, type Logger, parseInvocationId, type Random, toHex } from "@perdure/base";
+import { type InvocationId, parseInvocationId } from "@perdure/base";
 import type { Partitions } from "@perdure/control";
 import type { EndpointTransport, StreamListener, StreamRequest } from "@perdure/invoker";
-import type { Invocation, Target, TraceContext } from "@perdure/partition";
+import type { Completed, Invocation, Target, TraceContext } from "@perdure/partition";
 import { TRACED_INVOCATIONS_MAX } from "./limits.js";
-import type { SpanRecord, Tracer } from "./telemetry.js";
+import type { SpanRecord } from "./telemetry.js";
+import { childOf, idsOf, type SpanIds, traceparentOf } from "./trace-ids.js";
+import type { TracingPorts } from "./tracing-ports.js";
 
-export interface TracingPorts {
-  readonly tracer: Tracer;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
+export type { TracingPorts } from "./tracing-ports.js";
+
+/** For spans of invocations, wherever these are sent; undefined while nobody wants any. */
+export function invocationTracing(
+  ports: TracingPorts & { readonly invocationTracer: TracingPorts["tracer"] },
+): TracingPorts | undefined {
+  const { invocationTracer: tracer, sampler, clock, random, logger } = ports;
+  return tracer.enabled ? { tracer, sampler, clock, random, logger } : undefined;
 }
 
-/** Gives an invocation its trace context, from its caller's if that has one. */
-export type StartSpan = (caller: TraceContext | undefined, target: Target, id: InvocationId) => TraceContext | undefined;
+/** Gives an invocation its trace context, from its caller's if that has one. `isWanted`: somebody who may asked for its trace. */
+export type StartSpan = (
+  caller: TraceContext | undefined,
+  target: Target,
+  id: InvocationId,
+  isWanted?: boolean,
+) => TraceContext | undefined;
 
-const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})/;
-
-interface SpanIds {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly sampled: boolean;
-}
-
-function idsOf(traceparent: string | undefined): SpanIds | undefined {
-  const parts = traceparent === undefined ? null : TRACEPARENT.exec(traceparent);
-  if (parts === null) return undefined;
-  return { traceId: parts[1]!, spanId: parts[2]!, sampled: (Number.parseInt(parts[3]!, 16) & 1) === 1 };
-}
-
-function randomHex(random: Random, bytes: number): string {
-  const into = new Uint8Array(bytes);
-  random.bytes(into);
-  return toHex(into);
-}
-
-/** For the ingress: a span for each invocation it starts. A caller that is not sampled stays so. */
-export function invocationSpans({ tracer, clock, random }: TracingPorts): StartSpan {
-  return (caller, target, id): TraceContext => {
+/** For the ingress: a span for each invocation it starts, in as many of the traces as the sampler keeps. */
+export function invocationSpans({ tracer, sampler, clock, random }: TracingPorts): StartSpan {
+  return (caller, target, id, isWanted = false): TraceContext => {
     const parent = idsOf(caller?.traceparent);
-    const traceId = parent?.traceId ?? randomHex(random, 16);
-    const spanId = randomHex(random, 8);
-    const sampled = parent?.sampled ?? true;
-    const nowMs = clock.nowMs();
-    if (sampled) {
+    const ids = childOf(parent, sampler.keeps(parent, isWanted), random);
+    if (ids.sampled) tracer.record(startSpanOf(ids, parent?.spanId, target, id, clock.nowMs()));
+    return { traceparent: traceparentOf(ids), tracestate: caller?.tracestate };
+  };
+}
+
+/** As far as a span tells of a record. */
+export interface TracedRecord {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+  readonly traceparent?: string | undefined;
+}
+
+/**
+ * For whoever reads topics: the span of taking a record begins the trace of its invocation, and names its producer's. A record that is read
+ * again leaves another span.
+ */
+export function recordSpans({ tracer, sampler, clock, random }: TracingPorts) {
+  return (record: TracedRecord, id: InvocationId, target: Target): TraceContext => {
+    const producer = idsOf(record.traceparent);
+    const ids = childOf(undefined, sampler.keeps(producer, false), random);
+    if (ids.sampled) {
+      const nowMs = clock.nowMs();
       tracer.record({
-        name: `invocation-start ${target.service}/${target.handler}`,
-        kind: "internal",
-        traceId,
-        spanId,
-        parentSpanId: parent?.spanId,
+        name: `process ${record.topic}`,
+        kind: "consumer",
+        ...{ traceId: ids.traceId, spanId: ids.spanId },
+        parentSpanId: undefined,
         startMs: nowMs,
         endMs: nowMs,
-        attributes: attributesOf(target, id),
+        attributes: {
+          ...attributesOf(target, id),
+          "messaging.system": "kafka",
+          "messaging.destination.name": record.topic,
+          "messaging.destination.partition.id": String(record.partition),
+          "messaging.operation.type": "process",
+          "messaging.kafka.offset": record.offset,
+        },
         error: undefined,
+        links: producer === undefined ? undefined : [{ traceId: producer.traceId, spanId: producer.spanId }],
       });
     }
-    return { traceparent: `00-${traceId}-${spanId}-${sampled ? "01" : "00"}`, tracestate: caller?.tracestate };
+    return { traceparent: traceparentOf(ids), tracestate: undefined };
+  };
+}
+
+function startSpanOf(
+  ids: SpanIds,
+  parentSpanId: string | undefined,
+  target: { readonly service: string; readonly handler: string },
+  id: InvocationId,
+  atMs: number,
+): SpanRecord {
+  return {
+    name: `invocation-start ${target.service}/${target.handler}`,
+    kind: "internal",
+    ...{ traceId: ids.traceId, spanId: ids.spanId },
+    parentSpanId,
+    startMs: atMs,
+    endMs: atMs,
+    attributes: attributesOf(target, id),
+    error: undefined,
   };
 }
 
@@ -88,7 +123,7 @@ export function tracedTransport(
     open(request, listener) {
       const ids = idsOf(request.headers["traceparent"]);
       const invocation = parseInvocationId(request.headers["x-restate-invocation-id"] ?? "");
-      if (ids === undefined || !ids.sampled || !invocation.ok) return inner.open(request, listener);
+      if (ids === undefined || !invocation.ok) return inner.open(request, listener);
       const spans = attempts.begin(request, ids, invocation.value);
       const stream = inner.open(request, new TracedListener(listener, (error) => spans.end(error)));
       return {
@@ -97,6 +132,10 @@ export function tracedTransport(
         abort() {
           spans.end("aborted");
           stream.abort();
+        },
+        concluded(how, errorCode) {
+          spans.concluded(how, errorCode);
+          stream.concluded?.(how, errorCode);
         },
         pauseReading: () => stream.pauseReading(),
         resumeReading: () => stream.resumeReading(),
@@ -136,6 +175,23 @@ class TracedListener implements StreamListener {
   }
 }
 
+type Conclusion = "ended" | "suspended" | "failed";
+
+interface AttemptSpan {
+  concluded(how: Conclusion, errorCode: string | undefined): void;
+  /** The stream is over; `error` says why it broke. */
+  end(error: string | undefined): void;
+}
+
+/** OpenTelemetry's `server.*`: of an endpoint's address only who is asked, because paths and queries may tell more. */
+function serverOf({ address }: StreamRequest): SpanRecord["attributes"] {
+  if (address.kind === "lambda") return { "server.address": address.arn };
+  const url = URL.parse(address.uri);
+  if (url === null) return {};
+  const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
+  return { "server.address": url.hostname, "server.port": port };
+}
+
 class AttemptSpans {
   readonly #partitions: () => Partitions | undefined;
   readonly #ports: TracingPorts;
@@ -147,45 +203,91 @@ class AttemptSpans {
     this.#ports = ports;
   }
 
-  begin(request: StreamRequest, ids: SpanIds, id: InvocationId): { end(error: string | undefined): void } {
-    const { tracer, clock, logger } = this.#ports;
+  begin(request: StreamRequest, ids: SpanIds, id: InvocationId): AttemptSpan {
+    const { tracer, sampler, clock, logger } = this.#ports;
     const startMs = clock.nowMs();
     const [, , service = "", handler = ""] = request.path.split("/");
-    // Asked now, while it surely exists: when the attempt ends the invocation may be gone.
-    const invocation = this.#describe(id);
+    // Asked now, while it surely exists: when the attempt ends the invocation may be gone. Of a trace that nobody keeps only when it fails.
+    const early = ids.sampled ? this.#describe(id) : undefined;
     let ended = false;
+    let conclusion: { readonly how: Conclusion; readonly errorCode: string | undefined } | undefined;
     return {
-      end: (error) => {
+      concluded: (how, errorCode) => {
+        conclusion ??= { how, errorCode };
+      },
+      end: (streamError) => {
         if (ended) return;
         ended = true;
+        // Once the attempt has said how it ended, how its stream ends means nothing.
+        const error = conclusion === undefined ? streamError : conclusion.errorCode;
+        const result = conclusion?.how ?? "failed";
         const endMs = clock.nowMs();
-        const record = (found: Invocation | undefined): void => {
-          const deployment = found?.pinned?.deploymentId;
+        if (early === undefined && !sampler.keepsLate(error, endMs - startMs, endMs)) return;
+        const record = async (): Promise<void> => {
+          const found = await (early ?? this.#describe(id));
+          // By now its first attempt has chosen a deployment, and its last one an outcome.
+          const later = found?.pinned === undefined || result === "ended" ? await this.#again(id) : undefined;
+          const { deploymentId: deployment, protocolVersion: version } = (later ?? found)?.pinned ?? {};
+          const start = idsOf((found ?? later)?.facts.trace?.traceparent);
           tracer.record({
             name: `invocation-attempt ${service}/${handler}`,
             kind: "client",
             ...{ traceId: ids.traceId, spanId: ids.spanId },
-            parentSpanId: idsOf(found?.facts.trace?.traceparent)?.spanId,
+            parentSpanId: start?.spanId,
             startMs,
             endMs,
             attributes: {
               ...attributesOf({ service, handler }, id),
+              "perdure.attempt.result": result,
+              ...(request.attempt === undefined ? {} : { "perdure.attempt": request.attempt }),
               ...(deployment === undefined ? {} : { "perdure.deployment.id": deployment }),
-              "server.address": request.address.kind === "http" ? request.address.uri : request.address.arn,
+              ...(version === undefined ? {} : { "perdure.protocol.version": version }),
+              ...(error === undefined ? {} : { "error.type": error }),
+              ...serverOf(request),
             },
             error,
           });
+          if (start !== undefined && later?.status === "completed") this.#recordEnd(later, start);
         };
-        invocation.then(record).catch((cause: unknown) => logger.warn({ cause }, "a span could not be recorded"));
+        record().catch((cause: unknown) => logger.warn({ cause }, "a span could not be recorded"));
       },
     };
+  }
+
+  /** An invocation that is kept for nobody is gone when it is over: then its outcome is not known here, and no span tells it. */
+  #again(id: InvocationId): Promise<Invocation | undefined> {
+    const partitions = this.#partitions();
+    return partitions === undefined ? Promise.resolve(undefined) : this.#find(partitions, id);
+  }
+
+  #recordEnd({ outcome, facts, milestones }: Completed, start: SpanIds): void {
+    const { random, tracer } = this.#ports;
+    const { id, target } = facts;
+    const endMs = milestones.completedAtMs ?? facts.createdAtMs;
+    const error = outcome.kind === "success" ? undefined : String(outcome.failure.code);
+    const { traceId, spanId } = childOf(start, true, random);
+    tracer.record({
+      name: `invocation-end ${target.service}/${target.handler}`,
+      kind: "internal",
+      ...{ traceId, spanId },
+      parentSpanId: start.spanId,
+      startMs: endMs,
+      endMs,
+      attributes: {
+        ...attributesOf(target, id),
+        "perdure.invocation.result": outcome.kind,
+        "perdure.invocation.duration_ms": endMs - facts.createdAtMs,
+        ...(error === undefined ? {} : { "error.type": error }),
+      },
+      error,
+    });
   }
 
   async #describe(id: InvocationId): Promise<Invocation | undefined> {
     const partitions = this.#partitions();
     if (partitions === undefined) return undefined;
     const found = await this.#find(partitions, id);
-    if (found !== undefined) await this.#recordStartOfCallee(partitions, found);
+    if (found !== undefined) await this.#recordStart(partitions, found);
     return found;
   }
 
@@ -194,22 +296,22 @@ class AttemptSpans {
     return partitions.describe(id).catch(() => undefined);
   }
 
-  /** What a handler calls was not started by the ingress: its start is recorded when its first attempt is. */
-  async #recordStartOfCallee(partitions: Partitions, { facts, run }: Invocation): Promise<void> {
+  /**
+   * The ingress records the starts of what it keeps. What a handler calls, what came from a topic, and what was not to be kept and then
+   * failed is recorded with the first attempt that leaves a span here.
+   */
+  async #recordStart(partitions: Partitions, { facts, run }: Invocation): Promise<void> {
     const ids = idsOf(facts.trace?.traceparent);
-    if (facts.source.kind !== "service" || ids === undefined || run > 1 || this.#started.has(facts.id)) return;
+    const { source } = facts;
+    if (ids === undefined || (source.kind !== "service" && ids.sampled) || this.#started.has(facts.id)) return;
+    if (run > 1 && ids.sampled) return;
     this.#started.add(facts.id);
     if (this.#started.size > TRACED_INVOCATIONS_MAX) for (const oldest of this.#started) if (this.#started.delete(oldest)) break;
-    const caller = await this.#find(partitions, facts.source.callerId);
-    this.#ports.tracer.record({
-      name: `invocation-start ${facts.target.service}/${facts.target.handler}`,
-      kind: "internal",
-      ...{ traceId: ids.traceId, spanId: ids.spanId },
-      parentSpanId: idsOf(caller?.facts.trace?.traceparent)?.spanId,
-      startMs: facts.createdAtMs,
-      endMs: facts.createdAtMs,
-      attributes: attributesOf(facts.target, facts.id),
-      error: undefined,
-    });
+    const caller = source.kind === "service" ? await this.#find(partitions, source.callerId) : undefined;
+    const parent = idsOf(caller?.facts.trace?.traceparent);
+    const isSameTrace = parent?.traceId === ids.traceId;
+    const span = startSpanOf(ids, isSameTrace ? parent?.spanId : undefined, facts.target, facts.id, facts.createdAtMs);
+    const links = parent === undefined || isSameTrace ? undefined : [{ traceId: parent.traceId, spanId: parent.spanId }];
+    this.#ports.tracer.record({ ...span, links });
   }
 }

@@ -25,12 +25,19 @@ export interface Launch {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Whether `env` is all of its environment; ours comes first when absent. */
+  readonly isEnvComplete?: boolean;
+}
+
+export interface ChildExit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
 }
 
 export class ChildServer {
   readonly pid: number;
   /** Resolves when the program has ended and its log is complete. */
-  readonly exited: Promise<void>;
+  readonly exited: Promise<ChildExit>;
   readonly #lines: string[] = [];
   #running = true;
 
@@ -45,17 +52,18 @@ export class ChildServer {
       });
     }
     this.exited = new Promise((resolve) => {
-      child.once("close", () => {
+      child.once("close", (code: number | null, signal: NodeJS.Signals | null) => {
         this.#running = false;
         living.delete(pid);
-        resolve();
+        resolve({ code, signal });
       });
     });
   }
 
-  /** Its environment is ours and `env`. Throws when the program cannot be executed. */
-  static async launch({ command, args, cwd, env }: Launch): Promise<ChildServer> {
-    const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+  /** Throws when the program cannot be executed. */
+  static async launch({ command, args, cwd, env, isEnvComplete = false }: Launch): Promise<ChildServer> {
+    const environment = isEnvComplete ? env : { ...process.env, ...env };
+    const child = spawn(command, args, { cwd, env: environment, stdio: ["ignore", "pipe", "pipe"] });
     await new Promise<void>((resolve, reject) => child.once("spawn", resolve).once("error", reject));
     return new ChildServer(child, child.pid as number);
   }

@@ -27,17 +27,20 @@ export interface Unpacked {
   readonly libraryPath: string;
 }
 
+/** Names of packages, or how to find them: `search` resolves with the names that match a regular expression of apt's. */
+export type Wanted = readonly string[] | ((search: (pattern: string) => Promise<string[]>) => Promise<readonly string[]>);
+
 /**
- * Packages and the libraries they name, unpacked under `<cache>/<name>`; downloaded when they are not there yet. Rejects when this
+ * Packages and the libraries they need, unpacked under `<cache>/<name>`; downloaded when they are not there yet. Rejects when this
  * is no Debian, or has no network and no cache.
  */
-export async function unpackedPackages(name: string, packages: readonly string[]): Promise<Unpacked> {
+export async function unpackedPackages(name: string, wanted: Wanted): Promise<Unpacked> {
   const root = join(cacheDirectory(), name);
-  if (!existsSync(root)) await fetchInto(root, packages);
+  if (!existsSync(root)) await fetchInto(root, name, wanted);
   return { root, libraryPath: (await libraryDirectories(root)).join(":") };
 }
 
-async function fetchInto(root: string, packages: readonly string[]): Promise<void> {
+async function fetchInto(root: string, name: string, wanted: Wanted): Promise<void> {
   await mkdir(cacheDirectory(), { recursive: true });
   const work = await mkdtemp(join(cacheDirectory(), "fetch-"));
   try {
@@ -45,26 +48,24 @@ async function fetchInto(root: string, packages: readonly string[]): Promise<voi
     const unpacked = join(work, "root");
     await mkdir(debs);
     await mkdir(unpacked);
-    await download(packages, debs, work);
+    await download(wanted, debs, work);
     for (const deb of await readdir(debs)) await run("dpkg-deb", ["-x", join(debs, deb), unpacked], LIMITS);
     await rename(unpacked, root).catch((cause: NodeJS.ErrnoException) => {
       if (!existsSync(root)) throw cause; // Else somebody else was faster, with the same packages.
     });
   } catch (cause) {
-    throw new Error(`${packages.join(", ")} cannot be fetched: install them, or run where apt-get can reach its mirror`, {
-      cause,
-    });
+    throw new Error(`packages of ${name} cannot be fetched: install it, or run where apt-get can reach its mirror`, { cause });
   } finally {
     await rm(work, { recursive: true, force: true });
   }
 }
 
 /** With the machine's package lists; with fresh ones of our own, which need no root, when those are empty or out of date. */
-async function download(packages: readonly string[], into: string, work: string): Promise<void> {
+async function download(wanted: Wanted, into: string, work: string): Promise<void> {
   const withLists = async (options: readonly string[]): Promise<void> => {
-    const wanted = new Set(packages);
-    for (const each of packages) for (const library of await librariesOf(each, options)) wanted.add(library);
-    await run("apt-get", [...options, "download", ...wanted], { ...LIMITS, cwd: into });
+    const packages = typeof wanted === "function" ? await wanted((pattern) => searched(pattern, options)) : wanted;
+    const all = [...packages, ...(await librariesOf(packages, options))];
+    await run("apt-get", [...options, "download", ...all], { ...LIMITS, cwd: into });
   };
   try {
     await withLists([]);
@@ -77,11 +78,42 @@ async function download(packages: readonly string[], into: string, work: string)
   }
 }
 
-async function librariesOf(name: string, options: readonly string[]): Promise<string[]> {
-  const { stdout } = await run("apt-cache", [...options, "depends", name], LIMITS);
-  return [...stdout.matchAll(/^\s*(?:Pre)?Depends: (lib[^\s<]+)$/gm)]
-    .map((match) => match[1] as string)
-    .filter((library) => !EVERYWHERE.test(library));
+async function searched(pattern: string, options: readonly string[]): Promise<string[]> {
+  const { stdout } = await run("apt-cache", [...options, "search", "--names-only", pattern], LIMITS);
+  return [...stdout.matchAll(/^(\S+) - /gm)].map((match) => match[1] as string);
+}
+
+/** Libraries that the packages need, and those that these need in turn. */
+async function librariesOf(packages: readonly string[], options: readonly string[]): Promise<string[]> {
+  const only = [
+    "--recurse",
+    "--no-recommends",
+    "--no-suggests",
+    "--no-conflicts",
+    "--no-breaks",
+    "--no-replaces",
+    "--no-enhances",
+  ];
+  const { stdout } = await run("apt-cache", [...options, "depends", ...only, ...packages], LIMITS);
+  const libraries = new Set<string>();
+  const next = [...packages];
+  for (let name = next.pop(); name !== undefined; name = next.pop()) {
+    for (const library of dependenciesIn(stdout, name)) {
+      if (EVERYWHERE.test(library) || libraries.has(library)) continue;
+      libraries.add(library);
+      next.push(library);
+    }
+  }
+  return [...libraries];
+}
+
+/** Each package begins a line, what it depends on follows indented; names in angle brackets are no packages. */
+function dependenciesIn(listing: string, name: string): string[] {
+  const lines = listing.split("\n");
+  const start = lines.indexOf(name);
+  const end = lines.findIndex((line, i) => i > start && !line.startsWith(" "));
+  const own = start < 0 ? [] : lines.slice(start + 1, end < 0 ? undefined : end);
+  return own.flatMap((line) => /^\s*\|?(?:Pre)?Depends: (lib[^\s<]+)$/.exec(line)?.[1] ?? []);
 }
 
 async function libraryDirectories(root: string): Promise<string[]> {

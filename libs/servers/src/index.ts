@@ -1,14 +1,34 @@
+export { type ChildExit, ChildServer, type Launch } from "./child-server.js";
+export { chromiumProgram } from "./chromium.js";
 export { cacheDirectory } from "./debian.js";
 export { freePorts } from "./free-port.js";
+export { runHelm } from "./helm.js";
+export {
+  buildContextOf,
+  type CheckedDockerfile,
+  checkDockerfile,
+  checkKindConfig,
+  type ImageConfig,
+  type ImageStage,
+  type ImageStep,
+  loadComposeFile,
+} from "./image-tools.js";
 export { type KafkaOptions, KafkaServer, startKafka } from "./kafka.js";
-export { type PostgresOptions, PostgresServer, startPostgres } from "./postgres.js";
+export type { KubernetesAnswer, KubernetesQuestion } from "./kube-ask.js";
+export { KUBERNETES_VERSION } from "./kube-programs.js";
+export { runKubectl } from "./kubectl.js";
+export { type KubernetesOptions, type KubernetesPart, KubernetesServer, startKubernetes } from "./kubernetes.js";
+export { type PostgresOptions, PostgresServer, startPostgres, startPostgresPatiently } from "./postgres.js";
+export { type PromtoolVerdict, runPromtool } from "./promtool.js";
 export {
   type RedisCluster,
   type RedisOptions,
   RedisServer,
   type ReplicatedRedis,
+  redisProgram,
   startRedis,
   startRedisCluster,
   startReplicatedRedis,
 } from "./redis.js";
 export { askRedis, type RedisReply } from "./redis-talk.js";
+export { runShellcheck } from "./shellcheck.js";

@@ -1,7 +1,7 @@
 /** Bounds of starting and stopping servers, each with the reason for its value. */
 
-/** A server that is not ready by then will not be: the slowest, an `initdb` on a busy machine, takes some seconds. */
-export const READY_MS_MAX = 60_000;
+/** A server that is not ready by then will not be: the slowest, Kafka, takes 5 s, and minutes on a machine with much else to do. */
+export const READY_MS_MAX = 180_000;
 /** Pause between two looks at a server that starts; short, because most are ready within 50 ms. */
 export const READY_POLL_MS = 20;
 /** A server that has not ended by then after SIGTERM is killed: its data are in a directory of ours or kept by its log. */
@@ -17,3 +17,24 @@ export const ASK_MS_MAX = 2_000;
 export const DOWNLOAD_MS_MAX = 300_000;
 /** What a package tool may print. */
 export const TOOL_OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
+/** A database whose children are still ending after a crash refuses to start; it is asked again that often, this far apart. */
+export const DATABASE_TRIES_MAX = 20;
+export const DATABASE_PAUSE_MS = 250;
+/** Compiling a control plane: 1,900 packages, minutes on two cores and more beside others. */
+export const BUILD_MS_MAX = 45 * 60_000;
+/** Of what a compiler said, the lines that are kept for whoever asks why it failed. */
+export const BUILD_WORDS_MAX = 40;
+/** How often one who waits for another's build looks whether it is done. */
+export const BUILD_LOCK_POLL_MS = 500;
+/** An answer of an API server that is up; a list of thousands of objects takes less. */
+export const API_ANSWER_MS_MAX = 30_000;
+/** Helm renders in a second, and installs without waiting in a few. */
+export const HELM_MS_MAX = 120_000;
+/** Playing all alerts through hours of series takes seconds; minutes on a busy machine. */
+export const ASK_RULES_MS_MAX = 120_000;
+/** kubectl itself waits for what it deletes; a namespace takes seconds, and a minute on a busy machine. */
+export const KUBECTL_MS_MAX = 180_000;
+/** Between two words of progress while something is compiled. */
+export const PREPARE_WORD_MS = 10_000;
+/** Unpacking an archive of a few MB: a moment, and longer on a busy machine. */
+export const UNPACK_MS_MAX = 60_000;

@@ -1,4 +1,6 @@
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { startPostgres } from "./postgres.js";
 
@@ -19,3 +21,15 @@ test("PostgreSQL starts for anybody, root included, survives kill -9, and goes w
   }
   expect(existsSync(directory)).toBe(false);
 });
+
+test("data may lie in a folder that is closed to everybody but us", async () => {
+  const closed = mkdtempSync(join(tmpdir(), "perdure-closed-"));
+  try {
+    const directory = join(closed, "data");
+    mkdirSync(directory);
+    await using postgres = await startPostgres({ directory });
+    expect(postgres.isRunning).toBe(true);
+  } finally {
+    rmSync(closed, { recursive: true });
+  }
+}, 60_000);

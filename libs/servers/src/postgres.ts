@@ -2,15 +2,16 @@
  * Why: the PostgreSQL driver is tested against the real server. PostgreSQL refuses to run as root, so root starts it as `nobody`.
  */
 import { execFile } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { chmod, chown } from "node:fs/promises";
 import { connect } from "node:net";
 import { dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { ChildServer } from "./child-server.js";
 import { unpackedPackages } from "./debian.js";
 import { freePorts } from "./free-port.js";
-import { ASK_MS_MAX, PORT_ATTEMPTS_MAX, READY_MS_MAX } from "./limits.js";
+import { ASK_MS_MAX, DATABASE_PAUSE_MS, DATABASE_TRIES_MAX, PORT_ATTEMPTS_MAX, READY_MS_MAX } from "./limits.js";
 import { onPath } from "./programs.js";
 import { type DataDirectory, dataDirectory } from "./temporary.js";
 
@@ -33,6 +34,9 @@ const CONFIG: Readonly<Record<string, string>> = {
   timezone: "UTC",
 };
 
+/** For data that go with the server: what was committed survives its death, though not the machine's; and tests do not wait for the disk. */
+const CONFIG_OF_TEMPORARY: Readonly<Record<string, string>> = { fsync: "off" };
+
 const USER = "perdure";
 
 /** The directory with `initdb` and `postgres`, and the environment they need. */
@@ -49,7 +53,7 @@ function postgresBinaries(): Promise<Binaries> {
     if (initdb !== undefined) return { directory: dirname(initdb), env: {} };
     const installed = newestBelow("/usr/lib/postgresql");
     if (installed !== undefined) return { directory: installed, env: {} };
-    const { root, libraryPath } = await unpackedPackages("postgresql", await postgresPackages());
+    const { root, libraryPath } = await unpackedPackages("postgresql", postgresPackages);
     const fetched = newestBelow(join(root, "usr/lib/postgresql"));
     if (fetched === undefined) throw new Error(`the packages below ${root} hold no PostgreSQL`);
     return { directory: fetched, env: { LD_LIBRARY_PATH: libraryPath } };
@@ -65,9 +69,8 @@ function newestBelow(directory: string): string | undefined {
 }
 
 /** `postgresql` only names the version of the release. */
-async function postgresPackages(): Promise<string[]> {
-  const { stdout } = await run("apt-cache", ["search", "--names-only", "^postgresql-[0-9]+$"]);
-  const versions = [...stdout.matchAll(/^postgresql-(\d+) /gm)].map((match) => Number(match[1]));
+async function postgresPackages(search: (pattern: string) => Promise<string[]>): Promise<string[]> {
+  const versions = (await search("^postgresql-[0-9]+$")).map((name) => Number(name.slice("postgresql-".length)));
   if (versions.length === 0) throw new Error("no PostgreSQL is installed and no package of it is known");
   return [`postgresql-${Math.max(...versions)}`];
 }
@@ -75,7 +78,23 @@ async function postgresPackages(): Promise<string[]> {
 /** Runs a program as somebody who is not root, as PostgreSQL wants it. */
 function unprivileged(command: string, args: readonly string[]): { command: string; args: readonly string[] } {
   if (process.getuid?.() !== 0) return { command, args };
-  return { command: "setpriv", args: ["--reuid=nobody", "--regid=nogroup", "--clear-groups", "--", command, ...args] };
+  const somebody = ["--reuid=nobody", "--regid=nogroup", "--clear-groups"];
+  return { command: "setpriv", args: [...passage(), ...somebody, "--", command, ...args] };
+}
+
+/** Bits of the capability sets in /proc, see capabilities(7). */
+const DAC_OVERRIDE = 1n << 1n;
+const SETPCAP = 1n << 8n;
+
+/**
+ * Root's cache and directories are often closed to everybody else, and `nobody` must get through them to the programs and the data.
+ * The one capability it keeps for that also counts in access(2), which drops it unless told otherwise. Without the right to give it
+ * away, what is reachable must do.
+ */
+function passage(): readonly string[] {
+  const ours = BigInt(`0x${/^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1] ?? "0"}`);
+  if ((ours & DAC_OVERRIDE) === 0n || (ours & SETPCAP) === 0n) return [];
+  return ["--securebits=+no_setuid_fixup", "--inh-caps=+dac_override", "--ambient-caps=+dac_override"];
 }
 
 async function giveToNobody(directory: string): Promise<void> {
@@ -101,7 +120,7 @@ export class PostgresServer implements AsyncDisposable {
 
   static async start(options: PostgresOptions): Promise<PostgresServer> {
     const data = await dataDirectory("postgres", options.directory);
-    const config = { ...CONFIG, ...options.config };
+    const config = { ...CONFIG, ...(options.directory === undefined ? CONFIG_OF_TEMPORARY : {}), ...options.config };
     try {
       await initialise(data.path);
       for (let attempt = 1; ; attempt++) {
@@ -212,4 +231,17 @@ function startupMessage(): Buffer {
   const length = Buffer.alloc(4);
   length.writeInt32BE(text.length + 4);
   return Buffer.concat([length, text]);
+}
+
+/** After a crash the database's children need a moment to see that they are orphans; until then it does not start. */
+export async function startPostgresPatiently(options: PostgresOptions): Promise<PostgresServer> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await startPostgres(options);
+    } catch (cause) {
+      const isHeld = cause instanceof Error && /pre-existing shared memory block|lock file .* already exists/.test(cause.message);
+      if (!isHeld || tries >= DATABASE_TRIES_MAX) throw cause;
+      await delay(DATABASE_PAUSE_MS);
+    }
+  }
 }

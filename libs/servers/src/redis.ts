@@ -33,8 +33,8 @@ const CONFIG: Readonly<Record<string, string>> = {
 
 let program: Promise<Program> | undefined;
 
-/** `redis-server` from the PATH, else unpacked from Debian packages. */
-function redisProgram(): Promise<Program> {
+/** `redis-server` from the PATH, else unpacked from Debian packages; `redis-cli` is beside it. */
+export function redisProgram(): Promise<Program> {
   program ??= (async () => {
     const installed = onPath("redis-server");
     if (installed !== undefined) return { path: installed, env: {} };

@@ -5,6 +5,7 @@ import type { PartitionBatch, PartitionStore } from "@perdure/store";
 import type { Outside } from "./endpoint/session.js";
 import { Leader } from "./leader.js";
 import type { Plant } from "./plant.js";
+import type { Leaders } from "./reach.js";
 import { partitionFor, type World } from "./world.js";
 
 /** Until a dead leader is noticed and replaced. */
@@ -20,7 +21,7 @@ interface Group {
   leaderCount: number;
 }
 
-export class Cluster {
+export class Cluster implements Leaders {
   readonly #world: World;
   readonly #store: PartitionStore;
   readonly #registry: RegistryView;
@@ -56,6 +57,9 @@ export class Cluster {
     for (const group of this.#groups) this.#run(group.leader);
     this.#startWeather();
   }
+
+  /** The weather is the world's. */
+  calm(): void {}
 
   /** Leaders that have begun to close and not come to an end. */
   get closing(): readonly string[] {
@@ -94,8 +98,9 @@ export class Cluster {
 
   #run(leader: Leader): void {
     leader.start().catch((cause: unknown) => {
-      const replaced = !leader.alive || this.#groups.every((group) => group.leader !== leader);
-      if (!replaced)
+      // One that is stopping because its storage failed has said so; that it does not start then is right.
+      const isOver = !leader.alive || leader.stopping || this.#groups.every((group) => group.leader !== leader);
+      if (!isOver)
         this.#world.findings.report(
           "nothing breaks inside",
           `${leader.name} cannot start: ${cause instanceof Error ? cause.stack : String(cause)}`,

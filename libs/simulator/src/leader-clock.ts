@@ -7,12 +7,13 @@ const SKEW_MS_MAX = 90_000;
 
 export class LeaderClock implements Clock {
   readonly #scheduler: Scheduler;
-  readonly #alive: () => boolean;
+  readonly #enter: (fire: () => void) => void;
   #skewMs = 0;
 
-  constructor(scheduler: Scheduler, alive: () => boolean) {
+  /** Timers reach their process through `enter`. */
+  constructor(scheduler: Scheduler, enter: (fire: () => void) => void) {
     this.#scheduler = scheduler;
-    this.#alive = alive;
+    this.#enter = enter;
   }
 
   nowMs(): number {
@@ -24,9 +25,17 @@ export class LeaderClock implements Clock {
   }
 
   setTimer(delayMs: number, fire: () => void): TimerHandle {
-    return this.#scheduler.after(delayMs, () => {
-      if (this.#alive()) fire();
-    });
+    let isCancelled = false;
+    const fireUnlessCancelled = (): void => {
+      if (!isCancelled) fire();
+    };
+    const handle = this.#scheduler.after(delayMs, () => this.#enter(fireUnlessCancelled));
+    return {
+      cancel() {
+        isCancelled = true;
+        handle.cancel();
+      },
+    };
   }
 
   /** Sets the wall clock to a time anywhere within the bound; zero sets it right. */

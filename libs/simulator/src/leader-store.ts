@@ -10,6 +10,7 @@ import type {
   LockRow,
   PartitionBatch,
   PartitionStore,
+  Population,
   PromiseRow,
   StateRange,
   StateRow,
@@ -99,8 +100,8 @@ export class LeaderStore implements PartitionStore {
   async events(partition: number, id: InvocationId): Promise<readonly JournalEvent[]> {
     return this.#read(() => this.#store.events(partition, id));
   }
-  takenUp(partition: number): AsyncIterable<Invocation> {
-    return this.#scan(() => this.#store.takenUp(partition));
+  takenUp(partition: number, counted?: Population): AsyncIterable<Invocation> {
+    return this.#scan(() => this.#store.takenUp(partition, counted));
   }
   async flow(partition: number): Promise<StoredFlow> {
     return this.#store.flow(partition);

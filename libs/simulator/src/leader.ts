@@ -51,7 +51,9 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
     this.name = name;
     this.#group = group;
     this.#ports = ports;
-    this.clock = new LeaderClock(ports.world.scheduler, () => this.alive);
+    this.clock = new LeaderClock(ports.world.scheduler, (fire) => {
+      if (this.alive) fire();
+    });
     this.#transport = new SimulatedTransport(ports.world, this, ports.outside);
   }
 

@@ -9,6 +9,9 @@ export const CALM_MS_MAX = 12 * 3_600_000;
 /** Virtual time without a commit after which whatever still waits is examined: longer than any single timer of a program. */
 export const QUIET_MS = 20 * 60_000;
 
+/** The same where workers look at each other all the time, so that quiet costs: longer than two timeouts of 60 s and a sleep. */
+export const QUIET_MS_CLUSTER = 4 * 60_000;
+
 /** Rounds of helping invocations that wait for somebody who was killed; each frees at least one, and worlds have few. */
 export const HELP_ROUNDS_MAX = 40;
 

@@ -2,6 +2,7 @@
 import type { ProtocolVersion } from "@perdure/service-protocol";
 import type { SeededRandom } from "@perdure/testkit";
 import type { FlowSettings } from "./flow/settings.js";
+import type { ClusterSettings } from "./workers/settings.js";
 
 /** Chances are per opportunity; mean times are of exponential distributions; undefined: never. */
 export interface Weather {
@@ -44,6 +45,8 @@ export interface Settings {
   readonly cleanupIntervalMs: number;
   /** Undefined: a world without scopes. */
   readonly flow: FlowSettings | undefined;
+  /** Undefined: leaders that are replaced when they are gone, over a store that answers reads at once. */
+  readonly cluster: ClusterSettings | undefined;
 }
 
 export const FAIR_WEATHER: Weather = {
@@ -78,6 +81,7 @@ export function drawSettings(random: SeededRandom): Settings {
     retentionMs,
     cleanupIntervalMs: random.pick([7, 30]) * 60_000,
     flow: undefined,
+    cluster: undefined,
   };
 }
 

@@ -18,13 +18,16 @@ import { SimulatedRules } from "./flow/rules.js";
 import { drawFlowSettings, flowSeed } from "./flow/settings.js";
 import { causesMissing } from "./ledger/causes.js";
 import { Ledger } from "./ledger/ledger.js";
-import { CALM_MS_MAX, HELP_ROUNDS_MAX, QUIET_MS, STEPS_MAX } from "./limits.js";
+import { CALM_MS_MAX, HELP_ROUNDS_MAX, QUIET_MS, QUIET_MS_CLUSTER, STEPS_MAX } from "./limits.js";
 import type { Plant } from "./plant.js";
+import type { Leaders } from "./reach.js";
 import { drawRegistry } from "./registry.js";
 import { Scheduler } from "./scheduler.js";
 import { drawSettings, FAIR_WEATHER, type Settings } from "./settings.js";
 import { snapshotOf } from "./snapshot.js";
 import { Trace } from "./trace.js";
+import { Fleet } from "./workers/fleet.js";
+import { clusterSeed, drawClusterSettings } from "./workers/settings.js";
 import type { World } from "./world.js";
 
 export interface SimulationOptions {
@@ -37,6 +40,8 @@ export interface SimulationOptions {
   readonly invariantChance?: number;
   /** A world of scopes, limits and rates: the seed's own, with random numbers of its own on top. */
   readonly flow?: boolean;
+  /** A world of worker processes with leases, links and a store behind a network; likewise. Not together with `flow`. */
+  readonly cluster?: boolean;
   /** Instead of what the seed would draw. */
   readonly settings?: Partial<Settings>;
 }
@@ -65,7 +70,7 @@ class Simulation {
   readonly #world: World;
   readonly #kv = new MemoryKeyValue();
   readonly #store = new KvPartitionStore(this.#kv);
-  readonly #cluster: Cluster;
+  readonly #cluster: Leaders;
   readonly #operator: Operator;
   readonly #pauser: Pauser;
   readonly #rules = new SimulatedRules();
@@ -80,7 +85,9 @@ class Simulation {
     const scheduler = new Scheduler(options.seed);
     const drawn = drawSettings(scheduler.random);
     const flowing = options.flow === true ? drawFlowSettings(new SeededRandom(flowSeed(options.seed)), drawn) : drawn;
-    const settings = { ...flowing, ...options.settings };
+    const clustered =
+      options.cluster === true ? drawClusterSettings(new SeededRandom(clusterSeed(options.seed)), drawn) : flowing;
+    const settings = { ...clustered, ...options.settings };
     const nowMs = (): number => scheduler.clock.monotonicMs();
     const findings = new Findings(nowMs);
     const trace = new Trace(options.trace === true, nowMs);
@@ -89,7 +96,11 @@ class Simulation {
     this.#requests = new Requests(this.#world, registry);
     this.#outsider = new Outsider(this.#world, () => this.#cluster);
     const applied = (batches: readonly PartitionBatch[]): void => this.#applied(batches);
-    this.#cluster = new Cluster(this.#world, this.#store, registry, this.#outsider, options.plant, applied);
+    const { plant } = options;
+    this.#cluster =
+      settings.cluster === undefined
+        ? new Cluster(this.#world, this.#store, registry, this.#outsider, plant, applied)
+        : new Fleet(this.#world, this.#store, registry, this.#outsider, plant, settings.cluster, applied);
     this.#operator = new Operator(this.#world, this.#cluster);
     this.#pauser = new Pauser(this.#world, this.#cluster);
     this.#world.ledger.flow.pausedQueues = this.#pauser.paused;
@@ -124,6 +135,7 @@ class Simulation {
     await this.#until(() => scheduler.clock.monotonicMs() >= settings.stormMs && this.#callersToCome === 0);
     this.#world.weather = FAIR_WEATHER;
     trace.note("calm", () => "the weather turns fair");
+    this.#cluster.calm();
     await this.#comeToRest();
     await this.#checkInvariants();
     if (findings.first === undefined) await this.#forgetEverything();
@@ -202,7 +214,8 @@ class Simulation {
 
   /** All callers answered, all invocations finished, nothing owed. Helps those whose helpers were killed, after making sure that they were. */
   async #comeToRest(): Promise<void> {
-    const { scheduler, findings, ledger } = this.#world;
+    const { scheduler, settings, findings, ledger } = this.#world;
+    const quietMs = settings.cluster === undefined ? QUIET_MS : QUIET_MS_CLUSTER;
     const deadlineMs = scheduler.clock.monotonicMs() + CALM_MS_MAX;
     for (let round = 0; round < HELP_ROUNDS_MAX; round++) {
       let commits = ledger.commits;
@@ -212,7 +225,7 @@ class Simulation {
           commits = ledger.commits;
           quietSinceMs = scheduler.clock.monotonicMs();
         }
-        return scheduler.clock.monotonicMs() - quietSinceMs > QUIET_MS;
+        return scheduler.clock.monotonicMs() - quietSinceMs > quietMs;
       };
       await this.#until(() => this.#atRest() || quiet() || scheduler.clock.monotonicMs() > deadlineMs);
       if (this.#atRest() || findings.first !== undefined) break;

@@ -3,8 +3,8 @@ import type { InvocationId } from "@perdure/base";
 import type { Invocation, JournalEntry, PartitionSnapshot } from "@perdure/partition";
 import type { PartitionStore } from "@perdure/store";
 
-/** More timers than any world has. */
-const TIMERS_MAX = 10_000;
+/** More timers and messages than any world has. */
+const ROWS_MAX = 10_000;
 
 export async function snapshotOf(store: PartitionStore, partition: number): Promise<PartitionSnapshot> {
   const invocations: Invocation[] = [
@@ -19,8 +19,8 @@ export async function snapshotOf(store: PartitionStore, partition: number): Prom
     if (behind !== undefined) entries.push(behind);
     journals.set(facts.id, entries);
   }
-  const precise = await store.timers(partition, "precise", 0, TIMERS_MAX);
-  const retention = await store.timers(partition, "retention", 0, TIMERS_MAX);
+  const precise = await store.timers(partition, "precise", 0, ROWS_MAX);
+  const retention = await store.timers(partition, "retention", 0, ROWS_MAX);
   return {
     invocations,
     journals,
@@ -28,6 +28,7 @@ export async function snapshotOf(store: PartitionStore, partition: number): Prom
     inboxes: await all(store.scanInboxes(partition)),
     promises: await all(store.scanPromises(partition)),
     timers: [...precise, ...retention],
+    owed: (await store.outbox(partition, -1, ROWS_MAX)).map(({ command }) => command),
     pauses: (await store.flow(partition)).pauses.map(({ pause }) => pause),
   };
 }

@@ -88,6 +88,7 @@ function aSource(): IntrospectionSource {
   const nothing = { async *[Symbol.asyncIterator]() {} };
   return {
     partitionCount: 1,
+    isOneMoment: true,
     store: {
       readJournal: async () => [],
       stateOf: async () => new Map(),

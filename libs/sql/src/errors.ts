@@ -1,4 +1,5 @@
 /** Why: tells callers' mistakes from ours. The engine throws plain errors whose first words say what kind they are. */
+import { PerdureError } from "@perdure/base";
 import type { SqlAnswer } from "./ports.js";
 
 type Refusal = SqlAnswer & { readonly kind: "refused" };
@@ -41,6 +42,8 @@ export function refusalOf(cause: unknown): Refusal | undefined {
   ) {
     return refused("invalid", cause.message);
   }
+  // A store or archive that is away.
+  if (cause instanceof PerdureError && cause.http === 503) return refused("unavailable", cause.message);
   if (message.startsWith("Out of Memory Error: ")) {
     return refused("invalid", "the query needs more memory than one statement may use");
   }

@@ -37,6 +37,8 @@ export type Sql = (query: string, format: SqlFormat, signal: AbortSignal) => Pro
 /** What a statement reads. Committed rows are those of one moment; what is held in memory is asked at about that moment. */
 export interface IntrospectionSource {
   readonly partitionCount: number;
+  /** No row moves from one range of the store to another while they are read, so several may be read side by side. */
+  readonly isOneMoment: boolean;
   readonly store: StoredRows;
   readonly live: LiveRows;
 }
@@ -90,8 +92,12 @@ export interface StoredRows {
   /** Keys are binary strings. */
   stateOf(partition: number, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>>;
   events(partition: number, id: InvocationId): Promise<readonly JournalEvent[]>;
-  /** Invocations as they are stored, many at a time. */
-  invocationRows(partition: number, group: "unfinished" | "completed"): AsyncIterable<readonly Uint8Array[]>;
+  /** Invocations as they are stored, many at a time. Those of services that are not named may be left out. */
+  invocationRows(
+    partition: number,
+    group: "unfinished" | "completed",
+    services?: ReadonlySet<string>,
+  ): AsyncIterable<readonly Uint8Array[]>;
   /** One of them; at once where the store can. Many are asked for together, so that a store behind a network hears them together. */
   invocationRow(partition: number, id: InvocationId): Uint8Array | undefined | Promise<Uint8Array | undefined>;
   /** All, or those of one service: in any scope and outside of them, or in scopes only. */

@@ -65,7 +65,7 @@ beforeAll(async () => {
     partitionCount: PARTITIONS,
     clock: { ...systemClock, nowMs: () => NOW + 2229 },
   });
-  engine = anEngine({ partitionCount: PARTITIONS, store, live });
+  engine = anEngine({ partitionCount: PARTITIONS, isOneMoment: true, store, live });
 });
 beforeEach(() => {
   asked.length = 0;
@@ -331,6 +331,7 @@ test("invocations of a scope are looked for in its partition alone", async () =>
   const scanned: number[] = [];
   const watched = anEngine({
     partitionCount: PARTITIONS,
+    isOneMoment: true,
     store: Object.assign(Object.create(store) as typeof store, {
       invocationRows(partition: number, group: "unfinished" | "completed") {
         scanned.push(partition);

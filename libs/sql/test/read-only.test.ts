@@ -202,7 +202,7 @@ describe("bounds", () => {
     await hasty[Symbol.asyncDispose]();
   });
 
-  test("a statement that takes too long is stopped and the next one runs", async () => {
+  test("T19: a statement that takes too long is stopped and the next one runs", async () => {
     const hasty = anEngine(NO_SOURCE, { statementTimeoutMs: 1000, runningQueriesMax: 1 }, TABLE_NAMES.map(recordedTable));
     expect((await rowsOf(hasty, "select 1 as one").catch(() => [])).length).toBeLessThan(2); // Loads the engine.
     expect((await refusalOf(hasty, "select count(*) from range(100000000000) a")).message).toMatch(/took longer than 1 seconds/);

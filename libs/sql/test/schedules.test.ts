@@ -46,7 +46,7 @@ const row: ScheduleRow = {
 };
 /** All that this table reads. */
 const live = { schedules: () => [row] } as unknown as LiveRows;
-const engine = anEngine({ partitionCount: 1, store: {}, live } as unknown as IntrospectionSource);
+const engine = anEngine({ partitionCount: 1, isOneMoment: true, store: {}, live } as unknown as IntrospectionSource);
 afterAll(async () => {
   await engine[Symbol.asyncDispose]();
 });

@@ -209,6 +209,7 @@ export async function openWorld(): Promise<World> {
     ids,
     source: counted({
       partitionCount: PARTITIONS,
+      isOneMoment: true,
       store,
       live: liveRowsOf({
         invoker: { status: (id) => held.get(id), statuses: () => held.values() },

@@ -5,40 +5,14 @@
 import type { InvocationId } from "@perdure/base";
 import type { Invocation, JournalEntry, JournalEvent } from "@perdure/partition";
 import type { Archive } from "./archive.js";
+import { ArchivedLives, FORGOTTEN } from "./archived-lives.js";
 import type { AsyncPartitionStore, Row, RowKey } from "./async-reads.js";
 import { decodeInvocation } from "./codec/invocation.js";
 import type { StateRange, StateRow } from "./partition-store.js";
 
-/**
- * Where a partition notes the lives that are forgotten and may be archived still: as state of a service that nobody can have, so that
- * every store keeps it and a note is durable with the batch that forgets. State keys are `<id>/<retainedUntilMs>`.
- */
-export const FORGOTTEN = Object.freeze({ service: ":archive", key: "forgotten" });
-
-export function forgottenName(id: InvocationId, retainedUntilMs: number): string {
-  return `${id}/${retainedUntilMs}`;
-}
-
-export function parseForgottenName(name: string): { readonly id: InvocationId; readonly retainedUntilMs: number } {
-  const slash = name.indexOf("/");
-  return { id: name.slice(0, slash) as InvocationId, retainedUntilMs: Number(name.slice(slash + 1)) };
-}
-
 /** Rejects with STO0001 also when only the archive fails and what is asked for is not in the store. `nowMs` is the present. */
 export function archived(store: AsyncPartitionStore, archive: Archive, nowMs: () => number): AsyncPartitionStore {
-  const forgotten = (partition: number) => store.stateOf(partition, FORGOTTEN.service, FORGOTTEN.key);
-
-  const find = async (partition: number, ids: readonly InvocationId[]): Promise<ReadonlyMap<InvocationId, Invocation>> => {
-    const found = new Map<InvocationId, Invocation>();
-    const rows = await archive.find(ids);
-    if (rows.length === 0) return found;
-    const gone = await forgotten(partition);
-    for (const { id, retainedUntilMs, expires, row } of rows) {
-      if (gone.has(forgottenName(id, retainedUntilMs)) || (expires && retainedUntilMs <= nowMs())) continue;
-      found.set(id, decodeInvocation(row));
-    }
-    return found;
-  };
+  const lives = new ArchivedLives(store, archive, nowMs);
 
   const isStored = async (partition: number, id: InvocationId): Promise<boolean> => {
     const [row] = await store.fetch(partition, [{ kind: "invocation", id }]);
@@ -48,13 +22,13 @@ export function archived(store: AsyncPartitionStore, archive: Archive, nowMs: ()
   /** Entries of an archived life, unless the id lives in the store. */
   const archivedEntries = async (partition: number, id: InvocationId): Promise<readonly JournalEntry[]> => {
     if (await isStored(partition, id)) return [];
-    return (await find(partition, [id])).has(id) ? archive.journal(id) : [];
+    return (await lives.find(partition, [id])).has(id) ? archive.journal(id) : [];
   };
 
-  const filled = async (partition: number, row: Row, found: ReadonlyMap<InvocationId, Invocation>): Promise<Row> => {
+  const filled = async (partition: number, row: Row, found: ReadonlyMap<InvocationId, Uint8Array>): Promise<Row> => {
     switch (row.kind) {
       case "invocation":
-        return row.value === undefined ? { ...row, value: found.get(row.id) } : row;
+        return row.value === undefined ? { ...row, value: decoded(found.get(row.id)) } : row;
       case "journal":
         return row.value.length === 0 ? { ...row, value: await archivedEntries(partition, row.id) } : row;
       case "entry":
@@ -71,17 +45,20 @@ export function archived(store: AsyncPartitionStore, archive: Archive, nowMs: ()
     async fetch(partition, keys: readonly RowKey[]) {
       const rows = await store.fetch(partition, keys);
       const absent = rows.flatMap((row) => (row.kind === "invocation" && row.value === undefined ? row.id : []));
-      const found = absent.length === 0 ? NOTHING : await find(partition, absent);
+      const found = await lives.find(partition, absent);
       return Promise.all(rows.map((row) => filled(partition, row, found)));
     },
     async readJournal(partition, id, length) {
+      const stored = await store.readJournal(partition, id, length);
+      if (stored.length >= length) return stored;
+      // Archived, also just now while it was read.
       const entries = await archivedEntries(partition, id);
-      return entries.length > 0 ? entries.slice(0, length) : store.readJournal(partition, id, length);
+      return entries.length > 0 ? entries.slice(0, length) : stored;
     },
     async events(partition, id): Promise<readonly JournalEvent[]> {
       const events = await store.events(partition, id);
       if (events.length > 0 || (await isStored(partition, id))) return events;
-      return (await find(partition, [id])).has(id) ? archive.events(id) : events;
+      return (await lives.find(partition, [id])).has(id) ? archive.events(id) : events;
     },
     async *completed(partition) {
       // The store is read first and its ids remembered: whatever moves into the archive meanwhile is seen twice and told once.
@@ -90,13 +67,8 @@ export function archived(store: AsyncPartitionStore, archive: Archive, nowMs: ()
         seen.add(invocation.facts.id);
         yield invocation;
       }
-      const gone = await forgotten(partition);
-      for await (const page of archive.scan({ partition })) {
-        for (const { id, retainedUntilMs, expires, row } of page) {
-          if (seen.has(id) || gone.has(forgottenName(id, retainedUntilMs)) || (expires && retainedUntilMs <= nowMs())) continue;
-          yield decodeInvocation(row);
-        }
-      }
+      for await (const page of lives.scan(partition, {}))
+        for (const { id, row } of page) if (!seen.has(id)) yield decodeInvocation(row);
     },
     async *scanState(partition, service, where: StateRange = "everywhere"): AsyncIterable<StateRow> {
       for await (const row of store.scanState(partition, service, where)) if (row.service !== FORGOTTEN.service) yield row;
@@ -105,7 +77,7 @@ export function archived(store: AsyncPartitionStore, archive: Archive, nowMs: ()
     promisesOf: (partition, service, key) => store.promisesOf(partition, service, key),
     timers: (partition, group, fromMs, limit) => store.timers(partition, group, fromMs, limit),
     outbox: (partition, afterSeq, limit) => store.outbox(partition, afterSeq, limit),
-    takenUp: (partition) => store.takenUp(partition),
+    takenUp: (partition, counted) => store.takenUp(partition, counted),
     flow: (partition) => store.flow(partition),
     unfinished: (partition, status) => store.unfinished(partition, status),
     scanPromises: (partition) => store.scanPromises(partition),
@@ -115,4 +87,6 @@ export function archived(store: AsyncPartitionStore, archive: Archive, nowMs: ()
   };
 }
 
-const NOTHING: ReadonlyMap<InvocationId, Invocation> = new Map();
+function decoded(row: Uint8Array | undefined): Invocation | undefined {
+  return row === undefined ? undefined : decodeInvocation(row);
+}

@@ -37,6 +37,8 @@ export interface LeaseHolder {
   readonly worker: WorkerId;
   /** Of its leadership: of two claims to a partition the one with the higher epoch is newer. */
   readonly epoch: number;
+  /** Unless renewed it is free after so long; undefined when the medium does not tell. */
+  readonly leftMs?: number;
 }
 
 /** What a worker tells the others about itself. */

@@ -16,6 +16,7 @@ import type {
   TimerKey,
   WorkflowPromise,
 } from "@perdure/partition";
+import type { Population } from "./population.js";
 
 /** What one partition contributes to a commit. `mutations` are applied in order. */
 export interface PartitionBatch {
@@ -60,6 +61,7 @@ export interface PartitionStore extends AsyncDisposable {
   /** Rejects with PerdureError STO0001 when the medium fails; the fate of the batch is then unknown and the store unusable. */
   commit(batches: readonly PartitionBatch[]): Promise<CommitOutcome>;
 
+  /** The first `length` entries, or all there are: who does not lead may find that the journal went meanwhile. */
   readJournal(partition: number, id: InvocationId, length: number): Promise<JournalEntry[]>;
   /** All state of a key in storage order (service protocol §3.4); keys are binary strings. */
   stateOf(partition: number, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>>;
@@ -68,8 +70,11 @@ export interface PartitionStore extends AsyncDisposable {
   timers(partition: number, group: TimerGroup, fromMs: number, limit: number): Promise<readonly TimerKey[]>;
   outbox(partition: number, afterSeq: number, limit: number): Promise<readonly OutboxMessage[]>;
 
-  /** Every unfinished invocation that a new leader takes up: those that run, and those that wait for a slot. */
-  takenUp(partition: number): AsyncIterable<Invocation>;
+  /**
+   * Every unfinished invocation that a new leader takes up: those that run, and those that wait for a slot. When all are told, what the
+   * partition has was added to `counted`; meaningful only while nobody commits.
+   */
+  takenUp(partition: number, counted?: Population): AsyncIterable<Invocation>;
   /** Buckets and paused queues of flow control; few. */
   flow(partition: number): Promise<StoredFlow>;
 

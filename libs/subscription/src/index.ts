@@ -1,6 +1,7 @@
 export { invocationOfRecord, PoisonRecord, producerOf } from "./invocation-of-record.js";
 export * from "./ports.js";
 export {
+  type RecordCounts,
   runSubscriptions,
   type StuckRecord,
   type SubscriptionStatus,

@@ -22,7 +22,7 @@ interface Place {
   state: "waiting" | "offered" | "handled";
 }
 
-/** Resolves when all are handled; rejects with the first that is poison, after all before it are handled, or when aborted. */
+/** Resolves when all are handled; rejects with the first that is poison, after all before it are handled, or at once when aborted. */
 export function offerInOrder(
   ports: OfferPorts,
   records: readonly SourceRecord[],
@@ -68,7 +68,11 @@ class Offering {
     this.#signal = signal;
     this.#resolve = resolve;
     this.#reject = reject;
+    signal.addEventListener("abort", this.#abandon, { once: true });
   }
+
+  /** What is under way may arrive all the same; whoever reads the partition next offers it again. */
+  readonly #abandon = (): void => this.#end(() => this.#reject(this.#signal.reason));
 
   go(): void {
     if (this.#isOver || this.#isWaiting) return;
@@ -153,6 +157,7 @@ class Offering {
   #end(tell: () => void): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#signal.removeEventListener("abort", this.#abandon);
     tell();
   }
 }

@@ -11,6 +11,8 @@ export interface SourceRecord {
   readonly key: Uint8Array | undefined;
   /** Empty for a tombstone. */
   readonly value: Uint8Array;
+  /** Header `traceparent` of whoever sent it. */
+  readonly traceparent?: string | undefined;
 }
 
 /** How far a consumer is in one topic partition. */
@@ -22,12 +24,19 @@ export interface Position {
   readonly lag: number;
 }
 
+/** A topic partition is left alone until `over` resolves; others go on. It then begins with what was not handled. */
+export interface Rest {
+  readonly over: Promise<void>;
+}
+
 export interface RecordReceiver {
   /**
-   * Records of one topic partition, ascending. Resolves when all are handled for good; `handled` is called in order as they
-   * become so. Rejects when one cannot be handled: the consumer then stops, having committed what was handled.
+   * Records of one topic partition, ascending. Resolves with undefined when all are handled for good, with a rest when one cannot be
+   * handled now; `handled` is called in order as they become so. Rejects soon with the signal's reason when it is aborted: the
+   * partition may be another consumer's from then on.
    */
-  take(records: readonly SourceRecord[], handled: (offset: number) => void): Promise<void>;
+  take(records: readonly SourceRecord[], handled: (offset: number) => void, signal: AbortSignal): Promise<Rest | undefined>;
+  /** Of a partition that is assigned; others are dropped. */
   position(position: Position): void;
   /** Partitions that this consumer reads now. */
   assigned(partitions: readonly number[]): void;
@@ -41,7 +50,7 @@ export interface ConsumerOptions {
   readonly topic: string;
 }
 
-/** Joined a group. Disposing leaves it, after what is being taken is handled and committed. */
+/** Joined a group. Disposing leaves it: what is being taken is given up, what was handled is committed. */
 export type RecordConsumer = AsyncDisposable;
 
 export interface RecordSource {

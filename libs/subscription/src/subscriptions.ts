@@ -2,13 +2,14 @@
  * Keeps a consumer running for every subscription there is: starts, stops and restarts them as the registry changes, tries again
  * when one fails, and knows how far each is and what it is stuck at.
  */
-import type { Clock, Logger, SubscriptionId, TimerHandle } from "@perdure/base";
+import type { Clock, InvocationId, Logger, SubscriptionId, TimerHandle } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
 import type { Registry, SubscriptionRecord } from "@perdure/metadata";
+import type { Invoke, Target, TraceContext } from "@perdure/partition";
 import { invocationOfRecord, PoisonRecord, producerOf } from "./invocation-of-record.js";
 import { HEALTHY_MS, REASON_CHARS_MAX, RESTART_FIRST_MS, RESTART_LONGEST_MS } from "./limits.js";
 import { offerInOrder } from "./offer.js";
-import type { Deliveries, Position, RecordConsumer, RecordReceiver, RecordSource, SourceRecord } from "./ports.js";
+import type { Deliveries, Position, RecordConsumer, RecordReceiver, RecordSource, Rest, SourceRecord } from "./ports.js";
 
 export interface SubscriptionsPorts {
   readonly registry: Pick<Registry, "subscriptions" | "kafkaCluster" | "onChange"> & RegistryView;
@@ -16,6 +17,20 @@ export interface SubscriptionsPorts {
   readonly deliveries: Deliveries;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Gives the invocation of a record its trace. */
+  readonly traceRecord?: TraceRecord | undefined;
+}
+
+/** A record became an invocation of this id and target. */
+export type TraceRecord = (record: SourceRecord, id: InvocationId, target: Target) => TraceContext | undefined;
+
+/** What became of records since this process started, whatever subscription they were of. */
+export interface RecordCounts {
+  readonly invoked: number;
+  /** Left out because somebody said so. */
+  readonly skipped: number;
+  /** How often a record was met that cannot become an invocation. */
+  readonly stuck: number;
 }
 
 /** A record that cannot become an invocation. */
@@ -31,8 +46,9 @@ export interface SubscriptionStatus {
   readonly state: "starting" | "consuming" | "backingOff" | "paused" | "noCluster";
   readonly assigned: readonly number[];
   readonly positions: readonly Position[];
+  /** The one of the lowest partition, if several partitions have one. */
   readonly stuck: StuckRecord | undefined;
-  /** Why it is backing off. */
+  /** Why it is backing off, wholly or in one partition. */
   readonly lastFailure: string | undefined;
   readonly nextRetryAtMs: number | undefined;
   /** Records that became invocations since this process started. */
@@ -41,11 +57,13 @@ export interface SubscriptionStatus {
 
 export interface Subscriptions extends AsyncDisposable {
   statuses(): readonly SubscriptionStatus[];
+  counts(): RecordCounts;
 }
 
 export function runSubscriptions(ports: SubscriptionsPorts): Subscriptions {
   const running = new Map<SubscriptionId, Runner>();
   const ending = new Set<Promise<void>>();
+  const counts = { invoked: 0, skipped: 0, stuck: 0 };
   const end = (runner: Runner): void => {
     const ended = runner.stop().finally(() => ending.delete(ended));
     ending.add(ended);
@@ -54,16 +72,20 @@ export function runSubscriptions(ports: SubscriptionsPorts): Subscriptions {
     const wanted = new Map(ports.registry.subscriptions().map((record) => [record.id, record]));
     for (const [id, runner] of running) {
       const record = wanted.get(id);
-      if (record !== undefined && runner.serves(record)) continue;
+      if (record !== undefined && runner.serves(record)) {
+        runner.tryAgain(); // What was missing may be there now.
+        continue;
+      }
       running.delete(id);
       end(runner);
     }
-    for (const [id, record] of wanted) if (!running.has(id)) running.set(id, new Runner(ports, record));
+    for (const [id, record] of wanted) if (!running.has(id)) running.set(id, new Runner(ports, record, counts));
   };
   follow();
   const stopFollowing = ports.registry.onChange(follow);
   return {
     statuses: () => [...running.values()].map((runner) => runner.status()),
+    counts: () => ({ ...counts }),
     async [Symbol.asyncDispose]() {
       stopFollowing();
       for (const runner of running.values()) end(runner);
@@ -73,8 +95,20 @@ export function runSubscriptions(ports: SubscriptionsPorts): Subscriptions {
   };
 }
 
+type Counting = { -readonly [K in keyof RecordCounts]: RecordCounts[K] };
+
+/** A topic partition that is left alone because of a record. */
+interface Resting {
+  readonly record: StuckRecord;
+  /** Ends the rest early. */
+  readonly wake: () => void;
+  readonly failures: number;
+  readonly nextRetryAtMs: number;
+}
+
 class Runner implements RecordReceiver {
   readonly #ports: SubscriptionsPorts;
+  readonly #counts: Counting;
   readonly #record: SubscriptionRecord;
   readonly #properties: Readonly<Record<string, string>> | undefined;
   readonly #aborting = new AbortController();
@@ -85,14 +119,16 @@ class Runner implements RecordReceiver {
   #state: SubscriptionStatus["state"] = "starting";
   #assigned: readonly number[] = [];
   #positions = new Map<number, Position>();
-  #stuck: StuckRecord | undefined;
+  /** By partition; an entry stays until its record is behind us. */
+  readonly #resting = new Map<number, Resting>();
   #lastFailure: string | undefined;
   #nextRetryAtMs: number | undefined;
   #handledCount = 0;
   #isStopped = false;
 
-  constructor(ports: SubscriptionsPorts, record: SubscriptionRecord) {
+  constructor(ports: SubscriptionsPorts, record: SubscriptionRecord, counts: Counting) {
     this.#ports = ports;
+    this.#counts = counts;
     this.#record = record;
     this.#properties = propertiesOf(ports, record);
     if (record.paused) this.#state = "paused";
@@ -108,15 +144,20 @@ class Runner implements RecordReceiver {
     );
   }
 
+  tryAgain(): void {
+    for (const { wake } of this.#resting.values()) wake();
+  }
+
   status(): SubscriptionStatus {
+    const [stuck] = [...this.#resting.values()].sort((a, b) => a.record.partition - b.record.partition);
     return {
       id: this.#record.id,
-      state: this.#state,
+      state: stuck !== undefined && this.#state === "consuming" ? "backingOff" : this.#state,
       assigned: this.#assigned,
       positions: [...this.#positions.values()],
-      stuck: this.#stuck,
-      lastFailure: this.#lastFailure,
-      nextRetryAtMs: this.#nextRetryAtMs,
+      stuck: stuck?.record,
+      lastFailure: stuck?.record.reason ?? this.#lastFailure,
+      nextRetryAtMs: this.#nextRetryAtMs ?? stuck?.nextRetryAtMs,
       handledCount: this.#handledCount,
     };
   }
@@ -125,50 +166,66 @@ class Runner implements RecordReceiver {
     this.#isStopped = true;
     this.#restart?.cancel();
     this.#aborting.abort(new Error("the subscription is stopping"));
+    this.tryAgain();
     await this.#close();
   }
 
   // ── what the consumer says ─────────────────────────────────────────────────────────────────────
 
-  async take(records: readonly SourceRecord[], handled: (offset: number) => void): Promise<void> {
+  async take(
+    records: readonly SourceRecord[],
+    handled: (offset: number) => void,
+    signal: AbortSignal,
+  ): Promise<Rest | undefined> {
     const [first] = records;
-    if (first === undefined) return;
-    const { clock, deliveries, registry } = this.#ports;
+    if (first === undefined) return undefined;
+    const { clock, deliveries, registry, traceRecord } = this.#ports;
     this.#state = "consuming";
+    const skipped = new Set<number>();
+    const invocationOf = (record: SourceRecord): Invoke | undefined => {
+      if (!this.#isSkipped(record)) {
+        const invoke = invocationOfRecord(this.#record, record, registry.current(), clock.nowMs());
+        if (traceRecord === undefined) return invoke;
+        return { ...invoke, facts: { ...invoke.facts, trace: traceRecord(record, invoke.id, invoke.facts.target) } };
+      }
+      skipped.add(record.offset);
+      return undefined;
+    };
     try {
       await offerInOrder(
-        {
-          deliveries,
-          clock,
-          producer: producerOf(this.#record, first),
-          invocationOf: (record) =>
-            this.#isSkipped(record) ? undefined : invocationOfRecord(this.#record, record, registry.current(), clock.nowMs()),
-        },
+        { deliveries, clock, producer: producerOf(this.#record, first), invocationOf },
         records,
         (offset) => {
           this.#handledCount++;
-          if (this.#stuck?.partition === first.partition && offset >= this.#stuck.offset) this.#stuck = undefined;
+          if (skipped.delete(offset)) this.#counts.skipped++;
+          else this.#counts.invoked++;
+          const resting = this.#resting.get(first.partition);
+          if (resting !== undefined && offset >= resting.record.offset) this.#resting.delete(first.partition);
           handled(offset);
         },
-        this.#aborting.signal,
+        AbortSignal.any([signal, this.#aborting.signal]),
       );
+      return undefined;
     } catch (cause) {
-      if (cause instanceof PoisonRecord) {
-        const { partition, offset } = cause.record;
-        this.#stuck = { partition, offset, reason: cause.message };
-      }
+      if (cause instanceof PoisonRecord) return this.#rest(cause);
       throw cause;
     }
   }
 
   position(position: Position): void {
-    this.#positions.set(position.partition, position);
+    if (this.#assigned.includes(position.partition)) this.#positions.set(position.partition, position);
   }
 
   assigned(partitions: readonly number[]): void {
     this.#state = "consuming";
     this.#assigned = partitions;
-    for (const partition of this.#positions.keys()) if (!partitions.includes(partition)) this.#positions.delete(partition);
+    const isGone = (partition: number): boolean => !partitions.includes(partition);
+    for (const partition of this.#positions.keys()) if (isGone(partition)) this.#positions.delete(partition);
+    for (const [partition, { wake }] of this.#resting) {
+      if (!isGone(partition)) continue;
+      this.#resting.delete(partition);
+      wake();
+    }
   }
 
   failed(cause: unknown): void {
@@ -177,12 +234,11 @@ class Runner implements RecordReceiver {
     if (clock.monotonicMs() - this.#startedAtMs > HEALTHY_MS) this.#failures = 0;
     const pauseMs = Math.min(RESTART_FIRST_MS * 2 ** this.#failures++, RESTART_LONGEST_MS);
     const reason = reasonOf(cause);
-    const subscriptionId = this.#record.id;
-    logger.warn({ subscriptionId, pauseMs, reason, stuck: this.#stuck }, "a subscription stopped consuming; trying again");
-    this.#state = "backingOff";
+    logger.warn({ subscriptionId: this.#record.id, pauseMs, reason }, "a subscription stopped consuming; trying again");
     this.#lastFailure = reason;
     this.#nextRetryAtMs = clock.nowMs() + pauseMs;
-    this.#assigned = [];
+    this.assigned([]);
+    this.#state = "backingOff";
     this.#restart = clock.setTimer(pauseMs, () => {
       this.#restart = undefined;
       this.#close().then(
@@ -190,6 +246,29 @@ class Runner implements RecordReceiver {
         (closing: unknown) => this.failed(closing),
       );
     });
+  }
+
+  /** The partition of a record that cannot become an invocation is tried again after a while, or when the registry changes. */
+  #rest({ record, message }: PoisonRecord): Rest {
+    const { clock, logger } = this.#ports;
+    const { partition, offset } = record;
+    const before = this.#resting.get(partition);
+    const failures = before?.record.offset === offset ? before.failures + 1 : 0;
+    const pauseMs = Math.min(RESTART_FIRST_MS * 2 ** failures, RESTART_LONGEST_MS);
+    const stuck: StuckRecord = { partition, offset, reason: message };
+    const { promise: over, resolve } = Promise.withResolvers<void>();
+    const timer = clock.setTimer(pauseMs, resolve);
+    const wake = (): void => {
+      timer.cancel();
+      resolve();
+    };
+    this.#counts.stuck++;
+    this.#resting.set(partition, { record: stuck, wake, failures, nextRetryAtMs: clock.nowMs() + pauseMs });
+    const facts = { subscriptionId: this.#record.id, pauseMs, ...stuck };
+    if (failures === 0) logger.warn(facts, "a record cannot be handled; its topic partition waits for it");
+    else logger.debug(facts, "a record still cannot be handled");
+    if (this.#isStopped) wake();
+    return { over };
   }
 
   // ── its life ───────────────────────────────────────────────────────────────────────────────────

@@ -18,6 +18,8 @@ const WATCHED: ReadonlySet<string> = new Set([
 /** Handles close on a later turn of the event loop; we look again this many times before calling it a leak. */
 const TURNS_MAX = 50;
 const FRAMES_SHOWN = 3;
+/** A single test file runs in the process that shows how far it is, which has timers of its own. */
+const REPORTERS = "@jest/reporters/";
 
 type Watched = { kind: string; resource: object; created: string };
 
@@ -59,6 +61,7 @@ function leaks(open: ReadonlyMap<number, Watched>): string[] {
   const left: string[] = [];
   for (const { kind, resource, created } of open.values()) {
     if (kind === "Timeout" && !(resource as NodeJS.Timeout).hasRef()) continue;
+    if (created.includes(REPORTERS)) continue;
     left.push(`${kind} opened ${created}`);
   }
   return left;

@@ -1,12 +1,15 @@
 /** Why: the management API of one environment: REST for people and tools, SQL over what the partitions hold. */
 
+import { consoleRoutes, withConsole } from "./console/serve.js";
 import { json } from "./http/answer.js";
 import { type Route, routerOf } from "./http/route.js";
 import { type RequestListener, serve } from "./http/server.js";
+import { adminMeasure, measuredSql } from "./metrics.js";
 import { adminDocument } from "./openapi/admin-document.js";
 import type { AdminOptions, AdminPorts } from "./ports.js";
 import { batchOperationRoutes } from "./routes/batch-operations.js";
 import { batchRoutes } from "./routes/batches.js";
+import { crashAttemptRoutes } from "./routes/crash-attempt.js";
 import { deployCheckRoutes } from "./routes/deploy-check.js";
 import { deploymentRoutes } from "./routes/deployments.js";
 import { explainRoutes } from "./routes/explain.js";
@@ -20,6 +23,7 @@ import { serdeRoutes } from "./routes/serdes.js";
 import { serviceRoutes } from "./routes/services.js";
 import { stateRoutes } from "./routes/state.js";
 import { subscriptionControlRoutes } from "./routes/subscription-control.js";
+import { usageRoutes } from "./routes/usage.js";
 import { vqueueRoutes } from "./routes/vqueues.js";
 
 /**
@@ -27,13 +31,17 @@ import { vqueueRoutes } from "./routes/vqueues.js";
  * answers every error as JSON.
  */
 export function createAdminApi(ports: AdminPorts, options: AdminOptions): RequestListener {
-  return serve(routerOf(routesOf(ports, options)), ports.logger);
+  const routes = routesOf(ports, options);
+  const measure = ports.measures === undefined ? undefined : adminMeasure(ports.measures, routes);
+  const api = serve(routerOf(routes, { measure, clock: ports.clock, edge: ports.edge }), ports.logger);
+  return withConsole(ports, options, api);
 }
 
 /** Everything served, the document about it included. */
 export function routesOf(ports: AdminPorts, options: AdminOptions): readonly Route[] {
   const routes: readonly Route[] = [
     ...metaRoutes(ports, options),
+    ...consoleRoutes(),
     ...deploymentRoutes(ports.registry),
     ...deployCheckRoutes(ports.registry),
     ...serviceRoutes(ports.registry, options.ingressEndpoint),
@@ -41,14 +49,16 @@ export function routesOf(ports: AdminPorts, options: AdminOptions): readonly Rou
     ...stateRoutes(ports),
     ...batchOperationRoutes(ports), // Before the routes that take what follows `/invocations/` for an id.
     ...invocationRoutes(ports),
+    ...crashAttemptRoutes(ports),
     ...explainRoutes(ports),
     ...batchRoutes(ports),
     ...kafkaRoutes(ports.registry),
     ...subscriptionControlRoutes(ports),
     ...ruleRoutes(ports.registry),
     ...scheduleRoutes(ports),
-    ...queryRoutes(ports.sql),
+    ...queryRoutes(ports.measures === undefined ? ports.sql : measuredSql(ports.sql, ports.measures, ports.clock)),
     ...vqueueRoutes(ports),
+    ...usageRoutes(ports),
   ];
   return [...routes, documentRoute(routes)];
 }

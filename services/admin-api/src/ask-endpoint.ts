@@ -1,6 +1,5 @@
 /** Why: the management API passes questions on to endpoints; they go out like every other request, signed and with the deployment's headers. */
 import type { Clock } from "@perdure/base";
-import { endpointBase } from "@perdure/driver-http2";
 import { type EndpointTransport, exchangeWhole, type RequestIdentity } from "@perdure/invoker";
 import type { AskEndpoint } from "./ports.js";
 
@@ -19,8 +18,7 @@ export function createAskEndpoint({ transports, identity, clock }: AskEndpointPo
   return async ({ address, additionalHeaders }, { path, contentType, body }, signal) => {
     const headers: Record<string, string> = { ...additionalHeaders };
     if (contentType !== undefined) headers["content-type"] = contentType;
-    const basePath = address.kind === "http" ? (endpointBase(address.uri)?.basePath ?? "") : "";
-    identity?.sign(headers, basePath + path, undefined);
+    identity?.sign(headers, path, undefined);
     const transport = address.kind === "http" ? transports.http : transports.lambda;
     const bounds = { responseBytesMax: ANSWER_BYTES_MAX, timeoutMs: ANSWER_MS };
     const answer = await exchangeWhole({ transport, clock }, { address, method: "POST", path, headers, body }, bounds, signal);

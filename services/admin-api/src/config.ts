@@ -1,13 +1,38 @@
 /** Every setting of the management API, with its sentence, unit and default. Names are the reference's where it has them. */
 import { formatByteSize, formatDuration } from "@perdure/base";
-import { advertisedAddress, bindAddress, bindPort, byteSize, duration, group } from "@perdure/role";
+import {
+  advertisedAddress,
+  bindAddress,
+  bindPort,
+  boolean,
+  byteSize,
+  custom,
+  duration,
+  group,
+  tomlValue,
+  traceUrl,
+} from "@perdure/role";
 import { SQL_ENGINE_DEFAULTS, type SqlEngineOptions } from "@perdure/sql";
-import type { z } from "zod";
+import { z } from "zod";
 
-export const adminSettings = group("The management API.", {
+/** Names as a browser has them in its address, with or without a port. */
+const hostList = z
+  .union([z.array(z.string()), z.string().transform((line) => line.split(",").map((one) => one.trim()))])
+  .pipe(z.array(z.string().regex(/^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:\d{1,5})?$/, "must be a host name, with or without a port")))
+  .prefault([]);
+
+export const adminSettingsShape = {
   bindAddress: bindAddress(),
   bindPort: bindPort(9070),
   advertisedAddress: advertisedAddress("How people and tools reach the API, for display; http://localhost:<port>/ when not set."),
+  traceUrl: traceUrl("Where traces are looked at, with '{traceId}' in it; the console leads there from every invocation."),
+  disableWebUi: boolean(false, { sentence: "Whether there is no console at /ui/." }),
+  allowedHosts: custom(hostList, {
+    sentence:
+      "Host names, beside localhost, addresses and the advertised one, by which browsers may reach the API: 'perdure.corp.example'.",
+    form: "scalar",
+    show: tomlValue,
+  }),
   queryEngine: group("SQL over invocations and services.", {
     memorySize: byteSize(formatByteSize(SQL_ENGINE_DEFAULTS.engineMemoryBytesMax), {
       sentence: "Memory for sorts, joins and results of all queries together (size).",
@@ -17,7 +42,9 @@ export const adminSettings = group("The management API.", {
       minMs: 1,
     }),
   }),
-});
+};
+
+export const adminSettings = group("The management API.", adminSettingsShape);
 
 export type AdminSettings = z.output<typeof adminSettings>;
 

@@ -1,12 +1,31 @@
 /** Why: the management API as a door that a process opens. */
-import { createHttpPort, type Door, type DoorSettings, openDoor } from "@perdure/role/http";
+import { createHttpPort, type Door, type Guard, openDoor } from "@perdure/role/http";
 import { createAdminApi } from "./admin-api.js";
+import type { AdminSettings } from "./config.js";
+import { CONSOLE_DIRECTORY } from "./console/directory.js";
+import { openAdminConsole } from "./console/serve.js";
+import { browserGuard, guardsInTurn } from "./http/browser-guard.js";
 import { ADMIN_DRAIN_MS } from "./limits.js";
 import type { AdminOptions, AdminPorts } from "./ports.js";
 
+export interface DoorParts {
+  /** Asked before the guard against strangers' web pages. */
+  readonly guard?: Guard | undefined;
+  /** Whether somebody could look at the console, if the settings let them: not where only a gateway may ask. */
+  readonly showsConsole?: boolean | undefined;
+}
+
 /** Rejects with RT0004 when the address cannot be bound. */
-export function openAdminDoor(settings: DoorSettings, ports: AdminPorts, options: AdminOptions): Promise<Door> {
-  const request = createAdminApi(ports, options);
-  const port = createHttpPort({ request }, { clock: ports.clock, logger: ports.logger });
+export async function openAdminDoor(
+  settings: AdminSettings,
+  ports: AdminPorts,
+  options: AdminOptions,
+  { guard, showsConsole = true }: DoorParts = {},
+): Promise<Door> {
+  const { clock, logger } = ports;
+  const isShown = showsConsole && !settings.disableWebUi;
+  const console = isShown ? await openAdminConsole(CONSOLE_DIRECTORY, logger) : undefined;
+  const request = createAdminApi({ ...ports, console }, { ...options, traceUrl: settings.traceUrl });
+  const port = createHttpPort({ request }, { clock, logger }, { guard: guardsInTurn([guard, browserGuard(settings)]) });
   return openDoor(settings, port.listen, () => port.close(ADMIN_DRAIN_MS));
 }

@@ -1,8 +1,8 @@
 /** Why: the management API as a request handler over ports. */
 export { createAdminApi } from "./admin-api.js";
 export { type AskEndpointPorts, createAskEndpoint } from "./ask-endpoint.js";
-export { type Batches, type BatchPorts, openBatches } from "./batches/batches.js";
-export { type AdminSettings, adminSettings, sqlOptionsOf } from "./config.js";
+export { type Batches, type BatchPorts, openBatches, openSharedBatches } from "./batches/batches.js";
+export { type AdminSettings, adminSettings, adminSettingsShape, sqlOptionsOf } from "./config.js";
 export { openAdminDoor } from "./door.js";
 export type { RequestListener } from "./http/server.js";
-export type { AdminOptions, AdminPorts, AskEndpoint, EndpointAnswer, Sql, SqlAnswer, SqlFormat } from "./ports.js";
+export type { AdminOptions, AdminPorts, AskEndpoint, EndpointAnswer, Sql, SqlAnswer, SqlFormat, UsageReport } from "./ports.js";

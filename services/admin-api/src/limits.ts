@@ -15,6 +15,11 @@ export const ALL_BODIES_BYTES_MAX = 256 * 1024 * 1024;
 /** Invocations one batch operation may name, as in the interface that the web UI expects. */
 export const BATCH_INVOCATIONS_MAX = 1000;
 
+/** How long Redis may take to say how much it stores; who asks has little more patience. */
+export const USAGE_MS = 2_000;
+/** How long the size of an archive is believed: it costs a look at every row, and who bills asks every few seconds. */
+export const ARCHIVE_SIZE_KEPT_MS = 600_000;
+
 /** Operations of one batch that are under way at the same time. */
 export const BATCH_CONCURRENCY_MAX = 64;
 
@@ -74,6 +79,11 @@ export const BATCH_SAMPLE_MAX = 20;
 export const BATCH_TRIES_MAX = 6;
 /** … the pause before the second; each further one is twice as long. Together some six seconds: a change of leaders. */
 export const BATCH_RETRY_MS = 200;
+/** A batch that stopped on an error is taken up again after this. */
+export const BATCH_AGAIN_MS = 5_000;
+/** Who cancels a batch that another process runs looks so often whether it is over, and so long. */
+export const BATCH_LOOK_MS = 50;
+export const BATCH_CANCEL_WAIT_MS = 15_000;
 
 /** Characters of somebody's words that are kept with a batch: who, why. */
 export const BATCH_NOTE_CHARS_MAX = 500;
@@ -89,3 +99,6 @@ export const ADMIN_DRAIN_MS = 2000;
 
 /** Longest name of a Kafka cluster; it is part of a key of the metadata store, which bounds these at 1,024. */
 export const KAFKA_CLUSTER_NAME_CHARS_MAX = 512;
+
+/** How much the thread of SQL statements stands back behind the one that answers people (0 not at all, 19 entirely). */
+export const SQL_THREAD_NICENESS = 19;

@@ -1,8 +1,10 @@
 /** Why: everything the management API needs from the rest of the system, as plain parameters. */
-import type { Clock, Logger, Random } from "@perdure/base";
+import type { Clock, InvocationId, Logger, Random } from "@perdure/base";
+import type { ConsoleHost } from "@perdure/console-host";
 import type { Partitions, RegistryView } from "@perdure/control";
+import type { CutAttempt } from "@perdure/invoker";
 import type { DeploymentRecord, Registry } from "@perdure/metadata";
-import type { HealthReport } from "@perdure/role";
+import type { Edge, HealthReport, Metrics } from "@perdure/role";
 import type { Schedules } from "@perdure/schedule";
 import type { SubscriptionStatus } from "@perdure/subscription";
 import type { Batches } from "./batches/batches.js";
@@ -45,6 +47,16 @@ export type AskEndpoint = (
   signal: AbortSignal,
 ) => Promise<EndpointAnswer>;
 
+/** What its data has seen since it was made. */
+export interface UsageReport {
+  /** Names the data: totals of another source begin at zero. */
+  readonly source: string;
+  /** Starts of invocations and steps of journals, as they are durable. */
+  readonly actions: number;
+  /** On disk, roughly. */
+  readonly storedBytes: number;
+}
+
 export interface AdminPorts {
   readonly registry: Registry & RegistryView;
   readonly partitions: Partitions;
@@ -61,6 +73,16 @@ export interface AdminPorts {
   readonly health: () => HealthReport;
   /** Text in the Prometheus exposition format. */
   readonly metrics: () => string | Promise<string>;
+  /** Where requests are counted; nowhere when left out. */
+  readonly measures?: Metrics | undefined;
+  /** Begins the spans of requests. */
+  readonly edge?: Edge | undefined;
+  /** Undefined where nobody counts. */
+  readonly usage?: (() => Promise<UsageReport>) | undefined;
+  /** Cuts off the attempt of an invocation that runs, and undefined when none does. Left out where nobody may break things for a show. */
+  readonly crashAttempt?: ((id: InvocationId) => CutAttempt | undefined) | undefined;
+  /** Undefined where it is turned off or was not built. */
+  readonly console?: ConsoleHost | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -69,6 +91,10 @@ export interface AdminPorts {
 export interface AdminOptions {
   /** Where callers reach the ingress from outside, e.g. `http://localhost:8080/`. */
   readonly ingressEndpoint: string | undefined;
+  /** Set when nothing is advertised and the ingress is on this machine: browsers find it at the name by which they found us. */
+  readonly ingressPort?: number | undefined;
+  /** Where traces are looked at, with `{traceId}` in it, for links of the console. */
+  readonly traceUrl?: string | undefined;
   readonly clusterName: string;
   /** Flow control is offered: `features.vqueues` of `/version`. */
   readonly scopesEnabled: boolean;

@@ -1,17 +1,19 @@
 /** Batches: what is refused, what is done and told, and what a process that dies in the middle leaves for the next one. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { type InvocationId, newInvocationId, PerdureError, silentLogger, systemRandom } from "@perdure/base";
+import { type BatchId, type InvocationId, newInvocationId, PerdureError, silentLogger, systemRandom } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
 import { createMemoryMetadataStore, emptyMemoryMetadata, type MemoryMetadata, type Registry } from "@perdure/metadata";
 import type { Answer, Invocation, JournalEntry } from "@perdure/partition";
 import { createTestRegistry } from "@perdure/registry/testing";
 import { encodeNotification, MessageType, voidResult } from "@perdure/service-protocol";
 import { VirtualClock } from "@perdure/testkit";
-import { type Batches, openBatches } from "../src/batches/batches.js";
+import { type Batches, openBatches, openSharedBatches, type SharedBatches } from "../src/batches/batches.js";
+import { type BatchRecord, recordKey } from "../src/batches/record.js";
 import type { InsightSource } from "../src/insight/source.js";
 import {
   BATCH_CLEANUP_MS,
   BATCH_KEPT_MS,
+  BATCH_LOOK_MS,
   BATCH_PAGE_IDS,
   BATCH_TRIES_MAX,
   BATCH_WORKERS_MAX,
@@ -102,6 +104,12 @@ async function openHere(): Promise<Batches> {
   });
 }
 
+/** One of several processes with these documents. */
+function openShared(): SharedBatches {
+  const ports = { registry, partitions, insight, clock, random: systemRandom, logger: silentLogger };
+  return openSharedBatches({ ...ports, metadata: createMemoryMetadataStore(memory) });
+}
+
 async function serveHere(): Promise<void> {
   batches = await openHere();
   server = await startServer(createTestAdminApi({ registry, partitions, sql, insight, batches }));
@@ -155,7 +163,7 @@ describe("what is refused", () => {
     ["two choices", { operation: "kill", ids: [id], filter: "true" }, 422, "not both"],
     ["no ids", { operation: "kill", ids: [] }, 422, "ids"],
     ["a malformed id", { operation: "kill", ids: ["inv_bad"] }, 422, "codec version"],
-    ["a misspelt dry run", { operation: "kill", ids: [id], dryrun: true }, 422, "dryrun"],
+    ["a misspelt dry run", { operation: "kill", ids: [id], dryrun: true }, 400, "unknown fields: 'dryrun'"],
     ["a limit of nothing", { operation: "kill", filter: "true", limit: 0 }, 422, "limit"],
     ["a limit without limit", { operation: "kill", filter: "true", limit: 1e9 }, 422, "limit"],
     ["a deployment to kill with", { operation: "kill", ids: [id], deployment: "latest" }, 422, "deployment"],
@@ -496,4 +504,96 @@ test("two processes do not both go on: whoever wrote last does", async () => {
   for (const open of hung) open({ kind: "pending" });
   expect(await untilOver(id)).toMatchObject({ state: "finished", done: BATCH_PAGE_IDS + 1, succeeded: BATCH_PAGE_IDS + 1 });
   expect(partitions.commands.length).toBe(taken);
+});
+
+describe("of two processes", () => {
+  const killing = (ids: readonly InvocationId[]) =>
+    ({
+      operation: "kill",
+      filter: undefined,
+      ids,
+      moreMatched: false,
+      deployment: undefined,
+      startedBy: undefined,
+      reason: undefined,
+    }) as const;
+  const over = async (of: Batches, id: BatchId): Promise<BatchRecord> => {
+    for (;;) {
+      const record = await of.get(id);
+      if (record !== undefined && record.state !== "running") return record;
+    }
+  };
+  let leader: SharedBatches;
+  let other: SharedBatches;
+  let isSure: boolean;
+  beforeEach(async () => {
+    isSure = true;
+    [leader, other] = [openShared(), openShared()];
+    await leader.lead(() => isSure);
+  });
+  afterEach(async () => {
+    await Promise.all([leader, other].map((each) => each[Symbol.asyncDispose]()));
+  });
+
+  test("one runs what the other begins, and both tell of it", async () => {
+    partitions.answers.set("kill", { kind: "done" });
+    const ids = freshIds(BATCH_PAGE_IDS + 5);
+    const { id } = (await other.begin(killing(ids))) as BatchRecord;
+    expect(await leader.get(id)).toMatchObject({ state: "running", succeeded: 0 });
+    expect(partitions.commands).toEqual([]);
+    await leader.look();
+    expect(await over(other, id)).toMatchObject({ state: "finished", succeeded: ids.length });
+    expect(partitions.commands).toHaveLength(ids.length);
+    expect((await other.results(id, 0))?.results.map((each) => each.id)).toEqual(ids.slice(0, BATCH_PAGE_IDS));
+    expect(await other.list()).toEqual(await leader.list());
+  });
+
+  test("one cancels what the other runs, and hears how far that had come", async () => {
+    const gates: ((answer: Answer) => void)[] = [];
+    partitions.submit = () => new Promise((resolve) => gates.push(resolve));
+    const { id } = (await leader.begin(killing(freshIds(BATCH_PAGE_IDS * 2)))) as BatchRecord;
+    while (gates.length < BATCH_WORKERS_MAX) await other.get(id);
+    const cancelled = other.cancel(id);
+    const store = createMemoryMetadataStore(memory);
+    while ((await store.get(recordKey(id)))?.version === 1) await store.get("nothing");
+    await leader.look();
+    for (const open of gates) open({ kind: "done" });
+    expect(await over(leader, id)).toMatchObject({ state: "cancelled", succeeded: BATCH_WORKERS_MAX });
+    clock.advanceBy(BATCH_LOOK_MS);
+    expect(await cancelled).toMatchObject({ state: "cancelled", succeeded: BATCH_WORKERS_MAX });
+    expect((await other.results(id, 0))?.results).toHaveLength(BATCH_WORKERS_MAX);
+  });
+
+  test("one that no longer knows whether it leads begins nothing more, and the other goes on without doing anything twice", async () => {
+    const done = new Map<string, number>();
+    const stop = BATCH_WORKERS_MAX * 2;
+    partitions.submit = async (command) => {
+      const { id } = command as { id: InvocationId };
+      done.set(id, (done.get(id) ?? 0) + 1);
+      partitions.invocations.set(id, {
+        ...anInvocation(id, "completed", undefined),
+        milestones: { scheduledAtMs: undefined, inboxedAtMs: undefined, runningAtMs: 0, completedAtMs: clock.nowMs() },
+      });
+      if (done.size >= stop) isSure = false;
+      return { kind: "done" };
+    };
+    const ids = freshIds(BATCH_PAGE_IDS + 50);
+    for (const each of ids) partitions.invocations.set(each, anInvocation(each, "invoked", undefined));
+    const { id } = (await leader.begin(killing(ids))) as BatchRecord;
+    while (done.size < stop) await other.get(id);
+    for (let i = 0; i < 50; i++) await other.get(id);
+    expect(done.size).toBeLessThan(stop + BATCH_WORKERS_MAX);
+    await other.lead(() => true);
+    expect(await over(other, id)).toMatchObject({ state: "finished", succeeded: ids.length });
+    expect([...done.values()].every((times) => times === 1)).toBe(true);
+    expect(done.size).toBe(ids.length);
+  });
+
+  test("together they run no more than one would", async () => {
+    partitions.submit = () => new Promise(() => {});
+    for (let n = 0; n < BATCHES_RUNNING_MAX; n++) expect(await other.begin(killing([freshId(n)]))).toBeDefined();
+    expect(await other.begin(killing([freshId(50)]))).toBeUndefined();
+    expect(await leader.begin(killing([freshId(51)]))).toBeUndefined();
+    [leader, other] = [openShared(), openShared()]; // Those before hang for ever, like their process.
+  });
 });

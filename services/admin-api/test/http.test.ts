@@ -1,10 +1,13 @@
 /** Why: the conventions that hold for every route (admin-api.md §1), over real sockets. */
 
-import { connect } from "node:net";
+import { connect as connectHttp2, constants, createServer as createHttp2Server, type ServerHttp2Stream } from "node:http2";
+import { type AddressInfo, connect } from "node:net";
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import type { Logger } from "@perdure/base";
+import { type Logger, silentLogger, systemClock } from "@perdure/base";
 import { createTestRegistry } from "@perdure/registry/testing";
+import { createHttpPort } from "@perdure/role/http";
+import type { RequestListener } from "../src/http/server.js";
 import type { Sql } from "../src/index.js";
 import { createTestAdminApi, startHttp2Server, startServer, type TestAdminSetup, type TestServer } from "../src/testing/index.js";
 
@@ -58,6 +61,10 @@ describe("generations of the path", () => {
     for (const path of ["/", "/ui", "/v2", "/v4?x=1"]) {
       const answer = await ask("GET", path);
       expect([answer.status, answer.headers.location]).toEqual([308, "/ui/"]);
+      for (const method of ["OPTIONS", "POST", "DELETE"]) {
+        const refused = await ask(method, path);
+        expect([refused.status, refused.headers.allow, refused.headers.location]).toEqual([405, "GET,HEAD", undefined]);
+      }
     }
   });
 });
@@ -78,10 +85,31 @@ describe("bodies", () => {
     expect((await ask("POST", "/kafka-clusters", { name: "n".repeat(512), properties })).status).toBe(201);
   });
 
+  test("a name of a Kafka cluster is one that sources can name", async () => {
+    const { ask } = await open();
+    const properties = { "bootstrap.servers": "a:1" };
+    const statusOf = async (name: string) => (await ask("POST", "/kafka-clusters", { name, properties })).status;
+    for (const name of ["a/b", "a?b", "a#b", "a b", "\u00fc", "a\n"]) expect(await statusOf(name)).toBe(422);
+    for (const name of ["bad_name!", "a.b-c:9092"]) expect(await statusOf(name)).toBe(201);
+  });
+
   test("types that end in +json are JSON", async () => {
     const { ask } = await open({ sql: rows("{}") });
     expect((await ask("POST", "/query", '{"query":"select 1"}', { "content-type": "application/vnd.x+json" })).status).toBe(200);
     expect((await ask("POST", "/query", '{"query":"select 1"}', { "content-type": "application/jsonx" })).status).toBe(415);
+  });
+
+  test("a body that is not UTF-8 is refused, not stored as something else", async () => {
+    const { ask } = await open();
+    const body = (name: string) => Buffer.from(JSON.stringify({ name, properties: { "bootstrap.servers": "a:1" } }), "latin1");
+    const headers = { "content-type": "application/json" };
+    const refused = await ask("POST", "/kafka-clusters", body("k\u00fc"), headers);
+    expect([refused.status, refused.json()]).toEqual([
+      400,
+      { message: "Failed to parse the request body as JSON: it is not UTF-8", restate_code: null },
+    ]);
+    expect((await ask("GET", "/kafka-clusters")).json()).toEqual({ clusters: [] });
+    expect((await ask("POST", "/kafka-clusters", body("ku"), headers)).status).toBe(201);
   });
 
   test("what is wrong with a body is named by its path", async () => {
@@ -265,6 +293,51 @@ test("everything works over HTTP/2 as well, and every stream is ended", async ()
   expect(zstdDecompressSync(query.body).toString()).toBe('{"rows":[1]}');
   expect((await http2.ask("POST", "/query", "{", { "content-type": "application/json" })).status).toBe(400);
 });
+
+test.each([
+  ["the handler itself", (listener: RequestListener) => createHttp2Server(listener)],
+  [
+    "the door of the process",
+    (listener: RequestListener) => createHttpPort({ request: listener }, { clock: systemClock, logger: silentLogger }),
+  ],
+])(
+  "an HTTP/2 stream is over when the answer is, though the body goes on: %s",
+  async (_which, serverOf) => {
+    const server = serverOf(createTestAdminApi({ registry: await createTestRegistry() }));
+    const streams: ServerHttp2Stream[] = [];
+    let port: number;
+    if ("on" in server) {
+      server.on("stream", (stream) => streams.push(stream));
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      port = (server.address() as AddressInfo).port;
+    } else port = (await server.listen({ host: "127.0.0.1", port: 0 })).port;
+    const session = connectHttp2(`http://127.0.0.1:${port}`);
+    for (const [path, status] of [
+      ["/query", 413],
+      ["/nothing/here", 404],
+      ["/schedules", 415],
+    ] as const) {
+      const contentType = status === 415 ? "text/plain" : "application/json";
+      const stream = session.request({ ":method": "POST", ":path": path, "content-type": contentType });
+      let received: number | undefined;
+      stream.on("response", (headers) => {
+        received = headers[":status"];
+      });
+      stream.on("error", () => undefined); // Writing on into a stream that is over is what this is about.
+      const sending = setInterval(() => stream.writableLength < 1e6 && stream.write(Buffer.alloc(64 * 1024)), 1); // Never ended.
+      await new Promise((resolve) => stream.on("end", resolve).on("close", resolve).resume());
+      clearInterval(sending);
+      while (!stream.closed) await new Promise((resolve) => setTimeout(resolve, 5)); // The server's word: we have not ended it.
+      expect([path, received, stream.rstCode]).toEqual([path, status, constants.NGHTTP2_NO_ERROR]);
+      stream.destroy();
+    }
+    while (!streams.every(({ destroyed }) => destroyed)) await new Promise((resolve) => setTimeout(resolve, 5));
+    session.destroy();
+    if ("on" in server) await new Promise<void>((resolve) => server.close(() => resolve()));
+    else await server.close(0);
+  },
+  20_000,
+);
 
 function recorder(messages: string[]): Logger {
   const record = (_fields: object, message: string) => void messages.push(message);

@@ -1,7 +1,7 @@
 /** Why: generators are run on the documents of services, so paths, parameters and answers are those of the recordings; the words are ours. */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { createTestRegistry, startEndpoint, type TestEndpoint } from "@perdure/registry/testing";
+import { aManifest, createTestRegistry, startEndpoint, type TestEndpoint } from "@perdure/registry/testing";
 import { createTestAdminApi, startServer, type TestServer } from "../src/testing/index.js";
 import { loadExchanges } from "./replay.js";
 
@@ -51,6 +51,28 @@ test("schemas of a handler are named after it and referred to; private handlers 
   expect(Object.keys(field(document, "paths")).filter((path) => path.includes("/priv"))).toEqual([]);
   expect(field(document, "paths", "/restate/call/Greeter/noInput", "post")).not.toHaveProperty("requestBody");
   expect(field(document, "info")).toMatchObject({ description: "Greets people, v2.", "x-restate-extensions": { team: "hello" } });
+});
+
+test("references inside a handler's schema lead to where the document keeps it; titles describe it", async () => {
+  const jsonSchema = { title: "Order", $ref: "#/$defs/Order", $defs: { Order: { type: "object" } } };
+  const input = { contentType: "application/json", jsonSchema };
+  const output = { contentType: "text/plain", setContentTypeIfEmpty: true };
+  await using shop = await startEndpoint("h2c", {
+    body: aManifest([{ name: "Shop", ty: "SERVICE", handlers: [{ name: "buy", input, output }] }]),
+  });
+  expect((await server.ask("POST", "/deployments", { uri: shop.uri })).status).toBe(201);
+  const document = (await server.ask("GET", "/services/Shop/openapi")).json<Node>();
+  expect(field(document, "components", "schemas", "buyRequest")).toEqual({
+    title: "Order",
+    $ref: "#/components/schemas/buyRequest/$defs/Order",
+    $defs: { Order: { type: "object" } },
+  });
+  const handler = (await server.ask("GET", "/services/Shop/handlers/buy")).json();
+  expect(handler).toMatchObject({
+    input_description: "JSON 'Order'",
+    output_description: "optional text/plain",
+    input_json_schema: jsonSchema,
+  });
 });
 
 /** Without what is said in words. */

@@ -13,6 +13,11 @@ export const ingressSettingsShape = {
     sentence: "Requests at one time, beyond which callers hear 429; unlimited when not set.",
     min: 1,
   }),
+  requestsPerSecondLimit: optionalInteger({
+    sentence:
+      "Requests per second of this process in the long run, and as many at once; beyond it callers hear 429. Unlimited when not set.",
+    min: 1,
+  }),
 } as const;
 
 export const ingressSettings = group("The HTTP door for callers of services.", ingressSettingsShape);
@@ -23,6 +28,7 @@ export function ingressOptionsOf(settings: IngressSettings, scopesEnabled: boole
   return {
     requestBytesMax: settings.requestSizeLimit,
     concurrentRequestsMax: settings.concurrentApiRequestsLimit,
+    requestsPerSecondMax: settings.requestsPerSecondLimit,
     scopesEnabled,
   };
 }

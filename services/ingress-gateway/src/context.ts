@@ -1,6 +1,7 @@
 /** Why: what every feature of the ingress needs, in one object made once. */
 import type { Clock, ErrorCode, Logger, Random } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
+import type { Edge } from "@perdure/role";
 import type { StartSpan } from "@perdure/role/tracing";
 import type { BodyGate } from "./body-reading.js";
 import type { Exchange, ExchangeKind } from "./exchange.js";
@@ -10,6 +11,12 @@ import type { Advice, Refusal } from "./refusal.js";
 export interface IngressMetrics {
   /** `code` when the ingress itself refused. `durationMs` from the request's headers to the answer. */
   answered(kind: ExchangeKind, status: number, code: ErrorCode | undefined, durationMs: number): void;
+  /** An invocation is durable, so long after all of its request was here. */
+  accepted(kind: ExchangeKind, durationMs: number): void;
+  /** A path named a service that there is, or none. */
+  lookedUp(isKnown: boolean): void;
+  /** Of bodies. */
+  bytes(direction: "in" | "out", count: number): void;
   /** The client left before it was answered. */
   abandoned(kind: ExchangeKind, durationMs: number): void;
 }
@@ -23,6 +30,8 @@ export interface IngressPorts {
   readonly metrics?: IngressMetrics | undefined;
   /** Starts the span of an invocation. `caller` is the request's own trace context if it has a valid one. Undefined: it is kept. */
   readonly startSpan?: StartSpan | undefined;
+  /** Starts the span of a request. Undefined: nobody traces. */
+  readonly edge?: Edge | undefined;
 }
 
 export interface IngressContext {

@@ -4,6 +4,7 @@
  */
 import type { ErrorCode } from "@perdure/base";
 import type { Detach } from "@perdure/control";
+import type { EdgeOperation } from "@perdure/role";
 import type { BodyReading } from "./body-reading.js";
 import type { BodyFailure } from "./refusal.js";
 
@@ -42,10 +43,16 @@ export abstract class Exchange {
   origin: string | undefined = undefined;
   traceparent: string | undefined = undefined;
   tracestate: string | undefined = undefined;
+  /** Whether its sender asks for its trace. */
+  wantsTrace = false;
+  /** Undefined while nobody traces. */
+  span: EdgeOperation | undefined = undefined;
 
   kind: ExchangeKind = "other";
   /** Of the monotonic clock; only when somebody measures. */
   startedAtMs = 0;
+  /** Of the answer's body, for metrics. */
+  bytesOut = 0;
   /** Code of our refusal, for metrics. */
   refusedWith: ErrorCode | undefined = undefined;
   /** Answered or abandoned: nothing more may be sent. */
@@ -78,6 +85,7 @@ export abstract class Exchange {
     this.settled = true;
     this.waiting = undefined;
     this.reading?.cancel();
+    this.bytesOut = body.length; // Of text, which is ours, the characters.
     try {
       this.write(status, headers, body);
     } catch (cause) {
@@ -129,6 +137,7 @@ export abstract class Exchange {
           break;
         case 15:
           if (name.toLowerCase() === "idempotency-key") this.idempotencyKey ??= raw[i + 1]!;
+          else if (name.toLowerCase() === "x-perdure-trace") this.wantsTrace = raw[i + 1] === "1";
           break;
         case 17:
           if (name.toLowerCase() === "transfer-encoding") this.chunked = true;

@@ -4,4 +4,4 @@ export type { IngressMetrics, IngressPorts } from "./context.js";
 export type { ExchangeKind } from "./exchange.js";
 export { createIngress, type Ingress, type IngressOptions } from "./ingress.js";
 export * as ingressLimits from "./limits.js";
-export { ingressMetrics } from "./metrics.js";
+export { ingressMetrics, observeIngress } from "./metrics.js";

@@ -9,7 +9,7 @@ import { createHttpPort, type HttpPortOptions } from "@perdure/role/http";
 import { answerJson, answerLengthLimit, answerPreflight, answerRefusal } from "./answer.js";
 import { handleAwakeable } from "./awakeable.js";
 import { BodyGate } from "./body-reading.js";
-import type { IngressContext, IngressPorts } from "./context.js";
+import type { IngressContext, IngressMetrics, IngressPorts } from "./context.js";
 import type { Exchange, ExchangeOwner } from "./exchange.js";
 import { Http1Exchange } from "./http1-exchange.js";
 import { Http2Exchange } from "./http2-exchange.js";
@@ -17,6 +17,8 @@ import { handleInvoke } from "./invoke.js";
 import * as limits from "./limits.js";
 import { parseRequestTarget } from "./path.js";
 import * as refusal from "./refusal.js";
+import { RequestRate } from "./request-rate.js";
+import { beginSpan, endSpan } from "./request-span.js";
 import { handleResult, handleResultByBody } from "./result.js";
 import { routeOf } from "./route.js";
 
@@ -25,6 +27,8 @@ export interface IngressOptions {
   readonly requestBytesMax?: number;
   /** `ingress.concurrent-api-requests-limit`; unlimited when undefined. Health checks and preflights do not count. */
   readonly concurrentRequestsMax?: number | undefined;
+  /** `ingress.requests-per-second-limit`: in the long run, and at once; unlimited when undefined. The same do not count. */
+  readonly requestsPerSecondMax?: number | undefined;
   /** Bytes of all bodies being read together. */
   readonly bufferedBodyBytesMax?: number;
   readonly bodyTimeoutMs?: number;
@@ -43,10 +47,18 @@ export interface Ingress extends AsyncDisposable {
   readonly inFlight: number;
 }
 
+/** Only routes that name a service look one up. */
+function noteLookup(route: ReturnType<typeof routeOf>, metrics: IngressMetrics): void {
+  if (route.kind === "invoke") metrics.lookedUp(true);
+  else if (route.kind === "refused" && route.status === 404) metrics.lookedUp(false);
+}
+
 export function createIngress(ports: IngressPorts, options: IngressOptions = {}): Ingress {
-  const { registry, clock, logger, metrics } = ports;
+  const { registry, clock, logger, metrics, edge } = ports;
   const requestBytesMax = options.requestBytesMax ?? limits.requestBytesMaxDefault;
   const concurrentRequestsMax = options.concurrentRequestsMax ?? Number.POSITIVE_INFINITY;
+  const { requestsPerSecondMax } = options;
+  const rate = requestsPerSecondMax === undefined ? undefined : new RequestRate(requestsPerSecondMax, clock.monotonicMs());
   let inFlight = 0;
 
   const context: IngressContext = {
@@ -75,7 +87,9 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
   const owner: ExchangeOwner = {
     settled(exchange, status) {
       inFlight--;
+      if (exchange.span !== undefined) endSpan(exchange, exchange.span, status);
       if (metrics === undefined) return;
+      if (exchange.bytesOut > 0) metrics.bytes("out", exchange.bytesOut);
       const durationMs = clock.monotonicMs() - exchange.startedAtMs;
       if (status === undefined) metrics.abandoned(exchange.kind, durationMs);
       else metrics.answered(exchange.kind, status, exchange.refusedWith, durationMs);
@@ -88,6 +102,7 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
   function handle(exchange: Exchange): void {
     inFlight++;
     if (metrics !== undefined) exchange.startedAtMs = clock.monotonicMs();
+    if (edge !== undefined) beginSpan(exchange, edge);
     try {
       dispatch(exchange);
     } catch (cause) {
@@ -104,7 +119,11 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
     if (exchange.rawHeaders.length > limits.headerLinesMax * 2) return context.refuse(exchange, refusal.headersTooMany);
     const path = parseRequestTarget(exchange.requestTarget);
     const route = routeOf(path.path, registry.current());
-    if (inFlight > concurrentRequestsMax && route.kind !== "health") return context.refuse(exchange, refusal.overloaded);
+    if (metrics !== undefined) noteLookup(route, metrics);
+    if (route.kind !== "health") {
+      if (inFlight > concurrentRequestsMax) return context.refuse(exchange, refusal.overloaded);
+      if (rate?.take(clock.monotonicMs()) === false) return context.refuse(exchange, refusal.overloaded);
+    }
     switch (route.kind) {
       case "refused":
         return context.refuse(exchange, route);

@@ -63,6 +63,8 @@ class InvokeRequest implements BodyReceiver, InvokeObserver {
   readonly #scope: string | undefined;
   #id: InvocationId | undefined = undefined;
   #executionTimeMs: number | undefined = undefined;
+  /** Of the monotonic clock; only when somebody measures. */
+  #submittedAtMs = 0;
 
   constructor(context: IngressContext, exchange: Exchange, route: InvokeRoute, path: RequestPath, scope: string | undefined) {
     this.#context = context;
@@ -87,6 +89,8 @@ class InvokeRequest implements BodyReceiver, InvokeObserver {
   submitted(previous: Invocation | undefined): void {
     const id = this.#id!;
     const { handler, wait } = this.#route;
+    const { metrics, clock } = this.#context.ports;
+    metrics?.accepted(wait ? "call" : "send", clock.monotonicMs() - this.#submittedAtMs);
     if (!wait) return this.#answerSend(id, previous);
     if (previous !== undefined && handler.handlerType === "workflow") {
       this.#exchange.waiting?.detach();
@@ -120,7 +124,11 @@ class InvokeRequest implements BodyReceiver, InvokeObserver {
   }
 
   #submit(headers: readonly Header[], body: Uint8Array, delayMs: number | undefined, query: QueryParameters): void {
-    const { clock, random, partitions, startSpan } = this.#context.ports;
+    const { clock, random, partitions, startSpan, metrics } = this.#context.ports;
+    if (metrics !== undefined) {
+      this.#submittedAtMs = clock.monotonicMs();
+      metrics.bytes("in", body.length);
+    }
     const exchange = this.#exchange;
     const scope = this.#scope;
     const { handler, key, wait } = this.#route;
@@ -130,7 +138,7 @@ class InvokeRequest implements BodyReceiver, InvokeObserver {
     this.#id = id;
     this.#executionTimeMs = delayMs === undefined ? undefined : nowMs + delayMs;
     const retentions = retentionsOf(handler, exchange.idempotencyKey);
-    const caller = traceContextOf(exchange.traceparent, exchange.tracestate);
+    const caller = traceContextOf(exchange.span?.traceparent ?? exchange.traceparent, exchange.tracestate);
     const facts: InvocationFacts = {
       id,
       target,
@@ -142,7 +150,7 @@ class InvokeRequest implements BodyReceiver, InvokeObserver {
       completionRetentionMs: retentions.completionMs,
       journalRetentionMs: retentions.journalMs,
       randomSeed: undefined,
-      trace: startSpan === undefined ? caller : (startSpan(caller, target, id) ?? caller),
+      trace: startSpan === undefined ? caller : (startSpan(caller, target, id, exchange.wantsTrace) ?? caller),
       limitKey: scope === undefined ? undefined : limitKeyOf(exchange, query),
       priority: scope === undefined ? PRIORITY_DEFAULT : Number(priorityTextOf(exchange, query) ?? PRIORITY_DEFAULT),
       bytes: undefined,

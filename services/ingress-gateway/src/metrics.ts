@@ -16,7 +16,25 @@ export function ingressMetrics(metrics: Metrics): IngressMetrics {
     help: "Time from a request's headers to its answer, handlers included",
     labels: { kind: KINDS },
   });
+  const overheads = metrics.histogram({
+    name: "perdure_gateway_overhead_seconds",
+    help: "Time from the end of a request until its invocation is durable",
+    labels: { kind: ["call", "send"] },
+  });
+  const lookups = metrics.counter({
+    name: "perdure_gateway_route_lookups_total",
+    help: "Services that paths named, by whether they are registered",
+    labels: { result: ["hit", "unknown"] },
+  });
+  const bytes = metrics.counter({
+    name: "perdure_gateway_request_bytes_total",
+    help: "Bytes of bodies: of accepted requests, and of answers",
+    labels: { direction: ["in", "out"] },
+  });
   return {
+    lookedUp: (isKnown) => lookups.inc(isKnown ? "hit" : "unknown"),
+    bytes: (direction, count) => bytes.add(count, direction),
+    accepted: (kind, durationMs) => overheads.observe(durationMs / 1000, kind),
     answered(kind, status, code, durationMs) {
       requests.inc(kind, STATUS_CLASSES[Math.floor(status / 100) - 1] ?? "other", outcomeOf(status, code));
       durations.observe(durationMs / 1000, kind);
@@ -32,4 +50,20 @@ function outcomeOf(status: number, code: string | undefined): string {
   if (status === 429) return "throttled";
   if (code === undefined) return "ok";
   return status >= 500 ? "upstream" : "refused";
+}
+
+/** What is asked for when somebody looks. `syncAgeMs`: how old what is known of the registry may be. */
+export function observeIngress(metrics: Metrics, ingress: { readonly inFlight: number }, syncAgeMs: () => number): void {
+  metrics.observed(
+    { type: "gauge", name: "perdure_gateway_in_flight", help: "Requests neither answered nor abandoned" },
+    () => ingress.inFlight,
+  );
+  metrics.observed(
+    {
+      type: "gauge",
+      name: "perdure_gateway_route_sync_age_seconds",
+      help: "Since the registry was last listened to; 0 while it is",
+    },
+    () => syncAgeMs() / 1000,
+  );
 }

@@ -14,15 +14,15 @@ export interface QueryParameters {
 
 export const NO_PARAMETERS: QueryParameters = { delay: undefined, limitKey: undefined, priority: undefined };
 
-/** Form-decoded values; the first occurrence of a name wins. `delay` is found whatever its case. */
+/** Form-decoded values; the first occurrence of a name wins. Names are found whatever their case. */
 export function parseQuery(query: string): QueryParameters {
   let delay: string | undefined;
   let limitKey: string | undefined;
   let priority: string | undefined;
   for (const pair of query.split("&")) {
     const equals = pair.indexOf("=");
-    const name = formDecode(equals < 0 ? pair : pair.slice(0, equals));
-    if (name.toLowerCase() === "delay") delay ??= decodedValue(pair, equals);
+    const name = formDecode(equals < 0 ? pair : pair.slice(0, equals)).toLowerCase();
+    if (name === "delay") delay ??= decodedValue(pair, equals);
     else if (name === "limit-key") limitKey ??= decodedValue(pair, equals);
     else if (name === "priority") priority ??= decodedValue(pair, equals);
   }

@@ -10,6 +10,9 @@ const KEPT_BACK: ReadonlySet<string> = new Set([
   "idempotency-key",
   "idempotency-expires",
   "x-perdure-priority",
+  "x-perdure-trace",
+  // What tracers of callers carry along is theirs to write, and would travel through all that handlers call.
+  "baggage",
   PATH_HEADER,
 ]);
 

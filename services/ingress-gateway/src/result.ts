@@ -13,8 +13,10 @@ import { parseTargetBody } from "./target-body.js";
 /** The GET forms: the target is in the path. */
 export function handleResult(context: IngressContext, exchange: Exchange, verb: ResultVerb, target: ResultTarget): void {
   exchange.kind = verb;
+  const id = invocationIdOf(target);
+  if (typeof id === "object") return context.refuse(exchange, id); // Before the method, as the reference does.
   if (exchange.method !== "GET") return context.refuse(exchange, refusal.methodNotAllowed);
-  answerTarget(context, exchange, verb, target);
+  answerTarget(context, exchange, verb, target, id);
 }
 
 /** The POST forms: the target is in the body. */
@@ -24,13 +26,19 @@ export function handleResultByBody(context: IngressContext, exchange: Exchange, 
   readBody(context, exchange, (bytes) => {
     const target = parseTargetBody(bytes, verb === "lookup" ? "lookup body" : "request body");
     if (target.kind === "refused") return context.refuse(exchange, target);
-    answerTarget(context, exchange, verb, target);
+    const id = invocationIdOf(target);
+    if (typeof id === "object") return context.refuse(exchange, id);
+    answerTarget(context, exchange, verb, target, id);
   });
 }
 
-function answerTarget(context: IngressContext, exchange: Exchange, verb: ResultVerb | "lookup", target: ResultTarget): void {
-  const id = invocationIdOf(target);
-  if (typeof id === "object") return context.refuse(exchange, id);
+function answerTarget(
+  context: IngressContext,
+  exchange: Exchange,
+  verb: ResultVerb | "lookup",
+  target: ResultTarget,
+  id: InvocationId,
+): void {
   switch (verb) {
     case "lookup":
       return answerJson(exchange, 200, `{"invocationId":"${id}"}`, undefined);

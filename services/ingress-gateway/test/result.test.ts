@@ -130,12 +130,15 @@ describe.each(bothProtocols)("results over %s", (http) => {
     for (const path of [
       "/restate/attach",
       "/restate/lookup",
-      "/restate/output/inv_x",
+      "/restate/output/inv_1foAirY4KKzi2OP9sQb2q2BMJDpgwnQzrx",
+      "/restate/workflow/W/k/attach",
       "/restate/a/x/resolve",
       "/restate/health",
     ]) {
       expect((await client.send({ method, path })).status).toBe(405);
     }
+    // Recorded: whether the id is one is looked at first.
+    expect((await client.send({ method, path: "/restate/output/inv_x" })).status).toBe(400);
   });
 });
 

@@ -146,6 +146,15 @@ describe("limits", () => {
     },
   );
 
+  test("requests beyond the rate hear 429, health checks never", async () => {
+    await using fixture = await startIngress({ options: { requestsPerSecondMax: 1 } });
+    await using client = openClient("h2c", fixture.port);
+    // However slowly they come here, most of many are beyond one a second.
+    const answers = await Promise.all(Array.from({ length: 20 }, () => client.send({ path: "/Greeter/greet/send" })));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202, 429]));
+    expect((await client.send(health)).status).toBe(200);
+  });
+
   test.each(bothProtocols)("more header lines than anybody needs hear 431 over %s", async (http) => {
     await using fixture = await startIngress();
     await using client = openClient(http, fixture.port);
@@ -272,6 +281,15 @@ describe("connections", () => {
     expect(parseAnswers(received).map(({ status }) => status)).toEqual([200]);
   });
 
+  test("a key may be written as it is", async () => {
+    await using fixture = await startIngress();
+    const { received } = await exchangeRaw(fixture.port, post("/Counter/né€/add?q=ü", ["content-length: 0"]), {
+      done: (bytes) => bytes.includes('"ok"'),
+    });
+    expect(parseAnswers(received).map(({ status }) => status)).toEqual([200]);
+    expect(fixture.partitions.invoked[0]?.facts.target.key).toBe("né€");
+  });
+
   test("an ambiguous or malformed request is 400 and ends the connection", async () => {
     await using fixture = await startIngress();
     for (const request of [
@@ -331,7 +349,12 @@ describe("metrics", () => {
         told.push([kind, status, code]);
       },
       abandoned: (kind: ExchangeKind) => told.push([kind, "abandoned", undefined]),
+      accepted: (_kind: ExchangeKind, durationMs: number) => expect(durationMs).toBeGreaterThanOrEqual(0),
+      lookedUp: (isKnown: boolean) => void lookups.push(isKnown),
+      bytes: (direction: "in" | "out", count: number) => void passed.push([direction, count]),
     };
+    const lookups: boolean[] = [];
+    const passed: ["in" | "out", number][] = [];
     await using fixture = await startIngress({
       ports: { metrics },
       script: ({ facts }) => (facts.target.handler === "block" ? "pending" : success("x")),
@@ -352,5 +375,7 @@ describe("metrics", () => {
       ["health", 200, undefined],
       ["call", "abandoned", undefined],
     ]);
+    expect(lookups).toEqual([true, true, false, true]);
+    expect(passed).toContainEqual(["out", "x".length]);
   });
 });

@@ -7,6 +7,7 @@ import {
   group,
   integer,
   optionalByteSize,
+  optionalInteger,
   optionalText,
   retentionSettings,
   retryPolicyOf,
@@ -20,6 +21,10 @@ const invokerSettings = group("Attempts: the streams to user endpoints.", {
   messageSizeLimit: byteSize("32MiB", { sentence: "Largest message from an endpoint; beyond it RT0003 (size)." }),
   eagerStateSizeLimit: optionalByteSize({
     sentence: "State up to this is sent along when an attempt starts (size); the message size limit when not set.",
+  }),
+  journalEntriesLimit: optionalInteger({
+    sentence: "Entries of one journal, beyond which a handler may only end (RT0100); unlimited when not set.",
+    min: 2,
   }),
   concurrentInvocationsLimit: integer(1000, { sentence: "Attempts with an open stream at one time; others wait.", min: 1 }),
   maxProtocolVersion: integer(protocolVersionDefaultMax, {
@@ -35,6 +40,9 @@ export const workerSettings = group("The worker: partitions, their storage, and 
     sentence: "Partitions of a new data directory; one that exists keeps the number it was made with.",
     min: 1,
     max: PARTITION_COUNT_SETTING_MAX,
+  }),
+  incarnation: optionalText({
+    sentence: "Name of the life that a restored Redis begins: workers of before are fenced, once for each name. Clusters only.",
   }),
   ...retentionSettings,
   storageRocksdb: group("Where partitions live.", {
@@ -56,6 +64,7 @@ export function invokerOptionsOf(
     concurrentInvocationsMax: invoker.concurrentInvocationsLimit,
     protocolVersionMax: isSupportedVersion(invoker.maxProtocolVersion) ? invoker.maxProtocolVersion : protocolVersionDefaultMax,
     messageBytesMax: invoker.messageSizeLimit,
+    journalEntriesMax: invoker.journalEntriesLimit,
     eagerStateBytesMax: invoker.eagerStateSizeLimit ?? invoker.messageSizeLimit,
     additionalRequestHeaders: requestHeaders,
     retryPolicyDefault: retryPolicyOf(invoker),

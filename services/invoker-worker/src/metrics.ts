@@ -1,27 +1,128 @@
 /** Why: what the worker tells about itself, as metrics under the names that dashboards know. Labels are closed sets. */
-import type { InvokerMetrics } from "@perdure/invoker";
-import type { ProcessorCounters } from "@perdure/processor";
+import type { Clock } from "@perdure/base";
+import type { RedisPulse } from "@perdure/driver-redis";
+import type { InvokerMetrics, Slots } from "@perdure/invoker";
+import type { Outcome } from "@perdure/partition";
+import { HANDOVER_CAUSES, type LeadingWorkerMetrics, type ProcessorCounters } from "@perdure/processor";
 import type { Metrics } from "@perdure/role";
+import { isCommand } from "@perdure/service-protocol";
+import type { Population } from "@perdure/store";
+import type { SubscriptionStatus, Subscriptions } from "@perdure/subscription";
+import { ATTEMPT_MEAN_WEIGHT, LAG_SERIES_MAX } from "./limits.js";
+import { RunningAges } from "./running-ages.js";
 
-export function invokerMetrics(metrics: Metrics): InvokerMetrics {
+/** Told by invokers and processors of one worker. */
+export type WorkerMetrics = InvokerMetrics & LeadingWorkerMetrics & { readonly attempts: RecentAttempts };
+
+/** What is known of attempts besides what Prometheus keeps. */
+export interface RecentAttempts {
+  running: number;
+  backingOff: number;
+  /** Of those that ended lately; 0 before the first has. */
+  meanSeconds: number;
+  readonly ages: RunningAges;
+}
+
+export function workerMetrics(metrics: Metrics): WorkerMetrics {
+  return { ...attemptMetrics(metrics), ...partitionMetrics(metrics) };
+}
+
+function attemptMetrics(metrics: Metrics): InvokerMetrics & Pick<WorkerMetrics, "attempts"> {
   const attempts = metrics.counter({
     name: "perdure_worker_attempts_total",
     help: "Attempts that ended",
     labels: { result: ["ok", "suspended", "retryable", "timeout", "unreachable", "protocol"] },
   });
-  const running = metrics.gauge({ name: "perdure_worker_attempts_running", help: "Attempts with an open stream" });
-  const durations = metrics.histogram({ name: "perdure_worker_attempt_duration_seconds", help: "Duration of attempts" });
+  const durations = metrics.histogram({
+    name: "perdure_worker_attempt_duration_seconds",
+    help: "Duration of attempts",
+    labels: { transport: ["h1", "h2", "lambda", "none"] },
+  });
+  const delays = metrics.histogram({
+    name: "perdure_worker_schedule_delay_seconds",
+    help: "From when an attempt could run until it got a slot and began",
+  });
+  const recent: RecentAttempts = { running: 0, backingOff: 0, meanSeconds: 0, ages: new RunningAges() };
+  metrics.observed(
+    { type: "gauge", name: "perdure_worker_attempts_running", help: "Attempts with an open stream" },
+    () => recent.running,
+  );
   return {
-    attemptStarted() {
-      running.add(1);
+    attempts: recent,
+    attemptStarted(waitedMs) {
+      recent.running++;
+      delays.observe(waitedMs / 1000);
     },
-    attemptEnded(how, errorCode, durationMs) {
-      running.add(-1);
+    attemptBrokenOff() {
+      recent.running--;
+    },
+    attemptEnded(how, errorCode, durationMs, transport) {
+      recent.running--;
       attempts.inc(how === "ended" ? "ok" : how === "suspended" ? "suspended" : failureOf(errorCode));
-      durations.observe(durationMs / 1000);
+      durations.observe(durationMs / 1000, transport);
+      recent.meanSeconds += (durationMs / 1000 - recent.meanSeconds) * ATTEMPT_MEAN_WEIGHT;
+    },
+    running: (sinceMs, change) => recent.ages.change(sinceMs, change),
+    backingOff(change) {
+      recent.backingOff += change;
     },
   };
 }
+
+function partitionMetrics(metrics: Metrics): LeadingWorkerMetrics {
+  const appends = metrics.histogram({
+    name: "perdure_worker_journal_append_duration_seconds",
+    help: "Time to make a batch of changes durable",
+    labels: { result: ["written", "fenced", "failed"] },
+  });
+  const fenced = metrics.counter({
+    name: "perdure_worker_fenced_writes_total",
+    help: "Batches that were refused because another worker leads",
+  });
+  const entries = metrics.counter({
+    name: "perdure_worker_journal_entries_total",
+    help: "Journal entries written",
+    labels: { kind: ["command", "notification"] },
+  });
+  const bytes = metrics.counter({ name: "perdure_worker_journal_bytes_total", help: "Bytes of journal entries written" });
+  const lateness = metrics.histogram({
+    name: "perdure_worker_timer_lateness_seconds",
+    help: "From when a sleep, a delayed call or another timer was due until it fired",
+  });
+  const completed = metrics.counter({
+    name: "perdure_worker_invocations_completed_total",
+    help: "Invocations that got their outcome",
+    labels: { result: ["success", "failure", "cancelled", "killed"] },
+  });
+  const takes = metrics.histogram({
+    name: "perdure_worker_partition_handover_seconds",
+    help: "From a partition's lease until it works here",
+    labels: { cause: HANDOVER_CAUSES },
+  });
+  return {
+    committed(result, durationMs) {
+      appends.observe(durationMs / 1000, result);
+      if (result === "fenced") fenced.inc();
+    },
+    appended({ type, body }) {
+      entries.inc(isCommand(type) ? "command" : "notification");
+      bytes.add(body.length);
+    },
+    timerFired: (latenessMs) => lateness.observe(Math.max(0, latenessMs) / 1000),
+    completed: (outcome) => completed.inc(resultOf(outcome)),
+    taken: (durationMs, cause) => takes.observe(durationMs / 1000, cause),
+  };
+}
+
+function resultOf(outcome: Outcome): string {
+  if (outcome.kind === "success") return "success";
+  const { code, message } = outcome.failure;
+  if (code !== CONFLICT) return "failure";
+  return message === "killed" ? "killed" : /^cancell?ed$/i.test(message) ? "cancelled" : "failure";
+}
+
+/** Code of an outcome that somebody ended from outside; handlers may use it too, with other words. */
+const CONFLICT = 409;
 
 function failureOf(code: string | undefined): string {
   switch (code) {
@@ -45,12 +146,158 @@ function failureOf(code: string | undefined): string {
   }
 }
 
-/** What the worker counts anyway, read when somebody looks. */
-export function observeWorker(metrics: Metrics, worker: { readonly counters: Readonly<ProcessorCounters> }): void {
-  const { counters } = worker;
+/** The task that asks Redis how it is; rejects when there is no answer. */
+export function redisMetrics(metrics: Metrics, ask: () => Promise<RedisPulse>): () => Promise<void> {
+  const up = metrics.gauge({ name: "perdure_worker_redis_up", help: "1 when Redis has answered the last question, else 0" });
+  const log = metrics.gauge({ name: "perdure_worker_redis_log_bytes", help: "Append-only file of Redis on its disk" });
+  const ratio = metrics.gauge({ name: "perdure_worker_redis_memory_ratio", help: "Memory that Redis uses, of what it may use" });
+  return async () => {
+    try {
+      const { usedBytes, bytesMax, logBytes } = await ask();
+      up.set(1);
+      log.set(logBytes ?? 0);
+      if (bytesMax !== undefined) ratio.set(usedBytes / bytesMax);
+    } catch (cause) {
+      up.set(0);
+      throw cause;
+    }
+  };
+}
+
+/** HTTP/2 connections to endpoints by what they do, and sockets for HTTP/1.1. */
+export interface ConnectionCounts {
+  readonly connecting: number;
+  readonly open: number;
+  readonly draining: number;
+  readonly http11: number;
+}
+
+/** Partitions whose lease is ours. */
+export interface PartitionCounts {
+  /** They work here. */
+  readonly leading: number;
+  /** They will. */
+  readonly taking: number;
+  readonly yielding: number;
+}
+
+/** A worker as far as it is looked at. */
+export interface ObservedWorker {
+  readonly counters: Readonly<ProcessorCounters>;
+  readonly slots: Pick<Slots, "limit" | "used" | "waiting" | "oldestQueuedAtMs">;
+  readonly partitionCounts: () => PartitionCounts;
+  /** What the partitions have that are led here. */
+  readonly population: () => Population;
+  /** Connections to endpoints. */
+  readonly connections: () => ConnectionCounts;
+}
+
+/** What the worker knows anyway, read when somebody looks. */
+export function observeWorker(metrics: Metrics, worker: ObservedWorker, { attempts }: WorkerMetrics, clock: Clock): void {
+  const { counters, slots } = worker;
   const count = (name: string, help: string, read: () => number) => metrics.observed({ type: "counter", name, help }, read);
   count("perdure_worker_commands_total", "Commands applied to partitions", () => counters.commands);
   count("perdure_worker_commits_total", "Batches written to the partition store", () => counters.commits);
   count("perdure_worker_mutations_total", "Rows changed by those batches", () => counters.mutations);
-  count("perdure_worker_invocations_completed_total", "Invocations that got their outcome", () => counters.completed);
+  const gauge = (name: string, help: string, read: () => number) => metrics.observed({ type: "gauge", name, help }, read);
+  const each = (name: string, help: string, label: string, read: () => readonly (readonly [string, number])[]) =>
+    metrics.observedEach({ type: "gauge", name, help, labels: [label], seriesMax: 8 }, () =>
+      read().map(([value, count]) => ({ labels: [value], value: count })),
+    );
+  each("perdure_worker_partitions", "Partitions whose lease this worker holds", "role", () => {
+    const { leading, taking, yielding } = worker.partitionCounts();
+    return [
+      ["owner", leading],
+      ["taking_over", taking],
+      ["handing_over", yielding],
+    ];
+  });
+  each("perdure_worker_invocations", "Invocations of the partitions led here that have no outcome yet", "state", () => {
+    const { scheduled, inboxed, ready, suspended, paused } = worker.population();
+    return [
+      ["scheduled", scheduled],
+      ["inboxed", inboxed],
+      ["ready", ready + slots.waiting],
+      ["running", attempts.running],
+      ["backing_off", attempts.backingOff],
+      ["suspended", suspended],
+      ["paused", paused],
+    ];
+  });
+  gauge(
+    "perdure_worker_timers_pending",
+    "Sleeps, delayed calls and other timers that somebody waits for",
+    () => worker.population().timers,
+  );
+  each("perdure_worker_stuck_invocations", "Invocations that have been running or retrying for so long", "bucket", () => [
+    ["1h", attempts.ages.olderThan(HOUR_MS, clock.nowMs())],
+    ["1d", attempts.ages.olderThan(24 * HOUR_MS, clock.nowMs())],
+  ]);
+  each("perdure_worker_deliver_connections", "Connections to endpoints", "state", () => {
+    const { connecting, open, draining, http11 } = worker.connections();
+    return [
+      ["connecting", connecting],
+      ["open", open],
+      ["draining", draining],
+      ["http11", http11],
+    ];
+  });
+  each("perdure_worker_concurrency_slots", "Attempts that run at the same time, and how many may", "state", () => [
+    ["used", slots.used],
+    ["limit", slots.limit],
+  ]);
+  gauge(
+    "perdure_worker_oldest_ready_age_seconds",
+    "How long the attempt has waited that gets the next slot",
+    () => Math.max(0, clock.nowMs() - (slots.oldestQueuedAtMs ?? clock.nowMs())) / 1000,
+  );
+  gauge(
+    "perdure_worker_ready_queue_seconds",
+    "How long it will take until what is ready has begun, by the durations of late attempts",
+    () => (slots.waiting * attempts.meanSeconds) / slots.limit,
+  );
+}
+
+const HOUR_MS = 3_600_000;
+
+/** How far subscriptions are, of the topic partitions that this process reads. */
+export function observeSubscriptions(metrics: Metrics, subscriptions: Subscriptions): void {
+  const lags = function* (read: readonly SubscriptionStatus[]) {
+    for (const { id, positions } of read) {
+      for (const { partition, lag } of positions) yield { labels: [id, String(partition)], value: lag };
+    }
+  };
+  const sum = (values: Iterable<{ readonly value: number }>): number => [...values].reduce((all, { value }) => all + value, 0);
+  metrics.observed(
+    { type: "gauge", name: "perdure_worker_kafka_lag_records", help: "Records that wait in topics, of all subscriptions" },
+    () => sum(lags(subscriptions.statuses())),
+  );
+  metrics.observedEach(
+    {
+      type: "gauge",
+      name: "perdure_worker_kafka_partition_lag_records",
+      help: "Records that wait in a topic partition",
+      labels: ["subscription", "partition"],
+      seriesMax: LAG_SERIES_MAX,
+    },
+    () => lags(subscriptions.statuses()),
+  );
+  metrics.observed(
+    {
+      type: "gauge",
+      name: "perdure_worker_kafka_subscriptions_stuck",
+      help: "Subscriptions with a record that cannot be handled",
+    },
+    () => subscriptions.statuses().filter(({ stuck }) => stuck !== undefined).length,
+  );
+  metrics.observedEach(
+    {
+      type: "counter",
+      name: "perdure_worker_kafka_consumed_total",
+      help: "Records that became invocations, were left out, or were met and could be neither",
+      labels: ["result"],
+      seriesMax: 3,
+    },
+    () => Object.entries(subscriptions.counts()).map(([result, value]) => ({ labels: [result], value })),
+  );
 }

@@ -6,18 +6,21 @@ import { type Clock, type DeploymentId, type InvocationId, type Logger, PerdureE
 import type { Partitions, RegistryView } from "@perdure/control";
 import type { FlowLimits, FlowRows, FlowWait } from "@perdure/flow";
 import {
+  type CutAttempt,
   createInvoker,
   type EndpointTransport,
-  type Invoker,
-  type InvokerMetrics,
+  type InterruptibleInvoker,
+  type Interruption,
   type InvokerOptions,
   type InvokerStatus,
   type RequestIdentity,
+  Slots,
 } from "@perdure/invoker";
 import type { DeploymentUsage } from "@perdure/metadata";
 import { LocalPartitions, LoopbackPeers, Processor, type ProcessorCounters } from "@perdure/processor";
-import type { PartitionStore } from "@perdure/store";
+import { newPopulation, type PartitionStore, type Population } from "@perdure/store";
 import type { Deliveries } from "@perdure/subscription";
+import type { WorkerMetrics } from "./metrics.js";
 import { countUnfinished } from "./usage.js";
 
 export interface InvokerWorkerPorts {
@@ -30,7 +33,7 @@ export interface InvokerWorkerPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  readonly metrics: InvokerMetrics | undefined;
+  readonly metrics: WorkerMetrics | undefined;
   /** Nothing can be promised any more: the store failed or another process took a partition over. */
   readonly onFatal: (error: PerdureError) => void;
 }
@@ -40,11 +43,14 @@ export interface InvokerWorkerOptions {
   readonly partitionCount: number;
   readonly cleanupIntervalMs: number;
   readonly invoker: InvokerOptions;
+  /** Answers what is asked and does nothing; what is due meanwhile happens when a worker starts without this. */
+  readonly isSuspended?: boolean;
 }
 
 export interface InvokerWorker extends AsyncDisposable {
   readonly partitions: Partitions;
   readonly counters: Readonly<ProcessorCounters>;
+  readonly slots: Slots;
   /** What the invoker holds in memory, for introspection. */
   status(id: InvocationId): InvokerStatus | undefined;
   statuses(): Iterable<InvokerStatus>;
@@ -54,6 +60,12 @@ export interface InvokerWorker extends AsyncDisposable {
   flowLimits(partition: number): FlowLimits;
   /** What holds back an invocation that waits for a slot of its scope; undefined when it does not. */
   flowWait(id: InvocationId): FlowWait | undefined;
+  /** With a reason: attempts that run are broken off and no further ones begin, until it is called without. Nothing is lost. */
+  hold(reason: Interruption | undefined): void;
+  /** Cuts off the attempt of `id` that runs, see `InterruptibleInvoker`. */
+  cutAttempt(id: InvocationId): CutAttempt | undefined;
+  /** What the partitions have. */
+  population(): Population;
   /** Where records of subscribed topics go. */
   readonly deliveries: Deliveries;
   /** Unfinished invocations of a deployment and of services; reads the store. */
@@ -67,16 +79,18 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
   const { store, registry, transports, identity, clock, random, logger, metrics, onFatal } = ports;
   const peers = new LoopbackPeers();
   const partitions = Array.from({ length: options.partitionCount }, (_, partition) => partition);
-  const invokers: Invoker[] = [];
+  const invokers: InterruptibleInvoker[] = [];
+  const slots = new Slots(options.invoker.concurrentInvocationsMax);
   const processor = await Processor.start(
     {
       store,
+      metrics,
       clock,
       logger: logger.child({ component: "processor" }),
       soon: setImmediate,
       invoker(host) {
         const invokerLogger = logger.child({ component: "invoker" });
-        const deps = { host, registry, transports, clock, random, logger: invokerLogger, identity, metrics };
+        const deps = { host, registry, transports, clock, random, logger: invokerLogger, identity, metrics, slots };
         const invoker = createInvoker(deps, options.invoker);
         invokers.push(invoker);
         return invoker;
@@ -86,12 +100,18 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
       onFenced: (partition) => onFatal(new PerdureError("STO0002", `partition ${partition} was taken over by another process`)),
       onFatal,
     },
-    { partitions, partitionCount: options.partitionCount, cleanupIntervalMs: options.cleanupIntervalMs },
+    {
+      partitions,
+      partitionCount: options.partitionCount,
+      cleanupIntervalMs: options.cleanupIntervalMs,
+      isSuspended: options.isSuspended === true,
+    },
   );
   peers.connect(processor);
   return {
     partitions: new LocalPartitions(processor),
     counters: processor.counters,
+    slots,
     status(id) {
       for (const invoker of invokers) {
         const status = invoker.status(id);
@@ -99,12 +119,28 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
       }
       return undefined;
     },
+    cutAttempt(id) {
+      for (const invoker of invokers) {
+        const cut = invoker.cutAttempt(id);
+        if (cut !== undefined) return cut;
+      }
+      return undefined;
+    },
     *statuses() {
       for (const invoker of invokers) yield* invoker.statuses();
+    },
+    population() {
+      const all = newPopulation();
+      processor.addPopulation(all);
+      return all;
     },
     flowRows: async (partition) => (await processor.flowRows(partition)) ?? NO_FLOW,
     flowLimits: (partition) => processor.flowLimits(partition) ?? NO_FLOW,
     flowWait: (id) => processor.flowWait(id),
+    hold(reason) {
+      slots.hold(reason !== undefined);
+      if (reason !== undefined) for (const invoker of invokers) invoker.interrupt(reason);
+    },
     deliveries: {
       partitionCount: options.partitionCount,
       deliver({ command, producer, seq, after }, delivered, undelivered) {

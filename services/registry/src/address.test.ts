@@ -1,9 +1,14 @@
 import { describe, expect, test } from "@jest/globals";
+import type { BareEnvironmentId } from "@perdure/cloud";
+import { TunnelRoutes } from "@perdure/tunnel";
 import { discoveryTarget, identityOf } from "./address.js";
 
+const BARE = "201k0yd4rz8yftmd4awh1bajg4v" as BareEnvironmentId;
+const PROXY = "https://tunnel.us.perdure.test:9080";
+const tunnels = new TunnelRoutes({ bare: BARE, proxyUrl: "http://relay.internal:9080", publicUrl: PROXY });
 const http = (uri: string) => discoveryTarget({ kind: "http", uri, useHttp11: false });
 const identity = (uri: string, headers: Record<string, string> = {}, routing: string[] = []) =>
-  identityOf(http(uri), headers, routing);
+  identityOf(http(uri), headers, { routingHeaders: routing, tunnels });
 const ARN = "arn:aws:lambda:us-east-1:123456789012:function:foo:1";
 
 describe("normalised addresses", () => {
@@ -14,6 +19,7 @@ describe("normalised addresses", () => {
     ["http://[::1]:9080", "http://[::1]:9080/"],
     ["tunnel://My-Tunnel:9080", "tunnel://My-Tunnel:9080/"],
     ["tunnel://t:9080/base", "tunnel://t:9080/base"],
+    ["TUNNEL+HTTPS://T:443", "tunnel+https://T:443/"],
   ])("%s becomes %s", (given, expected) => {
     expect(http(given)).toMatchObject({ uri: expected });
   });
@@ -32,6 +38,10 @@ describe("normalised addresses", () => {
     ["http://x:99999", "parsed"],
     ["tunnel://t", "tunnel"],
     ["tunnel://-t:80", "tunnel"],
+    ["tunnel://t:0", "tunnel"],
+    ["tunnel://t:9080?q", "tunnel"],
+    ["tunnel://u@t:9080", "tunnel"],
+    ["tunnel://t:9080/a/../b", "tunnel"],
   ])("%s is refused because of its %s", (uri, why) => {
     expect(() => http(uri)).toThrow(new RegExp(`'uri' is invalid.*${why}`));
   });
@@ -67,6 +77,16 @@ describe("identity", () => {
     expect(identity("http://a:1/x")).not.toBe(identity("http://a:1/X"));
     expect(identity("http://a:1")).not.toBe(identity("http://a:2"));
     expect(identity("http://a:1")).not.toBe(identity("tunnel://a:1"));
+  });
+
+  test("a place behind a tunnel is the same in its short and its long form", () => {
+    expect(identity("tunnel://t:9080")).toBe(identity(`${PROXY}/${BARE}/t/http/localhost/9080/`));
+    expect(identity("tunnel://t:9080/base/")).toBe(identity(`http://relay.internal:9080/${BARE}/t/http/localhost/9080/base`));
+    expect(identity("tunnel+https://t:443")).toBe(identity(`${PROXY}/${BARE}/t/https/localhost/443`));
+    expect(identity("tunnel://t:9080")).not.toBe(identity("tunnel://T:9080"));
+    expect(identity("tunnel://t:9080")).not.toBe(identity("tunnel+https://t:9080"));
+    expect(identity("tunnel://t:9080")).not.toBe(identity(`${PROXY}/${BARE}/t/http/in-process/9080/`));
+    expect(identity("tunnel://t:9080")).not.toBe(identity(`${PROXY}/${BARE}/u/http/localhost/9080/`));
   });
 
   test("configured routing headers are part of it, others are not", () => {

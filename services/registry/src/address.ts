@@ -4,10 +4,18 @@
  * (admin-api.md §3.1).
  */
 import { type DeploymentAddress, RegistryRefusal, type RequestedAddress } from "@perdure/metadata";
+import { hasTunnelScheme, parseTunnelUri, type TunnelRoutes } from "@perdure/tunnel";
 import type { DiscoveryTarget } from "./ports.js";
 
 const ABSOLUTE = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/i;
-const TUNNEL_NAME = /^[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?$/;
+
+/** What makes two addresses the same destination. */
+export interface Sameness {
+  /** Additional headers of deployments that are part of their destination. */
+  readonly routingHeaders: readonly string[];
+  /** Places behind tunnels have two names each (cloud.md §2.9). */
+  readonly tunnels: TunnelRoutes;
+}
 
 /** Whom a request means; throws `RegistryRefusal` 400 naming the field. */
 export function discoveryTarget(address: RequestedAddress): DiscoveryTarget {
@@ -33,18 +41,18 @@ export function addressText(address: DeploymentAddress | DiscoveryTarget): strin
 export function identityOf(
   address: DeploymentAddress | DiscoveryTarget,
   headers: Readonly<Record<string, string>>,
-  routingHeaders: readonly string[],
+  { routingHeaders, tunnels }: Sameness,
 ): string {
   const routing = routingHeaders.map((name) => JSON.stringify(headers[name.toLowerCase()] ?? null)).join(",");
-  return `${placeOf(address)} ${routing}`;
+  return `${placeOf(address, tunnels)} ${routing}`;
 }
 
-function placeOf(address: DeploymentAddress | DiscoveryTarget): string {
+function placeOf(address: DeploymentAddress | DiscoveryTarget, tunnels: TunnelRoutes): string {
   if (address.kind === "lambda") return address.arn;
+  const behindTunnel = tunnels.placeOf(address.uri);
+  if (behindTunnel !== undefined) return behindTunnel;
   const url = new URL(address.uri);
-  const path = url.pathname.replace(/\/+$/, "");
-  // A tunnel's name is no host name, so the two never mean the same place.
-  return url.protocol === "tunnel:" ? `tunnel:${url.host}${path}` : `${url.host}${path}`;
+  return `${url.host}${url.pathname.replace(/\/+$/, "")}`;
 }
 
 function normaliseUri(uri: string): string {
@@ -53,7 +61,8 @@ function normaliseUri(uri: string): string {
     throw invalid("uri", `The provided uri ${uri} is not absolute, only absolute URIs can be used.`);
   }
   const scheme = match[1]?.toLowerCase();
-  if (scheme !== "http" && scheme !== "https" && scheme !== "tunnel") {
+  if (hasTunnelScheme(uri)) return normaliseTunnelUri(uri);
+  if (scheme !== "http" && scheme !== "https") {
     throw invalid("uri", `The scheme '${scheme}' is not supported, use http, https or tunnel.`);
   }
   if (!URL.canParse(uri)) throw invalid("uri", `The provided uri ${uri} cannot be parsed.`);
@@ -61,10 +70,15 @@ function normaliseUri(uri: string): string {
   if (url.username !== "" || url.password !== "") {
     throw invalid("uri", "A uri cannot hold credentials, pass them in 'additional_headers'.");
   }
-  if (scheme === "tunnel" && (!TUNNEL_NAME.test(url.hostname) || url.port === "")) {
-    throw invalid("uri", "A tunnel is named like 'tunnel://<name>:<port>'.");
-  }
   return `${scheme}://${url.host}${url.pathname === "" ? "/" : url.pathname}${url.search}`;
+}
+
+function normaliseTunnelUri(uri: string): string {
+  const address = parseTunnelUri(uri);
+  if (address === undefined) {
+    throw invalid("uri", "A place behind a tunnel is named like 'tunnel://<name>:<port>/<path>', without credentials and query.");
+  }
+  return `tunnel${address.scheme === "https" ? "+https" : ""}://${address.name}:${address.port}${address.path}`;
 }
 
 function checkArn(arn: string): string {

@@ -4,12 +4,15 @@ import {
   custom,
   group,
   inlineTable,
+  optionalDuration,
+  optionalInteger,
   type RetentionSettings,
   retentionSettings,
   retryPolicyOf,
 } from "@perdure/role";
 import { z } from "zod";
 import { SERVICE_DEFAULTS, type ServiceDefaults } from "./defaults.js";
+import type { PlanBounds } from "./plan-bounds.js";
 
 /** As in a Kafka client's configuration: any further property is kept as it is. */
 const kafkaClusterList = z
@@ -53,6 +56,27 @@ export function kafkaClustersOf(clusters: readonly KafkaCluster[]): ReadonlyMap<
 export const retentionDefaults = retentionSettings;
 export const attemptDefaultsGroup = group("Attempts: the streams to user endpoints.", attemptSettings);
 
+/** Members of the group `limits`; nothing is bounded where nothing is set. */
+export const planLimitSettings = {
+  deployments: optionalInteger({ sentence: "Deployments; registering one more is refused with TEN0002.", min: 0 }),
+  services: optionalInteger({ sentence: "Services of all deployments; one more is refused with TEN0002.", min: 0 }),
+  subscriptions: optionalInteger({ sentence: "Kafka subscriptions; one more is refused with TEN0002.", min: 0 }),
+  retention: optionalDuration({
+    sentence: "Cap on how long anything is kept of a completed invocation, whatever services ask for (duration).",
+  }),
+} as const;
+
+interface PlanLimits {
+  readonly deployments?: number | undefined;
+  readonly services?: number | undefined;
+  readonly subscriptions?: number | undefined;
+}
+
+/** What `planLimitSettings` say of numbers. */
+export function planBoundsOf({ deployments, services, subscriptions }: PlanLimits): PlanBounds {
+  return { deploymentsMax: deployments, servicesMax: services, subscriptionsMax: subscriptions };
+}
+
 /** Of settings that have `retentionDefaults` and, as `invoker`, `attemptSettings`. */
 export function serviceDefaultsOf(
   worker: RetentionSettings & { readonly invoker: z.output<typeof attemptDefaultsGroup> },
@@ -60,6 +84,8 @@ export function serviceDefaultsOf(
   return {
     ...SERVICE_DEFAULTS,
     journalRetentionMs: worker.defaultJournalRetention,
+    idempotencyRetentionMs: worker.defaultIdempotencyRetention,
+    workflowRetentionMs: worker.defaultWorkflowRetention,
     journalRetentionMaxMs: worker.maxJournalRetention,
     inactivityTimeoutMs: worker.invoker.inactivityTimeout,
     abortTimeoutMs: worker.invoker.abortTimeout,

@@ -11,6 +11,8 @@ export interface ServiceDefaults {
   readonly retryPolicy: RetryPolicy;
   /** Caps, applied after everything else; `undefined` = none. */
   readonly journalRetentionMaxMs: number | undefined;
+  /** Of anything that is kept of a completed invocation: outcome of a key, of a workflow, journal. */
+  readonly retentionMaxMs: number | undefined;
   readonly maxAttemptsMax: number | undefined;
 }
 
@@ -25,5 +27,6 @@ export const SERVICE_DEFAULTS: ServiceDefaults = {
   enableLazyState: false,
   retryPolicy: { initialIntervalMs: 500, factor: 2, maxIntervalMs: 60_000, maxAttempts: 70, onMaxAttempts: "pause" },
   journalRetentionMaxMs: undefined,
+  retentionMaxMs: undefined,
   maxAttemptsMax: undefined,
 };

@@ -15,7 +15,7 @@ import {
   type UpdateRequest,
   type Verification,
 } from "@perdure/metadata";
-import { addressText, identityOf } from "./address.js";
+import { addressText, identityOf, type Sameness } from "./address.js";
 import type { Discovered } from "./discover.js";
 import { DEPLOYMENTS_MAX } from "./limits.js";
 import { deleteDeployment, putDeployment } from "./persistence.js";
@@ -26,7 +26,7 @@ export interface DecisionContext {
   readonly nowMs: number;
   /** For a deployment that is new. */
   readonly freshId: DeploymentId;
-  readonly routingHeaders: readonly string[];
+  readonly sameness: Sameness;
 }
 
 export const NO_OVERRIDES: ServiceOverrides = {
@@ -45,8 +45,8 @@ export function decideRegistration(
   discovered: Discovered,
   context: DecisionContext,
 ): Change<RegisterOutcome> {
-  const identity = identityOf(discovered.address, request.additionalHeaders, context.routingHeaders);
-  const known = deploymentsAt(state, identity, context.routingHeaders);
+  const identity = identityOf(discovered.address, request.additionalHeaders, context.sameness);
+  const known = deploymentsAt(state, identity, context.sameness);
   if (known.length > 0 && !request.force) return keepOrRefuse(known, request, discovered);
   if (known.length > 1) {
     throw new RegistryRefusal(
@@ -115,14 +115,14 @@ export function decideRemoval(
   state: RegistryState,
   id: DeploymentId,
   usage: DeploymentUsage | undefined,
-  routingHeaders: readonly string[],
+  sameness: Sameness,
 ): Change<undefined> {
   const stored = state.deployments.get(id);
   if (stored === undefined) {
     throw new RegistryRefusal(404, undefined, `not found in the schema registry: deployment with id '${id}'`);
   }
   if (usage !== undefined) {
-    const needs = needsFor(state, stored.record, usage, routingHeaders);
+    const needs = needsFor(state, stored.record, usage, sameness);
     if (needs.length > 0) {
       throw new RegistryRefusal(
         409,
@@ -217,12 +217,12 @@ function needsFor(
   state: RegistryState,
   deployment: DeploymentRecord,
   usage: DeploymentUsage,
-  routingHeaders: readonly string[],
+  sameness: Sameness,
 ): readonly string[] {
   const needs: string[] = [];
   if (usage.pinned > 0) needs.push(`${usage.pinned} unfinished invocation(s) are pinned to it`);
-  const identity = identityOf(deployment.address, deployment.additionalHeaders, routingHeaders);
-  const twins = new Set(deploymentsAt(state, identity, routingHeaders).map(({ record }) => record.id));
+  const identity = identityOf(deployment.address, deployment.additionalHeaders, sameness);
+  const twins = new Set(deploymentsAt(state, identity, sameness).map(({ record }) => record.id));
   for (const { definition, revision } of deployment.services) {
     const unfinished = usage.unfinishedByService.get(definition.name) ?? 0;
     if (unfinished === 0) continue;
@@ -240,13 +240,9 @@ function needsFor(
   return needs;
 }
 
-function deploymentsAt(
-  state: RegistryState,
-  identity: string,
-  routingHeaders: readonly string[],
-): readonly Stored<DeploymentRecord>[] {
+function deploymentsAt(state: RegistryState, identity: string, sameness: Sameness): readonly Stored<DeploymentRecord>[] {
   return [...state.deployments.values()].filter(
-    ({ record }) => identityOf(record.address, record.additionalHeaders, routingHeaders) === identity,
+    ({ record }) => identityOf(record.address, record.additionalHeaders, sameness) === identity,
   );
 }
 

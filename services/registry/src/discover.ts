@@ -4,10 +4,18 @@
  */
 import { STATUS_CODES } from "node:http";
 import type { Clock } from "@perdure/base";
+import { printable } from "@perdure/egress";
 import { MANIFEST_ACCEPT, MANIFEST_BYTES_MAX, type Manifest, PROTOCOL_VERSIONS, parseManifest } from "@perdure/manifest";
 import { type DeploymentAddress, RegistryRefusal } from "@perdure/metadata";
 import { addressText } from "./address.js";
-import { DISCOVERY_ATTEMPTS_MAX, DISCOVERY_RETRY_FIRST_MS, DISCOVERY_TIMEOUT_MS, QUOTED_BODY_CHARS_MAX } from "./limits.js";
+import { destinationRefused } from "./guarded.js";
+import {
+  DISCOVERY_ATTEMPTS_MAX,
+  DISCOVERY_RETRY_FIRST_MS,
+  DISCOVERY_TIMEOUT_MS,
+  GUARDED_QUOTE_CHARS_MAX,
+  QUOTED_BODY_CHARS_MAX,
+} from "./limits.js";
 import type { DiscoveryAnswer, DiscoveryFetcher, DiscoveryTarget } from "./ports.js";
 
 /** What an endpoint said, where it answered, and how. */
@@ -22,6 +30,8 @@ export interface DiscoveryPorts {
   readonly clock: Clock;
   /** Sent with every request to an endpoint, under lower-case names; deployments' own headers win. */
   readonly requestHeaders: Readonly<Record<string, string>>;
+  /** Strangers may have named the endpoint: they hear little of what it answers. */
+  readonly isGuarded?: boolean;
 }
 
 const RETRIED_STATUSES: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
@@ -38,10 +48,14 @@ export async function discover(
   const answer = await askPatiently(ports, target, headers, signal);
   if (answer.kind === "failed") throw unreachableEndpoint(target, answer.failure.kind, answer.failure.message);
   const text = new TextDecoder().decode(answer.body);
-  if (answer.status !== 200) throw badStatus(answer.status, answer.headers, text);
+  if (answer.status !== 200)
+    throw ports.isGuarded === true ? guardedBadStatus(answer, text) : badStatus(answer.status, answer.headers, text);
 
   const parsed = parseManifest(answer.headers["content-type"], text);
-  if (!parsed.ok) throw new RegistryRefusal(parsed.problem.status, parsed.problem.code, parsed.problem.detail);
+  if (!parsed.ok) {
+    const { status, code, detail } = parsed.problem; // It quotes the answer.
+    throw new RegistryRefusal(status, code, ports.isGuarded === true ? printable(detail, GUARDED_QUOTE_CHARS_MAX) : detail);
+  }
   const sdkVersion = answer.headers["x-restate-server"];
   checkVersions(parsed.manifest, sdkVersion);
   checkMode(parsed.manifest, target, answer.httpVersion);
@@ -119,6 +133,7 @@ function addressOf(target: DiscoveryTarget, httpVersion: string | undefined, man
 
 function unreachableEndpoint(target: DiscoveryTarget, kind: string, message: string): RegistryRefusal {
   const called = `error when calling '${addressText(target)}'`;
+  if (kind === "denied") return destinationRefused();
   if (kind === "http11Peer") {
     return new RegistryRefusal(
       500,
@@ -127,6 +142,13 @@ function unreachableEndpoint(target: DiscoveryTarget, kind: string, message: str
     );
   }
   return new RegistryRefusal(500, "META0003", `${called}: ${message}`);
+}
+
+/** Status, content type and the beginning of the body: enough to know one's own server by, too little to read another's. */
+function guardedBadStatus({ status, headers }: DiscoveryAnswer & { kind: "response" }, body: string): RegistryRefusal {
+  const contentType = printable(headers["content-type"] ?? "none", GUARDED_QUOTE_CHARS_MAX);
+  const quoted = printable(body, GUARDED_QUOTE_CHARS_MAX);
+  return new RegistryRefusal(500, "META0003", `got status code '${status}'. Content type: ${contentType}. Body: ${quoted}`);
 }
 
 function badStatus(status: number, headers: Readonly<Record<string, string | undefined>>, body: string): RegistryRefusal {

@@ -49,12 +49,12 @@ async function askFor(bytes: number, basePath = "", identity?: RequestIdentity):
   return { ...seen, answer };
 }
 
-test("the question is signed for the path that the endpoint sees", async () => {
+test("the question is signed for the service's own path, wherever it is mounted", async () => {
   const { url, headers, answer } = await askFor(2, "/base/?tenant=a", anIdentity());
   expect(answer).toMatchObject({ kind: "response", status: 200, httpVersion: "HTTP/1.1" });
   expect(url).toBe("/base/discover?tenant=a");
   expect(headers["x-restate-signature-scheme"]).toBe("v1");
-  expect(audienceOf(headers["x-restate-jwt-v1"])).toBe("/base/discover");
+  expect(audienceOf(headers["x-restate-jwt-v1"])).toBe("/discover");
 });
 
 test("without a key there is no signature", async () => {

@@ -1,7 +1,9 @@
 /** Why: the registry asks endpoints what they serve; this takes its questions to them, signed like every other request. */
 import type { Clock } from "@perdure/base";
-import { endpointBase, fetchOnce } from "@perdure/driver-http2";
+import { fetchOnce } from "@perdure/driver-http2";
+import type { EgressGuard } from "@perdure/egress";
 import { type EndpointTransport, exchangeWhole, type RequestIdentity } from "@perdure/invoker";
+import type { TunnelRoutes } from "@perdure/tunnel";
 import type { DiscoveryFetcher } from "./ports.js";
 
 export interface DiscoveryFetcherPorts {
@@ -9,19 +11,29 @@ export interface DiscoveryFetcherPorts {
   /** Undefined: the questions carry no signature. */
   readonly identity: RequestIdentity | undefined;
   readonly clock: Clock;
+  /** The one of the HTTP transport. */
+  readonly guard?: EgressGuard | undefined;
+  /** Those of the HTTP transport. */
+  readonly tunnels?: TunnelRoutes | undefined;
 }
 
-export function createDiscoveryFetcher({ transports, identity, clock }: DiscoveryFetcherPorts): DiscoveryFetcher {
+export function createDiscoveryFetcher({ transports, identity, clock, guard, tunnels }: DiscoveryFetcherPorts): DiscoveryFetcher {
   return {
     async fetch({ target, responseBytesMax, timeoutMs, ...request }, signal) {
       const headers = { ...request.headers };
-      // Made out to the path that the endpoint sees, which has no query.
-      const basePath = target.kind === "http" ? (endpointBase(target.uri)?.basePath ?? "") : "";
-      identity?.sign(headers, basePath + request.path, undefined);
+      // Made out to the service's own path, whatever it is mounted below: SDKs check no more (cloud.md §3.2).
+      identity?.sign(headers, request.path, undefined);
+      if (target.kind === "http" && tunnels?.routeOf(target.uri).kind === "own") {
+        // What is behind a tunnel cannot be asked what it speaks; clients take HTTP/2 unless told otherwise.
+        const httpVersion = target.httpVersion === "auto" ? "HTTP/2.0" : target.httpVersion;
+        const asked = { ...request, headers, address: { kind: "http", uri: target.uri, httpVersion } } as const;
+        const answer = await exchangeWhole({ transport: transports.http, clock }, asked, { responseBytesMax, timeoutMs }, signal);
+        return answer.kind === "failed" ? answer : { ...answer, httpVersion };
+      }
       if (target.kind === "http") {
         const { uri, httpVersion } = target;
         const question = { ...request, headers, uri, httpVersion, responseBytesMax, timeoutMs };
-        return fetchOnce({ transport: transports.http, clock }, question, { signal });
+        return fetchOnce({ transport: transports.http, clock, guard }, question, { signal });
       }
       const address = { ...target, compression: undefined }; // Only its manifest tells whether it can unpack requests.
       const bounds = { responseBytesMax, timeoutMs };

@@ -14,7 +14,10 @@ export function serviceOptions(
   const options = definition.options;
   return {
     public: overrides.public ?? options.ingressPrivate !== true,
-    idempotencyRetentionMs: overrides.idempotencyRetentionMs ?? options.idempotencyRetentionMs ?? defaults.idempotencyRetentionMs,
+    idempotencyRetentionMs: clamp(
+      overrides.idempotencyRetentionMs ?? options.idempotencyRetentionMs ?? defaults.idempotencyRetentionMs,
+      defaults,
+    ),
     workflowCompletionRetentionMs: definition.kind === "workflow" ? workflowRetention(revision, undefined, defaults) : undefined,
     journalRetentionMs: clampJournal(
       overrides.journalRetentionMs ?? options.journalRetentionMs ?? defaults.journalRetentionMs,
@@ -42,7 +45,7 @@ export function handlerOptions(
   const own = handler.options;
   return {
     public: service.public && own.ingressPrivate !== true,
-    idempotencyRetentionMs: own.idempotencyRetentionMs ?? service.idempotencyRetentionMs,
+    idempotencyRetentionMs: clamp(own.idempotencyRetentionMs ?? service.idempotencyRetentionMs, defaults),
     workflowCompletionRetentionMs: workflowRetention(revision, handler, defaults),
     journalRetentionMs: clampJournal(own.journalRetentionMs ?? service.journalRetentionMs, defaults),
     inactivityTimeoutMs: inactivity(deployment, own.inactivityTimeoutMs ?? service.inactivityTimeoutMs),
@@ -60,11 +63,16 @@ function inactivity(deployment: DeploymentRecord, configuredMs: number): number 
 /** The manifest sets it on the run handler; a person sets it for the service. */
 function workflowRetention(revision: ServiceRevision, handler: HandlerDefinition | undefined, defaults: ServiceDefaults): number {
   const run = handler ?? revision.definition.handlers.find((candidate) => candidate.kind === "workflow");
-  return revision.overrides.workflowCompletionRetentionMs ?? run?.workflowCompletionRetentionMs ?? defaults.workflowRetentionMs;
+  const wantedMs = revision.overrides.workflowCompletionRetentionMs ?? run?.workflowCompletionRetentionMs;
+  return clamp(wantedMs ?? defaults.workflowRetentionMs, defaults);
 }
 
 function clampJournal(retentionMs: number, defaults: ServiceDefaults): number {
-  return Math.min(retentionMs, defaults.journalRetentionMaxMs ?? Number.POSITIVE_INFINITY);
+  return clamp(Math.min(retentionMs, defaults.journalRetentionMaxMs ?? Number.POSITIVE_INFINITY), defaults);
+}
+
+function clamp(retentionMs: number, { retentionMaxMs }: ServiceDefaults): number {
+  return Math.min(retentionMs, retentionMaxMs ?? Number.POSITIVE_INFINITY);
 }
 
 /** Field by field, the first level that says something. */
@@ -97,7 +105,7 @@ function noticesOf(deployment: DeploymentRecord, revision: ServiceRevision, defa
     });
   }
   const journalMs = overrides.journalRetentionMs ?? definition.options.journalRetentionMs ?? 0;
-  if (defaults.journalRetentionMaxMs !== undefined && journalMs > defaults.journalRetentionMaxMs) {
+  if (journalMs > clampJournal(journalMs, defaults)) {
     notices.push({ code: "RT0022", message: "The journal retention is shortened to the maximum this server allows." });
   }
   return notices;

@@ -1,8 +1,10 @@
 /** Why: discovers endpoints; keeps deployments, service revisions, Kafka subscriptions and concurrency rules. */
 export type { CheckedStore, CheckPorts } from "./check-ports.js";
-export { kafkaClustersOf, kafkaClustersSetting, serviceDefaultsOf } from "./config.js";
+export { kafkaClustersOf, kafkaClustersSetting, planBoundsOf, planLimitSettings, serviceDefaultsOf } from "./config.js";
 export { SERVICE_DEFAULTS, type ServiceDefaults } from "./defaults.js";
 export { createDiscoveryFetcher, type DiscoveryFetcherPorts } from "./discovery-fetcher.js";
+export { measuredFetcher } from "./metrics.js";
+export type { PlanBounds } from "./plan-bounds.js";
 export type { CountUsage, DiscoveryAnswer, DiscoveryFetcher, DiscoveryRequest, DiscoveryTarget } from "./ports.js";
 export { createRegistry, type RegistryOptions, type RegistryPorts, type RegistryRole } from "./registry.js";
 export { createScheduleKeeper, type ScheduleKeeper, type ScheduleKeeperOptions, type ScheduleKeeperPorts } from "./schedules.js";

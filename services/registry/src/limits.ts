@@ -12,8 +12,11 @@ export const DISCOVERY_TIMEOUT_MS = 30_000;
 /** How much of a refused answer's body an error quotes. */
 export const QUOTED_BODY_CHARS_MAX = 2048;
 
-/** How often a change is decided anew because another process changed the same documents meanwhile. */
-export const CONFLICTS_MAX = 8;
+/** How often a change is decided anew because another process changed something meanwhile; each time somebody else got on. */
+export const CONFLICTS_MAX = 50;
+
+/** At most so long, times the number of conflicts so far, waits who met one: about what a write takes. */
+export const CONFLICT_PAUSE_MS = 10;
 
 /** Changes that may wait for their turn; the door in front bounds its requests well below this. */
 export const WAITING_CHANGES_MAX = 4096;
@@ -61,6 +64,9 @@ export const CHECK_METADATA_OFF = "off";
 /** Places of left-out records kept with a subscription: a person skips a few, and whoever skips more wants another offset. */
 export const SKIPPED_RECORDS_MAX = 100;
 
-/** Between attempts to read what others changed while the database is away: first and longest pause. */
-export const FOLLOW_AGAIN_FIRST_MS = 100;
-export const FOLLOW_AGAIN_LONGEST_MS = 2_000;
+/** Discoveries of one environment where strangers register: enough for a person and a pipeline, too slow for a scan (cloud.md §6.6.6). */
+export const DISCOVERIES_PER_WINDOW_MAX = 10;
+export const DISCOVERY_WINDOW_MS = 60_000;
+export const DISCOVERIES_AT_ONCE_MAX = 3;
+/** Characters of a stranger's answer that are quoted there (cloud.md §6.6.5). */
+export const GUARDED_QUOTE_CHARS_MAX = 256;

@@ -42,20 +42,21 @@ async function endpointOf(services: readonly object[], change: object = {}): Pro
   return endpoint;
 }
 
+function aRequest(uri: string, change: Partial<RegisterRequest> = {}): RegisterRequest {
+  return {
+    address: { kind: "http", uri, useHttp11: false },
+    additionalHeaders: {},
+    metadata: {},
+    force: false,
+    breaking: false,
+    dryRun: false,
+    acceptUnchanged: false,
+    ...change,
+  };
+}
+
 function register(uri: string, change: Partial<RegisterRequest> = {}) {
-  return registry.register(
-    {
-      address: { kind: "http", uri, useHttp11: false },
-      additionalHeaders: {},
-      metadata: {},
-      force: false,
-      breaking: false,
-      dryRun: false,
-      acceptUnchanged: false,
-      ...change,
-    },
-    signal,
-  );
+  return registry.register(aRequest(uri, change), signal);
 }
 
 function update(id: DeploymentId, change: Partial<UpdateRequest>) {
@@ -416,6 +417,67 @@ describe("options", () => {
   });
 });
 
+describe("what the plan allows", () => {
+  const bounds = { deploymentsMax: 2, servicesMax: 3, subscriptionsMax: 1 };
+  const full = (what: string) => ({ status: 403, code: "TEN0002", message: expect.stringContaining(what) });
+
+  test("no more deployments and services than that, by whatever way; replacing is no addition", async () => {
+    registry = await createTestRegistry({ options: { bounds } });
+    const first = await endpointOf([aWireService("A", ["h"]), aWireService("B", ["h"])]);
+    const { deployment } = await register(first.uri);
+    const big = await endpointOf([aWireService("C", ["h"]), aWireService("D", ["h"])]);
+    await expect(register(big.uri, { dryRun: true })).rejects.toMatchObject(full("3 services"));
+    await register((await endpointOf([aWireService("A", ["h"]), aWireService("C", ["h"])])).uri);
+    const third = await endpointOf([aWireService("A", ["h"])]);
+    await expect(register(third.uri)).rejects.toMatchObject(full("2 deployments"));
+
+    first.say({ body: aManifest([aWireService("A", ["h"]), aWireService("B", ["h"]), aWireService("E", ["h"])]) });
+    await expect(register(first.uri, { force: true })).rejects.toMatchObject(full("3 services"));
+    const update = { address: undefined, additionalHeaders: {}, overwrite: true, dryRun: false };
+    await expect(registry.update(deployment.id, update, signal)).rejects.toMatchObject(full("3 services"));
+    first.say({ body: aManifest([aWireService("A", ["h"]), aWireService("E", ["h"])]) });
+    expect((await register(first.uri, { force: true })).kind).toBe("replaced");
+    await registry.remove(deployment.id, true);
+    await register(third.uri);
+  });
+
+  test("no more subscriptions, and what a smaller plan found there stays", async () => {
+    const memory = emptyMemoryMetadata();
+    const before = await createTestRegistry({ metadata: createMemoryMetadataStore(memory) });
+    await before.createKafkaCluster("k", { "bootstrap.servers": "b:1" });
+    for (const name of ["A", "B", "C", "D"]) {
+      await before.register(aRequest((await endpointOf([aWireService(name, ["h"])])).uri), signal);
+      await before.createSubscription("kafka://k/t", `service://${name}/h`, {});
+    }
+    registry = await createTestRegistry({ metadata: createMemoryMetadataStore(memory), options: { bounds } });
+    await expect(registry.createSubscription("kafka://k/u", "service://A/h", {})).rejects.toMatchObject(full("1 subscriptions"));
+    expect([registry.deployments().length, registry.subscriptions().length]).toEqual([4, 4]);
+    const [one] = registry.deployments();
+    if (one?.address.kind !== "http") throw new Error("there is no deployment");
+    expect((await register(one.address.uri, { force: true })).kind).toBe("replaced");
+  });
+
+  test("nothing is kept of a completed invocation for longer", async () => {
+    const defaults = { ...SERVICE_DEFAULTS, retentionMaxMs: 5_000 };
+    registry = await createTestRegistry({ options: { defaults } });
+    const day = 86_400_000;
+    const handlers = [{ name: "run", ty: "WORKFLOW", workflowCompletionRetention: day }];
+    const workflow = { name: "W", ty: "WORKFLOW", handlers, journalRetention: day };
+    const service = aWireService("S", ["h"], { idempotencyRetention: day });
+    await register((await endpointOf([workflow, service])).uri);
+    const kept = { workflowRetentionMs: 5_000, journalRetentionMs: 5_000 };
+    expect(registry.current().services.get("S")?.handlers.get("h")?.idempotencyRetentionMs).toBe(5_000);
+    expect(registry.current().services.get("W")?.handlers.get("run")).toMatchObject(kept);
+    await registry.modifyService("W", overrides({ workflowCompletionRetentionMs: day }));
+    expect(registry.current().services.get("W")?.handlers.get("run")).toMatchObject(kept);
+    const located = registry.service("W");
+    expect(located && registry.effective(located)).toMatchObject({
+      workflowCompletionRetentionMs: 5_000,
+      notices: [{ code: "RT0022" }],
+    });
+  });
+});
+
 describe("storage", () => {
   async function reopened(setup: TestRegistrySetup): Promise<RegistryRole> {
     return createTestRegistry(setup);
@@ -453,15 +515,46 @@ describe("storage", () => {
     registry = await createTestRegistry({ metadata: createMemoryMetadataStore(memory) });
     const other = await createTestRegistry({ metadata: createMemoryMetadataStore(memory) });
     const { deployment } = await register((await endpointOf([aWireService("S", ["h"])])).uri);
-    await expect(other.modifyService("S", overrides({ public: false }))).rejects.toMatchObject({ status: 404 });
-    await other.reload();
+    // `other` has not heard of the deployment: before it refuses it looks whether it is behind.
+    await other.modifyService("S", overrides({ inactivityTimeoutMs: 9 }));
     await registry.modifyService("S", overrides({ abortTimeoutMs: 1 }));
     // `other` still has the older version of the document: its write conflicts, it reloads and decides again.
     const modified = await other.modifyService("S", overrides({ public: false }));
-    expect(modified.revision.overrides).toMatchObject({ abortTimeoutMs: 1, public: false });
+    expect(modified.revision.overrides).toMatchObject({ inactivityTimeoutMs: 9, abortTimeoutMs: 1, public: false });
     await other.remove(deployment.id, true);
     await registry.reload();
     expect(registry.deployments()).toEqual([]);
+  });
+
+  test("two processes that decide at the same moment never both get what only one can have", async () => {
+    const memory = emptyMemoryMetadata();
+    const both = await Promise.all([1, 2].map(() => createTestRegistry({ metadata: createMemoryMetadataStore(memory) })));
+    const [one, two] = both as [RegistryRole, RegistryRole];
+    const asked = async (name: string) => aRequest((await endpointOf([aWireService(name, ["h"])])).uri);
+
+    const same = await asked("S");
+    const outcomes = await Promise.allSettled([one.register(same, signal), two.register(same, signal)]);
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    expect(outcomes.find(({ status }) => status === "rejected")).toMatchObject({ reason: { status: 409, code: "META0004" } });
+
+    const requests = await Promise.all(Array.from({ length: 12 }, () => asked("S")));
+    await Promise.all(requests.map((request, n) => (both[n % 2] as RegistryRole).register(request, signal)));
+    await Promise.all(both.map((each) => each.reload()));
+    const revisions = one.deployments().flatMap(({ services }) => services.map(({ revision }) => revision));
+    expect(revisions.sort((a, b) => a - b)).toEqual(Array.from({ length: 13 }, (_, n) => n + 1));
+    expect(two.deployments()).toEqual(one.deployments());
+
+    await one.createKafkaCluster("k", { "bootstrap.servers": "b:1" });
+    const { id } = await two.createSubscription("kafka://k/t", "service://S/h", {});
+    await one.pauseSubscription(id, true);
+    await two.pauseSubscription(id, false); // It had not heard of the pause.
+    expect(two.subscription(id)?.paused).toBe(false);
+    await one.removeSubscription(id);
+    const [made, gone] = await Promise.allSettled([
+      two.createSubscription("kafka://k/t", "service://S/h", {}),
+      one.removeKafkaCluster("k", false),
+    ]);
+    expect([made.status, gone.status].sort()).toEqual(["fulfilled", "rejected"]); // No subscription without its cluster.
   });
 
   test("a write that fails changes nothing, and the next one works", async () => {

@@ -5,23 +5,27 @@
  *     request ▸ discover (no lock) ▸ decide over the state ▸ write with expected versions ▸ new state ▸ tell listeners
  *                                          ▲──── another process was faster: reload ────┘
  */
-import { type Clock, invariant, type Logger, newDeploymentId, newSubscriptionId, type Random } from "@perdure/base";
+import { type Clock, invariant, type Logger, newDeploymentId, newSubscriptionId, PerdureError, type Random } from "@perdure/base";
 import type { RegistrySnapshot, RegistryView } from "@perdure/control";
+import type { EgressGuard } from "@perdure/egress";
 import {
   type KafkaClusterRecord,
   type MetadataStore,
   type RegisterRequest,
   type Registry,
   RegistryRefusal,
+  type RequestedAddress,
 } from "@perdure/metadata";
-import { discoveryTarget, targetOfStored } from "./address.js";
+import { TunnelRoutes } from "@perdure/tunnel";
+import { discoveryTarget, type Sameness, targetOfStored } from "./address.js";
 import { boundsOf, checkCandidate } from "./check.js";
 import { candidateOf, resumableOn } from "./check-candidate.js";
 import type { CheckPorts } from "./check-ports.js";
 import type { ServiceDefaults } from "./defaults.js";
 import { decideRegistration, decideRemoval, decideUpdate, decideVerification, requireDeployment } from "./deployments.js";
-import { type DiscoveryPorts, discover } from "./discover.js";
+import { type Discovered, type DiscoveryPorts, discover } from "./discover.js";
 import { serviceOptions } from "./effective.js";
+import { checkDestination, checkTunnel, DiscoveryLimit } from "./guarded.js";
 import {
   decideClusterCreation,
   decideClusterRemoval,
@@ -33,12 +37,14 @@ import {
   findCluster,
   listClusters,
 } from "./kafka.js";
-import { CONFLICTS_MAX, LISTENERS_MAX, WAITING_CHANGES_MAX } from "./limits.js";
+import { CONFLICT_PAUSE_MS, CONFLICTS_MAX, LISTENERS_MAX, WAITING_CHANGES_MAX } from "./limits.js";
 import { loadState, withWrites } from "./persistence.js";
-import type { CountUsage, DiscoveryFetcher } from "./ports.js";
+import { checkDeployment, checkSubscription, NO_PLAN_BOUNDS, type PlanBounds } from "./plan-bounds.js";
+import type { CountUsage, DiscoveryFetcher, DiscoveryTarget } from "./ports.js";
 import { decideRuleDeletion, decideRules } from "./rules.js";
 import { decideModification } from "./services.js";
 import { type Change, isSameState, type RegistryState } from "./state.js";
+import { turnVersion, withTurn } from "./turn.js";
 import { snapshotOf, type ViewCache } from "./views.js";
 
 export interface RegistryPorts {
@@ -48,6 +54,10 @@ export interface RegistryPorts {
   readonly countUsage: CountUsage;
   /** What code is checked with against existing invocations; without it, asking for a check is refused. */
   readonly check?: CheckPorts | undefined;
+  /** Says which destinations may be registered; without one all may. */
+  readonly guard?: EgressGuard | undefined;
+  /** Those of the HTTP transport; without them there are no tunnels. */
+  readonly tunnels?: TunnelRoutes | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -61,6 +71,8 @@ export interface RegistryOptions {
   readonly routingHeaders: readonly string[];
   /** Kafka clusters of the server's settings: name → properties. */
   readonly kafkaClusters: ReadonlyMap<string, Readonly<Record<string, string>>>;
+  /** What the plan of the environment allows; without them as much as the registry can hold. */
+  readonly bounds?: PlanBounds | undefined;
 }
 
 /** Both faces of the registry, and a way to learn what another process stored. */
@@ -73,19 +85,43 @@ export interface RegistryRole extends Registry, RegistryView {
 export async function createRegistry(ports: RegistryPorts, options: RegistryOptions): Promise<RegistryRole> {
   const { clock, random, logger } = ports;
   const keeper = await createKeeper(ports, options.defaults);
-  const discovery: DiscoveryPorts = { fetcher: ports.fetcher, clock, requestHeaders: options.requestHeaders };
+  const discovery: DiscoveryPorts = {
+    fetcher: ports.fetcher,
+    clock,
+    requestHeaders: options.requestHeaders,
+    isGuarded: ports.guard !== undefined,
+  };
   const fixed = fixedClusters(options.kafkaClusters, clock.nowMs());
-  const { defaults, routingHeaders } = options;
+  const { defaults, bounds = NO_PLAN_BOUNDS } = options;
+  const tunnels = ports.tunnels ?? new TunnelRoutes(undefined);
+  const sameness: Sameness = { routingHeaders: options.routingHeaders, tunnels };
+  const limit = ports.guard === undefined ? undefined : new DiscoveryLimit(clock);
+
+  /** Throws `RegistryRefusal` when the address cannot be one, or may not. */
+  function targetOf(address: RequestedAddress): DiscoveryTarget {
+    const target = discoveryTarget(address);
+    const isTunnel = target.kind === "http" && checkTunnel(tunnels, target.uri);
+    if (ports.guard !== undefined && !isTunnel) checkDestination(ports.guard, address);
+    return target;
+  }
+
+  function ask(target: DiscoveryTarget, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Discovered> {
+    const asking = () => discover(discovery, target, headers, signal);
+    return limit === undefined ? asking() : limit.run(asking);
+  }
 
   async function discoverFor(request: RegisterRequest, signal: AbortSignal) {
     const headers = lowerCaseNames(request.additionalHeaders);
-    const discovered = await discover(discovery, discoveryTarget(request.address), headers, signal);
-    return (state: RegistryState) =>
-      decideRegistration(state, { ...request, additionalHeaders: headers }, discovered, {
+    const discovered = await ask(targetOf(request.address), headers, signal);
+    return (state: RegistryState) => {
+      const change = decideRegistration(state, { ...request, additionalHeaders: headers }, discovered, {
         nowMs: clock.nowMs(),
         freshId: newDeploymentId(clock.nowMs(), random),
-        routingHeaders,
+        sameness,
       });
+      checkDeployment(state, change.answer.deployment, bounds);
+      return change;
+    };
   }
 
   return {
@@ -119,11 +155,13 @@ export async function createRegistry(ports: RegistryPorts, options: RegistryOpti
       const { record } = requireDeployment(keeper.state(), id);
       if (request.address === undefined && request.additionalHeaders === undefined && !request.overwrite) return record;
       const headers = request.additionalHeaders === undefined ? undefined : lowerCaseNames(request.additionalHeaders);
-      const target = request.address === undefined ? targetOfStored(record.address) : discoveryTarget(request.address);
-      const discovered = await discover(discovery, target, headers ?? record.additionalHeaders, signal);
-      const updated = await keeper.change((state) =>
-        decideUpdate(state, id, { ...request, additionalHeaders: headers }, discovered),
-      );
+      const target = request.address === undefined ? targetOfStored(record.address) : targetOf(request.address);
+      const discovered = await ask(target, headers ?? record.additionalHeaders, signal);
+      const updated = await keeper.change((state) => {
+        const change = decideUpdate(state, id, { ...request, additionalHeaders: headers }, discovered);
+        checkDeployment(state, change.answer, bounds);
+        return change;
+      });
       if (!request.dryRun) logger.info({ deploymentId: id, overwrite: request.overwrite }, "deployment updated in place");
       return updated;
     },
@@ -132,7 +170,7 @@ export async function createRegistry(ports: RegistryPorts, options: RegistryOpti
       const isCounted = !force && known !== undefined;
       const services = known?.services.map(({ definition }) => definition.name) ?? [];
       const usage = isCounted ? await ports.countUsage(id, services) : undefined;
-      await keeper.change((state) => decideRemoval(state, id, usage, routingHeaders));
+      await keeper.change((state) => decideRemoval(state, id, usage, sameness));
       logger.info({ deploymentId: id, force }, "deployment removed");
     },
     deployment: (id) => keeper.state().deployments.get(id)?.record,
@@ -152,13 +190,11 @@ export async function createRegistry(ports: RegistryPorts, options: RegistryOpti
     subscription: (id) => keeper.state().subscriptions.get(id)?.record,
     subscriptions: () => [...keeper.state().subscriptions.values()].map(({ record }) => record),
     createSubscription: (source, sink, subscriptionOptions) =>
-      keeper.change((state) =>
-        decideSubscription(state, fixed, newSubscriptionId(clock.nowMs(), random), {
-          source,
-          sink,
-          options: subscriptionOptions,
-        }),
-      ),
+      keeper.change((state) => {
+        checkSubscription(state, bounds);
+        const id = newSubscriptionId(clock.nowMs(), random);
+        return decideSubscription(state, fixed, id, { source, sink, options: subscriptionOptions });
+      }),
     pauseSubscription: (id, paused) => keeper.change((state) => decidePause(state, id, paused)),
     skipRecord: (id, place) => keeper.change((state) => decideSkip(state, id, place)),
     removeSubscription: (id) => keeper.change((state) => decideSubscriptionRemoval(state, id)),
@@ -178,9 +214,11 @@ interface Keeper {
   onChange(listener: () => void): () => void;
 }
 
-async function createKeeper({ metadata, logger }: RegistryPorts, defaults: ServiceDefaults): Promise<Keeper> {
+async function createKeeper({ metadata, clock, random, logger }: RegistryPorts, defaults: ServiceDefaults): Promise<Keeper> {
   const views: ViewCache = new WeakMap();
   const listeners = new Set<() => void>();
+  // Before the state: a change between the two is met as a conflict, never overlooked.
+  let turn = await turnVersion(metadata);
   let state = await loadState(metadata);
   let snapshot = snapshotOf(state, defaults, views);
   let tail: Promise<unknown> = Promise.resolve();
@@ -198,18 +236,46 @@ async function createKeeper({ metadata, logger }: RegistryPorts, defaults: Servi
     }
   }
 
+  async function load(): Promise<void> {
+    const present = await turnVersion(metadata);
+    const stored = await loadState(metadata);
+    turn = present;
+    if (!isSameState(stored, state)) show(stored); // Mostly it is our own change that we hear of.
+  }
+
+  /** A refusal, or that there is nothing to do, may be about what was true until another process changed it. */
+  async function decideNow<T>(decide: (state: RegistryState) => Change<T>): Promise<Change<T>> {
+    let decided: Change<T> | undefined;
+    let refusal: unknown;
+    try {
+      decided = decide(state);
+      if (decided.writes.length > 0) return decided; // The write will tell.
+    } catch (cause) {
+      if (!(cause instanceof RegistryRefusal)) throw cause;
+      refusal = cause;
+    }
+    if ((await turnVersion(metadata)) !== turn) {
+      await load();
+      return decide(state);
+    }
+    if (decided === undefined) throw refusal;
+    return decided;
+  }
+
   async function changeNow<T>(decide: (state: RegistryState) => Change<T>): Promise<T> {
-    for (let attempt = 1; ; attempt++) {
-      const { writes, answer } = decide(state);
+    for (let attempt = 1; attempt <= CONFLICTS_MAX; attempt++) {
+      const { writes, answer } = await decideNow(decide);
       if (writes.length === 0) return answer;
-      const outcome = await metadata.write(writes);
+      const outcome = await metadata.write(withTurn(writes, turn));
       if (outcome.kind === "written") {
+        turn = outcome.version;
         show(withWrites(state, writes, outcome.version));
         return answer;
       }
-      invariant(attempt < CONFLICTS_MAX, "a change of the registry meets a bounded number of other changes");
-      show(await loadState(metadata));
+      await load();
+      if (attempt > 1) await pause(clock, random.uint32() % (CONFLICT_PAUSE_MS * attempt)); // So that two do not keep step.
     }
+    throw new PerdureError("STO0001", `${CONFLICTS_MAX} other changes came first, one after the other; try again`);
   }
 
   /** Each in its turn; a failed one does not concern the next. */
@@ -225,17 +291,19 @@ async function createKeeper({ metadata, logger }: RegistryPorts, defaults: Servi
     state: () => state,
     snapshot: () => snapshot,
     change: (decide) => inTurn(() => changeNow(decide)),
-    reload: () =>
-      inTurn(async () => {
-        const stored = await loadState(metadata);
-        if (!isSameState(stored, state)) show(stored); // Mostly it is our own change that we hear of.
-      }),
+    reload: () => inTurn(load),
     onChange(listener) {
       invariant(listeners.size < LISTENERS_MAX, "listeners for registry changes stop listening when they are done");
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
   };
+}
+
+function pause(clock: Clock, delayMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    clock.setTimer(delayMs, resolve);
+  });
 }
 
 function fixedClusters(configured: RegistryOptions["kafkaClusters"], nowMs: number): ReadonlyMap<string, KafkaClusterRecord> {

@@ -1,5 +1,5 @@
 /** Why: schedules are kept by the registry's side and acted upon by an engine; the management API wants both as one. */
-import type { Clock, Logger, Random } from "@perdure/base";
+import { type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
 import type { MetadataStore } from "@perdure/metadata";
 import { createScheduleEngine, type Schedules, scheduleRow } from "@perdure/schedule";
@@ -10,6 +10,8 @@ export interface SchedulesParts {
   readonly registry: RegistryView;
   readonly partitions: Partitions;
   readonly scopesEnabled: boolean;
+  /** Shows what is stored and fires nothing. */
+  readonly isSuspended?: boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -23,7 +25,7 @@ export interface OpenSchedules extends Schedules, AsyncDisposable {
 /** Loads what is stored and begins to act on it. Rejects with META0005 when it is damaged. Disposing stops the firing. */
 export async function openSchedules(parts: SchedulesParts): Promise<OpenSchedules> {
   const keeper = await createScheduleKeeper(parts, { scopesEnabled: parts.scopesEnabled });
-  const engine = createScheduleEngine({ ...parts, book: keeper });
+  const engine = parts.isSuspended === true ? undefined : createScheduleEngine({ ...parts, book: keeper });
   return {
     get: (id) => keeper.get(id),
     list: () => keeper.list(),
@@ -32,10 +34,15 @@ export async function openSchedules(parts: SchedulesParts): Promise<OpenSchedule
     remove: (id, expectedVersion) => keeper.remove(id, expectedVersion),
     pause: (id) => keeper.pause(id),
     resume: (id) => keeper.resume(id),
-    runNow: (id, key) => engine.runNow(id, key),
+    async runNow(id, key) {
+      if (engine === undefined) throw new PerdureError("ING0006", "this server is suspended");
+      return engine.runNow(id, key);
+    },
     *rows() {
       for (const schedule of keeper.list()) yield scheduleRow(schedule);
     },
-    [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await engine?.[Symbol.asyncDispose]();
+    },
   };
 }

@@ -435,3 +435,19 @@ test("a thousand schedules fire at the same minute, each once, and their states 
   expect(writeCount).toBeLessThan(100);
   expect(upcoming(keeper.list()[0]!, clock.nowMs(), 1)).toEqual([START + 2 * MINUTE]);
 });
+
+test("two keepers on one store: each changes what the other made a moment ago, and no name is taken twice", async () => {
+  const other = await createScheduleKeeper(
+    { metadata: store, registry, clock, random: systemRandom, logger: silentLogger },
+    { scopesEnabled: true },
+  );
+  const { record } = await other.create(aSpec({ name: "one" }), false);
+  expect((await keeper.pause(record.id)).state.isPaused).toBe(true);
+  expect((await other.resume(record.id)).state.isPaused).toBe(false);
+  const both = [keeper, other].map((each) => each.create(aSpec({ name: "two" }), false));
+  const outcomes = await Promise.allSettled(both);
+  expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+  expect(outcomes.find(({ status }) => status === "rejected")).toMatchObject({ reason: { status: 409 } });
+  await keeper.remove(record.id, undefined);
+  await expect(other.pause(record.id)).rejects.toMatchObject({ status: 404 });
+});

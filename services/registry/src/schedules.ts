@@ -173,7 +173,8 @@ class Keeper implements ScheduleKeeper {
     const schedule = await this.#change(() => {
       const entry = this.#require(id, undefined);
       const { state: old } = entry.schedule;
-      if (old.isPaused === isPaused) return { writes: [], show: () => undefined, answer: entry.schedule };
+      // Written as it is: only that shows that it is so still, and not what another process has changed meanwhile.
+      if (old.isPaused === isPaused) return this.#stateChange(entry, old);
       // What passed during a pause was meant not to happen.
       const decidedThroughMs = isPaused ? old.decidedThroughMs : Math.max(old.decidedThroughMs, this.#ports.clock.nowMs());
       return this.#stateChange(entry, { ...old, isPaused, decidedThroughMs });
@@ -209,11 +210,7 @@ class Keeper implements ScheduleKeeper {
   // ── documents and memory ───────────────────────────────────────────────────────────────────────
 
   reload(): Promise<void> {
-    return this.#inTurn(async () => {
-      const before = this.#entries;
-      await this.load();
-      this.#tellSince(before);
-    });
+    return this.#inTurn(() => this.#catchUp());
   }
 
   async load(): Promise<void> {
@@ -304,19 +301,34 @@ class Keeper implements ScheduleKeeper {
   }
 
   async #changeNow<T>(decide: () => Change<T>): Promise<T> {
-    for (let attempt = 1; ; attempt++) {
-      const { writes, show, answer } = decide();
+    for (let attempt = 1; attempt <= CONFLICTS_MAX; attempt++) {
+      const { writes, show, answer } = await this.#decideNow(decide);
       if (writes.length === 0) return answer;
       const outcome = await this.#ports.metadata.write(writes);
       if (outcome.kind === "written") {
         show(outcome.version);
         return answer;
       }
-      invariant(attempt < CONFLICTS_MAX, "a change of a schedule meets a bounded number of other changes");
-      const before = this.#entries;
-      await this.load();
-      this.#tellSince(before);
+      await this.#catchUp();
     }
+    throw new PerdureError("STO0001", `${CONFLICTS_MAX} other changes came first, one after the other; try again`);
+  }
+
+  /** What is missing or taken here may be so because another process was faster than its news. */
+  async #decideNow<T>(decide: () => Change<T>): Promise<Change<T>> {
+    try {
+      return decide();
+    } catch (refusal) {
+      if (!(refusal instanceof RegistryRefusal) || refusal.status === 400) throw refusal;
+      await this.#catchUp();
+      return decide();
+    }
+  }
+
+  async #catchUp(): Promise<void> {
+    const before = this.#entries;
+    await this.load();
+    this.#tellSince(before);
   }
 
   /** Of those that came, went, or have other documents than before. */

@@ -1,11 +1,13 @@
+import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer as createHttp2Server, type Http2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
-import { Health, Lifecycle, Metrics, noTracer } from "@perdure/role";
+import { Health, Lifecycle, Metrics, noTracer, Sampler } from "@perdure/role";
 import { type Doors, startStandalone } from "./composition.js";
 import { loadSettings } from "./config.js";
 
@@ -44,6 +46,8 @@ async function start(...flags: string[]): Promise<Doors> {
     lifecycle,
     metrics,
     tracer: noTracer,
+    invocationTracer: noTracer,
+    sampler: new Sampler({ ratio: 0 }, systemRandom),
     clock: systemClock,
     random: systemRandom,
     logger: silentLogger,
@@ -78,6 +82,84 @@ describe("a whole server in one process", () => {
     const { ingressPort } = await start();
     expect((await fetch(`http://127.0.0.1:${ingressPort}/restate/health`)).status).toBe(200);
   });
+});
+
+describe("as the runtime of an environment", () => {
+  test.each(["running", "suspended"])(
+    "%s, it answers who shows the secret, on both doors, and tells what was done",
+    async (mode) => {
+      const file = join(folder, "secret");
+      writeFileSync(file, "between-us\n");
+      const { ingressPort, adminPort } = await start("--runtime.secret-file", file, "--runtime.mode", mode);
+      const headers = { "x-perdure-runtime-secret": "between-us" };
+      const usage = `http://127.0.0.1:${adminPort}/internal/usage`;
+      expect((await fetch(`http://127.0.0.1:${ingressPort}/restate/health`)).status).toBe(401);
+      expect((await fetch(`http://127.0.0.1:${ingressPort}/restate/health`, { headers })).status).toBe(200);
+      expect((await fetch(usage)).status).toBe(401);
+      const told = await (await fetch(usage, { headers })).json();
+      expect(told).toEqual({ source: expect.any(String), actions: 0, storedBytes: expect.any(Number) });
+      const written = await fetch(`http://127.0.0.1:${adminPort}/deployments`, { method: "POST", headers, body: "{}" });
+      expect(written.status).toBe(mode === "suspended" ? 403 : 415);
+      await stopLast();
+      const again = await start("--runtime.secret-file", file);
+      const later = await fetch(`http://127.0.0.1:${again.adminPort}/internal/usage`, { headers });
+      expect(await later.json()).toMatchObject({ source: (told as { source: string }).source });
+    },
+  );
+});
+
+describe("with the limits of a plan", () => {
+  let endpoint: Http2Server;
+
+  beforeEach(async () => {
+    const handlers = [{ name: "count", ty: "EXCLUSIVE" }];
+    const services = [{ name: "Counter", ty: "VIRTUAL_OBJECT", handlers }];
+    const manifest = { protocolMode: "BIDI_STREAM", minProtocolVersion: 5, maxProtocolVersion: 7, services };
+    endpoint = createHttp2Server((_req, res) => {
+      res.writeHead(200, { "content-type": "application/vnd.restate.endpointmanifest.v4+json" });
+      res.end(JSON.stringify(manifest));
+    });
+    await new Promise<void>((resolve) => endpoint.listen(0, "127.0.0.1", resolve));
+  });
+  afterEach(() => new Promise<void>((resolve) => void endpoint.close(() => resolve())));
+
+  async function ask(port: number, path: string, body: unknown): Promise<{ status: number; code: unknown }> {
+    const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, init);
+    const text = await answer.text();
+    const code = text === "" ? undefined : (JSON.parse(text) as { restate_code?: unknown }).restate_code;
+    return { status: answer.status, code };
+  }
+
+  /** Again and again, since what is stored is measured now and then. */
+  async function until(status: number, again: () => Promise<{ status: number }>): Promise<{ status: number }> {
+    for (;;) {
+      const answer = await again();
+      if (answer.status === status) return answer;
+    }
+  }
+
+  test("as much is stored as it says: then writes are refused, reads go on, and clearing passes", async () => {
+    const { ingressPort, adminPort } = await start("--limits.stored-bytes=1MiB", "--limits.deployments=1");
+    const uri = `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}`;
+    expect((await ask(adminPort, "/deployments", { uri })).status).toBe(201);
+    expect(await ask(adminPort, "/deployments", { uri: `${uri}/other` })).toEqual({ status: 403, code: "TEN0002" });
+
+    let keys = 0;
+    const put = () => {
+      const value = randomBytes(48 * 1024).toString("base64");
+      return ask(adminPort, "/services/Counter/state", { object_key: `k${keys++ % 32}`, new_state: { value } });
+    };
+    expect(await until(507, put)).toEqual({ status: 507, code: "TEN0003" });
+    expect(await ask(ingressPort, "/Counter/k/count/send", {})).toEqual({ status: 507, code: "TEN0003" });
+    expect((await fetch(`http://127.0.0.1:${ingressPort}/restate/health`)).status).toBe(200);
+    expect((await fetch(`http://127.0.0.1:${adminPort}/services`)).status).toBe(200);
+
+    const clear = async (key: number) =>
+      (await ask(adminPort, "/services/Counter/state", { object_key: `k${key}`, new_state: {} })).status;
+    const cleared = await Promise.all(Array.from({ length: 32 }, (_, key) => clear(key)));
+    expect(new Set(cleared)).toEqual(new Set([202]));
+  }, 30_000);
 });
 
 describe("refusals to start", () => {
@@ -145,5 +227,60 @@ describe("refusals to start", () => {
     writeFileSync(file, "-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----\n");
     const refused = start("--request-identity-private-key-pem-file", file);
     await expect(refused).rejects.toMatchObject({ code: "OPS0001", detail: expect.not.stringContaining("hunter2") });
+  });
+});
+
+describe("a guarded server", () => {
+  let inside: Server;
+  let port: number;
+  let connectionCount: number;
+
+  beforeEach(async () => {
+    connectionCount = 0;
+    inside = createServer((socket) => {
+      connectionCount++;
+      socket.destroy();
+    });
+    await new Promise<void>((resolve) => inside.listen(0, "127.0.0.1", resolve));
+    port = (inside.address() as AddressInfo).port;
+  });
+  afterEach(() => new Promise<void>((resolve) => void inside.close(() => resolve())));
+
+  async function register(adminPort: number, body: object): Promise<{ status: number; body: unknown }> {
+    const answer = await fetch(`http://127.0.0.1:${adminPort}/deployments`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    return { status: answer.status, body: await answer.json() };
+  }
+
+  test("refuses to register what is inside, connects nowhere, and says no more than that", async () => {
+    const { adminPort } = await start("--egress.policy=guarded", "--egress.allow-plain-http=true");
+    for (const host of ["127.0.0.1", "localhost", "2130706433", "[::ffff:127.0.0.1]"]) {
+      const refusal = await register(adminPort, { uri: `http://${host}:${port}` });
+      expect(refusal).toMatchObject({
+        status: 400,
+        body: { message: "[META0003] destination not allowed", restate_code: "META0003" },
+      });
+    }
+    expect(await register(adminPort, { uri: `http://127.0.0.1:${adminPort}` })).toMatchObject({ status: 400 });
+    const lambda = await register(adminPort, { arn: "arn:aws:lambda:eu-central-1:123456789012:function:greeter:7" });
+    expect(lambda).toMatchObject({ status: 400, body: { restate_code: "META0003" } });
+    expect(connectionCount).toBe(0);
+  });
+
+  test("goes where its operator made an exception, and an open one anywhere", async () => {
+    const place = `http://127.0.0.1:${port}/mine/`;
+    const { adminPort } = await start("--egress.policy=guarded", `--egress.allow=["${place}"]`);
+    expect(await register(adminPort, { uri: place })).toMatchObject({ status: 500, body: { restate_code: "META0003" } });
+    expect(connectionCount).toBeGreaterThan(0);
+    const before = connectionCount;
+    expect(await register(adminPort, { uri: `http://127.0.0.1:${port}/` })).toMatchObject({ status: 400 });
+    expect(connectionCount).toBe(before);
+    await stopLast();
+    const open = await start();
+    expect(await register(open.adminPort, { uri: `http://127.0.0.1:${port}/` })).toMatchObject({ status: 500 });
+    expect(connectionCount).toBeGreaterThan(before);
   });
 });

@@ -4,40 +4,67 @@
  *
  *     directories ▸ stores ▸ registry ▸ worker (leads all partitions) ▸ ingress, admin API
  */
-import { type AdminPorts, createAskEndpoint, openAdminDoor, openBatches, sqlOptionsOf } from "@perdure/admin-api";
-import { type Clock, PerdureError, Secret } from "@perdure/base";
+import {
+  type AdminPorts,
+  createAskEndpoint,
+  openAdminDoor,
+  openBatches,
+  openSharedBatches,
+  sqlOptionsOf,
+  type UsageReport,
+} from "@perdure/admin-api";
+import { type Clock, PerdureError, type Random, Secret } from "@perdure/base";
+import { randomBase62 } from "@perdure/cloud";
 import type { Partitions } from "@perdure/control";
-import { createHttpTransport } from "@perdure/driver-http2";
+import { createHttpTransport, type HttpTransportDeps } from "@perdure/driver-http2";
 import { createKafkaSource } from "@perdure/driver-kafka";
 import { createLambdaTransport } from "@perdure/driver-lambda";
-import { openLevelKeyValue, openLevelMetadataStore, prepareStorageDirectory } from "@perdure/driver-level";
-import { createIngress, ingressMetrics, ingressOptionsOf } from "@perdure/ingress-gateway";
+import { type LevelStore, openLevelKeyValue, openLevelMetadataStore, prepareStorageDirectory } from "@perdure/driver-level";
+import type { EgressGuard } from "@perdure/egress";
+import { createIngress, ingressMetrics, ingressOptionsOf, observeIngress } from "@perdure/ingress-gateway";
 import { createReplayCheck, createRequestIdentity, type EndpointTransport, type RequestIdentity } from "@perdure/invoker";
 import {
   createInvokerWorker,
   type InvokerWorker,
-  invokerMetrics,
   invokerOptionsOf,
+  observeSubscriptions,
   observeWorker,
+  type WorkerMetrics,
+  workerMetrics,
 } from "@perdure/invoker-worker";
 import type { MetadataStore } from "@perdure/metadata";
 import {
   createDiscoveryFetcher,
   createRegistry,
   kafkaClustersOf,
+  measuredFetcher,
   openSchedules,
+  planBoundsOf,
   type RegistryRole,
   serviceDefaultsOf,
 } from "@perdure/registry";
-import { type ProcessPorts, readSettingFile, requestHeadersOf } from "@perdure/role";
+import {
+  egressGuardOf,
+  type ProcessPorts,
+  readSettingFile,
+  requestHeadersOf,
+  type Tunnels,
+  tracedEdge,
+  tunnelsOf,
+} from "@perdure/role";
 import { checkAddress, type Door, openDoor } from "@perdure/role/http";
-import { invocationSpans, tracedTransport } from "@perdure/role/tracing";
+import { invocationSpans, invocationTracing, recordSpans, tracedTransport } from "@perdure/role/tracing";
 import type { Schedules } from "@perdure/schedule";
 import { createSqlThread, liveRowsOf, type SourceDescription, type SqlEngine } from "@perdure/sql";
-import { KvPartitionStore, type PartitionStore } from "@perdure/store";
-import { runSubscriptions, type Subscriptions } from "@perdure/subscription";
+import { ActionMeter, KvPartitionStore, type PartitionStore } from "@perdure/store";
+import { type Deliveries, runSubscriptions, type Subscriptions } from "@perdure/subscription";
+import { createTunnelTransport, TunnelRoutes } from "@perdure/tunnel";
 import { directoriesOf, type Settings } from "./config.js";
+import { limitedPartitions, type StorageFull, storageIsFull } from "./limited-partitions.js";
+import { STORAGE_HELD_RETRY_MS } from "./limits.js";
 import { partitionCountOf } from "./partition-count.js";
+import { adminGuard, type GuardOptions, ingressGuard } from "./runtime-guard.js";
+import { StorageLimit } from "./storage-limit.js";
 
 /** Bundled beside this module's bundle. */
 const SQL_THREAD = new URL("./sql-thread.mjs", import.meta.url);
@@ -55,8 +82,11 @@ export interface Doors {
  * RT0009, META0010, META0011 (version of a directory), META0005 (damaged metadata), STO… (storage), OPS0001 (identity key).
  */
 export async function startStandalone(settings: Settings, ports: ProcessPorts): Promise<Doors> {
-  const { lifecycle, metrics, tracer, clock, random, logger } = ports;
+  const { lifecycle, metrics, clock, random, logger } = ports;
   const identity = await lifecycle.prepare(() => identityOf(settings, clock));
+  const doorGuards = await lifecycle.prepare(() => guardsOf(settings));
+  const { isSuspended } = doorGuards;
+  const tunnels = await lifecycle.prepare(() => tunnelsOf(settings));
   // Before anything is led or resumed: a server that cannot be reached should not run anybody's handlers.
   await lifecycle.prepare(() => checkAddress(settings.ingress));
   await lifecycle.prepare(() => checkAddress(settings.admin));
@@ -64,24 +94,35 @@ export async function startStandalone(settings: Settings, ports: ProcessPorts): 
   const directories = directoriesOf(settings);
   const metadata = await lifecycle.start("metadata store", () => openMetadata(directories.metadata));
   const directory = await lifecycle.prepare(() => partitionsDirectory(directories.partitions));
-  const store = await lifecycle.start("partition store", () => openPartitions(directory));
+  const { store, usage, level } = await lifecycle.start("partition store", () => openPartitions(directory, random));
   const partitionCount = await lifecycle.prepare(() => partitionCountOf(metadata, settings.worker.numPartitions, logger));
 
   // What comes before the worker asks it only later, when somebody uses it.
   const late: Late = { worker: undefined };
+  const tracing = invocationTracing(ports);
   const traced = (plain: EndpointTransport): EndpointTransport =>
-    tracer.enabled ? tracedTransport(plain, () => late.worker?.partitions, { tracer, clock, random, logger }) : plain;
-  const http = await lifecycle.start("endpoint transport", () => traced(createHttpTransport({ clock, random })));
-  const lambdaOptions = { assumeRoleExternalId: settings.awsAssumeRoleExternalId };
+    tracing === undefined ? plain : tracedTransport(plain, () => late.worker?.partitions, tracing);
+  const guard = egressGuardOf(settings.egress, logger);
+  const plain = createHttpTransport({ clock, random, guard });
+  const http = await lifecycle.start("endpoint transport", () => traced(openTransport(tunnels, plain, { clock, random })));
+  const lambdaOptions = { assumeRoleExternalId: settings.awsAssumeRoleExternalId, rolesOnly: guard !== undefined };
   const lambda = await lifecycle.start("Lambda transport", () => traced(createLambdaTransport(lambdaOptions)));
   const transports = { http, lambda };
-  const registryParts = { settings, metadata, store, partitionCount, transports, identity, late };
+  const registryParts = { settings, metadata, store, partitionCount, transports, identity, guard, tunnels, late };
   const registry = await lifecycle.prepare(() => openRegistry(registryParts, ports));
+  const told = workerMetrics(metrics);
   const workerParts = { settings, store, registry, transports, identity, partitionCount };
-  const worker = await lifecycle.start("worker", () => startWorker(workerParts, ports));
+  const worker = await lifecycle.start("worker", () => startWorker(workerParts, told, ports));
   late.worker = worker;
-  const { partitions } = worker;
-  observeWorker(metrics, worker);
+  const partitionCounts = () => ({ leading: partitionCount, taking: 0, yielding: 0 });
+  observeWorker(metrics, { ...worker, partitionCounts, connections: () => plain.connections() }, told, clock);
+  const bytesMax = settings.limits.storedBytes;
+  const storage =
+    bytesMax === undefined
+      ? undefined
+      : await lifecycle.start("storage limit", () => openStorageLimit(bytesMax, level, worker, ports));
+  const guards = { ...doorGuards, storage };
+  const partitions = limitedPartitions(worker.partitions, storage);
 
   const ingress = createIngress(
     {
@@ -91,19 +132,29 @@ export async function startStandalone(settings: Settings, ports: ProcessPorts): 
       random,
       logger: logger.child({ component: "ingress" }),
       metrics: ingressMetrics(metrics),
-      startSpan: tracer.enabled ? invocationSpans({ tracer, clock, random, logger }) : undefined,
+      startSpan: tracing === undefined ? undefined : invocationSpans(tracing),
+      edge: tracedEdge(ports, "server"),
     },
-    ingressOptionsOf(settings.ingress, settings.experimentalEnableVqueues),
+    { ...ingressOptionsOf(settings.ingress, settings.experimentalEnableVqueues), http: { guard: ingressGuard(guards) } },
   );
+  observeIngress(metrics, ingress, () => 0);
   const ingressDoor = await lifecycle.start("ingress", () => openDoor(settings.ingress, ingress.listen, ingress.close));
   const scopesEnabled = settings.experimentalEnableVqueues;
   const scheduleLogger = logger.child({ component: "schedules" });
-  const scheduleParts = { metadata, registry, partitions, scopesEnabled, clock, random, logger: scheduleLogger };
+  const scheduleParts = { metadata, registry, partitions, scopesEnabled, isSuspended, clock, random, logger: scheduleLogger };
   const subscriptionLogger = logger.child({ component: "subscriptions" });
-  const topics = { registry, source: createKafkaSource({ clock, logger: subscriptionLogger }), deliveries: worker.deliveries };
-  const subscriptions = await lifecycle.start("subscriptions", () =>
-    runSubscriptions({ ...topics, clock, logger: subscriptionLogger }),
-  );
+  const topics = {
+    registry,
+    source: createKafkaSource({ clock, logger: subscriptionLogger, guard }),
+    deliveries: storage === undefined ? worker.deliveries : deliveriesUntilFull(worker.deliveries, storage),
+  };
+  const traceRecord = tracing === undefined ? undefined : recordSpans(tracing);
+  const subscriptions = isSuspended
+    ? undefined
+    : await lifecycle.start("subscriptions", () =>
+        runSubscriptions({ ...topics, clock, logger: subscriptionLogger, traceRecord }),
+      );
+  if (subscriptions !== undefined) observeSubscriptions(metrics, subscriptions);
   const schedules = await lifecycle.start("schedules", () => openSchedules(scheduleParts));
   const live = liveRowsOf({ invoker: worker, registry, flow: worker, schedules, partitionCount, clock });
   const source: SourceDescription = { store: { kind: "level", directory }, partitionCount };
@@ -111,56 +162,89 @@ export async function startStandalone(settings: Settings, ports: ProcessPorts): 
   const sql = await lifecycle.start("SQL engine", () => createSqlThread(sqlPorts, sqlOptionsOf(settings.admin)));
   const insight = { partitionCount, store, invoker: worker };
   const batchParts = { registry, partitions, insight, metadata, clock, random, logger: logger.child({ component: "batches" }) };
-  const batches = await lifecycle.start("batches", () => openBatches(batchParts));
+  const batches = await lifecycle.start("batches", () => (isSuspended ? openSharedBatches(batchParts) : openBatches(batchParts)));
   const askEndpoint = createAskEndpoint({ transports, identity, clock });
   const stored = { registry, partitions, schedules, subscriptions, sql, insight, batches };
-  const adminParts = { ...stored, askEndpoint, ingressPort: ingressDoor.port };
+  // Behind a gateway it is somebody's production.
+  const mayCrash = guards.secret === undefined && !settings.admin.disableCrashAttempt;
+  const crashAttempt = mayCrash ? worker.cutAttempt : undefined;
+  const adminParts = { ...stored, askEndpoint, usage, crashAttempt, guards, ingressPort: ingressDoor.port };
   const adminDoor = await lifecycle.start("admin API", () => openAdmin(settings, adminParts, ports));
   return { ingressPort: ingressDoor.port, adminPort: adminDoor.port, identityPublicKey: identity?.publicKey };
+}
+
+function openStorageLimit(
+  bytesMax: number,
+  storage: LevelStore,
+  worker: InvokerWorker,
+  { clock, logger }: ProcessPorts,
+): Promise<StorageLimit> {
+  const { code, detail } = storageIsFull(bytesMax);
+  const reason = { errorCode: code, message: detail, nextRetryDelayMs: STORAGE_HELD_RETRY_MS };
+  const onHeld = (isHeld: boolean): void => worker.hold(isHeld ? reason : undefined);
+  return StorageLimit.open({ storage, onHeld, clock, logger }, bytesMax);
+}
+
+/** Records wait where they are. */
+function deliveriesUntilFull({ partitionCount, deliver }: Deliveries, storage: StorageFull): Deliveries {
+  return {
+    partitionCount,
+    deliver(record, delivered, undelivered) {
+      if (storage.isFull) undelivered();
+      else deliver(record, delivered, undelivered);
+    },
+  };
 }
 
 interface AdminParts {
   readonly registry: RegistryRole;
   readonly partitions: Partitions;
   readonly schedules: Schedules;
-  readonly subscriptions: Subscriptions;
+  /** None while nothing is consumed. */
+  readonly subscriptions: Subscriptions | undefined;
   readonly sql: SqlEngine;
   readonly insight: AdminPorts["insight"];
   readonly batches: AdminPorts["batches"];
   readonly askEndpoint: AdminPorts["askEndpoint"];
+  readonly usage: () => Promise<UsageReport>;
+  readonly crashAttempt: AdminPorts["crashAttempt"];
+  readonly guards: GuardOptions;
   readonly ingressPort: number;
 }
 
 function openAdmin(
   settings: Settings,
-  { registry, partitions, schedules, subscriptions, sql, insight, batches, askEndpoint, ingressPort }: AdminParts,
-  { lifecycle, metrics, clock, random, logger: root }: ProcessPorts,
+  { subscriptions, sql, guards, ingressPort, ...parts }: AdminParts,
+  ports: ProcessPorts,
 ): Promise<Door> {
+  const { lifecycle, metrics, clock, random, logger: root } = ports;
   const logger = root.child({ component: "admin" });
   return openAdminDoor(
     settings.admin,
     {
-      registry,
-      partitions,
-      schedules,
-      subscriptionStatuses: subscriptions.statuses,
+      ...parts,
+      subscriptionStatuses: subscriptions?.statuses ?? NO_STATUSES,
       sql: sql.query,
-      insight,
-      batches,
-      askEndpoint,
       health: () => lifecycle.health,
       metrics: () => metrics.text(),
+      measures: metrics,
+      edge: tracedEdge(ports, "server"),
       clock,
       random,
       logger,
     },
     {
       ingressEndpoint: settings.ingress.advertisedAddress ?? `http://localhost:${ingressPort}/`,
+      ingressPort: settings.ingress.advertisedAddress === undefined ? ingressPort : undefined,
       clusterName: settings.clusterName,
       scopesEnabled: settings.experimentalEnableVqueues,
     },
+    // A runtime answers its gateway alone, which has the console elsewhere.
+    { guard: adminGuard(guards), showsConsole: guards.secret === undefined },
   );
 }
+
+const NO_STATUSES = (): readonly never[] => [];
 
 // ── below the roles ──────────────────────────────────────────────────────────────────────────────
 
@@ -173,8 +257,41 @@ function partitionsDirectory(path: string): Promise<string> {
   return prepareStorageDirectory({ path, setting: "worker.storage-rocksdb.path", missing: "RT0009" });
 }
 
-async function openPartitions(directory: string): Promise<PartitionStore> {
-  return new KvPartitionStore(await openLevelKeyValue(directory));
+/** Of the name that data gets: two never have the same one. */
+const SOURCE_CHARS = 22;
+
+/** What is committed, and what it amounts to. */
+interface Partitioned extends AsyncDisposable {
+  readonly store: KvPartitionStore;
+  readonly usage: () => Promise<UsageReport>;
+  readonly level: LevelStore;
+}
+
+async function openPartitions(directory: string, random: Random): Promise<Partitioned> {
+  const level = await openLevelKeyValue(directory);
+  const meter = await ActionMeter.open(level, () => randomBase62(SOURCE_CHARS, random)).catch(async (cause: unknown) => {
+    await level[Symbol.asyncDispose]();
+    throw cause;
+  });
+  const store = new KvPartitionStore(level, meter);
+  return {
+    store,
+    level,
+    async usage() {
+      const storedBytes = await level.storedBytes();
+      return { source: meter.source, actions: meter.actions, storedBytes };
+    },
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+}
+
+/** Throws OPS0001 when the file with the secret cannot be read or holds none. */
+function guardsOf({ runtime: { secretFile, mode } }: Settings): GuardOptions {
+  const isSuspended = mode === "suspended";
+  if (secretFile === undefined) return { secret: undefined, isSuspended };
+  const secret = readSettingFile("runtime.secret-file", secretFile).trim();
+  if (secret === "") throw new PerdureError("OPS0001", `'runtime.secret-file' ${secretFile} is empty`);
+  return { secret: new Secret(secret), isSuspended };
 }
 
 /** Throws OPS0001 when the file cannot be read or holds something else than one Ed25519 key. */
@@ -196,6 +313,14 @@ interface Late {
   worker: InvokerWorker | undefined;
 }
 
+/** Behind tunnels too, when there are some: the proxy is the operator's, so that no guard is asked about it. */
+function openTransport(tunnels: Tunnels | undefined, plain: EndpointTransport, deps: HttpTransportDeps): EndpointTransport {
+  if (tunnels === undefined) return plain;
+  const { access, ca } = tunnels;
+  const toProxy = createHttpTransport(deps, ca === undefined ? {} : { trustedCertificates: ca });
+  return createTunnelTransport({ plain, toProxy }, access);
+}
+
 interface RegistryParts {
   readonly settings: Settings;
   readonly metadata: MetadataStore;
@@ -203,20 +328,25 @@ interface RegistryParts {
   readonly partitionCount: number;
   readonly transports: Transports;
   readonly identity: RequestIdentity | undefined;
+  readonly guard: EgressGuard | undefined;
+  readonly tunnels: Tunnels | undefined;
   readonly late: Late;
 }
 
 function openRegistry(
-  { settings, metadata, store, partitionCount, transports, identity, late }: RegistryParts,
-  { clock, random, logger: root }: ProcessPorts,
+  { settings, metadata, store, partitionCount, transports, identity, guard, tunnels, late }: RegistryParts,
+  { metrics, clock, random, logger: root }: ProcessPorts,
 ): Promise<RegistryRole> {
   const logger = root.child({ component: "registry" });
   const invokerOptions = invokerOptionsOf(settings.worker, requestHeadersOf(settings), settings.experimentalEnableVqueues);
   const replays = createReplayCheck({ transports, identity, clock, logger }, invokerOptions);
+  const routes = new TunnelRoutes(tunnels?.access);
   return createRegistry(
     {
       metadata,
-      fetcher: createDiscoveryFetcher({ transports, identity, clock }),
+      fetcher: measuredFetcher(createDiscoveryFetcher({ transports, identity, clock, guard, tunnels: routes }), metrics, clock),
+      guard,
+      tunnels: routes,
       countUsage(id, services) {
         if (late.worker === undefined) throw new PerdureError("OPS0004", "the worker is not there yet");
         return late.worker.countUsage(id, services);
@@ -227,10 +357,11 @@ function openRegistry(
       logger,
     },
     {
-      defaults: serviceDefaultsOf(settings.worker),
+      defaults: { ...serviceDefaultsOf(settings.worker), retentionMaxMs: settings.limits.retention },
       requestHeaders: requestHeadersOf(settings),
       routingHeaders: [],
       kafkaClusters: kafkaClustersOf(settings.ingress.kafkaClusters),
+      bounds: planBoundsOf(settings.limits),
     },
   );
 }
@@ -246,7 +377,8 @@ interface WorkerParts {
 
 function startWorker(
   { settings, store, registry, transports, identity, partitionCount }: WorkerParts,
-  { lifecycle, metrics, clock, random, logger }: ProcessPorts,
+  metrics: WorkerMetrics,
+  { lifecycle, clock, random, logger }: ProcessPorts,
 ): Promise<InvokerWorker> {
   return createInvokerWorker(
     {
@@ -257,12 +389,13 @@ function startWorker(
       clock,
       random,
       logger,
-      metrics: invokerMetrics(metrics),
+      metrics,
       onFatal: (error) => lifecycle.fail(error),
     },
     {
       partitionCount,
       cleanupIntervalMs: settings.worker.cleanupInterval,
+      isSuspended: settings.runtime.mode === "suspended",
       invoker: invokerOptionsOf(settings.worker, requestHeadersOf(settings), settings.experimentalEnableVqueues),
     },
   );

@@ -1,28 +1,56 @@
 /** Every setting of `perdure server`, with its sentence, unit and default, and the files and addresses that follow from them. */
 import { resolve } from "node:path";
-import { adminSettings } from "@perdure/admin-api";
+import { adminSettingsShape } from "@perdure/admin-api";
 import { ingressSettingsShape } from "@perdure/ingress-gateway";
 import { workerSettings } from "@perdure/invoker-worker";
-import { kafkaClustersSetting } from "@perdure/registry";
+import { kafkaClustersSetting, planLimitSettings } from "@perdure/registry";
 import {
   type Alias,
   boolean,
   type ConfigInputs,
+  choice,
   endpointSettings,
   flowControlSetting,
   group,
   type LoadedConfig,
   loadConfig,
+  optionalByteSize,
   optionalText,
   processSettings,
   RESERVED_VARIABLES,
   text,
+  tunnelSettings,
 } from "@perdure/role";
 import type { z } from "zod";
 
 const ingressSettings = group("The HTTP door for callers of services.", {
   ...ingressSettingsShape,
   kafkaClusters: kafkaClustersSetting,
+});
+
+const adminSettingsWithCrash = group("The management API.", {
+  ...adminSettingsShape,
+  disableCrashAttempt: boolean(false, {
+    sentence:
+      "Whether nobody may cut off running attempts to watch them go on; on the runtime of an environment nobody ever may.",
+  }),
+});
+
+const runtimeSettings = group("For a server that is the runtime of an environment, behind a gateway.", {
+  secretFile: optionalText({
+    sentence:
+      "File with the secret that each request shows in x-perdure-runtime-secret; without it requests are 401. Anybody may ask when not set.",
+  }),
+  mode: choice(["running", "suspended"], "running", {
+    sentence: "suspended: reads are answered, nothing runs and nothing fires; what is due meanwhile happens afterwards.",
+  }),
+});
+
+const limitSettings = group("What an environment may have by the plan of its account; nothing is bounded where nothing is set.", {
+  ...planLimitSettings,
+  storedBytes: optionalByteSize({
+    sentence: "State, journals and results on disk; beyond it what would add to them is refused with TEN0003.",
+  }),
 });
 
 export const settings = group("Settings of perdure server. Every line can be set here, in the environment, or by a flag.", {
@@ -34,11 +62,14 @@ export const settings = group("Settings of perdure server. Every line can be set
   ...endpointSettings,
   experimentalEnableVqueues: flowControlSetting,
   ingress: ingressSettings,
-  admin: adminSettings,
+  admin: adminSettingsWithCrash,
   meta: group("Where deployments, services and subscriptions are remembered.", {
     storagePath: optionalText({ sentence: "Directory; <base-dir>/<node-name>/local-metadata-store when not set." }),
   }),
   worker: workerSettings,
+  runtime: runtimeSettings,
+  tunnels: tunnelSettings,
+  limits: limitSettings,
 });
 
 export type Settings = z.output<typeof settings>;

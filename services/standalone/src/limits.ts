@@ -2,3 +2,14 @@
 
 /** How much the thread of SQL statements stands back behind those that run invocations (0 not at all, 19 entirely): at 10 the p99 of calls beside it grew by two fifths, at 19 it did not. */
 export const SQL_THREAD_NICENESS = 19;
+
+/** How often what is stored is compared with its limit: by what a disk writes in this time the limit may be exceeded. */
+export const STORAGE_LOOK_EVERY_MS = 1_000;
+/** Once full, writes are taken again below this part of the limit, so that doors do not open and close with every invocation. */
+export const STORAGE_FREE_SHARE = 0.95;
+/** Beyond this part of the limit handlers no longer run: until then what runs may end. */
+export const STORAGE_HELD_SHARE = 1.1;
+/** While full, deleted data is compacted away this often at most: it reads and writes all that is stored. */
+export const STORAGE_COMPACT_EVERY_MS = 60_000;
+/** An attempt that was broken off asks for a slot again after this. */
+export const STORAGE_HELD_RETRY_MS = 1_000;

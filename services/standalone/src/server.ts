@@ -27,9 +27,13 @@ export function runServer(command: ProcessCommand, environment: NodeJS.ProcessEn
 
 async function start(settings: Settings, ports: ProcessPorts): Promise<ReadyFacts> {
   const { ingressPort, adminPort, identityPublicKey } = await startStandalone(settings, ports);
+  const admin = settings.admin.advertisedAddress ?? `http://localhost:${adminPort}/`;
+  // Runtimes answer their gateway alone, which has the console elsewhere.
+  const hasConsole = !settings.admin.disableWebUi && settings.runtime.secretFile === undefined;
   return {
     ingress: settings.ingress.advertisedAddress ?? `http://localhost:${ingressPort}/`,
-    admin: settings.admin.advertisedAddress ?? `http://localhost:${adminPort}/`,
+    admin,
+    console: hasConsole ? new URL("ui/", admin).href : undefined,
     data: directoriesOf(settings).node,
     identity: identityPublicKey,
   };

@@ -15,6 +15,7 @@ async function openStore({ store }: SourceDescription): Promise<OpenStore> {
   invariant(store.kind === "level", "this process keeps its partitions in LevelDB");
   const reader = await openLevelReader(store.directory);
   return {
+    isOneMoment: true,
     snapshot: () => new KvPartitionStore(reader.snapshot()),
     [Symbol.asyncDispose]: () => reader[Symbol.asyncDispose](),
   };

@@ -3,7 +3,7 @@
  * why, and what to do. A published code keeps its meaning for ever; numbers that are missing were never assigned by us.
  *
  * META registration and metadata, RT running invocations (as in the interface specification §7 and service-protocol.md §14; from
- * 100 on our own), ING ingress, STO storage, OPS operator and roles. TEN is reserved for tenancy.
+ * 100 on our own), ING ingress, STO storage, TEN tenancy, OPS operator and roles.
  */
 
 /** What a caller is told besides the code. `title` completes "this is about …"; `http` and `grpc` are the statuses at the edges. */
@@ -68,6 +68,8 @@ export const catalogue = {
   RT0023: entry("endpoint is overloaded", 500, "RESOURCE_EXHAUSTED"),
   RT0024: entry("flow-control feature used wrongly", 400, "INVALID_ARGUMENT"),
   RT0025: entry("awaited future is nested too deep", 500, "RESOURCE_EXHAUSTED"),
+  RT0100: entry("journal has as many entries as are allowed", 500, "RESOURCE_EXHAUSTED"),
+  RT0101: entry("attempt was cut off on request", 500, "ABORTED"),
 
   ING0001: entry("request path names nothing", 400, "INVALID_ARGUMENT"),
   ING0002: entry("service, handler or invocation not found", 404, "NOT_FOUND"),
@@ -79,16 +81,23 @@ export const catalogue = {
   ING0008: entry("method is not allowed", 405, "INVALID_ARGUMENT"),
   ING0009: entry("request body could not be read", 500, "ABORTED"),
 
-  STO0001: entry("storage cannot be written or read", 500, "UNAVAILABLE"),
+  STO0001: entry("storage cannot be written or read", 503, "UNAVAILABLE"),
   STO0002: entry("leadership was lost: a newer leader fenced this one", 503, "ABORTED"),
   STO0003: entry("stored data is damaged", 500, "INTERNAL"),
   STO0004: entry("storage is full", 503, "RESOURCE_EXHAUSTED"),
+
+  TEN0001: entry("tenancy cannot be reached", 503, "UNAVAILABLE"),
+  TEN0002: entry("the environment has as many as its plan allows", 403, "RESOURCE_EXHAUSTED"),
+  TEN0003: entry("the environment stores as much as its plan allows", 507, "RESOURCE_EXHAUSTED"),
 
   OPS0001: entry("setting is unknown or its value is not allowed", 500, "INVALID_ARGUMENT"),
   OPS0002: entry("two names of one setting disagree", 500, "INVALID_ARGUMENT"),
   OPS0003: entry("internal error", 500, "INTERNAL"),
   OPS0004: entry("role is shutting down", 503, "UNAVAILABLE"),
   OPS0005: entry("partition stopped because an invariant was broken", 503, "INTERNAL"),
+  OPS0006: entry("objects would be left without their operator", 409, "FAILED_PRECONDITION"),
+  OPS0100: entry("a web page of another origin asked for a change", 403, "PERMISSION_DENIED"),
+  OPS0101: entry("a browser came by a host name of strangers", 403, "PERMISSION_DENIED"),
 } as const satisfies Record<string, CatalogueEntry>;
 
 export type ErrorCode = keyof typeof catalogue;

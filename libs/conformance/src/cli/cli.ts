@@ -28,10 +28,11 @@ export interface CliTarget {
 
 export class Cli implements AsyncDisposable {
   readonly home: string;
-  readonly #target: CliTarget;
+  readonly #target: CliTarget | undefined;
   readonly #binary = binaryOfThisPlatform();
 
-  constructor(target: CliTarget) {
+  /** Without a target it goes where its configuration file says. */
+  constructor(target?: CliTarget) {
     this.#target = target;
     this.home = temporaryDirectory();
     mkdirSync(join(this.home, "config"));
@@ -48,8 +49,9 @@ export class Cli implements AsyncDisposable {
           PATH: process.env["PATH"],
           HOME: this.home,
           RESTATE_CLI_CONFIG_HOME: join(this.home, "config"),
-          RESTATE_ADMIN_URL: this.#target.adminUrl,
-          RESTATE_INGRESS_URL: this.#target.ingressUrl,
+          ...(this.#target === undefined
+            ? {}
+            : { RESTATE_ADMIN_URL: this.#target.adminUrl, RESTATE_INGRESS_URL: this.#target.ingressUrl }),
           NO_COLOR: "1",
           DO_NOT_TRACK: "1",
           TZ: "UTC",

@@ -7,6 +7,7 @@
 export type Roles = ReadonlyMap<string, string>;
 
 const TIME = "<time>";
+const DATE = "<date>";
 const AGE = "<age>";
 const UNIT = "(?:year|month|week|day|hour|minute|second|ms|us|ns)s?";
 const AMOUNT = String.raw`\d+(?:\.\d+)? ?${UNIT}`;
@@ -16,6 +17,7 @@ const REPLACEMENTS: readonly (readonly [RegExp, string])[] = [
   [/\x1b\[[0-9;]*m/g, ""],
   [/\[(?:1|0)?m/g, ""],
   [/\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?(?: ?\+00:00|Z)?/g, TIME],
+  [/\b\d{4}-\d\d-\d\d\b/g, DATE],
   [/(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? \d{1,2} \w{3} \d{4} \d\d:\d\d:\d\d \+00:?00/g, TIME],
   [new RegExp(`${AMOUNT}(?:(?:, | and )${AMOUNT})*`, "g"), AGE],
   [/\bPT\d+\.\d+S\b/g, AGE],

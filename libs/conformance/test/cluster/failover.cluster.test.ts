@@ -59,6 +59,20 @@ function load(callers: number, round: string) {
   };
 }
 
+/** How workers are asked to drain. */
+function drainDoor(readyz: string) {
+  const url = (path: string): string => readyz.replace("localhost", "127.0.0.1").replace("/readyz", path);
+  return {
+    async ask(method: "GET" | "POST" | "DELETE"): Promise<Readonly<Record<string, unknown>>> {
+      const answer = await fetch(url("/drain"), { method });
+      expect(answer.status).toBe(200);
+      return (await answer.json()) as Record<string, unknown>;
+    },
+    prestop: async (): Promise<unknown> => (await fetch(url("/prestop"))).json(),
+  };
+}
+type DrainDoor = ReturnType<typeof drainDoor>;
+
 describe("a cluster", () => {
   test(
     "answers through every gateway, and shows what it did in SQL",
@@ -99,10 +113,58 @@ describe("a cluster", () => {
       await cluster.postgres.kill();
       await delay(1_000);
       await cluster.redis.start();
-      const before = jobs.done.length;
-      await eventually("work goes on without a database", () => jobs.done.length > before + 50, 90_000);
+      // Without an idempotency key a call is new, and no archive has to be asked.
+      const ingress = new IngressClient(cluster.ingressUrls[0] as string);
+      const plain: Job = { name: "plain", steps: 2, sleepMs: 20, tallies: ["plain", "plain"] };
+      for (let n = 0; n < 20; n++) {
+        const call = async () => (await ingress.call(["Work", "work"], plain)).status === 200;
+        await eventually("work goes on without a database", call, 90_000);
+      }
+      ingress[Symbol.dispose]();
       await cluster.postgres.start();
+      const before = jobs.done.length;
+      await eventually("callers with keys go on with it", () => jobs.done.length > before + 50, 60_000);
       await jobs.finish();
+    },
+    WHOLE_TEST_MS,
+  );
+
+  test(
+    "moves everything to the others when a worker is asked to drain, and some back when it may stay; a hook is held until it is drained",
+    async () => {
+      const workers = cluster.workers.filter((worker) => worker.isRunning); // One was killed.
+      const doors = await Promise.all(workers.map(async (worker) => drainDoor(String((await worker.ready())["probes"]))));
+      const [stays, goes] = doors as [DrainDoor, DrainDoor];
+      const jobs = load(8, "drain");
+      await eventually("work is done", () => jobs.done.length > 50, 60_000);
+      expect(await goes.ask("GET")).toMatchObject({ draining: false, drainingSeconds: 0, subscriptions: 0 });
+      expect((await goes.ask("POST"))["draining"]).toBe(true);
+      await eventually("nothing is left", async () => (await goes.ask("POST"))["partitions"] === 0, 30_000);
+      const before = jobs.done.length;
+      await eventually("work goes on elsewhere", () => jobs.done.length > before + 50, 60_000);
+      expect((await goes.ask("DELETE"))["draining"]).toBe(false);
+      await eventually("it has its share again", async () => Number((await goes.ask("GET"))["partitions"]) > 0, 30_000);
+      await jobs.finish();
+
+      const ingress = new IngressClient(cluster.ingressUrls[0] as string);
+      const later: Job = { name: "later", steps: 1, sleepMs: 0, tallies: ["later"] };
+      const dueAtMs = Date.now() + 120_000;
+      await ingress.send(["Work", "work"], later, { delay: "120s" });
+      ingress[Symbol.dispose]();
+      await eventually(
+        "all is quiet but for one who is to begin later",
+        async () => {
+          const told = await Promise.all(doors.map((door) => door.ask("GET")));
+          const due = told.map(({ timerDueAtMs }) => timerDueAtMs).filter((ms) => ms !== null);
+          if (told.every(({ inFlight }) => inFlight === false) && Math.abs(Number(due[0]) - dueAtMs) < 5_000) return true;
+          throw new Error(`due at ${dueAtMs}, told ${JSON.stringify(told)}`);
+        },
+        15_000,
+      );
+      expect(await goes.prestop()).toMatchObject({ partitions: 0 });
+      await goes.ask("DELETE"); // Too late.
+      expect(await goes.ask("GET")).toMatchObject({ draining: true, partitions: 0 });
+      await eventually("the other has all", async () => Number((await stays.ask("GET"))["partitions"]) === 24, 30_000);
     },
     WHOLE_TEST_MS,
   );

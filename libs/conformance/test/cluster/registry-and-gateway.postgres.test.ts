@@ -85,6 +85,40 @@ describe("a registry", () => {
     expect(outcome.kind).toBe("created");
     // The gateway listens to the other registry: the news go through the database.
     await eventually("the gateway knows it", async () => (await call("Greeter")) === 200, SECOND_MS);
+
+    // Both tell the same of what they keep; one is watched by us, the other by the gateway, and one fires schedules.
+    await eventually("the metrics say so", async () => {
+      const texts = await Promise.all(
+        [registryOne, registryTwo].map(async (each) => (await probe(each["probes.bind-port"], "/metrics"))?.text ?? ""),
+      );
+      const sample = (name: string) => {
+        const start = `perdure_registry_${name} `;
+        return texts.map((text) =>
+          text
+            .split("\n")
+            .find((line) => line.startsWith(start))
+            ?.slice(start.length),
+        );
+      };
+      return (
+        sample('entities{kind="service"}').join() === "1,1" &&
+        sample('entities{kind="deployment"}').join() === "1,1" &&
+        // A gateway for whom one was too slow to answer is with the other.
+        sample("watchers").reduce((sum, each) => sum + Number(each), 0) === 2 &&
+        sample("leading").toSorted().join() === "0,1"
+      );
+    });
+  }, 60_000);
+
+  test("takes no more than the plan of its environment allows", async () => {
+    const bounded = await cluster.registrySettings({ "limits.services": 1 });
+    const program = await cluster.launch({ service: "registry", settings: bounded });
+    await program.ready();
+    const theirs = connect([bounded]);
+    await theirs.ready;
+    const endpoint = await anEndpoint("OneTooMany");
+    await expect(theirs.register(registration(endpoint.uri), signal())).rejects.toMatchObject({ code: "TEN0002", status: 403 });
+    await program.stop();
   }, 60_000);
 
   test("goes on without its database with what it knows, refuses changes in clear words, and recovers by itself", async () => {

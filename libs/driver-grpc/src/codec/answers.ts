@@ -1,5 +1,5 @@
 /** What leaders answer, as it travels back. */
-import { invariant } from "@perdure/base";
+import { allocateBytes, invariant } from "@perdure/base";
 import type { Answer, Invocation, Outcome } from "@perdure/partition";
 import { decodeInvocation, encodeInvocation } from "@perdure/store";
 import { fromJson, toJson } from "./json.js";
@@ -22,7 +22,7 @@ const SUCCESS = 0;
 /** One byte for the kind, then the value, or the failure as JSON. */
 export function encodeOutcome(outcome: Outcome): Uint8Array {
   const body = outcome.kind === "success" ? outcome.value : toJson({ failure: outcome.failure, stacktrace: outcome.stacktrace });
-  const bytes = new Uint8Array(body.length + 1);
+  const bytes = allocateBytes(body.length + 1);
   bytes[0] = outcome.kind === "success" ? SUCCESS : 1;
   bytes.set(body, 1);
   return bytes;

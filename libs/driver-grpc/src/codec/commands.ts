@@ -2,7 +2,7 @@
  * Partition commands as they travel between roles. Those that partitions owe each other have a stored form already, which is the
  * hot one; what people ask for is rare and travels as JSON.
  */
-import { InvariantError } from "@perdure/base";
+import { allocateBytes, InvariantError } from "@perdure/base";
 import type { AttemptCommand, PartitionCommand, TimerFired } from "@perdure/partition";
 import { decodeOwed, encodeOwed } from "@perdure/store";
 import { fromJson, toJson } from "./json.js";
@@ -40,7 +40,7 @@ export function decodeCommand(bytes: Uint8Array): RemoteCommand {
 }
 
 function tagged(tag: number, body: Uint8Array): Uint8Array {
-  const bytes = new Uint8Array(body.length + 1);
+  const bytes = allocateBytes(body.length + 1);
   bytes[0] = tag;
   bytes.set(body, 1);
   return bytes;

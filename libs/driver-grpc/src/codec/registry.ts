@@ -74,6 +74,30 @@ export function recordsOf(registry: Registry): RegistryRecords {
   };
 }
 
+/** What a change resolved with, and what no state may show: the options of revisions that a dry run only looked at. */
+export interface ChangeResult {
+  readonly value: unknown;
+  /** In the order of the services of the deployment that `value` is or holds; empty when it names none. */
+  readonly effective: readonly EffectiveOptions[];
+}
+
+export function changeResultOf(registry: Registry, value: unknown): ChangeResult {
+  const deployment = deploymentIn(value);
+  const services = deployment?.services ?? [];
+  return {
+    value,
+    effective: services.map((revision) => registry.effective({ deployment: deployment as DeploymentRecord, revision })),
+  };
+}
+
+/** Changes resolve with a deployment, with something that has one, or with something else. */
+export function deploymentIn(value: unknown): DeploymentRecord | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const found = "deployment" in value ? value.deployment : value;
+  const isDeployment = typeof found === "object" && found !== null && "services" in found && Array.isArray(found.services);
+  return isDeployment ? (found as DeploymentRecord) : undefined;
+}
+
 export function encodeState(state: TravellingState): Uint8Array {
   return toJson(state);
 }

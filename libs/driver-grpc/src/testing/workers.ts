@@ -114,6 +114,7 @@ export class TestWorker implements AsyncDisposable {
     const served = {
       partitions: new LocalPartitions(processor),
       leads: (id: InvocationId) => processor.leads(id),
+      epochOf: () => options.epoch,
       deliver: processor.deliver.bind(processor),
       directory,
       live: options.live ?? NOTHING_LIVE,

@@ -4,6 +4,11 @@
  */
 import { documents } from "./0001-documents.js";
 import { archive } from "./0002-archive.js";
+import { tenancy } from "./0003-tenancy.js";
+import { login } from "./0004-login.js";
+import { gateways } from "./0005-gateways.js";
+import { mail } from "./0006-mail.js";
+import { consoleSessions } from "./0007-console.js";
 
 export interface Migration {
   /** From 1, without holes. */
@@ -13,4 +18,4 @@ export interface Migration {
   readonly sql: string;
 }
 
-export const migrations: readonly Migration[] = [documents, archive];
+export const migrations: readonly Migration[] = [documents, archive, tenancy, login, gateways, mail, consoleSessions];

@@ -418,7 +418,7 @@ describe("on the wire", () => {
         "x-perdure-check": "replay",
       },
     });
-    expect(signed[0]).toMatchObject(["/base/invoke/Svc/run", "k", {}]);
+    expect(signed[0]).toMatchObject(["/invoke/Svc/run", "k", {}]);
     const start = decodeStart(plain!.frames[0]!.body) as StartMessage;
     expect(start).toMatchObject({
       debugId: facts.id,

@@ -13,7 +13,7 @@ import { startBody } from "../attempt-plan.js";
 import type { RequestIdentity } from "../identity.js";
 import type { InvokerOptions } from "../options.js";
 import type { EndpointTransport, StreamRequest } from "../ports.js";
-import { invokePath, pathSeenBy, requestHeaders } from "../request-headers.js";
+import { invokePath, requestHeaders } from "../request-headers.js";
 import { type CheckedJournal, checkedJournal } from "./checked-journal.js";
 import { judgeGuarded, judgePlain, type ReplayVerdict } from "./judge.js";
 import { type ReplayEnd, replay } from "./replay-stream.js";
@@ -104,6 +104,7 @@ function planOf({ facts, version, state, lastStoredAtMs }: SpokenSubject, nowMs:
     durationSinceLastStoredEntryMs: Math.max(0, nowMs - lastStoredAtMs),
     eagerStateBytesMax: options.eagerStateBytesMax,
     messageBytesMax: options.messageBytesMax,
+    journalEntriesMax: undefined, // What is there may be replayed.
   };
 }
 
@@ -116,7 +117,7 @@ function requestOf(
   const { address } = deployment;
   const path = invokePath(facts);
   const trace = undefined; // It is no attempt, and no part of the invocation's trace.
-  const headers = requestHeaders({ facts, version, path: pathSeenBy(deployment, path), trace, additional, deployment, identity });
+  const headers = requestHeaders({ facts, version, path, trace, additional, deployment, identity });
   headers[CHECK_HEADER] = CHECK_HEADER_VALUE;
   const requestResponse = deployment.protocolType === "requestResponse" || address.kind === "lambda";
   return { address, method: "POST", path, headers, requestResponse };

@@ -84,7 +84,7 @@ const TABLE: Readonly<
     inboxed: ["done", "absent"],
     invoked: ["pending", "invoked"],
     suspended: ["pending", "invoked"],
-    paused: ["pending", "paused"],
+    paused: ["pending", "invoked"],
     completed: ["alreadyCompleted", "completed"],
   },
   kill: {

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { anInvocation } from "../testing/index.js";
-import { MOVES_KEPT_MAX, type Move, movesOf, withMove } from "./moves.js";
+import { MOVES_KEPT_MAX, type Move, movesOf, runningSinceMs, withMove } from "./moves.js";
 
 const { milestones } = anInvocation("invoked");
 
@@ -22,6 +22,15 @@ test("moves are kept in order, several in one millisecond among them", () => {
 test("the newest are kept, up to a bound", () => {
   const moves = Array.from({ length: 3 * MOVES_KEPT_MAX }, (_, n): Move => ({ state: n % 2 ? "running" : "suspended", atMs: n }));
   expect(after(...moves)).toEqual(moves.slice(-MOVES_KEPT_MAX));
+});
+
+test("since when an invocation runs is when it went on last, or when it began", () => {
+  expect(runningSinceMs({ ...milestones, runningAtMs: undefined })).toBeUndefined();
+  const begun = { ...milestones, runningAtMs: 100 };
+  expect(runningSinceMs(begun)).toBe(100);
+  const suspended = withMove(begun, "suspended", 200);
+  expect(runningSinceMs(suspended)).toBe(100);
+  expect(runningSinceMs(withMove(suspended, "running", 300))).toBe(300);
 });
 
 test("a clock that goes back moves nothing before what was noted", () => {

@@ -46,6 +46,13 @@ export function movesOf({ moves }: Milestones): readonly Move[] {
   return found;
 }
 
+/** When the invocation began to run, or went on last; undefined when it never did. */
+export function runningSinceMs({ runningAtMs, moves }: Milestones): number | undefined {
+  if (moves === undefined || moves.length < MOVE_BYTES) return runningAtMs;
+  const last = read(moves, moves.length - MOVE_BYTES);
+  return STATES[last % STATES.length] === "running" ? Math.floor(last / STATES.length) : runningAtMs;
+}
+
 function read(bytes: Uint8Array, at: number): number {
   return half(bytes, at) * HIGH + half(bytes, at + 3);
 }

@@ -5,6 +5,7 @@
 
 import { invariant } from "@perdure/base";
 import {
+  cancelSignalIndex,
   encodeNotification,
   MessageType,
   type NotificationId,
@@ -150,8 +151,8 @@ export function notify(view: PartitionView, command: Notify, out: Transition): v
 }
 
 /**
- * Signals may arrive before the handler starts; they wait in the journal. So does a request to cancel a paused invocation:
- * only a person moves that on, as recorded (admin API §5).
+ * Signals may arrive before the handler starts; they wait in the journal. A paused invocation keeps them too, but a request to cancel
+ * moves it on, with a fresh retry budget: what it has to undo is undone now (service-protocol.md §7.1; so does the reference).
  */
 export function storeSignal(
   view: PartitionView,
@@ -160,5 +161,7 @@ export function storeSignal(
   signal: Exclude<NotificationId, { kind: "completion" }>,
   result: ResultValue,
 ): void {
-  appendNotification(view, out, invocation, MessageType.Signal, encodeNotification(signal, result));
+  const stored = appendNotification(view, out, invocation, MessageType.Signal, encodeNotification(signal, result));
+  const cancels = signal.kind === "signalIndex" && signal.index === cancelSignalIndex;
+  if (cancels && stored.status === "paused") wake(view, stored, out);
 }

@@ -4,6 +4,7 @@ import type { InvokerHost } from "@perdure/invoker";
 import type { Answer, AttemptCommand, Invoke, JournalEntry, PartitionCommand } from "@perdure/partition";
 import {
   type ArchivedRow,
+  type ArchiveFilter,
   type ArchiveOutcome,
   type AsyncPartitionStore,
   archived,
@@ -53,6 +54,10 @@ export class AbsentArchive extends MemoryArchive {
   override async journal(id: InvocationId): Promise<readonly JournalEntry[]> {
     await this.#answer();
     return super.journal(id);
+  }
+  override async *scan(filter: ArchiveFilter): AsyncIterable<readonly ArchivedRow[]> {
+    await this.#answer();
+    yield* super.scan(filter);
   }
   override async expire(nowMs: number, limit: number): Promise<number> {
     await this.#answer();

@@ -19,6 +19,7 @@ export {
   text,
   textMap,
   tomlValue,
+  traceUrl,
 } from "./setting.js";
 export type { Alias } from "./sources.js";
 export type { GroupSchema } from "./tree.js";

@@ -48,6 +48,15 @@ export function optionalText(options: Options) {
   return withFacts(z.string().min(1, "must not be empty").optional(), { ...options, show: orUnset(quoted), form: "scalar" });
 }
 
+/** An address for browsers, with `{traceId}` where that belongs. */
+export function traceUrl(sentence: string) {
+  const schema = z
+    .string()
+    .regex(/^https?:\/\/\S*\{traceId\}\S*$/, "must be an http or https address with {traceId} in it")
+    .optional();
+  return withFacts(schema, { sentence, show: orUnset(quoted), form: "scalar" });
+}
+
 /** A text nobody should see; code gets a `Secret`. */
 export function optionalSecret(options: Options) {
   const schema = z

@@ -2,8 +2,8 @@
  * Why: express speaks `node:http` only, but ports that run it must answer HTTP/2 too. Each stream is played to the
  * HTTP/1.1 server over an in-memory connection: full fidelity, twice the work, fine for anything that is not hot.
  */
-import { Agent, request as httpRequest, type IncomingMessage } from "node:http";
-import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { type Duplex, duplexPair } from "node:stream";
 
 /** Say something only about one HTTP/1.1 connection; HTTP/2 forbids them (RFC 9113 §8.2.2). */
@@ -13,30 +13,37 @@ const CONNECTION_HEADERS = new Set(["connection", "keep-alive", "proxy-connectio
 export function bridgeStreams(
   accept: (connection: Duplex) => void,
 ): (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void {
-  const agent = new Agent({ keepAlive: false });
-  agent.createConnection = () => {
+  const connect = (remoteAddress: string | undefined): Duplex => {
     const [near, far] = duplexPair();
     // The two sides tell each other of an end, but not of a destruction.
     near.on("close", () => far.destroy());
     far.on("close", () => {
       if (!far.writableFinished) near.destroy();
     });
+    // Who asks: limits are kept by address, and all of HTTP/2 would be one.
+    Object.defineProperty(far, "remoteAddress", { value: remoteAddress });
     accept(far);
     return near;
   };
   return (stream, headers) => {
     const outgoing = httpRequest({
-      agent,
+      createConnection: () => connect(stream.session?.socket.remoteAddress),
       method: headers[":method"] ?? "GET",
       path: headers[":path"] ?? "/",
       headers: requestHeaders(headers),
       setHost: false,
     });
-    outgoing.on("response", (incoming) => answer(stream, incoming));
+    let isAnswered = false;
+    outgoing.on("response", (incoming) => {
+      isAnswered = true;
+      answer(stream, incoming);
+    });
     outgoing.on("continue", () => {
       if (!stream.destroyed) stream.additionalHeaders({ ":status": 100 });
     });
-    outgoing.on("error", (cause) => stream.destroy(cause)); // Not close(): that would end the answer as if it were whole.
+    outgoing.on("error", (cause) => {
+      if (!isAnswered) stream.destroy(cause); // Not close(): that would end the answer as if it were whole.
+    });
     stream.on("error", () => outgoing.destroy());
     stream.on("close", () => outgoing.destroy());
     stream.pipe(outgoing);
@@ -63,5 +70,11 @@ function answer(stream: ServerHttp2Stream, incoming: IncomingMessage): void {
   }
   stream.respond(headers);
   incoming.on("error", (cause) => stream.destroy(cause));
+  // What the client still sends is not wanted: the stream must not stay open for it (RFC 9113 §8.1).
+  stream.once("finish", () => {
+    if (stream.readableEnded || stream.closed) return;
+    stream.close(constants.NGHTTP2_NO_ERROR);
+    setImmediate(() => stream.destroy()); // It would wait for somebody to read what has arrived.
+  });
   incoming.pipe(stream);
 }

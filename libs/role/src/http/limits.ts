@@ -36,5 +36,8 @@ export const tcpKeepAliveMs = 30_000;
 /** While draining, connections that became idle are closed this often. */
 export const drainSweepMs = 50;
 
+/** So long idle connections may send one more request when draining begins: who is busy on one does within a round trip. */
+export const drainIdleMs = 250;
+
 /** How long a client that is still sending may take to notice that it has been answered and told to close. */
 export const lingerMsDefault = 2000;

@@ -25,6 +25,22 @@ interface Answer {
   readonly text: string;
 }
 
+/** A connection that stays; what it is asked for is what the answer ends with. */
+async function kept(port: number): Promise<(path: string) => Promise<string>> {
+  const socket = connect(port, host).setEncoding("latin1");
+  await new Promise((resolve) => socket.on("connect", resolve));
+  return (path) =>
+    new Promise((resolve, reject) => {
+      let text = "";
+      socket.on("error", reject).on("close", () => reject(new Error("cut off")));
+      socket.on("data", (chunk) => {
+        text += chunk;
+        if (text.endsWith(path.slice(1))) resolve(text);
+      });
+      socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`);
+    });
+}
+
 function getHttp1(port: number, path: string, body = ""): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const req = request({ host, port, path, method: "POST", headers: { "content-length": Buffer.byteLength(body) } }, (res) => {
@@ -138,6 +154,12 @@ describe("handlers that speak HTTP/1.1 only", () => {
     setImmediate(() => res.destroy());
   });
 
+  test("know who asks, over either protocol: limits are kept by address", async () => {
+    await using door = await open({ request: (req, res) => void res.end(String(req.socket.remoteAddress)) });
+    expect((await getHttp1(door.port, "/")).text).toBe(host);
+    expect((await getHttp2(door.port, "/")).text).toBe(host);
+  });
+
   test("answer streams too", async () => {
     await using door = await open({ request: app });
     const answer = await getHttp2(door.port, "/echo", "grüß");
@@ -192,6 +214,30 @@ describe("closing", () => {
     await expect(getHttp1(door.port, "/")).rejects.toThrow("ECONNREFUSED");
     gate.resolve();
     expect((await Promise.all(asked)).map(({ text }) => text)).toEqual(["late", "late"]);
+    await closing;
+  });
+
+  test.each<readonly [string, (request: HttpHandlers["request"]) => HttpHandlers["request"], RegExp]>([
+    ["answers", (request) => request, /connection: close(?:.|\s)*late/i],
+    // What express had begun before, it ends as it began.
+    ["answers of express", (request) => express().use(request), /late/],
+  ])("is told in %s, so that who asks again and again on one connection is not cut off", async (_, made, late) => {
+    const [gate, arrived] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await using door = await open({
+      request: made((req, res) => {
+        if (req.url === "/now") return void res.end("now");
+        arrived.resolve();
+        void gate.promise.then(() => res.end("late"));
+      }),
+    });
+    const [busy, idle] = [await kept(door.port), await kept(door.port)];
+    expect(await idle("/now")).toMatch(/connection: keep-alive(?:.|\s)*now/i);
+    const slow = busy("/late");
+    await arrived.promise;
+    const closing = door.server.close(60_000);
+    expect(await idle("/now")).toMatch(/connection: close(?:.|\s)*now/i);
+    gate.resolve();
+    expect(await slow).toMatch(late);
     await closing;
   });
 

@@ -1,8 +1,8 @@
 /**
- * Why: every HTTP door of the project listens the same way: HTTP/1.1 and HTTP/2 cleartext on one TCP port, bounded headers
+ * Why: every HTTP door of the project listens the same way: HTTP/1.1 and HTTP/2 on one TCP port, cleartext or TLS, bounded headers
  * and timeouts, and an end that lets running requests finish.
  */
-import { createServer as createHttp1Server, type IncomingMessage, type ServerOptions, type ServerResponse } from "node:http";
+import { createServer as createHttp1Server, type IncomingMessage, type ServerOptions, ServerResponse } from "node:http";
 import {
   createServer as createHttp2Server,
   type Http2Session,
@@ -10,12 +10,15 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
-import type { AddressInfo, Socket } from "node:net";
+import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type Clock, type Logger, PerdureError } from "@perdure/base";
 import { bridgeStreams } from "./bridge.js";
+import type { CertificateSource } from "./certificates.js";
+import { type Guard, guardedRequest, guardedStream } from "./guard.js";
 import * as limits from "./limits.js";
 import { isLeaving } from "./linger.js";
+import { securedBy } from "./secured.js";
 import { type Protocol, sniffProtocol } from "./sniff.js";
 
 /** Who answers. Nobody may throw; whatever waits must watch its own `close` event. */
@@ -36,12 +39,19 @@ export interface HttpPortOptions {
   readonly sessionIdleTimeoutMs?: number;
   readonly concurrentStreamsMax?: number;
   readonly connectionsMax?: number;
+  /** Looks at each request first. */
+  readonly guard?: Guard | undefined;
+  /** With it the port speaks TLS alone (ALPN says which HTTP), and new connections get the present certificate. */
+  readonly certificates?: CertificateSource | undefined;
 }
 
 export interface HttpPort {
   /** Resolves once bound. Rejects with RT0004 when the address cannot be bound. `port` 0 takes a free one. */
   listen(address: { readonly host?: string; readonly port: number }): Promise<AddressInfo>;
-  /** No new connections; running requests may finish for `graceMs`, then everything is cut. Idempotent. */
+  /**
+   * No new connections; running requests may finish for `graceMs`, then everything is cut. Every answer of HTTP/1.1 says that its
+   * connection ends (RFC 9112 §9.6): who sends one request after the other hears of it before the next. Idempotent.
+   */
   close(graceMs: number): Promise<void>;
   readonly closing: boolean;
 }
@@ -52,29 +62,41 @@ export interface HttpPortDependencies {
 }
 
 export function createHttpPort(
-  handlers: HttpHandlers,
+  unguarded: HttpHandlers,
   { clock, logger }: HttpPortDependencies,
   options: HttpPortOptions = {},
 ): HttpPort {
+  const handlers = options.guard === undefined ? unguarded : guarded(options.guard, unguarded);
   const headersTimeoutMs = options.headersTimeoutMs ?? limits.headersTimeoutMsDefault;
   const undecided = new Set<Socket>();
   const sessions = new Set<Http2Session>();
   let closed: Promise<void> | undefined;
 
-  const http1 = createHttp1Server(http1Options(options, headersTimeoutMs));
+  class Answer extends ServerResponse {
+    /** Also where the request came before the end did. */
+    override writeHead(...head: unknown[]): this {
+      if (closed !== undefined) this.shouldKeepAlive = false;
+      return (super.writeHead as (...head: unknown[]) => this)(...head);
+    }
+  }
+  const http1 = createHttp1Server({ ...http1Options(options, headersTimeoutMs), ServerResponse: Answer });
   // The server listens and keeps the books, but hears of a connection only when that has shown to speak HTTP/1.1.
   const acceptHttp1 = http1.listeners("connection") as ((connection: Duplex) => void)[];
   http1.removeAllListeners("connection");
+  const secured = options.certificates === undefined ? undefined : securedBy(options.certificates, logger, headersTimeoutMs);
   http1.on("connection", (socket: Socket) => {
     undecided.add(socket);
     socket.once("close", () => undecided.delete(socket));
-    sniffProtocol(socket, headersTimeoutMs, (protocol) => {
+    const decided = (connection: Socket, protocol: Protocol): void => {
       undecided.delete(socket);
-      handOver(socket, protocol);
-    });
+      handOver(connection, protocol);
+    };
+    if (secured === undefined) sniffProtocol(socket, headersTimeoutMs, (protocol) => decided(socket, protocol));
+    else secured(socket, decided);
   });
   http1.maxConnections = options.connectionsMax ?? limits.connectionsMaxDefault;
   const onRequest = (req: IncomingMessage, res: ServerResponse): void => {
+    if (closed !== undefined) res.shouldKeepAlive = false; // express has a prototype of its own for answers.
     if (!isLeaving(req.socket)) handlers.request(req, res); // Leaving: pipelined behind an answer that closes.
   };
   http1.on("request", onRequest);
@@ -118,7 +140,8 @@ export function createHttpPort(
 
   async function drain(graceMs: number): Promise<void> {
     const stopped = new Promise<void>((resolve) => {
-      http1.close(() => resolve()); // Its only error is "not listening", which is what we want.
+      // Not `http1.close`: that cuts idle connections at once, on which the next request is on its way. Its only error is "not listening".
+      NetServer.prototype.close.call(http1, () => resolve());
     });
     for (const socket of undecided) socket.destroy();
     for (const session of sessions) session.close();
@@ -127,7 +150,7 @@ export function createHttpPort(
       for (const session of sessions) session.destroy();
       for (const socket of undecided) socket.destroy();
     });
-    let sweep = clock.setTimer(limits.drainSweepMs, sweepIdle);
+    let sweep = clock.setTimer(Math.min(limits.drainIdleMs, graceMs), sweepIdle);
     function sweepIdle(): void {
       http1.closeIdleConnections();
       sweep = clock.setTimer(limits.drainSweepMs, sweepIdle);
@@ -137,6 +160,7 @@ export function createHttpPort(
     } finally {
       deadline.cancel();
       sweep.cancel();
+      http1.close(); // Ends its own looks at connections, too.
     }
   }
 
@@ -160,6 +184,16 @@ export function createHttpPort(
     get closing() {
       return closed !== undefined;
     },
+  };
+}
+
+/** A stream that is translated to a request is guarded as that. */
+function guarded(guard: Guard, handlers: HttpHandlers): HttpHandlers {
+  const { requestExpectingContinue: expecting, stream } = handlers;
+  return {
+    request: guardedRequest(guard, handlers.request.bind(handlers)),
+    ...(expecting === undefined ? {} : { requestExpectingContinue: guardedRequest(guard, expecting.bind(handlers)) }),
+    ...(stream === undefined ? {} : { stream: guardedStream(guard, stream.bind(handlers)) }),
   };
 }
 

@@ -1,5 +1,5 @@
 /** Why: roles whose own door is not for orchestrators, or not HTTP, answer probes and scrapes at a port of their own. */
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock, Logger } from "@perdure/base";
 import type { HealthReport } from "../health.js";
 import { PROBES_DRAIN_MS } from "../limits.js";
@@ -10,12 +10,26 @@ export interface ProbePorts {
   readonly health: () => HealthReport;
   /** Text in the Prometheus exposition format. */
   readonly metrics: () => string | Promise<string>;
+  /** Answers of a role's own, by path; they look at the method themselves. */
+  readonly more?: Readonly<Record<string, (req: IncomingMessage, res: ServerResponse) => void>>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
+/** The answer to all other paths. */
+export interface Elsewhere {
+  readonly status: number;
+  readonly text: string;
+}
+
+const NOTHING_ELSE: Elsewhere = { status: 404, text: "there are /livez, /readyz and /metrics\n" };
+
 /** `/livez`, `/readyz` (503 names what is waited for) and `/metrics`. Rejects with RT0004. */
-export function openProbes(settings: DoorSettings, { health, metrics, clock, logger }: ProbePorts): Promise<Door> {
+export function openProbes(
+  settings: DoorSettings,
+  { health, metrics, more = {}, clock, logger }: ProbePorts,
+  elsewhere = NOTHING_ELSE,
+): Promise<Door> {
   const answers: Readonly<Record<string, (res: ServerResponse) => void>> = {
     "/livez": (res) => answer(res, health().live ? 200 : 503, health().live ? "live\n" : "failed\n"),
     "/readyz": (res) => {
@@ -39,8 +53,10 @@ export function openProbes(settings: DoorSettings, { health, metrics, clock, log
       request(req, res) {
         req.resume(); // Nobody wants what a probe might send.
         const [path = "/"] = (req.url ?? "/").split("?");
-        const found = answers[path];
-        if (found === undefined) return answer(res, 404, "there are /livez, /readyz and /metrics\n");
+        const own = Object.hasOwn(more, path) ? more[path] : undefined;
+        if (own !== undefined) return own(req, res);
+        const found = Object.hasOwn(answers, path) ? answers[path] : undefined;
+        if (found === undefined) return answer(res, elsewhere.status, elsewhere.text);
         if (req.method !== "GET" && req.method !== "HEAD") return answer(res, 405, "only GET\n");
         found(res);
       },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { protocolOf } from "./sniff.js";
+import { protocolOf, withEncodedTarget } from "./sniff.js";
 
 describe("the first bytes of a connection", () => {
   test.each([
@@ -15,5 +15,27 @@ describe("the first bytes of a connection", () => {
     ["pri", "http/1.1"],
   ])("%j", (text, protocol) => {
     expect(protocolOf(Buffer.from(text, "latin1"))).toBe(protocol);
+  });
+});
+
+describe("the target of the first request", () => {
+  const seen = (text: string) => withEncodedTarget(Buffer.from(text)).toString("latin1");
+
+  test("is encoded where it is not ASCII, and all else stays", () => {
+    expect(seen("POST /a/é/b?q=€ HTTP/1.1\r\nx: é\r\n\r\nü")).toBe(
+      `POST /a/%C3%A9/b?q=%E2%82%AC HTTP/1.1\r\nx: ${Buffer.from("é").toString("latin1")}\r\n\r\n${Buffer.from("ü").toString("latin1")}`,
+    );
+    expect(withEncodedTarget(Buffer.from("GET /\xff HTTP/1.0\r\n", "latin1")).toString()).toBe("GET /%FF HTTP/1.0\r\n");
+  });
+
+  test.each([
+    ["without its end", "GET /é HTTP/1.1\r"],
+    ["of no request", "\u0016\u0003é\r\n"],
+    ["with a blank in it", "GET /é é HTTP/1.1\r\n"],
+    ["of a proxy", "GET http://é/ HTTP/1.1\r\n"],
+    ["that is ASCII", "GET /a HTTP/1.1\r\nx: é\r\n"],
+  ])("stays in a line %s", (_, text) => {
+    const bytes = Buffer.from(text);
+    expect(withEncodedTarget(bytes)).toBe(bytes);
   });
 });

@@ -17,8 +17,32 @@ export function protocolOf(bytes: Uint8Array): Protocol | undefined {
   return "h2c";
 }
 
+const NEWLINE = 10;
+const REQUEST_LINE = /^[A-Z]+ \/[^ ]* HTTP\/1\.[01]\r$/;
+
 /**
- * Waits for the first bytes of a fresh connection and hands it over with those bytes still unread. A connection that
+ * The same bytes with a plain target in the first line. curl sends a path as it was typed, in UTF-8; Node's parser refuses that, the
+ * reference takes it (ingress.md §2). Only the first request of a connection is looked at, when its line came in one piece: whoever
+ * sends more over one connection is a library, and these encode by themselves (RFC 3986 §2.5).
+ */
+export function withEncodedTarget(bytes: Buffer): Buffer {
+  const end = bytes.indexOf(NEWLINE);
+  if (end < 0 || isAscii(bytes, end)) return bytes;
+  const line = bytes.toString("latin1", 0, end);
+  if (!REQUEST_LINE.test(line)) return bytes;
+  const encoded = line.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
+  return Buffer.concat([Buffer.from(encoded, "latin1"), bytes.subarray(end)]);
+}
+
+function isAscii(bytes: Buffer, end: number): boolean {
+  for (let at = 0; at < end; at++) {
+    if (bytes[at]! > 0x7f) return false;
+  }
+  return true;
+}
+
+/**
+ * Waits for the first bytes of a fresh connection and hands it over with those bytes still unread, but for `withEncodedTarget`. A connection that
  * stays silent for `timeoutMs` is destroyed.
  */
 export function sniffProtocol(socket: Socket, timeoutMs: number, decided: (protocol: Protocol) => void): void {
@@ -33,7 +57,7 @@ export function sniffProtocol(socket: Socket, timeoutMs: number, decided: (proto
     socket.off("error", onGone);
     socket.setTimeout(0);
     socket.pause();
-    socket.unshift(seen);
+    socket.unshift(protocol === "http/1.1" ? withEncodedTarget(seen) : seen);
     decided(protocol);
     // An HTTP/2 session reads what is buffered by itself and then takes the socket's handle.
     if (protocol === "http/1.1") socket.resume();

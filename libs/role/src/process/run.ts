@@ -9,18 +9,25 @@ import { Health } from "../health.js";
 import { attachToProcess, Lifecycle } from "../lifecycle.js";
 import { createLogging, type Logging } from "../logging.js";
 import { Metrics } from "../metrics.js";
+import { currentTraceIds } from "../operations.js";
 import { registerProcessMetrics } from "../process-metrics.js";
+import { Sampler } from "../sampling.js";
 import type { ProcessSettings } from "../settings/process.js";
-import { noTracer, startTelemetry, type Tracer } from "../telemetry.js";
+import { bothTracers, noTracer, startTelemetry, type Tracer } from "../telemetry.js";
 import { VERSION } from "../version.js";
 import { isHelp, isVersion, type ProcessCommand, processCommand } from "./command.js";
 import { type Advice, explain } from "./explain.js";
+import { followLogFilter } from "./log-levels.js";
 
 /** What the parts of a process are made with. */
 export interface ProcessPorts {
   readonly lifecycle: Lifecycle;
   readonly metrics: Metrics;
   readonly tracer: Tracer;
+  /** For spans of invocations, which their owners may get, too. */
+  readonly invocationTracer: Tracer;
+  /** Which traces are kept. */
+  readonly sampler: Sampler;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -41,7 +48,7 @@ export interface ProcessSpec<S extends GroupSchema> {
   readonly start: (settings: z.output<S>, ports: ProcessPorts) => Promise<ReadyFacts>;
 }
 
-const OK = 0;
+export const OK = 0;
 const FAILED = 1;
 
 /** For programs without further commands: `--help` and `--version` are answered, all else are settings. Resolves with the exit code. */
@@ -90,26 +97,39 @@ export async function runProcess<S extends GroupSchema>(
       return OK;
     }
     const own = loaded.values as ProcessSettings & z.output<S>;
-    return await serve(spec, own, createLogging(loggingOptions(own, spec.service, environment)));
+    const logging = createLogging(loggingOptions(own, spec.service, environment));
+    const read = () => (spec.load({ file: command.file, environment, flags: command.flags }).values as ProcessSettings).logFilter;
+    using _levels = followLogFilter(command.file, read, logging, process);
+    return await serve(spec, own, logging);
   } catch (cause) {
     return refuse(spec, cause);
   }
 }
 
-function refuse({ program, advice }: Pick<ProcessSpec<GroupSchema>, "program" | "advice">, cause: unknown): number {
+/** Says why on stderr; the exit code. */
+export function refuse(
+  { program, advice }: Pick<ProcessSpec<GroupSchema>, "program" | "advice">,
+  cause: unknown,
+  headline = "perdure cannot start.",
+): number {
   const error = PerdureError.from(cause);
-  process.stderr.write(`perdure cannot start.\n\n${explain(error, program, advice)}\n`);
+  process.stderr.write(`${headline}\n\n${explain(error, program, advice)}\n`);
   if (error !== cause) process.stderr.write(`\n${cause instanceof Error ? cause.stack : String(cause)}\n`);
   return FAILED;
 }
 
 /** When whoever read our output is gone there is nobody to tell, and that is no reason to fail. */
-function outliveReaders(): void {
+export function outliveReaders(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 }
 
-function loggingOptions(
-  { logFilter, logFormat, logDisableAnsiCodes }: ProcessSettings,
+export function loggingOptions(
+  {
+    logFilter,
+    logFormat,
+    logDisableAnsiCodes,
+    environmentName,
+  }: ProcessSettings & { readonly environmentName?: string | undefined },
   service: string,
   environment: NodeJS.ProcessEnv,
 ) {
@@ -120,15 +140,18 @@ function loggingOptions(
     format: logFormat === "auto" ? (isTerminal ? ("pretty" as const) : ("json" as const)) : logFormat,
     colors: isTerminal && !logDisableAnsiCodes && !noColor,
     service,
+    environment: environmentName,
+    traceIds: currentTraceIds,
     sink: (line: string) => void process.stdout.write(line),
   };
 }
 
 async function serve<S extends GroupSchema>(
-  { program, advice, start }: ProcessSpec<S>,
+  spec: ProcessSpec<S>,
   settings: ProcessSettings & z.output<S>,
   { logger, setFilter }: Logging,
 ): Promise<number> {
+  const { program, advice, start } = spec;
   const lifecycle = new Lifecycle({
     logger,
     clock: systemClock,
@@ -139,8 +162,9 @@ async function serve<S extends GroupSchema>(
   const metrics = new Metrics();
   using _sampling = registerProcessMetrics(metrics);
   try {
-    const tracer = await startTracing(settings, lifecycle, logger);
-    const ports = { lifecycle, metrics, tracer, clock: systemClock, random: systemRandom, logger };
+    const tracers = await startTracing(settings, lifecycle, logger, spec.service);
+    const sampler = new Sampler({ ratio: settings.tracingSampleRatio }, systemRandom);
+    const ports = { lifecycle, metrics, ...tracers, sampler, clock: systemClock, random: systemRandom, logger };
     greet(settings, await start(settings, ports), logger);
     flushCompileCache(); // Now that all of it is compiled: a process that is killed later would not have kept it.
   } catch (cause) {
@@ -159,11 +183,20 @@ async function serve<S extends GroupSchema>(
   }
 }
 
-async function startTracing(settings: ProcessSettings, lifecycle: Lifecycle, logger: Logger): Promise<Tracer> {
-  const { tracingEndpoint: endpoint, tracingHeaders: headers, nodeName: instance } = settings;
-  if (endpoint === undefined) return noTracer;
-  const options = { endpoint, headers, service: "perdure", instance, logger };
-  return (await lifecycle.start("tracing", () => startTelemetry(options))).tracer;
+async function startTracing(
+  settings: ProcessSettings,
+  lifecycle: Lifecycle,
+  logger: Logger,
+  service: string,
+): Promise<Pick<ProcessPorts, "tracer" | "invocationTracer">> {
+  const open = async (part: string, endpoint: string | undefined, headers: Readonly<Record<string, string>>): Promise<Tracer> => {
+    if (endpoint === undefined) return noTracer;
+    const options = { endpoint, headers, service, instance: settings.nodeName, logger };
+    return (await lifecycle.start(part, () => startTelemetry(options))).tracer;
+  };
+  const tracer = await open("tracing", settings.tracingEndpoint, settings.tracingHeaders);
+  const owners = await open("tracing of services", settings.tracingServicesEndpoint, settings.tracingServicesHeaders);
+  return { tracer, invocationTracer: bothTracers(tracer, owners) };
 }
 
 /** For people a few lines; for machines a log line with the same facts. */

@@ -32,11 +32,17 @@ export const attemptSettings = {
 /** For the group `worker`. */
 export const retentionSettings = {
   defaultJournalRetention: duration("1d", { sentence: "How long journals of completed invocations are kept (duration)." }),
+  defaultIdempotencyRetention: duration("1d", {
+    sentence: "How long outcomes of calls with an idempotency key are kept (duration).",
+  }),
+  defaultWorkflowRetention: duration("1d", { sentence: "How long outcomes and promises of workflows are kept (duration)." }),
   maxJournalRetention: optionalDuration({ sentence: "Cap on the journal retention that a service may ask for (duration)." }),
 } as const;
 
 export interface RetentionSettings {
   readonly defaultJournalRetention: number;
+  readonly defaultIdempotencyRetention: number;
+  readonly defaultWorkflowRetention: number;
   readonly maxJournalRetention?: number | undefined;
 }
 

@@ -1,5 +1,6 @@
 /** Why: the roles that call user endpoints (discovery, attempts) are told the same about how. */
 import { optionalText, textMap } from "../config/setting.js";
+import { egressSettings } from "./egress.js";
 
 export const endpointSettings = {
   requestIdentityPrivateKeyPemFile: optionalText({
@@ -12,6 +13,7 @@ export const endpointSettings = {
   awsAssumeRoleExternalId: optionalText({
     sentence: "External id sent along when a role is assumed to call a Lambda function.",
   }),
+  egress: egressSettings,
 } as const;
 
 /** Sent with every request to an endpoint; names in lower case. */

@@ -1,4 +1,6 @@
 export * from "./attempts.js";
 export * from "./door.js";
+export * from "./egress.js";
 export * from "./endpoints.js";
 export * from "./process.js";
+export * from "./tunnels.js";

@@ -35,6 +35,15 @@ export const processSettings = {
     sentence: "OTLP/HTTP collector for traces, e.g. http://localhost:4318; nothing is traced when not set.",
   }),
   tracingHeaders: textMap({}, { sentence: "Headers sent with every export of traces.", secret: true }),
+  tracingSampleRatio: custom(z.coerce.number().min(0).max(1).prefault(0.01), {
+    sentence:
+      "Share of traces that are kept of those that begin here, 0 to 1. A caller's decision stands, and what fails or takes longer than 5 s is kept.",
+    form: "scalar",
+  }),
+  tracingServicesEndpoint: optionalText({
+    sentence: "A second OTLP/HTTP collector, for spans of invocations alone: that of whoever owns the services.",
+  }),
+  tracingServicesHeaders: textMap({}, { sentence: "Headers sent with every export to it.", secret: true }),
 } as const;
 
 export interface ProcessSettings {
@@ -46,6 +55,9 @@ export interface ProcessSettings {
   readonly logDisableAnsiCodes: boolean;
   readonly tracingEndpoint?: string | undefined;
   readonly tracingHeaders: Readonly<Record<string, string>>;
+  readonly tracingSampleRatio: number;
+  readonly tracingServicesEndpoint?: string | undefined;
+  readonly tracingServicesHeaders: Readonly<Record<string, string>>;
 }
 
 /** Whether callers may name scopes; the roles of one cluster must agree. */
@@ -59,6 +71,19 @@ export const flowControlSetting = boolean(true, {
  */
 export const RESERVED_VARIABLES: ReadonlySet<string> = new Set([
   ...["CONFIG", "NODE", "NODE_OPTIONS", "DEMO_ONCE"],
-  ...["ACCOUNT", "ADMIN_URL", "AUTH_TOKEN", "CLI_CONFIG", "CLI_CONFIG_HOME", "ENVIRONMENT", "HOST", "HOST_SCHEME", "INGRESS_URL"],
+  ...[
+    "ACCOUNT",
+    "ADMIN_URL",
+    "API_KEY",
+    "API_URL",
+    "AUTH_TOKEN",
+    "CLI_CONFIG",
+    "CLI_CONFIG_HOME",
+    "CONFIG_HOME",
+    "ENVIRONMENT",
+    "HOST",
+    "HOST_SCHEME",
+    "INGRESS_URL",
+  ],
   ...["ENVIRONMENT_ID", "REGION", "SIGNING_PUBLIC_KEY", "TUNNEL_NAME", "TUNNEL_SERVERS"],
 ]);

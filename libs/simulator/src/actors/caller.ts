@@ -1,18 +1,19 @@
 /** Somebody who wants one invocation done and does not let go: submits again after every lost answer, and waits for the outcome. */
+import { newInvocationId } from "@perdure/base";
 import type { Completion, Detach, Partitions } from "@perdure/control";
 import { type Invocation, type Invoke, isWorkflowRun } from "@perdure/partition";
-import type { Cluster } from "../cluster.js";
-import { outcomeText } from "../ledger/life.js";
+import { hasDeterministicId, outcomeText } from "../ledger/life.js";
+import type { Leaders } from "../reach.js";
 import type { World } from "../world.js";
 
 /** Until a caller without a leader, or cut off from it, tries again. */
 const TRY_AGAIN_MS = 150;
 
 export class Caller {
-  readonly command: Invoke;
+  command: Invoke;
   readonly name: string;
   readonly #world: World;
-  readonly #cluster: Cluster;
+  readonly #cluster: Leaders;
   readonly #wait: boolean;
   #state: "submitting" | "accepted" | "done" = "submitting";
   /** Rises with each try: what an earlier one says does not count. */
@@ -21,7 +22,7 @@ export class Caller {
   /** What it was told, to be the same for everybody who asked. */
   outcome: string | undefined;
 
-  constructor(world: World, cluster: Cluster, name: string, command: Invoke, wait: boolean) {
+  constructor(world: World, cluster: Leaders, name: string, command: Invoke, wait: boolean) {
     this.#world = world;
     this.#cluster = cluster;
     this.name = name;
@@ -125,11 +126,22 @@ export class Caller {
 
   #again(number: number): void {
     if (number !== this.#try || this.#state === "done") return;
-    const { scheduler } = this.#world;
+    const { scheduler, settings } = this.#world;
+    if (settings.cluster !== undefined && this.#state === "submitting" && this.#submitted) this.#askAnew();
     const next = ++this.#try;
     scheduler.after(TRY_AGAIN_MS * (0.5 + scheduler.random.float()), () => {
       if (next === this.#try) this.go();
     });
+  }
+
+  /** Its gateway may still be at it; with a random id, another gateway cannot know that this is the same. */
+  #askAnew(): void {
+    const { facts } = this.command;
+    if (hasDeterministicId(facts)) return;
+    const { clock, random } = this.#world.scheduler;
+    const id = newInvocationId(facts.target, clock.nowMs(), random);
+    this.command = { ...this.command, id, facts: { ...facts, id, bytes: undefined } };
+    this.#submitted = false;
   }
 
   #later(task: () => void): void {

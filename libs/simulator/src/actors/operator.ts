@@ -2,8 +2,8 @@
 import { siblingInvocationId, utf8 } from "@perdure/base";
 import type { Answer, PartitionCommand } from "@perdure/partition";
 import { notificationIdOf } from "@perdure/service-protocol";
-import type { Cluster } from "../cluster.js";
 import type { Life } from "../ledger/life.js";
+import type { Leaders } from "../reach.js";
 import type { World } from "../world.js";
 
 type Verb = "cancel" | "kill" | "pause" | "resume" | "purge" | "purgeJournal" | "restartAsNew" | "mutateState";
@@ -22,9 +22,9 @@ const VERBS: readonly Verb[] = [
 
 export class Operator {
   readonly #world: World;
-  readonly #cluster: Cluster;
+  readonly #cluster: Leaders;
 
-  constructor(world: World, cluster: Cluster) {
+  constructor(world: World, cluster: Leaders) {
     this.#world = world;
     this.#cluster = cluster;
   }

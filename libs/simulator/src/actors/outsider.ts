@@ -1,19 +1,19 @@
 /** Somebody outside who was left an awakeable and completes it in the end, however often it must be tried. */
 import { parseAwakeableId, utf8 } from "@perdure/base";
-import type { Cluster } from "../cluster.js";
 import type { Outside } from "../endpoint/session.js";
+import type { Leaders } from "../reach.js";
 import type { World } from "../world.js";
 
 const TRY_AGAIN_MS = 400;
 
 export class Outsider implements Outside {
   readonly #world: World;
-  readonly #cluster: () => Cluster;
+  readonly #cluster: () => Leaders;
   #executed = 0;
   readonly #left = new Set<string>();
   #waiting = 0;
 
-  constructor(world: World, cluster: () => Cluster) {
+  constructor(world: World, cluster: () => Leaders) {
     this.#world = world;
     this.#cluster = cluster;
   }

@@ -1,7 +1,7 @@
 /** Somebody who pauses queues and resumes them some time later, and does not forget to. */
 import { type VqueueId, vqueueId } from "@perdure/base";
 import { queueOfLock, routeOfQueue } from "@perdure/partition";
-import type { Cluster } from "../cluster.js";
+import type { Leaders } from "../reach.js";
 import type { World } from "../world.js";
 
 const AGAIN_MS = 200;
@@ -11,11 +11,11 @@ const PATIENCE_MS = 5_000;
 
 export class Pauser {
   readonly #world: World;
-  readonly #cluster: Cluster;
+  readonly #cluster: Leaders;
   /** Paused, or being paused or resumed. */
   readonly paused = new Set<VqueueId>();
 
-  constructor(world: World, cluster: Cluster) {
+  constructor(world: World, cluster: Leaders) {
     this.#world = world;
     this.#cluster = cluster;
   }

@@ -286,7 +286,8 @@ export class Ledger {
       owed: new Map(),
       outcome: undefined,
       forgotten: false,
-      removalAsked: false,
+      // Who asked for the end of an earlier life asks until somebody answers, and may so end this one, too.
+      removalAsked: last?.removalAsked ?? false,
     };
     this.#lives.set(id, life);
     const early = this.#early.get(id) ?? [];

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { Settings } from "../settings.js";
 import { simulate } from "../simulation.js";
+import { CLUSTER_PLANTS } from "./cluster-plants.js";
 import { FLOW_PLANTS, PLANTS } from "./plants.js";
 
 /** Seeds within which each planted bug must be found. Most are found by the first ones. */
@@ -15,6 +16,9 @@ const FAVOURABLE: Partial<Record<keyof typeof PLANTS, Partial<Settings>>> = {
   staleAttemptAccepted: { operatorActions: 30, objects: 1 },
   deliveryAcknowledgedEarly: { weather: { ...ROUGH, ...LOSSY }, partitionCount: 4, groups: [[0], [1], [2], [3]] },
 };
+
+/** The same of bugs of a cluster. */
+const CLUSTER_SEEDS_MAX = 60;
 
 describe("planted bugs", () => {
   test.each(Object.keys(PLANTS) as (keyof typeof PLANTS)[])(
@@ -38,6 +42,20 @@ describe("planted bugs", () => {
       let found: string | undefined;
       for (let seed = 1; seed <= SEEDS_MAX && found === undefined; seed++) {
         const { findings } = await simulate({ seed, flow: true, plant: FLOW_PLANTS[name]() });
+        found = findings[0]?.rule;
+      }
+      expect(found).toBeDefined();
+      expect(found).not.toBe("the simulation itself goes on");
+    },
+    90_000,
+  );
+
+  test.each(Object.keys(CLUSTER_PLANTS) as (keyof typeof CLUSTER_PLANTS)[])(
+    "%s is found in worlds of clusters",
+    async (name) => {
+      let found: string | undefined;
+      for (let seed = 1; seed <= CLUSTER_SEEDS_MAX && found === undefined; seed++) {
+        const { findings } = await simulate({ seed, cluster: true, plant: CLUSTER_PLANTS[name]() });
         found = findings[0]?.rule;
       }
       expect(found).toBeDefined();

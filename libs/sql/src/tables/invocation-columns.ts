@@ -19,48 +19,60 @@ const COMPATIBLE_VERSION = "1.7.12";
 const SLASH = utf8("/");
 
 export const fieldColumns: { readonly [column: string]: FieldColumn } = {
-  id: text((fields) => fields.id),
+  id: text((fields) => fields.facts.id),
   target: { read: targetOf, append: appendTarget },
-  target_service_name: text((fields) => fields.service),
-  target_service_key: text((fields) => fields.key),
-  target_handler_name: text((fields) => fields.handler),
-  target_service_ty: word((fields) => serviceTypeText(fields.serviceType)),
-  scope: text((fields) => fields.scope),
-  limit_key: text((fields) => fields.limitKey),
-  idempotency_key: text((fields) => fields.idempotencyKey),
-  invoked_by: word(({ sourceKind }) => (sourceKind === "restart" ? "restart_as_new" : sourceKind)),
-  pinned_deployment_id: text((fields) => fields.pinnedDeployment),
-  pinned_service_protocol_version: number(({ pinnedVersion }) => pinnedVersion),
-  journal_size: number((fields) => (hasBegun(fields) ? fields.journalLength : -1)),
-  journal_commands_size: number((fields) => (hasBegun(fields) ? fields.journalCommands : -1)),
-  created_at: number(({ createdAtMs }) => createdAtMs),
+  target_service_name: name(({ facts }) => facts.service),
+  target_service_key: text((fields) => fields.facts.key),
+  target_handler_name: name(({ facts }) => facts.handler),
+  target_service_ty: word((fields) => serviceTypeText(fields.facts.serviceType)),
+  scope: text((fields) => fields.facts.scope),
+  limit_key: text((fields) => fields.facts.limitKey),
+  idempotency_key: text((fields) => fields.facts.idempotencyKey),
+  invoked_by: word(({ facts }) => (facts.sourceKind === "restart" ? "restart_as_new" : facts.sourceKind)),
+  pinned_deployment_id: name(({ progress }) => progress.pinnedDeployment),
+  pinned_service_protocol_version: number(({ progress }) => progress.pinnedVersion),
+  journal_size: number((fields) => (hasBegun(fields) ? fields.progress.journalLength : -1)),
+  journal_commands_size: number((fields) => (hasBegun(fields) ? fields.progress.journalCommands : -1)),
+  created_at: number(({ facts }) => facts.createdAtMs),
   created_using_restate_version: word(() => COMPATIBLE_VERSION),
-  modified_at: number(({ modifiedAtMs }) => modifiedAtMs),
-  inboxed_at: number(({ inboxedAtMs }) => inboxedAtMs),
-  scheduled_at: number(({ scheduledAtMs }) => scheduledAtMs),
-  scheduled_start_at: number(({ executionTimeMs }) => executionTimeMs),
-  running_at: number(({ runningAtMs }) => runningAtMs),
-  completed_at: number(({ completedAtMs }) => completedAtMs),
-  completion_retention: number(({ completionRetentionMs }) => completionRetentionMs),
-  journal_retention: number(({ journalRetentionMs }) => journalRetentionMs),
+  modified_at: number(({ progress }) => progress.modifiedAtMs),
+  inboxed_at: number(({ progress }) => progress.inboxedAtMs),
+  scheduled_at: number(({ progress }) => progress.scheduledAtMs),
+  scheduled_start_at: number(({ facts }) => facts.executionTimeMs),
+  running_at: number(({ progress }) => progress.runningAtMs),
+  completed_at: number(({ progress }) => progress.completedAtMs),
+  completion_retention: number(({ facts }) => facts.completionRetentionMs),
+  journal_retention: number(({ facts }) => facts.journalRetentionMs),
   completion_result: word((fields) => {
     if (fields.status !== "completed") return undefined;
-    return fields.isFailure ? "failure" : "success";
+    return fields.progress.isFailure ? "failure" : "success";
   }),
 };
 
 function text(field: (fields: InvocationFields) => TextField): FieldColumn {
   return {
     read(fields) {
-      const { start } = field(fields);
-      return start < 0 ? undefined : fields.text(field(fields));
+      const at = field(fields);
+      return at.start < 0 ? undefined : fields.text(at);
     },
-    append(fields, into) {
-      const { start, end } = field(fields);
-      if (start < 0) into.pushNull();
-      else (into as TextColumn).pushBytes(fields.row, start, end);
-    },
+    append: (fields, into) => appendText(fields, field(fields), into),
   };
+}
+
+/** A text of which there are few. */
+function name(field: (fields: InvocationFields) => TextField): FieldColumn {
+  return {
+    read(fields) {
+      const at = field(fields);
+      return at.start < 0 ? undefined : fields.name(at);
+    },
+    append: (fields, into) => appendText(fields, field(fields), into),
+  };
+}
+
+function appendText({ row }: InvocationFields, { start, end }: TextField, into: AnyColumn): void {
+  if (start < 0) into.pushNull();
+  else (into as TextColumn).pushBytes(row, start, end);
 }
 
 /** One of few texts. */
@@ -84,13 +96,14 @@ function number(of: (fields: InvocationFields) => number): FieldColumn {
 }
 
 function targetOf(fields: InvocationFields): string {
-  const { service, key, handler } = fields;
-  const name = fields.text(service);
-  return key.start < 0 ? `${name}/${fields.text(handler)}` : `${name}/${fields.text(key)}/${fields.text(handler)}`;
+  const { service, key, handler } = fields.facts;
+  const first = fields.text(service);
+  return key.start < 0 ? `${first}/${fields.text(handler)}` : `${first}/${fields.text(key)}/${fields.text(handler)}`;
 }
 
 function appendTarget(fields: InvocationFields, into: AnyColumn): void {
-  const { row, service, key, handler } = fields;
+  const { row, facts } = fields;
+  const { service, key, handler } = facts;
   const column = into as TextColumn;
   column.append(row, service.start, service.end);
   if (key.start >= 0) {

@@ -2,6 +2,7 @@
 import { hashString, type InvocationId, parseInvocationId, partitionOf, partitionOfKey } from "@perdure/base";
 import type { Invocation } from "@perdure/partition";
 import { statusOf } from "@perdure/store";
+import { readAhead } from "../ahead.js";
 import { IDS_AT_ONCE } from "../limits.js";
 import type { IntrospectionSource } from "../ports.js";
 import { allowedValues, type ScanHints } from "../query/hints.js";
@@ -25,16 +26,32 @@ export async function* findInvocations(
     if (rows.length > 0) yield rows;
     return;
   }
+  const ranges = wantedRanges(source, hints, isWanted);
+  // Whoever stops at a LIMIT should find that little was read for it.
+  if (source.isOneMoment && hints.limit === undefined) yield* readAhead(ranges);
+  else for (const range of ranges) yield* range;
+}
+
+/** Unfinished before completed in each partition: where it is not one moment, the store looks for those that complete in between. */
+function* wantedRanges(
+  source: IntrospectionSource,
+  hints: ScanHints,
+  isWanted: (status: Status) => boolean,
+): Iterable<AsyncIterable<readonly Uint8Array[]>> {
+  const services = allowedValues(hints, "target_service_name");
   const unfinished = UNFINISHED.filter(isWanted);
   for (const partition of wantedPartitions(source, hints)) {
-    if (unfinished.length === UNFINISHED.length) yield* source.store.invocationRows(partition, "unfinished");
-    else if (unfinished.length > 0) {
-      for await (const rows of source.store.invocationRows(partition, "unfinished")) {
-        yield rows.filter((row) => unfinished.includes(statusOf(row) as Status));
-      }
-    }
-    if (isWanted("completed")) yield* source.store.invocationRows(partition, "completed");
+    if (unfinished.length === UNFINISHED.length) yield source.store.invocationRows(partition, "unfinished");
+    else if (unfinished.length > 0) yield ofStatus(source.store.invocationRows(partition, "unfinished"), new Set(unfinished));
+    if (isWanted("completed")) yield source.store.invocationRows(partition, "completed", services);
   }
+}
+
+async function* ofStatus(
+  pages: AsyncIterable<readonly Uint8Array[]>,
+  wanted: ReadonlySet<Status | undefined>,
+): AsyncIterable<readonly Uint8Array[]> {
+  for await (const rows of pages) yield rows.filter((row) => wanted.has(statusOf(row)));
 }
 
 /** The ids that a statement names (column `id`). What is no id is left out: nothing has it, and an empty answer is friendlier than an error. */

@@ -26,7 +26,7 @@ export const journalEvents = defineTable<EventRow>({
     for await (const rows of findInvocations(source, hints, anyStatus)) {
       for (const row of rows) {
         fields.load(row);
-        if (!fields.hasEvents) continue;
+        if (!fields.progress.hasEvents) continue;
         const id = fields.invocationId;
         for (const event of await source.store.events(partitionOf(id, source.partitionCount), id)) yield { id, event };
       }

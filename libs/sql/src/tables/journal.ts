@@ -45,7 +45,8 @@ export const journal = defineTable<EntryRow>({
     for await (const rows of findInvocations(source, hints, anyStatus)) {
       for (const row of rows) {
         fields.load(row);
-        if (fields.journalLength > 0) yield* entriesOf(source, services, fields.invocationId, fields.journalLength);
+        const { journalLength } = fields.progress;
+        if (journalLength > 0) yield* entriesOf(source, services, fields.invocationId, journalLength);
       }
     }
   },

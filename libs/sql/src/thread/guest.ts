@@ -24,6 +24,8 @@ export interface ThreadPort {
 
 /** A store as a thread sees it. */
 export interface OpenStore extends AsyncDisposable {
+  /** Of its snapshots, see `IntrospectionSource`. */
+  readonly isOneMoment: boolean;
   /** What is committed now; disposed of when the statement has read it. */
   snapshot(): StoredRows & AsyncDisposable;
 }
@@ -88,6 +90,7 @@ function sourceOf({ source: { partitionCount } }: ThreadData, store: OpenStore, 
       const rows = store.snapshot();
       return {
         partitionCount,
+        isOneMoment: store.isOneMoment,
         store: rows,
         live: asker.rows,
         [Symbol.asyncDispose]: () => rows[Symbol.asyncDispose](),

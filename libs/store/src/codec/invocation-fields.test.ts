@@ -16,23 +16,28 @@ test("the fields of a row are those of the invocation it decodes to, whatever wa
       expect({
         status: fields.status,
         id: fields.invocationId,
-        scope: text(fields.scope),
-        service: text(fields.service),
-        key: text(fields.key),
-        handler: text(fields.handler),
-        serviceType: fields.serviceType,
-        source: fields.sourceKind,
-        idempotencyKey: text(fields.idempotencyKey),
-        limitKey: text(fields.limitKey),
-        deployment: text(fields.pinnedDeployment),
-        version: time(fields.pinnedVersion),
-        createdAtMs: fields.createdAtMs,
-        modifiedAtMs: fields.modifiedAtMs,
-        executionTimeMs: time(fields.executionTimeMs),
-        retention: [fields.completionRetentionMs, fields.journalRetentionMs],
-        milestones: [fields.scheduledAtMs, fields.inboxedAtMs, fields.runningAtMs, fields.completedAtMs].map(time),
-        journal: [fields.journalLength, fields.journalCommands, fields.hasEvents],
-        isFailure: fields.isFailure,
+        scope: text(fields.facts.scope),
+        service: text(fields.facts.service),
+        key: text(fields.facts.key),
+        handler: text(fields.facts.handler),
+        serviceType: fields.facts.serviceType,
+        source: fields.facts.sourceKind,
+        idempotencyKey: text(fields.facts.idempotencyKey),
+        limitKey: text(fields.facts.limitKey),
+        deployment: text(fields.progress.pinnedDeployment),
+        version: time(fields.progress.pinnedVersion),
+        createdAtMs: fields.facts.createdAtMs,
+        modifiedAtMs: fields.progress.modifiedAtMs,
+        executionTimeMs: time(fields.facts.executionTimeMs),
+        retention: [fields.facts.completionRetentionMs, fields.facts.journalRetentionMs],
+        milestones: [
+          fields.progress.scheduledAtMs,
+          fields.progress.inboxedAtMs,
+          fields.progress.runningAtMs,
+          fields.progress.completedAtMs,
+        ].map(time),
+        journal: [fields.progress.journalLength, fields.progress.journalCommands, fields.progress.hasEvents],
+        isFailure: fields.progress.isFailure,
       }).toEqual({
         status: invocation.status,
         id: facts.id,
@@ -55,6 +60,9 @@ test("the fields of a row are those of the invocation it decodes to, whatever wa
         isFailure: invocation.status === "completed" && invocation.outcome.kind === "failure",
       });
       expect(fields.decoded()).toEqual(decodeInvocation(row));
+      // Names are remembered from row to row, and never mistaken for each other.
+      const { service, key, handler } = fields.facts;
+      for (const field of [service, key, handler, service]) expect(fields.name(field)).toBe(fields.text(field));
     }),
     { numRuns: 500 },
   );
@@ -68,7 +76,8 @@ test("fields of a later version are passed over, and a row that is cut off ends 
       // Field 31, varint 5, field 30, two bytes, field 29, four bytes.
       fields.load(new Uint8Array([...row, 0xf8, 0x01, 0x05, 0xf2, 0x01, 0x02, 0x41, 0x42, 0xed, 0x01, 1, 2, 3, 4]));
       expect(fields.invocationId).toBe(invocation.facts.id);
-      fields.load(row.subarray(0, 1 + (cut % row.length))); // Ends; what it found is no invocation, and nobody asks for it.
+      fields.load(row.subarray(0, 1 + (cut % row.length)));
+      expect([fields.facts, fields.progress]).toHaveLength(2); // It ends; what it found is no invocation, and nobody asks for it.
     }),
   );
 });

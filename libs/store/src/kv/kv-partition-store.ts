@@ -2,7 +2,7 @@
  * PartitionStore on any ordered key-value engine of one process. All partitions share one write, so a commit of several
  * is atomic. Epochs are kept in memory after `claim`: the engine's own lock keeps other processes out.
  */
-import { type InvocationId, invariant, unreachable, type VqueueId } from "@perdure/base";
+import { type InvocationId, unreachable, type VqueueId } from "@perdure/base";
 import type { BucketValue } from "@perdure/flow";
 import type {
   InboxEntry,
@@ -49,6 +49,8 @@ import type {
   SyncReads,
   TimerGroup,
 } from "../partition-store.js";
+import type { Population } from "../population.js";
+import type { ActionMeter } from "./action-meter.js";
 import type { KeyValue } from "./key-value.js";
 import * as keys from "./keys.js";
 
@@ -62,8 +64,12 @@ export class KvPartitionStore implements PartitionStore {
   readonly #kv: KeyValue;
   readonly #epochs = new Map<number, number>();
 
-  constructor(kv: KeyValue) {
+  readonly #meter: ActionMeter | undefined;
+
+  /** `meter`: of the same engine, counts what is committed. */
+  constructor(kv: KeyValue, meter?: ActionMeter) {
     this.#kv = kv;
+    this.#meter = meter;
     this.reads = syncReads(kv);
   }
 
@@ -82,8 +88,20 @@ export class KvPartitionStore implements PartitionStore {
       if (present !== batch.epoch) return { kind: "fenced", partition: batch.partition, by: present };
       collect(batch.partition, batch.mutations, write);
     }
-    await this.#kv.write(write);
+    if (this.#meter === undefined) await this.#kv.write(write);
+    else await this.#writeMetered(this.#meter, batches, write);
     return { kind: "committed" };
+  }
+
+  async #writeMetered(
+    meter: ActionMeter,
+    batches: readonly PartitionBatch[],
+    write: Map<string, Uint8Array | null>,
+  ): Promise<void> {
+    for (const { mutations } of batches) meter.count(mutations);
+    const sealed = meter.seal(write);
+    await this.#kv.write(write);
+    meter.settle(sealed);
   }
 
   async readJournal(partition: number, id: InvocationId, length: number): Promise<JournalEntry[]> {
@@ -93,7 +111,7 @@ export class KvPartitionStore implements PartitionStore {
       for (let index = from; index < Math.min(length, from + JOURNAL_READ_ROWS); index++)
         wanted.push(keys.entryKey(partition, id, index));
       for (const row of await this.#kv.getMany(wanted)) {
-        invariant(row !== undefined, "a journal has no holes");
+        if (row === undefined) return entries;
         entries.push(decodeEntry(row));
       }
     }
@@ -136,9 +154,16 @@ export class KvPartitionStore implements PartitionStore {
     return messages;
   }
 
-  async *takenUp(partition: number): AsyncIterable<Invocation> {
+  async *takenUp(partition: number, counted?: Population): AsyncIterable<Invocation> {
     const start = keys.table(partition, "i");
-    for await (const [, row] of this.#kv.scan(start, keys.after(start))) if (isTakenUp(row)) yield decodeInvocation(row);
+    for await (const [, row] of this.#kv.scan(start, keys.after(start))) {
+      const status = statusOf(row);
+      if (counted !== undefined && status !== undefined && status !== "completed") counted[status]++;
+      if (isTakenUp(row)) yield decodeInvocation(row);
+    }
+    if (counted === undefined) return;
+    const timers = keys.table(partition, "t");
+    for await (const _ of this.#kv.scan(timers, keys.after(timers), { keysOnly: true })) counted.timers++;
   }
 
   async flow(partition: number): Promise<StoredFlow> {

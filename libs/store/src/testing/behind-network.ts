@@ -59,7 +59,7 @@ export function behindNetwork(store: PartitionStore, later: (task: () => void) =
     promisesOf: (partition, service, key) => store.promisesOf(partition, service, key),
     timers: (partition, group, fromMs, limit) => store.timers(partition, group, fromMs, limit),
     outbox: (partition, afterSeq, limit) => store.outbox(partition, afterSeq, limit),
-    takenUp: (partition) => store.takenUp(partition),
+    takenUp: (partition, counted) => store.takenUp(partition, counted),
     flow: (partition) => store.flow(partition),
     unfinished: (partition, status) => store.unfinished(partition, status),
     completed: (partition) => store.completed(partition),

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { queueOfScope } from "@perdure/partition";
 import { anId, anInvocation, scopedTarget, someFacts } from "@perdure/partition/testing";
+import { newPopulation } from "../population.js";
 import type { StoreUnderTest } from "./contract.js";
 import { all, lead } from "./rows.js";
 
@@ -26,7 +27,12 @@ export function flowRows({ open }: StoreUnderTest): void {
         anInvocation("completed", { facts: facts(8) }),
       ];
       for (const invocation of [...wanted, ...others]) await leader.put({ kind: "putInvocation", invocation });
-      const found = await all(store.takenUp(0));
+      for (const kind of ["sleep", "purge"] as const)
+        await leader.put({ kind: "putTimer", timer: { dueAtMs: 9, kind, id: anId(6), sequence: 1 } });
+      const counted = newPopulation();
+      const found = await all(store.takenUp(0, counted));
+      // Nobody waits for a purge.
+      expect(counted).toEqual({ invoked: 1, ready: 1, inboxed: 2, scheduled: 1, suspended: 1, paused: 1, timers: 1 });
       const plain = found.map((each) => ({ ...each, facts: { ...each.facts, bytes: undefined } }));
       expect(plain.sort((a, b) => (a.facts.id < b.facts.id ? -1 : 1))).toEqual(
         wanted.map((each) => ({ ...each, facts: { ...each.facts, bytes: undefined } })),

@@ -1,6 +1,8 @@
 /**
  * Why: batches run in the background of the management API and go on where they were after a restart. This is the only one who
- * begins, keeps, shows, cancels and forgets them.
+ * begins, keeps, shows, cancels and forgets them. Of several processes with the same documents any does that, and one runs them:
+ *
+ *     begin, cancel ▸ documents ▸ whoever leads hears of it ▸ runs ▸ documents ▸ whoever is asked
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
@@ -15,8 +17,11 @@ import {
 import type { DocumentWrite, MetadataStore } from "@perdure/metadata";
 import type { DeploymentChoice, Verb } from "../invocation-operations.js";
 import {
+  BATCH_AGAIN_MS,
+  BATCH_CANCEL_WAIT_MS,
   BATCH_CLEANUP_MS,
   BATCH_KEPT_MS,
+  BATCH_LOOK_MS,
   BATCH_PAGE_IDS,
   BATCH_RESULTS_KEPT_MAX,
   BATCHES_KEPT_MAX,
@@ -74,49 +79,106 @@ export interface Batches extends AsyncDisposable {
   cancel(id: BatchId): Promise<BatchRecord | undefined>;
 }
 
-/** Goes on with every batch that is not over. Rejects with PerdureError STO… when the metadata cannot be read. */
+/** Batches that several processes keep. */
+export interface SharedBatches extends Batches {
+  /** Runs all that are not over, until it is disposed of. `mayAct`: see `RunPorts`. At most once at a time. */
+  lead(mayAct: () => boolean): Promise<AsyncDisposable>;
+  /** To be called when documents below `BATCHES_PREFIX` changed: who leads takes up what others began or want to end. */
+  look(): Promise<void>;
+}
+
+/** Of one process: goes on with every batch that is not over. Rejects with PerdureError STO… when the metadata cannot be read. */
 export async function openBatches(ports: BatchPorts): Promise<Batches> {
-  const batches = new KeptBatches(ports);
-  await batches.goOn();
+  const batches = new KeptBatches(ports, "refuse");
+  await batches.lead(() => true);
   return batches;
 }
+
+/** Of several processes: nothing runs until somebody leads. */
+export function openSharedBatches(ports: BatchPorts): SharedBatches {
+  return new KeptBatches(ports, "skip");
+}
+
+/** Of the documents that say what is to be done. */
+export const BATCHES_PREFIX = RECORD_PREFIX;
 
 interface Running {
   readonly run: BatchRun;
   readonly over: Promise<void>;
 }
 
-class KeptBatches implements Batches {
+interface Lead {
+  readonly mayAct: () => boolean;
+  readonly stopping: AbortController;
+}
+
+class KeptBatches implements SharedBatches {
   readonly #ports: BatchPorts;
+  /** Records that cannot be read: another version's, where there are several processes. */
+  readonly #unreadable: "refuse" | "skip";
   readonly #running = new Map<BatchId, Running>();
-  readonly #stopping = new AbortController();
+  readonly #closing = new AbortController();
+  #lead: Lead | undefined;
+  #again: TimerHandle | undefined;
   #cleanup: TimerHandle | undefined;
   #cleaning: Promise<void> = Promise.resolve();
   /** Begun, but not yet durable. */
-  #beginning = 0;
+  readonly #beginning = new Set<BatchId>();
 
-  constructor(ports: BatchPorts) {
+  constructor(ports: BatchPorts, unreadable: "refuse" | "skip") {
     this.#ports = ports;
-  }
-
-  async goOn(): Promise<void> {
-    for (const document of await this.#ports.metadata.list(RECORD_PREFIX)) {
-      const record = recordOf(document);
-      if (record === undefined) {
-        throw new PerdureError("STO0003", `the metadata document '${document.key}' cannot be read`);
-      }
-      if (record.state === "running") this.#start(new BatchRun(this.#ports, record, document.version, true), record.id);
-    }
+    this.#unreadable = unreadable;
     this.#cleanLater();
   }
 
-  async begin(batch: NewBatch): Promise<BatchRecord | undefined> {
-    if (this.#running.size + this.#beginning >= BATCHES_RUNNING_MAX) return undefined;
-    this.#beginning++;
+  async lead(mayAct: () => boolean): Promise<AsyncDisposable> {
+    const lead: Lead = { mayAct, stopping: new AbortController() };
+    this.#lead = lead;
+    const end = async (): Promise<void> => {
+      lead.stopping.abort();
+      this.#again?.cancel();
+      if (this.#lead === lead) this.#lead = undefined;
+      await Promise.all([...this.#running.values()].map(({ over }) => over));
+    };
     try {
-      await this.#clean(batch.ids.length);
+      await this.look();
+    } catch (cause) {
+      await end();
+      throw cause;
+    }
+    return { [Symbol.asyncDispose]: end };
+  }
+
+  async look(): Promise<void> {
+    if (this.#lead === undefined) return;
+    const { metadata, logger } = this.#ports;
+    for (const document of await metadata.list(RECORD_PREFIX)) {
+      const lead = this.#lead;
+      if (lead === undefined) return;
+      const record = recordOf(document);
+      if (record === undefined) {
+        const reason = `the metadata document '${document.key}' cannot be read`;
+        if (this.#unreadable === "refuse") throw new PerdureError("STO0003", reason);
+        logger.error({ reason }, "a batch is left alone");
+        continue;
+      }
+      if (record.state !== "running" || this.#beginning.has(record.id)) continue;
+      const known = this.#running.get(record.id);
+      if (known === undefined) this.#start(lead, record, document.version, !record.isBegun);
+      else if (record.cancelling) known.run.cancel();
+    }
+  }
+
+  async begin(batch: NewBatch): Promise<BatchRecord | undefined> {
+    if (this.#running.size + this.#beginning.size >= BATCHES_RUNNING_MAX) return undefined;
+    const record = this.#newRecord(batch);
+    this.#beginning.add(record.id);
+    try {
+      const elsewhere = (await this.#clean(batch.ids.length)).filter(
+        ({ id, state }) => state === "running" && !this.#running.has(id) && !this.#beginning.has(id),
+      );
+      if (this.#running.size + this.#beginning.size + elsewhere.length > BATCHES_RUNNING_MAX) return undefined;
       const { metadata, clock, random } = this.#ports;
-      const record = this.#newRecord(batch);
       const writes: DocumentWrite[] = [{ kind: "put", key: recordKey(record.id), value: documentOf(record), expectedVersion: 0 }];
       for (let page = 0; page < record.pages; page++) {
         if (page % PAGES_PER_TURN === PAGES_PER_TURN - 1) await nextTurn(); // Making ids takes time, and invocations go on meanwhile.
@@ -128,11 +190,10 @@ class KeptBatches implements Batches {
       const outcome = await metadata.write(writes);
       if (outcome.kind === "conflict")
         throw new PerdureError("STO0003", `the metadata document '${outcome.key}' is there already`);
-      const run = new BatchRun(this.#ports, record, outcome.version, false);
-      this.#start(run, record.id);
-      return run.record;
+      if (this.#lead !== undefined) this.#start(this.#lead, record, outcome.version, true);
+      return record;
     } finally {
-      this.#beginning--;
+      this.#beginning.delete(record.id);
     }
   }
 
@@ -164,33 +225,49 @@ class KeptBatches implements Batches {
   }
 
   async cancel(id: BatchId): Promise<BatchRecord | undefined> {
+    const { clock } = this.#ports;
     const running = this.#running.get(id);
     if (running !== undefined) {
       running.run.cancel();
       await running.over;
     }
-    return this.#cancelElsewhere(id);
+    const untilMs = clock.monotonicMs() + BATCH_CANCEL_WAIT_MS;
+    for (;;) {
+      const record = await this.#askToCancel(id);
+      if (record?.state !== "running" || clock.monotonicMs() >= untilMs) return record;
+      await this.look(); // If it is ours and stopped on an error, taking it up again ends it.
+      await (this.#running.get(id)?.over ?? this.#pause(BATCH_LOOK_MS));
+    }
   }
 
-  /** A batch that stopped on an error, or runs in another process: whoever writes its record next finds out. */
-  async #cancelElsewhere(id: BatchId): Promise<BatchRecord | undefined> {
-    const { metadata, clock } = this.#ports;
+  /** Whoever runs it, now or later, finds that in its record. */
+  async #askToCancel(id: BatchId): Promise<BatchRecord | undefined> {
+    const { metadata } = this.#ports;
     for (;;) {
       const document = await metadata.get(recordKey(id));
       const record = document === undefined ? undefined : recordOf(document);
-      if (document === undefined || record === undefined || record.state !== "running") return record;
-      const cancelled: BatchRecord = { ...record, state: "cancelled", finishedAtMs: clock.nowMs() };
-      const put = { kind: "put", key: document.key, value: documentOf(cancelled), expectedVersion: document.version } as const;
-      if ((await metadata.write([put])).kind === "written") return cancelled;
+      if (document === undefined || record === undefined || record.state !== "running" || record.cancelling) return record;
+      const cancelling: BatchRecord = { ...record, cancelling: true };
+      const put = { kind: "put", key: document.key, value: documentOf(cancelling), expectedVersion: document.version } as const;
+      if ((await metadata.write([put])).kind === "written") return cancelling;
     }
   }
 
   /** Nothing is cut short; what is not begun goes on after the next start. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stopping.abort();
+    this.#closing.abort();
+    this.#lead?.stopping.abort();
+    this.#lead = undefined;
+    this.#again?.cancel();
     this.#cleanup?.cancel();
     await Promise.all([...this.#running.values()].map(({ over }) => over));
     await this.#cleaning;
+  }
+
+  #pause(delayMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#ports.clock.setTimer(delayMs, resolve);
+    });
   }
 
   #newRecord(batch: NewBatch): BatchRecord {
@@ -208,6 +285,8 @@ class KeptBatches implements Batches {
       moreMatched: batch.moreMatched,
       pages: Math.ceil(batch.ids.length / BATCH_PAGE_IDS),
       state: "running",
+      isBegun: this.#lead !== undefined,
+      cancelling: false,
       page: 0,
       pageBegunAtMs: nowMs,
       succeeded: 0,
@@ -216,22 +295,35 @@ class KeptBatches implements Batches {
     };
   }
 
-  #start(run: BatchRun, id: BatchId): void {
-    const over = this.#work(run, id).finally(() => this.#running.delete(id));
-    this.#running.set(id, { run, over });
+  #start(lead: Lead, record: BatchRecord, version: number, isFresh: boolean): void {
+    const run = new BatchRun({ ...this.#ports, mayAct: lead.mayAct }, record, version, isFresh);
+    const over = this.#work(run, record.id, lead).finally(() => this.#running.delete(record.id));
+    this.#running.set(record.id, { run, over });
   }
 
   /** Never rejects: nobody may be waiting. */
-  async #work(run: BatchRun, batchId: BatchId): Promise<void> {
+  async #work(run: BatchRun, batchId: BatchId, lead: Lead): Promise<void> {
     const { logger } = this.#ports;
     try {
-      await run.work(this.#stopping.signal);
+      await run.work(lead.stopping.signal);
       const { state, matched, succeeded, failed } = run.record;
       if (state !== "running") logger.info({ batchId, state, matched, succeeded, failed }, "batch is over");
     } catch (cause) {
-      if (cause instanceof BatchTakenOver) logger.info({ batchId }, "batch goes on in another process");
-      else logger.error({ cause, batchId }, "batch stopped; it goes on after the next start");
+      if (cause instanceof BatchTakenOver) return logger.info({ batchId }, "batch goes on in another process");
+      logger.error({ cause, batchId }, "batch stopped; it is taken up again");
+      this.#lookLater(lead);
     }
+  }
+
+  #lookLater(lead: Lead): void {
+    this.#again?.cancel();
+    this.#again = this.#ports.clock.setTimer(BATCH_AGAIN_MS, () => {
+      if (this.#lead !== lead || lead.stopping.signal.aborted) return;
+      this.look().catch((cause: unknown) => {
+        this.#ports.logger.warn({ cause }, "batches could not be looked through");
+        this.#lookLater(lead);
+      });
+    });
   }
 
   // ── forgetting ─────────────────────────────────────────────────────────────────────────────────
@@ -239,15 +331,18 @@ class KeptBatches implements Batches {
   #cleanLater(): void {
     this.#cleanup = this.#ports.clock.setTimer(BATCH_CLEANUP_MS, () => {
       this.#cleaning = this.#clean(0)
-        .catch((cause: unknown) => this.#ports.logger.warn({ cause }, "finished batches could not be looked through"))
+        .then(
+          () => undefined,
+          (cause: unknown) => this.#ports.logger.warn({ cause }, "finished batches could not be looked through"),
+        )
         .finally(() => {
-          if (!this.#stopping.signal.aborted) this.#cleanLater();
+          if (!this.#closing.signal.aborted) this.#cleanLater();
         });
     });
   }
 
-  /** Forgets what is too old, and the oldest of what is too much beside `coming` new ids. Running ones stay. */
-  async #clean(coming: number): Promise<void> {
+  /** Forgets what is too old, and the oldest of what is too much beside `coming` new ids. Running ones stay. Gives what there was. */
+  async #clean(coming: number): Promise<readonly BatchRecord[]> {
     const nowMs = this.#ports.clock.nowMs();
     const records = await this.list();
     let count = coming > 0 ? 1 : 0;
@@ -259,6 +354,7 @@ class KeptBatches implements Batches {
       const isOld = nowMs - (record.finishedAtMs ?? record.createdAtMs) >= BATCH_KEPT_MS;
       if (isOld || count > BATCHES_KEPT_MAX || ids > BATCH_RESULTS_KEPT_MAX) await this.#forget(record);
     }
+    return records;
   }
 
   async #forget({ id, pages }: BatchRecord): Promise<void> {

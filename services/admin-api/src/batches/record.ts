@@ -32,6 +32,10 @@ const Stored = z.object({
   moreMatched: z.boolean(),
   pages: z.number(),
   state: z.enum(["running", "finished", "cancelled"]),
+  /** False until somebody runs it: nothing of it can have been done. */
+  isBegun: z.boolean().default(true),
+  /** Somebody who does not run it wants it to end. */
+  cancelling: z.boolean().default(false),
   /** The page at hand; `pages` when all are done. */
   page: z.number(),
   /** Some of the page's ids may have been done since then. */
@@ -65,6 +69,7 @@ export interface BatchResult {
 }
 
 const RECORDS = "batches/record/";
+/** Of all that is to be done; results are elsewhere. */
 export const RECORD_PREFIX = RECORDS;
 
 export function recordKey(id: BatchId): string {

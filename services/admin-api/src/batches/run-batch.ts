@@ -6,15 +6,27 @@
  *                                           └ a crash before this write: the page is done again, with a look before each
  */
 import { type Clock, InvariantError, type InvocationId, type Logger } from "@perdure/base";
-import type { MetadataStore } from "@perdure/metadata";
+import type { DocumentWrite, MetadataStore } from "@perdure/metadata";
 import type { VerbOutcome } from "../invocation-operations.js";
 import { BATCH_RETRY_MS, BATCH_TRIES_MAX, BATCH_WORKERS_MAX } from "../limits.js";
 import { alreadyDone, applyOne, isUnavailable, type Operation, type OperationPorts } from "./apply-one.js";
-import { type BatchRecord, type BatchResult, choiceOf, documentOf, pageKey, pageOf, recordKey, resultsPage } from "./record.js";
+import {
+  type BatchRecord,
+  type BatchResult,
+  choiceOf,
+  documentOf,
+  pageKey,
+  pageOf,
+  recordKey,
+  recordOf,
+  resultsPage,
+} from "./record.js";
 
 export interface RunPorts extends OperationPorts {
   readonly metadata: MetadataStore;
   readonly logger: Logger;
+  /** False when another process may be running batches now: then nothing is begun any more. */
+  readonly mayAct: () => boolean;
 }
 
 /** Somebody else writes the batch's record: it goes on there. */
@@ -33,11 +45,13 @@ export class BatchRun {
   #pageFailed = 0;
   readonly #cancelling = new AbortController();
 
-  constructor(ports: RunPorts, record: BatchRecord, version: number, isResumed: boolean) {
+  /** `isFresh`: nobody has begun it. */
+  constructor(ports: RunPorts, record: BatchRecord, version: number, isFresh: boolean) {
     this.#ports = ports;
     this.#record = record;
     this.#version = version;
-    this.#isResumed = isResumed;
+    this.#isResumed = !isFresh;
+    if (record.cancelling) this.cancel();
   }
 
   /** As of now, with what is not written yet. */
@@ -56,12 +70,13 @@ export class BatchRun {
    * gone on with. Rejects with `BatchTakenOver`, or PerdureError STO… when the metadata cannot be read or written.
    */
   async work(stopping: AbortSignal): Promise<void> {
+    if (!this.#record.isBegun) await this.#put(() => ({ ...this.#record, isBegun: true }), []);
     while (this.#record.page < this.#record.pages && !this.#cancelling.signal.aborted) {
       const results = await this.#page(stopping);
-      if (stopping.aborted) return; // What was done of the page is found out by looking, next time.
+      if (stopping.aborted || !this.#ports.mayAct()) return; // What was done of the page is found out by looking, next time.
       await this.#write(results);
     }
-    if (this.#record.state === "running" && !stopping.aborted) await this.#write(undefined);
+    if (this.#record.state === "running" && !stopping.aborted && this.#ports.mayAct()) await this.#write(undefined);
   }
 
   async #page(stopping: AbortSignal): Promise<readonly BatchResult[]> {
@@ -76,7 +91,7 @@ export class BatchRun {
     const looksFirst = this.#isResumed;
     const worker = async (): Promise<void> => {
       for (const [index, text] of queue) {
-        if (halt.aborted) return;
+        if (halt.aborted || !this.#ports.mayAct()) return;
         const one = text as InvocationId;
         const newId = stored.newIds[index] as InvocationId | undefined;
         const outcome = await this.#one(todo, one, newId, looksFirst ? pageBegunAtMs : undefined, halt);
@@ -119,31 +134,53 @@ export class BatchRun {
 
   /** Results of the page at hand, if any, together with the record that no longer owes it. */
   async #write(results: readonly BatchResult[] | undefined): Promise<void> {
-    const { metadata, clock } = this.#ports;
-    const nowMs = clock.nowMs();
-    const before = this.#record;
-    const page = results === undefined ? before.page : before.page + 1;
-    const isCancelled = this.#cancelling.signal.aborted;
-    const isOver = isCancelled || page === before.pages;
-    const record: BatchRecord = {
-      ...this.record,
-      page,
-      pageBegunAtMs: nowMs,
-      state: isCancelled ? "cancelled" : isOver ? "finished" : "running",
-      finishedAtMs: isOver ? nowMs : null,
-    };
-    const put = { kind: "put", key: recordKey(record.id), value: documentOf(record), expectedVersion: this.#version } as const;
-    const outcome = await metadata.write(
+    const { id, page, pages } = this.#record;
+    const nextPage = results === undefined ? page : page + 1;
+    const result: readonly DocumentWrite[] =
       results === undefined
-        ? [put]
-        : [put, { kind: "put", key: pageKey(record.id, before.page), value: resultsPage(results), expectedVersion: undefined }],
-    );
-    if (outcome.kind === "conflict") throw new BatchTakenOver(record.id);
-    this.#version = outcome.version;
-    this.#record = record;
-    this.#pageSucceeded = 0;
-    this.#pageFailed = 0;
+        ? []
+        : [{ kind: "put", key: pageKey(id, page), value: resultsPage(results), expectedVersion: undefined }];
+    await this.#put((nowMs) => {
+      const isCancelled = this.#cancelling.signal.aborted;
+      const isOver = isCancelled || nextPage === pages;
+      return {
+        ...this.record,
+        page: nextPage,
+        pageBegunAtMs: nowMs,
+        state: isCancelled ? "cancelled" : isOver ? "finished" : "running",
+        finishedAtMs: isOver ? nowMs : null,
+      };
+    }, result);
     this.#isResumed = false;
+  }
+
+  async #put(next: (nowMs: number) => BatchRecord, others: readonly DocumentWrite[]): Promise<void> {
+    const { metadata, clock } = this.#ports;
+    for (;;) {
+      const record = next(clock.nowMs());
+      const key = recordKey(record.id);
+      const put = { kind: "put", key, value: documentOf(record), expectedVersion: this.#version } as const;
+      const outcome = await metadata.write([put, ...others]);
+      if (outcome.kind === "written") {
+        this.#version = outcome.version;
+        this.#record = record;
+        this.#pageSucceeded = 0; // They are in the record.
+        this.#pageFailed = 0;
+        return;
+      }
+      await this.#readWish();
+    }
+  }
+
+  /** Of what others write only the wish to cancel leaves the batch with us. */
+  async #readWish(): Promise<void> {
+    const { id, page, pageBegunAtMs } = this.#record;
+    const document = await this.#ports.metadata.get(recordKey(id));
+    const present = document === undefined ? undefined : recordOf(document);
+    const isOurs = present?.state === "running" && present.page === page && present.pageBegunAtMs === pageBegunAtMs;
+    if (document === undefined || !isOurs || !present.cancelling) throw new BatchTakenOver(id);
+    this.#version = document.version;
+    this.cancel();
   }
 }
 

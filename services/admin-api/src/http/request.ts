@@ -1,4 +1,5 @@
 /** Why: a route sees what it needs of a request, parsed and bounded, and nothing of the server underneath. */
+import { fromUtf8Strict } from "@perdure/base";
 import type { z } from "zod";
 import { REQUEST_BODY_BYTES_MAX } from "../limits.js";
 import { ApiError } from "./errors.js";
@@ -18,6 +19,8 @@ export class ApiRequest {
   /** Decoded path parameters. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
+  /** Path and query as the caller wrote them. */
+  readonly target: string;
   /** Aborted when the caller hangs up. */
   readonly signal: AbortSignal;
   readonly #req: AnyRequest;
@@ -36,6 +39,7 @@ export class ApiRequest {
     this.params = params;
     this.signal = signal;
     const url = req.url ?? "/";
+    this.target = (req as { readonly originalUrl?: string }).originalUrl ?? url;
     const mark = url.indexOf("?");
     this.query = new URLSearchParams(mark < 0 ? "" : url.slice(mark + 1));
   }
@@ -62,11 +66,13 @@ export class ApiRequest {
 
   /**
    * The JSON body in the shape of `schema`. Throws `ApiError` 415 (not JSON), 413 (longer than `bytesMax`), 429 (too many bodies
-   * at once), 400 (no JSON) or 422 (wrong shape).
+   * at once), 400 (no JSON, or fields that a strict schema does not know) or 422 (wrong shape).
    */
   async json<T>(schema: z.ZodType<T>, bytesMax = REQUEST_BODY_BYTES_MAX): Promise<T> {
     if (!isJson(this.header("content-type"))) throw new ApiError(415, "Expected request with `Content-Type: application/json`");
-    const body = (await this.bytes(bytesMax)).toString("utf8");
+    const body = fromUtf8Strict(await this.bytes(bytesMax));
+    // Decoded loosely, what is stored would not be what was sent.
+    if (body === undefined) throw new ApiError(400, "Failed to parse the request body as JSON: it is not UTF-8");
     let value: unknown;
     try {
       value = JSON.parse(body);
@@ -75,6 +81,8 @@ export class ApiRequest {
     }
     const parsed = schema.safeParse(value);
     if (parsed.success) return parsed.data;
+    const unknown = unknownFields(parsed.error);
+    if (unknown !== undefined) throw new ApiError(400, `The request body has unknown fields: ${unknown}`);
     throw new ApiError(422, `Failed to deserialize the JSON body into the target type: ${firstIssue(parsed.error)}`);
   }
 
@@ -110,6 +118,14 @@ export function badQuery(detail: string): ApiError {
 function isJson(contentType: string | undefined): boolean {
   const essence = (contentType ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
   return essence === "application/json" || (essence.startsWith("application/") && essence.endsWith("+json"));
+}
+
+/** A misspelt field would otherwise be taken for one that was left out. */
+function unknownFields(error: z.ZodError): string | undefined {
+  const names = error.issues.flatMap((issue) =>
+    issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path.map(String), key].join(".")) : [],
+  );
+  return names.length === 0 ? undefined : names.map((name) => `'${name}'`).join(", ");
 }
 
 function firstIssue(error: z.ZodError): string {

@@ -2,9 +2,12 @@
  * Why: a route is data: path, methods, what they take and answer. The router and the OpenAPI document are both made from it, so
  * neither can forget what the other knows.
  */
+import type { Clock } from "@perdure/base";
+import type { Edge, EdgeOperation } from "@perdure/role";
 import { type Request, type Response, Router } from "express";
 import type { z } from "zod";
 import { ALL_BODIES_BYTES_MAX } from "../limits.js";
+import type { AdminMeasure } from "../metrics.js";
 import type { ApiAnswer } from "./answer.js";
 import { ApiError } from "./errors.js";
 import { ApiRequest, type ApiVersion, type BodyBudget } from "./request.js";
@@ -36,20 +39,50 @@ export interface Route {
   readonly operations: Readonly<Partial<Record<Method, Operation>>>;
 }
 
+/** Whom to tell of requests, and the clock for that. */
+export interface Told {
+  readonly measure: AdminMeasure | undefined;
+  readonly clock: Clock;
+  /** Undefined: nobody traces. */
+  readonly edge?: Edge | undefined;
+}
+
 /** A router for the routes: HEAD goes with GET, other methods of a known path are 405 with `allow`. */
-export function routerOf(routes: readonly Route[], bodiesBytesMax = ALL_BODIES_BYTES_MAX): Router {
+export function routerOf(routes: readonly Route[], told?: Told, bodiesBytesMax = ALL_BODIES_BYTES_MAX): Router {
   const bodies: BodyBudget = { heldBytes: 0, bytesMax: bodiesBytesMax };
   const router = Router({ caseSensitive: true, strict: true });
   for (const route of routes) {
     const allow = allowed(route);
     router.all(route.path.replace(/\{(\w+)\}/g, ":$1").replace(/\{(\*\w+)\}/g, "$1"), async (req, res) => {
       const method = req.method === "HEAD" ? "GET" : req.method;
+      if (told !== undefined) measured(told, res, method, route.path);
+      const span = told?.edge === undefined ? undefined : traced(told.edge, req, res, method, route.path);
       const operation = Object.hasOwn(route.operations, method) ? route.operations[method as Method] : undefined;
       if (operation === undefined) throw new ApiError(405, `The method ${req.method} is not allowed here`, undefined, { allow });
-      await respond(req, res, await operation.handle(apiRequest(req, res, bodies)));
+      const handle = () => operation.handle(apiRequest(req, res, bodies));
+      await respond(req, res, await (span === undefined ? handle() : span.run(handle)));
     });
   }
   return router;
+}
+
+/** The span of a request, by its route as it is written. */
+function traced(edge: Edge, req: Request, res: Response, method: string, path: string): EdgeOperation {
+  const span = edge.begin(req.get("traceparent"), req.get("x-perdure-trace") === "1");
+  res.once("close", () => {
+    const { statusCode } = res;
+    const attributes = { "http.request.method": method, "http.route": path, "http.response.status_code": statusCode };
+    span.note({ name: `${method} ${path}`, attributes });
+    span.end(statusCode >= 500 ? String(statusCode) : undefined);
+  });
+  return span;
+}
+
+function measured({ measure, clock }: Told, res: Response, method: string, path: string): void {
+  const sinceMs = clock.monotonicMs();
+  const status = (): number | undefined => (res.writableFinished ? res.statusCode : undefined);
+  if (measure === undefined) return;
+  res.once("close", () => measure(method, path, status(), clock.monotonicMs() - sinceMs));
 }
 
 function apiRequest(req: Request, res: Response, bodies: BodyBudget): ApiRequest {

@@ -32,7 +32,7 @@ test("requests over the bound are turned away with 429, and one that ends makes 
 test("bodies together stay within their budget, and what is read makes room again", async () => {
   const read = async (request: ApiRequest) => json(200, await request.json(z.string(), 300));
   const routes = [{ path: "/read", operations: { POST: { summary: "", answers: {}, handle: read } } }];
-  await using server = await startServer(serve(routerOf(routes, 200), silentLogger));
+  await using server = await startServer(serve(routerOf(routes, undefined, 200), silentLogger));
   const send = (length: number) =>
     server.ask("POST", "/read", JSON.stringify("x".repeat(length)), { "content-type": "application/json" });
   expect((await send(150)).status).toBe(200);

@@ -2,11 +2,10 @@
  * Why: one request handler for HTTP/1.1 and HTTP/2, over all generations of the path (admin-api.md §1.1). Express knows only
  * HTTP/1.1 objects, so requests of HTTP/2 go through a second application whose prototypes stand on Node's HTTP/2 classes.
  */
-import { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import { constants, Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { Logger } from "@perdure/base";
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from "express";
 import { REQUESTS_MAX } from "../limits.js";
-import { empty } from "./answer.js";
 import { ApiError, answerOfError } from "./errors.js";
 import type { ApiVersion } from "./request.js";
 import { type AnyRequest, type AnyResponse, respond } from "./respond.js";
@@ -29,9 +28,19 @@ export function serve(router: Router, logger: Logger, requestsMax = REQUESTS_MAX
     }
     open++;
     res.once("close", () => open--);
+    if (req instanceof Http2ServerRequest) endWithAnswer(req);
     const app = req instanceof Http2ServerRequest ? http2 : http1;
     (app as unknown as RequestListener)(req, res);
   };
+}
+
+/** A body that was not read to its end must not keep the stream open when everything is said (RFC 9113 §8.1). */
+function endWithAnswer({ stream }: Http2ServerRequest): void {
+  stream.once("finish", () => {
+    if (stream.readableEnded || stream.closed) return;
+    stream.close(constants.NGHTTP2_NO_ERROR);
+    setImmediate(() => stream.destroy()); // It would wait for somebody to read what has arrived.
+  });
 }
 
 function application(router: Router, logger: Logger): Express {
@@ -57,12 +66,8 @@ const generations: RequestHandler = (req, res, next) => {
     throw new ApiError(400, "Unsupported Admin API version V1. This server supports versions between V2 and V4.");
   }
   const rest = req.url.slice(match[0].length);
-  if (rest === "" || rest.startsWith("?")) {
-    respond(req, res, empty(308, { location: "/ui/" })).catch(next);
-    return;
-  }
   res.locals["apiVersion"] = number as ApiVersion;
-  req.url = rest;
+  req.url = rest.startsWith("/") ? rest : `/${rest}`;
   next();
 };
 

@@ -1,5 +1,6 @@
 /** Why: the parts every service's OpenAPI document shares: parameters, answers and the shape of errors at the ingress. */
 import type { HandlerDefinition } from "@perdure/manifest";
+import { schemaInside } from "./schema-inside.js";
 
 const text = { type: "string" } as const;
 
@@ -96,8 +97,9 @@ export const TAGS = [
 
 /** The schemas a handler brings along, as `<handler>Request` and `<handler>Response`. */
 export function handlerSchemas({ name, input, output }: HandlerDefinition): Record<string, unknown> {
-  return {
-    ...(input.jsonSchema === undefined ? {} : { [`${name}Request`]: input.jsonSchema }),
-    ...(output.jsonSchema === undefined ? {} : { [`${name}Response`]: output.jsonSchema }),
-  };
+  return { ...component(`${name}Request`, input.jsonSchema), ...component(`${name}Response`, output.jsonSchema) };
+}
+
+function component(name: string, schema: unknown): Record<string, unknown> {
+  return schema === undefined ? {} : { [name]: schemaInside(schema, `#/components/schemas/${name}`) };
 }

@@ -1,20 +1,38 @@
 /**
  * Why: the management API as a process of a cluster: its role on the registry and the workers over gRPC, on partitions in Redis, and on
- * PostgreSQL for batches. What one of these cannot answer for a while is refused; the rest goes on.
+ * PostgreSQL for batches and what was archived. What one of these cannot answer for a while is refused; the rest goes on.
  */
 import { mutualTlsOf, openEndpoints, openRegistryClient, openWorkers, redisOptionsOf, required } from "@perdure/cluster";
-import { openPostgresMetadataStore } from "@perdure/driver-postgres";
+import {
+  followChanges,
+  type Leadership,
+  latePostgresArchive,
+  openPostgresMetadataStore,
+  PostgresLeadership,
+} from "@perdure/driver-postgres";
 import { connectRedis, RedisPartitionStore } from "@perdure/driver-redis";
-import { type ProcessPorts, type ReadyFacts, untilAvailable } from "@perdure/role";
-import { checkAddress } from "@perdure/role/http";
+import {
+  grpcSpan,
+  type ProcessPorts,
+  postgresSpan,
+  type ReadyFacts,
+  tracedEdge,
+  tracedOperations,
+  untilAvailable,
+} from "@perdure/role";
+import { checkAddress, type Elsewhere, openProbes } from "@perdure/role/http";
+import { archived } from "@perdure/store";
 import { createAskEndpoint } from "../ask-endpoint.js";
-import { openBatches } from "../batches/batches.js";
+import { BATCHES_PREFIX, openSharedBatches } from "../batches/batches.js";
 import { sqlOptionsOf } from "../config.js";
 import { openAdminDoor } from "../door.js";
 import type { Settings } from "./config.js";
 import { clusterInsight } from "./insight.js";
-import { redisText } from "./redis-text.js";
 import { openClusterSql } from "./sql.js";
+import { clusterUsage } from "./usage.js";
+import { whereText } from "./where-text.js";
+
+const STARTING: Elsewhere = { status: 503, text: "the management API is starting; /readyz says what it waits for\n" };
 
 /**
  * Starts everything as parts of the lifecycle and resolves when the API answers: when registry, database and Redis have been reached.
@@ -32,13 +50,18 @@ export async function startAdmin(settings: Settings, ports: ProcessPorts): Promi
   }));
   await lifecycle.prepare(() => checkAddress(settings.admin));
 
+  // Until the API itself is there, its port says what is waited for.
+  const probePorts = { health: () => lifecycle.health, metrics: () => metrics.text(), clock, logger };
+  const early = await lifecycle.start("probes", () => openProbes(settings.admin, probePorts, STARTING));
   const peerPorts = { clock, logger };
+  const askPorts = { ...peerPorts, observer: tracedOperations(ports, "client", grpcSpan) };
+  const observer = tracedOperations(ports, "client", postgresSpan);
   const workers = await lifecycle.start("workers", () => openWorkers({ addresses: seeds, tls }, peerPorts));
-  const client = await lifecycle.start("registry", () => openRegistryClient({ addresses: registries, tls }, true, peerPorts));
+  const client = await lifecycle.start("registry", () => openRegistryClient({ addresses: registries, tls }, true, askPorts));
   const available = <T>(what: string, open: () => Promise<T>): Promise<T> =>
     untilAvailable(what, open, ports, lifecycle.stopping);
   const metadata = await lifecycle.start("database", () =>
-    available("the database", () => openPostgresMetadataStore({ url, environment }, logger)),
+    available("the database", () => openPostgresMetadataStore({ url, environment, observer }, logger)),
   );
   const connections = await lifecycle.start("Redis", () => available("Redis", () => connectRedis(redis, peerPorts)));
   await lifecycle.awaitPart("registry's state", () => client.untilKnown(lifecycle.stopping));
@@ -46,16 +69,30 @@ export async function startAdmin(settings: Settings, ports: ProcessPorts): Promi
   const { registry } = client;
   const { partitions, rows, directory } = workers;
   const store = await lifecycle.start("partition store", () => new RedisPartitionStore(connections, { environment }));
+  const archive = await lifecycle.start("archive", () => latePostgresArchive({ url, environment, observer }, peerPorts));
   const partitionCount = (): number => directory.partitionCount;
-  const insight = clusterInsight(store, rows, partitionCount);
-  const sqlPorts = { registry, rows, partitionCount, redis: redisText({ environment, redis }), clock };
+  const insight = clusterInsight(
+    archived(store, archive, () => clock.nowMs()),
+    rows,
+    partitionCount,
+  );
+  const where = whereText({ environment, redis, postgresUrl: url });
+  const sqlPorts = { registry, rows, partitionCount, where, clock };
   const sql = await lifecycle.start("SQL engine", () =>
     openClusterSql({ ...sqlPorts, logger: logger.child({ component: "sql" }) }, sqlOptionsOf(settings.admin)),
   );
   const batchParts = { registry, partitions, insight, metadata, clock, random, logger: logger.child({ component: "batches" }) };
-  const batches = await lifecycle.start("batches", () => available("the database", () => openBatches(batchParts)));
+  const batches = await lifecycle.start("batches", () => openSharedBatches(batchParts));
+  await lifecycle.start("batches of others", () =>
+    followChanges({ store: metadata, clock, logger }, [{ prefix: BATCHES_PREFIX, reload: () => batches.look() }]),
+  );
+  // One of all management APIs runs the batches that any of them began.
+  const lead = (leadership: Leadership) => batches.lead(() => leadership.isSure);
+  const ballot = { lead, clock, logger: batchParts.logger };
+  await lifecycle.start("leader of batches", () => new PostgresLeadership({ url, environment, name: "batches" }, ballot));
 
   const endpoints = await openEndpoints(settings, ports);
+  await early[Symbol.asyncDispose]();
   const door = await lifecycle.start("admin API", () =>
     openAdminDoor(
       settings.admin,
@@ -68,8 +105,11 @@ export async function startAdmin(settings: Settings, ports: ProcessPorts): Promi
         insight,
         askEndpoint: createAskEndpoint({ ...endpoints, clock }),
         batches,
+        usage: clusterUsage({ connections, environment, archive, clock }),
         health: () => lifecycle.health,
         metrics: () => metrics.text(),
+        measures: metrics,
+        edge: tracedEdge(ports, "server"),
         clock,
         random,
         logger: logger.child({ component: "admin" }),

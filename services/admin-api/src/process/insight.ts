@@ -1,12 +1,11 @@
-/** Why: explanations read partitions in Redis and what workers hold in memory, through the same narrow window as in one process. */
+/** Why: explanations read partitions, their archive, and what workers hold in memory, through the same narrow window as in one process. */
 import type { InvocationId } from "@perdure/base";
 import type { RemoteRows } from "@perdure/driver-grpc";
-import type { RedisPartitionStore } from "@perdure/driver-redis";
-import type { RowKey, RowValues } from "@perdure/store";
+import type { AsyncPartitionStore, RowKey, RowValues } from "@perdure/store";
 import type { InsightSource } from "../insight/source.js";
 
-/** `partitionCount` is asked whenever somebody asks for something: it is known when the first worker is. */
-export function clusterInsight(store: RedisPartitionStore, rows: RemoteRows, partitionCount: () => number): InsightSource {
+/** `store` with its archive. `partitionCount` is asked whenever somebody asks for something: it is known when the first worker is. */
+export function clusterInsight(store: AsyncPartitionStore, rows: RemoteRows, partitionCount: () => number): InsightSource {
   async function row<K extends RowKey["kind"]>(partition: number, key: Extract<RowKey, { kind: K }>): Promise<RowValues[K]> {
     const [found] = await store.fetch(partition, [key]);
     return found?.value as RowValues[K]; // Rows come in the order of their keys, each of its kind.

@@ -1,5 +1,5 @@
 /**
- * Why: statements of a cluster read Redis from a thread of their own, and ask workers and the registry for what only those know. The
+ * Why: statements of a cluster read Redis and the archive from a thread of their own, and ask workers and the registry for what only those know. The
  * engine starts with the first statement, when the number of partitions is known: until a worker told it there is nothing to read.
  */
 import type { Clock, Logger } from "@perdure/base";
@@ -15,14 +15,14 @@ export interface ClusterSqlPorts {
   readonly rows: RemoteRows;
   /** 0 while no worker has been heard. */
   readonly partitionCount: () => number;
-  /** For the thread: see `sql-thread.ts`. */
-  readonly redis: string;
+  /** For the thread: where Redis and the archive are, see `where-text.ts`. */
+  readonly where: string;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 export function openClusterSql(ports: ClusterSqlPorts, options: Partial<SqlEngineOptions>): SqlEngine {
-  const { partitionCount, redis, clock, logger } = ports;
+  const { partitionCount, where, clock, logger } = ports;
   const live = liveRows(ports);
   let engine: SqlEngine | undefined;
   return {
@@ -36,7 +36,7 @@ export function openClusterSql(ports: ClusterSqlPorts, options: Partial<SqlEngin
             message: "no worker has been reached yet",
             retryAfterSeconds: undefined,
           };
-        const source = { store: { kind: "redis", options: redis }, partitionCount: count } as const;
+        const source = { store: { kind: "redis", options: where }, partitionCount: count } as const;
         engine = createSqlThread({ entry: SQL_THREAD, source, live, clock, logger }, options);
       }
       return await engine.query(text, format, signal);

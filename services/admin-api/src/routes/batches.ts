@@ -29,7 +29,7 @@ export const Choice = z.string().transform((text, context): DeploymentChoice => 
   return z.NEVER;
 });
 
-export const Batch = z.object({ invocation_ids: z.array(Id), deployment: Choice.nullish() });
+export const Batch = z.object({ invocation_ids: z.array(Id), deployment: z.string().nullish() });
 
 const VERBS: readonly Verb[] = ["kill", "cancel", "purge", "purge-journal", "resume", "pause", "restart-as-new"];
 
@@ -41,17 +41,29 @@ export function batchRoutes(ports: AdminPorts): readonly Route[] {
       POST: {
         summary: `${verb} up to ${BATCH_INVOCATIONS_MAX} invocations`,
         body: Batch,
-        answers: { 200: "What became of each", 400: "Too many" },
+        answers: { 200: "What became of each", 400: "Too many, or no such way to name a deployment" },
         handle: async (request) => {
           const { invocation_ids: ids, deployment } = await request.json(Batch);
           if (ids.length > BATCH_INVOCATIONS_MAX) {
             throw new ApiError(400, `Batch size ${ids.length} exceeds maximum allowed size of ${BATCH_INVOCATIONS_MAX}`);
           }
-          return json(200, summarise(await applyToAll(ports, verb, ids, deployment ?? undefined)));
+          const choice = MOVING.has(verb) ? choiceIn(deployment ?? undefined) : undefined;
+          return json(200, summarise(await applyToAll(ports, verb, ids, choice)));
         },
       },
     },
   }));
+}
+
+/** The other verbs have no use for a deployment, and do not look at it. */
+const MOVING: ReadonlySet<Verb> = new Set<Verb>(["resume", "restart-as-new"]);
+
+function choiceIn(text: string | undefined): DeploymentChoice | undefined {
+  if (text === undefined) return undefined;
+  return parseDeploymentChoice(
+    text,
+    (reason) => new ApiError(400, `The request field 'deployment' is invalid. Reason: ${reason}`),
+  );
 }
 
 type Result = { readonly id: InvocationId; readonly outcome: VerbOutcome };

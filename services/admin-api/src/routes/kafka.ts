@@ -21,8 +21,15 @@ const Properties = z.record(z.string(), z.string());
 /** An absolute URI; its scheme is judged by the registry. */
 const Uri = z.string().regex(/^[a-z][a-z0-9+.-]*:\/\/[^\s]*$/i, "is not an absolute URI");
 
+/** Sources name a cluster where URIs have their host (`kafka://<name>/<topic>`), so its characters are those that may stand there. */
+const ClusterName = z
+  .string()
+  .min(1, "empty string")
+  .max(KAFKA_CLUSTER_NAME_CHARS_MAX, "name too long")
+  .regex(/^[!$%&'()*+,\-.0-9:;=@A-Z[\]_a-z~]+$/, "invalid uri character");
+
 export const CreateKafkaCluster = z.object({
-  name: z.string().min(1, "empty string").max(KAFKA_CLUSTER_NAME_CHARS_MAX, "name too long"),
+  name: ClusterName,
   properties: Properties,
 });
 export const UpdateKafkaCluster = z.object({ properties: Properties });

@@ -43,7 +43,6 @@ const ClusterHealthShape = z.strictObject({
 });
 
 export function metaRoutes({ metrics, health }: AdminPorts, options: AdminOptions): readonly Route[] {
-  const redirect = () => empty(308, { location: "/ui/" });
   return [
     {
       path: "/health",
@@ -116,16 +115,6 @@ export function metaRoutes({ metrics, health }: AdminPorts, options: AdminOption
           handle: async () => text(200, "text/plain; version=0.0.4; charset=utf-8", await metrics()),
         },
       },
-    },
-    {
-      path: "/",
-      isInternal: true,
-      operations: { GET: { summary: "To the web UI", answers: { 308: "There" }, handle: redirect } },
-    },
-    {
-      path: "/ui",
-      isInternal: true,
-      operations: { GET: { summary: "To the web UI", answers: { 308: "There" }, handle: redirect } },
     },
   ];
 }

@@ -21,6 +21,7 @@ import {
   type ScheduleSpec,
 } from "@perdure/schedule";
 import { z } from "zod";
+import { ScheduleShape } from "../views/schedule-shape.js";
 
 const Name = z
   .string()
@@ -57,7 +58,7 @@ const Headers = z.record(z.string().max(HEADER_CHARS_MAX), HeaderValue).superRef
   }
 });
 
-const Target = z.object({
+const Target = z.strictObject({
   service: z.string().min(1),
   handler: z.string().min(1),
   key: z.string().max(KEY_CHARS_MAX).nullish(),
@@ -68,47 +69,57 @@ const Target = z.object({
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
 
-export const PutSchedule = z
-  .object({
-    name: Name,
-    description: z.string().max(DESCRIPTION_CHARS_MAX).nullish(),
-    cron: z.string().max(CRON_CHARS_MAX),
-    zone: z.string().max(NAME_CHARS_MAX).nullish(),
-    jitter: duration(JITTER_MS_MAX).nullish(),
-    start_at: Moment.nullish(),
-    end_at: Moment.nullish(),
-    max_firings: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER).nullish(),
-    target: Target,
-    /** Any JSON, `null` among it. */
-    payload: z.unknown().optional(),
-    payload_base64: z.string().regex(BASE64, "is not base64").nullish(),
-    content_type: HeaderValue.nullish(),
-    headers: Headers.nullish(),
-    overlap: z.enum(["skip", "queue", "cancel_previous", "allow"]).nullish(),
-    max_queued: z.number().int().min(1).max(QUEUED_MAX).nullish(),
-    catch_up: z.enum(["none", "last", "all"]).nullish(),
-    max_caught_up: z.number().int().min(1).max(CAUGHT_UP_MAX).nullish(),
-    catch_up_window: duration(CATCH_UP_WINDOW_MS_MAX).nullish(),
-    paused: z.boolean().optional(),
-  })
-  .superRefine((body, context) => {
-    const fail = (path: string, message: string) => context.addIssue({ code: "custom", path: [path], message });
-    if (body.payload !== undefined && typeof body.payload_base64 === "string")
-      fail("payload_base64", "there is a payload already");
-    if (payloadOf(body).base64.length > Math.ceil(PAYLOAD_BYTES_MAX / 3) * 4) {
-      fail("payload", `is larger than ${PAYLOAD_BYTES_MAX} bytes`);
-    }
-    if (typeof body.max_queued === "number" && body.overlap !== "queue")
-      fail("max_queued", "belongs to the overlap policy `queue`");
-    if (typeof body.max_caught_up === "number" && body.catch_up !== "all")
-      fail("max_caught_up", "belongs to the catch-up policy `all`");
-    if (typeof body.catch_up_window === "string" && body.catch_up !== "all") {
-      fail("catch_up_window", "belongs to the catch-up policy `all`");
-    }
-    if (typeof body.catch_up_window === "string" && msOf(body.catch_up_window) === 0) fail("catch_up_window", "is empty");
-  });
+const fields = {
+  name: Name,
+  description: z.string().max(DESCRIPTION_CHARS_MAX).nullish(),
+  cron: z.string().max(CRON_CHARS_MAX),
+  zone: z.string().max(NAME_CHARS_MAX).nullish(),
+  jitter: duration(JITTER_MS_MAX).nullish(),
+  start_at: Moment.nullish(),
+  end_at: Moment.nullish(),
+  max_firings: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER).nullish(),
+  target: Target,
+  /** Any JSON, `null` among it. */
+  payload: z.unknown().optional(),
+  payload_base64: z.string().regex(BASE64, "is not base64").nullish(),
+  content_type: HeaderValue.nullish(),
+  headers: Headers.nullish(),
+  overlap: z.enum(["skip", "queue", "cancel_previous", "allow"]).nullish(),
+  max_queued: z.number().int().min(1).max(QUEUED_MAX).nullish(),
+  catch_up: z.enum(["none", "last", "all"]).nullish(),
+  max_caught_up: z.number().int().min(1).max(CAUGHT_UP_MAX).nullish(),
+  catch_up_window: duration(CATCH_UP_WINDOW_MS_MAX).nullish(),
+  paused: z.boolean().optional(),
+} as const;
 
-export type ScheduleBody = z.infer<typeof PutSchedule>;
+/** Strict, because a misspelt `catchup` must not be taken for none. */
+export const PostSchedule = z.strictObject(fields).superRefine(belongTogether);
+
+const SHOWN_ONLY = Object.keys(ScheduleShape.shape).filter((name) => !Object.hasOwn(fields, name));
+
+/** What is shown of a schedule can be changed and sent back: what is only shown is passed over. */
+export const PutSchedule = z
+  .strictObject({ ...fields, ...Object.fromEntries(SHOWN_ONLY.map((name) => [name, z.unknown().optional()])) })
+  .superRefine(belongTogether) as unknown as typeof PostSchedule;
+
+function belongTogether(body: ScheduleFields, context: z.RefinementCtx): void {
+  const fail = (path: string, message: string) => context.addIssue({ code: "custom", path: [path], message });
+  if (body.payload !== undefined && typeof body.payload_base64 === "string") fail("payload_base64", "there is a payload already");
+  if (payloadOf(body).base64.length > Math.ceil(PAYLOAD_BYTES_MAX / 3) * 4) {
+    fail("payload", `is larger than ${PAYLOAD_BYTES_MAX} bytes`);
+  }
+  if (typeof body.max_queued === "number" && body.overlap !== "queue")
+    fail("max_queued", "belongs to the overlap policy `queue`");
+  if (typeof body.max_caught_up === "number" && body.catch_up !== "all")
+    fail("max_caught_up", "belongs to the catch-up policy `all`");
+  if (typeof body.catch_up_window === "string" && body.catch_up !== "all") {
+    fail("catch_up_window", "belongs to the catch-up policy `all`");
+  }
+  if (typeof body.catch_up_window === "string" && msOf(body.catch_up_window) === 0) fail("catch_up_window", "is empty");
+}
+
+type ScheduleFields = z.infer<z.ZodObject<typeof fields>>;
+export type ScheduleBody = ScheduleFields;
 
 const JSON_TYPE = "application/json";
 

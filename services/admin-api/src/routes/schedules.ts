@@ -9,7 +9,7 @@ import type { Operation, Route } from "../http/route.js";
 import { scheduleParam } from "../ids.js";
 import { FiredShape, NextTimesShape, ScheduleShape, SchedulesShape } from "../views/schedule-shape.js";
 import { nextTimeView, scheduleView } from "../views/schedule-view.js";
-import { PutSchedule, specOf } from "./schedule-body.js";
+import { PostSchedule, PutSchedule, specOf } from "./schedule-body.js";
 
 export interface ScheduleRoutePorts {
   readonly schedules: Schedules;
@@ -44,11 +44,15 @@ export function scheduleRoutes(ports: ScheduleRoutePorts): readonly Route[] {
         },
         POST: {
           summary: "Make a schedule",
-          body: PutSchedule,
-          answers: { 201: "Made", 400: "Expression, zone or target is not usable (META0100)", 409: "The name is taken" },
+          body: PostSchedule,
+          answers: {
+            201: "Made",
+            400: "Expression, zone or target is not usable (META0100), or a field is unknown",
+            409: "The name is taken",
+          },
           results: { 201: ScheduleShape },
           handle: async (request) => {
-            const body = await request.json(PutSchedule);
+            const body = await request.json(PostSchedule);
             const schedule = await schedules.create(specOf(body), body.paused ?? false);
             return json(201, scheduleView(schedule), { location: `schedules/${schedule.record.id}` });
           },

@@ -5,11 +5,12 @@ import { type Registry, RegistryRefusal } from "@perdure/metadata";
 import type { Schedules } from "@perdure/schedule";
 import { routesOf } from "../admin-api.js";
 import type { Batches } from "../batches/batches.js";
+import { withConsole } from "../console/serve.js";
 import { ApiError } from "../http/errors.js";
 import { routerOf } from "../http/route.js";
 import { type RequestListener, serve } from "../http/server.js";
 import type { InsightSource } from "../insight/source.js";
-import type { AdminPorts, Sql } from "../ports.js";
+import type { AdminOptions, AdminPorts, Sql } from "../ports.js";
 import { checkedRoutes } from "./checked-routes.js";
 import { createScriptedPartitions, type ScriptedPartitions } from "./scripted-partitions.js";
 
@@ -29,6 +30,11 @@ export interface TestAdminSetup {
   metrics?: () => string | Promise<string>;
   /** Well and ready unless said otherwise. */
   health?: AdminPorts["health"];
+  /** No attempt runs unless said otherwise; null: attempts cannot be cut off. */
+  crashAttempt?: AdminPorts["crashAttempt"] | null;
+  /** None unless said otherwise. */
+  console?: AdminPorts["console"];
+  options?: Partial<AdminOptions>;
   logger?: Logger;
   /** False unless said otherwise: what was recorded comes from a server without. */
   scopesEnabled?: boolean;
@@ -71,28 +77,33 @@ const NO_SCHEDULES: Schedules = {
 /** Without an engine, queries are refused as unavailable. An answer that is not as the OpenAPI document has it becomes a 599. */
 export function createTestAdminApi(setup: TestAdminSetup): RequestListener {
   const logger = setup.logger ?? silentLogger;
-  const routes = routesOf(
-    {
-      registry: setup.registry,
-      partitions: setup.partitions ?? createScriptedPartitions(),
-      schedules: setup.schedules ?? NO_SCHEDULES,
-      subscriptionStatuses: setup.subscriptionStatuses ?? (() => []),
-      sql:
-        setup.sql ??
-        (async () => ({ kind: "refused", reason: "unavailable", message: "no engine here", retryAfterSeconds: undefined })),
-      insight: setup.insight ?? NOTHING_STORED,
-      batches: setup.batches ?? NO_BATCHES,
-      askEndpoint: setup.askEndpoint ?? (async () => ({ kind: "failed", message: "nobody is there" })),
-      metrics: setup.metrics ?? (() => ""),
-      health: setup.health ?? (() => ({ live: true, ready: true, waitingFor: [] })),
-      clock: systemClock,
-      random: systemRandom,
-      logger,
-    },
-    { ingressEndpoint: "http://localhost:21600/", clusterName: "localcluster", scopesEnabled: setup.scopesEnabled ?? false },
-  );
-  const checked = checkedRoutes(routes, (problem) => {
+  const ports: AdminPorts = {
+    registry: setup.registry,
+    partitions: setup.partitions ?? createScriptedPartitions(),
+    schedules: setup.schedules ?? NO_SCHEDULES,
+    subscriptionStatuses: setup.subscriptionStatuses ?? (() => []),
+    sql:
+      setup.sql ??
+      (async () => ({ kind: "refused", reason: "unavailable", message: "no engine here", retryAfterSeconds: undefined })),
+    insight: setup.insight ?? NOTHING_STORED,
+    batches: setup.batches ?? NO_BATCHES,
+    askEndpoint: setup.askEndpoint ?? (async () => ({ kind: "failed", message: "nobody is there" })),
+    metrics: setup.metrics ?? (() => ""),
+    health: setup.health ?? (() => ({ live: true, ready: true, waitingFor: [] })),
+    crashAttempt: setup.crashAttempt === null ? undefined : (setup.crashAttempt ?? (() => undefined)),
+    console: setup.console,
+    clock: systemClock,
+    random: systemRandom,
+    logger,
+  };
+  const options = {
+    ingressEndpoint: "http://localhost:21600/",
+    clusterName: "localcluster",
+    scopesEnabled: setup.scopesEnabled ?? false,
+    ...setup.options,
+  };
+  const checked = checkedRoutes(routesOf(ports, options), (problem) => {
     throw new ApiError(599, `not as the document promises: ${problem}`);
   });
-  return serve(routerOf(checked), logger);
+  return withConsole(ports, options, serve(routerOf(checked), logger));
 }

@@ -15,7 +15,7 @@ export interface TestResponse {
 
 export interface TestServer extends AsyncDisposable {
   readonly port: number;
-  /** An object as body is sent as JSON with its content type; a string as it is. */
+  /** An object as body is sent as JSON with its content type; a string or bytes as they are. */
   ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<TestResponse>;
 }
 
@@ -84,9 +84,12 @@ function ask(
   });
 }
 
-function encodeBody(body: unknown, headers: Record<string, string> = {}): [string | undefined, Record<string, string>] {
+function encodeBody(
+  body: unknown,
+  headers: Record<string, string> = {},
+): [string | Uint8Array | undefined, Record<string, string>] {
   if (body === undefined) return [undefined, headers];
-  if (typeof body === "string") return [body, headers];
+  if (typeof body === "string" || body instanceof Uint8Array) return [body, headers];
   return [JSON.stringify(body), { "content-type": "application/json", ...headers }];
 }
 

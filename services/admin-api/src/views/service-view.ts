@@ -1,6 +1,6 @@
 /** Why: services and handlers as the interface shows them (admin-api.md §4): its names, its durations, nothing that is unset. */
 import { formatDuration } from "@perdure/base";
-import { describeJsonSchema, type HandlerDefinition, type RetryOptions } from "@perdure/manifest";
+import { describeJsonSchema, type HandlerDefinition, type OutputDefinition, type RetryOptions } from "@perdure/manifest";
 import type { LocatedRevision, Registry } from "@perdure/metadata";
 
 const SERVICE_TYPES = { service: "Service", virtualObject: "VirtualObject", workflow: "Workflow" } as const;
@@ -52,7 +52,7 @@ export function handlerView(registry: Registry, located: LocatedRevision, handle
     enable_lazy_state: options.enableLazyState,
     public: registry.effective(located).public && options.ingressPrivate !== true,
     input_description: input.none ? "none" : describe(input.contentType, input.jsonSchema),
-    output_description: describe(output.contentType ?? "none", output.jsonSchema),
+    output_description: describe(outputTypeText(output), output.jsonSchema),
     input_json_schema: input.jsonSchema,
     output_json_schema: output.jsonSchema,
     retry_policy: retryView(options.retry),
@@ -70,7 +70,13 @@ function retryView(retry: RetryOptions) {
 }
 
 function describe(contentType: string, jsonSchema: unknown): string {
-  return jsonSchema === undefined ? contentType : describeJsonSchema(jsonSchema);
+  return describeJsonSchema(jsonSchema) ?? contentType;
+}
+
+/** A type that stands on empty answers too says nothing of whether there is a body. */
+function outputTypeText({ contentType, setContentTypeIfEmpty }: OutputDefinition): string {
+  if (contentType === undefined) return "none";
+  return setContentTypeIfEmpty ? `optional ${contentType}` : contentType;
 }
 
 function duration(ms: number | undefined): string | undefined {

@@ -3,12 +3,12 @@
  * workers alone: without a registry it goes on with the services that it knows.
  */
 import { mutualTlsOf, openRegistryClient, openWorkers, required } from "@perdure/cluster";
-import type { ProcessPorts, ReadyFacts } from "@perdure/role";
+import { type ProcessPorts, type ReadyFacts, tracedEdge } from "@perdure/role";
 import { checkAddress, openDoor, openProbes } from "@perdure/role/http";
-import { invocationSpans } from "@perdure/role/tracing";
+import { invocationSpans, invocationTracing } from "@perdure/role/tracing";
 import { ingressOptionsOf } from "../config.js";
 import { createIngress } from "../ingress.js";
-import { ingressMetrics } from "../metrics.js";
+import { ingressMetrics, observeIngress } from "../metrics.js";
 import type { Settings } from "./config.js";
 
 /**
@@ -16,7 +16,7 @@ import type { Settings } from "./config.js";
  * process is not ready. Rejects with RT0004 (address), OPS0001 (settings).
  */
 export async function startGateway(settings: Settings, ports: ProcessPorts): Promise<ReadyFacts> {
-  const { lifecycle, metrics, tracer, clock, random, logger } = ports;
+  const { lifecycle, metrics, clock, random, logger } = ports;
   const tls = await lifecycle.prepare(() => mutualTlsOf(settings.tls));
   const registries = await lifecycle.prepare(() => required("registry.addresses", settings.registry.addresses));
   const seeds = await lifecycle.prepare(() => required("worker.addresses", settings.worker.addresses));
@@ -30,6 +30,7 @@ export async function startGateway(settings: Settings, ports: ProcessPorts): Pro
   await lifecycle.awaitPart("registry's state", () => client.untilKnown(lifecycle.stopping));
   await lifecycle.awaitPart("leaders", () => workers.untilKnown(lifecycle.stopping));
 
+  const tracing = invocationTracing(ports);
   const ingress = createIngress(
     {
       registry: client.registry,
@@ -38,10 +39,12 @@ export async function startGateway(settings: Settings, ports: ProcessPorts): Pro
       random,
       logger: logger.child({ component: "ingress" }),
       metrics: ingressMetrics(metrics),
-      startSpan: tracer.enabled ? invocationSpans({ tracer, clock, random, logger }) : undefined,
+      startSpan: tracing === undefined ? undefined : invocationSpans(tracing),
+      edge: tracedEdge(ports, "server"),
     },
     ingressOptionsOf(settings.ingress, settings.experimentalEnableVqueues),
   );
+  observeIngress(metrics, ingress, () => client.registry.syncAgeMs);
   const door = await lifecycle.start("ingress", () => openDoor(settings.ingress, ingress.listen, ingress.close));
   return {
     ingress: settings.ingress.advertisedAddress ?? `http://localhost:${door.port}/`,

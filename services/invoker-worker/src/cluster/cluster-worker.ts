@@ -2,35 +2,29 @@
  * The worker of a cluster: leads the partitions whose leases it holds, each with a processor and an invoker of its own, answers for
  * them over gRPC, and brings what they owe to leaders elsewhere.
  */
-import { type Clock, type Logger, partitionOf, type Random } from "@perdure/base";
-import type { Courier, Partitions, RegistryView } from "@perdure/control";
+import type { Clock, Logger, Random } from "@perdure/base";
+import type { Partitions, RegistryView } from "@perdure/control";
 import {
-  type LeaderClaim,
   LeaderDirectory,
-  Link,
+  leadersSeen,
+  linksToWorkers,
   type MutualTls,
-  openChannel,
   RemotePartitions,
   type ServedPartitions,
 } from "@perdure/driver-grpc";
-import {
-  createInvoker,
-  type EndpointTransport,
-  type Invoker,
-  type InvokerMetrics,
-  type InvokerOptions,
-  type RequestIdentity,
-  Slots,
-} from "@perdure/invoker";
-import { OrderedPeers, Processor } from "@perdure/processor";
-import type { AsyncPartitionStore, LeaseHolder, Leases, Member, Membership } from "@perdure/store";
+import { createInvoker, type EndpointTransport, type InvokerOptions, type RequestIdentity, Slots } from "@perdure/invoker";
+import { type Archiving, createLeadingWorker, type LedPartitions, newCounters, type ProcessorCounters } from "@perdure/processor";
+import type { AsyncPartitionStore, Leases, Membership } from "@perdure/store";
 import type { Deliveries } from "@perdure/subscription";
-import { Leadership, type Led } from "./leadership.js";
-import { LedPartitions } from "./led-partitions.js";
+import type { PartitionCounts, WorkerMetrics } from "../metrics.js";
 
 export interface ClusterWorkerPorts {
   /** Claims under this worker's leases. Stays the caller's to close, after the worker. */
   readonly store: AsyncPartitionStore;
+  /** Undefined: completed invocations stay in the store. */
+  readonly archiving: Archiving | undefined;
+  /** Asked before every leadership; a rejection keeps us from it. */
+  readonly mayLead: () => Promise<void>;
   readonly leases: Leases;
   readonly membership: Membership;
   readonly registry: RegistryView;
@@ -39,7 +33,7 @@ export interface ClusterWorkerPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  readonly metrics: InvokerMetrics | undefined;
+  readonly metrics: WorkerMetrics | undefined;
   /** For reaching other workers. */
   readonly tls: MutualTls | undefined;
 }
@@ -55,6 +49,8 @@ export interface ClusterWorkerOptions {
 }
 
 export interface ClusterWorker extends AsyncDisposable {
+  readonly counters: Readonly<ProcessorCounters>;
+  readonly slots: Slots;
   /** What the gRPC server answers with. */
   readonly served: ServedPartitions;
   readonly led: LedPartitions;
@@ -63,113 +59,86 @@ export interface ClusterWorker extends AsyncDisposable {
   readonly deliveries: Deliveries;
   /** Partitions that work here now. */
   leading(): readonly number[];
-  /** Gives all partitions away; resolves when none is left. */
+  /** Partitions whose lease is ours, by what becomes of them here. */
+  partitionCounts(): PartitionCounts;
+  /** Partitions whose lease is ours, whatever state they are in. */
+  heldCount(): number;
+  /** Gives all partitions away for good; resolves when none is left. */
   drain(): Promise<void>;
+  /** Begins the same, unless told to `stay` again before it is for good. */
+  standDown(): void;
+  stay(): void;
+  isDraining(): boolean;
 }
 
 /** Resolves when the worker is on the list and looks for partitions. Rejects with STO0001 when the store does not answer. */
 export async function createClusterWorker(ports: ClusterWorkerPorts, options: ClusterWorkerOptions): Promise<ClusterWorker> {
-  const { clock, logger, tls } = ports;
+  const { clock, logger, random, registry, transports, identity, metrics, tls } = ports;
   const { partitionCount } = options;
-  const led = new LedPartitions(partitionCount);
   const directory = new LeaderDirectory();
-  const links = new Map<string, Link>();
-  const link = (address: string): Link => {
-    const known = links.get(address) ?? new Link(address, openChannel(address, tls));
-    links.set(address, known);
-    return known;
-  };
-  const remote = new RemotePartitions({ directory, link, clock });
-  const courier: Courier = {
-    deliver(delivery, delivered, undelivered) {
-      const { command, producer, seq, after } = delivery;
-      if (led.leads(command.id)) {
-        if (!led.deliver(command, producer, seq, delivered, after, undelivered)) undelivered();
-      } else remote.deliver(delivery, delivered, undelivered);
-    },
-  };
+  const links = linksToWorkers(directory, tls);
+  const remote = new RemotePartitions({ directory, link: (address) => links.at(address), clock });
   const slots = new Slots(options.invoker.concurrentInvocationsMax);
-
-  async function lead(partition: number, stopped: () => void): Promise<Led> {
-    const peers = new OrderedPeers(courier, clock, ({ id }) => partitionOf(id, partitionCount));
-    let invoker: Invoker | undefined;
-    let processor: Processor | undefined;
-    const end = (): void => {
-      peers.close();
-      if (processor !== undefined) led.remove(partition, processor);
-      stopped();
-    };
-    processor = await Processor.start(
-      {
-        store: ports.store,
-        clock,
-        logger: logger.child({ component: "processor", partition }),
-        soon: setImmediate,
-        invoker(host) {
-          const { registry, transports, random, identity, metrics } = ports;
-          const child = logger.child({ component: "invoker", partition });
-          invoker = createInvoker(
-            { host, registry, transports, clock, random, logger: child, identity, metrics, slots },
-            options.invoker,
-          );
-          return invoker;
-        },
-        rules: { rules: () => ports.registry.current().rules, onChange: (listener) => ports.registry.onChange(listener) },
-        peers,
-        onFenced: end,
-        onFatal: end,
-      },
-      { partitions: [partition], partitionCount, cleanupIntervalMs: options.cleanupIntervalMs },
-    );
-    const working = processor;
-    led.add(partition, { processor: working, invoker: invoker as unknown as Invoker });
-    return {
-      async yield() {
-        await working[Symbol.asyncDispose]();
-        led.remove(partition, working);
-        peers.close();
-      },
-      abandon(reason) {
-        led.remove(partition, working);
-        peers.close();
-        working.abandon(reason);
-      },
-    };
-  }
-
-  const leadership = new Leadership(
+  const counters = newCounters();
+  const { led, leadership, courier } = createLeadingWorker(
     {
+      counters,
+      metrics,
+      store: ports.store,
       leases: ports.leases,
       membership: ports.membership,
-      lead,
-      seen: (members, holders) => directory.learn(newsOf(partitionCount, members, holders)),
+      archiving: ports.archiving,
+      mayLead: ports.mayLead,
+      invoker: (partition, host) =>
+        createInvoker(
+          {
+            host,
+            registry,
+            transports,
+            clock,
+            random,
+            logger: logger.child({ component: "invoker", partition }),
+            identity,
+            metrics,
+            slots,
+          },
+          options.invoker,
+        ),
+      rules: { rules: () => registry.current().rules, onChange: (listener) => registry.onChange(listener) },
+      remote,
+      seen: (members, holders) => directory.learn(leadersSeen(partitionCount, members, holders)),
       clock,
-      logger: logger.child({ component: "leadership" }),
+      logger,
+      soon: setImmediate,
     },
     options,
   );
   await leadership.start();
   return {
-    served: { partitions: led, leads: (id) => led.leads(id), deliver: led.deliver.bind(led), directory, logger },
+    served: {
+      partitions: led,
+      leads: (id) => led.leads(id),
+      epochOf: (id) => led.epochOf(id),
+      deliver: led.deliver.bind(led),
+      directory,
+      logger,
+    },
+    counters,
+    slots,
     led,
     partitions: remote,
     deliveries: { partitionCount, deliver: courier.deliver },
     leading: () => leadership.leading,
+    partitionCounts: () => leadership.counts,
+    heldCount: () => leadership.heldCount,
     drain: () => leadership.drain(),
+    standDown: () => leadership.standDown(),
+    stay: () => leadership.stay(),
+    isDraining: () => leadership.isDraining,
     async [Symbol.asyncDispose]() {
       await leadership[Symbol.asyncDispose]();
       remote.close();
-      for (const each of links.values()) each.close();
+      links.close();
     },
   };
-}
-
-function newsOf(partitionCount: number, members: readonly Member[], holders: readonly (LeaseHolder | undefined)[]) {
-  const addresses = new Map(members.map(({ id, address }) => [id, address]));
-  const leaders: LeaderClaim[] = [];
-  for (const [partition, holder] of holders.entries()) {
-    const address = holder === undefined ? undefined : addresses.get(holder.worker);
-    if (holder !== undefined && address !== undefined) leaders.push({ partition, epoch: holder.epoch, address });
-  }
-  return { partitionCount, leaders, workers: members.map(({ address }) => address) };
 }

@@ -6,49 +6,73 @@
  * Told to stop it gives its partitions away one by one before anything else of it closes.
  */
 import { randomUUID } from "node:crypto";
-import { type Clock, Secret } from "@perdure/base";
-import { mutualTlsOf, openGrpcDoor, openRegistryClient, redisOptionsOf, required } from "@perdure/cluster";
+import type { Clock } from "@perdure/base";
+import { mutualTlsOf, openEndpoints, openGrpcDoor, openRegistryClient, redisOptionsOf, required } from "@perdure/cluster";
 import { partitionsDefinition, partitionsHandlers } from "@perdure/driver-grpc";
-import { createHttpTransport } from "@perdure/driver-http2";
 import { createKafkaSource } from "@perdure/driver-kafka";
-import { createLambdaTransport } from "@perdure/driver-lambda";
+import { latePostgresArchive } from "@perdure/driver-postgres";
 import {
   agreedPartitionCount,
+  agreeOnArchiving,
+  askRedisPulse,
+  beginIncarnation,
   connectRedis,
   type RedisConnections,
   RedisLeases,
   RedisMembership,
   RedisPartitionStore,
 } from "@perdure/driver-redis";
-import { createRequestIdentity, type EndpointTransport } from "@perdure/invoker";
-import { type ProcessPorts, type ReadyFacts, readSettingFile, requestHeadersOf, untilAvailable } from "@perdure/role";
+import type { EndpointTransport } from "@perdure/invoker";
+import { type Archiving, createArchiving } from "@perdure/processor";
+import {
+  POLL_METRICS_MS,
+  type ProcessPorts,
+  pollMetrics,
+  type ReadyFacts,
+  redisSpan,
+  requestHeadersOf,
+  tracedOperations,
+  untilAvailable,
+} from "@perdure/role";
 import { openProbes } from "@perdure/role/http";
-import { tracedTransport } from "@perdure/role/tracing";
+import { invocationTracing, recordSpans, tracedTransport } from "@perdure/role/tracing";
+import type { ArchivableStore } from "@perdure/store";
 import { runSubscriptions } from "@perdure/subscription";
 import { type ClusterWorker, createClusterWorker } from "../cluster/cluster-worker.js";
 import { MEMBER_MS } from "../cluster/limits.js";
 import { invokerOptionsOf } from "../config.js";
-import { invokerMetrics } from "../metrics.js";
+import { observeSubscriptions, observeWorker, redisMetrics, workerMetrics } from "../metrics.js";
 import { countUnfinished } from "../usage.js";
 import type { Settings } from "./config.js";
+import { drainAnswers } from "./drain-answers.js";
+import { Standing } from "./standing.js";
 
 /**
  * Starts everything as parts of the lifecycle and resolves when the worker answers for partitions; until Redis and a registry have
  * been heard the process is not ready. Rejects with RT0004 (address), OPS0001 (settings), STO0003 (data of another version).
  */
 export async function startWorker(settings: Settings, ports: ProcessPorts): Promise<ReadyFacts> {
-  const { lifecycle, metrics, tracer, clock, random, logger } = ports;
+  const { lifecycle, metrics, clock, random, logger } = ports;
   const tls = await lifecycle.prepare(() => mutualTlsOf(settings.tls));
   const registries = await lifecycle.prepare(() => required("registry.addresses", settings.registry.addresses));
   const redisOptions = await lifecycle.prepare(() => redisOptionsOf(settings.redis, "perdure-worker"));
-  const identity = await lifecycle.prepare(() => identityOf(settings, clock));
+  const { transports, connections, identity, guard } = await openEndpoints(settings, ports);
   const environment = settings.environmentName;
 
-  const probePorts = { health: () => lifecycle.health, metrics: () => metrics.text(), clock, logger };
+  const late: { worker: ClusterWorker | undefined; logBytes: number | undefined } = { worker: undefined, logBytes: undefined };
+  const standing = new Standing(clock);
+  const more = drainAnswers({ worker: () => late.worker, standing, logBytes: () => late.logBytes, clock, logger });
+  const probePorts = { health: () => lifecycle.health, metrics: () => metrics.text(), more, clock, logger };
   const probes = await lifecycle.start("probes", () => openProbes(settings.probes, probePorts));
   const redis = await lifecycle.start("Redis", () =>
     untilAvailable("Redis", () => connectRedis(redisOptions, { clock, logger }), ports, lifecycle.stopping),
   );
+  const pulse = redisMetrics(metrics, async () => {
+    const seen = await askRedisPulse(redis, POLL_METRICS_MS);
+    late.logBytes = seen.logBytes;
+    return seen;
+  });
+  await lifecycle.start("metrics of Redis", () => pollMetrics("Redis", pulse, ports));
   const partitionCount = await lifecycle.awaitPart("number of partitions", () =>
     untilAvailable(
       "Redis",
@@ -57,36 +81,43 @@ export async function startWorker(settings: Settings, ports: ProcessPorts): Prom
       lifecycle.stopping,
     ),
   );
+  await beginLife(settings, redis, partitionCount, ports);
   const client = await lifecycle.start("registry", () =>
     openRegistryClient({ addresses: registries, tls }, true, { clock, logger }),
   );
   await lifecycle.awaitPart("registry's state", () => client.untilKnown(lifecycle.stopping));
 
-  const late: { worker: ClusterWorker | undefined } = { worker: undefined };
+  const tracing = invocationTracing(ports);
   const traced = (plain: EndpointTransport): EndpointTransport =>
-    tracer.enabled ? tracedTransport(plain, () => late.worker?.partitions, { tracer, clock, random, logger }) : plain;
-  const http = await lifecycle.start("endpoint transport", () => traced(createHttpTransport({ clock, random })));
-  const lambdaOptions = { assumeRoleExternalId: settings.awsAssumeRoleExternalId };
-  const lambda = await lifecycle.start("Lambda transport", () => traced(createLambdaTransport(lambdaOptions)));
+    tracing === undefined ? plain : tracedTransport(plain, () => late.worker?.partitions, tracing);
 
   // Bound before the worker is on the list of workers: its address goes with its name.
   const door = await lifecycle.start("gRPC", () => openGrpcDoor(settings.grpc, tls));
   const id = `${settings.nodeName}-${randomUUID()}`;
   const address = settings.advertisedAddress ?? `localhost:${door.port}`;
-  const store = new RedisPartitionStore(redis, { environment, holder: id });
+  const observer = tracedOperations(ports, "client", redisSpan);
+  const store = new RedisPartitionStore(redis, { environment, holder: id, observer });
+  const archiving = await openArchiving(settings, store, ports);
+  const agree = () => agreeOnArchiving(redis, environment, archiving !== undefined);
+  await lifecycle.awaitPart("archiving", () => untilAvailable("Redis", agree, ports, lifecycle.stopping));
   const requestHeaders = requestHeadersOf(settings);
+  const told = workerMetrics(metrics);
   const open = () =>
     createClusterWorker(
       {
         store,
+        archiving,
+        mayLead: async () => {
+          if (archiving === undefined) await agree(); // Who archives has said so for good.
+        },
         ...leadershipPorts(redis, environment, id, clock),
         registry: client.registry,
-        transports: { http, lambda },
+        transports: { http: traced(transports.http), lambda: traced(transports.lambda) },
         identity,
         clock,
         random,
         logger,
-        metrics: invokerMetrics(metrics),
+        metrics: told,
         tls,
       },
       {
@@ -102,12 +133,23 @@ export async function startWorker(settings: Settings, ports: ProcessPorts): Prom
     return { ...opened, drain: () => opened.drain(), [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
   });
   late.worker = worker;
-  metrics.observed({ type: "gauge", name: "perdure_worker_partitions", help: "Partitions led" }, () => worker.leading().length);
+  const observed = {
+    counters: worker.counters,
+    slots: worker.slots,
+    partitionCounts: () => worker.partitionCounts(),
+    population: () => worker.led.population(),
+    connections,
+  };
+  observeWorker(metrics, observed, told, clock);
 
   const topicLogger = logger.child({ component: "subscriptions" });
-  const source = createKafkaSource({ clock, logger: topicLogger });
-  const topics = { registry: client.registry, source, deliveries: worker.deliveries, clock, logger: topicLogger };
+  const source = createKafkaSource({ clock, logger: topicLogger, guard });
+  const traceRecord = tracing === undefined ? undefined : recordSpans(tracing);
+  const topics = { registry: client.registry, source, deliveries: worker.deliveries, clock, logger: topicLogger, traceRecord };
   const subscriptions = await lifecycle.start("subscriptions", () => runSubscriptions(topics));
+  const observedStanding = { worker, attempts: told.attempts, registry: client.registry };
+  await lifecycle.start("standing", () => standing.watch(observedStanding));
+  observeSubscriptions(metrics, subscriptions);
   const live = {
     led: () => worker.leading(),
     status: worker.led.status.bind(worker.led),
@@ -128,6 +170,22 @@ export async function startWorker(settings: Settings, ports: ProcessPorts): Prom
   };
 }
 
+/** Before anybody leads: whoever led before a restore must not go on. */
+async function beginLife(
+  { worker, environmentName }: Settings,
+  redis: RedisConnections,
+  partitionCount: number,
+  ports: ProcessPorts,
+): Promise<void> {
+  const { incarnation } = worker;
+  if (incarnation === undefined) return;
+  const begin = () => beginIncarnation(redis, environmentName, partitionCount, incarnation);
+  const begun = await ports.lifecycle.awaitPart("incarnation", () =>
+    untilAvailable("Redis", begin, ports, ports.lifecycle.stopping),
+  );
+  if (begun > 0) ports.logger.info({ partitions: begun, incarnation }, "a restored environment begins a life of its own");
+}
+
 function leadershipPorts(redis: RedisConnections, environment: string, id: string, clock: Clock) {
   return {
     leases: new RedisLeases(redis, { environment, worker: id }, clock),
@@ -135,7 +193,23 @@ function leadershipPorts(redis: RedisConnections, environment: string, id: strin
   };
 }
 
-function identityOf({ requestIdentityPrivateKeyPemFile: file }: Settings, clock: Clock) {
-  if (file === undefined) return undefined;
-  return createRequestIdentity(new Secret(readSettingFile("request-identity-private-key-pem-file", file)), clock);
+/** Undefined without a database. One that is away is no reason not to start: what is live does not need it. */
+async function openArchiving(
+  { archive: options, metadata, environmentName: environment }: Settings,
+  store: ArchivableStore,
+  { lifecycle, metrics, clock, logger: processLogger }: ProcessPorts,
+): Promise<Archiving | undefined> {
+  const logger = processLogger.child({ component: "archive" });
+  if (metadata.postgresUrl === undefined) {
+    logger.info({}, "'metadata.postgres-url' is not set: completed invocations stay in Redis until their retention is over");
+    return undefined;
+  }
+  const url = metadata.postgresUrl.reveal();
+  const archive = await lifecycle.start("archive", () => latePostgresArchive({ url, environment }, { clock, logger }));
+  const archiving = createArchiving({ store, archive, clock, logger }, { ageMs: options.age, intervalMs: options.interval });
+  metrics.observed(
+    { type: "counter", name: "perdure_worker_archived_total", help: "Completed invocations moved to the archive" },
+    archiving.archivedCount,
+  );
+  return archiving;
 }

@@ -1,7 +1,16 @@
 /** Every setting of the program `perdure-worker`. Names are those of `perdure server` where they mean the same. */
-import { environmentSetting, grpcSettings, probeSettings, redisSettings, registryAddresses, tlsSettings } from "@perdure/cluster";
+import {
+  environmentSetting,
+  grpcSettings,
+  metadataSettings,
+  probeSettings,
+  redisSettings,
+  registryAddresses,
+  tlsSettings,
+} from "@perdure/cluster";
 import {
   type ConfigInputs,
+  duration,
   endpointSettings,
   flowControlSetting,
   group,
@@ -10,9 +19,18 @@ import {
   optionalText,
   processSettings,
   RESERVED_VARIABLES,
+  tunnelSettings,
 } from "@perdure/role";
 import type { z } from "zod";
 import { workerSettings } from "../config.js";
+
+export const archiveSettings = group(
+  "Completed invocations move from Redis to the database of 'metadata.postgres-url'; without one nothing is archived.",
+  {
+    age: duration("10m", { sentence: "How long an invocation has been complete when it is archived (duration).", minMs: 1 }),
+    interval: duration("10s", { sentence: "How often a worker looks for what may be archived (duration).", minMs: 10 }),
+  },
+);
 
 export const settings = group("Settings of perdure-worker. Every line can be set here, in the environment, or by a flag.", {
   ...processSettings,
@@ -26,8 +44,11 @@ export const settings = group("Settings of perdure-worker. Every line can be set
   probes: probeSettings,
   tls: tlsSettings,
   redis: redisSettings,
+  metadata: metadataSettings,
+  archive: archiveSettings,
   registry: registryAddresses,
   worker: workerSettings,
+  tunnels: tunnelSettings,
 });
 
 export type Settings = z.output<typeof settings>;

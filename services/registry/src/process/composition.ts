@@ -14,21 +14,27 @@ import {
   required,
   type Workers,
 } from "@perdure/cluster";
-import { registryDefinition, registryHandlers, schedulesDefinition, schedulesHandlers } from "@perdure/driver-grpc";
-import { openPostgresMetadataStore, PostgresLeadership, type PostgresMetadataStore } from "@perdure/driver-postgres";
+import { registryDefinition, registryHandlers, schedulesDefinition, schedulesHandlers, Watchers } from "@perdure/driver-grpc";
+import {
+  followChanges,
+  openPostgresMetadataStore,
+  PostgresLeadership,
+  type PostgresMetadataStore,
+} from "@perdure/driver-postgres";
 import { createReplayCheck, invokerDefaults } from "@perdure/invoker";
 import { type ProcessPorts, type ReadyFacts, requestHeadersOf, untilAvailable } from "@perdure/role";
 import { openProbes } from "@perdure/role/http";
 import { createScheduleEngine, createScheduleRunner, type Schedules } from "@perdure/schedule";
 import type { CheckPorts } from "../check-ports.js";
-import { kafkaClustersOf, serviceDefaultsOf } from "../config.js";
+import { kafkaClustersOf, planBoundsOf, serviceDefaultsOf } from "../config.js";
 import { createDiscoveryFetcher } from "../discovery-fetcher.js";
+import { databaseObserver, grpcObserver, measuredFetcher, observeRegistry } from "../metrics.js";
 import { REGISTRY_PREFIX } from "../persistence.js";
+import type { DiscoveryFetcher } from "../ports.js";
 import { createRegistry, type RegistryRole } from "../registry.js";
 import { createScheduleKeeper, type ScheduleKeeper } from "../schedules.js";
 import { SCHEDULES_PREFIX } from "../schedules-stored.js";
 import type { Settings } from "./config.js";
-import { followChanges } from "./follow.js";
 import { LateStore } from "./late-store.js";
 
 /**
@@ -40,19 +46,20 @@ export async function startRegistry(settings: Settings, ports: ProcessPorts): Pr
   const tls = await lifecycle.prepare(() => mutualTlsOf(settings.tls));
   const url = await lifecycle.prepare(() => required("metadata.postgres-url", settings.metadata.postgresUrl).reveal());
   const workerAddresses = await lifecycle.prepare(() => required("worker.addresses", settings.worker.addresses));
-  const database = { url, environment: settings.environmentName };
+  const database = { url, environment: settings.environmentName, observer: databaseObserver(ports) };
 
   const probePorts = { health: () => lifecycle.health, metrics: () => metrics.text(), clock, logger };
   const probes = await lifecycle.start("probes", () => openProbes(settings.probes, probePorts));
-  const door = await lifecycle.start("gRPC", () => openGrpcDoor(settings.grpc, tls));
+  const door = await lifecycle.start("gRPC", () => openGrpcDoor(settings.grpc, tls, grpcObserver(ports)));
   const workers = await lifecycle.start("workers", () => openWorkers({ addresses: workerAddresses, tls }, { clock, logger }));
 
   const store = await lifecycle.start("database", () =>
     untilAvailable("the database", () => openPostgresMetadataStore(database, logger), ports, lifecycle.stopping),
   );
   const endpoints = await openEndpoints(settings, ports);
-  const check = await checkOf(settings, endpoints, workers, ports);
-  const roleParts = { settings, store, endpoints, workers, check };
+  const check = await checkOf(settings, endpoints, workers, url, ports);
+  const fetcher = measuredFetcher(createDiscoveryFetcher({ ...endpoints, clock }), metrics, clock);
+  const roleParts = { settings, store, endpoints, fetcher, workers, check };
   const available = <T>(what: string, open: () => Promise<T>): Promise<T> =>
     lifecycle.awaitPart(what, () => untilAvailable("the database", open, ports, lifecycle.stopping));
   const registry = await available("deployments", () => openRegistry(roleParts, ports));
@@ -67,12 +74,15 @@ export async function startRegistry(settings: Settings, ports: ProcessPorts): Pr
   const scheduleLogger = logger.child({ component: "schedules" });
   const acting = { book: keeper, partitions: workers.partitions, registry, clock, logger: scheduleLogger };
   const lead = async () => createScheduleEngine(acting);
-  await lifecycle.start(
+  const leadership = await lifecycle.start(
     "schedules",
     () => new PostgresLeadership({ ...database, name: "schedules" }, { lead, clock, logger: scheduleLogger }),
   );
   const schedules: Schedules = delegate(keeper, createScheduleRunner(acting).runNow);
-  door.serve("perdure.control.v1.Registry", registryDefinition, registryHandlers(registry, logger));
+  const watchers = new Watchers(clock);
+  const connections = () => store.connections();
+  observeRegistry(metrics, { registry, watchers, connections, isLeading: () => leadership.isLeading });
+  door.serve("perdure.control.v1.Registry", registryDefinition, registryHandlers(registry, logger, watchers));
   door.serve("perdure.control.v1.Schedules", schedulesDefinition, schedulesHandlers(schedules, logger));
   return { grpc: `:${door.port}`, probes: `http://localhost:${probes.port}/readyz`, identity: endpoints.identity?.publicKey };
 }
@@ -97,11 +107,12 @@ async function checkOf(
   settings: Settings,
   { transports, identity }: Endpoints,
   workers: Workers,
+  postgresUrl: string,
   { lifecycle, clock, logger }: ProcessPorts,
 ): Promise<CheckPorts | undefined> {
   if (settings.redis.url === undefined) return undefined;
   const redis = await lifecycle.prepare(() => redisOptionsOf(settings.redis, "perdure-registry"));
-  const options = { redis, environment: settings.environmentName };
+  const options = { redis, postgresUrl, environment: settings.environmentName };
   const store = await lifecycle.start("partition store", () => new LateStore(options, { clock, logger }));
   const invokerOptions = { ...invokerDefaults, additionalRequestHeaders: requestHeadersOf(settings) };
   return {
@@ -119,18 +130,21 @@ interface RoleParts {
   readonly settings: Settings;
   readonly store: PostgresMetadataStore;
   readonly endpoints: Endpoints;
+  readonly fetcher: DiscoveryFetcher;
   readonly workers: Workers;
   readonly check: CheckPorts | undefined;
 }
 
 function openRegistry(
-  { settings, store, endpoints, workers, check }: RoleParts,
+  { settings, store, endpoints, fetcher, workers, check }: RoleParts,
   { clock, random, logger }: ProcessPorts,
 ): Promise<RegistryRole> {
   return createRegistry(
     {
       metadata: store,
-      fetcher: createDiscoveryFetcher({ ...endpoints, clock }),
+      fetcher,
+      guard: endpoints.guard,
+      tunnels: endpoints.tunnels,
       countUsage: (id, services) => workers.rows.countUsage(id, services),
       check,
       clock,
@@ -138,10 +152,11 @@ function openRegistry(
       logger: logger.child({ component: "registry" }),
     },
     {
-      defaults: serviceDefaultsOf(settings.worker),
+      defaults: { ...serviceDefaultsOf(settings.worker), retentionMaxMs: settings.limits.retention },
       requestHeaders: requestHeadersOf(settings),
       routingHeaders: [],
       kafkaClusters: kafkaClustersOf(settings.ingress.kafkaClusters),
+      bounds: planBoundsOf(settings.limits),
     },
   );
 }

@@ -17,9 +17,10 @@ import {
   loadConfig,
   processSettings,
   RESERVED_VARIABLES,
+  tunnelSettings,
 } from "@perdure/role";
 import type { z } from "zod";
-import { attemptDefaultsGroup, kafkaClustersSetting, retentionDefaults } from "../config.js";
+import { attemptDefaultsGroup, kafkaClustersSetting, planLimitSettings, retentionDefaults } from "../config.js";
 
 export const settings = group("Settings of perdure-registry. Every line can be set here, in the environment, or by a flag.", {
   ...processSettings,
@@ -37,6 +38,11 @@ export const settings = group("Settings of perdure-registry. Every line can be s
     ...retentionDefaults,
     invoker: attemptDefaultsGroup,
   }),
+  tunnels: tunnelSettings,
+  limits: group(
+    "What an environment may have by the plan of its account; nothing is bounded where nothing is set.",
+    planLimitSettings,
+  ),
 });
 
 export type Settings = z.output<typeof settings>;

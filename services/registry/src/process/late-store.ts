@@ -1,23 +1,29 @@
-/** Why: only deploy checks read partitions, so a registry needs no Redis to start; it connects when somebody asks for a check. */
+/** Why: only deploy checks read partitions and their archive, so a registry needs no Redis to start; it connects when somebody asks for one. */
 import type { Clock, InvocationId, Logger } from "@perdure/base";
+import { latePostgresArchive } from "@perdure/driver-postgres";
 import { connectRedis, type RedisConnections, type RedisOptions, RedisPartitionStore } from "@perdure/driver-redis";
 import type { Invocation, JournalEntry } from "@perdure/partition";
+import { type Archive, type AsyncPartitionStore, archived } from "@perdure/store";
 import type { CheckedStore } from "../check-ports.js";
 
 export interface LateStoreOptions {
   readonly redis: RedisOptions;
+  /** Of the archive. */
+  readonly postgresUrl: string;
   readonly environment: string;
 }
 
-/** Everything rejects with STO0001 while Redis does not answer; the next question tries again. */
+/** Everything rejects with STO0001 while Redis does not answer, or the archive where it is needed; the next question tries again. */
 export class LateStore implements CheckedStore, AsyncDisposable {
   readonly #options: LateStoreOptions;
   readonly #ports: { readonly clock: Clock; readonly logger: Logger };
+  readonly #archive: Archive;
   #connections: Promise<RedisConnections> | undefined;
 
   constructor(options: LateStoreOptions, ports: { readonly clock: Clock; readonly logger: Logger }) {
     this.#options = options;
     this.#ports = ports;
+    this.#archive = latePostgresArchive({ url: options.postgresUrl, environment: options.environment }, ports);
   }
 
   async *unfinished(partition: number, status: Invocation["status"] | undefined): AsyncIterable<Invocation> {
@@ -33,10 +39,11 @@ export class LateStore implements CheckedStore, AsyncDisposable {
     return (await this.#store()).stateOf(partition, keyspace, key);
   }
 
-  async #store(): Promise<RedisPartitionStore> {
+  async #store(): Promise<AsyncPartitionStore> {
     this.#connections ??= connectRedis(this.#options.redis, this.#ports);
     try {
-      return new RedisPartitionStore(await this.#connections, { environment: this.#options.environment });
+      const store = new RedisPartitionStore(await this.#connections, { environment: this.#options.environment });
+      return archived(store, this.#archive, () => this.#ports.clock.nowMs());
     } catch (cause) {
       this.#connections = undefined;
       throw cause;
@@ -44,6 +51,7 @@ export class LateStore implements CheckedStore, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#archive[Symbol.asyncDispose]();
     await (await this.#connections?.catch(() => undefined))?.[Symbol.asyncDispose](); // One that never came needs no end.
   }
 }

@@ -1,6 +1,8 @@
 /** Why: a registry for tests: memory below, Node's clients to endpoints, retries that cost no time. */
 import { type Clock, silentLogger, systemRandom } from "@perdure/base";
+import type { EgressGuard } from "@perdure/egress";
 import { createMemoryMetadataStore, type DeploymentUsage, type MetadataStore } from "@perdure/metadata";
+import type { TunnelRoutes } from "@perdure/tunnel";
 import type { CheckPorts } from "../check-ports.js";
 import { SERVICE_DEFAULTS } from "../defaults.js";
 import type { DiscoveryFetcher } from "../ports.js";
@@ -16,6 +18,8 @@ export interface TestRegistrySetup {
   /** Instead of one whose timers fire at once. */
   clock?: Clock;
   check?: CheckPorts;
+  guard?: EgressGuard;
+  tunnels?: TunnelRoutes;
 }
 
 /** Everything not named has the defaults of a new server. */
@@ -26,6 +30,8 @@ export function createTestRegistry(setup: TestRegistrySetup = {}): Promise<Regis
       fetcher: setup.fetcher ?? createNodeFetcher(),
       countUsage: async () => setup.usage ?? { pinned: 0, unfinishedByService: new Map() },
       check: setup.check,
+      guard: setup.guard,
+      tunnels: setup.tunnels,
       clock: setup.clock ?? hastyClock(setup.nowMs ?? Date.now),
       random: systemRandom,
       logger: silentLogger,

@@ -58,6 +58,11 @@ export class Program {
       });
   }
 
+  /** Undefined when it could not be started. */
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
   get isRunning(): boolean {
     return this.#isRunning;
   }

@@ -11,11 +11,15 @@ async function answerOf(response: Response): Promise<unknown> {
   return text === "" ? undefined : JSON.parse(text);
 }
 
-async function post(url: string, body: unknown): Promise<unknown> {
-  const init: RequestInit = { method: "POST" };
+export async function get(url: string): Promise<unknown> {
+  return answerOf(await fetch(url));
+}
+
+export async function post(url: string, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<unknown> {
+  const init: RequestInit = { method: "POST", headers };
   if (body !== undefined) {
     init.body = JSON.stringify(body);
-    init.headers = { "content-type": "application/json" };
+    init.headers = { ...headers, "content-type": "application/json" };
   }
   return answerOf(await fetch(url, init));
 }
@@ -24,9 +28,10 @@ export function call(server: Addresses, path: string, body?: unknown): Promise<u
   return post(`${server.ingress}/${path}`, body);
 }
 
-/** Hands the call over and returns at once with its id. */
-export async function send(server: Addresses, path: string, body?: unknown): Promise<string> {
-  const { invocationId } = (await post(`${server.ingress}/${path}/send`, body)) as { invocationId: string };
+/** Hands the call over and returns at once with its id. With an idempotency key the result is kept for a day. */
+export async function send(server: Addresses, path: string, body?: unknown, idempotencyKey?: string): Promise<string> {
+  const headers = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
+  const { invocationId } = (await post(`${server.ingress}/${path}/send`, body, headers)) as { invocationId: string };
   return invocationId;
 }
 

@@ -119,6 +119,13 @@ export declare type Invoke = Message<"perdure.control.v1.Invoke"> & {
    * @generated from field: bool resubmission = 3;
    */
   resubmission: boolean;
+
+  /**
+   * Of the leadership that this was sent to. Under any other it may be late, its repetition accepted before: it counts as one.
+   *
+   * @generated from field: optional uint64 epoch = 4;
+   */
+  epoch?: bigint | undefined;
 };
 
 /**

@@ -90,7 +90,7 @@ export declare type ChangeReply = Message<"perdure.control.v1.ChangeReply"> & {
    */
   outcome: {
     /**
-     * What the method resolved with, as JSON; `state_number` is the state that shows it.
+     * What the method resolved with, as JSON, and options that no state shows; `state_number` is the state that shows the rest.
      *
      * @generated from field: perdure.control.v1.Changed changed = 1;
      */

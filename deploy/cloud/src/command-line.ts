@@ -1,0 +1,91 @@
+/** Why: the story types commands as a person would, in a home of its own: nobody's real profiles and logins are touched. */
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { line, paint } from "@perdure/example-greeter/demo/terminal";
+
+export interface CommandLineOptions {
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+export interface RunOptions {
+  readonly matters?: RegExp;
+  readonly onLine?: (text: string) => void;
+}
+
+/** One that keeps running. */
+export interface Running {
+  readonly pid: number | undefined;
+  stop(): Promise<void>;
+}
+
+export class CommandLine {
+  readonly #options: CommandLineOptions;
+
+  constructor(options: CommandLineOptions) {
+    this.#options = options;
+  }
+
+  /** Shows the command and what it prints, as far as it `matters`; resolves with all of it. Rejects when it fails. */
+  async run(
+    shown: string,
+    command: string,
+    args: readonly string[],
+    { matters = /\S/, onLine }: RunOptions = {},
+  ): Promise<string> {
+    line(`  ${paint("cyan", `$ ${shown} ${args.map(quoted).join(" ")}`)}`);
+    const child = spawn(command, args, { ...this.#options, stdio: ["ignore", "pipe", "pipe"] });
+    const lines: string[] = [];
+    const told = [child.stdout, child.stderr].map(async (stream) => {
+      for await (const text of createInterface({ input: stream })) {
+        lines.push(text);
+        if (matters.test(text)) line(paint("gray", `    ${text.trimEnd()}`));
+        onLine?.(text);
+      }
+    });
+    const code = await new Promise<number | null>((resolve, reject) => child.once("error", reject).once("exit", resolve));
+    await Promise.all(told);
+    if (code !== 0) throw new Error(`${shown} ${args.join(" ")} ended with ${code}`);
+    return lines.join("\n");
+  }
+
+  /** The same without a word, for what a script would read. */
+  async ask(command: string, args: readonly string[]): Promise<unknown> {
+    const child = spawn(command, args, { ...this.#options, stdio: ["ignore", "pipe", "pipe"] });
+    let output = "";
+    let problem = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (problem += text));
+    const code = await new Promise<number | null>((resolve, reject) => child.once("error", reject).once("close", resolve));
+    if (code !== 0) throw new Error(`${args.join(" ")} ended with ${code}: ${problem}${output}`);
+    return JSON.parse(output);
+  }
+
+  /** Resolves when a line says `ready`; goes on in the background. */
+  async background(shown: string, command: string, args: readonly string[], ready: RegExp): Promise<Running> {
+    line(`  ${paint("cyan", `$ ${shown} ${args.map(quoted).join(" ")} &`)}`);
+    const child = spawn(command, args, { ...this.#options, stdio: ["ignore", "pipe", "pipe"] });
+    const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+    await new Promise<void>((resolve, reject) => {
+      const lines: string[] = [];
+      child.once("error", reject);
+      child.once("exit", (code) => reject(new Error(`${shown} ${args.join(" ")} ended with ${code}:\n${lines.join("\n")}`)));
+      for (const stream of [child.stdout, child.stderr]) {
+        createInterface({ input: stream }).on("line", (text) => {
+          lines.push(text);
+          if (text.trim() !== "") line(paint("gray", `    ${text}`));
+          if (ready.test(text)) resolve();
+        });
+      }
+    });
+    return {
+      pid: child.pid,
+      stop: () => {
+        child.kill("SIGTERM");
+        return exited;
+      },
+    };
+  }
+}
+
+const quoted = (arg: string): string => (/^[\w./:=@,-]+$/.test(arg) ? arg : `'${arg}'`);

@@ -1,0 +1,68 @@
+/** Why: what a person may choose about the cloud on this machine: ports, and the directory of its data. */
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { chosenPort } from "@perdure/processes";
+
+/** The bundle lies as deep below the root as this file. */
+export const ROOT = resolve(fileURLToPath(new URL("../../..", import.meta.url)));
+
+/** Ports of what people use have variables of their own; all others follow on `PERDURE_CLOUD_PORTS`. */
+const DOORS = {
+  api: { variable: "PERDURE_API__BIND_PORT", fallback: 8085 },
+  greeter: { variable: "GREETER_PORT", fallback: 9080 },
+} as const;
+const INNER = { variable: "PERDURE_CLOUD_PORTS", fallback: 17_700 } as const;
+const INNER_NAMES = [
+  "postgres",
+  "tenancy",
+  "tenancyProbes",
+  "gatewayIngress",
+  "gatewayAdmin",
+  "gatewayProbes",
+  "tunnels",
+  "tunnelProxy",
+  "relayProbes",
+] as const;
+/** Two for each environment, behind the inner ones; runtimes have as many behind those. */
+const ENVIRONMENT_PORTS = 100;
+
+export type PortName = keyof typeof DOORS | (typeof INNER_NAMES)[number];
+export type Ports = Readonly<Record<PortName, number>>;
+
+export interface CloudSettings {
+  /** Data, logs, and the list of what runs. */
+  readonly directory: string;
+  /** In it: a folder for each environment. */
+  readonly environments: string;
+  /** Settings of all runtimes beside their own, as `perdure server` reads them. */
+  readonly runtimeConfigFile: string | undefined;
+  readonly ports: Ports;
+  readonly firstEnvironmentPort: number;
+  readonly runtimePorts: { readonly first: number; readonly last: number };
+}
+
+/** Throws when a variable makes no sense. */
+export function settingsFrom(environment: NodeJS.ProcessEnv): CloudSettings {
+  const first = chosenPort(environment, INNER, INNER_NAMES.length + 2 * ENVIRONMENT_PORTS);
+  const ports: Record<string, number> = {};
+  for (const [name, door] of Object.entries(DOORS)) ports[name] = chosenPort(environment, door);
+  for (const [i, name] of INNER_NAMES.entries()) ports[name] = first + i;
+  const firstEnvironmentPort = first + INNER_NAMES.length;
+  const firstRuntimePort = firstEnvironmentPort + ENVIRONMENT_PORTS;
+  const chosen = environment["PERDURE_CLOUD_DIR"] ?? "";
+  const directory = chosen === "" ? join(ROOT, "perdure-data", "cloud") : resolve(chosen);
+  return {
+    directory,
+    environments: join(directory, "environments"),
+    runtimeConfigFile: environment["PERDURE_CLOUD_RUNTIME_CONFIG"],
+    ports: ports as Ports,
+    firstEnvironmentPort,
+    runtimePorts: { first: firstRuntimePort, last: firstRuntimePort + ENVIRONMENT_PORTS - 1 },
+  };
+}
+
+/** What to set to another number when `port` is taken, e.g. `GREETER_PORT=9081`. */
+export function adviceFor(name: PortName, ports: Ports): string {
+  const door = (DOORS as Readonly<Record<string, { readonly variable: string }>>)[name];
+  return door === undefined ? `${INNER.variable}=${ports.postgres + 1000}` : `${door.variable}=${ports[name] + 1}`;
+}

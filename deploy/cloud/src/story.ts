@@ -1,0 +1,250 @@
+/**
+ * Why: what the platform is for, told on a running one, in the order in which a newcomer meets it: sign up, log in, environments, a
+ * service on this machine behind a tunnel, calls through the gateway with a key, what others must not do, usage; with both command lines.
+ */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { Program } from "@perdure/example-greeter/demo/program";
+import { fact, heading, line, paint, waitFor } from "@perdure/example-greeter/demo/terminal";
+import type { Record } from "@perdure/processes";
+import { Visitor } from "@perdure/tenancy/visitor";
+import { CommandLine, type Running } from "./command-line.js";
+import type { RunningCloud } from "./running-cloud.js";
+import { type CloudSettings, ROOT } from "./settings.js";
+
+const EMAIL = "ada@example.com";
+const PASSWORD = "correct horse battery staple";
+const KEY_DESCRIPTION = "of make cloud";
+const GREETER_READY_MS_MAX = 60_000;
+const USAGE_MS_MAX = 60_000;
+const LOOK_MS = 250;
+
+interface Environment {
+  readonly name: string;
+  readonly ingressUrl: string;
+  readonly adminUrl: string;
+}
+
+export class Story {
+  readonly #cloud: RunningCloud;
+  readonly #settings: CloudSettings;
+  readonly #record: Record;
+  readonly #shell: CommandLine;
+  #greeter: Program | undefined;
+  #tunnel: Running | undefined;
+  #invitations: readonly string[] = [];
+
+  constructor(cloud: RunningCloud, settings: CloudSettings, record: Record) {
+    this.#cloud = cloud;
+    this.#settings = settings;
+    this.#record = record;
+    const home = join(settings.directory, "home");
+    mkdirSync(home, { recursive: true });
+    const inherited = Object.entries(process.env).filter(([name]) => !/^(PERDURE|RESTATE|XDG)_/.test(name));
+    const env = { ...Object.fromEntries(inherited), HOME: home, PERDURE_API_URL: cloud.apiUrl, DO_NOT_TRACK: "1" };
+    this.#shell = new CommandLine({ cwd: home, env });
+  }
+
+  /** Whom the story is about, so that a visitor can go on as them. */
+  readonly visitor = `${EMAIL}, "${PASSWORD}"`;
+
+  /** What a visitor may type next. */
+  invitations(): readonly string[] {
+    return this.#invitations;
+  }
+
+  /** Whether everything came true. */
+  async tell(): Promise<boolean> {
+    await this.#logIn();
+    const [dev, staging] = await this.#environments();
+    await this.#useIt(dev);
+    const key = await this.#key(dev);
+    await this.#connect(dev);
+    await this.#call(dev, key);
+    const isKeptApart = await this.#tryOthers(dev, staging, key);
+    await this.#usage(dev);
+    await this.#backHome();
+    this.#invitations = [
+      `curl ${dev.ingressUrl}/Greeter/greet -H 'authorization: Bearer ${key}' --json '"Grace"'`,
+      `HOME=${join(this.#settings.directory, "home")} ./perdure invocations list -e dev`,
+    ];
+    return isKeptApart;
+  }
+
+  async stop(): Promise<void> {
+    await this.#tunnel?.stop();
+    await this.#greeter?.stop();
+  }
+
+  #perdure(...args: string[]): Promise<string> {
+    return this.#shell.run("perdure", join(ROOT, "perdure"), args);
+  }
+
+  #ask(...args: string[]): Promise<unknown> {
+    return this.#shell.ask(join(ROOT, "perdure"), [...args, "--json"]);
+  }
+
+  /** The official command line. */
+  #restate(args: readonly string[], matters?: RegExp): Promise<string> {
+    const options = matters === undefined ? {} : { matters };
+    return this.#shell.run("restate", join(ROOT, "node_modules/.bin/restate"), args, options);
+  }
+
+  // ── who it is ──────────────────────────────────────────────────────────────────────────────────
+
+  async #logIn(): Promise<void> {
+    heading("Ada signs up in her browser and logs in from her terminal");
+    const browser = new Visitor(this.#cloud.apiUrl, "A browser");
+    const { status, location } = await browser.submit("/sign-up", "/sign-up", { email: EMAIL, password: PASSWORD, name: "Ada" });
+    if (status === 303 && !location.includes("sign-up")) fact(`signed up as ${EMAIL}: no card, no form of ten fields`);
+    else {
+      const again = await browser.submit("/login", "/login", { email: EMAIL, password: PASSWORD });
+      if (again.status !== 303) throw new Error(`signing in answered ${again.status}: ${again.text}`);
+      fact(`${EMAIL} is here since an earlier run`);
+    }
+    let approval: Promise<void> | undefined;
+    await this.#shell.run("perdure", join(ROOT, "perdure"), ["login", "--no-browser"], {
+      onLine: (text) => {
+        const link = /https?:\/\/\S+\/device\S*/.exec(text)?.[0];
+        if (link !== undefined) approval ??= this.#approve(browser, link);
+      },
+    });
+    await approval;
+  }
+
+  /** What takes a click on the page: nothing is approved by looking. */
+  async #approve(browser: Visitor, link: string): Promise<void> {
+    const { pathname, search } = new URL(link);
+    const answer = await browser.submit(`${pathname}${search}`, "/device/decide", {
+      decision: "approve",
+      user_code: codeOf(search),
+    });
+    if (answer.status >= 400) throw new Error(`approving the login answered ${answer.status}: ${answer.text}`);
+    fact("approved with a click in the browser");
+  }
+
+  // ── environments ───────────────────────────────────────────────────────────────────────────────
+
+  async #environments(): Promise<readonly [Environment, Environment]> {
+    heading("Two environments, each an isolated runtime of its own");
+    const there = (await this.#ask("env", "list")) as { environments: { name: string }[] };
+    for (const [name, region] of [
+      ["dev", "us"],
+      ["staging", "eu"],
+    ] as const) {
+      if (there.environments.some((one) => one.name === name)) fact(`${name} is there since an earlier run`);
+      else await this.#perdure("env", "create", name, "--region", region);
+    }
+    await this.#perdure("env", "list");
+    const described = await Promise.all(["dev", "staging"].map((name) => this.#ask("env", "describe", name)));
+    return described as [Environment, Environment];
+  }
+
+  async #useIt({ name }: Environment): Promise<void> {
+    heading("A profile for it, which both command lines read");
+    await this.#perdure("env", "configure", name, "--name", name);
+    await this.#perdure("env", "use", name);
+    await this.#restate(["whoami"], /Logged in|healthy|Environment ID|Advertised/);
+  }
+
+  async #key({ name }: Environment): Promise<string> {
+    heading("A key for programs: shown once, stored as a hash");
+    const { apiKeys } = (await this.#ask("keys", "list", name)) as { apiKeys: { keyId: string; description?: string }[] };
+    const old = apiKeys.filter(({ description }) => description === KEY_DESCRIPTION);
+    for (const { keyId } of old) await this.#perdure("keys", "revoke", keyId, name, "--yes"); // Of an earlier run: a plan has room for some only.
+    const created = (await this.#ask("keys", "create", name, "--role", "full", "--description", KEY_DESCRIPTION)) as {
+      apiKey: string;
+    };
+    fact(`perdure keys create --role full: ${created.apiKey.slice(0, 12)}…`);
+    return created.apiKey;
+  }
+
+  // ── a service of this machine ──────────────────────────────────────────────────────────────────
+
+  async #connect({ name }: Environment): Promise<void> {
+    const { greeter: port } = this.#settings.ports;
+    heading("A service on this laptop, reached through a tunnel: nothing listens on the outside");
+    let isListening = false;
+    const greeter = new Program({
+      name: "the greeter",
+      command: process.execPath,
+      args: [join(ROOT, "deploy/examples/greeter/src/main.ts")],
+      cwd: ROOT,
+      env: { ...process.env, PORT: String(port), RESTATE_LOGGING: "ERROR" },
+      onLine: (text) => {
+        isListening ||= text.startsWith("listening");
+      },
+    });
+    this.#greeter = greeter;
+    if (greeter.pid !== undefined) this.#record.add("greeter", greeter.pid);
+    const ready = greeter.untilReady(async () => {
+      if (!isListening) throw new Error("not listening yet");
+    }, GREETER_READY_MS_MAX);
+    await waitFor("starting the greeter", () => `the greeter listens on port ${port}, on this machine only`, ready);
+    const args = ["tunnel", "-e", name, "--tunnel-name", "laptop", "--local-port", String(port), "--no-remote"];
+    this.#tunnel = await this.#shell.background("perdure", join(ROOT, "perdure"), args, /tunnel:\/\/laptop/);
+    if (this.#tunnel.pid !== undefined) this.#record.add("tunnel", this.#tunnel.pid);
+    await this.#perdure("deployments", "register", `tunnel://laptop:${port}`, "--yes", "--force");
+    await this.#restate(["deployments", "list"]);
+  }
+
+  async #call({ ingressUrl }: Environment, key: string): Promise<void> {
+    heading("Durable calls through the gateway, with the key");
+    const post = async (path: string, body: unknown): Promise<unknown> => {
+      const shown = `curl ${ingressUrl}/${path} -H 'authorization: Bearer key_…' --json '${JSON.stringify(body)}'`;
+      line(`  ${paint("cyan", `$ ${shown}`)}`);
+      const response = await fetch(`${ingressUrl}/${path}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+      const text = await response.text();
+      line(paint("gray", `    ${text}`));
+      if (!response.ok) throw new Error(`${path} answered ${response.status}: ${text}`);
+      return JSON.parse(text);
+    };
+    await post("Greeter/greet", "Ada");
+    await post("Counter/demo/add", 1);
+    await this.#restate(["sql", "select target, status from sys_invocation order by created_at desc limit 3"]);
+  }
+
+  /** Whether doors stay shut for who has no business there. */
+  async #tryOthers(dev: Environment, staging: Environment, key: string): Promise<boolean> {
+    heading("Who has no key, or another one, stays outside");
+    const status = async (url: string, authorization?: string): Promise<number> => {
+      const headers = new Headers({ "content-type": "application/json" });
+      if (authorization !== undefined) headers.set("authorization", authorization);
+      const response = await fetch(`${url}/Greeter/greet`, { method: "POST", headers, body: '"Mallory"' });
+      await response.body?.cancel();
+      return response.status;
+    };
+    const tries = [
+      ["without a key", await status(dev.ingressUrl), 401],
+      ["with a key that nobody issued", await status(dev.ingressUrl, "Bearer key_nobody"), 401],
+      ["with the key of dev at staging", await status(staging.ingressUrl, `Bearer ${key}`), 403],
+    ] as const;
+    for (const [who, answer, expected] of tries) fact(`${who.padEnd(32)} ${answer}`, answer === expected ? "✓" : "✗");
+    return tries.every(([, answer, expected]) => answer === expected);
+  }
+
+  async #usage({ name }: Environment): Promise<void> {
+    heading("What it used, counted once whatever crashes");
+    const counted = async (): Promise<boolean> => {
+      for (const deadline = performance.now() + USAGE_MS_MAX; performance.now() < deadline; await delay(LOOK_MS)) {
+        const { totals } = (await this.#ask("usage", "--environment", name)) as { totals: { actions: number } };
+        if (totals.actions > 0) return true;
+      }
+      throw new Error(`no actions were counted within ${USAGE_MS_MAX / 1000} s`);
+    };
+    await waitFor("counters to arrive", () => "the calls are counted", counted());
+    await this.#perdure("usage", "--environment", name);
+  }
+
+  async #backHome(): Promise<void> {
+    heading("And back to a server on this machine");
+    await this.#perdure("env", "use", "local");
+  }
+}
+
+const codeOf = (search: string): string => new URLSearchParams(search).get("user_code") ?? "";

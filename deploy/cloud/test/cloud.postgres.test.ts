@@ -1,0 +1,124 @@
+/** `make cloud` is a promise to newcomers: the story comes true with both command lines, data are found again, nothing is left running. */
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, expect, test } from "@jest/globals";
+import { Child, eventually, programBundle } from "@perdure/conformance";
+import { freePorts } from "@perdure/servers";
+
+const WHOLE_TEST_MS = 600_000;
+/** The machine may be busy with other suites. */
+const STAYS_UP_MS = 300_000;
+/** From the first port on all are ours: some of the platform, two for each environment and two for its runtime. */
+const ROW = 220;
+const FIRST_ROW = 30_000;
+const ROWS = 10;
+
+const CONSOLE = fileURLToPath(new URL("../../../services/console/dist/index.html", import.meta.url));
+
+const data = mkdtempSync(join(tmpdir(), "perdure-cloud-"));
+afterAll(() => rmSync(data, { recursive: true, force: true }));
+
+async function start(ports: Ports, ...args: string[]): Promise<Child> {
+  return Child.start(process.execPath, [await programBundle("deploy/cloud"), ...args], {
+    PATH: process.env["PATH"],
+    HOME: process.env["HOME"],
+    XDG_CACHE_HOME: process.env["XDG_CACHE_HOME"],
+    PERDURE_CLOUD_DIR: data,
+    PERDURE_CLOUD_PORTS: String(ports.row),
+    PERDURE_API__BIND_PORT: String(ports.api),
+    GREETER_PORT: String(ports.greeter),
+  });
+}
+
+interface Ports {
+  readonly row: number;
+  readonly api: number;
+  readonly greeter: number;
+}
+
+async function choosePorts(): Promise<Ports> {
+  const [api, greeter] = (await freePorts(2)) as [number, number];
+  return { row: FIRST_ROW - ROW * (1 + Math.floor(Math.random() * ROWS)), api, greeter };
+}
+
+const outputOf = ({ lines }: Child): string => lines.join("\n");
+
+/** Processes that have our directory among their arguments or variables. */
+function ours(): number[] {
+  return readdirSync("/proc")
+    .filter((entry) => /^\d+$/.test(entry) && Number(entry) !== process.pid)
+    .filter((pid) => {
+      try {
+        return ["cmdline", "environ"].some((file) => readFileSync(`/proc/${pid}/${file}`, "utf8").includes(data));
+      } catch (cause) {
+        if (["ENOENT", "ESRCH", "EACCES"].includes((cause as NodeJS.ErrnoException).code ?? "")) return false;
+        throw cause;
+      }
+    })
+    .map(Number);
+}
+
+function expectTheStory(output: string, count: number): void {
+  expect(output).toContain("approved with a click in the browser");
+  expect(output).toMatch(/Logged in\? +true/); // The official command line.
+  expect(output).toContain("tunnel://laptop:");
+  expect(output).toMatch(/"(?:Good morning|Hello), Ada!"/); // The greeter looks at the clock.
+  expect(output).toMatch(new RegExp(`Counter/demo/add.*\\n +${count}\\n`));
+  expect(output).toMatch(/✓ without a key +401\n +✓ with a key that nobody issued +401\n +✓ with the key of dev at staging +403/);
+  expect(output).toContain("'local' is in use");
+}
+
+/** Its address is told, and it is there: the built page, or the profile where it was not built. */
+async function expectTheConsole(output: string, { api }: Ports): Promise<void> {
+  expect(output).toContain(`console              http://localhost:${api}/   (ada@example.com, `);
+  const page = await fetch(`http://localhost:${api}/`, { headers: { accept: "text/html" }, redirect: "manual" });
+  const text = await page.text();
+  if (existsSync(CONSOLE)) {
+    expect([page.status, page.headers.get("content-security-policy")]).toEqual([200, expect.stringContaining("'nonce-")]);
+    expect(text).toContain('"kind":"cloud"');
+  } else expect([page.status, page.headers.get("location")]).toEqual([303, "/profile"]);
+  expect((await fetch(`http://localhost:${api}/console/session`)).status).toBe(401);
+}
+
+test(
+  "the story comes true; what a crash of all supervision leaves is stopped; the next run finds accounts, environments and state",
+  async () => {
+    const ports = await choosePorts();
+    await using cleanup = new AsyncDisposableStack();
+    const first = await start(ports, "up");
+    cleanup.defer(async () => {
+      // Whatever fails below: nothing of it stays.
+      await (await start(ports, "down")).exited;
+    });
+    await eventually("it stays up", () => first.exit !== undefined || outputOf(first).includes("It stays up"), STAYS_UP_MS);
+    expect(first.exit === undefined ? "" : outputOf(first)).toBe("");
+    expectTheStory(outputOf(first), 1);
+    await expectTheConsole(outputOf(first), ports);
+    expect(outputOf(first)).not.toContain("\u001b[");
+
+    const listed = JSON.parse(readFileSync(join(data, "running.json"), "utf8")) as { name: string; pid: number }[];
+    expect(listed.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(["PostgreSQL", "tenancy", "cloud-gateway", "tunnel-relay", "greeter", "tunnel"]),
+    );
+    // Runtimes as well are left to themselves then.
+    for (const { name, pid } of listed) if (name === "supervisor" || name === "tenancy") process.kill(pid, "SIGKILL");
+    await first.exited;
+    const down = await start(ports, "down");
+    expect((await down.exited).code).toBe(0);
+    expect(outputOf(down)).toMatch(/left over from a crash: .*cloud-gateway.*PostgreSQL.*env_.*env_/);
+    expect(ours()).toEqual([]);
+
+    const again = await start(ports, "up", "--once");
+    expect((await again.exited).code === 0 ? "" : outputOf(again)).toBe("");
+    expect(outputOf(again)).toContain("ada@example.com is here since an earlier run");
+    expect(outputOf(again)).toContain("staging is there since an earlier run");
+    expectTheStory(outputOf(again), 2);
+    expect(ours()).toEqual([]);
+    const nothing = await start(ports, "down");
+    expect((await nothing.exited).code).toBe(0);
+    expect(outputOf(nothing)).toBe("no cloud is running here");
+  },
+  WHOLE_TEST_MS,
+);

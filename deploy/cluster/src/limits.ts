@@ -1,0 +1,10 @@
+/** Bounds of running a cluster on one machine, each with the reason for its value. */
+
+/** The greeter listens in half a second, later on a small, busy machine. */
+export const READY_MS_MAX = 120_000;
+/** Pause between two looks: short enough that nobody notices. */
+export const LOOK_MS = 50;
+/** Results of calls with an idempotency key are kept for a day; ours are asked for as long as that is certain. */
+export const RESULT_AGE_MS_MAX = 20 * 3_600_000;
+/** From a worker's death to progress on its partitions: leases run out in three seconds. Then the steps that are left. */
+export const STORY_MS_MAX = 60_000;

@@ -1,0 +1,81 @@
+/**
+ * Builds the console (`services/console/dist`) when what it is made of has changed since it was built last. Bundling programs takes a
+ * moment and building the console some seconds, so whoever works on programs alone should not wait for it.
+ */
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { root } from "./bundle.mjs";
+
+const HOME = join(root, "services/console");
+/** What the last build was made of; beside what else can be made again. */
+const STAMP = join(root, ".cache/console-sources");
+const NOT_SOURCES = new Set(["node_modules", "dist", "test", "testdata", "testing", "bench"]);
+
+/** Resolves with whether it had to be built. */
+export async function buildConsole() {
+  const sources = digestOfSources();
+  const isThere = existsSync(join(HOME, "dist/index.html"));
+  if (isThere && existsSync(STAMP) && readFileSync(STAMP, "utf8") === sources) return false;
+  // Vite is the console's own, and says where its command is in its manifest.
+  const manifest = createRequire(join(HOME, "package.json")).resolve("vite/package.json");
+  const vite = join(dirname(manifest), JSON.parse(readFileSync(manifest, "utf8")).bin.vite);
+  mkdirSync(dirname(STAMP), { recursive: true });
+  const made = join(root, `.cache/console-${process.pid}`);
+  try {
+    const options = ["--outDir", made, "--emptyOutDir", "--logLevel", "error"];
+    // Whoever builds may be a test: what it builds is what people get.
+    const env = { ...process.env, NODE_ENV: "production" };
+    await promisify(execFile)(process.execPath, [vite, "build", ...options], { cwd: HOME, env });
+    publish(made);
+  } finally {
+    rmSync(made, { recursive: true, force: true });
+  }
+  writeFileSync(STAMP, sources);
+  return true;
+}
+
+/** Whoever starts meanwhile finds a whole console, the last one or this. */
+function publish(made) {
+  const dist = join(HOME, "dist");
+  const last = `${made}-last`;
+  if (existsSync(dist)) renameSync(dist, last);
+  renameSync(made, dist);
+  rmSync(last, { recursive: true, force: true });
+}
+
+/** Of everything that ends up in it: its own files, our libraries below it, the pages of errors, and the versions of everybody else's. */
+function digestOfSources() {
+  const hash = createHash("sha256");
+  const feed = (path) =>
+    hash
+      .update(path)
+      .update("\0")
+      .update(readFileSync(join(root, path)))
+      .update("\0");
+  const walk = (folder) => {
+    for (const entry of readdirSync(join(root, folder), { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      const path = `${folder}/${entry.name}`;
+      if (entry.isDirectory()) NOT_SOURCES.has(entry.name) || walk(path);
+      else if (entry.isFile() && !/\.test\.tsx?$/.test(entry.name)) feed(path);
+    }
+  };
+  for (const folder of packagesBelow("services/console")) walk(folder);
+  walk("docs/errors");
+  feed("pnpm-lock.yaml");
+  return hash.digest("hex");
+}
+
+/** The folder of a package and of those of ours that it needs. */
+function packagesBelow(folder, found = new Set()) {
+  if (found.has(folder)) return found;
+  found.add(folder);
+  const { dependencies = {} } = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
+  for (const [name, range] of Object.entries(dependencies)) {
+    if (range.startsWith("workspace:")) packagesBelow(`libs/${name.slice("@perdure/".length)}`, found);
+  }
+  return found;
+}

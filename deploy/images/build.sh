@@ -1,0 +1,31 @@
+#!/bin/sh
+# Builds the images of Perdure with Docker's buildx, for both architectures, and pushes them; or builds them for this machine alone.
+#
+#     deploy/images/build.sh REGISTRY VERSION         e.g. ghcr.io/perdure 0.1.0: builds and pushes perdure-<image>:VERSION
+#     deploy/images/build.sh --load REGISTRY VERSION  for this machine, into its engine
+#
+# IMAGES names some of them: IMAGES="worker registry".
+set -eu
+
+root=$(CDPATH='' cd "$(dirname "$0")/../.." && pwd -P)
+how=--push
+platforms=linux/amd64,linux/arm64
+if [ "${1:-}" = --load ]; then
+  how=--load
+  platforms= # The engine's own.
+  shift
+fi
+if [ $# -ne 2 ]; then
+  sed -n '2,7s/^# \{0,1\}//p' "$0" >&2
+  exit 2
+fi
+registry=$1
+version=$2
+revision=$(git -C "$root" rev-parse HEAD 2>/dev/null || echo unknown)
+
+for image in ${IMAGES:-server worker registry gateway admin tenancy tenancy-local cloud-gateway tunnel-relay tunnel-client operator cli}; do
+  echo "── perdure-$image:$version"
+  docker buildx build "$root" --file "$root/deploy/images/Dockerfile" --target "$image" "$how" \
+    ${platforms:+--platform "$platforms"} --build-arg VERSION="$version" --build-arg REVISION="$revision" \
+    --tag "$registry/perdure-$image:$version"
+done

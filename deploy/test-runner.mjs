@@ -1,0 +1,38 @@
+/**
+ * Why: most suites spend their time waiting for servers of their own, so two of them share a machine well; some judge how long things
+ * take, or break things by chance, and want the machine to themselves. Jest runs the first kind beside each other in workers, then the
+ * others one by one: it stays one run with one sum, and `--maxWorkers=1` runs all of them one by one.
+ */
+import TestRunner from "jest-runner";
+
+/** Which suites have the machine to themselves. Who only waits for an event is none: on a busy machine it comes later. */
+const ALONE = [
+  // Break things by chance, and CI gives them no second look: what shows there once is true.
+  /chaos|simulat|crash|fuzz|failover/,
+  // Frames and first loads.
+  /speed\.browser\.test\.ts$/,
+  // Pauses, rates, or the order of things that begin within a second or two.
+  /conformance\/test\/(?:error-catalogue|flow-control|lifecycle|protocol|schedules|transport)\.test\.ts$/,
+  /invoker-worker\/test\/cluster\.redis\.test\.ts$/,
+  /operator\/test\/cloud-environment\.k8s\.test\.ts$/,
+  /tenancy\/test\/program\.postgres\.test\.ts$/,
+  /tunnel-relay\/test\/(?:stay\.test|proxy\.test|official-cli\.namespace\.test)\.ts$/,
+  // Hundreds of environments, or thousands of records through two kills: they take both processors, and others would wait for them.
+  /conformance\/test\/kafka\.kafka\.test\.ts$/,
+  /operator\/test\/scale\.k8s\.test\.ts$/,
+  // What an answer's time gives away, and how many requests a limit lets through.
+  /tenancy\/test\/cloud-api\.postgres\.test\.ts$/,
+  /conformance\/test\/cloud\/threats\.postgres\.test\.ts$/,
+];
+
+export default class BesideThenAlone extends TestRunner {
+  async runTests(tests, watcher, options) {
+    if (options.serial) return super.runTests(tests, watcher, options);
+    // Below the root: how the folder of the checkout is called says nothing.
+    const runsAlone = ({ path }) => ALONE.some((pattern) => pattern.test(path.slice(this._globalConfig.rootDir.length)));
+    const alone = tests.filter(runsAlone);
+    const beside = tests.filter((test) => !runsAlone(test));
+    if (beside.length > 0) await super.runTests(beside, watcher, options);
+    if (alone.length > 0) await super.runTests(alone, watcher, { ...options, serial: true });
+  }
+}

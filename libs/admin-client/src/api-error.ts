@@ -1,0 +1,113 @@
+/** Why: who is told no wants to know what to do next; the answer's code, its status and who gave it say enough for that. */
+import { catalogue, isErrorCode } from "@perdure/base/errors";
+import { SHOWN_CHARS_MAX } from "./limits.js";
+import type { TransportResponse } from "./transport.js";
+
+/** The door said no, or nobody answered. `message` is without the code in front. */
+export class AdminApiError extends Error {
+  override readonly name = "AdminApiError";
+  /** HTTP status; 0 when there was no answer. */
+  readonly status: number;
+  /** `META0003`, `PERD0403` …; undefined when the answer has none. */
+  readonly code: string | undefined;
+  /** What to do, in a sentence or two; undefined when the message says all there is (an empty one says so). */
+  readonly advice: string | undefined;
+  /** By which those who run the server find the request in their logs. */
+  readonly requestId: string | undefined;
+  /** The JSON body of the refusal, which may say more (a deploy check its findings); undefined when it is no JSON. */
+  readonly body: unknown;
+
+  constructor(
+    status: number,
+    message: string,
+    more: Partial<Pick<AdminApiError, "code" | "advice" | "requestId" | "body" | "cause">> = {},
+  ) {
+    super(message, { cause: more.cause });
+    this.status = status;
+    this.code = more.code;
+    this.advice = (more.advice ?? adviceFor(status, more.code)) || undefined;
+    this.requestId = more.requestId;
+    this.body = more.body;
+  }
+}
+
+/** Nobody answered at `origin`. */
+export function unreachable(origin: string, cause: unknown): AdminApiError {
+  return new AdminApiError(0, `${origin} cannot be reached: ${reasonOf(cause)}`, { cause });
+}
+
+/** The innermost message: `fetch failed` says less than `connect ECONNREFUSED`. */
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  if (cause.cause instanceof Error) return reasonOf(cause.cause);
+  if (cause instanceof AggregateError && cause.errors.length > 0) return reasonOf(cause.errors.at(-1));
+  return cause.message;
+}
+
+/** Of an answer that is not a success. Ours are `{message, restate_code?, request_id?}`; what stands in between says anything. */
+export function errorOf(response: TransportResponse): AdminApiError {
+  const text = new TextDecoder().decode(response.body);
+  const body = jsonOf(text);
+  const fields: Readonly<Record<string, unknown>> = isRecord(body) ? body : {};
+  const { message, restate_code, request_id } = fields;
+  const code = typeof restate_code === "string" ? restate_code : undefined;
+  const requestId = typeof request_id === "string" ? request_id : response.header("x-request-id");
+  const said = typeof message === "string" ? withoutCode(message, code) : text.slice(0, SHOWN_CHARS_MAX).trim();
+  return new AdminApiError(response.status, said === "" ? `answered ${response.status}` : said, { code, requestId, body });
+}
+
+function withoutCode(message: string, code: string | undefined): string {
+  const prefix = `[${code}] `;
+  return code !== undefined && message.startsWith(prefix) ? message.slice(prefix.length) : message;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    if (cause instanceof SyntaxError) return undefined;
+    throw cause;
+  }
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** By code, where somebody who asked can do something; pages of `docs/errors` say more. */
+const ADVICE_BY_CODE: Readonly<Record<string, string>> = {
+  META0003:
+    "Check that the endpoint runs and that the server can reach this address from where it is; in containers `localhost` is another one.",
+  META0004: "It is registered already. Use --force when its code has changed at the same address.",
+  META0006: "Put back what is missing, or register with --breaking when nobody calls it any more.",
+  META0014: "Register it with --use-http1.1.",
+  META0017: "Remove the deployments at this address that nothing runs on any more, then register again.",
+  META0101:
+    "Mend the code, or give it an address of its own so that the old one finishes its work; --breaking registers it all the same.",
+  TEN0002: "Remove what is not needed any more, or choose a larger plan.",
+  TEN0003: "Purge completed invocations, clear state that is not needed, or choose a larger plan.",
+  PERD0101: "Log in again with `perdure login`, or check the API key.",
+  PERD0102: "Log in again with `perdure login`.",
+  PERD0110: "The environment is suspended: `perdure env resume`.",
+  PERD0201: "Your role does not allow this here; an owner or admin of the account can.",
+  PERD0429: "Wait a moment: the plan of this environment allows no more requests now.",
+};
+
+const ADVICE_BY_STATUS: Readonly<Record<number, string>> = {
+  0: "Is the server running? `perdure dev` starts one; `perdure env use` chooses another environment.",
+  401: "Log in with `perdure login`, or set an API key for this environment.",
+  403: "Your credentials do not allow this here.",
+  413: "Send less at once.",
+  429: "Wait a moment and try again.",
+  502: "The server behind this address does not answer; try again in a moment.",
+  503: "The server cannot do this now; try again in a moment.",
+};
+
+function adviceFor(status: number, code: string | undefined): string | undefined {
+  if (code === undefined) return ADVICE_BY_STATUS[status];
+  const page = isErrorCode(code) ? `docs/errors/${code}.md (${catalogue[code].title}) says more.` : undefined;
+  return (
+    [ADVICE_BY_CODE[code] ?? (page === undefined ? ADVICE_BY_STATUS[status] : undefined), page].filter(Boolean).join(" ") ||
+    undefined
+  );
+}

@@ -1,0 +1,130 @@
+import { describe, expect, test } from "@jest/globals";
+import { Secret, utf8 } from "@perdure/base";
+import { AdminClient } from "./admin-client.js";
+import { AdminApiError } from "./api-error.js";
+import { handlerPath, IngressClient, InvocationFailure } from "./ingress-client.js";
+import type { Transport, TransportRequest } from "./transport.js";
+
+interface Canned {
+  readonly status: number;
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function scene(...answers: readonly (Canned | Error)[]) {
+  const asked: TransportRequest[] = [];
+  const left = [...answers];
+  const transport: Transport = async (request) => {
+    asked.push(request);
+    const answer = left.shift() ?? new Error("nobody is there");
+    if (answer instanceof Error) throw answer;
+    return { status: answer.status, header: (name) => answer.headers?.[name], body: utf8(answer.body ?? "") };
+  };
+  const options = { transport, userAgent: "test", token: () => new Secret("key_1.x") };
+  return {
+    asked,
+    admin: new AdminClient({ ...options, baseUrl: "http://localhost:9070/base/" }),
+    ingress: new IngressClient({ ...options, baseUrl: "http://localhost:8080" }),
+  };
+}
+
+describe("the management client", () => {
+  test("keeps the digits of integers that numbers cannot hold, when it is asked for them", async () => {
+    const { admin } = scene({ status: 200, body: '{"rows":[{"a":4794524801028141395,"b":7,"c":1e300}]}' });
+    expect(await admin.sql.exact("SELECT 1")).toEqual([{ a: 4794524801028141395n, b: 7, c: 1e300 }]);
+  });
+
+  test("asks the fourth generation below its base, with credentials", async () => {
+    const { admin, asked } = scene({ status: 200, body: '{"rows":[{"a":1}]}' });
+    expect(await admin.sql.query("SELECT 1 AS a")).toEqual([{ a: 1 }]);
+    const [request] = asked;
+    expect(request?.url.href).toBe("http://localhost:9070/base/v4/query");
+    expect(request?.headers).toMatchObject({ authorization: "Bearer key_1.x", accept: "application/json", "user-agent": "test" });
+    expect(request?.isRepeatable).toBe(true);
+  });
+
+  test("tells refusals with code, advice and request id, and the code once", async () => {
+    const body = JSON.stringify({ message: "[META0004] known", restate_code: "META0004", request_id: "req_1" });
+    const { admin } = scene({ status: 409, body });
+    const failure = await admin.deployments.register({ address: "http://a" }).catch((cause: unknown) => cause);
+    expect(failure).toBeInstanceOf(AdminApiError);
+    expect(failure).toMatchObject({ status: 409, code: "META0004", message: "known", requestId: "req_1" });
+    expect((failure as AdminApiError).advice).toContain("--force");
+    expect((failure as AdminApiError).advice).toContain("docs/errors/META0004.md");
+  });
+
+  test("tells who is not there, and what is not an API", async () => {
+    const { admin } = scene(
+      new Error("fetch failed", { cause: new Error("connect ECONNREFUSED") }),
+      { status: 502, body: "<h1>Bad gateway</h1>", headers: { "x-request-id": "r2" } },
+      { status: 200, body: "<h1>Hello</h1>" },
+      { status: 200, body: '{"version":3}' },
+    );
+    const outcomes = [];
+    for (let i = 0; i < 4; i++) outcomes.push(await admin.version().catch((cause: unknown) => cause));
+    expect(outcomes).toMatchObject([
+      { status: 0, message: "http://localhost:9070 cannot be reached: connect ECONNREFUSED" },
+      { status: 502, message: "<h1>Bad gateway</h1>", requestId: "r2" },
+      { message: expect.stringContaining("no JSON") },
+      { message: expect.stringContaining("version") },
+    ]);
+  });
+
+  test("an abort is the caller's own reason", async () => {
+    const { admin } = scene(new Error("aborted"));
+    const reason = new Error("enough");
+    const failure = await admin.version({ signal: AbortSignal.abort(reason) }).catch((cause: unknown) => cause);
+    expect(failure).not.toBeInstanceOf(AdminApiError);
+  });
+
+  test("names cannot leave their segment of the path", async () => {
+    const { admin, asked } = scene({ status: 202 });
+    await admin.deployments.remove("../x?force=true", false);
+    expect(asked[0]?.url.href).toBe("http://localhost:9070/base/v4/deployments/..%2Fx%3Fforce%3Dtrue?force=false");
+    expect(() => handlerPath("call", { service: "O", key: "..", handler: "h" })).toThrow(AdminApiError);
+  });
+});
+
+describe("the ingress client", () => {
+  test("calls with key, idempotency key and JSON unless said otherwise", async () => {
+    const { ingress, asked } = scene({
+      status: 200,
+      body: "5",
+      headers: { "x-restate-id": "inv_1", "content-type": "application/json" },
+    });
+    const outcome = await ingress.call({ service: "Counter", key: "a/b", handler: "add" }, { body: "5", idempotencyKey: "k" });
+    expect(outcome).toEqual({ status: 200, invocationId: "inv_1", contentType: "application/json", body: utf8("5") });
+    expect(asked[0]).toMatchObject({ method: "POST", body: "5", isRepeatable: false });
+    expect(asked[0]?.url.pathname).toBe("/Counter/a%2Fb/add");
+    expect(asked[0]?.headers).toMatchObject({ "content-type": "application/json", "idempotency-key": "k" });
+  });
+
+  test("a failure of the handler comes with its invocation and without our advice", async () => {
+    const headers = { "x-restate-id": "inv_1", "x-restate-error-source": "invocation" };
+    const { ingress } = scene({ status: 503, body: '{"code":503,"message":"sold out","source":"invocation"}', headers });
+    const failure = (await ingress.call({ service: "S", handler: "h" }).catch((cause: unknown) => cause)) as InvocationFailure;
+    expect(failure).toBeInstanceOf(InvocationFailure);
+    expect(failure).toMatchObject({
+      status: 503,
+      message: "sold out",
+      invocationId: "inv_1",
+      source: "invocation",
+      advice: undefined,
+    });
+  });
+
+  test("sends into scopes and with delays", async () => {
+    const { ingress, asked } = scene({ status: 202, body: '{"invocationId":"inv_2","status":"Accepted"}' });
+    expect(await ingress.send({ service: "S", handler: "h" }, { scope: "acme", limitKey: "t1" }, "10s")).toMatchObject({
+      invocationId: "inv_2",
+    });
+    expect(asked[0]?.url.href).toBe("http://localhost:8080/restate/scope/acme/send/S/h?delay=10s");
+    expect(asked[0]?.headers).toMatchObject({ "x-restate-limit-key": "t1" });
+    expect(asked[0]?.headers).not.toHaveProperty("content-type");
+  });
+
+  test("what runs has no output yet", async () => {
+    const { ingress } = scene({ status: 470, body: "{}" });
+    expect(await ingress.output("inv_1")).toBeUndefined();
+  });
+});

@@ -1,0 +1,151 @@
+/** Why: deployments and the services they serve: look, register, check, change, remove. */
+import { z } from "zod";
+import { errorOf } from "./api-error.js";
+import { type CallOptions, type Door, isSuccess, parsed, segment } from "./door.js";
+import { ADMIN_REQUEST_MS } from "./limits.js";
+import {
+  type DeploymentSummary,
+  type DeploymentView,
+  deploymentListShape,
+  deploymentShape,
+  type RegistrationView,
+  registrationShape,
+  type ServiceChanges,
+  type ServiceView,
+  serviceListShape,
+  serviceShape,
+  type VerificationView,
+  verificationShape,
+} from "./shapes.js";
+
+/** Bounds of a deploy check; what is absent has the server's default (docs/deploy-check.md). */
+export interface CheckBounds {
+  readonly in_flight_per_handler?: number;
+  readonly completed_per_handler?: number;
+  readonly invocations?: number;
+  readonly timeout?: string;
+}
+
+export interface Registration {
+  /** `http://…`, `https://…`, `tunnel://…`, or the ARN of a Lambda function. */
+  readonly address: string;
+  readonly useHttp11?: boolean;
+  readonly assumeRoleArn?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly metadata?: Readonly<Record<string, string>>;
+  /** Replaces what is registered at the address. */
+  readonly force?: boolean;
+  /** Also when handlers are gone or a check finds something. */
+  readonly breaking?: boolean;
+  readonly dryRun?: boolean;
+  /** Replays journals against the new code first. */
+  readonly verify?: boolean | CheckBounds;
+}
+
+export interface Registered {
+  readonly deployment: RegistrationView;
+  /** False when the same was registered already, and nothing was changed. */
+  readonly isNew: boolean;
+}
+
+export interface DeploymentChanges {
+  readonly address?: string;
+  readonly useHttp11?: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly overwrite?: boolean;
+  readonly dryRun?: boolean;
+}
+
+const isArn = (address: string): boolean => address.startsWith("arn:");
+
+export class Deployments {
+  readonly #door: Door;
+
+  constructor(door: Door) {
+    this.#door = door;
+  }
+
+  /** Oldest first. */
+  async list({ signal }: CallOptions = {}): Promise<readonly DeploymentSummary[]> {
+    return (await this.#door.ask(deploymentListShape, "GET", "/deployments", { signal, withinMs: ADMIN_REQUEST_MS })).deployments;
+  }
+
+  get(id: string, { signal }: CallOptions = {}): Promise<DeploymentView> {
+    return this.#door.ask(deploymentShape, "GET", `/deployments/${segment(id)}`, { signal, withinMs: ADMIN_REQUEST_MS });
+  }
+
+  /** Discovers, checks when asked to, and registers. Rejects with `AdminApiError`; one of META0101 has the findings in its body. */
+  async register(wanted: Registration, { signal }: CallOptions = {}): Promise<Registered> {
+    const { address, headers, metadata, force, breaking, dryRun, verify } = wanted;
+    const where = isArn(address)
+      ? { arn: address, assume_role_arn: wanted.assumeRoleArn ?? null }
+      : { uri: address, use_http_11: wanted.useHttp11 ?? false };
+    const json = {
+      ...where,
+      additional_headers: headers,
+      metadata,
+      force: force ?? false,
+      breaking: breaking ?? false,
+      dry_run: dryRun ?? false,
+      verify: verify ?? false,
+    };
+    const response = await this.#door.exchange("POST", "/deployments", { json, signal, withinMs: ADMIN_REQUEST_MS });
+    if (!isSuccess(response)) throw errorOf(response);
+    return { deployment: parsed(registrationShape, response), isNew: response.status === 201 };
+  }
+
+  /** In place: the same code at another address, or with other headers. */
+  update(
+    id: string,
+    { address, useHttp11, headers, overwrite, dryRun }: DeploymentChanges,
+    { signal }: CallOptions = {},
+  ): Promise<DeploymentView> {
+    const json = {
+      ...(address === undefined ? {} : isArn(address) ? { arn: address } : { uri: address }),
+      ...(useHttp11 === undefined ? {} : { use_http_11: useHttp11 }),
+      ...(headers === undefined ? {} : { additional_headers: headers }),
+      overwrite: overwrite ?? false,
+      dry_run: dryRun ?? false,
+    };
+    return this.#door.ask(deploymentShape, "PATCH", `/deployments/${segment(id)}`, { json, signal, withinMs: ADMIN_REQUEST_MS });
+  }
+
+  /** Without `force`, only when no invocation needs it. */
+  async remove(id: string, force: boolean, { signal }: CallOptions = {}): Promise<void> {
+    await this.#door.tell("DELETE", `/deployments/${segment(id)}`, { query: { force }, signal, withinMs: ADMIN_REQUEST_MS });
+  }
+
+  /** Whether suspended and paused invocations could go on there. */
+  check(id: string, bounds: CheckBounds = {}, { signal }: CallOptions = {}): Promise<VerificationView> {
+    const request = { json: bounds, signal, withinMs: ADMIN_REQUEST_MS };
+    return this.#door.ask(verificationShape, "POST", `/deployments/${segment(id)}/verify`, request);
+  }
+}
+
+export class Services {
+  readonly #door: Door;
+
+  constructor(door: Door) {
+    this.#door = door;
+  }
+
+  async list({ signal }: CallOptions = {}): Promise<readonly ServiceView[]> {
+    return (await this.#door.ask(serviceListShape, "GET", "/services", { signal, withinMs: ADMIN_REQUEST_MS })).services;
+  }
+
+  get(name: string, { signal }: CallOptions = {}): Promise<ServiceView> {
+    return this.#door.ask(serviceShape, "GET", `/services/${segment(name)}`, { signal, withinMs: ADMIN_REQUEST_MS });
+  }
+
+  /** How to call it, as an OpenAPI document. */
+  openapi(name: string, { signal }: CallOptions = {}): Promise<Record<string, unknown>> {
+    const path = `/services/${segment(name)}/openapi`;
+    return this.#door.ask(z.record(z.string(), z.unknown()), "GET", path, { signal, withinMs: ADMIN_REQUEST_MS });
+  }
+
+  /** Until its next registration. */
+  modify(name: string, changes: ServiceChanges, { signal }: CallOptions = {}): Promise<ServiceView> {
+    const request = { json: changes, signal, withinMs: ADMIN_REQUEST_MS };
+    return this.#door.ask(serviceShape, "PATCH", `/services/${segment(name)}`, request);
+  }
+}

@@ -1,0 +1,148 @@
+/** Why: the callers' door of one runtime: call a handler, send to it, wait for what was sent, answer an awakeable. */
+import { z } from "zod";
+import { AdminApiError, errorOf, isRecord } from "./api-error.js";
+import { type CallOptions, Door, type DoorOptions, isSuccess, parsed, segment } from "./door.js";
+import { ADMIN_REQUEST_MS } from "./limits.js";
+import type { TransportResponse } from "./transport.js";
+
+export interface HandlerAddress {
+  readonly service: string;
+  /** Of objects and workflows. */
+  readonly key?: string | undefined;
+  readonly handler: string;
+}
+
+export interface HandlerInput extends CallOptions {
+  readonly body?: string | Uint8Array | undefined;
+  /** `application/json` unless said otherwise; none without a body. */
+  readonly contentType?: string | undefined;
+  readonly idempotencyKey?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly scope?: string | undefined;
+  readonly limitKey?: string | undefined;
+  /** 1 first … 5 last, among those of one limit key. */
+  readonly priority?: number | undefined;
+}
+
+/** What a handler answered. */
+export interface Outcome {
+  /** Of HTTP, a success. */
+  readonly status: number;
+  readonly invocationId: string | undefined;
+  readonly contentType: string | undefined;
+  readonly body: Uint8Array;
+}
+
+const sentShape = z.looseObject({ invocationId: z.string(), status: z.string(), executionTime: z.string().optional() });
+export type Sent = z.infer<typeof sentShape>;
+
+/** The invocation ran and failed, or nothing was invoked (`invocationId` undefined). */
+export class InvocationFailure extends AdminApiError {
+  readonly invocationId: string | undefined;
+  /** `invocation` when the handler said no, `ingress` or `gateway` when it was not asked. */
+  readonly source: string;
+  readonly metadata: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(response: TransportResponse) {
+    const error = errorOf(response);
+    const fields: Readonly<Record<string, unknown>> = isRecord(error.body) ? error.body : {};
+    const { source, metadata } = fields;
+    const from = response.header("x-restate-error-source") ?? (typeof source === "string" ? source : "ingress");
+    const { code, requestId, body } = error;
+    // What to do about a failure of user code, its author knows.
+    super(error.status, error.message, { code, requestId, body, advice: from === "invocation" ? "" : error.advice });
+    this.invocationId = response.header("x-restate-id");
+    this.source = from;
+    this.metadata = isRecord(metadata) ? metadata : undefined;
+  }
+}
+
+export class IngressClient {
+  readonly #door: Door;
+
+  constructor(options: DoorOptions) {
+    this.#door = new Door(options);
+  }
+
+  /** Waits for the end, however long it takes. Rejects with `InvocationFailure`, or `AdminApiError` when nobody answers. */
+  async call(address: HandlerAddress, input: HandlerInput = {}): Promise<Outcome> {
+    const { path, request } = callOf("call", address, input);
+    return outcomeOf(await this.#door.exchange("POST", path, request));
+  }
+
+  /** Resolves when it is accepted; `delay` such as `10s`. */
+  async send(address: HandlerAddress, input: HandlerInput = {}, delay?: string): Promise<Sent> {
+    const { path, request } = callOf("send", address, input);
+    const response = await this.#door.exchange("POST", path, { ...request, query: { delay }, withinMs: ADMIN_REQUEST_MS });
+    if (!isSuccess(response)) throw new InvocationFailure(response);
+    return parsed(sentShape, response);
+  }
+
+  /** Waits for the end of an invocation. */
+  async attach(invocationId: string, { signal }: CallOptions = {}): Promise<Outcome> {
+    return outcomeOf(await this.#door.exchange("GET", `/restate/attach/${segment(invocationId)}`, { signal }));
+  }
+
+  /** Its result; undefined while it runs. */
+  async output(invocationId: string, { signal }: CallOptions = {}): Promise<Outcome | undefined> {
+    const response = await this.#door.exchange("GET", `/restate/output/${segment(invocationId)}`, {
+      signal,
+      withinMs: ADMIN_REQUEST_MS,
+    });
+    return response.status === STILL_RUNNING ? undefined : outcomeOf(response);
+  }
+
+  async resolveAwakeable(
+    id: string,
+    body: string | Uint8Array | undefined,
+    contentType: string,
+    { signal }: CallOptions = {},
+  ): Promise<void> {
+    await this.#complete(id, "resolve", body, contentType, signal);
+  }
+
+  async rejectAwakeable(id: string, reason: string, { signal }: CallOptions = {}): Promise<void> {
+    await this.#complete(id, "reject", reason, "text/plain", signal);
+  }
+
+  async #complete(
+    id: string,
+    how: "resolve" | "reject",
+    body: string | Uint8Array | undefined,
+    contentType: string,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const headers: Record<string, string> = body === undefined ? {} : { "content-type": contentType };
+    const path = `/restate/awakeables/${segment(id)}/${how}`;
+    await this.#door.tell("POST", path, { body, headers, signal, withinMs: ADMIN_REQUEST_MS });
+  }
+}
+
+/** Answer of `output` for an invocation that goes on. */
+const STILL_RUNNING = 470;
+
+/** Path below the ingress, as in a curl; `verb` is left out of plain calls. */
+export function handlerPath(verb: "call" | "send", { service, key, handler }: HandlerAddress, scope?: string): string {
+  const parts = [service, ...(key === undefined ? [] : [key]), handler].map(segment).join("/");
+  if (scope !== undefined) return `/restate/scope/${segment(scope)}/${verb}/${parts}`;
+  return verb === "call" ? `/${parts}` : `/${parts}/send`;
+}
+
+function callOf(verb: "call" | "send", address: HandlerAddress, input: HandlerInput) {
+  const { body, idempotencyKey, limitKey, priority } = input;
+  const headers: Record<string, string> = {
+    accept: "*/*",
+    ...(body === undefined ? {} : { "content-type": input.contentType ?? "application/json" }),
+    ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
+    ...(limitKey === undefined ? {} : { "x-restate-limit-key": limitKey }),
+    ...(priority === undefined ? {} : { "x-perdure-priority": String(priority) }),
+    ...input.headers,
+  };
+  return { path: handlerPath(verb, address, input.scope), request: { body, headers, signal: input.signal } };
+}
+
+function outcomeOf(response: TransportResponse): Outcome {
+  if (!isSuccess(response)) throw new InvocationFailure(response);
+  const { status, body } = response;
+  return { status, invocationId: response.header("x-restate-id"), contentType: response.header("content-type"), body };
+}

@@ -1,0 +1,151 @@
+/** Why: what people do to invocations, one or many, and what they ask about one. */
+import { type CallOptions, type Door, segment } from "./door.js";
+import {
+  type BatchResult,
+  type BatchView,
+  batchListShape,
+  batchResultsShape,
+  batchShape,
+  type CrashedView,
+  crashedShape,
+  type DryRunView,
+  dryRunShape,
+  type ExplanationView,
+  explanationShape,
+  restartedShape,
+  type TimelineView,
+  timelineShape,
+  type Verb,
+} from "./invocation-shapes.js";
+import { ADMIN_REQUEST_MS } from "./limits.js";
+import type { Row, Sql } from "./sql.js";
+import { sqlText } from "./sql-text.js";
+
+export interface TimelineOptions extends CallOptions {
+  /** The first bytes of payloads too. */
+  readonly payloads?: boolean;
+  /** Journal index of the first step. */
+  readonly fromStep?: number;
+}
+
+export class Invocations {
+  readonly #door: Door;
+  readonly #sql: Sql;
+
+  constructor(door: Door, sql: Sql) {
+    this.#door = door;
+    this.#sql = sql;
+  }
+
+  /** Its row of `sys_invocation`; undefined when there is none. */
+  async row(id: string, options: CallOptions = {}): Promise<Row | undefined> {
+    return (await this.#sql.query(`SELECT * FROM sys_invocation WHERE id = ${sqlText(id)}`, options))[0];
+  }
+
+  /** Resolves with `done` when that is how it is now, `accepted` when it will be. Rejects with `AdminApiError`. */
+  async apply(
+    verb: Exclude<Verb, "resume" | "restart-as-new">,
+    id: string,
+    options: CallOptions = {},
+  ): Promise<"done" | "accepted"> {
+    return this.#patch(verb, id, {}, options);
+  }
+
+  /** `deployment`: `keep` (default), `latest`, or an id. */
+  async resume(id: string, deployment: string | undefined, options: CallOptions = {}): Promise<void> {
+    await this.#patch("resume", id, { deployment }, options);
+  }
+
+  /** A copy of a completed one; it keeps the journal up to and with entry `from`. Resolves with the copy's id. */
+  async restart(
+    id: string,
+    choice: { from?: number | undefined; deployment?: string | undefined },
+    { signal }: CallOptions = {},
+  ): Promise<string> {
+    const request = { query: { ...choice }, signal, withinMs: ADMIN_REQUEST_MS };
+    return (await this.#door.ask(restartedShape, "PATCH", `/invocations/${segment(id)}/restart-as-new`, request))
+      .new_invocation_id;
+  }
+
+  /** Cuts off the attempt that runs; another one follows. Rejects with `AdminApiError` 409 when none runs, and 404 where nobody may. */
+  crashAttempt(id: string, { signal }: CallOptions = {}): Promise<CrashedView> {
+    const path = `/invocations/${segment(id)}/crash-attempt`;
+    return this.#door.ask(crashedShape, "POST", path, { signal, withinMs: ADMIN_REQUEST_MS });
+  }
+
+  explain(id: string, { signal }: CallOptions = {}): Promise<ExplanationView> {
+    return this.#door.ask(explanationShape, "GET", `/invocations/${segment(id)}/explain`, { signal, withinMs: ADMIN_REQUEST_MS });
+  }
+
+  timeline(id: string, { signal, payloads, fromStep }: TimelineOptions = {}): Promise<TimelineView> {
+    const query = { payloads: payloads === true ? true : undefined, from_step: fromStep };
+    return this.#door.ask(timelineShape, "GET", `/invocations/${segment(id)}/timeline`, {
+      query,
+      signal,
+      withinMs: ADMIN_REQUEST_MS,
+    });
+  }
+
+  async #patch(
+    verb: Verb,
+    id: string,
+    query: Readonly<Record<string, string | undefined>>,
+    { signal }: CallOptions,
+  ): Promise<"done" | "accepted"> {
+    const request = { query, signal, withinMs: ADMIN_REQUEST_MS };
+    const { status } = await this.#door.tell("PATCH", `/invocations/${segment(id)}/${verb}`, request);
+    return status === 202 ? "accepted" : "done";
+  }
+}
+
+export interface BatchStart {
+  readonly operation: Verb;
+  /** A condition over `sys_invocation`; excludes `ids`. */
+  readonly filter?: string | undefined;
+  readonly ids?: readonly string[] | undefined;
+  readonly limit?: number | undefined;
+  readonly deployment?: string | undefined;
+  readonly reason?: string | undefined;
+}
+
+export class Batches {
+  readonly #door: Door;
+
+  constructor(door: Door) {
+    this.#door = door;
+  }
+
+  /** How many it would be, and some of them; nothing is done. */
+  preview(start: BatchStart, { signal }: CallOptions = {}): Promise<DryRunView> {
+    const request = { json: { ...start, dry_run: true }, signal, withinMs: ADMIN_REQUEST_MS, isRepeatable: true };
+    return this.#door.ask(dryRunShape, "POST", "/invocations/batch", request);
+  }
+
+  begin(start: BatchStart, { signal }: CallOptions = {}): Promise<BatchView> {
+    return this.#door.ask(batchShape, "POST", "/invocations/batch", { json: start, signal, withinMs: ADMIN_REQUEST_MS });
+  }
+
+  async list({ signal }: CallOptions = {}): Promise<readonly BatchView[]> {
+    return (await this.#door.ask(batchListShape, "GET", "/invocations/batches", { signal, withinMs: ADMIN_REQUEST_MS })).batches;
+  }
+
+  get(id: string, { signal }: CallOptions = {}): Promise<BatchView> {
+    return this.#door.ask(batchShape, "GET", `/invocations/batches/${segment(id)}`, { signal, withinMs: ADMIN_REQUEST_MS });
+  }
+
+  /** What is done stays done. */
+  cancel(id: string, { signal }: CallOptions = {}): Promise<BatchView> {
+    return this.#door.ask(batchShape, "DELETE", `/invocations/batches/${segment(id)}`, { signal, withinMs: ADMIN_REQUEST_MS });
+  }
+
+  /** Results in pages; `next` is undefined after the last there is now. */
+  async results(
+    id: string,
+    cursor?: string,
+    { signal }: CallOptions = {},
+  ): Promise<{ results: readonly BatchResult[]; next: string | undefined }> {
+    const path = `/invocations/batches/${segment(id)}/results`;
+    const page = await this.#door.ask(batchResultsShape, "GET", path, { query: { cursor }, signal, withinMs: ADMIN_REQUEST_MS });
+    return { results: page.results, next: page.next_cursor ?? undefined };
+  }
+}

@@ -1,0 +1,62 @@
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { afterEach, expect, test } from "@jest/globals";
+import { type NodeTransport, nodeTransport } from "./node-transport.js";
+import type { TransportRequest } from "./transport.js";
+
+let server: Server | undefined;
+let transport: NodeTransport | undefined;
+
+afterEach(async () => {
+  transport?.[Symbol.dispose]();
+  server?.closeAllConnections();
+  await new Promise((resolve) => server?.close(resolve) ?? resolve(undefined));
+});
+
+async function serve(answer: RequestListener): Promise<(request?: Partial<TransportRequest>) => Promise<string>> {
+  const listening = createServer(answer);
+  server = listening;
+  await new Promise<void>((resolve) => listening.listen(0, "127.0.0.1", resolve));
+  const keeping = nodeTransport();
+  transport = keeping;
+  const url = new URL(`http://127.0.0.1:${(listening.address() as AddressInfo).port}/x`);
+  return async (request = {}) => {
+    const whole = { method: "GET", url, headers: {}, body: undefined, signal: undefined, isRepeatable: false, ...request };
+    const { status, body, header } = await keeping.send(whole);
+    return `${status} ${header("x-a") ?? "-"} ${new TextDecoder().decode(body)}`;
+  };
+}
+
+test("sends bodies with their length and gives the whole answer, whatever its status", async () => {
+  const ask = await serve((request, response) => {
+    const { "content-length": length, "transfer-encoding": encoding } = request.headers;
+    response.writeHead(418, { "x-a": "b" }).write(`${request.method} ${length} ${encoding} `);
+    request.pipe(response);
+  });
+  expect(await ask({ method: "POST", body: "häl" })).toBe("418 b POST 4 undefined häl");
+  expect(await ask()).toBe("418 b GET undefined undefined ");
+});
+
+/** Closes each connection in the moment its second request comes. */
+function forgetful(): RequestListener {
+  const seen = new WeakSet<Socket>();
+  return (request, response) => {
+    if (seen.has(request.socket)) return void request.socket.destroy();
+    seen.add(request.socket);
+    response.end("here");
+  };
+}
+
+test("asks again what may be asked twice when the server had closed the connection, and nothing else", async () => {
+  const ask = await serve(forgetful());
+  expect(await ask()).toBe("200 - here");
+  expect(await ask({ isRepeatable: true })).toBe("200 - here");
+  await expect(ask({ method: "POST", body: "1" })).rejects.toMatchObject({ code: "ECONNRESET" });
+});
+
+test("ends with the signal's reason", async () => {
+  const reason = new Error("enough");
+  const stop = new AbortController();
+  const ask = await serve(() => stop.abort(reason));
+  await expect(ask({ signal: stop.signal })).rejects.toBe(reason);
+});

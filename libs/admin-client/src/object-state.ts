@@ -1,0 +1,76 @@
+/** Why: the state of one key, read as bytes and replaced as a whole, guarded by its version. */
+import { AdminApiError } from "./api-error.js";
+import { type CallOptions, type Door, segment } from "./door.js";
+import { ADMIN_REQUEST_MS } from "./limits.js";
+import type { Sql } from "./sql.js";
+import { sqlText } from "./sql-text.js";
+import { bytesOfHex, type StateMap, stateVersion } from "./state.js";
+
+export interface KeyState {
+  readonly entries: StateMap;
+  /** Of exactly these entries. */
+  readonly version: string;
+}
+
+export class ObjectState {
+  readonly #door: Door;
+  readonly #sql: Sql;
+
+  constructor(door: Door, sql: Sql) {
+    this.#door = door;
+    this.#sql = sql;
+  }
+
+  /** Empty when there is none. */
+  async read(service: string, key: string, options: CallOptions = {}): Promise<KeyState> {
+    const where = `service_name = ${sqlText(service)} AND service_key = ${sqlText(key)}`;
+    const rows = await this.#sql.query(`SELECT key, value FROM state WHERE ${where}`, options);
+    const entries = new Map(
+      rows.map(({ key: name, value }) => [String(name), bytesOfHex(typeof value === "string" ? value : "")]),
+    );
+    return { entries, version: stateVersion(entries) };
+  }
+
+  /** Keys of a service that have state, in order, at most `limit`. */
+  async keys(
+    service: string,
+    limit: number,
+    options: CallOptions = {},
+  ): Promise<readonly { key: string; entries: number; bytes: number }[]> {
+    const rows = await this.#sql.query(
+      `SELECT service_key, count(1) AS entries, sum(value_length) AS bytes FROM state WHERE service_name = ${sqlText(service)} ` +
+        `GROUP BY service_key ORDER BY service_key LIMIT ${Math.floor(limit)}`,
+      options,
+    );
+    return rows.map((row) => ({
+      key: String(row["service_key"] ?? ""),
+      entries: Number(row["entries"]),
+      bytes: Number(row["bytes"] ?? 0),
+    }));
+  }
+
+  /**
+   * Replaces all entries, behind whatever runs on the key; an empty map clears it. With `version`, only while the state has it. Rejects
+   * with `AdminApiError` 409 when it has another now; behind a running handler that is seen only later, and the edit is dropped then.
+   */
+  async replace(
+    service: string,
+    key: string,
+    entries: StateMap,
+    version: string | undefined,
+    { signal }: CallOptions = {},
+  ): Promise<void> {
+    const json = {
+      version: version ?? null,
+      object_key: key,
+      new_state: Object.fromEntries([...entries].map(([name, value]) => [name, Array.from(value)])),
+    };
+    try {
+      await this.#door.tell("POST", `/services/${segment(service)}/state`, { json, signal, withinMs: ADMIN_REQUEST_MS });
+    } catch (cause) {
+      if (!(cause instanceof AdminApiError) || cause.status !== 409) throw cause;
+      const advice = "Somebody changed it meanwhile: look at it again and repeat the change, or use --force.";
+      throw new AdminApiError(409, cause.message, { code: cause.code, advice, requestId: cause.requestId, cause });
+    }
+  }
+}

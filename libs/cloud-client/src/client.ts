@@ -1,0 +1,136 @@
+/** A client of the Cloud API: one method for operations of the user, one for those of an account; answers are checked. */
+import type { Secret } from "@perdure/base";
+import type { AccountId } from "@perdure/cloud";
+import type { z } from "zod";
+import {
+  type AccountOperations,
+  accountOperations,
+  type exportAuditEventsRequest,
+  type RequestOf,
+  type ResponseOf,
+  type UserOperations,
+  userOperations,
+} from "./operations.js";
+import { errorShape } from "./shapes.js";
+
+/** The API said no, or something that is not of the API. */
+export class CloudApiError extends Error {
+  override readonly name = "CloudApiError";
+  /** HTTP status; 0 when there was no answer. */
+  readonly status: number;
+  /** `PERD0403` …; undefined when it came from somewhere in between. */
+  readonly code: string | undefined;
+  readonly requestId: string | undefined;
+
+  constructor(status: number, message: string, code: string | undefined, requestId: string | undefined, cause?: unknown) {
+    super(message, { cause });
+    this.status = status;
+    this.code = code;
+    this.requestId = requestId;
+  }
+}
+
+export interface CloudClientOptions {
+  /** `https://api.us.perdure.dev`; a path in it is dropped, as the official command line does. */
+  readonly baseUrl: string;
+  /** Asked before every call, so that it can be renewed. */
+  readonly accessToken: () => Secret | Promise<Secret>;
+  readonly userAgent?: string;
+  readonly fetch?: typeof fetch;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+}
+
+export class CloudClient {
+  readonly #options: CloudClientOptions;
+
+  constructor(options: CloudClientOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects with `CloudApiError`. */
+  async user<N extends keyof UserOperations>(
+    name: N,
+    body: RequestOf<UserOperations[N]>,
+    options: CallOptions = {},
+  ): Promise<ResponseOf<UserOperations[N]>> {
+    const response = await this.#post(`/cloud/${name}`, body, options);
+    return parsed(userOperations[name].response, response) as ResponseOf<UserOperations[N]>;
+  }
+
+  /** Rejects with `CloudApiError`. */
+  async account<N extends keyof AccountOperations>(
+    accountId: AccountId,
+    name: N,
+    body: RequestOf<AccountOperations[N]>,
+    options: CallOptions = {},
+  ): Promise<ResponseOf<AccountOperations[N]>> {
+    const response = await this.#post(`/cloud/${accountId}/${name}`, body, options);
+    return parsed(accountOperations[name].response, response) as ResponseOf<AccountOperations[N]>;
+  }
+
+  /** The audit log as a file, in pieces as they come. Rejects with `CloudApiError`. */
+  async exportAuditEvents(
+    accountId: AccountId,
+    body: z.input<typeof exportAuditEventsRequest>,
+    options: CallOptions = {},
+  ): Promise<ReadableStream<Uint8Array>> {
+    const response = await this.#post(`/cloud/${accountId}/ExportAuditEvents`, body, options);
+    if (response.body === null) throw new CloudApiError(response.status, "the answer is empty", undefined, undefined);
+    return response.body;
+  }
+
+  async #post(path: string, body: unknown, { signal }: CallOptions): Promise<Response> {
+    const { baseUrl, accessToken, userAgent, fetch: ask = fetch } = this.#options;
+    const url = new URL(path, baseUrl);
+    const headers: Record<string, string> = {
+      "content-type": "application/json",
+      authorization: `Bearer ${(await accessToken()).reveal()}`,
+    };
+    if (userAgent !== undefined) headers["user-agent"] = userAgent;
+    let response: Response;
+    try {
+      const init = { method: "POST", headers, body: JSON.stringify(body), redirect: "error" as const };
+      response = await ask(url, signal === undefined ? init : { ...init, signal });
+    } catch (cause) {
+      if (signal?.aborted === true) throw cause;
+      const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : String(cause);
+      throw new CloudApiError(0, `${url.origin} cannot be reached: ${reason}`, undefined, undefined, cause);
+    }
+    if (!response.ok) throw await errorOf(response);
+    return response;
+  }
+}
+
+async function errorOf(response: Response): Promise<CloudApiError> {
+  const text = await response.text();
+  try {
+    const { message, restate_code, request_id } = errorShape.parse(JSON.parse(text));
+    return new CloudApiError(response.status, message, restate_code, request_id);
+  } catch (cause) {
+    return new CloudApiError(response.status, text.slice(0, SHOWN_CHARS_MAX) || response.statusText, undefined, undefined, cause);
+  }
+}
+
+/** Of an answer that is not ours: enough to recognise a proxy by. */
+const SHOWN_CHARS_MAX = 300;
+
+async function parsed<S extends z.ZodType>(shape: S, response: Response): Promise<z.output<S>> {
+  let body: unknown;
+  try {
+    body = await response.json();
+  } catch (cause) {
+    throw new CloudApiError(
+      response.status,
+      "the answer is no JSON: this is not the address of a cloud",
+      undefined,
+      undefined,
+      cause,
+    );
+  }
+  const result = shape.safeParse(body);
+  if (result.success) return result.data;
+  throw new CloudApiError(response.status, `the answer has an unexpected shape: ${result.error.message}`, undefined, undefined);
+}

@@ -1,0 +1,204 @@
+/** Why: the operations of the Cloud API as data (cloud.md §1.3, §1.9): the server checks by them, the client is typed by them. */
+import { z } from "zod";
+import {
+  accountIdShape,
+  accountShape,
+  apiKeyIdShape,
+  apiKeyShape,
+  auditEventShape,
+  corsOriginsShape,
+  day,
+  descriptionShape,
+  emailShape,
+  environmentIdShape,
+  environmentNameShape,
+  environmentShape,
+  environmentSummaryShape,
+  keyRateShape,
+  keyRoleShape,
+  memberRoleShape,
+  nameShape,
+  okShape,
+  planShape,
+  regionShape,
+  signingKeysShape,
+  unixSeconds,
+  usageDayShape,
+  userIdShape,
+} from "./shapes.js";
+
+const nothing = z.object({});
+const environmentId = { environmentId: environmentIdShape };
+const auditFilter = {
+  environmentId: environmentIdShape.optional(),
+  actorId: z.string().max(100).optional(),
+  action: z.string().max(100).optional(),
+  from: unixSeconds.optional(),
+  to: unixSeconds.optional(),
+};
+
+/** `POST /cloud/<name>`: of whoever asks. */
+export const userOperations = {
+  GetUserIdentity: {
+    request: nothing,
+    response: z.object({ userId: userIdShape, email: z.string(), name: z.string().optional() }),
+  },
+  ListAccounts: { request: nothing, response: z.object({ accounts: z.array(accountShape) }) },
+  CreateAccount: {
+    request: z.object({ name: nameShape.optional(), description: descriptionShape.optional() }),
+    response: z.object({ accountId: accountIdShape }),
+  },
+  UpdateAccount: {
+    request: z.object({ accountId: z.string(), name: nameShape.optional(), description: descriptionShape.optional() }),
+    response: z.object({ accountId: accountIdShape, name: z.string(), description: z.string().optional() }),
+  },
+  AcceptInvitation: {
+    request: z.object({ token: z.string().min(1).max(200) }),
+    response: z.object({ accountId: accountIdShape, role: memberRoleShape }),
+  },
+} as const;
+
+/** `POST /cloud/{accountId}/<name>`: of an account one is a member of. */
+export const accountOperations = {
+  DescribeAccount: {
+    request: nothing,
+    response: accountShape.extend({
+      /** What the plan allows (cloud.md §5.4). */
+      plan: planShape,
+      /** Those that may be chosen without an operator. */
+      plans: z.array(planShape).default([]),
+      /** Where environments can be made. */
+      regions: z.array(z.string()).default([]),
+    }),
+  },
+  /** To one that may be chosen without an operator; its limits hold at once. */
+  ChangePlan: {
+    request: z.object({ planId: z.string().min(1).max(40) }),
+    response: z.object({ accountId: accountIdShape, planId: z.string() }),
+  },
+  ListEnvironments: { request: nothing, response: z.object({ environments: z.array(environmentSummaryShape) }) },
+  DescribeEnvironment: { request: z.object(environmentId), response: environmentShape },
+  CreateEnvironment: {
+    request: z.object({
+      name: environmentNameShape,
+      region: regionShape,
+      description: descriptionShape.optional(),
+      idempotencyKey: z.string().min(1).max(200).optional(),
+    }),
+    response: z.object({ environmentId: environmentIdShape, status: z.string() }),
+  },
+  UpdateEnvironment: {
+    request: z.object({
+      ...environmentId,
+      name: environmentNameShape.optional(),
+      description: descriptionShape.optional(),
+      corsOrigins: corsOriginsShape.optional(),
+      forwardsForeignAuthorization: z.boolean().optional(),
+    }),
+    response: environmentShape,
+  },
+  DestroyEnvironment: { request: z.object({ ...environmentId, confirmName: z.string() }), response: okShape },
+  UndeleteEnvironment: {
+    request: z.object({ ...environmentId, name: environmentNameShape.optional() }),
+    response: environmentShape,
+  },
+  SuspendEnvironment: { request: z.object(environmentId), response: environmentShape },
+  /** Of one that failed: tries again. */
+  ResumeEnvironment: { request: z.object(environmentId), response: environmentShape },
+  CreateApiKey: {
+    request: z.object({
+      ...environmentId,
+      roleId: keyRoleShape,
+      description: descriptionShape.optional(),
+      expiresAt: unixSeconds.optional(),
+      ratePerSecond: keyRateShape.optional(),
+    }),
+    /** The only answer that has `apiKey`. */
+    response: apiKeyShape.extend({ apiKey: z.string() }),
+  },
+  ListApiKeys: { request: z.object(environmentId), response: z.object({ apiKeys: z.array(apiKeyShape) }) },
+  DescribeApiKey: { request: z.object({ ...environmentId, keyId: apiKeyIdShape }), response: apiKeyShape },
+  DeleteApiKey: { request: z.object({ ...environmentId, keyId: apiKeyIdShape }), response: okShape },
+  GetEnvironmentLogs: {
+    request: z.object({ ...environmentId, start: unixSeconds, end: unixSeconds }),
+    response: z.object({ lines: z.array(z.object({ unixNanos: z.string(), line: z.string() })) }),
+  },
+  ListMembers: {
+    request: nothing,
+    response: z.object({
+      members: z.array(
+        z.object({
+          userId: userIdShape,
+          email: z.string(),
+          name: z.string().optional(),
+          role: memberRoleShape,
+          since: unixSeconds,
+        }),
+      ),
+      invitations: z.array(
+        z.object({ invitationId: z.string(), email: z.string(), role: memberRoleShape, expiresAt: unixSeconds }),
+      ),
+    }),
+  },
+  InviteMember: {
+    request: z.object({ email: emailShape, role: memberRoleShape }),
+    /** `token` is for the invited person, and appears only here. */
+    response: z.object({ invitationId: z.string(), token: z.string(), expiresAt: unixSeconds }),
+  },
+  WithdrawInvitation: { request: z.object({ email: emailShape }), response: okShape },
+  UpdateMember: { request: z.object({ userId: userIdShape, role: memberRoleShape }), response: okShape },
+  RemoveMember: { request: z.object({ userId: userIdShape }), response: okShape },
+  RotateSigningKey: { request: z.object(environmentId), response: signingKeysShape },
+  PromoteSigningKey: { request: z.object(environmentId), response: signingKeysShape },
+  RetireSigningKey: { request: z.object({ ...environmentId, force: z.boolean().optional() }), response: signingKeysShape },
+  ListTunnels: {
+    request: z.object(environmentId),
+    response: z.object({
+      tunnels: z.array(
+        z.object({
+          name: z.string(),
+          connections: z.array(
+            z.object({
+              id: z.string(),
+              server: z.string(),
+              clientVersion: z.string().optional(),
+              workerId: z.string().optional(),
+              connectedAt: unixSeconds,
+              inFlight: z.number(),
+            }),
+          ),
+        }),
+      ),
+    }),
+  },
+  GetUsage: {
+    /** Without days: the current month. */
+    request: z.object({ environmentId: environmentIdShape.optional(), from: day.optional(), to: day.optional() }),
+    response: z.object({
+      from: day,
+      to: day,
+      days: z.array(usageDayShape),
+      totals: usageDayShape.omit({ environmentId: true, day: true, storedBytes: true, storedBytesPeak: true }),
+      actionsPerMonth: z.number(),
+      /** Of answers and tunnels. */
+      trafficBytesPerMonth: z.number(),
+    }),
+  },
+  ListAuditEvents: {
+    request: z.object({
+      ...auditFilter,
+      before: z.number().int().min(1).optional(),
+      limit: z.number().int().min(1).max(500).optional(),
+    }),
+    /** Newest first. `before`: ask for more with it; absent at the end. */
+    response: z.object({ events: z.array(auditEventShape), before: z.number().optional() }),
+  },
+} as const;
+
+/** `POST /cloud/{accountId}/ExportAuditEvents`: not JSON but a file, newest first. */
+export const exportAuditEventsRequest = z.object({ ...auditFilter, format: z.enum(["jsonl", "csv"]).default("jsonl") });
+
+export type UserOperations = typeof userOperations;
+export type AccountOperations = typeof accountOperations;
+export type RequestOf<O extends { readonly request: z.ZodType }> = z.input<O["request"]>;
+export type ResponseOf<O extends { readonly response: z.ZodType }> = z.output<O["response"]>;

@@ -1,0 +1,170 @@
+/** Why: shapes that several operations of the Cloud API share (cloud.md §1.9). Times are unix seconds, ids are as `@perdure/cloud` makes them. */
+import {
+  type AccountId,
+  type ApiKeyId,
+  type EnvironmentId,
+  parseAccountId,
+  parseApiKeyId,
+  parseEnvironmentId,
+  parseUserId,
+  type UserId,
+} from "@perdure/cloud/ids";
+import { isEnvironmentName, isRegion } from "@perdure/cloud/names";
+import { keyRoles, memberRoles } from "@perdure/cloud/roles";
+import { z } from "zod";
+
+/** What `parse` takes, branded. */
+function idOf<T extends string>(parse: (text: string) => T | undefined, what: string) {
+  return z.custom<T>((value) => typeof value === "string" && parse(value) !== undefined, `must be the id of ${what}`);
+}
+
+export const accountIdShape = idOf<AccountId>(parseAccountId, "an account");
+export const environmentIdShape = idOf<EnvironmentId>(parseEnvironmentId, "an environment");
+export const apiKeyIdShape = idOf<ApiKeyId>(parseApiKeyId, "an API key");
+export const userIdShape = idOf<UserId>(parseUserId, "a user");
+
+export const unixSeconds = z.number().int().min(0).max(253_402_300_799);
+/** A day in UTC: `2026-11-21`. */
+export const day = z.iso.date();
+export const environmentNameShape = z
+  .string()
+  .refine(isEnvironmentName, "must be 1 to 40 of a-z, 0-9 and '-', and not 'global', 'default' or 'local'");
+export const regionShape = z.string().refine(isRegion, "must be the name of a region");
+export const nameShape = z.string().trim().min(1).max(100);
+export const descriptionShape = z.string().trim().max(1_000);
+export const emailShape = z.email().max(254);
+export const keyRoleShape = z.enum(keyRoles);
+export const memberRoleShape = z.enum(memberRoles);
+export const statusShape = z.enum(["PENDING", "ACTIVE", "FAILED", "SUSPENDED", "DELETING", "DELETED"]);
+
+/** An origin that browsers send, or `*`. */
+const originShape = z.union([
+  z.literal("*"),
+  z.string().regex(/^https?:\/\/[^/?#\s@]{1,253}$/, "must be an origin, like https://app.example"),
+]);
+export const corsOriginsShape = z.array(originShape).max(50);
+
+export const okShape = z.object({ result: z.object({ ok: z.literal(true) }) });
+
+export const accountShape = z.object({
+  accountId: accountIdShape,
+  name: z.string(),
+  description: z.string().optional(),
+  planId: z.string(),
+  role: memberRoleShape,
+  createdAt: unixSeconds,
+});
+
+/** `limits`: what the plan allows (cloud.md §5.4), by name. */
+export const planShape = z.object({ planId: z.string(), name: z.string(), limits: z.record(z.string(), z.unknown()) });
+
+export const environmentSummaryShape = z.object({
+  environmentId: environmentIdShape,
+  name: z.string(),
+  region: z.string(),
+  status: statusShape,
+  createdAt: unixSeconds,
+});
+
+export const environmentShape = z.object({
+  environmentId: environmentIdShape,
+  name: z.string(),
+  ingressBaseUrl: z.string(),
+  adminBaseUrl: z.string(),
+  proxyBaseUrl: z.string(),
+  tunnelSrv: z.string(),
+  /** Where our own command line dials in, where there are no SRV records. */
+  tunnelServers: z.array(z.string()).readonly().optional(),
+  signingPublicKey: z.string(),
+  accountId: accountIdShape,
+  region: z.string(),
+  description: z.string().optional(),
+  status: statusShape,
+  /** Why it is suspended: user, quota, idle, abuse, billing. */
+  suspendedFor: z.string().optional(),
+  /** Whether the month's traffic is used up, so that its bytes go slowly. */
+  isThrottled: z.boolean().optional(),
+  /** Why it could not be made, or why nothing answers now. */
+  failure: z.string().optional(),
+  createdAt: unixSeconds,
+  /** When the data of one that is being deleted goes. */
+  erasedAt: unixSeconds.optional(),
+  planId: z.string(),
+  signingPublicKeys: z.array(z.string()),
+  /** Accepted by services ahead of signing with it; one of the keys above. */
+  nextSigningPublicKey: z.string().optional(),
+  /** Signs no more, and what it signed is still on its way; one of the keys above. */
+  previousSigningPublicKey: z.string().optional(),
+  /** From when on the previous one can be retired without `force`. */
+  previousRetirableAt: unixSeconds.optional(),
+  corsOrigins: z.array(z.string()),
+  forwardsForeignAuthorization: z.boolean(),
+  lambdaPrincipalArn: z.string().optional(),
+  lambdaExternalId: z.string(),
+});
+
+/** More than one gateway lets in. */
+export const KEY_RATE_MAX = 100_000;
+/** Requests per second of one key at each door, and as many at once. */
+export const keyRateShape = z.int().min(1).max(KEY_RATE_MAX);
+
+export const apiKeyShape = z.object({
+  keyId: apiKeyIdShape,
+  environmentId: environmentIdShape,
+  accountId: accountIdShape,
+  roleId: keyRoleShape,
+  description: z.string().optional(),
+  createdBy: userIdShape,
+  createdAt: unixSeconds,
+  expiresAt: unixSeconds.optional(),
+  /** Absent: as many as the environment may. */
+  ratePerSecond: keyRateShape.optional(),
+  /** Known to some minutes. */
+  lastUsedAt: unixSeconds.optional(),
+  state: z.enum(["ACTIVE", "DELETED"]),
+});
+
+export const signingKeysShape = z.object({
+  environmentId: environmentIdShape,
+  /** Signs now. */
+  signingPublicKey: z.string(),
+  /** All that services should accept, the one that signs first. */
+  signingPublicKeys: z.array(z.string()),
+  nextSigningPublicKey: z.string().optional(),
+  previousSigningPublicKey: z.string().optional(),
+});
+
+export const usageDayShape = z.object({
+  environmentId: environmentIdShape,
+  day,
+  actions: z.number(),
+  ingressRequests: z.number(),
+  adminRequests: z.number(),
+  bytesIn: z.number(),
+  bytesOut: z.number(),
+  tunnelBytes: z.number(),
+  storedBytes: z.number(),
+  storedBytesPeak: z.number(),
+});
+
+export const auditEventShape = z.object({
+  /** Rises with time; give it as `before` to go on with older ones. */
+  number: z.number(),
+  at: unixSeconds,
+  actorKind: z.enum(["user", "system"]),
+  actorId: z.string(),
+  action: z.string(),
+  environmentId: environmentIdShape.optional(),
+  target: z.string().optional(),
+  details: z.record(z.string(), z.unknown()),
+  requestId: z.string().optional(),
+  remoteAddress: z.string().optional(),
+});
+
+/** Every error of the Cloud API, and of the doors of environments (cloud.md §1.4). */
+export const errorShape = z.object({
+  code: z.number(),
+  message: z.string(),
+  restate_code: z.string(),
+  request_id: z.string(),
+});

@@ -1,0 +1,55 @@
+/**
+ * Why: what an API key looks like (cloud.md §4.1), so that doors can turn garbage away without asking anybody.
+ *
+ *     key_<23 characters>.<38 characters><6 characters: CRC-32 of all before>        all of base 62
+ */
+import { crc32 } from "node:zlib";
+import { type Random, Secret } from "@perdure/base";
+import { type ApiKeyId, newApiKeyId, randomBase62 } from "./ids.js";
+
+/** 226 bits. */
+const RANDOM_CHARS = 38;
+const CHECK_CHARS = 6;
+const SHAPE = /^(key_[0-9A-Za-z]{23})\.([0-9A-Za-z]{44})$/;
+const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+export interface ApiKey {
+  readonly id: ApiKeyId;
+  /** What is behind the dot. */
+  readonly secret: Secret;
+}
+
+/** A new key; `apiKeyText` of it is what its owner sees once. */
+export function newApiKey(random: Random): ApiKey {
+  const id = newApiKeyId(random);
+  const text = `${id}.${randomBase62(RANDOM_CHARS, random)}`;
+  return { id, secret: new Secret(text.slice(id.length + 1) + checkOf(text)) };
+}
+
+export function apiKeyText({ id, secret }: ApiKey): string {
+  return `${id}.${secret.reveal()}`;
+}
+
+/** Undefined when it has not the form, or its check does not fit: nobody ever issued it. */
+export function parseApiKey(text: string): ApiKey | undefined {
+  const match = SHAPE.exec(text);
+  if (match === null) return undefined;
+  const [, id = "", secret = ""] = match;
+  if (checkOf(text.slice(0, -CHECK_CHARS)) !== secret.slice(-CHECK_CHARS)) return undefined;
+  return { id: id as ApiKeyId, secret: new Secret(secret) };
+}
+
+/** For logs: the id stays, what follows it does not. */
+export function maskKeys(text: string): string {
+  return text.replace(/(key_[0-9A-Za-z]{1,64}\.)[0-9A-Za-z]+/g, "$1***");
+}
+
+function checkOf(text: string): string {
+  let rest = crc32(text);
+  let check = "";
+  for (let n = 0; n < CHECK_CHARS; n++) {
+    check = BASE62[rest % 62] + check;
+    rest = Math.floor(rest / 62);
+  }
+  return check;
+}

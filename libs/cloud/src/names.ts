@@ -1,0 +1,42 @@
+/** Why: what people may call an environment, where regions are, and at which addresses an environment answers (cloud.md §0, §5.2, §5.7). */
+import { type BareEnvironmentId, parseBareEnvironmentId } from "./ids.js";
+
+const NAME = /^[a-z0-9-]{1,40}$/;
+/** They mean something in the profiles of command lines. */
+const RESERVED: ReadonlySet<string> = new Set(["global", "default", "local"]);
+/** Several labels are allowed: regions in customers' own accounts have them. */
+const REGION = /^[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,3}$/;
+
+export const INGRESS_PORT = 8080;
+export const ADMIN_PORT = 9070;
+
+export function isEnvironmentName(text: string): boolean {
+  return NAME.test(text) && !RESERVED.has(text);
+}
+
+export function isRegion(text: string): boolean {
+  return REGION.test(text);
+}
+
+/** `<bare>.env.<region>.<domain>` */
+export function environmentHost(bare: BareEnvironmentId, region: string, domain: string): string {
+  return `${bare}.env.${region}.${domain}`;
+}
+
+/** `tunnel.<region>.<domain>` */
+export function tunnelHost(region: string, domain: string): string {
+  return `tunnel.${region}.${domain}`;
+}
+
+/** The environment and region that a host name (lower case, without port) of ours names; undefined for any other name. */
+export function environmentOfHost(
+  host: string,
+  domain: string,
+): { readonly bare: BareEnvironmentId; readonly region: string } | undefined {
+  if (!host.endsWith(`.${domain}`)) return undefined;
+  const rest = host.slice(0, -domain.length - 1);
+  const dot = rest.indexOf(".env.");
+  const bare = dot < 0 ? undefined : parseBareEnvironmentId(rest.slice(0, dot));
+  const region = rest.slice(dot + ".env.".length);
+  return bare === undefined || !isRegion(region) ? undefined : { bare, region };
+}

@@ -1,0 +1,49 @@
+import { expect, test } from "@jest/globals";
+import { bareOf, type TenancyNews } from "../index.js";
+import { exampleEnvironment, MemoryProvisioner, MemoryTenancy } from "./index.js";
+
+test("the tenancy in memory answers what was set, and tells what changed", async () => {
+  const tenancy = new MemoryTenancy();
+  const news: TenancyNews[] = [];
+  const stop = new AbortController();
+  tenancy.watch((one) => news.push(one), { signal: stop.signal });
+  const one = tenancy.put(exampleEnvironment());
+  const two = tenancy.put(exampleEnvironment());
+  const key = tenancy.addKey(one.id, "rst:role::FullAccess");
+  expect(await tenancy.environment(bareOf(one.id))).toBe(one);
+  expect(await tenancy.authenticate(key, one.id)).toMatchObject({ kind: "caller", caller: { role: "rst:role::FullAccess" } });
+  expect(await tenancy.authenticate(key, two.id)).toEqual({ kind: "elsewhere" });
+  tenancy.revoke(key);
+  expect(await tenancy.authenticate(key, one.id)).toEqual({ kind: "unknown" });
+  expect(news.map(({ kind }) => kind)).toEqual(["everything", "environment", "environment", "key"]);
+  stop.abort();
+  tenancy.remove(two.id);
+  expect(news).toHaveLength(4);
+  tenancy.isAway = true;
+  await expect(tenancy.environments()).rejects.toMatchObject({ code: "TEN0001" });
+});
+
+test("the provisioner in memory ignores older wishes and tells each change", async () => {
+  const provisioner = new MemoryProvisioner();
+  const phases: (string | undefined)[] = [];
+  provisioner.onChange((_id, state) => phases.push(state?.phase));
+  const { id, accountId, region, limits, ingressUrl } = exampleEnvironment();
+  const wish = {
+    environmentId: id,
+    accountId,
+    region,
+    generation: 2,
+    mode: "running",
+    signingKeyPem: undefined as never,
+    limits,
+    ingressUrl,
+    tunnels: undefined,
+  } as const;
+  await provisioner.apply(wish);
+  await provisioner.apply({ ...wish, generation: 1, mode: "suspended" });
+  provisioner.ready(id, { ingress: "http://127.0.0.1:1", admin: "http://127.0.0.1:2" });
+  expect(provisioner.state(id)).toMatchObject({ phase: "ready", generation: 2 });
+  await provisioner.remove(id, { erase: true });
+  expect(phases).toEqual(["starting", "ready", undefined]);
+  await provisioner[Symbol.asyncDispose]();
+});

@@ -1,0 +1,127 @@
+/** What every Provisioner promises. Each one's own test file begins with one call to this. */
+import { generateKeyPairSync } from "node:crypto";
+import { describe, expect, test } from "@jest/globals";
+import { Secret } from "@perdure/base";
+import type { EnvironmentId, Provisioner, RuntimeState, WantedRuntime } from "../index.js";
+import { exampleEnvironment } from "./tenancy.js";
+
+/** Enough for the slowest of machines; who is ready is not waited for. */
+const TEST_MS = 60_000;
+
+const KEY = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+
+/** A wish for a new environment, unless its id is told. */
+export function aWish(changed: Partial<WantedRuntime> = {}): WantedRuntime {
+  const { id, accountId, region, limits, ingressUrl } = exampleEnvironment();
+  return {
+    environmentId: id,
+    accountId,
+    region,
+    generation: 1,
+    mode: "running",
+    signingKeyPem: new Secret(KEY),
+    limits,
+    ingressUrl,
+    tunnels: undefined,
+    ...changed,
+  };
+}
+
+/** Resolves with the first state of the generation, or a later one, that has the phase. */
+export function untilState<P extends RuntimeState["phase"]>(
+  provisioner: Provisioner,
+  { environmentId, generation }: WantedRuntime,
+  phase: P,
+): Promise<RuntimeState & { readonly phase: P }> {
+  const fits = (state: RuntimeState | undefined): state is RuntimeState & { readonly phase: P } =>
+    state !== undefined && state.phase === phase && state.generation >= generation;
+  return new Promise((resolve) => {
+    provisioner.onChange((id, state) => {
+      if (id === environmentId && fits(state)) resolve(state);
+    });
+    const state = provisioner.state(environmentId);
+    if (fits(state)) resolve(state);
+  });
+}
+
+/** `open` gives one without runtimes, whose runtimes get ready by themselves. */
+export function describeProvisioner(name: string, open: () => Promise<Provisioner>): void {
+  describe(`Provisioner: ${name}`, () => {
+    test(
+      "what is wanted gets ready, and the same wish or an older one changes nothing",
+      async () => {
+        await using provisioner = await open();
+        const wish = aWish({ generation: 2 });
+        expect(provisioner.state(wish.environmentId)).toBeUndefined();
+        await provisioner.apply(wish);
+        const ready = await untilState(provisioner, wish, "ready");
+        expect(ready.generation).toBe(2);
+        const heard: (RuntimeState | undefined)[] = [];
+        provisioner.onChange((_id, state) => heard.push(state));
+        await provisioner.apply(wish);
+        await provisioner.apply({ ...wish, generation: 1, mode: "suspended" });
+        expect(provisioner.state(wish.environmentId)).toEqual(ready);
+        expect(heard).toEqual([]);
+      },
+      TEST_MS,
+    );
+
+    test(
+      "from a newer wish on, nothing is said of older ones",
+      async () => {
+        await using provisioner = await open();
+        const wish = aWish();
+        await provisioner.apply(wish);
+        await untilState(provisioner, wish, "ready");
+        const heard: number[] = [];
+        provisioner.onChange((_id, state) => heard.push(state?.generation ?? 0));
+        const newer = { ...wish, generation: 2, mode: "suspended" as const };
+        await provisioner.apply(newer);
+        expect(provisioner.state(wish.environmentId)?.generation).toBe(2);
+        await untilState(provisioner, newer, "ready");
+        expect(new Set(heard)).toEqual(new Set([2]));
+      },
+      TEST_MS,
+    );
+
+    test(
+      "what is removed is gone, and can be wanted again",
+      async () => {
+        await using provisioner = await open();
+        const wish = aWish();
+        await provisioner.apply(wish);
+        await untilState(provisioner, wish, "ready");
+        const gone: EnvironmentId[] = [];
+        provisioner.onChange((id, state) => state === undefined && gone.push(id));
+        await provisioner.remove(wish.environmentId, { erase: false });
+        expect(provisioner.state(wish.environmentId)).toBeUndefined();
+        await provisioner.apply(wish);
+        await untilState(provisioner, wish, "ready");
+        await provisioner.remove(wish.environmentId, { erase: true });
+        expect(provisioner.state(wish.environmentId)).toBeUndefined();
+        expect(gone).toEqual([wish.environmentId, wish.environmentId]);
+      },
+      TEST_MS,
+    );
+
+    test(
+      "environments have nothing in common",
+      async () => {
+        await using provisioner = await open();
+        const [one, two] = [aWish(), aWish()];
+        await Promise.all([provisioner.apply(one), provisioner.apply(two)]);
+        const [a, b] = await Promise.all([untilState(provisioner, one, "ready"), untilState(provisioner, two, "ready")]);
+        const origins = [a.upstream, b.upstream].flatMap(({ ingress, admin }) => [ingress, admin]);
+        expect(new Set(origins).size).toBe(4);
+        await provisioner.remove(one.environmentId, { erase: true });
+        expect(provisioner.state(two.environmentId)).toEqual(b);
+      },
+      TEST_MS,
+    );
+
+    test("removing what is not there is no mistake", async () => {
+      await using provisioner = await open();
+      await provisioner.remove(aWish().environmentId, { erase: true });
+    });
+  });
+}

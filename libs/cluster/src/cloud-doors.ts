@@ -1,0 +1,44 @@
+/** Why: the doors that strangers see (gateway, relay, Cloud API) have certificates in files, and two of them stand there for tenancy. */
+import type { RemoteTenancy } from "@perdure/driver-grpc";
+import { duration, group, optionalText, type ProcessPorts } from "@perdure/role";
+import { WatchedCertificate } from "@perdure/role/http";
+import { required } from "./settings.js";
+
+/** `about`: what the certificate is for, as people read it. */
+export const publicTlsSettings = (comment: string, about: string) =>
+  group(`${comment}; cleartext when no file is named.`, {
+    certificateFile: optionalText({ sentence: `PEM file with the certificate for ${about}, and its chain.` }),
+    privateKeyFile: optionalText({ sentence: "PEM file with its private key." }),
+    checkInterval: duration("10s", { sentence: "How often the files are looked at for new ones (duration).", minMs: 100 }),
+  });
+
+export interface PublicTls {
+  readonly certificateFile?: string | undefined;
+  readonly privateKeyFile?: string | undefined;
+  readonly checkInterval: number;
+}
+
+/** As a part of the lifecycle. Undefined without files: then doors are cleartext. Rejects with OPS0001 when one of them cannot be used. */
+export async function openPublicCertificate(
+  publicTls: PublicTls,
+  { lifecycle, clock, logger }: ProcessPorts,
+): Promise<WatchedCertificate | undefined> {
+  if (publicTls.certificateFile === undefined && publicTls.privateKeyFile === undefined) return undefined;
+  const certificateFile = await lifecycle.prepare(() => required("public-tls.certificate-file", publicTls.certificateFile));
+  const privateKeyFile = await lifecycle.prepare(() => required("public-tls.private-key-file", publicTls.privateKeyFile));
+  const files = { certificateFile, privateKeyFile, checkMs: publicTls.checkInterval };
+  const part = await lifecycle.start("certificate", () => {
+    const watched = new WatchedCertificate(files, { clock, logger });
+    return { watched, [Symbol.asyncDispose]: async () => watched[Symbol.dispose]() };
+  });
+  return part.watched;
+}
+
+/** Resolves when tenancy has said something, or the process stops: without it nobody can be let in, so nobody should be sent here. */
+export function firstNews(tenancy: RemoteTenancy, stopping: AbortSignal): Promise<void> {
+  const heard = new AbortController();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  tenancy.watch(() => resolve(), { signal: AbortSignal.any([heard.signal, stopping]) });
+  stopping.addEventListener("abort", () => resolve(), { once: true });
+  return promise.finally(() => heard.abort());
+}

@@ -1,0 +1,100 @@
+/**
+ * Why: the whole platform on one machine, for looking at and for tests: what each of its programs must be told is said here once.
+ * There are no host names: every environment has two ports of its own, and nothing is encrypted. Everything listens on 127.0.0.1 only.
+ */
+import { common, grpcAt, HOST, probesAt, type Settings } from "./local.js";
+
+/** Folders below `services`. */
+export type LocalCloudRole = "tenancy" | "cloud-gateway" | "tunnel-relay";
+
+/** Where everybody finds what all of them share. */
+export interface LocalCloud {
+  readonly postgresUrl: string;
+  /** Port of the Cloud API and of the pages for people; `http://localhost:<port>` issues access tokens. */
+  readonly apiPort: number;
+  /** gRPC port of tenancy. */
+  readonly tenancyPort: number;
+  /** Where tunnel clients dial in. */
+  readonly tunnelPort: number;
+  /** Where runtimes reach tunnels. */
+  readonly tunnelProxyPort: number;
+  /** Ports of the first environment: this one for its ingress, the next for management; two for each. */
+  readonly firstEnvironmentPort: number;
+  /** Where runtimes themselves listen, for the gateway alone. */
+  readonly runtimePorts: { readonly first: number; readonly last: number };
+  /** Data of environments. */
+  readonly directory: string;
+  /** File with the keys that secrets are sealed with. */
+  readonly keyFile: string;
+  /** The bundle of `perdure server`. */
+  readonly serverProgram: string;
+  /** File with settings that all runtimes have beside their own. */
+  readonly runtimeConfigFile?: string | undefined;
+}
+
+export const apiUrlOf = ({ apiPort }: Pick<LocalCloud, "apiPort">): string => `http://localhost:${apiPort}`;
+
+export function tenancySettings(cloud: LocalCloud, ports: { readonly probes: number }): Settings {
+  return {
+    ...common,
+    ...probesAt(ports.probes),
+    ...grpcAt(cloud.tenancyPort),
+    "api.bind-address": HOST,
+    "api.bind-port": cloud.apiPort,
+    "api.public-url": apiUrlOf(cloud),
+    "metadata.postgres-url": cloud.postgresUrl,
+    "secrets.key-file": cloud.keyFile,
+    "provisioner.directory": cloud.directory,
+    "provisioner.program": cloud.serverProgram,
+    ...(cloud.runtimeConfigFile === undefined ? {} : { "provisioner.config-file": cloud.runtimeConfigFile }),
+    "provisioner.ports-first": cloud.runtimePorts.first,
+    "provisioner.ports-last": cloud.runtimePorts.last,
+    // Whoever closes the laptop's cloud wants nothing of it to go on.
+    "provisioner.on-stop": "stop",
+    // Endpoints of a laptop are on the laptop.
+    "provisioner.egress": "open",
+    "cloud.regions": "us,eu",
+    "cloud.scheme": "http",
+    "cloud.ports-host": "localhost",
+    "cloud.ports-first": cloud.firstEnvironmentPort,
+    "cloud.tunnels": "on",
+    "cloud.tunnel-proxy-url": `http://${HOST}:${cloud.tunnelProxyPort}`,
+    "cloud.tunnel-servers": `http://${HOST}:${cloud.tunnelPort}`,
+  };
+}
+
+export function cloudGatewaySettings(
+  cloud: LocalCloud,
+  ports: { readonly ingress: number; readonly admin: number; readonly probes: number },
+): Settings {
+  return {
+    ...common,
+    ...probesAt(ports.probes),
+    issuer: apiUrlOf(cloud),
+    "console-url": apiUrlOf(cloud),
+    "ingress.bind-address": HOST,
+    "ingress.bind-port": ports.ingress,
+    "admin.bind-address": HOST,
+    "admin.bind-port": ports.admin,
+    "environment-ports.enabled": "true",
+    "tenancy.addresses": `${HOST}:${cloud.tenancyPort}`,
+  };
+}
+
+export function tunnelRelaySettings(cloud: LocalCloud, ports: { readonly probes: number }): Settings {
+  return {
+    ...common,
+    ...probesAt(ports.probes),
+    "tunnels.bind-address": HOST,
+    "tunnels.bind-port": cloud.tunnelPort,
+    "proxy.bind-address": HOST,
+    "proxy.bind-port": cloud.tunnelProxyPort,
+    regions: "us,eu",
+    // What official clients derive their addresses from.
+    "proxy-url": `http://${HOST}:${cloud.tunnelProxyPort}`,
+    // Everybody dials in from the same address.
+    "handshakes-per-minute": 1000,
+    "tunnel-url": `http://${HOST}:${cloud.tunnelPort}`,
+    "tenancy.addresses": `${HOST}:${cloud.tenancyPort}`,
+  };
+}

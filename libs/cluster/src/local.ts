@@ -1,0 +1,98 @@
+/**
+ * Why: a cluster on one machine, for looking at and for tests, is the same processes with the same settings whoever starts them. What
+ * each role must be told there is said here once; everything listens on 127.0.0.1 only.
+ */
+
+/** By their dotted names, e.g. `{ "worker.cleanup-interval": "200ms" }`. */
+export type Settings = Readonly<Record<string, string | number>>;
+
+/** Folders below `services`. */
+export type LocalRole = "registry" | "admin-api" | "invoker-worker" | "ingress-gateway";
+
+/** Where everybody finds what all of them share. */
+export interface LocalCluster {
+  readonly postgresUrl: string;
+  readonly redisUrl: string;
+  /** gRPC port of the registry. */
+  readonly registryPort: number;
+  /** gRPC ports of workers; they tell where all the others are. At least one. */
+  readonly workerPorts: readonly number[];
+}
+
+export const HOST = "127.0.0.1";
+/** Told to stop, a process of one machine need not wait long for anybody. */
+const SHUTDOWN_TIMEOUT = "5s";
+
+export const common: Settings = { "shutdown-timeout": SHUTDOWN_TIMEOUT };
+export const probesAt = (port: number): Settings => ({ "probes.bind-address": HOST, "probes.bind-port": port });
+export const grpcAt = (port: number): Settings => ({ "grpc.bind-address": HOST, "grpc.bind-port": port });
+const registryOf = ({ registryPort }: LocalCluster): Settings => ({ "registry.addresses": `${HOST}:${registryPort}` });
+const workersOf = ({ workerPorts }: LocalCluster): Settings => ({
+  "worker.addresses": workerPorts.map((port) => `${HOST}:${port}`).join(","),
+});
+
+/** Ports are 0 where any free one will do. */
+export function registrySettings(cluster: LocalCluster, ports: { readonly probes: number }): Settings {
+  return {
+    ...common,
+    ...probesAt(ports.probes),
+    ...grpcAt(cluster.registryPort),
+    ...workersOf(cluster),
+    "metadata.postgres-url": cluster.postgresUrl,
+    "redis.url": cluster.redisUrl,
+  };
+}
+
+/** `ingress`: port of the gateway that people are told of. */
+export function adminSettings(cluster: LocalCluster, ports: { readonly admin: number; readonly ingress: number }): Settings {
+  return {
+    ...common,
+    ...registryOf(cluster),
+    ...workersOf(cluster),
+    "admin.bind-address": HOST,
+    "admin.bind-port": ports.admin,
+    "ingress.advertised-address": `http://localhost:${ports.ingress}/`,
+    "metadata.postgres-url": cluster.postgresUrl,
+    "redis.url": cluster.redisUrl,
+  };
+}
+
+/** `name` must be its own among the workers. */
+export function workerSettings(
+  cluster: LocalCluster,
+  name: string,
+  ports: { readonly grpc: number; readonly probes: number },
+): Settings {
+  return {
+    ...common,
+    ...probesAt(ports.probes),
+    ...grpcAt(ports.grpc),
+    ...registryOf(cluster),
+    // With any free port the worker itself knows best where it is.
+    ...(ports.grpc === 0 ? {} : { "advertised-address": `${HOST}:${ports.grpc}` }),
+    "node-name": name,
+    "metadata.postgres-url": cluster.postgresUrl, // Where completed invocations are archived.
+    "redis.url": cluster.redisUrl,
+  };
+}
+
+export function gatewaySettings(cluster: LocalCluster, ports: { readonly ingress: number; readonly probes: number }): Settings {
+  return {
+    ...common,
+    ...probesAt(ports.probes),
+    ...registryOf(cluster),
+    ...workersOf(cluster),
+    "ingress.bind-address": HOST,
+    "ingress.bind-port": ports.ingress,
+  };
+}
+
+/** As variables of a process: `ingress.bind-port` becomes `PERDURE_INGRESS__BIND_PORT`. */
+export function environmentOf(settings: Settings): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(settings).map(([name, value]) => [
+      `PERDURE_${name.replaceAll(".", "__").replaceAll("-", "_").toUpperCase()}`,
+      String(value),
+    ]),
+  );
+}

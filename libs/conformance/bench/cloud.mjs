@@ -1,0 +1,204 @@
+/**
+ * The platform: how soon an environment answers, what an idle one costs, what its gateway and a tunnel add to a call, how soon a
+ * revoked key is refused, and how far one tenant's flood moves another's latency.
+ */
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { call, createEnvironment, register, runtimePids, someone, startCloud } from "./cloud-world.mjs";
+import { median, table, yes } from "./figures.mjs";
+import { wrk, wrkBeside } from "./load.mjs";
+import { cpuSeconds, residentMiB, root, Server, startEndpoint, until } from "./servers.mjs";
+
+const FIRST_PORT = 22_000;
+const ENDPOINT_PORT = 19_380;
+const ENVIRONMENTS = 6;
+const REVOCATIONS = 10;
+/** Of the flood: ten times what a plan of 20 requests a second allows. */
+const FLOOD_PER_SECOND = 200;
+
+const trimmed = (url) => url.replace(/\/$/, "");
+
+export async function measureCloud({ rounds, seconds, quick, say, machine, commit }) {
+  const loads = [];
+  const note = (text) => {
+    loads.push(loadavg()[0]);
+    say(`${text} (load ${loadavg()[0].toFixed(1)})`);
+  };
+  using endpoint = await startEndpoint(ENDPOINT_PORT);
+  await using cloud = await startCloud(FIRST_PORT);
+  const user = await someone(cloud, "bench@example.com", "team");
+  const rows = [];
+  const row = (what, figure, goal, met) => {
+    rows.push([what, figure, goal ?? "–", goal === undefined ? "–" : yes(met)]);
+    note(`${what}: ${figure}${goal === undefined ? "" : ` (goal ${goal}) ${met ? "ok" : "MISSED"}`}`);
+  };
+
+  // ── from nothing to a durable call, and what idle environments cost ──────────────────────────────
+  const firstCallMs = [];
+  const environments = [];
+  for (let i = 0; i < ENVIRONMENTS; i++) {
+    const began = performance.now();
+    const environment = await createEnvironment(user, `bench-${i}`);
+    await register(environment, endpoint.uri);
+    await until("a call to be answered", async () => (await call(environment)) === 200);
+    firstCallMs.push(performance.now() - began);
+    environments.push(environment);
+  }
+  const soonest = median(firstCallMs);
+  row("CreateEnvironment to the first durable call, s", (soonest / 1000).toFixed(2), "≤ 5", soonest <= 5000);
+  await delay(quick ? 3_000 : 15_000);
+  const pids = runtimePids(cloud.directory);
+  if (pids.length !== ENVIRONMENTS) throw new Error(`${pids.length} runtimes run instead of ${ENVIRONMENTS}`);
+  const idleSeconds = quick ? 5 : 20;
+  const before = pids.map(cpuSeconds);
+  await delay(idleSeconds * 1000);
+  const idleCpu = pids.map((pid, i) => ((cpuSeconds(pid) - before[i]) / idleSeconds) * 100);
+  row(`idle environment, MiB resident (median of ${ENVIRONMENTS})`, median(pids.map(residentMiB)).toFixed(0));
+  row("idle environment, % of a processor", median(idleCpu).toFixed(2));
+
+  // ── what the gateway adds ────────────────────────────────────────────────────────────────────────
+  const [first, second] = environments;
+  const bearer = ({ apiKey }) => [`authorization: Bearer ${apiKey}`];
+  const through = (environment, connections, length = seconds) =>
+    wrk(trimmed(environment.ingressBaseUrl), "noop", connections, length, bearer(environment));
+  {
+    await using plain = new Server("perdure", FIRST_PORT + 390);
+    await plain.start();
+    await plain.register(endpoint.uri);
+    const figures = { gateway: [], plain: [] };
+    wrk(plain.ingress, "noop", 1, 2);
+    through(first, 1, 2);
+    for (let round = 0; round < rounds; round++) {
+      figures.plain.push(wrk(plain.ingress, "noop", 1, seconds).p50);
+      figures.gateway.push(through(first, 1).p50);
+    }
+    const added = median(figures.gateway) - median(figures.plain);
+    const told = `${added.toFixed(2)} (${median(figures.plain).toFixed(2)} → ${median(figures.gateway).toFixed(2)})`;
+    row("the gateway adds at p50, 1 connection, ms", told, "≤ 0.5", added <= 0.5);
+  }
+
+  // ── a revoked key ────────────────────────────────────────────────────────────────────────────────
+  const revokedMs = [];
+  for (let i = 0; i < REVOCATIONS; i++) {
+    const key = await user.call("CreateApiKey", { environmentId: first.environmentId, roleId: "rst:role::FullAccess" });
+    const visitor = { ...first, apiKey: key.apiKey };
+    await until("the new key to be good", async () => (await call(visitor)) === 200);
+    await user.call("DeleteApiKey", { environmentId: first.environmentId, keyId: key.keyId });
+    const began = performance.now();
+    await until("the revoked key to be refused", async () => (await call(visitor)) === 401, 60_000);
+    revokedMs.push(performance.now() - began);
+  }
+  const slowest = Math.max(...revokedMs);
+  const revocation = `${median(revokedMs).toFixed(0)} (at most ${slowest.toFixed(0)})`;
+  row(`revoked key refused after, ms (median of ${REVOCATIONS})`, revocation, "≤ 30000", slowest <= 30_000);
+
+  // ── a tunnel ─────────────────────────────────────────────────────────────────────────────────────
+  {
+    const direct = through(first, 1).p50;
+    await using tunnel = await openTunnel(cloud, second);
+    await register(second, `tunnel://bench:${ENDPOINT_PORT}`);
+    await until("a call through the tunnel", async () => (await call(second)) === 200);
+    through(second, 1, 2);
+    const tunnelled = { one: [], many: [] };
+    const straight = { one: [direct], many: [] };
+    for (let round = 0; round < rounds; round++) {
+      straight.one.push(through(first, 1).p50);
+      tunnelled.one.push(through(second, 1).p50);
+      straight.many.push(through(first, 32).perSecond);
+      tunnelled.many.push(through(second, 32).perSecond);
+    }
+    const added = median(tunnelled.one) - median(straight.one);
+    row("a tunnel adds at p50, 1 connection, ms", added.toFixed(2));
+    const [many, straightMany] = [median(tunnelled.many), median(straight.many)];
+    row("calls/s through a tunnel, 32 connections", `${many.toFixed(0)} (without one ${straightMany.toFixed(0)})`);
+    if (tunnel.ended) throw new Error("the tunnel ended by itself");
+  }
+
+  // ── a noisy neighbour ────────────────────────────────────────────────────────────────────────────
+  {
+    const noisy = await createEnvironment(await someone(cloud, "noisy@example.com", "free"), "noisy");
+    await register(noisy, endpoint.uri);
+    const quiet = environments[2];
+    const alone = [];
+    const beside = [];
+    for (let round = 0; round < Math.max(rounds, 3); round++) {
+      alone.push((await wrkBeside(trimmed(quiet.ingressBaseUrl), "noop", 1, seconds, bearer(quiet))).p99);
+      const stop = new AbortController();
+      const flood = floodOf(noisy, stop.signal);
+      beside.push((await wrkBeside(trimmed(quiet.ingressBaseUrl), "noop", 1, seconds, bearer(quiet))).p99);
+      stop.abort();
+      await flood;
+    }
+    const ratio = median(beside) / median(alone);
+    const told = `${ratio.toFixed(2)} (${median(alone).toFixed(1)} → ${median(beside).toFixed(1)} ms)`;
+    row(
+      `p99 beside a neighbour who calls ${FLOOD_PER_SECOND} times a second and may 20 times, ratio`,
+      told,
+      "≤ 1.1",
+      ratio <= 1.1,
+    );
+  }
+
+  const date = new Date().toISOString().slice(0, 10);
+  return `## Cloud
+
+\`make bench ONLY=cloud\` on ${date}, commit ${commit}, Node ${process.version}, ${machine}, load of the machine ${Math.min(...loads).toFixed(1)}–${Math.max(...loads).toFixed(1)} meanwhile. The platform of
+\`make cloud\` (PostgreSQL, tenancy, gateway, relay, ${ENVIRONMENTS} runtimes), one SDK endpoint and wrk on the same processors; plans without limits of rate
+but for the neighbour; ${rounds} rounds of
+${seconds} s, medians. The neighbour's flood costs processor time of its own, which a machine of two has no spare of.
+
+${table(["What", "Figure", "Goal", "Reached"], rows)}
+`;
+}
+
+/** At a steady rate, until the signal fires. */
+async function floodOf(environment, signal) {
+  const everyMs = 1000 / FLOOD_PER_SECOND;
+  const under = new Set();
+  const began = performance.now();
+  for (let sent = 0; !signal.aborted; sent++) {
+    const waitMs = began + sent * everyMs - performance.now();
+    if (waitMs > 0) await delay(waitMs);
+    if (under.size >= 256) continue; // It cannot keep up: what is asked of it is enough.
+    const one = call(environment).finally(() => under.delete(one));
+    under.add(one);
+  }
+  await Promise.all(under);
+}
+
+/** Our command line, with a key and nothing else. */
+async function openTunnel(cloud, environment) {
+  const home = mkdtempSync(join(tmpdir(), "bench-tunnel-"));
+  const args = ["tunnel", "--tunnel-name", "bench", "--local-port", String(ENDPOINT_PORT), "--no-remote"];
+  const child = spawn(join(root, "perdure"), args, {
+    cwd: home,
+    stdio: ["ignore", "pipe", "inherit"],
+    env: {
+      ...process.env,
+      HOME: home,
+      PERDURE_API_URL: cloud.apiUrl,
+      PERDURE_API_KEY: environment.apiKey,
+      PERDURE_ENVIRONMENT_ID: environment.environmentId,
+      PERDURE_SIGNING_PUBLIC_KEY: environment.signingPublicKey,
+      PERDURE_TUNNEL_SERVERS: `http://127.0.0.1:${cloud.tunnelPort}`,
+    },
+  });
+  const tunnel = { ended: false };
+  const gone = new Promise((done) => child.once("exit", done)).then(() => {
+    tunnel.ended = true;
+  });
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text) => {
+    output += text;
+  });
+  await until("the tunnel to be open", async () => output.includes("tunnel://bench"));
+  tunnel[Symbol.asyncDispose] = async () => {
+    child.kill("SIGTERM");
+    await gone;
+    rmSync(home, { recursive: true, force: true });
+  };
+  return tunnel;
+}

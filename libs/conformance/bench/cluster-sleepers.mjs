@@ -1,0 +1,142 @@
+/** Invocations asleep in Redis: what each weighs, how soon they have another leader, and that each wakes once. */
+import { setTimeout as delay } from "node:timers/promises";
+import { timesOf } from "./cluster-moves.mjs";
+import {
+  cpuOfCluster,
+  difference,
+  PARTITIONS,
+  partitionsOf,
+  redisCounters,
+  register,
+  startCluster,
+  untilBalanced,
+} from "./cluster-world.mjs";
+import { median, table, yes } from "./figures.mjs";
+import { residentMiB, until } from "./servers.mjs";
+
+/** Counters that sleepers tell of their waking. */
+const TALLIES = 64;
+/** One kill says little: most of what it takes is how old the leases were just then. */
+const KILLS = 5;
+
+export async function measureSleepers(endpoint, { count, note }) {
+  await using cluster = await startCluster({ workers: 2, gateways: 1 });
+  await untilBalanced(cluster.workers);
+  await register(cluster, endpoint.uri);
+  // Late enough that all are asleep and have another leader before the first one wakes, on a busy machine too.
+  const wakeUpAtMs = Date.now() + 90_000 + KILLS * 15_000 + count * 5;
+  let sent = 0;
+  const putToSleep = (upTo) =>
+    Promise.all(
+      Array.from({ length: 64 }, async () => {
+        while (sent < upTo) {
+          const id = sent++;
+          const answer = await fetch(`${cluster.ingressUrls[0]}/Sleeper/sleep/send`, {
+            method: "POST",
+            headers: { "content-type": "application/json" },
+            body: JSON.stringify({ id, untilMs: wakeUpAtMs + (id % 5_000), tellKey: `woken ${id % TALLIES}` }),
+          });
+          if (answer.status !== 202) throw new Error(`send answered ${answer.status} ${await answer.text()}`);
+          await answer.arrayBuffer();
+        }
+      }),
+    );
+  const quiet = () =>
+    until(
+      "the cluster to be quiet",
+      async () => {
+        const before = cpuOfCluster(cluster).worker;
+        await delay(1_000);
+        return cpuOfCluster(cluster).worker - before < 0.2;
+      },
+      300_000,
+    );
+  const weigh = async () => ({
+    redis: (await redisCounters(cluster.redis)).memory,
+    workers: cluster.workers.reduce((sum, { pid }) => sum + residentMiB(pid), 0) * 1024 * 1024,
+  });
+  // The first tenth warms up what every process keeps, however few sleep.
+  await putToSleep(count / 10);
+  await quiet();
+  const before = await weigh();
+  await putToSleep(count);
+  await quiet();
+  const grown = difference(await weigh(), before);
+  const redisBytes = grown.redis / (count * 0.9);
+  const workerBytes = Math.max(0, grown.workers / (count * 0.9));
+  note(`${count} asleep: ${redisBytes.toFixed(0)} bytes of Redis, ${workerBytes.toFixed(0)} of the workers each`);
+
+  const takeOvers = [];
+  for (let n = 0; n < KILLS; n++) {
+    takeOvers.push(await takeOver(cluster.workers[n % 2], cluster.workers[(n + 1) % 2]));
+    note(`taken over in ${takeOvers.at(-1)} ms`);
+    if (Date.now() > wakeUpAtMs) throw new Error("the machine was too slow: sleepers woke before a leader died");
+    await untilBalanced(cluster.workers);
+  }
+  const worst = Math.max(...takeOvers);
+  const woken = await untilAllWoke(cluster.ingressUrls[0], count, note);
+  return `${count.toLocaleString("en")} invocations asleep in Redis, two workers, of which one is killed (SIGKILL), ${KILLS} times by turns.
+
+${table(
+  ["Work", "Measured", "Goal", "Reached"],
+  [
+    ["Redis memory per sleeper, bytes", redisBytes.toFixed(0), "–", "–"],
+    ["workers' memory per sleeper, bytes", workerBytes.toFixed(0), "–", "–"],
+    [
+      "kill of a worker until the other leads all 24 partitions, s: median, worst",
+      `${(median(takeOvers) / 1000).toFixed(2)}, ${(worst / 1000).toFixed(2)}`,
+      "≤ 3 s",
+      yes(worst <= 3_000),
+    ],
+    ["woken, each telling a counter once", String(woken.told), String(count), yes(woken.told === count)],
+    ["steps run again because the attempt's leader went before they were stored", String(woken.stepsAgain), "–", "–"],
+  ],
+)}`;
+}
+
+/** Milliseconds from the kill to the last "leading" of the other one, which is told when a partition works; the dead one is started again. */
+async function takeOver(dies, stays) {
+  const before = timesOf(stays, "leading");
+  const beganMs = Date.now();
+  await dies.kill();
+  await until("the other worker to lead all", async () => (await partitionsOf(stays)) === PARTITIONS);
+  const taken = [...timesOf(stays, "leading")].filter(([partition, at]) => at !== before.get(partition));
+  await dies.launchAgain();
+  await dies.ready();
+  return Math.max(...taken.map(([, at]) => at - beganMs));
+}
+
+/** How many woke by what they told counters, which take each message once: that is what must be exact. */
+async function untilAllWoke(ingress, count, note) {
+  const call = async (path) => (await fetch(`${ingress}/${path}`, { method: "POST" })).json();
+  let steps;
+  await until(
+    "everybody to wake",
+    async () => {
+      steps = await call("Sleeper/count");
+      if (steps.woken < count) await delay(500);
+      return steps.woken >= count;
+    },
+    900_000,
+  );
+  let told;
+  const read = async () => {
+    const counts = await Promise.all(
+      Array.from({ length: TALLIES }, (_, n) => call(`Counter/${encodeURIComponent(`woken ${n}`)}/read`)),
+    );
+    told = counts.reduce((sum, n) => sum + n, 0);
+  };
+  await until(
+    "every counter to be told",
+    async () => {
+      await read();
+      if (told < count) await delay(500);
+      return told >= count;
+    },
+    300_000,
+  );
+  await delay(2_000); // Nothing comes twice a little later either.
+  await read();
+  note(`woken ${told}, steps run again ${steps.twice}`);
+  return { told, stepsAgain: steps.twice };
+}

@@ -1,0 +1,249 @@
+/**
+ * Why: what can go wrong in a cluster, one thing at a time: each fault strikes, says which partitions it hits and from when they are
+ * waited for, and is healed again.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import type { Network } from "./faulty-proxy.js";
+import { FREEZE_MS } from "./limits.js";
+import { type Stage, type StagedWorker, signal } from "./stage.js";
+
+/** Numbers by what they count. */
+export type Findings = Readonly<Record<string, number>>;
+
+/** Commits of a leader of yesterday that Redis refused. */
+export const REFUSED = "late commits refused";
+
+export interface Struck {
+  /** Whom the fault hit, for people. */
+  readonly whom: string;
+  readonly partitions: readonly number[];
+  /** From when progress is waited for, on this process's monotonic clock. */
+  readonly sinceMs: number;
+  /** Whose partitions go to others. */
+  readonly leaver?: StagedWorker;
+  /** Nobody dies: what counts is how long each partition stood still meanwhile, `heal` included. */
+  readonly inPeace?: boolean;
+  /** Leaders live through it: also what attempts of before are told is progress. */
+  readonly anyAttempt: boolean;
+  /** Everything is as before when it resolves. Called when progress was seen. */
+  heal(): Promise<void>;
+  /** What was counted beyond progress; called after `heal`. */
+  findings?(): Findings;
+}
+
+export interface Fault {
+  readonly name: string;
+  /** `briefly`: outages are shortened, for runs that have no time. */
+  strike(stage: Stage, briefly: boolean): Promise<Struck>;
+}
+
+/** A worker that has committed nothing for so many looks has nothing to commit; longer, and it gives its leases up. */
+const HELD_LOOKS_MAX = 40;
+const HELD_LOOK_MS = 25;
+/** A commit as it travels: its key, then the number of its epoch. Scripts of leases take another key first. */
+const COMMIT = /epoch\r\n\$\d+\r\n\d+\r\n/;
+
+const NOTHING = async (): Promise<void> => undefined;
+
+/** Kills the leader of some partitions. */
+const killWorker: Fault = {
+  name: "kill -9 a worker",
+  async strike(stage) {
+    const worker = aWorker(stage);
+    const partitions = await stage.ledBy(worker);
+    const sinceMs = performance.now();
+    await worker.program.kill();
+    return { whom: worker.name, leaver: worker, partitions, sinceMs, anyAttempt: false, heal: () => again(worker) };
+  },
+};
+
+/**
+ * What the leader writes in its last moments is held up on its way, and arrives after others have taken over, together with what it
+ * writes when it wakes: all of that must be refused.
+ */
+const freezeWorker: Fault = {
+  name: "freeze a leader for longer than its lease",
+  async strike(stage) {
+    const worker = aWorker(stage);
+    const partitions = await stage.ledBy(worker);
+    const refusedBefore = worker.toRedis.refusedCommits;
+    worker.toRedis.become("mute");
+    // Renewals of leases are on their way as well: what matters is a commit.
+    for (let looks = 0; looks < HELD_LOOKS_MAX && !worker.toRedis.holds(COMMIT); looks++) await delay(HELD_LOOK_MS);
+    const sinceMs = performance.now();
+    signal(worker.program, "SIGSTOP");
+    const heal = async (): Promise<void> => {
+      await delay(Math.max(0, sinceMs + FREEZE_MS - performance.now()));
+      worker.toRedis.become("whole");
+      await delay(100); // Redis answers what was held up; the one who asked still sleeps.
+      signal(worker.program, "SIGCONT");
+    };
+    const findings = (): Findings => ({ [REFUSED]: worker.toRedis.refusedCommits - refusedBefore });
+    return { whom: worker.name, leaver: worker, partitions, sinceMs, anyAttempt: false, heal, findings };
+  },
+};
+
+const drainWorker: Fault = {
+  name: "stop a worker in peace (SIGTERM)",
+  async strike(stage) {
+    const worker = aWorker(stage);
+    const partitions = await stage.ledBy(worker);
+    const sinceMs = performance.now();
+    let stoppedMs = 0;
+    const stopping = worker.program.stop().then(() => {
+      stoppedMs = performance.now() - sinceMs;
+    });
+    const heal = async (): Promise<void> => {
+      await stopping;
+      await again(worker);
+    };
+    const findings = (): Findings => ({ "ms until it ended": Math.round(stoppedMs) });
+    return { whom: worker.name, leaver: worker, partitions, sinceMs, anyAttempt: true, inPeace: true, heal, findings };
+  },
+};
+
+const killGateway: Fault = {
+  name: "kill -9 a gateway",
+  async strike(stage) {
+    const index = stage.random.below(stage.gateways.length);
+    const gateway = stage.gateways[index] as (typeof stage.gateways)[number];
+    const sinceMs = performance.now();
+    await gateway.kill();
+    const heal = async (): Promise<void> => {
+      await gateway.launchAgain();
+      await gateway.ready();
+    };
+    return { whom: `gateway ${index + 1}`, partitions: stage.partitions, sinceMs, anyAttempt: true, heal };
+  },
+};
+
+const restartRedis: Fault = {
+  name: "kill -9 Redis and start it again",
+  async strike(stage) {
+    await stage.redis.kill();
+    await stage.redis.start();
+    return { whom: "Redis", partitions: stage.partitions, sinceMs: performance.now(), anyAttempt: true, heal: NOTHING };
+  },
+};
+
+const stopRedis: Fault = {
+  name: "Redis off for 10 s",
+  async strike(stage, briefly) {
+    await stage.redis.kill();
+    await delay(briefly ? 4_000 : 10_000);
+    await stage.redis.start();
+    return { whom: "Redis", partitions: stage.partitions, sinceMs: performance.now(), anyAttempt: true, heal: NOTHING };
+  },
+};
+
+const freezeRedis: Fault = {
+  name: "Redis frozen for 10 s",
+  async strike(stage, briefly) {
+    stage.redis.freeze();
+    await delay(briefly ? 4_000 : 10_000);
+    stage.redis.thaw();
+    return { whom: "Redis", partitions: stage.partitions, sinceMs: performance.now(), anyAttempt: true, heal: NOTHING };
+  },
+};
+
+const stopPostgres: Fault = {
+  name: "PostgreSQL off for 30 s",
+  async strike(stage, briefly) {
+    const sinceMs = performance.now();
+    await stage.postgres.kill();
+    const heal = async (): Promise<void> => {
+      await delay(Math.max(0, sinceMs + (briefly ? 4_000 : 30_000) - performance.now()));
+      await stage.postgres.start();
+    };
+    return { whom: "PostgreSQL", partitions: stage.partitions, sinceMs, anyAttempt: true, heal };
+  },
+};
+
+const stopRegistry: Fault = {
+  name: "registry off for 10 s",
+  async strike(stage, briefly) {
+    const sinceMs = performance.now();
+    await stage.registry.kill();
+    const heal = async (): Promise<void> => {
+      await delay(Math.max(0, sinceMs + (briefly ? 2_000 : 10_000) - performance.now()));
+      await stage.registry.launchAgain();
+      await stage.registry.ready();
+    };
+    return { whom: "the registry", partitions: stage.partitions, sinceMs, anyAttempt: true, heal };
+  },
+};
+
+/** Nobody can be asked what services there are, and somebody must take over. */
+const killInTheDark: Fault = {
+  name: "kill -9 a worker while PostgreSQL and the registry are off",
+  async strike(stage, briefly) {
+    await Promise.all([stage.postgres.kill(), stage.registry.kill()]);
+    const struck = await killWorker.strike(stage, briefly);
+    const heal = async (): Promise<void> => {
+      await stage.postgres.start();
+      await stage.registry.launchAgain();
+      await stage.registry.ready();
+      await struck.heal();
+    };
+    return { ...struck, heal };
+  },
+};
+
+/** The way of one worker to Redis. Slowness is no loss: its leaders stay. */
+function cutFromRedis(network: Exclude<Network, "whole">): Fault {
+  return {
+    name: `cut a worker from Redis: ${network}`,
+    async strike(stage) {
+      const worker = aWorker(stage);
+      const partitions = await stage.ledBy(worker);
+      const sinceMs = performance.now();
+      worker.toRedis.become(network);
+      const heal = async (): Promise<void> => {
+        await delay(Math.max(0, sinceMs + FREEZE_MS - performance.now()));
+        worker.toRedis.become("whole");
+      };
+      const isLed = network === "slow";
+      return { whom: worker.name, ...(isLed ? {} : { leaver: worker }), partitions, sinceMs, anyAttempt: isLed, heal };
+    },
+  };
+}
+
+/** The way of everybody else to one worker, which leads on: callers wait until they reach it again. */
+function cutFromPeers(network: Exclude<Network, "whole">): Fault {
+  return {
+    name: `cut a worker from its peers: ${network}`,
+    async strike(stage, briefly) {
+      const worker = aWorker(stage);
+      worker.door.become(network);
+      await delay(briefly ? FREEZE_MS : 2 * FREEZE_MS);
+      worker.door.become("whole");
+      return { whom: worker.name, partitions: stage.partitions, sinceMs: performance.now(), anyAttempt: true, heal: NOTHING };
+    },
+  };
+}
+
+const NETWORKS = ["refused", "silent", "mute", "deaf", "halfOpen", "slow"] as const;
+
+export const FAULTS: readonly Fault[] = [
+  killWorker,
+  freezeWorker,
+  drainWorker,
+  killGateway,
+  restartRedis,
+  stopRedis,
+  freezeRedis,
+  stopPostgres,
+  stopRegistry,
+  killInTheDark,
+  ...NETWORKS.map(cutFromRedis),
+  ...NETWORKS.map(cutFromPeers),
+];
+
+function aWorker(stage: Stage): StagedWorker {
+  return stage.random.pick(stage.workers);
+}
+
+async function again({ program }: StagedWorker): Promise<void> {
+  await program.launchAgain();
+  await program.ready();
+}

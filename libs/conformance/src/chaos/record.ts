@@ -1,0 +1,115 @@
+/**
+ * Why: what handlers really did can only be seen from inside them. Here every execution of a step and every value a handler was given
+ * for it is written down, and each sign that a partition makes progress is passed on with the time since when that attempt runs.
+ */
+import { randomUUID } from "node:crypto";
+
+/** A step of a job that was stored: somebody led the partition of this invocation then. */
+export interface Progress {
+  readonly invocationId: string;
+  /** When the attempt that was told began, on this process's monotonic clock. */
+  readonly attemptSinceMs: number;
+  readonly nowMs: number;
+}
+
+export class Attempt {
+  readonly #record: HandlerRecord;
+  readonly #invocationId: string;
+  readonly #name: string;
+  readonly #sinceMs = performance.now();
+
+  constructor(record: HandlerRecord, invocationId: string, name: string) {
+    this.#record = record;
+    this.#invocationId = invocationId;
+    this.#name = name;
+  }
+
+  /** A value by chance, which must be stored to be the same again. */
+  execute(): string {
+    this.#record.executionCount++;
+    return randomUUID();
+  }
+
+  /** What the handler was given for a step, executed now or remembered. */
+  saw(step: number | string, value: string): void {
+    this.#record.note(this.#name, `${step}`, value);
+    this.progressed();
+  }
+
+  /** The server has answered something that it stores first. */
+  progressed(): void {
+    const progress = { invocationId: this.#invocationId, attemptSinceMs: this.#sinceMs, nowMs: performance.now() };
+    for (const listener of this.#record.listeners) listener(progress);
+  }
+
+  ended(): void {
+    this.#record.endings.set(this.#name, (this.#record.endings.get(this.#name) ?? 0) + 1);
+  }
+}
+
+export interface WaitingAwakeable {
+  readonly id: string;
+  readonly name: string;
+}
+
+export class HandlerRecord {
+  executionCount = 0;
+  replayCount = 0;
+  readonly listeners = new Set<(progress: Progress) => void>();
+  /** How often the handler of a job came to its end. */
+  readonly endings = new Map<string, number>();
+  readonly violations: string[] = [];
+  /** Called when a handler waits for something that only we can give. */
+  onAwakeable: (waiting: WaitingAwakeable) => void = () => undefined;
+  /** By job, by step. */
+  readonly #seen = new Map<string, Map<string, string>>();
+  /** The sums that an addition was told, by counter and token; of an addition that happened once there is one. */
+  readonly #sums = new Map<string, Map<string, Set<number>>>();
+
+  attempt(invocationId: string, name: string): Attempt {
+    return new Attempt(this, invocationId, name);
+  }
+
+  note(name: string, step: string, value: string): void {
+    let steps = this.#seen.get(name);
+    if (steps === undefined) {
+      steps = new Map();
+      this.#seen.set(name, steps);
+    }
+    const before = steps.get(step);
+    if (before === undefined) steps.set(step, value);
+    else if (before === value) this.replayCount++;
+    else this.violations.push(`step ${step} of ${name} was ${before} and is now ${value}`);
+  }
+
+  added(counter: string, token: string, sum: number): void {
+    let tokens = this.#sums.get(counter);
+    if (tokens === undefined) {
+      tokens = new Map();
+      this.#sums.set(counter, tokens);
+    }
+    const sums = tokens.get(token);
+    if (sums === undefined) tokens.set(token, new Set([sum]));
+    else sums.add(sum);
+  }
+
+  /** Values of a job's steps in the order in which they were first seen. */
+  values(name: string): readonly string[] {
+    return [...(this.#seen.get(name)?.values() ?? [])];
+  }
+
+  /** Additions that came to different sums: at most one of these happened, unless the counter is wrong. */
+  suspects(counter: string): readonly string[] {
+    return [...(this.#sums.get(counter) ?? [])]
+      .filter(([, sums]) => sums.size > 1)
+      .map(([token, sums]) => `${token}: ${[...sums].join(", ")}`);
+  }
+
+  additions(counter: string): number {
+    return this.#sums.get(counter)?.size ?? 0;
+  }
+
+  hasAdded(counter: string, token: string): boolean {
+    return this.#sums.get(counter)?.has(token) === true;
+  }
+}

@@ -1,0 +1,207 @@
+/**
+ * Why: a cluster with a proxy on every way that can be cut, handlers that write down what they did, and callers who never give up. Faults
+ * are played on it from outside.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { adminSettings, gatewaySettings, type LocalCluster, registrySettings, workerSettings } from "@perdure/cluster/local";
+import { freePorts, type PostgresServer, type RedisServer, startPostgres, startRedis } from "@perdure/servers";
+import { SeededRandom } from "@perdure/testkit";
+import { AdminClient } from "../admin-client.js";
+import { eventually } from "../eventually.js";
+import { Program } from "../program.js";
+import { SdkEndpoint } from "../sdk-endpoint.js";
+import { FaultyProxy } from "./faulty-proxy.js";
+import { CALLERS_DEFAULT, GATEWAYS, LOOK_MS, PROGRESS_MS_MAX, WORKERS } from "./limits.js";
+import { Load } from "./load.js";
+import { HandlerRecord } from "./record.js";
+import { chaosServices } from "./services.js";
+
+/** A worker and the proxies on its two ways. */
+export interface StagedWorker {
+  readonly name: string;
+  readonly program: Program;
+  readonly toRedis: FaultyProxy;
+  readonly door: FaultyProxy;
+}
+
+export interface StageOptions {
+  readonly seed: number;
+  readonly callers?: number;
+}
+
+/** As the worker's settings have it by default. */
+const PARTITIONS = 24;
+const ENVIRONMENT = "env_local";
+
+export class Stage implements AsyncDisposable {
+  readonly redis: RedisServer;
+  readonly postgres: PostgresServer;
+  readonly registry: Program;
+  readonly workers: readonly StagedWorker[];
+  readonly gateways: readonly Program[];
+  readonly admin: AdminClient;
+  readonly record: HandlerRecord;
+  readonly load: Load;
+  readonly random: SeededRandom;
+  readonly partitions: readonly number[] = Array.from({ length: PARTITIONS }, (_, partition) => partition);
+  readonly #things: readonly AsyncDisposable[];
+
+  private constructor(parts: Parts) {
+    this.redis = parts.redis;
+    this.postgres = parts.postgres;
+    this.registry = parts.registry;
+    this.workers = parts.workers;
+    this.gateways = parts.gateways;
+    this.admin = parts.admin;
+    this.record = parts.record;
+    this.load = parts.load;
+    this.random = parts.random;
+    this.#things = parts.things;
+  }
+
+  /** Resolves when every worker leads its share; nobody calls yet. */
+  static async start(options: StageOptions): Promise<Stage> {
+    const things: AsyncDisposable[] = [];
+    const use = <T extends AsyncDisposable>(thing: T): T => {
+      things.push(thing);
+      return thing;
+    };
+    try {
+      return await Stage.#assemble(options, things, use);
+    } catch (cause) {
+      for (const thing of things.toReversed()) await thing[Symbol.asyncDispose]();
+      throw cause;
+    }
+  }
+
+  static async #assemble(
+    options: StageOptions,
+    things: AsyncDisposable[],
+    use: <T extends AsyncDisposable>(thing: T) => T,
+  ): Promise<Stage> {
+    const [postgres, redis] = await Promise.all([startPostgres().then(use), startRedis().then(use)]);
+    const ports = await freePorts(2 + WORKERS + GATEWAYS);
+    const [registryPort, adminPort] = ports as [number, number];
+    const workerPorts = ports.slice(2, 2 + WORKERS);
+    const doors = await Promise.all(workerPorts.map(async (port) => use(await FaultyProxy.before(port))));
+    const ways = await Promise.all(workerPorts.map(async () => use(await FaultyProxy.before(redis.port))));
+    const ingressPorts = ports.slice(2 + WORKERS);
+    const addresses: LocalCluster = {
+      postgresUrl: postgres.url,
+      redisUrl: redis.url,
+      registryPort,
+      workerPorts: doors.map(({ port }) => port),
+    };
+    const registry = use(await Program.launch({ service: "registry", settings: registrySettings(addresses, { probes: 0 }) }));
+    const adminProgram = use(
+      await Program.launch({
+        service: "admin-api",
+        settings: adminSettings(addresses, { admin: adminPort, ingress: ingressPorts[0] as number }),
+      }),
+    );
+    const workers: StagedWorker[] = [];
+    for (const [index, port] of workerPorts.entries()) {
+      const name = `worker${index + 1}`;
+      const toRedis = ways[index] as FaultyProxy;
+      const door = doors[index] as FaultyProxy;
+      const settings = {
+        ...workerSettings({ ...addresses, redisUrl: `redis://127.0.0.1:${toRedis.port}` }, name, { grpc: port, probes: 0 }),
+        "advertised-address": `127.0.0.1:${door.port}`,
+      };
+      workers.push({ name, program: use(await Program.launch({ service: "invoker-worker", settings })), toRedis, door });
+    }
+    const gateways: Program[] = [];
+    for (const ingress of ingressPorts) {
+      const settings = gatewaySettings(addresses, { ingress, probes: 0 });
+      gateways.push(use(await Program.launch({ service: "ingress-gateway", settings })));
+    }
+    await Promise.all(
+      [registry, adminProgram, ...gateways, ...workers.map(({ program }) => program)].map((each) => each.ready()),
+    );
+
+    const record = new HandlerRecord();
+    const endpoint = use(await SdkEndpoint.start({ services: chaosServices(record), kind: "h2-bidi" }));
+    const admin = new AdminClient(`http://127.0.0.1:${adminPort}`);
+    await eventually("the deployment is registered", () => admin.register({ uri: endpoint.url }), PROGRESS_MS_MAX);
+    const random = new SeededRandom(options.seed);
+    const load = new Load({
+      gateways: ingressPorts.map((port) => `http://127.0.0.1:${port}`),
+      record,
+      random: random.fork(),
+      callers: options.callers ?? CALLERS_DEFAULT,
+    });
+    const stage = new Stage({ redis, postgres, registry, workers, gateways, admin, record, load, random, things });
+    await stage.untilBalanced();
+    return stage;
+  }
+
+  /** Who holds each partition's lease, by the name of the worker; undefined where nobody does. */
+  async holders(): Promise<readonly (string | undefined)[]> {
+    const keys = this.partitions.map((partition) => `{${ENVIRONMENT}:${partition}}:lease`);
+    const holders = (await this.redis.ask("MGET", ...keys)) as readonly (string | null)[];
+    return holders.map((holder) => holder?.split("-", 1)[0]);
+  }
+
+  async ledBy(worker: StagedWorker): Promise<readonly number[]> {
+    const holders = await this.holders();
+    return this.partitions.filter((partition) => holders[partition] === worker.name);
+  }
+
+  /** Resolves when others hold the leases. */
+  async untilTaken(from: StagedWorker, partitions: readonly number[]): Promise<void> {
+    const deadlineMs = performance.now() + PROGRESS_MS_MAX;
+    for (;;) {
+      const holders = await this.holders();
+      if (partitions.every((partition) => holders[partition] !== undefined && holders[partition] !== from.name)) return;
+      if (performance.now() > deadlineMs) throw new Error(`nobody takes partitions over from ${from.name}: ${holders.join(" ")}`);
+      await delay(LOOK_MS);
+    }
+  }
+
+  /** Resolves when all workers lead the same number of partitions. */
+  async untilBalanced(): Promise<void> {
+    const share = PARTITIONS / WORKERS;
+    const deadlineMs = performance.now() + PROGRESS_MS_MAX;
+    for (;;) {
+      const holders = await this.holders().catch(() => []); // Redis may be on its way back.
+      if (this.workers.every(({ name }) => holders.filter((holder) => holder === name).length === share)) return;
+      if (performance.now() > deadlineMs) throw new Error(`partitions are not shared evenly: ${holders.join(" ")}`);
+      await delay(LOOK_MS * 5);
+    }
+  }
+
+  /** Nothing is left that has not ended: what SQL sees of it. */
+  async untilQuiet(): Promise<void> {
+    const unfinished = "SELECT count(1) AS n FROM sys_invocation_status WHERE status != 'completed'";
+    await eventually(
+      "no invocation is left unfinished",
+      async () => (await this.admin.query(unfinished))[0]?.["n"] === 0,
+      PROGRESS_MS_MAX,
+    );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.load[Symbol.dispose]();
+    this.admin[Symbol.dispose]();
+    for (const { program } of this.workers) if (program.isRunning) signal(program, "SIGCONT");
+    for (const thing of this.#things.toReversed()) await thing[Symbol.asyncDispose]();
+  }
+}
+
+/** To the program and whatever it started. */
+export function signal(program: Program, name: NodeJS.Signals): void {
+  process.kill(-program.pid, name);
+}
+
+interface Parts {
+  readonly redis: RedisServer;
+  readonly postgres: PostgresServer;
+  readonly registry: Program;
+  readonly workers: readonly StagedWorker[];
+  readonly gateways: readonly Program[];
+  readonly admin: AdminClient;
+  readonly record: HandlerRecord;
+  readonly load: Load;
+  readonly random: SeededRandom;
+  readonly things: readonly AsyncDisposable[];
+}

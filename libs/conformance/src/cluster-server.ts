@@ -1,0 +1,118 @@
+/**
+ * Why: what holds for the server as one process must hold for a cluster of processes too. This is one in the shape that suites know:
+ * the same settings, given to the roles that have them, and one ingress and one management API in front.
+ */
+import { rmSync } from "node:fs";
+import type { LocalRole, Settings } from "@perdure/cluster/local";
+import type { Exit } from "./child.js";
+import type { Program } from "./program.js";
+import { type ServerOptions, type TestServer, temporaryDirectory } from "./server.js";
+import { WholeCluster } from "./whole-cluster.js";
+
+const EVERYBODY: readonly LocalRole[] = ["registry", "admin-api", "invoker-worker", "ingress-gateway"];
+/** Who knows a setting of the one process: the first entry that its name begins with. */
+const KNOWN_BY: readonly (readonly [prefix: string, roles: readonly LocalRole[]])[] = [
+  ["worker.default-", ["registry", "invoker-worker"]],
+  ["worker.max-", ["registry", "invoker-worker"]],
+  ["worker.invoker.default-retry-policy", ["registry", "invoker-worker"]],
+  ["worker.invoker.max-retry-policy", ["registry", "invoker-worker"]],
+  ["worker.invoker.inactivity-timeout", ["registry", "invoker-worker"]],
+  ["worker.invoker.abort-timeout", ["registry", "invoker-worker"]],
+  ["worker.", ["invoker-worker"]],
+  ["ingress.kafka-clusters", ["registry"]],
+  ["ingress.", ["ingress-gateway"]],
+  ["admin.", ["admin-api"]],
+  ["request-identity-", ["registry", "admin-api", "invoker-worker"]],
+  ["tunnels.", ["registry", "invoker-worker"]],
+  ["additional-request-headers", ["registry", "admin-api", "invoker-worker"]],
+  ["experimental-enable-vqueues", EVERYBODY],
+  ["cluster-name", EVERYBODY],
+  ["tracing-", EVERYBODY],
+  ["log-", EVERYBODY],
+];
+
+/** Throws for a setting that no process of a cluster has. */
+export function settingsByRole(settings: Settings): Partial<Record<LocalRole, Settings>> {
+  const byRole: Partial<Record<LocalRole, Settings>> = {};
+  for (const [name, value] of Object.entries(settings)) {
+    const known = KNOWN_BY.find(([prefix]) => name.startsWith(prefix));
+    if (known === undefined) throw new Error(`which process of a cluster has the setting '${name}'?`);
+    for (const role of known[1]) byRole[role] = { ...byRole[role], [name]: value };
+  }
+  return byRole;
+}
+
+export class ClusterServer implements TestServer {
+  readonly baseDir: string;
+  readonly #cluster: WholeCluster;
+
+  private constructor(cluster: WholeCluster, baseDir: string) {
+    this.#cluster = cluster;
+    this.baseDir = baseDir;
+  }
+
+  static async start({ settings = {}, environment = {} }: ServerOptions = {}): Promise<ClusterServer> {
+    const cluster = await WholeCluster.start({ gateways: 1, settings: settingsByRole(settings), environment });
+    return new ClusterServer(cluster, temporaryDirectory());
+  }
+
+  get ingressUrl(): string {
+    return this.#cluster.ingressUrls[0] as string;
+  }
+
+  get adminUrl(): string {
+    return this.#cluster.adminUrl;
+  }
+
+  get databases(): never {
+    throw new Error("the databases of a cluster are no folders of ours");
+  }
+
+  get isRunning(): boolean {
+    return this.#programs.every(({ isRunning }) => isRunning);
+  }
+
+  get lines(): readonly string[] {
+    return this.#programs.flatMap(({ lines }) => lines);
+  }
+
+  /** Doors before those who stand behind them. */
+  get #programs(): readonly Program[] {
+    const { gateways, admin, workers, registry } = this.#cluster;
+    return [...gateways, admin, ...workers, registry];
+  }
+
+  /** SIGKILL for all processes of ours at one time; database and Redis stay. */
+  async kill(): Promise<void> {
+    await Promise.all(this.#programs.map((program) => program.kill()));
+  }
+
+  /** In the order of a well-kept cluster; resolves with how the first ended that did not end well, else with how the last did. */
+  async stop(): Promise<Exit> {
+    let worst: Exit = { code: 0, signal: null };
+    for (const program of this.#programs) {
+      const exit = await program.stop();
+      if (worst.code === 0) worst = exit;
+    }
+    return worst;
+  }
+
+  async startAgain(changed: Settings = {}): Promise<void> {
+    const { gateways, admin, workers, registry } = this.#cluster;
+    const byRole = settingsByRole(changed);
+    const launch = (role: LocalRole, programs: readonly Program[]) =>
+      Promise.all(programs.map((program) => program.launchAgain(byRole[role])));
+    await Promise.all([
+      launch("registry", [registry]),
+      launch("invoker-worker", workers),
+      launch("ingress-gateway", gateways),
+      launch("admin-api", [admin]),
+    ]);
+    await Promise.all(this.#programs.map((program) => program.ready()));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#cluster[Symbol.asyncDispose]();
+    rmSync(this.baseDir, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,44 @@
+/** The list of threats is true: all are there, and the tests that it names exist and name the threat in turn. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { ROOT } from "./bundle.js";
+
+const THREATS = 34;
+/** What is not offered cannot be attacked. */
+const NOT_OFFERED = /^Not offered\b/;
+
+interface Row {
+  readonly id: string;
+  readonly defence: string;
+  readonly files: readonly string[];
+}
+
+const rows: readonly Row[] = readFileSync(join(ROOT, "docs/operating/threats.md"), "utf8")
+  .split("\n")
+  .filter((line) => /^\| T\d+ \|/.test(line))
+  .map((line) => {
+    const [id = "", , defence = "", files = ""] = line
+      .split("|")
+      .slice(1)
+      .map((cell) => cell.trim());
+    return { id, defence, files: [...files.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? "") };
+  });
+
+test("every threat has a row, in order, and a test unless what it is about is not offered", () => {
+  expect(rows.map(({ id }) => id)).toEqual(Array.from({ length: THREATS }, (_, n) => `T${n + 1}`));
+  expect(rows.filter(({ defence, files }) => (files.length === 0) !== NOT_OFFERED.test(defence))).toEqual([]);
+});
+
+test("every test that a row names is there and says which threat it tries", () => {
+  const wrong = rows.flatMap(({ id, files }) =>
+    files.filter((file) => !existsSync(join(ROOT, file)) || !tries(file, id)).map((file) => `${id}: ${file}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+/** In the title of a test or of what it belongs to. */
+function tries(file: string, id: string): boolean {
+  const title = new RegExp(`["'\`][^"'\`\\n]*\\b${id}\\b[^"'\`\\n]*`);
+  return file.endsWith(".test.ts") && title.test(readFileSync(join(ROOT, file), "utf8"));
+}

@@ -1,0 +1,50 @@
+/**
+ * Why: that a program understands its settings does not mean that it gets ready with them. So here is a pod of the release as a process: with the arguments
+ * and the environment of its container, and flags for what a machine has in other places than a pod.
+ */
+import { Child } from "../../src/index.js";
+import type { Container } from "./release.js";
+
+const READY_MS = 60_000;
+
+export interface PlayedPodOptions {
+  readonly bundle: string;
+  readonly container: Container;
+  /** Values of variables that refer to something, by their name. */
+  readonly references: Readonly<Record<string, string>>;
+  /** Instead of a pod's addresses and files. */
+  readonly flags: readonly string[];
+  readonly environment?: NodeJS.ProcessEnv;
+}
+
+export class PlayedPod implements AsyncDisposable {
+  readonly #child: Child;
+  readonly #ready: Promise<string>;
+
+  constructor({ bundle, container, references, flags, environment }: PlayedPodOptions) {
+    const told = container.env.map(({ name, value }) => [name, value ?? references[name] ?? "pod-0"] as const);
+    const env = { PATH: process.env["PATH"], ...environment, ...Object.fromEntries(told) };
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    const args = [bundle, ...(container.args ?? []), ...flags];
+    this.#child = Child.start(process.execPath, args, env, (line) => {
+      if (line.includes('"msg":"ready"')) resolve((JSON.parse(line) as { readonly probes: string }).probes);
+    });
+    const patience = setTimeout(
+      () => reject(new Error(`${container.name} is not ready: ${this.#child.lines.join("\n")}`)),
+      READY_MS,
+    );
+    void this.#child.exited.then(() => reject(new Error(`${container.name} has ended: ${this.#child.lines.join("\n")}`)));
+    this.#ready = promise.finally(() => clearTimeout(patience));
+    this.#ready.catch(() => undefined); // Whoever asks hears of it.
+  }
+
+  /** Status that its readiness probe sees, once it serves. */
+  async probed(): Promise<number> {
+    const url = await this.#ready;
+    return (await fetch(url)).status;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#child.kill();
+  }
+}

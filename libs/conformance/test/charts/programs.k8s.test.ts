@@ -1,0 +1,80 @@
+/** What the chart tells programs, they understand: each is started with the arguments and the environment of its container, and shows its settings. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { beforeAll, expect, test } from "@jest/globals";
+import { runHelm } from "@perdure/servers";
+import { programBundle } from "../../src/index.js";
+import { type Container, containersIn, render, type ValuesName } from "./release.js";
+
+const FIRST_MS = 45 * 60_000;
+const TEST_MS = 120_000;
+
+const bundles = new Map<string, string>();
+
+beforeAll(async () => {
+  await runHelm("version");
+  for (const program of ["cloud-gateway", "tenancy", "tunnel-relay", "operator"]) {
+    bundles.set(program, await programBundle(`services/${program}`));
+  }
+}, FIRST_MS);
+
+/** Its settings as it prints them. Rejects with what it has against them. */
+async function settingsOf({ image, args = [], env }: Container): Promise<string> {
+  const references: Readonly<Record<string, string>> = { PERDURE_METADATA__POSTGRES_URL: "postgres://me:hidden@db/perdure" };
+  const told = env.map(({ name, value }) => [name, value ?? references[name] ?? "pod-0"] as const);
+  const options = { env: { PATH: process.env["PATH"], ...Object.fromEntries(told) } };
+  const bundle = bundles.get(/\/perdure-([a-z-]+):/.exec(image)?.[1] ?? "") as string;
+  return (await promisify(execFile)(process.execPath, [bundle, ...args, "--print-config"], options)).stdout;
+}
+
+const WANTED: Readonly<Record<string, readonly string[]>> = {
+  gateway: [
+    'region = "eu.private" # set by --region',
+    'issuer = "https://api.eu.private.example.org:8443"',
+    'addresses = ["perdure-tenancy.perdure-system.svc.cluster.example:9090"]',
+    'shutdown-timeout = "2m"',
+    'forwarding-key-file = "/var/run/perdure/forwarding/keys"',
+    'authority-file = "/var/run/perdure/internal-tls/ca.crt"',
+    'tracing-endpoint = "http://collector.observability:4318"',
+  ],
+  tenancy: [
+    'public-url = "https://api.eu.private.example.org:8443"',
+    'key-file = "/var/run/perdure/signing-root/keys"',
+    'forwarding-key-file = "/var/run/perdure/forwarding/keys"',
+    'regions = ["eu.private"]',
+    'tunnels = "on"',
+    'kind = "kubernetes"',
+    'runtime-version = "1.4.0"',
+    'hibernate-after = "30m"',
+    'tunnel-proxy-url = "http://perdure-tunnel-relay.perdure-system.svc.cluster.example:9080"',
+    'smtp-host = "smtp.example.org"',
+    'oidc-issuer = "https://login.example.org"',
+    'oidc-allow = ["*.corp.example.org"]',
+  ],
+  "tunnel-relay": [
+    'tunnel-url = "https://tunnel.eu.private.example.org:9090"',
+    'proxy-url = "http://perdure-tunnel-relay.perdure-system.svc.cluster.example:9080"',
+    "cleartext = true",
+    'bind-address = "0.0.0.0"',
+    '"http://perdure-tunnel-relay-2.perdure-tunnel-relay-headless.perdure-system.svc.cluster.example:9080"',
+    'certificate-file = "/var/run/perdure/public-tls/tls.crt"',
+  ],
+  operator: ['region = "eu.private"', 'registry = "mirror.example.org:5000/perdure"', 'pull-secrets = "one,two"'],
+  migrate: ['postgres-url = "postgres://me:***@db/perdure"'],
+  "check-leftovers": [],
+};
+
+test.each<readonly [ValuesName]>([["everything"], ["loadbalancer"]])(
+  "with '%s'",
+  async (values) => {
+    const containers = containersIn(await render({ values }));
+    expect(containers.length).toBeGreaterThanOrEqual(4);
+    for (const container of containers) {
+      const settings = await settingsOf(container);
+      const wanted = values === "everything" ? WANTED[container.name] : [];
+      expect(wanted).toBeDefined();
+      for (const line of wanted ?? []) expect(settings).toContain(line);
+    }
+  },
+  TEST_MS,
+);

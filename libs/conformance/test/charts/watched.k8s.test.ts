@@ -1,0 +1,71 @@
+/** What those who watch are given: the rules and dashboards as they lie in the chart, whole, and scrapes of what is there. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeAll, expect, test } from "@jest/globals";
+import { runHelm, runPromtool } from "@perdure/servers";
+import { parse, stringify } from "yaml";
+import { CHART, nameOf, type Rendered, render, selects, templateOf, workloadsIn } from "./release.js";
+
+const FIRST_MS = 45 * 60_000;
+const TEST_MS = 180_000;
+
+let objects: readonly Rendered[];
+
+beforeAll(async () => {
+  await runHelm("version");
+  objects = await render({ values: "everything" });
+}, FIRST_MS);
+
+const named = (name: string): Rendered => objects.find((object) => nameOf(object) === name) as Rendered;
+
+test(
+  "alerts come as they are written, and Prometheus takes them",
+  async () => {
+    const { spec, metadata } = named("PrometheusRule/perdure");
+    expect(spec).toEqual(parse(readFileSync(join(CHART, "alerts/perdure.rules.yaml"), "utf8")));
+    expect(metadata.labels).toMatchObject({ release: "prometheus" });
+    const folder = mkdtempSync(join(tmpdir(), "perdure-rules-"));
+    try {
+      writeFileSync(join(folder, "rules.yaml"), stringify(spec));
+      expect(await runPromtool(["check", "rules", join(folder, "rules.yaml")])).toMatchObject({ isGood: true });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  },
+  TEST_MS,
+);
+
+test("dashboards come as they are drawn, each where Grafana looks for it", () => {
+  const files = readdirSync(join(CHART, "dashboards"));
+  expect(files.length).toBeGreaterThanOrEqual(4);
+  for (const file of files) {
+    const map = named(`ConfigMap/perdure-dashboard-${file.replace(".json", "")}`) as Rendered & { data: Record<string, string> };
+    expect(map.metadata.labels).toMatchObject({ grafana_dashboard: "1" });
+    expect(JSON.parse(map.data[file] as string)).toEqual(JSON.parse(readFileSync(join(CHART, "dashboards", file), "utf8")));
+  }
+});
+
+test("every program of the platform is scraped once, with its region and cell", () => {
+  const { spec } = named("ServiceMonitor/perdure");
+  const { values } = (spec.selector as unknown as { matchExpressions: readonly [{ values: readonly string[] }] })
+    .matchExpressions[0];
+  const services = objects.filter(
+    ({ kind, spec: service, metadata }) =>
+      kind === "Service" &&
+      values.includes(metadata.labels?.["app.kubernetes.io/component"] ?? "") &&
+      (service.ports ?? []).some(({ name }) => name === "probes"),
+  );
+  const programs = workloadsIn(objects).filter(({ kind }) => kind !== "Job");
+  expect(services).toHaveLength(programs.length);
+  for (const program of programs) {
+    const { labels } = templateOf(program).metadata;
+    expect(services.filter(({ spec: service }) => selects(service.selector ?? { none: "" }, labels))).toHaveLength(1);
+  }
+  const endpoints = spec["endpoints"] as readonly [{ relabelings: readonly unknown[] }];
+  expect(endpoints[0].relabelings).toEqual([
+    { targetLabel: "region", replacement: "eu.private" },
+    { targetLabel: "cell", replacement: "c7" },
+  ]);
+  expect(JSON.stringify(named("PodMonitor/perdure-runtimes").spec)).toContain('"targetLabel":"env"');
+});

@@ -1,0 +1,223 @@
+/**
+ * Why: the cloud as it is run: tenancy on PostgreSQL, a gateway, and a runtime for each environment, every one a process of its own,
+ * asked over sockets only. Of people and plans the tests write into tenancy's database, as login and an operator would.
+ */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Secret } from "@perdure/base";
+import { type AccountId, bareOf, type EnvironmentId, type KeyRole } from "@perdure/cloud";
+import { CloudClient } from "@perdure/cloud-client";
+import { freePorts, type PostgresServer, startPostgres } from "@perdure/servers";
+import { openTestTenancy, TEST_ISSUER, TEST_KEYS, type TestTenancy, type TestUser } from "@perdure/tenancy/testing";
+import { type Answer, eventually, HttpClient, Program, programBundle } from "../../src/index.js";
+
+export const DOMAIN = "perdure.test";
+const READY_MS = 60_000;
+/** Below the ports that systems give to outgoing connections; one test process has another range than the next. */
+const ENVIRONMENT_PORTS = 11_000 + (process.pid % 400) * 20;
+const RUNTIME_PORTS = 22_000 + (process.pid % 200) * 40;
+
+/** Someone with an account, environments and the means to make more. */
+export interface Customer {
+  readonly user: TestUser;
+  readonly accountId: AccountId;
+  readonly client: CloudClient;
+  environment(name?: string): Promise<CloudEnvironment>;
+}
+
+export interface CloudEnvironment {
+  readonly id: EnvironmentId;
+  readonly name: string;
+  readonly accountId: AccountId;
+  readonly ingressUrl: string;
+  readonly adminUrl: string;
+  readonly signingPublicKey: string;
+  key(role?: KeyRole): Promise<{ readonly id: string; readonly text: string }>;
+  /** `token`: what follows `Bearer `. */
+  ask(door: "ingress" | "admin", method: string, path: string, token?: string, json?: unknown): Promise<Answer>;
+  /** By the name that it has in the cloud, at the common doors of a gateway, the first one by default. */
+  askByName(
+    door: "ingress" | "admin",
+    method: string,
+    path: string,
+    token?: string,
+    json?: unknown,
+    gateway?: number,
+  ): Promise<Answer>;
+}
+
+export interface CloudOptions {
+  /** Runtimes are guarded, and reach these origins of this machine only; otherwise they reach all of it. */
+  readonly onlyOrigins?: readonly string[];
+  readonly gateways?: number;
+}
+
+export class CloudWorld implements AsyncDisposable {
+  readonly directory: string;
+  readonly database: PostgresServer;
+  readonly tenancy: Program;
+  readonly gateways: readonly Program[];
+  readonly apiUrl: string;
+  /** Of the doors of each gateway. */
+  readonly doors: readonly { readonly ingress: string; readonly admin: string; readonly probes: string }[];
+  readonly people: TestTenancy;
+  readonly #clients = new Map<string, HttpClient>();
+  readonly #close: AsyncDisposableStack;
+
+  private constructor(
+    parts: Pick<CloudWorld, "directory" | "database" | "tenancy" | "gateways" | "apiUrl" | "doors" | "people">,
+    close: AsyncDisposableStack,
+  ) {
+    this.directory = parts.directory;
+    this.database = parts.database;
+    this.tenancy = parts.tenancy;
+    this.gateways = parts.gateways;
+    this.apiUrl = parts.apiUrl;
+    this.doors = parts.doors;
+    this.people = parts.people;
+    this.#close = close;
+  }
+
+  static async start({ onlyOrigins, gateways: count = 1 }: CloudOptions = {}): Promise<CloudWorld> {
+    await using close = new AsyncDisposableStack();
+    const directory = mkdtempSync(join(tmpdir(), "perdure-cloud-"));
+    close.defer(() => rmSync(directory, { recursive: true, force: true }));
+    const database = close.use(await startPostgres());
+    const [api, grpc, ...doorPorts] = (await freePorts(2 + 3 * count)) as [number, number, ...number[]];
+    const keyFile = join(directory, "keys");
+    writeFileSync(keyFile, TEST_KEYS, { mode: 0o600 });
+    const configFile = join(directory, "runtimes.toml");
+    const allow = (onlyOrigins ?? []).map((origin) => `${origin}/`);
+    writeFileSync(configFile, `[egress]\nallow = ${JSON.stringify(allow)}\n`);
+    const tenancy = close.use(
+      await Program.launch({
+        service: "tenancy",
+        settings: {
+          "metadata.postgres-url": database.url,
+          "secrets.key-file": keyFile,
+          "api.public-url": TEST_ISSUER,
+          "api.bind-port": api,
+          "grpc.bind-port": grpc,
+          "probes.bind-port": 0,
+          "cloud.domain": DOMAIN,
+          "cloud.ports-host": "127.0.0.1",
+          "cloud.ports-first": ENVIRONMENT_PORTS,
+          "provisioner.directory": join(directory, "environments"),
+          "provisioner.program": await programBundle("services/standalone"),
+          "provisioner.config-file": configFile,
+          "provisioner.egress": onlyOrigins === undefined ? "open" : "guarded",
+          "provisioner.ports-first": RUNTIME_PORTS,
+          "provisioner.ports-last": RUNTIME_PORTS + 39,
+          "provisioner.on-stop": "stop",
+        },
+      }),
+    );
+    // Told to stop rather than killed: it ends the runtimes it has made.
+    close.defer(async () => void (await tenancy.stop()));
+    const gateways: Program[] = [];
+    const doors: { ingress: string; admin: string; probes: string }[] = [];
+    for (let n = 0; n < count; n++) {
+      const [ingress, admin, probes] = doorPorts.slice(3 * n, 3 * n + 3) as [number, number, number];
+      const settings = {
+        domain: DOMAIN,
+        issuer: TEST_ISSUER,
+        "console-url": `https://console.${DOMAIN}`,
+        "tenancy.addresses": `127.0.0.1:${grpc}`,
+        "ingress.bind-port": ingress,
+        "admin.bind-port": admin,
+        "probes.bind-port": probes,
+        "environment-ports.enabled": String(n === 0),
+      };
+      gateways.push(close.use(await Program.launch({ service: "cloud-gateway", settings })));
+      doors.push({
+        ingress: `http://127.0.0.1:${ingress}`,
+        admin: `http://127.0.0.1:${admin}`,
+        probes: `http://127.0.0.1:${probes}`,
+      });
+    }
+    await Promise.all([tenancy, ...gateways].map((program) => program.ready()));
+    const people = close.use(await openTestTenancy(database.url));
+    const apiUrl = `http://127.0.0.1:${api}`;
+    return new CloudWorld({ directory, database, tenancy, gateways, apiUrl, doors, people }, close.move());
+  }
+
+  /** Somebody new, with an account of their own. */
+  async customer(plan: "free" | "team" = "team"): Promise<Customer> {
+    const user = await this.people.user();
+    const accountId = await user.account(plan);
+    const client = this.clientOf(user);
+    return { user, accountId, client, environment: (name = "dev") => this.#environment(client, accountId, name) };
+  }
+
+  clientOf(user: TestUser): CloudClient {
+    return new CloudClient({ baseUrl: this.apiUrl, accessToken: () => new Secret(user.token) });
+  }
+
+  /** The first gateway's log so far: what it says of each request. */
+  get log(): string {
+    return this.gateways.flatMap(({ lines }) => lines).join("\n");
+  }
+
+  client(base: string): HttpClient {
+    let client = this.#clients.get(base);
+    if (client === undefined) {
+      client = new HttpClient(base);
+      this.#clients.set(base, client);
+    }
+    return client;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const client of this.#clients.values()) client[Symbol.dispose]();
+    await this.#close.disposeAsync();
+  }
+
+  /** Resolves when it answers. */
+  async #environment(client: CloudClient, accountId: AccountId, name: string): Promise<CloudEnvironment> {
+    const { environmentId: id } = await client.account(accountId, "CreateEnvironment", { name, region: "us" });
+    const described = await eventually(
+      `${name} is active`,
+      async () => {
+        const told = await client.account(accountId, "DescribeEnvironment", { environmentId: id });
+        return told.status === "ACTIVE" ? told : undefined;
+      },
+      READY_MS,
+    ).catch((cause: unknown) => {
+      const log = join(this.directory, "environments", id, "runtime.log");
+      const last = existsSync(log) ? readFileSync(log, "utf8").split("\n").slice(-10) : [];
+      throw new Error(`${name} does not get active:\n${[...this.tenancy.lines.slice(-10), ...last].join("\n")}`, { cause });
+    });
+    const { ingressBaseUrl: ingressUrl, adminBaseUrl: adminUrl, signingPublicKey } = described;
+    const urls = { ingress: ingressUrl, admin: adminUrl };
+    const headersOf = (token: string | undefined) => ({
+      accept: "application/json",
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    });
+    const environment: CloudEnvironment = {
+      id,
+      name,
+      accountId,
+      ingressUrl,
+      adminUrl,
+      signingPublicKey,
+      key: async (roleId = "rst:role::FullAccess") => {
+        const made = await client.account(accountId, "CreateApiKey", { environmentId: id, roleId });
+        return { id: made.keyId, text: made.apiKey };
+      },
+      ask: (door, method, path, token, json) =>
+        this.client(urls[door]).request(method, path, { headers: headersOf(token), ...(json === undefined ? {} : { json }) }),
+      askByName: (door, method, path, token, json, gateway = 0) =>
+        this.client(this.doors[gateway]?.[door] ?? "").request(method, path, {
+          headers: { host: `${bareOf(id)}.env.us.${DOMAIN}`, ...headersOf(token) },
+          ...(json === undefined ? {} : { json }),
+        }),
+    };
+    await eventually(
+      "its door is open",
+      async () => (await environment.ask("admin", "GET", "/version")).status === 200,
+      READY_MS,
+    );
+    return environment;
+  }
+}

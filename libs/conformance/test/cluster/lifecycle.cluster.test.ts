@@ -1,0 +1,3 @@
+/** What people do to invocations reaches them through the processes of a cluster. */
+import "./worlds-are-clusters.js";
+import "../lifecycle.test.js";

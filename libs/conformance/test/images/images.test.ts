@@ -1,0 +1,58 @@
+/** Why: what images are made of is said in several places, which must say the same; whether they work is `make images-check`. */
+import { readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { expect, test } from "@jest/globals";
+import { ROOT } from "../../src/bundle.js";
+
+const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
+const dockerfile = read("deploy/images/Dockerfile");
+const targets = [...dockerfile.matchAll(/^FROM .* AS ([a-z-]+)$/gm)].map((match) => match[1] ?? "");
+
+test("images have the Node and the package manager that everything is tested with", () => {
+  const { version } = JSON.parse(read("node_modules/node/package.json")) as { readonly version: string };
+  const { packageManager } = JSON.parse(read("package.json")) as { readonly packageManager: string };
+  expect(/^ARG NODE_VERSION=(.+)$/m.exec(dockerfile)?.[1]).toBe(version);
+  expect(/npx -y (pnpm@\S+) install --frozen-lockfile/.exec(dockerfile)?.[1]).toBe(packageManager);
+});
+
+test("there is an image for each that the operator, the charts and the composition name", () => {
+  const desired = ["desired/workers.ts", "cloud-environment/desired.ts"].map((file) => read(`services/operator/src/${file}`));
+  const operator = [...desired.join("").matchAll(/imageOf\(cell, "([a-z-]+)"/g)].map((match) => match[1]);
+  const front = /type Program = (.+);/.exec(read("services/operator/src/desired/workers.ts"))?.[1]?.match(/[a-z-]+/g) ?? [];
+  const composed = [...read("deploy/compose.yaml").matchAll(/\/perdure-([a-z-]+):/g)].map((match) => match[1]);
+  const named = [...operator, ...front, ...composed] as string[];
+  expect(named.length).toBeGreaterThan(8);
+  expect(named.filter((image) => !targets.includes(image))).toEqual([]);
+  const built = /IMAGES:-([^}]+)}/.exec(read("deploy/images/build.sh"))?.[1]?.split(" ");
+  expect(built?.toSorted()).toEqual(targets.filter((name) => !/^(?:build|base|example-.*)$/.test(name)).toSorted());
+});
+
+test("images run as the user that pods are given", () => {
+  const user = /^const USER = ([\d_]+);$/m.exec(read("services/operator/src/desired/pods.ts"))?.[1]?.replace("_", "");
+  expect(/^USER (\d+):(\d+)$/m.exec(dockerfile)?.slice(1)).toEqual([user, user]);
+});
+
+test("nothing that is secret or built elsewhere is given to the builder", () => {
+  const ignored = read(".dockerignore").split("\n");
+  expect(ignored.find((line) => line !== "" && !line.startsWith("#"))).toBe("*");
+  for (const line of ["**/node_modules", "**/dist", "deploy/cloud-keys"]) expect(ignored).toContain(line);
+});
+
+test("the console is in the images of all programs that serve it, and the builder is given what it is made of", () => {
+  const pack = read("deploy/images/pack.mjs");
+  const images = /WITH_CONSOLE = \[(.+)\]/.exec(pack)?.[1]?.match(/[a-z-]+/g) ?? [];
+  const table = /IMAGES = \{([^}]+)\}/.exec(pack)?.[1] ?? "";
+  const serviceOf = new Map([...table.matchAll(/"?([a-z-]+)"?: "([a-z-]+)"/g)].map(([, image, service]) => [image, service]));
+  const needs = (service: string, name: string): boolean =>
+    Object.hasOwn((JSON.parse(read(`services/${service}/package.json`)) as { dependencies: object }).dependencies, name);
+  const serving = [...serviceOf].filter(
+    ([, service]) => needs(service ?? "", "@perdure/console-host") || needs(service ?? "", "@perdure/admin-api"),
+  );
+  expect(images.toSorted()).toEqual(serving.map(([image]) => image).toSorted());
+  expect(images).toContain("server");
+  const given = read(".dockerignore").split("\n");
+  expect(given).toContain("!docs/errors");
+  // Its builder reads how it is compiled, with everything that this extends.
+  const { extends: base } = JSON.parse(read("services/console/tsconfig.json")) as { readonly extends: string };
+  expect(given).toContain(`!${relative(ROOT, join(ROOT, "services/console", base))}`);
+});

@@ -1,0 +1,168 @@
+/** Every metric that a running program tells is written down as it is, and every metric that is written down is told. */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { faults } from "./faults.js";
+import { documentedMetrics } from "./metrics-page.js";
+import { Platform } from "./platform.js";
+import { aboutRules, goingOn, noneFires, play, type Recording, type Series, with_ } from "./playback.js";
+import { alerts } from "./rules.js";
+import { type Role, roles, type ScrapedMetric, scrape } from "./scrape.js";
+
+const START_MS = 240_000;
+const PLAY_MS = 180_000;
+/** Whether these are quiet depends on what else the machine of the test does. */
+const ABOUT_THE_MACHINE: ReadonlySet<string> = new Set([
+  "PerdureOverheadHigh",
+  "PerdureTimersLate",
+  "PerdureJournalSlow",
+  "PerdureProcessBlocked",
+]);
+/** Of each server; each sleeps a moment, so that timers and commits are measured. */
+const CALLS = 30;
+/** What one pod of an environment may cost a Prometheus. */
+const SERIES_OF_A_RUNTIME_MAX = 300;
+
+/** The same, of a program of the platform. */
+const SERIES_OF_A_POD_MAX = 3_000;
+/** Pods that every environment has. */
+const OF_RUNTIMES: ReadonlySet<Role> = new Set<Role>(["gateway", "worker"]);
+
+const UNIT_OF_A_NAME = /_(seconds|bytes|records|ratio)(?:_total)?$/;
+
+let platform: Platform;
+const told = new Map<Role, ReadonlyMap<string, ScrapedMetric>>();
+const recordings: Recording[] = [];
+beforeAll(async () => {
+  platform = await Platform.start();
+  await platform.deploy();
+  for (const [role, url] of platform.metricsUrls) told.set(role, await scrape(url));
+  const sinceMs = performance.now();
+  await platform.work(CALLS);
+  for (const [role, url] of platform.metricsUrls) {
+    const later = await scrape(url);
+    const seconds = (performance.now() - sinceMs) / 1000;
+    const target = { job: role, instance: new URL(url).host, pod: `${role}-0` };
+    recordings.push({ target, earlier: told.get(role) as ReadonlyMap<string, ScrapedMetric>, later, seconds });
+  }
+}, START_MS);
+afterAll(() => platform[Symbol.asyncDispose](), 60_000);
+
+describe("docs/operating/metrics.md", () => {
+  test.each(roles)("names what %s tells, and nothing else", (role) => {
+    const documented = [...documentedMetrics().values()].filter((metric) => metric.roles.has(role)).map(({ name }) => name);
+    expect([...(told.get(role) ?? new Map()).keys()].toSorted()).toEqual(documented.toSorted());
+  });
+
+  test.each(roles)("gives type, labels and meaning as %s does", (role) => {
+    const documented = documentedMetrics();
+    for (const { name, type, help, labels } of told.get(role)?.values() ?? []) {
+      const row = documented.get(name);
+      expect({ name, type: row?.type, meaning: row?.meaning }).toEqual({ name, type, meaning: help });
+      for (const label of labels) expect(`${name} ${[...(row?.labels ?? [])].join(" ")}`.split(" ")).toContain(label);
+    }
+  });
+
+  test("has units that names say, and counters that say that they count", () => {
+    for (const { name, type, unit } of documentedMetrics().values()) {
+      expect([name, unit]).toEqual([name, UNIT_OF_A_NAME.exec(name)?.[1] ?? "count"]);
+      expect([name, name.endsWith("_total")]).toEqual([name, type === "counter"]);
+    }
+  });
+
+  test("lets no word of users become a label", () => {
+    const labels = new Set([...documentedMetrics().values()].flatMap((metric) => [...metric.labels]));
+    for (const label of ["env", "environment", "account", "service", "handler", "key", "path", "invocation", "message"]) {
+      expect([...labels]).not.toContain(label);
+    }
+  });
+});
+
+describe("what users say", () => {
+  const seriesOf = async (): Promise<ReadonlyMap<Role, readonly string[]>> => {
+    const found = new Map<Role, readonly string[]>();
+    for (const [role, url] of platform.metricsUrls)
+      found.set(
+        role,
+        [...(await scrape(url)).values()].flatMap(({ samples }) => [...samples.keys()]),
+      );
+    return found;
+  };
+
+  test(
+    "becomes no series, and what one program tells stays within what a Prometheus can bear",
+    async () => {
+      await platform.say("zebra");
+      const once = await seriesOf();
+      await platform.say("giraffe");
+      const twice = await seriesOf();
+      for (const role of roles) {
+        const [before, after] = [once.get(role) ?? [], twice.get(role) ?? []];
+        expect([role, after.filter((series) => /zebra|giraffe/.test(series))]).toEqual([role, []]);
+        expect([role, after.filter((series) => !before.includes(series))]).toEqual([role, []]);
+        expect([role, after.length < (OF_RUNTIMES.has(role) ? SERIES_OF_A_RUNTIME_MAX : SERIES_OF_A_POD_MAX)]).toEqual([
+          role,
+          true,
+        ]);
+      }
+    },
+    PLAY_MS,
+  );
+});
+
+test("a server at rest costs a Prometheus little", () => {
+  const series = [...(told.get("standalone")?.values() ?? [])].reduce((sum, { samples }) => sum + samples.size, 0);
+  expect(series).toBeGreaterThan(50);
+  expect(series).toBeLessThan(SERIES_OF_A_RUNTIME_MAX);
+});
+
+describe("alerts on series of running programs", () => {
+  /** As in a cell: somebody leads, although no API server was there for the operator of this test. */
+  const healthy = (): readonly Series[] =>
+    with_(aboutRules(goingOn(recordings)), [{ series: 'perdure_operator_leader{pod="operator-0"}', values: "1+0x480" }]);
+
+  test("work was done and recorded", () => {
+    const series = goingOn(recordings);
+    const moving = (name: string) => series.some((each) => each.series.startsWith(`${name}{`) && !/\+0\.0+x/.test(each.values));
+    for (const name of [
+      "perdure_gateway_requests_total",
+      "perdure_gateway_overhead_seconds_bucket",
+      "perdure_worker_attempts_total",
+      "perdure_worker_schedule_delay_seconds_bucket",
+      "perdure_worker_journal_append_duration_seconds_bucket",
+      "perdure_worker_timer_lateness_seconds_bucket",
+      "perdure_worker_journal_bytes_total",
+      "perdure_worker_invocations_completed_total",
+    ]) {
+      expect([name, moving(name)]).toEqual([name, true]);
+    }
+  });
+
+  test(
+    "none fires while all goes on as it was",
+    async () => {
+      const expected = [20, 120, 479].flatMap(noneFires).filter(({ alert }) => !ABOUT_THE_MACHINE.has(alert));
+      const verdict = await play([{ name: "as it was", series: healthy(), expected }]);
+      expect(verdict.output).toContain("SUCCESS");
+      expect(verdict.isGood).toBe(true);
+    },
+    PLAY_MS,
+  );
+
+  test(
+    "each fires when what it is about happens, and not before it has lasted",
+    async () => {
+      expect(faults.map(({ alert }) => alert)).toEqual(alerts().map(({ name }) => name));
+      const plays = faults.map(({ alert, series, quietMinute, firesMinute }) => ({
+        name: alert,
+        series: with_(healthy(), series),
+        expected: [
+          { alert, minute: quietMinute, fires: false },
+          { alert, minute: firesMinute, fires: true },
+        ],
+      }));
+      const verdict = await play(plays);
+      expect(verdict.output).toContain("SUCCESS");
+      expect(verdict.isGood).toBe(true);
+    },
+    PLAY_MS,
+  );
+});

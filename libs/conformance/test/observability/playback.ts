@@ -1,0 +1,99 @@
+/** Why: alerts are tried on series of real programs: what was scraped goes on for hours as it was, or with one thing gone wrong. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type PromtoolVerdict, runPromtool } from "@perdure/servers";
+import { alerts, mentionsIn, RULES_FILE, ruleExpressions } from "./rules.js";
+import type { ScrapedMetric } from "./scrape.js";
+
+/** A series in promtool's notation. */
+export interface Series {
+  readonly series: string;
+  readonly values: string;
+}
+
+/** What one program told, twice. */
+export interface Recording {
+  /** Labels that a scrape would give. */
+  readonly target: Readonly<Record<string, string>>;
+  readonly earlier: ReadonlyMap<string, ScrapedMetric>;
+  readonly later: ReadonlyMap<string, ScrapedMetric>;
+  readonly seconds: number;
+}
+
+export const MINUTES = 8 * 60;
+
+/** Counters go on at the rate that was seen, gauges stay at what was seen last; a value each minute. */
+export function goingOn(recordings: readonly Recording[]): readonly Series[] {
+  return recordings.flatMap(({ target, earlier, later, seconds }) =>
+    [...later.values()].flatMap(({ name, type, samples }) =>
+      [...samples].map(([series, value]) => {
+        const before = earlier.get(name)?.samples.get(series) ?? 0;
+        const perMinute = type === "gauge" ? 0 : ((value - before) * 60) / seconds;
+        return { series: labelled(series, target), values: `${plain(value)}+${plain(perMinute)}x${MINUTES}` };
+      }),
+    ),
+  );
+}
+
+/** promtool reads no exponents in this notation. */
+function plain(value: number): string {
+  return Math.max(0, value).toFixed(9);
+}
+
+function labelled(series: string, labels: Readonly<Record<string, string>>): string {
+  const [, name = "", own] = /^([a-z0-9_]+)(?:\{(.*)\})?$/.exec(series) ?? [];
+  const given = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
+  return `${name}{${[...(own === undefined ? [] : [own]), ...given].join(",")}}`;
+}
+
+/** Only what the rules look at; promtool takes its time for every series. */
+export function aboutRules(series: readonly Series[]): readonly Series[] {
+  const asked = new Set(
+    ruleExpressions().expressions.flatMap((expression) => mentionsIn(expression).map(({ metric }) => metric)),
+  );
+  return series.filter((each) => asked.has(nameOf(each.series)));
+}
+
+/** The same without the metrics that `replacing` has series of, and with those instead. */
+export function with_(series: readonly Series[], replacing: readonly Series[]): readonly Series[] {
+  const names = new Set(replacing.map((each) => nameOf(each.series)));
+  return [...series.filter((each) => !names.has(nameOf(each.series))), ...replacing];
+}
+
+function nameOf(series: string): string {
+  return series.replace(/\{.*$/, "");
+}
+
+export interface Play {
+  readonly name: string;
+  readonly series: readonly Series[];
+  /** Alerts and whether they shall fire at the minute. */
+  readonly expected: readonly { readonly alert: string; readonly minute: number; readonly fires: boolean }[];
+}
+
+/** What promtool says when it plays the rules on the series. */
+export async function play(plays: readonly Play[]): Promise<PromtoolVerdict> {
+  const directory = mkdtempSync(join(tmpdir(), "perdure-playback-"));
+  try {
+    const file = join(directory, "test.json"); // JSON is YAML, too.
+    const tests = plays.map(({ name, series, expected }) => ({
+      name,
+      interval: "1m",
+      input_series: series,
+      promql_expr_test: expected.map(({ alert, minute, fires }) => ({
+        expr: `count by (alertname) (ALERTS{alertname="${alert}",alertstate="firing"}) > bool 0`,
+        eval_time: `${minute}m`,
+        exp_samples: fires ? [{ labels: `{alertname="${alert}"}`, value: 1 }] : [],
+      })),
+    }));
+    writeFileSync(file, JSON.stringify({ rule_files: [RULES_FILE], evaluation_interval: "1m", tests }));
+    return await runPromtool(["test", "rules", file]);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+export function noneFires(minute: number): Play["expected"] {
+  return alerts().map(({ name }) => ({ alert: name, minute, fires: false }));
+}

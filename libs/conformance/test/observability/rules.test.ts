@@ -1,0 +1,175 @@
+/** Rules and dashboards ask only for what is told, and are what Prometheus and Grafana take. */
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { runPromtool } from "@perdure/servers";
+import { documentedMetrics, SCRAPE_LABELS } from "./metrics-page.js";
+import {
+  alerts,
+  DASHBOARDS,
+  dashboards,
+  groupingsIn,
+  mentionsIn,
+  RULES_FILE,
+  RUNBOOKS,
+  ruleExpressions,
+  withoutVariables,
+} from "./rules.js";
+
+const PROMTOOL_MS = 180_000;
+const documented = documentedMetrics();
+
+/** What is wrong with the names in an expression. */
+function strangersIn(expression: string): string[] {
+  const mentions = mentionsIn(expression);
+  const known = new Set(SCRAPE_LABELS);
+  const strangers: string[] = [];
+  for (const { metric, labels } of mentions) {
+    const part = /^(.*)_(bucket|sum|count)$/.exec(metric);
+    const found = documented.get(metric) ?? (part === null ? undefined : documented.get(part[1] as string));
+    if (found === undefined || (found.name !== metric && found.type !== "histogram")) strangers.push(metric);
+    for (const label of found?.labels ?? []) known.add(label);
+    if (metric.endsWith("_bucket")) known.add("le");
+    for (const label of labels) if (!known.has(label)) strangers.push(`${metric}{${label}}`);
+  }
+  for (const label of groupingsIn(expression)) if (!known.has(label)) strangers.push(`by (${label})`);
+  return strangers;
+}
+
+test("strangers are found, or the tests below would mean nothing", () => {
+  expect(strangersIn('sum by (kind) (rate(perdure_gateway_requests_total{outcome="ok"}[5m]))')).toEqual([]);
+  expect(strangersIn("perdure_gateway_request_total")).toEqual(["perdure_gateway_request_total"]);
+  expect(strangersIn('perdure_gateway_requests_total{service="x"}')).toEqual(["perdure_gateway_requests_total{service}"]);
+  expect(strangersIn("sum by (le, handler) (perdure_gateway_overhead_seconds_bucket)")).toEqual(["by (handler)"]);
+  expect(strangersIn("perdure_gateway_in_flight_count")).toEqual(["perdure_gateway_in_flight_count"]);
+});
+
+describe("alert rules", () => {
+  test(
+    "are rules to Prometheus",
+    async () => {
+      expect(await runPromtool(["check", "rules", RULES_FILE])).toMatchObject({ isGood: true });
+    },
+    PROMTOOL_MS,
+  );
+
+  test("ask for metrics and labels that are told", () => {
+    const { expressions } = ruleExpressions();
+    expect(expressions.length).toBeGreaterThanOrEqual(alerts().length);
+    expect(expressions.flatMap(strangersIn)).toEqual([]);
+  });
+
+  test("use what they record, and record what they use", () => {
+    const { expressions, recorded } = ruleExpressions();
+    const shown = dashboards().flatMap(({ panels }) => panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)));
+    const used = new Set([...expressions, ...shown].flatMap((expression) => expression.match(/perdure:[\w:]+/g) ?? []));
+    expect([...used].toSorted()).toEqual([...recorded].toSorted());
+  });
+
+  test("have a runbook each, and each runbook an alert", () => {
+    const names = alerts().map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+    for (const { name, severity, runbookUrl } of alerts()) {
+      expect(runbookUrl).toBe(`https://perdure.dev/docs/runbooks/${name}.md`);
+      expect(["page", "ticket"]).toContain(severity);
+      const page = readFileSync(join(RUNBOOKS, `${name}.md`), "utf8");
+      for (const heading of [`# ${name}`, "## What it means", "## How to see", "## What to do"]) expect(page).toContain(heading);
+    }
+    const pages = readdirSync(RUNBOOKS).filter((file) => file !== "README.md");
+    expect(pages.toSorted()).toEqual(names.map((name) => `${name}.md`).toSorted());
+  });
+
+  test("are listed with their severity in the table of runbooks", () => {
+    const rows = [...readFileSync(join(RUNBOOKS, "README.md"), "utf8").matchAll(/^\| \[(\w+)\]\(\w+\.md\) \| (\w+) \|$/gm)];
+    expect(rows.map(([, name, severity]) => `${name} ${severity}`)).toEqual(
+      alerts().map(({ name, severity }) => `${name} ${severity}`),
+    );
+  });
+
+  test("are explained with expressions that ask for what is told, and links that lead somewhere", () => {
+    for (const file of readdirSync(RUNBOOKS)) {
+      const text = readFileSync(join(RUNBOOKS, file), "utf8");
+      const code = [...text.matchAll(/`([^`]+)`/g)].map(([, inside]) => inside as string);
+      expect([file, code.flatMap(strangersIn)]).toEqual([file, []]);
+      for (const [, link] of text.matchAll(/\]\(([^)#]+)\)/g)) {
+        expect([file, link, existsSync(join(RUNBOOKS, link as string))]).toEqual([file, link, true]);
+      }
+    }
+  });
+});
+
+describe("dashboards", () => {
+  const all = dashboards();
+
+  test("are the four of the specification, with names of their own", () => {
+    expect(all.map(({ file }) => file)).toEqual([
+      "fleet-overview.json",
+      "ingress-and-admin.json",
+      "operator-and-control-plane.json",
+      "runtime.json",
+    ]);
+    expect(new Set(all.map(({ uid }) => uid)).size).toBe(4);
+  });
+
+  test.each(all)("$file belongs to no Grafana: no ids, and a data source that is asked for", (dashboard) => {
+    const { id, schemaVersion, templating, panels } = dashboard;
+    expect([id, ...panels.map((panel) => panel.id)].filter((each) => each !== undefined)).toEqual([]);
+    expect(schemaVersion).toBeGreaterThanOrEqual(39);
+    const [source, ...variables] = templating.list;
+    expect(source).toMatchObject({ name: "datasource", type: "datasource", query: "prometheus" });
+    for (const { name } of variables) expect(readFileSync(join(DASHBOARDS, dashboard.file), "utf8")).toContain(`$${name}`);
+    for (const { type, targets = [], datasource } of panels) {
+      if (type === "row") continue;
+      expect(targets.length).toBeGreaterThan(0);
+      const sources = [datasource?.uid, ...targets.map((target) => target.datasource.uid)];
+      expect(new Set(sources)).toEqual(new Set([`$\{datasource}`]));
+    }
+  });
+
+  test.each(all)("$file has no panel over another", ({ panels }) => {
+    const taken = new Map<string, string>();
+    for (const { title, gridPos } of panels) {
+      expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
+      for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
+        for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+          expect([title, taken.get(`${x},${y}`)]).toEqual([title, undefined]);
+          taken.set(`${x},${y}`, title);
+        }
+      }
+    }
+  });
+
+  test.each(all)("$file asks for metrics and labels that are told", ({ panels, templating }) => {
+    const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => withoutVariables(expr)));
+    expect(expressions.flatMap(strangersIn)).toEqual([]);
+    const definitions = templating.list.flatMap(({ definition }) => (definition === undefined ? [] : [definition]));
+    expect(definitions.flatMap(strangersIn)).toEqual([]);
+  });
+
+  test(
+    "have expressions that Prometheus can read",
+    async () => {
+      const rules = all.flatMap(({ file, panels }) =>
+        panels.flatMap(({ targets = [] }) =>
+          targets.map(({ expr }, index) => ({
+            record: `dashboard:${file.replace(/\W/g, "_")}:${index}`,
+            expr: withoutVariables(expr),
+            labels: { at: String(index) },
+          })),
+        ),
+      );
+      const numbered = rules.map((rule, index) => ({ ...rule, record: `${rule.record}_${index}` }));
+      const directory = mkdtempSync(join(tmpdir(), "perdure-dashboards-"));
+      try {
+        const file = join(directory, "rules.json");
+        writeFileSync(file, JSON.stringify({ groups: [{ name: "dashboards", rules: numbered }] }));
+        const verdict = await runPromtool(["check", "rules", file]);
+        expect(verdict).toMatchObject({ isGood: true, output: expect.stringContaining(`${numbered.length} rules found`) });
+      } finally {
+        rmSync(directory, { recursive: true });
+      }
+    },
+    PROMTOOL_MS,
+  );
+});

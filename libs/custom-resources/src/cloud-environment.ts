@@ -1,0 +1,62 @@
+/** Why: a cluster of a customer reaches an environment that is hosted elsewhere, through tunnels it opens itself (kubernetes.md §1.3). */
+import { z } from "zod";
+import { conditions } from "./conditions.js";
+import type { KindSource } from "./definition.js";
+import type { CustomResource } from "./object.js";
+import { environmentId, list, map, passThrough, region, secretRef, text } from "./schema.js";
+
+const tunnel = z.strictObject({
+  replicas: z.int().min(1).max(20).default(2),
+  image: text(512).optional(),
+  resources: passThrough().optional(),
+  nodeSelector: map(32).optional(),
+  tolerations: list(passThrough(), 32).optional(),
+  affinity: passThrough().optional(),
+  env: list(passThrough(), 64).optional(),
+  remoteProxy: z
+    .boolean()
+    .default(false)
+    .describe("Opens ports 8080 and 9070 to whoever a network policy lets in; nobody is asked who they are."),
+});
+
+export const cloudEnvironmentSpec = z.strictObject({
+  environmentId: environmentId(),
+  region: region(),
+  signingPublicKey: text(80)
+    .regex(/^publickeyv1_[1-9A-HJ-NP-Za-km-z]{32,60}$/)
+    .describe("Shown by the environment; no secret."),
+  authentication: z.strictObject({ secretRef: secretRef().describe("An API key, in a Secret of the operator's namespace.") }),
+  tunnel: tunnel.prefault({}),
+});
+
+const count = () => z.int().min(0).max(1000).optional();
+
+export const cloudEnvironmentStatus = z.strictObject({
+  observedGeneration: z.int().min(0).optional(),
+  tunnel: z.strictObject({ name: text(80).optional(), replicas: count(), connected: count() }).optional(),
+  conditions: conditions(),
+});
+
+export type CloudEnvironmentSpec = z.output<typeof cloudEnvironmentSpec>;
+export type CloudEnvironmentStatus = z.output<typeof cloudEnvironmentStatus>;
+export type CloudEnvironment = CustomResource<"CloudEnvironment", CloudEnvironmentSpec, CloudEnvironmentStatus>;
+
+export const cloudEnvironmentKind: KindSource = {
+  kind: "CloudEnvironment",
+  plural: "cloudenvironments",
+  singular: "cloudenvironment",
+  shortNames: ["pce"],
+  scope: "Cluster",
+  description: "Connects this cluster with a hosted environment.",
+  spec: cloudEnvironmentSpec,
+  status: cloudEnvironmentStatus,
+  rules: [{ rule: "self.metadata.name.size() <= 56", message: "the name must not be longer than 56 characters" }],
+  columns: [
+    { name: "Ready", type: "string", jsonPath: ".status.conditions[?(@.type=='Ready')].status" },
+    { name: "Environment", type: "string", jsonPath: ".spec.environmentId" },
+    { name: "Region", type: "string", jsonPath: ".spec.region" },
+    { name: "Connected", type: "integer", jsonPath: ".status.tunnel.connected" },
+    { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" },
+    { name: "Reason", type: "string", jsonPath: ".status.conditions[?(@.type=='Ready')].reason", priority: 1 },
+  ],
+};

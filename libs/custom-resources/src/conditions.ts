@@ -1,0 +1,34 @@
+/** Why: all our objects tell how they are in the same words, the conditions of Kubernetes (kubernetes.md §1). */
+import { z } from "zod";
+import { listBy, text } from "./schema.js";
+
+export const condition = z.strictObject({
+  type: text(64),
+  status: z.enum(["True", "False", "Unknown"]),
+  reason: text(64).regex(/^[A-Za-z]([A-Za-z0-9]*[A-Za-z0-9])?$/),
+  message: text(1024),
+  /** RFC 3339; moves only when `status` changes. */
+  lastTransitionTime: z.string().meta({ format: "date-time" }),
+  observedGeneration: z.int().min(0).optional(),
+});
+
+export type Condition = z.output<typeof condition>;
+
+export const conditions = () => listBy("type", condition, 20).optional();
+
+/** What is known now, without when it became so. */
+export type Observation = Pick<Condition, "type" | "status" | "reason" | "message">;
+
+/** Conditions after an observation of all of them: a time moves only with its status, and what is not observed any more goes. */
+export function observed(
+  before: readonly Condition[] | undefined,
+  now: readonly Observation[],
+  { generation, time }: { readonly generation: number; readonly time: string },
+): Condition[] {
+  const earlier = new Map((before ?? []).map((one) => [one.type, one]));
+  return now.map(({ type, status, reason, message }) => {
+    const old = earlier.get(type);
+    const lastTransitionTime = old !== undefined && old.status === status ? old.lastTransitionTime : time;
+    return { type, status, reason, message: message.slice(0, 1024), lastTransitionTime, observedGeneration: generation };
+  });
+}

@@ -1,0 +1,55 @@
+/**
+ * Why: workers come and go with every roll-out, each under an address of its own. What is held for one of them, a link or a channel,
+ * must go with it, or a gateway that lives for months holds one for every worker there ever was.
+ */
+import type { LeaderDirectory } from "./leadership.js";
+
+export interface Held<T> {
+  open(address: string): T;
+  /** False while somebody waits for an answer through it. */
+  isIdle(held: T): boolean;
+  close(held: T): void;
+}
+
+/** One `T` for each address that was asked for, until its worker is gone. */
+export class PerWorker<T> {
+  readonly #directory: LeaderDirectory;
+  readonly #held: Held<T>;
+  readonly #all = new Map<string, T>();
+  readonly #unlisten: () => void;
+
+  constructor(directory: LeaderDirectory, held: Held<T>) {
+    this.#directory = directory;
+    this.#held = held;
+    this.#unlisten = directory.onChange(() => this.#sweep());
+  }
+
+  get size(): number {
+    return this.#all.size;
+  }
+
+  at(address: string): T {
+    const known = this.#all.get(address);
+    if (known !== undefined) return known;
+    const opened = this.#held.open(address);
+    this.#all.set(address, opened);
+    return opened;
+  }
+
+  close(): void {
+    this.#unlisten();
+    for (const held of this.#all.values()) this.#held.close(held);
+    this.#all.clear();
+  }
+
+  /** What is busy stays until the next change. */
+  #sweep(): void {
+    const present = new Set(this.#directory.workers);
+    for (const { address } of this.#directory.claims()) present.add(address);
+    for (const [address, held] of this.#all) {
+      if (present.has(address) || !this.#held.isIdle(held)) continue;
+      this.#all.delete(address);
+      this.#held.close(held);
+    }
+  }
+}

@@ -1,0 +1,63 @@
+/** Questions with one answer are told on both sides, and the caller's trace goes along. */
+import { create } from "@bufbuild/protobuf";
+import { Server, type sendUnaryData, status } from "@grpc/grpc-js";
+import { expect, test } from "@jest/globals";
+import type { OperationObserver } from "@perdure/base";
+import { TenancyAnswerSchema, TenancyQuestionSchema } from "../src/gen/v1/tenancy_pb.js";
+import {
+  observedHandlers,
+  observedMethods,
+  openChannel,
+  SERVER_OPTIONS,
+  serverCredentials,
+  tenancyDefinition,
+} from "../src/index.js";
+import { askUnary } from "../src/unary.js";
+
+function anObserver(told: string[], side: string, traceparent: string | undefined): OperationObserver {
+  return {
+    begin: (name, target, caller) => ({
+      traceparent,
+      run: (work) => work(),
+      end: (error) => void told.push(`${side} ${target}/${name} ${error ?? "ok"} from ${caller ?? "nobody"}`),
+    }),
+  };
+}
+
+test("are told with how they ended", async () => {
+  const told: string[] = [];
+  const server = new Server(SERVER_OPTIONS);
+  let isBroken = false;
+  const handlers = {
+    ask(_call: unknown, answer: sendUnaryData<unknown>) {
+      if (isBroken) answer({ code: status.INTERNAL, details: "broken" });
+      else answer(null, create(TenancyAnswerSchema, {}));
+    },
+    watch() {},
+  };
+  server.addService(tenancyDefinition, observedHandlers(tenancyDefinition, handlers, anObserver(told, "asked", undefined)));
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync("127.0.0.1:0", serverCredentials(undefined), (error, bound) =>
+      error === null ? resolve(bound) : reject(error),
+    );
+  });
+  const client = openChannel(`127.0.0.1:${port}`, undefined, anObserver(told, "asking", "00-trace"));
+  const ask = () =>
+    askUnary(client, tenancyDefinition.ask, create(TenancyQuestionSchema, {}), { deadlineMs: 10_000, whom: "it" });
+  try {
+    await ask();
+    isBroken = true;
+    await expect(ask()).rejects.toThrow();
+  } finally {
+    client.close();
+    server.forceShutdown();
+  }
+  const method = "perdure.control.v1.Tenancy/Ask";
+  expect(told).toEqual([
+    `asked ${method} ok from 00-trace`,
+    `asking ${method} ok from nobody`,
+    `asked ${method} INTERNAL from 00-trace`,
+    `asking ${method} INTERNAL from nobody`,
+  ]);
+  expect(observedMethods(tenancyDefinition)).toEqual(["Ask"]);
+});

@@ -1,0 +1,244 @@
+/**
+ * The Provisioner of a cell: a wish is an Environment object, and its state is what the operator reports. All that must outlive this process
+ * is in the object, so one that is killed is followed by one that reads and goes on.
+ *
+ *     apply ─▸ Secret, Environment ─▸ operator ─▸ status ─▸ state
+ *     remove                 ─▸ nothing runs, data and object stay for the next `apply`
+ *     remove, with `erase`   ─▸ the data may go; the object goes, and with it everything
+ */
+import { type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
+import type { EnvironmentId, Provisioner, RuntimeState, WantedRuntime } from "@perdure/cloud";
+import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { isNotFound, type KubeObject, type KubernetesClient, Reflector, resources, waitFor } from "@perdure/driver-kubernetes";
+import { ERASE_LOOK_MS, ERASE_MS_MAX, SYNC_MS_MAX } from "./limits.js";
+import { isIn, standingOf, type Wished, wishOf } from "./standing.js";
+import {
+  environmentOf,
+  MANAGER,
+  REMOVED,
+  type RuntimeTemplate,
+  signingKeyName,
+  signingKeyOf,
+  tunnelTokenName,
+  tunnelTokenOf,
+} from "./wish.js";
+
+export interface KubernetesProvisionerPorts {
+  /** Closed with the provisioner. */
+  readonly client: KubernetesClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export interface KubernetesProvisionerOptions {
+  /** The operator's: where Secrets lie that environments refer to. */
+  readonly namespace: string;
+  /** Suffix of names inside the cluster: `cluster.local`. */
+  readonly clusterDns: string;
+  readonly template: RuntimeTemplate;
+}
+
+type Listener = (environmentId: EnvironmentId, state: RuntimeState | undefined) => void;
+
+/** Resolves when all environments of the cell are known. Rejects with OPS0001 when the API server does not list them in a minute. */
+export async function openKubernetesProvisioner(
+  ports: KubernetesProvisionerPorts,
+  options: KubernetesProvisionerOptions,
+): Promise<Provisioner> {
+  const provisioner = new KubernetesProvisioner(ports, options);
+  try {
+    await provisioner.synced();
+    return provisioner;
+  } catch (cause) {
+    await provisioner[Symbol.asyncDispose]();
+    throw cause;
+  }
+}
+
+class KubernetesProvisioner implements Provisioner {
+  readonly #ports: KubernetesProvisionerPorts;
+  readonly #options: KubernetesProvisionerOptions;
+  readonly #environments: Reflector<Environment>;
+  readonly #listeners: Listener[] = [];
+  /** Wishes that the copy of the cluster may not know yet. */
+  readonly #wished = new Map<EnvironmentId, Wished>();
+  /** Removed, and the copy may not know it yet. */
+  readonly #removed = new Set<EnvironmentId>();
+  /** What listeners were told last. */
+  readonly #told = new Map<EnvironmentId, string>();
+  readonly #turns = new Map<EnvironmentId, Promise<void>>();
+  readonly #stop = new AbortController();
+  readonly #watching: Promise<void>;
+
+  constructor(ports: KubernetesProvisionerPorts, options: KubernetesProvisionerOptions) {
+    this.#ports = ports;
+    this.#options = options;
+    this.#environments = new Reflector<Environment>({ resource: resources.environments }, ports);
+    this.#environments.onChange((environment, change) => {
+      if (change !== "resync") this.#tell(environment.spec.environmentId as EnvironmentId);
+    });
+    this.#watching = this.#environments.run(this.#stop.signal);
+  }
+
+  async synced(): Promise<void> {
+    const late = Promise.withResolvers<never>();
+    const timer = this.#ports.clock.setTimer(SYNC_MS_MAX, () =>
+      late.reject(
+        new PerdureError("OPS0001", "the API server does not list environments; are our definitions installed, and may we?"),
+      ),
+    );
+    try {
+      await Promise.race([this.#environments.synced, late.promise]);
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  apply(wanted: WantedRuntime): Promise<void> {
+    return this.#inTurn(wanted.environmentId, () => this.#apply(wanted));
+  }
+
+  remove(environmentId: EnvironmentId, { erase }: { readonly erase: boolean }): Promise<void> {
+    return this.#inTurn(environmentId, () => (erase ? this.#erase(environmentId) : this.#putToRest(environmentId)));
+  }
+
+  state(environmentId: EnvironmentId): RuntimeState | undefined {
+    if (this.#removed.has(environmentId)) return undefined;
+    const environment = this.#environments.get(objectNameOf(environmentId));
+    const known = environment === undefined ? undefined : wishOf(environment);
+    const wished = this.#wished.get(environmentId);
+    if (wished !== undefined && !isIn(wished, environment)) return { phase: "starting", generation: wished.generation };
+    if (environment === undefined || known === undefined) return undefined;
+    return standingOf(environment, known, this.#options.clusterDns);
+  }
+
+  onChange(listener: Listener): void {
+    this.#listeners.push(listener);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#watching;
+    await Promise.allSettled(this.#turns.values());
+    await this.#ports.client[Symbol.asyncDispose]();
+  }
+
+  // ── wishes ─────────────────────────────────────────────────────────────────────────────────────
+
+  async #apply(wanted: WantedRuntime): Promise<void> {
+    const { environmentId, generation } = wanted;
+    const { client } = this.#ports;
+    const { namespace, template } = this.#options;
+    if (generation < (this.state(environmentId)?.generation ?? 0)) return;
+    const call = { manager: MANAGER, force: true, signal: this.#stop.signal };
+    await client.apply(signingKeyOf(wanted, namespace), call);
+    const tunnelToken = tunnelTokenOf(wanted, namespace);
+    if (tunnelToken !== undefined) await client.apply(tunnelToken, call);
+    const before = await this.#find(environmentId);
+    if (before !== undefined && before.metadata.deletionTimestamp !== undefined) {
+      throw new PerdureError("OPS0004", `${objectNameOf(environmentId)} is still being deleted`);
+    }
+    const release = before?.spec.version; // Who upgrades environments is somebody else: a wish is no reason to change the release.
+    const wish = environmentOf(wanted, release === undefined ? template : { ...template, version: release });
+    const { metadata } = await client.apply(wish, call);
+    if (tunnelToken === undefined && before?.spec.tunnels !== undefined) {
+      await client.delete(resources.secrets, tunnelTokenName(environmentId), namespace, { signal: this.#stop.signal });
+    }
+    this.#wished.set(environmentId, { generation, objectGeneration: metadata.generation ?? 0 });
+    this.#removed.delete(environmentId);
+    this.#tell(environmentId);
+  }
+
+  /** Suspended, and marked: whoever comes after us must not take it for one that is wanted. */
+  async #putToRest(environmentId: EnvironmentId): Promise<void> {
+    if ((await this.#find(environmentId)) !== undefined) {
+      await this.#patch(environmentId, { [REMOVED]: "yes" }, { suspended: true });
+    }
+    this.#forget(environmentId);
+  }
+
+  /** Resolves when the operator has let it go, after everything else of it. */
+  async #erase(environmentId: EnvironmentId): Promise<void> {
+    const { client, clock } = this.#ports;
+    const name = objectNameOf(environmentId);
+    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(ERASE_MS_MAX)]);
+    const present = await this.#find(environmentId);
+    if (present !== undefined) {
+      await this.#patch(environmentId, { [REMOVED]: "yes" }, { reclaimPolicy: "Delete", deletionProtection: false });
+      await client.delete(resources.environments, name, undefined, { signal });
+      this.#forget(environmentId);
+    }
+    while ((await this.#find(environmentId)) !== undefined) {
+      if (signal.aborted) throw new PerdureError("OPS0004", `${name} is still being deleted`);
+      await waitFor(ERASE_LOOK_MS, clock, signal);
+    }
+    for (const secret of [signingKeyName(environmentId), tunnelTokenName(environmentId)]) {
+      await client.delete(resources.secrets, secret, this.#options.namespace, { signal });
+    }
+    this.#forget(environmentId);
+  }
+
+  async #find(environmentId: EnvironmentId): Promise<Environment | undefined> {
+    return this.#ports.client.find<Environment>(resources.environments, objectNameOf(environmentId), undefined, {
+      signal: this.#stop.signal,
+    });
+  }
+
+  /** Some fields of an object that is there, under a name of their own, so that the wish keeps the others. */
+  async #patch(environmentId: EnvironmentId, annotations: Readonly<Record<string, string>>, spec: object): Promise<void> {
+    const present = await this.#find(environmentId);
+    if (present === undefined) return;
+    const { client } = this.#ports;
+    const operations = [
+      ...Object.entries(annotations).map(([key, value]) => {
+        return { op: "add" as const, path: `/metadata/annotations/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`, value };
+      }),
+      ...Object.entries(spec).map(([field, value]) => ({ op: "add" as const, path: `/spec/${field}`, value: value as unknown })),
+    ];
+    const whole =
+      present.metadata.annotations === undefined ? [{ op: "add" as const, path: "/metadata/annotations", value: {} }] : [];
+    try {
+      const target = { name: objectNameOf(environmentId) };
+      await client.patch<KubeObject>(resources.environments, target, [...whole, ...operations], { signal: this.#stop.signal });
+    } catch (cause) {
+      if (!isNotFound(cause)) throw cause; // Gone meanwhile, as it shall be.
+    }
+  }
+
+  // ── telling ────────────────────────────────────────────────────────────────────────────────────
+
+  #forget(environmentId: EnvironmentId): void {
+    this.#wished.delete(environmentId);
+    this.#removed.add(environmentId);
+    this.#tell(environmentId);
+  }
+
+  #tell(environmentId: EnvironmentId): void {
+    const name = objectNameOf(environmentId);
+    const environment = this.#environments.get(name);
+    const known = environment === undefined ? undefined : wishOf(environment);
+    if (known === undefined) this.#removed.delete(environmentId); // The copy knows it, too.
+    const wished = this.#wished.get(environmentId);
+    if (wished !== undefined && isIn(wished, environment)) this.#wished.delete(environmentId);
+    const state = this.state(environmentId);
+    const text = JSON.stringify(state) ?? "";
+    if ((this.#told.get(environmentId) ?? "") === text) return;
+    if (state === undefined) this.#told.delete(environmentId);
+    else this.#told.set(environmentId, text);
+    for (const listener of this.#listeners) listener(environmentId, state);
+  }
+
+  /** What is asked of one environment happens one after the other. */
+  #inTurn(environmentId: EnvironmentId, work: () => Promise<void>): Promise<void> {
+    const before = this.#turns.get(environmentId) ?? Promise.resolve();
+    const mine = before.catch(() => undefined).then(work); // Whoever asked for that was told.
+    const done = mine
+      .catch(() => undefined)
+      .finally(() => {
+        if (this.#turns.get(environmentId) === done) this.#turns.delete(environmentId);
+      });
+    this.#turns.set(environmentId, done);
+    return mine;
+  }
+}

@@ -1,0 +1,295 @@
+/**
+ * Why: requests to an API server as controllers make them, in raw JSON: server-side apply, lists in pages, watches, deletion with
+ * preconditions. Typed clients lose fields that their models lack; this one loses nothing.
+ */
+import { KubeConfig } from "@kubernetes/client-node";
+import { request } from "undici";
+import { ApiError, isNotFound } from "./api-error.js";
+import { Connection } from "./connection.js";
+import { ANSWER_BYTES_MAX, ANSWER_MS_MAX, PAGE_OBJECTS, WATCH_IDLE_MS_MAX } from "./limits.js";
+import { type KubeObject, type MetadataOnly, pathOf, type Resource, resourceOf } from "./resource.js";
+
+export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
+
+/** Told of each answer; status 0 = nobody answered. */
+export type RequestObserver = (verb: Verb, plural: string, status: number, seconds: number) => void;
+
+export interface Call {
+  readonly signal?: AbortSignal;
+}
+
+export interface ApplyOptions extends Call {
+  /** Who owns the fields that are sent. */
+  readonly manager: string;
+  /** Take fields from other managers; without, a conflict is a 409 that names them. */
+  readonly force: boolean;
+  readonly subresource?: "status" | "scale";
+  readonly dryRun?: boolean;
+}
+
+export interface DeleteOptions extends Call {
+  /** Only this very object, and not a later one of its name. */
+  readonly uid?: string;
+  /** Only as it was then. */
+  readonly resourceVersion?: string;
+  readonly propagation?: "Background" | "Foreground" | "Orphan";
+  /** Of a pod; its own when absent. */
+  readonly gracePeriodSeconds?: number;
+}
+
+export interface ListOptions extends Call {
+  readonly namespace?: string;
+  readonly labels?: string;
+  readonly metadataOnly?: boolean;
+}
+
+export interface Listed<T> {
+  readonly items: readonly T[];
+  /** Where a watch goes on. */
+  readonly resourceVersion: string;
+}
+
+/** One operation of a JSON patch (RFC 6902). */
+export interface PatchOperation {
+  readonly op: "add" | "remove" | "replace" | "test";
+  readonly path: string;
+  readonly value?: unknown;
+}
+
+const APPLY = "application/apply-patch+yaml"; // JSON is YAML.
+const AS_METADATA = "as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+
+/** Everything rejects with `ApiError` when the API server says no, and with what the transport throws when it says nothing. */
+export class KubernetesClient implements AsyncDisposable {
+  readonly #connection: Connection;
+  readonly #observe: RequestObserver;
+  readonly #beforeWrites: (() => void)[] = [];
+
+  constructor(config: KubeConfig, observe: RequestObserver = () => {}) {
+    this.#connection = new Connection(config, () => this.#check());
+    this.#observe = observe;
+  }
+
+  /**
+   * `check` is called right before anything is sent that may change something, and keeps that from being sent by throwing. What waits for a
+   * connection is on its way already, so connections are asked too when they are there.
+   */
+  beforeWrites(check: () => void): void {
+    this.#beforeWrites.push(check);
+  }
+
+  #check(): void {
+    for (const check of this.#beforeWrites) check();
+  }
+
+  async get<T extends MetadataOnly = KubeObject>(
+    resource: Resource,
+    name: string,
+    namespace?: string,
+    call: Call = {},
+  ): Promise<T> {
+    return (await this.#json("get", resource, "GET", pathOf(resource, namespace, name), call)) as T;
+  }
+
+  /** Undefined when there is none. */
+  async find<T extends MetadataOnly = KubeObject>(
+    resource: Resource,
+    name: string,
+    namespace?: string,
+    call: Call = {},
+  ): Promise<T | undefined> {
+    try {
+      return await this.get<T>(resource, name, namespace, call);
+    } catch (cause) {
+      if (isNotFound(cause)) return undefined;
+      throw cause;
+    }
+  }
+
+  /** Whether the API server has the kind now: optional ones come and go. */
+  async serves(resource: Resource, call: Call = {}): Promise<boolean> {
+    try {
+      const found = (await this.#json("get", resource, "GET", `/apis/${resource.apiVersion}`, call)) as ServedKinds;
+      return (found.resources ?? []).some(({ name }) => name === resource.plural);
+    } catch (cause) {
+      if (isNotFound(cause)) return false;
+      throw cause;
+    }
+  }
+
+  /** All of them, page by page, each with its kind; rejects with `Expired` when that takes so long that the pages no longer fit together. */
+  async list<T extends MetadataOnly = KubeObject>(resource: Resource, options: ListOptions = {}): Promise<Listed<T>> {
+    const items: T[] = [];
+    let next: string | undefined;
+    for (;;) {
+      const query = new URLSearchParams({ limit: String(PAGE_OBJECTS) });
+      if (options.labels !== undefined) query.set("labelSelector", options.labels);
+      if (next !== undefined) query.set("continue", next);
+      const accept =
+        options.metadataOnly === true ? `application/json;${AS_METADATA.replace("Metadata;", "MetadataList;")}` : undefined;
+      const path = `${pathOf(resource, options.namespace)}?${query}`;
+      const page = (await this.#json("list", resource, "GET", path, options, undefined, undefined, accept)) as ListPage<T>;
+      for (const item of page.items ?? []) items.push(options.metadataOnly === true ? item : named(item, resource));
+      next = page.metadata.continue === "" ? undefined : page.metadata.continue;
+      if (next === undefined) return { items, resourceVersion: page.metadata.resourceVersion };
+    }
+  }
+
+  /** Lines of a watch as they come, each an event in JSON; ends when the API server ends it. */
+  async watch(
+    resource: Resource,
+    query: URLSearchParams,
+    options: ListOptions & { readonly idleMs?: number },
+  ): Promise<AsyncIterable<Uint8Array>> {
+    const accept = options.metadataOnly === true ? `application/json;${AS_METADATA}` : "application/json";
+    const path = `${pathOf(resource, options.namespace)}?${query}`;
+    const idleMs = options.idleMs ?? WATCH_IDLE_MS_MAX;
+    const { statusCode, body } = await this.#ask("watch", resource, { method: "GET", path, accept, call: options, idleMs });
+    if (statusCode !== 200) throw new ApiError(`watch ${resource.plural}`, statusCode, await body.text());
+    return body;
+  }
+
+  async create<T extends MetadataOnly = KubeObject>(
+    object: KubeObject,
+    call: Call & { readonly manager?: string } = {},
+  ): Promise<T> {
+    const resource = resourceOf(object);
+    const query = call.manager === undefined ? "" : `?fieldManager=${encodeURIComponent(call.manager)}`;
+    const path = `${pathOf(resource, object.metadata.namespace)}${query}`;
+    return (await this.#json("create", resource, "POST", path, call, object)) as T;
+  }
+
+  /** Only if it is still as its `resourceVersion` says. */
+  async replace<T extends MetadataOnly = KubeObject>(object: KubeObject, call: Call = {}): Promise<T> {
+    const resource = resourceOf(object);
+    const path = pathOf(resource, object.metadata.namespace, object.metadata.name);
+    return (await this.#json("update", resource, "PUT", path, call, object)) as T;
+  }
+
+  /** Server-side apply: what is sent is owned, what was owned and is not sent any more goes, the rest stays as it is. */
+  async apply<T extends MetadataOnly = KubeObject>(object: KubeObject, options: ApplyOptions): Promise<T> {
+    const resource = resourceOf(object);
+    const { manager, force, subresource, dryRun } = options;
+    const query = new URLSearchParams({ fieldManager: manager, force: String(force) });
+    if (dryRun === true) query.set("dryRun", "All");
+    const path = pathOf(resource, object.metadata.namespace, object.metadata.name, subresource);
+    return (await this.#json("patch", resource, "PATCH", `${path}?${query}`, options, object, APPLY)) as T;
+  }
+
+  async patch<T extends MetadataOnly = KubeObject>(
+    resource: Resource,
+    { name, namespace }: { readonly name: string; readonly namespace?: string | undefined },
+    operations: readonly PatchOperation[],
+    call: Call = {},
+  ): Promise<T> {
+    const path = pathOf(resource, namespace, name);
+    return (await this.#json("patch", resource, "PATCH", path, call, operations, "application/json-patch+json")) as T;
+  }
+
+  /** False when it was gone already. */
+  async delete(resource: Resource, name: string, namespace: string | undefined, options: DeleteOptions = {}): Promise<boolean> {
+    const { uid, resourceVersion, propagation = "Background", gracePeriodSeconds } = options;
+    const preconditions = {
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    };
+    const body = { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: propagation, preconditions, gracePeriodSeconds };
+    try {
+      await this.#json("delete", resource, "DELETE", pathOf(resource, namespace, name), options, body);
+      return true;
+    } catch (cause) {
+      if (isNotFound(cause)) return false;
+      throw cause;
+    }
+  }
+
+  async #json(
+    verb: Verb,
+    resource: Resource,
+    method: Method,
+    path: string,
+    call: Call,
+    body?: unknown,
+    contentType?: string,
+    accept = "application/json",
+  ): Promise<unknown> {
+    const {
+      statusCode,
+      headers,
+      body: answer,
+    } = await this.#ask(verb, resource, { method, path, accept, call, body, contentType });
+    const text = await answer.text();
+    if (statusCode < 200 || statusCode > 299) {
+      const retryAfter = headers["retry-after"];
+      throw new ApiError(`${verb} ${resource.plural}`, statusCode, text, typeof retryAfter === "string" ? retryAfter : undefined);
+    }
+    if (text.length > ANSWER_BYTES_MAX) throw new Error(`${verb} ${resource.plural}: the answer has ${text.length} characters`);
+    return JSON.parse(text);
+  }
+
+  async #ask(verb: Verb, resource: Resource, question: Question) {
+    const { method, path, accept, call, body, contentType = "application/json", idleMs = ANSWER_MS_MAX } = question;
+    const { origin, headers, dispatcher } = await this.#connection.access();
+    if (method !== "GET") this.#check();
+    const startedAt = performance.now();
+    let status = 0;
+    try {
+      const answer = await request(`${origin}${path}`, {
+        method,
+        dispatcher,
+        headers: {
+          ...headers,
+          accept,
+          "user-agent": "perdure-operator",
+          ...(body === undefined ? {} : { "content-type": contentType }),
+        },
+        headersTimeout: ANSWER_MS_MAX,
+        bodyTimeout: idleMs,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(call.signal === undefined ? {} : { signal: call.signal }),
+      });
+      status = answer.statusCode;
+      return answer;
+    } finally {
+      this.#observe(verb, resource.plural, status, (performance.now() - startedAt) / 1000);
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#connection[Symbol.asyncDispose]();
+  }
+}
+
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+interface Question {
+  readonly method: Method;
+  readonly path: string;
+  readonly accept: string;
+  readonly call: Call;
+  readonly body?: unknown;
+  readonly contentType?: string | undefined;
+  readonly idleMs?: number;
+}
+
+interface ServedKinds {
+  readonly resources?: readonly { readonly name: string }[];
+}
+
+/** Lists of kinds that an API server has built in name the kind once, and not in each object. */
+function named<T extends MetadataOnly>(item: T, { apiVersion, kind }: Resource): T {
+  return "kind" in item ? item : { apiVersion, kind, ...item };
+}
+
+interface ListPage<T> {
+  readonly items?: readonly T[] | null;
+  readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
+}
+
+/** From the text of a kubeconfig; without, from `KUBECONFIG`, the home directory, or the pod this runs in. */
+export function connectKubernetes(kubeconfig: string | undefined, observe?: RequestObserver): KubernetesClient {
+  const config = new KubeConfig();
+  if (kubeconfig === undefined) config.loadFromDefault();
+  else config.loadFromString(kubeconfig);
+  return new KubernetesClient(config, observe);
+}

@@ -1,0 +1,70 @@
+/**
+ * Why: the client library knows where clusters are and how to prove who we are, in all the ways that kubeconfigs and pods have. It makes
+ * new connections for each request, though; ours are kept for as long as the credentials of their handshake.
+ */
+import type { RequestOptions } from "node:https";
+import type { KubeConfig } from "@kubernetes/client-node";
+import { Agent, buildConnector } from "undici";
+import { CONNECTION_IDLE_MS } from "./limits.js";
+
+export interface Access {
+  readonly origin: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly dispatcher: Agent;
+}
+
+export class Connection implements AsyncDisposable {
+  readonly #config: KubeConfig;
+  readonly #check: () => void;
+  #agent: { readonly of: string; readonly agent: Agent } | undefined;
+
+  /** `check` is called when a connection is made, before anything is sent on it, and closes it by throwing. */
+  constructor(config: KubeConfig, check: () => void) {
+    this.#config = config;
+    this.#check = check;
+  }
+
+  /** Tokens are read anew when they are about to end, so this is asked for each request. Rejects when there is no cluster. */
+  async access(): Promise<Access> {
+    const cluster = this.#config.getCurrentCluster();
+    if (cluster === null) throw new Error("no cluster: neither a kubeconfig nor a pod's service account was found");
+    const options: RequestOptions = {};
+    await this.#config.applyToHTTPSOptions(options);
+    const headers: Record<string, string> = {};
+    for (const [name, value] of Object.entries(options.headers ?? {})) headers[name.toLowerCase()] = String(value);
+    if (typeof options.auth === "string") headers["authorization"] = `Basic ${Buffer.from(options.auth).toString("base64")}`;
+    return { origin: cluster.server.replace(/\/$/, ""), headers, dispatcher: this.#agentOf(options) };
+  }
+
+  #agentOf({ ca, cert, key, servername, rejectUnauthorized }: RequestOptions): Agent {
+    const of = JSON.stringify([ca, cert, key, servername, rejectUnauthorized].map(String));
+    if (this.#agent?.of === of) return this.#agent.agent;
+    void this.#agent?.agent.close(); // What is under way ends on the old ones.
+    const connect = { ca, cert, key, servername, rejectUnauthorized, keepAlive: true, keepAliveInitialDelay: 30_000 };
+    const given = Object.fromEntries(Object.entries(connect).filter(([, value]) => value !== undefined));
+    // A connection for each request and watch: the client's HTTP/2 ends whole processes when an API server goes away at the wrong moment.
+    const connector = buildConnector({ ...given, allowH2: false });
+    const agent = new Agent({
+      allowH2: false,
+      keepAliveTimeout: CONNECTION_IDLE_MS,
+      connect: (options, callback) =>
+        connector(options, (...made) => {
+          const [failure, socket] = made;
+          if (failure !== null) return callback(failure, null);
+          try {
+            this.#check();
+          } catch (cause) {
+            socket.destroy();
+            return callback(cause as Error, null);
+          }
+          callback(null, socket);
+        }),
+    });
+    this.#agent = { of, agent };
+    return agent;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#agent?.agent.destroy();
+  }
+}

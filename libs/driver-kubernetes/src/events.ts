@@ -1,0 +1,95 @@
+/**
+ * Why: people look at an object's events first. Each is told once; while the same goes on it is counted, not told again, so that an object
+ * in trouble does not flood the API server.
+ */
+import { createHash } from "node:crypto";
+import type { Clock, Logger } from "@perdure/base";
+import type { KubernetesClient } from "./client.js";
+import { EVENT_EVERY_MS, EVENT_NOTE_CHARS_MAX, EVENT_SERIES_MAX } from "./limits.js";
+import { type KubeObject, resources } from "./resource.js";
+
+export interface EventSource {
+  /** Who tells: `perdure.dev/operator`. */
+  readonly controller: string;
+  readonly instance: string;
+}
+
+/** Where events of objects without a namespace are; an API server takes them nowhere else. */
+export const CLUSTER_EVENTS_NAMESPACE = "default";
+
+export interface Told {
+  readonly type: "Normal" | "Warning";
+  /** CamelCase. */
+  readonly reason: string;
+  /** What we were doing, CamelCase. */
+  readonly action: string;
+  readonly note: string;
+}
+
+interface Series {
+  readonly name: string;
+  readonly atMs: number;
+  count: number;
+}
+
+export class EventRecorder {
+  readonly #source: EventSource;
+  readonly #ports: { readonly client: KubernetesClient; readonly clock: Clock; readonly logger: Logger };
+  readonly #series = new Map<string, Series>();
+
+  constructor(source: EventSource, ports: { readonly client: KubernetesClient; readonly clock: Clock; readonly logger: Logger }) {
+    this.#source = source;
+    this.#ports = ports;
+  }
+
+  /** Never rejects: an event that cannot be told is logged. */
+  async tell(regarding: KubeObject, { type, reason, action, note }: Told): Promise<void> {
+    const { client, clock, logger } = this.#ports;
+    const key = createHash("sha256")
+      .update(JSON.stringify([regarding.metadata.uid, reason, note]))
+      .digest("hex")
+      .slice(0, 16);
+    const now = clock.monotonicMs();
+    const series = this.#series.get(key);
+    if (series !== undefined && now - series.atMs < EVENT_EVERY_MS) {
+      series.count++;
+      return;
+    }
+    this.#series.delete(key);
+    const { name, namespace, uid } = regarding.metadata;
+    const next: Series = { name: `${name}.${key}`, atMs: now, count: (series?.count ?? 0) + 1 };
+    this.#series.set(key, next);
+    if (this.#series.size > EVENT_SERIES_MAX) this.#series.delete(this.#series.keys().next().value as string);
+    const time = new Date(clock.nowMs()).toISOString().replace("Z", "000Z");
+    const event: KubeObject = {
+      apiVersion: resources.events.apiVersion,
+      kind: resources.events.kind,
+      metadata: { name: next.name, namespace: namespace ?? CLUSTER_EVENTS_NAMESPACE },
+      eventTime: time,
+      reportingController: this.#source.controller,
+      reportingInstance: this.#source.instance,
+      type,
+      reason,
+      action,
+      note: note.slice(0, EVENT_NOTE_CHARS_MAX),
+      regarding: {
+        apiVersion: regarding.apiVersion,
+        kind: regarding.kind,
+        name,
+        uid,
+        ...(namespace === undefined ? {} : { namespace }),
+      },
+      ...(next.count > 1 ? { series: { count: next.count, lastObservedTime: time } } : {}),
+    };
+    try {
+      // The first time of a series stays; with one name there is one event for it.
+      const before = next.count > 1 ? await client.find(resources.events, next.name, event.metadata.namespace) : undefined;
+      await client.apply(
+        { ...event, eventTime: before?.["eventTime"] ?? time },
+        { manager: this.#source.controller.split("/")[1] ?? "perdure", force: true },
+      );
+    } catch (cause) {
+      logger.warn({ cause, reason }, "an event cannot be told");
+    }
+  }
+}

@@ -1,0 +1,20 @@
+/** Why: a watch is a stream of JSON objects, a line each, that comes in pieces of any size. */
+import { WATCH_LINE_CHARS_MAX } from "./limits.js";
+
+/** Throws when a line is not JSON or longer than any object may be; a line without an end is dropped, the connection broke in it. */
+export async function* jsonLines<T>(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<T> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const piece of pieces) {
+    const text = decoder.decode(piece, { stream: true });
+    let start = 0;
+    for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", start)) {
+      const line = rest + text.slice(start, end);
+      rest = "";
+      start = end + 1;
+      if (line !== "") yield JSON.parse(line) as T;
+    }
+    rest += text.slice(start);
+    if (rest.length > WATCH_LINE_CHARS_MAX) throw new Error(`a line of a watch has more than ${WATCH_LINE_CHARS_MAX} characters`);
+  }
+}

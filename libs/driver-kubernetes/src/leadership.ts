@@ -1,0 +1,177 @@
+/**
+ * Why: of several operators one works. The Lease says who; it is looked at with our own clock only: a leader counts as gone when its
+ * Lease has not changed for a while, whatever times are written in it. This gives mostly one leader, never certainly one: what leaders
+ * do must bear being done by two.
+ */
+import type { Clock, Logger } from "@perdure/base";
+import { isAlreadyThere, isConflict } from "./api-error.js";
+import type { KubernetesClient } from "./client.js";
+import { LEASE_MS, LEASE_RENEW_WITHIN_MS, LEASE_RETRY_MS } from "./limits.js";
+import { waitFor } from "./reflector.js";
+import { type KubeObject, resources } from "./resource.js";
+
+export interface LeadershipOptions {
+  readonly namespace: string;
+  readonly name: string;
+  /** Ours; no two processes share one. */
+  readonly identity: string;
+  readonly leaseMs?: number;
+  readonly renewWithinMs?: number;
+  readonly retryMs?: number;
+}
+
+export interface LeadershipPorts {
+  readonly client: KubernetesClient;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface LeaseSpec {
+  readonly holderIdentity?: string | null;
+  readonly leaseDurationSeconds?: number;
+  readonly acquireTime?: string | null;
+  readonly renewTime?: string | null;
+  readonly leaseTransitions?: number;
+}
+
+type Lease = KubeObject & { readonly spec?: LeaseSpec };
+
+export class Leadership {
+  readonly #options: Required<LeadershipOptions>;
+  readonly #ports: LeadershipPorts;
+  /** The Lease as we saw it last, and when by our clock it became so. */
+  #seen: { readonly version: string; readonly atMs: number } | undefined;
+  #isLeading = false;
+  /** By our clock, when we asked for what the Lease says of us now; it holds for `leaseMs` from then on at least. */
+  #heldFromMs = 0;
+  #term: AbortController | undefined;
+
+  constructor(options: LeadershipOptions, ports: LeadershipPorts) {
+    this.#options = { leaseMs: LEASE_MS, renewWithinMs: LEASE_RENEW_WITHIN_MS, retryMs: LEASE_RETRY_MS, ...options };
+    this.#ports = ports;
+    ports.client.beforeWrites(() => this.#endWhenLate());
+  }
+
+  /**
+   * A process that was frozen goes on in the middle of something, before any timer tells it how late it is: so each write looks at the
+   * clock, and ends the term instead when others may lead.
+   */
+  #endWhenLate(): void {
+    if (!this.#isLeading || this.#ports.clock.monotonicMs() - this.#heldFromMs <= this.#options.leaseMs) return;
+    this.#term?.abort();
+    throw new Error("our lease has ended: nothing is written before we lead again");
+  }
+
+  get isLeading(): boolean {
+    return this.#isLeading;
+  }
+
+  /**
+   * Calls `lead` whenever we lead, with a signal that fires when we lead no longer; `lead` must end soon then, and is waited for. Until
+   * `signal` fires; then the Lease is given back. Rejects only with what `lead` rejects with.
+   */
+  async run(lead: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      if (await this.#tryAcquire(signal)) await this.#lead(lead, signal);
+      await waitFor(this.#options.retryMs, this.#ports.clock, signal);
+    }
+  }
+
+  async #lead(lead: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#ports;
+    const term = new AbortController();
+    this.#term = term;
+    this.#isLeading = true;
+    logger.info({ identity: this.#options.identity }, "leading");
+    const leading = lead(AbortSignal.any([term.signal, signal])).finally(() => term.abort());
+    let renewedAt = clock.monotonicMs();
+    while (!signal.aborted && !term.signal.aborted) {
+      const waitedFrom = clock.monotonicMs();
+      await waitFor(this.#options.retryMs, clock, AbortSignal.any([term.signal, signal]));
+      // A process that was frozen, or a machine that slept: others may lead by now, and nothing may be done before that is known.
+      if (clock.monotonicMs() - waitedFrom > this.#options.renewWithinMs) break;
+      if (signal.aborted || term.signal.aborted) break;
+      const outcome = await this.#renew(signal);
+      if (outcome === "renewed") renewedAt = clock.monotonicMs();
+      else if (outcome === "lost" || clock.monotonicMs() - renewedAt > this.#options.renewWithinMs) break;
+    }
+    this.#isLeading = false;
+    if (!signal.aborted) logger.warn({ identity: this.#options.identity }, "leading no longer");
+    term.abort();
+    await leading;
+    await this.#release();
+  }
+
+  async #tryAcquire(signal: AbortSignal): Promise<boolean> {
+    const { client, clock, logger } = this.#ports;
+    const { name, namespace, identity, leaseMs } = this.#options;
+    try {
+      const lease = await client.find<Lease>(resources.leases, name, namespace, { signal });
+      this.#heldFromMs = clock.monotonicMs();
+      if (lease === undefined) {
+        await client.create(this.#lease(undefined, 0), { signal });
+        return true;
+      }
+      const version = lease.metadata.resourceVersion ?? "";
+      if (this.#seen?.version !== version) this.#seen = { version, atMs: clock.monotonicMs() };
+      const holder = lease.spec?.holderIdentity ?? "";
+      const isFree = holder === "" || holder === identity || clock.monotonicMs() - this.#seen.atMs > leaseMs;
+      if (!isFree) return false;
+      await client.replace(this.#lease(version, (lease.spec?.leaseTransitions ?? 0) + (holder === identity ? 0 : 1)), { signal });
+      return true;
+    } catch (cause) {
+      if (!signal.aborted && !isConflict(cause) && !isAlreadyThere(cause))
+        logger.warn({ cause }, "the lease cannot be asked for");
+      return false;
+    }
+  }
+
+  async #renew(signal: AbortSignal): Promise<"renewed" | "failed" | "lost"> {
+    const { client, clock, logger } = this.#ports;
+    const { name, namespace, identity, renewWithinMs } = this.#options;
+    const timeout = new AbortController();
+    const timer = clock.setTimer(renewWithinMs / 2, () => timeout.abort());
+    const call = { signal: AbortSignal.any([signal, timeout.signal]) };
+    try {
+      const lease = await client.find<Lease>(resources.leases, name, namespace, call);
+      if (lease?.spec?.holderIdentity !== identity) return "lost";
+      const askedAtMs = clock.monotonicMs();
+      await client.replace(this.#lease(lease.metadata.resourceVersion, lease.spec.leaseTransitions ?? 0), call);
+      this.#heldFromMs = askedAtMs;
+      return "renewed";
+    } catch (cause) {
+      if (!signal.aborted) logger.warn({ cause }, "the lease cannot be renewed");
+      return "failed";
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  /** So that the next one need not wait; when it fails it waits. */
+  async #release(): Promise<void> {
+    const { client, logger } = this.#ports;
+    const { name, namespace, identity } = this.#options;
+    try {
+      const lease = await client.find<Lease>(resources.leases, name, namespace);
+      if (lease?.spec?.holderIdentity !== identity) return;
+      const free = this.#lease(lease.metadata.resourceVersion, lease.spec.leaseTransitions ?? 0);
+      await client.replace({ ...free, spec: { ...(free["spec"] as LeaseSpec), holderIdentity: "", leaseDurationSeconds: 1 } });
+    } catch (cause) {
+      logger.warn({ cause }, "the lease cannot be given back; it ends by itself");
+    }
+  }
+
+  #lease(resourceVersion: string | undefined, leaseTransitions: number): KubeObject {
+    const { name, namespace, identity, leaseMs } = this.#options;
+    const now = new Date(this.#ports.clock.nowMs()).toISOString().replace("Z", "000Z"); // Microseconds, as the API wants.
+    const metadata = { name, namespace, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+    const spec = {
+      holderIdentity: identity,
+      leaseDurationSeconds: Math.max(1, Math.round(leaseMs / 1000)),
+      acquireTime: now,
+      renewTime: now,
+      leaseTransitions,
+    };
+    return { apiVersion: resources.leases.apiVersion, kind: resources.leases.kind, metadata, spec };
+  }
+}

@@ -1,0 +1,254 @@
+/**
+ * Why: a controller decides on what a cluster looks like now, not on what just happened in it. A reflector keeps a copy of all objects of
+ * a kind: a list in pages, then a watch from there on; and a list again when the API server has forgotten where we were, with the
+ * deletions that were missed. It never gives up: nothing that an API server does is a reason to stop (kubernetes.md D5).
+ */
+import type { Clock, Logger, Random } from "@perdure/base";
+import { ApiError, isExpired } from "./api-error.js";
+import type { KubernetesClient } from "./client.js";
+import { jsonLines } from "./json-lines.js";
+import {
+  RELIST_FIRST_MS,
+  RELIST_LONGEST_MS,
+  RESYNC_MS,
+  RESYNC_SPREAD,
+  WATCH_IDLE_MS_MAX,
+  WATCH_SECONDS,
+  WATCH_SHORT_MS,
+  WATCH_WELL_MS,
+} from "./limits.js";
+import type { MetadataOnly, Resource } from "./resource.js";
+
+export interface ReflectorOptions {
+  readonly resource: Resource;
+  readonly namespace?: string;
+  readonly labels?: string;
+  readonly metadataOnly?: boolean;
+  /** Milliseconds of silence after which a watch counts as dead. */
+  readonly idleMs?: number;
+  /** Milliseconds between two tellings of everything; ± a tenth. */
+  readonly resyncMs?: number;
+}
+
+export interface ReflectorPorts {
+  readonly client: KubernetesClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** Why a watch ended. */
+export type WatchEnd = "expired" | "timeout" | "error" | "closed";
+
+/** `deleted` comes with the last that was known. `resync`: nothing changed, look anyway. */
+export type ChangeListener<T> = (object: T, change: "added" | "changed" | "deleted" | "resync") => void;
+
+interface WatchEvent<T> {
+  readonly type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
+  readonly object: T & { readonly code?: number };
+}
+
+/** What one may do with a copy without knowing more of its objects than `T`. */
+export interface ObjectCache<T extends MetadataOnly = MetadataOnly> {
+  readonly resource: Resource;
+  readonly synced: Promise<void>;
+  readonly isSynced: boolean;
+  readonly size: number;
+  get(name: string, namespace?: string): T | undefined;
+  values(): Iterable<T>;
+  onChange(listener: ChangeListener<T>): void;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export class Reflector<T extends MetadataOnly> implements ObjectCache<T> {
+  readonly resource: Resource;
+  readonly #options: ReflectorOptions;
+  readonly #ports: ReflectorPorts;
+  readonly #objects = new Map<string, T>();
+  readonly #listeners: ChangeListener<T>[] = [];
+  readonly #ends: ((end: WatchEnd) => void)[] = [];
+  readonly #synced = Promise.withResolvers<void>();
+  #isSynced = false;
+  #resourceVersion = "";
+
+  constructor(options: ReflectorOptions, ports: ReflectorPorts) {
+    this.resource = options.resource;
+    this.#options = options;
+    this.#ports = ports;
+  }
+
+  /** Resolves when the first list is complete. */
+  get synced(): Promise<void> {
+    return this.#synced.promise;
+  }
+
+  get isSynced(): boolean {
+    return this.#isSynced;
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  get(name: string, namespace?: string): T | undefined {
+    return this.#objects.get(keyOf(name, namespace));
+  }
+
+  values(): Iterable<T> {
+    return this.#objects.values();
+  }
+
+  onChange(listener: ChangeListener<T>): void {
+    this.#listeners.push(listener);
+  }
+
+  onWatchEnd(listener: (end: WatchEnd) => void): void {
+    this.#ends.push(listener);
+  }
+
+  /** Works until the signal fires; never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const resync = this.#resyncAgain(signal);
+    let failures = 0;
+    while (!signal.aborted) {
+      const startedAt = this.#ports.clock.monotonicMs();
+      try {
+        if (this.#resourceVersion === "") await this.#relist(signal);
+        await this.#watch(signal);
+        this.#tellEnd("timeout");
+        const lastedMs = this.#ports.clock.monotonicMs() - startedAt;
+        failures = lastedMs < WATCH_SHORT_MS ? failures + 1 : 0;
+      } catch (cause) {
+        if (signal.aborted) break;
+        // What the API server does not know any more may come back as something else: look at everything again.
+        if (cause instanceof ApiError) this.#resourceVersion = "";
+        const wasWell = this.#ports.clock.monotonicMs() - startedAt > WATCH_WELL_MS;
+        failures = wasWell ? 1 : failures + 1;
+        this.#tellEnd(isExpired(cause) ? "expired" : cause instanceof ApiError ? "error" : "closed");
+        this.#ports.logger.debug({ kind: this.resource.kind, cause, failures }, "watching failed; trying again");
+        // What is expired once is listed again at once.
+        if (isExpired(cause) && failures === 1) continue;
+      }
+      if (failures > 0) await this.#pause(failures, signal);
+    }
+    resync();
+  }
+
+  async #relist(signal: AbortSignal): Promise<void> {
+    const { resource, namespace, labels, metadataOnly } = this.#options;
+    const { items, resourceVersion } = await this.#ports.client.list<T>(resource, {
+      signal,
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(labels === undefined ? {} : { labels }),
+      ...(metadataOnly === undefined ? {} : { metadataOnly }),
+    });
+    const gone = new Set(this.#objects.keys());
+    for (const object of items) {
+      gone.delete(keyOf(object.metadata.name, object.metadata.namespace));
+      this.#put(object);
+    }
+    for (const key of gone) this.#remove(key);
+    this.#resourceVersion = resourceVersion;
+    if (!this.#isSynced) {
+      this.#isSynced = true;
+      this.#synced.resolve();
+    }
+  }
+
+  /** Resolves when the API server ends the watch in peace. */
+  async #watch(signal: AbortSignal): Promise<void> {
+    const { resource, namespace, labels, metadataOnly, idleMs = WATCH_IDLE_MS_MAX } = this.#options;
+    const query = new URLSearchParams({
+      watch: "1",
+      allowWatchBookmarks: "true",
+      timeoutSeconds: String(WATCH_SECONDS),
+      resourceVersion: this.#resourceVersion,
+    });
+    if (labels !== undefined) query.set("labelSelector", labels);
+    const body = await this.#ports.client.watch(resource, query, {
+      signal,
+      idleMs,
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(metadataOnly === undefined ? {} : { metadataOnly }),
+    });
+    for await (const event of jsonLines<WatchEvent<T>>(body)) this.#take(event);
+  }
+
+  #take({ type, object }: WatchEvent<T>): void {
+    switch (type) {
+      case "ADDED":
+      case "MODIFIED":
+        this.#put(object);
+        break;
+      case "DELETED":
+        this.#put(object, "quietly");
+        this.#remove(keyOf(object.metadata.name, object.metadata.namespace));
+        break;
+      case "BOOKMARK":
+        break;
+      case "ERROR": // An expired watch is told so in an answer that began with 200.
+        throw new ApiError(`watch ${this.resource.plural}`, object.code ?? 500, JSON.stringify(object));
+    }
+    this.#resourceVersion = object.metadata.resourceVersion ?? this.#resourceVersion;
+  }
+
+  #put(object: T, quietly?: "quietly"): void {
+    const key = keyOf(object.metadata.name, object.metadata.namespace);
+    const before = this.#objects.get(key);
+    this.#objects.set(key, object);
+    if (quietly !== undefined || before?.metadata.resourceVersion === object.metadata.resourceVersion) return;
+    this.#tell(object, before === undefined ? "added" : "changed");
+  }
+
+  #remove(key: string): void {
+    const object = this.#objects.get(key);
+    if (object === undefined) return;
+    this.#objects.delete(key);
+    this.#tell(object, "deleted");
+  }
+
+  #tell(object: T, change: Parameters<ChangeListener<T>>[1]): void {
+    for (const listener of this.#listeners) listener(object, change);
+  }
+
+  #tellEnd(end: WatchEnd): void {
+    for (const listener of this.#ends) listener(end);
+  }
+
+  /** Returns what ends it. */
+  #resyncAgain(signal: AbortSignal): () => void {
+    const { clock, random } = this.#ports;
+    const every = this.#options.resyncMs ?? RESYNC_MS;
+    const next = (): number => every * (1 + RESYNC_SPREAD * (2 * random.float() - 1));
+    const fire = (): void => {
+      if (signal.aborted) return;
+      for (const object of [...this.#objects.values()]) this.#tell(object, "resync");
+      timer = clock.setTimer(next(), fire);
+    };
+    let timer = clock.setTimer(next(), fire);
+    return () => timer.cancel();
+  }
+
+  #pause(failures: number, signal: AbortSignal): Promise<void> {
+    const longest = Math.min(RELIST_LONGEST_MS, RELIST_FIRST_MS * 2 ** (failures - 1));
+    return waitFor(longest * (0.5 + this.#ports.random.float() / 2), this.#ports.clock, signal);
+  }
+}
+
+export function keyOf(name: string, namespace: string | undefined): string {
+  return namespace === undefined ? name : `${namespace}/${name}`;
+}
+
+/** Resolves after a while, or at once when the signal fires. */
+export function waitFor(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const done = (): void => {
+      timer.cancel();
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = clock.setTimer(ms, done);
+    signal.addEventListener("abort", done, { once: true });
+  });
+}

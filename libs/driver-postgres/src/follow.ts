@@ -1,0 +1,73 @@
+/**
+ * Why: several processes share a database. Each hears when anybody wrote, looks whether that concerns it, and reads again what
+ * changed; so all of them, and whoever watches them, know of a change a moment after it was made.
+ */
+import { type Clock, type Logger, PerdureError } from "@perdure/base";
+import { FOLLOW_AGAIN_FIRST_MS, FOLLOW_AGAIN_LONGEST_MS } from "./limits.js";
+import type { PostgresMetadataStore } from "./metadata-store.js";
+
+export interface Followed {
+  /** Of the keys that it is made of. */
+  readonly prefix: string;
+  /** Reads everything again; what was known stays when that fails. */
+  reload(): Promise<void>;
+}
+
+export interface FollowPorts {
+  readonly store: Pick<PostgresMetadataStore, "onChange" | "stamp">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Follows until it is disposed of. While the database is away everybody goes on with what is known. */
+export function followChanges({ store, clock, logger }: FollowPorts, all: readonly Followed[]): AsyncDisposable {
+  const stamps = new Map<Followed, string>();
+  const stopped = Promise.withResolvers<void>();
+  let isStopped = false;
+  let isWanted = false;
+  let running: Promise<void> | undefined;
+
+  async function look(one: Followed): Promise<void> {
+    const stamp = await store.stamp(one.prefix); // Before reading: what comes in between is seen twice rather than never.
+    if (stamps.get(one) === stamp) return;
+    await one.reload();
+    stamps.set(one, stamp);
+  }
+
+  async function run(): Promise<void> {
+    let failures = 0;
+    while (isWanted && !isStopped) {
+      isWanted = false;
+      try {
+        for (const one of all) await look(one);
+        failures = 0;
+      } catch (cause) {
+        const error = PerdureError.from(cause);
+        const pauseMs = Math.min(FOLLOW_AGAIN_FIRST_MS * 2 ** failures++, FOLLOW_AGAIN_LONGEST_MS);
+        logger.warn({ code: error.code, reason: error.detail, pauseMs }, "cannot read what changed; going on with what is known");
+        isWanted = true;
+        await pause(pauseMs);
+      }
+    }
+    running = undefined;
+  }
+
+  function pause(delayMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = clock.setTimer(delayMs, resolve);
+    return Promise.race([promise, stopped.promise]).finally(() => timer.cancel());
+  }
+
+  const unlisten = store.onChange(() => {
+    isWanted = true;
+    running ??= run();
+  });
+  return {
+    async [Symbol.asyncDispose]() {
+      isStopped = true;
+      unlisten();
+      stopped.resolve();
+      await running;
+    },
+  };
+}

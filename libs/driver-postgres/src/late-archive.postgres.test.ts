@@ -1,0 +1,78 @@
+/** A process that starts before its database, and databases that several processes meet at the same time. */
+import { expect, test } from "@jest/globals";
+import { silentLogger, systemClock } from "@perdure/base";
+import { anId } from "@perdure/partition/testing";
+import { startPostgres } from "@perdure/servers";
+import pg from "pg";
+import { latePostgresArchive, openPostgresArchive, openPostgresMetadataStore } from "./index.js";
+import { migrations } from "./migrations/index.js";
+
+const ports = { clock: systemClock, logger: silentLogger };
+
+test("an archive whose database is away says so, and works from the moment that is there", async () => {
+  await using server = await startPostgres();
+  await server.stop();
+  await using archive = latePostgresArchive({ url: server.url, environment: "env_late" }, ports);
+  for (let n = 0; n < 3; n++) await expect(archive.find([anId(1)])).rejects.toThrow("STO0001");
+  await expect(archive.expire(1, 1)).rejects.toThrow("STO0001");
+  await server.start();
+  const answer = async (): Promise<unknown> => {
+    for (const deadline = performance.now() + 10_000; ; ) {
+      try {
+        return await archive.find([anId(1)]);
+      } catch (cause) {
+        if (performance.now() > deadline) throw cause;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    }
+  };
+  expect(await answer()).toEqual([]); // Migrated: the table is there.
+  expect(await archive.put({ partition: 0, epoch: 1 }, [])).toEqual({ kind: "done" });
+  expect(await archive.storedBytes()).toBe(0);
+}, 60_000);
+
+test("whoever of archive and metadata comes first migrates for both, also when they come together", async () => {
+  await using server = await startPostgres();
+  const options = { url: server.url, environment: "env_order" };
+  const taken = async (): Promise<unknown> => {
+    const client = new pg.Client({ connectionString: server.url });
+    await client.connect();
+    try {
+      return (await client.query("SELECT number FROM perdure_migrations ORDER BY number")).rows.map(({ number }) => number);
+    } finally {
+      await client.end();
+    }
+  };
+  const all = migrations.map(({ number }) => number);
+  for (const first of ["archive", "metadata", "both"] as const) {
+    await using late = latePostgresArchive(options, ports);
+    const openings = {
+      archive: () => late.find([]).then(() => openPostgresArchive(options, silentLogger)),
+      metadata: () => openPostgresMetadataStore(options, silentLogger),
+    };
+    const opened =
+      first === "both"
+        ? await Promise.all([openings.archive(), openings.metadata(), openings.archive(), openings.metadata()])
+        : [await openings[first](), await openings[first === "archive" ? "metadata" : "archive"]()];
+    expect(await late.find([anId(1)])).toEqual([]);
+    expect(await taken()).toEqual(all);
+    for (const each of opened) await each[Symbol.asyncDispose]();
+    const client = new pg.Client({ connectionString: server.url });
+    await client.connect();
+    await client.query("DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+    await client.end();
+  }
+}, 60_000);
+
+test("a database that is newer than this version is not written to", async () => {
+  await using server = await startPostgres();
+  const options = { url: server.url, environment: "env_newer" };
+  await using _store = await openPostgresMetadataStore(options, silentLogger);
+  const client = new pg.Client({ connectionString: server.url });
+  await client.connect();
+  await client.query("INSERT INTO perdure_migrations (number, name) VALUES (900, 'of a later version')");
+  await client.end();
+  await using archive = latePostgresArchive(options, ports);
+  await expect(archive.find([anId(1)])).rejects.toThrow("META0010");
+  await expect(archive.put({ partition: 0, epoch: 1 }, [])).rejects.toThrow("META0010");
+}, 60_000);

@@ -1,0 +1,69 @@
+/**
+ * Why: a process whose live work needs no database must start, and go on, without one. It migrates the database when somebody first
+ * needs it, and until that is done whoever asks hears why it is not; nobody waits long for it, and a dead server is not asked for every
+ * question.
+ */
+import { type Clock, type Logger, PerdureError } from "@perdure/base";
+import { MIGRATE_AGAIN_MS } from "./limits.js";
+import { migrateDatabase } from "./metadata-store.js";
+
+export interface LateMigrationPorts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class LateMigration {
+  readonly #url: string;
+  readonly #ports: LateMigrationPorts;
+  #isDone = false;
+  #attempt: Promise<void> | undefined;
+  #failure: PerdureError | undefined;
+  #failedAtMs = 0;
+  #isClosed = false;
+
+  constructor(url: string, ports: LateMigrationPorts) {
+    this.#url = url;
+    this.#ports = ports;
+  }
+
+  /** Resolves when the database is migrated. Rejects with STO0001, also after `withinMs`, or META0010, as `migrateDatabase` does. */
+  async done(withinMs: number): Promise<void> {
+    if (this.#isDone) return;
+    const { clock } = this.#ports;
+    if (this.#attempt === undefined) {
+      if (this.#failure !== undefined && clock.monotonicMs() - this.#failedAtMs < MIGRATE_AGAIN_MS) throw this.#failure;
+      this.#attempt = this.#try();
+    }
+    const late = Promise.withResolvers<void>();
+    const timer = clock.setTimer(withinMs, () =>
+      late.reject(new PerdureError("STO0001", "the database is not reached, or still being migrated")),
+    );
+    try {
+      await Promise.race([this.#attempt, late.promise]);
+    } finally {
+      timer.cancel();
+    }
+    if (!this.#isDone) throw this.#failure ?? new PerdureError("STO0001", "the database is not migrated");
+  }
+
+  /** What fails from now on is nobody's business. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  /** Never rejects. */
+  async #try(): Promise<void> {
+    const { clock, logger } = this.#ports;
+    try {
+      await migrateDatabase(this.#url, logger);
+      this.#isDone = true;
+    } catch (cause) {
+      const error = PerdureError.from(cause);
+      const isNews = error.message !== this.#failure?.message && !this.#isClosed;
+      if (isNews) logger.warn({ code: error.code, reason: error.detail }, "the database of the archive is not ready");
+      this.#failure = error;
+      this.#failedAtMs = clock.monotonicMs();
+    }
+    this.#attempt = undefined;
+  }
+}

@@ -1,0 +1,77 @@
+/** Why: every statement that a process asks of PostgreSQL can be measured and traced, whoever asks; so it is the connections that tell. */
+import type { Operation, OperationObserver } from "@perdure/base";
+import pg from "pg";
+import { STATEMENT_NAMES_MAX } from "./limits.js";
+
+/** Connections of a pool, by what they do. */
+export interface PoolCounts {
+  readonly idle: number;
+  readonly used: number;
+  /** Who waits for one. */
+  readonly waiting: number;
+}
+
+export function poolCounts({ idleCount, totalCount, waitingCount }: pg.Pool): PoolCounts {
+  return { idle: idleCount, used: totalCount - idleCount, waiting: waitingCount };
+}
+
+/** As options of a pool. */
+export function clientOption(observer: OperationObserver | undefined): { readonly Client?: typeof pg.Client } {
+  if (observer === undefined) return {};
+  class ObservedClient extends pg.Client {}
+  // pg's own signature is a dozen overloads; what comes in goes on as it is.
+  const ask = pg.Client.prototype.query as unknown as (...given: unknown[]) => unknown;
+  const query = function (this: pg.Client, ...given: unknown[]): unknown {
+    const { name, target } = statementOf(given[0]);
+    const operation = observer.begin(name, target);
+    const callback = given.at(-1);
+    if (typeof callback === "function") {
+      given[given.length - 1] = (error: unknown, ...rest: unknown[]): void => {
+        operation.end(codeOf(error));
+        callback(error, ...rest);
+      };
+      return Reflect.apply(ask, this, given);
+    }
+    const asked = Reflect.apply(ask, this, given);
+    if (asked instanceof Promise) tellEnd(asked, operation);
+    else operation.end(undefined); // A query object tells its own listeners.
+    return asked;
+  };
+  Object.defineProperty(ObservedClient.prototype, "query", { value: query });
+  return { Client: ObservedClient };
+}
+
+function tellEnd(asked: Promise<unknown>, operation: Operation): void {
+  asked.then(
+    () => operation.end(undefined),
+    (error: unknown) => operation.end(codeOf(error)),
+  );
+}
+
+/** PostgreSQL's class of the error, two characters, or `transport`. */
+function codeOf(error: unknown): string | undefined {
+  if (error === null || error === undefined) return undefined;
+  const { code } = error as { readonly code?: unknown };
+  return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code.slice(0, 2) : "transport";
+}
+
+interface StatementName {
+  readonly name: string;
+  readonly target: string;
+}
+
+const names = new Map<string, StatementName>();
+const OTHER: StatementName = { name: "OTHER", target: "other" };
+
+/** Verb and first table of a statement of ours. Statements are constants, so there are few. */
+export function statementOf(query: unknown): StatementName {
+  const text = typeof query === "string" ? query : (query as { readonly text?: unknown } | undefined)?.text;
+  if (typeof text !== "string") return OTHER;
+  const known = names.get(text);
+  if (known !== undefined) return known;
+  const verb = /^\s*(?:WITH\b[\s\S]*?\b)?(SELECT|INSERT|UPDATE|DELETE|BEGIN|COMMIT|ROLLBACK|LISTEN|SET)\b/i.exec(text)?.[1];
+  const table = /\bperdure_([a-z_]+)/.exec(text)?.[1];
+  const found = { name: verb?.toUpperCase() ?? OTHER.name, target: table ?? OTHER.target };
+  if (names.size < STATEMENT_NAMES_MAX) names.set(text, found);
+  return found;
+}

@@ -1,0 +1,61 @@
+/** Why: the tables of tenancy ask through this, on a connection of the pool or inside one transaction, and hear of failures in our words. */
+import type { TenancyNews } from "@perdure/cloud";
+import type pg from "pg";
+import { failure } from "../failure.js";
+
+/** Channel of PostgreSQL on which committed changes are announced. */
+export const NEWS_CHANNEL = "perdure_tenancy";
+
+/** What a query's values may be. */
+export type Value = string | number | boolean | Uint8Array | null | undefined | readonly string[] | readonly number[];
+
+/** Something that must be the only one of its kind is there already; `constraint` is the name of the index that says so. */
+export class AlreadyThere extends Error {
+  override readonly name = "AlreadyThere";
+  readonly constraint: string;
+
+  constructor(constraint: string, cause: unknown) {
+    super(`'${constraint}' would have two of a kind`, { cause });
+    this.constraint = constraint;
+  }
+}
+
+export class Session {
+  readonly #queryable: pg.Pool | pg.PoolClient;
+
+  constructor(queryable: pg.Pool | pg.PoolClient) {
+    this.#queryable = queryable;
+  }
+
+  /** Columns are aliased to the names of the fields; null becomes undefined. Throws `AlreadyThere`, STO0001. */
+  async rows<R extends object>(text: string, values: readonly Value[] = []): Promise<R[]> {
+    const { rows } = await this.#run(text, values);
+    for (const row of rows) for (const name of Object.keys(row)) if (row[name] === null) row[name] = undefined;
+    return rows as R[];
+  }
+
+  async row<R extends object>(text: string, values: readonly Value[] = []): Promise<R | undefined> {
+    return (await this.rows<R>(text, values))[0];
+  }
+
+  /** How many rows were written. */
+  async write(text: string, values: readonly Value[] = []): Promise<number> {
+    return (await this.#run(text, values)).rowCount ?? 0;
+  }
+
+  /** Told to every process when the transaction is committed. */
+  async tell(news: TenancyNews): Promise<void> {
+    await this.#run("SELECT pg_notify($1, $2)", [NEWS_CHANNEL, JSON.stringify(news)]);
+  }
+
+  async #run(text: string, values: readonly Value[]): Promise<pg.QueryResult<Record<string, unknown>>> {
+    try {
+      return await this.#queryable.query<Record<string, unknown>>(text, values as unknown[]);
+    } catch (cause) {
+      const { code, constraint } = cause as { readonly code?: string; readonly constraint?: string };
+      throw code === UNIQUE_VIOLATION && constraint !== undefined ? new AlreadyThere(constraint, cause) : failure(cause);
+    }
+  }
+}
+
+const UNIQUE_VIOLATION = "23505";

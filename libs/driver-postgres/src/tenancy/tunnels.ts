@@ -1,0 +1,47 @@
+/** Tunnels that are open at relays, as they say. */
+import type { EnvironmentId, TunnelsReport } from "@perdure/cloud";
+import type { Session } from "./session.js";
+
+export interface TunnelRecord {
+  readonly relay: string;
+  readonly id: string;
+  readonly name: string;
+  readonly clientVersion: string | undefined;
+  readonly workerId: string | undefined;
+  readonly connectedAtMs: number;
+  readonly inFlight: number;
+}
+
+export class Tunnels {
+  readonly #session: Session;
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  /** Replaces what the relay said before. `nowMs`: our time, since relays' clocks may differ. */
+  async replace({ relay, connections }: TunnelsReport, nowMs: number): Promise<void> {
+    await this.#session.write("DELETE FROM perdure_tunnels WHERE relay = $1", [relay]);
+    const rows = connections.map((one) => [
+      one.id,
+      one.environmentId,
+      one.name,
+      one.clientVersion ?? null,
+      one.workerId ?? null,
+      one.connectedAtMs,
+      one.inFlight,
+    ]);
+    const text = `INSERT INTO perdure_tunnels
+      SELECT $1, r->>0, r->>1, r->>2, r->>3, r->>4, (r->>5)::bigint, (r->>6)::int, $3::bigint
+      FROM json_array_elements($2::json) AS r ON CONFLICT DO NOTHING`;
+    await this.#session.write(text, [relay, JSON.stringify(rows), nowMs]);
+  }
+
+  /** Those heard of since. */
+  of(environmentId: EnvironmentId, seenSinceMs: number): Promise<TunnelRecord[]> {
+    const text = `SELECT relay, id, name, client_version AS "clientVersion", worker_id AS "workerId",
+        connected_at_ms AS "connectedAtMs", in_flight AS "inFlight" FROM perdure_tunnels
+      WHERE environment_id = $1 AND seen_at_ms >= $2 ORDER BY name, connected_at_ms, relay, id`;
+    return this.#session.rows(text, [environmentId, seenSinceMs]);
+  }
+}

@@ -1,0 +1,44 @@
+/** People. How they prove who they are is kept elsewhere. */
+import type { UserId } from "@perdure/cloud";
+import type { Session } from "./session.js";
+
+export interface UserRecord {
+  readonly id: UserId;
+  readonly email: string;
+  readonly name: string | undefined;
+  readonly createdAtMs: number;
+  /** When they proved that the address is theirs; undefined or missing when they did not. */
+  readonly emailVerifiedAtMs?: number | undefined;
+}
+
+const COLUMNS = `id, email, name, created_at_ms AS "createdAtMs", email_verified_at_ms AS "emailVerifiedAtMs"`;
+
+export class Users {
+  readonly #session: Session;
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  /** Throws `AlreadyThere` when somebody has the address. */
+  async insert({ id, email, name, createdAtMs, emailVerifiedAtMs }: UserRecord): Promise<void> {
+    const values = [id, email, name, createdAtMs, emailVerifiedAtMs];
+    await this.#session.write("INSERT INTO perdure_users VALUES ($1, $2, $3, $4, $5)", values);
+  }
+
+  /** Nothing when they have another address by now. */
+  async verified(id: UserId, email: string, nowMs: number): Promise<void> {
+    const text = `UPDATE perdure_users SET email_verified_at_ms = coalesce(email_verified_at_ms, $3)
+      WHERE id = $1 AND lower(email) = lower($2)`;
+    await this.#session.write(text, [id, email, nowMs]);
+  }
+
+  get(id: UserId): Promise<UserRecord | undefined> {
+    return this.#session.row(`SELECT ${COLUMNS} FROM perdure_users WHERE id = $1`, [id]);
+  }
+
+  /** However the letters of the address are written. */
+  ofEmail(email: string): Promise<UserRecord | undefined> {
+    return this.#session.row(`SELECT ${COLUMNS} FROM perdure_users WHERE lower(email) = lower($1)`, [email]);
+  }
+}

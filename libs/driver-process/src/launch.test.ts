@@ -1,0 +1,38 @@
+import { expect, test } from "@jest/globals";
+import { Secret } from "@perdure/base";
+import { aWish } from "@perdure/cloud/testing";
+import { launchOf } from "./launch.js";
+
+test("a runtime is told where its tunnels are, and its token only by a file", () => {
+  const wish = aWish();
+  const launchWith = (tunnels: { proxyUrl: string; token: Secret } | undefined) =>
+    launchOf(
+      { ...wish, tunnels },
+      { ingressPort: 1, adminPort: 2 },
+      { data: "data", signingKey: "key", secret: "secret", tunnelToken: "folder/tunnel-token" } as Parameters<typeof launchOf>[2],
+      { path: "main.mjs", configFile: undefined, egress: "guarded", ownDomains: [] },
+    );
+  const launch = launchWith({ proxyUrl: "http://127.0.0.1:9080", token: new Secret("rt_hidden") });
+  expect(launch.args).toContain("--tunnels.proxy-url=http://127.0.0.1:9080");
+  expect(launch.args).toContain("--tunnels.token-file=folder/tunnel-token");
+  expect(launch.args.join(" ")).not.toContain("rt_hidden");
+  // Another token needs another process: it is read when the server starts.
+  const other = launchWith({ proxyUrl: "http://127.0.0.1:9080", token: new Secret("rt_other") });
+  expect(other.fingerprint).not.toBe(launch.fingerprint);
+  expect(launchWith(undefined).args.filter((arg) => arg.includes("tunnels"))).toEqual([]);
+});
+
+test("T6, T23: a runtime assumes roles in the name of its own environment only, and is guarded", () => {
+  const wish = aWish();
+  const launch = launchOf(
+    wish,
+    { ingressPort: 1, adminPort: 2 },
+    { data: "data", signingKey: "key", secret: "secret" } as Parameters<typeof launchOf>[2],
+    { path: "main.mjs", configFile: undefined, egress: "guarded", ownDomains: ["perdure.test"] } as Parameters<
+      typeof launchOf
+    >[3],
+  );
+  expect(launch.args).toContain(`--aws-assume-role-external-id=${wish.environmentId}`);
+  expect(launch.args).toContain("--egress.policy=guarded");
+  expect(launch.args).toContain('--egress.own-domains=["perdure.test"]');
+});

@@ -1,0 +1,55 @@
+/** Why: the bounds of runtimes on one machine, each with its reason. */
+
+/** A runtime that does not answer within this is ended and counts as crashed: long journals are read before it answers. */
+export const START_MS_MAX = 60_000;
+/** How often a starting runtime is asked. */
+export const HEALTH_EVERY_MS = 100;
+/** One question; a process that computes for this long is not ready. */
+export const HEALTH_TIMEOUT_MS = 2_000;
+/** From asking a runtime to end until it is killed: its doors drain for less. */
+export const STOP_MS_MAX = 20_000;
+/** How often a process that is not our child is looked at. */
+export const WATCH_EVERY_MS = 250;
+/** Pauses between ends and new starts. */
+export const RESTART_FIRST_MS = 200;
+export const RESTART_LONGEST_MS = 10_000;
+/** Ends in a row after which it is no use. */
+export const CRASHES_MAX = 5;
+/** A runtime that answered for this long has recovered: earlier ends are forgotten. */
+export const STABLE_MS = 60_000;
+/** What a runtime says beyond this is cut off when it is looked at: nobody's log may fill the disk. */
+export const LOG_BYTES_MAX = 8 * 1024 * 1024;
+/** Of one line that somebody is shown; a stack is shorter. */
+export const LOG_LINE_CHARS_MAX = 8 * 1024;
+/** Of each of the two files: the latest lines of a busy hour. */
+export const LOG_READ_BYTES_MAX = 4 * 1024 * 1024;
+/** How often the size of logs is looked at. */
+export const LOG_LOOK_EVERY_MS = 10_000;
+/** Of the memory of an environment, what JavaScript may use; the rest is for the engine, its caches and SQL. */
+export const HEAP_SHARE = 0.6;
+export const HEAP_MIB_MIN = 64;
+/** Of the memory of an environment, what SQL may use, and what it may use at most (cloud.md §5.3). */
+export const SQL_SHARE = 0.2;
+export const SQL_BYTES_MAX = 256 * 1024 * 1024;
+/** Of one statement (cloud.md §5.3). */
+export const SQL_TIMEOUT_MS = 30_000;
+/** Files and sockets of one runtime. */
+export const OPEN_FILES_MAX = 4_096;
+/** Of the secret between gateway and runtime: 238 bits. */
+export const SECRET_CHARS = 40;
+/** How often a runtime that is ready is asked whether it still answers: a thousand of them are a hundred questions a second. */
+export const PROBE_EVERY_MS = 10_000;
+/** A runtime that answers nothing for this long hangs: no turn of its event loop takes so long, and nobody else is served meanwhile. */
+export const HUNG_AFTER_MS = 30_000;
+/** How often the memory of a runtime is looked at; in this time it allocates less than a machine has to spare. */
+export const MEMORY_LOOK_EVERY_MS = 2_000;
+/** Looks in a row beyond its memory after which it is ended: one may come just before garbage is collected. */
+export const MEMORY_LOOKS = 3;
+/** Beyond this part of its memory it is not asked to end, but ended. */
+export const MEMORY_SHARE_AT_ONCE = 1.5;
+/** With control groups the kernel's bound is this part of its memory: our own look comes first, and says why. */
+export const CGROUP_MEMORY_SLACK = 1.25;
+/** Processes and threads of one runtime: Node has some twenty. */
+export const CGROUP_TASKS_MAX = 128;
+/** How far runtimes stand back behind the platform's own processes, where there are no control groups (0 not at all, 19 entirely). */
+export const NICENESS = 5;

@@ -1,0 +1,45 @@
+/** Why: a runtime that takes more memory than its environment may have takes it from the others. What counts is what only it uses. */
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+
+const KIB_PER_MIB = 1024;
+
+/**
+ * MiB that the process alone holds in memory: mapped files, which the machine takes back when it needs room, do not count where it tells
+ * them apart. Undefined when the process has ended.
+ */
+export function memoryMibOf(pid: number): number | undefined {
+  const kib = process.platform === "linux" ? ofLinux(pid) : ofPs(pid);
+  return kib === undefined ? undefined : kib / KIB_PER_MIB;
+}
+
+function ofLinux(pid: number): number | undefined {
+  let status: string;
+  try {
+    status = readFileSync(`/proc/${pid}/status`, "utf8");
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ESRCH") return undefined;
+    throw cause;
+  }
+  return kibOf(status);
+}
+
+/** Of `/proc/<pid>/status`; undefined of one that has ended and waits for its parent. Exported for its table of cases. */
+export function kibOf(status: string): number | undefined {
+  const field = (name: string): number | undefined => {
+    const found = new RegExp(`^${name}:\\s*(\\d+) kB$`, "m").exec(status)?.[1];
+    return found === undefined ? undefined : Number(found);
+  };
+  return field("RssAnon") ?? field("VmRSS");
+}
+
+function ofPs(pid: number): number | undefined {
+  try {
+    const text = execFileSync("ps", ["-o", "rss=", "-p", String(pid)], { encoding: "utf8" }).trim();
+    return text === "" ? undefined : Number(text);
+  } catch (cause) {
+    if (typeof (cause as { status?: unknown }).status === "number") return undefined; // There is no such process.
+    throw cause;
+  }
+}

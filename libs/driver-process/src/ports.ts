@@ -1,0 +1,54 @@
+/** Why: runtimes need ports of this machine that nobody else has, and keep them, so that whoever knows an address keeps reaching them. */
+import { createServer } from "node:net";
+import { PerdureError } from "@perdure/base";
+
+export const LOOPBACK = "127.0.0.1";
+
+export interface PortRange {
+  readonly first: number;
+  /** Inclusive. */
+  readonly last: number;
+}
+
+export class Ports {
+  readonly #range: PortRange;
+  readonly #taken = new Set<number>();
+  #next: number;
+
+  constructor(range: PortRange) {
+    this.#range = range;
+    this.#next = range.first;
+  }
+
+  /** An environment has it already. */
+  keep(port: number): void {
+    this.#taken.add(port);
+  }
+
+  giveBack(port: number): void {
+    this.#taken.delete(port);
+  }
+
+  /** A port that can be bound now. Rejects with OPS0001 when there is none left. */
+  async take(): Promise<number> {
+    const { first, last } = this.#range;
+    for (let tried = first; tried <= last; tried++) {
+      const port = this.#next;
+      this.#next = port === last ? first : port + 1;
+      if (this.#taken.has(port)) continue;
+      this.#taken.add(port);
+      if (await isFree(port)) return port;
+      this.#taken.delete(port);
+    }
+    throw new PerdureError("OPS0001", `no port between ${first} and ${last} is free for another runtime`);
+  }
+}
+
+/** Binds and lets go again; who binds it for good has the last word. */
+export function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once("error", () => resolve(false));
+    probe.listen(port, LOOPBACK, () => probe.close(() => resolve(true)));
+  });
+}

@@ -1,0 +1,53 @@
+/**
+ * Why: a number in a file is no process: the machine gives numbers again. A process is told from its successors by when it began, and
+ * nothing is ever sent to one that is not who it was.
+ */
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+
+/** When the process began, as the machine says it; undefined when it has ended. */
+export function identityOf(pid: number): string | undefined {
+  return process.platform === "linux" ? ofLinux(pid) : ofPs(pid);
+}
+
+/** The same process still; false when it is gone, whoever has its number now. */
+export function isAlive(pid: number, identity: string): boolean {
+  return identityOf(pid) === identity;
+}
+
+/** Sends the signal if the process is who it was; one that ends meanwhile is what was wanted. */
+export function signal(pid: number, identity: string, name: "SIGTERM" | "SIGKILL"): void {
+  if (!isAlive(pid, identity)) return;
+  try {
+    process.kill(pid, name);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "ESRCH") throw cause;
+  }
+}
+
+const bootId = (): string => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+
+/** The 22nd field: ticks since the machine began. The second one is a name in parentheses, and may hold anything. */
+function ofLinux(pid: number): string | undefined {
+  let stat: string;
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ESRCH") return undefined;
+    throw cause;
+  }
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const [state, startedAt] = [fields[0], fields[19]];
+  // Ended, and not yet noticed by its parent.
+  return state === "Z" || state === "X" || startedAt === undefined ? undefined : `${bootId()} ${startedAt}`;
+}
+
+function ofPs(pid: number): string | undefined {
+  try {
+    return execFileSync("ps", ["-o", "lstart=", "-p", String(pid)], { encoding: "utf8" }).trim() || undefined;
+  } catch (cause) {
+    if (typeof (cause as { status?: unknown }).status === "number") return undefined; // There is no such process.
+    throw cause;
+  }
+}

@@ -1,0 +1,245 @@
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { getPriority, tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { type Clock, silentLogger, systemClock, systemRandom } from "@perdure/base";
+import { type Provisioner, RUNTIME_SECRET_HEADER, type RuntimeState, type Upstream } from "@perdure/cloud";
+import { aWish, describeProvisioner, untilState } from "@perdure/cloud/testing";
+import { EnvironmentFiles } from "./files.js";
+import { openProcessProvisioner, type ProcessProvisionerOptions, readRuntimeLogs } from "./index.js";
+import { identityOf, isAlive, signal } from "./process-identity.js";
+
+const SERVER = fileURLToPath(new URL("../testdata/server.mjs", import.meta.url));
+const TEST_MS = 60_000;
+const PORTS_FOR_ALL = 40;
+
+let directory: string;
+let opened: Provisioner[];
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "perdure-process-"));
+  opened = [];
+});
+afterEach(async () => {
+  for (const provisioner of opened) await provisioner[Symbol.asyncDispose]();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** Ports that the machine has just given to nobody. */
+async function somePorts(): Promise<{ first: number; last: number }> {
+  const probe = createServer();
+  probe.listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const address = probe.address() as { port: number };
+  probe.close();
+  await once(probe, "close");
+  const first = Math.min(address.port, 65_535 - PORTS_FOR_ALL);
+  return { first, last: first + PORTS_FOR_ALL };
+}
+
+async function open(changed: Partial<ProcessProvisionerOptions> = {}, clock: Clock = systemClock): Promise<Provisioner> {
+  const ports = { clock, random: systemRandom, logger: silentLogger };
+  const options = { directory, program: SERVER, ports: await somePorts(), egress: "guarded" as const, ownDomains: [] };
+  const provisioner = openProcessProvisioner(ports, { ...options, ...changed });
+  opened.push(provisioner);
+  return provisioner;
+}
+
+/** Patience runs out sooner; what others do takes as long as ever. */
+const HURRY = 20;
+const hastyClock: Clock = {
+  nowMs: systemClock.nowMs,
+  monotonicMs: () => systemClock.monotonicMs() * HURRY,
+  setTimer: (delayMs, fire) => systemClock.setTimer(delayMs / HURRY, fire),
+};
+
+describeProvisioner("processes", () => open());
+
+const filesOf = (wish: ReturnType<typeof aWish>): EnvironmentFiles => new EnvironmentFiles(directory, wish.environmentId);
+
+async function pidAt({ admin, secret }: Upstream): Promise<number> {
+  const headers = { [RUNTIME_SECRET_HEADER]: secret?.reveal() ?? "" };
+  return Number.parseInt(await (await fetch(`${admin}/`, { headers })).text(), 10);
+}
+
+function nextPhase(provisioner: Provisioner, phase: RuntimeState["phase"]): Promise<void> {
+  return new Promise((resolve) => provisioner.onChange((_id, state) => state?.phase === phase && resolve()));
+}
+
+const startsOf = (wish: ReturnType<typeof aWish>): string[] =>
+  readFileSync(join(filesOf(wish).data, "starts"), "utf8")
+    .trim()
+    .split("\n");
+
+test(
+  "nobody else sees the key, the secret or the data, and nobody without the secret is answered",
+  async () => {
+    const provisioner = await open();
+    const wish = aWish();
+    await provisioner.apply(wish);
+    const { upstream } = await untilState(provisioner, wish, "ready");
+    const { folder, data, signingKey, secret } = filesOf(wish);
+    const modeOf = (path: string): number => statSync(path).mode & 0o777;
+    expect([directory, folder, data].map(modeOf)).toEqual([0o700, 0o700, 0o700]);
+    expect([signingKey, secret].map(modeOf)).toEqual([0o600, 0o600]);
+    expect(readFileSync(signingKey, "utf8")).toBe(wish.signingKeyPem.reveal());
+    expect((await fetch(`${upstream.admin}/readyz`)).status).toBe(401);
+    const line = readFileSync(`/proc/${await pidAt(upstream)}/cmdline`, "utf8");
+    expect(line).toContain("--max-old-space-size=");
+    expect(line).not.toContain(upstream.secret?.reveal());
+    await provisioner.remove(wish.environmentId, { erase: false });
+    expect([existsSync(signingKey), existsSync(data)]).toEqual([false, true]);
+    await provisioner.remove(wish.environmentId, { erase: true });
+    expect(existsSync(folder)).toBe(false);
+  },
+  TEST_MS,
+);
+
+test(
+  "a runtime that is killed is started again, at the same addresses",
+  async () => {
+    const provisioner = await open();
+    const wish = aWish();
+    await provisioner.apply(wish);
+    const { upstream } = await untilState(provisioner, wish, "ready");
+    const pid = await pidAt(upstream);
+    const noticed = nextPhase(provisioner, "starting");
+    process.kill(pid, "SIGKILL");
+    await noticed;
+    const again = await untilState(provisioner, wish, "ready");
+    expect(again.upstream).toEqual(upstream);
+    expect(await pidAt(again.upstream)).not.toBe(pid);
+  },
+  TEST_MS,
+);
+
+test(
+  "one that always ends has failed after some tries, and gets more with a newer wish",
+  async () => {
+    const provisioner = await open();
+    const wish = aWish();
+    filesOf(wish).make();
+    writeFileSync(join(filesOf(wish).data, "broken"), "");
+    await provisioner.apply(wish);
+    const { reason } = await untilState(provisioner, wish, "failed");
+    expect(reason).toContain("exit code 3");
+    expect(startsOf(wish)).toHaveLength(5);
+    rmSync(join(filesOf(wish).data, "broken"));
+    const newer = { ...wish, generation: 2 };
+    await provisioner.apply(newer);
+    await untilState(provisioner, newer, "ready");
+  },
+  TEST_MS,
+);
+
+test(
+  "what needs no new process gets none; what does, gets one",
+  async () => {
+    const provisioner = await open();
+    const wish = aWish();
+    await provisioner.apply(wish);
+    await untilState(provisioner, wish, "ready");
+    const rates = { ...wish, generation: 2, limits: { ...wish.limits, ingressRate: { perSecond: 1, burst: 1 } } };
+    await provisioner.apply(rates);
+    await untilState(provisioner, rates, "ready");
+    expect(startsOf(wish)).toEqual(["running"]);
+    const still = { ...rates, generation: 3, mode: "suspended" as const };
+    await provisioner.apply(still);
+    await untilState(provisioner, still, "ready");
+    expect(startsOf(wish)).toEqual(["running", "suspended"]);
+  },
+  TEST_MS,
+);
+
+test(
+  "disposing ends all processes and keeps the data",
+  async () => {
+    const provisioner = await open();
+    const wish = aWish();
+    await provisioner.apply(wish);
+    const pid = await pidAt((await untilState(provisioner, wish, "ready")).upstream);
+    await provisioner[Symbol.asyncDispose]();
+    expect(identityOf(pid)).toBeUndefined();
+    expect(startsOf(wish)).toEqual(["running"]);
+    await expect(provisioner.apply({ ...wish, generation: 2 })).rejects.toMatchObject({ code: "OPS0004" });
+  },
+  TEST_MS,
+);
+
+test(
+  "one that hangs is ended and started again, and its owner reads why",
+  async () => {
+    const provisioner = await open({}, hastyClock);
+    const wish = aWish();
+    await provisioner.apply(wish);
+    const pid = await pidAt((await untilState(provisioner, wish, "ready")).upstream);
+    const noticed = nextPhase(provisioner, "starting");
+    process.kill(pid, "SIGSTOP");
+    await noticed;
+    const again = await untilState(provisioner, wish, "ready");
+    expect(await pidAt(again.upstream)).not.toBe(pid);
+    const lines = await readRuntimeLogs(directory, wish.environmentId, { fromMs: 0, toMs: Date.now() + 1, linesMax: 10 });
+    expect(lines.map(({ line }) => (JSON.parse(line) as { reason?: string; msg: string }).reason ?? "said")).toEqual([
+      "said",
+      "it did not answer for 30 s",
+      "said",
+    ]);
+  },
+  TEST_MS,
+);
+
+test(
+  "one that takes more memory than it may is ended each time, until that is told as its failure",
+  async () => {
+    const provisioner = await open({}, hastyClock);
+    const wish = aWish({ limits: { ...aWish().limits, memoryMibMax: 128 } });
+    filesOf(wish).make();
+    writeFileSync(join(filesOf(wish).data, "big"), "");
+    await provisioner.apply(wish);
+    const { reason } = await untilState(provisioner, wish, "failed");
+    expect(reason).toMatch(/^it used 3\d\d MiB of memory and may use 128, the last of 5 times$/);
+    expect(startsOf(wish)).toHaveLength(5);
+  },
+  TEST_MS,
+);
+
+test(
+  "when told to leave them, disposing changes nothing for runtimes, and the next one goes on with them",
+  async () => {
+    const provisioner = await open({ onDispose: "leave" });
+    const wish = aWish();
+    await provisioner.apply(wish);
+    const { upstream } = await untilState(provisioner, wish, "ready");
+    const pid = await pidAt(upstream);
+    await provisioner[Symbol.asyncDispose]();
+    expect(await pidAt(upstream)).toBe(pid);
+    const second = await open({ onDispose: "leave" });
+    expect(await pidAt((await untilState(second, wish, "ready")).upstream)).toBe(pid);
+    await second[Symbol.asyncDispose]();
+    const third = await open();
+    await third.apply(wish);
+    expect(await pidAt((await untilState(third, wish, "ready")).upstream)).toBe(pid);
+    await third[Symbol.asyncDispose]();
+    expect(identityOf(pid)).toBeUndefined();
+  },
+  TEST_MS,
+);
+
+test("runtimes stand back behind the platform", async () => {
+  const provisioner = await open();
+  const wish = aWish();
+  await provisioner.apply(wish);
+  const pid = await pidAt((await untilState(provisioner, wish, "ready")).upstream);
+  expect(getPriority(pid)).toBe(Math.min(19, getPriority() + 5));
+});
+
+test("a number that another process has now is not the process", () => {
+  const me = identityOf(process.pid)!;
+  expect(isAlive(process.pid, me)).toBe(true);
+  expect(isAlive(process.pid, `${me}0`)).toBe(false);
+  signal(process.pid, `${me}0`, "SIGKILL"); // It would be the end of this test.
+  expect(identityOf(2 ** 22 + 1)).toBeUndefined();
+});

@@ -1,0 +1,202 @@
+/**
+ * The Provisioner of one machine: a process for each environment, with a folder, ports, a key and a secret of its own. What it knows is on
+ * disk too, so that one that was killed is followed by one that finds the processes and goes on with them.
+ */
+import { readdirSync } from "node:fs";
+import { resolve } from "node:path";
+import { type Clock, type Logger, PerdureError, type Random, Secret } from "@perdure/base";
+import {
+  type EnvironmentId,
+  type Provisioner,
+  parseEnvironmentId,
+  type RuntimeState,
+  randomBase62,
+  type WantedRuntime,
+} from "@perdure/cloud";
+import { EnvironmentFiles, makePrivateFolder } from "./files.js";
+import { launchOf, type Program } from "./launch.js";
+import { SECRET_CHARS } from "./limits.js";
+import { isFree, type PortRange, Ports } from "./ports.js";
+import { identityOf } from "./process-identity.js";
+import { Runtime } from "./runtime.js";
+import { cgroupShares, niceShares, type Shares } from "./shares.js";
+
+export interface ProcessProvisionerPorts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export interface ProcessProvisionerOptions {
+  /** Of all environments; made when it is not there. Of one provisioner at a time. */
+  readonly directory: string;
+  /** The bundle of `perdure server`. */
+  readonly program: string;
+  readonly ports: PortRange;
+  /** Settings that all runtimes have beside their own: a file that `perdure server` reads. Its changes come with the next wish. */
+  readonly configFile?: string | undefined;
+  /** Where runtimes may connect to for their users; `open` lets strangers reach into the network of this machine. */
+  readonly egress: "guarded" | "open";
+  /** What becomes of the runtimes when this is disposed of: `leave` lets them go on for the next one. `stop` when not set. */
+  readonly onDispose?: "stop" | "leave" | undefined;
+  /** A directory of cgroup v2 that is ours alone; without one runtimes stand back behind the platform. */
+  readonly cgroup?: string | undefined;
+  /** Domains of the platform itself, where no guarded runtime connects to. */
+  readonly ownDomains?: readonly string[];
+}
+
+type Listener = (environmentId: EnvironmentId, state: RuntimeState | undefined) => void;
+
+/**
+ * Goes on with the processes that an earlier one left. Disposing of it ends them all, unless it shall leave them; their data stays. Throws
+ * OPS0001 when the control group cannot be used.
+ */
+export function openProcessProvisioner(ports: ProcessProvisionerPorts, options: ProcessProvisionerOptions): Provisioner {
+  return new ProcessProvisioner(ports, options);
+}
+
+class ProcessProvisioner implements Provisioner {
+  readonly #ports: ProcessProvisionerPorts;
+  readonly #directory: string;
+  readonly #program: Program;
+  readonly #free: Ports;
+  readonly #runtimes = new Map<EnvironmentId, Runtime>();
+  readonly #listeners = new Set<Listener>();
+  /** What is done to an environment is done in order. */
+  readonly #queues = new Map<EnvironmentId, Promise<void>>();
+  readonly #shares: Shares;
+  readonly #onDispose: "stop" | "leave";
+  #isClosed = false;
+
+  constructor(ports: ProcessProvisionerPorts, options: ProcessProvisionerOptions) {
+    this.#ports = ports;
+    this.#directory = resolve(options.directory);
+    const { configFile, egress, ownDomains = [] } = options;
+    this.#program = {
+      path: resolve(options.program),
+      configFile: configFile === undefined ? undefined : resolve(configFile),
+      egress,
+      ownDomains,
+    };
+    this.#shares = options.cgroup === undefined ? niceShares : cgroupShares(options.cgroup);
+    this.#onDispose = options.onDispose ?? "stop";
+    this.#free = new Ports(options.ports);
+    makePrivateFolder(this.#directory);
+    for (const name of readdirSync(this.#directory)) {
+      const id = parseEnvironmentId(name);
+      if (id !== undefined) this.#recover(id);
+    }
+  }
+
+  apply(wanted: WantedRuntime): Promise<void> {
+    return this.#inOrder(wanted.environmentId, () => this.#apply(wanted));
+  }
+
+  remove(id: EnvironmentId, { erase }: { readonly erase: boolean }): Promise<void> {
+    return this.#inOrder(id, async () => {
+      const files = this.#filesOf(id);
+      await this.#runtimes.get(id)?.end();
+      files.forgetKeys();
+      if (erase) {
+        const { launch } = files;
+        files.erase();
+        if (launch !== undefined) for (const port of [launch.ingressPort, launch.adminPort]) this.#free.giveBack(port);
+      }
+      if (this.#runtimes.delete(id)) this.#tell(id, undefined);
+    });
+  }
+
+  state(id: EnvironmentId): RuntimeState | undefined {
+    return this.#runtimes.get(id)?.state;
+  }
+
+  onChange(listener: Listener): void {
+    this.#listeners.add(listener);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    this.#listeners.clear();
+    await Promise.all(this.#queues.values());
+    const isLeft = this.#onDispose === "leave";
+    await Promise.all([...this.#runtimes.values()].map((runtime) => (isLeft ? runtime.leave() : runtime.end())));
+    this.#runtimes.clear();
+  }
+
+  async #apply(wanted: WantedRuntime): Promise<void> {
+    if (this.#isClosed) throw new PerdureError("OPS0004", "runtimes are being ended");
+    const id = wanted.environmentId;
+    const known = this.#runtimes.get(id);
+    if (known !== undefined && known.launch.generation >= wanted.generation) return;
+    const files = this.#filesOf(id);
+    files.make();
+    files.writePrivate(files.signingKey, wanted.signingKeyPem.reveal());
+    if (wanted.tunnels !== undefined) files.writePrivate(files.tunnelToken, wanted.tunnels.token.reveal());
+    const secret = this.#secretOf(files);
+    const launch = launchOf(wanted, await this.#portsFor(files, known), files, this.#program);
+    files.launch = launch;
+    if (known === undefined) this.#runtimes.set(id, this.#open(id, files, secret, launch));
+    else known.want(launch);
+  }
+
+  /** Who is running is looked after at once: whether it still is wanted is for others to say. */
+  #recover(id: EnvironmentId): void {
+    const files = this.#filesOf(id);
+    const { launch, process: record } = files;
+    if (launch === undefined) return;
+    this.#free.keep(launch.ingressPort);
+    this.#free.keep(launch.adminPort);
+    if (record === undefined || identityOf(record.pid) !== record.identity) return;
+    this.#ports.logger.info({ environmentId: id, pid: record.pid }, "going on with a runtime that was running");
+    this.#runtimes.set(id, this.#open(id, files, this.#secretOf(files), launch));
+  }
+
+  #open(id: EnvironmentId, files: EnvironmentFiles, secret: Secret, launch: ReturnType<typeof launchOf>): Runtime {
+    const { clock, logger } = this.#ports;
+    const onState = (state: RuntimeState): void => this.#tell(id, state);
+    const ports = { id, files, program: this.#program.path, secret, shares: this.#shares, clock, logger, onState };
+    return new Runtime(ports, launch);
+  }
+
+  /** The ports it had, unless nobody runs there and somebody else has taken them. */
+  async #portsFor(files: EnvironmentFiles, known: Runtime | undefined): Promise<{ ingressPort: number; adminPort: number }> {
+    const { launch } = files;
+    if (launch !== undefined) {
+      const { ingressPort, adminPort } = launch;
+      const runs = known !== undefined && known.state.phase !== "failed";
+      if (runs || ((await isFree(ingressPort)) && (await isFree(adminPort)))) return { ingressPort, adminPort };
+      this.#free.giveBack(ingressPort);
+      this.#free.giveBack(adminPort);
+    }
+    return { ingressPort: await this.#free.take(), adminPort: await this.#free.take() };
+  }
+
+  #secretOf(files: EnvironmentFiles): Secret {
+    const stored = files.readSecret();
+    if (stored !== undefined) return new Secret(stored);
+    const secret = randomBase62(SECRET_CHARS, this.#ports.random);
+    files.writePrivate(files.secret, secret);
+    return new Secret(secret);
+  }
+
+  #filesOf(id: EnvironmentId): EnvironmentFiles {
+    return new EnvironmentFiles(this.#directory, id);
+  }
+
+  #tell(id: EnvironmentId, state: RuntimeState | undefined): void {
+    for (const listener of this.#listeners) listener(id, state);
+  }
+
+  #inOrder(id: EnvironmentId, work: () => Promise<void>): Promise<void> {
+    const before = this.#queues.get(id) ?? Promise.resolve();
+    const done = before.then(work);
+    const settled = done.then(NOTHING, NOTHING); // Who asked hears of a failure; who comes next does not.
+    this.#queues.set(id, settled);
+    settled.then(() => {
+      if (this.#queues.get(id) === settled) this.#queues.delete(id);
+    }, NOTHING);
+    return done;
+  }
+}
+
+const NOTHING = (): void => undefined;

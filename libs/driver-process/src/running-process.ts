@@ -1,0 +1,101 @@
+/** Why: a runtime is the same to us whether we started it or found it running; only how its end is noticed differs. */
+import { spawn } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+import type { Clock, TimerHandle } from "@perdure/base";
+import type { EnvironmentId } from "@perdure/cloud";
+import type { EnvironmentFiles, Launch, ProcessRecord } from "./files.js";
+import { HEAP_SHARE, OPEN_FILES_MAX, STOP_MS_MAX, WATCH_EVERY_MS } from "./limits.js";
+import { identityOf, isAlive, signal } from "./process-identity.js";
+import type { Shares } from "./shares.js";
+
+export interface RunningProcess {
+  /** Undefined when it could not be started. */
+  readonly pid: number | undefined;
+  readonly fingerprint: string;
+  /** How it ended, for people; resolves once. */
+  readonly ended: Promise<string>;
+  /** Asks it to end, then ends it; `atOnce` does not ask. Resolves when it is gone. */
+  stop(options?: { readonly atOnce: boolean }): Promise<void>;
+  /** Nobody looks whether it ends any more; it goes on. */
+  leave(): void;
+}
+
+export interface StartPorts {
+  readonly program: string;
+  readonly files: EnvironmentFiles;
+  readonly clock: Clock;
+  readonly shares: Shares;
+}
+
+/** Runs the program of a launch. It does not end with us, so that our crash is not the crash of all environments. */
+export function startProcess(launch: Launch, { program, files, clock, shares }: StartPorts, id: EnvironmentId): RunningProcess {
+  const log = openSync(files.log, "a", 0o600);
+  try {
+    const node = [process.execPath, `--max-old-space-size=${launch.heapMib}`, program, ...launch.args];
+    const { script: enter, prefix } = shares.prepare(id, launch.memoryMib ?? launch.heapMib / HEAP_SHARE);
+    // No image of its memory is left behind, whatever happens: there are keys in it.
+    const script = `${enter}ulimit -c 0; ulimit -n ${OPEN_FILES_MAX} 2>/dev/null; exec "$@"`;
+    const child = spawn("/bin/sh", ["-c", script, "sh", ...prefix, ...node], {
+      cwd: files.data,
+      env: { PATH: process.env["PATH"], HOME: files.data },
+      detached: true, // A signal to our group is not for it.
+      stdio: ["ignore", log, log],
+    });
+    const ended = new Promise<string>((resolve) => {
+      child.once("error", (cause) => resolve(`it could not be started: ${cause.message}`));
+      child.once("exit", (code, name) => resolve(endingOf(code, name)));
+    });
+    child.unref(); // It may outlive us.
+    const { pid } = child;
+    const identity = pid === undefined ? undefined : identityOf(pid);
+    if (pid === undefined || identity === undefined)
+      return { pid: undefined, fingerprint: launch.fingerprint, ended, stop: () => ended.then(NOTHING), leave: NOTHING };
+    const record: ProcessRecord = { pid, identity, fingerprint: launch.fingerprint };
+    files.process = record;
+    return {
+      pid,
+      fingerprint: launch.fingerprint,
+      ended,
+      stop: (options) => stop(record, ended, clock, options),
+      leave: NOTHING,
+    };
+  } finally {
+    closeSync(log);
+  }
+}
+
+/** The process that an earlier provisioner left; undefined when it has ended. */
+export function adoptProcess(files: EnvironmentFiles, clock: Clock): RunningProcess | undefined {
+  const record = files.process;
+  if (record === undefined || !isAlive(record.pid, record.identity)) return undefined;
+  let next: TimerHandle | undefined;
+  const ended = new Promise<string>((resolve) => {
+    const look = (): void => {
+      if (isAlive(record.pid, record.identity)) next = clock.setTimer(WATCH_EVERY_MS, look);
+      else resolve("it ended");
+    };
+    look();
+  });
+  const { pid, fingerprint } = record;
+  return { pid, fingerprint, ended, stop: (options) => stop(record, ended, clock, options), leave: () => next?.cancel() };
+}
+
+function endingOf(code: number | null, name: NodeJS.Signals | null): string {
+  if (name === null) return `it ended with exit code ${code}`;
+  // So ends Node when JavaScript needs more memory than it has, after saying so in the log.
+  return name === "SIGABRT" ? "it ended itself (SIGABRT), most likely for want of memory" : `it was ended by ${name}`;
+}
+
+async function stop(
+  { pid, identity }: ProcessRecord,
+  ended: Promise<string>,
+  clock: Clock,
+  { atOnce } = { atOnce: false },
+): Promise<void> {
+  signal(pid, identity, atOnce ? "SIGKILL" : "SIGTERM");
+  const patience = clock.setTimer(STOP_MS_MAX, () => signal(pid, identity, "SIGKILL"));
+  await ended;
+  patience.cancel();
+}
+
+const NOTHING = (): void => undefined;

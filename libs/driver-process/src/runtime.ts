@@ -1,0 +1,261 @@
+/**
+ * One environment's runtime: brings its process to what is wanted, and again whenever it ends.
+ *
+ *     wanted ─▸ adopt or start ─▸ answers: ready ─▸ ended ─▸ pause, start again ─▸ … ─▸ too often: failed, until something else is wanted
+ *                                               ├▸ other settings: stop, start
+ *                                               └▸ hangs, or takes too much memory: ended, and so on as above
+ */
+import type { Clock, Logger, Secret, TimerHandle } from "@perdure/base";
+import { type EnvironmentId, RUNTIME_SECRET_HEADER, type RuntimeState, type Upstream } from "@perdure/cloud";
+import type { EnvironmentFiles, Launch } from "./files.js";
+import {
+  CRASHES_MAX,
+  HEALTH_EVERY_MS,
+  HEALTH_TIMEOUT_MS,
+  LOG_LOOK_EVERY_MS,
+  RESTART_FIRST_MS,
+  RESTART_LONGEST_MS,
+  STABLE_MS,
+  START_MS_MAX,
+} from "./limits.js";
+import { memoryMibOf } from "./memory.js";
+import { LOOPBACK } from "./ports.js";
+import { adoptProcess, type RunningProcess, startProcess } from "./running-process.js";
+import { boundLog, tellInLog } from "./runtime-log.js";
+import type { Shares } from "./shares.js";
+import { untilTrouble } from "./watchdog.js";
+
+export interface RuntimePorts {
+  readonly id: EnvironmentId;
+  readonly files: EnvironmentFiles;
+  /** What is run: a bundle of `perdure server`. */
+  readonly program: string;
+  readonly secret: Secret;
+  readonly shares: Shares;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly onState: (state: RuntimeState) => void;
+}
+
+type Ending = { readonly kind: "changed" } | { readonly kind: "ended"; readonly reason: string; readonly wasStable: boolean };
+
+const CHANGED = { kind: "changed" } as const;
+
+export class Runtime {
+  readonly #ports: RuntimePorts;
+  #launch: Launch;
+  #state: RuntimeState;
+  /** Aborted when something else is wanted of the process. */
+  #change = new AbortController();
+  #isEnding = false;
+  #isLeaving = false;
+  #process: RunningProcess | undefined;
+  readonly #running: Promise<void>;
+  #logTimer: TimerHandle | undefined;
+
+  constructor(ports: RuntimePorts, launch: Launch) {
+    this.#ports = ports;
+    this.#launch = launch;
+    this.#state = { phase: "starting", generation: launch.generation };
+    ports.onState(this.#state);
+    this.#running = this.#run();
+    this.#watchLog();
+  }
+
+  get launch(): Launch {
+    return this.#launch;
+  }
+
+  get state(): RuntimeState {
+    return this.#state;
+  }
+
+  /** A process that fits already goes on undisturbed. */
+  want(launch: Launch): void {
+    const needsStart = launch.fingerprint !== this.#launch.fingerprint || this.#state.phase === "failed";
+    this.#launch = launch;
+    if (needsStart) {
+      this.#become({ phase: "starting", generation: launch.generation });
+      this.#change.abort();
+    } else {
+      this.#become({ ...this.#state, generation: launch.generation });
+    }
+  }
+
+  /** Resolves when no process is left. */
+  async end(): Promise<void> {
+    this.#isEnding = true;
+    this.#logTimer?.cancel();
+    this.#change.abort();
+    await this.#running;
+    this.#ports.shares.forget(this.#ports.id);
+  }
+
+  /** The process goes on; whoever looks after it next adopts it. */
+  async leave(): Promise<void> {
+    this.#isLeaving = true;
+    this.#isEnding = true;
+    this.#logTimer?.cancel();
+    this.#change.abort();
+    await this.#running;
+    this.#process?.leave();
+  }
+
+  /** Never rejects. */
+  async #run(): Promise<void> {
+    let crashes = 0;
+    while (!this.#isEnding) {
+      this.#change = new AbortController();
+      const ending = await this.#try(this.#launch, this.#change.signal);
+      if (ending.kind === "changed" || this.#change.signal.aborted) {
+        crashes = 0;
+        continue;
+      }
+      crashes = ending.wasStable ? 1 : crashes + 1;
+      const { reason } = ending;
+      this.#ports.logger.warn({ environmentId: this.#ports.id, reason, crashes }, "a runtime has ended");
+      this.#tellOwner(reason, crashes);
+      const { generation } = this.#launch;
+      if (crashes >= CRASHES_MAX) {
+        this.#become({ phase: "failed", generation, reason: `${reason}, the last of ${crashes} times` });
+        await this.#pause(Number.MAX_SAFE_INTEGER, this.#change.signal);
+        crashes = 0;
+      } else {
+        this.#become({ phase: "starting", generation });
+        await this.#pause(Math.min(RESTART_FIRST_MS * 2 ** (crashes - 1), RESTART_LONGEST_MS), this.#change.signal);
+      }
+    }
+    if (!this.#isLeaving) await this.#stop();
+  }
+
+  async #try(launch: Launch, changed: AbortSignal): Promise<Ending> {
+    try {
+      const { id, files, clock } = this.#ports;
+      this.#process ??= adoptProcess(files, clock);
+      if (this.#process !== undefined && this.#process.fingerprint !== launch.fingerprint) await this.#stop();
+      if (this.#isEnding) return CHANGED;
+      this.#process ??= startProcess(launch, this.#ports, id);
+      return await this.#watch(this.#process, launch, changed);
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      return { kind: "ended", reason: `it could not be started: ${reason}`, wasStable: false };
+    }
+  }
+
+  async #watch(running: RunningProcess, launch: Launch, changed: AbortSignal): Promise<Ending> {
+    const { clock } = this.#ports;
+    const startedAtMs = clock.monotonicMs();
+    let reason: string | undefined;
+    const ended = running.ended.then((why) => {
+      reason = why;
+    });
+    let answeredAtMs: number | undefined;
+    while (reason === undefined && !changed.aborted && answeredAtMs === undefined) {
+      if (await this.#answers(launch)) answeredAtMs = clock.monotonicMs();
+      else if (clock.monotonicMs() - startedAtMs > START_MS_MAX) {
+        await this.#stop({ atOnce: true });
+        return { kind: "ended", reason: `it did not answer within ${START_MS_MAX / 1_000} s`, wasStable: false };
+      } else await Promise.race([ended, this.#pause(HEALTH_EVERY_MS, changed)]);
+    }
+    if (answeredAtMs !== undefined && reason === undefined && !changed.aborted) {
+      this.#become({ phase: "ready", generation: this.#launch.generation, upstream: this.#upstream(launch) });
+      // Why it was ended tells more than how it ended.
+      reason = (await this.#endWhenInTrouble(running, launch, changed)) ?? reason;
+    }
+    if (reason === undefined) return CHANGED;
+    this.#process = undefined;
+    this.#ports.files.process = undefined;
+    return { kind: "ended", reason, wasStable: answeredAtMs !== undefined && clock.monotonicMs() - answeredAtMs > STABLE_MS };
+  }
+
+  /** Resolves with why it was ended, or with nothing once it ended by itself or something else is wanted. */
+  async #endWhenInTrouble(running: RunningProcess, launch: Launch, changed: AbortSignal): Promise<string | undefined> {
+    const { clock } = this.#ports;
+    const { pid } = running;
+    const memoryMib = (): number | undefined => (pid === undefined ? undefined : memoryMibOf(pid));
+    const answers = (): Promise<boolean> => this.#asks(launch).then((status) => status !== undefined);
+    // A process that has ended answers nothing either: that it has is heard first, and ends the watch.
+    const over = AbortSignal.any([changed, endOf(running)]);
+    const trouble = await untilTrouble({ answers, memoryMib, memoryMibMax: launch.memoryMib, clock }, over);
+    if (trouble === undefined) return undefined;
+    this.#become({ phase: "starting", generation: this.#launch.generation });
+    await running.stop({ atOnce: trouble.atOnce });
+    return trouble.reason;
+  }
+
+  /** In the log that the owner of the environment may read. */
+  #tellOwner(reason: string, crashes: number): void {
+    const { files, clock, logger, id } = this.#ports;
+    try {
+      tellInLog(files, clock.nowMs(), "the runtime has ended and is started again", { reason, crashes });
+    } catch (cause) {
+      logger.warn({ environmentId: id, error: cause }, "the log of a runtime cannot be written");
+    }
+  }
+
+  async #stop(options?: { readonly atOnce: boolean }): Promise<void> {
+    await this.#process?.stop(options);
+    this.#process = undefined;
+    this.#ports.files.process = undefined;
+  }
+
+  /** Whether it may be given work. */
+  async #answers(launch: Launch): Promise<boolean> {
+    const status = await this.#asks(launch);
+    return status !== undefined && status >= 200 && status < 300;
+  }
+
+  /** The status of what it answers; undefined when it does not. */
+  async #asks(launch: Launch): Promise<number | undefined> {
+    const headers = { [RUNTIME_SECRET_HEADER]: this.#ports.secret.reveal() };
+    try {
+      const signal = AbortSignal.timeout(HEALTH_TIMEOUT_MS);
+      const response = await fetch(`${this.#upstream(launch).admin}/readyz`, { headers, signal });
+      await response.body?.cancel();
+      return response.status;
+    } catch {
+      return undefined; // Nobody listens yet, or it has ended: the latter is seen elsewhere.
+    }
+  }
+
+  #upstream({ ingressPort, adminPort }: Launch): Upstream {
+    const { secret } = this.#ports;
+    return { ingress: `http://${LOOPBACK}:${ingressPort}`, admin: `http://${LOOPBACK}:${adminPort}`, secret };
+  }
+
+  #become(state: RuntimeState): void {
+    this.#state = state;
+    if (!this.#isEnding) this.#ports.onState(state);
+  }
+
+  #pause(delayMs: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const over = (): void => {
+        timer.cancel();
+        signal.removeEventListener("abort", over);
+        resolve();
+      };
+      const timer = this.#ports.clock.setTimer(delayMs, over);
+      signal.addEventListener("abort", over);
+    });
+  }
+
+  #watchLog(): void {
+    if (this.#isEnding) return;
+    const { files, clock, logger, id } = this.#ports;
+    try {
+      boundLog(files);
+    } catch (cause) {
+      logger.warn({ environmentId: id, error: cause }, "the log of a runtime cannot be bounded");
+    }
+    this.#logTimer = clock.setTimer(LOG_LOOK_EVERY_MS, () => this.#watchLog());
+  }
+}
+
+/** Aborts when the process has ended. */
+function endOf({ ended }: RunningProcess): AbortSignal {
+  const controller = new AbortController();
+  ended.then(() => controller.abort());
+  return controller.signal;
+}

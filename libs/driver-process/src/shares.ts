@@ -1,0 +1,63 @@
+/**
+ * Why: runtimes share a machine, and none may take it from the others or from the platform. Where an operator gives us a control group
+ * (cgroup v2) the kernel keeps each runtime to its memory and shares the processors fairly; elsewhere runtimes stand back behind the
+ * platform (`nice`), and their memory is looked at (`watchdog.ts`).
+ */
+import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { PerdureError } from "@perdure/base";
+import type { EnvironmentId } from "@perdure/cloud";
+import { CGROUP_MEMORY_SLACK, CGROUP_TASKS_MAX, NICENESS } from "./limits.js";
+
+export interface Shares {
+  /** Lines of a shell that the process becomes the runtime behind, and what precedes its command. */
+  prepare(id: EnvironmentId, memoryMib: number): { readonly script: string; readonly prefix: readonly string[] };
+  /** Nothing of the environment runs any more. */
+  forget(id: EnvironmentId): void;
+}
+
+const NEEDED = ["cpu", "memory", "pids"];
+const MIB = 1024 * 1024;
+
+/** Without a group of our own: they come after whoever serves all. */
+export const niceShares: Shares = {
+  prepare: () => ({ script: "", prefix: ["nice", "-n", String(NICENESS)] }),
+  forget: () => undefined,
+};
+
+/**
+ * `group`: a directory of cgroup v2 that is ours alone and has no processes (systemd: `Delegate=yes` and `DelegateSubgroup=`). Throws
+ * OPS0001 when it cannot be used.
+ */
+export function cgroupShares(group: string): Shares {
+  try {
+    const controllers = readFileSync(join(group, "cgroup.controllers"), "utf8").trim().split(" ");
+    const missing = NEEDED.filter((name) => !controllers.includes(name));
+    if (missing.length > 0) throw new Error(`it has no controller '${missing.join("', '")}'`);
+    writeFileSync(join(group, "cgroup.subtree_control"), NEEDED.map((name) => `+${name}`).join(" "));
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new PerdureError("OPS0001", `'provisioner.cgroup' ${group} cannot be used: ${why}`, { cause });
+  }
+  const ofEnvironment = (id: EnvironmentId): string => join(group, id);
+  return {
+    prepare(id, memoryMib) {
+      const own = ofEnvironment(id);
+      mkdirSync(own, { recursive: true });
+      const bytes = Math.ceil(memoryMib * CGROUP_MEMORY_SLACK) * MIB;
+      const settings = { "memory.max": bytes, "memory.oom.group": 1, "cpu.weight": 100, "pids.max": CGROUP_TASKS_MAX };
+      for (const [name, value] of Object.entries(settings)) writeFileSync(join(own, name), String(value));
+      // The shell enters it and then becomes the runtime, so that nothing of it was ever outside.
+      return { script: `echo $$ > '${join(own, "cgroup.procs").replaceAll("'", "'\\''")}' || exit 1; `, prefix: [] };
+    },
+    forget(id) {
+      try {
+        rmdirSync(ofEnvironment(id));
+      } catch (cause) {
+        // It was never made, or the kernel still counts down what ended; an empty group costs nothing.
+        const { code } = cause as NodeJS.ErrnoException;
+        if (code !== "ENOENT" && code !== "EBUSY" && code !== "ENOTEMPTY") throw cause;
+      }
+    },
+  };
+}

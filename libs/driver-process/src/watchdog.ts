@@ -1,0 +1,81 @@
+/**
+ * Why: a process that is there may still be of no use: one that hangs answers nobody, and one that grows without end takes the memory of
+ * the others. Both are told from one that works hard, and give the reason for which it is ended.
+ */
+import type { Clock } from "@perdure/base";
+import { HUNG_AFTER_MS, MEMORY_LOOK_EVERY_MS, MEMORY_LOOKS, MEMORY_SHARE_AT_ONCE, PROBE_EVERY_MS } from "./limits.js";
+
+export interface WatchdogPorts {
+  /** Whether it answers anything at all; takes a bounded time. */
+  readonly answers: () => Promise<boolean>;
+  /** MiB; undefined when the process has ended. */
+  readonly memoryMib: () => number | undefined;
+  readonly memoryMibMax: number | undefined;
+  readonly clock: Clock;
+}
+
+/** `atOnce`: it would not hear that it shall end. */
+export interface Trouble {
+  readonly reason: string;
+  readonly atOnce: boolean;
+}
+
+/** Resolves with what is wrong when something is, or with nothing when the signal aborts. */
+export function untilTrouble(ports: WatchdogPorts, signal: AbortSignal): Promise<Trouble | undefined> {
+  const own = new AbortController();
+  const over = AbortSignal.any([signal, own.signal]);
+  return new Promise((resolve, reject) => {
+    const first = (trouble: Trouble | undefined): void => {
+      resolve(trouble); // Before the others hear that it is over: they have nothing to say.
+      own.abort();
+    };
+    if (over.aborted) return first(undefined);
+    over.addEventListener("abort", () => first(undefined), { once: true });
+    for (const watching of [untilHung(ports, over), untilTooBig(ports, over)]) {
+      watching.then((trouble) => trouble !== undefined && first(trouble), reject);
+    }
+  });
+}
+
+async function untilHung({ answers, clock }: WatchdogPorts, signal: AbortSignal): Promise<Trouble | undefined> {
+  let heardAtMs = clock.monotonicMs();
+  while (await pause(clock, PROBE_EVERY_MS, signal)) {
+    const askedAtMs = clock.monotonicMs();
+    if (await answers()) heardAtMs = clock.monotonicMs();
+    // Only time in which it was asked counts: a machine that slept asked nobody.
+    else if (askedAtMs - heardAtMs > 2 * HUNG_AFTER_MS) heardAtMs = askedAtMs;
+    else if (clock.monotonicMs() - heardAtMs >= HUNG_AFTER_MS) {
+      return { reason: `it did not answer for ${HUNG_AFTER_MS / 1_000} s`, atOnce: true };
+    }
+  }
+  return undefined;
+}
+
+async function untilTooBig({ memoryMib, memoryMibMax, clock }: WatchdogPorts, signal: AbortSignal): Promise<Trouble | undefined> {
+  if (memoryMibMax === undefined) return undefined;
+  let beyond = 0;
+  while (await pause(clock, MEMORY_LOOK_EVERY_MS, signal)) {
+    const mib = memoryMib() ?? 0;
+    beyond = mib > memoryMibMax ? beyond + 1 : 0;
+    const atOnce = mib > memoryMibMax * MEMORY_SHARE_AT_ONCE;
+    if (atOnce || beyond >= MEMORY_LOOKS) {
+      return { reason: `it used ${Math.ceil(mib)} MiB of memory and may use ${memoryMibMax}`, atOnce };
+    }
+  }
+  return undefined;
+}
+
+/** False when the signal aborted. */
+function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<boolean> {
+  if (signal.aborted) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    const over = (isOver: boolean): void => {
+      timer.cancel();
+      signal.removeEventListener("abort", aborted);
+      resolve(isOver);
+    };
+    const aborted = (): void => over(false);
+    const timer = clock.setTimer(delayMs, () => over(true));
+    signal.addEventListener("abort", aborted);
+  });
+}

@@ -1,0 +1,115 @@
+/** Who looks after runtimes may be killed; runtimes go on, and so does who comes next. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { silentLogger, systemClock, systemRandom } from "@perdure/base";
+import { type Provisioner, RUNTIME_SECRET_HEADER, type Upstream } from "@perdure/cloud";
+import { aWish, untilState } from "@perdure/cloud/testing";
+import { EnvironmentFiles } from "../src/files.js";
+import { openProcessProvisioner } from "../src/index.js";
+import { identityOf } from "../src/process-identity.js";
+import type { SupervisorTask } from "./supervisor.js";
+
+const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+const TEST_MS = 90_000;
+
+let directory: string;
+let opened: Provisioner[];
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "perdure-adoption-"));
+  opened = [];
+});
+afterEach(async () => {
+  for (const provisioner of opened) await provisioner[Symbol.asyncDispose]();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+function optionsHere(): SupervisorTask["options"] {
+  const first = 20_000 + (process.pid % 10_000); // Whoever has some of them is passed over.
+  return { directory, program: at("../testdata/server.mjs"), ports: { first, last: first + 40 }, egress: "guarded" };
+}
+
+function open(): Provisioner {
+  const provisioner = openProcessProvisioner({ clock: systemClock, random: systemRandom, logger: silentLogger }, optionsHere());
+  opened.push(provisioner);
+  return provisioner;
+}
+
+async function pidAt({ admin, secret }: Upstream): Promise<number> {
+  const headers = { [RUNTIME_SECRET_HEADER]: secret?.reveal() ?? "" };
+  return Number(await (await fetch(`${admin}/`, { headers })).text());
+}
+
+/** Applies the wish in another process, which is killed when its runtime is ready. */
+async function applyAndDie(wish: ReturnType<typeof aWish>): Promise<void> {
+  const task: SupervisorTask = { options: optionsHere(), wish, signingKeyPem: wish.signingKeyPem.reveal() };
+  const runner = spawn(process.execPath, [at("../../../deploy/run-ts.mjs"), at("supervisor.ts"), JSON.stringify(task)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = once(runner, "exit");
+  for await (const line of createInterface(runner.stdout)) {
+    const pid = /^ready (\d+)$/.exec(line)?.[1];
+    if (pid !== undefined) process.kill(Number(pid), "SIGKILL");
+  }
+  await ended;
+}
+
+test(
+  "a runtime outlives a killed provisioner, and the next one goes on with that very process",
+  async () => {
+    const wish = aWish();
+    await applyAndDie(wish);
+    const files = new EnvironmentFiles(directory, wish.environmentId);
+    const pid = files.process?.pid ?? 0;
+    expect(identityOf(pid)).toBe(files.process?.identity);
+
+    const provisioner = open();
+    expect(provisioner.state(wish.environmentId)).toEqual({ phase: "starting", generation: 1 });
+    const { upstream } = await untilState(provisioner, wish, "ready");
+    expect(await pidAt(upstream)).toBe(pid);
+    await provisioner.apply({ ...wish, generation: 2 });
+    expect(await pidAt((await untilState(provisioner, { ...wish, generation: 2 }, "ready")).upstream)).toBe(pid);
+
+    const noticed = new Promise<void>((resolve) =>
+      provisioner.onChange((_id, state) => state?.phase === "starting" && resolve()),
+    );
+    process.kill(pid, "SIGKILL");
+    await noticed;
+    const again = await untilState(provisioner, wish, "ready");
+    expect(again.upstream).toEqual(upstream);
+    expect(await pidAt(again.upstream)).not.toBe(pid);
+    expect(readFileSync(join(files.data, "starts"), "utf8")).toBe("running\nrunning\n");
+  },
+  TEST_MS,
+);
+
+test(
+  "one that was left with other settings is replaced, and a stranger with its number is left alone",
+  async () => {
+    const wish = aWish();
+    await applyAndDie(wish);
+    const files = new EnvironmentFiles(directory, wish.environmentId);
+    const left = files.process?.pid ?? 0;
+    const provisioner = open();
+    const newer = { ...wish, generation: 2, mode: "suspended" as const };
+    await provisioner.apply(newer);
+    await untilState(provisioner, newer, "ready");
+    expect(identityOf(left)).toBeUndefined();
+    await provisioner[Symbol.asyncDispose]();
+
+    const stranger = { pid: process.pid, identity: "began at another time", fingerprint: files.launch?.fingerprint };
+    writeFileSync(join(files.folder, "process.json"), JSON.stringify(stranger));
+    const next = open();
+    expect(next.state(wish.environmentId)).toBeUndefined();
+    await next.apply(newer);
+    await untilState(next, newer, "ready");
+    await next.remove(wish.environmentId, { erase: true }); // Would end this test if it meant the stranger.
+  },
+  TEST_MS,
+);

@@ -1,0 +1,21 @@
+/**
+ * Why: once something of an environment has been archived, whoever leads without the archive would take what is there for new: an
+ * idempotent call would happen twice. So the first worker that archives writes it down, and none without an archive leads after that.
+ */
+import { PerdureError } from "@perdure/base";
+import type { RedisConnections } from "./connect.js";
+import { environmentPrefix } from "./keys.js";
+
+/** Call it before leading. Rejects with OPS0001 when others archive and this worker does not, STO0001 when Redis does not answer. */
+export async function agreeOnArchiving(redis: RedisConnections, environment: string, archives: boolean): Promise<void> {
+  const key = `${environmentPrefix(redis, environment)}archived`;
+  if (archives) {
+    await redis.commits.one(["SET", key, "1", "NX"], { replicated: true });
+    return;
+  }
+  if (((await redis.commits.one(["GET", key])) as Buffer | null) !== null)
+    throw new PerdureError(
+      "OPS0001",
+      "'metadata.postgres-url' must be set: completed invocations of this environment are archived, and without the archive they would count as new",
+    );
+}

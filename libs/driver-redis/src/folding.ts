@@ -1,0 +1,109 @@
+/**
+ * Why: a worker leads many partitions, and each has a script of its own to send when a turn ends. What leaves together is made into as
+ * few commands as may be: calls of one script become one (`scripts.ts`). In a cluster their keys are in different slots, and nothing
+ * is folded.
+ */
+import { invariant } from "@perdure/base";
+import { FOLDED_BYTES_MAX, FOLDED_CALLS_MAX } from "./limits.js";
+import type { Command, Reply } from "./link.js";
+import type { Script } from "./scripts.js";
+
+/** A script, its keys and arguments; sent by its hash, and with its text when Redis does not know it. */
+export interface ScriptCall {
+  readonly script: Script;
+  readonly keys: readonly string[];
+  readonly args: readonly (string | Buffer | number)[];
+}
+
+export type Request = Command | ScriptCall;
+
+/** Calls of one script. */
+interface Fold {
+  /** Place of its command. */
+  readonly at: number;
+  readonly script: Script;
+  readonly withText: boolean;
+  readonly keys: string[];
+  readonly args: (string | Buffer | number)[];
+  calls: number;
+  bytes: number;
+}
+
+/** Commands for requests, and which part of their replies is whose. */
+export class Folding {
+  readonly #folds: Fold[] = [];
+  readonly #commands: (Command | Fold)[] = [];
+  /** For each request the place of its command, and of its call within that; -1: the command is its own. */
+  readonly #at: number[] = [];
+  readonly #within: number[] = [];
+  readonly #callsMax: number;
+
+  /** Without `folds` every call is a command of its own. */
+  constructor(folds: boolean) {
+    this.#callsMax = folds ? FOLDED_CALLS_MAX : 1;
+  }
+
+  /** `mayMove`: nothing sent before it on this connection needs to be carried out before. */
+  add(request: Request, withText: boolean, mayMove: boolean): void {
+    if (!("script" in request)) {
+      this.#within.push(-1);
+      this.#at.push(this.#commands.push(request) - 1);
+      return;
+    }
+    const { script, keys, args } = request;
+    const bytes = sizeOf(args);
+    const fold = (mayMove ? this.#withRoom(script, withText, bytes) : undefined) ?? this.#open(script, withText);
+    for (const key of keys) fold.keys.push(key);
+    for (const argument of args) fold.args.push(argument);
+    fold.bytes += bytes;
+    this.#at.push(fold.at);
+    this.#within.push(fold.calls++);
+  }
+
+  #withRoom(script: Script, withText: boolean, bytes: number): Fold | undefined {
+    for (const fold of this.#folds) {
+      if (
+        fold.script === script &&
+        fold.withText === withText &&
+        fold.calls < this.#callsMax &&
+        fold.bytes + bytes <= FOLDED_BYTES_MAX
+      )
+        return fold;
+    }
+    return undefined;
+  }
+
+  #open(script: Script, withText: boolean): Fold {
+    const fold: Fold = { at: this.#commands.length, script, withText, keys: [], args: [], calls: 0, bytes: 0 };
+    this.#folds.push(fold);
+    this.#commands.push(fold);
+    return fold;
+  }
+
+  get commandCount(): number {
+    return this.#commands.length;
+  }
+
+  commands(): readonly Command[] {
+    return this.#commands.map((command) => {
+      if (!("calls" in command)) return command;
+      const { script, withText, keys, args } = command;
+      return [withText ? "EVAL" : "EVALSHA", withText ? script.text : script.sha, keys.length, ...keys, ...args];
+    });
+  }
+
+  /** The reply to the nth request, among those to the commands. */
+  replyTo(n: number, replies: readonly Reply[]): Reply {
+    const reply = replies[this.#at[n] as number] as Reply;
+    const within = this.#within[n] as number;
+    if (within < 0 || reply instanceof Error) return reply;
+    invariant(Array.isArray(reply), "a script replies with a list");
+    return reply[within] as Reply;
+  }
+}
+
+export function sizeOf(command: readonly (string | Buffer | number)[]): number {
+  let bytes = 0;
+  for (const argument of command) bytes += typeof argument === "number" ? 8 : argument.length;
+  return bytes;
+}

@@ -1,0 +1,26 @@
+/** Why: a Redis that is full takes no journals any more, so how full it is must be seen before. */
+import type { RedisConnections } from "./connect.js";
+
+export interface RedisPulse {
+  readonly usedBytes: number;
+  /** Of them, what is stored, without what an empty server has. */
+  readonly dataBytes: number;
+  /** What it may use, or what its machine has where it may use everything; undefined when it does not tell. */
+  readonly bytesMax: number | undefined;
+  /** Of its append-only file on disk; undefined when it keeps none. */
+  readonly logBytes: number | undefined;
+}
+
+/** Rejects with STO0001 when Redis does not answer within `patienceMs`, and when it may not be asked. */
+export async function askRedisPulse({ reads }: RedisConnections, patienceMs: number): Promise<RedisPulse> {
+  const info = String(await reads.one(["INFO", "memory", "persistence"], { patienceMs }));
+  const field = (name: string): number => Number(new RegExp(`^${name}:(\\d+)\r?$`, "m").exec(info)?.[1] ?? 0);
+  const bytesMax = field("maxmemory") || field("total_system_memory");
+  const logBytes = field("aof_current_size");
+  return {
+    usedBytes: field("used_memory"),
+    dataBytes: field("used_memory_dataset"),
+    bytesMax: bytesMax === 0 ? undefined : bytesMax,
+    logBytes: logBytes === 0 ? undefined : logBytes,
+  };
+}

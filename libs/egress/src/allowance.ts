@@ -1,0 +1,38 @@
+/**
+ * Why: the operator knows places that the rules cannot: the environment's own tunnel relay, a gateway inside a private network. Each
+ * entry opens one of them, as narrowly as it is written.
+ */
+import { parseRange, type Range } from "./address.js";
+import { hostProblem } from "./host.js";
+
+export type Allowance =
+  /** Addresses that may be reached although their range is refused; names, ports and schemes stay as strict. */
+  | { readonly kind: "range"; readonly range: Range }
+  /** A host wherever its name leads, or with `*.` all below it; ports and schemes stay as strict. */
+  | { readonly kind: "host"; readonly host: string; readonly below: boolean }
+  /** One origin below a path, whatever scheme, port and address; other paths of the origin are refused. */
+  | { readonly kind: "place"; readonly origin: string; readonly path: string };
+
+/** `10.1.0.0/16`, `fd00::1`, `sdk.internal`, `*.corp.example` or `http://relay.internal:9080/abc/`; undefined for anything else. */
+export function parseAllowance(text: string): Allowance | undefined {
+  const range = parseRange(text);
+  if (range !== undefined) return { kind: "range", range };
+  if (text.includes("://")) return parsePlace(text);
+  const below = text.startsWith("*.");
+  const host = (below ? text.slice(2) : text).toLowerCase();
+  return hostProblem(host) === undefined ? { kind: "host", host, below } : undefined;
+}
+
+function parsePlace(text: string): Allowance | undefined {
+  if (!URL.canParse(text)) return undefined;
+  const { protocol, origin, pathname, search, hash, username, password } = new URL(text);
+  if (protocol !== "http:" && protocol !== "https:") return undefined;
+  if (search + hash + username + password !== "") return undefined;
+  return { kind: "place", origin, path: pathname };
+}
+
+/** Below whole segments: `/abc` opens `/abc` and `/abc/d`, not `/abcd`. */
+export function isBelow(path: string, parent: string): boolean {
+  const prefix = parent.endsWith("/") ? parent : `${parent}/`;
+  return path === parent || path.startsWith(prefix);
+}

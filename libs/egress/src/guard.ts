@@ -1,0 +1,154 @@
+/**
+ * Why: a decision about a name is worth nothing when the name leads elsewhere a moment later. Every connection is admitted on its own:
+ * its host is judged, its name is looked up here, every answer must be allowed, and it goes to one of those answers (DNS rebinding).
+ * The guard opens no socket: whoever does takes the `lookup` of the admission.
+ */
+import { ANSWERS_MAX, CONNECTIONS_PER_HOST_MAX } from "./limits.js";
+import { type EgressRules, judgeEndpoint, judgeOrigin, judgeUrl, refusalOfAddress, type Verdict } from "./policy.js";
+
+/** All that a user is told. */
+export const DESTINATION_NOT_ALLOWED = "destination not allowed";
+/** `code` of errors that say so. */
+export const EGRESS_DENIED_CODE = "ERR_EGRESS_DENIED";
+
+export class EgressDenied extends Error {
+  override readonly name = "EgressDenied";
+  readonly code = EGRESS_DENIED_CODE;
+
+  constructor() {
+    super(DESTINATION_NOT_ALLOWED);
+  }
+}
+
+export interface ResolvedAddress {
+  readonly address: string;
+  readonly family: number;
+}
+
+/** All addresses of a name, as the system knows them; `dns.lookup` with `all` does. */
+export type Resolve = (hostname: string, done: (error: Error | null, addresses: readonly ResolvedAddress[]) => void) => void;
+
+interface LookupOptions {
+  readonly all?: boolean | undefined;
+  readonly family?: number | "IPv4" | "IPv6" | undefined;
+}
+
+type LookupDone = (error: Error | null, address: string | { address: string; family: number }[], family?: number) => void;
+
+/** Takes the place of `dns.lookup` in the options of node:net, node:tls and what is built on them. */
+export type Lookup = (hostname: string, options: LookupOptions, done: LookupDone) => void;
+
+export type Admission =
+  | { readonly kind: "denied" }
+  /** The host has as many connections as it may have. */
+  | { readonly kind: "full" }
+  /** `release` must be called once, when the connection is gone. */
+  | { readonly kind: "admitted"; readonly host: string; readonly lookup: Lookup; readonly release: () => void };
+
+export interface EgressGuard {
+  /** Whether a URL may be a destination, by how it is written. */
+  allows(url: string): boolean;
+  /** For a new connection to `scheme://host:port`, of which `allows` judged the path. */
+  admitOrigin(origin: string): Admission;
+  /** For a new connection that is not HTTP. */
+  admitEndpoint(host: string, port: number): Admission;
+}
+
+export interface EgressPorts {
+  readonly resolve: Resolve;
+  /** For the log: what was refused, and why. */
+  readonly onDenied: (destination: string, reason: string) => void;
+}
+
+export function createEgressGuard(rules: EgressRules, ports: EgressPorts): EgressGuard {
+  return new Guard(rules, ports);
+}
+
+class Guard implements EgressGuard {
+  readonly #rules: EgressRules;
+  readonly #ports: EgressPorts;
+  /** Connections by host; hosts without any are not in it. */
+  readonly #connections = new Map<string, number>();
+
+  constructor(rules: EgressRules, ports: EgressPorts) {
+    this.#rules = rules;
+    this.#ports = ports;
+  }
+
+  allows(url: string): boolean {
+    return this.#told(url, judgeUrl(this.#rules, url)).kind === "allowed";
+  }
+
+  admitOrigin(origin: string): Admission {
+    return this.#admit(this.#told(origin, judgeOrigin(this.#rules, origin)));
+  }
+
+  admitEndpoint(host: string, port: number): Admission {
+    return this.#admit(this.#told(`${host}:${port}`, judgeEndpoint(this.#rules, host, port)));
+  }
+
+  #told(destination: string, verdict: Verdict): Verdict {
+    if (verdict.kind === "denied") this.#ports.onDenied(destination, verdict.reason);
+    return verdict;
+  }
+
+  #admit(verdict: Verdict): Admission {
+    if (verdict.kind === "denied") return verdict;
+    const { host, isTrusted } = verdict;
+    const count = this.#connections.get(host) ?? 0;
+    if (count >= CONNECTIONS_PER_HOST_MAX) return { kind: "full" };
+    this.#connections.set(host, count + 1);
+    let isHeld = true;
+    const release = (): void => {
+      if (!isHeld) return;
+      isHeld = false;
+      const left = (this.#connections.get(host) ?? 1) - 1;
+      if (left > 0) this.#connections.set(host, left);
+      else this.#connections.delete(host);
+    };
+    return { kind: "admitted", host, lookup: isTrusted ? this.#trustedLookup : this.#checkedLookup, release };
+  }
+
+  readonly #checkedLookup: Lookup = (hostname, options, done) => {
+    this.#ports.resolve(hostname, (error, addresses) => {
+      if (error !== null) return done(error, "");
+      const reason = this.#refusal(addresses);
+      if (reason === undefined) return answer(hostname, addresses, options, done);
+      this.#ports.onDenied(hostname, reason);
+      done(new EgressDenied(), "");
+    });
+  };
+
+  readonly #trustedLookup: Lookup = (hostname, options, done) => {
+    this.#ports.resolve(hostname, (error, addresses) =>
+      error === null ? answer(hostname, addresses, options, done) : done(error, ""),
+    );
+  };
+
+  /** One bad answer spoils the name: which of them a connection takes is not ours to say. */
+  #refusal(addresses: readonly ResolvedAddress[]): string | undefined {
+    if (addresses.length > ANSWERS_MAX) return `more than ${ANSWERS_MAX} addresses`;
+    for (const { address } of addresses) {
+      const reason = refusalOfAddress(this.#rules, address);
+      if (reason !== undefined) return `leads to ${address}: ${reason}`;
+    }
+    return undefined;
+  }
+}
+
+function answer(hostname: string, addresses: readonly ResolvedAddress[], { all, family }: LookupOptions, done: LookupDone): void {
+  const wanted = family === 4 || family === "IPv4" ? 4 : family === 6 || family === "IPv6" ? 6 : undefined;
+  const fitting = addresses.filter((one) => wanted === undefined || one.family === wanted);
+  const [first] = fitting;
+  if (first === undefined) return done(notFound(hostname), "");
+  if (all === true)
+    return done(
+      null,
+      fitting.map(({ address, family: of }) => ({ address, family: of })),
+    );
+  done(null, first.address, first.family);
+}
+
+function notFound(hostname: string): Error {
+  return Object.assign(new Error(`there is no address for ${hostname}`), { code: "ENOTFOUND" });
+}

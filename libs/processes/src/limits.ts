@@ -1,0 +1,18 @@
+/** Bounds of running several programs on one machine, each with the reason for its value. */
+
+/** A program that does not answer by then will not: starting takes two seconds, more on a small, busy machine. */
+export const READY_MS_MAX = 120_000;
+/** Pause between two looks at a process: short enough that nobody notices. */
+export const LOOK_MS = 50;
+/** Between SIGTERM and SIGKILL: roles are told to drain for five seconds at most, servers write what they hold. */
+export const STOP_MS_MAX = 15_000;
+/** Whoever stops a group from elsewhere waits so long for its supervisor to stop everything in order, before it does so itself. */
+export const ORDERLY_MS_MAX = 40_000;
+/** How often it is looked whether something has ended by itself. */
+export const WATCH_MS = 500;
+/** Programs that end by themselves are started again that often in all; then something is wrong that no new start mends. */
+export const RESTARTS_MAX = 50;
+/** Lines of a log that are shown when its program did not come up. */
+export const LAST_LINES = 30;
+/** A log file beyond this is put aside at the next start; the one put aside before goes. */
+export const LOG_BYTES_MAX = 16 * 1024 * 1024;

@@ -1,0 +1,96 @@
+/**
+ * Why: programs that stand on each other are one thing to whoever starts them. What ends by itself is started again; at the end doors
+ * close first, then who does the work, then what they stand on.
+ */
+import { connect } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { RESTARTS_MAX, WATCH_MS } from "./limits.js";
+import type { Record, Stage } from "./record.js";
+
+export type { Stage } from "./record.js";
+
+/** Any kind of process, as far as watching it goes. */
+export interface Watched {
+  readonly pid: number;
+  readonly isRunning: boolean;
+  stop(): Promise<void>;
+}
+
+export interface Member {
+  readonly name: string;
+  readonly process: Watched;
+  startAgain(): Promise<void>;
+}
+
+const STOP_ORDER: readonly Stage[] = ["door", "work", "server"];
+
+export class ProcessGroup {
+  readonly #record: Record;
+  readonly #members: { readonly stage: Stage; readonly member: Member }[] = [];
+
+  constructor(record: Record) {
+    this.#record = record;
+  }
+
+  /** Rejects, with advice, when one of the ports is in use. */
+  static async checkPorts(ports: Iterable<readonly [name: string, port: number, advice: string]>): Promise<void> {
+    for (const [name, port, advice] of ports) {
+      if (!(await isTaken(port))) continue;
+      throw new Error(
+        `port ${port} (${name}) is in use by another program. Stop that program, or choose another port: ${advice}`,
+      );
+    }
+  }
+
+  /** Has it watched, stopped, and on the list of what runs. */
+  keep(stage: Stage, member: Member): void {
+    this.#members.push({ stage, member });
+    this.#record.add(member.name, member.process.pid, stage);
+  }
+
+  /** Starts again what ends by itself, until the signal fires. Rejects when that happens too often. */
+  async watch(signal: AbortSignal, told: (what: string) => void): Promise<void> {
+    for (let restarts = 0; !signal.aborted; await pause(WATCH_MS, signal)) {
+      for (const { stage, member } of this.#members) {
+        if (member.process.isRunning || signal.aborted) continue;
+        if (++restarts > RESTARTS_MAX)
+          throw new Error(`${member.name} ended again; programs have ended ${restarts} times by now`);
+        told(`${member.name} ended by itself; starting it again`);
+        try {
+          await member.startAgain();
+          this.#record.add(member.name, member.process.pid, stage);
+        } catch (cause) {
+          // What it needs may have ended too and be the next in this round: it has another chance in the next one.
+          told(`${member.name} did not start: ${cause instanceof Error ? cause.message : String(cause)}`);
+        }
+      }
+    }
+  }
+
+  /** Nothing is left of the list afterwards. */
+  async stop(): Promise<void> {
+    for (const stage of STOP_ORDER) {
+      const running = this.#members.filter((one) => one.stage === stage && one.member.process.isRunning);
+      await Promise.all(running.map(({ member }) => member.process.stop()));
+    }
+    this.#record.clear();
+  }
+}
+
+function isTaken(port: number): Promise<boolean> {
+  return new Promise((answer) => {
+    const socket = connect({ port, host: "localhost" });
+    socket.once("connect", () => {
+      socket.destroy();
+      answer(true);
+    });
+    socket.once("error", () => answer(false));
+  });
+}
+
+/** Ends early, and well, when the signal fires. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal }).catch((cause: Error) => {
+    if (cause.name !== "AbortError") throw cause;
+  });
+}

@@ -1,0 +1,30 @@
+/** Why: a group of processes ends in order when whoever started it is asked to; when that one is dead, by its list of what runs. */
+import { setTimeout as delay } from "node:timers/promises";
+import { LOOK_MS, ORDERLY_MS_MAX, STOP_MS_MAX } from "./limits.js";
+import { isAlive, type Listed, type Record, signalTo } from "./record.js";
+
+/** Stops what is on the list, the last started first. Resolves with the names of what had to be stopped here. */
+export async function stopListed(record: Record): Promise<string[]> {
+  const { supervisor } = record;
+  if (supervisor !== undefined && isAlive(supervisor)) {
+    signalTo(supervisor, "SIGTERM");
+    await untilGone([supervisor], ORDERLY_MS_MAX);
+    signalTo(supervisor, "SIGKILL");
+  }
+  // Servers go last: roles take leave of their groups and leases there.
+  const alive = record.alive().toReversed();
+  const left = [...alive.filter(({ stage }) => stage !== "server"), ...alive.filter(({ stage }) => stage === "server")];
+  for (const one of left) {
+    signalTo(one, "SIGCONT"); // Who is frozen does not hear.
+    signalTo(one, one.name === "PostgreSQL" ? "SIGINT" : "SIGTERM"); // Its word for: now, but in order.
+    await untilGone([one], STOP_MS_MAX);
+    signalTo(one, "SIGKILL");
+  }
+  await untilGone(left, STOP_MS_MAX);
+  record.clear();
+  return left.map(({ name }) => name);
+}
+
+async function untilGone(all: readonly Listed[], withinMs: number): Promise<void> {
+  for (const deadline = performance.now() + withinMs; all.some(isAlive) && performance.now() < deadline; ) await delay(LOOK_MS);
+}

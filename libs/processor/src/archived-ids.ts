@@ -1,0 +1,160 @@
+/**
+ * Why: a new call with a key must not wait for the archive to say that it is new, and must be taken while the archive is away. So a
+ * partition keeps a fingerprint of every id that was archived: six bytes each instead of the invocation. What it does not have was never
+ * archived; what it has is asked for.
+ *
+ * Fingerprints are state of a service that nobody can have, in chunks that are written with the batch that evicts, so that no leader
+ * knows less than the one before it. A chunk goes a day after the retention of all its invocations is over. A partition whose archive
+ * is older than its fingerprints learns them by reading the archive once; until that is done, everything is asked for.
+ */
+import { hashString, type InvocationId } from "@perdure/base";
+import { FINGERPRINTS_IN_CHUNK, FINGERPRINTS_KEPT_MS } from "./limits.js";
+
+/** Where chunks are kept; state keys are their numbers, and `COMPLETE`. */
+export const ARCHIVED_IDS = Object.freeze({ service: ":archive", key: "ids" });
+/** State key that says: no archived invocation is missing. */
+export const COMPLETE = "complete";
+
+const FINGERPRINT_BYTES = 6;
+const HEADER_BYTES = 8;
+const SLOTS_MIN = 1024;
+
+interface Chunk {
+  readonly name: string;
+  /** End of the longest retention among them. */
+  retainedUntilMs: number;
+  readonly fingerprints: number[];
+  isChanged: boolean;
+}
+
+/** Those of one partition. */
+export class ArchivedIds {
+  #chunks: Chunk[] = [];
+  #nextName = 0;
+  /** Open addressing; 0 is free. */
+  #slots = new Float64Array(SLOTS_MIN);
+  /** By slot: which chunk keeps it for longest. */
+  #owners = new Uint32Array(SLOTS_MIN);
+  #count = 0;
+  #isComplete: boolean;
+
+  /** `entries` as they are stored. */
+  constructor(entries: ReadonlyMap<string, Uint8Array>) {
+    this.#isComplete = entries.has(COMPLETE);
+    for (const [name, value] of entries) {
+      if (name === COMPLETE) continue;
+      const bytes = new DataView(value.buffer, value.byteOffset, value.byteLength);
+      const fingerprints: number[] = [];
+      for (let at = HEADER_BYTES; at < bytes.byteLength; at += FINGERPRINT_BYTES)
+        fingerprints.push(bytes.getUint16(at) * 2 ** 32 + bytes.getUint32(at + 2));
+      this.#chunks.push({ name, retainedUntilMs: bytes.getFloat64(0), fingerprints, isChanged: false });
+      this.#nextName = Math.max(this.#nextName, Number(name) + 1);
+    }
+    this.#chunks.sort((a, b) => Number(a.name) - Number(b.name));
+    this.#index();
+  }
+
+  /** Whether `false` of `mayHave` means anything. */
+  get isComplete(): boolean {
+    return this.#isComplete;
+  }
+
+  /** All that were archived before are added. */
+  complete(): void {
+    this.#isComplete = true;
+  }
+
+  /** False: it was never archived, or is forgotten long since. */
+  mayHave(id: InvocationId): boolean {
+    return !this.#isComplete || this.#slots[this.#slotOf(fingerprintOf(id))] !== 0;
+  }
+
+  add(id: InvocationId, retainedUntilMs: number): void {
+    const fingerprint = fingerprintOf(id);
+    const slot = this.#slotOf(fingerprint);
+    const isNew = this.#slots[slot] === 0;
+    // The same again, as after a leader's death or when the archive is read anew. A key's next life goes to the newest chunk instead: one
+    // key that is used for ever must not keep its neighbours for ever.
+    if (!isNew && retainedUntilMs <= (this.#chunks[this.#owners[slot] as number] as Chunk).retainedUntilMs) return;
+    let chunk = this.#chunks.at(-1);
+    if (chunk === undefined || chunk.fingerprints.length >= FINGERPRINTS_IN_CHUNK) {
+      chunk = { name: String(this.#nextName++), retainedUntilMs, fingerprints: [], isChanged: true };
+      this.#chunks.push(chunk);
+    }
+    chunk.fingerprints.push(fingerprint);
+    chunk.retainedUntilMs = Math.max(chunk.retainedUntilMs, retainedUntilMs);
+    chunk.isChanged = true;
+    this.#put(slot, fingerprint, this.#chunks.length - 1);
+  }
+
+  /** What must be stored now: chunks with new fingerprints, as names and bytes. Each is told once. */
+  *changed(): Iterable<readonly [name: string, value: Uint8Array]> {
+    for (const chunk of this.#chunks) {
+      if (!chunk.isChanged) continue;
+      chunk.isChanged = false;
+      yield [chunk.name, encode(chunk)];
+    }
+  }
+
+  /** Forgets what nobody can ask for any more; names of chunks that must be deleted. */
+  expire(nowMs: number): readonly string[] {
+    const isOver = ({ retainedUntilMs }: Chunk): boolean => retainedUntilMs + FINGERPRINTS_KEPT_MS <= nowMs;
+    const over = this.#chunks.filter(isOver);
+    if (over.length === 0) return [];
+    this.#chunks = this.#chunks.filter((chunk) => !isOver(chunk));
+    this.#index();
+    return over.map(({ name }) => name);
+  }
+
+  #index(): void {
+    const count = this.#chunks.reduce((sum, { fingerprints }) => sum + fingerprints.length, 0);
+    let size = SLOTS_MIN;
+    while (size < 2 * count) size *= 2;
+    this.#slots = new Float64Array(size);
+    this.#owners = new Uint32Array(size);
+    this.#count = 0;
+    for (const [owner, { retainedUntilMs, fingerprints }] of this.#chunks.entries()) {
+      for (const fingerprint of fingerprints) {
+        const slot = this.#slotOf(fingerprint);
+        const isKnown = this.#slots[slot] !== 0;
+        if (isKnown && (this.#chunks[this.#owners[slot] as number] as Chunk).retainedUntilMs >= retainedUntilMs) continue;
+        this.#slots[slot] = fingerprint;
+        this.#owners[slot] = owner;
+        if (!isKnown) this.#count++;
+      }
+    }
+  }
+
+  #put(slot: number, fingerprint: number, owner: number): void {
+    if (this.#slots[slot] === 0) this.#count++;
+    this.#slots[slot] = fingerprint;
+    this.#owners[slot] = owner;
+    // Half of the slots stay free, so that runs stay short.
+    if (this.#count * 2 > this.#slots.length) this.#index();
+  }
+
+  /** Where it is, or would be. */
+  #slotOf(fingerprint: number): number {
+    const last = this.#slots.length - 1;
+    for (let slot = fingerprint % (last + 1); ; slot = slot === last ? 0 : slot + 1) {
+      const found = this.#slots[slot];
+      if (found === fingerprint || found === 0) return slot;
+    }
+  }
+}
+
+/** 48 bits, never 0. Among ten million ids of a partition one new id in some 28 million is asked for in vain. */
+function fingerprintOf(id: InvocationId): number {
+  return Number(hashString(id) & 0xffff_ffff_ffffn) || 1;
+}
+
+function encode({ retainedUntilMs, fingerprints }: Chunk): Uint8Array {
+  const bytes = new DataView(new ArrayBuffer(HEADER_BYTES + fingerprints.length * FINGERPRINT_BYTES));
+  bytes.setFloat64(0, retainedUntilMs);
+  for (const [i, fingerprint] of fingerprints.entries()) {
+    const at = HEADER_BYTES + i * FINGERPRINT_BYTES;
+    bytes.setUint16(at, Math.floor(fingerprint / 2 ** 32));
+    bytes.setUint32(at + 2, fingerprint % 2 ** 32);
+  }
+  return new Uint8Array(bytes.buffer);
+}

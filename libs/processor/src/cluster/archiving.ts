@@ -1,0 +1,33 @@
+/** Why: every partition that a worker leads archives what completed, each by an archiver of its own; all share one archive. */
+import type { Clock, Logger } from "@perdure/base";
+import type { ArchivableStore, Archive } from "@perdure/store";
+import { Archiver, type ArchiverOptions } from "../archiver.js";
+import type { Processor } from "../processor.js";
+
+export interface ArchivingPorts {
+  readonly store: ArchivableStore;
+  readonly archive: Archive;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What archives, as far as a leader cares. */
+export interface Archiving {
+  readonly archive: Archive;
+  /** Archives what the processor leads, from now until it is disposed of, which comes before the processor. */
+  begin(processor: Processor): Archiver;
+  /** Invocations moved to the archive by this process; rises only. */
+  archivedCount(): number;
+}
+
+export function createArchiving(ports: ArchivingPorts, options: ArchiverOptions): Archiving {
+  let archivedCount = 0;
+  const onArchived = (count: number): void => {
+    archivedCount += count;
+  };
+  return {
+    archive: ports.archive,
+    begin: (processor) => new Archiver({ ...ports, processor, onArchived }, options),
+    archivedCount: () => archivedCount,
+  };
+}

@@ -1,0 +1,137 @@
+/**
+ * Why: a worker leads each partition whose lease it holds with a processor of its own, and brings what they owe to whoever leads the
+ * others. What it stands on comes in as ports: Redis and gRPC in a process, a seeded world in simulation.
+ */
+import { type Clock, type Logger, partitionOf } from "@perdure/base";
+import type { Courier } from "@perdure/control";
+import type { Invoker, InvokerHost } from "@perdure/invoker";
+import type { AsyncPartitionStore, LeaseHolder, Leases, Member, Membership } from "@perdure/store";
+import type { Archiver } from "../archiver.js";
+import type { RuleSource } from "../flow-control.js";
+import { OrderedPeers } from "../ordered-peers.js";
+import type { ProcessorCounters, ProcessorMetrics } from "../ports.js";
+import { newCounters, Processor } from "../processor.js";
+import type { Archiving } from "./archiving.js";
+import { type HandoverCause, Leadership, type LeadershipOptions, type Led } from "./leadership.js";
+import { LedPartitions } from "./led-partitions.js";
+
+export interface LeadingWorkerPorts {
+  /** Of all processors together. */
+  readonly counters?: ProcessorCounters;
+  readonly metrics?: LeadingWorkerMetrics | undefined;
+  /** Claims under this worker's leases. */
+  readonly store: AsyncPartitionStore;
+  readonly leases: Leases;
+  readonly membership: Membership;
+  /** Undefined: what is completed stays in the store. */
+  readonly archiving?: Archiving | undefined;
+  /** Asked before every leadership; a rejection keeps us from it. */
+  readonly mayLead?: () => Promise<void>;
+  /** The invoker of one partition. */
+  readonly invoker: (partition: number, host: InvokerHost) => Invoker;
+  readonly rules: RuleSource;
+  /** To leaders elsewhere. */
+  readonly remote: Courier;
+  /** What was seen last of members and leaders. */
+  readonly seen: (members: readonly Member[], holders: readonly (LeaseHolder | undefined)[]) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** As `ProcessorPorts.soon`. */
+  readonly soon: (task: () => void) => void;
+}
+
+export interface LeadingWorkerMetrics extends ProcessorMetrics {
+  /** A partition works here, so long after its lease was taken. */
+  taken(durationMs: number, cause: HandoverCause): void;
+}
+
+export interface LeadingWorkerOptions extends LeadershipOptions {
+  readonly cleanupIntervalMs: number;
+}
+
+export interface LeadingWorker {
+  readonly led: LedPartitions;
+  readonly leadership: Leadership;
+  /** To whoever leads, here or elsewhere. */
+  readonly courier: Courier;
+}
+
+/** Leads nothing until its leadership is started, and until that is closed whatever is its share. */
+export function createLeadingWorker(ports: LeadingWorkerPorts, options: LeadingWorkerOptions): LeadingWorker {
+  const { clock, logger } = ports;
+  const { partitionCount, cleanupIntervalMs } = options;
+  const led = new LedPartitions(partitionCount);
+  const counters = ports.counters ?? newCounters();
+  const courier: Courier = {
+    deliver(delivery, delivered, undelivered) {
+      const { command, producer, seq, after } = delivery;
+      if (led.leads(command.id)) {
+        if (!led.deliver(command, producer, seq, delivered, after, undelivered)) undelivered();
+      } else ports.remote.deliver(delivery, delivered, undelivered);
+    },
+  };
+
+  async function lead(partition: number, stopped: () => void, signal: AbortSignal, cause: HandoverCause): Promise<Led> {
+    const sinceMs = clock.monotonicMs();
+    await ports.mayLead?.();
+    const peers = new OrderedPeers(courier, clock, ({ id }) => partitionOf(id, partitionCount));
+    let invoker: Invoker | undefined;
+    let processor: Processor | undefined;
+    let archiver: Archiver | undefined;
+    const end = (): void => {
+      archiver?.stop();
+      peers.close();
+      if (processor !== undefined) led.remove(partition, processor);
+      stopped();
+    };
+    processor = await Processor.start(
+      {
+        store: ports.store,
+        counters,
+        metrics: ports.metrics,
+        clock,
+        logger: logger.child({ component: "processor", partition }),
+        soon: ports.soon,
+        invoker(host) {
+          invoker = ports.invoker(partition, host);
+          return invoker;
+        },
+        rules: ports.rules,
+        ...(ports.archiving === undefined ? {} : { archive: ports.archiving.archive }),
+        peers,
+        onFenced: end,
+        onFatal: end,
+      },
+      { partitions: [partition], partitionCount, cleanupIntervalMs },
+      signal,
+    ).catch((cause: unknown) => {
+      peers.close();
+      throw cause;
+    });
+    const working = processor;
+    archiver = ports.archiving?.begin(working);
+    led.add(partition, { processor: working, invoker: invoker as unknown as Invoker });
+    ports.metrics?.taken(clock.monotonicMs() - sinceMs, cause);
+    return {
+      async yield() {
+        await archiver?.[Symbol.asyncDispose]();
+        await working[Symbol.asyncDispose]();
+        led.remove(partition, working);
+        peers.close();
+      },
+      abandon(reason) {
+        archiver?.stop();
+        led.remove(partition, working);
+        peers.close();
+        working.abandon(reason);
+      },
+    };
+  }
+
+  const { leases, membership, seen } = ports;
+  const leadership = new Leadership(
+    { leases, membership, lead, seen, clock, logger: logger.child({ component: "leadership" }) },
+    options,
+  );
+  return { led, leadership, courier };
+}

@@ -1,0 +1,124 @@
+/**
+ * Why: what was applied is written in batches, one after the other, and only what is durable has consequences. While one batch is being
+ * written the next gathers; that is our group commit.
+ */
+import type { Clock } from "@perdure/base";
+import type { AsyncPartitionStore, PartitionBatch, PartitionStore } from "@perdure/store";
+import type { Led, LedPartitionTable } from "./led.js";
+import type { Wish } from "./letter.js";
+import type { ProcessorCounters, ProcessorMetrics } from "./ports.js";
+
+export interface GroupCommitPorts {
+  readonly store: PartitionStore | AsyncPartitionStore;
+  readonly led: LedPartitionTable;
+  readonly counters: ProcessorCounters;
+  readonly metrics: ProcessorMetrics | undefined;
+  readonly clock: Clock;
+  readonly isClosed: () => boolean;
+  /** Does what was wished for, now that it is durable. */
+  readonly perform: (wishes: readonly Wish[]) => void;
+  /** A batch was written, and the next is on its way if there is one. */
+  readonly written: () => void;
+  /** Somebody waits for a commit, and none is under way. */
+  readonly wanted: () => void;
+  readonly fenced: (partition: number) => void;
+  readonly failed: (cause: unknown) => void;
+}
+
+export class GroupCommit {
+  readonly #ports: GroupCommitPorts;
+  #isWriting = false;
+  #wishes: Wish[] = [];
+  /** Called between two commits, when nothing is being written. */
+  #idle: (() => void)[] = [];
+
+  constructor(ports: GroupCommitPorts) {
+    this.#ports = ports;
+  }
+
+  get isWriting(): boolean {
+    return this.#isWriting;
+  }
+
+  /** Of what is applied now, or at once durable with what was. */
+  wish(wish: Wish): void {
+    this.#wishes.push(wish);
+  }
+
+  /** Writes what was applied, unless something is being written: then it follows that. */
+  write(): void {
+    if (!this.#isWriting) this.#write();
+  }
+
+  whenIdle(callback: () => void): void {
+    this.#idle.push(callback);
+    if (!this.#isWriting) this.#ports.wanted();
+  }
+
+  /** Resolves when nothing is being written. */
+  async untilIdle(): Promise<void> {
+    while (this.#isWriting) await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  /** Nothing more is written, and nothing performed. */
+  drop(): void {
+    this.#wishes = [];
+  }
+
+  /** Whoever waits for a commit looks again. */
+  becameIdle(): void {
+    if (this.#idle.length === 0 || this.#isWriting) return;
+    const idle = this.#idle;
+    this.#idle = [];
+    for (const callback of idle) callback();
+  }
+
+  #write(): void {
+    const { store, led: all, counters, metrics, clock, perform } = this.#ports;
+    const batches: PartitionBatch[] = [];
+    const sealed: Led[] = [];
+    let count = 0;
+    for (const led of all.values()) {
+      if (led.view.mutationCount === 0) continue;
+      const mutations = led.view.seal();
+      count += mutations.length;
+      if (metrics !== undefined) for (const each of mutations) if (each.kind === "appendEntry") metrics.appended(each.entry);
+      batches.push({ partition: led.view.partition, epoch: led.epoch, mutations });
+      sealed.push(led);
+    }
+    const wishes = this.#wishes;
+    if (batches.length === 0) {
+      if (wishes.length > 0) {
+        this.#wishes = [];
+        perform(wishes);
+      }
+      return this.becameIdle();
+    }
+    this.#wishes = [];
+    this.#isWriting = true;
+    counters.commits++;
+    counters.mutations += count;
+    const sinceMs = clock.monotonicMs();
+    store.commit(batches).then(
+      (outcome) => {
+        this.#isWriting = false;
+        metrics?.committed(outcome.kind === "fenced" ? "fenced" : "written", clock.monotonicMs() - sinceMs);
+        if (this.#ports.isClosed()) return this.becameIdle();
+        if (outcome.kind === "fenced") return this.#ports.fenced(outcome.partition);
+        for (const [index, led] of sealed.entries()) {
+          led.cache?.settled((batches[index] as PartitionBatch).mutations);
+          led.view.settle();
+        }
+        perform(wishes);
+        this.becameIdle(); // Other partitions may never leave a pause between two commits.
+        this.write();
+        this.#ports.written();
+      },
+      (cause: unknown) => {
+        this.#isWriting = false;
+        metrics?.committed("failed", clock.monotonicMs() - sinceMs);
+        this.#ports.failed(cause);
+      },
+    );
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * Why: a turn takes all that arrived together, but never so much that sockets and timers starve. Loading is nothing where the store
+ * answers reads at once; behind a network, what the letters at hand are sure to read is fetched in one round trip before they are opened.
+ */
+import { type Clock, Ring } from "@perdure/base";
+import { type RowKey, rowName, rowsFor } from "@perdure/store";
+import type { GroupCommit } from "./group-commit.js";
+import type { Led, LedPartitionTable } from "./led.js";
+import { bytesOf, type Letter } from "./letter.js";
+import { MAILBOX_BYTES_MAX, MAILBOX_COMMANDS_MAX, PENDING_BYTES_MAX, TURN_COMMANDS_MAX } from "./limits.js";
+import type { RowCache } from "./row-cache.js";
+
+export interface MailboxPorts {
+  readonly led: LedPartitionTable;
+  readonly clock: Clock;
+  /** As `ProcessorPorts.soon`. */
+  readonly soon: (task: () => void) => void;
+  readonly isClosed: () => boolean;
+  readonly open: (letter: Letter) => void;
+  readonly commits: GroupCommit;
+  readonly failed: (cause: unknown) => void;
+}
+
+export class Mailbox {
+  readonly #ports: MailboxPorts;
+  readonly #letters = new Ring<Letter>();
+  #bytes = 0;
+  #isScheduled = false;
+  /** Rows for the next turn are on their way. */
+  #isFetching = false;
+  /** What was fetched for the next turn, so that nothing is asked for twice. */
+  readonly #fetched = new Set<string>();
+
+  constructor(ports: MailboxPorts) {
+    this.#ports = ports;
+  }
+
+  /** Whether new work should be refused for now. */
+  get isFull(): boolean {
+    return this.#letters.length >= MAILBOX_COMMANDS_MAX || this.#bytes >= MAILBOX_BYTES_MAX;
+  }
+
+  get isEmpty(): boolean {
+    return this.#letters.length === 0;
+  }
+
+  post(letter: Letter): void {
+    if (this.#ports.isClosed()) return;
+    this.#letters.push(letter);
+    this.#bytes += bytesOf(letter);
+    this.schedule();
+  }
+
+  clear(): void {
+    this.#letters.clear();
+  }
+
+  /** A turn comes soon. */
+  schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    this.#ports.soon(() => this.turn());
+  }
+
+  /** Opens what is there, or begins to fetch what that needs and comes again. */
+  turn(): void {
+    this.#isScheduled = false;
+    const { led: all, commits, open } = this.#ports;
+    if (this.#ports.isClosed() || this.#isFetching || this.#fetch()) return;
+    const nowMs = this.#ports.clock.nowMs();
+    let pendingBytes = 0;
+    for (const led of all.values()) {
+      led.view.nowMs = nowMs;
+      pendingBytes += led.view.mutationBytes;
+    }
+    for (let opened = 0; opened < TURN_COMMANDS_MAX && pendingBytes < PENDING_BYTES_MAX; opened++) {
+      const letter = this.#letters.shift();
+      if (letter === undefined) break;
+      const bytes = bytesOf(letter);
+      this.#bytes -= bytes;
+      pendingBytes += bytes;
+      open(letter);
+    }
+    commits.write();
+    if (!this.isEmpty && !(commits.isWriting && pendingBytes >= PENDING_BYTES_MAX)) this.schedule();
+  }
+
+  /** Whether rows that the letters at hand will read must be fetched first; the turn comes again when they are here. */
+  #fetch(): boolean {
+    const fetches: Promise<void>[] = [];
+    for (const led of this.#ports.led.values()) {
+      if (led.cache === undefined) return false;
+      const missing = this.#missing(led, led.cache);
+      if (missing.length > 0) fetches.push(led.cache.fetch(missing));
+    }
+    if (fetches.length === 0) {
+      if (this.#fetched.size > 0) this.#fetched.clear();
+      return false;
+    }
+    this.#isFetching = true;
+    Promise.all(fetches).then(
+      () => {
+        this.#isFetching = false;
+        this.turn();
+      },
+      (cause: unknown) => {
+        this.#isFetching = false;
+        this.#ports.failed(cause);
+      },
+    );
+    return true;
+  }
+
+  /** Rows that letters are sure to read, and that are neither applied, nor kept, nor just fetched. */
+  #missing(led: Led, cache: RowCache): RowKey[] {
+    const all = this.#ports.led;
+    const missing: RowKey[] = [];
+    const want = (key: RowKey): void => {
+      // Whole states and promises have a way of their own: `NeedsLoad`.
+      if (key.kind === "stateOf" || key.kind === "promisesOf" || led.view.hasApplied(key) || cache.has(key)) return;
+      const name = rowName(key);
+      if (this.#fetched.has(name)) return;
+      this.#fetched.add(name);
+      missing.push(key);
+    };
+    let count = 0;
+    for (const letter of this.#letters) {
+      if (++count > TURN_COMMANDS_MAX) break;
+      if (letter.kind === "evict") {
+        if (all.get(letter.partition) !== led) continue;
+        for (const { id } of letter.records) want({ kind: "invocation", id });
+      } else if (letter.kind === "inspect") {
+        if (all.of(letter.id) === led) want({ kind: "invocation", id: letter.id });
+      } else if (letter.kind === "command" || letter.kind === "owed") {
+        const { id } = letter.command;
+        if (all.of(id) !== led) continue;
+        if (letter.kind === "owed") want({ kind: "dedup", producer: letter.producer });
+        const known = led.view.appliedInvocation(id) ?? cache.peekInvocation(id);
+        for (const key of rowsFor(letter.command, known)) want(key);
+      }
+    }
+    return missing;
+  }
+}

@@ -1,0 +1,62 @@
+/** Why: what a processor stands on, and what it is told to be. */
+import type { Clock, Logger, PerdureError } from "@perdure/base";
+import type { FlowScheduler, RuleBook } from "@perdure/flow";
+import type { Invoker, InvokerHost } from "@perdure/invoker";
+import type { JournalEntry, Outcome } from "@perdure/partition";
+import type { Archive, AsyncPartitionStore, PartitionStore } from "@perdure/store";
+import type { RuleSource } from "./flow-control.js";
+import type { OutboxPeers } from "./outbox.js";
+
+export interface ProcessorPorts {
+  /** Counted into; a worker with many processors shows their sum. Fresh ones when left out. */
+  readonly counters?: ProcessorCounters;
+  readonly metrics?: ProcessorMetrics | undefined;
+  readonly store: PartitionStore | AsyncPartitionStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Runs a task after the I/O callbacks of this round (`setImmediate`), so that one turn takes all that arrived together. */
+  readonly soon: (task: () => void) => void;
+  /** Builds the invoker once the processor can be spoken to. */
+  readonly invoker: (host: InvokerHost) => Invoker;
+  /** Rules of flow control. */
+  readonly rules: RuleSource;
+  /** Makes the scheduler of a partition; the real one when left out. Simulation plants bugs here. */
+  readonly flowScheduler?: (book: RuleBook) => FlowScheduler;
+  /** Where completed invocations went that the store has no more; only beside a store behind a network. */
+  readonly archive?: Archive;
+  /** Leaders of partitions that are led elsewhere. */
+  readonly peers: OutboxPeers;
+  /** Leadership of a partition was lost: the processor has stopped. */
+  readonly onFenced: (partition: number) => void;
+  /** The store failed: nothing can be promised any more. The processor has stopped. */
+  readonly onFatal: (error: PerdureError) => void;
+}
+
+export interface ProcessorOptions {
+  /** Partitions to lead; more than one only on a store with `sharedBatch`. */
+  readonly partitions: readonly number[];
+  /** How many partitions the environment has. */
+  readonly partitionCount: number;
+  /** How often retention timers are looked at. */
+  readonly cleanupIntervalMs: number;
+  /** Leads in order to answer what is asked: nothing is run, fired or delivered until it leads again without this. */
+  readonly isSuspended?: boolean;
+}
+
+/** Told of work as it is done, in the turn: must be cheap and must not throw. */
+export interface ProcessorMetrics {
+  /** A batch is durable, was refused because another leads, or has an unknown fate. */
+  committed(result: "written" | "fenced" | "failed", durationMs: number): void;
+  /** Of a batch that is about to be written. */
+  appended(entry: JournalEntry): void;
+  timerFired(latenessMs: number): void;
+  completed(outcome: Outcome): void;
+}
+
+/** Counters for metrics; all rise only. */
+export interface ProcessorCounters {
+  commands: number;
+  commits: number;
+  mutations: number;
+  completed: number;
+}

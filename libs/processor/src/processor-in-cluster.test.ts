@@ -1,0 +1,87 @@
+/** What a processor holds to when its store is behind a network and its lead may be lost at any moment. */
+import { describe, expect, test } from "@jest/globals";
+import { silentLogger } from "@perdure/base";
+import type { Answer, StartRun } from "@perdure/partition";
+import { anId, invokeOf, someFacts } from "@perdure/partition/testing";
+import { type AsyncPartitionStore, KvPartitionStore, MemoryKeyValue } from "@perdure/store";
+import { behindNetwork } from "@perdure/store/testing";
+import { VirtualClock } from "@perdure/testkit";
+import { NO_RULES } from "./flow-control.js";
+import { LoopbackPeers } from "./loopback-peers.js";
+import { Processor } from "./processor.js";
+
+const settle = async (): Promise<void> => {
+  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+};
+
+function starting(store: AsyncPartitionStore, signal?: AbortSignal) {
+  const started: StartRun[] = [];
+  const processor = Processor.start(
+    {
+      store,
+      clock: new VirtualClock(),
+      logger: silentLogger,
+      soon: (task) => setImmediate(task),
+      invoker: () => ({
+        startRun: (effect) => started.push(effect),
+        entryStored: () => undefined,
+        stopRun: () => undefined,
+        requestPause: () => undefined,
+        retryNow: () => undefined,
+        status: () => undefined,
+        statuses: () => [],
+        [Symbol.asyncDispose]: async () => undefined,
+      }),
+      rules: NO_RULES,
+      peers: new LoopbackPeers(),
+      onFenced: () => undefined,
+      onFatal: () => undefined,
+    },
+    { partitions: [0], partitionCount: 1, cleanupIntervalMs: 60_000 },
+    signal,
+  );
+  return { processor, started };
+}
+
+const INVOKE = invokeOf(someFacts({ id: anId(1), requestId: 7 }));
+
+describe("a processor in a cluster", () => {
+  test("does not accept again what arrives after its own repetition, over a connection that was given up", async () => {
+    const { processor, started } = starting(behindNetwork(new KvPartitionStore(new MemoryKeyValue())));
+    const answers: Answer["kind"][] = [];
+    const leader = await processor;
+    leader.submit({ ...INVOKE, resubmission: true }, ({ kind }) => answers.push(kind));
+    await settle();
+    leader.submit(INVOKE, ({ kind }) => answers.push(kind));
+    await settle();
+    expect(answers).toEqual(["accepted", "accepted"]);
+    expect(started).toHaveLength(1);
+    await leader[Symbol.asyncDispose]();
+  });
+
+  test("runs nobody's handlers when the lead is lost while it is taken, whatever it is reading then", async () => {
+    const store = behindNetwork(new KvPartitionStore(new MemoryKeyValue()));
+    const before = await starting(store).processor;
+    before.submit(INVOKE, undefined);
+    await settle();
+    before.abandon("it died");
+
+    const lost = new AbortController();
+    const { processor, started } = starting(
+      {
+        ...store,
+        outbox: async (...asked) => {
+          lost.abort();
+          return store.outbox(...asked);
+        },
+      },
+      lost.signal,
+    );
+    await expect(processor).rejects.toMatchObject({ code: "STO0002" });
+    expect(started).toEqual([]);
+
+    const next = starting(store);
+    await (await next.processor)[Symbol.asyncDispose]();
+    expect(next.started).toHaveLength(1);
+  });
+});

@@ -1,0 +1,75 @@
+/**
+ * Why: a partition's population is told to whoever scrapes, so it is kept while commands are applied: an addition for each invocation that
+ * changes its status, taken back with the command when that has to be applied again.
+ */
+import { unreachable } from "@perdure/base";
+import type { Invocation } from "@perdure/partition";
+import type { Population } from "@perdure/store";
+
+type Status = Invocation["status"];
+
+/** Places in the arrays below; nobody counts the completed, but they have one so that nobody has to ask. */
+const NAMES = ["scheduled", "inboxed", "invoked", "suspended", "ready", "paused", "timers", "completed"] as const;
+const TIMERS = 6;
+const COMPLETED = 7;
+
+function placeOf(status: Status): number {
+  switch (status) {
+    case "scheduled":
+      return 0;
+    case "inboxed":
+      return 1;
+    case "invoked":
+      return 2;
+    case "suspended":
+      return 3;
+    case "ready":
+      return 4;
+    case "paused":
+      return 5;
+    case "completed":
+      return COMPLETED;
+    default:
+      return unreachable(status);
+  }
+}
+
+export class Tally {
+  readonly #counts = new Int32Array(NAMES.length);
+  /** By the present command. */
+  readonly #moved = new Int32Array(NAMES.length);
+  #isMoved = false;
+
+  /** Adds what was stored when the partition was taken over. */
+  begin(counted: Population): void {
+    for (const [place, name] of NAMES.entries()) if (name !== "completed") this.#counts[place]! += counted[name];
+  }
+
+  /** `from` is undefined for an invocation that is new. */
+  move(from: Status | undefined, to: Status): void {
+    if (from === to) return;
+    if (from !== undefined) this.#moved[placeOf(from)]!--;
+    this.#moved[placeOf(to)]!++;
+    this.#isMoved = true;
+  }
+
+  timers(change: 1 | -1): void {
+    this.#moved[TIMERS]! += change;
+    this.#isMoved = true;
+  }
+
+  accept(): void {
+    if (!this.#isMoved) return;
+    for (let place = 0; place < NAMES.length; place++) this.#counts[place]! += this.#moved[place]!;
+    this.takeBack();
+  }
+
+  takeBack(): void {
+    this.#isMoved = false;
+    this.#moved.fill(0);
+  }
+
+  addTo(all: Population): void {
+    for (const [place, name] of NAMES.entries()) if (name !== "completed") all[name] += this.#counts[place]!;
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * Why: a door may stand behind a gateway that alone may call it, or may have to refuse some of what it is asked; who answers should not
+ * have to know. A guard sees each request of either HTTP version before its handler does.
+ */
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { ServerHttp2Stream } from "node:http2";
+
+/** An answer without the handler; the body is JSON. */
+export interface Refusal {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface Guard {
+  /** Headers that handlers never see, names in lower case. */
+  readonly hidden: readonly string[];
+  /** Undefined lets it pass. `target` is the path with its query. */
+  refusal(method: string, target: string, headers: IncomingHttpHeaders): Refusal | undefined;
+}
+
+type RequestHandler = (req: IncomingMessage, res: ServerResponse) => void;
+type StreamHandler = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: string[]) => void;
+
+export function guardedRequest(guard: Guard, handle: RequestHandler): RequestHandler {
+  return (req, res) => {
+    const refusal = guard.refusal(req.method ?? "", req.url ?? "/", req.headers);
+    if (refusal !== undefined) {
+      res.writeHead(refusal.status, { "content-type": "application/json", ...refusal.headers, connection: "close" });
+      res.end(refusal.body);
+      return;
+    }
+    hide(guard, req.headers, req.rawHeaders);
+    handle(req, res);
+  };
+}
+
+export function guardedStream(guard: Guard, handle: StreamHandler): StreamHandler {
+  return (stream, headers, flags, rawHeaders) => {
+    const refusal = guard.refusal(headers[":method"] as string, headers[":path"] as string, headers);
+    if (refusal !== undefined) {
+      stream.on("error", () => undefined); // Who is refused may hang up; there is nothing more to say.
+      stream.respond({ ":status": refusal.status, "content-type": "application/json", ...refusal.headers });
+      stream.end(refusal.body);
+      return;
+    }
+    hide(guard, headers, rawHeaders);
+    handle(stream, headers, flags, rawHeaders);
+  };
+}
+
+function hide({ hidden }: Guard, headers: IncomingHttpHeaders, rawHeaders: string[]): void {
+  for (const name of hidden) {
+    if (headers[name] === undefined) continue;
+    Reflect.deleteProperty(headers, name);
+    for (let i = rawHeaders.length - 2; i >= 0; i -= 2) {
+      if (rawHeaders[i]?.toLowerCase() === name) rawHeaders.splice(i, 2);
+    }
+  }
+}

@@ -1,0 +1,41 @@
+/** Why: a port that speaks TLS takes each connection with the certificate that is good then; those that were there keep theirs. */
+import type { Socket } from "node:net";
+import { createServer, type SecureContextOptions, type TLSSocket } from "node:tls";
+import type { Logger } from "@perdure/base";
+import type { Certificate, CertificateSource } from "./certificates.js";
+import type { Protocol } from "./sniff.js";
+
+type Decided = (connection: Socket, protocol: Protocol) => void;
+
+/** Takes connections that were accepted elsewhere. A handshake that takes longer than `timeoutMs`, or fails, is the end of its connection. */
+export function securedBy(
+  certificates: CertificateSource,
+  logger: Logger,
+  timeoutMs: number,
+): (socket: Socket, decided: Decided) => void {
+  /** By where they come from, which is all that both ends of a handshake know. */
+  const waiting = new Map<string, Decided>();
+  const options = { ALPNProtocols: ["h2", "http/1.1"], handshakeTimeout: timeoutMs, ...contextOf(certificates.current) };
+  const server = createServer(options, (connection) => {
+    waiting.get(peerOf(connection))?.(connection, connection.alpnProtocol === "h2" ? "h2c" : "http/1.1");
+  });
+  server.on("tlsClientError", (cause: Error, connection: TLSSocket) => {
+    logger.debug({ cause: cause.message }, "a TLS handshake failed");
+    connection.destroy();
+  });
+  certificates.onChange((certificate) => server.setSecureContext(contextOf(certificate)));
+  return (socket, decided) => {
+    const peer = peerOf(socket);
+    waiting.set(peer, decided);
+    socket.once("close", () => waiting.delete(peer));
+    server.emit("connection", socket);
+  };
+}
+
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
+
+function contextOf({ certificate, privateKey }: Certificate): SecureContextOptions {
+  return { cert: certificate, key: privateKey, minVersion: "TLSv1.2" };
+}

@@ -1,0 +1,150 @@
+/** Why: what drivers tell of their operations becomes metrics, and spans under whatever the process is doing just then. */
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Clock, Operation, OperationObserver } from "@perdure/base";
+import type { Counter, Histogram } from "./metrics.js";
+import type { Sampler } from "./sampling.js";
+import type { SpanRecord, Tracer } from "./telemetry.js";
+import { childOf, idsOf, type SpanIds, traceparentOf } from "./trace-ids.js";
+import type { TracingPorts } from "./tracing-ports.js";
+
+/** The span that the running work belongs to. Only spans are ever put here, so nothing is kept while nobody traces. */
+const current = new AsyncLocalStorage<SpanIds>();
+
+/** Fields of log lines that are written while a span is under way; undefined when none is. */
+export function currentTraceIds(): { readonly trace_id: string; readonly span_id: string } | undefined {
+  const ids = current.getStore();
+  return ids === undefined ? undefined : { trace_id: ids.traceId, span_id: ids.spanId };
+}
+
+export interface MeasuredOptions {
+  /** With labels for name and target, or one of them. */
+  readonly durations?: Histogram | undefined;
+  /** With a further label for how it ended: `ok`, or the error. */
+  readonly counts?: Counter | undefined;
+  /** From an operation to those labels. */
+  readonly labels: (name: string, target: string) => readonly string[];
+}
+
+export function measuredOperations({ durations, counts, labels }: MeasuredOptions, clock: Clock): OperationObserver {
+  return {
+    begin(name, target) {
+      const values = labels(name, target);
+      const sinceMs = clock.monotonicMs();
+      return {
+        traceparent: undefined,
+        run: (work) => work(),
+        end(error) {
+          durations?.observe((clock.monotonicMs() - sinceMs) / 1000, ...values);
+          counts?.inc(...values, error ?? "ok");
+        },
+      };
+    },
+  };
+}
+
+export interface SpanShape {
+  readonly name: string;
+  readonly attributes: SpanRecord["attributes"];
+}
+
+/**
+ * Spans of operations that are part of something: below the span that is named (of whoever asked from another process, of an invocation),
+ * or below that of the work that runs now. What belongs to no trace, or to one that nobody keeps, leaves none.
+ */
+export function tracedOperations(
+  { tracer, clock, random }: TracingPorts,
+  kind: "client" | "server",
+  shape: (name: string, target: string) => SpanShape,
+): OperationObserver | undefined {
+  if (!tracer.enabled) return undefined;
+  return {
+    begin(name, target, traceparent) {
+      const parent = traceparent === undefined ? (kind === "client" ? current.getStore() : undefined) : idsOf(traceparent);
+      if (parent === undefined || !parent.sampled) return UNTRACED;
+      return new TracedOperation(tracer, clock, kind, childOf(parent, true, random), parent, shape(name, target));
+    },
+  };
+}
+
+/** At an edge, where traces begin. `isWanted`: as for `Sampler`. */
+export interface Edge {
+  begin(traceparent: string | undefined, isWanted: boolean): EdgeOperation;
+}
+
+export interface EdgeOperation extends Operation {
+  /** To be told before the end. */
+  note(shape: SpanShape): void;
+}
+
+/** Undefined while nobody traces. */
+export function tracedEdge({ tracer, clock, random, sampler }: TracingPorts, kind: "server" | "internal"): Edge | undefined {
+  if (!tracer.enabled) return undefined;
+  return {
+    begin(traceparent, isWanted) {
+      const parent = idsOf(traceparent);
+      const ids = childOf(parent, sampler.keeps(parent, isWanted), random);
+      return new TracedOperation(tracer, clock, kind, ids, parent, UNNAMED, sampler);
+    },
+  };
+}
+
+class TracedOperation implements EdgeOperation {
+  readonly #tracer: Tracer;
+  readonly #clock: Clock;
+  readonly #kind: SpanRecord["kind"];
+  readonly #ids: SpanIds;
+  readonly #parent: SpanIds | undefined;
+  #shape: SpanShape;
+  readonly #sampler: Sampler | undefined;
+  readonly #startMs: number;
+
+  constructor(
+    tracer: Tracer,
+    clock: Clock,
+    kind: SpanRecord["kind"],
+    ids: SpanIds,
+    parent: SpanIds | undefined,
+    shape: SpanShape,
+    sampler?: Sampler,
+  ) {
+    this.#tracer = tracer;
+    this.#clock = clock;
+    this.#kind = kind;
+    this.#ids = ids;
+    this.#parent = parent;
+    this.#shape = shape;
+    this.#sampler = sampler;
+    this.#startMs = clock.nowMs();
+  }
+
+  get traceparent(): string {
+    return traceparentOf(this.#ids);
+  }
+
+  run<T>(work: () => T): T {
+    return current.run(this.#ids, work);
+  }
+
+  note(shape: SpanShape): void {
+    this.#shape = shape;
+  }
+
+  end(error: string | undefined): void {
+    const endMs = this.#clock.nowMs();
+    if (!this.#ids.sampled && this.#sampler?.keepsLate(error, endMs - this.#startMs, endMs) !== true) return;
+    const { name, attributes } = this.#shape;
+    this.#tracer.record({
+      name,
+      kind: this.#kind,
+      ...{ traceId: this.#ids.traceId, spanId: this.#ids.spanId },
+      parentSpanId: this.#parent?.spanId,
+      startMs: this.#startMs,
+      endMs,
+      attributes: { ...attributes, ...(error === undefined ? {} : { "error.type": error }) },
+      error,
+    });
+  }
+}
+
+const UNNAMED: SpanShape = { name: "request", attributes: {} };
+const UNTRACED: Operation = { traceparent: undefined, run: (work) => work(), end() {} };

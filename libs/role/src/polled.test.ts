@@ -1,0 +1,30 @@
+import { expect, test } from "@jest/globals";
+import { silentLogger, systemClock } from "@perdure/base";
+import { pollMetrics } from "./polled.js";
+
+test("asks again after a failure, and tells how old the last answer is", async () => {
+  let nowMs = 0;
+  const due: (() => void)[] = [];
+  const clock = {
+    ...systemClock,
+    monotonicMs: () => nowMs,
+    setTimer: (_ms: number, fire: () => void) => {
+      due.push(fire);
+      return { cancel: () => void due.splice(due.indexOf(fire), 1) };
+    },
+  };
+  const answers = [Promise.resolve(), Promise.reject(new Error("away")), Promise.resolve()];
+  let asked = 0;
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+  const polled = pollMetrics("a server", () => answers[asked++] as Promise<void>, { clock, logger: silentLogger });
+  await settled();
+  nowMs = 10_000;
+  due.shift()?.();
+  await settled();
+  expect([asked, polled.ageSeconds]).toEqual([2, 10]);
+  due.shift()?.();
+  await settled();
+  expect([asked, polled.ageSeconds]).toEqual([3, 0]);
+  await polled[Symbol.asyncDispose]();
+  expect(due).toEqual([]);
+});

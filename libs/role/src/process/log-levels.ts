@@ -1,0 +1,32 @@
+/**
+ * Why: what happens just now is best understood with more of the log, and a restart would end it. A process with a config file reads its
+ * `log-filter` again when it gets SIGHUP; nothing else of the file changes anything before the next start.
+ */
+import type { Logging } from "../logging.js";
+
+/** As far as a process is listened to. */
+export interface SignalHooks {
+  on(name: "SIGHUP", listener: () => void): unknown;
+  off(name: "SIGHUP", listener: () => void): unknown;
+}
+
+/** `read`: the filter as it is written now; throws when it cannot be read, and then the levels stay. Without a file SIGHUP keeps its meaning: the terminal is gone. */
+export function followLogFilter(
+  file: string | undefined,
+  read: () => string,
+  { logger, setFilter }: Logging,
+  hooks: SignalHooks,
+): Disposable {
+  if (file === undefined) return { [Symbol.dispose]() {} };
+  const again = (): void => {
+    try {
+      const filter = read();
+      setFilter(filter);
+      logger.info({ filter }, "log levels as the config file says now");
+    } catch (cause) {
+      logger.warn({ cause }, "the config file cannot be used; log levels stay as they are");
+    }
+  };
+  hooks.on("SIGHUP", again);
+  return { [Symbol.dispose]: () => void hooks.off("SIGHUP", again) };
+}

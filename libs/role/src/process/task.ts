@@ -1,0 +1,49 @@
+/** Why: some work of a program is done once and then over, like bringing a database up to date: with its settings, its log and an exit code. */
+import { type Clock, type Logger, PerdureError, systemClock } from "@perdure/base";
+import type { z } from "zod";
+import { printConfig } from "../config/print.js";
+import type { GroupSchema } from "../config/tree.js";
+import { createLogging } from "../logging.js";
+import type { ProcessSettings } from "../settings/process.js";
+import { processCommand } from "./command.js";
+import { loggingOptions, OK, outliveReaders, type ProcessSpec, refuse } from "./run.js";
+
+export interface TaskPorts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface TaskSpec<S extends GroupSchema> extends Omit<ProcessSpec<S>, "start"> {
+  /** Resolves when it is done; rejects with the reason why it could not be. */
+  readonly run: (settings: z.output<S>, ports: TaskPorts) => Promise<void>;
+}
+
+/** `args`: what follows the task's name. Resolves with the exit code: 0 when it was done, 1 with an explanation on stderr otherwise. */
+export async function runTask<S extends GroupSchema>(
+  spec: TaskSpec<S>,
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): Promise<number> {
+  outliveReaders();
+  const { promise: stopped, reject } = Promise.withResolvers<never>();
+  const onSignal = (name: NodeJS.Signals): void => reject(new PerdureError("OPS0004", `told to stop by ${name}`));
+  for (const name of STOP_SIGNALS) process.once(name, onSignal);
+  try {
+    const command = processCommand(args, environment);
+    const loaded = spec.load({ file: command.file, environment, flags: command.flags });
+    if (command.printConfig) {
+      process.stdout.write(printConfig(spec.schema, loaded));
+      return OK;
+    }
+    const own = loaded.values as ProcessSettings & z.output<S>;
+    const { logger } = createLogging(loggingOptions(own, spec.service, environment));
+    await Promise.race([spec.run(own, { clock: systemClock, logger }), stopped]); // What is left half-way ends with the process.
+    return OK;
+  } catch (cause) {
+    return refuse(spec, cause, `${spec.program} failed.`);
+  } finally {
+    for (const name of STOP_SIGNALS) process.removeListener(name, onSignal);
+  }
+}
+
+const STOP_SIGNALS = ["SIGTERM", "SIGINT"] as const;

@@ -1,0 +1,32 @@
+import { expect, test } from "@jest/globals";
+import { SeededRandom } from "@perdure/testkit";
+import { LATE_TRACES_PER_SECOND } from "./limits.js";
+import { Sampler } from "./sampling.js";
+
+const parent = (sampled: boolean) => ({ traceId: "a".repeat(32), spanId: "b".repeat(16), sampled });
+
+test("of traces that begin here as many are kept as the ratio says", () => {
+  const sampler = new Sampler({ ratio: 0.25 }, new SeededRandom(7));
+  const kept = Array.from({ length: 4_000 }, () => sampler.keeps(undefined, false)).filter(Boolean).length;
+  expect(kept).toBeGreaterThan(850);
+  expect(kept).toBeLessThan(1_150);
+  const none = new Sampler({ ratio: 0 }, new SeededRandom(7));
+  expect(Array.from({ length: 100 }, () => none.keeps(undefined, false))).not.toContain(true);
+});
+
+test("a caller's decision stands, unless somebody asks for this very trace", () => {
+  const all = new Sampler({ ratio: 1 }, new SeededRandom(7));
+  const none = new Sampler({ ratio: 0 }, new SeededRandom(7));
+  expect([all.keeps(parent(false), false), none.keeps(parent(true), false)]).toEqual([false, true]);
+  expect([none.keeps(parent(false), true), none.keeps(undefined, true)]).toEqual([true, true]);
+});
+
+test("what failed or was slow is kept when that is known, so many a second", () => {
+  const sampler = new Sampler({ ratio: 0 }, new SeededRandom(7));
+  expect(sampler.keepsLate(undefined, 100, 0)).toBe(false);
+  expect(sampler.keepsLate(undefined, 5_000, 0)).toBe(true);
+  const failures = (atMs: number) =>
+    Array.from({ length: 100 }, () => sampler.keepsLate("RT0006", 1, atMs)).filter(Boolean).length;
+  expect(failures(500)).toBe(LATE_TRACES_PER_SECOND - 1);
+  expect(failures(1_000)).toBe(LATE_TRACES_PER_SECOND);
+});

@@ -1,0 +1,41 @@
+/**
+ * Why: of a busy platform's traces a few tell enough, if those that went wrong are among them. Who calls us decides for their own traces;
+ * of the others one in so many is kept from its beginning, and what failed or took long is kept when that is known (kubernetes.md §5.2).
+ */
+import type { Random } from "@perdure/base";
+import { LATE_TRACES_PER_SECOND, SLOW_SPAN_MS } from "./limits.js";
+import type { SpanIds } from "./trace-ids.js";
+
+export interface SamplerOptions {
+  /** 0 to 1: of traces that begin here. */
+  readonly ratio: number;
+}
+
+export class Sampler {
+  readonly #ratio: number;
+  readonly #random: Random;
+  #lateSecond = 0;
+  #lateCount = 0;
+
+  constructor({ ratio }: SamplerOptions, random: Random) {
+    this.#ratio = ratio;
+    this.#random = random;
+  }
+
+  /** `isWanted`: somebody who may asked for this very trace. */
+  keeps(parent: SpanIds | undefined, isWanted: boolean): boolean {
+    if (isWanted || parent?.sampled === true) return true;
+    return parent === undefined && this.#ratio > 0 && this.#random.float() < this.#ratio;
+  }
+
+  /** Whether a span is kept whose trace was not; not too many of them, because whole endpoints fail at once. */
+  keepsLate(error: string | undefined, durationMs: number, nowMs: number): boolean {
+    if (error === undefined && durationMs < SLOW_SPAN_MS) return false;
+    const second = Math.floor(nowMs / 1000);
+    if (second !== this.#lateSecond) {
+      this.#lateSecond = second;
+      this.#lateCount = 0;
+    }
+    return this.#lateCount++ < LATE_TRACES_PER_SECOND;
+  }
+}

@@ -1,0 +1,12 @@
+/** Why: what whoever makes spans stands on. */
+import type { Clock, Logger, Random } from "@perdure/base";
+import type { Sampler } from "./sampling.js";
+import type { Tracer } from "./telemetry.js";
+
+export interface TracingPorts {
+  readonly tracer: Tracer;
+  readonly sampler: Sampler;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}

@@ -1,0 +1,110 @@
+/** Why: what builds images and starts containers needs an engine; what reads their files does not, and says whether they are right. */
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { builtPrograms, type TellOfPackage } from "./go-programs.js";
+import { HELM_MS_MAX, TOOL_OUTPUT_BYTES_MAX } from "./limits.js";
+
+const SOURCES = join(dirname(fileURLToPath(import.meta.url)), "image-program");
+
+/** One instruction, variables expanded. `other` kinds change what is said about an image, not its files. */
+export type ImageStep =
+  | { readonly kind: "workdir"; readonly path: string }
+  | {
+      readonly kind: "copy";
+      /** A stage; empty for the files that the builder is given. */
+      readonly from: string;
+      readonly sources: readonly string[];
+      readonly target: string;
+      readonly owner: string;
+    }
+  | {
+      readonly kind: "run";
+      readonly command: readonly string[];
+      /** Whether a shell reads it. */
+      readonly shell: boolean;
+      /** Directories that are kept from one build to the next; `mounts` counts all that is mounted. */
+      readonly caches: readonly string[];
+      readonly mounts: number;
+    }
+  | { readonly kind: string };
+
+export interface ImageStage {
+  readonly name: string;
+  /** A stage before it, or an image of somebody else. */
+  readonly base: string;
+  readonly platform: string;
+  readonly steps: readonly ImageStep[];
+}
+
+/** What an image tells who runs it, with what it has of its base. */
+export interface ImageConfig {
+  readonly User?: string;
+  readonly WorkingDir?: string;
+  readonly Entrypoint?: readonly string[];
+  readonly Cmd?: readonly string[];
+  readonly Env?: readonly string[];
+  readonly Labels?: Readonly<Record<string, string>>;
+  readonly ExposedPorts?: Readonly<Record<string, object>>;
+  readonly Volumes?: Readonly<Record<string, object>>;
+}
+
+export interface CheckedDockerfile {
+  /** Of the checks that BuildKit has of its own. */
+  readonly warnings: readonly { readonly rule: string; readonly detail: string; readonly line: number }[];
+  readonly stages: readonly ImageStage[];
+  /** By stage. */
+  readonly images: Readonly<Record<string, ImageConfig>>;
+}
+
+/** As BuildKit reads it; rejects with its complaint. `variables`: of the build, such as `TARGETARCH`. */
+export async function checkDockerfile(file: string, variables: Readonly<Record<string, string>>): Promise<CheckedDockerfile> {
+  const pairs = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+  return JSON.parse(await runImageTools("dockerfile", file, ...pairs)) as CheckedDockerfile;
+}
+
+/** Names of the files that a builder is given of a directory: what its `.dockerignore` leaves. */
+export async function buildContextOf(directory: string): Promise<readonly string[]> {
+  return JSON.parse(await runImageTools("context", directory)) as readonly string[];
+}
+
+/** The project as Compose understands it; rejects with its complaint. `profiles`: whose services are in it, besides those without. */
+export async function loadComposeFile(file: string, profiles: readonly string[]): Promise<unknown> {
+  return JSON.parse(await runImageTools("compose", file, ...profiles));
+}
+
+/** Rejects when kind would not read the file. */
+export async function checkKindConfig(file: string): Promise<void> {
+  await runImageTools("kind", file);
+}
+
+let program: Promise<string> | undefined;
+
+async function runImageTools(...args: readonly string[]): Promise<string> {
+  const path = await imageTools();
+  try {
+    const options = { timeout: HELM_MS_MAX, maxBuffer: TOOL_OUTPUT_BYTES_MAX };
+    return (await promisify(execFile)(path, args, options)).stdout;
+  } catch (cause) {
+    throw new Error(`${args[0]}: ${(cause as { readonly stderr?: string }).stderr ?? ""}`, { cause });
+  }
+}
+
+/** The program. */
+export function imageTools(tell?: TellOfPackage): Promise<string> {
+  program ??= build(tell);
+  return program;
+}
+
+/** The cache knows it by what it is made of. */
+async function build(tell: TellOfPackage | undefined): Promise<string> {
+  const version = createHash("sha256");
+  for (const file of ["go.mod", "go.sum", "main.go"]) version.update(readFileSync(join(SOURCES, file)));
+  const name = `image-tools-${version.digest("hex").slice(0, 12)}`;
+  const packages = ["perdure.dev/image-tools"];
+  const asked = { name, modules: SOURCES, sources: ["main.go"], packages };
+  return join(await builtPrograms(asked, tell), "image-tools");
+}

@@ -1,0 +1,35 @@
+/** Why: what people do with a cluster they do with kubectl, so tests do; it is compiled from the modules that the control plane is. */
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { builtPrograms, type TellOfPackage } from "./go-programs.js";
+import { KUBERNETES_VERSION, MODULES } from "./kube-programs.js";
+import { KUBECTL_MS_MAX, TOOL_OUTPUT_BYTES_MAX } from "./limits.js";
+
+let program: Promise<string> | undefined;
+
+/** The directory with the program. */
+export function kubectlProgram(tell?: TellOfPackage): Promise<string> {
+  const asked = {
+    name: `kubectl-${KUBERNETES_VERSION}`,
+    modules: MODULES,
+    packages: ["k8s.io/kubernetes/cmd/kubectl"],
+    linkerFlags: [`-X=k8s.io/component-base/version.gitVersion=v${KUBERNETES_VERSION}`],
+  };
+  program ??= builtPrograms(asked, tell);
+  return program;
+}
+
+/**
+ * Runs kubectl as whoever the kubeconfig file names and resolves with what it printed; rejects with what it complained of. The first call on
+ * a machine compiles for a minute.
+ */
+export async function runKubectl(kubeconfigFile: string, ...args: readonly string[]): Promise<string> {
+  const path = join(await kubectlProgram(), "kubectl");
+  const options = { timeout: KUBECTL_MS_MAX, maxBuffer: TOOL_OUTPUT_BYTES_MAX };
+  try {
+    return (await promisify(execFile)(path, ["--kubeconfig", kubeconfigFile, ...args], options)).stdout;
+  } catch (cause) {
+    throw new Error(`kubectl ${args[0]}: ${(cause as { readonly stderr?: string }).stderr ?? ""}`, { cause });
+  }
+}

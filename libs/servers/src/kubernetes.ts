@@ -1,0 +1,356 @@
+/**
+ * Why: an operator is right when a real API server says so. This is a whole control plane on free ports of this machine: etcd, an API
+ * server with RBAC and the usual admission, and the controllers that make pods of StatefulSets and collect garbage. There is no
+ * kubelet and no scheduler: whoever wants pods to run plays them.
+ */
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { ChildServer, type Launch } from "./child-server.js";
+import { freePorts } from "./free-port.js";
+import { askKubernetes, type KubernetesAnswer, type KubernetesQuestion } from "./kube-ask.js";
+import { kubernetesPrograms } from "./kube-programs.js";
+import { PORT_ATTEMPTS_MAX } from "./limits.js";
+import { type DataDirectory, dataDirectory } from "./temporary.js";
+
+export interface KubernetesOptions {
+  /** Users besides `admin`, each with its groups; RBAC decides what they may. */
+  readonly users?: Readonly<Record<string, readonly string[]>>;
+  /** Whether controllers run; true when absent. */
+  readonly controllers?: boolean;
+  /** Flags of kube-apiserver beyond ours, or instead of them. */
+  readonly apiServerFlags?: Readonly<Record<string, string>>;
+}
+
+/** May do everything, whatever RBAC says. */
+const ADMIN = "admin";
+
+/** Of all that Kubernetes has, those that our objects meet. */
+const CONTROLLERS = [
+  "garbage-collector-controller",
+  "namespace-controller",
+  "statefulset-controller",
+  "replicaset-controller",
+  "deployment-controller",
+  "job-controller",
+  "cronjob-controller",
+  "disruption-controller",
+  "endpointslice-controller",
+  "horizontal-pod-autoscaler-controller",
+  "resourcequota-controller",
+  "serviceaccount-controller",
+  "persistentvolumeclaim-protection-controller",
+];
+
+interface Ports {
+  readonly etcd: number;
+  readonly etcdPeer: number;
+  readonly api: number;
+}
+
+/** One of the three programs: killed, stopped, frozen and started again by its own. */
+export class KubernetesPart {
+  readonly #launch: Launch;
+  readonly #isReady: () => Promise<boolean>;
+  #child: ChildServer;
+
+  private constructor(child: ChildServer, launch: Launch, isReady: () => Promise<boolean>) {
+    this.#child = child;
+    this.#launch = launch;
+    this.#isReady = isReady;
+  }
+
+  /** `isReady` may be asked many times; rejects with the log when the program ends before. */
+  static async start(launch: Launch, isReady: () => Promise<boolean>): Promise<KubernetesPart> {
+    const child = await ChildServer.launch(launch);
+    try {
+      await child.ready(isReady);
+    } catch (cause) {
+      await child.kill();
+      throw cause;
+    }
+    return new KubernetesPart(child, launch, isReady);
+  }
+
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  get isRunning(): boolean {
+    return this.#child.isRunning;
+  }
+
+  log(): string {
+    return this.#child.log();
+  }
+
+  kill(): Promise<void> {
+    return this.#child.kill();
+  }
+
+  stop(): Promise<void> {
+    return this.#child.stop();
+  }
+
+  /** Frozen: connections stay open and nobody answers. */
+  freeze(): void {
+    this.#child.signal("SIGSTOP");
+  }
+
+  thaw(): void {
+    this.#child.signal("SIGCONT");
+  }
+
+  /** Again on the same port and data, after `kill` or `stop`. */
+  async start(): Promise<void> {
+    this.#child = await ChildServer.launch(this.#launch);
+    await this.#child.ready(this.#isReady);
+  }
+}
+
+export class KubernetesServer implements AsyncDisposable {
+  readonly port: number;
+  /** PEM of who signed the API server's certificate. */
+  readonly ca: string;
+  readonly directory: string;
+  readonly etcd: KubernetesPart;
+  readonly apiServer: KubernetesPart;
+  /** Undefined without controllers. */
+  readonly controllerManager: KubernetesPart | undefined;
+  readonly #tokens: ReadonlyMap<string, string>;
+  readonly #data: DataDirectory;
+  readonly #etcdPort: number;
+
+  private constructor(started: Started, data: DataDirectory) {
+    this.port = started.ports.api;
+    this.#etcdPort = started.ports.etcd;
+    this.ca = started.ca;
+    this.etcd = started.etcd;
+    this.apiServer = started.apiServer;
+    this.controllerManager = started.controllerManager;
+    this.#tokens = started.tokens;
+    this.#data = data;
+    this.directory = data.path;
+  }
+
+  static async start(options: KubernetesOptions): Promise<KubernetesServer> {
+    for (let attempt = 1; ; attempt++) {
+      const data = await dataDirectory("kubernetes", undefined);
+      try {
+        return new KubernetesServer(await startParts(data.path, options), data);
+      } catch (cause) {
+        await data.remove();
+        const taken = cause instanceof Error && /address already in use/.test(cause.message);
+        if (!taken || attempt >= PORT_ATTEMPTS_MAX) throw cause;
+      }
+    }
+  }
+
+  get url(): string {
+    return `https://127.0.0.1:${this.port}`;
+  }
+
+  /** Forgets everything in etcd but what is there now: who watches or lists from an earlier version on is told that it has expired. */
+  async forgetHistory(): Promise<void> {
+    const ask = async (path: string, body: object): Promise<{ readonly header?: { readonly revision?: string } }> => {
+      const response = await fetch(`http://127.0.0.1:${this.#etcdPort}/v3/${path}`, {
+        method: "POST",
+        body: JSON.stringify(body),
+      });
+      if (!response.ok) throw new Error(`etcd: ${path}: ${response.status} ${await response.text()}`);
+      return (await response.json()) as { readonly header?: { readonly revision?: string } };
+    };
+    const { header } = await ask("maintenance/status", {});
+    await ask("kv/compaction", { revision: header?.revision, physical: true });
+  }
+
+  /** A kubeconfig (JSON, which is YAML) of `user`, one of the options or `admin`. */
+  kubeconfig(user: string = ADMIN): string {
+    return kubeconfigOf(this.port, this.ca, this.#tokenOf(user));
+  }
+
+  /** The path of a file with it, for programs; gone with the server. */
+  async kubeconfigFile(user: string = ADMIN): Promise<string> {
+    const path = join(this.directory, `kubeconfig-${user}.json`);
+    await writeFile(path, this.kubeconfig(user), { mode: 0o600 });
+    return path;
+  }
+
+  /** Asks as `user`, without any client library; `admin` when absent. */
+  ask(question: KubernetesQuestion, user: string = ADMIN): Promise<KubernetesAnswer> {
+    return askKubernetes({ port: this.port, ca: this.ca, token: this.#tokenOf(user) }, question);
+  }
+
+  #tokenOf(user: string): string {
+    const token = this.#tokens.get(user);
+    if (token === undefined) throw new Error(`the control plane was started without a user '${user}'`);
+    return token;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([this.controllerManager?.kill(), this.apiServer.kill()]); // Not stopped in order: what they hold goes with their data.
+    await this.etcd.kill();
+    await this.#data.remove();
+  }
+}
+
+/** Ready to be asked when it resolves. The first one on a machine compiles Kubernetes: minutes. */
+export function startKubernetes(options: KubernetesOptions = {}): Promise<KubernetesServer> {
+  return KubernetesServer.start(options);
+}
+
+// ── its parts ────────────────────────────────────────────────────────────────────────────────────
+
+interface Started {
+  readonly ports: Ports;
+  readonly ca: string;
+  readonly tokens: ReadonlyMap<string, string>;
+  readonly etcd: KubernetesPart;
+  readonly apiServer: KubernetesPart;
+  readonly controllerManager: KubernetesPart | undefined;
+}
+
+async function startParts(directory: string, options: KubernetesOptions): Promise<Started> {
+  const programs = await kubernetesPrograms();
+  const [etcdPort, etcdPeer, api] = (await freePorts(3)) as [number, number, number];
+  const ports: Ports = { etcd: etcdPort, etcdPeer, api };
+  const tokens = await writeCredentials(directory, options.users ?? {});
+  const token = tokens.get(ADMIN) as string;
+  const parts: KubernetesPart[] = [];
+  const start = async (command: string, flags: Flags, isReady: () => Promise<boolean>): Promise<KubernetesPart> => {
+    const part = await KubernetesPart.start({ command, args: flagsOf(flags), cwd: directory }, isReady);
+    parts.push(part);
+    return part;
+  };
+  try {
+    const etcd = await start(programs.etcd, etcdFlags(directory, ports), () => isHealthy(ports.etcd));
+    const flags = { ...apiServerFlags(directory, ports), ...options.apiServerFlags };
+    // It writes its certificate, and that of who signed it, when it starts.
+    const certificate = (): Promise<string> => readFile(join(directory, "certificates", "apiserver.crt"), "utf8");
+    const apiServer = await start(programs.apiServer, flags, async () => isReady(api, await certificate().catch(nothing), token));
+    const ca = await certificate();
+    const controllerManager = await startControllers(options, async () => {
+      await writeFile(join(directory, "controllers.json"), kubeconfigOf(api, ca, token), { mode: 0o600 });
+      return start(programs.controllerManager, controllerFlags(directory), () => hasDefaults(api, ca, token));
+    });
+    return { ports, ca, tokens, etcd, apiServer, controllerManager };
+  } catch (cause) {
+    for (const part of parts.toReversed()) await part.kill();
+    throw cause;
+  }
+}
+
+async function startControllers(
+  { controllers = true }: KubernetesOptions,
+  start: () => Promise<KubernetesPart>,
+): Promise<KubernetesPart | undefined> {
+  return controllers ? start() : undefined;
+}
+
+const nothing = (): undefined => undefined;
+
+/** Tokens by user; the files that the API server reads. */
+async function writeCredentials(
+  directory: string,
+  users: Readonly<Record<string, readonly string[]>>,
+): Promise<ReadonlyMap<string, string>> {
+  const all = { ...users, [ADMIN]: ["system:masters"] };
+  const tokens = new Map(Object.keys(all).map((user) => [user, randomBytes(24).toString("hex")]));
+  const lines = Object.entries(all).map(([user, groups]) => `${tokens.get(user)},${user},${user},"${groups.join(",")}"\n`);
+  await writeFile(join(directory, "tokens.csv"), lines.join(""), { mode: 0o600 });
+  const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+  await writeFile(join(directory, "accounts.key"), privateKey.export({ type: "pkcs8", format: "pem" }), { mode: 0o600 });
+  await writeFile(join(directory, "accounts.pub"), publicKey.export({ type: "spki", format: "pem" }));
+  return tokens;
+}
+
+function kubeconfigOf(port: number, ca: string, token: string): string {
+  const authority = Buffer.from(ca).toString("base64");
+  return JSON.stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: "test", cluster: { server: `https://127.0.0.1:${port}`, "certificate-authority-data": authority } }],
+    users: [{ name: "test", user: { token } }],
+    contexts: [{ name: "test", context: { cluster: "test", user: "test" } }],
+    "current-context": "test",
+  });
+}
+
+type Flags = Readonly<Record<string, string>>;
+
+const flagsOf = (flags: Flags): string[] => Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
+
+function etcdFlags(directory: string, { etcd, etcdPeer }: Ports): Flags {
+  return {
+    "data-dir": join(directory, "etcd"),
+    "listen-client-urls": `http://127.0.0.1:${etcd}`,
+    "advertise-client-urls": `http://127.0.0.1:${etcd}`,
+    "listen-peer-urls": `http://127.0.0.1:${etcdPeer}`,
+    "initial-advertise-peer-urls": `http://127.0.0.1:${etcdPeer}`,
+    "initial-cluster": `default=http://127.0.0.1:${etcdPeer}`,
+    "log-level": "warn",
+    // What it has acknowledged survives its own death, though not the machine's; and tests do not wait for the disk.
+    "unsafe-no-fsync": "true",
+  };
+}
+
+function apiServerFlags(directory: string, { etcd, api }: Ports): Flags {
+  return {
+    "etcd-servers": `http://127.0.0.1:${etcd}`,
+    "bind-address": "127.0.0.1",
+    "advertise-address": "127.0.0.1",
+    "secure-port": String(api),
+    "cert-dir": join(directory, "certificates"),
+    "token-auth-file": join(directory, "tokens.csv"),
+    "authorization-mode": "RBAC",
+    "anonymous-auth": "false",
+    "service-account-issuer": "https://kubernetes.default.svc",
+    "service-account-key-file": join(directory, "accounts.pub"),
+    "service-account-signing-key-file": join(directory, "accounts.key"),
+    "service-cluster-ip-range": "10.96.0.0/12",
+    // Nobody reaches the service `kubernetes` here, and it must not lead to a loopback address.
+    "endpoint-reconciler-type": "none",
+    // It would let pods wait for the tokens of their accounts.
+    "disable-admission-plugins": "ServiceAccount",
+    v: "1",
+  };
+}
+
+function controllerFlags(directory: string): Flags {
+  return {
+    kubeconfig: join(directory, "controllers.json"),
+    controllers: CONTROLLERS.join(","),
+    "leader-elect": "false",
+    "secure-port": "0",
+    "kube-api-qps": "500",
+    "kube-api-burst": "1000",
+    "concurrent-namespace-syncs": "20",
+    v: "1",
+  };
+}
+
+async function isHealthy(port: number): Promise<boolean> {
+  try {
+    return (await fetch(`http://127.0.0.1:${port}/health`)).ok;
+  } catch {
+    return false; // Not listening yet.
+  }
+}
+
+async function isReady(port: number, ca: string | undefined, token: string): Promise<boolean> {
+  if (ca === undefined) return false;
+  return (await answer(port, ca, token, "/readyz"))?.status === 200;
+}
+
+/** The first thing that controllers do that anybody sees: the default account of the default namespace. */
+async function hasDefaults(port: number, ca: string, token: string): Promise<boolean> {
+  return (await answer(port, ca, token, "/api/v1/namespaces/default/serviceaccounts/default"))?.status === 200;
+}
+
+async function answer(port: number, ca: string, token: string, path: string): Promise<KubernetesAnswer | undefined> {
+  try {
+    return await askKubernetes({ port, ca, token }, { path });
+  } catch {
+    return undefined; // Not listening yet.
+  }
+}

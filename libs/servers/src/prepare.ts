@@ -1,0 +1,32 @@
+/**
+ * Why: some programs that tests need are compiled on this machine, once, which takes minutes; people want to see that something happens,
+ * and no test shall wait for it. Run by `make test`; a machine that has them is done at once.
+ */
+import { chromiumProgram } from "./chromium.js";
+import { helmProgram } from "./helm.js";
+import { imageTools } from "./image-tools.js";
+import { KUBERNETES_VERSION, kubernetesPrograms } from "./kube-programs.js";
+import { kubectlProgram } from "./kubectl.js";
+import { PREPARE_WORD_MS } from "./limits.js";
+
+await prepared(`the Kubernetes ${KUBERNETES_VERSION} control plane`, kubernetesPrograms);
+await prepared("kubectl", kubectlProgram);
+await prepared("helm", helmProgram);
+await prepared("Chromium", chromiumProgram);
+await prepared("readers of Dockerfiles and Compose files", imageTools);
+
+async function prepared(
+  what: string,
+  prepare: (tell: (name: string, compiled: number) => void) => Promise<unknown>,
+): Promise<void> {
+  const sinceMs = performance.now();
+  const seconds = (): number => Math.round((performance.now() - sinceMs) / 1000);
+  let saidMs = 0;
+  await prepare((name, compiled) => {
+    if (saidMs === 0) console.log(`Compiling ${what} for the tests, once on this machine; this takes minutes …`);
+    if (performance.now() - saidMs < PREPARE_WORD_MS) return;
+    saidMs = performance.now();
+    console.log(`  ${String(seconds()).padStart(4)} s  ${compiled} packages, now ${name}`);
+  });
+  if (saidMs > 0) console.log(`Compiled ${what} in ${seconds()} s.`);
+}

@@ -1,0 +1,81 @@
+/**
+ * Why: a process that can be killed at any moment, and stopped and woken (SIGSTOP, a frozen machine) without noticing. Whatever
+ * reaches it, timers and bytes alike, comes in through here: at once, when it wakes, or never.
+ */
+import { LeaderClock } from "../leader-clock.js";
+import type { World } from "../world.js";
+
+type Source = "timer" | "io";
+
+export class Body {
+  readonly name: string;
+  readonly clock: LeaderClock;
+  readonly #world: World;
+  #alive = true;
+  #paused = false;
+  #wokeAtMs = Number.NEGATIVE_INFINITY;
+  #waiting: Record<Source, (() => void)[]> = { timer: [], io: [] };
+  readonly #atEnd = new Set<() => void>();
+
+  constructor(name: string, world: World) {
+    this.name = name;
+    this.#world = world;
+    this.clock = new LeaderClock(world.scheduler, (fire) => this.enter(fire, "timer"));
+  }
+
+  get alive(): boolean {
+    return this.#alive;
+  }
+  get paused(): boolean {
+    return this.#paused;
+  }
+  /** Woken at this very moment: it has not yet looked at the clock. */
+  get isDrowsy(): boolean {
+    return this.#wokeAtMs === this.#world.scheduler.clock.monotonicMs();
+  }
+
+  enter(task: () => void, source: Source = "io"): void {
+    if (!this.#alive) return;
+    if (this.#paused) this.#waiting[source].push(task);
+    else task();
+  }
+
+  /** Time goes on without it for so long. */
+  pause(forMs: number): void {
+    if (!this.#alive || this.#paused) return;
+    this.#world.trace.note("pause", () => `${this.name} for ${Math.round(forMs)} ms`);
+    this.#paused = true;
+    this.#world.scheduler.after(forMs, () => this.wake());
+  }
+
+  /** All that waited happens now; whether timers or sockets come first depends on where it was stopped. */
+  wake(): void {
+    if (!this.#alive || !this.#paused) return;
+    this.#world.trace.note("wake", () => this.name);
+    const { scheduler } = this.#world;
+    const { timer, io } = this.#waiting;
+    this.#waiting = { timer: [], io: [] };
+    this.#paused = false;
+    this.#wokeAtMs = scheduler.clock.monotonicMs();
+    const tasks = scheduler.random.chance(0.5) ? [...timer, ...io] : [...io, ...timer];
+    // One at a time: what follows from the first may stop the second. What reaches it from now on comes after them.
+    for (const task of tasks) scheduler.after(0, () => this.enter(task));
+  }
+
+  /** Called once when it ends, however it ends. */
+  onEnd(callback: () => void): () => void {
+    this.#atEnd.add(callback);
+    return () => this.#atEnd.delete(callback);
+  }
+
+  /** Nothing that it had in memory happens any more. */
+  end(why: string): void {
+    if (!this.#alive) return;
+    this.#world.trace.note("crash", () => `${this.name} ${why}`);
+    this.#alive = false;
+    this.#waiting = { timer: [], io: [] };
+    const callbacks = [...this.#atEnd];
+    this.#atEnd.clear();
+    for (const callback of callbacks) callback();
+  }
+}

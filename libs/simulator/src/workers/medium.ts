@@ -1,0 +1,160 @@
+/**
+ * The medium that all workers share, as it truly is: rows, epochs, leases, the list of members. It carries requests out one after the
+ * other, and looks at each: who writes must be the latest leader, and no epoch may have two.
+ */
+import { PerdureError } from "@perdure/base";
+import type { CommitOutcome, HeldLease, LeaseHolder, LeaseOutcome, Member, PartitionBatch, PartitionStore } from "@perdure/store";
+import type { World } from "../world.js";
+import type { Pace } from "./settings.js";
+
+interface Lease {
+  readonly worker: string;
+  endsAtMs: number;
+}
+
+export interface MediumEvents {
+  claimed(partition: number, epoch: number, worker: string): void;
+  applied(batches: readonly PartitionBatch[]): void;
+}
+
+/** What a planted bug may change of it. */
+export interface MediumPlant {
+  /** Under which epoch a batch is written, when that of the latest leader is `present`. */
+  readonly epochOf?: (batch: PartitionBatch, present: number) => number;
+}
+
+export class Medium {
+  readonly #world: World;
+  readonly #store: PartitionStore;
+  readonly #pace: Pace;
+  readonly #events: MediumEvents;
+  readonly #plant: MediumPlant | undefined;
+  readonly #leases = new Map<number, Lease>();
+  readonly #epochs = new Map<number, number>();
+  readonly #members = new Map<string, { readonly member: Member; readonly untilMs: number }>();
+  /** Nobody is answered. */
+  isDown = false;
+
+  constructor(world: World, store: PartitionStore, pace: Pace, events: MediumEvents, plant: MediumPlant | undefined) {
+    this.#world = world;
+    this.#store = store;
+    this.#pace = pace;
+    this.#events = events;
+    this.#plant = plant;
+  }
+
+  /** Whether the worker's lease lasts at this moment. */
+  isHeldBy(worker: string, partition: number): boolean {
+    return this.#leaseOf(partition)?.worker === worker;
+  }
+
+  async acquire(worker: string, partitions: readonly number[]): Promise<LeaseOutcome[]> {
+    const outcomes: LeaseOutcome[] = [];
+    for (const partition of partitions) {
+      const lease = this.#leaseOf(partition);
+      if (lease !== undefined && lease.worker !== worker) outcomes.push(this.#taken(partition, lease));
+      else {
+        if (lease === undefined) await this.#raise(partition);
+        outcomes.push(this.#hold(worker, partition));
+      }
+    }
+    return outcomes;
+  }
+
+  async renew(worker: string, partitions: readonly number[]): Promise<LeaseOutcome[]> {
+    return partitions.map((partition) => {
+      const lease = this.#leaseOf(partition);
+      if (lease?.worker !== worker) return this.#taken(partition, lease);
+      return this.#hold(worker, partition);
+    });
+  }
+
+  async release(worker: string, partitions: readonly number[]): Promise<void> {
+    for (const partition of partitions) {
+      if (this.#leaseOf(partition)?.worker !== worker) continue;
+      this.#leases.delete(partition);
+      await this.#raise(partition);
+    }
+  }
+
+  async holders(partitions: readonly number[]): Promise<(LeaseHolder | undefined)[]> {
+    return partitions.map((partition) => {
+      const lease = this.#leaseOf(partition);
+      if (lease === undefined) return undefined;
+      return { worker: lease.worker, epoch: this.#epochOf(partition), leftMs: lease.endsAtMs - this.#nowMs() };
+    });
+  }
+
+  async beat(member: Member): Promise<Member[]> {
+    const nowMs = this.#nowMs();
+    this.#members.set(member.id, { member, untilMs: nowMs + this.#pace.memberMs });
+    const alive = [...this.#members.values()].filter(({ untilMs }) => untilMs > nowMs).map((each) => each.member);
+    return alive.sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  async leave(id: string): Promise<void> {
+    this.#members.delete(id);
+  }
+
+  async claim(worker: string, partition: number): Promise<number> {
+    if (!this.isHeldBy(worker, partition)) throw new PerdureError("STO0002", "the lease is somebody else's");
+    const epoch = await this.#raise(partition);
+    this.#events.claimed(partition, epoch, worker);
+    return epoch;
+  }
+
+  async commit(worker: string, batches: readonly PartitionBatch[]): Promise<CommitOutcome> {
+    const { epochOf } = this.#plant ?? {};
+    const written =
+      epochOf === undefined
+        ? batches
+        : batches.map((batch) => ({ ...batch, epoch: epochOf(batch, this.#epochOf(batch.partition)) }));
+    const outcome = await this.#store.commit(written);
+    if (outcome.kind !== "committed") return outcome;
+    for (const { partition, epoch } of batches) {
+      this.#world.findings.require(
+        epoch === this.#epochOf(partition),
+        "a deposed leader writes nothing",
+        () => `${worker} wrote to p${partition} under epoch ${epoch}, which had risen to ${this.#epochOf(partition)}`,
+      );
+    }
+    this.#events.applied(batches);
+    return outcome;
+  }
+
+  #epochOf(partition: number): number {
+    return this.#epochs.get(partition) ?? 0;
+  }
+
+  async #raise(partition: number): Promise<number> {
+    const epoch = await this.#store.claim(partition);
+    this.#world.findings.require(
+      epoch > this.#epochOf(partition),
+      "an epoch is given out once",
+      () => `p${partition} had ${this.#epochOf(partition)} before ${epoch}`,
+    );
+    this.#epochs.set(partition, epoch);
+    return epoch;
+  }
+
+  /** The lease that lasts now. */
+  #leaseOf(partition: number): Lease | undefined {
+    const lease = this.#leases.get(partition);
+    return lease !== undefined && lease.endsAtMs > this.#nowMs() ? lease : undefined;
+  }
+
+  #hold(worker: string, partition: number): LeaseOutcome {
+    const endsAtMs = this.#nowMs() + this.#pace.leaseMs;
+    this.#leases.set(partition, { worker, endsAtMs });
+    const lease: HeldLease = { partition, epoch: this.#epochOf(partition), endsAtMs };
+    return { kind: "held", lease };
+  }
+
+  #taken(partition: number, lease: Lease | undefined): LeaseOutcome {
+    return { kind: "taken", partition, by: lease?.worker ?? "", forMs: Math.max(0, (lease?.endsAtMs ?? 0) - this.#nowMs()) };
+  }
+
+  #nowMs(): number {
+    return this.#world.scheduler.clock.monotonicMs();
+  }
+}

@@ -1,0 +1,307 @@
+/**
+ * The network between processes, as gRPC shows it to the real links and exchanges: streams whose bytes keep their order, come late, and
+ * break with what is under way. Between streams there is no order. A cut holds bytes back; when it lasts, each end gives the stream up
+ * by itself, knowing nothing of the other. A process that does not listen, or is no more, refuses.
+ */
+import type { Client } from "@grpc/grpc-js";
+import { partitionsDefinition, partitionsHandlers, type ServedPartitions } from "@perdure/driver-grpc";
+import { Pipe } from "../scheduler.js";
+import type { World } from "../world.js";
+import type { Body } from "./body.js";
+
+/** A silent connection is probed and given up after so long, as ours are. */
+const KEEPALIVE_MS = 4_000;
+
+type Listener = (item?: unknown) => void;
+
+/** What a gRPC stream is to those who use it: events, and a way to write. */
+class StreamEnd {
+  readonly #listeners = new Map<string, Listener>();
+  readonly #write: (message: unknown) => boolean;
+  readonly cancel: () => void;
+  readonly pause: () => void;
+  readonly resume: () => void;
+
+  constructor(write: (message: unknown) => boolean, cancel: () => void, pause: () => void, resume: () => void) {
+    this.#write = write;
+    this.cancel = cancel;
+    this.pause = pause;
+    this.resume = resume;
+  }
+
+  on(event: string, listener: Listener): this {
+    this.#listeners.set(event, listener);
+    return this;
+  }
+  write(message: unknown): boolean {
+    return this.#write(message);
+  }
+  end(): void {}
+
+  emit(event: string, item?: unknown): void {
+    this.#listeners.get(event)?.(item);
+  }
+}
+
+interface Host {
+  readonly body: Body;
+  readonly exchange: (call: unknown) => void;
+}
+
+export class Network {
+  readonly #world: World;
+  readonly #hosts = new Map<string, Host>();
+  readonly #connections = new Set<Connection>();
+  /** `from>to` by the places processes run in, which outlive them. */
+  readonly #cuts = new Set<string>();
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** Others reach the process at this address while it lives. */
+  listen(address: string, body: Body, served: ServedPartitions): void {
+    const exchange = partitionsHandlers(served)["exchange"] as unknown as (call: unknown) => void;
+    const host: Host = { body, exchange };
+    this.#hosts.set(address, host);
+    body.onEnd(() => {
+      if (this.#hosts.get(address) === host) this.#hosts.delete(address);
+    });
+  }
+
+  /** A channel that never reaches for a socket; has only what a link uses. */
+  channel(from: Body, address: string): Client {
+    const channel = {
+      makeBidiStreamRequest: (): StreamEnd => this.#connect(from, address).client,
+      close: (): void => undefined,
+    };
+    return channel as unknown as Client;
+  }
+
+  /** What goes from one place to the other is held back until it is healed. */
+  cut(from: string, to: string): void {
+    this.#cuts.add(`${from}>${to}`);
+    for (const connection of this.#connections) connection.weatherChanged();
+  }
+
+  heal(from: string, to: string): void {
+    this.#cuts.delete(`${from}>${to}`);
+    for (const connection of this.#connections) connection.weatherChanged();
+  }
+
+  healAll(): void {
+    this.#cuts.clear();
+    for (const connection of this.#connections) connection.weatherChanged();
+  }
+
+  isCut(from: string, to: string): boolean {
+    return this.#cuts.size > 0 && this.#cuts.has(`${from}>${to}`);
+  }
+
+  #connect(from: Body, address: string): Connection {
+    const host = this.#hosts.get(address);
+    const connection = new Connection(this.#world, from, placeOf(address), host, {
+      isCut: (a, b) => this.isCut(a, b),
+      over: () => this.#connections.delete(connection),
+    });
+    this.#connections.add(connection);
+    return connection;
+  }
+}
+
+/** `w0.test:9071` is where `w0` runs, whichever process of it. */
+function placeOf(address: string): string {
+  return address.slice(0, address.indexOf("."));
+}
+
+/** `w0#3` runs in `w0`. */
+export function placeOfProcess(name: string): string {
+  return name.slice(0, name.indexOf("#"));
+}
+
+interface ConnectionEvents {
+  isCut(from: string, to: string): boolean;
+  over(): void;
+}
+
+const { requestSerialize, requestDeserialize, responseSerialize, responseDeserialize } = partitionsDefinition.exchange;
+
+/** The end of what the client's side sends. */
+const GOODBYE = new Uint8Array();
+
+/** One stream. Each of its ends may know that it is over when the other does not yet. */
+class Connection {
+  readonly client: StreamEnd;
+  readonly #world: World;
+  readonly #from: Body;
+  readonly #fromPlace: string;
+  readonly #toPlace: string;
+  readonly #host: Host | undefined;
+  readonly #events: ConnectionEvents;
+  readonly #server: StreamEnd;
+  readonly #there: Pipe<Uint8Array>;
+  readonly #back: Pipe<Uint8Array>;
+  #clientOpen = true;
+  #serverOpen = true;
+  /** When it became silent; undefined while both directions work. */
+  #silentSinceMs: number | undefined;
+  readonly #unlisten: (() => void)[] = [];
+
+  constructor(world: World, from: Body, toPlace: string, host: Host | undefined, events: ConnectionEvents) {
+    this.#world = world;
+    this.#from = from;
+    this.#fromPlace = placeOfProcess(from.name);
+    this.#toPlace = toPlace;
+    this.#host = host;
+    this.#events = events;
+    const { scheduler, settings } = world;
+    this.#there = new Pipe<Uint8Array>(scheduler, settings.networkMs, (bytes) => this.#atServer(bytes));
+    this.#back = new Pipe<Uint8Array>(scheduler, settings.networkMs, (bytes) => this.#atClient(bytes));
+    this.client = new StreamEnd(
+      (message) => this.#push(this.#there, requestSerialize(message as never), this.#from, () => this.client),
+      () => this.#clientGivesUp(),
+      () => undefined,
+      () => undefined,
+    );
+    this.#server = new StreamEnd(
+      (message) =>
+        this.#serverOpen && host !== undefined
+          ? this.#push(this.#back, responseSerialize(message as never), host.body, () => this.#server)
+          : true,
+      () => undefined,
+      () => undefined,
+      () => undefined,
+    );
+    this.#unlisten.push(from.onEnd(() => this.#clientDied()));
+    if (host === undefined || !host.body.alive) {
+      scheduler.after(scheduler.latency(settings.networkMs), () => this.#clientHears("connection refused"));
+      return;
+    }
+    this.#unlisten.push(host.body.onEnd(() => this.#serverDied()));
+    host.body.enter(() => host.exchange(this.#server));
+    this.weatherChanged();
+  }
+
+  /** Some cut came or went. */
+  weatherChanged(): void {
+    const isCutThere = this.#events.isCut(this.#fromPlace, this.#toPlace);
+    const isCutBack = this.#events.isCut(this.#toPlace, this.#fromPlace);
+    if (isCutThere) this.#there.pause();
+    else this.#there.resume();
+    if (isCutBack) this.#back.pause();
+    else this.#back.resume();
+    if (!isCutThere && !isCutBack) {
+      this.#silentSinceMs = undefined;
+      return;
+    }
+    if (this.#silentSinceMs !== undefined) return;
+    const sinceMs = this.#world.scheduler.clock.monotonicMs();
+    this.#silentSinceMs = sinceMs;
+    this.#world.scheduler.after(KEEPALIVE_MS * (0.5 + this.#world.scheduler.random.float()), () => {
+      if (this.#silentSinceMs === sinceMs) this.#silentForTooLong();
+    });
+  }
+
+  /** Serialized at once, as a stream does. Now and then the other side reads slowly. */
+  #push(pipe: Pipe<Uint8Array>, bytes: Uint8Array, writer: Body, end: () => StreamEnd): boolean {
+    const { scheduler, settings } = this.#world;
+    pipe.push(new Uint8Array(bytes));
+    if (!scheduler.random.chance(0.02)) return true;
+    scheduler.after(scheduler.latency(settings.networkMs), () => writer.enter(() => end().emit("drain")));
+    return false;
+  }
+
+  #atServer(bytes: Uint8Array): void {
+    if (bytes === GOODBYE) return this.#serverHears();
+    const { scheduler, weather } = this.#world;
+    if (scheduler.random.chance(weather.messageLoss)) return this.#bothGiveUp("connection reset");
+    // What is in its buffers is read, also when the other side has given up meanwhile.
+    this.#host?.body.enter(() => {
+      if (this.#serverOpen) this.#server.emit("data", requestDeserialize(Buffer.from(bytes)));
+    });
+    this.#watchPause();
+  }
+
+  #atClient(bytes: Uint8Array): void {
+    const { scheduler, weather } = this.#world;
+    if (scheduler.random.chance(weather.messageLoss)) return this.#bothGiveUp("connection reset");
+    this.#from.enter(() => {
+      if (this.#clientOpen) this.client.emit("data", responseDeserialize(Buffer.from(bytes)));
+    });
+  }
+
+  /** A process that stands still answers no probe. */
+  #watchPause(): void {
+    const body = this.#host?.body;
+    if (body?.paused !== true || !this.#clientOpen) return;
+    this.#world.scheduler.after(KEEPALIVE_MS, () => {
+      if (!body.paused) return;
+      this.#clientHears("keepalive watchdog");
+      this.#there.push(GOODBYE);
+    });
+  }
+
+  /** Each end closes its socket; what is in its buffers the kernel goes on sending, and it may arrive when the cut is healed. */
+  #silentForTooLong(): void {
+    if (this.#world.scheduler.random.chance(0.5)) return this.#bothGiveUp("keepalive watchdog");
+    this.#clientHears("keepalive watchdog");
+    this.#there.push(GOODBYE);
+  }
+
+  #bothGiveUp(why: string): void {
+    this.#there.break();
+    this.#back.break();
+    this.#clientHears(why);
+    this.#serverHears();
+  }
+
+  /** What it wrote arrives; what it was to read does not. */
+  #clientGivesUp(): void {
+    if (!this.#clientOpen) return;
+    this.#clientOpen = false;
+    this.#back.break();
+    this.#there.push(GOODBYE);
+  }
+
+  #clientHears(why: string): void {
+    this.#from.enter(() => {
+      if (!this.#clientOpen) return;
+      this.#clientOpen = false;
+      this.#back.break();
+      this.client.emit("error", Object.assign(new Error(why), { code: 14, details: why }));
+    });
+  }
+
+  #serverHears(): void {
+    const body = this.#host?.body;
+    if (body?.alive === true)
+      body.enter(() => {
+        if (!this.#serverOpen) return;
+        this.#serverOpen = false;
+        this.#there.break();
+        this.#server.emit("cancelled");
+        this.#over();
+      });
+    else this.#over();
+  }
+
+  #clientDied(): void {
+    this.#clientOpen = false;
+    this.#back.break();
+    this.#there.push(GOODBYE);
+  }
+
+  /** The kernel says goodbye for a dead process; for a dead machine nobody does. */
+  #serverDied(): void {
+    const { scheduler, settings } = this.#world;
+    this.#serverOpen = false;
+    this.#there.break();
+    const afterMs = scheduler.random.chance(0.8) ? scheduler.latency(settings.networkMs) : KEEPALIVE_MS;
+    scheduler.after(afterMs, () => this.#clientHears("socket closed"));
+  }
+
+  #over(): void {
+    for (const unlisten of this.#unlisten) unlisten();
+    if (!this.#clientOpen) this.#events.over();
+  }
+}

@@ -1,0 +1,107 @@
+/** What kind of cluster a seed makes: how many processes, how long leases last, and what befalls them. */
+import type { SeededRandom } from "@perdure/testkit";
+import { FAIR_WEATHER, type Settings } from "../settings.js";
+
+/** Mean times between two misfortunes of a kind, exponentially distributed; undefined: never. */
+export interface ClusterWeather {
+  /** A worker is killed, and started again a little later. */
+  readonly crashEveryMs: number | undefined;
+  /** A worker is stopped and woken, often after its leases have ended. */
+  readonly pauseEveryMs: number | undefined;
+  /** A worker is told to go, hands over, and is started again; or one more joins. */
+  readonly drainEveryMs: number | undefined;
+  readonly gatewayCrashEveryMs: number | undefined;
+  /** The store answers nobody, or one worker does not reach it. */
+  readonly storeOutageEveryMs: number | undefined;
+  readonly storeCutEveryMs: number | undefined;
+  /** Two processes do not reach each other, in one direction or both. */
+  readonly linkCutEveryMs: number | undefined;
+  /** Chance that news of leaders come seconds late. */
+  readonly staleNews: number;
+}
+
+export interface ClusterSettings {
+  readonly workers: number;
+  readonly gateways: number;
+  /** How often a worker looks; all other times of leases follow from it. */
+  readonly lookMs: number;
+  readonly weather: ClusterWeather;
+}
+
+/** In the proportions of a real cluster. */
+export class Pace {
+  lookMs: number;
+  leaseMs: number;
+  marginMs: number;
+  memberMs: number;
+
+  constructor(lookMs: number) {
+    this.lookMs = lookMs;
+    this.leaseMs = 8 * lookMs;
+    this.marginMs = 0.8 * lookMs;
+    this.memberMs = 6 * lookMs;
+  }
+}
+
+export const FAIR_CLUSTER_WEATHER: ClusterWeather = {
+  crashEveryMs: undefined,
+  pauseEveryMs: undefined,
+  drainEveryMs: undefined,
+  gatewayCrashEveryMs: undefined,
+  storeOutageEveryMs: undefined,
+  storeCutEveryMs: undefined,
+  linkCutEveryMs: undefined,
+  staleNews: 0,
+};
+
+/** Random numbers of its own: a seed without a cluster stays the world it was. */
+const SEED_OFFSET = 2 ** 21;
+
+export function clusterSeed(seed: number): number {
+  return seed + SEED_OFFSET;
+}
+
+/** A cluster over the settings that the seed drew. */
+export function drawClusterSettings(random: SeededRandom, settings: Settings): Settings {
+  const lookMs = random.pick([150, 250]);
+  const partitionCount = random.pick([1, 2, 4, 6]);
+  const isFair = settings.weather === FAIR_WEATHER;
+  const cluster: ClusterSettings = {
+    workers: 2 + random.below(3),
+    gateways: random.pick([1, 2]),
+    lookMs,
+    weather: isFair ? FAIR_CLUSTER_WEATHER : drawClusterWeather(random),
+  };
+  return {
+    ...settings,
+    cluster,
+    partitionCount,
+    groups: Array.from({ length: partitionCount }, (_, partition) => [partition]),
+    // What is slower than the lease allows is an outage, which is drawn apart.
+    commitMs: random.pick([0.3, 2, 10]),
+    readMs: random.pick([0.1, 1, 5]),
+    networkMs: random.pick([0.5, 5, 20]),
+    callers: 6 + random.below(14),
+    stormMs: random.pick([3_000, 10_000]),
+    retentionMs: 5 * 60_000,
+    cleanupIntervalMs: 20_000,
+    // Leaders that come and go are this world's own; clocks that are wrong are the other kind's.
+    weather: isFair
+      ? FAIR_WEATHER
+      : { ...settings.weather, crashEveryMs: undefined, takeOverEveryMs: undefined, clockJumpEveryMs: undefined },
+  };
+}
+
+function drawClusterWeather(random: SeededRandom): ClusterWeather {
+  const sometimes = (values: readonly number[]): number | undefined => (random.chance(0.5) ? random.pick(values) : undefined);
+  return {
+    crashEveryMs: sometimes([500, 3_000]),
+    pauseEveryMs: sometimes([500, 2_000]),
+    drainEveryMs: sometimes([700, 3_000]),
+    gatewayCrashEveryMs: sometimes([2_000]),
+    storeOutageEveryMs: sometimes([3_000, 6_000]),
+    storeCutEveryMs: sometimes([1_000, 4_000]),
+    linkCutEveryMs: sometimes([400, 2_000]),
+    staleNews: random.pick([0, 0.2, 0.6]),
+  };
+}

@@ -1,0 +1,192 @@
+/**
+ * The medium as one worker reaches it. Requests and answers get lost, come late or twice; like the real driver this asks again until
+ * patience ends, so a commit may have landed when its sender hears of failure, or that it was fenced.
+ */
+import { PerdureError, type TimerHandle } from "@perdure/base";
+import type {
+  AsyncPartitionStore,
+  CommitOutcome,
+  HeldLease,
+  LeaseOutcome,
+  Leases,
+  Membership,
+  PartitionBatch,
+  PartitionStore,
+} from "@perdure/store";
+import { behindNetwork } from "@perdure/store/testing/behind-network";
+import type { World } from "../world.js";
+import type { Body } from "./body.js";
+import type { Medium } from "./medium.js";
+import type { Pace } from "./settings.js";
+
+/** How long rows are asked for before the store counts as failed. */
+const PATIENCE_MS = 5_000;
+/** An answer that is not here by then is asked for again. */
+const SILENCE_MS = 300;
+const AGAIN_MS_MAX = 250;
+/** How late a request may still arrive that was given up. */
+const LATE_MS = 2_000;
+
+export class WayToMedium {
+  readonly #world: World;
+  readonly #body: Body;
+  readonly #medium: Medium;
+  readonly #pace: Pace;
+  /** Nothing gets through. */
+  isCut = false;
+
+  constructor(world: World, body: Body, medium: Medium, pace: Pace) {
+    this.#world = world;
+    this.#body = body;
+    this.#medium = medium;
+    this.#pace = pace;
+  }
+
+  leases(): Leases {
+    const { name } = this.#body;
+    const pace = this.#pace;
+    const held = async (ask: () => Promise<LeaseOutcome[]>): Promise<readonly LeaseOutcome[]> => {
+      const { leaseMs, marginMs } = pace;
+      const sentAtMs = this.#body.clock.monotonicMs();
+      const outcomes = await this.#ask(ask, leaseMs);
+      return outcomes.map((outcome): LeaseOutcome => {
+        if (outcome.kind === "taken") return outcome;
+        const lease: HeldLease = { ...outcome.lease, endsAtMs: sentAtMs + leaseMs - marginMs };
+        return { kind: "held", lease };
+      });
+    };
+    return {
+      acquire: (partitions) => held(() => this.#medium.acquire(name, partitions)),
+      renew: (partitions) => held(() => this.#medium.renew(name, partitions)),
+      release: (partitions) => this.#ask(() => this.#medium.release(name, partitions), pace.leaseMs, false),
+      holders: (partitions) => this.#ask(() => this.#medium.holders(partitions), pace.leaseMs),
+    };
+  }
+
+  membership(): Membership {
+    const pace = this.#pace;
+    return {
+      beat: (self) => this.#ask(() => this.#medium.beat(self), pace.leaseMs),
+      leave: (id) => this.#ask(() => this.#medium.leave(id), pace.leaseMs),
+    };
+  }
+
+  store(rows: PartitionStore): AsyncPartitionStore {
+    const { name } = this.#body;
+    const near = behindNetwork(rows, (task) => task());
+    const scan = <T>(read: () => AsyncIterable<T>): AsyncIterable<T> => this.#scan(read);
+    return {
+      capabilities: { sharedBatch: false, syncReads: false },
+      fetch: (partition, keys) => this.#ask(() => near.fetch(partition, keys)),
+      claim: (partition) => this.#ask(() => this.#medium.claim(name, partition)),
+      commit: (batches) => this.#commit(batches),
+      readJournal: (partition, id, length) => this.#ask(() => rows.readJournal(partition, id, length)),
+      stateOf: (partition, service, key) => this.#ask(() => rows.stateOf(partition, service, key)),
+      promisesOf: (partition, service, key) => this.#ask(() => rows.promisesOf(partition, service, key)),
+      timers: (partition, group, fromMs, limit) => this.#ask(() => rows.timers(partition, group, fromMs, limit)),
+      outbox: (partition, afterSeq, limit) => this.#ask(() => rows.outbox(partition, afterSeq, limit)),
+      flow: (partition) => this.#ask(() => rows.flow(partition)),
+      events: (partition, id) => this.#ask(() => rows.events(partition, id)),
+      takenUp: (partition, counted) => scan(() => rows.takenUp(partition, counted)),
+      unfinished: (partition, status) => scan(() => rows.unfinished(partition, status)),
+      completed: (partition) => scan(() => rows.completed(partition)),
+      scanState: (partition, service, where) => scan(() => rows.scanState(partition, service, where)),
+      scanPromises: (partition) => scan(() => rows.scanPromises(partition)),
+      scanLocks: (partition) => scan(() => rows.scanLocks(partition)),
+      scanInboxes: (partition) => scan(() => rows.scanInboxes(partition)),
+      async [Symbol.asyncDispose]() {}, // The world owns the data.
+    };
+  }
+
+  /** Carries its number: however often it arrives, it lands once. */
+  #commit(batches: readonly PartitionBatch[]): Promise<CommitOutcome> {
+    const { scheduler, weather } = this.#world;
+    const crash = scheduler.random.chance(weather.crashAtCommit)
+      ? scheduler.random.pick(["before", "after"] as const)
+      : undefined;
+    let landed: CommitOutcome | undefined;
+    return this.#ask(async () => {
+      if (landed !== undefined) return landed;
+      if (crash === "before") this.#body.end("before its commit was durable");
+      if (!this.#body.alive && scheduler.random.chance(0.5)) return { kind: "committed" }; // Died with its sender.
+      const outcome = await this.#medium.commit(this.#body.name, batches);
+      if (outcome.kind === "committed") landed = outcome;
+      if (crash === "after") this.#body.end("after its commit was durable");
+      return outcome;
+    });
+  }
+
+  async *#scan<T>(read: () => AsyncIterable<T>): AsyncIterable<T> {
+    yield* await this.#ask(async () => {
+      const rows: T[] = [];
+      for await (const row of read()) rows.push(row);
+      return rows;
+    });
+  }
+
+  /** Until there is an answer, or patience ends: then rejects with STO0001. Never ends for a process that has. */
+  #ask<T>(carryOut: () => Promise<T>, patienceMs = PATIENCE_MS, mayBeLate = true): Promise<T> {
+    const { clock } = this.#body;
+    const deadlineMs = clock.monotonicMs() + patienceMs;
+    const { scheduler } = this.#world;
+    return new Promise((resolve, reject) => {
+      let isOver = false;
+      let silence: TimerHandle | undefined;
+      const over = (say: () => void): void => {
+        isOver = true;
+        silence?.cancel();
+        say();
+      };
+      const attempt = (): void => {
+        if (isOver) return;
+        this.#send(carryOut, mayBeLate, (answer) => {
+          if (isOver) return;
+          answer.then(
+            (value) => over(() => resolve(value)),
+            (cause: unknown) => over(() => reject(cause)),
+          );
+        });
+        silence = clock.setTimer(SILENCE_MS, () => {
+          if (isOver) return;
+          const waitMs = AGAIN_MS_MAX * scheduler.random.float();
+          if (clock.monotonicMs() + waitMs > deadlineMs)
+            return over(() => reject(new PerdureError("STO0001", "the simulated medium gave no answer")));
+          clock.setTimer(waitMs, attempt);
+        });
+      };
+      attempt();
+    });
+  }
+
+  /** One request there and its answer back; either may be lost. */
+  #send<T>(carryOut: () => Promise<T>, mayBeLate: boolean, heard: (answer: Promise<T>) => void): void {
+    const { scheduler, settings } = this.#world;
+    const { random } = scheduler;
+    const there = async (): Promise<void> => {
+      if (this.#isLost()) {
+        // Given up, and perhaps still on its way through some buffer.
+        if (mayBeLate && random.chance(0.1)) scheduler.after(LATE_MS * random.float(), () => void this.#late(carryOut));
+        return;
+      }
+      const answer = carryOut();
+      await answer.catch(() => undefined);
+      const back = scheduler.latency(settings.readMs);
+      const isLost = this.#isLost();
+      scheduler.after(back, () => {
+        if (!isLost && !this.isCut) this.#body.enter(() => heard(answer));
+      });
+    };
+    scheduler.after(scheduler.latency(settings.commitMs), () => void there());
+  }
+
+  async #late<T>(carryOut: () => Promise<T>): Promise<void> {
+    if (this.#medium.isDown) return;
+    // Nobody hears the answer, and an error least of all.
+    await carryOut().catch(() => undefined);
+  }
+
+  #isLost(): boolean {
+    const { scheduler, weather } = this.#world;
+    return this.isCut || this.#medium.isDown || scheduler.random.chance(weather.storeFailure);
+  }
+}

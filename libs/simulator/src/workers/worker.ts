@@ -1,0 +1,253 @@
+/**
+ * A worker process of a simulated cluster: the real leadership, processors, invokers, links and exchanges, in a body that can be
+ * killed or stopped at any moment.
+ */
+import type { InvocationId, Logger } from "@perdure/base";
+import type { RegistryView } from "@perdure/control";
+import { LeaderDirectory, Link, leadersSeen, RemotePartitions, type ServedPartitions } from "@perdure/driver-grpc";
+import {
+  createInvoker,
+  type EndpointTransport,
+  type Invoker,
+  type InvokerHost,
+  Slots,
+  type StreamListener,
+} from "@perdure/invoker";
+import { createLeadingWorker, type LeadingWorker } from "@perdure/processor";
+import type { PartitionStore } from "@perdure/store";
+import type { Outside } from "../endpoint/session.js";
+import { SimulatedTransport, type StreamOwner } from "../endpoint/transport.js";
+import type { Plant } from "../plant.js";
+import type { World } from "../world.js";
+import { Body } from "./body.js";
+import type { Medium } from "./medium.js";
+import type { Network } from "./network.js";
+import type { Pace } from "./settings.js";
+import { WayToMedium } from "./way-to-medium.js";
+
+export interface WorkerPorts {
+  readonly world: World;
+  readonly pace: Pace;
+  readonly medium: Medium;
+  readonly rows: PartitionStore;
+  readonly network: Network;
+  readonly registry: RegistryView;
+  readonly outside: Outside;
+  readonly plant: Plant | undefined;
+  /** Its partition is about to be claimed for this term. */
+  readonly claiming: (term: Term) => void;
+  /** Whether nobody has claimed the partition since. */
+  readonly isLatest: (partition: number, term: Term) => boolean;
+  /** A message that arrived may come once more, wherever its partition is led by then. */
+  readonly arrived: (again: (worker: SimulatedWorker) => void, id: InvocationId) => void;
+}
+
+const TURN_MS = 0.05;
+
+/** One worker leading one partition, from its claim until the next. */
+export class Term implements StreamOwner {
+  readonly name: string;
+  readonly #body: Body;
+  readonly #isLatest: () => boolean;
+
+  constructor(name: string, body: Body, isLatest: (term: Term) => boolean) {
+    this.name = name;
+    this.#body = body;
+    this.#isLatest = () => isLatest(this);
+  }
+
+  get alive(): boolean {
+    return this.#body.alive;
+  }
+  leads(_id: InvocationId): boolean {
+    return this.#body.alive && this.#isLatest();
+  }
+}
+
+export class SimulatedWorker {
+  readonly body: Body;
+  readonly address: string;
+  readonly directory = new LeaderDirectory();
+  readonly way: WayToMedium;
+  readonly served: ServedPartitions;
+  /** Told to go; must come to an end. */
+  isLeaving = false;
+  readonly #ports: WorkerPorts;
+  readonly #links = new Map<string, Link>();
+  readonly #remote: RemotePartitions;
+  readonly #core: LeadingWorker;
+  readonly #terms = new Map<number, Term>();
+
+  constructor(place: string, number: number, ports: WorkerPorts) {
+    const { world, pace, medium, network, plant } = ports;
+    this.#ports = ports;
+    this.body = new Body(`${place}#${number}`, world);
+    this.address = `${place}.test:9071`;
+    this.way = new WayToMedium(world, this.body, medium, pace);
+    const { clock } = this.body;
+    this.#remote = new RemotePartitions({ directory: this.directory, link: (address) => this.#link(address), clock });
+    this.#core = this.#createCore();
+    const { led } = this.#core;
+    const served: ServedPartitions = {
+      partitions: led,
+      leads: (id) => led.leads(id),
+      epochOf: (id) => led.epochOf(id),
+      deliver: (command, producer, seq, delivered, after, undelivered) => {
+        ports.arrived((worker) => {
+          const nothing = (): void => undefined;
+          worker.served.deliver(command, producer, seq, nothing, after, nothing);
+        }, command.id);
+        return led.deliver(command, producer, seq, delivered, after, undelivered);
+      },
+      directory: this.directory,
+      logger: this.#logger({}),
+    };
+    this.served = plant?.served?.(served) ?? served;
+    network.listen(this.address, this.body, this.served);
+  }
+
+  get leading(): readonly number[] {
+    return this.body.alive ? this.#core.leadership.leading : [];
+  }
+
+  start(): Promise<void> {
+    return this.#core.leadership.start();
+  }
+
+  /** Gives everything away and ends. */
+  async leave(): Promise<void> {
+    if (this.isLeaving || !this.body.alive) return;
+    this.isLeaving = true;
+    this.#ports.world.trace.note("leave", () => this.body.name);
+    await this.#core.leadership.drain();
+    await this.#core.leadership[Symbol.asyncDispose]();
+    this.#remote.close();
+    for (const link of this.#links.values()) link.close();
+    this.body.end("has left");
+  }
+
+  #createCore(): LeadingWorker {
+    const { world, pace, registry, rows, plant } = this.#ports;
+    const { scheduler, settings } = world;
+    const { clock, name } = this.body;
+    const { protocolVersionMax, concurrentInvocationsMax, eagerStateBytesMax } = settings;
+    const slots = new Slots(concurrentInvocationsMax);
+    const store = this.way.store(rows);
+    const planted = plant?.asyncStore?.(store, world) ?? store;
+    const leases = this.way.leases();
+    return createLeadingWorker(
+      {
+        store: {
+          ...planted,
+          claim: (partition) => {
+            this.#ports.claiming(this.#terms.get(partition) as Term);
+            return planted.claim(partition);
+          },
+        },
+        leases: plant?.leases?.(leases) ?? leases,
+        membership: this.way.membership(),
+        invoker: (partition, host) =>
+          this.#invoker(partition, host, { slots, protocolVersionMax, concurrentInvocationsMax, eagerStateBytesMax }),
+        rules: { rules: () => registry.current().rules, onChange: (listener) => registry.onChange(listener) },
+        remote: {
+          deliver: (delivery, delivered, undelivered) => {
+            world.ledger.messageSent(delivery.producer, delivery.seq, delivery.command);
+            this.#remote.deliver(delivery, delivered, undelivered);
+          },
+        },
+        seen: (members, holders) => this.directory.learn(leadersSeen(settings.partitionCount, members, holders)),
+        clock,
+        logger: this.#logger({}),
+        soon: (task) => void clock.setTimer(TURN_MS * scheduler.random.float(), task),
+      },
+      {
+        id: name,
+        address: this.address,
+        partitionCount: settings.partitionCount,
+        cleanupIntervalMs: settings.cleanupIntervalMs,
+        get lookMs() {
+          return pace.lookMs; // Slower once nothing happens.
+        },
+      },
+    );
+  }
+
+  #invoker(
+    partition: number,
+    host: InvokerHost,
+    options: {
+      readonly slots: Slots;
+      readonly protocolVersionMax: World["settings"]["protocolVersionMax"];
+      readonly concurrentInvocationsMax: number;
+      readonly eagerStateBytesMax: number;
+    },
+  ): Invoker {
+    const { world, registry, outside, plant } = this.#ports;
+    const { clock, name } = this.body;
+    const term = new Term(`${name} p${partition}`, this.body, (each) => this.#ports.isLatest(partition, each));
+    this.#terms.set(partition, term);
+    const transport = this.#reaching(partition, new SimulatedTransport(world, term, outside));
+    const planted = plant?.host?.(host) ?? host;
+    const logger = this.#logger({ partition });
+    const { slots, ...rest } = options;
+    const invoker = createInvoker(
+      { host: planted, registry, transports: { http: transport }, clock, random: world.scheduler.random, logger, slots },
+      rest,
+    );
+    return plant?.invoker?.(invoker, planted) ?? invoker;
+  }
+
+  /** Endpoints as this process reaches them: what they say waits while it is stopped, and only who holds the lease calls them. */
+  #reaching(partition: number, transport: SimulatedTransport): EndpointTransport {
+    const { world, medium } = this.#ports;
+    const { body } = this;
+    body.onEnd(() => transport.crashed());
+    return {
+      open: (request, listener) => {
+        world.findings.require(
+          body.isDrowsy || medium.isHeldBy(body.name, partition),
+          "only who holds the lease leads",
+          () => `${body.name} opened a stream for p${partition}`,
+        );
+        const awake: StreamListener = {
+          response: (status, headers) => body.enter(() => listener.response(status, headers)),
+          data: (bytes) => body.enter(() => listener.data(bytes)),
+          drain: () => body.enter(() => listener.drain()),
+          end: () => body.enter(() => listener.end()),
+          failed: (failure) => body.enter(() => listener.failed(failure)),
+        };
+        return transport.open(request, awake);
+      },
+      async [Symbol.asyncDispose]() {},
+    };
+  }
+
+  #link(address: string): Link {
+    const known = this.#links.get(address) ?? new Link(address, this.#ports.network.channel(this.body, address));
+    this.#links.set(address, known);
+    return known;
+  }
+
+  /** An error is one of ours, unless another leads by now and rows have moved under its feet. */
+  #logger(fields: object): Logger {
+    const { world, isLatest } = this.#ports;
+    const partition = "partition" in fields ? (fields.partition as number) : undefined;
+    const note = (level: string, more: object, message: string): void => {
+      world.trace.note(level, () => `${this.body.name} ${message} ${JSON.stringify({ ...fields, ...more })}`);
+    };
+    return {
+      debug: () => undefined,
+      info: (more, message) => note("info", more, message),
+      warn: (more, message) => note("warn", more, message),
+      error: (more, message) => {
+        note("error", more, message);
+        const term = partition === undefined ? undefined : this.#terms.get(partition);
+        const isDeposed = partition !== undefined && (term === undefined || !isLatest(partition, term));
+        const isExpected = message.startsWith("storage failed") || message.startsWith("journal or state could not be read");
+        if (!isDeposed && !isExpected)
+          world.findings.report("nothing breaks inside", `${this.body.name}: ${message} ${JSON.stringify(more)}`);
+      },
+      child: (more) => this.#logger({ ...fields, ...more }),
+    };
+  }
+}

@@ -1,0 +1,18 @@
+/** Why: what an environment pays for is counted by every store alike, with the very batch that makes it durable (cloud.md §5.4). */
+import type { Mutation } from "@perdure/partition";
+import { MessageType } from "@perdure/service-protocol";
+
+/** Notifications are answers to steps that were counted when they were asked for. */
+const FIRST_NOTIFICATION = 0x8000;
+
+/** Starts of invocations and steps of journals among the mutations. */
+export function actionsOf(mutations: readonly Mutation[]): number {
+  let actions = 0;
+  for (const mutation of mutations) {
+    if (mutation.kind !== "appendEntry") continue;
+    const { type } = mutation.entry;
+    // The input stands for the start; what a handler returns is not one step more.
+    if (type < FIRST_NOTIFICATION && type !== MessageType.Output) actions++;
+  }
+  return actions;
+}

@@ -1,0 +1,153 @@
+/**
+ * Why: statements read partitions and their archive as one. Rows are handed on as they are stored, the same in both, so that an archived
+ * invocation costs a statement no more than any other.
+ */
+import type { InvocationId } from "@perdure/base";
+import type { JournalEntry, JournalEvent } from "@perdure/partition";
+import type { Archive } from "./archive.js";
+import { ArchivedLives, FORGOTTEN } from "./archived-lives.js";
+import { InvocationFields } from "./codec/invocation-fields.js";
+import type { InboxRow, LockRow, PromiseRow, StateRange, StateRow } from "./partition-store.js";
+
+/** What one statement sees of the partitions. */
+export interface PartitionSnapshot extends AsyncDisposable {
+  invocationRows(partition: number, group: "unfinished" | "completed"): AsyncIterable<readonly Uint8Array[]>;
+  invocationRow(partition: number, id: InvocationId): Uint8Array | undefined | Promise<Uint8Array | undefined>;
+  readJournal(partition: number, id: InvocationId, length: number): Promise<readonly JournalEntry[]>;
+  events(partition: number, id: InvocationId): Promise<readonly JournalEvent[]>;
+  stateOf(partition: number, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>>;
+  scanState(partition: number, service: string | undefined, where?: StateRange): AsyncIterable<StateRow>;
+  scanPromises(partition: number): AsyncIterable<PromiseRow>;
+  scanLocks(partition: number): AsyncIterable<LockRow>;
+  scanInboxes(partition: number): AsyncIterable<InboxRow>;
+}
+
+interface Lookup {
+  readonly id: InvocationId;
+  readonly found: PromiseWithResolvers<Uint8Array | undefined>;
+}
+
+/**
+ * For one statement. Statements that are not about completed invocations never ask the archive; all others reject with STO0001 while
+ * it is away, because nobody could tell what is missing.
+ */
+export class ArchivedSnapshot implements PartitionSnapshot {
+  readonly #store: PartitionSnapshot;
+  readonly #archive: Archive;
+  readonly #lives: ArchivedLives;
+  readonly #fields = new InvocationFields();
+  /** Told of the partition that was read last: whatever moves meanwhile is seen twice and told once. */
+  readonly #told = new Set<InvocationId>();
+  #toldOf: number | undefined;
+  /** Look-ups that go together, by partition, when those under way are answered. */
+  readonly #waiting = new Map<number, Lookup[]>();
+  readonly #asking = new Set<number>();
+
+  constructor(store: PartitionSnapshot, archive: Archive, nowMs: () => number) {
+    this.#store = store;
+    this.#archive = archive;
+    this.#lives = new ArchivedLives(store, archive, nowMs);
+  }
+
+  /** Ask for the unfinished of a partition before its completed. Of the completed those of other `services` may be left out. */
+  async *invocationRows(
+    partition: number,
+    group: "unfinished" | "completed",
+    services?: ReadonlySet<string>,
+  ): AsyncIterable<readonly Uint8Array[]> {
+    if (group === "unfinished" || this.#toldOf !== partition) this.#told.clear();
+    this.#toldOf = partition;
+    for await (const rows of this.#store.invocationRows(partition, group)) {
+      for (const row of rows) this.#told.add(this.#idOf(row));
+      yield rows;
+    }
+    if (group === "unfinished") return;
+    for (const service of services ?? [undefined]) {
+      for await (const page of this.#lives.scan(partition, { service })) {
+        const rows = page.filter(({ id }) => !this.#told.has(id)).map(({ row }) => row);
+        if (rows.length > 0) yield rows;
+      }
+    }
+  }
+
+  async invocationRow(partition: number, id: InvocationId): Promise<Uint8Array | undefined> {
+    return (await this.#store.invocationRow(partition, id)) ?? this.#lookUp(partition, id);
+  }
+
+  async readJournal(partition: number, id: InvocationId, length: number): Promise<readonly JournalEntry[]> {
+    const stored = await this.#store.readJournal(partition, id, length);
+    if (stored.length >= length || !(await this.#isArchived(partition, id))) return stored;
+    return (await this.#archive.journal(id)).slice(0, length);
+  }
+
+  async events(partition: number, id: InvocationId): Promise<readonly JournalEvent[]> {
+    const stored = await this.#store.events(partition, id);
+    return stored.length === 0 && (await this.#isArchived(partition, id)) ? this.#archive.events(id) : stored;
+  }
+
+  /** Without what leaders note for themselves. */
+  async *scanState(partition: number, service: string | undefined, where?: StateRange): AsyncIterable<StateRow> {
+    for await (const row of this.#store.scanState(partition, service, where)) if (row.service !== FORGOTTEN.service) yield row;
+  }
+
+  stateOf(partition: number, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>> {
+    return this.#store.stateOf(partition, service, key);
+  }
+  scanPromises(partition: number): AsyncIterable<PromiseRow> {
+    return this.#store.scanPromises(partition);
+  }
+  scanLocks(partition: number): AsyncIterable<LockRow> {
+    return this.#store.scanLocks(partition);
+  }
+  scanInboxes(partition: number): AsyncIterable<InboxRow> {
+    return this.#store.scanInboxes(partition);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#told.clear();
+    await this.#store[Symbol.asyncDispose]();
+  }
+
+  #idOf(row: Uint8Array): InvocationId {
+    this.#fields.load(row);
+    return this.#fields.invocationId;
+  }
+
+  /** In the archive, and not in the store: of an id that lives again only the later life counts. */
+  async #isArchived(partition: number, id: InvocationId): Promise<boolean> {
+    if ((await this.#store.invocationRow(partition, id)) !== undefined) return false;
+    return (await this.#lookUp(partition, id)) !== undefined;
+  }
+
+  #lookUp(partition: number, id: InvocationId): Promise<Uint8Array | undefined> {
+    const found = Promise.withResolvers<Uint8Array | undefined>();
+    const waiting = this.#waiting.get(partition);
+    if (waiting === undefined) this.#waiting.set(partition, [{ id, found }]);
+    else waiting.push({ id, found });
+    if (!this.#asking.has(partition)) void this.#ask(partition);
+    return found.promise;
+  }
+
+  /** Never rejects. */
+  async #ask(partition: number): Promise<void> {
+    this.#asking.add(partition);
+    for (let some = this.#take(partition); some !== undefined; some = this.#take(partition)) {
+      try {
+        const rows = await this.#lives.find(
+          partition,
+          some.map(({ id }) => id),
+        );
+        for (const { id, found } of some) found.resolve(rows.get(id));
+      } catch (cause) {
+        for (const { found } of some) found.reject(cause);
+      }
+    }
+    this.#asking.delete(partition);
+  }
+
+  #take(partition: number): readonly Lookup[] | undefined {
+    const some = this.#waiting.get(partition);
+    this.#waiting.delete(partition);
+    return some;
+  }
+}

@@ -1,0 +1,203 @@
+/**
+ * Why: a request that came through a tunnel goes on to a service nearby, in HTTP/2 or HTTP/1.1, streaming both ways and as fast as the
+ * slower side reads. Redirects are answers like any other: nobody follows them to where the owner did not point.
+ */
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
+import { type ClientHttp2Session, connect, type ServerHttp2Stream } from "node:http2";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { connect as tlsConnect } from "node:tls";
+import type { Clock } from "@perdure/base";
+import { breakOff } from "../break-off.js";
+import { HTTP_VERSION_HEADER } from "../handshake.js";
+import { errorBody, passedHeaders } from "../http-headers.js";
+import {
+  CONNECTION_WINDOW_BYTES,
+  LOCAL_CONNECT_MS,
+  LOCAL_IDLE_MS,
+  LOCAL_SOCKETS_MAX,
+  SESSION_MEMORY_MEGABYTES,
+  STREAM_WINDOW_BYTES,
+} from "../limits.js";
+import type { LocalService } from "./locals.js";
+
+/** What is known about a request when it goes on. */
+export interface LocalRequest {
+  readonly stream: ServerHttp2Stream;
+  /** As they came. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+}
+
+const NOT_PASSED: ReadonlySet<string> = new Set(["host", HTTP_VERSION_HEADER]);
+const NOT_ANSWERED: ReadonlySet<string> = new Set();
+
+export class LocalCalls implements Disposable {
+  readonly #clock: Clock;
+  readonly #sessions = new Map<string, ClientHttp2Session>();
+  /** What https services agreed on. */
+  readonly #versions = new Map<string, "HTTP/1.1" | "HTTP/2.0">();
+  readonly #httpAgent = new HttpAgent({
+    keepAlive: true,
+    maxFreeSockets: LOCAL_SOCKETS_MAX,
+    timeout: LOCAL_IDLE_MS,
+  });
+  readonly #httpsAgent = new HttpsAgent({
+    keepAlive: true,
+    maxFreeSockets: LOCAL_SOCKETS_MAX,
+    timeout: LOCAL_IDLE_MS,
+  });
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Answers the stream, with 502 when nobody is there. `version` undefined: HTTP/2 for cleartext, what TLS agrees on for https. */
+  call(request: LocalRequest, service: LocalService, version: "HTTP/1.1" | "HTTP/2.0" | undefined): void {
+    const known = version ?? (service.scheme === "http" ? "HTTP/2.0" : this.#versions.get(service.authority));
+    if (known === undefined) void this.#agree(request, service);
+    else if (known === "HTTP/2.0") this.#callHttp2(request, service);
+    else this.#callHttp1(request, service);
+  }
+
+  [Symbol.dispose](): void {
+    for (const session of this.#sessions.values()) session.destroy();
+    this.#sessions.clear();
+    this.#httpAgent.destroy();
+    this.#httpsAgent.destroy();
+  }
+
+  // ── HTTP/2 ─────────────────────────────────────────────────────────────────────────────────────
+
+  #callHttp2({ stream, headers, method, target }: LocalRequest, service: LocalService): void {
+    const outgoing: Record<string, string | string[]> = passedHeaders(headers, NOT_PASSED);
+    outgoing[":method"] = method;
+    outgoing[":scheme"] = service.scheme;
+    outgoing[":authority"] = service.authority;
+    outgoing[":path"] = target;
+    const local = this.#session(service).request(outgoing, { endStream: stream.endAfterHeaders });
+    local.on("response", (answer) => {
+      if (stream.destroyed || stream.headersSent) return;
+      const passed = passedHeaders(answer as Record<string, string | string[]>, NOT_ANSWERED);
+      stream.respond({ ...passed, ":status": answer[":status"] ?? 502 });
+      local.pipe(stream);
+    });
+    local.on("error", (cause) => unreachable(stream, service, cause));
+    local.on("close", () => {
+      if (!stream.destroyed && !stream.writableEnded) unreachable(stream, service, undefined);
+    });
+    stream.on("close", () => {
+      breakOff(local);
+    });
+    if (!stream.endAfterHeaders) stream.pipe(local);
+  }
+
+  #session(service: LocalService): ClientHttp2Session {
+    const origin = `${service.scheme}://${service.authority}`;
+    const open = this.#sessions.get(origin);
+    if (open !== undefined) return open;
+    const session = connect(origin, {
+      settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
+      maxSessionMemory: SESSION_MEMORY_MEGABYTES,
+    });
+    this.#sessions.set(origin, session);
+    const forget = (): void => {
+      if (this.#sessions.get(origin) === session) this.#sessions.delete(origin);
+    };
+    const slow = this.#clock.setTimer(LOCAL_CONNECT_MS, () =>
+      session.destroy(new Error(`no connection within ${LOCAL_CONNECT_MS / 1000} s`)),
+    );
+    session.once("connect", () => {
+      slow.cancel();
+      session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
+    });
+    session.on("error", forget); // Its streams hear it too, and answer.
+    session.on("goaway", forget);
+    session.on("close", () => {
+      slow.cancel();
+      forget();
+    });
+    session.setTimeout(LOCAL_IDLE_MS, () => {
+      forget(); // What runs on it ends in its own time.
+      session.close();
+    });
+    return session;
+  }
+
+  // ── HTTP/1.1 ───────────────────────────────────────────────────────────────────────────────────
+
+  #callHttp1({ stream, headers, method, target }: LocalRequest, service: LocalService): void {
+    const isSecure = service.scheme === "https";
+    const send = isSecure ? httpsRequest : httpRequest;
+    const outgoing = send({
+      agent: isSecure ? this.#httpsAgent : this.#httpAgent,
+      host: service.host,
+      port: service.port,
+      method,
+      path: target,
+      headers: { ...passedHeaders(headers, NOT_PASSED), host: service.authority },
+    });
+    outgoing.on("response", (answer: IncomingMessage) => {
+      if (stream.destroyed || stream.headersSent) {
+        answer.destroy();
+        return;
+      }
+      stream.respond({ ...passedHeaders(answer.headers, NOT_ANSWERED), ":status": answer.statusCode ?? 502 });
+      answer.on("error", (cause) => unreachable(stream, service, cause));
+      answer.on("aborted", () => unreachable(stream, service, undefined));
+      answer.pipe(stream);
+    });
+    outgoing.on("error", (cause) => unreachable(stream, service, cause));
+    stream.on("close", () => outgoing.destroy());
+    if (stream.endAfterHeaders) outgoing.end();
+    else stream.pipe(outgoing);
+  }
+
+  /** One handshake that offers both; what comes of it holds until the process ends. */
+  async #agree(request: LocalRequest, service: LocalService): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<"HTTP/1.1" | "HTTP/2.0">();
+    const socket = tlsConnect({
+      host: service.host,
+      port: service.port,
+      servername: service.host,
+      ALPNProtocols: ["h2", "http/1.1"],
+    });
+    const slow = this.#clock.setTimer(LOCAL_CONNECT_MS, () =>
+      reject(new Error(`no TLS connection within ${LOCAL_CONNECT_MS / 1000} s`)),
+    );
+    socket.once("secureConnect", () => resolve(socket.alpnProtocol === "h2" ? "HTTP/2.0" : "HTTP/1.1"));
+    socket.on("error", reject);
+    try {
+      const version = await promise;
+      this.#versions.set(service.authority, version);
+      if (!request.stream.destroyed) this.call(request, service, version);
+    } catch (cause) {
+      unreachable(request.stream, service, cause);
+    } finally {
+      slow.cancel();
+      socket.destroy();
+    }
+  }
+}
+
+/** 502 as long as nothing was answered; a broken stream afterwards. */
+function unreachable(stream: ServerHttp2Stream, { authority }: LocalService, cause: unknown): void {
+  if (stream.destroyed || stream.closed) return;
+  if (stream.headersSent) return breakOff(stream);
+  const why = cause instanceof Error ? cause.message : "it gave the request up";
+  answerError(stream, 502, `${authority} does not answer: ${why}`);
+}
+
+/** The whole answer at once. Nothing when it is too late. */
+export function answerError(
+  stream: ServerHttp2Stream,
+  status: number,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  if (stream.destroyed || stream.closed || stream.headersSent) return;
+  stream.respond({ ":status": status, "content-type": "application/json", ...headers });
+  stream.end(errorBody(status, message));
+  stream.resume();
+}

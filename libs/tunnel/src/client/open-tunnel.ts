@@ -1,0 +1,229 @@
+/**
+ * Our tunnel client: it dials out to relays and serves what its owner named, until it is closed. A relay that goes is followed by another
+ * connection before the old one ends; what breaks is tried again (cloud.md §2.1, §2.9).
+ */
+import { PerdureError } from "@perdure/base";
+import type { TunnelHello } from "../handshake.js";
+import { IdentityVerifier, parsePublicKey } from "../identity.js";
+import { DRAIN_MS, RESOLVE_EVERY_MS, SERVERS_MAX } from "../limits.js";
+import { isTunnelName } from "../name.js";
+import { Backoff } from "./backoff.js";
+import { TunnelConnection } from "./connection.js";
+import type { OnTunnelEvent } from "./events.js";
+import { LocalCalls } from "./local-calls.js";
+import { Locals } from "./locals.js";
+import type { Tunnel, TunnelEnding, TunnelOptions, TunnelReady } from "./options.js";
+import { parseServer, type RelayServer, resolveServers } from "./servers.js";
+
+/** Starts dialling at once. Throws OPS0001 when the options make no sense. `onEvent` must not throw. */
+export function openTunnel(options: TunnelOptions & { readonly onEvent?: OnTunnelEvent | undefined }): Tunnel {
+  return new OpenTunnel(options);
+}
+
+/** One relay and who looks after the connection to it. */
+interface Slot {
+  readonly stop: AbortController;
+  readonly running: Promise<void>;
+}
+
+const ID_BYTES = 10;
+
+class OpenTunnel implements Tunnel {
+  readonly #options: TunnelOptions;
+  readonly #onEvent: OnTunnelEvent;
+  readonly #locals: Locals;
+  readonly #calls: LocalCalls;
+  readonly #verifier: IdentityVerifier;
+  readonly #slots = new Map<string, Slot>();
+  /** All that are not over, those that drain included. */
+  readonly #connections = new Set<TunnelConnection>();
+  readonly #ready = Promise.withResolvers<TunnelReady | undefined>();
+  readonly #ended = Promise.withResolvers<TunnelEnding>();
+  readonly #stop = new AbortController();
+  #wasReady = false;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: TunnelOptions & { readonly onEvent?: OnTunnelEvent | undefined }) {
+    const { name, servers, srv, signingPublicKeys, locals, allow, clock } = options;
+    if (!isTunnelName(name)) throw new PerdureError("OPS0001", `'${name}' cannot be the name of a tunnel`);
+    if ((servers === undefined) === (srv === undefined))
+      throw new PerdureError("OPS0001", "name either tunnel servers or their SRV record");
+    const unreadable = signingPublicKeys.find((key) => parsePublicKey(key) === undefined);
+    if (unreadable !== undefined || signingPublicKeys.length === 0) {
+      throw new PerdureError("OPS0001", `'${unreadable ?? ""}' is no public key of an environment (publickeyv1_…)`);
+    }
+    this.#options = options;
+    this.#onEvent = options.onEvent ?? (() => undefined);
+    this.#locals = new Locals(locals, allow ?? []);
+    this.#calls = new LocalCalls(clock);
+    this.#verifier = new IdentityVerifier(signingPublicKeys, clock);
+    if (servers !== undefined) this.#want(servers.slice(0, SERVERS_MAX).map(parseServer));
+    else void this.#resolveAgainAndAgain(srv as string);
+  }
+
+  get ready(): Promise<TunnelReady | undefined> {
+    return this.#ready.promise;
+  }
+
+  get ended(): Promise<TunnelEnding> {
+    return this.#ended.promise;
+  }
+
+  get connections(): number {
+    let count = 0;
+    for (const connection of this.#connections) if (connection.isServing) count++;
+    return count;
+  }
+
+  get inFlight(): number {
+    let count = 0;
+    for (const connection of this.#connections) count += connection.inFlight;
+    return count;
+  }
+
+  close(): Promise<void> {
+    return this.#close({ kind: "closed" });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #close(ending: TunnelEnding): Promise<void> {
+    this.#closing ??= this.#finish(ending);
+    return this.#closing;
+  }
+
+  async #finish(ending: TunnelEnding): Promise<void> {
+    this.#stop.abort();
+    const drainMs = this.#options.drainMs ?? DRAIN_MS;
+    await Promise.all([...this.#connections].map((connection) => connection.leave(drainMs)));
+    for (const slot of this.#slots.values()) slot.stop.abort();
+    await Promise.all([...this.#slots.values()].map(({ running }) => running));
+    this.#calls[Symbol.dispose]();
+    this.#ready.resolve(undefined);
+    this.#ended.resolve(ending);
+  }
+
+  // ── which relays ───────────────────────────────────────────────────────────────────────────────
+
+  /** Never rejects. What cannot be looked up leaves things as they are. */
+  async #resolveAgainAndAgain(srv: string): Promise<void> {
+    const { resolveSrv, random } = this.#options;
+    const backoff = new Backoff(random);
+    while (!this.#stop.signal.aborted) {
+      let waitMs = RESOLVE_EVERY_MS;
+      try {
+        const found = await resolveServers(srv, resolveSrv);
+        if (found.length === 0) throw new Error("there are no records");
+        if (!this.#stop.signal.aborted) this.#want(found);
+      } catch (cause) {
+        const reason = cause instanceof Error ? cause.message : String(cause);
+        this.#onEvent({ kind: "resolveFailed", srv, reason });
+        waitMs = Math.max(1_000, backoff.next(0));
+      }
+      await this.#pause(waitMs, this.#stop.signal);
+    }
+  }
+
+  #want(servers: readonly RelayServer[]): void {
+    const wanted = new Set(servers.map(({ label }) => label));
+    for (const [label, slot] of this.#slots) {
+      if (wanted.has(label)) continue;
+      slot.stop.abort();
+      this.#slots.delete(label);
+    }
+    for (const server of servers) {
+      if (this.#slots.has(server.label)) continue;
+      const stop = new AbortController();
+      this.#slots.set(server.label, { stop, running: this.#keepOpen(server, stop.signal) });
+    }
+  }
+
+  // ── one relay ──────────────────────────────────────────────────────────────────────────────────
+
+  /** Never rejects. */
+  async #keepOpen(server: RelayServer, gone: AbortSignal): Promise<void> {
+    const backoff = new Backoff(this.#options.random);
+    const stop = AbortSignal.any([gone, this.#stop.signal]);
+    while (!stop.aborted) {
+      const connection = this.#connect(server);
+      const leave = (): void => void connection.leave(this.#options.drainMs ?? DRAIN_MS);
+      gone.addEventListener("abort", leave, { once: true });
+      const outcome = await connection.run();
+      if (outcome.kind !== "drained") gone.removeEventListener("abort", leave);
+      if (stop.aborted) return;
+      if (outcome.kind === "refused" && (outcome.status !== "too-many-tunnels" || !this.#wasReady)) {
+        this.#onEvent({ kind: "refused", status: outcome.status });
+        void this.#close({ kind: "refused", status: outcome.status });
+        return;
+      }
+      if (outcome.kind === "drained") {
+        this.#onEvent({ kind: "draining", server: server.label });
+        continue;
+      }
+      const retryInMs = backoff.next(outcome.kind === "lost" ? outcome.servedMs : 0);
+      const reason = outcome.kind === "lost" ? outcome.reason : outcome.status;
+      this.#onEvent({ kind: "disconnected", server: server.label, reason, retryInMs });
+      await this.#pause(retryInMs, stop);
+    }
+  }
+
+  #connect(server: RelayServer): TunnelConnection {
+    const { ca, clock } = this.#options;
+    const connectionId = this.#newId();
+    this.#onEvent({ kind: "connecting", server: server.label });
+    const connection = new TunnelConnection({
+      server,
+      ca,
+      clock,
+      verifier: this.#verifier,
+      locals: this.#locals,
+      calls: this.#calls,
+      onEvent: this.#onEvent,
+      hello: () => this.#hello(connectionId),
+      onServing: ({ name, proxyUrl }) => {
+        this.#wasReady = true;
+        this.#onEvent({ kind: "connected", server: server.label, connectionId, name, proxyUrl });
+        this.#ready.resolve({ name, proxyUrl });
+      },
+      onClosed: (closed) => this.#connections.delete(closed),
+    });
+    this.#connections.add(connection);
+    return connection;
+  }
+
+  async #hello(connectionId: string): Promise<TunnelHello> {
+    const { environmentId, name, credential, clientVersion, workerId } = this.#options;
+    return {
+      credential: await credential(),
+      environmentId,
+      name,
+      supportsDrain: true,
+      supportsClientDrain: true,
+      workerId,
+      connectionId,
+      client: `perdure/${clientVersion}`,
+      ports: this.#locals.ports,
+    };
+  }
+
+  #newId(): string {
+    const bytes = new Uint8Array(ID_BYTES);
+    this.#options.random.bytes(bytes);
+    return Buffer.from(bytes).toString("hex");
+  }
+
+  #pause(delayMs: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const over = (): void => {
+        timer.cancel();
+        signal.removeEventListener("abort", over);
+        resolve();
+      };
+      const timer = this.#options.clock.setTimer(delayMs, over);
+      signal.addEventListener("abort", over);
+    });
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * Why: an environment's ingress or admin port on this machine, without a key in every request: what comes in here goes out with the
+ * credential. Whoever can reach the port has the credential's powers, so it listens on loopback unless told otherwise (cloud.md §2.9).
+ */
+import {
+  createServer as createHttpServer,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
+import { createServer as createHttp2Server, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { type AddressInfo, createServer, isIP, type Socket } from "node:net";
+import { PerdureError } from "@perdure/base";
+import { errorBody, passedHeaders } from "../http-headers.js";
+import { LOCAL_SOCKETS_MAX } from "../limits.js";
+
+export type RemotePortEvent =
+  /** 0: it broke before an answer. Without query. */
+  { readonly kind: "request"; readonly method: string; readonly path: string; readonly status: number };
+
+export interface RemotePortOptions {
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** `127.0.0.1` unless said otherwise. */
+  readonly host?: string | undefined;
+  /** Needed for a host that others can reach. */
+  readonly bindInsecure?: boolean | undefined;
+  /** Origin of the environment's ingress or admin address. */
+  readonly target: string;
+  /** Asked for each request; takes the place of the caller's `Authorization`. */
+  readonly credential: () => Promise<string>;
+  /** PEM certificates to trust instead of the system's. */
+  readonly ca?: string | undefined;
+  readonly onEvent?: ((event: RemotePortEvent) => void) | undefined;
+}
+
+export interface RemotePort extends AsyncDisposable {
+  readonly port: number;
+  readonly url: string;
+}
+
+type Request = IncomingMessage | Http2ServerRequest;
+type Response = ServerResponse | Http2ServerResponse;
+
+const HTTP2_PREFACE = Buffer.from("PRI * HTTP/2.0");
+/** Said anew, or nobody's business beyond this machine. */
+const NOT_PASSED: ReadonlySet<string> = new Set(["host", "authorization", "content-length"]);
+const NOT_ANSWERED: ReadonlySet<string> = new Set();
+
+/** Rejects with OPS0001 when others could reach it, RT0004 when the address cannot be bound. */
+export async function openRemotePort(options: RemotePortOptions): Promise<RemotePort> {
+  const host = options.host ?? "127.0.0.1";
+  if (!isLoopback(host) && options.bindInsecure !== true) {
+    throw new PerdureError(
+      "OPS0001",
+      `${host} can be reached by others, who would act with your credential; allow it explicitly`,
+    );
+  }
+  const target = new URL(options.target);
+  const agent =
+    target.protocol === "https:"
+      ? new HttpsAgent({
+          keepAlive: true,
+          maxFreeSockets: LOCAL_SOCKETS_MAX,
+          ...(options.ca === undefined ? {} : { ca: options.ca }),
+        })
+      : new HttpAgent({ keepAlive: true, maxFreeSockets: LOCAL_SOCKETS_MAX });
+  const answer = (request: Request, response: Response): void => void pass(options, target, agent, request, response);
+  const http1 = createHttpServer(answer);
+  const http2 = createHttp2Server(answer);
+  const sockets = new Set<Socket>();
+  const server = createServer({ noDelay: true }, (socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+    socket.on("error", () => socket.destroy());
+    socket.once("readable", () => {
+      const head = socket.read() as Buffer | null;
+      if (head === null) return;
+      socket.unshift(head);
+      const isHttp2 = head.subarray(0, HTTP2_PREFACE.length).equals(HTTP2_PREFACE.subarray(0, head.length));
+      (isHttp2 ? http2 : http1).emit("connection", socket);
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (cause) => reject(new PerdureError("RT0004", `cannot listen on ${host}:${options.port}`, { cause })));
+    server.listen(options.port, host, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const socket of sockets) socket.destroy();
+      agent.destroy();
+      await closed;
+    },
+  };
+}
+
+async function pass(
+  { credential, onEvent }: RemotePortOptions,
+  target: URL,
+  agent: HttpAgent,
+  request: Request,
+  response: Response,
+): Promise<void> {
+  const method = request.method ?? "GET";
+  const path = (request.url ?? "/").replace(/\?.*$/s, "");
+  response.on("close", () =>
+    onEvent?.({ kind: "request", method, path, status: response.headersSent ? response.statusCode : 0 }),
+  );
+  response.on("error", () => undefined); // Told by `close`.
+  try {
+    const authorization = `Bearer ${await credential()}`;
+    const length = request.headers["content-length"];
+    const send = target.protocol === "https:" ? httpsRequest : httpRequest;
+    const outgoing = send(target, {
+      agent,
+      method,
+      path: request.url ?? "/",
+      headers: {
+        ...passedHeaders(request.headers, NOT_PASSED),
+        host: target.host,
+        authorization,
+        ...(length === undefined ? {} : { "content-length": length }),
+      },
+    });
+    outgoing.on("response", (answer) => {
+      // The two response types write alike, but TypeScript cannot call a method of a union with overloads.
+      (response as ServerResponse).writeHead(answer.statusCode ?? 502, passedHeaders(answer.headers, NOT_ANSWERED));
+      answer.on("error", () => (response as ServerResponse).destroy());
+      answer.pipe(response as ServerResponse);
+    });
+    outgoing.on("error", (cause) => refuse(response, `${target.origin} does not answer: ${cause.message}`));
+    response.on("close", () => outgoing.destroy());
+    request.pipe(outgoing);
+  } catch (cause) {
+    refuse(response, cause instanceof Error ? cause.message : String(cause));
+  }
+}
+
+function refuse(response: Response, message: string): void {
+  if (response.headersSent) return void (response as ServerResponse).destroy();
+  (response as ServerResponse).writeHead(502, { "content-type": "application/json" }).end(errorBody(502, message));
+}
+
+function isLoopback(host: string): boolean {
+  if (host === "localhost" || host === "::1") return true;
+  return isIP(host) === 4 && host.startsWith("127.");
+}

@@ -1,0 +1,35 @@
+/** Why: what passes a tunnel keeps its headers, except those that belong to one connection (RFC 9110 §7.6.1) and those that name its host. */
+
+const HOP_BY_HOP: ReadonlySet<string> = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "http2-settings",
+]);
+
+type Headers = Readonly<Record<string, string | string[] | number | undefined>>;
+
+/** Names in lower case, without pseudo headers, hop-by-hop ones and those in `dropped`. */
+export function passedHeaders(headers: Headers, dropped: ReadonlySet<string>): Record<string, string | string[]> {
+  const passed: Record<string, string | string[]> = {};
+  const named = headers["connection"];
+  const also = typeof named === "string" ? named.toLowerCase().split(/\s*,\s*/) : [];
+  for (const name in headers) {
+    const value = headers[name];
+    if (value === undefined || typeof value === "number" || name.charCodeAt(0) === 58) continue; // 58 = ':'
+    if (HOP_BY_HOP.has(name) || dropped.has(name) || also.includes(name)) continue;
+    passed[name] = value;
+  }
+  return passed;
+}
+
+/** JSON as all doors of the cloud answer errors (cloud.md §1.4). */
+export function errorBody(code: number, message: string): string {
+  return JSON.stringify({ code, message });
+}

@@ -1,0 +1,122 @@
+/**
+ * Why: a tunnel must carry only what the environment's own runtime asks for. Each request is signed (cloud.md §3); this checks the
+ * signature, the times, and that it was made for this very path, which official tunnel clients leave to the SDK behind them.
+ */
+import { createPublicKey, type KeyObject, verify } from "node:crypto";
+import type { Clock } from "@perdure/base";
+import { SIGNATURES_MAX, TOKEN_CHARS_MAX } from "./limits.js";
+
+const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+const PREFIX = "publickeyv1_";
+/** Head of the SPKI form of an Ed25519 key (RFC 8410). */
+const SPKI = Buffer.from("302a300506032b6570032100", "hex");
+
+/** Undefined unless it is `publickeyv1_` and 32 bytes in base 58. */
+export function parsePublicKey(text: string): KeyObject | undefined {
+  const raw = text.startsWith(PREFIX) ? base58Decode(text.slice(PREFIX.length)) : undefined;
+  if (raw?.length !== 32) return undefined;
+  return createPublicKey({ key: Buffer.concat([SPKI, raw]), format: "der", type: "spki" });
+}
+
+export type IdentityCheck = { readonly kind: "good" } | { readonly kind: "bad"; readonly reason: string };
+
+interface Claims {
+  readonly aud: string;
+  /** Seconds since 1970. */
+  readonly exp: number;
+  readonly nbf: number;
+}
+
+const GOOD: IdentityCheck = { kind: "good" };
+
+/** Checks against several keys, since keys are replaced while services run (cloud.md §3.5). */
+export class IdentityVerifier {
+  readonly #keys: ReadonlyMap<string, KeyObject>;
+  readonly #clock: Clock;
+  /** What was verified before, by token. */
+  readonly #known = new Map<string, Claims>();
+
+  /** `publicKeys`: `publickeyv1_…`; those that are none are left out. */
+  constructor(publicKeys: readonly string[], clock: Clock) {
+    const keys = new Map<string, KeyObject>();
+    for (const text of publicKeys) {
+      const key = parsePublicKey(text);
+      if (key !== undefined) keys.set(text, key);
+    }
+    this.#keys = keys;
+    this.#clock = clock;
+  }
+
+  /** `path`: what the service is asked for, without its query; the signature must be for it, or for the end of it. */
+  check(headers: Readonly<Record<string, unknown>>, path: string): IdentityCheck {
+    if (headers["x-restate-signature-scheme"] !== "v1") return bad("the request is not signed");
+    const token = headers["x-restate-jwt-v1"];
+    if (typeof token !== "string" || token.length > TOKEN_CHARS_MAX) return bad("the request has no signature");
+    const claims = this.#known.get(token) ?? this.#verified(token);
+    if (claims === undefined) return bad("the signature is none of this environment's");
+    const now = this.#clock.nowMs() / 1000;
+    if (claims.exp <= now || claims.nbf > now) return bad("the signature is not of this time");
+    return isFor(claims.aud, path) ? GOOD : bad("the signature is for another path");
+  }
+
+  #verified(token: string): Claims | undefined {
+    const [head = "", body = "", signature = "", more] = token.split(".");
+    if (signature === "" || more !== undefined) return undefined;
+    const header = jsonOf(head);
+    if (header?.["alg"] !== "EdDSA") return undefined;
+    const claims = claimsOf(jsonOf(body));
+    if (claims === undefined || !this.#isSigned(`${head}.${body}`, signature, header["kid"])) return undefined;
+    if (this.#known.size >= SIGNATURES_MAX) this.#known.delete(this.#known.keys().next().value as string);
+    this.#known.set(token, claims);
+    return claims;
+  }
+
+  #isSigned(signed: string, signature: string, kid: unknown): boolean {
+    const bytes = Buffer.from(signed, "latin1");
+    const proof = Buffer.from(signature, "base64url");
+    const named = typeof kid === "string" ? this.#keys.get(kid) : undefined;
+    if (named !== undefined) return verify(null, bytes, named, proof);
+    for (const key of this.#keys.values()) if (verify(null, bytes, key, proof)) return true;
+    return false;
+  }
+}
+
+/** Whole segments: `/discover` is for `/base/discover`, not for `/rediscover`. */
+function isFor(audience: string, path: string): boolean {
+  return audience.length > 1 && audience.startsWith("/") && path.endsWith(audience);
+}
+
+function claimsOf(claims: Readonly<Record<string, unknown>> | undefined): Claims | undefined {
+  const { aud, exp, nbf } = claims ?? {};
+  return typeof aud === "string" && typeof exp === "number" && typeof nbf === "number" ? { aud, exp, nbf } : undefined;
+}
+
+function jsonOf(part: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(part, "base64url").toString("utf8"));
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined; // Whatever it is, it is no token.
+  }
+}
+
+function base58Decode(text: string): Uint8Array | undefined {
+  if (text.length > 64) return undefined;
+  let number = 0n;
+  for (const char of text) {
+    const digit = ALPHABET.indexOf(char);
+    if (digit < 0) return undefined;
+    number = number * 58n + BigInt(digit);
+  }
+  const bytes: number[] = [];
+  for (; number > 0n; number /= 256n) bytes.unshift(Number(number % 256n));
+  for (const char of text) {
+    if (char !== "1") break;
+    bytes.unshift(0);
+  }
+  return Uint8Array.from(bytes);
+}
+
+function bad(reason: string): IdentityCheck {
+  return { kind: "bad", reason };
+}

@@ -1,0 +1,15 @@
+/** Tunnels: their names, addresses and handshake; the client that dials out; how a runtime reaches what is behind one. */
+export * from "./address.js";
+export { breakOff } from "./break-off.js";
+export type { OnTunnelEvent, TunnelEvent } from "./client/events.js";
+export { openTunnel } from "./client/open-tunnel.js";
+export type { SrvRecord, Tunnel, TunnelEnding, TunnelLocal, TunnelOptions, TunnelReady } from "./client/options.js";
+export { openRemotePort, type RemotePort, type RemotePortEvent, type RemotePortOptions } from "./client/remote-port.js";
+export { parseServer, type RelayServer } from "./client/servers.js";
+export * from "./destination.js";
+export * from "./handshake.js";
+export * from "./http-headers.js";
+export * from "./identity.js";
+export * from "./name.js";
+export * from "./routes.js";
+export { createTunnelTransport, type TunnelTransports } from "./transport.js";

@@ -1,0 +1,99 @@
+/**
+ * Why: a runtime calls what is behind a tunnel as it calls any endpoint; this sends such calls to the proxy of a relay, with the token that
+ * says whose they are, and leaves all others to the transport they had.
+ */
+import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest, TransportFailure } from "@perdure/invoker";
+import { proxyPath } from "./address.js";
+import { HTTP_VERSION_HEADER, RUNTIME_TOKEN_HEADER } from "./handshake.js";
+import { ROUTES_MAX } from "./limits.js";
+import { type TunnelAccess, type TunnelRoute, TunnelRoutes } from "./routes.js";
+
+export interface TunnelTransports {
+  /** For everything that is no tunnel. */
+  readonly plain: EndpointTransport;
+  /** To the proxy alone: no egress guard is asked, since users do not choose where it is. */
+  readonly toProxy: EndpointTransport;
+}
+
+/** Serves what `plain` serves, and addresses behind tunnels. Disposing disposes of both. */
+export function createTunnelTransport({ plain, toProxy }: TunnelTransports, access: TunnelAccess): EndpointTransport {
+  return new TunnelTransport(plain, toProxy, access);
+}
+
+/** Where requests to an address go: to the proxy at this URI, or as the route says. */
+type Way = { readonly kind: "proxy"; readonly uri: string } | Exclude<TunnelRoute, { kind: "own" }>;
+
+class TunnelTransport implements EndpointTransport {
+  readonly #plain: EndpointTransport;
+  readonly #toProxy: EndpointTransport;
+  readonly #access: TunnelAccess;
+  readonly #routes: TunnelRoutes;
+  readonly #ways = new Map<string, Way>();
+
+  constructor(plain: EndpointTransport, toProxy: EndpointTransport, access: TunnelAccess) {
+    this.#plain = plain;
+    this.#toProxy = toProxy;
+    this.#access = access;
+    this.#routes = new TunnelRoutes(access);
+  }
+
+  open(request: StreamRequest, listener: StreamListener): EndpointStream {
+    const { address } = request;
+    if (address.kind !== "http") return this.#plain.open(request, listener);
+    const way = this.#wayOf(address.uri);
+    if (way.kind === "none") return this.#plain.open(withoutToken(request), listener);
+    if (way.kind !== "proxy") {
+      queueMicrotask(() => listener.failed(failureOf(way)));
+      return nowhere;
+    }
+    const headers: Record<string, string> = Object.assign({}, request.headers);
+    headers[RUNTIME_TOKEN_HEADER] = this.#access.token.reveal();
+    // The relay is spoken to in HTTP/2 either way; this says what the client speaks to the service behind.
+    if (address.httpVersion === "HTTP/1.1") headers[HTTP_VERSION_HEADER] = "HTTP/1.1";
+    const { method, path, requestResponse } = request;
+    return this.#toProxy.open(
+      { address: { kind: "http", uri: way.uri, httpVersion: "HTTP/2.0" }, method, path, headers, requestResponse },
+      listener,
+    );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#plain[Symbol.asyncDispose]();
+    await this.#toProxy[Symbol.asyncDispose]();
+  }
+
+  #wayOf(uri: string): Way {
+    const known = this.#ways.get(uri);
+    if (known !== undefined) return known;
+    const route = this.#routes.routeOf(uri);
+    const way: Way =
+      route.kind === "own"
+        ? { kind: "proxy", uri: new URL(this.#access.proxyUrl).origin + proxyPath(this.#access.bare, route.address) }
+        : route;
+    if (this.#ways.size >= ROUTES_MAX) this.#ways.clear();
+    this.#ways.set(uri, way);
+    return way;
+  }
+}
+
+/** Nobody but a relay sees such a header, also when a deployment's own headers have one of that name. */
+function withoutToken(request: StreamRequest): StreamRequest {
+  if (request.headers[RUNTIME_TOKEN_HEADER] === undefined) return request;
+  const { [RUNTIME_TOKEN_HEADER]: _hidden, ...headers } = request.headers;
+  return { ...request, headers };
+}
+
+function failureOf({ kind }: Exclude<TunnelRoute, { kind: "own" | "none" }>): TransportFailure {
+  return kind === "foreign"
+    ? { kind: "denied", message: "tunnel belongs to another environment" }
+    : { kind: "client", message: "the address names no tunnel that can be used here" };
+}
+
+/** The stream of a request that was never sent. */
+const nowhere: EndpointStream = {
+  write: () => true,
+  end() {},
+  abort() {},
+  pauseReading() {},
+  resumeReading() {},
+};

@@ -1,0 +1,344 @@
+import { generateKeyPairSync } from "node:crypto";
+import { createServer as createHttp1, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createHttp2 } from "node:http2";
+import { type AddressInfo, createServer as createTcp } from "node:net";
+import { describe, expect, test } from "@jest/globals";
+import { type Clock, Secret, systemClock, systemRandom } from "@perdure/base";
+import { createRequestIdentity } from "@perdure/invoker";
+import { DRAIN_PATH, HEALTH_PATH, HTTP_VERSION_HEADER, openTunnel, type TunnelEvent, type TunnelOptions } from "../src/index.js";
+import { answerOf, ask, FakeRelay, open } from "./fake-relay.js";
+
+const ENVIRONMENT = "env_201k0yd4rz8yftmd4awh1bajg4v";
+const pem = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+const identity = createRequestIdentity(new Secret(pem), systemClock);
+const stranger = createRequestIdentity(
+  new Secret(generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString()),
+  systemClock,
+);
+
+function signed(path: string, by = identity): Record<string, string> {
+  const headers: Record<string, string> = {};
+  by.sign(headers, path, undefined);
+  return headers;
+}
+
+const letIn = (hello: Readonly<Record<string, unknown>>) =>
+  ({
+    status: "ok",
+    name: String(hello["tunnel-name"]),
+    proxyUrl: "http://127.0.0.1:9080/x/t",
+    tunnelUrl: "http://127.0.0.1:9090",
+  }) as const;
+
+interface Local extends AsyncDisposable {
+  readonly port: number;
+  readonly asked: { path: string; version: string; headers: Readonly<Record<string, unknown>> }[];
+}
+
+/** Says what it was asked, or echoes what it is told. */
+async function aLocal(version: "h1" | "h2" = "h2"): Promise<Local> {
+  const asked: Local["asked"] = [];
+  const answer = (request: Pick<IncomingMessage, "url" | "headers" | "httpVersion">, response: unknown): void => {
+    const out = response as ServerResponse;
+    asked.push({ path: request.url ?? "", version: request.httpVersion, headers: request.headers });
+    if (request.url?.startsWith("/redirect")) out.writeHead(302, { location: "http://127.0.0.1:1/elsewhere" }).end();
+    else {
+      out.writeHead(200, { "content-type": "text/plain", "x-of": "local" });
+      (request as IncomingMessage).pipe(out);
+    }
+  };
+  const server = version === "h2" ? createHttp2(answer) : createHttp1(answer);
+  const sockets = new Set<{ destroy(): void }>();
+  server.on("connection", (socket: { destroy(): void }) => sockets.add(socket));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    asked,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+/** A tunnel, and what it told. */
+function aTunnel(relay: FakeRelay, set: Partial<TunnelOptions> = {}) {
+  const events: TunnelEvent[] = [];
+  const waiting: { kind: string; resolve: (event: TunnelEvent) => void }[] = [];
+  const tunnel = openTunnel({
+    environmentId: ENVIRONMENT,
+    name: "t",
+    servers: [relay.url],
+    credential: async () => "key_secret",
+    signingPublicKeys: [identity.publicKey],
+    locals: [],
+    clientVersion: "1.0",
+    clock: systemClock,
+    random: systemRandom,
+    drainMs: 5_000,
+    onEvent(event) {
+      events.push(event);
+      for (const one of waiting.filter(({ kind }) => kind === event.kind)) one.resolve(event);
+    },
+    ...set,
+  });
+  const next = (kind: TunnelEvent["kind"]): Promise<TunnelEvent> => new Promise((resolve) => waiting.push({ kind, resolve }));
+  return { tunnel, events, next, [Symbol.asyncDispose]: () => tunnel.close() };
+}
+
+describe("the handshake", () => {
+  test("says who it is and what it serves, and is ready with what the relay answers", async () => {
+    await using relay = await FakeRelay.open(letIn);
+    await using open = aTunnel(relay, { locals: [{ tunnelPort: 9080, host: "127.0.0.1", port: 1 }], workerId: "w" });
+    const { hello } = await relay.next();
+    expect(hello).toMatchObject({
+      ":status": 200,
+      authorization: "Bearer key_secret",
+      "environment-id": ENVIRONMENT,
+      "tunnel-name": "t",
+      "supports-drain": "true",
+      "supports-client-drain": "true",
+      "tunnel-client": "perdure/1.0",
+      "tunnel-worker-id": "w",
+      "tunnel-ports": "9080",
+    });
+    expect(await open.tunnel.ready).toEqual({ name: "t", proxyUrl: "http://127.0.0.1:9080/x/t" });
+    expect(open.tunnel.connections).toBe(1);
+  });
+
+  test.each(["unauthorized", "bad-tunnel-name", "too-many-tunnels"] as const)("ends when the relay says %s", async (status) => {
+    await using relay = await FakeRelay.open(() => ({ status }));
+    await using open = aTunnel(relay);
+    expect(await open.tunnel.ended).toEqual({ kind: "refused", status });
+    expect(await open.tunnel.ready).toBeUndefined();
+    expect(open.events.at(-1)).toEqual({ kind: "refused", status });
+  });
+
+  test("ends when the relay gives it another name", async () => {
+    await using relay = await FakeRelay.open(() => letIn({ "tunnel-name": "other" }));
+    await using open = aTunnel(relay);
+    expect(await open.tunnel.ended).toEqual({ kind: "refused", status: "name-changed" });
+  });
+
+  test("tries again when nobody is there, with longer and longer waits", async () => {
+    const gone = await FakeRelay.open(letIn);
+    await gone[Symbol.asyncDispose]();
+    await using open = aTunnel(gone);
+    for (let i = 0; i < 4; i++) await open.next("disconnected");
+    const waits = open.events.flatMap((event) => (event.kind === "disconnected" ? [event.retryInMs] : []));
+    for (const [i, waitMs] of waits.entries()) {
+      expect(waitMs).toBeGreaterThanOrEqual(Math.floor(10 * 2 ** i * 0.5));
+      expect(waitMs).toBeLessThanOrEqual(Math.ceil(10 * 2 ** i * 1.5));
+    }
+  });
+
+  test("refuses options that make no sense", async () => {
+    await using relay = await FakeRelay.open(letIn);
+    expect(() => aTunnel(relay, { name: "_x" })).toThrow("cannot be the name");
+    expect(() => aTunnel(relay, { servers: undefined })).toThrow("either tunnel servers or");
+    expect(() => aTunnel(relay, { signingPublicKeys: ["publickeyv1_x"] })).toThrow("no public key");
+    expect(() => aTunnel(relay, { allow: ["ftp://x"] })).toThrow("cannot be allowed");
+    expect(() => aTunnel(relay, { servers: ["ftp://x:1"] })).toThrow("no tunnel server");
+  });
+});
+
+describe("requests", () => {
+  test.each([
+    { version: "h2", headers: {}, seen: "2.0" },
+    { version: "h2", headers: { [HTTP_VERSION_HEADER]: "HTTP/2.0" }, seen: "2.0" },
+    { version: "h1", headers: { [HTTP_VERSION_HEADER]: "HTTP/1.1" }, seen: "1.1" },
+  ] as const)("go to the local service in $version when told $headers", async ({ version, headers, seen }) => {
+    await using relay = await FakeRelay.open(letIn);
+    await using local = await aLocal(version);
+    await using _open = aTunnel(relay, { locals: [{ tunnelPort: 9080, host: "127.0.0.1", port: local.port }] });
+    const connection = await relay.next();
+    const path = "/http/localhost/9080/invoke/S/h?q=1";
+    const answer = await ask(connection, path, { ...signed("/invoke/S/h"), ...headers, "x-mine": "1" }, "hello");
+    expect(answer).toMatchObject({ status: 200, body: "hello", headers: { "x-of": "local" } });
+    expect(local.asked).toMatchObject([{ path: "/invoke/S/h?q=1", version: seen, headers: { "x-mine": "1" } }]);
+    expect(local.asked[0]?.headers["x-restate-jwt-v1"]).toBeDefined();
+  });
+
+  test("stream both ways before either side has ended", async () => {
+    await using relay = await FakeRelay.open(letIn);
+    await using local = await aLocal();
+    await using tunnel = aTunnel(relay, { locals: [{ tunnelPort: 1, host: "127.0.0.1", port: local.port }] });
+    const { session } = await relay.next();
+    const stream = open(session, "/http/localhost/1/discover", signed("/discover"));
+    const heard: string[] = [];
+    stream.setEncoding("utf8");
+    for (const word of ["one", "two", "three"]) {
+      const said = new Promise<void>((resolve) => stream.once("data", (chunk: string) => resolve(void heard.push(chunk))));
+      stream.write(word);
+      await said;
+    }
+    expect(tunnel.tunnel.inFlight).toBe(1);
+    stream.end();
+    await new Promise((resolve) => stream.on("close", resolve));
+    expect(heard).toEqual(["one", "two", "three"]);
+  });
+
+  test("a redirect is an answer, not an order", async () => {
+    await using relay = await FakeRelay.open(letIn);
+    await using local = await aLocal();
+    await using _open = aTunnel(relay, { locals: [{ tunnelPort: 1, host: "127.0.0.1", port: local.port }] });
+    const answer = await ask(await relay.next(), "/http/localhost/1/redirect", signed("/redirect"));
+    expect(answer).toMatchObject({ status: 302, headers: { location: "http://127.0.0.1:1/elsewhere" } });
+    expect(local.asked).toHaveLength(1);
+  });
+
+  test("are 502 when nobody answers locally", async () => {
+    await using relay = await FakeRelay.open(letIn);
+    const gone = await aLocal();
+    await gone[Symbol.asyncDispose]();
+    await using _open = aTunnel(relay, { locals: [{ tunnelPort: 1, host: "127.0.0.1", port: gone.port }] });
+    const connection = await relay.next();
+    for (const headers of [{}, { [HTTP_VERSION_HEADER]: "HTTP/1.1" }]) {
+      const answer = await ask(connection, "/http/localhost/1/discover", { ...signed("/discover"), ...headers });
+      expect(answer.status).toBe(502);
+      expect(JSON.parse(answer.body)).toMatchObject({ code: 502, message: expect.stringContaining("does not answer") });
+    }
+  });
+
+  test("T27: what nobody named is 403, and nobody is connected to", async () => {
+    await using relay = await FakeRelay.open(letIn);
+    let connections = 0;
+    const inside = createTcp(() => connections++);
+    await new Promise<void>((resolve) => inside.listen(0, "127.0.0.1", resolve));
+    const { port } = inside.address() as AddressInfo;
+    await using local = await aLocal();
+    await using _open = aTunnel(relay, { locals: [{ tunnelPort: 9080, host: "127.0.0.1", port: local.port }] });
+    const connection = await relay.next();
+    for (const place of [`http/127.0.0.1/${port}`, `http/localhost/${port}`, `https/localhost/${port}`, `http/10.0.0.1/80`]) {
+      const answer = await ask(connection, `/${place}/discover`, signed("/discover"));
+      expect(answer.status).toBe(403);
+      expect(JSON.parse(answer.body)).toMatchObject({ code: 403 });
+    }
+    expect(connections).toBe(0);
+    await new Promise<void>((resolve) => inside.close(() => resolve()));
+  });
+
+  test("what was allowed by its origin is reached", async () => {
+    await using relay = await FakeRelay.open(letIn);
+    await using local = await aLocal();
+    await using _open = aTunnel(relay, { allow: [`http://127.0.0.1:${local.port}`] });
+    const answer = await ask(await relay.next(), `/http/127.0.0.1/${local.port}/discover`, signed("/discover"));
+    expect(answer.status).toBe(200);
+  });
+
+  test("are 401 unless this environment signed them for this path, now", async () => {
+    await using relay = await FakeRelay.open(letIn);
+    await using local = await aLocal();
+    const late: Clock = { ...systemClock, nowMs: () => Date.now() - 3_600_000 };
+    const long = createRequestIdentity(new Secret(pem), late);
+    await using _open = aTunnel(relay, {
+      locals: [{ tunnelPort: 1, host: "127.0.0.1", port: local.port }],
+      signingPublicKeys: [identity.publicKey, `publickeyv1_${"1".repeat(31)}2`],
+    });
+    const connection = await relay.next();
+    const cases: Readonly<Record<string, string>>[] = [
+      {},
+      signed("/discover", stranger),
+      signed("/discover", long),
+      signed("/invoke/Other/h"),
+      { ...signed("/discover"), "x-restate-signature-scheme": "unsigned" },
+      { ...signed("/discover"), "x-restate-jwt-v1": "a.b.c" },
+    ];
+    for (const headers of cases) expect((await ask(connection, "/http/localhost/1/discover", headers)).status).toBe(401);
+    expect(local.asked).toEqual([]);
+    expect((await ask(connection, "/http/localhost/1/base/discover", signed("/discover"))).status).toBe(200);
+  });
+
+  test.each(["/http/localhost", "/ftp/localhost/1/x", "//localhost/1", "/http/localhost/1/%2e%2e/x", "/_/other"])(
+    "are 400 when their path is %s",
+    async (path) => {
+      await using relay = await FakeRelay.open(letIn);
+      await using _open = aTunnel(relay, { locals: [{ tunnelPort: 1, host: "127.0.0.1", port: 1 }] });
+      expect((await ask(await relay.next(), path, signed("/x"))).status).toBe(400);
+    },
+  );
+
+  test("are 400 when they want another version of HTTP", async () => {
+    await using relay = await FakeRelay.open(letIn);
+    await using _open = aTunnel(relay, { locals: [{ tunnelPort: 1, host: "127.0.0.1", port: 1 }] });
+    const headers = { ...signed("/x"), [HTTP_VERSION_HEADER]: "HTTP/3" };
+    expect((await ask(await relay.next(), "/http/localhost/1/x", headers)).status).toBe(400);
+  });
+});
+
+describe("a life", () => {
+  test("health is answered", async () => {
+    await using relay = await FakeRelay.open(letIn);
+    await using _open = aTunnel(relay);
+    expect(await ask(await relay.next(), HEALTH_PATH)).toMatchObject({ status: 200, body: "" });
+  });
+
+  test("a relay that drains is replaced at once, and what runs there ends well", async () => {
+    await using relay = await FakeRelay.open(letIn);
+    await using local = await aLocal();
+    await using tunnel = aTunnel(relay, { locals: [{ tunnelPort: 1, host: "127.0.0.1", port: local.port }] });
+    const first = await relay.next();
+    const running = open(first.session, "/http/localhost/1/x", signed("/x"));
+    running.write("begun ");
+    await new Promise((resolve) => running.once("response", resolve));
+    expect((await ask(first, DRAIN_PATH)).status).toBe(200);
+    const second = await relay.next();
+    expect(second.hello["tunnel-connection-id"]).not.toBe(first.hello["tunnel-connection-id"]);
+    const answer = answerOf(running);
+    running.end("and done");
+    first.session.close();
+    await answer.catch(() => undefined); // It was answered before we listened: only the body counts.
+    expect((await ask(second, "/http/localhost/1/x", signed("/x"), "more")).body).toBe("more");
+    expect(tunnel.events.map(({ kind }) => kind)).toContain("draining");
+  });
+
+  test("a connection that breaks comes back", async () => {
+    await using relay = await FakeRelay.open(letIn);
+    await using tunnel = aTunnel(relay);
+    (await relay.next()).socket.destroy();
+    const again = await relay.next();
+    expect(await ask(again, HEALTH_PATH)).toMatchObject({ status: 200 });
+    expect(tunnel.events.map(({ kind }) => kind)).toContain("disconnected");
+  });
+
+  test("closing lets what runs finish, tells late requests, and then nothing is left", async () => {
+    await using relay = await FakeRelay.open(letIn);
+    await using local = await aLocal();
+    const { tunnel } = aTunnel(relay, { locals: [{ tunnelPort: 1, host: "127.0.0.1", port: local.port }] });
+    const { session, socket } = await relay.next();
+    const running = open(session, "/http/localhost/1/x", signed("/x"));
+    const answer = answerOf(running);
+    running.write("begun ");
+    await new Promise((resolve) => running.once("response", resolve));
+    const goaway = new Promise((resolve) => session.once("goaway", resolve));
+    const closed = tunnel.close();
+    await goaway;
+    running.end("and done");
+    expect((await answer).body).toBe("begun and done");
+    await closed;
+    expect(await tunnel.ended).toEqual({ kind: "closed" });
+    if (!socket.destroyed) await new Promise((resolve) => socket.once("close", resolve));
+  });
+
+  test("a name's SRV records are followed", async () => {
+    await using relay = await FakeRelay.open(letIn);
+    const { port } = new URL(relay.url);
+    await using tunnel = aTunnel(relay, {
+      servers: undefined,
+      srv: "tunnel.us.perdure.test",
+      resolveSrv: async () => [{ name: "127.0.0.1", port: Number(port) }],
+    });
+    const event = await tunnel.next("disconnected");
+    expect(event).toMatchObject({ kind: "disconnected", server: `tls://127.0.0.1:${port}` });
+  });
+
+  test("an SRV lookup that fails is told and repeated", async () => {
+    await using relay = await FakeRelay.open(letIn);
+    await using tunnel = aTunnel(relay, {
+      servers: undefined,
+      srv: "nowhere.test",
+      resolveSrv: () => Promise.reject(new Error("SERVFAIL")),
+    });
+    expect(await tunnel.next("resolveFailed")).toEqual({ kind: "resolveFailed", srv: "nowhere.test", reason: "SERVFAIL" });
+  });
+});

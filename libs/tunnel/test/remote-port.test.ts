@@ -1,0 +1,90 @@
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import { connect } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { describe, expect, test } from "@jest/globals";
+import { openRemotePort, type RemotePortEvent } from "../src/index.js";
+
+/** An ingress that says what it was asked and echoes what it is told. */
+async function aTarget() {
+  const asked: { method: string | undefined; url: string | undefined; headers: IncomingHttpHeaders }[] = [];
+  const server = createServer((request, response) => {
+    asked.push({ method: request.method, url: request.url, headers: request.headers });
+    response.writeHead(201, { "x-of": "target", "content-type": "text/plain" });
+    request.pipe(response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    asked,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+describe("a remote port", () => {
+  test("adds the credential, whatever the caller shows, and takes everything else along", async () => {
+    await using target = await aTarget();
+    const events: RemotePortEvent[] = [];
+    await using port = await openRemotePort({
+      port: 0,
+      target: target.url,
+      credential: async () => "key_1",
+      onEvent: (event) => events.push(event),
+    });
+    const answer = await fetch(`${port.url}/Svc/handler?q=1`, {
+      method: "POST",
+      headers: { authorization: "Bearer mine", "x-a": "b", "idempotency-key": "k" },
+      body: "hello",
+    });
+    expect([answer.status, await answer.text(), answer.headers.get("x-of")]).toEqual([201, "hello", "target"]);
+    expect(target.asked).toMatchObject([
+      { method: "POST", url: "/Svc/handler?q=1", headers: { authorization: "Bearer key_1", "x-a": "b", "idempotency-key": "k" } },
+    ]);
+    expect(target.asked[0]?.headers.host).toBe(new URL(target.url).host);
+    expect(JSON.stringify(events)).not.toContain("q=1");
+  });
+
+  test("takes HTTP/2 without TLS too", async () => {
+    await using target = await aTarget();
+    await using port = await openRemotePort({ port: 0, target: target.url, credential: async () => "key_1" });
+    const session = connect(port.url);
+    const stream = session.request({ ":method": "POST", ":path": "/x" });
+    const status = new Promise((resolve) => stream.on("response", (headers) => resolve(headers[":status"])));
+    let body = "";
+    stream.setEncoding("utf8");
+    stream.on("data", (chunk: string) => {
+      body += chunk;
+    });
+    stream.end("over two");
+    await new Promise((resolve) => stream.on("close", resolve));
+    expect([await status, body]).toEqual([201, "over two"]);
+    session.destroy();
+  });
+
+  test("answers 502 when the environment does not, or there is no credential", async () => {
+    const gone = await aTarget();
+    await gone[Symbol.asyncDispose]();
+    await using port = await openRemotePort({ port: 0, target: gone.url, credential: async () => "key_1" });
+    const answer = await fetch(`${port.url}/x`);
+    expect([answer.status, await answer.json()]).toMatchObject([502, { code: 502 }]);
+    await using locked = await openRemotePort({
+      port: 0,
+      target: gone.url,
+      credential: () => Promise.reject(new Error("log in first")),
+    });
+    expect(await (await fetch(`${locked.url}/x`)).json()).toEqual({ code: 502, message: "log in first" });
+  });
+
+  test("listens where others cannot come, unless that is wanted", async () => {
+    const options = { port: 0, target: "http://127.0.0.1:1", credential: async () => "key_1" };
+    for (const host of ["0.0.0.0", "::", "192.0.2.1"]) {
+      await expect(openRemotePort({ ...options, host })).rejects.toMatchObject({ code: "OPS0001" });
+    }
+    await using open = await openRemotePort({ ...options, host: "0.0.0.0", bindInsecure: true });
+    await expect(openRemotePort({ ...options, port: open.port, host: "0.0.0.0", bindInsecure: true })).rejects.toMatchObject({
+      code: "RT0004",
+    });
+  });
+});

@@ -1,0 +1,94 @@
+/**
+ * Why: the console of the one environment behind this port is at `/ui/`, and everything that is not a file leads there (admin-api.md §2). It
+ * comes before routes and their bounds: it is answered from memory, and people want to see it most when the API is busy.
+ */
+import { type Logger, PerdureError } from "@perdure/base";
+import { type ConsoleHost, openConsole } from "@perdure/console-host";
+import { VERSION } from "@perdure/role";
+import { empty } from "../http/answer.js";
+import { ApiError } from "../http/errors.js";
+import type { Route } from "../http/route.js";
+import type { RequestListener } from "../http/server.js";
+import type { AdminOptions, AdminPorts } from "../ports.js";
+
+/** Where it is, with a slash at its end: what the page asks for is relative to that. */
+const BASE = "/ui/";
+
+/** Of the same page under a generation of the interface; the console has one address only. */
+const VERSIONED = /^\/v[2-4](\/ui\/.*)$/;
+
+/** Shown where nothing serves it: people came here to see something. */
+const NOT_HERE =
+  "The console is not served here: it is turned off (`admin.disable-web-ui`), or was not part of this build (`make build` makes it)";
+
+/**
+ * The built console; undefined where there is none. A damaged one is told in the log and is none: the server has other things to do than
+ * to be looked at.
+ */
+export async function openAdminConsole(directory: string, logger: Logger): Promise<ConsoleHost | undefined> {
+  try {
+    const host = await openConsole(directory, { base: BASE, csp: { connect: [] } });
+    if (host === undefined) logger.info({ directory }, "the console was not built; /ui/ has nothing to show");
+    return host;
+  } catch (cause) {
+    const { code } = PerdureError.from(cause);
+    logger.warn({ directory, code, cause }, "the console cannot be read; /ui/ has nothing to show");
+    return undefined;
+  }
+}
+
+/** Answers what the console is asked, and gives `api` everything else. */
+export function withConsole(ports: AdminPorts, options: AdminOptions, api: RequestListener): RequestListener {
+  const { console: host, crashAttempt } = ports;
+  if (host === undefined) return api;
+  const canCrash = crashAttempt !== undefined;
+  return (req, res) => {
+    if (req.url?.startsWith(BASE) !== true) return api(req, res);
+    const ingressUrl = ingressUrlFor(req.headers.host, options);
+    const boot = { kind: "local", ingressUrl, canCrash, version: VERSION, traceUrl: options.traceUrl };
+    if (!host.handle(req, res, boot, [new URL(ingressUrl).origin])) api(req, res);
+  };
+}
+
+/** Where the console's callers are sent: as it is advertised, else at the name that this port was reached by. */
+function ingressUrlFor(host: string | undefined, { ingressEndpoint, ingressPort }: AdminOptions): string {
+  if (ingressEndpoint !== undefined && ingressPort === undefined) return ingressEndpoint;
+  const name = /^([\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i.exec(host ?? "")?.[1];
+  const rest = `:${ingressPort ?? INGRESS_PORT}/`;
+  const url = `http://${name}${rest}`;
+  return name !== undefined && URL.canParse(url) ? url : `http://localhost${rest}`; // `1.2.3.4.5` has the letters of a name, and is none.
+}
+
+/** Where an ingress listens when nobody says anything else. */
+const INGRESS_PORT = 8080;
+
+/** What leads to the console, and what is said where it is not. */
+export function consoleRoutes(): readonly Route[] {
+  const leading = (path: string): Route => ({
+    path,
+    isInternal: true,
+    operations: {
+      GET: { summary: "To the console", answers: { 308: "There" }, handle: () => empty(308, { location: BASE }) },
+    },
+  });
+  const below = (path: string): Route => ({
+    path,
+    isInternal: true,
+    operations: {
+      GET: {
+        summary: "The console",
+        answers: {
+          200: "The page, or a file of it",
+          308: "To the console, from below a generation",
+          404: "It is not served here",
+        },
+        handle: ({ target }) => {
+          const versioned = VERSIONED.exec(target)?.[1];
+          if (versioned !== undefined) return empty(308, { location: versioned });
+          throw new ApiError(404, NOT_HERE);
+        },
+      },
+    },
+  });
+  return [leading("/"), leading("/ui"), below("/ui/"), below("/ui/{*path}")];
+}

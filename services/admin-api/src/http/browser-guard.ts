@@ -1,0 +1,100 @@
+/**
+ * Why: this port asks nobody who they are, because only people on the machine reach it; but so do the pages of all web sites that those
+ * people look at. A page elsewhere may send requests here that change things, though it cannot read the answers (cross-site request
+ * forgery), and one whose host name its owner points at this machine could read them too (DNS rebinding). Programs are not asked.
+ *
+ * Browsers say where a request comes from in headers that no page can forge or leave out: `origin`, `sec-fetch-site`, and, where the address
+ * is no secure one, at least `accept-language`.
+ */
+import type { IncomingHttpHeaders } from "node:http";
+import { isIP } from "node:net";
+import { type ErrorCode, PerdureError } from "@perdure/base";
+import type { Guard, Refusal } from "@perdure/role/http";
+
+export interface BrowserGuardOptions {
+  /** How the API is reached from outside, when it is said. */
+  readonly advertisedAddress?: string | undefined;
+  /** Further host names that it is reached by, `console.corp.example` or `localhost:5173`; of the latter only that port. */
+  readonly allowedHosts: readonly string[];
+}
+
+/** Refuses with OPS0100 (another origin) and OPS0101 (another host name). */
+export function browserGuard({ advertisedAddress, allowedHosts }: BrowserGuardOptions): Guard {
+  const advertised = advertisedAddress === undefined ? [] : [new URL(advertisedAddress).host];
+  const hosts: ReadonlySet<string> = new Set([...advertised, ...allowedHosts].map((host) => host.toLowerCase()));
+  const hostnames: ReadonlySet<string> = new Set([...hosts].map(hostnameOf));
+  return {
+    hidden: [],
+    refusal(method, _target, headers) {
+      if (!isBrowser(headers)) return undefined;
+      const host = (headers.host ?? "").toLowerCase();
+      if (!isOurs(hostnameOf(host), hostnames)) return otherHost(host);
+      if (READS.has(method) || isFromHere(headers, host, hosts)) return undefined;
+      return OTHER_ORIGIN;
+    },
+  };
+}
+
+/** The first that refuses has the word. */
+export function guardsInTurn(guards: readonly (Guard | undefined)[]): Guard {
+  const all = guards.filter((guard) => guard !== undefined);
+  return {
+    hidden: all.flatMap(({ hidden }) => hidden),
+    refusal(method, target, headers) {
+      for (const guard of all) {
+        const refusal = guard.refusal(method, target, headers);
+        if (refusal !== undefined) return refusal;
+      }
+      return undefined;
+    },
+  };
+}
+
+/** They change nothing here, and what they answer is not for pages of other origins to read. */
+const READS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
+
+/** Node's own `fetch` is no browser: it tells a mode, and no site. */
+function isBrowser(headers: IncomingHttpHeaders): boolean {
+  if (headers.origin !== undefined || headers["sec-fetch-site"] !== undefined) return true;
+  return headers["accept-language"] !== undefined && headers["sec-fetch-mode"] === undefined;
+}
+
+function isFromHere({ origin, "sec-fetch-site": site }: IncomingHttpHeaders, host: string, hosts: ReadonlySet<string>): boolean {
+  if (origin === undefined) return site !== "cross-site" && site !== "same-site";
+  if (origin === "null" || !URL.canParse(origin)) return false;
+  const from = new URL(origin);
+  if (hosts.has(from.host)) return true;
+  if (site === "cross-site") return false;
+  // The port that goes without saying is that of the page's scheme: a proxy may end TLS in front of us.
+  const asked = `${from.protocol}//${host}`;
+  return URL.canParse(asked) && new URL(asked).host === from.host;
+}
+
+/** Names that nobody else can point somewhere. */
+function isOurs(name: string, hostnames: ReadonlySet<string>): boolean {
+  if (name === "localhost" || name.endsWith(".localhost")) return true;
+  return isIP(name.replace(/^\[(.*)\]$/, "$1")) !== 0 || hostnames.has(name);
+}
+
+/** Without its port, and the dot that a whole name may end with. */
+function hostnameOf(host: string): string {
+  return host.replace(/:\d+$/, "").replace(/\.$/, "");
+}
+
+/** Of a header that is repeated to people. */
+const SHOWN_CHARS_MAX = 100;
+
+function otherHost(host: string): Refusal {
+  const shown = host.slice(0, SHOWN_CHARS_MAX);
+  return refused(
+    "OPS0101",
+    `browsers do not reach the management API as '${shown}'; if it is yours, add it to 'admin.allowed-hosts'`,
+  );
+}
+
+const OTHER_ORIGIN = refused("OPS0100", "a web page of another origin may change nothing here");
+
+function refused(code: ErrorCode, detail: string): Refusal {
+  const { http, message } = new PerdureError(code, detail);
+  return { status: http, headers: { "cache-control": "no-store" }, body: JSON.stringify({ message, restate_code: code }) };
+}

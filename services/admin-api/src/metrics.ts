@@ -1,0 +1,96 @@
+/** Why: what the management API tells about itself. Labels are closed sets: routes as they are written, never paths that were asked. */
+import type { Clock } from "@perdure/base";
+import { COARSE_SECONDS_BUCKETS, type Metrics } from "@perdure/role";
+import type { Route } from "./http/route.js";
+import type { Sql } from "./ports.js";
+
+const STATUS_CLASSES = ["2xx", "3xx", "4xx", "5xx"];
+
+/** Told of each request to a known route; `status` is undefined when the client left before. */
+export type AdminMeasure = (method: string, path: string, status: number | undefined, durationMs: number) => void;
+
+export function adminMeasure(metrics: Metrics, routes: readonly Route[]): AdminMeasure {
+  const operations = routes.flatMap(({ path, operations: each }) => Object.keys(each).map((method) => operationOf(method, path)));
+  const requests = metrics.counter({
+    name: "perdure_admin_requests_total",
+    help: "Requests to routes of the management API",
+    labels: { operation: operations, code: STATUS_CLASSES },
+  });
+  const durations = metrics.histogram({
+    name: "perdure_admin_request_duration_seconds",
+    help: "Time from a request's headers to the end of its answer",
+    labels: { method: ["GET", "POST", "PUT", "PATCH", "DELETE"] },
+  });
+  return (method, path, status, durationMs) => {
+    requests.inc(operationOf(method, path), status === undefined ? "other" : `${Math.floor(status / 100)}xx`);
+    durations.observe(durationMs / 1000, method);
+  };
+}
+
+function operationOf(method: string, path: string): string {
+  return `${method} ${path}`;
+}
+
+/** What statements may ask. */
+const QUERY_TABLES = [
+  "state",
+  "sys_deployment",
+  "sys_inbox",
+  "sys_invocation",
+  "sys_invocation_state",
+  "sys_invocation_status",
+  "sys_journal",
+  "sys_journal_events",
+  "sys_keyed_service_status",
+  "sys_locks",
+  "sys_promise",
+  "sys_rate_limits",
+  "sys_rules",
+  "sys_schedule",
+  "sys_scheduler",
+  "sys_service",
+  "sys_user_limits",
+  "sys_vqueue_entry_status",
+  "sys_vqueue_meta",
+  "sys_vqueues",
+];
+
+/** The same, measured by the first table that a statement names. Nothing else of its text is told. */
+export function measuredSql(sql: Sql, metrics: Metrics, clock: Clock): Sql {
+  const durations = metrics.histogram({
+    name: "perdure_admin_query_duration_seconds",
+    help: "Time from a statement to its last row, by the first table that it names",
+    labels: { table: QUERY_TABLES },
+    buckets: COARSE_SECONDS_BUCKETS,
+  });
+  const bytes = metrics.counter({
+    name: "perdure_admin_query_bytes_total",
+    help: "Bytes of answers to statements, by the first table that they name",
+    labels: { table: QUERY_TABLES },
+  });
+  return async (query, format, signal) => {
+    const table = /\bfrom\s+"?(\w+)/i.exec(query)?.[1]?.toLowerCase() ?? "none";
+    const sinceMs = clock.monotonicMs();
+    const end = (): void => durations.observe((clock.monotonicMs() - sinceMs) / 1000, table);
+    const answer = await sql(query, format, signal);
+    if (answer.kind === "rows")
+      return { ...answer, chunks: measuredChunks(answer.chunks, (count) => bytes.add(count, table), end) };
+    end();
+    return answer;
+  };
+}
+
+async function* measuredChunks(
+  chunks: AsyncIterable<Uint8Array>,
+  count: (bytes: number) => void,
+  end: () => void,
+): AsyncIterable<Uint8Array> {
+  try {
+    for await (const chunk of chunks) {
+      count(chunk.length);
+      yield chunk;
+    }
+  } finally {
+    end();
+  }
+}

@@ -1,0 +1,39 @@
+/** Why: what a cluster has done and stores is what its Redis and its archive say; workers need not be asked, nor even be there. */
+import { randomUUID } from "node:crypto";
+import type { Clock } from "@perdure/base";
+import type { SizedArchive } from "@perdure/driver-postgres";
+import { askRedisPulse, type RedisConnections, readActions } from "@perdure/driver-redis";
+import { ARCHIVE_SIZE_KEPT_MS, USAGE_MS } from "../limits.js";
+import type { UsageReport } from "../ports.js";
+
+export interface ClusterUsageParts {
+  readonly connections: RedisConnections;
+  readonly environment: string;
+  readonly archive: Pick<SizedArchive, "storedBytes">;
+  readonly clock: Clock;
+}
+
+/** Rejects with STO0001 while one of them does not answer: totals that are asked for later miss nothing. */
+export function clusterUsage({ connections, environment, archive, clock }: ClusterUsageParts): () => Promise<UsageReport> {
+  let archived: { readonly bytes: Promise<number>; readonly atMs: number } | undefined;
+  const archivedBytes = (): Promise<number> => {
+    const nowMs = clock.monotonicMs();
+    if (archived !== undefined && nowMs - archived.atMs < ARCHIVE_SIZE_KEPT_MS) return archived.bytes;
+    const bytes = archive.storedBytes();
+    const asked = { bytes, atMs: nowMs };
+    archived = asked;
+    bytes.catch(() => {
+      if (archived === asked) archived = undefined; // Whoever asked hears why; the next one tries again.
+    });
+    return bytes;
+  };
+  return async () => {
+    const [{ source, actions }, { dataBytes }, inArchive] = await Promise.all([
+      readActions(connections, environment, randomUUID),
+      askRedisPulse(connections, USAGE_MS),
+      archivedBytes(),
+    ]);
+    // Of a Redis that others use too nobody knows whose the bytes are.
+    return { source, actions, storedBytes: (connections.keyPrefix === "" ? dataBytes : 0) + inArchive };
+  };
+}

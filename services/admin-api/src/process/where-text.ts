@@ -1,0 +1,23 @@
+/** Why: the thread that runs statements opens Redis and the archive itself, and what starts a thread is text. */
+import { PerdureError, Secret } from "@perdure/base";
+import type { RedisOptions } from "@perdure/driver-redis";
+
+interface Told {
+  readonly environment: string;
+  readonly redis: RedisOptions;
+  readonly postgresUrl: string;
+}
+
+/** With passwords in it: for the thread alone, never for a log. */
+export function whereText({ environment, redis: { password, ...rest }, postgresUrl }: Told): string {
+  return JSON.stringify({ environment, redis: rest, password: password?.reveal(), postgresUrl });
+}
+
+/** Throws OPS0003 when the text is none of ours. */
+export function whereOf(text: string): Told {
+  const told = JSON.parse(text) as Partial<Told> & { redis?: Omit<RedisOptions, "password">; password?: string };
+  const { environment, redis, password, postgresUrl } = told;
+  if (environment === undefined || redis === undefined || postgresUrl === undefined)
+    throw new PerdureError("OPS0003", "a thread was not told where Redis and the archive are");
+  return { environment, redis: password === undefined ? redis : { ...redis, password: new Secret(password) }, postgresUrl };
+}

@@ -1,0 +1,72 @@
+/**
+ * Why: that nothing is lost when something breaks is believed by those who have broken something. On a server of one's own, an attempt can be
+ * cut off in the middle: its stream is reset, and the next attempt replays what is stored and goes on.
+ */
+import { type InvocationId, unreachable } from "@perdure/base";
+import type { Invocation } from "@perdure/partition";
+import { z } from "zod";
+import { json } from "../http/answer.js";
+import { ApiError } from "../http/errors.js";
+import type { Route } from "../http/route.js";
+import { invocationParam } from "../ids.js";
+import type { InsightSource } from "../insight/source.js";
+import type { AdminPorts } from "../ports.js";
+
+const CrashedShape = z.strictObject({
+  attempt: z.int().min(1).describe("Which attempt was cut off, from 1"),
+  journal_length: z.int().min(0).describe("Journal entries that were stored by then; the next attempt replays them"),
+});
+
+/** None where attempts cannot be cut off. */
+export function crashAttemptRoutes({ crashAttempt, partitions, insight, clock }: AdminPorts): readonly Route[] {
+  if (crashAttempt === undefined) return [];
+  return [
+    {
+      path: "/invocations/{invocation_id}/crash-attempt",
+      operations: {
+        POST: {
+          summary: "Cut off the attempt that runs, as if its connection had broken, to watch the invocation go on",
+          answers: {
+            202: "It was cut off; another attempt follows",
+            404: "Unknown invocation, or attempts cannot be cut off here",
+            409: "No attempt runs now",
+          },
+          results: { 202: CrashedShape },
+          handle: async (request) => {
+            const id = invocationParam(request);
+            const cut = crashAttempt(id);
+            if (cut !== undefined) return json(202, { attempt: cut.attempt, journal_length: cut.journalLength });
+            const invocation = await partitions.describe(id);
+            if (invocation === undefined) throw new ApiError(404, `The requested invocation '${id}' does not exist`);
+            throw new ApiError(409, await whyNot(id, invocation, insight, clock.nowMs()));
+          },
+        },
+      },
+    },
+  ];
+}
+
+async function whyNot(id: InvocationId, invocation: Invocation, { invoker }: InsightSource, nowMs: number): Promise<string> {
+  const none = `The invocation '${id}' has no attempt that runs now:`;
+  switch (invocation.status) {
+    case "scheduled":
+      return `${none} it is scheduled for later.`;
+    case "inboxed":
+      return `${none} it waits for its turn.`;
+    case "ready":
+      return `${none} it is ready and waits for a slot.`;
+    case "suspended":
+      return `${none} it is suspended until something that it waits for happens.`;
+    case "paused":
+      return `${none} it is paused until somebody resumes it.`;
+    case "completed":
+      return `${none} it is completed.`;
+    case "invoked": {
+      const nextAtMs = (await invoker.status(id))?.nextRetryAtMs;
+      if (nextAtMs === undefined) return `${none} one is about to begin.`;
+      return `${none} it is backing off, and the next one begins in ${Math.max(0, nextAtMs - nowMs)} ms.`;
+    }
+    default:
+      return unreachable(invocation);
+  }
+}

@@ -1,0 +1,98 @@
+/** Why: what is answered when somebody wants an attempt cut off, whatever the invocation is doing. */
+import { afterEach, expect, test } from "@jest/globals";
+import { type InvocationId, systemClock } from "@perdure/base";
+import type { Invocation } from "@perdure/partition";
+import { createTestRegistry } from "@perdure/registry/testing";
+import type { InsightSource } from "../src/insight/source.js";
+import {
+  anInvocation,
+  createScriptedPartitions,
+  createTestAdminApi,
+  startServer,
+  type TestServer,
+} from "../src/testing/index.js";
+
+const ID = "inv_1gdJBtdVEcM942bjcDmb1c1khoaJe11Hbz" as InvocationId;
+const PATH = `/invocations/${ID}/crash-attempt`;
+
+let server: TestServer | undefined;
+afterEach(async () => {
+  await server?.[Symbol.asyncDispose]();
+  server = undefined;
+});
+
+async function open(setup: Partial<Parameters<typeof createTestAdminApi>[0]>): Promise<TestServer> {
+  server = await startServer(createTestAdminApi({ registry: await createTestRegistry(), ...setup }));
+  return server;
+}
+
+function backingOff(): InsightSource {
+  const status = {
+    inFlight: false,
+    retryCount: 1,
+    lastStartAtMs: 0,
+    nextRetryAtMs: systemClock.nowMs() + 60_000,
+    lastAttemptDeploymentId: undefined,
+    lastFailure: undefined,
+    lastAwaitingJson: undefined,
+  };
+  return {
+    partitionCount: 1,
+    store: {
+      reads: { invocation: () => undefined, lock: () => undefined, inbox: () => undefined },
+      readJournal: async () => [],
+      events: async () => [],
+      flow: async () => ({ pauses: [] }),
+    },
+    invoker: { status: () => status, flowWait: () => undefined },
+  };
+}
+
+test("an attempt that runs is cut off, and what was cut is told", async () => {
+  const asked: InvocationId[] = [];
+  const crashAttempt = (id: InvocationId) => {
+    asked.push(id);
+    return { attempt: 2, journalLength: 5 };
+  };
+  const { ask } = await open({ crashAttempt });
+  const answer = await ask("POST", PATH);
+  expect([answer.status, answer.json()]).toEqual([202, { attempt: 2, journal_length: 5 }]);
+  expect(asked).toEqual([ID]);
+});
+
+test.each<[status: Invocation["status"], word: string]>([
+  ["scheduled", "scheduled for later"],
+  ["inboxed", "waits for its turn"],
+  ["ready", "waits for a slot"],
+  ["suspended", "suspended"],
+  ["paused", "paused"],
+  ["completed", "completed"],
+  ["invoked", "about to begin"],
+])("an invocation that is %s has none that runs: 409", async (status, word) => {
+  const partitions = createScriptedPartitions();
+  partitions.invocations.set(ID, anInvocation(ID, status, undefined));
+  const { ask } = await open({ partitions });
+  const answer = await ask("POST", PATH);
+  expect(answer.status).toBe(409);
+  expect(answer.json()).toEqual({ message: expect.stringContaining(word), restate_code: null });
+});
+
+test("one that backs off says when its next attempt begins", async () => {
+  const partitions = createScriptedPartitions();
+  partitions.invocations.set(ID, anInvocation(ID, "invoked", undefined));
+  const { ask } = await open({ partitions, insight: backingOff() });
+  expect((await ask("POST", PATH)).json<{ message: string }>().message).toMatch(/begins in (5\d|60)\d{3} ms/);
+});
+
+test("unknown invocations are 404, and so is everything where nobody may do this", async () => {
+  const { ask } = await open({});
+  expect((await ask("POST", PATH)).status).toBe(404);
+  expect((await ask("POST", "/invocations/inv_nope/crash-attempt")).status).toBe(400);
+  expect((await ask("GET", PATH)).status).toBe(405);
+  expect((await ask("GET", "/openapi")).text).toContain("/invocations/{invocation_id}/crash-attempt");
+  await server?.[Symbol.asyncDispose]();
+  const without = await open({ crashAttempt: null });
+  expect((await without.ask("POST", PATH)).status).toBe(404);
+  expect((await without.ask("GET", PATH)).status).toBe(404);
+  expect((await without.ask("GET", "/openapi")).text).not.toContain("crash-attempt");
+});

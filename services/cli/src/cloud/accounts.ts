@@ -1,0 +1,31 @@
+/** Why: which account a command is about: the one that is named, else the one in use, else the only one. */
+import type { CloudClient, ResponseOf, UserOperations } from "@perdure/cloud-client";
+import type { Context } from "../context.js";
+import { FAILED, USAGE } from "../errors.js";
+
+export type Account = ResponseOf<UserOperations["ListAccounts"]>["accounts"][number];
+
+/** `asked`: an id or a name; undefined when the command named none. Ends the command when it is not clear which one. */
+export async function chooseAccount(context: Context, client: CloudClient, asked = context.askedAccount): Promise<Account> {
+  const { accounts } = await client.user("ListAccounts", {}, { signal: context.signal });
+  if (asked !== undefined) return accountNamed(context, accounts, asked);
+  const inUse = context.session.login?.accountId;
+  const found = accounts.find((account) => account.accountId === inUse) ?? (accounts.length === 1 ? accounts[0] : undefined);
+  if (found !== undefined) return found;
+  if (accounts.length === 0) return context.fail(FAILED, "You are in no account", "Make one: perdure account create NAME");
+  const choices = accounts.map(({ accountId, name, role }) => ({ value: accountId, label: name, hint: role }));
+  const instead = `Name one of ${shown(accounts)} with --account, or choose it for good: perdure account use NAME`;
+  const chosen = await context.prompts.choose("Which account?", choices, instead);
+  return accountNamed(context, accounts, chosen);
+}
+
+export function accountNamed(context: Context, accounts: readonly Account[], asked: string): Account {
+  const byId = accounts.find((account) => account.accountId === asked);
+  const byName = accounts.filter((account) => account.name === asked);
+  if (byId !== undefined) return byId;
+  if (byName.length > 1) context.fail(USAGE, `Several of your accounts are called '${asked}'`, `Give the id: ${ids(byName)}`);
+  return byName[0] ?? context.fail(FAILED, `You are in no account '${asked}'`, `You are in ${shown(accounts)}`);
+}
+
+const ids = (accounts: readonly Account[]): string => accounts.map(({ accountId }) => accountId).join(", ");
+const shown = (accounts: readonly Account[]): string => accounts.map(({ name }) => `'${name}'`).join(", ") || "none yet";

@@ -1,0 +1,135 @@
+/** Why: which environment of the cloud a command is about, and when it is ready. */
+import type { AccountId, EnvironmentId } from "@perdure/cloud";
+import { parseAccountId, parseEnvironmentId } from "@perdure/cloud";
+import type { AccountOperations, CloudClient, ResponseOf } from "@perdure/cloud-client";
+import type { Context } from "../context.js";
+import { FAILED, USAGE } from "../errors.js";
+import { ACTIVE_POLL_MS, ACTIVE_WAIT_MS_MAX } from "../limits.js";
+import type { Progress } from "../output/index.js";
+import { type Account, chooseAccount } from "./accounts.js";
+import { pause } from "./pause.js";
+
+export type EnvironmentSummary = ResponseOf<AccountOperations["ListEnvironments"]>["environments"][number];
+export type EnvironmentFacts = ResponseOf<AccountOperations["DescribeEnvironment"]>;
+
+/** An environment as the Cloud API addresses it. */
+export interface CloudEnvironment {
+  readonly accountId: AccountId;
+  readonly environmentId: EnvironmentId;
+}
+
+export const ENVIRONMENT_ARGUMENT = "[ACCOUNT/]ENV by id or name; the environment in use when there is none";
+
+/**
+ * `reference`: `[ACCOUNT/]ENV`, each by id or name; the name of a profile will do. Without one it is the environment in use. Ends
+ * the command when that is none of the cloud.
+ */
+export async function chooseEnvironment(context: Context, client: CloudClient, reference?: string): Promise<CloudEnvironment> {
+  if (reference === undefined) return environmentInUse(context);
+  const slash = reference.indexOf("/");
+  const asked = reference.slice(slash + 1);
+  const account = await chooseAccount(context, client, slash < 0 ? context.askedAccount : reference.slice(0, slash));
+  const environments = await listEnvironments(context, client, account);
+  const found = environmentNamed(context, environments, asked);
+  if (found !== undefined) return { accountId: account.accountId, environmentId: found.environmentId };
+  const profile = slash < 0 ? profileTarget(context, asked) : undefined;
+  if (profile !== undefined) return profile;
+  const names = environments.map(({ name }) => name).join(", ");
+  return context.fail(
+    FAILED,
+    `The account '${account.name}' has no environment '${asked}'`,
+    `It has ${names === "" ? "none" : names}. Make it: perdure env create ${asked}`,
+  );
+}
+
+export async function listEnvironments(
+  context: Context,
+  client: CloudClient,
+  account: Account,
+): Promise<readonly EnvironmentSummary[]> {
+  return (await client.account(account.accountId, "ListEnvironments", {}, { signal: context.signal })).environments;
+}
+
+/** By id, then by name; of several with that name the one that is not on its way out. */
+function environmentNamed(context: Context, all: readonly EnvironmentSummary[], asked: string): EnvironmentSummary | undefined {
+  const byId = all.find(({ environmentId }) => environmentId === asked);
+  if (byId !== undefined) return byId;
+  const byName = all.filter(({ name }) => name === asked);
+  const alive = byName.filter(({ status }) => status !== "DELETING" && status !== "DELETED");
+  const candidates = alive.length > 0 ? alive : byName;
+  if (candidates.length <= 1) return candidates[0];
+  return context.fail(
+    USAGE,
+    `Several environments are called '${asked}'`,
+    `Give the id: ${candidates.map(({ environmentId }) => environmentId).join(", ")}`,
+  );
+}
+
+function profileTarget(context: Context, name: string): CloudEnvironment | undefined {
+  const profile = context.official.profile(name);
+  return profile === undefined ? undefined : targetOf(profile.accountId, profile.environmentId);
+}
+
+/** What `--environment` names, else what `--env` does, else undefined: the whole account. */
+export async function narrowedTo(
+  context: Context,
+  client: CloudClient,
+  reference?: string,
+): Promise<CloudEnvironment | undefined> {
+  if (reference !== undefined) return await chooseEnvironment(context, client, reference);
+  return context.askedEnvironment === undefined ? undefined : environmentInUse(context);
+}
+
+/** Ends the command when the environment in use is none of the cloud. */
+export function environmentInUse(context: Context): CloudEnvironment {
+  const { name, chosenBy, accountId, environmentId } = context.environment();
+  const target = targetOf(accountId, environmentId);
+  const advice = "Name one: --env NAME, or use it: perdure env use NAME. What there is: perdure env list";
+  return target ?? context.fail(FAILED, `The environment in use, '${name}' (${chosenBy}), is none of the cloud`, advice);
+}
+
+function targetOf(account: string | undefined, environment: string | undefined): CloudEnvironment | undefined {
+  const accountId = account === undefined ? undefined : parseAccountId(account);
+  const environmentId = environment === undefined ? undefined : parseEnvironmentId(environment);
+  return accountId === undefined || environmentId === undefined ? undefined : { accountId, environmentId };
+}
+
+/** Describes it, and notes that our tokens may go where it answers. */
+export async function describeEnvironment(
+  context: Context,
+  client: CloudClient,
+  { accountId, environmentId }: CloudEnvironment,
+): Promise<EnvironmentFacts> {
+  const facts = await client.account(accountId, "DescribeEnvironment", { environmentId }, { signal: context.signal });
+  await context.session.bind([facts.adminBaseUrl, facts.ingressBaseUrl]);
+  return facts;
+}
+
+const WAITS: Readonly<Record<string, string>> = {
+  PENDING: "its runtime is being made",
+  SUSPENDED: "it is suspended",
+  DELETING: "it is being deleted",
+};
+
+/** Waits until it serves requests. Ends the command when it failed, or does not get ready in time. */
+export async function untilActive(
+  context: Context,
+  client: CloudClient,
+  environment: CloudEnvironment,
+  progress: Progress,
+): Promise<EnvironmentFacts> {
+  const deadlineMs = context.clock.monotonicMs() + ACTIVE_WAIT_MS_MAX;
+  for (;;) {
+    const facts = await describeEnvironment(context, client, environment);
+    if (facts.status === "ACTIVE") return facts;
+    if (facts.status === "FAILED") {
+      const advice = `Try again: perdure env resume ${facts.name}`;
+      context.fail(FAILED, `The environment could not be made: ${facts.failure ?? "no reason was given"}`, advice);
+    }
+    if (context.clock.monotonicMs() > deadlineMs) {
+      context.fail(FAILED, `The environment is still ${facts.status}`, `Look again later: perdure env describe ${facts.name}`);
+    }
+    progress.step(`${facts.name}: ${WAITS[facts.status] ?? facts.status}`);
+    await pause(ACTIVE_POLL_MS, context);
+  }
+}

@@ -1,0 +1,6 @@
+/** Why: what commands about the cloud share. */
+export * from "./accounts.js";
+export * from "./environments.js";
+export * from "./pause.js";
+export * from "./profile.js";
+export * from "./session.js";

@@ -1,0 +1,66 @@
+/**
+ * Why: an environment of the cloud gets a name on this machine, for us and for the official command line: exactly the two tables of
+ * cloud.md §1.1, and a key in them where a login cannot be used.
+ */
+import type { Secret } from "@perdure/base";
+import type { Context } from "../context.js";
+import { FAILED, USAGE } from "../errors.js";
+import type { EnvironmentFacts } from "./environments.js";
+
+/** Names that mean something else in the file. */
+const TAKEN: ReadonlySet<string> = new Set(["global", "local", "default"]);
+
+export interface ProfileOptions {
+  readonly name: string;
+  /** Kept in the profile as `bearer_token`: then no login is needed, and none is sent. */
+  readonly apiKey: Secret | undefined;
+  /** Whether commands use it from now on. */
+  readonly isUsed: boolean;
+}
+
+/** What to do where `[global.cloud]` belongs to another provider (cloud.md §1.7). */
+export function foreignAdvice(reference: string): string {
+  return [
+    "Its values would win over every profile, and its token would be sent to this cloud. Either",
+    "    keep profiles of this cloud apart:  perdure login --restate-home",
+    `    or give the profile a key:          perdure env configure ${reference} --with-key`,
+  ].join("\n");
+}
+
+/** Whether the official command line would send the token of another provider. */
+export function isForeignLogin(context: Context): boolean {
+  return !context.session.isOfficialOurs(context.session.apiOrigin);
+}
+
+/** Ends the command when another environment has this name and nobody agrees, or when another provider's login is in the way. */
+export async function writeProfile(context: Context, facts: EnvironmentFacts, options: ProfileOptions): Promise<void> {
+  const { name, apiKey, isUsed } = options;
+  if (TAKEN.has(name) || name.trim() !== name || name === "" || /[\p{Cc}/]/u.test(name)) {
+    context.fail(USAGE, `A profile cannot be called '${name}'`, "Choose another name: --name NAME");
+  }
+  if (apiKey === undefined && isForeignLogin(context)) {
+    const message = `${context.official.paths.config} holds the login of another provider ([global.cloud])`;
+    context.fail(FAILED, message, foreignAdvice(facts.name));
+  }
+  const before = context.official.profile(name);
+  if (before !== undefined && before.environmentId !== facts.environmentId && !context.yes) {
+    const instead = `Choose another name with --name, or replace it with --yes.`;
+    const agreed = await context.prompts.confirm(`The profile '${name}' is another environment. Replace it?`, instead);
+    if (!agreed) context.fail(FAILED, "Nothing was done");
+  }
+  const cloud = [name, "cloud"];
+  await context.official.edit(() => [
+    { table: [name], key: "environment_type", value: "cloud" },
+    { table: [name], key: "ingress_base_url", value: facts.ingressBaseUrl },
+    { table: [name], key: "admin_base_url", value: facts.adminBaseUrl },
+    { table: [name], key: "bearer_token", value: apiKey?.reveal() },
+    { table: cloud, key: "account_id", value: facts.accountId },
+    { table: cloud, key: "environment_id", value: facts.environmentId },
+  ]);
+  if (isUsed) await context.official.use(name);
+}
+
+/** The profile of this environment; undefined when it has none here. */
+export function profileOf(context: Context, environmentId: string): string | undefined {
+  return context.official.profiles().find((profile) => profile.environmentId === environmentId)?.name;
+}

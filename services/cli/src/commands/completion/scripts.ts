@@ -1,0 +1,24 @@
+/** Why: three shells, one question to the program: what fits behind these words? */
+export const scripts = {
+  bash: `_perdure() {
+  local line
+  COMPREPLY=()
+  while IFS= read -r line; do COMPREPLY+=("$line"); done < <(perdure __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+}
+complete -o default -F _perdure perdure
+`,
+  zsh: `#compdef perdure
+_perdure() {
+  local -a found
+  found=("\${(@f)$(perdure __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  if [[ -n "$found" ]]; then compadd -- $found; else _files; fi
+}
+compdef _perdure perdure
+`,
+  fish: `function __perdure_complete
+  set -l words (commandline -opc) (commandline -ct)
+  perdure __complete -- $words[2..-1] 2>/dev/null
+end
+complete -c perdure -f -a '(__perdure_complete)'
+`,
+} as const;

@@ -1,0 +1,118 @@
+/**
+ * Why: what we start must end with us, with everything it started itself, and what it writes must be told from what others write.
+ * Each program has a process group of its own: Ctrl-C reaches only us, and we stop them in order.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import type { Clock } from "@perdure/base";
+import { LAST_LINES, LINE_CHARS_MAX, STOP_MS_MAX } from "./limits.js";
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export interface ChildOptions {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd: string;
+  readonly clock: Clock;
+  readonly onLine: (line: string) => void;
+}
+
+/** Those that run: none of them may outlive us. */
+const running = new Set<Child>();
+let isGuarded = false;
+
+export class Child {
+  /** Resolves when it has ended and its output is read. */
+  readonly exited: Promise<Exit>;
+  readonly #process: ChildProcess;
+  readonly #clock: Clock;
+  readonly #lines: string[] = [];
+  #exit: Exit | undefined;
+
+  private constructor(process: ChildProcess, { clock, onLine }: ChildOptions) {
+    this.#process = process;
+    this.#clock = clock;
+    for (const stream of [process.stdout, process.stderr]) {
+      if (stream === null) continue;
+      createInterface({ input: stream }).on("line", (line) => {
+        const kept = line.slice(0, LINE_CHARS_MAX);
+        this.#lines.push(kept);
+        if (this.#lines.length > LAST_LINES) this.#lines.shift();
+        onLine(kept);
+      });
+    }
+    this.exited = new Promise((resolve) => {
+      process.once("close", (code, signal) => {
+        this.#exit = { code, signal };
+        running.delete(this);
+        resolve(this.#exit);
+      });
+    });
+    running.add(this);
+  }
+
+  /** Rejects when the command cannot be started. */
+  static async start(options: ChildOptions): Promise<Child> {
+    guard();
+    const child = spawn(options.command, options.args, {
+      cwd: options.cwd,
+      env: options.env,
+      stdio: ["ignore", "pipe", "pipe"],
+      detached: true,
+    });
+    await new Promise<void>((resolve, reject) => child.once("spawn", resolve).once("error", reject));
+    return new Child(child, options);
+  }
+
+  /** Undefined while it runs. */
+  get exit(): Exit | undefined {
+    return this.#exit;
+  }
+
+  get lastLines(): string {
+    return this.#lines.join("\n");
+  }
+
+  /** SIGTERM to all of its group, and SIGKILL to whoever is left after a while. */
+  async stop(): Promise<void> {
+    if (this.#exit !== undefined) return;
+    this.signal("SIGTERM");
+    const insist = this.#clock.setTimer(STOP_MS_MAX, () => this.signal("SIGKILL"));
+    await this.exited;
+    insist.cancel();
+  }
+
+  signal(name: NodeJS.Signals): void {
+    if (this.#process.pid === undefined) return;
+    try {
+      process.kill(-this.#process.pid, name);
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code !== "ESRCH") throw cause; // It ended in this moment.
+    }
+  }
+}
+
+/** However we end, nothing stays behind; a second Ctrl-C ends everything at once. */
+function guard(): void {
+  if (isGuarded) return;
+  isGuarded = true;
+  const killAll = (): void => {
+    for (const child of running) child.signal("SIGKILL");
+  };
+  process.once("exit", killAll);
+  let interrupts = 0;
+  process.on("SIGINT", () => {
+    if (++interrupts < 2) return;
+    killAll();
+    process.exit(130);
+  });
+}
+
+/** `exit code 1`, `SIGKILL`. */
+export function exitText({ code, signal }: Exit): string {
+  return signal ?? `exit code ${code}`;
+}

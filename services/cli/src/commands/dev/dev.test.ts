@@ -1,0 +1,216 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer as createHttp1Server } from "node:http";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { Listener, SdkEndpoint } from "@perdure/conformance";
+import { service } from "@restatedev/restate-sdk";
+import { holderOf, isPortFree, listeningInodes } from "./ports.js";
+import { type Found, type Probed, probe } from "./probe.js";
+import { installOf, isEmptyFolder, startOf, startText } from "./project.js";
+import { templateOf, writeTemplate } from "./template.js";
+import { Sights } from "./watcher.js";
+
+const greeter = service({ name: "Greeter", handlers: { greet: async () => "hi" } });
+const louder = service({ name: "Louder", handlers: { greet: async () => "HI" } });
+
+describe("a look at a port", () => {
+  const open: AsyncDisposable[] = [];
+  afterAll(async () => {
+    for (const one of open) await one[Symbol.asyncDispose]();
+  });
+
+  test.each(["h2-bidi", "h2-request-response", "h1-request-response"] as const)(
+    "finds the published SDK over %s",
+    async (kind) => {
+      const endpoint = await SdkEndpoint.start({ services: [greeter], kind });
+      open.push(endpoint);
+      expect(await probe(endpoint.url)).toMatchObject({
+        kind: "found",
+        usesHttp11: kind === "h1-request-response",
+        services: ["Greeter"],
+      });
+    },
+  );
+
+  test("sees when something else is served", async () => {
+    const endpoints = await Promise.all(
+      [[greeter], [greeter], [greeter, louder]].map((services) => SdkEndpoint.start({ services })),
+    );
+    open.push(...endpoints);
+    const [one, same, other] = (await Promise.all(endpoints.map(({ url }) => probe(url)))) as Found[];
+    expect(one?.fingerprint).toBe(same?.fingerprint);
+    expect(one?.fingerprint).not.toBe(other?.fingerprint);
+  });
+
+  test("takes services that want signed requests for services", async () => {
+    const endpoint = await SdkEndpoint.start({
+      services: [greeter],
+      identityKeys: ["publickeyv1_w7YHemBctH5Ck2nQRQ47iBBqhNHy4FV7t2Usbye2A6f"],
+    });
+    open.push(endpoint);
+    expect(await probe(endpoint.url)).toMatchObject({ kind: "signed" });
+  });
+
+  test("leaves web pages and other programs alone, and nobody is silence", async () => {
+    const page = await Listener.open(
+      createHttp1Server((_request, response) => response.setHeader("content-type", "text/html").end("<h1>Hello</h1>")),
+      0,
+    );
+    const mute = await Listener.open(
+      createServer((socket) => socket.end("?\r\n\r\n")),
+      0,
+    );
+    const gone = await Listener.open(createServer(), 0);
+    await gone.close();
+    const looks = await Promise.all([page, mute, gone].map(({ port }) => probe(`http://127.0.0.1:${port}`)));
+    expect(looks.map(({ kind }) => kind)).toEqual(["other", "other", "silent"]);
+    expect(looks[0]).toMatchObject({ why: "it answers with text/html" });
+    await Promise.all([page.close(), mute.close()]);
+  });
+});
+
+describe("what a row of looks means", () => {
+  const found = (fingerprint: string): Probed => ({ kind: "found", usesHttp11: false, services: ["A"], fingerprint });
+  const silent: Probed = { kind: "silent" };
+
+  test("it appears once, is gone once, comes back, and may serve something else", () => {
+    const sights = new Sights();
+    const kinds = [silent, found("a"), found("a"), silent, silent, found("a"), found("b"), silent, found("c")].map(
+      (one) => sights.next(one)?.kind,
+    );
+    expect(kinds).toEqual([undefined, "appeared", undefined, "gone", undefined, "reloaded", "changed", "gone", "changed"]);
+  });
+
+  test("a restart that no look saw is a reload too", () => {
+    const sights = new Sights();
+    sights.reloaded();
+    expect(sights.next(found("a"))?.kind).toBe("appeared");
+    sights.reloaded();
+    expect(sights.isThere).toBe(false);
+    expect(sights.next(found("a"))?.kind).toBe("reloaded");
+  });
+});
+
+describe("a folder", () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "perdure-dev-"));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+  const write = (...files: readonly (readonly [path: string, text: string])[]): void => {
+    for (const [path, text] of files) {
+      mkdirSync(join(folder, path, ".."), { recursive: true });
+      writeFileSync(join(folder, path), text);
+    }
+  };
+
+  test("is empty until there is more than what every new repository has", () => {
+    write([".git/HEAD", ""], [".gitignore", ""], ["README.md", ""]);
+    expect(isEmptyFolder(folder)).toBe(true);
+    write(["main.py", ""]);
+    expect(isEmptyFolder(folder)).toBe(false);
+  });
+
+  test.each([
+    [[["package.json", '{"scripts":{"start":"x","dev":"y"}}']], "npm run --silent dev", true],
+    [
+      [
+        ["package.json", '{"scripts":{"start":"x"}}'],
+        ["pnpm-lock.yaml", ""],
+      ],
+      "pnpm run start",
+      true,
+    ],
+    [
+      [
+        ["pyproject.toml", ""],
+        ["uv.lock", ""],
+        ["app.py", ""],
+      ],
+      "uv run app.py",
+      true,
+    ],
+    [
+      [
+        ["main.py", ""],
+        ["requirements.txt", ""],
+      ],
+      "python3 main.py",
+      true,
+    ],
+    [[["main.py", ""]], "python3 main.py", false],
+    [
+      [
+        ["go.mod", ""],
+        ["main.go", ""],
+      ],
+      "go run .",
+      true,
+    ],
+    [[["Cargo.toml", ""]], "cargo run", true],
+    [
+      [
+        ["build.gradle.kts", ""],
+        ["gradlew", ""],
+      ],
+      "./gradlew run --console=plain",
+      false,
+    ],
+    [[["pom.xml", ""]], "mvn -q compile exec:java", false],
+  ] as const)("with %j is started by '%s'", (files, command, isCertain) => {
+    write(...files);
+    const start = startOf(folder);
+    expect(start === undefined ? undefined : [startText(start), start.isCertain]).toEqual([command, isCertain]);
+  });
+
+  test("that says nothing about it is not started", () => {
+    write(["package.json", "{broken"], ["notes.txt", ""]);
+    expect(startOf(folder)).toBeUndefined();
+    write(["package.json", '{"scripts":{"build":"x"}}']);
+    expect(startOf(folder)).toBeUndefined();
+  });
+
+  test("without the packages that it names gets them, by its own package manager", () => {
+    write(["package.json", '{"scripts":{"dev":"x"}}']);
+    expect(installOf(folder)).toBeUndefined();
+    write(["package.json", '{"scripts":{"dev":"x"},"devDependencies":{"a":"1"}}'], ["yarn.lock", ""]);
+    expect(installOf(folder)).toEqual({ command: "yarn", args: ["install"] });
+    write(["package/package.json", '{"dependencies":{"a":"1"}}'], ["node_modules/a/index.js", ""]);
+    expect([installOf(folder), installOf(join(folder, "package"))]).toEqual([undefined, undefined]);
+  });
+
+  test("gets the template without losing what is in it", () => {
+    write([".gitignore", "mine\n"]);
+    expect(writeTemplate(folder)).toEqual(["package.json", "src/service.ts"]);
+    expect(readFileSync(join(folder, ".gitignore"), "utf8")).toBe("mine\n");
+    const start = startOf(folder);
+    expect(start === undefined ? undefined : startText(start)).toBe("npm run --silent dev");
+    expect(JSON.parse(templateOf("/home/ann/My Shop!").get("package.json") ?? "")).toMatchObject({
+      name: "my-shop",
+      dependencies: { "@restatedev/restate-sdk": expect.any(String) },
+    });
+  });
+});
+
+describe("a port", () => {
+  test("that is taken has a holder with a name", async () => {
+    const listener = await Listener.open(createServer(), 0);
+    expect(await isPortFree(listener.port)).toBe(false);
+    expect(holderOf(listener.port)).toMatchObject({ pid: process.pid, command: expect.stringContaining("node") });
+    await listener.close();
+    expect(await isPortFree(listener.port)).toBe(true);
+    expect(holderOf(listener.port)).toBeUndefined();
+  });
+
+  test("is found in the system's table among those that listen", () => {
+    const table = [
+      "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode",
+      "   0: 0100007F:2378 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4242 1 x",
+      "   1: 0100007F:2378 0100007F:9999 01 00000000:00000000 00:00000000 00000000  1000        0 4343 1 x",
+      "   2: 0100007F:9999 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4444 1 x",
+    ].join("\n");
+    expect(listeningInodes(table, 0x2378)).toEqual(["4242"]);
+  });
+});

@@ -1,0 +1,301 @@
+/**
+ * Why: `perdure dev` is the loop of everybody who writes services: a server, their service, both known to each other, for as long as
+ * they work on it. It starts what is missing, finds what runs, and stops what it started.
+ */
+import { dirname, resolve } from "node:path";
+import { AdminClient } from "@perdure/admin-client";
+import { type NodeTransport, nodeTransport } from "@perdure/admin-client/node";
+import { type Context, USER_AGENT } from "../../context.js";
+import { LOCAL } from "../../environment.js";
+import { CliError, FAILED } from "../../errors.js";
+import { pause } from "../manage/pause.js";
+import { App } from "./app.js";
+import { Child, exitText } from "./child.js";
+import { type EndpointEvents, findEndpoints, USUAL_PORTS, watchEndpoint } from "./endpoint.js";
+import { SEARCH_LOOKS_QUICK, SEARCH_PAUSE_MS } from "./limits.js";
+import { type Install, installOf, isEmptyFolder, type Start, startOf, startText } from "./project.js";
+import { Report } from "./report.js";
+import { type DevServer, requirePorts, type ServerPorts, startServer } from "./server.js";
+import { writeTemplate } from "./template.js";
+
+export interface DevOptions {
+  /** Where the service listens; the usual ports when undefined. */
+  readonly port: number | undefined;
+  readonly serverPorts: ServerPorts;
+  readonly data: string;
+  readonly bind: string;
+  /** Starts nothing that it finds in the folder. */
+  readonly attachOnly: boolean;
+  /** What to start; found out when empty. */
+  readonly command: readonly string[];
+}
+
+export async function dev(context: Context, options: DevOptions): Promise<void> {
+  const report = new Report(context);
+  const folder = process.cwd();
+  await requirePorts(context, options.serverPorts);
+  const isNew = await prepareFolder(context, report, folder, options);
+  const data = resolve(folder, options.data);
+  using transport = nodeTransport();
+  const starting = startServer(context, { ports: options.serverPorts, data, bind: options.bind }, (line) =>
+    report.line("server", line),
+  );
+  let app: App | undefined;
+  let server: DevServer | undefined;
+  try {
+    // Packages are fetched while the server starts.
+    const install = await whatToInstall(context, report, folder, isNew, options);
+    const [started] = await Promise.all([
+      starting,
+      install === undefined ? undefined : installPackages(context, report, folder, install),
+    ]);
+    server = started;
+    report.good(
+      "server",
+      `The server runs: calls at ${server.ingressUrl}, management at ${server.adminUrl}, the console at ${new URL("/ui/", server.adminUrl).href}, data in ${options.data}`,
+      {
+        ingressUrl: server.ingressUrl,
+        adminUrl: server.adminUrl,
+        data,
+      },
+    );
+    sayHowToReach(context, report, server);
+    app = await startApp(context, report, folder, options, portsOf(options, server));
+    await Promise.race([serve(context, report, options, server, transport, app), untilServerEnds(context, server)]);
+  } finally {
+    // Whoever takes calls goes first; then nobody misses the service.
+    const running = server ?? (await settled(starting));
+    if (context.signal.aborted) report.say("stopping", "Stopping …");
+    await running?.child.stop();
+    await app?.stop();
+    if (context.signal.aborted) report.say("stopped", "Stopped. What was running goes on at the next start.");
+  }
+}
+
+async function settled(starting: Promise<DevServer>): Promise<DevServer | undefined> {
+  const [outcome] = await Promise.allSettled([starting]);
+  return outcome.status === "fulfilled" ? outcome.value : undefined;
+}
+
+async function untilServerEnds(context: Context, { child }: DevServer): Promise<never> {
+  const exit = await child.exited;
+  context.signal.throwIfAborted();
+  throw new CliError(
+    FAILED,
+    `The server ended with ${exitText(exit)}`,
+    "Nothing that it accepted is lost: perdure dev starts it again on the same data.",
+  );
+}
+
+// ── the folder ───────────────────────────────────────────────────────────────────────────────────
+
+/** Whether a new service was written. */
+async function prepareFolder(context: Context, report: Report, folder: string, options: DevOptions): Promise<boolean> {
+  if (options.command.length > 0 || options.attachOnly || !isEmptyFolder(folder)) return false;
+  if ((await findEndpoints(portsOf(options))).length > 0) return false;
+  const isWanted =
+    context.yes ||
+    (context.prompts.isInteractive &&
+      (await context.prompts.confirm("This folder is empty. Write a small TypeScript service into it?", "--yes")));
+  if (!isWanted) {
+    report.say("empty", "This folder is empty. `perdure dev --yes` writes a small TypeScript service into it.");
+    return false;
+  }
+  const written = writeTemplate(folder);
+  report.good("written", `Written: ${written.join(", ")}`, { files: written });
+  return true;
+}
+
+/** How to fetch the packages of a project that has none yet; undefined when nothing is to be fetched. */
+async function whatToInstall(
+  context: Context,
+  report: Report,
+  folder: string,
+  isNew: boolean,
+  options: DevOptions,
+): Promise<Install | undefined> {
+  if (options.attachOnly || options.command.length > 0) return undefined;
+  const install = installOf(folder);
+  if (install === undefined || isNew || context.yes) return install;
+  const text = startText(install);
+  if (
+    context.prompts.isInteractive &&
+    (await context.prompts.confirm(`The packages of this project are not installed. Run '${text}'?`, "--yes"))
+  )
+    return install;
+  report.say("hint", `The packages of this project are not installed: ${text}`);
+  return undefined;
+}
+
+async function installPackages(context: Context, report: Report, folder: string, { command, args }: Install): Promise<void> {
+  report.say("installing", `Fetching packages (${command} install) …`);
+  const child = await startedOrAdvised(context, command, () =>
+    Child.start({
+      command,
+      args,
+      cwd: folder,
+      env: appEnvironment(context, undefined),
+      clock: context.clock,
+      onLine: (line) => (line.trim() === "" ? undefined : report.line("npm", line)),
+    }),
+  );
+  const stop = (): void => child.signal("SIGTERM");
+  context.signal.addEventListener("abort", stop, { once: true });
+  const exit = await child.exited;
+  context.signal.removeEventListener("abort", stop);
+  context.signal.throwIfAborted();
+  if (exit.code !== 0)
+    context.fail(
+      FAILED,
+      `${command} install ended with ${exitText(exit)}`,
+      "What it said is above. Run it again, then perdure dev.",
+    );
+}
+
+// ── the service ──────────────────────────────────────────────────────────────────────────────────
+
+/** Ports to look at; never those of our own server. */
+function portsOf({ port, serverPorts }: DevOptions, server?: DevServer): readonly number[] {
+  if (port !== undefined) return [port];
+  const ours =
+    server === undefined
+      ? [serverPorts.ingress, serverPorts.admin]
+      : [server.ingressUrl, server.adminUrl].map((url) => Number(new URL(url).port));
+  return USUAL_PORTS.filter((usual) => !ours.includes(usual));
+}
+
+async function startApp(
+  context: Context,
+  report: Report,
+  folder: string,
+  options: DevOptions,
+  ports: readonly number[],
+): Promise<App | undefined> {
+  const start = await whatToStart(context, report, folder, options, ports);
+  if (start === undefined) return undefined;
+  report.say("starting", `Starting: ${startText(start)} (${start.because})`, { command: startText(start) });
+  const app = new App(
+    context,
+    { command: start.command, args: start.args, cwd: folder, env: appEnvironment(context, options.port) },
+    {
+      line: (text) => report.line("app", text),
+      ended: (how, again) => {
+        const next =
+          again === undefined ? "Start it again by hand, or press Ctrl-C." : `It is started again in ${again / 1000} s.`;
+        report.bad(
+          "crashed",
+          `The service: ${how}`,
+          `Nothing is lost: what it was doing waits, and goes on when it is back. ${next}`,
+        );
+      },
+    },
+  );
+  await startedOrAdvised(context, start.command, () => app.start());
+  return app;
+}
+
+async function startedOrAdvised<T>(context: Context, command: string, start: () => Promise<T>): Promise<T> {
+  try {
+    return await start();
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "ENOENT") throw cause;
+    return context.fail(
+      FAILED,
+      `There is no program '${command}' here`,
+      "Install it, or name another command: perdure dev -- <command>",
+      cause,
+    );
+  }
+}
+
+async function whatToStart(
+  context: Context,
+  report: Report,
+  folder: string,
+  options: DevOptions,
+  ports: readonly number[],
+): Promise<Start | undefined> {
+  const [command, ...args] = options.command;
+  if (command !== undefined) return { command, args, because: "as you said", isCertain: true };
+  if ((await findEndpoints(ports)).length > 0 || options.attachOnly) return undefined; // It runs already.
+  const start = startOf(folder);
+  if (start === undefined) {
+    report.say(
+      "waiting",
+      `Start your service; it is looked for at port ${ports.join(", ")}. Or: perdure dev -- <command that starts it>`,
+      { ports },
+    );
+    return undefined;
+  }
+  if (start.isCertain || context.yes) return start;
+  if (
+    context.prompts.isInteractive &&
+    (await context.prompts.confirm(`Start your service with '${startText(start)}' (${start.because})?`, "--yes"))
+  )
+    return start;
+  report.say("waiting", `Start your service, perhaps with: ${startText(start)}. It is looked for at port ${ports.join(", ")}.`, {
+    ports,
+  });
+  return undefined;
+}
+
+/** Our Node first: it runs TypeScript as it is. */
+function appEnvironment({ output }: Context, port: number | undefined): NodeJS.ProcessEnv {
+  const own = dirname(process.execPath);
+  return {
+    ...process.env,
+    PATH: `${own}:${process.env["PATH"] ?? ""}`,
+    ...(output.hasColour && process.env["FORCE_COLOR"] === undefined ? { FORCE_COLOR: "1" } : {}),
+    ...(port === undefined ? {} : { PORT: String(port) }),
+  };
+}
+
+// ── until the end ────────────────────────────────────────────────────────────────────────────────
+
+async function serve(
+  context: Context,
+  report: Report,
+  options: DevOptions,
+  server: DevServer,
+  transport: NodeTransport,
+  app: App | undefined,
+): Promise<never> {
+  const { adminUrl, ingressUrl } = server;
+  const admin = new AdminClient({ baseUrl: adminUrl, userAgent: USER_AGENT, transport: transport.send });
+  const events: EndpointEvents = {
+    registered: (url, deployment, why) => {
+      app?.served();
+      report.registered(url, deployment, why, { ingressUrl, adminUrl });
+    },
+    refused: (url, error) => report.refused(url, error),
+    gone: (url, why) => report.gone(url, why),
+  };
+  const urls = await firstEndpoints(context, report, portsOf(options, server));
+  return await Promise.race(urls.map((url) => watchEndpoint(context, admin, url, events)));
+}
+
+/** Addresses of those that serve handlers, as soon as there is one. */
+async function firstEndpoints(context: Context, report: Report, ports: readonly number[]): Promise<readonly string[]> {
+  for (let looks = 1; ; looks++) {
+    const found = await findEndpoints(ports);
+    if (found.length > 0) return found.map(({ url }) => url);
+    if (looks === SEARCH_LOOKS_QUICK) {
+      report.say("waiting", `No service yet at port ${ports.join(", ")}. Listens it elsewhere? perdure dev --port <port>`, {
+        ports,
+      });
+    }
+    await pause(context, looks < SEARCH_LOOKS_QUICK ? SEARCH_PAUSE_MS : SEARCH_PAUSE_MS * 5);
+  }
+}
+
+const USUAL_DOORS = { ingress: "8080", admin: "9070" } as const;
+
+/** Other commands must mean this server, and may not. */
+function sayHowToReach(context: Context, report: Report, { adminUrl, ingressUrl }: DevServer): void {
+  const isUsual = new URL(adminUrl).port === USUAL_DOORS.admin && new URL(ingressUrl).port === USUAL_DOORS.ingress;
+  if (!isUsual)
+    return report.say("hint", `For other commands: export PERDURE_ADMIN_URL=${adminUrl} PERDURE_INGRESS_URL=${ingressUrl}`);
+  const chosen = context.variables.find("PERDURE_ENVIRONMENT", "RESTATE_ENVIRONMENT")?.value ?? context.official.activeName();
+  if (chosen === undefined || chosen === LOCAL) return;
+  report.say("hint", `Other commands are about the environment '${chosen}'; for this server add --env ${LOCAL}`);
+}

@@ -1,0 +1,79 @@
+/** Why: one endpoint, from its first look until the end: registered, registered again, told about. */
+import { AdminApiError, type AdminClient, type RegistrationView } from "@perdure/admin-client";
+import type { Context } from "../../context.js";
+import { pause } from "../manage/pause.js";
+import { LOOK_PAUSE_MS, SEARCH_LOOKS_QUICK, SEARCH_PAUSE_MS } from "./limits.js";
+import { Presence } from "./presence.js";
+import { type Probed, probe } from "./probe.js";
+import { type Sight, Sights, serves } from "./watcher.js";
+
+export interface EndpointEvents {
+  registered(url: string, deployment: RegistrationView, why: Exclude<Sight["kind"], "gone">): void;
+  refused(url: string, error: AdminApiError): void;
+  gone(url: string, why: string): void;
+}
+
+/** Looks until the signal fires; rejects then with its reason. */
+export async function watchEndpoint(context: Context, admin: AdminClient, url: string, events: EndpointEvents): Promise<never> {
+  const sights = new Sights();
+  let presence: Presence | undefined;
+  let wake = Promise.withResolvers<void>();
+  const lost = (): void => {
+    presence = undefined;
+    sights.reloaded();
+    wake.resolve();
+  };
+  try {
+    for (let vain = 0; ; ) {
+      const probed = await probe(url);
+      context.signal.throwIfAborted();
+      const sight = sights.next(probed);
+      // What could not be registered for a reason that passes is new at the next look too.
+      if (sight !== undefined && !(await tell(context, admin, url, sight, events))) sights.reloaded();
+      vain = sights.isThere ? 0 : vain + 1;
+      if (probed.kind === "found" && !probed.usesHttp11) presence ??= new Presence(url, lost);
+      wake = Promise.withResolvers();
+      const quick = !sights.isThere && vain < SEARCH_LOOKS_QUICK;
+      await Promise.race([pause(context, quick ? SEARCH_PAUSE_MS : LOOK_PAUSE_MS), wake.promise]);
+    }
+  } finally {
+    presence?.letGo();
+  }
+}
+
+/** Whether that was that; otherwise it is to be tried again. */
+async function tell(context: Context, admin: AdminClient, url: string, sight: Sight, events: EndpointEvents): Promise<boolean> {
+  if (sight.kind === "gone") {
+    events.gone(url, sight.why);
+    return true;
+  }
+  try {
+    const useHttp11 = serves(sight.found) && sight.found.usesHttp11;
+    const { deployment } = await admin.deployments.register({ address: url, useHttp11, force: true }, context);
+    events.registered(url, deployment, sight.kind);
+    return true;
+  } catch (cause) {
+    if (!(cause instanceof AdminApiError)) throw cause;
+    events.refused(url, cause);
+    return !PASSING.has(cause.code ?? String(cause.status));
+  }
+}
+
+/** Refusals that may be over a second later: a service in the middle of its start, a server in the middle of something. */
+const PASSING: ReadonlySet<string> = new Set(["META0003", "META0013", "0", "429", "503", "OPS0004"]);
+
+/** Where services listen, by habit: SDKs, Python and Node frameworks, and what they take when 8080 is taken. */
+export const USUAL_PORTS: readonly number[] = [9080, 8000, 3000, 5000, 8080, 8081, 4000, 8787, 9081];
+
+export interface Seen {
+  readonly url: string;
+  readonly probed: Probed;
+}
+
+/** Those of the ports that serve handlers. */
+export async function findEndpoints(ports: readonly number[]): Promise<readonly Seen[]> {
+  const looks = await Promise.all(
+    ports.map(async (port) => ({ url: `http://localhost:${port}`, probed: await probe(`http://localhost:${port}`) })),
+  );
+  return looks.filter(({ probed }) => serves(probed));
+}

@@ -1,0 +1,24 @@
+/** Bounds of `perdure dev`, each with its reason. Milliseconds end in `Ms`. */
+
+/** A server that is not ready by then will not be: it takes half a second, more on a busy machine. */
+export const SERVER_READY_MS_MAX = 60_000;
+/** Between SIGTERM and SIGKILL of what we started: the server drains its doors for some seconds. */
+export const STOP_MS_MAX = 10_000;
+/** One discovery request on this machine: whoever needs longer is stopped at a breakpoint. */
+export const PROBE_MS_MAX = 1_500;
+/** Pause between two looks at a service that answers. */
+export const LOOK_PAUSE_MS = 1_000;
+/** Pause between two looks for one that does not answer (yet, or any more): people wait for it. */
+export const SEARCH_PAUSE_MS = 300;
+/** After so many looks in vain the search is as slow as the looks at one that answers. */
+export const SEARCH_LOOKS_QUICK = 200;
+/** How often a service that crashes is started again in a row; what crashes that often needs a person. */
+export const RESTARTS_MAX = 5;
+/** Pause before the first of them; it doubles. */
+export const RESTART_PAUSE_MS = 500;
+/** Longest line of a program that is passed on. */
+export const LINE_CHARS_MAX = 8_000;
+/** Lines of a program that are shown when it does not start. */
+export const LAST_LINES = 20;
+/** Entries of the folder that are looked at: whether it is empty is clear after the first. */
+export const ENTRIES_MAX = 1_000;

@@ -1,0 +1,100 @@
+/** Why: "address already in use" helps nobody; who uses it, and what to do, does. */
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { createServer } from "node:net";
+
+export interface Holder {
+  readonly pid: number;
+  readonly command: string;
+}
+
+/** Whether a server could listen there, on loopback as on every address. */
+export async function isPortFree(port: number): Promise<boolean> {
+  for (const host of ["127.0.0.1", "::1", undefined]) if (!(await canListen(port, host))) return false;
+  return true;
+}
+
+function canListen(port: number, host: string | undefined): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    // No IPv6 here is no reason against the port.
+    server.once("error", ({ code }: NodeJS.ErrnoException) => resolve(code === "EADDRNOTAVAIL" || code === "EAFNOSUPPORT"));
+    server.listen({ port, exclusive: true, ...(host === undefined ? {} : { host }) }, () => server.close(() => resolve(true)));
+  });
+}
+
+/** Who listens there, as far as the system tells us; other users' programs it does not. */
+export function holderOf(port: number): Holder | undefined {
+  return process.platform === "linux" ? holderByProc(port) : holderByLsof(port);
+}
+
+function holderByProc(port: number): Holder | undefined {
+  const inodes = new Set(["/proc/net/tcp", "/proc/net/tcp6"].flatMap((file) => listeningInodes(readOrEmpty(file), port)));
+  if (inodes.size === 0) return undefined;
+  for (const entry of readdirSync("/proc")) {
+    if (!/^\d+$/.test(entry)) continue;
+    if (socketsOf(entry).some((inode) => inodes.has(inode))) {
+      const command = readOrEmpty(`/proc/${entry}/cmdline`).replaceAll("\0", " ").trim();
+      return { pid: Number(entry), command: command.slice(0, COMMAND_CHARS_MAX) };
+    }
+  }
+  return undefined;
+}
+
+/** State `0A` is listening; the port is the hexadecimal end of the local address (proc(5)). */
+export function listeningInodes(table: string, port: number): readonly string[] {
+  const wanted = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  return table
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/))
+    .filter((fields) => fields[1]?.endsWith(wanted) === true && fields[3] === "0A")
+    .flatMap((fields) => (fields[9] === undefined ? [] : [fields[9]]));
+}
+
+function socketsOf(pid: string): readonly string[] {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+      const match = /^socket:\[(\d+)\]$/.exec(linkOrEmpty(`/proc/${pid}/fd/${fd}`));
+      return match === null ? [] : [match[1] as string];
+    });
+  } catch (cause) {
+    return unreadable(cause, []);
+  }
+}
+
+function readOrEmpty(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    return unreadable(cause, "");
+  }
+}
+
+function linkOrEmpty(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch (cause) {
+    return unreadable(cause, "");
+  }
+}
+
+/** Processes end while we look, and those of others are closed to us. */
+function unreadable<T>(cause: unknown, nothing: T): T {
+  if (["ENOENT", "ESRCH", "EACCES", "EPERM"].includes((cause as NodeJS.ErrnoException).code ?? "")) return nothing;
+  throw cause;
+}
+
+const COMMAND_CHARS_MAX = 120;
+
+function holderByLsof(port: number): Holder | undefined {
+  try {
+    const text = execFileSync("lsof", ["-nP", `-iTCP:${port}`, "-sTCP:LISTEN", "-Fpc"], {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    const pid = /^p(\d+)$/m.exec(text)?.[1];
+    return pid === undefined ? undefined : { pid: Number(pid), command: /^c(.*)$/m.exec(text)?.[1] ?? "" };
+  } catch {
+    return undefined; // It is not installed, or it found nobody, which it says with its exit code.
+  }
+}

@@ -1,0 +1,160 @@
+/**
+ * Why: whether a port serves handlers is asked as the server will ask it: a discovery request, over HTTP/2 and then over HTTP/1.1.
+ * Whoever else listens there (a web page in development, say) is left alone.
+ */
+import { createHash } from "node:crypto";
+import { request as http1Request } from "node:http";
+import { type ClientHttp2Session, connect } from "node:http2";
+import { MANIFEST_ACCEPT, MANIFEST_BYTES_MAX } from "@perdure/manifest";
+import { z } from "zod";
+import { PROBE_MS_MAX } from "./limits.js";
+
+export interface Found {
+  readonly kind: "found";
+  readonly usesHttp11: boolean;
+  readonly services: readonly string[];
+  /** Changes when what it serves changes. */
+  readonly fingerprint: string;
+}
+
+export type Probed =
+  | Found
+  /** Nobody listens. */
+  | { readonly kind: "silent" }
+  /** Handlers, for those who sign their requests. */
+  | { readonly kind: "signed"; readonly usesHttp11: boolean }
+  /** Somebody else listens there. */
+  | { readonly kind: "other"; readonly why: string };
+
+interface Answer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: Buffer;
+}
+
+const PATH = "/discover";
+const manifestShape = z.object({ services: z.array(z.object({ name: z.string() })) });
+
+/** `url` is `http://host:port`, with or without a path. Never rejects for what the other side does. */
+export async function probe(url: string): Promise<Probed> {
+  const first = await asked(() => askHttp2(url));
+  if (first.kind === "answer") {
+    const judged = judge(first.answer, false);
+    if (judged.kind !== "other") return judged;
+  } else if (isSilence(first.failure)) return { kind: "silent" };
+  const second = await asked(() => askHttp1(url));
+  if (second.kind === "answer") return judge(second.answer, true);
+  return isSilence(second.failure) ? { kind: "silent" } : { kind: "other", why: second.failure.message };
+}
+
+/** As far as failures of connections go; of several addresses each has its own. */
+interface Failure {
+  readonly message: string;
+  readonly code?: string;
+  readonly errors?: readonly Failure[];
+}
+
+type Asked = { readonly kind: "answer"; readonly answer: Answer } | { readonly kind: "failure"; readonly failure: Failure };
+
+async function asked(ask: () => Promise<Answer>): Promise<Asked> {
+  try {
+    return { kind: "answer", answer: await ask() };
+  } catch (cause) {
+    return { kind: "failure", failure: cause as Failure };
+  }
+}
+
+function isSilence({ code, errors }: Failure): boolean {
+  return errors === undefined ? code === "ECONNREFUSED" : errors.every(isSilence);
+}
+
+function judge({ status, contentType, body }: Answer, usesHttp11: boolean): Probed {
+  if (status === 401 && !contentType.includes("html")) return { kind: "signed", usesHttp11 };
+  if (status !== 200) return { kind: "other", why: `it answers ${status}` };
+  if (!contentType.startsWith("application/vnd.restate.endpointmanifest."))
+    return { kind: "other", why: `it answers with ${contentType || "no content type"}` };
+  const services = servicesIn(body.toString());
+  if (services === undefined) return { kind: "other", why: "it answers with something that is no manifest" };
+  return { kind: "found", usesHttp11, services, fingerprint: createHash("sha256").update(body).digest("base64url") };
+}
+
+function servicesIn(text: string): readonly string[] | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    if (cause instanceof SyntaxError) return undefined;
+    throw cause;
+  }
+  const parsed = manifestShape.safeParse(value);
+  return parsed.success ? parsed.data.services.map(({ name }) => name) : undefined;
+}
+
+// ── asking ───────────────────────────────────────────────────────────────────────────────────────
+
+async function askHttp2(url: string): Promise<Answer> {
+  const { origin, pathname } = new URL(url);
+  const session = connect(origin);
+  try {
+    return await exchange(session, `${pathname.replace(/\/$/, "")}${PATH}`);
+  } finally {
+    session.destroy();
+  }
+}
+
+function exchange(session: ClientHttp2Session, path: string): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const patience = setTimeout(() => fail(new Error(`no answer within ${PROBE_MS_MAX} ms`)), PROBE_MS_MAX);
+    const fail = (cause: Error): void => {
+      clearTimeout(patience);
+      reject(cause);
+    };
+    session.once("error", fail);
+    session.once("close", () => fail(new Error("the connection was closed")));
+    const stream = session.request({ ":path": path, accept: MANIFEST_ACCEPT });
+    const body = new Body();
+    let [status, contentType] = [0, ""];
+    stream.on("response", (headers) => {
+      status = headers[":status"] ?? 0;
+      contentType = headers["content-type"] ?? "";
+    });
+    stream.on("data", (chunk: Buffer) => body.add(chunk, () => stream.destroy(new Error("the answer is too long"))));
+    stream.once("error", fail);
+    stream.once("end", () => {
+      clearTimeout(patience);
+      resolve({ status, contentType, body: body.whole() });
+    });
+    stream.end();
+  });
+}
+
+function askHttp1(url: string): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const options = { headers: { accept: MANIFEST_ACCEPT }, agent: false, signal: AbortSignal.timeout(PROBE_MS_MAX) };
+    const request = http1Request(`${url.replace(/\/$/, "")}${PATH}`, options, (response) => {
+      const body = new Body();
+      response.on("data", (chunk: Buffer) => body.add(chunk, () => request.destroy(new Error("the answer is too long"))));
+      response.once("error", reject);
+      response.once("end", () =>
+        resolve({ status: response.statusCode ?? 0, contentType: response.headers["content-type"] ?? "", body: body.whole() }),
+      );
+    });
+    request.once("error", reject);
+    request.end();
+  });
+}
+
+class Body {
+  readonly #chunks: Buffer[] = [];
+  #size = 0;
+
+  add(chunk: Buffer, tooLong: () => void): void {
+    this.#size += chunk.length;
+    if (this.#size > MANIFEST_BYTES_MAX) tooLong();
+    else this.#chunks.push(chunk);
+  }
+
+  whole(): Buffer {
+    return Buffer.concat(this.#chunks);
+  }
+}

@@ -1,0 +1,129 @@
+/** Why: how the service of this folder is started is written down in it already: in its package.json, go.mod, Cargo.toml … */
+import { existsSync, opendirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { z } from "zod";
+import { ENTRIES_MAX } from "./limits.js";
+
+export interface Start {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Where it was found, for people. */
+  readonly because: string;
+  /** Whether the file says how to start it; otherwise this is only what is usual, and people are told instead. */
+  readonly isCertain: boolean;
+}
+
+/** What a new repository has before anything is in it. */
+const NOTHING: ReadonlySet<string> = new Set([
+  ".git",
+  ".gitignore",
+  ".perdure",
+  ".DS_Store",
+  ".idea",
+  ".vscode",
+  "README.md",
+  "LICENSE",
+]);
+
+export function isEmptyFolder(folder: string): boolean {
+  const entries = opendirSync(folder);
+  try {
+    for (let looked = 0; looked < ENTRIES_MAX; looked++) {
+      const entry = entries.readSync();
+      if (entry === null) return true;
+      if (!NOTHING.has(entry.name)) return false;
+    }
+    return false;
+  } finally {
+    entries.closeSync();
+  }
+}
+
+const texts = z.record(z.string(), z.string()).default({});
+const packageShape = z.looseObject({ scripts: texts, dependencies: texts, devDependencies: texts });
+
+/** How to start what is in this folder; undefined when nobody knows. */
+export function startOf(folder: string): Start | undefined {
+  const has: Has = (name) => existsSync(join(folder, name));
+  if (has("package.json")) {
+    const script = scriptIn(readFileSync(join(folder, "package.json"), "utf8"));
+    if (script !== undefined) return { ...runScript(script, has), isCertain: true };
+  }
+  const python = ["main.py", "app.py", "service.py", "example.py", "src/main.py", "src/app.py"].find(has);
+  if (python !== undefined) {
+    if (has("uv.lock") || has("pyproject.toml"))
+      return start("uv", ["run", python], `${has("uv.lock") ? "uv.lock" : "pyproject.toml"} and ${python}`, true);
+    return start("python3", [python], python, has("requirements.txt"));
+  }
+  if (has("go.mod") && has("main.go")) return start("go", ["run", "."], "go.mod", true);
+  if (has("Cargo.toml")) return start("cargo", ["run"], "Cargo.toml", true);
+  const gradle = ["build.gradle.kts", "build.gradle"].find(has);
+  if (gradle !== undefined) return start(has("gradlew") ? "./gradlew" : "gradle", ["run", "--console=plain"], gradle, false);
+  if (has("pom.xml")) return start(has("mvnw") ? "./mvnw" : "mvn", ["-q", "compile", "exec:java"], "pom.xml", false);
+  return undefined;
+}
+
+function start(command: string, args: readonly string[], because: string, isCertain: boolean): Start {
+  return { command, args, because, isCertain };
+}
+
+/** `dev` before `start`; undefined when it has neither, or is no package.json. */
+function scriptIn(text: string): { name: string } | undefined {
+  const scripts = packageIn(text)?.scripts;
+  const name = ["dev", "start"].find((script) => scripts?.[script] !== undefined);
+  return name === undefined ? undefined : { name };
+}
+
+function packageIn(text: string): z.infer<typeof packageShape> | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    if (cause instanceof SyntaxError) return undefined;
+    throw cause;
+  }
+  const parsed = packageShape.safeParse(value);
+  return parsed.success ? parsed.data : undefined;
+}
+
+type Has = (file: string) => boolean;
+
+/** Whose lock file is there. */
+function managerOf(has: Has): "npm" | "pnpm" | "yarn" | "bun" {
+  if (has("pnpm-lock.yaml")) return "pnpm";
+  if (has("yarn.lock")) return "yarn";
+  return has("bun.lock") || has("bun.lockb") ? "bun" : "npm";
+}
+
+function runScript({ name }: { name: string }, has: Has): Omit<Start, "isCertain"> {
+  const manager = managerOf(has);
+  return {
+    command: manager,
+    args: manager === "npm" ? ["run", "--silent", name] : ["run", name],
+    because: `script '${name}' of package.json`,
+  };
+}
+
+export type Install = Pick<Start, "command" | "args">;
+
+/** How to fetch the packages that the project of this folder names; undefined when it names none, or they are there. */
+export function installOf(folder: string): Install | undefined {
+  const has: Has = (name) => existsSync(join(folder, name));
+  const manifest = has("package.json") ? packageIn(readFileSync(join(folder, "package.json"), "utf8")) : undefined;
+  const named = Object.keys({ ...manifest?.dependencies, ...manifest?.devDependencies });
+  if (named.length === 0 || hasPackages(folder)) return undefined;
+  const command = managerOf(has);
+  return {
+    command,
+    args: command === "npm" ? ["install", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error"] : ["install"],
+  };
+}
+
+/** Of a workspace they are further up. */
+function hasPackages(folder: string): boolean {
+  const parent = dirname(folder);
+  return existsSync(join(folder, "node_modules")) || (parent !== folder && hasPackages(parent));
+}
+
+/** As it is typed. */
+export const startText = ({ command, args }: Pick<Start, "command" | "args">): string => [command, ...args].join(" ");

@@ -1,0 +1,135 @@
+/** Why: the server that people develop against is the one that is released, as a process of its own with its data beside their code. */
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Context } from "../../context.js";
+import { CliError, FAILED } from "../../errors.js";
+import { Child, exitText } from "./child.js";
+import { SERVER_READY_MS_MAX } from "./limits.js";
+import { holderOf, isPortFree } from "./ports.js";
+
+export interface ServerPorts {
+  readonly ingress: number;
+  readonly admin: number;
+}
+
+export interface DevServer {
+  readonly child: Child;
+  readonly ingressUrl: string;
+  readonly adminUrl: string;
+}
+
+/** Beside the bundle of the command line. */
+const PROGRAM = fileURLToPath(new URL("../../standalone/dist/main.mjs", import.meta.url));
+
+/** Variables that are ours; the server would take them for settings of its own that it does not know. */
+const OURS =
+  /^(?:PERDURE|RESTATE)_(?:ENVIRONMENT|ACCOUNT|API_KEY|API_URL|AUTH_TOKEN|ADMIN_URL|INGRESS_URL|HOST|HOST_SCHEME|CONFIG_HOME|CLI_.*|NODE|NODE_OPTIONS)$/;
+
+/** Ends the command when a port is taken: by whom, and what to do. */
+export async function requirePorts(context: Context, { ingress, admin }: ServerPorts): Promise<void> {
+  for (const [port, door, flag] of [
+    [ingress, "the ingress", "--ingress-port"],
+    [admin, "management", "--admin-port"],
+  ] as const) {
+    if (port === 0 || (await isPortFree(port))) continue;
+    const holder = holderOf(port);
+    const who = holder === undefined ? "another program" : `process ${holder.pid} (${holder.command})`;
+    const stop = holder === undefined ? "Stop it" : `Stop it (kill ${holder.pid})`;
+    context.fail(
+      FAILED,
+      `Port ${port} for ${door} is taken by ${who}`,
+      `${stop}, or take another port: perdure dev ${flag} ${port + 1}`,
+    );
+  }
+}
+
+/** Resolves when both doors answer; rejects with what it said last when it ends instead. */
+export async function startServer(
+  context: Context,
+  { ports, data, bind }: { readonly ports: ServerPorts; readonly data: string; readonly bind: string },
+  onTrouble: (line: string) => void,
+): Promise<DevServer> {
+  if (!existsSync(PROGRAM)) context.fail(FAILED, "The server is not built", "Run: make build");
+  makeDataFolder(data);
+  const doors = Promise.withResolvers<{ ingress: string; admin: string }>();
+  const child = await Child.start({
+    command: process.execPath,
+    args: [PROGRAM, "server", "--base-dir", data],
+    cwd: process.cwd(),
+    env: { ...serverEnvironment(process.env), ...settingsOf(ports, bind) },
+    clock: context.clock,
+    onLine: (line) => {
+      const entry = entryOf(line);
+      if (entry?.msg === "ready" && entry.ingress !== undefined && entry.admin !== undefined)
+        doors.resolve({ ingress: entry.ingress, admin: entry.admin });
+      else if (entry === undefined || entry.level === "error" || entry.level === "warn") onTrouble(textOf(line, entry));
+    },
+  });
+  const patience = Promise.withResolvers<"late">();
+  const timer = context.clock.setTimer(SERVER_READY_MS_MAX, () => patience.resolve("late"));
+  const outcome = await Promise.race([doors.promise, child.exited, patience.promise, aborted(context.signal)]);
+  timer.cancel();
+  if (outcome === "aborted") {
+    await child.stop();
+    throw context.signal.reason;
+  }
+  if (outcome === "late" || "code" in outcome) {
+    await child.stop();
+    const why = outcome === "late" ? "was not ready in time" : `ended with ${exitText(outcome)}`;
+    throw new CliError(FAILED, `The server ${why}`, "What it said is above. Its data: see --data.");
+  }
+  return { child, ingressUrl: outcome.ingress.replace(/\/$/, ""), adminUrl: outcome.admin.replace(/\/$/, "") };
+}
+
+function aborted(signal: AbortSignal): Promise<"aborted"> {
+  if (signal.aborted) return Promise.resolve("aborted");
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve("aborted"), { once: true }));
+}
+
+/** It keeps itself out of version control. */
+function makeDataFolder(data: string): void {
+  mkdirSync(data, { recursive: true });
+  const ignore = join(data, ".gitignore");
+  if (!existsSync(ignore)) writeFileSync(ignore, "*\n");
+}
+
+function serverEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !OURS.test(name)));
+}
+
+function settingsOf({ ingress, admin }: ServerPorts, bind: string): Record<string, string> {
+  return {
+    PERDURE_LOG_FORMAT: "json",
+    PERDURE_INGRESS__BIND_PORT: String(ingress),
+    PERDURE_INGRESS__BIND_ADDRESS: bind,
+    PERDURE_ADMIN__BIND_PORT: String(admin),
+    PERDURE_ADMIN__BIND_ADDRESS: bind,
+  };
+}
+
+interface LogEntry {
+  readonly level?: string;
+  readonly msg?: string;
+  readonly ingress?: string;
+  readonly admin?: string;
+  readonly code?: string;
+  readonly error?: unknown;
+}
+
+/** Undefined for what is not of its log: the last words of a program that cannot start. */
+function entryOf(line: string): LogEntry | undefined {
+  if (!line.startsWith("{")) return undefined;
+  try {
+    return JSON.parse(line) as LogEntry;
+  } catch (cause) {
+    if (cause instanceof SyntaxError) return undefined;
+    throw cause;
+  }
+}
+
+function textOf(line: string, entry: LogEntry | undefined): string {
+  if (entry === undefined) return line;
+  const { level, msg, code } = entry;
+  return `${level}: ${code === undefined ? "" : `${code} `}${msg ?? line}`;
+}

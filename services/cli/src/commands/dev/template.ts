@@ -1,0 +1,71 @@
+/** Why: from an empty folder to a durable call in a minute: the least that is a service, written as people would write it. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+
+/** The published SDK that this release is tested with. */
+const SDK = { name: "@restatedev/restate-sdk", version: "^1.17.2" };
+
+const SERVICE = `/**
+ * A durable service: each step is stored before the next one starts, so a crash in between repeats nothing that is done.
+ *
+ *   curl localhost:8080/Greeter/greet --json '"Ann"'
+ */
+import { type Context, serve, service } from ${JSON.stringify(SDK.name)};
+
+const greeter = service({
+  name: "Greeter",
+  handlers: {
+    greet: async (ctx: Context, name: string): Promise<string> => {
+      // Runs once, however often the handler is tried: its result is in the journal.
+      const number = await ctx.run("choose a number", () => Math.ceil(Math.random() * 100));
+      // A durable timer: it goes on after a restart of service and server.
+      await ctx.sleep({ seconds: 1 });
+      return \`Hello \${name}, your number is \${number}.\`;
+    },
+  },
+});
+
+serve({ services: [greeter], port: Number(process.env.PORT ?? 9080) });
+`;
+
+/** Files by path; `folder` gives the package its name. */
+export function templateOf(folder: string): ReadonlyMap<string, string> {
+  const manifest = {
+    name: nameOf(basename(folder)),
+    version: "0.1.0",
+    private: true,
+    type: "module",
+    scripts: { dev: "node --watch src/service.ts", start: "node src/service.ts" },
+    dependencies: { [SDK.name]: SDK.version },
+    // Older ones do not run TypeScript as it is.
+    engines: { node: ">=22.18" },
+  };
+  return new Map([
+    ["package.json", `${JSON.stringify(manifest, undefined, 2)}\n`],
+    ["src/service.ts", SERVICE],
+    [".gitignore", "node_modules/\n.perdure/\n"],
+  ]);
+}
+
+function nameOf(folder: string): string {
+  const name = folder
+    .toLowerCase()
+    .replace(/[^a-z0-9-]+/g, "-")
+    .replace(/^-+|-+$/g, "");
+  return name === "" ? "my-service" : name;
+}
+
+/** Never over a file that is there. Resolves with the paths written. */
+export function writeTemplate(folder: string): readonly string[] {
+  const written: string[] = [];
+  for (const [path, text] of templateOf(folder)) {
+    if (path.includes("/")) mkdirSync(join(folder, path, ".."), { recursive: true });
+    try {
+      writeFileSync(join(folder, path), text, { flag: "wx" });
+      written.push(path);
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cause;
+    }
+  }
+  return written;
+}

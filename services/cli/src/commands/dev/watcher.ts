@@ -1,0 +1,51 @@
+/**
+ * Why: people change their code all the time; the server has to know what it serves now. One look a second, on this machine, at one
+ * address: registered when it appears, again when it comes back or serves something else, and told when it is gone.
+ */
+import type { Found, Probed } from "./probe.js";
+
+export type Sight =
+  /** It answers for the first time. */
+  | { readonly kind: "appeared"; readonly found: Probed }
+  /** It was away, and is back as it was. */
+  | { readonly kind: "reloaded"; readonly found: Probed }
+  /** It serves something else than before, away meanwhile or not. */
+  | { readonly kind: "changed"; readonly found: Probed }
+  | { readonly kind: "gone"; readonly why: string };
+
+/** What a row of looks means. Pure: it is told what was seen. */
+export class Sights {
+  #state: "never" | "there" | "away" = "never";
+  #fingerprint: string | undefined;
+
+  get isThere(): boolean {
+    return this.#state === "there";
+  }
+
+  /** Undefined when nothing is new. */
+  next(probed: Probed): Sight | undefined {
+    if (!serves(probed)) {
+      if (this.#state !== "there") return undefined;
+      this.#state = "away";
+      return { kind: "gone", why: probed.kind === "other" ? probed.why : "nobody listens there" };
+    }
+    const before = this.#state;
+    const fingerprint = probed.kind === "found" ? probed.fingerprint : undefined;
+    const isOther = fingerprint !== this.#fingerprint;
+    this.#state = "there";
+    this.#fingerprint = fingerprint;
+    if (before === "never") return { kind: "appeared", found: probed };
+    if (isOther) return { kind: "changed", found: probed };
+    return before === "away" ? { kind: "reloaded", found: probed } : undefined;
+  }
+
+  /** Its process was replaced although no look found it away. */
+  reloaded(): void {
+    if (this.#state === "there") this.#state = "away";
+  }
+}
+
+/** Whether handlers are served there, signed requests only or not. */
+export function serves(probed: Probed): probed is Found | Extract<Probed, { kind: "signed" }> {
+  return probed.kind === "found" || probed.kind === "signed";
+}

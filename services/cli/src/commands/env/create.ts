@@ -1,0 +1,86 @@
+/** Why: `perdure env create`: from a name to an environment that answers and has a profile here. */
+import { randomUUID } from "node:crypto";
+import { CloudApiError, type CloudClient } from "@perdure/cloud-client";
+import {
+  type Account,
+  type CloudEnvironment,
+  chooseAccount,
+  describeEnvironment,
+  type EnvironmentFacts,
+  isForeignLogin,
+  untilActive,
+  writeProfile,
+} from "../../cloud/index.js";
+import type { Context } from "../../context.js";
+import { showDuration } from "../../output/index.js";
+
+export interface CreateFlags {
+  readonly region: string;
+  readonly description?: string;
+  readonly wait: boolean;
+  readonly configure: boolean;
+  readonly use?: boolean;
+}
+
+export async function create(context: Context, name: string, flags: CreateFlags): Promise<void> {
+  const { output } = context;
+  const client = context.session.client();
+  const account = await chooseAccount(context, client);
+  const made = await makeEnvironment(context, client, account, { name, ...flags });
+  const facts = flags.wait ? await waitFor(context, client, made, name) : await describeEnvironment(context, client, made);
+  const profile = flags.configure ? await configureNew(context, facts, flags.use === true) : undefined;
+  output.result({ ...facts, profile }, () => {
+    output.facts([
+      ["Environment", `${facts.name} (${facts.environmentId}), ${facts.status}`],
+      ["Ingress", facts.ingressBaseUrl],
+      ["Management API", facts.adminBaseUrl],
+      ["Signing key", facts.signingPublicKey],
+      ["Profile", profile],
+    ]);
+    if (profile !== undefined && flags.use !== true) output.note(`Use it: perdure env use ${profile}`);
+  });
+}
+
+/** Asks once more when the answer got lost: the same request makes one environment. */
+export async function makeEnvironment(
+  context: Context,
+  client: CloudClient,
+  { accountId }: Account,
+  { name, region, description }: { readonly name: string; readonly region: string; readonly description?: string },
+): Promise<CloudEnvironment> {
+  const body = { name, region, idempotencyKey: randomUUID(), ...(description === undefined ? {} : { description }) };
+  const ask = () => client.account(accountId, "CreateEnvironment", body, { signal: context.signal });
+  try {
+    return { accountId, environmentId: (await ask()).environmentId };
+  } catch (cause) {
+    if (!(cause instanceof CloudApiError) || cause.status !== 0) throw cause;
+    return { accountId, environmentId: (await ask()).environmentId };
+  }
+}
+
+export async function waitFor(
+  context: Context,
+  client: CloudClient,
+  environment: CloudEnvironment,
+  name: string,
+): Promise<EnvironmentFacts> {
+  const startedMs = context.clock.monotonicMs();
+  return await context.output.during(
+    `${name}: waiting for its runtime`,
+    (progress) => untilActive(context, client, environment, progress),
+    () => `${name} is ready after ${showDuration(context.clock.monotonicMs() - startedMs)}`,
+  );
+}
+
+/** A profile of its own name, where nothing is in the way; tells what is when something is. Answers the name. */
+export async function configureNew(context: Context, facts: EnvironmentFacts, isUsed: boolean): Promise<string | undefined> {
+  const existing = context.official.profile(facts.name);
+  const isTaken = existing !== undefined && existing.environmentId !== facts.environmentId;
+  if (isTaken || isForeignLogin(context)) {
+    const reason = isTaken ? `the profile '${facts.name}' is another environment` : "another provider's login is in the way";
+    context.output.warn(`It has no profile yet: ${reason}. Give it one: perdure env configure ${facts.name} --name NAME`);
+    return undefined;
+  }
+  await writeProfile(context, facts, { name: facts.name, apiKey: undefined, isUsed });
+  return facts.name;
+}

@@ -1,0 +1,119 @@
+/** Why: keys of an environment: what applications and CI show at its doors. A key is shown once. */
+
+import { type KeyRole, keyRoles, parseApiKeyId } from "@perdure/cloud";
+import { KEY_RATE_MAX } from "@perdure/cloud-client";
+import type { Command } from "commander";
+import { Option } from "commander";
+import { chooseEnvironment, ENVIRONMENT_ARGUMENT } from "../../cloud/index.js";
+import type { Context } from "../../context.js";
+import { FAILED, USAGE } from "../../errors.js";
+import { timeAhead, wholeNumber } from "../../options.js";
+import { showTime, showWhen } from "../../output/index.js";
+
+/** What people type for a role. */
+const ROLES: Readonly<Record<string, KeyRole>> = {
+  full: "rst:role::FullAccess",
+  ingress: "rst:role::IngressAccess",
+  admin: "rst:role::AdminAccess",
+  awakeables: "rst:role::ResolveAwakeableAccess",
+  "read-only": "perdure:role::AdminReadOnly",
+};
+
+interface CreateFlags {
+  readonly role: string;
+  readonly description?: string;
+  readonly expires?: number;
+  readonly rate?: number;
+}
+
+export function register(program: Command, context: Context): void {
+  const keys = program.command("keys").helpGroup("Cloud:").description("API keys of an environment");
+  keys
+    .command("create")
+    .description("make a key; it is shown once")
+    .argument("[environment]", ENVIRONMENT_ARGUMENT)
+    .addOption(new Option("--role <role>", "what it opens").choices([...Object.keys(ROLES), ...keyRoles]).default("full"))
+    .option("--description <text>", "what it is for")
+    .option("--expires <time>", "duration or date (default: never)", timeAhead(context.clock))
+    .option(
+      "--rate <number>",
+      "requests per second that it may make at a door (default: what the environment may)",
+      wholeNumber(1, KEY_RATE_MAX),
+    )
+    .action((environment: string | undefined, flags: CreateFlags) => create(context, environment, flags));
+  keys
+    .command("list")
+    .description("keys that are there")
+    .argument("[environment]", ENVIRONMENT_ARGUMENT)
+    .action((environment: string | undefined) => list(context, environment));
+  keys
+    .command("revoke")
+    .description("end a key everywhere, within seconds")
+    .argument("<key>", "its id: key_…")
+    .argument("[environment]", ENVIRONMENT_ARGUMENT)
+    .action((key: string, environment: string | undefined) => revoke(context, key, environment));
+}
+
+async function create(context: Context, reference: string | undefined, flags: CreateFlags): Promise<void> {
+  const { output } = context;
+  const client = context.session.client();
+  const { accountId, environmentId } = await chooseEnvironment(context, client, reference);
+  const body = {
+    environmentId,
+    roleId: ROLES[flags.role] ?? (flags.role as KeyRole),
+    ...(flags.description === undefined ? {} : { description: flags.description }),
+    ...(flags.expires === undefined ? {} : { expiresAt: flags.expires }),
+    ...(flags.rate === undefined ? {} : { ratePerSecond: flags.rate }),
+  };
+  const key = await client.account(accountId, "CreateApiKey", body, { signal: context.signal });
+  output.result(key, () => {
+    output.print(key.apiKey);
+    const rate = flags.rate === undefined ? "" : `, ${flags.rate} requests per second`;
+    output.note(
+      `This is the only time it is shown. Id ${key.keyId}, role ${roleText(key.roleId)}${rate}, expires ${showTime(key.expiresAt)}.`,
+    );
+  });
+}
+
+async function list(context: Context, reference: string | undefined): Promise<void> {
+  const { output, clock } = context;
+  const client = context.session.client();
+  const { accountId, environmentId } = await chooseEnvironment(context, client, reference);
+  const { apiKeys } = await client.account(accountId, "ListApiKeys", { environmentId }, { signal: context.signal });
+  const when = (seconds: number | undefined) => (seconds === undefined ? undefined : showWhen(seconds * 1_000, clock.nowMs()));
+  output.result({ apiKeys }, () =>
+    output.table(
+      [
+        { title: "ID", show: ({ keyId }) => keyId },
+        { title: "ROLE", show: ({ roleId }) => roleText(roleId) },
+        { title: "MADE", show: ({ createdAt }) => when(createdAt) },
+        { title: "LAST USED", show: ({ lastUsedAt }) => when(lastUsedAt) },
+        { title: "RATE", show: ({ ratePerSecond }) => (ratePerSecond === undefined ? undefined : `${ratePerSecond}/s`) },
+        { title: "EXPIRES", show: ({ expiresAt }) => when(expiresAt) },
+        { title: "DESCRIPTION", show: ({ description }) => description },
+      ],
+      apiKeys.filter(({ state }) => state === "ACTIVE"),
+      "There is no key. Make one: perdure keys create",
+    ),
+  );
+}
+
+async function revoke(context: Context, asked: string, reference: string | undefined): Promise<void> {
+  // Whoever pastes the whole key means its id.
+  const keyId = parseApiKeyId(asked.split(".")[0] ?? "");
+  if (keyId === undefined) context.fail(USAGE, `'${asked.slice(0, 8)}…' is not the id of a key`, "List them: perdure keys list");
+  const client = context.session.client();
+  const { accountId, environmentId } = await chooseEnvironment(context, client, reference);
+  if (!context.yes && context.prompts.isInteractive) {
+    const agreed = await context.prompts.confirm(`Revoke ${keyId}? Whoever uses it is locked out.`, "Revoke it with --yes");
+    if (!agreed) context.fail(FAILED, "Nothing was done");
+  }
+  await client.account(accountId, "DeleteApiKey", { environmentId, keyId }, { signal: context.signal });
+  context.output.result({ keyId, state: "DELETED" }, () =>
+    context.output.print(`Revoked ${keyId}; every door refuses it within 30 s.`),
+  );
+}
+
+function roleText(role: string): string {
+  return Object.entries(ROLES).find(([, id]) => id === role)?.[0] ?? role;
+}

@@ -1,0 +1,135 @@
+/** Why: `perdure call` and `perdure send`: a handler is tried out from a shell without thinking about URLs and headers. */
+import { type HandlerAddress, type HandlerInput, InvocationFailure } from "@perdure/admin-client";
+import type { Command } from "commander";
+import type { Context } from "../../context.js";
+import { CliError, FAILED, USAGE } from "../../errors.js";
+import { action, asCliError, harmless, ingressOf } from "./connect.js";
+import { bytesJson, bytesText, jsonOf } from "./texts.js";
+import { bodyOf, durationText, headers, wholeNumber } from "./values.js";
+
+interface CallFlags {
+  readonly key?: string;
+  readonly file?: string;
+  readonly idempotencyKey?: string;
+  readonly delay?: string;
+  readonly header?: Readonly<Record<string, string>>;
+  readonly contentType?: string;
+  readonly scope?: string;
+  readonly limitKey?: string;
+  readonly priority?: number;
+}
+
+export function registerCalls(program: Command, context: Context): void {
+  const call = program
+    .command("call")
+    .description("call a handler and print what it returns; waits as long as it takes")
+    .action(action((target: string, body: string | undefined, flags: CallFlags) => callHandler(context, target, body, flags)));
+  const send = program
+    .command("send")
+    .description("send to a handler without waiting, now or later")
+    .option("--delay <duration>", "begin so much later, e.g. 10m", durationText)
+    .action(action((target: string, body: string | undefined, flags: CallFlags) => sendToHandler(context, target, body, flags)));
+  for (const command of [call, send]) {
+    command
+      .helpGroup("Services and invocations:")
+      .argument("<target>", "Service/handler, or Object/key/handler")
+      .argument("[body]", "JSON; - reads it from stdin")
+      .option("-k, --key <key>", "of an object or workflow, when it is not in the target")
+      .option("-f, --file <path>", "send the content of this file")
+      .option("--idempotency-key <key>", "the same key never runs twice")
+      .option("-H, --header <name: value>", "pass this header to the handler; repeatable", headers)
+      .option("--content-type <type>", "of the body; application/json unless said otherwise")
+      .option("--scope <scope>", "in this scope of flow control")
+      .option("--limit-key <key>", "under this limit key of the scope")
+      .option("--priority <n>", "1 goes first, 5 last", wholeNumber(1, 5));
+  }
+}
+
+async function callHandler(context: Context, target: string, argument: string | undefined, flags: CallFlags): Promise<void> {
+  const { address, input } = requestOf(context, target, argument, flags);
+  const { output } = context;
+  try {
+    const outcome = await ingressOf(context).call(address, input);
+    output.result({ invocation_id: outcome.invocationId ?? null, result: bytesJson(outcome.body) }, () => {
+      if (outcome.invocationId !== undefined) output.note(output.paint("dim", outcome.invocationId));
+      if (outcome.body.length > 0) output.print(bytesText(outcome.body, 2));
+    });
+  } catch (cause) {
+    throw cause instanceof InvocationFailure ? failureOf(cause) : cause;
+  }
+}
+
+async function sendToHandler(context: Context, target: string, argument: string | undefined, flags: CallFlags): Promise<void> {
+  const { address, input } = requestOf(context, target, argument, flags);
+  const { output } = context;
+  try {
+    const sent = await ingressOf(context).send(address, input, flags.delay);
+    output.result(sent, () => {
+      output.print(sent.invocationId);
+      const known = sent.status === "PreviouslyAccepted" ? "It was sent before. " : "";
+      const later = sent.executionTime === undefined ? "" : `It begins at ${sent.executionTime}. `;
+      output.note(`${known}${later}Follow it: perdure invocations watch ${sent.invocationId}`);
+    });
+  } catch (cause) {
+    throw cause instanceof InvocationFailure ? failureOf(cause) : cause;
+  }
+}
+
+/** What user code said is shown as it said it. */
+function failureOf(failure: InvocationFailure): CliError {
+  if (failure.source !== "invocation") return asCliError(failure);
+  const advice =
+    failure.invocationId === undefined ? undefined : `What happened: perdure invocations describe ${failure.invocationId}`;
+  return new CliError(FAILED, `The handler failed: [${failure.status}] ${harmless(failure.message)}`, advice, { cause: failure });
+}
+
+function requestOf(
+  context: Context,
+  target: string,
+  argument: string | undefined,
+  flags: CallFlags,
+): { address: HandlerAddress; input: HandlerInput } {
+  if (argument !== undefined && flags.file !== undefined)
+    context.fail(USAGE, "Give the body as an argument or as a file, not both");
+  const body = bodyOf(argument, flags.file);
+  if (body !== undefined && (flags.contentType ?? "application/json") === "application/json") {
+    const text = Buffer.from(body).toString();
+    if (jsonOf(text) === undefined) {
+      const quoted = JSON.stringify(text.trim());
+      context.fail(
+        USAGE,
+        "The body is no JSON",
+        `A text needs quotes: '${quoted.length < 60 ? quoted : '"…"'}'. Anything else needs --content-type.`,
+      );
+    }
+  }
+  return {
+    address: addressOf(context, target, flags.key),
+    input: {
+      body,
+      contentType: flags.contentType,
+      idempotencyKey: flags.idempotencyKey,
+      ...(flags.header === undefined ? {} : { headers: flags.header }),
+      scope: flags.scope,
+      limitKey: flags.limitKey,
+      priority: flags.priority,
+      signal: context.signal,
+    },
+  };
+}
+
+/** Keys may have slashes: the first part is the service, the last the handler. */
+function addressOf(context: Context, target: string, key: string | undefined): HandlerAddress {
+  const first = target.indexOf("/");
+  const last = target.lastIndexOf("/");
+  const service = target.slice(0, first);
+  const handler = target.slice(last + 1);
+  if (first <= 0 || handler === "" || (key !== undefined && first !== last)) {
+    context.fail(
+      USAGE,
+      `'${target}' names no handler`,
+      "Write Service/handler, Object/key/handler, or Object/handler with --key.",
+    );
+  }
+  return { service, handler, key: key ?? (first === last ? undefined : target.slice(first + 1, last)) };
+}

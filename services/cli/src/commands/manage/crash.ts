@@ -1,0 +1,21 @@
+/** Why: the quickest way to believe that nothing is lost is to break something, on a server of one's own, and to watch it go on. */
+import type { Command } from "commander";
+import type { Context } from "../../context.js";
+import { action, adminOf } from "./connect.js";
+
+export function registerCrash(invocations: Command, context: Context): void {
+  invocations
+    .command("crash")
+    .argument("<id>")
+    .description("cut off its running attempt, as if the connection had broken; it goes on by itself (local servers only)")
+    .action(action((id: string) => crash(context, id)));
+}
+
+async function crash(context: Context, id: string): Promise<void> {
+  const { output } = context;
+  const cut = await adminOf(context).invocations.crashAttempt(id, context);
+  output.result({ id, ...cut }, () => {
+    const entries = cut.journal_length === 1 ? "1 entry" : `${cut.journal_length} entries`;
+    output.print(`${id}: attempt ${cut.attempt} was cut off with ${entries} in the journal; the next one goes on from there`);
+  });
+}

@@ -1,0 +1,323 @@
+/** Why: `perdure deployments`: what code is known, and how new code comes and old code goes. */
+import {
+  AdminApiError,
+  type AdminClient,
+  type DeploymentSummary,
+  type Registration,
+  sqlText,
+  type VerificationView,
+} from "@perdure/admin-client";
+import type { Command } from "commander";
+import type { Context } from "../../context.js";
+import { CliError, FAILED } from "../../errors.js";
+import { action, adminOf, asCliError } from "./connect.js";
+import { changeLines, changesOf } from "./deployment-report.js";
+import { invocationsText, textOf, whenOf } from "./texts.js";
+import { headers, pairs, wholeNumber } from "./values.js";
+import { verificationLines } from "./verification.js";
+
+export function registerDeployments(program: Command, context: Context): void {
+  const deployments = program
+    .command("deployments")
+    .alias("deployment")
+    .alias("dp")
+    .helpGroup("Services and invocations:")
+    .description("the code that is known: register, check, remove");
+  deployments
+    .command("list")
+    .alias("ls")
+    .description("list deployments, the newest first, and how many invocations need each")
+    .action(action(() => list(context)));
+  deployments
+    .command("describe")
+    .argument("<deployment>", "its id")
+    .description("show one: services, what runs on it, the latest check")
+    .action(action((id: string) => describe(context, id)));
+  deployments
+    .command("register")
+    .argument("<address>", "http://…, https://…, tunnel://…, or the ARN of a Lambda function")
+    .description("make the handlers of an endpoint callable; shows what would change and asks")
+    .option("--force", "replace what is registered at this address")
+    .option("--breaking", "also when handlers that exist are gone, or a check finds something")
+    .option("--check", "first replay existing journals against the new code; performs nothing")
+    .option("--dry-run", "show what would change, and change nothing")
+    .option("--use-http1.1", "speak HTTP/1.1 with the endpoint")
+    .option("--assume-role-arn <arn>", "for Lambda functions: the role to invoke with")
+    .option("-H, --header <name: value>", "send this header with each request to the endpoint; repeatable", headers)
+    .option("--metadata <name=value>", "keep this with the deployment; repeatable", pairs)
+    .action(action((address: string, flags: RegisterFlags) => register(context, address, flags)));
+  deployments
+    .command("update")
+    .argument("<deployment>", "its id")
+    .argument("[address]", "where the same code is now")
+    .description("change address or headers in place; the code must be the same")
+    .option("--use-http1.1", "speak HTTP/1.1 with the endpoint")
+    .option("-H, --header <name: value>", "send this header with each request to the endpoint; repeatable", headers)
+    .option("--overwrite", "also when the code is not similar enough")
+    .option("--dry-run", "check only")
+    .action(action((id: string, address: string | undefined, flags: UpdateFlags) => update(context, id, address, flags)));
+  deployments
+    .command("check")
+    .argument("<deployment>", "its id")
+    .description("could suspended and paused invocations go on there? Replays their journals, performs nothing")
+    .option("--in-flight <n>", "invocations in flight of each handler", wholeNumber(0, 1000))
+    .option("--completed <n>", "completed invocations of each handler", wholeNumber(0, 1000))
+    .action(action((id: string, flags: CheckFlags) => check(context, id, flags)));
+  deployments
+    .command("remove")
+    .alias("rm")
+    .argument("<deployment>", "its id")
+    .description("forget a deployment; says first what still needs it")
+    .option("--force", "even when invocations still need it: they fail until it is back")
+    .action(action((id: string, { force }: { force?: boolean }) => remove(context, id, force === true)));
+}
+
+// ── list, describe ───────────────────────────────────────────────────────────────────────────────
+
+interface Needed {
+  readonly unfinished: number;
+  readonly byService: readonly { readonly target: string; readonly status: string; readonly count: number }[];
+}
+
+const NOBODY: Needed = { unfinished: 0, byService: [] };
+
+async function neededBy(admin: AdminClient, context: Context, id?: string): Promise<ReadonlyMap<string, Needed>> {
+  const one = id === undefined ? "" : ` AND pinned_deployment_id = ${sqlText(id)}`;
+  const rows = await admin.sql.query(
+    "SELECT pinned_deployment_id, target_service_name, target_handler_name, status, count(1) AS invocations FROM sys_invocation " +
+      `WHERE status != 'completed' AND pinned_deployment_id IS NOT NULL${one} GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`,
+    context,
+  );
+  const needed = new Map<string, { unfinished: number; byService: { target: string; status: string; count: number }[] }>();
+  for (const row of rows) {
+    const deployment = textOf(row, "pinned_deployment_id") ?? "";
+    const count = Number(row["invocations"]);
+    const known = needed.get(deployment) ?? { unfinished: 0, byService: [] };
+    known.unfinished += count;
+    const target = `${textOf(row, "target_service_name")}/${textOf(row, "target_handler_name")}`;
+    known.byService.push({ target, status: textOf(row, "status") ?? "", count });
+    needed.set(deployment, known);
+  }
+  return needed;
+}
+
+export const addressOf = ({ uri, arn }: Pick<DeploymentSummary, "uri" | "arn">): string => uri ?? arn ?? "–";
+
+async function list(context: Context): Promise<void> {
+  const admin = adminOf(context);
+  const [deployments, services, needed] = await Promise.all([
+    admin.deployments.list(context),
+    admin.services.list(context),
+    neededBy(admin, context),
+  ]);
+  const latest = new Map(services.map((service) => [service.name, service.deployment_id]));
+  const rows = [...deployments].reverse().map((deployment) => {
+    const unfinished = (needed.get(deployment.id) ?? NOBODY).unfinished;
+    const serves = deployment.services.some(({ name }) => latest.get(name) === deployment.id);
+    const state = serves ? "active" : unfinished > 0 ? "draining" : "drained";
+    return { ...deployment, state, unfinished_invocations: unfinished };
+  });
+  const { output, clock } = context;
+  const nowMs = clock.nowMs();
+  output.result({ deployments: rows }, () =>
+    output.table(
+      [
+        { title: "ID", show: ({ id }) => id },
+        {
+          title: "STATE",
+          show: ({ state }) => output.paint(state === "active" ? "green" : state === "draining" ? "yellow" : "dim", state),
+        },
+        { title: "RUNS ON IT", align: "right", show: (row) => String(row.unfinished_invocations) },
+        { title: "REGISTERED", show: ({ created_at }) => whenOf(created_at, nowMs) },
+        { title: "ADDRESS", show: addressOf },
+        { title: "SERVICES", show: (row) => row.services.map(({ name, revision }) => `${name}:${revision}`).join(" ") },
+      ],
+      rows,
+      "Nothing is registered. Start your service and run: perdure deployments register http://localhost:9080",
+    ),
+  );
+}
+
+async function describe(context: Context, id: string): Promise<void> {
+  const admin = adminOf(context);
+  const [deployment, needed] = await Promise.all([admin.deployments.get(id, context), neededBy(admin, context, id)]);
+  const { unfinished, byService } = needed.get(deployment.id) ?? NOBODY;
+  const { output } = context;
+  output.result({ ...deployment, unfinished_invocations: byService }, () => {
+    output.facts([
+      ["Id", deployment.id],
+      ["Address", addressOf(deployment)],
+      ["Transport", deployment.arn === undefined ? `${deployment.protocol_type}, ${deployment.http_version}` : "AWS Lambda"],
+      ["SDK", deployment.sdk_version ?? undefined],
+      ["Protocol", `${deployment.min_protocol_version} to ${deployment.max_protocol_version}`],
+      ["Registered", deployment.created_at],
+      ["Headers", namesOf(deployment.additional_headers)],
+      ["Runs on it", unfinished === 0 ? "nothing" : invocationsText(unfinished)],
+    ]);
+    for (const { target, status, count } of byService) output.print(`  ${count} ${status}: ${target}`);
+    output.print();
+    for (const service of deployment.services) {
+      const handlers = service.handlers.map(({ name }) => name).join(", ");
+      output.print(`${output.paint("bold", service.name)} (${service.ty}, revision ${service.revision}): ${handlers}`);
+    }
+    if (deployment.verification !== undefined) {
+      output.print();
+      for (const line of verificationLines(deployment.verification)) output.print(line);
+    }
+  });
+}
+
+/** Values may be secrets. */
+function namesOf(texts: Readonly<Record<string, string>> | undefined): string | undefined {
+  const names = Object.keys(texts ?? {});
+  return names.length === 0 ? undefined : names.join(", ");
+}
+
+// ── register, update, check ──────────────────────────────────────────────────────────────────────
+
+interface RegisterFlags {
+  readonly force?: boolean;
+  readonly breaking?: boolean;
+  readonly check?: boolean;
+  readonly dryRun?: boolean;
+  readonly "useHttp1.1"?: boolean;
+  readonly assumeRoleArn?: string;
+  readonly header?: Readonly<Record<string, string>>;
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+async function register(context: Context, address: string, flags: RegisterFlags): Promise<void> {
+  const admin = adminOf(context);
+  const { output } = context;
+  const wanted: Registration = {
+    address: addressFor(address),
+    useHttp11: flags["useHttp1.1"] === true,
+    assumeRoleArn: flags.assumeRoleArn,
+    ...(flags.header === undefined ? {} : { headers: flags.header }),
+    ...(flags.metadata === undefined ? {} : { metadata: flags.metadata }),
+    force: flags.force === true,
+    breaking: flags.breaking === true,
+  };
+  const verify = flags.check === true;
+  const known = await admin.services.list(context);
+  const found = await output.during(verify ? `Checking ${address}` : `Asking ${address} what it serves`, () =>
+    refusalWithFindings(admin.deployments.register({ ...wanted, verify, dryRun: true }, context)),
+  );
+  const changes = changesOf(known, found.deployment.services);
+  if (!context.json) {
+    for (const line of changeLines(changes)) output.note(`  ${line}`);
+    if (found.deployment.verification !== undefined)
+      for (const line of verificationLines(found.deployment.verification)) output.note(line);
+  }
+  if (flags.dryRun === true) {
+    return output.result({ dry_run: true, ...found.deployment, changes }, () =>
+      output.print("Nothing was changed: this was a dry run."),
+    );
+  }
+  // A program that asks means it; a person sees first what would happen.
+  if (!context.yes && !context.json && context.prompts.isInteractive) {
+    if (!(await context.prompts.confirm(`Register ${address}?`, "--yes"))) context.fail(FAILED, "Nothing was done");
+  }
+  const { deployment, isNew } = await admin.deployments.register(wanted, context);
+  output.result({ ...deployment, is_new: isNew, changes }, () =>
+    output.print(
+      isNew
+        ? `Registered as ${deployment.id}`
+        : `${deployment.id} is ${wanted.force === true ? "replaced" : "registered already, and unchanged"}`,
+    ),
+  );
+}
+
+/** `9080` and `localhost:9080` are what people type. */
+function addressFor(text: string): string {
+  if (/^\d{1,5}$/.test(text)) return `http://localhost:${text}`;
+  return /^[a-z][a-z0-9+.-]*:/i.test(text) && !/^[a-z0-9.-]+:\d+(?:\/|$)/i.test(text) ? text : `http://${text}`;
+}
+
+/** A check that refuses says why in its body. */
+async function refusalWithFindings<T>(registering: Promise<T>): Promise<T> {
+  try {
+    return await registering;
+  } catch (cause) {
+    const verification =
+      cause instanceof AdminApiError ? (cause.body as { verification?: VerificationView } | undefined)?.verification : undefined;
+    if (verification === undefined) throw cause;
+    const { message, advice, code } = asCliError(cause as AdminApiError);
+    throw new CliError(FAILED, [message, ...verificationLines(verification)].join("\n"), advice, { cause, code });
+  }
+}
+
+interface UpdateFlags extends Pick<RegisterFlags, "header" | "useHttp1.1" | "dryRun"> {
+  readonly overwrite?: boolean;
+}
+
+async function update(context: Context, id: string, address: string | undefined, flags: UpdateFlags): Promise<void> {
+  const { header, overwrite, dryRun } = flags;
+  const changes = {
+    ...(address === undefined ? {} : { address: addressFor(address) }),
+    ...(flags["useHttp1.1"] === undefined ? {} : { useHttp11: flags["useHttp1.1"] }),
+    ...(header === undefined ? {} : { headers: header }),
+    overwrite: overwrite === true,
+    dryRun: dryRun === true,
+  };
+  const deployment = await adminOf(context).deployments.update(id, changes, context);
+  context.output.result(deployment, () =>
+    context.output.print(
+      dryRun === true
+        ? "It could be changed. Nothing was: this was a dry run."
+        : `${deployment.id} is at ${addressOf(deployment)}`,
+    ),
+  );
+}
+
+interface CheckFlags {
+  readonly inFlight?: number;
+  readonly completed?: number;
+}
+
+async function check(context: Context, id: string, { inFlight, completed }: CheckFlags): Promise<void> {
+  const bounds = {
+    ...(inFlight === undefined ? {} : { in_flight_per_handler: inFlight }),
+    ...(completed === undefined ? {} : { completed_per_handler: completed }),
+  };
+  const { output } = context;
+  const outcome = await output.during(`Checking ${id}`, () => adminOf(context).deployments.check(id, bounds, context));
+  output.result(outcome, () => {
+    for (const line of verificationLines(outcome)) output.print(line);
+  });
+  if (outcome.incompatible > 0) context.fail(FAILED, `${invocationsText(outcome.incompatible)} could not go on there`);
+}
+
+// ── remove ───────────────────────────────────────────────────────────────────────────────────────
+
+async function remove(context: Context, id: string, force: boolean): Promise<void> {
+  const admin = adminOf(context);
+  const [deployment, needed, services] = await Promise.all([
+    admin.deployments.get(id, context),
+    neededBy(admin, context, id),
+    admin.services.list(context),
+  ]);
+  const { unfinished, byService } = needed.get(deployment.id) ?? NOBODY;
+  const served = services.filter((service) => service.deployment_id === deployment.id).map(({ name }) => name);
+  const { output } = context;
+  for (const { target, status, count } of byService) output.note(`  ${count} ${status} on it: ${target}`);
+  if (served.length > 0) output.note(`  serves now: ${served.join(", ")}`);
+  if (!force && (unfinished > 0 || served.length > 0)) {
+    const why =
+      unfinished > 0
+        ? `${invocationsText(unfinished)} still ${unfinished === 1 ? "needs" : "need"} it`
+        : `it serves ${served.join(", ")}`;
+    context.fail(
+      FAILED,
+      `${id} was not removed: ${why}`,
+      unfinished > 0
+        ? `Wait until they are done, move them (perdure invocations resume --on-deployment ${id} --deployment latest), or use --force.`
+        : "Register newer code first, or use --force: these services cannot be called then.",
+    );
+  }
+  if (!context.yes && !(await context.prompts.confirm(`Remove ${id} (${addressOf(deployment)})?`, "--yes"))) {
+    context.fail(FAILED, "Nothing was done");
+  }
+  await admin.deployments.remove(id, force, context);
+  output.result({ id, removed: true, unfinished_invocations: byService }, () => output.print(`${id} is removed`));
+}

@@ -1,0 +1,32 @@
+/** Why: what the management plane of an environment offers. */
+import type { Command } from "commander";
+import type { Context } from "../../context.js";
+import { registerCalls } from "./call.js";
+import { registerDeployments } from "./deployments.js";
+import { registerExplain } from "./explain.js";
+import { registerInvocations } from "./invocations.js";
+import { registerKafka } from "./kafka.js";
+import { registerLogs } from "./logs.js";
+import { registerPromises } from "./promises.js";
+import { registerRules } from "./rules.js";
+import { registerSchedules } from "./schedules.js";
+import { registerServices } from "./services.js";
+import { registerSql } from "./sql.js";
+import { registerState } from "./state.js";
+import { registerVersion } from "./version.js";
+
+export function register(program: Command, context: Context): void {
+  registerVersion(program, context);
+  registerDeployments(program, context);
+  registerServices(program, context);
+  registerCalls(program, context);
+  registerInvocations(program, context);
+  registerExplain(program, context);
+  registerLogs(program, context);
+  registerState(program, context);
+  registerPromises(program, context);
+  registerSql(program, context);
+  registerKafka(program, context);
+  registerSchedules(program, context);
+  registerRules(program, context);
+}

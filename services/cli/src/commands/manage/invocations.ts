@@ -1,0 +1,171 @@
+/** Why: `perdure invocations`: which there are, how one is doing, and (in other files) what people do to them. */
+import type { INVOCATION_STATUSES, Row } from "@perdure/admin-client";
+import type { Command } from "commander";
+import type { Context } from "../../context.js";
+import { FAILED } from "../../errors.js";
+import { registerBatches } from "./batches.js";
+import { addChoice, type ChoiceFlags, conditionFor } from "./choice.js";
+import { action, adminOf, ingressOf } from "./connect.js";
+import { registerCrash } from "./crash.js";
+import { LIST_ROWS_DEFAULT, LIST_ROWS_MAX } from "./limits.js";
+import { bytesJson, bytesText, firstLine, textOf, whenOf } from "./texts.js";
+import { timelineLines } from "./timeline-lines.js";
+import { wholeTimeline } from "./timeline-pages.js";
+import { wholeNumber } from "./values.js";
+import { registerVerbs } from "./verbs.js";
+import { watch } from "./watch.js";
+
+export function registerInvocations(program: Command, context: Context): void {
+  const invocations = program
+    .command("invocations")
+    .alias("invocation")
+    .alias("inv")
+    .helpGroup("Services and invocations:")
+    .description("what runs, waits, failed: look, watch, cancel, resume, restart …");
+  addChoice(
+    invocations
+      .command("list")
+      .alias("ls")
+      .description("list invocations, the newest first; those that are completed only when asked for"),
+  )
+    .option("-a, --all", "completed ones too")
+    .option("-n, --limit <rows>", `at most so many; ${LIST_ROWS_DEFAULT} unless said otherwise`, wholeNumber(1, LIST_ROWS_MAX))
+    .action(action((flags: ListFlags) => list(context, flags)));
+  invocations
+    .command("describe")
+    .argument("<id>")
+    .description("show one: what it waits for, its attempts and steps")
+    .option("--payloads", "show the beginnings of payloads too")
+    .action(action((id: string, { payloads }: { payloads?: boolean }) => describe(context, id, payloads === true)));
+  invocations
+    .command("watch")
+    .argument("<id>")
+    .description("follow one until it ends: attempts, steps, sleeps, calls, waits, retries")
+    .action(action((id: string) => watch(context, id)));
+  invocations
+    .command("result")
+    .argument("<id>")
+    .description("print what it returned; waits for its end")
+    .option("--no-wait", "fail when it still runs")
+    .action(action((id: string, { wait }: { wait: boolean }) => result(context, id, wait)));
+  registerVerbs(invocations, context);
+  registerCrash(invocations, context);
+  registerBatches(invocations, context);
+}
+
+interface ListFlags extends ChoiceFlags {
+  readonly all?: boolean;
+  readonly limit?: number;
+}
+
+const COLUMNS =
+  "id, target, status, created_at, modified_at, scheduled_start_at, pinned_deployment_id, retry_count, next_retry_at, " +
+  "last_failure, last_failure_error_code, completion_result, completion_failure, invoked_by, invoked_by_target";
+
+async function list(context: Context, flags: ListFlags): Promise<void> {
+  const asksForCompleted = flags.all === true || flags.status !== undefined || flags.failed === true || flags.succeeded === true;
+  const condition = conditionFor(flags, [], context);
+  const conditions = [condition, asksForCompleted || flags.where !== undefined ? undefined : "status != 'completed'"].filter(
+    (part) => part !== undefined,
+  );
+  const where = conditions.length === 0 ? "" : ` WHERE ${conditions.join(" AND ")}`;
+  const limit = flags.limit ?? LIST_ROWS_DEFAULT;
+  const statement = `SELECT ${COLUMNS} FROM sys_invocation${where} ORDER BY created_at DESC LIMIT ${limit + 1}`;
+  const found = await adminOf(context).sql.query(statement, context);
+  const rows = found.slice(0, limit);
+  const { output, clock } = context;
+  const nowMs = clock.nowMs();
+  output.result({ invocations: rows, more: found.length > limit }, () => {
+    output.table(
+      [
+        { title: "ID", show: (row) => textOf(row, "id") },
+        { title: "STATUS", show: (row) => painted(context, row) },
+        { title: "MADE", show: (row) => whenOf(textOf(row, "created_at"), nowMs) },
+        { title: "TARGET", show: (row) => textOf(row, "target") },
+        { title: "", show: (row) => remarkOf(row, nowMs) ?? "" },
+      ],
+      rows,
+      asksForCompleted ? "No invocations." : "No invocations that are not completed. --all shows those too.",
+    );
+    if (found.length > limit) output.note(`There are more. --limit ${limit * 10} shows more of them.`);
+  });
+}
+
+const COLOURS = {
+  pending: "dim",
+  scheduled: "blue",
+  ready: "cyan",
+  running: "green",
+  "backing-off": "yellow",
+  suspended: "cyan",
+  paused: "magenta",
+  completed: "dim",
+} as const satisfies Record<(typeof INVOCATION_STATUSES)[number], string>;
+
+function painted({ output }: Context, row: Row): string {
+  const status = textOf(row, "status") ?? "";
+  const failed = textOf(row, "completion_result") === "failure";
+  if (status === "completed") return output.paint(failed ? "red" : "dim", failed ? "failed" : "completed");
+  return status in COLOURS ? output.paint(COLOURS[status as keyof typeof COLOURS], status) : status;
+}
+
+/** What else there is to say about it, on one line. */
+function remarkOf(row: Row, nowMs: number): string | undefined {
+  const status = textOf(row, "status");
+  if (status === "completed") return firstLine(textOf(row, "completion_failure"));
+  if (status === "scheduled") return `starts ${whenOf(textOf(row, "scheduled_start_at"), nowMs)}`;
+  const failure = firstLine(textOf(row, "last_failure"), 80);
+  if (failure === undefined) return undefined;
+  const code = textOf(row, "last_failure_error_code");
+  const next = textOf(row, "next_retry_at");
+  const when = next === undefined ? "" : `, next ${whenOf(next, nowMs)}`;
+  return `attempt ${textOf(row, "retry_count") ?? "?"}${when}: ${code === undefined ? "" : `${code} `}${failure}`;
+}
+
+async function describe(context: Context, id: string, payloads: boolean): Promise<void> {
+  const admin = adminOf(context);
+  const row = await admin.invocations.row(id, context);
+  if (row === undefined)
+    context.fail(
+      FAILED,
+      `There is no invocation ${id}`,
+      "Completed ones are forgotten after their retention. perdure invocations list --all",
+    );
+  const [explanation, timeline] = await Promise.all([
+    admin.invocations.explain(id, context),
+    wholeTimeline(admin, id, payloads, context),
+  ]);
+  const { output, clock } = context;
+  const nowMs = clock.nowMs();
+  output.result({ invocation: row, explanation, timeline }, () => {
+    output.facts([
+      ["Id", id],
+      ["Target", textOf(row, "target")],
+      ["Status", painted(context, row)],
+      [
+        "Made",
+        `${textOf(row, "created_at")} (${whenOf(textOf(row, "created_at"), nowMs)}), by ${textOf(row, "invoked_by_target") ?? textOf(row, "invoked_by")}`,
+      ],
+      ["Called by", textOf(row, "invoked_by_id")],
+      ["Idempotency key", textOf(row, "idempotency_key")],
+      ["Restarted from", textOf(row, "restarted_from")],
+      ["Scope", textOf(row, "scope")],
+      ["Limit key", textOf(row, "limit_key")],
+      ["Deployment", textOf(row, "pinned_deployment_id")],
+      ["Failure", firstLine(textOf(row, "completion_failure") ?? textOf(row, "last_failure"), 300)],
+    ]);
+    output.print();
+    output.print(explanation.sentence);
+    for (const { request, effect } of explanation.remedies) output.print(output.paint("dim", `  ${request}: ${effect}`));
+    output.print();
+    for (const line of timelineLines(timeline, { paint: (style, text) => output.paint(style, text) })) output.print(line);
+  });
+}
+
+async function result(context: Context, id: string, wait: boolean): Promise<void> {
+  const ingress = ingressOf(context);
+  const outcome = wait ? await ingress.attach(id, context) : await ingress.output(id, context);
+  if (outcome === undefined) return context.fail(FAILED, `${id} still runs`, `perdure invocations watch ${id}`);
+  const { output } = context;
+  output.result({ invocation_id: id, result: bytesJson(outcome.body) }, () => output.print(bytesText(outcome.body, 2)));
+}

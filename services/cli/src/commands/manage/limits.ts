@@ -1,0 +1,26 @@
+/** Bounds of the management commands, each with its reason. Milliseconds end in `Ms`. */
+
+/** Rows of a list when nobody says otherwise: a screen or two. */
+export const LIST_ROWS_DEFAULT = 50;
+/** Most rows a list asks for; more are a matter of `perdure sql`. */
+export const LIST_ROWS_MAX = 10_000;
+/** Pause between two looks of `watch` and `logs --follow`: quick for people, cheap for the server. */
+export const LOOK_PAUSE_MS = 400;
+/** The longest pause when nothing changes for long: a wait of days needs no four looks a second. */
+export const LOOK_PAUSE_MS_MAX = 3_000;
+/** Pause between two looks at a batch. */
+export const BATCH_PAUSE_MS = 250;
+/** Failures of a batch that are shown; the rest is counted. */
+export const FAILURES_SHOWN_MAX = 20;
+/** Pages of results of a batch that are read: 10,000 failures are more than anybody reads. */
+export const RESULT_PAGES_MAX = 100;
+/** How long an edit of state is looked for before it is said to wait behind a handler. */
+export const STATE_APPLIED_MS = 1_500;
+/** Pause between two looks at it. */
+export const STATE_PAUSE_MS = 50;
+/** Steps of a timeline that one frame shows, the last ones; the terminal's height may allow fewer. */
+export const STEPS_SHOWN_MAX = 200;
+/** Pages of a timeline that a description reads, of 1000 steps each. */
+export const TIMELINE_PAGES_MAX = 20;
+/** Longest answers of an interactive question that are kept for the arrow keys. */
+export const HISTORY_LINES_MAX = 200;

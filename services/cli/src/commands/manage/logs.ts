@@ -1,0 +1,102 @@
+/** Why: `perdure logs`: the journal of an invocation with the events between its entries, as they were stored. */
+import { type AdminClient, type Row, sqlText } from "@perdure/admin-client";
+import type { Command } from "commander";
+import type { Context } from "../../context.js";
+import { FAILED } from "../../errors.js";
+import { action, adminOf } from "./connect.js";
+import { LIST_ROWS_MAX, LOOK_PAUSE_MS } from "./limits.js";
+import { pause } from "./pause.js";
+import { jsonOf, numberOf, textOf } from "./texts.js";
+import { plain } from "./timeline-lines.js";
+
+export function registerLogs(program: Command, context: Context): void {
+  program
+    .command("logs")
+    .helpGroup("Services and invocations:")
+    .argument("<id>", "of an invocation")
+    .description("print its journal and what happened between the entries: failures, pauses")
+    .option("-f, --follow", "go on until it ends")
+    .option("--full", "print whole entries, payloads too")
+    .action(action((id: string, flags: LogFlags) => logs(context, id, flags)));
+}
+
+interface LogFlags {
+  readonly follow?: boolean;
+  readonly full?: boolean;
+}
+
+/** How far the log has been printed. */
+interface Position {
+  nextIndex: number;
+  events: number;
+}
+
+async function logs(context: Context, id: string, { follow, full }: LogFlags): Promise<void> {
+  const admin = adminOf(context);
+  const row = await admin.invocations.row(id, context);
+  if (row === undefined)
+    context.fail(FAILED, `There is no invocation ${id}`, "Completed ones are forgotten after their retention.");
+  const position: Position = { nextIndex: 0, events: 0 };
+  for (;;) {
+    // Asked first: what is stored until then is printed below.
+    const status =
+      follow === true ? textOf((await admin.invocations.row(id, context)) ?? { status: "completed" }, "status") : undefined;
+    const entries = await newEntries(context, admin, id, position, full === true);
+    for (const entry of entries) {
+      context.output.event(entry, () => context.output.print(lineOf(context, entry, full === true)));
+    }
+    if (entries.length === LIST_ROWS_MAX) continue;
+    if (follow !== true || status === "completed") return;
+    await pause(context, LOOK_PAUSE_MS);
+  }
+}
+
+/** Entries and events that came since, in the order in which they were stored. */
+async function newEntries(
+  context: Context,
+  admin: AdminClient,
+  id: string,
+  position: Position,
+  full: boolean,
+): Promise<readonly Row[]> {
+  const json = full ? "entry_json" : "entry_lite_json";
+  const where = `WHERE id = ${sqlText(id)}`;
+  const [entries, events] = await Promise.all([
+    admin.sql.query(
+      `SELECT index, entry_type, name, appended_at, ${json} AS entry FROM sys_journal ${where} AND index >= ${position.nextIndex} ORDER BY index LIMIT ${LIST_ROWS_MAX}`,
+      context,
+    ),
+    admin.sql.query(
+      `SELECT after_journal_entry_index, event_type, appended_at, event_json FROM sys_journal_events ${where} ORDER BY appended_at`,
+      context,
+    ),
+  ]);
+  const fresh = events.slice(position.events);
+  position.events = events.length;
+  const last = entries.at(-1);
+  if (last !== undefined) position.nextIndex = (numberOf(last, "index") ?? 0) + 1;
+  return [...entries.map((row) => ({ kind: "entry", ...row })), ...fresh.map((row) => ({ kind: "event", ...row }))].sort(byPlace);
+}
+
+/** An event stands behind the entry it names. */
+function byPlace(a: Row, b: Row): number {
+  const place = (row: Row): number => numberOf(row, "index") ?? (numberOf(row, "after_journal_entry_index") ?? -1) + 0.5;
+  return place(a) - place(b) || (textOf(a, "appended_at") ?? "").localeCompare(textOf(b, "appended_at") ?? "");
+}
+
+const TEXT_CHARS_MAX = 200;
+
+function lineOf({ output }: Context, row: Row, full: boolean): string {
+  const time = output.paint("dim", (textOf(row, "appended_at") ?? "").slice(0, 23).padEnd(23));
+  if (row["kind"] === "event") {
+    const event = jsonOf(textOf(row, "event_json") ?? "") as Readonly<Record<string, unknown>> | undefined;
+    const message = typeof event?.["error_message"] === "string" ? event["error_message"] : "";
+    const code = typeof event?.["restate_doc_error_code"] === "string" ? `${event["restate_doc_error_code"]} ` : "";
+    const status = event?.["error_code"] === undefined ? "" : `[${event["error_code"]}] `;
+    return `${time}       ${output.paint("red", `${textOf(row, "event_type")} ${code}${status}${plain(message, TEXT_CHARS_MAX)}`)}`;
+  }
+  const name = textOf(row, "name") ?? "";
+  const entry = textOf(row, "entry") ?? "";
+  const shown = full ? plain(entry, Number.POSITIVE_INFINITY) : plain(entry, TEXT_CHARS_MAX);
+  return `${time} ${String(row["index"]).padStart(5)} ${textOf(row, "entry_type")}${name === "" ? "" : ` '${plain(name, TEXT_CHARS_MAX)}'`} ${output.paint("dim", shown)}`;
+}

@@ -1,0 +1,138 @@
+import { describe, expect, test } from "@jest/globals";
+import type { ServiceView, VerificationView } from "@perdure/admin-client";
+import { InvalidArgumentError } from "commander";
+import { changeLines, changesOf } from "./deployment-report.js";
+import { commandOf } from "./explain.js";
+import { curlOf, shellWord } from "./services.js";
+import { csvLines } from "./sql.js";
+import { bytesJson, bytesText } from "./texts.js";
+import { headers, oneOf, pairs, wholeNumber } from "./values.js";
+import { verificationLines } from "./verification.js";
+
+function aService(name: string, revision: number, handlers: readonly string[], ty: ServiceView["ty"] = "Service"): ServiceView {
+  const views = handlers.map((handler) => ({ name: handler, public: true, input_description: "any", output_description: "any" }));
+  return { name, ty, handlers: views, deployment_id: "dp_1", revision, public: true };
+}
+
+test("what a registration would change is told by service and handler", () => {
+  const known = [aService("Same", 1, ["a"]), aService("Cart", 2, ["add", "old"]), aService("Kind", 1, ["a"])];
+  const found = [
+    aService("Same", 1, ["a"]),
+    aService("Cart", 3, ["add", "clear"]),
+    aService("New", 1, ["x", "y"]),
+    aService("Kind", 2, ["a"], "Workflow"),
+  ];
+  expect(changeLines(changesOf(known, found))).toEqual([
+    "= Same (Service, revision 1): unchanged",
+    "~ Cart (Service), revision 2 → 3: +clear -old",
+    "+ New (Service): x, y",
+    "~ Kind (Workflow), revision 1 → 2: Service → Workflow",
+  ]);
+});
+
+describe("a ready curl", () => {
+  test("has a key where one is needed and a body that the handler may take", () => {
+    const schema = {
+      type: "object",
+      properties: { name: { type: "string" }, count: { type: "integer" }, tags: { type: "array" } },
+    };
+    const handler = {
+      name: "add",
+      public: true,
+      input_description: "value of content-type 'application/json'",
+      output_description: "",
+      input_json_schema: schema,
+    };
+    const cart = aService("Cart", 1, [], "VirtualObject");
+    expect(curlOf("http://localhost:8080/", cart, handler)).toBe(
+      `curl localhost:8080/Cart/my-key/add --json '{"name":"Ann","count":1,"tags":[]}'`,
+    );
+    expect(curlOf("https://x.env.us.perdure.dev:8080", aService("S", 1, []), { ...handler, input_description: "none" })).toBe(
+      "curl https://x.env.us.perdure.dev:8080/S/add -X POST",
+    );
+  });
+
+  test("is one word for every shell", () => {
+    expect(shellWord(`{"a":"it's"}`)).toBe(`'{"a":"it'\\''s"}'`);
+  });
+});
+
+test("CSV quotes what needs it, and a column may be missing in some rows", () => {
+  expect(csvLines([{ a: 1, b: 'x"y' }, { b: "p,q", c: null }, { c: [1, 2] }])).toEqual([
+    "a,b,c",
+    '1,"x""y",',
+    ',"p,q",',
+    ',,"[1,2]"',
+  ]);
+  expect(csvLines([])).toEqual([]);
+});
+
+test("remedies of an explanation become commands", () => {
+  expect(commandOf("PATCH /invocations/inv_1/restart-as-new")).toBe("perdure invocations restart inv_1");
+  expect(commandOf("PATCH /invocations/inv_1/resume?deployment=latest")).toBe(
+    "perdure invocations resume inv_1 --deployment latest",
+  );
+  expect(commandOf("POST /vqueues/vq_1/resume")).toBe("perdure queues resume vq_1");
+  expect(commandOf("POST /deployments")).toBeUndefined();
+});
+
+test("bytes are shown as what they are", () => {
+  const text = (value: string): Uint8Array => new TextEncoder().encode(value);
+  expect([bytesText(text('{"a":1}')), bytesText(text("hi")), bytesText(new Uint8Array([255]))]).toEqual([
+    '{"a":1}',
+    "hi",
+    "(1 B that are no text)",
+  ]);
+  expect([bytesJson(text('{"a":1}')), bytesJson(text("hi")), bytesJson(new Uint8Array([255])), bytesJson(text(""))]).toEqual([
+    { a: 1 },
+    "hi",
+    { base64: "/w==" },
+    null,
+  ]);
+});
+
+test("flags are checked where they are read", () => {
+  expect(headers("Authorization: Bearer a:b", headers("x=1", undefined))).toEqual({ x: "1", authorization: "Bearer a:b" });
+  expect(pairs("a=b=c", undefined)).toEqual({ a: "b=c" });
+  expect(oneOf(["a", "b"])("A, b", undefined)).toEqual(["a", "b"]);
+  for (const wrong of [
+    () => headers("nothing", undefined),
+    () => pairs("=x", undefined),
+    () => oneOf(["a"])("c", undefined),
+    () => wholeNumber(1, 5)("6"),
+    () => wholeNumber(1)("1.5"),
+  ]) {
+    expect(wrong).toThrow(InvalidArgumentError);
+  }
+});
+
+test("a check is told with its verdict first", () => {
+  const finding = {
+    kind: "journal_mismatch",
+    service: "Orders",
+    handler: "place",
+    invocations: 3,
+    invocation_id: "inv_1",
+    code: "RT0016",
+    command_index: 3,
+    message: "differs\nstack",
+  };
+  const outcome: VerificationView = {
+    checked_at: "",
+    duration: "1s",
+    found: 41,
+    checked: 30,
+    compatible: 27,
+    incompatible: 3,
+    failed: 1,
+    skipped: 0,
+    is_complete: false,
+    findings: [finding],
+    findings_left_out: 2,
+  };
+  expect(verificationLines(outcome)).toEqual([
+    "Check: 3 would fail (27 of 30 compatible, 1 unclear, a sample of 41; took 1s)",
+    "  journal_mismatch RT0016: Orders/place, 3× (inv_1 at command 3): differs",
+    "  … and 2 more kinds of findings",
+  ]);
+});

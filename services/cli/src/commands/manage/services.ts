@@ -1,0 +1,220 @@
+/** Why: `perdure services`: what can be called, how, and the few settings people may change without new code. */
+import { type HandlerView, handlerPath, type ServiceChanges, type ServiceView } from "@perdure/admin-client";
+import type { Command } from "commander";
+import { z } from "zod";
+import type { Context } from "../../context.js";
+import { FAILED, USAGE } from "../../errors.js";
+import { action, adminOf } from "./connect.js";
+import { editJson } from "./editor.js";
+import { durationText } from "./values.js";
+
+export function registerServices(program: Command, context: Context): void {
+  const services = program
+    .command("services")
+    .alias("service")
+    .alias("svc")
+    .helpGroup("Services and invocations:")
+    .description("what can be called, and its settings");
+  services
+    .command("list")
+    .alias("ls")
+    .description("list services in their latest revisions")
+    .action(action(() => list(context)));
+  services
+    .command("describe")
+    .argument("<service>")
+    .description("show one: handlers with a ready curl for each, settings")
+    .action(action((name: string) => describe(context, name)));
+  services
+    .command("openapi")
+    .argument("<service>")
+    .description("print how to call it, as an OpenAPI document")
+    .action(action(async (name: string) => context.output.json(await adminOf(context).services.openapi(name, context))));
+  const config = services.command("config").description("settings that hold until the next registration");
+  config
+    .command("view")
+    .argument("<service>")
+    .description("show them")
+    .action(action((name: string) => view(context, name)));
+  config
+    .command("edit")
+    .argument("<service>")
+    .description("change them in your editor")
+    .action(action((name: string) => edit(context, name)));
+  const set = config.command("set").argument("<service>").description("change some of them");
+  set.option("--public", "callers outside may call it").option("--private", "only handlers may call it");
+  for (const [flag, what] of DURATIONS) set.option(`--${flag.replaceAll("_", "-")} <duration>`, what, durationText);
+  set.action(
+    action((name: string, flags: Readonly<Record<string, unknown>>) => change(context, name, changesOf(context, flags))),
+  );
+}
+
+const DURATIONS = [
+  ["idempotency_retention", "how long results of calls with an idempotency key are kept"],
+  ["workflow_completion_retention", "how long results of workflows are kept"],
+  ["journal_retention", "how long journals of completed invocations are kept"],
+  ["inactivity_timeout", "after how long without progress an invocation is suspended"],
+  ["abort_timeout", "after how long a handler that does not suspend is cut off"],
+] as const;
+
+async function list(context: Context): Promise<void> {
+  const services = await adminOf(context).services.list(context);
+  const { output } = context;
+  output.result({ services }, () =>
+    output.table(
+      [
+        { title: "NAME", show: ({ name }) => name },
+        { title: "TYPE", show: ({ ty }) => ty },
+        { title: "REVISION", align: "right", show: ({ revision }) => String(revision) },
+        { title: "DEPLOYMENT", show: (row) => row.deployment_id },
+        { title: "PUBLIC", show: (row) => (row.public ? "yes" : "no") },
+        { title: "HANDLERS", show: ({ handlers }) => handlers.map(({ name }) => name).join(", ") },
+      ],
+      [...services].sort((a, b) => (a.name < b.name ? -1 : 1)),
+      "No services. Register the endpoint that serves yours: perdure deployments register http://localhost:9080",
+    ),
+  );
+}
+
+async function describe(context: Context, name: string): Promise<void> {
+  const service = await adminOf(context).services.get(name, context);
+  const { output } = context;
+  const { ingressUrl } = context.environment();
+  output.result(service, () => {
+    output.facts([
+      ["Name", service.name],
+      ["Type", service.ty],
+      ["Revision", `${service.revision}, on ${service.deployment_id}`],
+      ["Public", service.public ? "yes" : "no"],
+      ["About", service.documentation ?? undefined],
+      ...settingsOf(service).map(([key, value]) => [titleOf(key), value] as const),
+    ]);
+    for (const handler of service.handlers) {
+      output.print();
+      output.print(
+        `${output.paint("bold", handler.name)}${handler.ty === undefined || handler.ty === null ? "" : ` (${handler.ty})`}: ${handler.input_description} → ${handler.output_description}`,
+      );
+      if (service.public && handler.public) output.print(`  ${curlOf(ingressUrl, service, handler)}`);
+    }
+  });
+}
+
+/** A line to paste into a shell. The key is one that people will want to change. */
+export function curlOf(ingressUrl: string, service: ServiceView, handler: HandlerView): string {
+  const key = service.ty === "Service" ? undefined : "my-key";
+  const url = `${ingressUrl.replace(/\/$/, "")}${handlerPath("call", { service: service.name, key, handler: handler.name })}`;
+  const body = exampleOf(handler);
+  const data = body === undefined ? "" : ` --json ${shellWord(body)}`;
+  return `curl ${url.replace(/^http:\/\//, "")}${data === "" ? " -X POST" : data}`;
+}
+
+/** A body that the handler may take; undefined when it takes none. */
+function exampleOf(handler: HandlerView): string | undefined {
+  if (handler.input_description === "none") return undefined;
+  const schema = handler.input_json_schema;
+  const example = typeof schema === "object" && schema !== null ? exampleValue(schema as Schema, 0) : undefined;
+  return JSON.stringify(example ?? "Ann");
+}
+
+interface Schema {
+  readonly type?: string | readonly string[];
+  readonly default?: unknown;
+  readonly examples?: readonly unknown[];
+  readonly enum?: readonly unknown[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+}
+
+/** Deeper than this nobody wants an example on one line. */
+const EXAMPLE_DEPTH_MAX = 4;
+
+function exampleValue(schema: Schema, depth: number): unknown {
+  const given = schema.examples?.[0] ?? schema.default ?? schema.enum?.[0];
+  if (given !== undefined) return given;
+  const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
+  switch (type) {
+    case "number":
+    case "integer":
+      return 1;
+    case "boolean":
+      return true;
+    case "null":
+      return null;
+    case "array":
+      return [];
+    case "object": {
+      if (depth >= EXAMPLE_DEPTH_MAX) return {};
+      return Object.fromEntries(
+        Object.entries(schema.properties ?? {}).map(([name, inner]) => [name, exampleValue(inner, depth + 1)]),
+      );
+    }
+    default:
+      return "Ann";
+  }
+}
+
+/** In single quotes, as every shell takes it. */
+export function shellWord(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+// ── settings ─────────────────────────────────────────────────────────────────────────────────────
+
+function settingsOf(service: ServiceView): readonly (readonly [string, string])[] {
+  return DURATIONS.flatMap(([name]) => {
+    const value = service[name];
+    return typeof value === "string" ? [[name, value] as const] : [];
+  });
+}
+
+/** `Idempotency retention`. */
+const titleOf = (name: string): string => `${name[0]?.toUpperCase()}${name.slice(1).replaceAll("_", " ")}`;
+
+const asJson = (service: ServiceView): object => ({ public: service.public, ...Object.fromEntries(settingsOf(service)) });
+
+async function view(context: Context, name: string): Promise<void> {
+  const service = await adminOf(context).services.get(name, context);
+  const { output } = context;
+  output.result(asJson(service), () => output.facts(Object.entries(asJson(service)).map(([key, value]) => [key, String(value)])));
+}
+
+const settingsShape = z.strictObject({
+  public: z.boolean().optional(),
+  ...Object.fromEntries(DURATIONS.map(([name]) => [name, z.string().optional()])),
+});
+
+async function edit(context: Context, name: string): Promise<void> {
+  const service = await adminOf(context).services.get(name, context);
+  const edited = editJson(context, `${name}-settings`, asJson(service), "perdure services config set");
+  if (edited === undefined) return context.output.note("Nothing was changed.");
+  const parsed = settingsShape.safeParse(edited);
+  if (!parsed.success)
+    context.fail(FAILED, `Nothing was changed: ${parsed.error.issues[0]?.message}`, "Keep to the names that were there.");
+  const before = asJson(service) as Readonly<Record<string, unknown>>;
+  const changed = Object.entries(parsed.data as Readonly<Record<string, unknown>>).filter(
+    ([key, value]) => value !== before[key],
+  );
+  await change(context, name, Object.fromEntries(changed) as ServiceChanges);
+}
+
+function changesOf(context: Context, flags: Readonly<Record<string, unknown>>): ServiceChanges {
+  if (flags["public"] === true && flags["private"] === true) context.fail(USAGE, "--public and --private exclude each other");
+  const changes: Record<string, unknown> = {};
+  if (flags["public"] === true || flags["private"] === true) changes["public"] = flags["public"] === true;
+  for (const [name] of DURATIONS) {
+    const value = flags[name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())];
+    if (value !== undefined) changes[name] = value;
+  }
+  if (Object.keys(changes).length === 0)
+    context.fail(USAGE, "Nothing to change was named", "See: perdure services config set --help");
+  return changes as ServiceChanges;
+}
+
+async function change(context: Context, name: string, changes: ServiceChanges): Promise<void> {
+  if (Object.keys(changes).length === 0) return context.output.note("Nothing was changed.");
+  const service = await adminOf(context).services.modify(name, changes, context);
+  const { output } = context;
+  output.result(asJson(service), () => {
+    output.facts(Object.entries(asJson(service)).map(([key, value]) => [key, String(value)]));
+    output.note(`Holds from now on, until ${name} is registered again.`);
+  });
+}

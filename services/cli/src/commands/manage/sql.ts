@@ -1,0 +1,105 @@
+/** Why: `perdure sql`: whatever no command shows can be asked for in SQL, once, by a script, or line after line. */
+import { readFileSync } from "node:fs";
+import { stderr, stdin } from "node:process";
+import { createInterface } from "node:readline/promises";
+import { AdminApiError, type AdminClient, type Row } from "@perdure/admin-client";
+import type { Command } from "commander";
+import type { Context } from "../../context.js";
+import { USAGE } from "../../errors.js";
+import { action, adminOf, asCliError } from "./connect.js";
+import { HISTORY_LINES_MAX } from "./limits.js";
+import { textOf } from "./texts.js";
+
+export function registerSql(program: Command, context: Context): void {
+  program
+    .command("sql")
+    .helpGroup("Services and invocations:")
+    .description("ask about invocations, journals, state … in SQL; interactive without a statement")
+    .argument("[statement]", "one statement; - reads it from stdin")
+    .option("--csv", "print comma-separated values")
+    .addHelpText("after", "\nTables: perdure sql 'SHOW TABLES'. Columns: perdure sql 'DESCRIBE sys_invocation'.")
+    .action(action((statement: string | undefined, { csv }: { csv?: boolean }) => run(context, statement, csv === true)));
+}
+
+async function run(context: Context, argument: string | undefined, isCsv: boolean): Promise<void> {
+  const admin = adminOf(context);
+  if (argument === undefined) {
+    if (!context.prompts.isInteractive)
+      context.fail(USAGE, "A statement is missing", "perdure sql 'SELECT …', or perdure sql - < file.sql");
+    return talk(context, admin);
+  }
+  const statement = argument === "-" ? readFileSync(0, "utf8") : argument;
+  const rows = await admin.sql.query(statement, context);
+  if (isCsv) {
+    for (const line of csvLines(rows)) context.output.print(line);
+    return;
+  }
+  context.output.result({ rows }, () => show(context, rows));
+}
+
+function show({ output }: Context, rows: readonly Row[]): void {
+  const columns = columnsOf(rows).map((name) => ({ title: name, show: (row: Row) => textOf(row, name), ...alignOf(rows, name) }));
+  output.table(columns, rows, "No rows.");
+  if (rows.length > 0) output.note(`${rows.length} ${rows.length === 1 ? "row" : "rows"}`);
+}
+
+/** In the order in which they first come; a column that is null everywhere is not told by the server. */
+function columnsOf(rows: readonly Row[]): readonly string[] {
+  const names = new Set<string>();
+  for (const row of rows) for (const name of Object.keys(row)) names.add(name);
+  return [...names];
+}
+
+function alignOf(rows: readonly Row[], name: string): { align?: "right" } {
+  return rows.every((row) => row[name] === undefined || typeof row[name] === "number") ? { align: "right" } : {};
+}
+
+/** RFC 4180. What a spreadsheet would take for a formula is its own business: the data are the data. */
+export function csvLines(rows: readonly Row[]): readonly string[] {
+  const columns = columnsOf(rows);
+  if (columns.length === 0) return [];
+  const cell = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  return [columns, ...rows.map((row) => columns.map((name) => textOf(row, name) ?? ""))].map((cells) =>
+    cells.map(cell).join(","),
+  );
+}
+
+/** Until Ctrl-D or `\q`. A statement ends with the line, or with a semicolon when it has several. */
+async function talk(context: Context, admin: AdminClient): Promise<void> {
+  const { output, signal } = context;
+  output.note("A statement per line (or several lines up to ;). \\t lists tables, \\d <table> its columns, \\q ends.");
+  const lines = createInterface({ input: stdin, output: stderr, historySize: HISTORY_LINES_MAX, prompt: "sql> " });
+  let begun = "";
+  const ask = async (statement: string): Promise<void> => {
+    try {
+      show(context, await admin.sql.query(statement, { signal }));
+    } catch (cause) {
+      if (!(cause instanceof AdminApiError)) throw cause;
+      output.warn(asCliError(cause).message);
+    }
+  };
+  lines.on("SIGINT", () => lines.close());
+  lines.prompt();
+  for await (const line of lines) {
+    const text = `${begun} ${line}`.trim();
+    begun = "";
+    const described = /^\\d\s+([a-z_][a-z0-9_]*)$/i.exec(text);
+    if (text === "\\q") break;
+    else if (text === "\\t") await ask("SHOW TABLES");
+    else if (described !== null) await ask(`DESCRIBE ${described[1]}`);
+    else if (/^(?:select|with|explain|show|describe)\b/i.test(text) && !isWhole(text)) begun = text;
+    else if (text !== "") await ask(text);
+    lines.setPrompt(begun === "" ? "sql> " : "  …> ");
+    lines.prompt();
+  }
+  lines.close();
+}
+
+/** Ends with a semicolon, or has no open quote or parenthesis and names where from. */
+function isWhole(text: string): boolean {
+  if (text.endsWith(";")) return true;
+  const outside = text.replace(/'(?:[^']|'')*'/g, "");
+  const opened = [...outside].filter((char) => char === "(").length;
+  const closed = [...outside].filter((char) => char === ")").length;
+  return !outside.includes("'") && opened === closed && !/(?:,|\b(?:from|where|and|or|by|select|on|join))$/i.test(outside);
+}

@@ -1,0 +1,48 @@
+/** Why: a timeline comes in pages of steps; whoever describes an invocation wants all of them, within reason. */
+import type { AdminClient, StepView, TimelineView } from "@perdure/admin-client";
+import { TIMELINE_PAGES_MAX } from "./limits.js";
+
+/** From `fromStep` on; `next_step` is not null when there are even more. */
+export async function wholeTimeline(
+  admin: AdminClient,
+  id: string,
+  payloads: boolean,
+  { signal }: { signal: AbortSignal },
+  fromStep = 0,
+): Promise<TimelineView> {
+  let page = await admin.invocations.timeline(id, { payloads, fromStep, signal });
+  const steps: StepView[] = [...page.steps];
+  for (let pages = 1; page.next_step !== null && pages < TIMELINE_PAGES_MAX; pages++) {
+    page = await admin.invocations.timeline(id, { payloads, fromStep: page.next_step, signal });
+    for (const step of page.steps) steps.push(step);
+  }
+  return { ...page, steps };
+}
+
+/** A timeline that is looked at again and again: steps that are over are asked for once. */
+export class GrowingTimeline {
+  readonly #admin: AdminClient;
+  readonly #id: string;
+  readonly #stepsMax: number;
+  /** By index, in their order. */
+  #steps = new Map<number, StepView>();
+  /** From where the next look is needed: the first step under way, or the end. */
+  #fromStep = 0;
+
+  /** Keeps the last `stepsMax` steps. */
+  constructor(admin: AdminClient, id: string, stepsMax: number) {
+    this.#admin = admin;
+    this.#id = id;
+    this.#stepsMax = stepsMax;
+  }
+
+  async look(context: { signal: AbortSignal }): Promise<TimelineView> {
+    const seen = await wholeTimeline(this.#admin, this.#id, false, context, this.#fromStep);
+    for (const step of seen.steps) this.#steps.set(step.index, step);
+    const kept = [...this.#steps.values()].sort((a, b) => a.index - b.index).slice(-this.#stepsMax);
+    this.#steps = new Map(kept.map((step) => [step.index, step]));
+    const pending = kept.find(({ result }) => result === "pending");
+    this.#fromStep = pending?.index ?? (kept.at(-1)?.index ?? -1) + 1;
+    return { ...seen, steps: kept };
+  }
+}

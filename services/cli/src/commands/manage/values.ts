@@ -1,0 +1,60 @@
+/** Why: what people type as flags becomes values in one place, and what is none of them is refused with an example. */
+import { readFileSync } from "node:fs";
+import { parseDuration } from "@perdure/base";
+import { InvalidArgumentError } from "commander";
+
+/** `--flag a --flag b`. */
+export function repeated(value: string, before: readonly string[] | undefined): readonly string[] {
+  return [...(before ?? []), value];
+}
+
+/** `--flag name=value`, again and again. */
+export function pairs(value: string, before: Readonly<Record<string, string>> | undefined): Readonly<Record<string, string>> {
+  const at = value.indexOf("=");
+  if (at <= 0) throw new InvalidArgumentError("Write it as name=value.");
+  return { ...before, [value.slice(0, at).trim()]: value.slice(at + 1) };
+}
+
+/** `--header 'name: value'`, or `name=value`. */
+export function headers(value: string, before: Readonly<Record<string, string>> | undefined): Readonly<Record<string, string>> {
+  const match = /^\s*([^:=\s]+)\s*[:=]\s*(.*)$/s.exec(value);
+  if (match === null) throw new InvalidArgumentError("Write it as 'name: value'.");
+  return { ...before, [(match[1] as string).toLowerCase()]: match[2] as string };
+}
+
+export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number >= min && number <= max) return number;
+    throw new InvalidArgumentError(`Expected a whole number from ${min}${max === Number.MAX_SAFE_INTEGER ? "" : ` to ${max}`}.`);
+  };
+}
+
+/** Milliseconds of `90s`, `1h30m`, `PT1H`. */
+export function duration(text: string): number {
+  const parsed = parseDuration(text);
+  if (parsed.ok) return parsed.ms;
+  throw new InvalidArgumentError(`${parsed.reason[0]?.toUpperCase()}${parsed.reason.slice(1)}.`);
+}
+
+/** A duration as the API takes it: checked, and as it was typed. */
+export function durationText(text: string): string {
+  duration(text);
+  return text;
+}
+
+export function oneOf<T extends string>(known: readonly T[]): (text: string, before: readonly T[] | undefined) => readonly T[] {
+  return (text, before) => {
+    const parts = text.split(",").map((part) => part.trim().toLowerCase());
+    const strange = parts.find((part) => !known.includes(part as T));
+    if (strange !== undefined) throw new InvalidArgumentError(`'${strange}' is not one of ${known.join(", ")}.`);
+    return [...(before ?? []), ...(parts as T[])];
+  };
+}
+
+/** A body: of the argument, of the file, or of stdin when the argument is `-`; undefined when nothing was said. */
+export function bodyOf(argument: string | undefined, file: string | undefined): Uint8Array | undefined {
+  if (file !== undefined) return readFileSync(file);
+  if (argument === "-") return readFileSync(0);
+  return argument === undefined ? undefined : Buffer.from(argument);
+}

@@ -1,0 +1,113 @@
+/** Why: `perdure invocations watch`: on a terminal the timeline as it grows, elsewhere a line for whatever is new. */
+import { stderr } from "node:process";
+import { type AdminClient, InvocationFailure as Failure, type InvocationFailure, type TimelineView } from "@perdure/admin-client";
+import type { Context } from "../../context.js";
+import { FAILED } from "../../errors.js";
+import { adminOf, harmless, ingressOf } from "./connect.js";
+import { type TimelineEvent, TimelineFollower } from "./follow.js";
+import { Frame } from "./frame.js";
+import { LOOK_PAUSE_MS, LOOK_PAUSE_MS_MAX, STEPS_SHOWN_MAX } from "./limits.js";
+import { pause } from "./pause.js";
+import { bytesText } from "./texts.js";
+import { plain, stepLine, type TimelineStyle, timelineLines, titleOf, whyFailed } from "./timeline-lines.js";
+import { GrowingTimeline, wholeTimeline } from "./timeline-pages.js";
+
+export async function watch(context: Context, id: string): Promise<void> {
+  const admin = adminOf(context);
+  if (context.output.isTerminal) await draw(context, admin, id);
+  else await tell(context, admin, id);
+  await tellOutcome(context, id);
+}
+
+function styleOf({ output }: Context): TimelineStyle {
+  return { paint: (style, text) => output.paint(style, text) };
+}
+
+// ── on a terminal ────────────────────────────────────────────────────────────────────────────────
+
+async function draw(context: Context, admin: AdminClient, id: string): Promise<void> {
+  const frame = new Frame(stderr);
+  const style = styleOf(context);
+  const look = new Looks();
+  const growing = new GrowingTimeline(admin, id, STEPS_SHOWN_MAX);
+  try {
+    for (;;) {
+      const timeline = await growing.look(context);
+      const stepsMax = Math.min(STEPS_SHOWN_MAX, Math.max(3, (stderr.rows || ROWS_DEFAULT) - 12 - timeline.attempts.length));
+      const head = `${style.paint("bold", plain(timeline.target, 100))}  ${id}  ${timeline.status}`;
+      frame.show([head, ...timelineLines(timeline, { ...style, stepsMax })]);
+      if (timeline.status === "completed") return;
+      await pause(context, look.pauseAfter(timeline));
+    }
+  } finally {
+    frame.end();
+  }
+}
+
+/** Of a terminal that does not know its size. */
+const ROWS_DEFAULT = 40;
+
+// ── line by line ─────────────────────────────────────────────────────────────────────────────────
+
+async function tell(context: Context, admin: AdminClient, id: string): Promise<void> {
+  const follower = new TimelineFollower();
+  const look = new Looks();
+  const style = styleOf(context);
+  while (!follower.hasEnded) {
+    const timeline = await wholeTimeline(admin, id, false, context, follower.fromStep);
+    for (const event of follower.next(timeline)) context.output.event(event, () => context.output.print(lineOf(event, style)));
+    if (!follower.hasEnded) await pause(context, look.pauseAfter(timeline));
+  }
+}
+
+export function lineOf(event: TimelineEvent, style: TimelineStyle): string {
+  switch (event.kind) {
+    case "phase": {
+      const { phase, waits_for, from } = event.phase;
+      return `${timeOf(from)} ${phase.replace("_", " ")}${waits_for === null ? "" : `, waits for ${waits_for.replace("_", " ")}`}`;
+    }
+    case "attempt_failed":
+      return `${timeOf(event.attempt.to)} ${style.paint("red", `attempt ${event.attempt.number} failed: ${whyFailed(event.attempt)}`)}`;
+    case "step_began":
+      return `${timeOf(event.step.from)}   ${String(event.step.index).padStart(3)}  ● ${titleOf(event.step)}`;
+    case "step_ended":
+      return `${timeOf(event.step.to ?? event.step.from)} ${stepLine(event.step, style)}`;
+    case "ended":
+      return `${timeOf(event.timeline.completed_at)} completed`;
+  }
+}
+
+/** `17:48:26.123` of an RFC 3339 text. */
+const timeOf = (text: string | null): string => text?.slice(11, 23) ?? "            ";
+
+// ── both ─────────────────────────────────────────────────────────────────────────────────────────
+
+/** The longer nothing changes, the longer the pauses. */
+class Looks {
+  #pauseMs = LOOK_PAUSE_MS;
+  #last = "";
+
+  pauseAfter({ status, steps, attempts, phases }: TimelineView): number {
+    const now = `${status} ${steps.length} ${steps.at(-1)?.index} ${attempts.length} ${phases.length}`;
+    this.#pauseMs = now === this.#last ? Math.min(this.#pauseMs * 1.2, LOOK_PAUSE_MS_MAX) : LOOK_PAUSE_MS;
+    this.#last = now;
+    return this.#pauseMs;
+  }
+}
+
+/** Ends the command with 1 when the invocation failed. Results of some invocations are not kept: then there is nothing to show. */
+async function tellOutcome(context: Context, id: string): Promise<void> {
+  const { output } = context;
+  try {
+    const outcome = await ingressOf(context).output(id, context);
+    if (outcome !== undefined && !context.json) output.print(`${output.paint("green", "✔")} ${bytesText(outcome.body)}`);
+  } catch (cause) {
+    if (!(cause instanceof Failure)) throw cause;
+    if (cause.source === "invocation")
+      context.fail(FAILED, `The invocation failed: [${cause.status}] ${harmless(cause.message)}`, undefined, cause);
+    if (cause.status !== NOT_KEPT) throw cause as InvocationFailure;
+    output.note("It is completed; its result is not kept.");
+  }
+}
+
+const NOT_KEPT = 404;

@@ -1,0 +1,128 @@
+/** Why: who may do what in an account. */
+
+import { type AccountId, type MemberRole, memberRoles, type UserId } from "@perdure/cloud";
+import type { CloudClient } from "@perdure/cloud-client";
+import type { Command } from "commander";
+import { Option } from "commander";
+import { chooseAccount } from "../../cloud/index.js";
+import type { Context } from "../../context.js";
+import { FAILED } from "../../errors.js";
+import { showTime } from "../../output/index.js";
+
+const roleOption = () => new Option("--role <role>", "what they may do").choices(memberRoles);
+
+export function register(program: Command, context: Context): void {
+  const members = program.command("members").helpGroup("Cloud:").description("members of the account in use, and invitations");
+  members
+    .command("list")
+    .description("members and open invitations")
+    .action(() => list(context));
+  members
+    .command("invite")
+    .description("invite somebody; the token that is printed is for them")
+    .argument("<email>")
+    .addOption(roleOption().default("developer"))
+    .action((email: string, flags: { role: MemberRole }) => invite(context, email, flags.role));
+  members
+    .command("withdraw")
+    .description("take an invitation back")
+    .argument("<email>")
+    .action((email: string) => withdraw(context, email));
+  members
+    .command("update")
+    .description("give a member another role")
+    .argument("<member>", "e-mail address or id")
+    .addOption(roleOption().makeOptionMandatory())
+    .action((member: string, flags: { role: MemberRole }) => update(context, member, flags.role));
+  members
+    .command("remove")
+    .description("remove a member; their logins stop working for this account")
+    .argument("<member>", "e-mail address or id")
+    .action((member: string) => remove(context, member));
+}
+
+interface Chosen {
+  readonly client: CloudClient;
+  readonly accountId: AccountId;
+}
+
+async function chosen(context: Context): Promise<Chosen> {
+  const client = context.session.client();
+  return { client, accountId: (await chooseAccount(context, client)).accountId };
+}
+
+async function list(context: Context): Promise<void> {
+  const { output } = context;
+  const { client, accountId } = await chosen(context);
+  const answer = await client.account(accountId, "ListMembers", {}, { signal: context.signal });
+  output.result(answer, () => {
+    output.table(
+      [
+        { title: "E-MAIL", show: ({ email }) => email },
+        { title: "NAME", show: ({ name }) => name },
+        { title: "ROLE", show: ({ role }) => role },
+        { title: "SINCE", show: ({ since }) => showTime(since) },
+        { title: "ID", show: ({ userId }) => userId },
+      ],
+      answer.members,
+      "There is no member.",
+    );
+    if (answer.invitations.length === 0) return;
+    output.print();
+    output.table(
+      [
+        { title: "INVITED", show: ({ email }) => email },
+        { title: "ROLE", show: ({ role }) => role },
+        { title: "UNTIL", show: ({ expiresAt }) => showTime(expiresAt) },
+      ],
+      answer.invitations,
+      "Nobody is invited.",
+    );
+  });
+}
+
+async function invite(context: Context, email: string, role: MemberRole): Promise<void> {
+  const { output } = context;
+  const { client, accountId } = await chosen(context);
+  const answer = await client.account(accountId, "InviteMember", { email, role }, { signal: context.signal });
+  output.result({ ...answer, email, role }, () => {
+    output.print(answer.token);
+    output.note(`Invited ${email} as ${role} until ${showTime(answer.expiresAt)}. The token is shown once. They join with it:`);
+    output.note("    perdure account join TOKEN");
+  });
+}
+
+async function withdraw(context: Context, email: string): Promise<void> {
+  const { client, accountId } = await chosen(context);
+  await client.account(accountId, "WithdrawInvitation", { email }, { signal: context.signal });
+  context.output.result({ email }, () => context.output.print(`The invitation of ${email} is withdrawn.`));
+}
+
+async function update(context: Context, asked: string, role: MemberRole): Promise<void> {
+  const { client, accountId } = await chosen(context);
+  const { userId, email } = await memberNamed(context, client, accountId, asked);
+  await client.account(accountId, "UpdateMember", { userId, role }, { signal: context.signal });
+  context.output.result({ userId, email, role }, () => context.output.print(`${email} is ${role} now.`));
+}
+
+async function remove(context: Context, asked: string): Promise<void> {
+  const { client, accountId } = await chosen(context);
+  const { userId, email } = await memberNamed(context, client, accountId, asked);
+  if (!context.yes && context.prompts.isInteractive) {
+    const agreed = await context.prompts.confirm(`Remove ${email}?`, "Remove them with --yes");
+    if (!agreed) context.fail(FAILED, "Nothing was done");
+  }
+  await client.account(accountId, "RemoveMember", { userId }, { signal: context.signal });
+  context.output.result({ userId, email }, () => context.output.print(`${email} is no member any more.`));
+}
+
+async function memberNamed(
+  context: Context,
+  client: CloudClient,
+  accountId: AccountId,
+  asked: string,
+): Promise<{ readonly userId: UserId; readonly email: string }> {
+  const { members } = await client.account(accountId, "ListMembers", {}, { signal: context.signal });
+  const found = members.find(({ userId, email }) => userId === asked || email === asked.toLowerCase());
+  return found ?? context.fail(FAILED, `'${asked}' is no member of the account`, "Who is: perdure members list");
+}

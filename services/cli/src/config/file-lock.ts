@@ -1,0 +1,86 @@
+/**
+ * Why: several `perdure` may run at once (shells, scripts, a tunnel), and they share files and a refresh token that works once.
+ * Whoever reads, changes and writes holds a lock: a file beside the one that is changed, made so that only one can make it.
+ */
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { dirname } from "node:path";
+import type { Clock } from "@perdure/base";
+import { FAILED, fail } from "../errors.js";
+import { LOCK_AGE_MS_MAX, LOCK_POLL_MS, LOCK_WAIT_MS_MAX } from "../limits.js";
+
+/**
+ * Runs `work` while nobody else holds the lock at `path`; its folder is made when there is none. What a killed holder left behind
+ * is put away. Ends the command when somebody holds it for too long.
+ */
+export async function withLock<T>(path: string, clock: Clock, work: () => Promise<T>): Promise<T> {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const deadlineMs = clock.monotonicMs() + LOCK_WAIT_MS_MAX;
+  const token = `${process.pid} ${hostname()} ${process.hrtime.bigint()}\n`;
+  while (!taken(path, token)) {
+    putAwayDead(path, token, clock);
+    if (clock.monotonicMs() > deadlineMs) {
+      fail(FAILED, `Another perdure holds ${path}`, "Wait for it, or remove the file when none is running.");
+    }
+    await new Promise<void>((resolve) => clock.setTimer(LOCK_POLL_MS, resolve));
+  }
+  try {
+    return await work();
+  } finally {
+    if (textOf(path) === token) rmSync(path, { force: true });
+  }
+}
+
+function taken(path: string, token: string): boolean {
+  try {
+    writeFileSync(path, token, { flag: "wx", mode: 0o600 });
+    return true;
+  } catch (cause) {
+    if (codeOf(cause) === "EEXIST") return false;
+    throw cause;
+  }
+}
+
+/** Of two who see the same dead lock one renames it; whoever renamed a living one by mistake puts it back. */
+function putAwayDead(path: string, token: string, clock: Clock): void {
+  const text = textOf(path);
+  if (text === undefined || !isDead(path, text, clock)) return;
+  const aside = `${path}.${token.split(" ")[0]}.dead`;
+  try {
+    renameSync(path, aside);
+    if (textOf(aside) !== text) linkSync(aside, path);
+  } catch (cause) {
+    if (codeOf(cause) !== "ENOENT" && codeOf(cause) !== "EEXIST") throw cause;
+  }
+  rmSync(aside, { force: true });
+}
+
+function isDead(path: string, text: string, clock: Clock): boolean {
+  const ageMs = clock.nowMs() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? clock.nowMs());
+  const [pid, host] = text.trim().split(" ");
+  // Between making the file and writing into it there is a moment; nobody dies in it for long.
+  if (host !== hostname() || !/^\d+$/.test(pid ?? "")) return ageMs > LOCK_AGE_MS_MAX;
+  return !isAlive(Number(pid)) || ageMs > LOCK_AGE_MS_MAX;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (cause) {
+    return codeOf(cause) === "EPERM";
+  }
+}
+
+function textOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    if (codeOf(cause) === "ENOENT") return undefined;
+    throw cause;
+  }
+}
+
+function codeOf(cause: unknown): unknown {
+  return typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined;
+}

@@ -1,0 +1,138 @@
+/**
+ * Why: the file of the official command line is somebody's, with their comments and their order (cloud.md §1.7). Strings of some tables are
+ * set in the text itself and every other byte stays. The text is not trusted to be simple: what comes out is parsed and compared with
+ * what should be there, and when that is not it, the library that knows all of TOML makes the change.
+ */
+import { isDeepStrictEqual } from "node:util";
+import { parse, patch, TomlFormat } from "@decimalturn/toml-patch";
+
+/** One string of one table; `undefined` removes it. */
+export interface TomlEdit {
+  readonly table: readonly string[];
+  readonly key: string;
+  readonly value: string | undefined;
+}
+
+export type TomlTable = { [key: string]: unknown };
+
+/** Throws when it is not TOML. */
+export function parseToml(text: string): TomlTable {
+  return parse(text) as TomlTable;
+}
+
+/** The text with these edits. Throws when the text is not TOML, or something that is no table is where one must be. */
+export function editToml(text: string, edits: readonly TomlEdit[]): string {
+  const wanted = parseToml(text);
+  for (const edit of edits) applyTo(wanted, edit);
+  let edited = text;
+  for (const edit of edits) edited = editText(edited, edit);
+  if (isToml(edited, wanted)) return edited;
+  const format = TomlFormat.autoDetectFormat(text);
+  format.inlineTableStart = 2;
+  const patched = patch(text, wanted, format);
+  if (!isToml(patched, wanted)) throw new Error("the file is written in a way that cannot be edited safely");
+  return patched;
+}
+
+export function tableAt(root: TomlTable, path: readonly string[]): TomlTable | undefined {
+  let table: TomlTable | undefined = root;
+  for (const name of path) {
+    const next: unknown = table?.[name];
+    table = isTable(next) ? next : undefined;
+  }
+  return table;
+}
+
+function isTable(value: unknown): value is TomlTable {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
+}
+
+function applyTo(root: TomlTable, { table: path, key, value }: TomlEdit): void {
+  let table = root;
+  for (const name of path) {
+    const next = table[name];
+    if (next !== undefined && !isTable(next)) throw new Error(`'${name}' is not a table`);
+    if (next === undefined && value === undefined) return;
+    const inner = next ?? (Object.create(Object.getPrototypeOf(root)) as TomlTable); // Of the kind that the parser makes.
+    table[name] = inner;
+    table = inner;
+  }
+  if (value === undefined) delete table[key];
+  else table[key] = value;
+}
+
+function isToml(text: string, wanted: TomlTable): boolean {
+  try {
+    return isDeepStrictEqual(parseToml(text), wanted);
+  } catch {
+    return false; // Not TOML any more: the text was not as simple as it looked.
+  }
+}
+
+// ── the text ─────────────────────────────────────────────────────────────────────────────────────
+
+const HEADER = /^[ \t]*\[([^[\]]+)\][ \t]*(?:#.*)?$/;
+const ARRAY_HEADER = /^[ \t]*\[\[/;
+const HEADER_KEY = /[ \t]*(?:([A-Za-z0-9_-]+)|"([^"\\]*)"|'([^']*)')[ \t]*(?:\.|$)/y;
+const BLANK_OR_COMMENT = /^[ \t]*(?:#.*)?$/;
+
+function editText(text: string, { table, key, value }: TomlEdit): string {
+  const newLine = text.includes("\r\n") ? "\r\n" : "\n";
+  const lines = text.split(/\r?\n/);
+  const header = lines.findIndex((line) => isHeaderOf(line, table));
+  if (header < 0) return value === undefined ? text : appended(text, table, `${keyText(key)} = ${stringText(value)}`, newLine);
+  let end = lines.findIndex((line, at) => at > header && (HEADER.test(line) || ARRAY_HEADER.test(line)));
+  if (end < 0) end = lines.length;
+
+  const assignment = assignmentOf(key);
+  const at = lines.findIndex((line, index) => index > header && index < end && assignment.test(line));
+  if (at >= 0 && value === undefined) lines.splice(at, 1);
+  else if (at >= 0)
+    lines[at] = (lines[at] as string).replace(assignment, (_, before, __, after) => before + stringText(value ?? "") + after);
+  else if (value !== undefined) {
+    let last = end - 1;
+    while (last > header && BLANK_OR_COMMENT.test(lines[last] as string)) last--;
+    lines.splice(last + 1, 0, `${keyText(key)} = ${stringText(value)}`);
+  }
+  return joined(text, lines, newLine);
+}
+
+/** Lines may end in either way in one file; those that were there keep theirs. */
+function joined(text: string, lines: readonly string[], newLine: string): string {
+  return text.includes("\r\n") && /(?<!\r)\n/.test(text) ? lines.join("\n") : lines.join(newLine);
+}
+
+function appended(text: string, table: readonly string[], line: string, newLine: string): string {
+  let gap = newLine;
+  if (text === "") gap = "";
+  else if (!text.endsWith("\n")) gap = newLine + newLine;
+  return `${text}${gap}[${table.map(keyText).join(".")}]${newLine}${line}${newLine}`;
+}
+
+function isHeaderOf(line: string, table: readonly string[]): boolean {
+  const inner = HEADER.exec(line)?.[1];
+  if (inner === undefined) return false;
+  const names: string[] = [];
+  HEADER_KEY.lastIndex = 0;
+  while (HEADER_KEY.lastIndex < inner.length) {
+    const match = HEADER_KEY.exec(inner);
+    if (match === null) return false;
+    names.push(match[1] ?? match[2] ?? match[3] ?? "");
+  }
+  return names.length === table.length && names.every((name, index) => name === table[index]);
+}
+
+/** A string of one line behind this key; what surrounds it is kept. */
+function assignmentOf(key: string): RegExp {
+  const name = key.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  return new RegExp(`^([ \\t]*(?:${name}|"${name}"|'${name}')[ \\t]*=[ \\t]*)("(?:[^"\\\\]|\\\\.)*"|'[^']*')([ \\t]*(?:#.*)?)$`);
+}
+
+function keyText(name: string): string {
+  return /^[A-Za-z0-9_-]+$/.test(name) ? name : stringText(name);
+}
+
+/** A basic string of TOML: what JSON escapes, TOML reads. */
+function stringText(value: string): string {
+  return JSON.stringify(value).replaceAll("\x7f", "\\u007f");
+}

@@ -1,0 +1,131 @@
+/** Why: what every command gets: the environment it is about, how to answer, and what it may use of the world. */
+import type { Clock } from "@perdure/base";
+import { VERSION } from "@perdure/role/version";
+import type { Command } from "commander";
+import { Session } from "./cloud/session.js";
+import { CredentialsStore, OfficialConfig, officialPaths, ownFolder } from "./config/index.js";
+import { type SelectedEnvironment, selectEnvironment } from "./environment.js";
+import { type ExitCode, fail } from "./errors.js";
+import { Output, type OutputStream } from "./output/index.js";
+import { Prompts } from "./prompts.js";
+import type { Variables } from "./variables.js";
+
+export const USER_AGENT = `perdure-cli/${VERSION} ${process.platform}-${process.arch}`;
+
+/** What the process gives. */
+export interface ContextPorts {
+  readonly variables: Variables;
+  readonly clock: Clock;
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  /** Aborted by Ctrl-C and SIGTERM. */
+  readonly signal: AbortSignal;
+  readonly fetch: typeof fetch;
+}
+
+/** Flags that every command has; they may stand before or behind it. */
+export interface GlobalFlags {
+  readonly env?: string;
+  readonly account?: string;
+  readonly json?: boolean;
+  readonly yes?: boolean;
+  readonly color?: boolean;
+}
+
+export class Context {
+  readonly variables: Variables;
+  readonly clock: Clock;
+  /** Aborted by Ctrl-C and SIGTERM: give it to whatever waits. */
+  readonly signal: AbortSignal;
+  readonly fetch: typeof fetch;
+  /** Tokens of logins; most commands ask `environment().credential` instead. */
+  readonly store: CredentialsStore;
+  readonly session: Session;
+  readonly #ports: ContextPorts;
+  readonly #flags: () => GlobalFlags;
+  #output: Output | undefined;
+  #environment: SelectedEnvironment | undefined;
+
+  /** Flags are known when a command runs, so they are asked for then. */
+  constructor(ports: ContextPorts, flags: () => GlobalFlags) {
+    this.#ports = ports;
+    this.#flags = flags;
+    this.variables = ports.variables;
+    this.clock = ports.clock;
+    this.signal = ports.signal;
+    this.fetch = ports.fetch;
+    this.store = new CredentialsStore(ownFolder(ports.variables), ports.clock);
+    this.session = new Session({
+      store: this.store,
+      official: () => this.official,
+      variables: ports.variables,
+      clock: ports.clock,
+      userAgent: USER_AGENT,
+      fetch: ports.fetch,
+    });
+  }
+
+  /** `--json`: stdout holds JSON and nothing else. */
+  get json(): boolean {
+    return this.#flags().json === true;
+  }
+
+  /** `--yes`: whoever asked knows what they do. */
+  get yes(): boolean {
+    return this.#flags().yes === true;
+  }
+
+  get output(): Output {
+    const { stdout, stderr, clock } = this.#ports;
+    this.#output ??= new Output({ stdout, stderr, clock, isJson: this.json, hasColour: this.#hasColour() });
+    return this.#output;
+  }
+
+  /** Questions to whoever sits there; without a terminal they end the command and say which flag answers them. */
+  get prompts(): Prompts {
+    const { stdin, stderr } = this.#ports;
+    return new Prompts({ isInteractive: stdin.isTTY === true && stderr.isTTY === true && !this.json, signal: this.signal });
+  }
+
+  /** The official command line's files. */
+  get official(): OfficialConfig {
+    return new OfficialConfig(officialPaths(this.variables, this.store.read().officialFolder), this.clock);
+  }
+
+  /** The value of `--env`, for commands that make profiles. */
+  get askedEnvironment(): string | undefined {
+    return this.#flags().env;
+  }
+
+  /** The value of `--account`, or of its variable. */
+  get askedAccount(): string | undefined {
+    return this.#flags().account ?? this.variables.find("PERDURE_ACCOUNT")?.value;
+  }
+
+  /** What the command is about. Ends it when there is no such profile. */
+  environment(): SelectedEnvironment {
+    this.#environment ??= selectEnvironment(this.#flags().env, {
+      variables: this.variables,
+      official: this.official,
+      session: this.session,
+      store: this.store,
+      warn: (line) => this.output.warn(line),
+    });
+    return this.#environment;
+  }
+
+  /** Ends the command: 1 = it did not work, 2 = it was not understood. `advice` says what to do now. */
+  fail(exitCode: ExitCode, message: string, advice?: string, cause?: unknown): never {
+    return fail(exitCode, message, advice, cause);
+  }
+
+  #hasColour(): boolean {
+    if (this.#flags().color === false || this.variables.ofShell("NO_COLOR") !== undefined) return false;
+    if (this.variables.ofShell("FORCE_COLOR") !== undefined) return true;
+    return this.#ports.stdout.isTTY === true && this.variables.ofShell("TERM")?.value !== "dumb";
+  }
+}
+
+/** What a group of commands is: it adds them to the program. */
+export type Register = (program: Command, context: Context) => void;

@@ -1,0 +1,119 @@
+/**
+ * Why: every command answers people or programs. Results go to stdout, everything else to stderr, so that results can be piped;
+ * with `--json` stdout holds JSON and nothing else.
+ */
+import { styleText } from "node:util";
+import type { Clock } from "@perdure/base";
+import { type Progress, silentProgress, startProgress } from "./progress.js";
+import { type Column, tableLines } from "./table.js";
+
+export interface OutputStream {
+  write(text: string): unknown;
+  readonly isTTY?: boolean | undefined;
+}
+
+export interface OutputOptions {
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  readonly isJson: boolean;
+  readonly hasColour: boolean;
+  readonly clock: Clock;
+}
+
+export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "blue" | "magenta" | "cyan" | "gray";
+
+export class Output {
+  readonly isJson: boolean;
+  readonly hasColour: boolean;
+  readonly #options: OutputOptions;
+
+  constructor(options: OutputOptions) {
+    this.#options = options;
+    this.isJson = options.isJson;
+    this.hasColour = options.hasColour && !options.isJson;
+  }
+
+  /** Whether stderr is a terminal that people look at. */
+  get isTerminal(): boolean {
+    return this.#options.stderr.isTTY === true && !this.isJson;
+  }
+
+  /** Painted when there are colours. */
+  paint(style: Style, text: string): string {
+    return this.hasColour ? styleText(style, text, { validateStream: false }) : text;
+  }
+
+  /** The result: as JSON when asked for, else what `show` prints. Call it once. */
+  result(value: unknown, show: () => void): void {
+    if (this.isJson) this.json(value);
+    else show();
+  }
+
+  /** Of something that goes on: one line of JSON per event, or what `show` prints. */
+  event(value: unknown, show: () => void): void {
+    if (this.isJson) this.#options.stdout.write(`${JSON.stringify(value)}\n`);
+    else show();
+  }
+
+  json(value: unknown): void {
+    this.#options.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
+  }
+
+  /** A line of the result. */
+  print(line = ""): void {
+    this.#options.stdout.write(`${line}\n`);
+  }
+
+  /** As it is, without a line end. */
+  raw(text: string): void {
+    this.#options.stdout.write(text);
+  }
+
+  /** Rows by column; `empty` stands for none. */
+  table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], empty: string): void {
+    if (rows.length === 0) return this.note(empty);
+    for (const line of tableLines(columns, rows, (title) => this.paint("dim", title))) this.print(line);
+  }
+
+  /** Names and values, one below the other. */
+  facts(facts: readonly (readonly [name: string, value: string | undefined])[]): void {
+    const present = facts.filter((fact): fact is readonly [string, string] => fact[1] !== undefined);
+    const width = Math.max(0, ...present.map(([name]) => name.length));
+    for (const [name, value] of present) this.print(`${this.paint("dim", name.padEnd(width))}  ${value}`);
+  }
+
+  /** For people, beside the result; nothing with `--json`. */
+  note(line: string): void {
+    if (!this.isJson) this.#options.stderr.write(`${line}\n`);
+  }
+
+  /** Something people should know, also when a program reads the result. */
+  warn(line: string): void {
+    this.#options.stderr.write(`${this.paint("yellow", "!")} ${line}\n`);
+  }
+
+  /** Shows that something takes a while. */
+  progress(text: string): Progress {
+    if (this.isJson) return silentProgress;
+    return startProgress(text, {
+      write: (line) => this.#options.stderr.write(line),
+      isTerminal: this.isTerminal,
+      clock: this.#options.clock,
+      paint: (style, line) => this.paint(style, line),
+    });
+  }
+
+  /** `work` behind a progress line; the line says `done` when it worked. */
+  async during<T>(text: string, work: (progress: Progress) => Promise<T>, done?: (value: T) => string): Promise<T> {
+    const progress = this.progress(text);
+    try {
+      const value = await work(progress);
+      if (done === undefined) progress.stop();
+      else progress.done(done(value));
+      return value;
+    } catch (cause) {
+      progress.stop();
+      throw cause;
+    }
+  }
+}

@@ -1,0 +1,65 @@
+/** Why: whoever waits wants to see that something happens. On a terminal a line that turns; elsewhere a line per step. */
+import type { Clock, TimerHandle } from "@perdure/base";
+
+export interface Progress {
+  /** What happens now. */
+  step(text: string): void;
+  /** It worked; the line stays. */
+  done(text: string): void;
+  /** It is over and somebody else tells why; nothing stays on a terminal. */
+  stop(): void;
+}
+
+/** Nobody watches: JSON was asked for. */
+export const silentProgress: Progress = { step() {}, done() {}, stop() {} };
+
+const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"] as const;
+const FRAME_MS = 90;
+const CLEAR_LINE = "\r\x1b[2K";
+
+export interface ProgressOptions {
+  readonly write: (text: string) => void;
+  readonly isTerminal: boolean;
+  readonly clock: Clock;
+  readonly paint: (style: "green" | "cyan", text: string) => string;
+}
+
+export function startProgress(first: string, options: ProgressOptions): Progress {
+  return options.isTerminal ? turningLine(first, options) : plainLines(first, options);
+}
+
+function plainLines(first: string, { write }: ProgressOptions): Progress {
+  let last = "";
+  const tell = (text: string): void => {
+    if (text !== last) write(`${text}\n`);
+    last = text;
+  };
+  tell(`${first} …`);
+  return { step: (text) => tell(`${text} …`), done: tell, stop() {} };
+}
+
+function turningLine(first: string, { write, clock, paint }: ProgressOptions): Progress {
+  let text = first;
+  let frame = 0;
+  let timer: TimerHandle | undefined;
+  const draw = (): void => {
+    write(`${CLEAR_LINE}${paint("cyan", FRAMES[frame++ % FRAMES.length] as string)} ${text} …`);
+    timer = clock.setTimer(FRAME_MS, draw);
+  };
+  const end = (): void => {
+    timer?.cancel();
+    timer = undefined;
+    write(CLEAR_LINE);
+  };
+  draw();
+  return {
+    step(next) {
+      text = next;
+    },
+    done(last) {
+      end();
+      write(`${paint("green", "✔")} ${last}\n`);
+    },
+    stop: end,
+  };
+}

@@ -1,0 +1,64 @@
+/** Why: the commands in one place: their flags, their help, and who does them. */
+import { Command, Option } from "commander";
+import { register as registerAccount } from "./commands/account/index.js";
+import { register as registerAudit } from "./commands/audit/index.js";
+import { register as registerCompletion } from "./commands/completion/index.js";
+import { register as registerDev } from "./commands/dev/index.js";
+import { register as registerEnv } from "./commands/env/index.js";
+import { register as registerKeys } from "./commands/keys/index.js";
+import { register as registerLink } from "./commands/link/index.js";
+import { register as registerLogin } from "./commands/login/index.js";
+import { register as registerManage } from "./commands/manage/index.js";
+import { register as registerMembers } from "./commands/members/index.js";
+import { register as registerSigningKey } from "./commands/signing-key/index.js";
+import { register as registerTunnel } from "./commands/tunnel/index.js";
+import { register as registerUsage } from "./commands/usage/index.js";
+import { Context, type ContextPorts, type GlobalFlags, type Register } from "./context.js";
+
+const GROUPS: readonly Register[] = [
+  registerDev,
+  registerManage,
+  registerLogin,
+  registerAccount,
+  registerEnv,
+  registerKeys,
+  registerMembers,
+  registerSigningKey,
+  registerUsage,
+  registerAudit,
+  registerLink,
+  registerTunnel,
+  registerCompletion,
+];
+
+export interface Program {
+  readonly command: Command;
+  readonly context: Context;
+}
+
+export function createProgram(ports: ContextPorts, version: string): Program {
+  const command = new Command("perdure")
+    .description("Durable execution: on this machine and in the cloud.")
+    .version(`perdure ${version}`, "-V, --version", "show the version")
+    .helpOption("-h, --help", "show help")
+    .helpCommand("help [command]", "show help of a command")
+    .commandsGroup("More:")
+    .addOption(new Option("-e, --env <name>", "the environment to use, as 'perdure env list' names it").helpGroup("Everywhere:"))
+    .addOption(new Option("--account <name>", "the account to use, by id or name").helpGroup("Everywhere:"))
+    .addOption(new Option("--json", "print JSON, and nothing else, to stdout").helpGroup("Everywhere:"))
+    .addOption(new Option("-y, --yes", "do not ask for confirmation").helpGroup("Everywhere:"))
+    .addOption(new Option("--no-color", "print without colours").helpGroup("Everywhere:"))
+    .showSuggestionAfterError(true)
+    .configureHelp({ sortSubcommands: false, showGlobalOptions: false });
+  const context = new Context(ports, () => command.opts<GlobalFlags>());
+  command
+    .command("server")
+    .helpGroup("This machine:")
+    .description("run a server on this machine (perdure server --help)")
+    .allowUnknownOption()
+    .helpOption(false)
+    .argument("[flags...]")
+    .action(() => context.fail(2, "The server is started by the script 'perdure' of the project", "Run: ./perdure server"));
+  for (const register of GROUPS) register(command, context);
+  return { command, context };
+}

@@ -1,0 +1,58 @@
+/**
+ * Why: questions go to people; where nobody sits, the command ends and says which flag would have answered. The library that asks is
+ * loaded with the first question: most commands have none.
+ */
+import { stderr } from "node:process";
+import { FAILED, fail, USAGE } from "./errors.js";
+
+export interface PromptsOptions {
+  /** Whether somebody sits there. */
+  readonly isInteractive: boolean;
+  readonly signal: AbortSignal;
+}
+
+export interface Choice<T> {
+  readonly value: T;
+  readonly label: string;
+  readonly hint?: string;
+}
+
+export class Prompts {
+  readonly isInteractive: boolean;
+  readonly #common: { readonly output: NodeJS.WriteStream; readonly signal: AbortSignal };
+
+  constructor({ isInteractive, signal }: PromptsOptions) {
+    this.isInteractive = isInteractive;
+    this.#common = { output: stderr, signal };
+  }
+
+  /** `instead`: what to type where nobody can be asked. */
+  async confirm(message: string, instead: string): Promise<boolean> {
+    this.#requireSomebody(message, instead);
+    const { confirm, isCancel } = await import("@clack/prompts");
+    return answered(isCancel, await confirm({ ...this.#common, message, initialValue: false }));
+  }
+
+  async text(message: string, instead: string, initial?: string): Promise<string> {
+    this.#requireSomebody(message, instead);
+    const options = initial === undefined ? {} : { initialValue: initial };
+    const { isCancel, text } = await import("@clack/prompts");
+    return answered(isCancel, await text({ ...this.#common, ...options, message })).trim();
+  }
+
+  async choose<T extends string>(message: string, choices: readonly Choice<T>[], instead: string): Promise<T> {
+    this.#requireSomebody(message, instead);
+    // The library's type of options depends on T in a way that only a concrete type satisfies.
+    const options: Choice<string>[] = choices.map((choice) => ({ ...choice }));
+    const { isCancel, select } = await import("@clack/prompts");
+    return answered(isCancel, await select<string>({ ...this.#common, message, options })) as T;
+  }
+
+  #requireSomebody(message: string, instead: string): void {
+    if (!this.isInteractive) fail(USAGE, `This must be answered, and nobody can be asked here: ${message}`, instead);
+  }
+}
+
+function answered<T>(isCancel: (answer: unknown) => boolean, answer: T): Exclude<T, symbol> {
+  return isCancel(answer) ? fail(FAILED, "Nothing was done") : (answer as Exclude<T, symbol>);
+}

@@ -1,0 +1,54 @@
+/**
+ * Why: variables come from the shell and, as with the official command line, from `.env` in the working directory. What a cloned
+ * repository brings must never decide where credentials go (cloud.md T34), so each value keeps where it came from.
+ */
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { parseEnv } from "node:util";
+import { FAILED, fail } from "./errors.js";
+import { CONFIG_BYTES_MAX } from "./limits.js";
+
+export interface Variable {
+  /** Its name, for messages. */
+  readonly name: string;
+  readonly value: string;
+  /** `shell`: whoever types the command set it. `file`: it is from `.env`, which may be anybody's. */
+  readonly source: "shell" | "file";
+}
+
+export class Variables {
+  readonly #shell: NodeJS.ProcessEnv;
+  readonly #file: NodeJS.Dict<string>;
+
+  constructor(shell: NodeJS.ProcessEnv, file: NodeJS.Dict<string> = {}) {
+    this.#shell = shell;
+    this.#file = file;
+  }
+
+  /** The first of these names that is set; the shell wins over `.env`. Empty counts as not set. */
+  find(...names: readonly string[]): Variable | undefined {
+    return this.ofShell(...names) ?? found(names, this.#file, "file");
+  }
+
+  /** Only of the shell: for what says where settings and credentials are. */
+  ofShell(...names: readonly string[]): Variable | undefined {
+    return found(names, this.#shell, "shell");
+  }
+}
+
+function found(names: readonly string[], values: NodeJS.Dict<string>, source: "shell" | "file"): Variable | undefined {
+  for (const name of names) {
+    const value = values[name];
+    if (value !== undefined && value !== "") return { name, value, source };
+  }
+  return undefined;
+}
+
+/** Variables of the shell and of `.env` in this folder. */
+export function readVariables(shell: NodeJS.ProcessEnv, folder: string): Variables {
+  const path = join(folder, ".env");
+  const facts = statSync(path, { throwIfNoEntry: false });
+  if (facts === undefined || !facts.isFile()) return new Variables(shell);
+  if (facts.size > CONFIG_BYTES_MAX) fail(FAILED, `${path} is too large to be a file of variables`);
+  return new Variables(shell, parseEnv(readFileSync(path, "utf8")));
+}

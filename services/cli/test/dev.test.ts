@@ -1,0 +1,267 @@
+/** `perdure dev` as people run it: in an empty folder, in a project, beside a service that runs; with crashes, reloads and Ctrl-C. */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, symlinkSync } from "node:fs";
+import { createServer } from "node:net";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { eventually, HttpClient, Listener, ROOT, SdkEndpoint } from "@perdure/conformance";
+import { service } from "@restatedev/restate-sdk";
+import { templateOf } from "../src/commands/dev/template.js";
+import { Home, type Running } from "./home.js";
+
+const TEST_MS = 120_000;
+/** From an empty folder to the answer of a durable call (issue 5, item 7). */
+const FIRST_CALL_MS_MAX = 60_000;
+
+interface Event {
+  readonly event: string;
+  readonly [fact: string]: unknown;
+}
+
+let home: Home;
+let running: Running | undefined;
+
+beforeEach(async () => {
+  home = await Home.make({ ...npmEnvironment() });
+}, TEST_MS);
+afterEach(async () => {
+  running?.signal("SIGTERM");
+  await running?.ended;
+  running = undefined;
+  home?.[Symbol.dispose]();
+}, TEST_MS);
+
+/** npm as this machine has it set up, with its cache; the home is another. */
+function npmEnvironment(): Record<string, string> {
+  const own = Object.entries(process.env).filter(
+    (entry): entry is [string, string] => /^npm_config_/i.test(entry[0]) && entry[1] !== undefined,
+  );
+  return {
+    NPM_CONFIG_USERCONFIG: join(homedir(), ".npmrc"),
+    NPM_CONFIG_CACHE: join(homedir(), ".npm"),
+    ...Object.fromEntries(own),
+  };
+}
+
+async function freePort(): Promise<number> {
+  const listener = await Listener.open(createServer(), 0);
+  await listener.close();
+  return listener.port;
+}
+
+function dev(folder: string, ...args: readonly string[]): Running {
+  running = home.start(["dev", "--json", "--ingress-port", "0", "--admin-port", "0", ...args], { folder });
+  return running;
+}
+
+const eventsOf = ({ stdout }: Running): readonly Event[] =>
+  stdout
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Event);
+
+/** The `count`th event of this name. */
+async function event(dev: Running, name: string, count = 1): Promise<Event> {
+  await dev.until(new RegExp(`(?:"event":"${name}"[\\s\\S]*?\\n[\\s\\S]*?){${count}}`));
+  return eventsOf(dev).filter((one) => one.event === name)[count - 1] as Event;
+}
+
+async function call(ingressUrl: unknown, path: string, json: unknown): Promise<string> {
+  using http = new HttpClient(String(ingressUrl).replace("localhost", "127.0.0.1"));
+  const answer = await http.request("POST", path, { json });
+  expect([answer.status, answer.text]).toEqual([200, answer.text]);
+  return answer.text;
+}
+
+/** A project with a service that greets with a word; its handler `crash` ends the process once, between two steps. */
+function writeProject(folder: string, script: string, word: string, handler = "greet"): void {
+  home.write(`${folder}/package.json`, JSON.stringify({ type: "module", scripts: { dev: script } }));
+  home.write(
+    `${folder}/main.mjs`,
+    `import { existsSync, writeFileSync } from "node:fs";
+import * as restate from "@restatedev/restate-sdk";
+
+const greeter = restate.service({
+  name: "Greeter",
+  handlers: {
+    ${handler}: async (ctx, name) => await ctx.run("greet", () => "${word} " + name),
+    crash: async (ctx) => {
+      await ctx.run("first", () => 1);
+      if (existsSync("crashed")) return "survived";
+      writeFileSync("crashed", "");
+      process.exit(3);
+    },
+  },
+});
+await restate.serve({ services: [greeter], port: Number(process.env.PORT) });
+`,
+  );
+  if (!home.has(`${folder}/node_modules`))
+    symlinkSync(join(ROOT, "libs/conformance/node_modules"), join(home.path, folder, "node_modules"));
+}
+
+async function expectSilence(...ports: readonly unknown[]): Promise<void> {
+  for (const port of ports) {
+    const listener = await Listener.open(createServer(), Number(port));
+    await listener.close();
+  }
+}
+
+describe("in an empty folder", () => {
+  beforeAll(async () => {
+    // What the template needs is in npm's cache afterwards, as it is on a machine where somebody has worked before.
+    using warm = await Home.make({});
+    const manifest = templateOf(warm.path).get("package.json") ?? "";
+    warm.write("package.json", manifest);
+    const env = { ...process.env, ...npmEnvironment() };
+    execFileSync("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error"], {
+      cwd: warm.path,
+      env,
+      stdio: "pipe",
+    });
+  }, TEST_MS);
+
+  test(
+    "it begins a service and serves a durable call within a minute",
+    async () => {
+      mkdirSync(join(home.path, "hello"));
+      const startedMs = performance.now();
+      const perdure = dev("hello", "--yes", "--port", String(await freePort()));
+      const { ingressUrl, services } = await event(perdure, "registered");
+      const answer = await call(ingressUrl, "/Greeter/greet", "Ann");
+      const tookMs = performance.now() - startedMs;
+      console.info(`from an empty folder to a durable call: ${(tookMs / 1000).toFixed(1)} s`);
+      expect(answer).toMatch(/^"Hello Ann, your number is \d+\."$/);
+      expect(services).toEqual(["Greeter"]);
+      expect(tookMs).toBeLessThan(FIRST_CALL_MS_MAX);
+      expect(home.read("hello/.perdure/.gitignore")).toBe("*\n");
+    },
+    TEST_MS,
+  );
+
+  test(
+    "nothing is written unless somebody wants it",
+    async () => {
+      mkdirSync(join(home.path, "hello"));
+      const perdure = dev("hello", "--port", String(await freePort()));
+      await event(perdure, "empty");
+      await event(perdure, "waiting");
+      expect(home.has("hello/package.json")).toBe(false);
+    },
+    TEST_MS,
+  );
+});
+
+describe("in a project", () => {
+  test(
+    "its own script is started, reloads are registered, and Ctrl-C ends everything in order",
+    async () => {
+      const port = await freePort();
+      writeProject("app", "node --watch main.mjs", "Hello");
+      const perdure = dev("app", "--port", String(port));
+      const { ingressUrl, adminUrl } = await event(perdure, "registered");
+      expect(await call(ingressUrl, "/Greeter/greet", "Ann")).toBe('"Hello Ann"');
+
+      writeProject("app", "node --watch main.mjs", "Servus", "salute");
+      const changed = await event(perdure, "changed");
+      expect(changed["services"]).toEqual(["Greeter"]);
+      expect(await call(ingressUrl, "/Greeter/salute", "Ann")).toBe('"Servus Ann"');
+
+      perdure.signal("SIGINT");
+      const { exitCode } = await perdure.ended;
+      expect(exitCode).toBe(130);
+      expect(
+        eventsOf(perdure)
+          .slice(-2)
+          .map((one) => one.event),
+      ).toEqual(["stopping", "stopped"]);
+      await expectSilence(port, ...[ingressUrl, adminUrl].map((url) => new URL(String(url)).port));
+
+      // The data are there, and so is what it knew.
+      const again = dev("app", "--port", String(port));
+      const back = await event(again, "registered");
+      expect(await call(back["ingressUrl"], "/Greeter/salute", "Bob")).toBe('"Servus Bob"');
+    },
+    TEST_MS,
+  );
+
+  test(
+    "a crash is told, nothing is lost, and the service is started again",
+    async () => {
+      writeProject("app", "node main.mjs", "Hello");
+      const perdure = dev("app", "--port", String(await freePort()));
+      const { ingressUrl } = await event(perdure, "registered");
+      const answer = call(ingressUrl, "/Greeter/crash", null);
+      const crashed = await event(perdure, "crashed");
+      expect(crashed).toMatchObject({
+        message: expect.stringContaining("exit code 3"),
+        advice: expect.stringContaining("Nothing is lost"),
+      });
+      expect(await answer).toBe('"survived"');
+    },
+    TEST_MS,
+  );
+
+  test(
+    "a command behind -- is what is started; one that does not exist is told",
+    async () => {
+      writeProject("app", "false", "Moin");
+      const perdure = dev("app", "--port", String(await freePort()), "--", "node", "main.mjs");
+      const { ingressUrl } = await event(perdure, "registered");
+      expect(await call(ingressUrl, "/Greeter/greet", "Ann")).toBe('"Moin Ann"');
+      perdure.signal("SIGTERM");
+      expect((await perdure.ended).exitCode).toBe(143);
+
+      const missing = await home.run(["dev", "--ingress-port", "0", "--admin-port", "0", "--", "no-such-program"], {
+        folder: "app",
+      });
+      expect([missing.exitCode, missing.stderr]).toEqual([1, expect.stringContaining("There is no program 'no-such-program'")]);
+    },
+    TEST_MS,
+  );
+});
+
+describe("beside a service that runs", () => {
+  test(
+    "it is found, over HTTP/1.1 too, and told when it is gone and back",
+    async () => {
+      const greeter = service({ name: "Greeter", handlers: { greet: async (_ctx, name: string) => `Hi ${name}` } });
+      mkdirSync(join(home.path, "empty"));
+      let endpoint = await SdkEndpoint.start({ services: [greeter], kind: "h1-request-response" });
+      const { port } = endpoint;
+      try {
+        const perdure = dev("empty", "--port", String(port));
+        const { ingressUrl } = await event(perdure, "registered");
+        expect(await call(ingressUrl, "/Greeter/greet", "Ann")).toBe('"Hi Ann"');
+        await endpoint[Symbol.asyncDispose]();
+        expect(await event(perdure, "gone")).toMatchObject({ advice: expect.stringContaining("Nothing is lost") });
+        endpoint = await SdkEndpoint.start({ services: [greeter], kind: "h1-request-response", port });
+        await event(perdure, "reloaded");
+        expect(await call(ingressUrl, "/Greeter/greet", "Bob")).toBe('"Hi Bob"');
+        expect(home.has("empty/package.json")).toBe(false);
+      } finally {
+        await endpoint[Symbol.asyncDispose]();
+      }
+    },
+    TEST_MS,
+  );
+});
+
+test(
+  "a port that is taken is told with who has it and what to do",
+  async () => {
+    mkdirSync(join(home.path, "empty"));
+    const listener = await Listener.open(createServer(), 0);
+    try {
+      const refused = await home.run(["dev", "--ingress-port", String(listener.port), "--admin-port", "0"], { folder: "empty" });
+      expect(refused.exitCode).toBe(1);
+      expect(refused.stderr).toContain(`Port ${listener.port} for the ingress is taken by process ${process.pid}`);
+      expect(refused.stderr).toContain(`perdure dev --ingress-port ${listener.port + 1}`);
+      await eventually("nothing was begun", () => !home.has("empty/.perdure"));
+    } finally {
+      await listener.close();
+    }
+  },
+  TEST_MS,
+);

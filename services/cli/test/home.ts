@@ -1,0 +1,208 @@
+/** A person at a terminal: a home of their own, our command line in it as a process, and the official one beside it. */
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { programBundle } from "@perdure/conformance";
+
+const PATIENCE_MS = 90_000;
+
+export interface Said {
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: string;
+  /** Below the home. */
+  readonly folder?: string;
+}
+
+/** Runs a program on a terminal of its own and types; nobody but a terminal can be asked. */
+const TERMINAL = `
+import fcntl, json, os, pty, select, struct, sys, termios
+answers = json.loads(sys.argv[1])
+pid, fd = pty.fork()
+if pid == 0:
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    os.execv(sys.argv[2], sys.argv[2:])
+shown = ""
+while True:
+    # A person types when the screen has come to rest: keys that come before a program listens are lost.
+    is_asked = len(answers) > 0 and answers[0][0] in shown
+    ready, _, _ = select.select([fd], [], [], 0.3 if is_asked else 30)
+    if not ready and is_asked:
+        os.write(fd, answers.pop(0)[1].encode())
+        continue
+    if not ready: sys.exit("silent: " + shown)
+    try: piece = os.read(fd, 4096)
+    except OSError: break
+    if not piece: break
+    shown += piece.decode(errors="replace")
+sys.stdout.write(shown)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+`;
+
+export class Home implements Disposable {
+  readonly path = mkdtempSync(join(tmpdir(), "perdure-home-"));
+  readonly #env: Readonly<Record<string, string>>;
+  readonly #bundle: string;
+
+  private constructor(bundle: string, env: Readonly<Record<string, string>>) {
+    this.#bundle = bundle;
+    this.#env = env;
+  }
+
+  /** `env`: variables of every command in it. PERDURE_CLI_BUNDLE names another build than that of this tree. */
+  static async make(env: Readonly<Record<string, string>>): Promise<Home> {
+    return new Home(process.env["PERDURE_CLI_BUNDLE"] ?? (await programBundle("services/cli")), env);
+  }
+
+  /** A copy with the same login and profiles. */
+  copy(env: Readonly<Record<string, string>> = {}): Home {
+    const home = new Home(this.#bundle, { ...this.#env, ...env });
+    cpSync(this.path, home.path, { recursive: true });
+    return home;
+  }
+
+  /** Runs `perdure` to its end; any exit code is an answer. */
+  async run(args: readonly string[], options: RunOptions = {}): Promise<Said> {
+    return await this.start(args, options).ended;
+  }
+
+  /** The JSON of a command that works. */
+  async json<T = Record<string, unknown>>(args: readonly string[], options: RunOptions = {}): Promise<T> {
+    const said = await this.run([...args, "--json"], options);
+    if (said.exitCode !== 0) throw new Error(`perdure ${args.join(" ")}: ${said.exitCode}\n${said.stdout}${said.stderr}`);
+    return JSON.parse(said.stdout) as T;
+  }
+
+  /** At a terminal: answers each question, when its text has been shown, with these keys. */
+  async atTerminal(args: readonly string[], answers: readonly (readonly [question: string, keys: string])[]): Promise<Said> {
+    const command = [process.execPath, this.#bundle, ...args];
+    return await new Running(this.#spawn("python3", ["-c", TERMINAL, JSON.stringify(answers), ...command], {}), "").ended;
+  }
+
+  start(args: readonly string[], options: RunOptions = {}): Running {
+    return new Running(this.#spawn(process.execPath, [this.#bundle, ...args], options), options.stdin ?? "");
+  }
+
+  /** The official command line, unmodified. */
+  async restate(args: readonly string[], options: RunOptions = {}): Promise<Said> {
+    const cli = createRequire(createRequire(import.meta.url).resolve("@restatedev/restate/package.json"));
+    const binary = cli.resolve(`@restatedev/restate-${process.platform}-${process.arch}/bin/restate`);
+    return await new Running(this.#spawn(binary, args, options), options.stdin ?? "").ended;
+  }
+
+  /** A folder with `perdure` in it, for shells. */
+  bin(): string {
+    const folder = join(this.path, "bin");
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "perdure"), `#!/bin/sh\nexec '${process.execPath}' '${this.#bundle}' "$@"\n`, { mode: 0o755 });
+    return folder;
+  }
+
+  get env(): NodeJS.ProcessEnv {
+    return { PATH: process.env["PATH"], HOME: this.path, NO_COLOR: "1", DO_NOT_TRACK: "1", ...this.#env };
+  }
+
+  #spawn(program: string, args: readonly string[], { env, folder }: RunOptions): ChildProcessWithoutNullStreams {
+    return spawn(program, args, {
+      cwd: folder === undefined ? this.path : join(this.path, folder),
+      timeout: PATIENCE_MS,
+      killSignal: "SIGKILL",
+      env: { ...this.env, ...env },
+    });
+  }
+
+  get config(): string {
+    return join(this.path, ".config/restate/config.toml");
+  }
+
+  get credentials(): string {
+    return join(this.path, ".config/perdure/credentials.json");
+  }
+
+  read(path: string): string {
+    return readFileSync(join(this.path, path), "utf8");
+  }
+
+  write(path: string, text: string): void {
+    const whole = join(this.path, path);
+    mkdirSync(dirname(whole), { recursive: true });
+    writeFileSync(whole, text);
+  }
+
+  has(path: string): boolean {
+    return existsSync(join(this.path, path));
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.path, { recursive: true, force: true });
+  }
+}
+
+/** Permissions of a file: 0o600 … */
+export function modeOf(path: string): number {
+  return statSync(path).mode & 0o777;
+}
+
+export class Running {
+  readonly ended: Promise<Said>;
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #said = { stdout: "", stderr: "" };
+  readonly #listeners = new Set<() => void>();
+
+  constructor(child: ChildProcessWithoutNullStreams, stdin: string) {
+    this.#child = child;
+    for (const name of ["stdout", "stderr"] as const) {
+      child[name].setEncoding("utf8").on("data", (chunk: string) => {
+        this.#said[name] += chunk;
+        for (const listener of this.#listeners) listener();
+      });
+    }
+    child.stdin.on("error", () => undefined); // A command that does not read may be gone already.
+    child.stdin.end(stdin);
+    this.ended = new Promise((resolve, reject) => {
+      child.once("error", reject);
+      child.once("close", (exitCode, signal) => {
+        resolve({ exitCode: signal === null ? exitCode : null, ...this.#said });
+        for (const listener of this.#listeners) listener();
+      });
+    });
+  }
+
+  get said(): string {
+    return this.#said.stdout + this.#said.stderr;
+  }
+
+  get stdout(): string {
+    return this.#said.stdout;
+  }
+
+  /** What the expression finds in both outputs, as soon as it does. Rejects when the command ends before. */
+  async until(expression: RegExp): Promise<RegExpExecArray> {
+    const { promise, resolve, reject } = Promise.withResolvers<RegExpExecArray>();
+    const look = (): void => {
+      const found = expression.exec(this.#said.stdout) ?? expression.exec(this.#said.stderr);
+      if (found !== null) resolve(found);
+      else if (this.#child.exitCode !== null || this.#child.signalCode !== null) {
+        reject(new Error(`the command ended without ${expression}:\n${this.said}`));
+      }
+    };
+    this.#listeners.add(look);
+    look();
+    try {
+      return await promise;
+    } finally {
+      this.#listeners.delete(look);
+    }
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name);
+  }
+}

@@ -1,0 +1,463 @@
+/** What the management plane offers, from the command line: as a process, against the released server and the published SDK. */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { eventually, SdkEndpoint, World } from "@perdure/conformance";
+import * as restate from "@restatedev/restate-sdk";
+import { Home, type Said } from "./home.js";
+
+/** A dozen processes each, on a machine that may be busy. */
+const TEST_MS = 120_000;
+
+let failuresLeft = 0;
+let hangsLeft = 1;
+
+const desk = restate.service({
+  name: "Desk",
+  handlers: {
+    /** `ms` of sleep between two steps. */
+    work: async (ctx: restate.Context, ms: number) => {
+      const first = await ctx.run("first", () => "done");
+      await ctx.sleep(ms);
+      return await ctx.run("second", () => ({ first }));
+    },
+    /** Fails while there are failures left. */
+    flaky: async (ctx: restate.Context) => {
+      await ctx.run("before", () => 1);
+      if (failuresLeft-- > 0) throw new Error("not yet");
+      return "at last";
+    },
+    refuse: async (_ctx: restate.Context, why: string) => {
+      throw new restate.TerminalError(why, { errorCode: 418 });
+    },
+    /** Its step never ends when it begins for the first time. */
+    hang: async (ctx: restate.Context) =>
+      await ctx.run("hang", async () => (hangsLeft-- > 0 ? await new Promise<string>(() => undefined) : "free")),
+    ask: async (ctx: restate.Context) => {
+      const { id, promise } = ctx.awakeable<string>();
+      await ctx.run("tell", () => id);
+      return await promise;
+    },
+  },
+});
+
+const cart = restate.object({
+  name: "Cart",
+  handlers: {
+    add: async (ctx: restate.ObjectContext, amount: number) => {
+      const sum = ((await ctx.get<number>("sum")) ?? 0) + amount;
+      ctx.set("sum", sum);
+      return sum;
+    },
+    hold: async (ctx: restate.ObjectContext, ms: number) => await ctx.sleep(ms),
+  },
+});
+
+const signup = restate.workflow({
+  name: "Signup",
+  handlers: {
+    run: async (ctx: restate.WorkflowContext) => await ctx.promise<string>("confirmed"),
+    confirm: async (ctx: restate.WorkflowSharedContext) => await ctx.promise<string>("confirmed").resolve("yes"),
+  },
+});
+
+let world: World;
+let home: Home;
+let address: string;
+
+interface Sent {
+  readonly invocationId: string;
+}
+
+const send = async (...args: string[]): Promise<string> => (await home.json<Sent>(["send", ...args])).invocationId;
+const statusOf = async (id: string): Promise<unknown> => (await world.admin.row(id))?.["status"];
+const untilStatus = (id: string, status: string): Promise<true> =>
+  eventually(`${id} is ${status}`, async () => (await statusOf(id)) === status || undefined);
+
+function expectFailure({ exitCode, stderr }: Said, code: number, ...words: readonly string[]): void {
+  expect([exitCode, ...words.map((word) => stderr.includes(word) || stderr)]).toEqual([code, ...words.map(() => true)]);
+}
+
+beforeAll(async () => {
+  world = await World.start();
+  home = await Home.make({ PERDURE_ADMIN_URL: world.server.adminUrl, PERDURE_INGRESS_URL: world.server.ingressUrl });
+  const { endpoint } = await world.deploy({ services: [desk, cart, signup], inactivityMs: 200 });
+  address = endpoint.url;
+}, TEST_MS);
+afterAll(async () => {
+  home?.[Symbol.dispose]();
+  await world?.[Symbol.asyncDispose]();
+}, TEST_MS);
+
+describe("deployments and services", () => {
+  test(
+    "are registered after a look at what would change, and removed only when nothing needs them",
+    async () => {
+      const more = restate.service({
+        name: "Extra",
+        handlers: { one: async () => 1, nap: async (ctx: restate.Context) => await ctx.sleep(600_000) },
+      });
+      const endpoint = world.own(await SdkEndpoint.start({ services: [more], kind: "h1-request-response" }));
+      const dry = await home.run(["deployments", "register", endpoint.url, "--use-http1.1", "--dry-run"]);
+      expect([dry.exitCode, dry.stdout, dry.stderr]).toEqual([
+        0,
+        expect.stringContaining("Nothing was changed"),
+        expect.stringContaining("+ Extra (Service): one, nap"),
+      ]);
+      expect((await home.json<{ services: unknown[] }>(["services", "list"])).services).toHaveLength(3);
+
+      const registered = await home.json<{ id: string; is_new: boolean }>([
+        "deployments",
+        "register",
+        endpoint.url,
+        "--use-http1.1",
+        "-H",
+        "x-a: b",
+      ]);
+      expect(registered.is_new).toBe(true);
+      const shown = await home.run(["deployments", "describe", registered.id]);
+      expect(shown.stdout).toMatch(/Runs on it\s+nothing[\s\S]*Extra/);
+      expect(shown.stdout).toMatch(/Headers\s+x-a\n/); // Names only: values may be secrets.
+
+      const nap = await send("Extra/nap");
+      await untilStatus(nap, "suspended");
+      expectFailure(
+        await home.run(["deployments", "remove", registered.id, "-y"]),
+        1,
+        "1 invocation still needs it",
+        "Extra/nap",
+      );
+      expect((await home.run(["invocations", "kill", nap])).exitCode).toBe(0);
+      expectFailure(await home.run(["deployments", "remove", registered.id, "-y"]), 1, "it serves Extra");
+      expect((await home.run(["deployments", "remove", registered.id, "--force", "-y"])).stdout).toContain("is removed");
+      expect((await home.run(["deployments", "list"])).stdout).not.toContain(registered.id);
+    },
+    TEST_MS,
+  );
+
+  test("refusals come with code, advice and the page that says more", async () => {
+    const refused = await home.run(["deployments", "register", "http://127.0.0.1:1", "-y"]);
+    expectFailure(refused, 1, "META0003", "docs/errors/META0003.md");
+    const asJson = await home.run(["deployments", "register", "127.0.0.1:1", "--json"]);
+    expect(JSON.parse(asJson.stderr)).toMatchObject({ error: { code: "META0003", exitCode: 1 } });
+    const away = await home.run(["services", "list"], { env: { PERDURE_ADMIN_URL: "http://127.0.0.1:1" } });
+    expectFailure(away, 1, "cannot be reached", "perdure dev");
+  });
+
+  test("show how to call them, and take settings", async () => {
+    const shown = await home.run(["services", "describe", "Cart"]);
+    expect(shown.stdout).toContain(`curl ${world.server.ingressUrl.replace("http://", "")}/Cart/my-key/add --json`);
+    const set = await home.json(["services", "config", "set", "Cart", "--idempotency-retention", "2d", "--private"]);
+    expect(set).toMatchObject({ public: false, idempotency_retention: "2d" });
+    expect(await home.json(["services", "config", "set", "Cart", "--public"])).toMatchObject({
+      public: true,
+      idempotency_retention: "2d",
+    });
+    expectFailure(await home.run(["services", "config", "set", "Cart", "--journal-retention", "soon"]), 2, "not a duration");
+  });
+
+  test(
+    "can be checked against what is suspended",
+    async () => {
+      const { deployments } = await home.json<{ deployments: { id: string }[] }>(["deployments", "list"]);
+      const outcome = await home.json(["deployments", "check", deployments[0]?.id ?? ""]);
+      expect(outcome).toMatchObject({ incompatible: 0 });
+      const checked = await home.run(["deployments", "register", address, "--force", "--check", "-y"]);
+      expect([checked.exitCode, checked.stderr]).toEqual([
+        0,
+        expect.stringMatching(/= Desk .* unchanged|~ Desk .* the same handlers/),
+      ]);
+    },
+    TEST_MS,
+  );
+});
+
+describe("calls", () => {
+  test(
+    "print what the handler returns, from an argument, stdin or a file",
+    async () => {
+      expect((await home.run(["call", "Cart/ann/add", "2"])).stdout).toBe("2\n");
+      expect((await home.run(["call", "Cart/add", "-", "--key", "ann"], { stdin: "3" })).stdout).toBe("5\n");
+      home.write("body.json", "4");
+      expect(await home.json(["call", "Cart/ann/add", "-f", "body.json"])).toMatchObject({
+        result: 9,
+        invocation_id: expect.stringMatching(/^inv_/),
+      });
+      const [one, two] = [
+        await send("Cart/bob/add", "1", "--idempotency-key", "k"),
+        await send("Cart/bob/add", "1", "--idempotency-key", "k"),
+      ];
+      expect(one).toBe(two);
+      expect((await home.run(["invocations", "result", one])).stdout).toBe("1\n");
+    },
+    TEST_MS,
+  );
+
+  test("say what the handler said when it fails, and what is wrong when nothing was called", async () => {
+    expectFailure(
+      await home.run(["call", "Desk/refuse", '"I am a teapot"']),
+      1,
+      "[418] I am a teapot",
+      "perdure invocations describe inv_",
+    );
+    expectFailure(await home.run(["call", "Desk/refuse", "teapot"]), 2, "no JSON", `'"teapot"'`);
+    expectFailure(await home.run(["call", "Nobody/home"]), 1, "'Nobody' not found");
+    expectFailure(await home.run(["call", "nothing"]), 2, "names no handler");
+  });
+});
+
+describe("invocations", () => {
+  test(
+    "are watched until their end: steps, sleeps, attempts that fail",
+    async () => {
+      failuresLeft = 2;
+      const id = await send("Desk/flaky");
+      const watched = await home.run(["invocations", "watch", id]);
+      expect(watched.exitCode).toBe(0);
+      for (const line of [
+        /✔ Run 'before'/,
+        /attempt 1 failed: RT0007 \[500\] not yet/,
+        /attempt 2 failed/,
+        /backing off, waits for retry/,
+        /completed\n✔ "at last"/,
+      ]) {
+        expect(watched.stdout).toMatch(line);
+      }
+      const slept = await send("Desk/work", "400");
+      const lines = (await home.run(["invocations", "watch", slept, "--json"])).stdout
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line) as { kind: string; step?: { type: string } });
+      expect(lines.filter(({ step }) => step?.type === "Sleep").map(({ kind }) => kind)).toContain("step_ended");
+      expect(lines.at(-1)).toMatchObject({ kind: "ended" });
+
+      const refused = await send("Desk/refuse", '"no"');
+      expectFailure(await home.run(["invocations", "watch", refused]), 1, "The invocation failed: [418] no");
+      const described = await home.run(["invocations", "describe", slept, "--payloads"]);
+      expect(described.stdout).toMatch(/took [\s\S]*✔ Run 'second'[\s\S]*out \{"first":"done"\}/);
+      const logged = await home.run(["logs", slept, "--follow"]);
+      expect(logged.stdout).toMatch(/Command: Input[\s\S]*Command: Run 'first'[\s\S]*Command: Sleep[\s\S]*Command: Output/);
+    },
+    TEST_MS,
+  );
+
+  test(
+    "are cut off in the middle, and go on",
+    async () => {
+      const id = await send("Desk/hang");
+      await eventually("its step has begun", () => hangsLeft === 0 || undefined);
+      const { exitCode, stdout } = await home.run(["invocations", "crash", id]);
+      expect([exitCode, stdout]).toEqual([
+        0,
+        expect.stringMatching(/: attempt 1 was cut off with (1 entry|2 entries) in the journal/),
+      ]);
+      expect((await home.run(["invocations", "result", id])).stdout).toContain("free");
+      expectFailure(await home.run(["invocations", "crash", id]), 1, "completed");
+    },
+    TEST_MS,
+  );
+
+  test(
+    "are explained, with commands that would move them",
+    async () => {
+      const id = await send("Desk/work", "600000");
+      await untilStatus(id, "suspended");
+      const { stdout } = await home.run(["explain", id]);
+      expect(stdout).toMatch(/^Desk\/work {2}suspended\n/);
+      expect(stdout).toContain(`perdure invocations cancel ${id}`);
+      expect((await home.run(["invocations", "cancel", id])).stdout).toMatch(/is (cancelled|asked to stop)/);
+      await untilStatus(id, "completed");
+      const restarted = await home.json<{ new_invocation_id: string }>(["invocations", "restart", id, "--from", "1"]);
+      await untilStatus(restarted.new_invocation_id, "suspended");
+      expect((await home.run(["invocations", "kill", restarted.new_invocation_id])).exitCode).toBe(0);
+      expectFailure(await home.run(["invocations", "kill", id]), 1, "already completed");
+    },
+    TEST_MS,
+  );
+
+  test(
+    "are chosen by many flags; nothing is done before somebody agrees, and nothing typed becomes SQL",
+    async () => {
+      const ids = await Promise.all([1, 2, 3].map(() => send("Cart/hold/hold", "600000")));
+      // One holds the object, whichever came first; the others wait for it.
+      await eventually("one runs", async () => (await Promise.all(ids.map(statusOf))).includes("suspended"));
+      const listed = await home.json<{ invocations: { id: string }[] }>([
+        "invocations",
+        "list",
+        "--key",
+        "hold",
+        "--status",
+        "suspended,pending,ready,running",
+      ]);
+      expect(listed.invocations.map(({ id }) => id).sort()).toEqual([...ids].sort());
+
+      for (const hostile of ["' OR '1'='1", "x') OR (1=1", "'; DROP TABLE x; --"]) {
+        expect(await home.json(["invocations", "kill", "--key", hostile, "--dry-run"])).toMatchObject({ matched: 0 });
+      }
+      expectFailure(await home.run(["invocations", "kill", "--key", "hold", "--where", "1=1) OR (1=1"]), 2, "parentheses");
+      expectFailure(await home.run(["invocations", "kill"]), 2, "Which invocations?");
+
+      expect(await home.json(["invocations", "kill", "--key", "hold", "--dry-run"])).toMatchObject({ dry_run: true, matched: 3 });
+      expectFailure(await home.run(["invocations", "kill", "--key", "hold"]), 2, "kill 3 invocations?", "--yes");
+      expect(await Promise.all(ids.map(statusOf))).not.toContain("completed");
+
+      const killed = await home.json(["invocations", "kill", "--key", "hold", "-y", "--reason", "a test"]);
+      expect(killed).toMatchObject({ state: "finished", matched: 3, succeeded: 3, failures: [] });
+      expect((await home.run(["invocations", "batches", "list"])).stdout).toContain("a test");
+      const again = await home.run(["invocations", "kill", ...ids, "-y"]);
+      expectFailure(again, 1, "3 of 3 invocations were refused");
+      expect(again.stdout).toContain("was already completed");
+      expect(await home.json(["invocations", "purge", "--key", "hold", "-y"])).toMatchObject({ succeeded: 3 });
+      expect(await world.admin.row(ids[0] ?? "")).toBeUndefined();
+    },
+    TEST_MS,
+  );
+});
+
+describe("what handlers keep and wait for", () => {
+  test(
+    "state is changed against the version that was read",
+    async () => {
+      expect(await home.json(["state", "set", "Cart", "carl", "sum", "40"])).toMatchObject({ applied: true, state: { sum: 40 } });
+      expect((await home.run(["call", "Cart/carl/add", "2"])).stdout).toBe("42\n");
+      const { version } = await home.json<{ version: string }>(["state", "get", "Cart", "carl"]);
+      await home.json(["state", "set", "Cart", "carl", "note", "a 'text'", "--raw"]);
+      expectFailure(await home.run(["state", "set", "Cart", "carl", "sum", "1", "--expect", version]), 1, "has version");
+      expect((await home.run(["state", "get", "Cart", "carl", "note"])).stdout).toBe("a 'text'\n");
+      expectFailure(await home.run(["state", "edit", "Cart", "carl"]), 2, "nobody here who could edit");
+      expectFailure(await home.run(["state", "clear", "Cart", "carl", "nothing"]), 1, "It has: note, sum");
+      expect(await home.json(["state", "clear", "Cart", "carl", "note", "-y"])).toMatchObject({ state: { sum: 42 } });
+      expect(await home.json(["state", "list", "Cart"])).toMatchObject({
+        keys: expect.arrayContaining([{ key: "carl", entries: 1, bytes: 2 }]),
+      });
+    },
+    TEST_MS,
+  );
+
+  test(
+    "behind a running handler an edit waits, and people hear of it",
+    async () => {
+      const id = await send("Cart/dora/hold", "600000");
+      await untilStatus(id, "suspended");
+      const waiting = await home.run(["state", "set", "Cart", "dora", "sum", "7"]);
+      expect([waiting.exitCode, waiting.stderr]).toEqual([0, expect.stringContaining("waits behind what runs on Cart/dora")]);
+      await home.run(["invocations", "kill", id]);
+      await eventually(
+        "it is applied",
+        async () => (await home.json<{ state: unknown }>(["state", "get", "Cart", "dora"])).state !== undefined,
+      );
+    },
+    TEST_MS,
+  );
+
+  test(
+    "awakeables are answered, promises of workflows shown",
+    async () => {
+      const [resolved, rejected] = [await send("Desk/ask"), await send("Desk/ask")];
+      const idOf = (id: string): Promise<string> =>
+        eventually("it waits", async () => {
+          const { timeline } = await home.json<{
+            timeline: { steps: { name: string; result: string; result_payload?: { text: string } | null }[] };
+          }>(["invocations", "describe", id, "--payloads"]);
+          const step = timeline.steps.find(({ name, result }) => name === "tell" && result === "success");
+          return step === undefined ? undefined : (JSON.parse(step.result_payload?.text ?? "null") as string);
+        });
+      await home.json(["awakeables", "resolve", await idOf(resolved), '"yes"']);
+      await home.json(["awakeables", "reject", await idOf(rejected), "no way"]);
+      expect((await home.run(["invocations", "result", resolved])).stdout).toBe('"yes"\n');
+      expectFailure(await home.run(["invocations", "result", rejected]), 1, "no way");
+
+      await send("Signup/eve/run");
+      expect(
+        await eventually("it waits", async () => {
+          const { stdout } = await home.run(["promises", "list", "Signup", "eve"]);
+          return stdout.includes("pending") && stdout;
+        }),
+      ).toContain("confirmed");
+      await home.run(["call", "Signup/eve/confirm"]);
+      expect((await home.run(["promises", "list", "Signup"])).stdout).toMatch(/eve\s+confirmed\s+resolved\s+"yes"/);
+    },
+    TEST_MS,
+  );
+});
+
+describe("SQL, schedules and rules", () => {
+  test("rows come as a table, CSV or JSON; from stdin too", async () => {
+    const statement = "SELECT name, public FROM sys_service WHERE name = 'Cart'";
+    expect((await home.run(["sql", statement])).stdout).toMatch(/^name\s+public\nCart\s+true\n$/);
+    expect((await home.run(["sql", statement, "--csv"])).stdout).toBe("name,public\nCart,true\n");
+    expect(JSON.parse((await home.run(["sql", "-", "--json"], { stdin: statement })).stdout)).toEqual({
+      rows: [{ name: "Cart", public: true }],
+    });
+    expectFailure(await home.run(["sql", "DELETE FROM state"]), 1, "only statements that read");
+    expectFailure(await home.run(["sql"]), 2, "A statement is missing");
+  });
+
+  test(
+    "schedules live by their names",
+    async () => {
+      const made = await home.json([
+        "schedules",
+        "create",
+        "nightly",
+        "30 2 * * *",
+        "Cart/ann/add",
+        "1",
+        "--zone",
+        "Europe/Berlin",
+        "--catch-up",
+        "none",
+      ]);
+      expect(made).toMatchObject({
+        name: "nightly",
+        target: { service: "Cart", handler: "add", key: "ann" },
+        payload: 1,
+        catch_up: "none",
+      });
+      expect((await home.json<{ next: unknown[] }>(["schedules", "next", "nightly", "-n", "2"])).next).toHaveLength(2);
+      const { invocation_id } = await home.json<{ invocation_id: string }>(["schedules", "run", "nightly"]);
+      await untilStatus(invocation_id, "completed");
+      expect(await home.json(["schedules", "pause", "nightly"])).toMatchObject({ status: "paused" });
+      expect((await home.run(["schedules", "list"])).stdout).toMatch(/nightly\s+paused/);
+      expectFailure(await home.run(["schedules", "create", "bad", "61 * * * *", "Cart/ann/add"]), 1, "META0100");
+      expect((await home.run(["schedules", "delete", "nightly", "-y"])).stdout).toContain("has ended");
+      expectFailure(await home.run(["schedules", "describe", "nightly"]), 1, "no schedule 'nightly'");
+    },
+    TEST_MS,
+  );
+
+  test(
+    "changing the rate of a rule does not lift its limit",
+    async () => {
+      expect(await home.json(["rules", "set", "acme/*", "--concurrency", "2", "--new"])).toMatchObject({
+        limits: { concurrency: 2 },
+      });
+      expect(await home.json(["rules", "set", "acme/*", "--rate", "100/1m", "--burst", "5"])).toMatchObject({
+        limits: { concurrency: 2, rate: { limit: 100, per: "1m", burst: 5 } },
+      });
+      expectFailure(await home.run(["rules", "set", "acme/*", "--concurrency", "3", "--new"]), 1, "acme/*");
+      expect((await home.run(["rules", "list"])).stdout).toMatch(/acme\/\*\s+2\s+100 per/);
+      expect(await home.json(["rules", "disable", "acme/*"])).toMatchObject({
+        disabled: true,
+        limits: { concurrency: 2, rate: { limit: 100 } },
+      });
+      expect(await home.json(["rules", "remove", "acme/*", "-y"])).toEqual({ removed: ["acme/*"] });
+      expect((await home.run(["queues", "list"])).exitCode).toBe(0);
+      expectFailure(await home.run(["rules", "enable", "acme/*"]), 1, "no rule 'acme/*'");
+    },
+    TEST_MS,
+  );
+
+  test(
+    "Kafka clusters are made known without showing their secrets",
+    async () => {
+      await home.json(["kafka-clusters", "create", "events", "-o", "bootstrap.servers=127.0.0.1:1", "-o", "sasl.password=hush"]);
+      const shown = await home.run(["kafka-clusters", "describe", "events"]);
+      expect([shown.stdout.includes("127.0.0.1:1"), shown.stdout.includes("hush")]).toEqual([true, false]);
+      const made = await home.json<{ id: string }>(["subscriptions", "create", "kafka://events/orders", "service://Desk/work"]);
+      expect(await home.json(["subscriptions", "pause", made.id])).toMatchObject({ paused: true });
+      expect((await home.run(["subscriptions", "list"])).stdout).toMatch(/paused[\s\S]*kafka:\/\/events\/orders/);
+      expect((await home.run(["subscriptions", "delete", made.id, "-y"])).exitCode).toBe(0);
+      expect((await home.run(["kafka-clusters", "delete", "events", "-y"])).exitCode).toBe(0);
+    },
+    TEST_MS,
+  );
+});

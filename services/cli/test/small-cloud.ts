@@ -1,0 +1,163 @@
+/**
+ * The part of the cloud that a command line meets: a real tenancy on PostgreSQL, whose runtimes are ready as soon as they are wanted, and
+ * a door at their addresses that notes what it is shown.
+ */
+import { createServer, type Server } from "node:http";
+import { Secret } from "@perdure/base";
+import { MemoryProvisioner } from "@perdure/cloud/testing";
+import { freePorts, type PostgresServer, startPostgres } from "@perdure/servers";
+import { createReconciler } from "@perdure/tenancy";
+import { openTestTenancy, type TestTenancy, Visitor } from "@perdure/tenancy/testing";
+import type { Home, Running } from "./home.js";
+
+export const PASSWORD = "correct horse battery";
+
+export interface Knock {
+  readonly method: string;
+  readonly path: string;
+  readonly authorization: string | undefined;
+}
+
+export class SmallCloud implements AsyncDisposable {
+  readonly tenancy: TestTenancy;
+  readonly provisioner: MemoryProvisioner;
+  readonly #database: PostgresServer;
+  readonly #reconciler: AsyncDisposable;
+  readonly #doors: Door[] = [];
+  #people = 0;
+
+  private constructor(parts: {
+    tenancy: TestTenancy;
+    provisioner: MemoryProvisioner;
+    database: PostgresServer;
+    reconciler: AsyncDisposable;
+  }) {
+    this.tenancy = parts.tenancy;
+    this.provisioner = parts.provisioner;
+    this.#database = parts.database;
+    this.#reconciler = parts.reconciler;
+  }
+
+  static async start(): Promise<SmallCloud> {
+    const database = await startPostgres();
+    const [first] = (await freePorts(1)) as [number];
+    // Tokens name their issuer; here it is the address that is called, as in production.
+    const tenancy = await openTestTenancy(database.url, { withPorts: first });
+    const provisioner = new MemoryProvisioner();
+    provisioner.onApply = ({ environmentId }) =>
+      provisioner.ready(environmentId, {
+        ingress: "http://127.0.0.1:1",
+        admin: "http://127.0.0.1:1",
+        secret: new Secret("between us"),
+      });
+    const reconciler = createReconciler({ ...tenancy.ports, provisioner, mayAct: () => true }, { withTunnels: false });
+    return new SmallCloud({ tenancy, provisioner, database, reconciler });
+  }
+
+  get origin(): string {
+    return this.tenancy.origin;
+  }
+
+  /** Signs somebody new up, in a browser. */
+  async person(name = "Ada"): Promise<{ readonly browser: Visitor; readonly email: string }> {
+    await this.#forgetAttempts();
+    const email = `cli${this.#people++}@perdure.test`;
+    const browser = new Visitor(this.origin);
+    const { status } = await browser.submit("/sign-up", "/sign-up", { email, password: PASSWORD, name });
+    if (status !== 303) throw new Error(`signing up answered ${status}`);
+    return { browser, email };
+  }
+
+  async approve(browser: Visitor, running: Running, decision?: string): Promise<void> {
+    await this.#forgetAttempts();
+    await approve(browser, running, decision);
+  }
+
+  /** What one address may try in a minute is counted, and all of a suite comes from one. */
+  async #forgetAttempts(): Promise<void> {
+    await this.tenancy.ports.database.tables.session.write("DELETE FROM perdure_attempts");
+  }
+
+  /** `perdure login` to its end in all these homes, which wait for their turn to ask together. */
+  async logIn(browser: Visitor, ...homes: readonly Home[]): Promise<readonly Running[]> {
+    const all = homes.map((home) => home.start(["login", "--no-browser"]));
+    for (const running of all) await this.approve(browser, running);
+    for (const running of all) {
+      const { exitCode, stderr } = await running.ended;
+      if (exitCode !== 0) throw new Error(`perdure login: ${exitCode}\n${stderr}`);
+    }
+    return all;
+  }
+
+  /** Serves an address of an environment, as a gateway would. */
+  async door(url: string): Promise<Door> {
+    const door = await Door.open(url);
+    this.#doors.push(door);
+    return door;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#doors.map((door) => door[Symbol.asyncDispose]()));
+    await this.#reconciler[Symbol.asyncDispose]();
+    await this.provisioner[Symbol.asyncDispose]();
+    await this.tenancy[Symbol.asyncDispose]();
+    await this.#database[Symbol.asyncDispose]();
+  }
+}
+
+/** Approves the code that a command shows. */
+export async function approve(browser: Visitor, running: Running, decision = "approve"): Promise<void> {
+  const [, code = ""] = await running.until(/\b([B-Z]{4}-[B-Z]{4})\b/);
+  const answer = await browser.submit(`/device?user_code=${code}`, "/device/decide", { user_code: code, decision });
+  if (answer.status !== 200) throw new Error(`deciding answered ${answer.status}: ${answer.text}`);
+}
+
+/** What a command line asks a management API first. */
+const ANSWERS: Readonly<Record<string, unknown>> = {
+  "/services": { services: [] },
+  "/deployments": { deployments: [] },
+  "/health": {},
+  "/query": { rows: [] },
+};
+
+export class Door implements AsyncDisposable {
+  readonly knocks: Knock[] = [];
+  readonly #server: Server;
+
+  private constructor(server: Server) {
+    this.#server = server;
+  }
+
+  /** At this address; port 0 takes a free one. */
+  static async open(url: string): Promise<Door> {
+    const server = createServer((request, response) => {
+      const path = (request.url ?? "/").replace(/\?.*$/, "").replace(/^\/v\d+\//, "/");
+      const { authorization } = request.headers;
+      door.knocks.push({ method: request.method ?? "", path, authorization });
+      const [status, body] =
+        path === "/version"
+          ? [200, { version: "1.7.12", min_admin_api_version: 2, max_admin_api_version: 4, ingress_endpoint: url }]
+          : authorization === undefined
+            ? [401, { code: 401, message: "who are you?", restate_code: "PERD0401", request_id: "1" }]
+            : [ANSWERS[path] === undefined ? 404 : 200, ANSWERS[path] ?? { code: 404, message: "nothing here" }];
+      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+    });
+    const door = new Door(server);
+    const { hostname, port } = new URL(url);
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(Number(port || 0), hostname, resolve);
+    });
+    return door;
+  }
+
+  get port(): number {
+    const address = this.#server.address();
+    return typeof address === "object" && address !== null ? address.port : 0;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+  }
+}

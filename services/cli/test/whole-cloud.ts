@@ -1,0 +1,67 @@
+/** The whole platform on this machine, every program a process: what `make cloud` runs, on free ports and without its story. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  apiUrlOf,
+  cloudGatewaySettings,
+  type LocalCloud,
+  tenancySettings,
+  tunnelRelaySettings,
+} from "@perdure/cluster/local-cloud";
+import { Program, programBundle } from "@perdure/conformance";
+import { freePorts, startPostgres } from "@perdure/servers";
+
+/** Below the ports that systems give to outgoing connections; one test process has another range than the next. */
+const ENVIRONMENT_PORTS = 20_000 + (process.pid % 80) * 20;
+const RUNTIME_PORTS = 24_000 + (process.pid % 80) * 20;
+
+export class WholeCloud implements AsyncDisposable {
+  readonly apiUrl: string;
+  readonly relay: Program;
+  readonly #close: AsyncDisposableStack;
+
+  private constructor(apiUrl: string, relay: Program, close: AsyncDisposableStack) {
+    this.apiUrl = apiUrl;
+    this.relay = relay;
+    this.#close = close;
+  }
+
+  static async start(): Promise<WholeCloud> {
+    await using close = new AsyncDisposableStack();
+    const directory = mkdtempSync(join(tmpdir(), "perdure-whole-cloud-"));
+    close.defer(() => rmSync(directory, { recursive: true, force: true }));
+    const database = close.use(await startPostgres());
+    const ports = (await freePorts(6)) as [number, number, number, number, number, number];
+    const [apiPort, tenancyPort, tunnelPort, tunnelProxyPort, ingress, admin] = ports;
+    const keyFile = join(directory, "keys");
+    writeFileSync(keyFile, `1 ${Buffer.alloc(32, 7).toString("base64")}\n`, { mode: 0o600 });
+    const cloud: LocalCloud = {
+      postgresUrl: database.url,
+      apiPort,
+      tenancyPort,
+      tunnelPort,
+      tunnelProxyPort,
+      firstEnvironmentPort: ENVIRONMENT_PORTS,
+      runtimePorts: { first: RUNTIME_PORTS, last: RUNTIME_PORTS + 19 },
+      directory: join(directory, "environments"),
+      keyFile,
+      serverProgram: await programBundle("services/standalone"),
+    };
+    const launch = async (service: string, settings: Parameters<typeof Program.launch>[0]["settings"]): Promise<Program> => {
+      const program = close.use(await Program.launch({ service, settings }));
+      // Told to stop rather than killed: tenancy ends the runtimes it has made.
+      close.defer(async () => void (await program.stop()));
+      return program;
+    };
+    const tenancy = await launch("tenancy", tenancySettings(cloud, { probes: 0 }));
+    const gateway = await launch("cloud-gateway", cloudGatewaySettings(cloud, { ingress, admin, probes: 0 }));
+    const relay = await launch("tunnel-relay", tunnelRelaySettings(cloud, { probes: 0 }));
+    await Promise.all([tenancy.ready(), gateway.ready(), relay.ready()]);
+    return new WholeCloud(apiUrlOf(cloud), relay, close.move());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#close.disposeAsync();
+  }
+}

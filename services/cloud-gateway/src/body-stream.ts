@@ -1,0 +1,34 @@
+/** Why: the HTTP client wants a stream for a body of unknown length; this one passes chunks through and holds the sender when full. */
+import { Readable } from "node:stream";
+
+export interface BodySource {
+  pauseBody(): void;
+  resumeBody(): void;
+}
+
+export class BodyStream extends Readable {
+  readonly #source: BodySource;
+  #isPaused = false;
+
+  constructor(source: BodySource) {
+    super({ highWaterMark: 64 * 1024 });
+    this.#source = source;
+  }
+
+  /** May be called before anybody reads. */
+  feed(chunk: Uint8Array): void {
+    if (this.destroyed || this.push(chunk) || this.#isPaused) return;
+    this.#isPaused = true;
+    this.#source.pauseBody();
+  }
+
+  finish(): void {
+    if (!this.destroyed) this.push(null);
+  }
+
+  override _read(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#source.resumeBody();
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * Why: on a developer's machine there are no names for environments, so each has ports of its own (cloud.md §1.8): those that its
+ * facts say its addresses have. They are opened and closed as environments come and go.
+ */
+import type { Logger } from "@perdure/base";
+import { bareOf, type EnvironmentFacts, type Tenancy } from "@perdure/cloud";
+import type { GatewayDoor } from "./environments.js";
+import type { CloudGateway, OpenListener } from "./ports.js";
+
+export interface EnvironmentPortsSettings {
+  /** Address to listen on; loopback unless somebody means the world. */
+  readonly host: string;
+}
+
+export class EnvironmentPorts implements AsyncDisposable {
+  readonly #gateway: CloudGateway;
+  readonly #tenancy: Tenancy;
+  readonly #logger: Logger;
+  readonly #host: string;
+  /** By door, port and environment. */
+  readonly #open = new Map<string, OpenListener>();
+  readonly #stop = new AbortController();
+  #following: Promise<void> = Promise.resolve();
+  #isDue = false;
+
+  constructor(gateway: CloudGateway, tenancy: Tenancy, logger: Logger, { host }: EnvironmentPortsSettings) {
+    this.#gateway = gateway;
+    this.#tenancy = tenancy;
+    this.#logger = logger;
+    this.#host = host;
+    tenancy.watch(
+      (news) => {
+        if (news.kind === "everything" || news.kind === "environment") this.#follow();
+      },
+      { signal: this.#stop.signal },
+    );
+  }
+
+  /** Resolves when all that was known when it was called is done. */
+  get settled(): Promise<void> {
+    return this.#following;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#following;
+    await Promise.all([...this.#open.values()].map((listener) => listener[Symbol.asyncDispose]()));
+    this.#open.clear();
+  }
+
+  /** One after the other; news that come while one waits for its turn are seen by that one. */
+  #follow(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    this.#following = this.#following.then(async () => {
+      this.#isDue = false;
+      if (this.#stop.signal.aborted) return;
+      try {
+        await this.#arrange(await this.#tenancy.environments());
+      } catch (cause) {
+        this.#logger.warn({ cause }, "environments could not be listed; their ports stay as they are until the next news");
+      }
+    });
+  }
+
+  async #arrange(all: readonly EnvironmentFacts[]): Promise<void> {
+    const wanted = new Map<string, { door: GatewayDoor; port: number; facts: EnvironmentFacts }>();
+    for (const facts of all) {
+      for (const door of ["ingress", "admin"] as const) {
+        const port = Number(new URL(door === "ingress" ? facts.ingressUrl : facts.adminUrl).port);
+        if (port > 0) wanted.set(`${door} ${port} ${facts.id}`, { door, port, facts });
+      }
+    }
+    for (const [name, listener] of this.#open) {
+      if (wanted.has(name)) continue;
+      this.#open.delete(name);
+      await listener[Symbol.asyncDispose]();
+    }
+    for (const [name, { door, port, facts }] of wanted) {
+      if (this.#open.has(name)) continue;
+      try {
+        this.#open.set(name, await this.#gateway.listen({ door, host: this.#host, port, environment: bareOf(facts.id) }));
+      } catch (cause) {
+        this.#logger.warn({ cause, port, environmentId: facts.id }, "an environment's port cannot be opened");
+      }
+    }
+  }
+}

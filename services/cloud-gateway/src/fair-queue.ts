@@ -1,0 +1,100 @@
+/**
+ * Why: one event loop serves all environments, in the order in which the kernel hands over what arrived. A tenant who sends hundreds
+ * of requests at once would have them all forwarded before the one of a neighbour that was read behind them. So what is admitted
+ * is forwarded in turns of the event loop, so much in each: at once while there is room in this turn and nobody waits, otherwise from
+ * a line for each environment, one line after the other (deficit round robin, Shreedhar and Varghese 1995). Whoever comes alone
+ * waits at most for one turn and one round, however long the lines of others are.
+ */
+import { Ring } from "@perdure/base";
+import { FORWARDS_PER_TURN, LINE_MAX } from "./limits.js";
+
+interface Waiting<T> {
+  readonly item: T;
+  readonly cost: number;
+}
+
+/** Of one environment. */
+export class Line<T> {
+  readonly waiting = new Ring<Waiting<T>>();
+  /** What it may still spend in this round. */
+  credit = 0;
+  isInRound = false;
+}
+
+export type Entered = "served" | "waits" | "full";
+
+export interface FairQueuePorts<T> {
+  readonly serve: (item: T) => void;
+  /** Calls back in the next turn of the event loop, behind what arrives until then. */
+  readonly nextTurn: (turn: () => void) => void;
+}
+
+export class FairQueue<T> {
+  readonly #serve: (item: T) => void;
+  readonly #nextTurn: (turn: () => void) => void;
+  readonly #lineMax: number;
+  /** Lines in which somebody waits, in the order of their turns. */
+  readonly #round = new Ring<Line<T>>();
+  #left = FORWARDS_PER_TURN;
+  #isArmed = false;
+  #waiting = 0;
+
+  constructor({ serve, nextTurn }: FairQueuePorts<T>, lineMax = LINE_MAX) {
+    this.#serve = serve;
+    this.#nextTurn = nextTurn;
+    this.#lineMax = lineMax;
+  }
+
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** `cost`: 1 to FORWARDS_PER_TURN. `served` means that it was, before this returns; of `full` nothing is kept. */
+  enter(line: Line<T>, item: T, cost: number): Entered {
+    if (this.#round.length === 0 && this.#left >= cost) {
+      this.#left -= cost;
+      this.#arm();
+      this.#serve(item);
+      return "served";
+    }
+    if (line.waiting.length >= this.#lineMax) return "full";
+    line.waiting.push({ item, cost });
+    this.#waiting++;
+    if (!line.isInRound) {
+      line.isInRound = true;
+      this.#round.push(line);
+    }
+    this.#arm();
+    return "waits";
+  }
+
+  #arm(): void {
+    if (this.#isArmed) return;
+    this.#isArmed = true;
+    this.#nextTurn(this.#turn);
+  }
+
+  readonly #turn = (): void => {
+    this.#isArmed = false;
+    this.#left = FORWARDS_PER_TURN;
+    while (this.#left > 0 && this.#round.length > 0) this.#serveLine(this.#round.shift() as Line<T>);
+    if (this.#round.length > 0 || this.#left < FORWARDS_PER_TURN) this.#arm();
+  };
+
+  #serveLine(line: Line<T>): void {
+    line.credit++;
+    for (let next = line.waiting.peek(); next !== undefined && next.cost <= line.credit; next = line.waiting.peek()) {
+      line.waiting.shift();
+      line.credit -= next.cost;
+      this.#left -= next.cost;
+      this.#waiting--;
+      this.#serve(next.item);
+    }
+    if (line.waiting.length > 0) {
+      this.#round.push(line);
+    } else {
+      line.credit = 0; // Who does not wait saves nothing up.
+      line.isInRound = false;
+    }
+  }
+}

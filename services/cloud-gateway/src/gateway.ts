@@ -1,0 +1,180 @@
+/**
+ * Why: the cloud's door for ingress and management. It finds out whose environment is asked for, who asks, whether they may and how
+ * often, and then gets out of the way: bytes stream between caller and runtime. This puts the parts together and keeps their life:
+ *
+ *     listener ─▸ reception ─▸ admission ─▸ passage ─▸ runtime
+ *                     └─────────────┴─▸ answers (what the gateway itself says)          settlement: counted, measured, told of
+ */
+import type { TimerHandle } from "@perdure/base";
+import type { TenancyNews } from "@perdure/cloud";
+import { Addresses } from "./addresses.js";
+import { Admission } from "./admission.js";
+import { Answers } from "./answers.js";
+import { Callers } from "./callers.js";
+import { ConnectionCount } from "./connection-count.js";
+import { Environments } from "./environments.js";
+import { HostNames } from "./host.js";
+import { CONNECTIONS_PER_NETWORK_MAX, DRAIN_MS, SWEEP_MS } from "./limits.js";
+import { createListener, type Listener } from "./listener.js";
+import type { CloudGateway, GatewayOptions, GatewayPorts, ListenOptions, OpenListener } from "./ports.js";
+import { PublicAnswers } from "./public-answers.js";
+import { RateSharing } from "./rate-shares.js";
+import { type Entrance, Reception } from "./reception.js";
+import { malformed } from "./refusal.js";
+import { RequestIds } from "./request-id.js";
+import { type Outcome, Settlement } from "./settlement.js";
+import { errorBody } from "./tell.js";
+import { Upstreams } from "./upstreams.js";
+import { UsageBook } from "./usage.js";
+import type { Visit, VisitOwner } from "./visit.js";
+
+export function createCloudGateway(ports: GatewayPorts, options: GatewayOptions): CloudGateway {
+  return new Gateway(ports, options);
+}
+
+class Gateway implements CloudGateway, VisitOwner {
+  readonly #ports: GatewayPorts;
+  readonly #options: GatewayOptions;
+  readonly #ids: RequestIds;
+  readonly #usage: UsageBook;
+  readonly #rates: RateSharing;
+  readonly #environments: Environments;
+  readonly #callers: Callers;
+  readonly #upstreams: Upstreams;
+  readonly #answers: Answers;
+  readonly #admission: Admission;
+  readonly #reception: Reception;
+  readonly #settlement: Settlement;
+  readonly #connections: ConnectionCount;
+  readonly #listeners = new Set<Listener>();
+  readonly #watch = new AbortController();
+  #sweep: TimerHandle;
+  #inFlight = 0;
+  #closed: Promise<void> | undefined;
+
+  constructor(ports: GatewayPorts, options: GatewayOptions) {
+    const { tenancy, clock, random, logger, metrics } = ports;
+    this.#ports = ports;
+    this.#options = options;
+    this.#ids = new RequestIds(clock, random);
+    this.#connections = new ConnectionCount(options.connectionsPerNetworkMax ?? CONNECTIONS_PER_NETWORK_MAX);
+    const name = `gateway-${this.#ids.next()}`;
+    this.#usage = new UsageBook({ tenancy, clock, logger }, name);
+    this.#rates = new RateSharing({ tenancy, clock, logger }, name, options.region);
+    this.#environments = new Environments(tenancy, clock, this.#usage);
+    this.#callers = new Callers(tenancy, clock);
+    this.#upstreams = new Upstreams(clock);
+    const publicAnswers = new PublicAnswers(this.#upstreams, clock);
+    this.#answers = new Answers({ clock, logger, publicAnswers }, options.consoleUrl);
+    const nextTurn = (turn: () => void): void => void setImmediate(turn);
+    const parts = { answers: this.#answers, upstreams: this.#upstreams, rates: this.#rates };
+    this.#admission = new Admission({ clock, metrics, nextTurn, ...parts });
+    this.#settlement = new Settlement({ logger, metrics }, options.logsRequests !== false);
+    this.#reception = new Reception(
+      {
+        clock,
+        hosts: new HostNames(options.domain),
+        ids: this.#ids,
+        addresses: new Addresses(clock),
+        environments: this.#environments,
+        callers: this.#callers,
+        answers: this.#answers,
+        admission: this.#admission,
+      },
+      options,
+    );
+    this.#sweep = clock.setTimer(SWEEP_MS, () => this.#sweepAll());
+    tenancy.watch((news) => this.#heard(news), { signal: this.#watch.signal });
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  get stats(): CloudGateway["stats"] {
+    return {
+      heldRefusals: this.#answers.held,
+      waiting: this.#admission.waiting,
+      gateways: this.#rates.gateways,
+      callers: this.#callers.stats,
+      environments: this.#environments.stats,
+    };
+  }
+
+  async listen({ door, host, port, certificates, environment }: ListenOptions): Promise<OpenListener> {
+    const entrance: Entrance = { door, environment };
+    const listener = createListener(
+      {
+        request: (exchange, line) => {
+          this.#inFlight++;
+          this.#reception.enter(this, entrance, exchange, line);
+        },
+        unreadable: (refused) => errorBody(refused, this.#ids.next()),
+        flooded: () => this.#ports.metrics?.flooded(),
+      },
+      certificates,
+      { ...this.#ports, connections: this.#connections },
+    );
+    const address = await listener.listen(host === undefined ? { port } : { host, port });
+    this.#listeners.add(listener);
+    return {
+      address,
+      [Symbol.asyncDispose]: async () => {
+        this.#listeners.delete(listener);
+        await listener.close(this.#options.drainMs ?? DRAIN_MS);
+      },
+    };
+  }
+
+  shareRates(): Promise<void> {
+    return this.#rates.sync();
+  }
+
+  reportUsage(): Promise<void> {
+    return this.#usage.report();
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    this.#answers.close();
+    await Promise.all([...this.#listeners].map((listener) => listener.close(this.#options.drainMs ?? DRAIN_MS)));
+    this.#watch.abort();
+    this.#sweep.cancel();
+    await this.#rates[Symbol.asyncDispose]();
+    this.#answers.close();
+    await this.#upstreams[Symbol.asyncDispose]();
+    await this.#usage.close();
+  }
+
+  settled(visit: Visit, outcome: Outcome): void {
+    this.#inFlight--;
+    this.#admission.left(visit);
+    this.#settlement.settle(visit, outcome, this.#ports.clock.monotonicMs());
+  }
+
+  unreadable(visit: Visit): void {
+    this.#answers.refuse(visit, UNREADABLE_BODY);
+  }
+
+  #heard(news: TenancyNews): void {
+    this.#environments.heard(news);
+    this.#callers.heard(news);
+  }
+
+  #sweepAll(): void {
+    const nowMs = this.#ports.clock.monotonicMs();
+    this.#admission.sweep(nowMs);
+    this.#upstreams.sweep(nowMs);
+    this.#sweep = this.#ports.clock.setTimer(SWEEP_MS, () => this.#sweepAll());
+  }
+}
+
+const UNREADABLE_BODY = malformed("The body cannot be read in one way only");

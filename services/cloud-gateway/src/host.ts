@@ -1,0 +1,56 @@
+/**
+ * Why: the host name says whose environment is asked for, so it is read once and strictly: what could mean two things to two
+ * programs means nothing here (cloud.md §6.1).
+ */
+import { type BareEnvironmentId, parseBareEnvironmentId } from "@perdure/cloud";
+
+/** What a host name says. */
+export type NamedHost =
+  | { readonly kind: "environment"; readonly bare: BareEnvironmentId; readonly region: string }
+  /** Not one of our names: whoever asks has lost the way. */
+  | { readonly kind: "unknown" };
+
+const UNKNOWN: NamedHost = { kind: "unknown" };
+const AUTHORITY = /^([A-Za-z0-9.-]{1,253})\.?(?::(\d{1,5}))?$/;
+const REGION = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*$/;
+
+/** The host of an authority in lower case, without port and final dot; undefined when it is malformed or an IP literal in brackets. */
+export function hostOf(authority: string): string | undefined {
+  const match = AUTHORITY.exec(authority);
+  if (match === null || Number(match[2] ?? 0) > 65_535) return undefined;
+  const host = (match[1] ?? "").toLowerCase();
+  const bare = host.endsWith(".") ? host.slice(0, -1) : host;
+  return bare === "" || bare.includes("..") || bare.startsWith(".") ? undefined : bare;
+}
+
+/** Names of the form `<bare>.env.<region>.<domain>`; parsed ones are remembered, since few names make most of the requests. */
+export class HostNames {
+  readonly #suffix: string;
+  readonly #known = new Map<string, NamedHost>();
+  readonly #knownMax: number;
+
+  constructor(domain: string, knownMax = 10_000) {
+    this.#suffix = `.${domain.toLowerCase()}`;
+    this.#knownMax = knownMax;
+  }
+
+  /** `host` as `hostOf` gives it. */
+  parse(host: string): NamedHost {
+    const known = this.#known.get(host);
+    if (known !== undefined) return known;
+    const named = this.#parse(host);
+    if (named.kind === "unknown") return named; // Anybody can invent those: they are not worth remembering.
+    if (this.#known.size >= this.#knownMax) this.#known.clear();
+    this.#known.set(host, named);
+    return named;
+  }
+
+  #parse(host: string): NamedHost {
+    if (!host.endsWith(this.#suffix)) return UNKNOWN;
+    const [label = "", env, ...region] = host.slice(0, -this.#suffix.length).split(".");
+    const bare = parseBareEnvironmentId(label);
+    const regionName = region.join(".");
+    if (bare === undefined || env !== "env" || !REGION.test(regionName)) return UNKNOWN;
+    return { kind: "environment", bare, region: regionName };
+  }
+}

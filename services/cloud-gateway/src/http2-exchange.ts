@@ -1,0 +1,103 @@
+/** Why: an exchange over one HTTP/2 stream, on the core API: the compatibility layer costs as much again as the stream. */
+import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import type { Clock } from "@perdure/base";
+import { type BodyReceiver, Exchange } from "./exchange.js";
+import { LINGER_MS } from "./limits.js";
+
+/** Node's HTTP/2 refuses to send a higher status; handlers may choose up to 999. */
+const STATUS_MAX = 599;
+
+export interface StreamFacts {
+  readonly remoteAddress: string;
+  readonly isSecure: boolean;
+  readonly serverName: string | undefined;
+  readonly isHead: boolean;
+  readonly bodyExpected: boolean;
+  readonly expectsContinue: boolean;
+}
+
+export class Http2Exchange extends Exchange {
+  readonly #stream: ServerHttp2Stream;
+  readonly #clock: Clock;
+  readonly #facts: StreamFacts;
+
+  constructor(stream: ServerHttp2Stream, facts: StreamFacts, clock: Clock) {
+    super(facts.remoteAddress, facts.isSecure, facts.serverName);
+    this.#stream = stream;
+    this.#clock = clock;
+    this.#facts = facts;
+    stream.on("close", () => this.abandoned());
+    stream.on("error", () => this.abandoned()); // It always closes as well; without a listener it would end the process.
+    stream.on("drain", () => this.observer?.drained());
+  }
+
+  override startBody(receiver: BodyReceiver): void {
+    if (!this.#facts.bodyExpected) return receiver.end();
+    const stream = this.#stream;
+    if (this.#facts.expectsContinue && !stream.destroyed) stream.additionalHeaders({ ":status": 100 });
+    stream.on("data", (chunk: Buffer) => receiver.data(chunk));
+    stream.on("end", () => {
+      if (!stream.aborted && !stream.destroyed) receiver.end(); // A reset ends the readable side like the last byte does.
+    });
+  }
+
+  override pauseBody(): void {
+    this.#stream.pause();
+  }
+
+  override resumeBody(): void {
+    this.#stream.resume();
+  }
+
+  override get bodyIsComplete(): boolean {
+    return !this.#facts.bodyExpected || this.#stream.readableEnded;
+  }
+
+  protected override begin(status: number, headers: string[], bodyFollows: boolean): void {
+    const stream = this.#stream;
+    if (stream.destroyed || stream.closed) return;
+    const fields: OutgoingHttpHeaders = { ":status": status > STATUS_MAX ? 500 : status };
+    for (let i = 0; i < headers.length; i += 2) add(fields, headers[i] as string, headers[i + 1] as string);
+    stream.respond(fields, { endStream: !bodyFollows || this.#facts.isHead });
+  }
+
+  protected override push(chunk: Uint8Array | string): boolean {
+    return !this.#stream.writable || this.#stream.write(chunk);
+  }
+
+  protected override complete(): void {
+    const stream = this.#stream;
+    if (stream.writable) stream.end();
+    if (!this.bodyIsComplete && !stream.destroyed) this.#leaveBodyBehind();
+  }
+
+  /**
+   * The answer stands, the body is of no use any more. What still comes is thrown away for a moment: clients may fail on a
+   * reset before they have looked at the answer. Then they are told to stop (RFC 9113 §8.1).
+   */
+  #leaveBodyBehind(): void {
+    const stream = this.#stream;
+    stream.resume();
+    const timer = this.#clock.setTimer(LINGER_MS, () => stream.close(constants.NGHTTP2_NO_ERROR));
+    stream.once("close", () => timer.cancel());
+  }
+
+  protected override cut(): void {
+    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  }
+
+  override drop(): void {
+    this.over = true;
+    const session = this.#stream.session;
+    if (session === undefined || session.destroyed) return;
+    session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    session.destroy();
+  }
+}
+
+/** Headers that come more than once (`set-cookie`) become a list. */
+function add(fields: OutgoingHttpHeaders, name: string, value: string): void {
+  const known = fields[name];
+  if (known === undefined) fields[name] = value;
+  else fields[name] = Array.isArray(known) ? [...known, value] : [String(known), value];
+}

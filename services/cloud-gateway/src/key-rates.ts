@@ -1,0 +1,31 @@
+/** Why: a key may have a rate of its own below its environment's, so that one program's mistake leaves the others their part (cloud.md §6.5). */
+import type { ApiKeyId, Caller } from "@perdure/cloud";
+import type { GatewayDoor } from "./environments.js";
+import { KEY_BUCKETS_MAX } from "./limits.js";
+import { TokenBucket } from "./token-bucket.js";
+
+export class KeyRates {
+  /** In the order of use. */
+  readonly #buckets = new Map<string, TokenBucket>();
+
+  /** Undefined when it may; otherwise the bucket that has nothing left. `share`: of this gateway. */
+  refusedBy(caller: Caller, door: GatewayDoor, share: number, nowMs: number): TokenBucket | undefined {
+    if (caller.kind !== "key" || caller.ratePerSecond === undefined) return undefined;
+    const bucket = this.#bucketOf(caller.id, door, caller.ratePerSecond, nowMs);
+    bucket.divide(share, nowMs);
+    return bucket.take(nowMs) ? undefined : bucket;
+  }
+
+  #bucketOf(id: ApiKeyId, door: GatewayDoor, perSecond: number, nowMs: number): TokenBucket {
+    const name = `${id} ${door}`;
+    let bucket = this.#buckets.get(name);
+    if (bucket !== undefined) {
+      this.#buckets.delete(name);
+    } else {
+      if (this.#buckets.size >= KEY_BUCKETS_MAX) this.#buckets.delete(this.#buckets.keys().next().value as string);
+      bucket = new TokenBucket(perSecond, perSecond, nowMs);
+    }
+    this.#buckets.set(name, bucket);
+    return bucket;
+  }
+}

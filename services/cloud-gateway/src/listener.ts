@@ -1,0 +1,289 @@
+/**
+ * Why: one TCP port of the gateway: HTTP/1.1 and HTTP/2, told apart by the first bytes, or by ALPN where TLS is (cloud.md §1.8).
+ * Strict parsers, bounded everything, and an answer in JSON even for what is no request at all.
+ */
+import {
+  createServer as createHttp1Server,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from "node:http";
+import {
+  constants,
+  createServer as createHttp2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
+import { createServer as createHttpsServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { TLSSocket } from "node:tls";
+import { type Clock, type Logger, PerdureError } from "@perdure/base";
+import { type CertificateSource, isLeaving, sniffProtocol } from "@perdure/role/http";
+import type { ConnectionCount } from "./connection-count.js";
+import type { Exchange } from "./exchange.js";
+import { Http1Exchange } from "./http1-exchange.js";
+import { Http2Exchange } from "./http2-exchange.js";
+import { Http2Guard } from "./http2-guard.js";
+import * as limits from "./limits.js";
+import { headersTooLarge, malformed, type Refusal, slowRequest } from "./refusal.js";
+import type { RequestLine } from "./request-head.js";
+
+export interface ListenerHandlers {
+  /** A request. Must not throw. */
+  request(exchange: Exchange, line: RequestLine): void;
+  /** Something that is no request: the body to say so, JSON. */
+  unreadable(refused: Refusal): string;
+  /** An HTTP/2 connection was closed for what it did. */
+  flooded(): void;
+}
+
+export interface ListenerPorts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Over all ports of the gateway. */
+  readonly connections: ConnectionCount;
+}
+
+export interface Listener {
+  /** Rejects with RT0004 when the address cannot be bound. `port` 0 takes a free one. */
+  listen(address: { readonly host?: string; readonly port: number }): Promise<AddressInfo>;
+  /** No new connections; running requests may finish for `graceMs`, then everything is cut. Idempotent. */
+  close(graceMs: number): Promise<void>;
+}
+
+export function createListener(
+  handlers: ListenerHandlers,
+  certificates: CertificateSource | undefined,
+  { clock, logger, connections }: ListenerPorts,
+): Listener {
+  const isSecure = certificates !== undefined;
+  const http1 = isSecure ? secureServer(certificates) : createHttp1Server(http1Options);
+  const http2 = createHttp2Server(http2Options);
+  const undecided = new Set<Socket>();
+  const sessions = new Map<ServerHttp2Session, Http2Guard>();
+  /** Requests of a connection that are not answered yet. */
+  const pipelines = new WeakMap<Socket, Pipeline>();
+  let closed: Promise<void> | undefined;
+
+  // ── connections ────────────────────────────────────────────────────────────────────────────────
+
+  // The server listens and keeps the books, but hears of a connection only when that has shown to speak HTTP/1.1.
+  const event = isSecure ? "secureConnection" : "connection";
+  const acceptHttp1 = http1.listeners(event) as ((connection: Duplex) => void)[];
+  http1.removeAllListeners(event);
+  if (isSecure) http1.prependListener("connection", (socket: Socket) => void connections.admit(socket));
+  http1.on(event, (socket: Socket) => {
+    if (!isSecure && !connections.admit(socket)) return;
+    if (isSecure) return handOver(socket, (socket as TLSSocket).alpnProtocol === "h2");
+    undecided.add(socket);
+    socket.once("close", () => undecided.delete(socket));
+    sniffProtocol(socket, limits.HEADERS_TIMEOUT_MS, (protocol) => {
+      undecided.delete(socket);
+      handOver(socket, protocol === "h2c");
+    });
+  });
+  http1.maxConnections = limits.CONNECTIONS_MAX;
+  http1.maxHeadersCount = 0; // Bounded by bytes; what is too many is counted and refused, not cut off silently.
+  http1.on("tlsClientError", (cause: Error, socket: Socket) => {
+    logger.debug({ cause: cause.message }, "TLS handshake failed");
+    socket.destroy();
+  });
+
+  function handOver(socket: Socket, isHttp2: boolean): void {
+    if (isHttp2) {
+      socket.allowHalfOpen = false; // HTTP/1.1 servers accept half-closed peers; an HTTP/2 peer that ends is gone.
+      http2.emit("connection", socket);
+    } else {
+      for (const accept of acceptHttp1) accept.call(http1, socket);
+    }
+  }
+
+  const serverNameOf = (socket: Socket): string | undefined => {
+    const name = isSecure ? (socket as TLSSocket).servername : undefined;
+    return typeof name === "string" && name !== "" ? name.toLowerCase() : undefined;
+  };
+
+  // ── HTTP/1.1 ───────────────────────────────────────────────────────────────────────────────────
+
+  const onRequest = (req: IncomingMessage, res: ServerResponse, expectsContinue: boolean): void => {
+    const socket = req.socket;
+    if (isLeaving(socket)) return; // Pipelined behind an answer that closes.
+    let pipeline = pipelines.get(socket);
+    if (pipeline === undefined) {
+      pipeline = { waiting: 0, last: undefined };
+      pipelines.set(socket, pipeline);
+    }
+    if (++pipeline.waiting > limits.PIPELINED_MAX) return void socket.destroy();
+    const exchange = new Http1Exchange(req, res, { isSecure, serverName: serverNameOf(socket), expectsContinue }, clock);
+    pipeline.last = exchange;
+    const own = pipeline;
+    res.once("close", () => own.waiting--);
+    handlers.request(exchange, {
+      method: req.method ?? "",
+      target: req.url ?? "",
+      isHttp2: false,
+      rawHeaders: req.rawHeaders,
+    });
+  };
+  http1.on("request", (req, res) => onRequest(req, res, false));
+  http1.on("checkContinue", (req, res) => onRequest(req, res, true));
+  http1.on("checkExpectation", (req, res) => onRequest(req, res, false)); // An unknown `expect` is nobody's business here.
+  http1.on("connect", (_req, socket: Duplex) => sayUnreadable(socket, malformed("This method is not taken")));
+  http1.on("clientError", (cause: NodeJS.ErrnoException, socket: Duplex) => {
+    const pipeline = pipelines.get(socket as Socket);
+    if (!socket.writable) return void socket.destroy();
+    if (cause.code === "ECONNRESET" || cause.code === "EPIPE") return void socket.destroy();
+    // Whatever is said now would be taken for the answer to the request that waits: so it must be that.
+    if (pipeline?.waiting === 1 && pipeline.last !== undefined) return pipeline.last.bodyBroke();
+    if ((pipeline?.waiting ?? 0) > 0) return void socket.destroy();
+    if (cause.code === "HPE_HEADER_OVERFLOW") return sayUnreadable(socket, headersTooLarge);
+    if (cause.code === "ERR_HTTP_REQUEST_TIMEOUT") return sayUnreadable(socket, slowRequest);
+    sayUnreadable(socket, malformed("This is not a request that can be read in one way only"));
+  });
+
+  function sayUnreadable(socket: Duplex, refused: Refusal): void {
+    const body = handlers.unreadable(refused);
+    const head = [
+      `HTTP/1.1 ${refused.status} Refused`,
+      "content-type: application/json",
+      `content-length: ${Buffer.byteLength(body)}`,
+      "connection: close",
+    ];
+    socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
+  }
+
+  // ── HTTP/2 ─────────────────────────────────────────────────────────────────────────────────────
+
+  http2.on("session", (session: ServerHttp2Session) => {
+    const guard = new Http2Guard(session, clock, handlers.flooded);
+    sessions.set(session, guard);
+    session.once("close", () => sessions.delete(session));
+    session.setLocalWindowSize(limits.CONNECTION_WINDOW_BYTES);
+    session.setTimeout(limits.IDLE_CONNECTION_MS, () => {
+      if (guard.isIdle) session.close();
+    });
+    if (closed !== undefined) session.close();
+  });
+  http2.on("sessionError", (cause: Error) => logger.debug({ cause: cause.message }, "HTTP/2 connection failed"));
+  const onStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: string[]): void => {
+    const session = stream.session as ServerHttp2Session | undefined;
+    const socket = session?.socket;
+    if (session === undefined || socket === undefined) return void stream.destroy();
+    sessions.get(session)?.opened(stream);
+    const exchange = new Http2Exchange(
+      stream,
+      {
+        remoteAddress: socket.remoteAddress ?? "",
+        isSecure,
+        serverName: serverNameOf(socket as Socket),
+        isHead: headers[":method"] === "HEAD",
+        bodyExpected: (flags & constants.NGHTTP2_FLAG_END_STREAM) === 0,
+        expectsContinue: headers.expect === "100-continue",
+      },
+      clock,
+    );
+    handlers.request(exchange, { method: headers[":method"] ?? "", target: headers[":path"] ?? "", isHttp2: true, rawHeaders });
+  };
+  http2.on("stream", onStream as (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number) => void);
+
+  let sweep = clock.setTimer(limits.SWEEP_MS, sweepSessions);
+  function sweepSessions(): void {
+    const nowMs = clock.monotonicMs();
+    for (const guard of sessions.values()) guard.sweep(nowMs);
+    sweep = clock.setTimer(limits.SWEEP_MS, sweepSessions);
+  }
+
+  // ── the end ────────────────────────────────────────────────────────────────────────────────────
+
+  async function drain(graceMs: number): Promise<void> {
+    const stopped = new Promise<void>((resolve) => http1.close(() => resolve()));
+    for (const session of sessions.keys()) session.close();
+    for (const socket of undecided) socket.destroy();
+    const cut = clock.setTimer(graceMs, () => {
+      http1.closeAllConnections();
+      for (const session of sessions.keys()) session.destroy();
+      for (const socket of undecided) socket.destroy();
+    });
+    let idle = clock.setTimer(DRAIN_SWEEP_MS, closeIdle);
+    function closeIdle(): void {
+      http1.closeIdleConnections();
+      idle = clock.setTimer(DRAIN_SWEEP_MS, closeIdle);
+    }
+    http1.closeIdleConnections();
+    await stopped;
+    for (const each of [cut, idle, sweep]) each.cancel();
+  }
+
+  return {
+    listen: ({ host, port }) =>
+      new Promise((resolve, reject) => {
+        const failed = (cause: Error): void => {
+          reject(new PerdureError("RT0004", `cannot listen on ${host ?? "*"}:${port}: ${cause.message}`, { cause }));
+        };
+        http1.once("error", failed);
+        http1.listen({ port, host, backlog: 1024 }, () => {
+          http1.off("error", failed);
+          http1.on("error", (cause) => logger.warn({ cause: cause.message }, "listening socket failed"));
+          resolve(http1.address() as AddressInfo);
+        });
+      }),
+    close: (graceMs) => {
+      closed ??= drain(graceMs);
+      return closed;
+    },
+  };
+}
+
+/** Requests of one connection. */
+interface Pipeline {
+  /** Not answered yet. */
+  waiting: number;
+  last: Http1Exchange | undefined;
+}
+
+const DRAIN_SWEEP_MS = 50;
+
+const http1Options: ServerOptions = {
+  maxHeaderSize: limits.HEADER_BYTES_MAX,
+  headersTimeout: limits.HEADERS_TIMEOUT_MS,
+  requestTimeout: 0, // Bodies have a least rate instead: a whole one may take its time.
+  keepAliveTimeout: limits.IDLE_CONNECTION_MS,
+  connectionsCheckingInterval: limits.SWEEP_MS,
+  keepAlive: true,
+  keepAliveInitialDelay: limits.KEEP_ALIVE_MS,
+  noDelay: true,
+  insecureHTTPParser: false,
+  requireHostHeader: false, // Ours to say, in JSON.
+};
+
+const http2Options = {
+  maxSessionMemory: limits.SESSION_MEMORY_MIB_MAX,
+  maxHeaderListPairs: limits.HTTP2_HEADER_PAIRS_MAX,
+  streamResetBurst: limits.CONTROL_FRAMES_MAX,
+  streamResetRate: (limits.CONTROL_FRAMES_MAX * 1000) / limits.CONTROL_WINDOW_MS,
+  settings: {
+    enablePush: false,
+    initialWindowSize: limits.STREAM_WINDOW_BYTES,
+    maxConcurrentStreams: limits.STREAMS_MAX,
+    maxHeaderListSize: limits.HTTP2_HEADER_BYTES_MAX,
+  },
+} as const;
+
+function secureServer(certificates: CertificateSource): Server {
+  const contextOf = ({ certificate, privateKey }: CertificateSource["current"]) => ({
+    cert: certificate,
+    key: privateKey,
+    minVersion: "TLSv1.2" as const,
+  });
+  const server = createHttpsServer({
+    ...http1Options,
+    ...contextOf(certificates.current),
+    ALPNProtocols: ["h2", "http/1.1"],
+    handshakeTimeout: limits.HANDSHAKE_TIMEOUT_MS,
+  });
+  certificates.onChange((certificate) => server.setSecureContext(contextOf(certificate)));
+  return server as unknown as Server;
+}

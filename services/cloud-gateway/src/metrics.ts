@@ -1,0 +1,110 @@
+/** Why: what the gateway tells about itself. Labels are closed sets: no environment, key or path can become a series. */
+import type { Metrics } from "@perdure/role";
+import type { GatewayDoor } from "./environments.js";
+import { type RefusalReason, refusalReasons } from "./refusal.js";
+
+/** Told about visits; must not throw. */
+export interface GatewayMetrics {
+  /** `reason` when the gateway answered instead of a runtime. */
+  answered(door: GatewayDoor, status: number, reason: RefusalReason | undefined, durationMs: number): void;
+  /** The client left, or the answer broke off. */
+  abandoned(door: GatewayDoor, durationMs: number): void;
+  bytes(door: GatewayDoor, bytesIn: number, bytesOut: number): void;
+  retried(): void;
+  flooded(): void;
+}
+
+const DOORS = ["ingress", "admin"];
+const STATUS_CLASSES = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+
+export interface Gauges {
+  readonly inFlight: () => number;
+  readonly heldRefusals: () => number;
+  readonly waiting: () => number;
+  readonly gateways: () => number;
+  readonly callers: () => {
+    readonly hits: number;
+    readonly misses: number;
+    readonly staleHits: number;
+    readonly entries: number;
+  };
+  readonly environments: () => {
+    readonly hits: number;
+    readonly misses: number;
+    readonly staleHits: number;
+    readonly entries: number;
+  };
+}
+
+export function gatewayMetrics(metrics: Metrics): GatewayMetrics {
+  const requests = metrics.counter({
+    name: "perdure_cloud_gateway_requests_total",
+    help: "Requests by door, class of status and who answered",
+    labels: { door: DOORS, code: STATUS_CLASSES, outcome: ["runtime", "gateway", "abandoned"] },
+  });
+  const refusals = metrics.counter({
+    name: "perdure_cloud_gateway_refusals_total",
+    help: "Requests that the gateway answered instead of a runtime",
+    labels: { door: DOORS, reason: [...refusalReasons] },
+  });
+  const durations = metrics.histogram({
+    name: "perdure_cloud_gateway_request_duration_seconds",
+    help: "Time from a request's headers to the end of its answer, handlers included",
+    labels: { door: DOORS },
+  });
+  const bytes = metrics.counter({
+    name: "perdure_cloud_gateway_body_bytes_total",
+    help: "Bytes of bodies that passed",
+    labels: { door: DOORS, direction: ["in", "out"] },
+  });
+  const retries = metrics.counter({
+    name: "perdure_cloud_gateway_upstream_retries_total",
+    help: "Connections to runtimes that were tried a second time",
+  });
+  const floods = metrics.counter({
+    name: "perdure_cloud_gateway_floods_total",
+    help: "HTTP/2 connections that were closed for the frames they sent",
+  });
+  return {
+    answered(door, status, reason, durationMs) {
+      const code = STATUS_CLASSES[Math.floor(status / 100) - 1] ?? "other";
+      requests.inc(door, code, reason === undefined ? "runtime" : "gateway");
+      if (reason !== undefined) refusals.inc(door, reason);
+      durations.observe(durationMs / 1000, door);
+    },
+    abandoned(door, durationMs) {
+      requests.inc(door, "other", "abandoned");
+      durations.observe(durationMs / 1000, door);
+    },
+    bytes(door, bytesIn, bytesOut) {
+      bytes.add(bytesIn, door, "in");
+      bytes.add(bytesOut, door, "out");
+    },
+    retried: () => retries.inc(),
+    flooded: () => floods.inc(),
+  };
+}
+
+/** What is asked for when somebody looks. */
+export function observeGateway(
+  metrics: Metrics,
+  { inFlight, heldRefusals, waiting, gateways, callers, environments }: Gauges,
+): void {
+  const observed = (type: "gauge" | "counter", name: string, help: string, read: () => number): void =>
+    metrics.observed({ name: `perdure_cloud_gateway_${name}`, help, type }, read);
+  observed("gauge", "requests_in_flight", "Requests neither answered nor abandoned", inFlight);
+  observed("gauge", "requests_waiting", "Admitted requests that wait for their environment's turn", waiting);
+  observed("gauge", "sharing_gateways", "Living gateways among which rates are divided, this one included", gateways);
+  observed("gauge", "held_refusals", "Refusals that wait before they are answered", heldRefusals);
+  observed("counter", "credential_hits_total", "Credentials that were known", () => callers().hits);
+  observed("counter", "credential_misses_total", "Credentials that tenancy was asked about", () => callers().misses);
+  observed(
+    "counter",
+    "credential_stale_total",
+    "Credentials believed because tenancy could not be reached",
+    () => callers().staleHits,
+  );
+  observed("gauge", "credentials_remembered", "Credentials that are remembered", () => callers().entries);
+  observed("counter", "environment_misses_total", "Environments that tenancy was asked about", () => environments().misses);
+  observed("gauge", "environments_remembered", "Environments that are remembered", () => environments().entries);
+}

@@ -1,0 +1,99 @@
+/**
+ * Why: a refusal costs as much of the event loop as a small answer, so a flood that is refused at once still takes the turn of
+ * everybody else. The first refusals of an environment or address are prompt; those beyond wait for a second or, where many wait, for
+ * longer, and with them the connection they came on. They are answered one after the other, never many at once: connections that
+ * were all answered together would all come back together. So a flood gets so many refusals a second, from however many connections.
+ */
+import type { Clock, TimerHandle } from "@perdure/base";
+import { Ring } from "@perdure/base";
+import {
+  HELD_REFUSALS_MAX,
+  HELD_REFUSALS_TOTAL_MAX,
+  PROMPT_REFUSALS_BURST,
+  PROMPT_REFUSALS_PER_SECOND,
+  REFUSAL_DELAY_MS,
+  REFUSAL_SPACING_MS,
+} from "./limits.js";
+import { TokenBucket } from "./token-bucket.js";
+
+interface Held {
+  readonly dueMs: number;
+  readonly answer: () => void;
+}
+
+/** Of one environment's door, or of one address. */
+export class Pace {
+  readonly prompt: TokenBucket;
+  /** Refusals that wait, in order. */
+  readonly held = new Ring<Held>();
+  lastDueMs = 0;
+  timer: TimerHandle | undefined = undefined;
+
+  constructor(nowMs: number) {
+    this.prompt = new TokenBucket(PROMPT_REFUSALS_PER_SECOND, PROMPT_REFUSALS_BURST, nowMs);
+  }
+}
+
+/** `now`: answer at once. `later`: it will be called back. `drop`: too many wait; the connection is not worth an answer. */
+export type Pacing = "now" | "later" | "drop";
+
+export class Pacer {
+  readonly #clock: Clock;
+  /** Those in which refusals wait. */
+  readonly #holding = new Set<Pace>();
+  #waiting = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Refusals that wait. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** `answer` is called later only when the outcome is `later`. */
+  pace(pace: Pace, answer: () => void): Pacing {
+    const nowMs = this.#clock.monotonicMs();
+    if (pace.prompt.take(nowMs)) return "now";
+    if (pace.held.length >= HELD_REFUSALS_MAX || this.#waiting >= HELD_REFUSALS_TOTAL_MAX) return "drop";
+    pace.lastDueMs = Math.max(nowMs + REFUSAL_DELAY_MS, pace.lastDueMs + REFUSAL_SPACING_MS);
+    pace.held.push({ dueMs: pace.lastDueMs, answer });
+    this.#waiting++;
+    this.#holding.add(pace);
+    this.#arm(pace, nowMs);
+    return "later";
+  }
+
+  /** Answers whatever waits. */
+  close(): void {
+    for (const pace of this.#holding) {
+      pace.timer?.cancel();
+      pace.timer = undefined;
+      while (pace.held.length > 0) this.#answerFirst(pace);
+    }
+    this.#holding.clear();
+  }
+
+  #arm(pace: Pace, nowMs: number): void {
+    const first = pace.held.peek();
+    if (first === undefined) this.#holding.delete(pace);
+    else pace.timer ??= this.#clock.setTimer(Math.max(0, first.dueMs - nowMs), () => this.#release(pace));
+  }
+
+  #release(pace: Pace): void {
+    pace.timer = undefined;
+    const nowMs = this.#clock.monotonicMs();
+    for (let first = pace.held.peek(); first !== undefined && first.dueMs <= nowMs; first = pace.held.peek()) {
+      this.#answerFirst(pace);
+    }
+    this.#arm(pace, nowMs);
+  }
+
+  #answerFirst(pace: Pace): void {
+    const first = pace.held.shift();
+    if (first === undefined) return;
+    this.#waiting--;
+    first.answer();
+  }
+}

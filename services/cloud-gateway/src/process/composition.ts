@@ -1,0 +1,82 @@
+/** Why: the gateway as a process: its role on what tenancy tells over gRPC. */
+import { ForwardingKeys } from "@perdure/cloud/forwarding";
+import { firstNews, mutualTlsOf, openPublicCertificate, required } from "@perdure/cluster";
+import { openChannel, RemoteTenancy } from "@perdure/driver-grpc";
+import { type ProcessPorts, type ReadyFacts, readSettingFile } from "@perdure/role";
+import { checkAddress, listenOn, observeCertificate, openProbes } from "@perdure/role/http";
+import { EnvironmentPorts } from "../environment-ports.js";
+import { createCloudGateway } from "../gateway.js";
+import { gatewayMetrics, observeGateway } from "../metrics.js";
+import type { Settings } from "./config.js";
+
+/**
+ * Starts everything as parts of the lifecycle and resolves when callers are served; until tenancy has been heard the process is not
+ * ready. Rejects with RT0004 (address), OPS0001 (settings).
+ */
+export async function startCloudGateway(settings: Settings, ports: ProcessPorts): Promise<ReadyFacts> {
+  const { lifecycle, metrics, clock, random, logger } = ports;
+  const tls = await lifecycle.prepare(() => mutualTlsOf(settings.tls));
+  const addresses = await lifecycle.prepare(() => required("tenancy.addresses", settings.tenancy.addresses));
+  const forwarding = await lifecycle.prepare(() => forwardingOf(settings));
+  const certificates = await openPublicCertificate(settings.publicTls, ports);
+  await lifecycle.prepare(() => checkAddress(settings.ingress));
+  await lifecycle.prepare(() => checkAddress(settings.admin));
+
+  observeCertificate(metrics, "perdure_cloud_gateway_tls_cert_expiry_seconds", certificates);
+  const probePorts = { health: () => lifecycle.health, metrics: () => metrics.text(), clock, logger };
+  const probes = await lifecycle.start("probes", () => openProbes(settings.probes, probePorts));
+  const { tenancy } = await lifecycle.start("tenancy", () => {
+    const channels = addresses.map((address) => openChannel(address, tls));
+    return {
+      tenancy: new RemoteTenancy({ channels, clock, logger: logger.child({ component: "tenancy" }) }),
+      async [Symbol.asyncDispose]() {
+        for (const channel of channels) channel.close();
+      },
+    };
+  });
+  await lifecycle.awaitPart("tenancy's news", () => firstNews(tenancy, lifecycle.stopping));
+
+  const gateway = await lifecycle.start("gateway", () => {
+    const opened = createCloudGateway(
+      { tenancy, clock, random, logger: logger.child({ component: "gateway" }), metrics: gatewayMetrics(metrics) },
+      {
+        region: settings.region,
+        domain: settings.domain,
+        issuer: settings.issuer ?? `https://api.${settings.region}.${settings.domain}`,
+        consoleUrl: settings.consoleUrl,
+        logsRequests: settings.accessLog,
+        drainMs: settings.shutdownTimeout,
+        connectionsPerNetworkMax: settings.connectionsPerNetwork,
+        forwarding,
+      },
+    );
+    return Object.assign(opened, { drain: () => opened.close() });
+  });
+  observeGateway(metrics, {
+    inFlight: () => gateway.inFlight,
+    heldRefusals: () => gateway.stats.heldRefusals,
+    waiting: () => gateway.stats.waiting,
+    gateways: () => gateway.stats.gateways,
+    callers: () => gateway.stats.callers,
+    environments: () => gateway.stats.environments,
+  });
+  const ingress = await lifecycle.prepare(() => gateway.listen({ door: "ingress", certificates, ...listenOn(settings.ingress) }));
+  const admin = await lifecycle.prepare(() => gateway.listen({ door: "admin", certificates, ...listenOn(settings.admin) }));
+  const { environmentPorts } = settings;
+  if (environmentPorts.enabled) {
+    const host = environmentPorts.bindAddress;
+    await lifecycle.start("environments' ports", () => new EnvironmentPorts(gateway, tenancy, logger, { host }));
+  }
+  const scheme = certificates === undefined ? "http" : "https";
+  return {
+    ingress: `${scheme}://localhost:${ingress.address.port}`,
+    admin: `${scheme}://localhost:${admin.address.port}`,
+    probes: `http://localhost:${probes.port}/readyz`,
+  };
+}
+
+/** Throws OPS0001 when the file cannot be read. */
+function forwardingOf({ forwardingKeyFile: path }: Settings): ForwardingKeys | undefined {
+  if (path === undefined) return undefined;
+  return ForwardingKeys.parse(readSettingFile("forwarding-key-file", path), "forwarding-key-file");
+}

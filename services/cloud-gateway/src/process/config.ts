@@ -1,0 +1,83 @@
+/** Every setting of the program `perdure-cloud-gateway`. Names are those of the other programs where they mean the same. */
+import { probeSettings, publicTlsSettings, tlsSettings } from "@perdure/cluster";
+import {
+  bindAddress,
+  bindPort,
+  boolean,
+  type ConfigInputs,
+  custom,
+  group,
+  integer,
+  type LoadedConfig,
+  loadConfig,
+  optionalText,
+  processSettings,
+  RESERVED_VARIABLES,
+  text,
+  tomlValue,
+} from "@perdure/role";
+import { z } from "zod";
+import { CONNECTIONS_PER_NETWORK_MAX } from "../limits.js";
+
+/** A list in a file, or one line with commas in the environment and in flags. */
+const addressList = z
+  .union([z.array(z.string()), z.string().transform((line) => line.split(",").map((address) => address.trim()))])
+  .pipe(z.array(z.string().regex(/^(\[[0-9A-Fa-f:]+\]|[^:\s[\]]+):\d{1,5}$/, "must be like host:port")).min(1));
+
+const httpUrl = (sentence: string) =>
+  custom(z.url({ protocol: /^https?$/, error: "must be an http or https address" }).optional(), { sentence, form: "scalar" });
+
+const region = custom(
+  z
+    .string()
+    .regex(/^[a-z0-9-]+(\.[a-z0-9-]+)*$/, "must be letters in lower case, digits, '-' and '.'")
+    .prefault("us"),
+  { sentence: "Region of this gateway, as host names have it.", form: "scalar" },
+);
+
+export const settings = group(
+  "Settings of perdure-cloud-gateway. Every line can be set here, in the environment, or by a flag.",
+  {
+    ...processSettings,
+    region,
+    domain: text("localhost", { sentence: "Environments are called at <id>.env.<region>.<domain>." }),
+    issuer: httpUrl("Who issues access tokens: the origin of the Cloud API; https://api.<region>.<domain> when not set."),
+    consoleUrl: httpUrl("The web console: where /ui leads, and whose pages may call the management API."),
+    accessLog: boolean(true, {
+      sentence: "Whether each request is a line in the log; without paths, queries, bodies or tokens.",
+    }),
+    connectionsPerNetwork: integer(CONNECTIONS_PER_NETWORK_MAX, {
+      min: 1,
+      sentence: "Open connections that one network may have; more where a load balancer stands in front and hides who calls.",
+    }),
+    forwardingKeyFile: optionalText({
+      sentence:
+        "File that tenancy has too (console.forwarding-key-file): people at the console are then told apart by their own addresses, not one at tenancy's. Lines as in secrets.key-file.",
+    }),
+    ingress: group("The door for callers of services.", { bindAddress: bindAddress(), bindPort: bindPort(8080) }),
+    admin: group("The door for management.", { bindAddress: bindAddress(), bindPort: bindPort(9070) }),
+    publicTls: publicTlsSettings("The certificate of both doors", "*.env.<region>.<domain>"),
+    environmentPorts: group("For development: ports of its own for each environment, instead of names.", {
+      enabled: boolean(false, {
+        sentence: "Whether each environment is served at the ports of its ingress and admin addresses.",
+      }),
+      bindAddress: text("127.0.0.1", { sentence: "Address to listen on." }),
+    }),
+    probes: probeSettings,
+    tls: tlsSettings,
+    tenancy: group("Who knows environments and credentials.", {
+      addresses: custom(addressList.optional(), {
+        sentence: "Addresses of tenancy, host:port, separated by commas; the next is asked when one does not answer.",
+        form: "scalar",
+        show: (list) => (list === undefined ? undefined : tomlValue(list)),
+      }),
+    }),
+  },
+);
+
+export type Settings = z.output<typeof settings>;
+
+/** Throws PerdureError as `loadConfig` does. */
+export function loadSettings(inputs: Pick<ConfigInputs, "file" | "environment" | "flags">): LoadedConfig<typeof settings> {
+  return loadConfig(settings, { ...inputs, reservedVariables: RESERVED_VARIABLES, aliases: [] });
+}

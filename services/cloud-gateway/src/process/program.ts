@@ -1,0 +1,17 @@
+/** The program `perdure-cloud-gateway`. */
+import { type ProcessSpec, runProgram } from "@perdure/role";
+import { startCloudGateway } from "./composition.js";
+import { loadSettings, settings } from "./config.js";
+
+const spec: ProcessSpec<typeof settings> = {
+  program: "perdure-cloud-gateway",
+  service: "cloud-gateway",
+  schema: settings,
+  load: loadSettings,
+  start: startCloudGateway,
+};
+
+/** Resolves with the exit code. */
+export function runCloudGateway(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  return runProgram(spec, "the cloud's door: environments by name, callers by credential", args, environment);
+}

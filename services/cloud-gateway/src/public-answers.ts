@@ -1,0 +1,106 @@
+/**
+ * Why: `/version` and the health of the ingress are for everybody (cloud.md §1.5, §6.2), so anybody could ask without end. The runtime
+ * is asked now and then, once for all who want to know, and what leaves names no address inside.
+ */
+import type { Clock } from "@perdure/base";
+import { type EnvironmentFacts, RUNTIME_SECRET_HEADER } from "@perdure/cloud";
+import type { Dispatcher } from "undici";
+import { FreshCache } from "./fresh-cache.js";
+import { ENVIRONMENTS_MAX, HEALTH_TTL_MS, LOOKUPS_MAX, PUBLIC_ANSWER_BYTES_MAX, VERSION_TTL_MS } from "./limits.js";
+import type { Upstreams } from "./upstreams.js";
+
+/** A JSON body for everybody. */
+export type PublicAnswer =
+  | { readonly kind: "json"; readonly body: string; readonly ttlMs: number }
+  | { readonly kind: "unavailable" };
+
+const UNAVAILABLE: PublicAnswer = { kind: "unavailable" };
+/** How long a runtime may take for what it has at hand. */
+const PATIENCE_MS = 5_000;
+
+export class PublicAnswers {
+  readonly #upstreams: Upstreams;
+  readonly #clock: Clock;
+  readonly #known: FreshCache<string, PublicAnswer>;
+
+  constructor(upstreams: Upstreams, clock: Clock) {
+    this.#upstreams = upstreams;
+    this.#clock = clock;
+    this.#known = new FreshCache<string, PublicAnswer>({
+      clock,
+      entriesMax: ENVIRONMENTS_MAX,
+      loadsMax: LOOKUPS_MAX,
+      freshness: (answer) => (answer.kind === "json" ? { ttlMs: answer.ttlMs, staleMs: answer.ttlMs } : { ttlMs: 0, staleMs: 0 }),
+      overloaded: () => new Error("too many runtimes are asked at once"),
+    });
+  }
+
+  /** `/version` with the public address of the ingress. Rejects when the runtime cannot be asked. */
+  version(facts: EnvironmentFacts): PublicAnswer | Promise<PublicAnswer> {
+    return this.#ask(facts, facts.upstream?.admin, "/version", (text) => {
+      const told: unknown = JSON.parse(text);
+      const fields = typeof told === "object" && told !== null ? told : {};
+      const body = JSON.stringify({ ...fields, ingress_endpoint: `${facts.ingressUrl}/` });
+      return { kind: "json", body, ttlMs: VERSION_TTL_MS };
+    });
+  }
+
+  /** Whether the ingress answers, and nothing else. Rejects when the runtime cannot be asked. */
+  health(facts: EnvironmentFacts): PublicAnswer | Promise<PublicAnswer> {
+    return this.#ask(facts, facts.upstream?.ingress, "/restate/health", () => ({
+      kind: "json",
+      body: "{}",
+      ttlMs: HEALTH_TTL_MS,
+    }));
+  }
+
+  #ask(
+    facts: EnvironmentFacts,
+    origin: string | undefined,
+    path: string,
+    tell: (text: string) => PublicAnswer,
+  ): PublicAnswer | Promise<PublicAnswer> {
+    if (origin === undefined) return UNAVAILABLE;
+    // Another runtime, or another public address, is another question.
+    const key = `${facts.id} ${origin} ${facts.ingressUrl} ${path}`;
+    const load = async (): Promise<PublicAnswer> => {
+      const { status, text } = await this.#fetch(facts, origin, path);
+      return status === 200 ? tell(text) : UNAVAILABLE;
+    };
+    return this.#known.fresh(key, load) ?? this.#known.load(key, load);
+  }
+
+  #fetch({ id, upstream }: EnvironmentFacts, origin: string, path: string): Promise<{ status: number; text: string }> {
+    const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
+    const chunks: Uint8Array[] = [];
+    let status = 0;
+    let bytes = 0;
+    let running: Dispatcher.DispatchController | undefined;
+    const timer = this.#clock.setTimer(PATIENCE_MS, () => {
+      reject(new Error("the runtime did not answer in time"));
+      running?.abort(new Error("too late"));
+    });
+    const settled = promise.finally(() => timer.cancel());
+    const secret = upstream?.secret;
+    const headers = secret === undefined ? [] : [RUNTIME_SECRET_HEADER, secret.reveal()];
+    this.#upstreams.of(id, origin).pool.dispatch(
+      { method: "GET", path, headers },
+      {
+        onRequestStart: (controller) => {
+          running = controller;
+        },
+        onResponseStart: (_controller, code) => {
+          status = code;
+        },
+        onResponseData: (controller, chunk) => {
+          bytes += chunk.length;
+          if (bytes > PUBLIC_ANSWER_BYTES_MAX) controller.abort(new Error("the runtime's answer is too long"));
+          else chunks.push(chunk);
+        },
+        onResponseEnd: () => resolve({ status, text: Buffer.concat(chunks).toString("utf8") }),
+        onResponseError: (_controller, cause) => reject(cause),
+      },
+    );
+    return settled;
+  }
+}

@@ -1,0 +1,106 @@
+/** Why: everything the gateway itself can answer instead of a runtime, with its status and code, in one list (cloud.md §6.2). */
+
+/** What a caller is told. `code` is the `restate_code` of the body, which command lines print. */
+export interface Refusal {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+  /** Whole seconds for `Retry-After`. */
+  readonly retryAfterSeconds: number | undefined;
+  /** `WWW-Authenticate`. */
+  readonly challenge: string | undefined;
+  /** Word for metrics. */
+  readonly reason: RefusalReason;
+}
+
+export const refusalReasons = [
+  "malformed",
+  "misdirected",
+  "unknown_environment",
+  "not_ready",
+  "suspended",
+  "unauthenticated",
+  "forbidden",
+  "rate_limited",
+  "too_large",
+  "upstream",
+  "timeout",
+  "internal",
+] as const;
+export type RefusalReason = (typeof refusalReasons)[number];
+
+function refusal(
+  status: number,
+  message: string,
+  reason: RefusalReason,
+  more: { readonly code?: string; readonly retryAfterSeconds?: number; readonly challenge?: string } = {},
+): Refusal {
+  return {
+    status,
+    code: more.code ?? `PERD0${status}`,
+    message,
+    retryAfterSeconds: more.retryAfterSeconds,
+    challenge: more.challenge,
+    reason,
+  };
+}
+
+export const malformed = (what: string): Refusal => refusal(400, what, "malformed");
+export const forbiddenOrigin = refusal(403, "This origin may not use the management API from a browser", "forbidden");
+export const notFound = refusal(404, "Unknown path", "malformed");
+export const unknownEnvironment = refusal(404, "Unknown environment", "unknown_environment");
+export const slowRequest = refusal(408, "The request came too slowly", "timeout");
+export const bodyTooLarge = (bytesMax: number): Refusal =>
+  refusal(
+    413,
+    `The request body is larger than ${bytesMax} bytes, which is what the plan of this environment allows`,
+    "too_large",
+  );
+export const targetTooLong = refusal(414, "The path is too long", "too_large");
+export const misdirected = (message: string): Refusal => refusal(421, message, "misdirected");
+export const noUpgrades = refusal(426, "Protocol upgrades, WebSocket among them, are not offered", "malformed");
+export const headersTooLarge = refusal(
+  431,
+  `The headers are too large: at most 100 lines and ${32 * 1024} bytes are taken`,
+  "too_large",
+);
+
+export const noCredential = refusal(401, "Send an API key or an access token as 'Authorization: Bearer …'", "unauthenticated", {
+  challenge: 'Bearer realm="perdure"',
+});
+/** The same for all: malformed, never issued, expired, revoked. */
+export const badCredential = refusal(401, "The credential is not valid, or is no longer", "unauthenticated", {
+  challenge: 'Bearer realm="perdure", error="invalid_token"',
+});
+/** The same for a foreign key and a missing role: whether a key exists is nobody's business. */
+export const notAllowed = refusal(403, "This credential does not allow this request", "forbidden");
+export const suspended = refusal(403, "The environment is suspended; resume it to go on", "suspended", { code: "PERD0110" });
+
+export const tooManyRequests = (retryAfterSeconds: number): Refusal =>
+  refusal(429, "Too many requests for this environment's plan", "rate_limited", { retryAfterSeconds });
+export const tooManyInFlight = refusal(429, "Too many requests of this environment wait for an answer", "rate_limited", {
+  retryAfterSeconds: 1,
+});
+export const tooManyFailures = (retryAfterSeconds: number): Refusal =>
+  refusal(429, "Too many requests without a valid credential came from this address", "rate_limited", { retryAfterSeconds });
+
+export const pending = refusal(503, "The environment is being set up", "not_ready", { code: "PERD0101", retryAfterSeconds: 5 });
+export const failed = refusal(503, "The environment could not be set up", "not_ready", { code: "PERD0102" });
+export const unreachable = refusal(503, "The environment's runtime does not answer", "upstream", { retryAfterSeconds: 1 });
+export const tenancyAway = refusal(503, "Credentials cannot be checked right now", "not_ready", { retryAfterSeconds: 2 });
+export const brokenAnswer = refusal(502, "The environment's runtime broke off before it answered", "upstream");
+export const lateAnswer = refusal(504, "The environment's runtime took too long to answer", "timeout");
+export const internalError = refusal(500, "Something went wrong in the gateway", "internal");
+
+/** For an answer of the runtime that is an error but not JSON: command lines need a message (cloud.md §1.4). */
+export const ofStatus = (status: number): Refusal => {
+  const words: Readonly<Record<number, string>> = {
+    404: "Not found",
+    405: "Method not allowed",
+    408: "The request came too slowly",
+    413: "The request body is too large",
+    415: "This content type is not taken",
+    429: "Too many requests",
+  };
+  return refusal(status, words[status] ?? (status >= 500 ? "The runtime failed" : "The runtime refused the request"), "upstream");
+};

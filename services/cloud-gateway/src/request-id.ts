@@ -1,0 +1,47 @@
+/** Why: one name for a request in our log, in the runtime's journal and in what the caller is told: a ULID, sorted by time. */
+import type { Clock, Random } from "@perdure/base";
+
+const CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+const TIME_CHARS = 10;
+/** Of the process; the rest of the 80 bits counts. */
+const OWN_CHARS = 8;
+const COUNT_CHARS = 8;
+const COUNT_MAX = 32 ** COUNT_CHARS;
+
+export class RequestIds {
+  readonly #clock: Clock;
+  readonly #own: string;
+  #count: number;
+  #timeMs = -1;
+  #prefix = "";
+
+  constructor(clock: Clock, random: Random) {
+    this.#clock = clock;
+    this.#own = base32(random.uint32() * 256 + (random.uint32() % 256), OWN_CHARS);
+    this.#count = random.uint32();
+  }
+
+  /** Names this life of the process. */
+  get own(): string {
+    return this.#own;
+  }
+
+  next(): string {
+    const nowMs = this.#clock.nowMs();
+    if (nowMs !== this.#timeMs) {
+      this.#timeMs = nowMs;
+      this.#prefix = base32(nowMs, TIME_CHARS) + this.#own;
+    }
+    this.#count = (this.#count + 1) % COUNT_MAX;
+    return this.#prefix + base32(this.#count, COUNT_CHARS);
+  }
+}
+
+function base32(value: number, chars: number): string {
+  let text = "";
+  for (let rest = value, n = 0; n < chars; n++) {
+    text = (CROCKFORD[rest % 32] as string) + text;
+    rest = Math.floor(rest / 32);
+  }
+  return text;
+}

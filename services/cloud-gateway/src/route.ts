@@ -1,0 +1,74 @@
+/** Why: what a path means to the gateway itself, and what the access log calls it: a few patterns, never the path of a tenant. */
+import type { GatewayDoor } from "./environments.js";
+
+/** Paths with a meaning of their own at a door; everything else goes to the runtime. */
+export type Special = "version" | "health" | "ui" | "internal" | "none";
+
+export function specialOf(door: GatewayDoor, path: string): Special {
+  if (door === "ingress") return path === "/restate/health" ? "health" : "none";
+  if (path === "/version") return "version";
+  if (path === "/ui" || path.startsWith("/ui/")) return "ui";
+  // Compared as routers might read it: any case, any number of slashes, encoded letters.
+  return INTERNAL.test(path) || ENCODED_START.test(path) ? "internal" : "none";
+}
+
+const INTERNAL = /^\/+internal(?:\/|$)/i;
+const ENCODED_START = /^\/+[^/]*%/;
+const QUERY = /^(?:\/v\d+)?\/query$/;
+
+/** Statements may take their time, and their answers come as streams. */
+export function isQuery(door: GatewayDoor, path: string): boolean {
+  return door === "admin" && QUERY.test(path);
+}
+
+const ADMIN_WORDS: ReadonlySet<string> = new Set([
+  ...["version", "health", "query", "openapi", "cluster-health", "deployments", "services", "handlers", "invocations"],
+  ...["subscriptions", "schedules", "state", "verify", "explain", "timeline", "batch", "cancel", "kill", "pause", "resume"],
+  ...[
+    "restart-as-new",
+    "crash-attempt",
+    "purge",
+    "purge-journal",
+    "journal",
+    "rules",
+    "limits",
+    "kafka-clusters",
+    "metrics",
+    "vqueues",
+    "status",
+    "skip",
+  ],
+]);
+const RESTATE_WORDS: ReadonlySet<string> = new Set([
+  ...[
+    "restate",
+    "health",
+    "awakeables",
+    "a",
+    "resolve",
+    "reject",
+    "invocation",
+    "workflow",
+    "attach",
+    "output",
+    "call",
+    "send",
+    "scope",
+  ],
+]);
+const SEGMENTS_MAX = 8;
+
+/** E.g. `/deployments/{}`, `/restate/awakeables/{}/resolve`, `/{}/{}/send`: words of ours stay, names of tenants do not. */
+export function routeTemplate(door: GatewayDoor, path: string): string {
+  const segments = path.split("/", SEGMENTS_MAX + 2);
+  if (segments.length > SEGMENTS_MAX + 1) return "/…";
+  const words = door === "admin" ? ADMIN_WORDS : segments[1] === "restate" ? RESTATE_WORDS : undefined;
+  let template = "";
+  for (let i = 1; i < segments.length; i++) {
+    const segment = segments[i] as string;
+    const isOurs = words?.has(segment) === true || (door === "admin" && i === 1 && /^v\d$/.test(segment));
+    const isSend = words === undefined && i === segments.length - 1 && i > 2 && segment === "send";
+    template += isOurs || isSend ? `/${segment}` : "/{}";
+  }
+  return template;
+}

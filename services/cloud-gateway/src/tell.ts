@@ -1,0 +1,35 @@
+/** Why: an answer of the gateway itself has one shape on both ports, so that every command line can print it (cloud.md §1.4, §6.2). */
+import { pushOurs } from "./hygiene.js";
+import type { Refusal } from "./refusal.js";
+import type { Visit } from "./visit.js";
+
+/** What limits were met, for `RateLimit-*`. */
+export interface RateFacts {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetSeconds: number;
+}
+
+export function errorBody({ status, code, message }: Refusal, requestId: string): string {
+  return `{"code":${status},"message":${JSON.stringify(message)},"restate_code":"${code}","request_id":"${requestId}"}`;
+}
+
+export function answerRefusal(visit: Visit, refused: Refusal, rate: RateFacts | undefined): void {
+  const headers = ["content-type", "application/json", "cache-control", "no-store"];
+  if (refused.retryAfterSeconds !== undefined) headers.push("retry-after", String(refused.retryAfterSeconds));
+  if (refused.challenge !== undefined) headers.push("www-authenticate", refused.challenge);
+  if (rate !== undefined) {
+    headers.push("ratelimit-limit", String(rate.limit), "ratelimit-remaining", String(rate.remaining));
+    headers.push("ratelimit-reset", String(rate.resetSeconds));
+  }
+  if (visit.door === "ingress") headers.push("x-restate-error-source", "gateway");
+  answerOwn(visit, refused.status, headers, errorBody(refused, visit.requestId));
+}
+
+/** `headers`: names and values in turn; what every answer has is added. */
+export function answerOwn(visit: Visit, status: number, headers: string[], body: string): void {
+  pushOurs(headers, { requestId: visit.requestId, isSecure: visit.exchange.isSecure, cors: visit.cors });
+  visit.status = status;
+  visit.bytesOut += body.length;
+  visit.exchange.send(status, headers, body);
+}

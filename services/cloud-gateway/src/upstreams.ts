@@ -1,0 +1,72 @@
+/**
+ * Why: connections to runtimes are kept and reused, each environment's apart from all others: what one tenant's request leaves behind on a
+ * connection can only ever meet that tenant again (cloud.md §7, T3). HTTP/1.1 with one request at a time on each connection, by
+ * undici: half the cost of `node:http`, and a client that reads slowly holds up nobody else (docs/decisions has the measurements).
+ */
+import type { Clock } from "@perdure/base";
+import type { EnvironmentId } from "@perdure/cloud";
+import { Pool } from "undici";
+import { CONNECT_TIMEOUT_MS, IN_FLIGHT_MAX, UPSTREAM_FORGET_MS, UPSTREAM_HEADER_BYTES_MAX, UPSTREAM_IDLE_MS } from "./limits.js";
+
+export class Upstream {
+  readonly pool: Pool;
+  /** Requests under way. */
+  active = 0;
+  usedAtMs: number;
+
+  constructor(origin: string, nowMs: number) {
+    this.usedAtMs = nowMs;
+    this.pool = new Pool(origin, {
+      connections: IN_FLIGHT_MAX,
+      pipelining: 1,
+      allowH2: false,
+      connect: { timeout: CONNECT_TIMEOUT_MS },
+      keepAliveTimeout: UPSTREAM_IDLE_MS,
+      keepAliveMaxTimeout: UPSTREAM_IDLE_MS,
+      headersTimeout: 0, // The gateway has its own limits of time, all on one timer.
+      bodyTimeout: 0,
+      maxHeaderSize: UPSTREAM_HEADER_BYTES_MAX,
+    });
+  }
+}
+
+export class Upstreams implements AsyncDisposable {
+  readonly #clock: Clock;
+  /** By environment and origin: a port that was one tenant's yesterday may be another's today. */
+  readonly #all = new Map<string, Upstream>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get size(): number {
+    return this.#all.size;
+  }
+
+  of(id: EnvironmentId, origin: string): Upstream {
+    const name = `${id} ${origin}`;
+    const nowMs = this.#clock.monotonicMs();
+    let upstream = this.#all.get(name);
+    if (upstream === undefined) {
+      upstream = new Upstream(origin, nowMs);
+      this.#all.set(name, upstream);
+    }
+    upstream.usedAtMs = nowMs;
+    return upstream;
+  }
+
+  /** Lets go of runtimes that nobody calls any more. */
+  sweep(nowMs: number): void {
+    for (const [name, { active, usedAtMs, pool }] of this.#all) {
+      if (active > 0 || nowMs - usedAtMs < UPSTREAM_FORGET_MS) continue;
+      this.#all.delete(name);
+      void pool.destroy(); // Nothing is under way on it; it only closes sockets.
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const all = [...this.#all.values()];
+    this.#all.clear();
+    await Promise.all(all.map(({ pool }) => pool.destroy()));
+  }
+}

@@ -1,0 +1,61 @@
+/** The official command line, unmodified, with a home of its own. */
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const PATIENCE_MS = 60_000;
+
+export interface CommandResult {
+  readonly exitCode: number | null;
+  /** Both outputs. */
+  readonly said: string;
+}
+
+export class CommandLine implements Disposable {
+  readonly #home = mkdtempSync(join(tmpdir(), "perdure-cli-"));
+  readonly #urls: { readonly admin: string; readonly ingress: string };
+
+  constructor(urls: { readonly admin: string; readonly ingress: string }) {
+    this.#urls = urls;
+  }
+
+  /** Any exit code is an answer. */
+  run(args: readonly string[], token: string | undefined): Promise<CommandResult> {
+    return new Promise((resolve, reject) => {
+      const child = spawn(binary(), args, {
+        cwd: this.#home,
+        timeout: PATIENCE_MS,
+        stdio: ["ignore", "pipe", "pipe"],
+        env: {
+          PATH: process.env["PATH"],
+          HOME: this.#home,
+          RESTATE_ADMIN_URL: this.#urls.admin,
+          RESTATE_INGRESS_URL: this.#urls.ingress,
+          NO_COLOR: "1",
+          DO_NOT_TRACK: "1",
+          ...(token === undefined ? {} : { RESTATE_AUTH_TOKEN: token }),
+        },
+      });
+      let said = "";
+      for (const output of [child.stdout, child.stderr]) {
+        output.setEncoding("utf8").on("data", (chunk: string) => {
+          said += chunk;
+        });
+      }
+      child.once("error", reject);
+      child.once("close", (exitCode) => resolve({ exitCode, said }));
+    });
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.#home, { recursive: true, force: true });
+  }
+}
+
+/** It comes as an optional package per platform, beside the package that the root names. */
+function binary(): string {
+  const cli = createRequire(createRequire(import.meta.url).resolve("@restatedev/restate/package.json"));
+  return cli.resolve(`@restatedev/restate-${process.platform}-${process.arch}/bin/restate`);
+}

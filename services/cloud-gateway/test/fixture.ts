@@ -1,0 +1,163 @@
+/** A gateway on free ports, a tenancy in memory, and runtimes that do what a test says. */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type Clock, type Logger, silentLogger, systemClock, systemRandom } from "@perdure/base";
+import { bareOf, type EnvironmentFacts } from "@perdure/cloud";
+import { exampleEnvironment, exampleLimits, MemoryTenancy } from "@perdure/cloud/testing";
+import {
+  type CloudGateway,
+  createCloudGateway,
+  type GatewayDoor,
+  type GatewayOptions,
+  type ListenOptions,
+} from "../src/index.js";
+import { type Http, send, type TestAnswer, type TestRequest, type TlsOptions } from "./client.js";
+
+export const DOMAIN = "perdure.test";
+export const ISSUER = "https://api.us.perdure.test";
+export const CONSOLE = "https://console.perdure.test";
+
+/** What a runtime heard of a request. */
+export interface Heard {
+  readonly method: string;
+  readonly url: string;
+  readonly rawHeaders: readonly string[];
+  readonly body: string;
+}
+
+export type Script = (req: IncomingMessage, res: ServerResponse) => void;
+
+/** An HTTP server of its own for each; by default it answers 200 with what it heard, as JSON. */
+export interface TestRuntime extends AsyncDisposable {
+  readonly origin: string;
+  readonly heard: Heard[];
+  /** Requests that began. */
+  readonly started: number;
+  readonly aborted: number;
+  script: Script | undefined;
+}
+
+export async function startRuntime(script?: Script): Promise<TestRuntime> {
+  const heard: Heard[] = [];
+  const state = { started: 0, aborted: 0, script };
+  const server = createServer((req, res) => {
+    state.started++;
+    res.on("close", () => {
+      if (!res.writableFinished) state.aborted++;
+    });
+    if (state.script !== undefined) return state.script(req, res);
+    let body = "";
+    req.setEncoding("latin1").on("data", (chunk: string) => {
+      body += chunk;
+    });
+    req.on("end", () => {
+      const one = { method: req.method ?? "", url: req.url ?? "", rawHeaders: req.rawHeaders, body };
+      heard.push(one);
+      res.writeHead(200, { "content-type": "application/json", "x-restate-id": "inv_1", server: "inside" });
+      res.end(JSON.stringify(one));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    heard,
+    get started() {
+      return state.started;
+    },
+    get aborted() {
+      return state.aborted;
+    },
+    get script() {
+      return state.script;
+    },
+    set script(changed) {
+      state.script = changed;
+    },
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** Wide enough for tests that are not about limits. */
+export const generousLimits: EnvironmentFacts["limits"] = {
+  ...exampleLimits,
+  ingressRate: { perSecond: 100_000, burst: 100_000 },
+  adminRate: { perSecond: 100_000, burst: 100_000 },
+  bodyBytesMax: 32 * 1024 * 1024,
+};
+
+export interface GatewayFixture extends AsyncDisposable {
+  readonly gateway: CloudGateway;
+  readonly tenancy: MemoryTenancy;
+  readonly ports: Readonly<Record<GatewayDoor, number>>;
+  /** Log lines: fields and message. */
+  readonly lines: { readonly level: string; readonly fields: Record<string, unknown>; readonly message: string }[];
+  /** An active environment in front of a runtime, added to the tenancy. */
+  environment(runtime: TestRuntime | undefined, set?: Partial<EnvironmentFacts>): EnvironmentFacts;
+  ask(http: Http, door: GatewayDoor, facts: EnvironmentFacts, request?: TestRequest, tls?: TlsOptions): Promise<TestAnswer>;
+}
+
+export interface FixtureSettings {
+  /** One that another gateway asks too. */
+  readonly tenancy?: MemoryTenancy;
+  readonly clock?: Clock;
+  readonly options?: Partial<GatewayOptions>;
+  readonly listen?: Partial<ListenOptions>;
+}
+
+export async function startGateway({
+  clock = systemClock,
+  tenancy = new MemoryTenancy(),
+  options,
+  listen,
+}: FixtureSettings = {}): Promise<GatewayFixture> {
+  const lines: GatewayFixture["lines"] = [];
+  const note =
+    (level: string) =>
+    (fields: object, message: string): void => {
+      lines.push({ level, fields: { ...fields }, message });
+    };
+  const logger: Logger = { ...silentLogger, info: note("info"), warn: note("warn"), error: note("error") };
+  const gateway = createCloudGateway(
+    { tenancy, clock, random: systemRandom, logger },
+    { region: "us", domain: DOMAIN, issuer: ISSUER, consoleUrl: CONSOLE, drainMs: 500, ...options },
+  );
+  const open = async (door: GatewayDoor): Promise<number> =>
+    (await gateway.listen({ host: "127.0.0.1", port: 0, ...listen, door })).address.port;
+  const ports = { ingress: await open("ingress"), admin: await open("admin") };
+  return {
+    gateway,
+    tenancy,
+    ports,
+    lines,
+    environment: (runtime, set = {}) => {
+      const upstream = runtime === undefined ? undefined : { ingress: runtime.origin, admin: runtime.origin };
+      return tenancy.put(exampleEnvironment({ upstream, limits: generousLimits, ...set }));
+    },
+    ask: (http, door, facts, request = {}, tls) => send(http, ports[door], { host: hostOf(facts), ...request }, tls),
+    [Symbol.asyncDispose]: () => gateway.close(),
+  };
+}
+
+export function hostOf(facts: EnvironmentFacts): string {
+  return `${bareOf(facts.id)}.env.us.${DOMAIN}`;
+}
+
+export const bearer = (credential: string): readonly string[] => ["authorization", `Bearer ${credential}`];
+
+/** Waits until `condition` holds; fails after five seconds, which no test needs. */
+export async function eventually(condition: () => boolean, what: string): Promise<void> {
+  for (let turn = 0; turn < 1000; turn++) {
+    if (condition()) return;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  throw new Error(`did not happen: ${what}`);
+}
+
+/** Values of a header in a raw list. */
+export function valuesOf(rawHeaders: readonly string[], name: string): string[] {
+  return rawHeaders.filter((_, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === name);
+}

@@ -1,0 +1,133 @@
+/** Before a real server, asked by the official command line: what tenants do all day (cloud.md §8, 14, 18–19, 21–25, 28). */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { silentLogger, systemClock } from "@perdure/base";
+import { bareOf, type EnvironmentFacts } from "@perdure/cloud";
+import { exampleEnvironment } from "@perdure/cloud/testing";
+import { SdkEndpoint, Server } from "@perdure/conformance";
+import { handlers, service } from "@restatedev/restate-sdk";
+import { EnvironmentPorts } from "../src/index.js";
+import { send } from "./client.js";
+import { CommandLine } from "./command-line.js";
+import { bearer, eventually, type GatewayFixture, generousLimits, startGateway } from "./fixture.js";
+
+const echo = service({
+  name: "Echo",
+  handlers: {
+    headers: handlers.handler({}, async (ctx) => Object.fromEntries(ctx.request().headers)),
+    wait: async (ctx) => {
+      await ctx.sleep(50);
+      return "awake";
+    },
+  },
+});
+
+let server: Server;
+let endpoint: SdkEndpoint;
+let fixture: GatewayFixture;
+let environmentPorts: EnvironmentPorts;
+let facts: EnvironmentFacts;
+let key: string;
+let ports: { readonly ingress: number; readonly admin: number };
+beforeAll(async () => {
+  [server, endpoint] = await Promise.all([Server.start(), SdkEndpoint.start({ services: [echo] })]);
+  fixture = await startGateway();
+  // Ports as a developer's machine has them; freed by whoever had them a moment ago.
+  ports = { ingress: await freePort(), admin: await freePort() };
+  facts = fixture.tenancy.put(
+    exampleEnvironment({
+      upstream: { ingress: server.ingressUrl, admin: server.adminUrl },
+      limits: generousLimits,
+      ingressUrl: `http://127.0.0.1:${ports.ingress}`,
+      adminUrl: `http://127.0.0.1:${ports.admin}`,
+    }),
+  );
+  key = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
+  environmentPorts = new EnvironmentPorts(fixture.gateway, fixture.tenancy, silentLogger, { host: "127.0.0.1" });
+  await environmentPorts.settled;
+}, 120_000);
+afterAll(async () => {
+  for (const each of [environmentPorts, fixture, endpoint, server]) await each?.[Symbol.asyncDispose]();
+});
+
+async function freePort(): Promise<number> {
+  const { createServer } = await import("node:net");
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
+  const { port } = probe.address() as { port: number };
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+describe("the official command line", () => {
+  const urls = () => ({ admin: facts.adminUrl, ingress: facts.ingressUrl });
+
+  test("with a good key everything works, from registering on", async () => {
+    using cli = new CommandLine(urls());
+    const registered = await cli.run(["-y", "deployments", "register", endpoint.url], key);
+    expect([registered.exitCode, registered.said]).toEqual([0, expect.stringContaining("Echo")]);
+    expect(await cli.run(["deployments", "list"], key)).toMatchObject({ exitCode: 0, said: expect.stringContaining("Echo") });
+    expect(await cli.run(["--request-timeout", "50000", "sql", "select 1 as one"], key)).toMatchObject({
+      exitCode: 0,
+      said: expect.stringMatching(/ONE\s+1\s/),
+    });
+    const who = await cli.run(["whoami"], key);
+    expect(who).toMatchObject({ exitCode: 0, said: expect.stringContaining(`http://127.0.0.1:${ports.ingress}/`) });
+  }, 90_000);
+
+  test("with a bad key it prints our code: whoami ends well, deployments list does not", async () => {
+    using cli = new CommandLine(urls());
+    const who = await cli.run(["whoami"], "key_nobody.made");
+    expect([who.exitCode, who.said]).toEqual([0, expect.stringContaining("401 Unauthorized")]);
+    const list = await cli.run(["deployments", "list"], "key_nobody.made");
+    expect([list.exitCode, list.said]).toEqual([1, expect.stringContaining("PERD0401")]);
+    const ingressOnly = fixture.tenancy.addKey(facts.id, "rst:role::IngressAccess");
+    expect((await cli.run(["deployments", "list"], ingressOnly)).said).toContain("PERD0403");
+    expect(JSON.stringify(fixture.lines)).not.toContain("nobody.made");
+  }, 60_000);
+});
+
+test("a handler sees the gateway's words and neither credential nor lies", async () => {
+  await fixture.ask("http/1.1", "admin", facts, {
+    method: "POST",
+    path: "/deployments",
+    headers: [...bearer(key), "content-type", "application/json"],
+    body: JSON.stringify({ uri: endpoint.url, force: true }),
+  });
+  const answer = await send("h2", ports.ingress, {
+    method: "POST",
+    path: "/Echo/headers",
+    headers: [
+      ...bearer(key),
+      "authorization",
+      "Bearer other",
+      "x-restate-jwt-v1",
+      "lie",
+      "x-forwarded-for",
+      "10.1.2.3",
+      "x-mine",
+      "kept",
+    ],
+  });
+  expect(answer.status).toBe(200);
+  expect(answer.json).toMatchObject({ "x-forwarded-for": "127.0.0.1", "x-mine": "kept" });
+  expect(answer.json["x-request-id"]).toBe(answer.headers["x-request-id"]);
+  expect(Object.keys(answer.json)).not.toContain("authorization");
+  expect(answer.text).not.toMatch(/lie|10\.1\.2\.3|key_/);
+  const waited = await send("http/1.1", ports.ingress, { method: "POST", path: "/Echo/wait", headers: bearer(key) });
+  expect([waited.status, waited.json]).toEqual([200, "awake"]);
+});
+
+test("an environment's ports go with it", async () => {
+  const other = { ingress: await freePort(), admin: await freePort() };
+  const put = fixture.tenancy.put(
+    exampleEnvironment({ ingressUrl: `http://127.0.0.1:${other.ingress}`, adminUrl: `http://127.0.0.1:${other.admin}` }),
+  );
+  await environmentPorts.settled;
+  expect((await send("http/1.1", other.admin, { path: "/services", host: bareOf(facts.id) })).status).toBe(401);
+  fixture.tenancy.remove(put.id);
+  await environmentPorts.settled;
+  await expect(send("http/1.1", other.admin, { path: "/services" })).rejects.toThrow(/ECONNREFUSED/);
+  const startedAtMs = systemClock.monotonicMs();
+  await eventually(() => fixture.gateway.inFlight === 0, "nothing is in flight");
+  expect(systemClock.monotonicMs() - startedAtMs).toBeLessThan(5_000);
+});

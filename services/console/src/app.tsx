@@ -1,0 +1,64 @@
+/** What every page stands in: queries, notes, the address bar, and somebody to catch what falls. */
+import { CSPProvider } from "@base-ui/react/csp-provider";
+import { Tooltip } from "@base-ui/react/tooltip";
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { Suspense, useState } from "react";
+import { Router } from "wouter";
+import type { Boot } from "./boot.js";
+import { LocalConsole } from "./environment/local.js";
+import { Loading } from "./kit/states.js";
+import { ToastRoom } from "./kit/toast.js";
+import { beforeLeaving, CloudConsole } from "./parts.js";
+import { Catcher } from "./shell/catcher.js";
+import { NonceContext } from "./shell/nonce.js";
+import { PartPage } from "./shell/part-page.js";
+import { TraceUrlContext } from "./shell/trace-link.js";
+
+export interface AppProps {
+  readonly boot: Boot;
+  readonly base: string;
+  readonly nonce: string;
+}
+
+export function App({ boot, base, nonce }: AppProps) {
+  const [queries] = useState(newQueryClient);
+  return (
+    <NonceContext value={nonce}>
+      <CSPProvider nonce={nonce}>
+        <TraceUrlContext value={boot.traceUrl}>
+          <QueryClientProvider client={queries}>
+            <Tooltip.Provider delay={250}>
+              <ToastRoom>
+                <Router base={base} aroundNav={beforeLeaving(base)}>
+                  <Catcher>
+                    <Suspense fallback={<Loading />}>
+                      {boot.kind === "local" ? <LocalConsole boot={boot} base={base} /> : <PartPage part={CloudConsole} />}
+                    </Suspense>
+                  </Catcher>
+                </Router>
+              </ToastRoom>
+            </Tooltip.Provider>
+          </QueryClientProvider>
+        </TraceUrlContext>
+      </CSPProvider>
+    </NonceContext>
+  );
+}
+
+/** What was asked a moment ago is not asked again; a refusal is not asked twice, a lost answer is. */
+function newQueryClient(): QueryClient {
+  return new QueryClient({
+    defaultOptions: {
+      queries: {
+        staleTime: 1_000,
+        gcTime: 300_000,
+        retry: (count, cause) => count < 1 && statusOf(cause) === 0,
+        refetchOnWindowFocus: true,
+      },
+    },
+  });
+}
+
+function statusOf(cause: unknown): number | undefined {
+  return (cause as { readonly status?: number } | undefined)?.status;
+}

@@ -1,0 +1,29 @@
+/** Why: the same files are served for one environment on this machine and for the cloud; the page says which of them it is. */
+import { z } from "zod";
+
+const ofBoth = {
+  version: z.string(),
+  /** Where traces are looked at, with `{traceId}` in it. */
+  traceUrl: z.string().optional(),
+};
+
+const bootShape = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("local"), ingressUrl: z.string(), canCrash: z.boolean(), ...ofBoth }),
+  z.object({ kind: z.literal("cloud"), ...ofBoth }),
+]);
+
+/**
+ * `local`: one environment, whose management API is at the page's own origin; `canCrash`: running attempts can be cut off.
+ * `cloud`: accounts and environments, through the session of whoever is signed in.
+ */
+export type Boot = z.infer<typeof bootShape>;
+
+/** What the host of the page wrote into it. Throws when it did not. */
+export function readBoot(document: Document): Boot {
+  return bootShape.parse(JSON.parse(document.getElementById("boot")?.textContent ?? "null"));
+}
+
+/** `/ui` or ``: what paths of the console begin with. */
+export function basePath(document: Document): string {
+  return new URL(document.baseURI).pathname.replace(/\/+$/, "");
+}

@@ -1,0 +1,81 @@
+/** Why: what one looks for in the audit log stands in the address, so that it can be shared; it becomes what the Cloud API is asked. Pure. */
+import { parseEnvironmentId } from "@perdure/cloud";
+import type { AccountOperations, RequestOf } from "@perdure/cloud-client";
+
+export const AUDIT_FIELDS = ["actor", "action", "environment", "from", "to"] as const;
+export type AuditField = (typeof AUDIT_FIELDS)[number];
+/** Empty: any. `from`, `to`: as `<input type="datetime-local">` has them, in the visitor's zone. */
+export type AuditWishes = Readonly<Record<AuditField, string>>;
+
+type Filter = Pick<RequestOf<AccountOperations["ListAuditEvents"]>, "actorId" | "action" | "environmentId" | "from" | "to">;
+
+export function wishesOf(search: URLSearchParams): AuditWishes {
+  return {
+    actor: search.get("actor") ?? "",
+    action: search.get("action") ?? "",
+    environment: search.get("environment") ?? "",
+    from: search.get("from") ?? "",
+    to: search.get("to") ?? "",
+  };
+}
+
+/** Without what is empty. */
+export function searchOf(wishes: AuditWishes): URLSearchParams {
+  return new URLSearchParams(AUDIT_FIELDS.filter((field) => wishes[field] !== "").map((field) => [field, wishes[field]]));
+}
+
+/** What cannot be asked is left out. */
+export function filterOf({ actor, action, environment, from, to }: AuditWishes): Filter {
+  const environmentId = parseEnvironmentId(environment);
+  const [since, until] = [secondsOf(from), secondsOf(to)];
+  return {
+    ...(actor === "" ? {} : { actorId: actor }),
+    ...(action.trim() === "" ? {} : { action: action.trim() }),
+    ...(environmentId === undefined ? {} : { environmentId }),
+    ...(since === undefined ? {} : { from: since }),
+    ...(until === undefined ? {} : { to: until }),
+  };
+}
+
+function secondsOf(local: string): number | undefined {
+  const ms = Date.parse(local);
+  return Number.isNaN(ms) || ms < 0 ? undefined : Math.floor(ms / 1_000);
+}
+
+/** `perdure-audit-2026-11-22.csv` */
+export function fileName(format: "jsonl" | "csv", nowMs: number): string {
+  return `perdure-audit-${new Date(nowMs).toISOString().slice(0, 10)}.${format}`;
+}
+
+/** What is done in accounts, to choose from. */
+export const ACTIONS = [
+  "account.change-plan",
+  "account.create",
+  "account.update",
+  "environment.create",
+  "environment.destroy",
+  "environment.erased",
+  "environment.gaveUp",
+  "environment.provisioned",
+  "environment.provisioningFailed",
+  "environment.resume",
+  "environment.retry",
+  "environment.suspend",
+  "environment.throttle",
+  "environment.undelete",
+  "environment.unthrottle",
+  "environment.update",
+  "key.create",
+  "key.delete",
+  "login.sign-in",
+  "login.sign-out",
+  "member.invite",
+  "member.join",
+  "member.remove",
+  "member.update",
+  "member.withdraw-invitation",
+  "quota.warn",
+  "signing-key.promote",
+  "signing-key.retire",
+  "signing-key.rotate",
+] as const;

@@ -1,0 +1,219 @@
+/** Why: who did what, when, and from where: to look up, and to keep. */
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { Link, useSearchParams } from "wouter";
+import {
+  Button,
+  type Choice,
+  ChoiceField,
+  Empty,
+  isRecord,
+  Loading,
+  Menu,
+  Moment,
+  Page,
+  ProblemNote,
+  Table,
+  TextField,
+} from "../../kit/index.js";
+import type { Answer } from "../cloud-api.js";
+import { environmentPath } from "../places.js";
+import { forbiddenFor } from "../roles.js";
+import { useCloud, useCloudAsk, useCloudChange } from "../use-cloud.js";
+import { useAccount, useEnvironments } from "./account.js";
+import { ACTIONS, AUDIT_FIELDS, type AuditField, fileName, filterOf, searchOf, wishesOf } from "./audit-filter.js";
+import { useMemberNames } from "./member-names.js";
+
+type Event = Answer<"ListAuditEvents">["events"][number];
+
+const PAGE_LINES = 50;
+const ANY = "any";
+
+export default function AuditPage() {
+  const { role } = useAccount();
+  const mayNotLook = forbiddenFor(role, "members");
+  if (mayNotLook === undefined) return <Audit />;
+  return (
+    <Page title="Audit log">
+      <p className="note">{mayNotLook}</p>
+    </Page>
+  );
+}
+
+function Audit() {
+  const api = useCloud();
+  const { accountId } = useAccount();
+  const [search, setSearch] = useSearchParams();
+  const wishes = useMemo(() => wishesOf(search), [search]);
+  const filter = useMemo(() => filterOf(wishes), [wishes]);
+  const events = useInfiniteQuery({
+    queryKey: ["cloud", "audit", accountId, filter],
+    queryFn: ({ pageParam, signal }) =>
+      api.account(
+        accountId,
+        "ListAuditEvents",
+        { ...filter, limit: PAGE_LINES, ...(pageParam === 0 ? {} : { before: pageParam }) },
+        signal,
+      ),
+    initialPageParam: 0,
+    getNextPageParam: ({ before }) => before,
+    placeholderData: keepPreviousData,
+  });
+  const save = useCloudChange(
+    async (_, format: "jsonl" | "csv") => {
+      offer(await api.exportAuditEvents(accountId, { ...filter, format }), fileName(format, Date.now()));
+    },
+    { done: () => "The file is made", failed: "There is no file" },
+  );
+  const wish = (field: AuditField, value: string) => setSearch(searchOf({ ...wishes, [field]: value }), { replace: true });
+  const isFiltered = AUDIT_FIELDS.some((field) => wishes[field] !== "");
+  const all = events.data?.pages.flatMap((page) => page.events) ?? [];
+  return (
+    <Page
+      title="Audit log"
+      lead="Who did what to this account, newest first."
+      actions={
+        <Menu
+          trigger={
+            <Button isBusy={save.isPending}>
+              Export <span aria-hidden>▾</span>
+            </Button>
+          }
+          actions={[
+            { label: "CSV, for spreadsheets", onSelect: () => save.mutate("csv") },
+            { label: "JSON lines, for programs", onSelect: () => save.mutate("jsonl") },
+          ]}
+        />
+      }
+    >
+      <Filters wishes={wishes} onWish={wish} />
+      {isFiltered && (
+        <div className="row">
+          <Button isSmall onClick={() => setSearch(new URLSearchParams(), { replace: true })}>
+            Show everything
+          </Button>
+        </div>
+      )}
+      {events.isError && <ProblemNote cause={events.error} onRetry={() => void events.refetch()} />}
+      {events.isPending ? <Loading /> : <Events all={all} isFiltered={isFiltered} />}
+      {events.hasNextPage && (
+        <div className="row">
+          <Button isBusy={events.isFetchingNextPage} onClick={() => void events.fetchNextPage()}>
+            Show older ones
+          </Button>
+        </div>
+      )}
+    </Page>
+  );
+}
+
+interface FiltersProps {
+  readonly wishes: ReturnType<typeof wishesOf>;
+  readonly onWish: (field: AuditField, value: string) => void;
+}
+
+function Filters({ wishes, onWish }: FiltersProps) {
+  const { accountId } = useAccount();
+  const environments = useEnvironments();
+  const members = useCloudAsk(["members", accountId], (api, signal) => api.account(accountId, "ListMembers", {}, signal));
+  const any = (value: string) => (value === "" ? ANY : value);
+  const chosen = (field: AuditField) => (value: string) => onWish(field, value === ANY ? "" : value);
+  const known = (members.data?.members ?? []).map(({ userId, email }) => ({ value: userId as string, label: email }));
+  return (
+    <div className="filters">
+      <ChoiceField
+        label="Who"
+        value={any(wishes.actor)}
+        choices={[{ value: ANY, label: "Anybody" }, ...withStranger(wishes.actor, known)]}
+        onChange={chosen("actor")}
+      />
+      <ChoiceField
+        label="What"
+        value={any(wishes.action)}
+        choices={[{ value: ANY, label: "Anything" }, ...withStranger(wishes.action, ACTIONS_TO_CHOOSE)]}
+        onChange={chosen("action")}
+      />
+      <ChoiceField
+        label="Environment"
+        value={any(wishes.environment)}
+        choices={[
+          { value: ANY, label: "Any, or none" },
+          ...(environments.data ?? []).map(({ environmentId, name }) => ({ value: environmentId as string, label: name })),
+        ]}
+        onChange={chosen("environment")}
+      />
+      <TextField label="From" type="datetime-local" value={wishes.from} onChange={(value) => onWish("from", value)} />
+      <TextField label="Until" type="datetime-local" value={wishes.to} onChange={(value) => onWish("to", value)} />
+    </div>
+  );
+}
+
+const ACTIONS_TO_CHOOSE: readonly Choice[] = ACTIONS.map((action) => ({ value: action, label: action }));
+
+/** What an address asks for can be seen to be asked for, also when nobody would choose it. */
+function withStranger(value: string, choices: readonly Choice[]): readonly Choice[] {
+  return value === "" || choices.some((one) => one.value === value) ? choices : [...choices, { value, label: value }];
+}
+
+function Events({ all, isFiltered }: { readonly all: readonly Event[]; readonly isFiltered: boolean }) {
+  const { accountId } = useAccount();
+  const names = useMemberNames();
+  const environments = useEnvironments();
+  return (
+    <Table<Event>
+      label="Events"
+      rows={all}
+      keyOf={({ number }) => String(number)}
+      empty={
+        <Empty title={isFiltered ? "Nothing like that was done" : "Nothing was done yet"}>
+          <p>Whatever changes the account, its members, environments or keys stands here, with who did it.</p>
+        </Empty>
+      }
+      columns={[
+        { name: "When", cell: ({ at }) => <Moment at={at * 1_000} /> },
+        { name: "Who", cell: ({ actorKind, actorId }) => (actorKind === "system" ? `the cloud (${actorId})` : names(actorId)) },
+        { name: "What", cell: ({ action }) => <code>{action}</code> },
+        {
+          name: "To",
+          cell: ({ target, environmentId }) => {
+            const environment = environments.data?.find((one) => one.environmentId === environmentId);
+            const named = target?.startsWith("user_") ? names(target) : target;
+            return (
+              <>
+                {named !== environment?.name && <div>{named ?? "–"}</div>}
+                {environment !== undefined && (
+                  <Link href={environmentPath(accountId, environment.environmentId)}>{environment.name}</Link>
+                )}
+              </>
+            );
+          },
+        },
+        { name: "Details", cell: (event) => <Details event={event} /> },
+      ]}
+    />
+  );
+}
+
+function Details({ event }: { readonly event: Event }) {
+  const { details, requestId, remoteAddress, environmentId } = event;
+  const more = { ...(isRecord(details) ? details : {}), environmentId, requestId, remoteAddress };
+  return (
+    <details>
+      <summary>Show</summary>
+      <pre className="audit-details small">{JSON.stringify(more, null, 2)}</pre>
+    </details>
+  );
+}
+
+/** As if it had been linked to. */
+function offer(file: Blob, name: string): void {
+  const url = URL.createObjectURL(file);
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), TAKEN_MS);
+}
+
+/** By then the browser has begun to write it. */
+const TAKEN_MS = 60_000;

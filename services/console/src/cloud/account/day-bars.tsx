@@ -1,0 +1,74 @@
+/** Why: a month at a glance, a bar for each day. The numbers stand in the table below it, and in its words. */
+import "./usage.css";
+
+export interface DayBarsProps {
+  readonly label: string;
+  readonly days: readonly { readonly day: string; readonly value: number }[];
+  readonly text: (value: number) => string;
+}
+
+const HEIGHT = 96;
+const PITCH = 20;
+
+export function DayBars({ label, days, text }: DayBarsProps) {
+  const most = days.reduce((max, { value }) => Math.max(max, value), 0);
+  const sum = days.reduce((total, { value }) => total + value, 0);
+  const busiest = days.find(({ value }) => value === most);
+  const words = most === 0 ? `${label}: none` : `${label}: ${text(sum)} in all, most on ${busiest?.day} with ${text(most)}`;
+  return (
+    <figure className="day-bars">
+      <figcaption className="row row--spread small">
+        <strong>{label}</strong>
+        <span className="quiet">most a day: {text(most)}</span>
+      </figcaption>
+      <svg
+        role="img"
+        aria-label={words}
+        viewBox={`0 0 ${Math.max(1, days.length) * PITCH} ${HEIGHT}`}
+        preserveAspectRatio="none"
+        className="day-bars__plot"
+      >
+        {days.map(({ day, value }, n) => {
+          const height = most === 0 ? 0 : Math.max(value > 0 ? 2 : 0, (value / most) * (HEIGHT - 4));
+          return (
+            <g key={day}>
+              <title>{`${day}: ${text(value)}`}</title>
+              <rect x={n * PITCH} y={0} width={PITCH} height={HEIGHT} className="day-bars__room" />
+              <rect x={n * PITCH + 2} y={HEIGHT - height} width={PITCH - 4} height={height} className="day-bars__bar" />
+            </g>
+          );
+        })}
+      </svg>
+      <div className="row row--spread quiet small" aria-hidden>
+        <span>{days[0]?.day}</span>
+        <span>{days.at(-1)?.day}</span>
+      </div>
+    </figure>
+  );
+}
+
+export interface QuotaProps {
+  readonly label: string;
+  readonly used: string;
+  readonly max: string;
+  readonly percent: number;
+  readonly tone: "good" | "warn" | "bad";
+}
+
+export function Quota({ label, used, max, percent, tone }: QuotaProps) {
+  return (
+    <div className="quota">
+      <div className="row row--spread">
+        <strong>{label}</strong>
+        <span>{percent} %</span>
+      </div>
+      <div className="quota__room" aria-hidden>
+        {/* Its length is the value; beyond the quota it is full. */}
+        <div className={`quota__used quota__used--${tone}`} style={{ width: `${Math.min(100, percent)}%` }} />
+      </div>
+      <div className="quiet small">
+        {used} of {max}
+      </div>
+    </div>
+  );
+}

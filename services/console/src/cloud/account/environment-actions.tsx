@@ -1,0 +1,141 @@
+/** Why: what can be done to an environment as a whole can be done wherever one sees it, with the same care. */
+import { useState } from "react";
+import { useLocation } from "wouter";
+import { Button, Confirmation, Menu, ProblemNote } from "../../kit/index.js";
+import type { EnvironmentFacts } from "../cloud-api.js";
+import { environmentPath } from "../places.js";
+import { useCloudChange } from "../use-cloud.js";
+import { useAccount, useForbidden } from "./account.js";
+import { cannotResume, type ListedEnvironment } from "./environment-list.js";
+
+export type Subject = Pick<EnvironmentFacts, "environmentId" | "name" | "status"> & {
+  readonly suspendedFor?: string | undefined;
+};
+
+/** What can be done, and why not; `ask` opens what must be confirmed first. */
+export function useLifecycle({ environmentId, name, status, suspendedFor }: Subject) {
+  const { accountId, role } = useAccount();
+  const mayNot = useForbidden("environments");
+  const [asked, ask] = useState<"suspend" | "delete">();
+  const suspend = useCloudChange((api) => api.account(accountId, "SuspendEnvironment", { environmentId }), {
+    done: () => `${name} is suspended`,
+    onDone: () => ask(undefined),
+  });
+  const resume = useCloudChange((api) => api.account(accountId, "ResumeEnvironment", { environmentId }), {
+    done: ({ status: now }) => (now === "PENDING" ? `${name} is tried again` : `${name} runs again`),
+    failed: `${name} was not resumed`,
+  });
+  const undelete = useCloudChange((api) => api.account(accountId, "UndeleteEnvironment", { environmentId }), {
+    done: () => `${name} comes back; its API keys are gone for good`,
+    failed: `${name} was not brought back`,
+  });
+  const destroy = useCloudChange((api) => api.account(accountId, "DestroyEnvironment", { environmentId, confirmName: name }), {
+    done: () => `${name} is being deleted`,
+    onDone: () => ask(undefined),
+  });
+  return {
+    resume,
+    undelete,
+    ask,
+    forbidden: {
+      suspend: mayNot ?? (status === "ACTIVE" ? undefined : "Only what is active can be suspended"),
+      resume: mayNot ?? cannotResume({ status, suspendedFor }),
+      undelete: role === "owner" ? undefined : `Your role, ${role}, does not allow this. Only owners bring environments back.`,
+      delete: mayNot ?? (status === "PENDING" ? "Wait until it has come up" : undefined),
+    },
+    dialogs: (
+      <>
+        <Confirmation
+          title={`Suspend ${name}`}
+          isOpen={asked === "suspend"}
+          onClose={() => ask(undefined)}
+          verb="Suspend it"
+          isBusy={suspend.isPending}
+          problem={suspend.isError && <ProblemNote cause={suspend.error} />}
+          onConfirm={() => suspend.mutate()}
+        >
+          <p>
+            Calls are refused, running invocations pause, timers wait and tunnels close. Nothing is lost: resume it, and it goes
+            on where it was. You can still look at it.
+          </p>
+        </Confirmation>
+        <Confirmation
+          title={`Delete ${name}`}
+          isOpen={asked === "delete"}
+          onClose={() => ask(undefined)}
+          verb="Delete it"
+          typed={name}
+          isBusy={destroy.isPending}
+          problem={destroy.isError && <ProblemNote cause={destroy.error} />}
+          onConfirm={() => destroy.mutate()}
+        >
+          <p>
+            It stops at once, and all its API keys end for good. For seven days an owner can bring it back; then its invocations,
+            state and deployments are erased and nobody can.
+          </p>
+        </Confirmation>
+      </>
+    ),
+  };
+}
+
+/** In a row of the list. */
+export function EnvironmentMenu({ environment }: { readonly environment: ListedEnvironment }) {
+  const { environmentId, name, status, facts } = environment;
+  const { accountId } = useAccount();
+  const [, go] = useLocation();
+  const life = useLifecycle({ environmentId, name, status, suspendedFor: facts?.suspendedFor });
+  if (status === "DELETING") {
+    return (
+      <Button isSmall isBusy={life.undelete.isPending} forbidden={life.forbidden.undelete} onClick={() => life.undelete.mutate()}>
+        Bring it back
+      </Button>
+    );
+  }
+  return (
+    <>
+      <Menu
+        trigger={
+          <Button isSmall aria-label={`Actions for ${name}`}>
+            ⋯
+          </Button>
+        }
+        actions={[
+          { label: "Developers", onSelect: () => go(environmentPath(accountId, environmentId, "/developers")) },
+          { label: "Settings", onSelect: () => go(environmentPath(accountId, environmentId, "/settings")) },
+          status === "ACTIVE" || status === "PENDING"
+            ? { label: "Suspend …", onSelect: () => life.ask("suspend"), forbidden: life.forbidden.suspend }
+            : {
+                label: status === "FAILED" ? "Try again" : "Resume",
+                onSelect: () => life.resume.mutate(),
+                forbidden: life.forbidden.resume,
+              },
+          { label: "Delete …", onSelect: () => life.ask("delete"), isDanger: true, forbidden: life.forbidden.delete },
+        ]}
+      />
+      {life.dialogs}
+    </>
+  );
+}
+
+/** Resume, or try again. */
+export function ResumeButton({ subject }: { readonly subject: Subject }) {
+  const life = useLifecycle(subject);
+  if (subject.status === "DELETING") {
+    return (
+      <Button
+        look="primary"
+        isBusy={life.undelete.isPending}
+        forbidden={life.forbidden.undelete}
+        onClick={() => life.undelete.mutate()}
+      >
+        Bring it back
+      </Button>
+    );
+  }
+  return (
+    <Button look="primary" isBusy={life.resume.isPending} forbidden={life.forbidden.resume} onClick={() => life.resume.mutate()}>
+      {subject.status === "FAILED" ? "Try again" : "Resume it"}
+    </Button>
+  );
+}

@@ -1,0 +1,16 @@
+/** Why: keys and deeds name users by ids; people know each other by name. */
+import { forbiddenFor } from "../roles.js";
+import { useCloudAsk } from "../use-cloud.js";
+import { useAccount } from "./account.js";
+
+/** By user id; who is no member any more stays an id. */
+export function useMemberNames(): (userId: string) => string {
+  const { accountId, role } = useAccount();
+  const members = useCloudAsk(["members", accountId], (api, signal) => api.account(accountId, "ListMembers", {}, signal), {
+    isOff: forbiddenFor(role, "view") !== undefined,
+  });
+  return (userId) => {
+    const member = members.data?.members.find((one) => one.userId === userId);
+    return member?.name ?? member?.email ?? userId;
+  };
+}

@@ -1,0 +1,280 @@
+/** Why: who belongs to an account and what they may; how somebody comes in, and goes. */
+import { type MemberRole, memberRoles } from "@perdure/cloud";
+import { type FormEvent, useState } from "react";
+import { useLocation } from "wouter";
+import {
+  Badge,
+  Button,
+  ChoiceField,
+  Confirmation,
+  Dialog,
+  DialogActions,
+  Loaded,
+  Moment,
+  Page,
+  ProblemNote,
+  Section,
+  Snippet,
+  Table,
+  TextField,
+} from "../../kit/index.js";
+import type { Answer } from "../cloud-api.js";
+import { forbiddenFor, forbiddenToChange, ROLE_WORDS } from "../roles.js";
+import { useSession } from "../session/session-gate.js";
+import { useCloudAsk, useCloudChange } from "../use-cloud.js";
+import { useAccount, useForbidden } from "./account.js";
+
+type Member = Answer<"ListMembers">["members"][number];
+type Invitation = Answer<"ListMembers">["invitations"][number];
+
+/** `Owner · everything …`: what one chooses by. */
+const ROLE_CHOICES = memberRoles.map((value) => ({ value, label: `${value} · ${ROLE_WORDS[value]}` }));
+
+export default function MembersPage() {
+  const { role } = useAccount();
+  const mayNotLook = forbiddenFor(role, "view");
+  if (mayNotLook === undefined) return <Members />;
+  return (
+    <Page title="Members">
+      <p className="note">{mayNotLook}</p>
+    </Page>
+  );
+}
+
+function Members() {
+  const { accountId, name } = useAccount();
+  const members = useCloudAsk(["members", accountId], (api, signal) => api.account(accountId, "ListMembers", {}, signal));
+  const [isInviting, setInviting] = useState(false);
+  const forbidden = useForbidden("members");
+  return (
+    <Page
+      title="Members"
+      lead={`Of ${name}: who they are, and what they may.`}
+      actions={
+        <Button look="primary" forbidden={forbidden} onClick={() => setInviting(true)}>
+          Invite somebody
+        </Button>
+      }
+    >
+      <Loaded query={members}>
+        {({ members: all, invitations }) => (
+          <>
+            <MemberTable all={all} />
+            <Section title="Open invitations">
+              <Invitations all={invitations} />
+            </Section>
+          </>
+        )}
+      </Loaded>
+      <Dialog title="Invite somebody" isOpen={isInviting} onClose={() => setInviting(false)}>
+        {isInviting && <Invite onClose={() => setInviting(false)} />}
+      </Dialog>
+    </Page>
+  );
+}
+
+function MemberTable({ all }: { readonly all: readonly Member[] }) {
+  const { accountId, name, role } = useAccount();
+  const { user } = useSession();
+  const [, go] = useLocation();
+  const [changing, setChanging] = useState<Member>();
+  const [removing, setRemoving] = useState<Member>();
+  const remove = useCloudChange((api, { userId }: Member) => api.account(accountId, "RemoveMember", { userId }), {
+    done: (_, { userId, email }) => (userId === user.userId ? `You have left ${name}` : `${email} is no member any more`),
+    onDone: (_, { userId }) => (userId === user.userId ? go("~/accounts") : setRemoving(undefined)),
+  });
+  const isLastOwner = (one: Member) => one.role === "owner" && all.filter((other) => other.role === "owner").length === 1;
+  const lastOwner = "An account needs an owner: make somebody else one first.";
+  return (
+    <>
+      <Table
+        label="Members"
+        rows={all}
+        keyOf={({ userId }) => userId}
+        columns={[
+          {
+            name: "Who",
+            cell: ({ userId, email, name: called }) => (
+              <>
+                <div>
+                  {called ?? email} {userId === user.userId && <Badge tone="info">you</Badge>}
+                </div>
+                {called !== undefined && <div className="quiet small">{email}</div>}
+              </>
+            ),
+          },
+          { name: "Role", cell: ({ role: one }) => <RoleText role={one} /> },
+          { name: "Since", cell: ({ since }) => <Moment at={since * 1_000} /> },
+          {
+            name: "Actions",
+            isNameHidden: true,
+            cell: (one) => {
+              const isSelf = one.userId === user.userId;
+              const last = isLastOwner(one) ? lastOwner : undefined;
+              const mayNotChange = forbiddenToChange(role, one.role) ?? last;
+              return (
+                <div className="row">
+                  <Button
+                    isSmall
+                    aria-label={`Change the role of ${one.email}`}
+                    forbidden={mayNotChange}
+                    onClick={() => setChanging(one)}
+                  >
+                    Role …
+                  </Button>
+                  <Button
+                    isSmall
+                    aria-label={isSelf ? "Leave this account" : `Remove ${one.email}`}
+                    // Whoever belongs to an account may leave it.
+                    forbidden={isSelf ? last : mayNotChange}
+                    onClick={() => setRemoving(one)}
+                  >
+                    {isSelf ? "Leave" : "Remove"}
+                  </Button>
+                </div>
+              );
+            },
+          },
+        ]}
+      />
+      <Dialog
+        title={`Role of ${changing?.name ?? changing?.email ?? "a member"}`}
+        isOpen={changing !== undefined}
+        onClose={() => setChanging(undefined)}
+      >
+        {changing !== undefined && <ChangeRole member={changing} onClose={() => setChanging(undefined)} />}
+      </Dialog>
+      <Confirmation
+        title={removing?.userId === user.userId ? `Leave ${name}` : "Remove a member"}
+        isOpen={removing !== undefined}
+        onClose={() => setRemoving(undefined)}
+        verb={removing?.userId === user.userId ? "Leave it" : "Remove"}
+        isBusy={remove.isPending}
+        problem={remove.isError && <ProblemNote cause={remove.error} />}
+        onConfirm={() => removing !== undefined && remove.mutate(removing)}
+      >
+        <p>
+          {removing?.userId === user.userId
+            ? "You see and use nothing of it any more, until somebody invites you again."
+            : `${removing?.email} loses access within seconds. API keys they made go on working: revoke those you do not trust.`}
+        </p>
+      </Confirmation>
+    </>
+  );
+}
+
+function RoleText({ role }: { readonly role: MemberRole }) {
+  return (
+    <>
+      <div>{role}</div>
+      <div className="quiet small">{ROLE_WORDS[role]}</div>
+    </>
+  );
+}
+
+function ChangeRole({ member, onClose }: { readonly member: Member; readonly onClose: () => void }) {
+  const { accountId, role: own } = useAccount();
+  const [role, setRole] = useState<MemberRole>(member.role);
+  const change = useCloudChange((api) => api.account(accountId, "UpdateMember", { userId: member.userId, role }), {
+    done: () => `${member.email} is ${role} now`,
+    onDone: onClose,
+  });
+  const lacking = role === member.role ? "Choose another role first" : forbiddenToChange(own, role);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (lacking === undefined && !change.isPending) change.mutate();
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      <ChoiceField label="Role" value={role} choices={ROLE_CHOICES} onChange={setRole} hint="It holds within half a minute." />
+      {change.isError && <ProblemNote cause={change.error} />}
+      <DialogActions>
+        <Button onClick={onClose}>Leave it</Button>
+        <Button type="submit" look="primary" isBusy={change.isPending} forbidden={lacking}>
+          Change it
+        </Button>
+      </DialogActions>
+    </form>
+  );
+}
+
+function Invite({ onClose }: { readonly onClose: () => void }) {
+  const { accountId, role: own } = useAccount();
+  const [email, setEmail] = useState("");
+  const [role, setRole] = useState<MemberRole>("developer");
+  const invite = useCloudChange((api) => api.account(accountId, "InviteMember", { email: email.trim(), role }));
+  if (invite.data !== undefined) {
+    const link = `${location.origin}/invitation?token=${encodeURIComponent(invite.data.token)}`;
+    return (
+      <div className="stack">
+        <p>
+          A mail with this link is on its way to <strong>{email.trim()}</strong>. You can pass it on yourself, too: it is shown
+          only now, works once, and only for somebody who signs in with that address.
+        </p>
+        <Snippet label="the invitation's link" text={link} />
+        <p className="quiet">
+          It ends <Moment at={invite.data.expiresAt * 1_000} />.
+        </p>
+        <DialogActions>
+          <Button look="primary" onClick={onClose}>
+            Done
+          </Button>
+        </DialogActions>
+      </div>
+    );
+  }
+  const lacking = /^\S+@\S+\.\S+$/.test(email.trim()) ? forbiddenToChange(own, role) : "Type the address of whom to invite first";
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (lacking === undefined && !invite.isPending) invite.mutate();
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      <TextField label="E-mail address" type="email" value={email} onChange={setEmail} autoComplete="off" />
+      <ChoiceField label="Role" value={role} choices={ROLE_CHOICES} onChange={setRole} problem={forbiddenToChange(own, role)} />
+      {invite.isError && <ProblemNote cause={invite.error} title="Nobody was invited." />}
+      <DialogActions>
+        <Button onClick={onClose}>Leave it</Button>
+        <Button type="submit" look="primary" isBusy={invite.isPending} forbidden={lacking}>
+          Invite
+        </Button>
+      </DialogActions>
+    </form>
+  );
+}
+
+function Invitations({ all }: { readonly all: readonly Invitation[] }) {
+  const { accountId, role } = useAccount();
+  const withdraw = useCloudChange((api, { email }: Invitation) => api.account(accountId, "WithdrawInvitation", { email }), {
+    done: (_, { email }) => `The invitation of ${email} is withdrawn`,
+    failed: "It was not withdrawn",
+  });
+  return (
+    <Table
+      label="Open invitations"
+      rows={all}
+      keyOf={({ invitationId }) => invitationId}
+      empty={<p className="quiet">Nobody is invited at the moment.</p>}
+      columns={[
+        { name: "Who", cell: ({ email }) => email },
+        { name: "Role", cell: ({ role: one }) => one },
+        { name: "Ends", cell: ({ expiresAt }) => <Moment at={expiresAt * 1_000} /> },
+        {
+          name: "Actions",
+          isNameHidden: true,
+          cell: (one) => (
+            <Button
+              isSmall
+              aria-label={`Withdraw the invitation of ${one.email}`}
+              forbidden={forbiddenFor(role, "members")}
+              isBusy={withdraw.isPending && withdraw.variables?.invitationId === one.invitationId}
+              onClick={() => withdraw.mutate(one)}
+            >
+              Withdraw
+            </Button>
+          ),
+        },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,14 @@
+/** Why: a name that cannot be is told of while it is typed, not after. Pure. */
+import { isEnvironmentName } from "@perdure/cloud";
+
+/** What is wrong with it; undefined when nothing is, or nothing was typed yet. */
+export function nameProblem(name: string, taken: readonly string[]): string | undefined {
+  if (name === "") return undefined;
+  if (name.length > 40) return "At most 40 characters.";
+  if (/[A-Z]/.test(name)) return "Small letters only.";
+  const [wrong] = /[^a-z0-9-]/.exec(name) ?? [];
+  if (wrong !== undefined) return `${wrong === " " ? "No spaces" : `No “${wrong}”`}: a–z, 0–9 and “-” only.`;
+  if (!isEnvironmentName(name)) return `“${name}” means something else to command lines.`;
+  if (taken.includes(name)) return "There is an environment of this name already.";
+  return undefined;
+}

@@ -1,0 +1,71 @@
+/** Why: limits of a plan come as names and numbers; people read sentences with units. Pure. */
+
+export interface LimitWords {
+  readonly name: string;
+  readonly value: string;
+}
+
+type Limits = Readonly<Record<string, unknown>>;
+
+const DAY_MS = 86_400_000;
+
+/** In the order in which people ask. What is unknown here is left out. */
+export function limitWords(limits: Limits): readonly LimitWords[] {
+  const number = (key: string): number | undefined => {
+    const value = limits[key];
+    return typeof value === "number" ? value : undefined;
+  };
+  const rate = (key: string): string | undefined => {
+    const value = limits[key] as { readonly perSecond?: unknown; readonly burst?: unknown } | undefined;
+    if (typeof value?.perSecond !== "number") return undefined;
+    return `${count(value.perSecond)}/s${typeof value.burst === "number" ? `, ${count(value.burst)} at once` : ""}`;
+  };
+  const said = <T>(value: T | undefined, say: (known: T) => string): string | undefined =>
+    value === undefined ? undefined : say(value);
+  const all: readonly (readonly [string, string | undefined])[] = [
+    ["Environments", said(number("environmentsPerAccountMax"), count)],
+    ["Members, open invitations included", said(number("membersMax"), count)],
+    ["Actions a month", said(number("actionsPerMonth"), count)],
+    ["Traffic a month", said(number("trafficBytesPerMonth"), bytesText)],
+    ["Stored in each environment", said(number("storedBytesMax"), bytesText)],
+    ["Requests to handlers", rate("ingressRate")],
+    ["Requests to management", rate("adminRate")],
+    ["Running at once", said(number("concurrentInvocationsMax"), count)],
+    ["Size of a body", said(number("bodyBytesMax"), bytesText)],
+    ["Completed invocations are kept", said(number("retentionMsMax"), daysText)],
+    ["Deployments", said(number("deploymentsMax"), count)],
+    ["Services", said(number("servicesMax"), count)],
+    ["API keys of an environment", said(number("apiKeysMax"), count)],
+    ["Kafka subscriptions", said(number("subscriptionsMax"), count)],
+    ["Tunnels", said(number("tunnelNamesMax"), (names) => tunnelsText(names, number("tunnelConnectionsMax")))],
+    ["Suspended when nobody uses it for", said(number("idleSuspendMs"), daysText) ?? "never"],
+  ];
+  return all.flatMap(([name, value]) => (value === undefined ? [] : [{ name, value }]));
+}
+
+function tunnelsText(names: number, connections: number | undefined): string {
+  return connections === undefined ? count(names) : `${count(names)}, with ${count(connections)} connections`;
+}
+
+export function count(value: number): string {
+  return value.toLocaleString("en");
+}
+
+const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
+
+/** `1 GiB`, `4.2 MiB` */
+export function bytesText(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1_024 && unit < UNITS.length - 1) {
+    value /= 1_024;
+    unit++;
+  }
+  return `${value >= 100 || Number.isInteger(value) ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`;
+}
+
+function daysText(ms: number): string {
+  const days = ms / DAY_MS;
+  if (days < 1) return `${Math.round(ms / 3_600_000)} h`;
+  return `${Math.round(days)} day${Math.round(days) === 1 ? "" : "s"}`;
+}

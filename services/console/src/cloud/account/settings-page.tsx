@@ -1,0 +1,139 @@
+/** Why: what an account is called, what its plan allows, and the way to another. */
+import { type FormEvent, useState } from "react";
+import {
+  Button,
+  Confirmation,
+  Copyable,
+  Loaded,
+  Page,
+  ProblemNote,
+  Section,
+  Table,
+  TextArea,
+  TextField,
+} from "../../kit/index.js";
+import type { AccountFacts } from "../cloud-api.js";
+import { useCloudChange } from "../use-cloud.js";
+import { useAccount, useAccountFacts, useForbidden } from "./account.js";
+import { limitWords } from "./plan-words.js";
+
+type Plan = AccountFacts["plan"];
+
+export default function SettingsPage() {
+  const facts = useAccountFacts();
+  return (
+    <Page title="Account settings">
+      <Loaded query={facts}>
+        {(known) => (
+          <>
+            <Section title="Name">
+              <Names key={`${known.name} ${known.description}`} facts={known} />
+            </Section>
+            <Section title="Plan">
+              <Plans facts={known} />
+            </Section>
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Names({ facts }: { readonly facts: AccountFacts }) {
+  const { accountId, role } = useAccount();
+  const [name, setName] = useState(facts.name);
+  const [description, setDescription] = useState(facts.description ?? "");
+  const forbidden = useForbidden("account");
+  const isSame = name.trim() === facts.name && description.trim() === (facts.description ?? "");
+  const update = useCloudChange(
+    (api) => api.user("UpdateAccount", { accountId, name: name.trim(), description: description.trim() }),
+    { done: () => "It is changed" },
+  );
+  const lacking = forbidden ?? (name.trim() === "" ? "It needs a name" : isSame ? "Nothing is changed yet" : undefined);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (lacking === undefined && !update.isPending) update.mutate();
+  };
+  return (
+    <form className="card stack" onSubmit={submit}>
+      <TextField label="Name" value={name} onChange={setName} maxLength={100} readOnly={forbidden !== undefined} />
+      <TextArea label="Description" rows={2} value={description} onChange={setDescription} isReadOnly={forbidden !== undefined} />
+      <div className="quiet">
+        Id <Copyable text={accountId} label="the account id" /> · you are {role}
+      </div>
+      {update.isError && <ProblemNote cause={update.error} title="It was not changed." />}
+      <div className="row">
+        <Button type="submit" look="primary" isBusy={update.isPending} forbidden={lacking}>
+          Save
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+interface Compared {
+  readonly name: string;
+  readonly values: ReadonlyMap<string, string>;
+}
+
+function Plans({ facts }: { readonly facts: AccountFacts }) {
+  const { accountId } = useAccount();
+  const forbidden = useForbidden("account");
+  const [wanted, want] = useState<Plan>();
+  const change = useCloudChange((api, { planId }: Plan) => api.account(accountId, "ChangePlan", { planId }), {
+    done: (_, { name }) => `The plan is ${name} now: its limits hold at once`,
+    onDone: () => want(undefined),
+  });
+  const plans = [facts.plan, ...facts.plans.filter(({ planId }) => planId !== facts.plan.planId)];
+  return (
+    <div className="stack">
+      <p>
+        This account has the plan <strong>{facts.plan.name}</strong>.
+        {plans.length === 1 && " Another one is given by the operator of this cloud: ask for it."}
+      </p>
+      <Table<Compared>
+        label="Limits of plans"
+        rows={compare(plans)}
+        keyOf={({ name }) => name}
+        columns={[
+          { name: "Limit", cell: ({ name }) => name },
+          ...plans.map((plan, n) => ({
+            name: n === 0 ? `${plan.name} (now)` : plan.name,
+            cell: ({ values }: Compared) => values.get(plan.planId) ?? "–",
+          })),
+        ]}
+      />
+      <div className="row">
+        {plans.slice(1).map((plan) => (
+          <Button key={plan.planId} forbidden={forbidden} onClick={() => want(plan)}>
+            Change to {plan.name} …
+          </Button>
+        ))}
+      </div>
+      <Confirmation
+        title={`Change to ${wanted?.name ?? "another plan"}`}
+        isOpen={wanted !== undefined}
+        onClose={() => want(undefined)}
+        verb="Change the plan"
+        isDanger={false}
+        isBusy={change.isPending}
+        problem={change.isError && <ProblemNote cause={change.error} title="The plan was not changed." />}
+        onConfirm={() => wanted !== undefined && change.mutate(wanted)}
+      >
+        <p>Its limits hold at once, for all environments. It is refused when there is more here than it allows.</p>
+      </Confirmation>
+    </div>
+  );
+}
+
+function compare(plans: readonly Plan[]): readonly Compared[] {
+  const rows = new Map<string, Map<string, string>>();
+  for (const { planId, limits } of plans) {
+    for (const { name, value } of limitWords(limits)) {
+      const values = rows.get(name) ?? new Map<string, string>();
+      values.set(planId, value);
+      rows.set(name, values);
+    }
+  }
+  return [...rows].map(([name, values]) => ({ name, values }));
+}

@@ -1,0 +1,99 @@
+/** Why: usage comes by day and environment; people ask how the month goes, and how much of it is left. Pure. */
+import type { Answer } from "../cloud-api.js";
+
+export type Usage = Answer<"GetUsage">;
+type Counted = Omit<Usage["days"][number], "environmentId" | "day">;
+
+export interface UsageDay extends Counted {
+  /** `2026-11-22`, in UTC. */
+  readonly day: string;
+}
+
+const DAY_MS = 86_400_000;
+const FIELDS = [
+  "actions",
+  "ingressRequests",
+  "adminRequests",
+  "bytesIn",
+  "bytesOut",
+  "tunnelBytes",
+  "storedBytes",
+  "storedBytesPeak",
+] as const;
+
+/** Every day from first to last, those without usage too; of all environments together. */
+export function byDay({ from, to, days }: Pick<Usage, "from" | "to" | "days">): readonly UsageDay[] {
+  const all = new Map<string, Record<keyof Counted, number>>();
+  for (let ms = Date.parse(from); ms <= Date.parse(to); ms += DAY_MS) all.set(new Date(ms).toISOString().slice(0, 10), nothing());
+  for (const one of days) {
+    const sums = all.get(one.day);
+    if (sums === undefined) continue;
+    for (const field of FIELDS) sums[field] += one[field];
+  }
+  return [...all].map(([day, sums]) => ({ day, ...sums }));
+}
+
+const nothing = (): Record<keyof Counted, number> => ({
+  actions: 0,
+  ingressRequests: 0,
+  adminRequests: 0,
+  bytesIn: 0,
+  bytesOut: 0,
+  tunnelBytes: 0,
+  storedBytes: 0,
+  storedBytesPeak: 0,
+});
+
+/** What the plan's traffic is spent on: answers and tunnels. */
+export function trafficOf({ bytesOut, tunnelBytes }: Pick<Counted, "bytesOut" | "tunnelBytes">): number {
+  return bytesOut + tunnelBytes;
+}
+
+/** Of the last day of which anything is known, by environment. */
+export function storedNow(days: Usage["days"]): ReadonlyMap<string, number> {
+  const last = new Map<string, { readonly day: string; readonly bytes: number }>();
+  for (const { environmentId, day, storedBytes } of days) {
+    if (day >= (last.get(environmentId)?.day ?? "")) last.set(environmentId, { day, bytes: storedBytes });
+  }
+  return new Map([...last].map(([id, { bytes }]) => [id, bytes]));
+}
+
+export interface Share {
+  readonly percent: number;
+  readonly tone: "good" | "warn" | "bad";
+}
+
+/** The cloud warns at 80 %. */
+export function shareOf(used: number, max: number): Share {
+  const percent = max === 0 ? 0 : Math.round((used / max) * 100);
+  return { percent, tone: percent >= 100 ? "bad" : percent >= 80 ? "warn" : "good" };
+}
+
+export interface Month {
+  /** `2026-11` */
+  readonly id: string;
+  readonly from: string;
+  /** Its last day, or today in the present one. */
+  readonly to: string;
+}
+
+/** A year at most, the present month first; none before the account began. */
+export function monthsUntil(nowMs: number, sinceMs: number): readonly Month[] {
+  const today = new Date(nowMs).toISOString().slice(0, 10);
+  const since = new Date(sinceMs).toISOString().slice(0, 7);
+  const months: Month[] = [];
+  const [year, month] = [Number(today.slice(0, 4)), Number(today.slice(5, 7)) - 1];
+  for (let back = 0; back < 12; back++) {
+    const from = new Date(Date.UTC(year, month - back, 1)).toISOString().slice(0, 10);
+    const last = new Date(Date.UTC(year, month - back + 1, 0)).toISOString().slice(0, 10);
+    const id = from.slice(0, 7);
+    if (back > 0 && id < since) break;
+    months.push({ id, from, to: back === 0 ? today : last });
+  }
+  return months;
+}
+
+/** `November 2026` */
+export function monthName(id: string): string {
+  return new Date(`${id}-01T00:00:00Z`).toLocaleDateString(undefined, { month: "long", year: "numeric", timeZone: "UTC" });
+}

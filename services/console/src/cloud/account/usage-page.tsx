@@ -1,0 +1,149 @@
+/** Why: what was used, against what the plan allows, before somebody is surprised by a suspension. */
+import { useMemo } from "react";
+import { useSearchParams } from "wouter";
+import { ChoiceField, Loaded, Page, Section, Table } from "../../kit/index.js";
+import type { EnvironmentFacts } from "../cloud-api.js";
+import { useCloudAsk } from "../use-cloud.js";
+import { useAccount, useAccountFacts, useEnvironments } from "./account.js";
+import { DayBars, Quota } from "./day-bars.js";
+import { bytesText, count } from "./plan-words.js";
+import {
+  byDay,
+  type Month,
+  monthName,
+  monthsUntil,
+  shareOf,
+  storedNow,
+  trafficOf,
+  type Usage,
+  type UsageDay,
+} from "./usage-days.js";
+
+/** Counters arrive within a minute. */
+const LOOK_MS = 60_000;
+const ALL = "all";
+
+export default function UsagePage() {
+  const { accountId, createdAt } = useAccount();
+  const environments = useEnvironments();
+  const [search, setSearch] = useSearchParams();
+  const months = useMemo(() => monthsUntil(Date.now(), createdAt * 1_000), [createdAt]);
+  const month = months.find(({ id }) => id === search.get("month")) ?? (months[0] as Month);
+  const environmentId = search.get("environment") ?? ALL;
+  const usage = useCloudAsk(
+    ["usage", accountId, environmentId, month.id],
+    (api, signal) => {
+      const { from, to } = month;
+      const of = environmentId === ALL ? {} : { environmentId: environmentId as EnvironmentFacts["environmentId"] };
+      return api.account(accountId, "GetUsage", { from, to, ...of }, signal);
+    },
+    { everyMs: LOOK_MS },
+  );
+  const choose = (name: string, value: string) =>
+    setSearch((known) => {
+      const next = new URLSearchParams(known);
+      next.set(name, value);
+      return next;
+    });
+  return (
+    <Page title="Usage" lead="Actions are starts of invocations and steps of their journals. Days are of UTC.">
+      <div className="filters">
+        <ChoiceField
+          label="Month"
+          value={month.id}
+          choices={months.map(({ id }) => ({ value: id, label: monthName(id) }))}
+          onChange={(value) => choose("month", value)}
+        />
+        <ChoiceField
+          label="Environment"
+          value={environmentId}
+          choices={[
+            { value: ALL, label: "All environments" },
+            ...(environments.data ?? []).map((one) => ({ value: one.environmentId as string, label: one.name })),
+          ]}
+          onChange={(value) => choose("environment", value)}
+        />
+      </div>
+      <Loaded query={usage}>{(known) => <WholeMonth usage={known} isWhole={environmentId === ALL} />}</Loaded>
+    </Page>
+  );
+}
+
+function WholeMonth({ usage, isWhole }: { readonly usage: Usage; readonly isWhole: boolean }) {
+  const days = useMemo(() => byDay(usage), [usage]);
+  const series = (value: (day: UsageDay) => number) => days.map((one) => ({ day: one.day, value: value(one) }));
+  return (
+    <>
+      <Section title={isWhole ? "Against the plan" : "Its share of the plan"}>
+        <Quotas usage={usage} />
+      </Section>
+      <Section title="By day">
+        <div className="grid">
+          <div className="card">
+            <DayBars label="Actions" days={series((one) => one.actions)} text={count} />
+          </div>
+          <div className="card">
+            <DayBars label="Requests" days={series((one) => one.ingressRequests + one.adminRequests)} text={count} />
+          </div>
+          <div className="card">
+            <DayBars label="Traffic" days={series(trafficOf)} text={bytesText} />
+          </div>
+          <div className="card">
+            <DayBars label="Stored, at most" days={series((one) => one.storedBytesPeak)} text={bytesText} />
+          </div>
+        </div>
+      </Section>
+      <Section title="As numbers">
+        <Table<UsageDay>
+          label="Usage by day"
+          rows={days.toReversed()}
+          keyOf={({ day }) => day}
+          columns={[
+            { name: "Day", cell: ({ day }) => <span className="nowrap">{day}</span> },
+            { name: "Actions", isNumber: true, cell: ({ actions }) => count(actions) },
+            { name: "To handlers", isNumber: true, cell: ({ ingressRequests }) => count(ingressRequests) },
+            { name: "To management", isNumber: true, cell: ({ adminRequests }) => count(adminRequests) },
+            { name: "In", isNumber: true, cell: ({ bytesIn }) => bytesText(bytesIn) },
+            { name: "Out", isNumber: true, cell: ({ bytesOut }) => bytesText(bytesOut) },
+            { name: "Tunnels", isNumber: true, cell: ({ tunnelBytes }) => bytesText(tunnelBytes) },
+            { name: "Stored", isNumber: true, cell: ({ storedBytes }) => bytesText(storedBytes) },
+          ]}
+        />
+      </Section>
+    </>
+  );
+}
+
+function Quotas({ usage }: { readonly usage: Usage }) {
+  const account = useAccountFacts();
+  const environments = useEnvironments();
+  const { totals, actionsPerMonth, trafficBytesPerMonth } = usage;
+  const storedMax = account.data?.plan.limits["storedBytesMax"];
+  const nameOf = (id: string) => environments.data?.find(({ environmentId }) => environmentId === id)?.name ?? id;
+  return (
+    <div className="card grid">
+      <Quota
+        label="Actions"
+        used={count(totals.actions)}
+        max={`${count(actionsPerMonth)} a month`}
+        {...shareOf(totals.actions, actionsPerMonth)}
+      />
+      <Quota
+        label="Traffic"
+        used={bytesText(trafficOf(totals))}
+        max={`${bytesText(trafficBytesPerMonth)} a month`}
+        {...shareOf(trafficOf(totals), trafficBytesPerMonth)}
+      />
+      {typeof storedMax === "number" &&
+        [...storedNow(usage.days)].map(([id, bytes]) => (
+          <Quota
+            key={id}
+            label={`Stored in ${nameOf(id)}`}
+            used={bytesText(bytes)}
+            max={bytesText(storedMax)}
+            {...shareOf(bytes, storedMax)}
+          />
+        ))}
+    </div>
+  );
+}

@@ -1,0 +1,142 @@
+/** Why: the Cloud API as this page reaches it: through its session, typed by the shapes that the server checks by. */
+import {
+  type AccountOperations,
+  accountOperations,
+  CloudApiError,
+  errorShape,
+  type exportAuditEventsRequest,
+  type RequestOf,
+  type ResponseOf,
+  type UserOperations,
+  userOperations,
+} from "@perdure/cloud-client";
+import { z } from "zod";
+import type { SessionDoor } from "./session/session-door.js";
+
+export type Answer<N extends keyof AccountOperations> = ResponseOf<AccountOperations[N]>;
+export type EnvironmentFacts = Answer<"DescribeEnvironment">;
+export type AccountFacts = Answer<"DescribeAccount">;
+export type ApiKeyFacts = Answer<"ListApiKeys">["apiKeys"][number];
+export type AccountSummary = ResponseOf<UserOperations["ListAccounts"]>["accounts"][number];
+
+const sessionsShape = z.object({
+  sessions: z.array(
+    z.object({
+      sessionId: z.string(),
+      kind: z.string(),
+      label: z.string().nullish(),
+      remoteAddress: z.string().nullish(),
+      createdAt: z.number(),
+      expiresAt: z.number(),
+      isCurrent: z.boolean(),
+    }),
+  ),
+});
+export type SignedIn = z.infer<typeof sessionsShape>["sessions"][number];
+
+/** All methods reject with `CloudApiError`. */
+export class CloudApi {
+  readonly door: SessionDoor;
+
+  constructor(door: SessionDoor) {
+    this.door = door;
+  }
+
+  async user<N extends keyof UserOperations>(
+    name: N,
+    body: RequestOf<UserOperations[N]>,
+    signal?: AbortSignal,
+  ): Promise<ResponseOf<UserOperations[N]>> {
+    const response = await this.#post(`/console/cloud/${name}`, body, signal);
+    return (await parsed(userOperations[name].response, response)) as ResponseOf<UserOperations[N]>;
+  }
+
+  async account<N extends keyof AccountOperations>(
+    accountId: string,
+    name: N,
+    body: RequestOf<AccountOperations[N]>,
+    signal?: AbortSignal,
+  ): Promise<Answer<N>> {
+    const response = await this.#post(`/console/cloud/${encodeURIComponent(accountId)}/${name}`, body, signal);
+    return (await parsed(accountOperations[name].response, response)) as Answer<N>;
+  }
+
+  /** The whole file; the server bounds its length. */
+  async exportAuditEvents(accountId: string, body: z.input<typeof exportAuditEventsRequest>): Promise<Blob> {
+    return await (await this.#post(`/console/cloud/${encodeURIComponent(accountId)}/ExportAuditEvents`, body)).blob();
+  }
+
+  async sessions(signal?: AbortSignal): Promise<readonly SignedIn[]> {
+    const response = await this.#ask("GET", "/console/sessions", undefined, signal);
+    return (await parsed(sessionsShape, response)).sessions;
+  }
+
+  async endSession(sessionId: string): Promise<void> {
+    await this.#post("/console/sessions/end", { sessionId });
+  }
+
+  /** Shows that it is them. */
+  async confirm(password: string): Promise<void> {
+    await this.#post("/console/confirm", { password });
+    await this.door.refresh();
+  }
+
+  async signOut(): Promise<void> {
+    await this.#post("/console/logout", {});
+  }
+
+  #post(path: string, body: unknown, signal?: AbortSignal): Promise<Response> {
+    return this.#ask("POST", path, JSON.stringify(body), signal);
+  }
+
+  async #ask(method: string, path: string, body: string | undefined, signal: AbortSignal | undefined): Promise<Response> {
+    const headers: Record<string, string> = { accept: "application/json" };
+    if (body !== undefined) headers["content-type"] = "application/json";
+    let response: Response;
+    try {
+      response = await this.door.fetch(path, { method, headers, body: body ?? null, signal: signal ?? null });
+    } catch (cause) {
+      if (signal?.aborted === true) throw cause;
+      throw new CloudApiError(0, "The console cannot be reached: is there a connection?", undefined, undefined, cause);
+    }
+    if (!response.ok) throw await errorOf(response);
+    return response;
+  }
+}
+
+/** Of an answer that is not ours: enough to recognise a proxy by. */
+const SHOWN_CHARS_MAX = 300;
+
+async function errorOf(response: Response): Promise<CloudApiError> {
+  const text = await response.text();
+  const said = errorShape.safeParse(jsonOf(text));
+  if (said.success) {
+    const { message, restate_code, request_id } = said.data;
+    return new CloudApiError(response.status, message, restate_code, request_id);
+  }
+  const shown = text.slice(0, SHOWN_CHARS_MAX) || `answered ${response.status}`;
+  return new CloudApiError(response.status, shown, undefined, undefined, said.error);
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    if (cause instanceof SyntaxError) return undefined;
+    throw cause;
+  }
+}
+
+async function parsed<S extends z.ZodType>(shape: S, response: Response): Promise<z.output<S>> {
+  const result = shape.safeParse(jsonOf(await response.text()));
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const where = issue?.path.join(".") ?? "";
+  throw new CloudApiError(
+    response.status,
+    `the answer has an unexpected shape: ${where}: ${issue?.message}`,
+    undefined,
+    undefined,
+    result.error,
+  );
+}

@@ -1,0 +1,135 @@
+/** Why: keys are the credentials of programs: made with no more than they need, shown once, ended when in doubt. */
+import { useState } from "react";
+import { Badge, Button, Confirmation, Loaded, Moment, ProblemNote, Section, Table, useNow } from "../../kit/index.js";
+import { useAccount, useForbidden } from "../account/account.js";
+import { useMemberNames } from "../account/member-names.js";
+import type { ApiKeyFacts } from "../cloud-api.js";
+import { forbiddenFor } from "../roles.js";
+import { useSession } from "../session/session-gate.js";
+import { useCloudAsk, useCloudChange } from "../use-cloud.js";
+import { CreateKey } from "./create-key.js";
+import { useFacts } from "./facts.js";
+import { KEY_ROLE_WORDS } from "./key-words.js";
+
+export function ApiKeys() {
+  const { accountId, role } = useAccount();
+  const { environmentId, status } = useFacts();
+  const { user } = useSession();
+  const names = useMemberNames();
+  const keys = useCloudAsk(["keys", environmentId], (api, signal) =>
+    api.account(accountId, "ListApiKeys", { environmentId }, signal),
+  );
+  const [isCreating, setCreating] = useState(false);
+  const [revoking, setRevoking] = useState<ApiKeyFacts>();
+  const mayNotCreate = useForbidden("ownKeys") ?? (status === "DELETING" ? "The environment is being deleted" : undefined);
+  const revoke = useCloudChange(
+    (api, { keyId }: ApiKeyFacts) => api.account(accountId, "DeleteApiKey", { environmentId, keyId }),
+    { done: () => "The key is revoked: it opens nothing any more", onDone: () => setRevoking(undefined) },
+  );
+  /** One's own may be ended by whoever may make them. */
+  const mayNotRevoke = ({ createdBy }: ApiKeyFacts) =>
+    createdBy === user.userId ? forbiddenFor(role, "ownKeys") : forbiddenFor(role, "keys");
+  return (
+    <Section
+      title="API keys"
+      actions={
+        <Button look="primary" forbidden={mayNotCreate} onClick={() => setCreating(true)}>
+          New API key
+        </Button>
+      }
+    >
+      <Loaded query={keys}>
+        {({ apiKeys }) => (
+          <Table
+            label="API keys"
+            rows={apiKeys}
+            keyOf={({ keyId }) => keyId}
+            empty={
+              <div className="card">
+                <p>There is no key yet. Programs show one with each request; people and command lines log in instead.</p>
+              </div>
+            }
+            columns={[
+              {
+                name: "Key",
+                cell: ({ keyId, description }) => (
+                  <>
+                    <div>{description ?? <span className="quiet">no description</span>}</div>
+                    <code className="small quiet">{keyId}</code>
+                  </>
+                ),
+              },
+              {
+                name: "Opens",
+                cell: ({ roleId, ratePerSecond }) => (
+                  <>
+                    <span title={KEY_ROLE_WORDS[roleId].opens}>{KEY_ROLE_WORDS[roleId].name}</span>
+                    {ratePerSecond !== undefined && <div className="quiet small">{ratePerSecond} requests/s</div>}
+                  </>
+                ),
+              },
+              {
+                name: "Made",
+                cell: ({ createdAt, createdBy }) => (
+                  <>
+                    <Moment at={createdAt * 1_000} />
+                    <div className="quiet small">{createdBy === user.userId ? "by you" : `by ${names(createdBy)}`}</div>
+                  </>
+                ),
+              },
+              { name: "Last used", cell: ({ lastUsedAt }) => <LastUsed at={lastUsedAt} /> },
+              { name: "Expires", cell: ({ expiresAt: at }) => <Expires at={at} /> },
+              {
+                name: "Actions",
+                isNameHidden: true,
+                cell: (key) => (
+                  <Button
+                    isSmall
+                    aria-label={`Revoke ${key.description ?? key.keyId}`}
+                    forbidden={mayNotRevoke(key)}
+                    onClick={() => setRevoking(key)}
+                  >
+                    Revoke
+                  </Button>
+                ),
+              },
+            ]}
+          />
+        )}
+      </Loaded>
+      {isCreating && <CreateKey onClose={() => setCreating(false)} />}
+      <Confirmation
+        title="Revoke this key"
+        isOpen={revoking !== undefined}
+        onClose={() => setRevoking(undefined)}
+        verb="Revoke it"
+        isBusy={revoke.isPending}
+        problem={revoke.isError && <ProblemNote cause={revoke.error} />}
+        onConfirm={() => revoking !== undefined && revoke.mutate(revoking)}
+      >
+        <p>
+          <strong>{revoking?.description ?? revoking?.keyId}</strong> stops working everywhere within seconds, for good; tunnels
+          that were opened with it close. What was called with it goes on.
+        </p>
+      </Confirmation>
+    </Section>
+  );
+}
+
+function LastUsed({ at }: { readonly at: number | undefined }) {
+  return at === undefined ? <span className="quiet">never</span> : <Moment at={at * 1_000} />;
+}
+
+const SOON_MS = 7 * 86_400_000;
+
+function Expires({ at }: { readonly at: number | undefined }) {
+  const nowMs = useNow();
+  if (at === undefined) return <span className="quiet">never</span>;
+  const left = at * 1_000 - nowMs;
+  if (left <= 0) return <Badge tone="bad">expired</Badge>;
+  return (
+    <>
+      <Moment at={at * 1_000} /> {left < SOON_MS && <Badge tone="warn">soon</Badge>}
+    </>
+  );
+}

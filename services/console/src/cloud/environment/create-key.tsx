@@ -1,0 +1,121 @@
+/** Why: a key's text exists in this dialog and nowhere else: it closes when somebody says that they have stored it. */
+import type { KeyRole } from "@perdure/cloud";
+import { type FormEvent, useState } from "react";
+import {
+  Button,
+  CheckField,
+  ChoiceField,
+  CopyButton,
+  Dialog,
+  DialogActions,
+  ProblemNote,
+  Snippet,
+  TextField,
+} from "../../kit/index.js";
+import { useAccount } from "../account/account.js";
+import type { Answer } from "../cloud-api.js";
+import { useCloudChange } from "../use-cloud.js";
+import { useFacts } from "./facts.js";
+import { EXPIRIES, type Expiry, expiresAt, KEY_ROLE_WORDS, rateProblem } from "./key-words.js";
+import { keyExport } from "./snippets.js";
+import "./developers.css";
+
+const ROLES = (Object.keys(KEY_ROLE_WORDS) as KeyRole[]).map((value) => ({ value, label: KEY_ROLE_WORDS[value].name }));
+
+export function CreateKey({ onClose }: { readonly onClose: () => void }) {
+  const [made, setMade] = useState<Answer<"CreateApiKey">>();
+  const [isStored, setStored] = useState(false);
+  // Escape and a click beside it are too easily done by accident for a text that nobody sees again.
+  const close = made === undefined || isStored ? onClose : () => undefined;
+  return (
+    <Dialog title={made === undefined ? "New API key" : "Your API key"} isOpen onClose={close}>
+      {made === undefined ? (
+        <Wishes onClose={onClose} onMade={setMade} />
+      ) : (
+        <Shown made={made} isStored={isStored} onStored={setStored} onClose={onClose} />
+      )}
+    </Dialog>
+  );
+}
+
+function Wishes({ onClose, onMade }: { readonly onClose: () => void; readonly onMade: (key: Answer<"CreateApiKey">) => void }) {
+  const { accountId } = useAccount();
+  const { environmentId } = useFacts();
+  const [description, setDescription] = useState("");
+  const [roleId, setRole] = useState<KeyRole>("rst:role::FullAccess");
+  const [expiry, setExpiry] = useState<Expiry>("90");
+  const [rate, setRate] = useState("");
+  const problem = rateProblem(rate);
+  const create = useCloudChange(
+    (api) => {
+      const ends = expiresAt(expiry, Date.now());
+      return api.account(accountId, "CreateApiKey", {
+        environmentId,
+        roleId,
+        ...(description.trim() === "" ? {} : { description: description.trim() }),
+        ...(ends === undefined ? {} : { expiresAt: ends }),
+        ...(rate === "" ? {} : { ratePerSecond: Number(rate) }),
+      });
+    },
+    { onDone: onMade },
+  );
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (problem === undefined && !create.isPending) create.mutate();
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      <TextField
+        label="What it is for"
+        value={description}
+        onChange={setDescription}
+        maxLength={200}
+        autoComplete="off"
+        hint="So that somebody knows later what breaks without it."
+      />
+      <ChoiceField label="Role" value={roleId} choices={ROLES} onChange={setRole} hint={`It ${KEY_ROLE_WORDS[roleId].opens}.`} />
+      <ChoiceField label="Expires" value={expiry} choices={EXPIRIES} onChange={setExpiry} />
+      <TextField
+        label="Requests per second (optional)"
+        inputMode="numeric"
+        value={rate}
+        onChange={setRate}
+        problem={problem}
+        hint="At each door. Empty: as many as the environment may."
+      />
+      {create.isError && <ProblemNote cause={create.error} title="No key was made." />}
+      <DialogActions>
+        <Button onClick={onClose}>Leave it</Button>
+        <Button type="submit" look="primary" isBusy={create.isPending} forbidden={problem}>
+          Make it
+        </Button>
+      </DialogActions>
+    </form>
+  );
+}
+
+interface ShownProps {
+  readonly made: Answer<"CreateApiKey">;
+  readonly isStored: boolean;
+  readonly onStored: (isStored: boolean) => void;
+  readonly onClose: () => void;
+}
+
+function Shown({ made, isStored, onStored, onClose }: ShownProps) {
+  return (
+    <div className="stack">
+      <p className="note">Store it now: it is shown this once, and kept only as a hash.</p>
+      <div className="row key-shown">
+        <code data-testid="api-key">{made.apiKey}</code>
+        <CopyButton text={made.apiKey} what="Copy the API key" />
+      </div>
+      <Snippet label="the key for a shell" text={keyExport(made.apiKey)} />
+      <CheckField label="I have stored it" isOn={isStored} onChange={onStored} />
+      <DialogActions>
+        <Button look="primary" onClick={onClose} forbidden={isStored ? undefined : "Say first that you have stored it"}>
+          Done
+        </Button>
+      </DialogActions>
+    </div>
+  );
+}

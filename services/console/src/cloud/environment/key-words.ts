@@ -1,0 +1,37 @@
+/** Why: roles of keys have long names; people are told what each opens. Pure. */
+import type { KeyRole } from "@perdure/cloud";
+
+export const KEY_ROLE_WORDS: Readonly<Record<KeyRole, { readonly name: string; readonly opens: string }>> = {
+  "rst:role::FullAccess": { name: "Full access", opens: "calls handlers, manages the environment, opens tunnels" },
+  "rst:role::IngressAccess": { name: "Ingress", opens: "calls handlers, and nothing else: for backends and gateways" },
+  "rst:role::AdminAccess": { name: "Admin", opens: "registers deployments and manages, and calls nothing: for CI" },
+  "rst:role::ResolveAwakeableAccess": { name: "Awakeables", opens: "answers awakeables, and nothing else: for third parties" },
+  "perdure:role::AdminReadOnly": { name: "Read only", opens: "looks at everything except secrets, and changes nothing" },
+};
+
+/** How long a key lives; the longest is for ever. */
+export const EXPIRIES = [
+  { value: "30", label: "In 30 days" },
+  { value: "90", label: "In 90 days" },
+  { value: "365", label: "In a year" },
+  { value: "7", label: "In a week" },
+  { value: "1", label: "Tomorrow" },
+  { value: "never", label: "Never" },
+] as const;
+export type Expiry = (typeof EXPIRIES)[number]["value"];
+
+/** Unix seconds; undefined for ever. */
+export function expiresAt(expiry: Expiry, nowMs: number): number | undefined {
+  return expiry === "never" ? undefined : Math.floor(nowMs / 1_000) + Number(expiry) * 86_400;
+}
+
+export const RATE_MAX = 100_000;
+
+/** What is wrong with it; empty means no bound of its own. */
+export function rateProblem(text: string): string | undefined {
+  if (text === "") return undefined;
+  const rate = Number(text);
+  return Number.isInteger(rate) && rate >= 1 && rate <= RATE_MAX
+    ? undefined
+    : `A whole number from 1 to ${RATE_MAX.toLocaleString("en")}.`;
+}

@@ -1,0 +1,48 @@
+/** Why: an environment that does not run says so, and what can be done, instead of failing every question. */
+import type { ReactNode } from "react";
+import { Link } from "wouter";
+import { Moment, Page } from "../../kit/index.js";
+import type { EnvironmentFacts } from "../cloud-api.js";
+
+export interface NotRunningProps {
+  readonly title: string;
+  readonly badge: ReactNode;
+  readonly reason: string | undefined;
+  readonly facts: EnvironmentFacts;
+  readonly action: ReactNode;
+}
+
+export function NotRunning({ title, badge, reason, facts, action }: NotRunningProps) {
+  const { status, erasedAt } = facts;
+  return (
+    <Page
+      title={title}
+      heading={
+        <>
+          {title} {badge}
+        </>
+      }
+      actions={action}
+    >
+      {reason !== undefined && (
+        <p className={`note${status === "FAILED" ? " note--bad" : status === "PENDING" ? " note--info" : ""}`} role="status">
+          {reason}
+        </p>
+      )}
+      {status === "SUSPENDED" && (
+        <p>
+          Calls are refused and nothing runs; invocations, timers and state are kept as they are, and go on when it is resumed.
+        </p>
+      )}
+      {status === "PENDING" && <p>This page goes on by itself when it is up.</p>}
+      {status === "DELETING" && erasedAt !== undefined && (
+        <p>
+          Its data are erased <Moment at={erasedAt * 1_000} />. Until then an owner can bring it back, without its API keys.
+        </p>
+      )}
+      <p className="quiet">
+        Meanwhile there are its <Link href="/developers">URLs and keys</Link> and its <Link href="/settings">settings</Link>.
+      </p>
+    </Page>
+  );
+}

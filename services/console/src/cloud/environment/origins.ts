@@ -1,0 +1,23 @@
+/** Why: origins that may call from browsers are typed by people, one a line. Pure. */
+
+/** At most as many as the Cloud API takes. */
+const ORIGINS_MAX = 50;
+
+export function originsOf(text: string): readonly string[] {
+  return text
+    .split(/[\s,]+/)
+    .map((one) => one.replace(/\/+$/, ""))
+    .filter((one) => one !== "");
+}
+
+/** What is wrong with them; undefined when nothing is. */
+export function originsProblem(text: string): string | undefined {
+  const origins = originsOf(text);
+  if (origins.length > ORIGINS_MAX) return `At most ${ORIGINS_MAX}.`;
+  const wrong = origins.find((one) => one !== "*" && !isOrigin(one));
+  return wrong === undefined ? undefined : `“${wrong}” is no origin: one is like https://app.example, without a path.`;
+}
+
+function isOrigin(text: string): boolean {
+  return /^https?:\/\/[^/?#\s@]{1,253}$/.test(text) && URL.canParse(text);
+}

@@ -1,0 +1,158 @@
+/** Why: services believe requests that are signed with this environment's key; the key can be changed without a moment in which they do not. */
+import { useState } from "react";
+import { Badge, Button, Confirmation, Copyable, Moment, ProblemNote, Section, Snippet, useNow } from "../../kit/index.js";
+import { useAccount, useForbidden } from "../account/account.js";
+import { useCloudChange } from "../use-cloud.js";
+import { useFacts } from "./facts.js";
+import { identityKeys } from "./snippets.js";
+import "./developers.css";
+
+type Step = "rotate" | "promote" | "retire";
+
+const OPERATIONS = { rotate: "RotateSigningKey", promote: "PromoteSigningKey", retire: "RetireSigningKey" } as const;
+const DONE: Readonly<Record<Step, string>> = {
+  rotate: "There is a next key: let your services accept both",
+  promote: "Requests are signed with the new key",
+  retire: "The old key is gone",
+};
+
+export function SigningKeys() {
+  const { accountId } = useAccount();
+  const facts = useFacts();
+  const nowMs = useNow();
+  const { environmentId, signingPublicKey, nextSigningPublicKey: next, previousSigningPublicKey: previous } = facts;
+  const [asked, ask] = useState<Step>();
+  const mayNot = useForbidden("environments") ?? (facts.status === "DELETING" ? "The environment is being deleted" : undefined);
+  const isEarly = previous !== undefined && (facts.previousRetirableAt ?? 0) * 1_000 > nowMs;
+  const step = useCloudChange(
+    (api, wanted: Step) =>
+      api.account(accountId, OPERATIONS[wanted], {
+        environmentId,
+        ...(wanted === "retire" && isEarly ? { force: true } : {}),
+      }),
+    { done: (_, wanted) => DONE[wanted], onDone: () => ask(undefined) },
+  );
+  const stage: Step = next !== undefined && previous === undefined ? "promote" : previous !== undefined ? "retire" : "rotate";
+  const lookOf = (one: Step) => (stage === one ? ("primary" as const) : ("quiet" as const));
+  return (
+    <Section title="Request signing">
+      <div className="card stack">
+        <p>
+          Every request to your services is signed. An SDK that knows the public key refuses all others, so nobody else can call
+          your handlers. Public keys are no secret.
+        </p>
+        <ul className="key-list">
+          <li>
+            <Badge tone="good">signs now</Badge> <Copyable text={signingPublicKey} label="the public key that signs now" />
+          </li>
+          {next !== undefined && (
+            <li>
+              <Badge tone="info">next</Badge> <Copyable text={next} label="the next public key" />
+            </li>
+          )}
+          {previous !== undefined && (
+            <li>
+              <Badge>previous</Badge> <Copyable text={previous} label="the previous public key" />
+            </li>
+          )}
+        </ul>
+        <Snippet label="identity keys for the SDK" text={identityKeys(facts.signingPublicKeys)} />
+        <h3>Change the key</h3>
+        <ol className="steps">
+          <li data-done={stage !== "rotate" || undefined}>
+            <div className="stack stack--tight">
+              <span>
+                <strong>Rotate.</strong> A next key is made. Nothing is signed with it yet.
+              </span>
+              <div className="row">
+                <Button
+                  isSmall
+                  look={lookOf("rotate")}
+                  onClick={() => ask("rotate")}
+                  forbidden={mayNot ?? (stage === "rotate" ? undefined : "A rotation is under way: finish it first")}
+                >
+                  Rotate
+                </Button>
+              </div>
+            </div>
+          </li>
+          <li data-done={stage === "retire" || undefined}>
+            <strong>Deploy.</strong> Let your services accept both keys, as in the snippet above. Official tunnel clients accept
+            one key only: change theirs right after the next step.
+          </li>
+          <li data-done={stage === "retire" || undefined}>
+            <div className="stack stack--tight">
+              <span>
+                <strong>Promote.</strong> From then on requests are signed with the next key; tunnels reconnect.
+              </span>
+              <div className="row">
+                <Button
+                  isSmall
+                  look={lookOf("promote")}
+                  onClick={() => ask("promote")}
+                  forbidden={
+                    mayNot ??
+                    (stage === "promote"
+                      ? undefined
+                      : stage === "rotate"
+                        ? "There is no next key: rotate first"
+                        : "There is a previous key still: retire it first")
+                  }
+                >
+                  Promote
+                </Button>
+              </div>
+            </div>
+          </li>
+          <li>
+            <div className="stack stack--tight">
+              <span>
+                <strong>Retire.</strong> A day later nothing signed with the old key is on its way any more.
+                {isEarly && facts.previousRetirableAt !== undefined && (
+                  <>
+                    {" "}
+                    That is <Moment at={facts.previousRetirableAt * 1_000} />.
+                  </>
+                )}
+              </span>
+              <div className="row">
+                <Button
+                  isSmall
+                  look={lookOf("retire")}
+                  onClick={() => ask("retire")}
+                  forbidden={mayNot ?? (stage === "retire" ? undefined : "There is no previous key")}
+                >
+                  {isEarly ? "Retire it early" : "Retire"}
+                </Button>
+              </div>
+            </div>
+          </li>
+        </ol>
+      </div>
+      <Confirmation
+        title={
+          asked === "rotate" ? "Make a next key" : asked === "promote" ? "Sign with the next key" : "Retire the previous key"
+        }
+        isOpen={asked !== undefined}
+        onClose={() => ask(undefined)}
+        verb={asked === "rotate" ? "Rotate" : asked === "promote" ? "Promote" : "Retire"}
+        isDanger={asked !== "rotate"}
+        isBusy={step.isPending}
+        problem={step.isError && <ProblemNote cause={step.error} />}
+        onConfirm={() => asked !== undefined && step.mutate(asked)}
+      >
+        {asked === "rotate" && <p>It is accepted beside the present one as soon as your services know it. Nothing breaks.</p>}
+        {asked === "promote" && (
+          <p>Services that do not accept the next key yet will refuse requests, which are then tried again until they do.</p>
+        )}
+        {asked === "retire" && (
+          <p>
+            {isEarly
+              ? "It is less than a day since it signed: requests that are still on their way, or services pinned to it, may fail. Do so when the key may have leaked."
+              : "Take it out of your services, too: they need to accept only the new one."}
+          </p>
+        )}
+      </Confirmation>
+    </Section>
+  );
+}

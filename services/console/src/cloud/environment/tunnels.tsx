@@ -1,0 +1,57 @@
+/** Why: who develops on a laptop wants to see whether the tunnel stands, and who else comes in by its name. */
+import { Loaded, Moment, Section, Snippet, Table } from "../../kit/index.js";
+import { useAccount } from "../account/account.js";
+import type { Answer } from "../cloud-api.js";
+import { useCloudAsk } from "../use-cloud.js";
+import { useFacts } from "./facts.js";
+import { tunnelCommands } from "./snippets.js";
+
+/** Relays tell of their connections about as often. */
+const LOOK_MS = 5_000;
+
+type Tunnel = Answer<"ListTunnels">["tunnels"][number];
+type Row = Tunnel["connections"][number] & { readonly tunnel: string };
+
+export function Tunnels() {
+  const { accountId } = useAccount();
+  const facts = useFacts();
+  const { environmentId } = facts;
+  const tunnels = useCloudAsk(
+    ["tunnels", environmentId],
+    (api, signal) => api.account(accountId, "ListTunnels", { environmentId }, signal),
+    { everyMs: LOOK_MS },
+  );
+  return (
+    <Section title="Tunnels">
+      <p className="quiet">
+        A tunnel is dialled from where your service runs; nothing there listens on the outside. Several connections of one name
+        share its load.
+      </p>
+      <Loaded query={tunnels}>
+        {({ tunnels: all }) => (
+          <Table<Row>
+            label="Connections of tunnels"
+            rows={all.flatMap(({ name, connections }) => connections.map((one) => ({ ...one, tunnel: name })))}
+            keyOf={({ tunnel, server, id }) => `${tunnel}/${server}/${id}`}
+            empty={
+              <div className="card">
+                <p>No tunnel is connected. Start one where your service runs:</p>
+              </div>
+            }
+            columns={[
+              { name: "Tunnel", cell: ({ tunnel }) => <strong>{tunnel}</strong> },
+              { name: "Connected", cell: ({ connectedAt }) => <Moment at={connectedAt * 1_000} /> },
+              { name: "Under way", isNumber: true, cell: ({ inFlight }) => inFlight },
+              {
+                name: "Client",
+                cell: ({ clientVersion, workerId }) => [clientVersion, workerId].filter(Boolean).join(" · ") || "–",
+              },
+              { name: "Relay", cell: ({ server }) => <code className="small">{server}</code> },
+            ]}
+          />
+        )}
+      </Loaded>
+      <Snippet label="commands that start a tunnel" text={tunnelCommands(facts)} />
+    </Section>
+  );
+}

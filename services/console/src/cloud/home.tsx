@@ -1,0 +1,86 @@
+/** Why: where one comes in: straight to the account of who has one, a choice for who has several, a beginning for who has none. */
+import { type FormEvent, useState } from "react";
+import { Link, Redirect, useLocation } from "wouter";
+import { Button, Dialog, DialogActions, Loaded, Page, ProblemNote, TextField } from "../kit/index.js";
+import { useAccounts } from "./account/account.js";
+import { accountPath } from "./places.js";
+import { UserMenu } from "./session/user-menu.js";
+import { useCloudChange } from "./use-cloud.js";
+import "./cloud.css";
+
+/** `mayLeave`: goes on by itself where there is no choice. */
+export function Home({ mayLeave = false }: { readonly mayLeave?: boolean }) {
+  const accounts = useAccounts();
+  const [isCreating, setCreating] = useState(false);
+  return (
+    <main className="cloud-alone">
+      <Loaded query={accounts}>
+        {(all) => {
+          const [only] = all;
+          if (mayLeave && all.length === 1 && only !== undefined) return <Redirect to={accountPath(only.accountId)} replace />;
+          return (
+            <Page
+              title="Accounts"
+              lead="An account has members, environments and a plan."
+              actions={
+                <>
+                  <Button look="primary" onClick={() => setCreating(true)}>
+                    New account
+                  </Button>
+                  <UserMenu />
+                </>
+              }
+            >
+              {all.length === 0 && <p>You belong to no account. Make one, or ask somebody to invite you to theirs.</p>}
+              <ul className="cards">
+                {all.map(({ accountId, name, description, role, planId }) => (
+                  <li key={accountId} className="card">
+                    <Link href={accountPath(accountId)}>
+                      <strong>{name}</strong>
+                    </Link>
+                    {description !== undefined && description !== "" && <span>{description}</span>}
+                    <span className="quiet small">
+                      you are {role} · plan {planId}
+                    </span>
+                  </li>
+                ))}
+              </ul>
+              <Dialog title="New account" isOpen={isCreating} onClose={() => setCreating(false)}>
+                {isCreating && <CreateAccount onClose={() => setCreating(false)} />}
+              </Dialog>
+            </Page>
+          );
+        }}
+      </Loaded>
+    </main>
+  );
+}
+
+function CreateAccount({ onClose }: { readonly onClose: () => void }) {
+  const [name, setName] = useState("");
+  const [, go] = useLocation();
+  const create = useCloudChange((api, wanted: string) => api.user("CreateAccount", { name: wanted }), {
+    onDone: ({ accountId }) => go(accountPath(accountId)),
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (name.trim() !== "" && !create.isPending) create.mutate(name.trim());
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      <TextField label="Name" value={name} onChange={setName} maxLength={100} hint="Of your team or company." />
+      {create.isError && <ProblemNote cause={create.error} />}
+      <DialogActions>
+        <Button onClick={onClose}>Leave it</Button>
+        <Button
+          type="submit"
+          look="primary"
+          isBusy={create.isPending}
+          forbidden={name.trim() === "" ? "Give it a name first" : undefined}
+        >
+          Make it
+        </Button>
+      </DialogActions>
+    </form>
+  );
+}

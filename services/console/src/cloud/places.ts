@@ -1,0 +1,59 @@
+/** Why: addresses of the cloud's pages are said once. With `~` they lead there also from inside an environment. Pure. */
+import type { NavGroup } from "../shell/frame.js";
+import type { AccountSummary } from "./cloud-api.js";
+
+export function accountPath(accountId: string, page = ""): string {
+  return `~/accounts/${encodeURIComponent(accountId)}${page}`;
+}
+
+export function environmentPath(accountId: string, environmentId: string, page = ""): string {
+  return accountPath(accountId, `/environments/${encodeURIComponent(environmentId)}${page}`);
+}
+
+const ACCOUNT_PAGES = [
+  { page: "", label: "Environments", words: "list create" },
+  { page: "/members", label: "Members", words: "people roles invite" },
+  { page: "/usage", label: "Usage", words: "actions traffic quota" },
+  { page: "/audit", label: "Audit log", words: "who did what events" },
+  { page: "/settings", label: "Account settings", words: "plan limits name" },
+] as const;
+
+/** In the sidebar of an account. */
+export function accountLinks(): readonly NavGroup[] {
+  return [{ label: "Account", links: ACCOUNT_PAGES.map(({ page, label, words }) => ({ href: page || "/", label, words })) }];
+}
+
+/** In the sidebar of an environment: back to its account. */
+export function accountLinksFromInside({ accountId, name }: AccountSummary): NavGroup {
+  return {
+    label: name,
+    links: ACCOUNT_PAGES.map(({ page, label, words }) => ({ href: accountPath(accountId, page), label, words })),
+  };
+}
+
+/** In the palette: everywhere else. */
+export function elsewhere(
+  accounts: readonly AccountSummary[],
+  account: AccountSummary | undefined,
+  environments: readonly { readonly environmentId: string; readonly name: string }[],
+): readonly NavGroup[] {
+  return [
+    {
+      label: "Environment",
+      links:
+        account === undefined
+          ? []
+          : environments.map(({ environmentId, name }) => ({
+              href: environmentPath(account.accountId, environmentId),
+              label: `Environment ${name}`,
+              words: environmentId,
+            })),
+    },
+    {
+      label: "Account",
+      links: accounts
+        .filter(({ accountId }) => accountId !== account?.accountId)
+        .map(({ accountId, name }) => ({ href: accountPath(accountId), label: `Account ${name}`, words: accountId })),
+    },
+  ];
+}

@@ -1,0 +1,40 @@
+/** Why: who may not do something is told so before they try, and told who may. The rules themselves are `@perdure/cloud`'s. Pure. */
+import { type AccountPower, hasPower, type MemberRole, mayChangeMember, memberRoles } from "@perdure/cloud";
+
+/** Why a member with this role may not; undefined when they may. */
+export function forbiddenFor(role: MemberRole, power: AccountPower): string | undefined {
+  if (hasPower(role, power)) return undefined;
+  const others = memberRoles.filter((one) => hasPower(one, power));
+  return `Your role, ${role}, ${role === "viewer" ? "may look but not change" : "does not allow this"}. It takes ${alternatives(others)}.`;
+}
+
+/** Why they may not give, change or take a role; undefined when they may. */
+export function forbiddenToChange(role: MemberRole, of: MemberRole): string | undefined {
+  return mayChangeMember(role, of) ? undefined : (forbiddenFor(role, "members") ?? "Only owners make, change and remove owners.");
+}
+
+/** Why a member may not change or call what is in an environment; undefined when they may. */
+export function forbiddenInside(role: MemberRole): string | undefined {
+  switch (role) {
+    case "viewer":
+      return "Your role, viewer, may look but not change.";
+    case "billing":
+      return "Your role, billing, sees plan and usage only.";
+    default:
+      return undefined;
+  }
+}
+
+export const ROLE_WORDS: Readonly<Record<MemberRole, string>> = {
+  owner: "everything, with plan, billing and other owners",
+  admin: "environments, keys and members",
+  developer: "uses environments, and makes keys of their own",
+  viewer: "looks at everything and changes nothing",
+  billing: "sees plan and usage only",
+};
+
+/** `an owner or admin` */
+function alternatives(roles: readonly MemberRole[]): string {
+  const text = roles.length < 2 ? roles.join("") : `${roles.slice(0, -1).join(", ")} or ${roles.at(-1)}`;
+  return `${/^[aeiou]/.test(text) ? "an" : "a"} ${text}`;
+}

@@ -1,0 +1,114 @@
+/** Why: a session that has ended, or that must show again who sits there, takes nothing away: the page stays, and goes on when it is answered. */
+import { useMutation } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { Button, Dialog, DialogActions, messageOf, ProblemNote, TextField } from "../../kit/index.js";
+import { useCloud } from "../use-cloud.js";
+import { useSession } from "./session-gate.js";
+import { SIGNED_IN_PATH } from "./signed-in.js";
+import "./session.css";
+
+const RETURN = `?return=${encodeURIComponent(SIGNED_IN_PATH)}`;
+
+export function SignInQuestion({ isLater, onCheck }: { readonly isLater: boolean; readonly onCheck: () => Promise<void> }) {
+  const { door } = useCloud();
+  const { user } = useSession();
+  if (isLater) {
+    return (
+      <div className="session-bar" role="status">
+        <span>You are signed out: what you see may be old.</span>
+        <Button isSmall onClick={() => door.remind()}>
+          Sign in
+        </Button>
+      </div>
+    );
+  }
+  return (
+    <Dialog title="Your session has ended" isOpen onClose={() => door.answer(false)}>
+      <div className="stack">
+        <p>
+          Sign in again as <strong>{user.email}</strong> in another window. This page stays as it is, and goes on afterwards.
+        </p>
+        <DialogActions>
+          <Button onClick={() => void onCheck()}>I have signed in</Button>
+          <a className="button button--primary" href={`/login${RETURN}`} target="_blank" rel="noopener">
+            Sign in
+          </a>
+        </DialogActions>
+      </div>
+    </Dialog>
+  );
+}
+
+export function ConfirmQuestion() {
+  const { door } = useCloud();
+  const { confirmBy } = useSession();
+  return (
+    <Dialog title="Confirm that it is you" isOpen onClose={() => door.answer(false)}>
+      {confirmBy.password ? <PasswordForm /> : <ProviderWay provider={confirmBy.provider ?? "your provider"} />}
+    </Dialog>
+  );
+}
+
+function PasswordForm() {
+  const api = useCloud();
+  const { user } = useSession();
+  const [password, setPassword] = useState("");
+  const confirm = useMutation({ mutationFn: () => api.confirm(password) });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (password !== "" && !confirm.isPending) confirm.mutate();
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      <p className="quiet">What you are about to do gives lasting access, or cannot be undone. It counts for 15 minutes.</p>
+      {/* Password managers want to know whose it is. */}
+      <input
+        className="visually-hidden"
+        type="text"
+        autoComplete="username"
+        value={user.email}
+        readOnly
+        tabIndex={-1}
+        aria-hidden
+      />
+      <TextField
+        label="Password"
+        type="password"
+        autoComplete="current-password"
+        value={password}
+        onChange={setPassword}
+        problem={confirm.isError ? messageOf(confirm.error) : undefined}
+      />
+      <DialogActions>
+        <Button onClick={() => api.door.answer(false)}>Leave it</Button>
+        <Button
+          type="submit"
+          look="primary"
+          isBusy={confirm.isPending}
+          forbidden={password === "" ? "Type your password first" : undefined}
+        >
+          Confirm
+        </Button>
+      </DialogActions>
+    </form>
+  );
+}
+
+function ProviderWay({ provider }: { readonly provider: string }) {
+  const { door } = useCloud();
+  const check = useMutation({ mutationFn: () => door.refresh() });
+  return (
+    <div className="stack">
+      <p>You sign in with {provider}: show there that it is you, in another window. What you were doing goes on afterwards.</p>
+      {check.isError && <ProblemNote cause={check.error} />}
+      <DialogActions>
+        <Button isBusy={check.isPending} onClick={() => check.mutate()}>
+          I have confirmed
+        </Button>
+        <a className="button button--primary" href={`/login/confirm${RETURN}`} target="_blank" rel="noopener">
+          Confirm with {provider}
+        </a>
+      </DialogActions>
+    </div>
+  );
+}

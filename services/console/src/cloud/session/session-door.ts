@@ -1,0 +1,155 @@
+/**
+ * Why: the page's session is a cookie that it cannot read. Each request shows what only this page knows; and when a session cannot do
+ * something any more (it has ended, or somebody must show again that it is them), the person is asked, and the request goes out again.
+ */
+import { z } from "zod";
+
+const sessionShape = z.object({
+  user: z.object({ userId: z.string(), email: z.string(), name: z.string().nullish() }),
+  csrf: z.string(),
+  /** Unix seconds. */
+  confirmedUntil: z.number().nullable(),
+  /** How they show that it is them: by a password here, or through the provider of this name. */
+  confirmBy: z.object({ password: z.boolean(), provider: z.string().nullable() }),
+  /** Where the Cloud API answers command lines. */
+  apiUrl: z.string(),
+});
+export type Session = z.infer<typeof sessionShape>;
+
+/** What the person is asked. `isLater`: they want to look on for now. */
+export type Question = { readonly kind: "signIn"; readonly isLater: boolean } | { readonly kind: "confirm" };
+
+export interface SessionDoorOptions {
+  readonly session: Session;
+  /** Asks the server of the page. */
+  readonly fetch: typeof fetch;
+  /** Told when another person has signed in here: nothing that is shown is theirs. */
+  readonly onSomebodyElse: () => void;
+}
+
+/** A request is repeated after an answered question, and after a session changed its proof; beyond that something is wrong. */
+const REPEATS_MAX = 3;
+export const CSRF_HEADER = "x-perdure-csrf";
+
+/** Who sits there. Undefined when nobody is signed in; rejects when nobody can say. */
+export async function askSession(ask: typeof fetch, signal?: AbortSignal): Promise<Session | undefined> {
+  const response = await ask("/console/session", { headers: { accept: "application/json" }, signal: signal ?? null });
+  if (response.status === 401) return undefined;
+  if (!response.ok) throw new Error(`Who is signed in cannot be found out: the server answered ${response.status}.`);
+  return sessionShape.parse(await response.json());
+}
+
+export class SessionDoor {
+  readonly #options: SessionDoorOptions;
+  readonly #listeners = new Set<() => void>();
+  #session: Session;
+  #question: Question | undefined;
+  #answered: PromiseWithResolvers<boolean> | undefined;
+
+  constructor(options: SessionDoorOptions) {
+    this.#options = options;
+    this.#session = options.session;
+  }
+
+  get session(): Session {
+    return this.#session;
+  }
+
+  get question(): Question | undefined {
+    return this.#question;
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  };
+
+  /** As `fetch`, of paths below `/console/`. Waits for the person when they must be asked; bodies must be such as can be sent twice. */
+  readonly fetch: typeof fetch = async (input, init = {}) => {
+    const signal = init.signal ?? undefined;
+    for (let repeats = 0; ; repeats++) {
+      const { csrf } = this.#session;
+      const headers = new Headers(init.headers);
+      headers.set(CSRF_HEADER, csrf);
+      const response = await this.#options.fetch(input, { ...init, headers });
+      if (repeats === REPEATS_MAX || !(await this.#changed(response, csrf, signal))) return response;
+    }
+  };
+
+  /** Asks again who sits there; an open question may have answered itself meanwhile. */
+  async refresh(signal?: AbortSignal): Promise<"there" | "gone"> {
+    const session = await askSession(this.#options.fetch, signal);
+    if (session === undefined) return "gone";
+    if (session.user.userId !== this.#session.user.userId) {
+      this.#options.onSomebodyElse();
+      return "there";
+    }
+    this.#session = session;
+    const isConfirmed = (session.confirmedUntil ?? 0) * 1_000 > Date.now();
+    if (this.#question?.kind === "signIn" || (this.#question?.kind === "confirm" && isConfirmed)) this.answer(true);
+    else this.#tell();
+    return "there";
+  }
+
+  /** `isDone` false: not now, and what waited is refused. */
+  answer(isDone: boolean): void {
+    const isLater = !isDone && this.#question?.kind === "signIn";
+    this.#question = isLater ? { kind: "signIn", isLater } : undefined;
+    this.#answered?.resolve(isDone);
+    this.#answered = undefined;
+    this.#tell();
+  }
+
+  /** Whether it is worth to ask again. */
+  async #changed(response: Response, shownCsrf: string, signal: AbortSignal | undefined): Promise<boolean> {
+    if (response.status !== 401 && response.status !== 403) return false;
+    if ((await codeOf(response)) === "PERD0428") return await this.ask("confirm", signal);
+    if (this.#session.csrf !== shownCsrf) return true;
+    // Services answer with these statuses too: who sits there is what counts.
+    if ((await this.refresh(signal)) === "gone") return await this.ask("signIn", signal);
+    return this.#session.csrf !== shownCsrf;
+  }
+
+  /** Resolves when the person has answered; at once with false after they said "not now" to signing in. */
+  async ask(kind: Question["kind"], signal?: AbortSignal): Promise<boolean> {
+    if (kind === "signIn" && this.#question?.kind === "signIn" && this.#question.isLater) return false;
+    if (this.#question?.kind !== kind) {
+      this.#question = kind === "signIn" ? { kind, isLater: false } : { kind };
+      this.#tell();
+    }
+    this.#answered ??= Promise.withResolvers();
+    return await orAborted(this.#answered.promise, signal);
+  }
+
+  /** Asks once more to sign in, after a "not now". */
+  remind(): void {
+    this.#question = { kind: "signIn", isLater: false };
+    this.#tell();
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** Only of answers of the cloud itself; the body stays to be read. */
+async function codeOf(response: Response): Promise<string | undefined> {
+  if (!new URL(response.url, "http://here.invalid").pathname.startsWith("/console/cloud/")) return undefined;
+  try {
+    const { restate_code } = (await response.clone().json()) as { readonly restate_code?: unknown };
+    return typeof restate_code === "string" ? restate_code : undefined;
+  } catch (cause) {
+    if (cause instanceof SyntaxError) return undefined;
+    throw cause;
+  }
+}
+
+function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) return abort();
+    signal.addEventListener("abort", abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}

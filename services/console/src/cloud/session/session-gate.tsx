@@ -1,0 +1,88 @@
+/** Why: nothing of the cloud is shown before it is known who looks; and what a session needs of a person, it asks them here. */
+import { type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, useEffect, useMemo, useState, useSyncExternalStore } from "react";
+import { Loaded, Loading } from "../../kit/index.js";
+import { CloudApi } from "../cloud-api.js";
+import { CloudContext, useCloud } from "../use-cloud.js";
+import { ConfirmQuestion, SignInQuestion } from "./questions.js";
+import { onRestored } from "./restored.js";
+import { askSession, type Question, type Session, SessionDoor } from "./session-door.js";
+import { onSignedIn } from "./signed-in.js";
+
+export function SessionGate({ children }: { readonly children: ReactNode }) {
+  const first: UseQueryResult<Session | null> = useQuery({
+    queryKey: ["session"],
+    queryFn: async ({ signal }) => {
+      const session = await askSession(ask, signal);
+      if (session === undefined) location.assign(loginUrl());
+      return session ?? null;
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+    refetchOnWindowFocus: false,
+  });
+  // What is shown was somebody's: who sits there now is asked anew.
+  useEffect(() => onRestored(window, () => location.reload()), []);
+  // Null while the browser is on its way to the page of login.
+  if (first.data) return <Inside session={first.data}>{children}</Inside>;
+  return (
+    <main className="page">
+      <Loaded query={first}>{() => <Loading />}</Loaded>
+    </main>
+  );
+}
+
+/** The page's own `fetch` must be called on the window. */
+const ask: typeof fetch = (input, init) => fetch(input, init);
+
+/** Leads back here. */
+function loginUrl(): string {
+  return `/login?return=${encodeURIComponent(`${location.pathname}${location.search}`)}`;
+}
+
+function Inside({ session, children }: { readonly session: Session; readonly children: ReactNode }) {
+  const [api] = useState(
+    () => new CloudApi(new SessionDoor({ session, fetch: ask, onSomebodyElse: () => location.assign("/") })),
+  );
+  return (
+    <CloudContext value={api}>
+      {children}
+      <Questions />
+    </CloudContext>
+  );
+}
+
+/** Who is signed in, as last heard. */
+export function useSession(): Session {
+  const { door } = useCloud();
+  return useSyncExternalStore(door.subscribe, () => door.session);
+}
+
+function Questions() {
+  const { door } = useCloud();
+  const queries = useQueryClient();
+  const question: Question | undefined = useSyncExternalStore(door.subscribe, () => door.question);
+  const isOpen = question !== undefined;
+  const look = useMemo(
+    () => async () => {
+      // What failed meanwhile is asked again.
+      if (!document.hidden && door.question !== undefined && (await door.refresh()) === "there")
+        await queries.invalidateQueries();
+    },
+    [door, queries],
+  );
+  useEffect(() => {
+    if (!isOpen) return;
+    // Who was in another window to sign in comes back to this one.
+    const check = () => void look();
+    window.addEventListener("focus", check);
+    document.addEventListener("visibilitychange", check);
+    const forget = onSignedIn(check);
+    return () => {
+      window.removeEventListener("focus", check);
+      document.removeEventListener("visibilitychange", check);
+      forget();
+    };
+  }, [isOpen, look]);
+  if (question === undefined) return null;
+  return question.kind === "confirm" ? <ConfirmQuestion /> : <SignInQuestion isLater={question.isLater} onCheck={look} />;
+}

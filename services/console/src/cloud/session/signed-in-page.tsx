@@ -1,0 +1,22 @@
+/** Why: the end of the way of who signed in again, or showed that it is them, beside a page that waits for it. */
+import { useEffect } from "react";
+import { Link } from "wouter";
+import { Empty } from "../../kit/index.js";
+import { tellSignedIn } from "./signed-in.js";
+
+export default function SignedInPage() {
+  useEffect(() => {
+    document.title = "Signed in · Perdure";
+    tellSignedIn();
+  }, []);
+  return (
+    <main>
+      <Empty title="That is done">
+        <p>Close this window: the page you came from goes on where it was.</p>
+        <p>
+          Or <Link href="/">go on here</Link>.
+        </p>
+      </Empty>
+    </main>
+  );
+}

@@ -1,0 +1,18 @@
+/** Why: who signs in again in another window is told to go back, and the window they left hears of it at once. */
+
+const CHANNEL = "perdure.signed-in";
+/** Where login leads to in the other window. */
+export const SIGNED_IN_PATH = "/signed-in";
+
+export function tellSignedIn(): void {
+  const channel = new BroadcastChannel(CHANNEL);
+  channel.postMessage(null);
+  channel.close();
+}
+
+/** Returns what ends the listening. */
+export function onSignedIn(listen: () => void): () => void {
+  const channel = new BroadcastChannel(CHANNEL);
+  channel.onmessage = listen;
+  return () => channel.close();
+}

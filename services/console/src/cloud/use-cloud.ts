@@ -1,0 +1,72 @@
+/** Why: all pages ask the cloud, and change it, the same way: as the one who is signed in, cancellable, failures told once. */
+import {
+  keepPreviousData,
+  type UseMutationResult,
+  type UseQueryResult,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
+import { createContext, useContext } from "react";
+import { useTell } from "../kit/index.js";
+import type { CloudApi } from "./cloud-api.js";
+
+export const CloudContext = createContext<CloudApi | undefined>(undefined);
+
+export function useCloud(): CloudApi {
+  const api = useContext(CloudContext);
+  if (api === undefined) throw new Error("nobody is signed in here");
+  return api;
+}
+
+export interface CloudAskOptions<T> {
+  /** Asked again and again, as long as what is known asks for it. */
+  readonly everyMs?: number | ((known: T | undefined) => number | false);
+  readonly isOff?: boolean;
+}
+
+const CLOUD_KEY = "cloud";
+
+export function useCloudAsk<T>(
+  key: readonly unknown[],
+  ask: (api: CloudApi, signal: AbortSignal) => Promise<T>,
+  { everyMs, isOff = false }: CloudAskOptions<T> = {},
+): UseQueryResult<T> {
+  const api = useCloud();
+  return useQuery({
+    queryKey: [CLOUD_KEY, ...key],
+    queryFn: ({ signal }) => ask(api, signal),
+    refetchInterval: typeof everyMs === "function" ? ({ state }) => everyMs(state.data) : (everyMs ?? false),
+    enabled: !isOff,
+    placeholderData: keepPreviousData,
+  });
+}
+
+export interface CloudChangeOptions<T, V> {
+  /** Said when it is done. Left out: nothing is said. */
+  readonly done?: (result: T, wanted: V) => string;
+  /** Said when it failed: `It was not suspended`. Left out: the page shows `error` itself. */
+  readonly failed?: string;
+  readonly onDone?: (result: T, wanted: V) => void;
+}
+
+/** Something is done; afterwards everything that is known of the cloud is asked again. */
+export function useCloudChange<V = void, T = unknown>(
+  change: (api: CloudApi, wanted: V) => Promise<T>,
+  { done, failed, onDone }: CloudChangeOptions<T, V> = {},
+): UseMutationResult<T, Error, V> {
+  const api = useCloud();
+  const queries = useQueryClient();
+  const tell = useTell();
+  return useMutation<T, Error, V>({
+    mutationFn: (wanted) => change(api, wanted),
+    onSuccess: (result, wanted) => {
+      if (done !== undefined) tell.done(done(result, wanted));
+      onDone?.(result, wanted);
+    },
+    onError: (cause) => {
+      if (failed !== undefined) tell.failed(failed, cause);
+    },
+    onSettled: () => queries.invalidateQueries({ queryKey: [CLOUD_KEY] }),
+  });
+}

@@ -1,0 +1,115 @@
+/** Why: what handlers wait for from outside, how long already, and an answer for it. */
+import { type FormEvent, useState } from "react";
+import { Link } from "wouter";
+import { Button, Copyable, Empty, InvocationBadge, Loaded, Moment, Page, Snippet, Table, TextField } from "../../kit/index.js";
+import { LIVE_MS, useSql } from "../ask.js";
+import { useEnvironment } from "../environment.js";
+import { AnswerDialog, type Way } from "./answer-dialog.js";
+import { isAwakeableId } from "./awakeable-id.js";
+import { awakeablesOf, WAITING_SHOWN_MAX, WAITING_STATEMENT, type WaitingAwakeable } from "./waiting.js";
+import "./awakeables.css";
+
+export default function AwakeablesPage() {
+  const { forbidden, ingressUrl } = useEnvironment();
+  const waiting = useSql(WAITING_STATEMENT, { everyMs: LIVE_MS });
+  const [answering, setAnswering] = useState<{ readonly id: string; readonly way: Way }>();
+  return (
+    <Page title="Awakeables" lead="What handlers wait for from people and other systems. Whoever knows the id can answer.">
+      <Paste forbidden={forbidden} onAnswer={(id) => setAnswering({ id, way: "json" })} />
+      <Loaded query={waiting}>
+        {(rows) => (
+          <>
+            <Table
+              label="Awakeables that are waited for"
+              rows={awakeablesOf(rows)}
+              keyOf={({ id }) => id}
+              columns={[
+                {
+                  name: "Waits",
+                  cell: ({ invocationId, target, status }: WaitingAwakeable) => (
+                    <span className="row">
+                      <Link href={`/invocations/${invocationId}`}>{target}</Link>
+                      <InvocationBadge status={status} />
+                    </span>
+                  ),
+                },
+                { name: "Since", cell: ({ since }: WaitingAwakeable) => <Moment at={since} /> },
+                { name: "Id", cell: ({ id }: WaitingAwakeable) => <Copyable text={id} label="id" /> },
+                {
+                  name: "Answer",
+                  isNameHidden: true,
+                  cell: ({ id, target }: WaitingAwakeable) => (
+                    <span className="row">
+                      <Button
+                        isSmall
+                        forbidden={forbidden}
+                        aria-label={`Resolve for ${target}`}
+                        onClick={() => setAnswering({ id, way: "json" })}
+                      >
+                        Resolve
+                      </Button>
+                      <Button
+                        isSmall
+                        look="bare"
+                        forbidden={forbidden}
+                        aria-label={`Reject for ${target}`}
+                        onClick={() => setAnswering({ id, way: "reject" })}
+                      >
+                        Reject
+                      </Button>
+                    </span>
+                  ),
+                },
+              ]}
+              empty={
+                <Empty title="No handler waits for anybody">
+                  <p>
+                    A handler that makes an awakeable, gives its id away and waits for it is listed here, as soon as it is
+                    suspended: a minute after it began to wait, unless its service says otherwise.
+                  </p>
+                  <Snippet label="handler code" text={"const { id, promise } = ctx.awakeable<string>();"} />
+                  <p>It is answered here, or by anybody with the id:</p>
+                  <Snippet label="command" text={`curl ${ingressUrl}/restate/awakeables/<id>/resolve --json '"yes"'`} />
+                </Empty>
+              }
+            />
+            {rows.length === WAITING_SHOWN_MAX && (
+              <p className="quiet">Those that wait longest are shown. Answer others by their id.</p>
+            )}
+          </>
+        )}
+      </Loaded>
+      {answering !== undefined && (
+        <AnswerDialog key={answering.id} id={answering.id} first={answering.way} onClose={() => setAnswering(undefined)} />
+      )}
+    </Page>
+  );
+}
+
+function Paste({ forbidden, onAnswer }: { readonly forbidden: string | undefined; readonly onAnswer: (id: string) => void }) {
+  const [text, setText] = useState("");
+  const [isTried, setTried] = useState(false);
+  const id = text.trim();
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    setTried(true);
+    if (isAwakeableId(id)) onAnswer(id);
+  };
+  return (
+    <form onSubmit={submit} className="awakeables__paste">
+      <TextField
+        label="Answer one by its id"
+        placeholder="sign_1…"
+        value={text}
+        onChange={setText}
+        isCode
+        spellCheck={false}
+        autoComplete="off"
+        problem={isTried && !isAwakeableId(id) ? "The id of an awakeable begins with sign_1 and has 44 characters." : undefined}
+      />
+      <Button type="submit" forbidden={forbidden}>
+        Answer
+      </Button>
+    </form>
+  );
+}

@@ -1,0 +1,24 @@
+import { expect, test } from "@jest/globals";
+import { awakeablesOf } from "./waiting.js";
+
+const row = { id: "inv_16PkDjf08BeJ39PCAj5KdoEJUas0Q7MrO9", target: "Orders/approve", status: "suspended" };
+
+test("awakeables are found wherever they stand in the tree; other signals and completions are none", () => {
+  const tree = {
+    Unknown: [
+      { Single: { SignalIndex: 1 } },
+      { AllCompleted: [{ Single: { SignalIndex: 18 } }, { Single: { SignalIndex: 17 } }] },
+      { Single: { CompletionId: 19 } },
+    ],
+  };
+  const found = awakeablesOf([
+    { ...row, modified_at: "2026-11-22T01:18:49Z", suspended_waiting_future_json: JSON.stringify(tree) },
+  ]);
+  expect(found.map(({ id }) => id.slice(-3))).toEqual(["AEQ", "AEg"]);
+  expect(found[0]).toMatchObject({ invocationId: row.id, target: "Orders/approve", since: "2026-11-22T01:18:49Z" });
+});
+
+test("a running one waits as it said last; one that waits for nothing has none", () => {
+  const running = { ...row, status: "running", last_awaiting_on_future_json: '{"Unknown":[{"Single":{"SignalIndex":17}}]}' };
+  expect(awakeablesOf([running, row])).toHaveLength(1);
+});

@@ -1,0 +1,231 @@
+/** Why: one version of the code: where it answers, what it serves, who still needs it, and how to be rid of it. */
+import { type DeploymentView, INVOCATION_STATUSES, sqlText } from "@perdure/admin-client";
+import { useState } from "react";
+import { Link } from "wouter";
+import {
+  Button,
+  type Column,
+  Copyable,
+  Facts,
+  InvocationBadge,
+  Loaded,
+  Menu,
+  Moment,
+  Page,
+  ProblemNote,
+  Section,
+  Table,
+} from "../../kit/index.js";
+import { useSegments } from "../address.js";
+import { useAsk, useChange, useSql } from "../ask.js";
+import { useEnvironment } from "../environment.js";
+import { invocationsHref } from "../invocations-link.js";
+import { numberOf, textOf } from "../rows.js";
+import { Metadata } from "../services/metadata.js";
+import { DeleteDialog } from "./delete-dialog.js";
+import { addressOf, latestRevisions, protocolText, stateOf } from "./deployment-text.js";
+import { StateBadge } from "./state-badge.js";
+import { UpdateDialog } from "./update-dialog.js";
+import { VerificationNote } from "./verification-note.js";
+import "./deployments.css";
+
+const EVERY_MS = 5_000;
+
+export default function DeploymentPage() {
+  const [id = ""] = useSegments(1);
+  const query = useAsk(["deployments", id], ({ admin }, signal) => admin.deployments.get(id, { signal }));
+  if (query.data === undefined) {
+    return (
+      <Page title="Deployment" heading={<code>{id}</code>}>
+        <Loaded query={query}>{() => null}</Loaded>
+      </Page>
+    );
+  }
+  return <Deployment deployment={query.data} />;
+}
+
+interface InFlight {
+  readonly service: string;
+  readonly handler: string;
+  readonly status: string;
+  readonly count: number;
+}
+
+/** Those that have begun on it and not ended. */
+function useInFlight(id: string) {
+  const statement = `SELECT target_service_name AS service, target_handler_name AS handler, status, count(*) AS n
+FROM sys_invocation WHERE pinned_deployment_id = ${sqlText(id)} AND status != 'completed' GROUP BY 1, 2, 3 ORDER BY n DESC LIMIT 200`;
+  return useSql(statement, { everyMs: EVERY_MS });
+}
+
+function Deployment({ deployment }: { readonly deployment: DeploymentView }) {
+  const { id, services } = deployment;
+  const { forbidden } = useEnvironment();
+  const [dialog, setDialog] = useState<"update" | "delete">();
+  const all = useAsk(["deployments"], ({ admin }, signal) => admin.deployments.list({ signal }));
+  const needed = useInFlight(id);
+  const check = useChange(({ admin }) => admin.deployments.check(id));
+  const latest = latestRevisions(all.data ?? []);
+  const inFlight = (needed.data ?? []).reduce((sum, row) => sum + numberOf(row, "n"), 0);
+  const isKnown = all.data !== undefined && needed.data !== undefined;
+  const state = stateOf(deployment, latest, inFlight);
+  const current = services.filter(({ name, revision }) => latest.get(name) === revision).map(({ name }) => name);
+  const unknown = isKnown ? forbidden : (forbidden ?? "Who needs it is not known yet");
+  return (
+    <Page
+      title={addressOf(deployment)}
+      heading={<span className="deployments__address">{addressOf(deployment)}</span>}
+      lead={<Copyable text={id} label="the id" />}
+      actions={
+        <>
+          <Button isBusy={check.isPending} forbidden={check.isPending ? undefined : forbidden} onClick={() => check.mutate()}>
+            Check it against what runs
+          </Button>
+          <Menu
+            trigger={<Button aria-label="More actions">⋯</Button>}
+            actions={[
+              { label: "Update in place", onSelect: () => setDialog("update"), forbidden },
+              { label: "Remove", onSelect: () => setDialog("delete"), isDanger: true, forbidden: unknown },
+            ]}
+          />
+        </>
+      }
+    >
+      <Facts
+        facts={[
+          ["State", isKnown ? <StateBadge key="s" state={state} /> : "…"],
+          ["In flight", needed.data === undefined ? "…" : inFlight.toLocaleString()],
+          ["Protocol", protocolText(deployment)],
+          ["Versions of the protocol", `${deployment.min_protocol_version} to ${deployment.max_protocol_version}`],
+          ["SDK", deployment.sdk_version ?? "not said"],
+          ["Registered", <Moment key="r" at={deployment.created_at} />],
+          ...(deployment.assume_role_arn === undefined ? [] : [["Role", deployment.assume_role_arn] as const]),
+        ]}
+      />
+      {isKnown && state !== "active" && (
+        <p>
+          {state === "draining"
+            ? "Newer revisions serve all of its services. What began here still ends here; when nothing is left, it can be removed."
+            : "Newer revisions serve all of its services, and nothing that began here is left: it can be removed."}
+        </p>
+      )}
+      <div aria-live="polite">
+        {check.isPending && (
+          <p className="quiet">Replaying journals of suspended and paused invocations against it, performing nothing …</p>
+        )}
+        {check.isError && <ProblemNote cause={check.error} title="It could not be checked." />}
+        {check.data !== undefined && !check.isPending && (
+          <Section title="What the check found">
+            <VerificationNote verification={check.data} />
+          </Section>
+        )}
+      </div>
+      <Section title="Services">
+        <Table label="Services" rows={services} columns={serviceColumns(latest)} keyOf={({ name }) => name} />
+      </Section>
+      <Section title="What needs it" actions={<Link href={invocationsHref({ deployments: [id] })}>All of its invocations</Link>}>
+        <Loaded query={needed}>
+          {(rows) => (
+            <Table
+              label="Invocations in flight on it"
+              rows={rows.map(inFlightRow)}
+              columns={inFlightColumns(id)}
+              keyOf={({ service, handler, status }) => `${service}/${handler} ${status}`}
+              empty={<p className="quiet">No invocation that began here is still going on.</p>}
+            />
+          )}
+        </Loaded>
+      </Section>
+      <Kept deployment={deployment} isCheckShown={check.data !== undefined} />
+      {dialog === "update" && <UpdateDialog deployment={deployment} onClose={() => setDialog(undefined)} />}
+      {dialog === "delete" && <DeleteDialog {...{ deployment, state, inFlight, current }} onClose={() => setDialog(undefined)} />}
+    </Page>
+  );
+}
+
+/** What was given with the registration, and what its check found then. */
+function Kept({ deployment, isCheckShown }: { readonly deployment: DeploymentView; readonly isCheckShown: boolean }) {
+  const { additional_headers: headers = {}, metadata, verification } = deployment;
+  const names = Object.keys(headers);
+  return (
+    <>
+      {names.length > 0 && (
+        <Section title="Headers">
+          <Facts
+            facts={names.map((name) => [
+              name,
+              <span key={name}>
+                •••••• <span className="quiet small">not shown</span>
+              </span>,
+            ])}
+          />
+        </Section>
+      )}
+      {metadata !== undefined && (
+        <Section title="Metadata">
+          <Metadata metadata={metadata} />
+        </Section>
+      )}
+      {verification !== undefined && !isCheckShown && (
+        <Section title="Its last check">
+          <p className="quiet small">
+            <Moment at={verification.checked_at} />
+          </p>
+          <VerificationNote verification={verification} />
+        </Section>
+      )}
+    </>
+  );
+}
+
+function serviceColumns(latest: ReadonlyMap<string, number>): readonly Column<DeploymentView["services"][number]>[] {
+  return [
+    { name: "Service", cell: ({ name }) => <Link href={`/services/${encodeURIComponent(name)}`}>{name}</Link> },
+    { name: "Revision", isNumber: true, cell: ({ revision }) => revision },
+    {
+      name: "Called here",
+      cell: ({ name, revision }) =>
+        (latest.get(name) ?? revision) === revision ? "yes, it is the latest" : `no, revision ${latest.get(name)} is`,
+    },
+    { name: "Handlers", cell: ({ handlers }) => handlers.map(({ name }) => name).join(", ") },
+  ];
+}
+
+function inFlightRow(row: Readonly<Record<string, unknown>>): InFlight {
+  return {
+    service: textOf(row, "service") ?? "",
+    handler: textOf(row, "handler") ?? "",
+    status: textOf(row, "status") ?? "",
+    count: numberOf(row, "n"),
+  };
+}
+
+function inFlightColumns(id: string): readonly Column<InFlight>[] {
+  return [
+    {
+      name: "Handler",
+      cell: ({ service, handler }) => (
+        <code>
+          {service}/{handler}
+        </code>
+      ),
+    },
+    { name: "Status", cell: ({ status }) => <InvocationBadge status={status} /> },
+    {
+      name: "Invocations",
+      isNumber: true,
+      cell: ({ service, handler, status, count }) => (
+        <Link
+          href={invocationsHref({
+            deployments: [id],
+            services: [service],
+            handlers: [handler],
+            statuses: INVOCATION_STATUSES.filter((each) => each === status),
+          })}
+        >
+          {count.toLocaleString()}
+        </Link>
+      ),
+    },
+  ];
+}

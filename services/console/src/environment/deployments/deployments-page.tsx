@@ -1,0 +1,106 @@
+/** Why: which versions of the code there are, which of them is called, and which are needed no longer. */
+import type { DeploymentSummary } from "@perdure/admin-client";
+import { Link } from "wouter";
+import { Button, type Column, Empty, Loaded, Moment, Page, Snippet, Table } from "../../kit/index.js";
+import { useAddress } from "../address.js";
+import { useAsk, useSql } from "../ask.js";
+import { useEnvironment } from "../environment.js";
+import { invocationsHref } from "../invocations-link.js";
+import { addressOf, IN_FLIGHT, inFlightOf, latestRevisions, protocolText, stateOf } from "./deployment-text.js";
+import { RegisterDialog } from "./register-dialog.js";
+import { StateBadge } from "./state-badge.js";
+import "./deployments.css";
+
+const EVERY_MS = 5_000;
+
+export default function DeploymentsPage() {
+  const { forbidden } = useEnvironment();
+  const [parameters, change] = useAddress();
+  const query = useAsk(["deployments"], ({ admin }, signal) => admin.deployments.list({ signal }), { everyMs: EVERY_MS });
+  const isRegistering = parameters.has("register");
+  return (
+    <Page
+      title="Deployments"
+      lead="Versions of your code. New invocations go to the newest revision of their service, and each ends where it began."
+      actions={
+        <Button look="primary" forbidden={forbidden} onClick={() => change({ register: "yes" })}>
+          Register a deployment
+        </Button>
+      }
+    >
+      <Loaded query={query}>{(all) => (all.length === 0 ? <None /> : <Deployments deployments={all} />)}</Loaded>
+      {isRegistering && forbidden === undefined && <RegisterDialog onClose={() => change({ register: undefined }, false)} />}
+    </Page>
+  );
+}
+
+function None() {
+  const { adminUrl } = useEnvironment();
+  return (
+    <Empty title="Nothing is registered yet">
+      <p>A deployment is an address where your code answers. Register it, and its services can be called.</p>
+      <Snippet
+        label="the command that registers"
+        text={`curl ${adminUrl}/deployments --json '{"uri": "http://localhost:9080"}'`}
+      />
+    </Empty>
+  );
+}
+
+function Deployments({ deployments }: { readonly deployments: readonly DeploymentSummary[] }) {
+  const needed = useSql(IN_FLIGHT, { everyMs: EVERY_MS });
+  const latest = latestRevisions(deployments);
+  const inFlight = needed.data === undefined ? undefined : inFlightOf(needed.data);
+  const columns: readonly Column<DeploymentSummary>[] = [
+    {
+      name: "Where",
+      cell: (deployment) => (
+        <Link href={`/deployments/${encodeURIComponent(deployment.id)}`}>
+          <span className="deployments__address">{addressOf(deployment)}</span>
+        </Link>
+      ),
+    },
+    {
+      name: "State",
+      cell: (deployment) =>
+        inFlight === undefined ? (
+          <span className="quiet">…</span>
+        ) : (
+          <StateBadge state={stateOf(deployment, latest, inFlight.get(deployment.id) ?? 0)} />
+        ),
+    },
+    {
+      name: "In flight",
+      isNumber: true,
+      cell: ({ id }) => {
+        const count = inFlight?.get(id) ?? 0;
+        if (inFlight === undefined) return <span className="quiet">…</span>;
+        if (count === 0) return <span className="quiet">0</span>;
+        return (
+          <Link href={invocationsHref({ deployments: [id], where: "status != 'completed'" })}>{count.toLocaleString()}</Link>
+        );
+      },
+    },
+    {
+      name: "Services",
+      cell: ({ services }) => (
+        <ul className="deployments__services">
+          {services.map(({ name, revision }) => (
+            <li key={name} className="nowrap">
+              <Link href={`/services/${encodeURIComponent(name)}`}>{name}</Link>{" "}
+              <span className="quiet">
+                revision {revision}
+                {latest.get(name) === revision ? "" : `, latest is ${latest.get(name)}`}
+              </span>
+            </li>
+          ))}
+        </ul>
+      ),
+    },
+    { name: "SDK", cell: ({ sdk_version: sdk }) => sdk ?? <span className="quiet">not said</span> },
+    { name: "Protocol", cell: protocolText },
+    { name: "Registered", cell: ({ created_at }) => <Moment at={created_at} /> },
+  ];
+  const newestFirst = deployments.toReversed();
+  return <Table label="Deployments" rows={newestFirst} columns={columns} keyOf={({ id }) => id} />;
+}

@@ -1,0 +1,44 @@
+/** What a registration would change. */
+import type { RegistrationView } from "@perdure/admin-client";
+import { Badge, type Column, Loaded, Table } from "../../kit/index.js";
+import { useAsk } from "../ask.js";
+import { type ServiceChange, serviceChanges } from "./deployment-text.js";
+import { VerificationNote } from "./verification-note.js";
+
+const COLUMNS: readonly Column<ServiceChange>[] = [
+  { name: "Service", cell: ({ service }) => service },
+  { name: "Becomes", cell: ({ what }) => (what === "new" ? <Badge tone="good">new</Badge> : what) },
+  {
+    name: "Handlers",
+    cell: ({ added, removed, typeChange }) => (
+      <>
+        {typeChange !== undefined && <div>type {typeChange}</div>}
+        {added.length > 0 && <div>added: {added.join(", ")}</div>}
+        {removed.length > 0 && <div className="deployments__gone">gone: {removed.join(", ")}</div>}
+        {added.length + removed.length === 0 && typeChange === undefined && <span className="quiet">the same</span>}
+      </>
+    ),
+  },
+];
+
+export function Plan({ registration, isNew }: { readonly registration: RegistrationView; readonly isNew: boolean }) {
+  const services = useAsk(["services"], ({ admin }, signal) => admin.services.list({ signal }));
+  return (
+    <section aria-label="What would change" className="stack stack--tight">
+      <h3>What would change</h3>
+      {!isNew && <p>The same is registered there already, or is replaced in place.</p>}
+      <Loaded query={services}>
+        {(now) => (
+          <Table
+            label="Services of this deployment"
+            rows={serviceChanges(now, registration.services)}
+            columns={COLUMNS}
+            keyOf={({ service }) => service}
+            empty={<p>It serves nothing.</p>}
+          />
+        )}
+      </Loaded>
+      {registration.verification !== undefined && <VerificationNote verification={registration.verification} />}
+    </section>
+  );
+}

@@ -1,0 +1,79 @@
+/** The same code at another address, or with other headers: invocations that began there go on there. */
+import type { DeploymentChanges, DeploymentView } from "@perdure/admin-client";
+import { type FormEvent, useState } from "react";
+import { Button, CheckField, Dialog, DialogActions, ProblemNote, TextField } from "../../kit/index.js";
+import { useChange } from "../ask.js";
+import { addressOf, addressProblem, type NamedValue, recordOfPairs } from "./deployment-text.js";
+import { PairsField } from "./pairs-field.js";
+
+export function UpdateDialog({ deployment, onClose }: { readonly deployment: DeploymentView; readonly onClose: () => void }) {
+  const [address, setAddress] = useState(addressOf(deployment));
+  const [isHttp11, setHttp11] = useState(deployment.http_version === "HTTP/1.1");
+  const [headers, setHeaders] = useState<readonly NamedValue[]>([]);
+  const [isOverwriting, setOverwriting] = useState(false);
+  const given = recordOfPairs(headers);
+  const changes: DeploymentChanges = {
+    address: address.trim(),
+    ...(address.trim().startsWith("arn:") ? {} : { useHttp11: isHttp11 }),
+    ...(given === undefined ? {} : { headers: given }),
+    overwrite: isOverwriting,
+  };
+  const attempt = useChange(({ admin }) => admin.deployments.update(deployment.id, { ...changes, dryRun: true }));
+  const update = useChange(({ admin }) => admin.deployments.update(deployment.id, changes), {
+    done: () => `${deployment.id} is updated`,
+    onDone: onClose,
+  });
+  const problem = address.trim() === "" ? "Say where it is" : addressProblem(address);
+  const cause = update.error ?? attempt.error;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    attempt.reset();
+    if (problem === undefined) update.mutate();
+  };
+  return (
+    <Dialog title={`Update ${deployment.id}`} isOpen onClose={onClose} isWide>
+      <form onSubmit={submit} className="stack">
+        <p>
+          For the same code that has moved, or wants another credential. Invocations that began on it go on there at once. Other
+          code wants a registration of its own, so that what runs can end on the old one.
+        </p>
+        <TextField
+          label="Where it answers"
+          value={address}
+          onChange={setAddress}
+          problem={problem}
+          autoComplete="off"
+          spellCheck={false}
+        />
+        {!address.trim().startsWith("arn:") && <CheckField label="Speak HTTP/1.1 with it" isOn={isHttp11} onChange={setHttp11} />}
+        <PairsField
+          label="Headers"
+          what="header"
+          hint="These replace the headers there are. None here: they stay as they are."
+          pairs={headers}
+          onChange={setHeaders}
+          isSecret
+        />
+        <CheckField label="Also when it serves something else than before" isOn={isOverwriting} onChange={setOverwriting} />
+        <div aria-live="polite">
+          {attempt.data !== undefined && cause === null && (
+            <p>
+              It answers there, and serves {attempt.data.services.map(({ name }) => name).join(", ")}. Nothing was changed by
+              asking.
+            </p>
+          )}
+          {cause !== null && <ProblemNote cause={cause} title="It cannot be updated like this." />}
+        </div>
+        <DialogActions>
+          <Button onClick={onClose}>Leave it</Button>
+          <Button isBusy={attempt.isPending} forbidden={problem} onClick={() => attempt.mutate()}>
+            Try without changing
+          </Button>
+          <Button type="submit" look="primary" isBusy={update.isPending} forbidden={problem}>
+            Update it
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}

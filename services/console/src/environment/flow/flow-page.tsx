@@ -1,0 +1,309 @@
+/** Why: who may run how much, who waits for what, and what is held back. */
+import { useState } from "react";
+import { Link } from "wouter";
+import {
+  Badge,
+  Button,
+  Confirmation,
+  durationText,
+  Empty,
+  Loaded,
+  Page,
+  ProblemNote,
+  Section,
+  Snippet,
+  Table,
+} from "../../kit/index.js";
+import { LIVE_MS, useAsk, useChange, useSql } from "../ask.js";
+import { useEnvironment } from "../environment.js";
+import {
+  QUEUES_STATEMENT,
+  type Queue,
+  queueHref,
+  queueOf,
+  RATES_STATEMENT,
+  RULES_STATEMENT,
+  type Rule,
+  rulesOf,
+  scopeHref,
+  USAGE_STATEMENT,
+  type Usage,
+  usageOf,
+} from "./flow-rows.js";
+import { QUEUES_SHOWN_MAX, USAGE_SHOWN_MAX } from "./limits.js";
+import { RuleDialog } from "./rule-dialog.js";
+import { ruleTurned } from "./rule-form.js";
+import "./flow.css";
+
+export default function FlowPage() {
+  return (
+    <Page
+      title="Rules and queues"
+      lead="Calls that name a scope can be limited: how many run at once, how many start in a while, who goes first."
+    >
+      <Rules />
+      <UsageNow />
+      <Queues />
+    </Page>
+  );
+}
+
+function Rules() {
+  const { forbidden, adminUrl } = useEnvironment();
+  const rules = useAsk(
+    ["rules"],
+    async ({ admin }, signal) => {
+      const [known, rates] = await Promise.all([
+        admin.sql.query(RULES_STATEMENT, { signal }),
+        admin.sql.query(RATES_STATEMENT, { signal }),
+      ]);
+      return rulesOf(known, rates);
+    },
+    { everyMs: LIVE_MS },
+  );
+  const [editing, setEditing] = useState<{ readonly rule: Rule | undefined }>();
+  const [removing, setRemoving] = useState<Rule>();
+  const turn = useChange<Rule>(({ admin }, rule) => admin.rules.put([ruleTurned(rule)]), {
+    done: (_, { pattern, isDisabled }) => `${pattern} ${isDisabled ? "holds again" : "is off"}`,
+    failed: "It stays as it was",
+  });
+  const remove = useChange<Rule>(({ admin }, { pattern }) => admin.rules.remove([pattern]), {
+    done: (_, { pattern }) => `${pattern} is gone`,
+    onDone: () => setRemoving(undefined),
+  });
+  return (
+    <Section
+      title="Rules"
+      actions={
+        <Button forbidden={forbidden} onClick={() => setEditing({ rule: undefined })}>
+          Make a rule
+        </Button>
+      }
+    >
+      <Loaded query={rules}>
+        {(all) => (
+          <Table
+            label="Rules"
+            rows={all}
+            keyOf={({ pattern }) => pattern}
+            columns={[
+              {
+                name: "Pattern",
+                cell: ({ pattern, isDisabled, description }: Rule) => (
+                  <>
+                    <code>{pattern}</code> {isDisabled && <Badge tone="warn">off</Badge>}
+                    {description !== undefined && <div className="quiet small flow__words">{description}</div>}
+                  </>
+                ),
+              },
+              { name: "At once", isNumber: true, cell: ({ concurrency }: Rule) => concurrency?.toLocaleString() ?? "any" },
+              { name: "Rate", cell: ({ rate }: Rule) => <span className="nowrap">{rateText(rate)}</span> },
+              { name: "Weight", isNumber: true, cell: ({ weight }: Rule) => weight ?? 1 },
+              { name: "Priority", isNumber: true, cell: ({ priority }: Rule) => priority ?? "–" },
+              {
+                name: "Actions",
+                isNameHidden: true,
+                cell: (rule: Rule) => (
+                  <span className="row">
+                    <Button
+                      isSmall
+                      forbidden={forbidden}
+                      aria-label={`Change ${rule.pattern}`}
+                      onClick={() => setEditing({ rule })}
+                    >
+                      Change
+                    </Button>
+                    <Button
+                      isSmall
+                      look="bare"
+                      forbidden={forbidden}
+                      aria-label={`Turn ${rule.isDisabled ? "on" : "off"} ${rule.pattern}`}
+                      onClick={() => turn.mutate(rule)}
+                    >
+                      Turn {rule.isDisabled ? "on" : "off"}
+                    </Button>
+                    <Button
+                      isSmall
+                      look="bare"
+                      forbidden={forbidden}
+                      aria-label={`Delete ${rule.pattern}`}
+                      onClick={() => {
+                        remove.reset();
+                        setRemoving(rule);
+                      }}
+                    >
+                      Delete
+                    </Button>
+                  </span>
+                ),
+              },
+            ]}
+            empty={
+              <Empty title="Nothing is limited">
+                <p>A rule says how much a scope may run at once or start in a while. Make one here, or with</p>
+                <Snippet
+                  label="command"
+                  text={`curl -X PUT ${adminUrl}/limits/rules --json '[{"pattern": "acme", "limits": {"concurrency": 10}}]'`}
+                />
+              </Empty>
+            }
+          />
+        )}
+      </Loaded>
+      {editing !== undefined && (
+        <RuleDialog key={editing.rule?.pattern ?? ""} rule={editing.rule} onClose={() => setEditing(undefined)} />
+      )}
+      {removing !== undefined && (
+        <Confirmation
+          title={`Delete ${removing.pattern}?`}
+          isOpen
+          onClose={() => setRemoving(undefined)}
+          verb="Delete it"
+          isBusy={remove.isPending}
+          problem={remove.isError ? <ProblemNote cause={remove.error} title="It was not deleted." /> : undefined}
+          onConfirm={() => remove.mutate(removing)}
+        >
+          <p>What waits only for this rule may start at once.</p>
+        </Confirmation>
+      )}
+    </Section>
+  );
+}
+
+function UsageNow() {
+  const usage = useSql(USAGE_STATEMENT, { everyMs: LIVE_MS });
+  const { ingressUrl } = useEnvironment();
+  return (
+    <Section title="In use now">
+      <Loaded query={usage}>
+        {(rows) => (
+          <>
+            <Table
+              label="Scopes and limit keys in use"
+              rows={rows.map(usageOf)}
+              keyOf={({ scope, limitKey }) => `${scope}/${limitKey}`}
+              columns={[
+                {
+                  name: "Scope and limit key",
+                  cell: (one: Usage) => (
+                    <Link href={scopeHref(one)}>{[one.scope, one.limitKey].filter(Boolean).join(" / ")}</Link>
+                  ),
+                },
+                { name: "In use", cell: (one: Usage) => <Meter usage={one} /> },
+                {
+                  name: "By rule",
+                  cell: ({ pattern }: Usage) =>
+                    pattern === undefined ? <span className="quiet">none</span> : <code>{pattern}</code>,
+                },
+                { name: "Queues waiting", isNumber: true, cell: ({ waiting }: Usage) => waiting.toLocaleString() },
+              ]}
+              empty={
+                <Empty title="No scope is in use">
+                  <p>A call in a scope shows here how much of its limits is used while it runs or waits:</p>
+                  <Snippet
+                    label="command"
+                    text={`curl ${ingressUrl}/restate/scope/acme/call/Greeter/greet --json '"Ann"' -H 'x-restate-limit-key: tenant1'`}
+                  />
+                </Empty>
+              }
+            />
+            {rows.length === USAGE_SHOWN_MAX && <p className="quiet">Those with the most who wait are shown.</p>}
+          </>
+        )}
+      </Loaded>
+    </Section>
+  );
+}
+
+function Meter({ usage: { running, limit } }: { readonly usage: Usage }) {
+  if (limit === undefined) return <>{running.toLocaleString()} of any number</>;
+  const share = Math.min(1, running / Math.max(1, limit));
+  return (
+    <span className="row">
+      <span className="flow__meter" aria-hidden="true">
+        <span className={`flow__used${running >= limit ? " flow__used--full" : ""}`} style={{ width: `${share * 100}%` }} />
+      </span>
+      {running.toLocaleString()} of {limit.toLocaleString()}
+      {running >= limit && <Badge tone="warn">full</Badge>}
+    </span>
+  );
+}
+
+function Queues() {
+  const { forbidden } = useEnvironment();
+  const queues = useSql(QUEUES_STATEMENT, { everyMs: LIVE_MS });
+  const pause = useChange<Queue>(({ admin }, { id, isPaused }) => admin.rules.setQueuePaused(id, !isPaused), {
+    done: (_, { what, id, isPaused }) => `${what ?? id} ${isPaused ? "goes on" : "is paused"}`,
+    failed: "It stays as it was",
+  });
+  return (
+    <Section title="Queues">
+      <Loaded query={queues}>
+        {(rows) => (
+          <>
+            <Table
+              label="Queues"
+              rows={rows.map(queueOf)}
+              keyOf={({ id }) => id}
+              columns={[
+                {
+                  name: "Queue",
+                  cell: ({ id, service, what, isPaused }: Queue) => (
+                    <>
+                      <Link href={queueHref(id)}>{what === undefined ? service : what}</Link>{" "}
+                      {isPaused && <Badge tone="warn">paused</Badge>}
+                      <div className="quiet small">{service}</div>
+                    </>
+                  ),
+                },
+                { name: "Waiting", isNumber: true, cell: ({ waiting }: Queue) => waiting.toLocaleString() },
+                { name: "Running", isNumber: true, cell: ({ running }: Queue) => running.toLocaleString() },
+                { name: "Suspended", isNumber: true, cell: ({ suspended }: Queue) => suspended.toLocaleString() },
+                {
+                  name: "The first waits for",
+                  cell: ({ blockedOn, head }: Queue) =>
+                    blockedOn === undefined ? (
+                      <span className="quiet">–</span>
+                    ) : head === undefined ? (
+                      blockedOn
+                    ) : (
+                      <Link href={`/invocations/${head}`}>{blockedOn}</Link>
+                    ),
+                },
+                {
+                  name: "Actions",
+                  isNameHidden: true,
+                  cell: (queue: Queue) => (
+                    <Button
+                      isSmall
+                      forbidden={forbidden}
+                      aria-label={`${queue.isPaused ? "Resume" : "Pause"} ${queue.what ?? queue.id}`}
+                      onClick={() => pause.mutate(queue)}
+                    >
+                      {queue.isPaused ? "Resume" : "Pause"}
+                    </Button>
+                  ),
+                },
+              ]}
+              empty={
+                <Empty title="Nobody waits in a queue">
+                  <p>
+                    Calls that wait for a limit of their scope, or for the lock of their object, are counted here. A paused queue
+                    starts nobody new.
+                  </p>
+                </Empty>
+              }
+            />
+            {rows.length === QUEUES_SHOWN_MAX && <p className="quiet">Paused ones and the longest are shown.</p>}
+          </>
+        )}
+      </Loaded>
+    </Section>
+  );
+}
+
+function rateText(rate: Rule["rate"]): string {
+  if (rate === undefined) return "any";
+  const burst = rate.burst === rate.limit ? "" : `, ${rate.burst.toLocaleString()} at once`;
+  return `${rate.limit.toLocaleString()} in ${durationText(rate.perMs)}${burst}`;
+}

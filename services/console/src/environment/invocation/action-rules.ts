@@ -1,0 +1,76 @@
+/** Why: a button that would be refused says so beforehand, in the words of the state the invocation is in. The server has the last word. Pure. */
+import type { ExplanationView, Verb } from "@perdure/admin-client";
+
+/** What decides about actions; `status` as `sys_invocation` has it. */
+export interface ActionFacts {
+  readonly status: string;
+  readonly isWorkflow: boolean;
+  /** Entries that are stored; 0 when the journal was purged or never kept. */
+  readonly journalSize: number;
+}
+
+const NOT_BEGUN: ReadonlySet<string> = new Set(["scheduled", "pending"]);
+
+/** Why it cannot be done now; undefined when it can. */
+export function whyNot(verb: Verb, { status, isWorkflow, journalSize }: ActionFacts): string | undefined {
+  const isDone = status === "completed";
+  switch (verb) {
+    case "cancel":
+    case "kill":
+      return isDone ? "It is completed already." : undefined;
+    case "pause":
+      if (isDone) return "It is completed already.";
+      if (NOT_BEGUN.has(status)) return "It has not begun yet: there is nothing to pause.";
+      if (status === "suspended") return "It is suspended: no attempt runs that could be paused.";
+      return status === "paused" ? "It is paused already." : undefined;
+    case "resume":
+      if (isDone) return "It is completed. Restart it as a new one instead.";
+      if (NOT_BEGUN.has(status)) return "It has not begun yet.";
+      return status === "running" || status === "ready" ? "It is not stopped." : undefined;
+    case "restart-as-new":
+      if (!isDone) return "Only completed invocations can be restarted.";
+      if (isWorkflow) return "A workflow runs once for its key.";
+      return journalSize <= 0 ? "Its journal is gone, and with it the input." : undefined;
+    case "purge":
+      return isDone ? undefined : "Only completed invocations can be forgotten.";
+    case "purge-journal":
+      if (!isDone) return "Only the journal of a completed invocation can be forgotten.";
+      return journalSize <= 0 ? "Its journal is gone already." : undefined;
+  }
+}
+
+/** A pinned one goes on where it was unless it is moved, and moving is for those that stand still. */
+export function whyNotMove(status: string): string | undefined {
+  return status === "paused" || status === "suspended"
+    ? undefined
+    : "Only a paused or suspended invocation can be moved. Pause it first.";
+}
+
+// ── remedies ─────────────────────────────────────────────────────────────────────────────────────
+
+/** What `explain` proposes, as something that can be pressed. */
+export type Remedy = { readonly effect: string; readonly request: string } & (
+  | { readonly kind: "verb"; readonly id: string; readonly verb: Verb; readonly deployment: string | undefined }
+  | { readonly kind: "queue"; readonly queue: string }
+  | { readonly kind: "awakeable"; readonly awakeable: string }
+  | { readonly kind: "page"; readonly href: string; readonly label: string }
+  | { readonly kind: "words" }
+);
+
+const VERBS: ReadonlySet<string> = new Set(["cancel", "kill", "pause", "resume", "purge", "purge-journal", "restart-as-new"]);
+
+export function remedyOf({ request, effect }: ExplanationView["remedies"][number]): Remedy {
+  const invocation = /^PATCH \/invocations\/([^/]+)\/([a-z-]+)(?:\?deployment=([^&\s]+))?$/.exec(request);
+  if (invocation !== null && VERBS.has(invocation[2] ?? "")) {
+    return { kind: "verb", id: invocation[1] ?? "", verb: invocation[2] as Verb, deployment: invocation[3], request, effect };
+  }
+  const queue = /^POST \/vqueues\/([^/]+)\/resume$/.exec(request)?.[1];
+  if (queue !== undefined) return { kind: "queue", queue: decodeURIComponent(queue), request, effect };
+  const awakeable = /^POST \/restate\/awakeables\/([^/]+)\/resolve/.exec(request)?.[1];
+  if (awakeable !== undefined) return { kind: "awakeable", awakeable, request, effect };
+  if (request.startsWith("PUT /limits/rules")) return { kind: "page", href: "/flow", label: "Rules", request, effect };
+  if (request.startsWith("POST /deployments")) {
+    return { kind: "page", href: "/deployments", label: "Deployments", request, effect };
+  }
+  return { kind: "words", request, effect };
+}

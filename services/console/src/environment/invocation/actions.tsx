@@ -1,0 +1,169 @@
+/** Why: all that people do to one invocation, in one place: which button says what, what is asked before, and what is said afterwards. */
+import type { Verb } from "@perdure/admin-client";
+import { useMemo, useState } from "react";
+import { useLocation } from "wouter";
+import { Button, Confirmation, Menu } from "../../kit/index.js";
+import { useChange } from "../ask.js";
+import { useEnvironment } from "../environment.js";
+import { type ActionFacts, whyNot } from "./action-rules.js";
+import { RestartDialog } from "./restart-dialog.js";
+import { ResumeDialog } from "./resume-dialog.js";
+
+type SimpleVerb = Exclude<Verb, "resume" | "restart-as-new">;
+
+export interface InvocationActions {
+  /** Why it may not be done now. */
+  forbidden(verb: Verb): string | undefined;
+  isBusy(verb: Verb): boolean;
+  /** Does it, or asks first. `deployment`: of `resume`, at once. `from`: of `restart-as-new`, the last entry that is kept. */
+  run(verb: Verb, deployment?: string, from?: number): void;
+}
+
+type Asked =
+  | { readonly verb: "kill" | "purge" | "purge-journal" | "resume" }
+  | { readonly verb: "restart-as-new"; readonly from: number };
+
+export interface ActionTarget {
+  readonly id: string;
+  readonly target: string;
+  readonly facts: ActionFacts;
+}
+
+/** `dialogs` must be rendered once. */
+export function useInvocationActions({ id, target, facts }: ActionTarget) {
+  const { forbidden } = useEnvironment();
+  const [asked, setAsked] = useState<Asked>();
+  const [, navigate] = useLocation();
+  const close = () => setAsked(undefined);
+  const apply = useChange(({ admin }, verb: SimpleVerb) => admin.invocations.apply(verb, id), {
+    done: (outcome, verb) => said(verb, outcome),
+    failed: "That was not done",
+    onDone: close,
+  });
+  const resume = useChange(({ admin }, deployment: string | undefined) => admin.invocations.resume(id, deployment), {
+    done: () => "It goes on",
+    failed: "It was not resumed",
+    onDone: close,
+  });
+  const { status, isWorkflow, journalSize } = facts;
+  const busy = apply.isPending ? apply.variables : undefined;
+  const actions = useMemo<InvocationActions>(
+    () => ({
+      forbidden: (verb) => forbidden ?? whyNot(verb, { status, isWorkflow, journalSize }),
+      isBusy: (verb) => busy === verb || (verb === "resume" && resume.isPending),
+      run: (verb, deployment, from = 0) => {
+        if (verb === "restart-as-new") return setAsked({ verb, from });
+        if (verb === "resume") return deployment === undefined ? setAsked({ verb }) : resume.mutate(deployment);
+        return verb === "cancel" || verb === "pause" ? apply.mutate(verb) : setAsked({ verb });
+      },
+    }),
+    [forbidden, status, isWorkflow, journalSize, busy, resume.isPending, resume.mutate, apply.mutate],
+  );
+  const dialogs = (
+    <>
+      <Confirmation
+        title={`Kill ${target}?`}
+        isOpen={asked?.verb === "kill"}
+        onClose={close}
+        verb="Kill it"
+        isBusy={apply.isPending}
+        onConfirm={() => apply.mutate("kill")}
+      >
+        <p>
+          It ends at once, and so does everything it called. Its code is not asked: what it began outside stays as it is. To let
+          it tidy up, cancel it instead.
+        </p>
+      </Confirmation>
+      <Confirmation
+        title={`Forget ${target}?`}
+        isOpen={asked?.verb === "purge"}
+        onClose={close}
+        verb="Forget it"
+        isBusy={apply.isPending}
+        onConfirm={() => apply.mutate("purge")}
+      >
+        <p>Its result and its journal are gone afterwards, and the same idempotency key starts a new invocation.</p>
+      </Confirmation>
+      <Confirmation
+        title={`Forget the journal of ${target}?`}
+        isOpen={asked?.verb === "purge-journal"}
+        onClose={close}
+        verb="Forget the journal"
+        isBusy={apply.isPending}
+        onConfirm={() => apply.mutate("purge-journal")}
+      >
+        <p>Its result stays. Its steps are gone, and it cannot be restarted any more.</p>
+      </Confirmation>
+      {asked?.verb === "resume" && (
+        <ResumeDialog
+          id={id}
+          status={status}
+          onClose={close}
+          isBusy={resume.isPending}
+          onResume={(choice) => resume.mutate(choice)}
+        />
+      )}
+      {asked?.verb === "restart-as-new" && (
+        <RestartDialog
+          id={id}
+          target={target}
+          from={asked.from}
+          onClose={close}
+          onRestarted={(copy) => {
+            close();
+            navigate(`/invocations/${encodeURIComponent(copy)}`);
+          }}
+        />
+      )}
+    </>
+  );
+  return { actions, dialogs };
+}
+
+function said(verb: SimpleVerb, outcome: "done" | "accepted"): string {
+  switch (verb) {
+    case "cancel":
+      return outcome === "done" ? "It was cancelled before it began" : "It is asked to stop";
+    case "kill":
+      return "It was killed";
+    case "pause":
+      return outcome === "done" ? "It is paused" : "It pauses when its attempt stops";
+    case "purge":
+      return "It is forgotten";
+    case "purge-journal":
+      return "Its journal is forgotten";
+  }
+}
+
+export function ActionBar({ actions, isDone }: { readonly actions: InvocationActions; readonly isDone: boolean }) {
+  const button = (verb: Verb, label: string) => (
+    <Button isBusy={actions.isBusy(verb)} forbidden={actions.forbidden(verb)} onClick={() => actions.run(verb)}>
+      {label}
+    </Button>
+  );
+  const item = (verb: Verb, label: string, isDanger = true) => ({
+    label,
+    isDanger,
+    forbidden: actions.forbidden(verb),
+    onSelect: () => actions.run(verb),
+  });
+  return (
+    <>
+      {!isDone && button("pause", "Pause")}
+      {!isDone && button("resume", "Resume …")}
+      {!isDone && button("cancel", "Cancel")}
+      {isDone && button("restart-as-new", "Restart as new …")}
+      <Menu
+        trigger={<Button aria-label="More actions">More ▾</Button>}
+        actions={[
+          ...(isDone
+            ? [item("cancel", "Cancel", false), item("pause", "Pause", false)]
+            : [item("restart-as-new", "Restart as new …", false)]),
+          item("kill", "Kill …"),
+          item("purge-journal", "Forget the journal …"),
+          item("purge", "Forget it …"),
+        ]}
+      />
+    </>
+  );
+}

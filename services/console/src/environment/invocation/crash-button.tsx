@@ -1,0 +1,55 @@
+/** Why: that nothing is lost when a process dies is believed by those who have seen it. One button breaks the attempt that runs, and a note tells what happens then. */
+import type { CrashedView } from "@perdure/admin-client";
+import { Badge, Button, Hint } from "../../kit/index.js";
+import { useChange } from "../ask.js";
+import { useEnvironment } from "../environment.js";
+import { type Crash, storyOf } from "./crash-story.js";
+import { useLife } from "./invocation-data.js";
+
+export type { Crash } from "./crash-story.js";
+
+export interface CrashButtonProps {
+  readonly id: string;
+  readonly onCrashed: (crash: Crash) => void;
+}
+
+/** Nothing where attempts cannot be cut off. */
+export function CrashButton({ id, onCrashed }: CrashButtonProps) {
+  const { canCrash, forbidden } = useEnvironment();
+  const { data: life } = useLife(id);
+  const crash = useChange<void, CrashedView>(({ admin }) => admin.invocations.crashAttempt(id), {
+    failed: "Nothing was cut off",
+    // The server counts attempts since the last resume, the timeline all of them.
+    onDone: ({ attempt, journal_length }) =>
+      onCrashed({ journalLength: journal_length, attemptsBefore: Math.max(attempt, life?.attempts.at(-1)?.number ?? 0) }),
+  });
+  if (!canCrash) return null;
+  const isRunning = life?.attempts.at(-1)?.isRunning === true;
+  const why = forbidden ?? (life?.isDone === true ? "It is completed already." : isRunning ? undefined : "No attempt runs now.");
+  const button = (
+    <Button isBusy={crash.isPending} forbidden={why} onClick={() => crash.mutate()}>
+      Crash it
+    </Button>
+  );
+  return why === undefined ? (
+    <Hint text="Cuts the connection to your code in the middle of this attempt, as if the process had died. The server tries again and replays what is stored.">
+      {button}
+    </Hint>
+  ) : (
+    button
+  );
+}
+
+/** What one is seeing. Nothing before somebody has pressed the button. */
+export function CrashNote({ id, crash }: { readonly id: string; readonly crash: Crash | undefined }) {
+  const { data: life } = useLife(id);
+  if (crash === undefined || life === undefined) return null;
+  const { stage, sentence } = storyOf(crash, life);
+  return (
+    <p className="card row" role="status">
+      <Badge tone={stage === "goingOn" || stage === "done" ? "good" : "warn"}>{STAGES[stage]}</Badge> {sentence}
+    </p>
+  );
+}
+
+const STAGES = { cut: "cutting", waiting: "cut off", goingOn: "goes on", done: "done" } as const;

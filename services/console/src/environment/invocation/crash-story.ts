@@ -1,0 +1,62 @@
+/** Why: after an attempt was cut off, the page tells what one sees while it happens: the cut, the pause, the replay, and how it goes on. Pure. */
+import type { Life, StepSpan } from "./life.js";
+
+/** What is remembered of the moment when the button was pressed. */
+export interface Crash {
+  /** Journal entries that were stored by then. */
+  readonly journalLength: number;
+  /** Attempts that there had been by then; the one that was cut off is the last of them. */
+  readonly attemptsBefore: number;
+}
+
+export interface CrashStory {
+  readonly stage: "cut" | "waiting" | "goingOn" | "done";
+  readonly sentence: string;
+}
+
+/** What became of a step: `replayed` was done before the cut and is not run again; `rerun` was in the middle of it. */
+export type StepFate = "replayed" | "rerun" | undefined;
+
+export function fateOf(step: StepSpan, crash: Crash, life: Life): StepFate {
+  // The input is given to every attempt; a signal is nothing that runs.
+  if (step.index >= crash.journalLength || step.view.type === "Input" || step.view.type === "Signal") return undefined;
+  const cut = life.attempts.find(({ number }) => number === crash.attemptsBefore);
+  if (cut === undefined || cut.isRunning) return undefined;
+  if (step.toMs <= cut.toMs && step.result !== "pending") return "replayed";
+  // Others go on without the attempt: only code of one's own was in its middle.
+  return step.view.type === "Run" ? "rerun" : undefined;
+}
+
+export function storyOf(crash: Crash, life: Life): CrashStory {
+  const cut = life.attempts.find(({ number }) => number === crash.attemptsBefore);
+  const next = life.attempts.find(({ number }) => number > crash.attemptsBefore);
+  if (life.isDone) {
+    return { stage: "done", sentence: `The attempt was cut off, and it finished all the same. ${fatesText(crash, life)}` };
+  }
+  if (next !== undefined) {
+    return { stage: "goingOn", sentence: `Attempt ${next.number} has taken over. ${fatesText(crash, life)}` };
+  }
+  if (cut === undefined || cut.isRunning) return { stage: "cut", sentence: "The connection to your code is being cut." };
+  return {
+    stage: "waiting",
+    sentence: "The attempt was cut off as if the process had died. Nothing stored is lost; the next attempt follows in a moment.",
+  };
+}
+
+function fatesText(crash: Crash, life: Life): string {
+  let replayed = 0;
+  let rerun: StepSpan | undefined;
+  for (const step of life.steps) {
+    const fate = fateOf(step, crash, life);
+    if (fate === "replayed") replayed++;
+    else if (fate === "rerun") rerun = step;
+  }
+  const done =
+    replayed === 0
+      ? "Nothing was done before, so it began again."
+      : `${replayed === 1 ? "The 1 step that was done before was" : `The ${replayed} steps that were done before were`} replayed from the journal, not run again.`;
+  if (rerun === undefined) return done;
+  const name =
+    rerun.view.name === "" ? "The step in whose middle it was cut" : `'${rerun.view.name}', in whose middle it was cut,`;
+  return `${done} ${name} ran again.`;
+}

@@ -1,0 +1,22 @@
+/** Why: whoever resumes or restarts may choose where it goes on: where it was, with the newest code, or at one deployment. */
+import { ChoiceField } from "../../kit/index.js";
+import { useAsk } from "../ask.js";
+
+export interface DeploymentChoiceProps {
+  /** `keep`, `latest` or an id. */
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly keepLabel: string;
+}
+
+export function DeploymentChoice({ value, onChange, keepLabel }: DeploymentChoiceProps) {
+  const { data = [] } = useAsk(["invocation", "deployments"], async ({ admin }, signal) =>
+    (await admin.deployments.list({ signal })).map(({ id }) => id),
+  );
+  const choices = [
+    { value: "keep", label: keepLabel },
+    { value: "latest", label: "The latest deployment of its service" },
+    ...data.map((id) => ({ value: id, label: id })),
+  ];
+  return <ChoiceField label="Deployment" value={value} choices={choices} onChange={onChange} />;
+}

@@ -1,0 +1,163 @@
+/** Why: who it is, where it comes from, where it runs, and how long it is kept: the facts one looks for first. */
+
+import { sqlText } from "@perdure/admin-client";
+import type { ReactNode } from "react";
+import { useContext } from "react";
+import { Link } from "wouter";
+import { Copyable, durationText, Facts, Moment } from "../../kit/index.js";
+import { TraceUrlContext, traceLink } from "../../shell/trace-link.js";
+import { useAsk } from "../ask.js";
+import { FailureView } from "./failure-view.js";
+import { durationMs, type InvocationFacts } from "./invocation-facts.js";
+import { CALLERS_MAX } from "./limits.js";
+
+export function HeadFacts({ facts }: { readonly facts: InvocationFacts }) {
+  const list: (readonly [string, ReactNode])[] = [
+    ["Id", <Copyable key="id" text={facts.id} label="the id" />],
+    [
+      "Service",
+      <Link key="service" href={`/services/${encodeURIComponent(facts.service)}`}>
+        {facts.service}
+      </Link>,
+    ],
+    ["Invoked by", <InvokedBy key="by" facts={facts} />],
+    ["Created", <Moment key="created" at={facts.createdAt} />],
+  ];
+  if (facts.key !== undefined && !facts.isService) {
+    const href = `/state/${encodeURIComponent(facts.service)}/${encodeURIComponent(facts.key)}`;
+    list.push([
+      "Key",
+      <Link key="key" href={href}>
+        {facts.key === "" ? "(empty)" : facts.key}
+      </Link>,
+    ]);
+  }
+  if (facts.status === "scheduled" && facts.scheduledStartAt !== undefined) {
+    list.push(["Starts", <Moment key="starts" at={facts.scheduledStartAt} />]);
+  }
+  if (facts.completedAt !== undefined) {
+    list.push(["Completed", <Moment key="completed" at={facts.completedAt} />]);
+    const took = Date.parse(facts.completedAt) - Date.parse(facts.createdAt ?? facts.completedAt);
+    list.push(["Took", durationText(took)]);
+  }
+  if (facts.attempts > 0) list.push(["Attempts of this run", String(facts.attempts)]);
+  if (facts.nextRetryAt !== undefined) list.push(["Next attempt", <Moment key="next" at={facts.nextRetryAt} />]);
+  if (facts.deploymentId !== undefined) {
+    list.push([
+      facts.isPinned ? "Deployment" : "Last attempt on",
+      <Link key="deployment" href={`/deployments/${encodeURIComponent(facts.deploymentId)}`}>
+        {facts.deploymentId}
+      </Link>,
+    ]);
+  }
+  if (facts.sdk !== undefined) list.push(["SDK", facts.sdk]);
+  list.push(["Kept", <Kept key="kept" facts={facts} />]);
+  if (facts.idempotencyKey !== undefined) {
+    list.push(["Idempotency key", <Copyable key="idempotency" text={facts.idempotencyKey} label="the idempotency key" />]);
+  }
+  if (facts.scope !== undefined) list.push(["Scope", facts.scope]);
+  if (facts.limitKey !== undefined) list.push(["Limit key", facts.limitKey]);
+  if (facts.traceId !== undefined) list.push(["Trace", <Trace key="trace" id={facts.traceId} />]);
+  return (
+    <div className="card stack">
+      <Callers facts={facts} />
+      <Facts facts={list} />
+      {facts.status === "completed" && facts.completionFailure !== undefined && <FailureView message={facts.completionFailure} />}
+      {facts.status !== "completed" && facts.lastFailure !== undefined && (
+        <div className="stack stack--tight">
+          <h2 className="small quiet">Last failure</h2>
+          <FailureView
+            message={facts.lastFailure.message}
+            code={facts.lastFailure.code}
+            stack={facts.lastFailure.stack}
+            step={facts.lastFailure.step}
+          />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Kept({ facts }: { readonly facts: InvocationFacts }) {
+  const completion = facts.completionRetention === undefined ? undefined : durationMs(facts.completionRetention);
+  const journal = facts.journalRetention === undefined ? undefined : durationMs(facts.journalRetention);
+  if (completion === undefined || journal === undefined) return <span className="quiet">–</span>;
+  if (completion === 0) return <>not after its end</>;
+  return (
+    <>
+      {durationText(completion)} after its end
+      {journal === completion ? "" : `, its journal ${journal === 0 ? "not" : durationText(journal)}`}
+    </>
+  );
+}
+
+const SOURCES: Readonly<Record<string, string>> = {
+  ingress: "a request over HTTP",
+  subscription: "a Kafka message",
+  service: "another invocation",
+  restart_as_new: "a restart",
+  schedule: "a schedule",
+};
+
+function InvokedBy({ facts }: { readonly facts: InvocationFacts }) {
+  if (facts.callerId !== undefined) {
+    return <Link href={`/invocations/${encodeURIComponent(facts.callerId)}`}>{facts.callerTarget ?? facts.callerId}</Link>;
+  }
+  if (facts.restartedFrom !== undefined) {
+    return (
+      <>
+        a restart of <Link href={`/invocations/${encodeURIComponent(facts.restartedFrom)}`}>{facts.restartedFrom}</Link>
+      </>
+    );
+  }
+  if (facts.subscriptionId !== undefined) return <Link href="/subscriptions">a Kafka message</Link>;
+  return <>{SOURCES[facts.invokedBy] ?? facts.invokedBy}</>;
+}
+
+/** The way down from whoever began it all, when there is more than the caller. */
+function Callers({ facts }: { readonly facts: InvocationFacts }) {
+  const { data = [] } = useAsk(
+    ["invocation", "callers", facts.id],
+    async ({ admin }, signal) => {
+      const callers: { readonly id: string; readonly target: string }[] = [];
+      let id = facts.callerId;
+      let target = facts.callerTarget;
+      while (id !== undefined && callers.length < CALLERS_MAX) {
+        callers.unshift({ id, target: target ?? id });
+        const statement = `SELECT invoked_by_id, invoked_by_target FROM sys_invocation WHERE id = ${sqlText(id)}`;
+        const above = (await admin.sql.query(statement, { signal }))[0];
+        id = typeof above?.["invoked_by_id"] === "string" ? above["invoked_by_id"] : undefined;
+        target = typeof above?.["invoked_by_target"] === "string" ? above["invoked_by_target"] : undefined;
+      }
+      return callers;
+    },
+    { isOff: facts.callerId === undefined },
+  );
+  if (data.length === 0) return null;
+  return (
+    <nav aria-label="Callers">
+      <ol className="inv-callers">
+        {data.map(({ id, target }) => (
+          <li key={id}>
+            <Link href={`/invocations/${encodeURIComponent(id)}`}>{target}</Link>
+          </li>
+        ))}
+        <li aria-current="page">{facts.target}</li>
+      </ol>
+    </nav>
+  );
+}
+
+function Trace({ id }: { readonly id: string }) {
+  const link = traceLink(useContext(TraceUrlContext), id);
+  return (
+    <>
+      <Copyable text={id} label="the trace id" />
+      {link !== undefined && (
+        <a href={link} target="_blank" rel="noreferrer">
+          See the trace
+        </a>
+      )}
+    </>
+  );
+}

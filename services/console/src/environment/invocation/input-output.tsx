@@ -1,0 +1,67 @@
+/** Why: what it was asked and what it answered, whole, without looking for them in the journal. */
+import { type Row, sqlText } from "@perdure/admin-client";
+import { Loaded, Section } from "../../kit/index.js";
+import { useAsk } from "../ask.js";
+import type { Life } from "./life.js";
+import { StepValue } from "./value-view.js";
+
+export function InputOutput({ life }: { readonly life: Life }) {
+  const statement =
+    `SELECT "index", entry_type, raw_length FROM sys_journal WHERE id = ${sqlText(life.id)} ` +
+    `AND entry_type IN ('Command: Input', 'Command: Output') ORDER BY "index"`;
+  const query = useAsk(["invocation", "ends", statement, life.isDone], ({ admin }, signal) =>
+    admin.sql.query(statement, { signal }),
+  );
+  return (
+    <Section title="Input and output">
+      <Loaded query={query}>
+        {(rows) => (
+          <div className="inv-values">
+            <End
+              title="Input"
+              id={life.id}
+              row={find(rows, "Input")}
+              none="It is not known any more: the journal was purged, or not kept."
+            />
+            <End
+              title="Output"
+              id={life.id}
+              row={find(rows, "Output")}
+              none={life.isDone ? "It left no output in its journal." : "It has not answered yet."}
+            />
+          </div>
+        )}
+      </Loaded>
+    </Section>
+  );
+}
+
+function find(rows: readonly Row[], type: "Input" | "Output"): Row | undefined {
+  return rows.find((row) => row["entry_type"] === `Command: ${type}`);
+}
+
+interface EndProps {
+  readonly title: string;
+  readonly id: string;
+  readonly row: Row | undefined;
+  readonly none: string;
+}
+
+function End({ title, id, row, none }: EndProps) {
+  return (
+    <div className="card stack stack--tight">
+      <h3>{title}</h3>
+      {row === undefined ? (
+        <p className="quiet">{none}</p>
+      ) : (
+        <StepValue
+          id={id}
+          index={Number(row["index"])}
+          of="argument"
+          label={title.toLowerCase()}
+          bytes={Number(row["raw_length"])}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,132 @@
+/** Why: everything about one invocation: what it is, why it stands where it stands, where its time went, and what one can do. */
+import { useState } from "react";
+import { Link, useParams, useSearchParams } from "wouter";
+import { Empty, InvocationBadge, Loading, Page, ProblemNote, Section } from "../../kit/index.js";
+import { ActionBar, useInvocationActions } from "./actions.js";
+import { CrashButton, CrashNote } from "./crash-button.js";
+import type { Crash } from "./crash-story.js";
+import { ExplanationPanel } from "./explanation-panel.js";
+import { Failures } from "./failures.js";
+import { HeadFacts } from "./head.js";
+import { InputOutput } from "./input-output.js";
+import { isGone, useExplanation, useInvocation, useLife } from "./invocation-data.js";
+import type { InvocationFacts } from "./invocation-facts.js";
+import { Journal } from "./journal.js";
+import { StepDetails } from "./step-details.js";
+import { Timeline } from "./timeline.js";
+import "./invocation.css";
+
+export default function InvocationPage() {
+  const { invocation = "" } = useParams();
+  return <OneInvocation key={invocation} id={invocation} />;
+}
+
+function OneInvocation({ id }: { readonly id: string }) {
+  const query = useInvocation(id);
+  if (query.data === null || isGone(query.error)) return <Gone id={id} />;
+  if (query.data === undefined) {
+    return (
+      <Page title="Invocation">
+        {query.isError ? (
+          <ProblemNote cause={query.error} onRetry={() => void query.refetch()} />
+        ) : (
+          <Loading what="The invocation" />
+        )}
+      </Page>
+    );
+  }
+  return (
+    <Known
+      facts={query.data}
+      problem={query.isError ? <ProblemNote cause={query.error} title="This is not up to date." /> : undefined}
+    />
+  );
+}
+
+function Known({ facts, problem }: { readonly facts: InvocationFacts; readonly problem: React.ReactNode }) {
+  const { id, target, status, result, completionFailure, isWorkflow, journalSize } = facts;
+  const [crash, setCrash] = useState<Crash>();
+  const { actions, dialogs } = useInvocationActions({ id, target, facts: { status, isWorkflow, journalSize } });
+  const explanation = useExplanation(id);
+  const isDone = status === "completed";
+  return (
+    <Page
+      title={target}
+      heading={
+        <span className="inv-heading">
+          {target} <InvocationBadge status={status} result={result} failure={completionFailure} />
+        </span>
+      }
+      actions={
+        <>
+          {!isDone && <CrashButton id={id} onCrashed={setCrash} />}
+          <ActionBar actions={actions} isDone={isDone} />
+        </>
+      }
+    >
+      {problem}
+      <CrashNote id={id} crash={crash} />
+      {!isDone && explanation.data !== undefined && <ExplanationPanel id={id} explanation={explanation.data} actions={actions} />}
+      <HeadFacts facts={facts} />
+      <TimelineSection id={id} crash={crash} actions={actions} />
+      {dialogs}
+    </Page>
+  );
+}
+
+interface TimelineSectionProps {
+  readonly id: string;
+  readonly crash: Crash | undefined;
+  readonly actions: ReturnType<typeof useInvocationActions>["actions"];
+}
+
+function TimelineSection({ id, crash, actions }: TimelineSectionProps) {
+  const [search, setSearch] = useSearchParams();
+  const { data: life } = useLife(id);
+  const chosen = search.get("step");
+  const index = chosen === null ? undefined : Number(chosen);
+  const step = life?.steps.find((each) => each.index === index);
+  const choose = (next: number | undefined) =>
+    setSearch((now) => {
+      const search = new URLSearchParams(now);
+      if (next === undefined) search.delete("step");
+      else search.set("step", String(next));
+      return search;
+    });
+  return (
+    <>
+      <Section title="Timeline">
+        <Timeline id={id} step={step?.index} onStep={choose} crash={crash} />
+        {life !== undefined && step !== undefined && (
+          <StepDetails key={step.index} life={life} step={step} actions={actions} onClose={() => choose(undefined)} />
+        )}
+      </Section>
+      {life !== undefined && (
+        <>
+          <InputOutput life={life} />
+          <Failures life={life} />
+          <Journal life={life} actions={actions} />
+        </>
+      )}
+    </>
+  );
+}
+
+function Gone({ id }: { readonly id: string }) {
+  return (
+    <Page title="Invocation">
+      <Empty title="There is no such invocation">
+        <p>
+          <code className="inv-id">{id}</code>
+        </p>
+        <p>
+          Completed invocations are forgotten when their retention is over, or when somebody forgets them; those that are
+          cancelled before they began leave nothing behind. Or the id is not whole, or belongs to another environment.
+        </p>
+        <p>
+          <Link href="/invocations">All invocations</Link>
+        </p>
+      </Empty>
+    </Page>
+  );
+}

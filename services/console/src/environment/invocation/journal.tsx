@@ -1,0 +1,219 @@
+/** Why: the journal is the truth about an invocation: every step with its value and result, in order, and beneath them the bytes as they are stored. */
+import { Fragment, useState } from "react";
+import { Link, useSearchParams } from "wouter";
+import { Button, durationText, Empty, Loaded, Section } from "../../kit/index.js";
+import type { InvocationActions } from "./actions.js";
+import { usePayloads } from "./invocation-data.js";
+import { type Life, lengthOf, readLife, resultWord, type StepSpan, stepKind, stepName } from "./life.js";
+import { JOURNAL_ROWS_MAX } from "./limits.js";
+import { RawJournal } from "./raw-journal.js";
+import { RestartFrom, StepValues } from "./step-details.js";
+import { inOneLine, valueOfPayload } from "./value-text.js";
+
+const PREVIEW_CHARS = 80;
+
+export function Journal({ life, actions }: { readonly life: Life; readonly actions: InvocationActions }) {
+  const [search, setSearch] = useSearchParams();
+  const from = Math.max(0, Number.parseInt(search.get("entries") ?? "0", 10) || 0);
+  const isRaw = search.get("journal") === "raw";
+  const change = (name: string, value: string | undefined) =>
+    setSearch((now) => {
+      const next = new URLSearchParams(now);
+      if (value === undefined) next.delete(name);
+      else next.set(name, value);
+      return next;
+    });
+  return (
+    <Section
+      title="Journal"
+      actions={
+        <div className="row">
+          <Button isSmall className="inv-toggle" aria-pressed={!isRaw} onClick={() => change("journal", undefined)}>
+            Steps
+          </Button>
+          <Button isSmall className="inv-toggle" aria-pressed={isRaw} onClick={() => change("journal", "raw")}>
+            As stored
+          </Button>
+        </div>
+      }
+    >
+      {isRaw ? (
+        <RawJournal id={life.id} from={from} signature={signatureOf(life)} />
+      ) : (
+        <Steps
+          life={life}
+          from={from}
+          actions={actions}
+          onFrom={(index) => change("entries", index === 0 ? undefined : String(index))}
+        />
+      )}
+    </Section>
+  );
+}
+
+/** Changes when a step came or got its result. */
+function signatureOf({ steps, isDone, status }: Life): string {
+  return `${steps.length} ${steps.filter(({ result }) => result === "pending").length} ${isDone} ${status}`;
+}
+
+interface StepsProps {
+  readonly life: Life;
+  readonly from: number;
+  readonly actions: InvocationActions;
+  readonly onFrom: (index: number) => void;
+}
+
+function Steps({ life, from, actions, onFrom }: StepsProps) {
+  const query = usePayloads(life.id, from, signatureOf(life));
+  return (
+    <Loaded query={query}>
+      {(view) => {
+        const { steps, nextStep } = readLife([view], view);
+        const shown = steps.slice(0, JOURNAL_ROWS_MAX);
+        const next = steps[JOURNAL_ROWS_MAX]?.index ?? nextStep;
+        if (shown.length === 0) {
+          return (
+            <Empty title={from === 0 ? "The journal is empty" : "There are no entries from here on"}>
+              <p>
+                {life.isDone
+                  ? "It was purged, or not kept: journals are forgotten when their retention is over."
+                  : "Entries come as the handler does things."}
+              </p>
+            </Empty>
+          );
+        }
+        return (
+          <>
+            <StepTable life={life} steps={shown} actions={actions} />
+            {(from > 0 || next !== undefined) && (
+              <div className="row">
+                <Button isSmall forbidden={from === 0 ? "This is the first page." : undefined} onClick={() => onFrom(0)}>
+                  First entries
+                </Button>
+                <Button
+                  isSmall
+                  forbidden={next === undefined ? "This is the last page." : undefined}
+                  onClick={() => next !== undefined && onFrom(next)}
+                >
+                  Later entries
+                </Button>
+              </div>
+            )}
+          </>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+interface StepTableProps {
+  readonly life: Life;
+  readonly steps: readonly StepSpan[];
+  readonly actions: InvocationActions;
+}
+
+function StepTable({ life, steps, actions }: StepTableProps) {
+  const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
+  const toggle = (index: number) =>
+    setOpen((now) => {
+      const next = new Set(now);
+      if (!next.delete(index)) next.add(index);
+      return next;
+    });
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable with the keyboard
+    <section className="table-room" tabIndex={0} aria-label="Journal entries">
+      <table className="table inv-journal">
+        <thead>
+          <tr>
+            <th scope="col" className="number">
+              Entry
+            </th>
+            <th scope="col">Step</th>
+            <th scope="col">Value</th>
+            <th scope="col">Result</th>
+            <th scope="col" className="number">
+              At
+            </th>
+            <th scope="col" className="number">
+              Took
+            </th>
+            <th scope="col">
+              <span className="visually-hidden">Details</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {steps.map((step) => (
+            <Fragment key={step.index}>
+              <StepLine life={life} step={step} isOpen={open.has(step.index)} onToggle={() => toggle(step.index)} />
+              {open.has(step.index) && (
+                <tr className="inv-journal__more">
+                  <td colSpan={7}>
+                    <div className="stack stack--tight">
+                      {step.view.failure !== null && (
+                        <p className="inv-failed">
+                          {step.view.failure.code}: {step.view.failure.message}
+                        </p>
+                      )}
+                      <StepValues id={life.id} step={step} />
+                      <div className="row">
+                        <RestartFrom step={step} actions={actions} />
+                      </div>
+                    </div>
+                  </td>
+                </tr>
+              )}
+            </Fragment>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+interface StepLineProps {
+  readonly life: Life;
+  readonly step: StepSpan;
+  readonly isOpen: boolean;
+  readonly onToggle: () => void;
+}
+
+function StepLine({ life, step, isOpen, onToggle }: StepLineProps) {
+  const { view, index, result } = step;
+  return (
+    <tr id={`entry-${index}`}>
+      <td className="number">{index}</td>
+      <td>
+        <span className="quiet">{stepKind(view.type)}</span>{" "}
+        {view.invocation_id === null ? (
+          stepName(view)
+        ) : (
+          <Link href={`/invocations/${encodeURIComponent(view.invocation_id)}`}>{stepName(view)}</Link>
+        )}
+      </td>
+      <td className="code">{preview(view.payload)}</td>
+      <td>
+        {result === "success" ? (
+          <span className="code">{preview(view.result_payload) || <span className="inv-done">done</span>}</span>
+        ) : (
+          <span className={result === "failure" ? "inv-failed" : "quiet"}>
+            {resultWord(result)}
+            {view.failure === null ? "" : `: ${view.failure.message}`}
+          </span>
+        )}
+      </td>
+      <td className="number nowrap">{durationText(step.fromMs - life.span.fromMs)}</td>
+      <td className="number nowrap">{result === "pending" ? "…" : durationText(lengthOf(step))}</td>
+      <td>
+        <Button isSmall look="bare" aria-expanded={isOpen} aria-label={`Details of entry ${index}`} onClick={onToggle}>
+          {isOpen ? "▾" : "▸"}
+        </Button>
+      </td>
+    </tr>
+  );
+}
+
+function preview(payload: StepSpan["view"]["payload"]): string {
+  return payload === null || payload === undefined ? "" : inOneLine(valueOfPayload(payload), PREVIEW_CHARS);
+}

@@ -1,0 +1,259 @@
+/**
+ * Why: the management API tells an invocation's life in texts and pages; layouts compute with milliseconds since 1970. Read here once,
+ * with everything made whole: phases without gaps and overlaps between its two ends, nothing negative, nothing beyond them. Pure.
+ */
+import type { AttemptView, StepView, TimelineView } from "@perdure/admin-client";
+import { durationText } from "../../kit/time-text.js";
+
+export interface Span {
+  readonly fromMs: number;
+  /** Not before `fromMs`. */
+  readonly toMs: number;
+}
+
+/** `unknown`: the server said nothing about this time. */
+export type PhaseName = "delayed" | "queued" | "running" | "suspended" | "backing_off" | "paused" | "unknown";
+
+export interface PhaseSpan extends Span {
+  readonly phase: PhaseName;
+  readonly waitsFor: string | undefined;
+  readonly isInferred: boolean;
+}
+
+export interface PhaseSum {
+  readonly phase: PhaseName;
+  readonly ms: number;
+  /** Of the whole, 0 to 1. */
+  readonly share: number;
+}
+
+export interface AttemptSpan extends Span {
+  readonly number: number;
+  readonly outcome: string;
+  readonly isRunning: boolean;
+  /** Only its end is known. */
+  readonly isStartUnknown: boolean;
+  readonly deploymentId: string | undefined;
+  readonly failure: AttemptView["failure"];
+}
+
+export interface StepSpan extends Span {
+  readonly index: number;
+  readonly result: StepView["result"];
+  readonly view: StepView;
+}
+
+export interface Life {
+  readonly id: string;
+  readonly target: string;
+  readonly status: string;
+  /** From its creation to its end, or to now. */
+  readonly span: Span;
+  readonly isDone: boolean;
+  /** In order, without gaps and overlaps, together exactly `span`. */
+  readonly phases: readonly PhaseSpan[];
+  /** In the order of a life; they add up to the length of `span`. Phases that did not occur are left out. */
+  readonly sums: readonly PhaseSum[];
+  readonly attempts: readonly AttemptSpan[];
+  readonly steps: readonly StepSpan[];
+  /** Journal index of the first step that was not read yet. */
+  readonly nextStep: number | undefined;
+  readonly areAttemptsMissing: boolean;
+  readonly isJournalPartial: boolean;
+}
+
+const PHASES: readonly PhaseName[] = ["delayed", "queued", "running", "suspended", "backing_off", "paused", "unknown"];
+const KNOWN: ReadonlySet<string> = new Set(PHASES);
+
+/** Pages of one timeline, the one with the first steps first; at least one. What is not about steps is taken from `newest`. */
+export function readLife(pages: readonly TimelineView[], newest: TimelineView): Life {
+  const fromMs = momentMs(newest.from);
+  const isDone = newest.completed_at !== null;
+  const span = { fromMs, toMs: Math.max(fromMs, momentMs(newest.completed_at ?? newest.to)) };
+  const phases = wholePhases(newest.phases, span);
+  return {
+    id: newest.id,
+    target: newest.target,
+    status: newest.status,
+    span,
+    isDone,
+    phases,
+    sums: sumsOf(phases, span),
+    attempts: newest.attempts.map((attempt) => attemptSpan(attempt, span)),
+    steps: pages.flatMap((page) => page.steps.map((step) => stepSpan(step, span))),
+    nextStep: pages.at(-1)?.next_step ?? undefined,
+    areAttemptsMissing: newest.attempts_may_be_missing,
+    isJournalPartial: newest.journal_is_partial,
+  };
+}
+
+/** RFC 3339 with up to nine digits of a second, which not all browsers read. */
+export function momentMs(text: string): number {
+  return Date.parse(text.replace(/(\.\d{3})\d+/, "$1"));
+}
+
+export function lengthOf({ fromMs, toMs }: Span): number {
+  return toMs - fromMs;
+}
+
+/** What of `span` lies within `bounds`; of no length at the nearer end when nothing does. */
+export function clipped(span: Span, bounds: Span): Span {
+  const fromMs = Math.min(Math.max(span.fromMs, bounds.fromMs), bounds.toMs);
+  return { fromMs, toMs: Math.min(Math.max(span.toMs, fromMs), bounds.toMs) };
+}
+
+function wholePhases(views: TimelineView["phases"], span: Span): PhaseSpan[] {
+  const phases: PhaseSpan[] = [];
+  let cursor = span.fromMs;
+  const lay = (toMs: number, phase: PhaseName, waitsFor: string | undefined, isInferred: boolean) => {
+    if (toMs <= cursor) return;
+    phases.push({ phase, waitsFor, fromMs: cursor, toMs, isInferred });
+    cursor = toMs;
+  };
+  for (const view of [...views].sort((a, b) => momentMs(a.from) - momentMs(b.from))) {
+    // What comes after its end is not part of its life.
+    if (view.phase === "completed") continue;
+    const { fromMs, toMs } = clipped({ fromMs: momentMs(view.from), toMs: momentMs(view.to) }, span);
+    lay(fromMs, "unknown", undefined, true);
+    const phase = KNOWN.has(view.phase) ? (view.phase as PhaseName) : "unknown";
+    lay(toMs, phase, view.waits_for ?? undefined, view.inferred);
+  }
+  lay(span.toMs, "unknown", undefined, true);
+  return phases;
+}
+
+function sumsOf(phases: readonly PhaseSpan[], span: Span): PhaseSum[] {
+  const whole = lengthOf(span);
+  const totals = new Map<PhaseName, number>();
+  for (const phase of phases) totals.set(phase.phase, (totals.get(phase.phase) ?? 0) + lengthOf(phase));
+  return PHASES.filter((phase) => totals.has(phase)).map((phase) => {
+    const ms = totals.get(phase) ?? 0;
+    return { phase, ms, share: whole === 0 ? 0 : ms / whole };
+  });
+}
+
+function attemptSpan(view: AttemptView, span: Span): AttemptSpan {
+  const toMs = view.to === null ? span.toMs : momentMs(view.to);
+  const fromMs = view.from === null ? toMs : momentMs(view.from);
+  return {
+    ...clipped({ fromMs, toMs }, span),
+    number: view.number,
+    outcome: view.outcome,
+    isRunning: view.outcome === "running",
+    isStartUnknown: view.from === null,
+    deploymentId: view.deployment_id ?? undefined,
+    failure: view.failure,
+  };
+}
+
+function stepSpan(view: StepView, span: Span): StepSpan {
+  const fromMs = momentMs(view.from);
+  const toMs = view.to === null ? span.toMs : momentMs(view.to);
+  return { ...clipped({ fromMs, toMs }, span), index: view.index, result: view.result, view };
+}
+
+/** The journal entry of a command that is known by its number among commands; undefined when its page was not read. */
+export function entryOfCommand({ steps }: Life, command: number): number | undefined {
+  // Signals are steps without a command.
+  return steps.filter(({ view }) => view.type !== "Signal")[command]?.index;
+}
+
+// ── words ────────────────────────────────────────────────────────────────────────────────────────
+
+const PHASE_WORDS: Readonly<Record<PhaseName, string>> = {
+  delayed: "delayed",
+  queued: "waiting",
+  running: "running",
+  suspended: "suspended",
+  backing_off: "backing off",
+  paused: "paused",
+  unknown: "unknown",
+};
+
+export function phaseWord(phase: PhaseName): string {
+  return PHASE_WORDS[phase];
+}
+
+const WAIT_WORDS: Readonly<Record<string, string>> = {
+  start_time: "for its time",
+  delivery: "to be delivered",
+  lock: "for its object",
+  slot: "for a slot",
+  notification: "for something to happen",
+  retry: "for the next attempt",
+  resume: "for somebody to resume it",
+};
+
+export function phaseText(phase: PhaseSpan): string {
+  const waits = phase.waitsFor === undefined ? undefined : WAIT_WORDS[phase.waitsFor];
+  const words = waits === undefined ? phaseWord(phase.phase) : `${phaseWord(phase.phase)} ${waits}`;
+  return `${words}, ${durationText(lengthOf(phase))}${phase.isInferred ? " (about)" : ""}`;
+}
+
+const OUTCOMES: Readonly<Record<string, string>> = {
+  running: "still running",
+  failed: "failed",
+  suspended: "suspended",
+  paused: "paused",
+  completed: "completed",
+  interrupted: "cut off",
+};
+
+export function attemptText(attempt: AttemptSpan): string {
+  const outcome = OUTCOMES[attempt.outcome] ?? attempt.outcome;
+  const lasted = attempt.isStartUnknown ? "start unknown" : durationText(lengthOf(attempt));
+  const failure = attempt.failure === null ? "" : `: ${attempt.failure.message}`;
+  return `attempt ${attempt.number}, ${lasted}, ${outcome}${failure}`;
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  Input: "input",
+  Output: "output",
+  Run: "run",
+  Sleep: "sleep",
+  Call: "call",
+  OneWayCall: "send",
+  GetLazyState: "read state",
+  GetEagerState: "read state",
+  GetLazyStateKeys: "list state",
+  GetEagerStateKeys: "list state",
+  SetState: "write state",
+  ClearState: "clear state",
+  ClearAllState: "clear all state",
+  GetPromise: "await promise",
+  PeekPromise: "peek at promise",
+  CompletePromise: "complete promise",
+  SendSignal: "send signal",
+  AttachInvocation: "attach",
+  GetInvocationOutput: "get output",
+  CompleteAwakeable: "complete awakeable",
+  Signal: "signal",
+};
+
+/** `run`, `read state`; types that are new to us as the server writes them. */
+export function stepKind(type: string): string {
+  return KINDS[type] ?? type;
+}
+
+/** What the step is called: the label of user code, or what it is about. */
+export function stepName({ name, subject }: StepView): string {
+  return name !== "" ? name : subject;
+}
+
+const RESULTS: Readonly<Record<StepView["result"], string>> = {
+  pending: "pending",
+  success: "succeeded",
+  failure: "failed",
+};
+
+export function resultWord(result: StepView["result"]): string {
+  return RESULTS[result];
+}
+
+/** `run 'pack it', 120 ms, succeeded` */
+export function stepText(step: StepSpan): string {
+  const name = stepName(step.view);
+  const failure = step.view.failure === null ? "" : `: ${step.view.failure.message}`;
+  const words = `${stepKind(step.view.type)}${name === "" ? "" : ` '${name}'`}`;
+  return `${words}, ${durationText(lengthOf(step))}, ${resultWord(step.result)}${failure}`;
+}

@@ -1,0 +1,49 @@
+/** Why: every bound of these pages in one place, each with the reason for its value. */
+
+/** How often an invocation that is not finished is asked for again: one sees steps come, and a server does not notice it. */
+export const WATCH_MS = 1_000;
+
+/** Children in children that unfold in place. Real chains are shorter; whoever needs more opens the child's own page. */
+export const DEPTH_MAX = 16;
+
+/** Children unfolded at once: each is asked for again every second while it runs. */
+export const UNFOLDED_MAX = 40;
+
+/** Pages of steps (1,000 each) that one timeline holds: a browser shows them, and nobody reads more in one place. */
+export const STEP_PAGES_MAX = 50;
+
+/** Attempts that have rows of their own; more of them share one row until somebody unfolds it. */
+export const ATTEMPT_ROWS_MAX = 4;
+
+/** The shortest time one can zoom into: the server counts in milliseconds. */
+export const WINDOW_MS_MIN = 1;
+
+/** Characters of a value that are shown before somebody asks for all of it. */
+export const VALUE_CHARS_MAX = 1_500;
+
+/** Bytes of a value that are shown as hexadecimal digits before somebody asks for all of it. */
+export const HEX_BYTES_MAX = 256;
+
+/** Lines of a stack that are shown before somebody unfolds it: the user's own frames are the first. */
+export const FRAMES_SHOWN_MAX = 3;
+
+/** Raw entries of the journal on one page. */
+export const RAW_ENTRIES_MAX = 100;
+
+/** Failures that are read: the server keeps fewer. */
+export const EVENTS_MAX = 200;
+
+/** Rows that are rendered beyond what is seen, so that scrolling shows no holes. */
+export const OVERSCAN_ROWS = 12;
+
+/** A value up to this size is loaded when it is looked at; a longer one when somebody asks for it. */
+export const VALUE_BYTES_UNASKED = 64 * 1024;
+
+/** Steps on one page of the journal's table. */
+export const JOURNAL_ROWS_MAX = 100;
+
+/** Callers above an invocation whose names are looked up for its head. */
+export const CALLERS_MAX = 8;
+
+/** Failed attempts that are shown before somebody asks for all: they mostly fail for the same reason. */
+export const FAILURES_SHOWN_MAX = 3;

@@ -1,0 +1,79 @@
+/** Why: a completed invocation can run again as a new one, from its beginning or from a step; what is kept is said before it is done. */
+import { useState } from "react";
+import { Button, ChoiceField, Dialog, DialogActions, ProblemNote } from "../../kit/index.js";
+import { useChange } from "../ask.js";
+import { DeploymentChoice } from "./deployment-choice.js";
+import { useLife } from "./invocation-data.js";
+import { type Life, type StepSpan, stepKind, stepName } from "./life.js";
+import { JOURNAL_ROWS_MAX } from "./limits.js";
+
+export interface RestartDialogProps {
+  readonly id: string;
+  readonly target: string;
+  /** The last journal entry that the copy keeps; 0: the input only. */
+  readonly from: number;
+  readonly onClose: () => void;
+  readonly onRestarted: (copy: string) => void;
+}
+
+export function RestartDialog({ id, target, from: chosen, onClose, onRestarted }: RestartDialogProps) {
+  const [from, setFrom] = useState(chosen);
+  const [deployment, setDeployment] = useState("latest");
+  const { data: life } = useLife(id);
+  const restart = useChange(({ admin }) => admin.invocations.restart(id, { from, deployment }), {
+    done: () => "A copy was started",
+    onDone: onRestarted,
+  });
+  return (
+    <Dialog title={`Restart ${target} as a new invocation`} isOpen onClose={onClose}>
+      <div className="stack">
+        <ChoiceField
+          label="From where"
+          value={String(from)}
+          choices={choicesOf(life, from)}
+          onChange={(value) => setFrom(Number(value))}
+        />
+        <p className="small" aria-live="polite">
+          {keptText(life, from)}
+        </p>
+        <DeploymentChoice value={deployment} onChange={setDeployment} keepLabel="Where this one ran" />
+        {restart.isError && <ProblemNote cause={restart.error} title="It was not restarted." />}
+        <DialogActions>
+          <Button onClick={onClose}>Leave it</Button>
+          <Button look="primary" isBusy={restart.isPending} onClick={() => restart.mutate()}>
+            Start the copy
+          </Button>
+        </DialogActions>
+      </div>
+    </Dialog>
+  );
+}
+
+/** The input, and the first steps; one that was chosen elsewhere is there too. */
+function choicesOf(life: Life | undefined, from: number) {
+  const steps = keepable(life).filter((step, order) => order < JOURNAL_ROWS_MAX || step.index === from);
+  const choices = [
+    { value: "0", label: "From the beginning" },
+    ...steps.map((step) => ({ value: String(step.index), label: labelOf(step) })),
+  ];
+  return choices.some(({ value }) => value === String(from))
+    ? choices
+    : [...choices, { value: String(from), label: `After entry ${from}` }];
+}
+
+function labelOf({ index, view }: StepSpan): string {
+  const name = stepName(view);
+  return `After ${index}: ${stepKind(view.type)}${name === "" ? "" : ` ${name}`}`;
+}
+
+/** An output that is kept leaves nothing to do. */
+function keepable(life: Life | undefined): readonly StepSpan[] {
+  return (life?.steps ?? []).filter(({ view, index }) => index > 0 && view.type !== "Output" && view.type !== "Signal");
+}
+
+function keptText(life: Life | undefined, from: number): string {
+  if (from === 0) return "The copy keeps the input only: every step runs again. This invocation stays as it is.";
+  const kept = keepable(life).filter(({ index }) => index <= from).length;
+  const steps = kept === 1 ? "1 step" : `${kept} steps`;
+  return `The copy keeps the input and the first ${steps} with their results, and does not run them again; all that follows runs anew. This invocation stays as it is.`;
+}

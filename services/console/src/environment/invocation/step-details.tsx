@@ -1,0 +1,106 @@
+/** Why: a step that was chosen says everything about itself: when, what went in, what came out, whom it called, and that one can begin again there. */
+import type { ReactNode } from "react";
+import { Link } from "wouter";
+import { Button, durationText, Facts, Moment } from "../../kit/index.js";
+import type { InvocationActions } from "./actions.js";
+import { FailureView } from "./failure-view.js";
+import { type Life, lengthOf, resultWord, type StepSpan, stepKind, stepName } from "./life.js";
+import { StepValue } from "./value-view.js";
+
+export interface StepDetailsProps {
+  readonly life: Life;
+  readonly step: StepSpan;
+  readonly actions: InvocationActions;
+  readonly onClose: () => void;
+}
+
+export function StepDetails({ life, step, actions, onClose }: StepDetailsProps) {
+  const { view, index, result } = step;
+  const name = stepName(view);
+  const facts: (readonly [string, ReactNode])[] = [
+    ["Result", resultWord(result)],
+    ["Began", <Moment key="began" at={view.from} />],
+    ["Lasted", result === "pending" ? `${durationText(lengthOf(step))} so far` : durationText(lengthOf(step))],
+    ["After the beginning", durationText(step.fromMs - life.span.fromMs)],
+    ["Entry", String(index)],
+  ];
+  if (view.name !== "" && view.subject !== "") facts.push(["About", view.subject]);
+  if (view.invocation_id !== null) {
+    facts.push([
+      "Called",
+      <Link key="called" href={`/invocations/${encodeURIComponent(view.invocation_id)}`}>
+        {view.subject === "" ? view.invocation_id : view.subject}
+      </Link>,
+    ]);
+  }
+  return (
+    <section className="card stack" aria-label={`Step ${index}`}>
+      <div className="row row--spread">
+        <h3>
+          {stepKind(view.type)} {name}
+        </h3>
+        <div className="row">
+          <RestartFrom step={step} actions={actions} />
+          <Button isSmall look="bare" onClick={onClose}>
+            Close
+          </Button>
+        </div>
+      </div>
+      <Facts facts={facts} />
+      {view.failure !== null && <FailureView message={`${view.failure.code}: ${view.failure.message}`} />}
+      <StepValues id={life.id} step={step} />
+    </section>
+  );
+}
+
+/** What went in and what came out, whole. */
+export function StepValues({ id, step }: { readonly id: string; readonly step: StepSpan }) {
+  const { view, index, result } = step;
+  const hasResult = view.result_bytes !== null && result === "success";
+  if (view.bytes === null && !hasResult) return null;
+  return (
+    <div className="inv-values">
+      {view.bytes !== null && (
+        <div>
+          <h4>{view.type === "Output" ? "Result" : "Argument"}</h4>
+          <StepValue id={id} index={index} of="argument" label={`the value of entry ${index}`} bytes={view.bytes} />
+        </div>
+      )}
+      {hasResult && (
+        <div>
+          <h4>Result</h4>
+          <StepValue
+            id={id}
+            index={index}
+            of="result"
+            label={`the result of entry ${index}`}
+            bytes={view.result_bytes ?? undefined}
+            signature={result}
+          />
+        </div>
+      )}
+    </div>
+  );
+}
+
+export function RestartFrom({ step, actions }: { readonly step: StepSpan; readonly actions: InvocationActions }) {
+  const { type } = step.view;
+  // What is kept includes this entry: with the output there would be nothing left to do.
+  const forbidden =
+    actions.forbidden("restart-as-new") ??
+    (type === "Output"
+      ? "Nothing comes after the output."
+      : type === "Signal"
+        ? "A signal is not a step of the code."
+        : undefined);
+  return (
+    <Button
+      isSmall
+      forbidden={forbidden}
+      aria-label={`Restart from here … after entry ${step.index}`}
+      onClick={() => actions.run("restart-as-new", undefined, step.index)}
+    >
+      Restart from here …
+    </Button>
+  );
+}

@@ -1,0 +1,324 @@
+/**
+ * Why: time from left to right, one row for each thing that happened. A tree to screen readers and the keyboard: rows have texts that
+ * say all that the bars show. Long journals render only the rows that are seen.
+ */
+import { defaultRangeExtractor, useVirtualizer } from "@tanstack/react-virtual";
+import { type KeyboardEvent, type PointerEvent, useEffect, useMemo, useRef, useState } from "react";
+import { durationText } from "../../kit/index.js";
+import { type Crash, fateOf } from "./crash-story.js";
+import { type Life, lengthOf, type Span } from "./life.js";
+import { OVERSCAN_ROWS } from "./limits.js";
+import { placeOf, selected, type TimelineRow, ticksOf, zoomed } from "./timeline-layout.js";
+import { Bars, barSpan, RowName, rowText } from "./timeline-row.js";
+import { useNarrow } from "./use-narrow.js";
+
+export interface TimelineChartProps {
+  readonly life: Life;
+  readonly rows: readonly TimelineRow[];
+  /** What is looked at; undefined: everything. */
+  readonly window: Span | undefined;
+  readonly onWindow: (window: Span | undefined) => void;
+  readonly onPan: (by: number) => void;
+  readonly onToggle: (row: TimelineRow) => void;
+  /** A step of the invocation itself, or a child's row, was chosen. */
+  readonly onChoose: (row: TimelineRow) => void;
+  /** Key of the row that is chosen. */
+  readonly chosen: string | undefined;
+  readonly crash?: Crash | undefined;
+  readonly isCompact?: boolean | undefined;
+}
+
+/** The axis stays in sight above the rows; the same height as in `timeline.css`. */
+const AXIS_PX = 28;
+const ROW_PX = 30;
+const NARROW_ROW_PX = 46;
+const TICKS_MAX = 7;
+const NARROW_TICKS_MAX = 4;
+const ZOOM_STEP = 0.5;
+
+export function TimelineChart(props: TimelineChartProps) {
+  const { life, rows, window: zoom, onWindow, onPan, onToggle, onChoose, chosen, crash, isCompact } = props;
+  const window = zoom ?? life.span;
+  const isNarrow = useNarrow();
+  const room = useRef<HTMLDivElement>(null);
+  const scale = useRef<HTMLDivElement>(null);
+  const rowPx = isNarrow ? NARROW_ROW_PX : ROW_PX;
+  const [activeKey, setActiveKey] = useState<string>();
+  const [hovered, setHovered] = useState<string>();
+  const active = Math.max(
+    0,
+    rows.findIndex(({ key }) => key === activeKey),
+  );
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => room.current,
+    estimateSize: () => rowPx,
+    overscan: OVERSCAN_ROWS,
+    // The row that has the focus, or gets it with Tab, is always there.
+    rangeExtractor: (range) => [...new Set([...defaultRangeExtractor(range), active])].sort((a, b) => a - b),
+    scrollMargin: AXIS_PX,
+    scrollPaddingStart: AXIS_PX,
+    getItemKey: (index) => rows[index]?.key ?? index,
+  });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: measured again when rows get another height
+  useEffect(() => virtual.measure(), [rowPx]);
+
+  const wantsFocus = useRef(false);
+  const items = virtual.getVirtualItems();
+  useEffect(() => {
+    if (!wantsFocus.current) return;
+    const element = room.current?.querySelector<HTMLElement>(`[data-at="${active}"]`);
+    if (element === null || element === undefined) return;
+    wantsFocus.current = false;
+    element.focus();
+  });
+
+  const go = (index: number) => {
+    const at = Math.min(rows.length - 1, Math.max(0, index));
+    wantsFocus.current = true;
+    setActiveKey(rows[at]?.key);
+    virtual.scrollToIndex(at);
+  };
+  const choose = (row: TimelineRow) => {
+    if (row.kind === "attempts") return onToggle(row);
+    // Its place is taken by the steps that come: the focus waits before them.
+    if (row.kind === "more" && row.depth === 0) go(active - 1);
+    onChoose(row);
+  };
+  const zoomBy = (factor: number) => {
+    const row = rows[active];
+    const span = row === undefined ? undefined : barSpan(row);
+    const place = span === undefined ? undefined : placeOf(span, window);
+    onWindow(zoomed(zoom, life.span, factor, place === undefined ? 0.5 : (place.left + place.width / 2) / 100));
+  };
+  const onKey = (event: KeyboardEvent) => {
+    const row = rows[active];
+    const isOpen = row === undefined ? undefined : unfoldedOf(row);
+    const act = keyAction(event);
+    if (act === undefined || row === undefined) return;
+    event.preventDefault();
+    switch (act) {
+      case "down":
+        return go(active + 1);
+      case "up":
+        return go(active - 1);
+      case "pageDown":
+        return go(active + 10);
+      case "pageUp":
+        return go(active - 10);
+      case "first":
+        return go(0);
+      case "last":
+        return go(rows.length - 1);
+      case "right":
+        if (isOpen === false) return onToggle(row);
+        return isOpen === true ? go(active + 1) : undefined;
+      case "left":
+        if (isOpen === true) return onToggle(row);
+        return row.depth > 0 ? go(parentOf(rows, active)) : undefined;
+      case "choose":
+        return choose(row);
+      case "in":
+        return zoomBy(ZOOM_STEP);
+      case "out":
+        return zoomBy(1 / ZOOM_STEP);
+      case "fit":
+        return onWindow(undefined);
+      case "panLeft":
+        return onPan(-0.25);
+      case "panRight":
+        return onPan(0.25);
+    }
+  };
+
+  const drag = useDrag(scale, (from, to) => {
+    const range = selected(window, life.span, from, to);
+    if (range !== undefined) onWindow(range);
+    return range !== undefined;
+  });
+  const ticks = useMemo(
+    () => ticksOf(window, life.span.fromMs, isNarrow ? NARROW_TICKS_MAX : TICKS_MAX),
+    [window, life.span.fromMs, isNarrow],
+  );
+  const shown = rows.find(({ key }) => key === hovered) ?? rows[active];
+
+  return (
+    <div className={`tl${isCompact ? " tl--compact" : ""}`}>
+      <div
+        ref={room}
+        className="tl__room"
+        role="tree"
+        aria-label={`What happened in ${life.target}`}
+        onKeyDown={onKey}
+        onPointerLeave={() => setHovered(undefined)}
+        {...drag.handlers}
+      >
+        <div className="tl__axis" aria-hidden="true">
+          <div className="tl__corner">since it was created</div>
+          <div className="tl__scale" ref={scale}>
+            {ticks.map(({ offsetMs, left }) => (
+              <span key={offsetMs} className={`tl__tick${left > 92 ? " tl__tick--last" : ""}`} style={{ left: `${left}%` }}>
+                {offsetMs === 0 ? "0" : durationText(offsetMs)}
+              </span>
+            ))}
+          </div>
+        </div>
+        <div className="tl__sizer" role="none" style={{ height: virtual.getTotalSize() }}>
+          <div className="tl__marks" role="none">
+            {ticks.map(({ offsetMs, left }) => (
+              <span key={offsetMs} className="tl__line" style={{ left: `${left}%` }} />
+            ))}
+            {drag.range !== undefined && (
+              <span className="tl__drawn" style={{ left: `${drag.range.left * 100}%`, width: `${drag.range.width * 100}%` }} />
+            )}
+          </div>
+          {items.map((item) => {
+            const row = rows[item.index];
+            if (row === undefined) return null;
+            const fate = crash !== undefined && row.kind === "step" && row.depth === 0 ? fateOf(row.bar, crash, life) : undefined;
+            return (
+              // biome-ignore lint/a11y/useKeyWithClickEvents: the tree has the keys
+              <div
+                key={row.key}
+                role="treeitem"
+                data-at={item.index}
+                aria-level={row.depth + 1}
+                aria-posinset={item.index + 1}
+                aria-setsize={rows.length}
+                aria-expanded={unfoldedOf(row)}
+                aria-selected={row.key === chosen}
+                tabIndex={item.index === active ? 0 : -1}
+                className={`tl__row tl__row--${row.kind}${fate === undefined ? "" : ` tl__row--${fate}`}`}
+                style={{ height: item.size, transform: `translateY(${item.start - AXIS_PX}px)` }}
+                onFocus={() => setActiveKey(row.key)}
+                onPointerEnter={() => setHovered(row.key)}
+                onClick={() => {
+                  if (!drag.hasJustDrawn()) choose(row);
+                }}
+              >
+                {/* The name of the row; what follows is for eyes. */}
+                <span className="visually-hidden">{`${rowText(row, life)}${fate === undefined ? "" : FATES[fate]}`}</span>
+                <RowName row={row} fate={fate} onToggle={unfoldedOf(row) === undefined ? undefined : () => onToggle(row)} />
+                <Bars row={row} window={window} />
+              </div>
+            );
+          })}
+        </div>
+      </div>
+      <p className="tl__exact small quiet" aria-hidden="true">
+        {shown === undefined ? "" : exactText(shown, life)}
+      </p>
+    </div>
+  );
+}
+
+const FATES = { replayed: ", replayed, not run again", rerun: ", cut off in its middle, run again" } as const;
+
+function exactText(row: TimelineRow, life: Life): string {
+  const span = barSpan(row);
+  const text = rowText(row, life);
+  if (span === undefined) return text;
+  const clock = (ms: number) => new Date(ms).toISOString().slice(11, 23);
+  return `${text} · from +${durationText(span.fromMs - life.span.fromMs)} · ${clock(span.fromMs)} – ${clock(span.toMs)} UTC${
+    lengthOf(span) === 0 ? "" : ` · ${Math.round(lengthOf(span))} ms`
+  }`;
+}
+
+/** Undefined: there is nothing in it. */
+export function unfoldedOf(row: TimelineRow): boolean | undefined {
+  if (row.kind === "attempts") return row.isUnfolded;
+  return row.kind === "step" && row.childId !== undefined ? row.isUnfolded : undefined;
+}
+
+function parentOf(rows: readonly TimelineRow[], index: number): number {
+  const depth = rows[index]?.depth ?? 0;
+  for (let at = index - 1; at >= 0; at--) if ((rows[at]?.depth ?? 0) < depth) return at;
+  return 0;
+}
+
+type KeyAction =
+  | "down"
+  | "up"
+  | "left"
+  | "right"
+  | "first"
+  | "last"
+  | "pageUp"
+  | "pageDown"
+  | "choose"
+  | "in"
+  | "out"
+  | "fit"
+  | "panLeft"
+  | "panRight";
+
+const KEYS: Readonly<Record<string, KeyAction>> = {
+  ArrowDown: "down",
+  ArrowUp: "up",
+  ArrowLeft: "left",
+  ArrowRight: "right",
+  Home: "first",
+  End: "last",
+  PageUp: "pageUp",
+  PageDown: "pageDown",
+  Enter: "choose",
+  " ": "choose",
+  "+": "in",
+  "=": "in",
+  "-": "out",
+  "0": "fit",
+};
+
+function keyAction({ key, shiftKey, ctrlKey, metaKey, altKey }: KeyboardEvent): KeyAction | undefined {
+  if (ctrlKey || metaKey || altKey) return undefined;
+  if (shiftKey && key === "ArrowLeft") return "panLeft";
+  if (shiftKey && key === "ArrowRight") return "panRight";
+  return KEYS[key];
+}
+
+interface Drawn {
+  readonly left: number;
+  readonly width: number;
+}
+
+/** A mouse draws a range over the lanes; fingers scroll. `onRange` gets both ends as parts of the scale, and says whether it was one. */
+function useDrag(scale: { readonly current: HTMLElement | null }, onRange: (from: number, to: number) => boolean) {
+  const [range, setRange] = useState<Drawn>();
+  const start = useRef<number>(undefined);
+  const justDrawn = useRef(false);
+  const partOf = (event: PointerEvent): number | undefined => {
+    const box = scale.current?.getBoundingClientRect();
+    return box === undefined || box.width === 0 ? undefined : (event.clientX - box.left) / box.width;
+  };
+  return {
+    range,
+    hasJustDrawn: () => justDrawn.current,
+    handlers: {
+      onPointerDown: (event: PointerEvent) => {
+        justDrawn.current = false;
+        const at = partOf(event);
+        if (event.pointerType === "touch" || event.button !== 0 || at === undefined || at < 0 || at > 1) return;
+        start.current = at;
+      },
+      onPointerMove: (event: PointerEvent<HTMLElement>) => {
+        const at = partOf(event);
+        if (start.current === undefined || at === undefined) return;
+        if (Math.abs(at - start.current) > 0.005) event.currentTarget.setPointerCapture(event.pointerId);
+        const [from, to] = [Math.min(start.current, at), Math.max(start.current, at)].map((part) =>
+          Math.min(1, Math.max(0, part)),
+        ) as [number, number];
+        setRange({ left: from, width: to - from });
+      },
+      onPointerUp: (event: PointerEvent) => {
+        const at = partOf(event);
+        if (start.current !== undefined && at !== undefined) justDrawn.current = onRange(start.current, at);
+        start.current = undefined;
+        setRange(undefined);
+      },
+      onPointerCancel: () => {
+        start.current = undefined;
+        setRange(undefined);
+      },
+    },
+  };
+}

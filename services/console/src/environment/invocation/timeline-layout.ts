@@ -1,0 +1,236 @@
+/**
+ * Why: where everything of a timeline stands, apart from how it is drawn. A life becomes rows; calls that are unfolded bring the rows
+ * of the child with them; a row's bars get their place in the window of time that is looked at. Pure.
+ *
+ *     root           ├── phases ──────────────────────────────┤
+ *                    attempts, then one row a step
+ *       call ▾       ├───────────┤
+ *         child        ├ phases ┤        depth 1, in the root's time
+ */
+
+import { type AttemptSpan, clipped, type Life, lengthOf, type PhaseSpan, type Span, type StepSpan } from "./life.js";
+import { ATTEMPT_ROWS_MAX, DEPTH_MAX, WINDOW_MS_MIN } from "./limits.js";
+
+/** A child as far as it is known. */
+export type Child =
+  | { readonly kind: "loading" }
+  | { readonly kind: "failed"; readonly message: string }
+  | { readonly kind: "life"; readonly life: Life };
+
+interface RowFacts {
+  /** Of this row among all. */
+  readonly key: string;
+  /** 0: of the invocation itself; of a child one more than of the step that called it. */
+  readonly depth: number;
+  /** Whose row it is. */
+  readonly invocationId: string;
+}
+
+export interface PhasesRow extends RowFacts {
+  readonly kind: "phases";
+  readonly life: Life;
+  readonly bars: readonly PhaseSpan[];
+}
+
+export interface AttemptsRow extends RowFacts {
+  readonly kind: "attempts";
+  /** One after the other, in one lane. */
+  readonly bars: readonly AttemptSpan[];
+  /** Undefined when it cannot be unfolded. */
+  readonly isUnfolded: boolean | undefined;
+}
+
+export interface AttemptRow extends RowFacts {
+  readonly kind: "attempt";
+  readonly bar: AttemptSpan;
+}
+
+export interface StepRow extends RowFacts {
+  readonly kind: "step";
+  readonly bar: StepSpan;
+  /** Whom it called, when that has a timeline of its own to show here. */
+  readonly childId: string | undefined;
+  readonly isUnfolded: boolean;
+}
+
+/** Steps that were not read yet. */
+export interface MoreRow extends RowFacts {
+  readonly kind: "more";
+  readonly nextStep: number;
+}
+
+export interface NoteRow extends RowFacts {
+  readonly kind: "note";
+  readonly text: string;
+  readonly isProblem: boolean;
+}
+
+export type TimelineRow = PhasesRow | AttemptsRow | AttemptRow | StepRow | MoreRow | NoteRow;
+
+export interface RowsOptions {
+  /** Keys of rows that are unfolded. */
+  readonly unfolded: ReadonlySet<string>;
+  /** By invocation id. */
+  readonly children: ReadonlyMap<string, Child>;
+  /** Steps only: no rows for attempts when there was but one. */
+  readonly isCompact?: boolean | undefined;
+}
+
+/** The rows in reading order. Bars of children are clipped to the root's time. */
+export function rowsOf(root: Life, options: RowsOptions): readonly TimelineRow[] {
+  const rows: TimelineRow[] = [];
+  addLife(root, root.span, "", 0, new Set([root.id]), options, rows);
+  return rows;
+}
+
+function addLife(
+  life: Life,
+  bounds: Span,
+  prefix: string,
+  depth: number,
+  above: ReadonlySet<string>,
+  options: RowsOptions,
+  rows: TimelineRow[],
+): void {
+  const facts = { depth, invocationId: life.id };
+  const isChild = depth > 0;
+  const bars = isChild ? life.phases.map((phase) => ({ ...phase, ...clipped(phase, bounds) })) : life.phases;
+  rows.push({ ...facts, kind: "phases", key: `${prefix}phases`, life, bars });
+  addAttempts(life, bounds, prefix, facts, options, rows);
+  for (const step of life.steps) {
+    const key = `${prefix}${step.index}`;
+    const childId = childOf(step, depth, above);
+    const isUnfolded = childId !== undefined && options.unfolded.has(key);
+    const bar = isChild ? { ...step, ...clipped(step, bounds) } : step;
+    rows.push({ ...facts, kind: "step", key, bar, childId, isUnfolded });
+    if (!isUnfolded) continue;
+    const child = options.children.get(childId);
+    const below = { depth: depth + 1, invocationId: childId };
+    if (child?.kind === "life") {
+      addLife(child.life, bounds, `${key}/`, depth + 1, new Set([...above, childId]), options, rows);
+    } else if (child?.kind === "failed") {
+      rows.push({ ...below, kind: "note", key: `${key}/note`, text: child.message, isProblem: true });
+    } else {
+      rows.push({ ...below, kind: "note", key: `${key}/note`, text: "Loading …", isProblem: false });
+    }
+  }
+  if (life.nextStep !== undefined) rows.push({ ...facts, kind: "more", key: `${prefix}more`, nextStep: life.nextStep });
+}
+
+function addAttempts(
+  life: Life,
+  bounds: Span,
+  prefix: string,
+  facts: { readonly depth: number; readonly invocationId: string },
+  { unfolded, isCompact }: RowsOptions,
+  rows: TimelineRow[],
+): void {
+  const { attempts } = life;
+  if (attempts.length === 0 || (attempts.length === 1 && (facts.depth > 0 || isCompact === true))) return;
+  const bars = facts.depth === 0 ? attempts : attempts.map((attempt) => ({ ...attempt, ...clipped(attempt, bounds) }));
+  const key = `${prefix}attempts`;
+  const canFold = bars.length > ATTEMPT_ROWS_MAX;
+  const isUnfolded = canFold && unfolded.has(key);
+  if (canFold) rows.push({ ...facts, kind: "attempts", key, bars, isUnfolded });
+  if (canFold && !isUnfolded) return;
+  for (const bar of bars) rows.push({ ...facts, kind: "attempt", key: `${prefix}attempt-${bar.number}`, bar });
+}
+
+/** A call leads to its child, except where that would never end. */
+function childOf({ view }: StepSpan, depth: number, above: ReadonlySet<string>): string | undefined {
+  const id = view.invocation_id ?? undefined;
+  return id === undefined || depth + 1 >= DEPTH_MAX || above.has(id) ? undefined : id;
+}
+
+/** Which children the rows want to be known: those of unfolded steps. */
+export function wantedChildren(rows: readonly TimelineRow[]): readonly string[] {
+  const wanted = new Set<string>();
+  for (const row of rows) if (row.kind === "step" && row.isUnfolded && row.childId !== undefined) wanted.add(row.childId);
+  return [...wanted];
+}
+
+// ── places ───────────────────────────────────────────────────────────────────────────────────────
+
+export interface Place {
+  /** Percent of the window's width, 0 to 100. */
+  readonly left: number;
+  /** Percent; 0 for what has no length. `left + width` is at most 100. */
+  readonly width: number;
+}
+
+/** Where a bar stands in the window; undefined when it lies outside of it. */
+export function placeOf(span: Span, window: Span): Place | undefined {
+  const whole = Math.max(lengthOf(window), WINDOW_MS_MIN);
+  if (span.toMs < window.fromMs || span.fromMs > window.toMs) return undefined;
+  const { fromMs, toMs } = clipped(span, window);
+  const left = Math.min(100, ((fromMs - window.fromMs) / whole) * 100);
+  return { left, width: Math.min(100 - left, ((toMs - fromMs) / whole) * 100) };
+}
+
+export interface Tick {
+  /** Since the life began. */
+  readonly offsetMs: number;
+  /** Percent of the window's width. */
+  readonly left: number;
+}
+
+const NICE = [1, 2, 5, 10, 20, 50, 100, 200, 500];
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const STEPS_MS: readonly number[] = [
+  ...NICE,
+  ...[1, 2, 5, 10, 15, 30].map((count) => count * SECOND_MS),
+  ...[1, 2, 5, 10, 15, 30].map((count) => count * MINUTE_MS),
+  ...[1, 2, 3, 6, 12].map((count) => count * HOUR_MS),
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000].map((count) => count * DAY_MS),
+];
+
+/** At round times since `originMs`, at most `countMax` of them. */
+export function ticksOf(window: Span, originMs: number, countMax: number): readonly Tick[] {
+  const whole = lengthOf(window);
+  if (whole <= 0) return [{ offsetMs: window.fromMs - originMs, left: 0 }];
+  const every = STEPS_MS.find((step) => whole / step < countMax) ?? whole;
+  const ticks: Tick[] = [];
+  const first = Math.ceil((window.fromMs - originMs) / every);
+  for (let at = first; ticks.length < countMax; at++) {
+    const ms = originMs + at * every;
+    if (ms > window.toMs) break;
+    ticks.push({ offsetMs: at * every, left: ((ms - window.fromMs) / whole) * 100 });
+  }
+  return ticks;
+}
+
+// ── zoom ─────────────────────────────────────────────────────────────────────────────────────────
+
+/** `factor` below 1 goes nearer. `at`: which part of the window stays where it is, 0 to 1. Undefined: everything is seen. */
+export function zoomed(window: Span | undefined, whole: Span, factor: number, at = 0.5): Span | undefined {
+  const from = window ?? whole;
+  const length = Math.max(WINDOW_MS_MIN, lengthOf(from) * factor);
+  const middle = from.fromMs + lengthOf(from) * at;
+  return within({ fromMs: middle - length * at, toMs: middle + length * (1 - at) }, whole);
+}
+
+/** `by`: parts of the window's length, negative to the left. */
+export function panned(window: Span | undefined, whole: Span, by: number): Span | undefined {
+  if (window === undefined) return undefined;
+  const shift = lengthOf(window) * by;
+  return within({ fromMs: window.fromMs + shift, toMs: window.toMs + shift }, whole);
+}
+
+/** A range that somebody drew, `from` and `to` as parts of the window. Undefined when it is too short to be meant. */
+export function selected(window: Span, whole: Span, from: number, to: number): Span | undefined {
+  const [left, right] = from < to ? [from, to] : [to, from];
+  if (right - left < 0.005) return undefined;
+  const at = (part: number) => window.fromMs + lengthOf(window) * Math.min(1, Math.max(0, part));
+  return within({ fromMs: at(left), toMs: Math.max(at(right), at(left) + WINDOW_MS_MIN) }, whole);
+}
+
+/** Moved into the whole; undefined when it is as long as the whole. */
+function within(window: Span, whole: Span): Span | undefined {
+  const length = lengthOf(window);
+  if (length >= lengthOf(whole)) return undefined;
+  const fromMs = Math.min(Math.max(window.fromMs, whole.fromMs), whole.toMs - length);
+  return { fromMs, toMs: fromMs + length };
+}

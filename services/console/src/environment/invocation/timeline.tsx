@@ -1,0 +1,145 @@
+/** Why: one look says where an invocation's time went. Usable anywhere: give it an id, and it loads, watches and unfolds by itself. */
+import { useState } from "react";
+import { useLocation } from "wouter";
+import { Button, durationText, Loaded } from "../../kit/index.js";
+import type { Crash } from "./crash-story.js";
+import { useChildren, useLife } from "./invocation-data.js";
+import { type Life, phaseWord, type Span } from "./life.js";
+import { STEP_PAGES_MAX, UNFOLDED_MAX } from "./limits.js";
+import { TimelineChart } from "./timeline-chart.js";
+import { panned, rowsOf, type TimelineRow, wantedChildren, zoomed } from "./timeline-layout.js";
+import "./timeline.css";
+
+export interface TimelineProps {
+  readonly id: string;
+  /** Lower, and without buttons. */
+  readonly compact?: boolean;
+  /** Journal index of the step that is chosen. */
+  readonly step?: number | undefined;
+  readonly onStep?: ((index: number | undefined) => void) | undefined;
+  /** An attempt was cut off: what was done before is marked as replayed. */
+  readonly crash?: Crash | undefined;
+}
+
+export function Timeline(props: TimelineProps) {
+  // Nothing of one invocation is ever shown for another.
+  return <TimelineOf key={props.id} {...props} />;
+}
+
+function TimelineOf(props: TimelineProps) {
+  const [pages, setPages] = useState(1);
+  const query = useLife(props.id, pages);
+  return (
+    <Loaded query={query}>
+      {(life) => <LifeChart {...props} life={life} onMore={() => setPages((count) => Math.min(STEP_PAGES_MAX, count + 1))} />}
+    </Loaded>
+  );
+}
+
+function LifeChart({
+  life,
+  compact,
+  step,
+  onStep,
+  crash,
+  onMore,
+}: TimelineProps & { readonly life: Life; readonly onMore: () => void }) {
+  const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
+  const [zoom, setZoom] = useState<Span>();
+  const [, navigate] = useLocation();
+  const rows = useRows(life, unfolded, compact);
+
+  const toggle = ({ key }: TimelineRow) =>
+    setUnfolded((keys) => {
+      const next = new Set(keys);
+      if (!next.delete(key) && next.size < UNFOLDED_MAX) next.add(key);
+      return next;
+    });
+  const choose = (row: TimelineRow) => {
+    if (row.kind === "more") return row.depth === 0 ? onMore() : navigate(`/invocations/${encodeURIComponent(row.invocationId)}`);
+    if (row.depth > 0) return navigate(childAddress(row));
+    if (row.kind === "step") onStep?.(row.bar.index === step ? undefined : row.bar.index);
+  };
+  return (
+    <div className="stack stack--tight">
+      <div className="row row--spread">
+        <Legend life={life} />
+        {compact !== true && (
+          <div className="row">
+            <Button isSmall aria-label="Zoom out" onClick={() => setZoom(zoomed(zoom, life.span, 2))}>
+              −
+            </Button>
+            <Button isSmall aria-label="Zoom in" onClick={() => setZoom(zoomed(zoom, life.span, 0.5))}>
+              +
+            </Button>
+            <Button isSmall onClick={() => setZoom(undefined)} forbidden={zoom === undefined ? "Everything is seen." : undefined}>
+              Fit
+            </Button>
+          </div>
+        )}
+      </div>
+      <TimelineChart
+        life={life}
+        rows={rows}
+        window={zoom}
+        onWindow={setZoom}
+        onPan={(by) => setZoom((window) => panned(window, life.span, by))}
+        onToggle={toggle}
+        onChoose={choose}
+        chosen={step === undefined ? undefined : String(step)}
+        crash={crash}
+        isCompact={compact}
+      />
+      <Remarks life={life} isCompact={compact === true} />
+    </div>
+  );
+}
+
+/** Which children are asked for depends on the rows, and the rows on what is known of the children: one depth at a time. */
+function useRows(life: Life, unfolded: ReadonlySet<string>, isCompact: boolean | undefined): readonly TimelineRow[] {
+  const [wanted, setWanted] = useState<readonly string[]>([]);
+  const children = useChildren(wanted);
+  const rows = rowsOf(life, { unfolded, children, isCompact });
+  const now = wantedChildren(rows);
+  if (now.length !== wanted.length || now.some((id, index) => id !== wanted[index])) setWanted(now);
+  return rows;
+}
+
+function childAddress(row: TimelineRow): string {
+  const page = `/invocations/${encodeURIComponent(row.invocationId)}`;
+  return row.kind === "step" ? `${page}?step=${row.bar.index}` : page;
+}
+
+/** Phases and how long they lasted together: the numbers behind the colours. */
+export function Legend({ life }: { readonly life: Life }) {
+  const total = life.span.toMs - life.span.fromMs;
+  return (
+    <ul className="tl-legend" aria-label="Where the time went">
+      {life.sums.map(({ phase, ms, share }) => (
+        <li key={phase}>
+          <span className={`tl-legend__colour tl__bar--phase-${phase}`} aria-hidden="true" />
+          {phaseWord(phase)} <strong>{durationText(ms)}</strong> <span className="quiet">{percent(share)}</span>
+        </li>
+      ))}
+      <li>
+        {life.isDone ? "together" : "so far"} <strong>{durationText(total)}</strong>
+      </li>
+    </ul>
+  );
+}
+
+function percent(share: number): string {
+  const whole = Math.round(share * 100);
+  return share > 0 && whole === 0 ? "<1 %" : `${whole} %`;
+}
+
+function Remarks({ life, isCompact }: { readonly life: Life; readonly isCompact: boolean }) {
+  const remarks = [
+    life.isJournalPartial ? "Not all of the journal is there: it was purged, or is too long to be read." : undefined,
+    life.areAttemptsMissing ? "Only the newest failed attempts are kept." : undefined,
+    isCompact
+      ? undefined
+      : "Keys: arrows move and unfold, Enter chooses, + − 0 zoom, Shift with arrows moves in time. Or draw a range with the mouse.",
+  ].filter((remark) => remark !== undefined);
+  return remarks.length === 0 ? null : <p className="small quiet">{remarks.join(" ")}</p>;
+}

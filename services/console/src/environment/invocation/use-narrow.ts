@@ -1,0 +1,15 @@
+/** Why: on a narrow screen a timeline's rows are two lines high, which whoever lays them out must know. */
+import { useSyncExternalStore } from "react";
+
+/** The same width as in `timeline.css`. */
+const NARROW = "(max-width: 48rem)";
+
+function subscribe(listener: () => void): () => void {
+  const query = matchMedia(NARROW);
+  query.addEventListener("change", listener);
+  return () => query.removeEventListener("change", listener);
+}
+
+export function useNarrow(): boolean {
+  return useSyncExternalStore(subscribe, () => matchMedia(NARROW).matches);
+}

@@ -1,0 +1,9 @@
+/** Where to look at some of the invocations. Pure. */
+import type { InvocationFilter } from "@perdure/admin-client";
+import { queryOf } from "./invocations/filter-address.js";
+
+/** The list of those that `filter` finds. */
+export function invocationsHref(filter: InvocationFilter): string {
+  const query = queryOf(filter);
+  return query.size === 0 ? "/invocations" : `/invocations?${query}`;
+}

@@ -1,0 +1,45 @@
+import { expect, test } from "@jest/globals";
+import type { BatchResult } from "@perdure/admin-client";
+import { nextResults } from "./batch-results.js";
+
+const result = (n: number, kind: "succeeded" | "failed"): BatchResult => ({
+  invocation_id: `inv_${n}`,
+  result: kind,
+  status: 200,
+});
+const pages = (...all: readonly BatchResult[][]) => {
+  const asked: (string | undefined)[] = [];
+  const ask = async (cursor: string | undefined) => {
+    asked.push(cursor);
+    const at = Number(cursor ?? 0);
+    return { results: all[at] ?? [], next: at + 1 < all.length ? String(at + 1) : undefined };
+  };
+  return { ask, asked };
+};
+
+test("one page at a time shows everything", async () => {
+  const { ask } = pages([result(1, "failed"), result(2, "succeeded")], [result(3, "succeeded")]);
+  expect(await nextResults(ask, undefined, false)).toEqual({ rows: [result(1, "failed"), result(2, "succeeded")], next: "1" });
+  expect(await nextResults(ask, "1", false)).toEqual({ rows: [result(3, "succeeded")], next: undefined });
+});
+
+test("failures are gathered from as many pages as it takes", async () => {
+  const many = Array.from({ length: 60 }, (_, n) => result(n, "failed"));
+  const { ask, asked } = pages([result(100, "succeeded")], [result(101, "failed")], many, [result(102, "failed")]);
+  const first = await nextResults(ask, undefined, true);
+  expect([first.rows.length, first.next, asked.length]).toEqual([61, "3", 3]);
+  expect(await nextResults(ask, "3", true)).toEqual({ rows: [result(102, "failed")], next: undefined });
+});
+
+test("a running batch that has no more for now is not asked in a circle", async () => {
+  let asked = 0;
+  const shown = await nextResults(
+    async (cursor) => {
+      asked++;
+      return { results: [], next: cursor ?? "0" };
+    },
+    undefined,
+    true,
+  );
+  expect([shown, asked]).toEqual([{ rows: [], next: undefined }, 1]);
+});

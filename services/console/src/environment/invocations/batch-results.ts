@@ -1,0 +1,37 @@
+/** Why: among a hundred thousand results one looks for the few that failed; pages of the API hold all kinds. Pure but for what it asks. */
+import type { BatchResult } from "@perdure/admin-client";
+
+export interface ResultPage {
+  readonly results: readonly BatchResult[];
+  readonly next: string | undefined;
+}
+
+export interface ShownResults {
+  readonly rows: readonly BatchResult[];
+  /** Undefined: no more for now. */
+  readonly next: string | undefined;
+}
+
+/** Failures on one page. */
+const FAILURES_SHOWN = 50;
+/** Pages looked through for them at a time: some seconds at most. */
+const PAGES_AT_ONCE = 40;
+
+/** One page of the API; of failures, as many pages as it takes to fill one, within a bound. */
+export async function nextResults(
+  ask: (cursor: string | undefined) => Promise<ResultPage>,
+  cursor: string | undefined,
+  isFailuresOnly: boolean,
+): Promise<ShownResults> {
+  const rows: BatchResult[] = [];
+  let from = cursor;
+  for (let page = 0; page < (isFailuresOnly ? PAGES_AT_ONCE : 1); page++) {
+    const { results, next } = await ask(from);
+    rows.push(...(isFailuresOnly ? results.filter(({ result }) => result === "failed") : results));
+    // A running batch gives the same cursor until there is more.
+    if (next === undefined || next === (from ?? "0")) return { rows, next: undefined };
+    from = next;
+    if (rows.length >= FAILURES_SHOWN) break;
+  }
+  return { rows, next: from };
+}

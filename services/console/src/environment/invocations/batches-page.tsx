@@ -1,0 +1,256 @@
+/** Why: what was done to many invocations goes on in the background; here is how far it is, what failed, and how to end it. */
+import type { BatchResult, BatchView } from "@perdure/admin-client";
+import { useState } from "react";
+import { Link } from "wouter";
+import {
+  Badge,
+  Button,
+  CheckField,
+  Confirmation,
+  Empty,
+  Facts,
+  Loaded,
+  Moment,
+  Page,
+  Section,
+  Table,
+  type Tone,
+} from "../../kit/index.js";
+import { LIVE_MS, useAsk, useChange } from "../ask.js";
+import { useEnvironment } from "../environment.js";
+import { nextResults } from "./batch-results.js";
+import { shortId } from "./row.js";
+import { starterOf } from "./verbs.js";
+
+const FAST_MS = 500;
+const TONES: Readonly<Record<BatchView["state"], Tone>> = { running: "info", finished: "good", cancelled: "warn" };
+
+export function BatchesPage({ id }: { readonly id: string }) {
+  return id === "" ? <AllBatches /> : <OneBatch key={id} id={id} />;
+}
+
+const BACK = (
+  <Link href="/invocations" className="button button--quiet">
+    To the list
+  </Link>
+);
+
+function AllBatches() {
+  const batches = useAsk(["batches"], ({ admin }, signal) => admin.batches.list({ signal }), { everyMs: LIVE_MS });
+  return (
+    <Page title="Batches" lead="What was done to many invocations at once; kept for a day." actions={BACK}>
+      <Loaded query={batches}>
+        {(all) => (
+          <Table
+            label="Batches"
+            rows={all}
+            keyOf={(batch) => batch.id}
+            columns={[
+              {
+                name: "What",
+                cell: (batch) => <Link href={`/invocations?batches=${encodeURIComponent(batch.id)}`}>{batch.operation}</Link>,
+              },
+              { name: "State", cell: (batch) => <Badge tone={toneOf(batch)}>{batch.state}</Badge> },
+              { name: "Invocations", isNumber: true, cell: (batch) => batch.matched.toLocaleString("en") },
+              { name: "Remaining", isNumber: true, cell: (batch) => batch.remaining.toLocaleString("en") },
+              { name: "Failed", isNumber: true, cell: (batch) => batch.failed.toLocaleString("en") },
+              { name: "Started", cell: (batch) => <Moment at={batch.started_at} /> },
+              { name: "By", cell: (batch) => starterOf(batch.started_by) },
+              { name: "Why", cell: (batch) => batch.reason ?? "–" },
+            ]}
+            empty={
+              <Empty title="No batches">
+                <p>
+                  Choose invocations in <Link href="/invocations">the list</Link> and cancel, pause or restart them; what becomes
+                  of it is shown here for a day.
+                </p>
+              </Empty>
+            }
+          />
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function toneOf({ state, failed }: BatchView): Tone {
+  return state === "finished" && failed > 0 ? "warn" : TONES[state];
+}
+
+function OneBatch({ id }: { readonly id: string }) {
+  const [isOver, setOver] = useState(false);
+  const batch = useAsk(
+    ["batches", id],
+    async ({ admin }, signal) => {
+      const answer = await admin.batches.get(id, { signal });
+      setOver(answer.state !== "running");
+      return answer;
+    },
+    { everyMs: isOver ? false : FAST_MS },
+  );
+  const title = batch.data === undefined ? "Batch" : `Batch: ${batch.data.operation}`;
+  return (
+    <Page
+      title={title}
+      actions={
+        <>
+          {batch.data?.state === "running" && <EndButton id={id} />}
+          <Link href="/invocations?batches" className="button button--quiet">
+            All batches
+          </Link>
+          {BACK}
+        </>
+      }
+    >
+      <Loaded query={batch}>
+        {(data) => (
+          <>
+            <Progress batch={data} />
+            <Results id={id} isOver={data.state !== "running"} hasFailures={data.failed > 0} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Progress({ batch }: { readonly batch: BatchView }) {
+  const { matched, done, succeeded, failed, remaining } = batch;
+  const words = `${done.toLocaleString("en")} of ${matched.toLocaleString("en")} done, ${failed.toLocaleString("en")} failed`;
+  return (
+    <section className="card stack">
+      <div className="row">
+        <Badge tone={toneOf(batch)}>{batch.state}</Badge>
+        <span role="status">{words}</span>
+      </div>
+      <progress className="runs-progress" aria-label="Done" value={done} max={Math.max(1, matched)} />
+      <Facts
+        facts={[
+          ["Succeeded", succeeded.toLocaleString("en")],
+          ["Failed", failed.toLocaleString("en")],
+          ["Remaining", remaining.toLocaleString("en")],
+          ["Started", <Moment key="started" at={batch.started_at} />],
+          ["Finished", <Moment key="finished" at={batch.finished_at} />],
+          ["By", starterOf(batch.started_by)],
+          ["Why", batch.reason ?? "–"],
+          ["Chosen by", batch.filter === null ? "their ids" : <code key="filter">{batch.filter}</code>],
+        ]}
+      />
+      {batch.more_matched && (
+        <p className="small">More matched than a batch takes. When it is over, begin another for the rest.</p>
+      )}
+    </section>
+  );
+}
+
+function EndButton({ id }: { readonly id: string }) {
+  const { forbidden } = useEnvironment();
+  const [isAsking, setAsking] = useState(false);
+  const end = useChange(({ admin }) => admin.batches.cancel(id), {
+    done: () => "The batch has ended",
+    failed: "The batch was not ended",
+    onDone: () => setAsking(false),
+  });
+  return (
+    <>
+      <Button look="danger" forbidden={forbidden} onClick={() => setAsking(true)}>
+        End it
+      </Button>
+      <Confirmation
+        title="End this batch"
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        verb="End it"
+        isBusy={end.isPending}
+        onConfirm={() => end.mutate()}
+      >
+        <p>What is done stays done; the remaining invocations are left as they are.</p>
+      </Confirmation>
+    </>
+  );
+}
+
+function Results({ id, isOver, hasFailures }: { readonly id: string; readonly isOver: boolean; readonly hasFailures: boolean }) {
+  const [isFailuresOnly, setFailuresOnly] = useState(false);
+  /** Where the pages before this one began. */
+  const [before, setBefore] = useState<readonly (string | undefined)[]>([]);
+  const cursor = before.at(-1);
+  const results = useAsk(
+    // The end is part of it: what was asked just before it does not have them all, and nobody asks again.
+    ["batches", id, "results", cursor, isFailuresOnly, isOver],
+    ({ admin }, signal) => nextResults((from) => admin.batches.results(id, from, { signal }), cursor, isFailuresOnly),
+    { everyMs: isOver ? false : LIVE_MS },
+  );
+  return (
+    <Section
+      title="What became of each"
+      actions={
+        <CheckField
+          label="Failures only"
+          isOn={isFailuresOnly}
+          onChange={(isOn) => {
+            setFailuresOnly(isOn);
+            setBefore([]);
+          }}
+        />
+      }
+    >
+      <Loaded query={results}>
+        {({ rows, next }) => (
+          <>
+            <Table
+              label="Results"
+              rows={rows}
+              keyOf={(result) => result.invocation_id}
+              columns={[
+                {
+                  name: "Invocation",
+                  cell: ({ invocation_id: each }) => (
+                    <Link href={`/invocations/${encodeURIComponent(each)}`}>
+                      <code>{shortId(each)}</code>
+                    </Link>
+                  ),
+                },
+                { name: "Result", cell: (result) => <Outcome result={result} /> },
+                { name: "What was said", cell: (result) => result.error ?? "" },
+              ]}
+              empty={
+                <p className="quiet">
+                  {isFailuresOnly ? (hasFailures ? "No failures among these." : "Nothing has failed.") : "No results yet."}
+                </p>
+              }
+            />
+            <div className="row">
+              <Button
+                isSmall
+                forbidden={before.length === 0 ? "These are the first" : undefined}
+                onClick={() => setBefore(before.slice(0, -1))}
+              >
+                Before
+              </Button>
+              <Button
+                isSmall
+                forbidden={next === undefined ? "There are no more" : undefined}
+                onClick={() => setBefore([...before, next])}
+              >
+                Next
+              </Button>
+            </div>
+          </>
+        )}
+      </Loaded>
+    </Section>
+  );
+}
+
+function Outcome({ result }: { readonly result: BatchResult }) {
+  if (result.result === "failed") return <Badge tone="bad">{`failed (${result.status})`}</Badge>;
+  const copy = result.new_invocation_id;
+  if (copy === undefined) return <Badge tone="good">{result.status === 202 ? "accepted" : "done"}</Badge>;
+  return (
+    <span className="row">
+      <Badge tone="good">done</Badge>
+      <Link href={`/invocations/${encodeURIComponent(copy)}`}>the copy</Link>
+    </span>
+  );
+}

@@ -1,0 +1,114 @@
+/** Why: before many invocations are changed one sees how many and which, and says so. Nothing happens until then. */
+import type { DryRunView } from "@perdure/admin-client";
+import { useState } from "react";
+import { Link, useLocation } from "wouter";
+import { ChoiceField, Confirmation, Loading, ProblemNote, TextField } from "../../kit/index.js";
+import { useAsk, useChange } from "../ask.js";
+import { BATCH_MAX } from "./limits.js";
+import { shortId } from "./row.js";
+import type { Selection } from "./selection.js";
+import { type BulkVerb, targetOfBatch, typedFor } from "./verbs.js";
+
+const DEPLOYMENTS = [
+  { value: "keep", label: "The deployment it has" },
+  { value: "latest", label: "The latest deployment" },
+] as const;
+type Deployment = (typeof DEPLOYMENTS)[number]["value"];
+
+export interface BulkDialogProps {
+  readonly verb: BulkVerb;
+  readonly selection: Selection;
+  readonly condition: string | undefined;
+  readonly onClose: () => void;
+}
+
+export function BulkDialog({ verb, selection, condition, onClose }: BulkDialogProps) {
+  const [, go] = useLocation();
+  const [deployment, setDeployment] = useState<Deployment>(verb.verb === "resume" ? "keep" : "latest");
+  const [reason, setReason] = useState("");
+  const [target] = useState(() => targetOfBatch(selection, condition, verb));
+  const preview = useAsk(["batch", "preview", verb.verb, target], ({ admin }, signal) =>
+    admin.batches.preview({ operation: verb.verb, ...target }, { signal }),
+  );
+  const begin = useChange(
+    ({ admin }) =>
+      admin.batches.begin({
+        operation: verb.verb,
+        ...target,
+        deployment: verb.isMoving ? deployment : undefined,
+        reason: reason.trim() || undefined,
+      }),
+    { onDone: ({ id }) => go(`/invocations?batches=${id}`) },
+  );
+  const matched = preview.data?.matched;
+  const title = matched === undefined ? `${verb.label} invocations` : `${verb.label} ${countOf(matched)}`;
+  return (
+    <Confirmation
+      title={title}
+      isOpen
+      onClose={onClose}
+      verb={matched === undefined || matched === 0 ? verb.label : `${verb.label} ${countOf(matched)}`}
+      typed={matched === undefined ? undefined : typedFor(verb, matched)}
+      isDanger={verb.isDanger}
+      isBusy={begin.isPending || matched === undefined || matched === 0}
+      problem={begin.isError ? <ProblemNote cause={begin.error} title="It was not begun." /> : undefined}
+      onConfirm={() => begin.mutate()}
+    >
+      {preview.isError ? (
+        <ProblemNote cause={preview.error} onRetry={() => void preview.refetch()} />
+      ) : preview.data === undefined ? (
+        <Loading what="Looking which it would be" />
+      ) : (
+        <Found preview={preview.data} verb={verb} isByCondition={target.filter !== undefined} />
+      )}
+      {verb.isMoving && <ChoiceField label="Goes on with" value={deployment} choices={DEPLOYMENTS} onChange={setDeployment} />}
+      <TextField
+        label="Why"
+        hint="Kept with the batch, for those who look at it later; may be empty"
+        value={reason}
+        onChange={setReason}
+        maxLength={500}
+      />
+    </Confirmation>
+  );
+}
+
+function Found({
+  preview: { matched, more_matched: more, sample },
+  verb,
+  isByCondition,
+}: {
+  readonly preview: DryRunView;
+  readonly verb: BulkVerb;
+  readonly isByCondition: boolean;
+}) {
+  if (matched === 0)
+    return (
+      <p>
+        None of them can be {verb.done}: it is for {verb.which}.
+      </p>
+    );
+  return (
+    <>
+      <p>{verb.effect}</p>
+      <p className="small">
+        {isByCondition ? `Only ${verb.which} are touched: ` : `It is for ${verb.which}; the others are refused. `}
+        <strong>{countOf(matched)}</strong>
+        {more && `, the oldest; there are more, and a batch takes ${BATCH_MAX.toLocaleString("en")}`}.
+        {matched > sample.length ? " Some of them:" : " These:"}
+      </p>
+      <ul className="runs-list small">
+        {sample.slice(0, 8).map(({ id, target, status }) => (
+          <li key={id}>
+            <Link href={`/invocations/${encodeURIComponent(id)}`}>{typeof target === "string" ? target : shortId(id)}</Link>{" "}
+            <span className="quiet">{typeof status === "string" ? status : ""}</span>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function countOf(count: number): string {
+  return count === 1 ? "1 invocation" : `${count.toLocaleString("en")} invocations`;
+}

@@ -1,0 +1,41 @@
+/** Why: which columns the list has is a matter of taste, remembered in this browser. */
+
+export interface ListColumn {
+  readonly name: string;
+  readonly label: string;
+  /** As a track of a CSS grid. */
+  readonly width: string;
+}
+
+/** Always there: what it is and how it does. */
+export const STATUS: ListColumn = { name: "status", label: "Status", width: "8rem" };
+export const TARGET: ListColumn = { name: "target", label: "Target", width: "minmax(11rem, 2fr)" };
+
+export const CHOICES: readonly ListColumn[] = [
+  { name: "id", label: "Id", width: "12rem" },
+  { name: "created", label: "Created", width: "7rem" },
+  { name: "took", label: "Took", width: "6rem" },
+  { name: "attempts", label: "Retries", width: "4.5rem" },
+  { name: "failure", label: "Last failure", width: "minmax(9rem, 3fr)" },
+  { name: "modified", label: "Changed", width: "7rem" },
+  { name: "deployment", label: "Deployment", width: "10rem" },
+  { name: "idempotency", label: "Idempotency key", width: "10rem" },
+  { name: "caller", label: "Invoked by", width: "minmax(8rem, 1fr)" },
+  { name: "scope", label: "Scope", width: "8rem" },
+];
+
+export const USUAL: readonly string[] = ["id", "created", "took", "attempts", "failure"];
+
+/** From what was remembered; the usual ones when that is nothing, or nonsense. */
+export function chosenColumns(remembered: string | null): readonly string[] {
+  if (remembered === null) return USUAL;
+  const words = remembered.split(",");
+  const known = CHOICES.map(({ name }) => name).filter((name) => words.includes(name));
+  return known.length === 0 && remembered !== "" ? USUAL : known;
+}
+
+export function listColumns(chosen: readonly string[]): readonly ListColumn[] {
+  return [STATUS, TARGET, ...CHOICES.filter(({ name }) => chosen.includes(name))];
+}
+
+export const COLUMNS_KEY = "perdure.invocations.columns";

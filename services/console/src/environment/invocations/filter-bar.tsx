@@ -1,0 +1,151 @@
+/** Why: what the list shows is a condition that one can read, write by hand, or put together from parts. */
+
+import type { InvocationFilter } from "@perdure/admin-client";
+import { type FormEvent, type Ref, useEffect, useState } from "react";
+import { useLocation } from "wouter";
+import { Button, ChoiceField, TextField } from "../../kit/index.js";
+import { chipsOf, idIn, lineOf, type Sort, STATUS_WORDS, statusWords, withStatuses } from "./filter-address.js";
+import { FilterDialog } from "./filter-dialog.js";
+
+const SORTS = [
+  { value: "-created", label: "Newest first" },
+  { value: "created", label: "Oldest first" },
+  { value: "-modified", label: "Changed last first" },
+  { value: "modified", label: "Unchanged longest first" },
+] as const;
+
+export interface FilterBarProps {
+  readonly filter: InvocationFilter;
+  readonly sort: Sort;
+  readonly onChange: (filter: InvocationFilter, sort: Sort) => void;
+  /** What the server says about the condition. */
+  readonly problem: string | undefined;
+  /** Of the form whose only field is the condition. */
+  readonly formRef: Ref<HTMLFormElement>;
+}
+
+export function FilterBar({ filter, sort, onChange, problem, formRef }: FilterBarProps) {
+  const [isOpen, setOpen] = useState(false);
+  const set = (next: InvocationFilter) => onChange(next, sort);
+  const words = statusWords(filter);
+  const chips = chipsOf(filter);
+  return (
+    <search className="runs-filter" aria-label="Which invocations">
+      <div className="runs-filter__line">
+        <ConditionLine filter={filter} onChange={set} problem={problem} formRef={formRef} />
+        <Button onClick={() => setOpen(true)}>Filter …</Button>
+        <div className="runs-filter__sort">
+          <ChoiceField label="Order" isLabelHidden value={sort} choices={SORTS} onChange={(next) => onChange(filter, next)} />
+        </div>
+      </div>
+      <fieldset className="runs-filter__words" aria-label="Status">
+        {STATUS_WORDS.map((word) => {
+          const isOn = words.includes(word);
+          const next = isOn ? words.filter((each) => each !== word) : [...words, word];
+          return (
+            <button
+              type="button"
+              key={word}
+              aria-pressed={isOn}
+              className="runs-filter__word"
+              onClick={() => set(withStatuses(filter, next))}
+            >
+              {word}
+            </button>
+          );
+        })}
+      </fieldset>
+      {chips.length > 0 && (
+        <ul className="runs-filter__chips" aria-label="Filters that are on">
+          {chips.map(({ name, text, without }) => (
+            <li key={name} className="runs-filter__chip">
+              <button type="button" className="runs-filter__part" onClick={() => setOpen(true)}>
+                <span className="quiet">{name}</span> {text}
+              </button>
+              <button
+                type="button"
+                className="runs-filter__off"
+                aria-label={`Without ${name}: ${text}`}
+                onClick={() => set(without)}
+              >
+                ✕
+              </button>
+            </li>
+          ))}
+          <li>
+            <Button isSmall look="bare" onClick={() => set({})}>
+              Show all
+            </Button>
+          </li>
+        </ul>
+      )}
+      {isOpen && <FilterDialog filter={filter} onClose={() => setOpen(false)} onChange={set} />}
+    </search>
+  );
+}
+
+type ConditionLineProps = Pick<FilterBarProps, "filter" | "problem" | "formRef"> & {
+  readonly onChange: (filter: InvocationFilter) => void;
+};
+
+/** Changed by hand it becomes a condition of its own; the id of an invocation leads to it. */
+function ConditionLine({ filter, onChange, problem, formRef }: ConditionLineProps) {
+  const [, go] = useLocation();
+  const line = lineOr(filter);
+  const [text, setText] = useState(line);
+  const [own, setOwn] = useState<string>();
+  useEffect(() => {
+    setText(line);
+    setOwn(undefined);
+  }, [line]);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const id = idIn(text);
+    if (id !== undefined) return go(`/invocations/${id}`);
+    const where = text.trim();
+    if (where === line) return;
+    if (where === "") return onChange({});
+    try {
+      lineOf({ ids: ["-"], where });
+    } catch (cause) {
+      if (!(cause instanceof RangeError)) throw cause;
+      return setOwn(cause.message);
+    }
+    onChange({ where });
+  };
+  return (
+    <form className="runs-filter__condition" onSubmit={submit} ref={formRef}>
+      <TextField
+        label="Condition, or the id of an invocation"
+        isLabelHidden
+        placeholder="A condition such as retry_count > 3, or the id of an invocation"
+        value={text}
+        onChange={setText}
+        isCode
+        spellCheck={false}
+        autoComplete="off"
+        problem={own ?? problem}
+        onKeyDown={(event) => {
+          if (event.key !== "Escape") return;
+          setText(line);
+          event.currentTarget.blur();
+        }}
+      />
+      {text.trim() !== line && (
+        <Button type="submit" look="primary">
+          Apply
+        </Button>
+      )}
+    </form>
+  );
+}
+
+/** A condition in the address that is not whole is shown as it is. */
+function lineOr(filter: InvocationFilter): string {
+  try {
+    return lineOf(filter);
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    return filter.where ?? "";
+  }
+}

@@ -1,0 +1,215 @@
+/** Why: a filter from its parts, for those who do not write conditions; what the environment has is suggested. */
+import type { InvocationFilter } from "@perdure/admin-client";
+import { type FormEvent, useId, useState } from "react";
+import { Button, CheckField, ChoiceField, Dialog, DialogActions, TextField } from "../../kit/index.js";
+import { useAsk } from "../ask.js";
+import {
+  localFieldOf,
+  momentOfLocalField,
+  type Range,
+  rangeOf,
+  rangeText,
+  STATUS_WORDS,
+  statusWords,
+  withStatuses,
+} from "./filter-address.js";
+
+export interface FilterDialogProps {
+  readonly filter: InvocationFilter;
+  readonly onClose: () => void;
+  readonly onChange: (filter: InvocationFilter) => void;
+}
+
+export function FilterDialog({ filter, onClose, onChange }: FilterDialogProps) {
+  const [words, setWords] = useState(() => statusWords(filter));
+  const [service, setService] = useState(filter.services?.join(", ") ?? "");
+  const [handler, setHandler] = useState(filter.handlers?.join(", ") ?? "");
+  const [key, setKey] = useState(filter.keys?.[0] ?? "");
+  const [failure, setFailure] = useState(filter.failureText ?? "");
+  const [deployment, setDeployment] = useState(filter.deployments?.[0] ?? "");
+  const [idempotencyKey, setIdempotencyKey] = useState(filter.idempotencyKey ?? "");
+  const [invokedBy, setInvokedBy] = useState(filter.invokedBy ?? "");
+  const [scope, setScope] = useState(filter.scope ?? "");
+  const [created, setCreated] = useState<Range>({
+    withinMs: filter.createdWithinMs,
+    fromMs: filter.createdAfterMs,
+    toMs: filter.createdBeforeMs,
+  });
+  const [changed, setChanged] = useState<Range>({
+    withinMs: filter.modifiedWithinMs,
+    fromMs: filter.modifiedAfterMs,
+    toMs: filter.unchangedSinceMs,
+  });
+  const suggestions = useId();
+  const services = useAsk(["services"], ({ admin }, signal) => admin.services.list({ signal }));
+  const deployments = useAsk(["deployments"], ({ admin }, signal) => admin.deployments.list({ signal }));
+  const handlers = new Set(services.data?.flatMap((each) => each.handlers.map(({ name }) => name)));
+
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onChange(
+      withStatuses(
+        {
+          ...listed("services", service),
+          ...listed("handlers", handler),
+          ...(key === "" ? {} : { keys: [key, ...(filter.keys?.slice(1) ?? [])] }),
+          ...(deployment.trim() === "" ? {} : { deployments: [deployment.trim(), ...(filter.deployments?.slice(1) ?? [])] }),
+          ...given("failureText", failure),
+          ...given("idempotencyKey", idempotencyKey),
+          ...given("invokedBy", invokedBy.trim()),
+          ...given("scope", scope),
+          ...(filter.limitKey === undefined ? {} : { limitKey: filter.limitKey }),
+          ...(filter.ids === undefined ? {} : { ids: filter.ids }),
+          ...(filter.where === undefined ? {} : { where: filter.where }),
+          ...moments("created", created),
+          ...moments("modified", changed),
+        },
+        words,
+      ),
+    );
+    onClose();
+  };
+  return (
+    <Dialog title="Show invocations" isOpen onClose={onClose} isWide>
+      <form onSubmit={submit} className="stack">
+        <fieldset className="runs-form__set">
+          <legend>With any of these statuses</legend>
+          <div className="row">
+            {STATUS_WORDS.map((word) => (
+              <CheckField
+                key={word}
+                label={word}
+                isOn={words.includes(word)}
+                onChange={(isOn) => setWords(isOn ? [...words, word] : words.filter((each) => each !== word))}
+              />
+            ))}
+          </div>
+        </fieldset>
+        <div className="grid">
+          <TextField label="Service" hint="Several with commas" value={service} onChange={setService} list={`${suggestions}-s`} />
+          <TextField
+            label="Handler"
+            hint="greet, or Greeter/greet; several with commas"
+            value={handler}
+            onChange={setHandler}
+            list={`${suggestions}-h`}
+          />
+          <TextField label="Key" hint="Of objects and workflows" value={key} onChange={setKey} />
+          <TextField label="Failure contains" value={failure} onChange={setFailure} />
+          <TextField label="Deployment" value={deployment} onChange={setDeployment} list={`${suggestions}-d`} isCode />
+          <TextField label="Idempotency key" value={idempotencyKey} onChange={setIdempotencyKey} />
+          <TextField
+            label="Invoked by"
+            hint="Id of the invocation that called"
+            value={invokedBy}
+            onChange={setInvokedBy}
+            isCode
+          />
+          <TextField label="Scope" value={scope} onChange={setScope} />
+        </div>
+        <datalist id={`${suggestions}-s`}>
+          {services.data?.map(({ name }) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
+        <datalist id={`${suggestions}-h`}>
+          {[...handlers].map((name) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
+        <datalist id={`${suggestions}-d`}>
+          {deployments.data?.map(({ id, uri, arn }) => (
+            <option key={id} value={id}>
+              {uri ?? arn}
+            </option>
+          ))}
+        </datalist>
+        <RangeFields label="Created" range={created} onChange={setCreated} />
+        <RangeFields label="Changed" range={changed} onChange={setChanged} />
+        <DialogActions>
+          <Button onClick={onClose}>Leave it</Button>
+          <Button type="submit" look="primary">
+            Show
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}
+
+const SPANS = [
+  { value: "", label: "At any time" },
+  { value: "5m", label: "In the last 5 minutes" },
+  { value: "15m", label: "In the last 15 minutes" },
+  { value: "1h", label: "In the last hour" },
+  { value: "6h", label: "In the last 6 hours" },
+  { value: "1d", label: "In the last day" },
+  { value: "7d", label: "In the last 7 days" },
+  { value: "between", label: "Between …" },
+];
+
+function RangeFields({
+  label,
+  range,
+  onChange,
+}: {
+  readonly label: string;
+  readonly range: Range;
+  readonly onChange: (range: Range) => void;
+}) {
+  const text = rangeText(range) ?? "";
+  const [isExact, setExact] = useState(text.includes(".."));
+  const choose = (value: string) => {
+    setExact(value === "between");
+    onChange(value === "between" ? { fromMs: Date.now() - 3_600_000 } : rangeOf(value));
+  };
+  const choices = SPANS.some(({ value }) => value === text) || isExact ? SPANS : [...SPANS, { value: text, label: text }];
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return (
+    <div className="grid">
+      <ChoiceField label={label} value={isExact ? "between" : text} choices={choices} onChange={choose} />
+      {isExact && (
+        <>
+          <TextField
+            label={`${label} from`}
+            hint={`Your time, ${zone}`}
+            type="datetime-local"
+            step={1}
+            value={localFieldOf(range.fromMs)}
+            onChange={(value) => onChange({ ...range, fromMs: momentOfLocalField(value) })}
+          />
+          <TextField
+            label={`${label} before`}
+            hint="Empty: until now"
+            type="datetime-local"
+            step={1}
+            value={localFieldOf(range.toMs)}
+            onChange={(value) => onChange({ ...range, toMs: momentOfLocalField(value) })}
+          />
+        </>
+      )}
+    </div>
+  );
+}
+
+const given = (field: keyof InvocationFilter, text: string): InvocationFilter => (text === "" ? {} : { [field]: text });
+
+function listed(field: "services" | "handlers", text: string): InvocationFilter {
+  const values = text
+    .split(",")
+    .map((each) => each.trim())
+    .filter((each) => each !== "");
+  return values.length === 0 ? {} : { [field]: values };
+}
+
+function moments(what: "created" | "modified", { withinMs, fromMs, toMs }: Range): InvocationFilter {
+  const [within, after, before] =
+    what === "created"
+      ? (["createdWithinMs", "createdAfterMs", "createdBeforeMs"] as const)
+      : (["modifiedWithinMs", "modifiedAfterMs", "unchangedSinceMs"] as const);
+  return {
+    ...(withinMs === undefined ? {} : { [within]: withinMs }),
+    ...(fromMs === undefined ? {} : { [after]: fromMs }),
+    ...(toMs === undefined ? {} : { [before]: toMs }),
+  };
+}

@@ -1,0 +1,209 @@
+// biome-ignore-all lint/a11y/useFocusableInteractive: the grid has the focus, and says which row is active
+// biome-ignore-all lint/a11y/useSemanticElements: a table cannot leave out the rows out of sight
+/**
+ * Why: a list of any length, of which only the rows in sight exist. Rows have one height and stand where their number says, so that the
+ * scrollbar is right from the start and nothing is ever measured. To screen readers it is a grid of so many rows, with one of them active.
+ */
+import { useVirtualizer } from "@tanstack/react-virtual";
+import {
+  type CSSProperties,
+  type KeyboardEvent,
+  type MouseEvent,
+  type Ref,
+  useCallback,
+  useEffect,
+  useImperativeHandle,
+  useMemo,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from "react";
+import { useLocation } from "wouter";
+import { useNow } from "../../kit/index.js";
+import { type ListColumn, listColumns } from "./columns.js";
+import { GridRow, rowElementId } from "./grid-row.js";
+import { moveOf } from "./keys.js";
+import { isSelected, type Selection, toggled, withRange } from "./selection.js";
+import type { Rows } from "./use-rows.js";
+
+const ROW_PX = 36;
+/** Two lines. */
+const CARD_PX = 64;
+const CARD_COLUMNS = listColumns(["id", "created", "took"]);
+const NARROW = "(max-width: 48rem)";
+/** Rows drawn out of sight, so that a turn of the wheel finds them there. */
+const OVERSCAN = 8;
+
+/** Elements for rows come in steps of so many: as many as a usual window draws. */
+const POOL = 64;
+
+export interface GridHandle {
+  /** Makes a key of the page one of the grid. */
+  readonly press: (key: string, isShift: boolean) => boolean;
+  readonly toTop: () => void;
+}
+
+export interface InvocationGridProps {
+  readonly ids: readonly string[];
+  /** All ids are there. */
+  readonly isWhole: boolean;
+  /** They are of the condition before; those of this one are on their way. */
+  readonly isOld: boolean;
+  readonly rows: Rows;
+  readonly columns: readonly ListColumn[];
+  readonly selection: Selection;
+  readonly onSelect: (selection: Selection) => void;
+  /** Whether somebody reads at a place that must not move. */
+  readonly onEngaged: (isEngaged: boolean) => void;
+  readonly ref: Ref<GridHandle>;
+}
+
+export function InvocationGrid(props: InvocationGridProps) {
+  const { ids, isWhole, isOld, rows, selection, onSelect, onEngaged, ref } = props;
+  const [, go] = useLocation();
+  const nowMs = useNow();
+  const isNarrow = useIsNarrow();
+  const room = useRef<HTMLDivElement>(null);
+  const anchor = useRef(0);
+  const [active, setActive] = useState<{ readonly id: string; readonly index: number }>();
+  const columns = isNarrow ? CARD_COLUMNS : props.columns;
+  const rowPx = isNarrow ? CARD_PX : ROW_PX;
+  const virtualizer = useVirtualizer({
+    count: ids.length,
+    getScrollElement: () => room.current,
+    estimateSize: useCallback(() => rowPx, [rowPx]),
+    // The same function while the list is the same: a new one makes it count all rows anew.
+    getItemKey: useCallback((index: number) => ids[index] ?? index, [ids]),
+    overscan: OVERSCAN,
+  });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the height has changed for all
+  useEffect(() => virtualizer.measure(), [rowPx]);
+
+  const items = virtualizer.getVirtualItems();
+  const first = items[0]?.index ?? 0;
+  const last = items.at(-1)?.index ?? -1;
+  const { see } = rows;
+  useEffect(() => see(ids, first, last), [see, ids, first, last]);
+
+  const activeAt = useMemo(() => {
+    if (active === undefined) return -1;
+    return ids[active.index] === active.id ? active.index : ids.indexOf(active.id);
+  }, [active, ids]);
+  const isAtTop = (virtualizer.scrollOffset ?? 0) < rowPx;
+  const isEngaged = !isAtTop || activeAt > 0;
+  useEffect(() => onEngaged(isEngaged), [onEngaged, isEngaged]);
+
+  const activate = (index: number) => {
+    const id = ids[index];
+    if (id === undefined) return;
+    setActive({ id, index });
+    virtualizer.scrollToIndex(index);
+  };
+  const select = (index: number, isRange: boolean) => {
+    const id = ids[index];
+    if (id === undefined) return;
+    onSelect(isRange ? withRange(selection, ids, anchor.current, index) : toggled(selection, id, ids));
+    anchor.current = index;
+  };
+  const press = (key: string, isShift: boolean): boolean => {
+    const page = Math.max(1, Math.floor((room.current?.clientHeight ?? 0) / rowPx) - 2);
+    const to = moveOf(key, activeAt, ids.length, page);
+    if (to !== undefined) activate(to);
+    else if (key === "Enter" && activeAt >= 0) go(`/invocations/${encodeURIComponent(ids[activeAt] ?? "")}`);
+    else if ((key === "x" || key === "X" || key === " ") && activeAt >= 0) select(activeAt, isShift);
+    else return false;
+    return true;
+  };
+  useImperativeHandle(ref, () => ({
+    press: (key, isShift) => {
+      room.current?.focus({ preventScroll: true });
+      return press(key, isShift);
+    },
+    toTop: () => {
+      setActive(undefined);
+      virtualizer.scrollToOffset(0);
+    },
+  }));
+  const onKeyDown = (event: KeyboardEvent) => {
+    // Letters are the page's, unless they are the second of a way to another page; with a Space one chooses without them.
+    if (event.ctrlKey || event.metaKey || event.altKey || /^[a-z]$/i.test(event.key)) return;
+    if (!press(event.key, event.shiftKey)) return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const onClick = (event: MouseEvent) => {
+    const target = event.target as Element;
+    const index = Number(target.closest("[data-index]")?.getAttribute("data-index") ?? Number.NaN);
+    const id = ids[index];
+    if (id === undefined || target.closest("a") !== null) return;
+    if (target.closest("[data-select]") !== null) {
+      setActive({ id, index });
+      return select(index, event.shiftKey);
+    }
+    // Whoever marks some text does not want to go away.
+    if (event.ctrlKey || event.metaKey || event.shiftKey || String(getSelection()) !== "") return setActive({ id, index });
+    go(`/invocations/${encodeURIComponent(id)}`);
+  };
+
+  const tracks: CSSProperties = isNarrow ? {} : { gridTemplateColumns: `2.25rem ${columns.map(({ width }) => width).join(" ")}` };
+  // Elements are used again for the rows that come: making them anew takes longer than all else.
+  const pool = Math.ceil(items.length / POOL) * POOL;
+  const isActiveDrawn = activeAt >= first && activeAt <= last;
+  return (
+    <div
+      ref={room}
+      role="grid"
+      tabIndex={0}
+      aria-label="Invocations"
+      aria-rowcount={isWhole ? ids.length + 1 : -1}
+      aria-colcount={columns.length + 1}
+      aria-multiselectable="true"
+      aria-busy={isOld}
+      aria-activedescendant={isActiveDrawn ? rowElementId(ids[activeAt] ?? "") : undefined}
+      className={`runs${isNarrow ? " runs--cards" : ""}`}
+      onKeyDown={onKeyDown}
+      onClick={onClick}
+    >
+      <div role="row" aria-rowindex={1} className="runs__head" style={tracks}>
+        <div role="columnheader" className="runs__cell">
+          <span className="visually-hidden">Selected</span>
+        </div>
+        {columns.map(({ name, label }) => (
+          <div role="columnheader" key={name} className={`runs__cell runs__cell--${name}`}>
+            {label}
+          </div>
+        ))}
+      </div>
+      <div role="rowgroup" className="runs__body" style={{ height: virtualizer.getTotalSize() }}>
+        {items.map(({ index, start }) => {
+          const id = ids[index] ?? "";
+          return (
+            <GridRow
+              key={index % pool}
+              id={id}
+              index={index}
+              topPx={start}
+              row={rows.get(id)}
+              columns={columns}
+              tracks={tracks.gridTemplateColumns as string | undefined}
+              isActive={index === activeAt}
+              isSelected={isSelected(selection, id)}
+              nowMs={nowMs}
+            />
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+function useIsNarrow(): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      const query = matchMedia(NARROW);
+      query.addEventListener("change", listener);
+      return () => query.removeEventListener("change", listener);
+    },
+    () => matchMedia(NARROW).matches,
+  );
+}

@@ -1,0 +1,28 @@
+/** Bounds of the list of invocations, each with its reason. */
+
+/** Rows of one list: browsers draw no box higher than some 17 million pixels, and a row has 64 at most. Their ids are 10 MB. */
+export const LISTED_MAX = 250_000;
+/** The newest, asked for first and again and again: one page on the largest window, and what may come between two looks. */
+export const HEAD_ROWS = 200;
+/** Ids that one look at visible rows asks for: a point read each, some 50 ms together. */
+export const ROWS_AT_ONCE = 100;
+/** Rows that are read before they are seen, in both directions. */
+export const ROWS_AHEAD = 60;
+/** Rows that are remembered, so that scrolling back shows them at once: a few megabytes. */
+export const ROWS_KEPT = 6_000;
+/** While the list moves faster than this, rows that flit by are not asked for. */
+export const SETTLE_MS = 60;
+/** A look at the head reads every invocation; it takes at most this share of the server's time. */
+export const HEAD_SHARE = 0.25;
+/** Ids in the condition of a batch; more go by name, without being looked at before. Its text has 16 KiB at most. */
+export const CONDITION_IDS_MAX = 300;
+/** Ids that a batch takes by name. */
+export const BATCH_IDS_MAX = 10_000;
+/** Invocations that one batch takes; the server's bound. */
+export const BATCH_MAX = 100_000;
+/** Rows of one export: some 40 MB of text, as much as a spreadsheet opens. */
+export const EXPORTED_MAX = 100_000;
+/** Rows of an export that are asked for at a time. */
+export const EXPORTED_AT_ONCE = 2_000;
+/** From this many on, what cannot be undone must be typed. */
+export const MANY = 2;

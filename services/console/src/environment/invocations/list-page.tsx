@@ -1,0 +1,204 @@
+import { conditionOf, type InvocationFilter } from "@perdure/admin-client";
+import { useCallback, useEffect, useRef, useState } from "react";
+import { Link, useSearchParams } from "wouter";
+import { Button, Empty, Loading, messageOf, Page, ProblemNote, Snippet } from "../../kit/index.js";
+import { hearsLetters, usePageKeys } from "../../shell/page-keys.js";
+import { useEnvironment } from "../environment.js";
+import { BulkBar } from "./bulk-bar.js";
+import { COLUMNS_KEY, chosenColumns, listColumns } from "./columns.js";
+import { ColumnsDialog } from "./columns-dialog.js";
+import { ExportDialog } from "./export-dialog.js";
+import { filterOf, queryOf, type Sort, sortOf } from "./filter-address.js";
+import { FilterBar } from "./filter-bar.js";
+import { type GridHandle, InvocationGrid } from "./invocation-grid.js";
+import { KEYS } from "./keys.js";
+import { HEAD_ROWS, LISTED_MAX } from "./limits.js";
+import { isNothing, NOTHING, type Selection } from "./selection.js";
+import { type InvocationList, isRefusal, useInvocationList } from "./use-list.js";
+import { useRows } from "./use-rows.js";
+import "./invocations.css";
+
+type Asked = "columns" | "export";
+
+export function ListPage() {
+  const [query, setQuery] = useSearchParams();
+  const filter = filterOf(query);
+  const sort = sortOf(query);
+  const { condition, problem } = conditionOr(filter);
+  const [isLive, setLive] = useState(true);
+  const [isEngaged, setEngaged] = useState(false);
+  const [selection, setSelection] = useState<Selection>(NOTHING);
+  const [chosen, setChosen] = useState(() => chosenColumns(localStorage.getItem(COLUMNS_KEY)));
+  const [asked, setAsked] = useState<Asked>();
+  const grid = useRef<GridHandle>(null);
+  const form = useRef<HTMLFormElement>(null);
+  const mayMove = !isEngaged && isNothing(selection);
+  const list = useInvocationList({ condition, sort, isLive, mayMove, isOff: problem !== undefined });
+  const rows = useRows(isLive);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what was chosen belongs to the list of before
+  useEffect(() => setSelection(NOTHING), [condition]);
+  const change = (next: InvocationFilter, nextSort: Sort) => setQuery(queryOf(next, nextSort));
+  const renew = () => {
+    grid.current?.toTop();
+    list.renew();
+  };
+  const choose = (columns: readonly string[]) => {
+    setChosen(columns);
+    localStorage.setItem(COLUMNS_KEY, columns.join(","));
+  };
+  const press = useRef<(key: string, isShift: boolean) => boolean>(() => false);
+  press.current = (key, isShift) => {
+    if (key === "/") form.current?.querySelector("input")?.focus();
+    else if (key === "n") renew();
+    else if (key === "Escape" && !isNothing(selection)) setSelection(NOTHING);
+    else if (["j", "k", "x", "X"].includes(key)) return grid.current?.press(key, isShift) ?? false;
+    else return false;
+    return true;
+  };
+  useKeys(press);
+  usePageKeys(KEYS);
+  const closing = useCallback(() => setAsked(undefined), []);
+
+  return (
+    <Page
+      title="Invocations"
+      isFull
+      actions={
+        <>
+          <Button aria-pressed={isLive} onClick={() => setLive(!isLive)}>
+            {isLive ? "● Live" : "Paused"}
+          </Button>
+          <Button onClick={() => setAsked("columns")}>Columns</Button>
+          <Button onClick={() => setAsked("export")}>Export</Button>
+          <Link href="/invocations?batches" className="button button--quiet">
+            Batches
+          </Link>
+        </>
+      }
+    >
+      <FilterBar
+        filter={filter}
+        sort={sort}
+        onChange={change}
+        problem={problem ?? (isRefusal(list.error) ? messageOf(list.error) : undefined)}
+        formRef={form}
+      />
+      {list.error !== null && !isRefusal(list.error) && (
+        <ProblemNote
+          cause={list.error}
+          title={list.ids.length === 0 ? "The list cannot be shown." : "The list is not up to date."}
+          onRetry={list.renew}
+        />
+      )}
+      {rows.problem !== undefined && list.error === null && (
+        <ProblemNote cause={rows.problem} title="The rows are not up to date." />
+      )}
+      <div className="runs-room">
+        {!list.isRefused && <Counts list={list} onRenew={renew} />}
+        {isNothing(selection) ? null : (
+          <BulkBar
+            selection={selection}
+            condition={condition}
+            listed={list.ids.length}
+            isWhole={list.isWhole}
+            onSelect={setSelection}
+          />
+        )}
+        {list.isRefused ? null : list.ids.length === 0 ? (
+          (list.error ?? problem ?? undefined) === undefined && (
+            <Nothing isLoading={list.isLoading} isFiltered={condition !== undefined} />
+          )
+        ) : (
+          <InvocationGrid
+            ids={list.ids}
+            isWhole={list.isWhole}
+            isOld={list.isLoading}
+            rows={rows}
+            columns={listColumns(chosen)}
+            selection={selection}
+            onSelect={setSelection}
+            onEngaged={setEngaged}
+            ref={grid}
+          />
+        )}
+      </div>
+      {asked === "columns" && <ColumnsDialog chosen={chosen} onChange={choose} onClose={closing} />}
+      {asked === "export" && <ExportDialog ids={list.ids} isWhole={list.isWhole} isCut={list.isCut} onClose={closing} />}
+    </Page>
+  );
+}
+
+function Counts({ list, onRenew }: { readonly list: InvocationList; readonly onRenew: () => void }) {
+  const { ids, isWhole, isCut, isWatched, fresh, isLoading } = list;
+  return (
+    <div className="runs-room__counts">
+      <p className="quiet small" role="status">
+        {isLoading ? "Looking …" : countText(ids.length, isWhole, isCut)}
+      </p>
+      {fresh === 0 ? null : (
+        <Button isSmall look="primary" onClick={onRenew}>
+          {fresh === undefined ? `more than ${HEAD_ROWS} new` : `${fresh} new`}
+        </Button>
+      )}
+      {!isWatched && (
+        <Button isSmall onClick={onRenew}>
+          Look again
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function countText(count: number, isWhole: boolean, isCut: boolean): string {
+  if (isCut) return `the first ${LISTED_MAX.toLocaleString("en")}; narrow it to see others`;
+  if (!isWhole) return `the first ${count}, counting the others …`;
+  return count === 1 ? "1 invocation" : `${count.toLocaleString("en")} invocations`;
+}
+
+function Nothing({ isLoading, isFiltered }: { readonly isLoading: boolean; readonly isFiltered: boolean }) {
+  const { ingressUrl } = useEnvironment();
+  if (isLoading) return <Loading what="Looking for invocations" />;
+  if (isFiltered) {
+    return (
+      <Empty title="No invocation meets this">
+        <p>Take away a part of the filter, or change the condition.</p>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="No invocations yet">
+      <p>Every call of a handler appears here, with where it is and how it ended. Call one:</p>
+      <Snippet label="a call" text={`curl ${ingressUrl}/MyService/myHandler --json '"hello"'`} />
+      <p>
+        Or from the <Link href="/playground">playground</Link>. Completed ones stay as long as their service retains them.
+      </p>
+    </Empty>
+  );
+}
+
+function conditionOr(filter: InvocationFilter): { readonly condition: string | undefined; readonly problem: string | undefined } {
+  try {
+    return { condition: conditionOf(filter), problem: undefined };
+  } catch (cause) {
+    if (!(cause instanceof RangeError || cause instanceof TypeError)) throw cause;
+    return { condition: undefined, problem: cause.message };
+  }
+}
+
+/** Keys of the page, unless somebody writes or a dialog is open. */
+function useKeys(press: { readonly current: (key: string, isShift: boolean) => boolean }): void {
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => {
+      const at = event.target as Element | null;
+      // Prevented: it was the second letter of a way to another page.
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || !hearsLetters()) return;
+      if (at?.closest("input, textarea, select, [contenteditable], [role=dialog], [role=menu], [role=combobox], [role=listbox]"))
+        return;
+      if (!press.current(event.key, event.shiftKey)) return;
+      event.preventDefault();
+    };
+    document.addEventListener("keydown", listen);
+    return () => document.removeEventListener("keydown", listen);
+  }, [press]);
+}

@@ -1,0 +1,80 @@
+import { describe, expect, test } from "@jest/globals";
+import { HEAD_ROWS } from "./limits.js";
+import { freshCount, isSame, type Known, NOTHING_SHOWN, nextShown, type Shown, spliced } from "./listed.js";
+
+const from = (first: number, count: number) => Array.from({ length: count }, (_, i) => `i${first - i}`);
+
+describe("new ones on top", () => {
+  test("are counted, as long as head and list meet", () => {
+    expect(freshCount(from(100, 50), from(103, 50))).toBe(3);
+    expect(freshCount(from(100, 50), from(100, 50))).toBe(0);
+    expect(freshCount(from(100, 50), from(900, 50))).toBeUndefined();
+    expect([freshCount([], from(3, 3)), freshCount(from(3, 3), [])]).toEqual([3, 0]);
+  });
+
+  test("a head that is not full is everything there is", () => {
+    expect(spliced(from(10, 10), from(12, 4))).toEqual(from(12, 4));
+    expect(spliced(from(10, 10), [])).toEqual([]);
+  });
+
+  test("a full head goes on top of the rest, nothing twice", () => {
+    const listed = from(1_000, 900);
+    expect(spliced(listed, from(1_003, HEAD_ROWS))).toEqual(from(1_003, 903));
+    // Sorted by change, one from far below has come up.
+    const moved = ["i200", ...from(1_000, HEAD_ROWS - 1)];
+    expect(spliced(listed, moved)).toEqual([...moved, ...listed.slice(HEAD_ROWS - 1).filter((id) => id !== "i200")]);
+  });
+
+  test("what does not meet is to be asked for again", () => {
+    expect(spliced(from(1_000, 900), from(5_000, HEAD_ROWS))).toBeUndefined();
+  });
+});
+
+test("lists are the same when each is", () => {
+  expect([isSame(["a", "b"], ["a", "b"]), isSame(["a"], ["a", "b"]), isSame(["a"], ["b"])]).toEqual([true, false, false]);
+});
+
+describe("the list on the screen", () => {
+  const known = (more: Partial<Known> = {}): Known => ({
+    key: "k",
+    head: from(1_000, HEAD_ROWS),
+    whole: undefined,
+    wholeAt: 0,
+    mayMove: true,
+    ...more,
+  });
+  const shownOf = (next: Shown | "ask again"): Shown => {
+    if (next === "ask again") throw new Error("it wants to ask again");
+    return next;
+  };
+  const head = shownOf(nextShown(NOTHING_SHOWN, known()));
+  const whole = shownOf(nextShown(head, known({ whole: from(999, 999), wholeAt: 5 })));
+
+  test("begins with the head, and is whole when a head is not full or all ids are there", () => {
+    expect([head.ids.length, head.isWhole]).toEqual([HEAD_ROWS, false]);
+    expect(nextShown(NOTHING_SHOWN, known({ head: ["a"] }))).toMatchObject({ ids: ["a"], isWhole: true });
+    // What came while all were counted is on top.
+    expect([whole.ids, whole.isWhole]).toEqual([from(1_000, 1_000), true]);
+  });
+
+  test("takes in what is new, but not under somebody's eyes", () => {
+    const later = known({ head: from(1_002, HEAD_ROWS), whole: from(999, 999), wholeAt: 5 });
+    expect(nextShown(whole, { ...later, mayMove: false })).toBe(whole);
+    expect(shownOf(nextShown(whole, later)).ids).toEqual(from(1_002, 1_002));
+    expect(nextShown(whole, known({ whole: from(999, 999), wholeAt: 5 }))).toBe(whole);
+    expect(nextShown(whole, known({ whole: from(1_000, 500), wholeAt: 6, mayMove: false }))).toBe(whole);
+  });
+
+  test("asks for all again when more have come than a head holds, or when somebody wants it anew", () => {
+    const far = known({ head: from(5_000, HEAD_ROWS), whole: from(999, 999), wholeAt: 5 });
+    expect(nextShown(whole, far)).toBe("ask again");
+    expect(nextShown({ ...whole, isWhole: false }, far)).toBe("ask again");
+    expect(shownOf(nextShown({ ...whole, isWhole: false }, { ...far, whole: from(5_000, 4_000), wholeAt: 6 })).ids).toEqual(
+      from(5_000, 4_000),
+    );
+  });
+
+  test("is another one when the condition is", () => {
+    expect(nextShown(whole, known({ key: "other", head: ["x"] }))).toMatchObject({ key: "other", ids: ["x"], isWhole: true });
+  });
+});

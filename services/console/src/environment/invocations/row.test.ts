@@ -1,0 +1,51 @@
+import { expect, test } from "@jest/globals";
+import { firstLine, rowOf, shortId, targetOf, tookMs } from "./row.js";
+import { headStatement, idsOfHead, idsOfWhole, rowsStatement, wholeStatement } from "./statements.js";
+
+const completed = {
+  id: "inv_1",
+  target_service_name: "Stock",
+  target_service_key: "lamp",
+  target_handler_name: "take",
+  status: "completed",
+  completion_result: "failure",
+  completion_failure: "[402] more\nthan the card has",
+  last_failure: "older",
+  created_at: "2026-11-22T00:00:00Z",
+  completed_at: "2026-11-22T00:00:01.5Z",
+};
+
+test("a row is read, and says how long it took", () => {
+  const row = rowOf(completed);
+  expect(row && [targetOf(row), tookMs(row, 0), firstLine(row.failure ?? ""), row.retries]).toEqual([
+    "Stock/lamp/take",
+    1_500,
+    "[402] more …",
+    0,
+  ]);
+  expect(rowOf({ status: "running" })).toBeUndefined();
+});
+
+test("what runs is as old as the clock says, and never younger than nothing", () => {
+  const row = rowOf({ ...completed, status: "running", target_service_key: undefined, retry_count: 3 });
+  expect(row && [targetOf(row), row.retries, tookMs(row, Date.UTC(2026, 10, 22, 0, 1)), tookMs(row, 0)]).toEqual([
+    "Stock/take",
+    3,
+    60_000,
+    0,
+  ]);
+});
+
+test("ids are shown short, with both ends", () => {
+  expect([shortId("inv_1gm4LUXPiTUX1WkZ5bZXtGwmwbP9zKNGHD"), shortId("inv_1")]).toEqual(["inv_1gm4LUXP…zKNGHD", "inv_1"]);
+});
+
+test("statements ask for ids in order, and for rows by id", () => {
+  expect(headStatement(undefined, "-created")).toBe("SELECT id FROM sys_invocation ORDER BY created_at DESC, id LIMIT 200");
+  expect(wholeStatement("status = 'paused'", "modified")).toBe(
+    "SELECT string_agg(id, ' ') AS ids FROM (SELECT id FROM sys_invocation WHERE status = 'paused' ORDER BY modified_at, id LIMIT 250000)",
+  );
+  expect(rowsStatement(["a'b"])).toMatch(/WHERE id = 'a''b'$/);
+  expect([idsOfWhole([{ ids: "a b" }]), idsOfWhole([{}]), idsOfWhole([])]).toEqual([["a", "b"], [], []]);
+  expect(idsOfHead([{ id: "a" }])).toEqual(["a"]);
+});

@@ -1,0 +1,30 @@
+/** Why: what is chosen stays chosen while the list changes under it: ids, or all that meets the condition. Pure. */
+
+export type Selection =
+  | { readonly kind: "ids"; readonly ids: ReadonlySet<string> }
+  /** All that the list shows and more: whatever meets its condition. */
+  | { readonly kind: "matching" };
+
+export const NOTHING: Selection = { kind: "ids", ids: new Set() };
+
+export function isSelected(selection: Selection, id: string): boolean {
+  return selection.kind === "matching" || selection.ids.has(id);
+}
+
+export function isNothing(selection: Selection): boolean {
+  return selection.kind === "ids" && selection.ids.size === 0;
+}
+
+/** Chosen or not, the other way round. Of all that match, one less are only those that are listed: `listed`. */
+export function toggled(selection: Selection, id: string, listed: readonly string[]): Selection {
+  const ids = new Set(selection.kind === "matching" ? listed : selection.ids);
+  if (!ids.delete(id)) ids.add(id);
+  return { kind: "ids", ids };
+}
+
+/** Everything from one row to another as well, both ends included. */
+export function withRange(selection: Selection, listed: readonly string[], from: number, to: number): Selection {
+  if (selection.kind === "matching") return selection;
+  const [first, last] = from <= to ? [from, to] : [to, from];
+  return { kind: "ids", ids: new Set([...selection.ids, ...listed.slice(first, last + 1)]) };
+}

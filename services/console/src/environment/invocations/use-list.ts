@@ -1,0 +1,117 @@
+/** Why: the ids of the list: the newest at once, all of them soon after, and what is new on top when that disturbs nobody. */
+import { AdminApiError } from "@perdure/admin-client";
+import { useEffect, useRef, useState } from "react";
+import { LIVE_MS, useAsk } from "../ask.js";
+import type { Sort } from "./filter-address.js";
+import { HEAD_ROWS, HEAD_SHARE, LISTED_MAX } from "./limits.js";
+import { freshCount, NOTHING_SHOWN, nextShown } from "./listed.js";
+import { headStatement, idsOfHead, idsOfWhole, wholeStatement } from "./statements.js";
+
+export interface InvocationList {
+  readonly ids: readonly string[];
+  /** All ids are known; before that only the first. */
+  readonly isWhole: boolean;
+  /** There are more than can be listed. */
+  readonly isCut: boolean;
+  /** So many are above what is listed, and not shown yet; undefined: more than a head holds. */
+  readonly fresh: number | undefined;
+  /** What is listed, if anything, is of another condition. */
+  readonly isLoading: boolean;
+  /** There is no list of this condition: the server does not understand it, or it is not whole. */
+  readonly isRefused: boolean;
+  readonly error: unknown;
+  /** New ones are looked for. */
+  readonly isWatched: boolean;
+  /** Looks for what is new and shows it. */
+  readonly renew: () => void;
+}
+
+export interface ListWishes {
+  readonly condition: string | undefined;
+  readonly sort: Sort;
+  readonly isLive: boolean;
+  /** Nobody reads at a place of the list that would move. */
+  readonly mayMove: boolean;
+  readonly isOff: boolean;
+}
+
+export function useInvocationList({ condition, sort, isLive, mayMove, isOff }: ListWishes): InvocationList {
+  const key = `${sort} ${condition ?? ""}`;
+  const [shown, setShown] = useState(NOTHING_SHOWN);
+  const tookMs = useRef(0);
+  const refused = useRef<string>(undefined);
+  // The oldest first: what is new comes at the end, which a full head does not reach.
+  const isOnTop = sort.startsWith("-");
+  const isInHead = shown.key === key && shown.isWhole && shown.ids.length < HEAD_ROWS;
+  const isWatched = isLive && (isOnTop || isInHead);
+  const head = useAsk(
+    ["invocations", "head", condition, sort],
+    async ({ admin }, signal) => {
+      const beganMs = performance.now();
+      try {
+        const ids = idsOfHead(await admin.sql.query(headStatement(condition, sort), { signal }));
+        refused.current = undefined;
+        tookMs.current = performance.now() - beganMs;
+        return ids;
+      } catch (cause) {
+        if (isRefusal(cause)) refused.current = key;
+        throw cause;
+      }
+    },
+    // What was not understood once will not be the next time.
+    { everyMs: isWatched && refused.current !== key && Math.max(LIVE_MS, tookMs.current / HEAD_SHARE), isOff },
+  );
+  const isFull = !head.isPlaceholderData && head.data?.length === HEAD_ROWS;
+  const whole = useAsk(
+    ["invocations", "whole", condition, sort],
+    async ({ admin }, signal) => idsOfWhole(await admin.sql.query(wholeStatement(condition, sort), { signal })),
+    { isOff: isOff || !isFull },
+  );
+  const headIds = head.isPlaceholderData ? undefined : head.data;
+  const wholeIds = whole.isPlaceholderData ? undefined : whole.data;
+  const wholeAt = whole.dataUpdatedAt;
+  const { refetch } = whole;
+  const refetched = useRef<readonly string[]>(undefined);
+  useEffect(() => {
+    if (headIds === undefined) return;
+    const next = nextShown(shown, { key, head: headIds, whole: wholeIds, wholeAt, mayMove });
+    if (next === "ask again") {
+      if (refetched.current === headIds) return;
+      refetched.current = headIds;
+      void refetch();
+    } else if (next !== shown) setShown(next);
+  }, [shown, key, headIds, wholeIds, wholeAt, mayMove, refetch]);
+  const isShown = shown.key === key;
+  const adopt = (newest: readonly string[]) => {
+    setShown((now) => {
+      if (now.key !== key) return now;
+      const next = nextShown(now, { key, head: newest, whole: wholeIds, wholeAt, mayMove: true });
+      // Until the whole is there again, what is newest is shown.
+      return next === "ask again" ? { ...now, ids: newest, isWhole: false, wholeAt } : next;
+    });
+  };
+  const renew = async (): Promise<void> => {
+    if (headIds !== undefined && isOnTop) adopt(headIds);
+    const { data } = await head.refetch();
+    if (data === undefined) return;
+    if (isOnTop || data.length < HEAD_ROWS) return adopt(data);
+    setShown((now) => ({ ...now, isWhole: false, wholeAt }));
+  };
+  return {
+    ids: shown.ids,
+    isWhole: isShown && shown.isWhole,
+    isCut: shown.ids.length >= LISTED_MAX,
+    fresh: isShown && headIds !== undefined && isOnTop ? freshCount(shown.ids, headIds) : 0,
+    isLoading: !isShown,
+    isRefused: !isShown && (isOff || head.isError),
+    error: head.error ?? whole.error,
+    isWatched,
+    renew: () => void renew(),
+  };
+}
+
+const BAD_REQUEST = 400;
+
+export function isRefusal(cause: unknown): boolean {
+  return cause instanceof AdminApiError && cause.status === BAD_REQUEST;
+}

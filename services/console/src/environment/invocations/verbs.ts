@@ -1,0 +1,117 @@
+/** Why: what can be done to many invocations at once: to which of them, with what effect, and how much care is due. Pure. */
+import { sqlOneOf, type Verb } from "@perdure/admin-client";
+import { BATCH_IDS_MAX, CONDITION_IDS_MAX, MANY } from "./limits.js";
+import type { Selection } from "./selection.js";
+
+export interface BulkVerb {
+  readonly verb: Verb;
+  /** On its button. */
+  readonly label: string;
+  /** As in `12 were …`, `cannot be …`. */
+  readonly done: string;
+  readonly effect: string;
+  /** To which it applies; the others are left alone. */
+  readonly condition: string;
+  /** That in words. */
+  readonly which: string;
+  /** Cannot be taken back. */
+  readonly isDanger: boolean;
+  /** It goes on with some deployment. */
+  readonly isMoving: boolean;
+}
+
+const UNFINISHED = { condition: "status != 'completed'", which: "those that are not completed" };
+const COMPLETED = { condition: "status = 'completed'", which: "completed ones" };
+
+export const BULK_VERBS: readonly BulkVerb[] = [
+  {
+    verb: "cancel",
+    label: "Cancel",
+    done: "cancelled",
+    effect:
+      "Each handler is asked to end: what it waits for fails, and it may clean up after itself. What they called is cancelled, too.",
+    ...UNFINISHED,
+    isDanger: true,
+    isMoving: false,
+  },
+  {
+    verb: "kill",
+    label: "Kill",
+    done: "killed",
+    effect:
+      "Each ends at once, wherever it is. Handlers are not asked and cannot clean up: what they have done halfway stays so.",
+    ...UNFINISHED,
+    isDanger: true,
+    isMoving: false,
+  },
+  {
+    verb: "pause",
+    label: "Pause",
+    done: "paused",
+    effect: "Each stops where it is and stays there until somebody resumes it.",
+    condition: "status IN ('running', 'ready', 'backing-off')",
+    which: "those that run or are about to",
+    isDanger: false,
+    isMoving: false,
+  },
+  {
+    verb: "resume",
+    label: "Resume",
+    done: "resumed",
+    effect: "Each goes on now, without waiting for its next attempt.",
+    condition: "status IN ('paused', 'backing-off')",
+    which: "those that are paused or back off",
+    isDanger: false,
+    isMoving: true,
+  },
+  {
+    verb: "restart-as-new",
+    label: "Restart as new",
+    done: "restarted",
+    effect: "Of each a copy begins from the start with the same input, under an id of its own.",
+    ...COMPLETED,
+    isDanger: false,
+    isMoving: true,
+  },
+  {
+    verb: "purge",
+    label: "Purge",
+    done: "purged",
+    effect: "Each is forgotten with its journal and result: it cannot be looked at, restarted or attached to any more.",
+    ...COMPLETED,
+    isDanger: true,
+    isMoving: false,
+  },
+];
+
+/** What a batch acts on: exactly one of the two. */
+export interface BatchTarget {
+  readonly filter?: string;
+  readonly ids?: readonly string[];
+}
+
+/** `condition`: that of the list, parts joined by AND; undefined when it has none. Of more ids than a condition holds the server refuses those that do not fit. */
+export function targetOfBatch(selection: Selection, condition: string | undefined, verb: BulkVerb): BatchTarget {
+  if (selection.kind === "matching") {
+    return { filter: condition === undefined ? verb.condition : `${condition} AND ${verb.condition}` };
+  }
+  const ids = [...selection.ids];
+  return ids.length > CONDITION_IDS_MAX ? { ids } : { filter: `${sqlOneOf("id", ids)} AND ${verb.condition}` };
+}
+
+/** Why so many cannot be acted upon at once; undefined when they can. */
+export function tooManyFor(selection: Selection): string | undefined {
+  if (selection.kind === "matching" || selection.ids.size <= BATCH_IDS_MAX) return undefined;
+  return `A batch takes ${BATCH_IDS_MAX.toLocaleString("en")} chosen ones; choose all that match instead`;
+}
+
+/** What must be typed before it is done to so many; undefined when nothing must. */
+export function typedFor({ verb, isDanger }: BulkVerb, count: number): string | undefined {
+  return isDanger && count >= MANY ? `${verb} ${count}` : undefined;
+}
+
+/** Who began a batch, from what the server noted: a name, or the program that asked. */
+export function starterOf(startedBy: string | null): string {
+  if (startedBy === null) return "–";
+  return startedBy.startsWith("Mozilla/") ? "a browser" : startedBy;
+}

@@ -1,0 +1,71 @@
+/** The same figures for each service; numbers lead to the invocations they count. */
+import type { InvocationFilter } from "@perdure/admin-client";
+import type { ReactNode } from "react";
+import { Link } from "wouter";
+import { type Column, Duration, Table } from "../../kit/index.js";
+import { invocationsHref } from "../invocations-link.js";
+import type { LiveStatus, ServiceFigures } from "./figures.js";
+
+const HOUR_MS = 3_600_000;
+
+export function ByService({
+  services,
+  isHourKnown,
+}: {
+  readonly services: readonly ServiceFigures[];
+  readonly isHourKnown: boolean;
+}) {
+  const ofHour = (cell: (row: ServiceFigures) => ReactNode) => (row: ServiceFigures) =>
+    isHourKnown ? cell(row) : <span className="quiet">…</span>;
+  const columns: readonly Column<ServiceFigures>[] = [
+    {
+      name: "Service",
+      cell: ({ service }) => <Link href={`/services/${encodeURIComponent(service)}`}>{service}</Link>,
+    },
+    {
+      name: "Calls",
+      isNumber: true,
+      cell: ofHour(({ service, calls }) => (
+        <Count n={calls} filter={{ services: [service], createdWithinMs: HOUR_MS }} what={`calls of ${service}`} />
+      )),
+    },
+    {
+      name: "Failed",
+      isNumber: true,
+      cell: ofHour(({ service, failed }) => (
+        <Count
+          n={failed}
+          filter={{ services: [service], orEndedWith: ["failure"], modifiedWithinMs: HOUR_MS }}
+          what={`failed ones of ${service}`}
+        />
+      )),
+    },
+    live("Running", "running"),
+    live("Backing off", "backing-off"),
+    live("Suspended", "suspended"),
+    live("Paused", "paused"),
+    { name: "p50", isNumber: true, cell: ofHour(({ p50Ms }) => <Duration ms={p50Ms} />) },
+    { name: "p99", isNumber: true, cell: ofHour(({ p99Ms }) => <Duration ms={p99Ms} />) },
+  ];
+  return <Table label="Figures by service" rows={services} columns={columns} keyOf={({ service }) => service} />;
+}
+
+function live(name: string, status: LiveStatus): Column<ServiceFigures> {
+  return {
+    name,
+    isNumber: true,
+    cell: ({ service, counts }) => (
+      <Count n={counts[status]} filter={{ services: [service], statuses: [status] }} what={`${status} ones of ${service}`} />
+    ),
+  };
+}
+
+function Count({ n, filter, what }: { readonly n: number; readonly filter: InvocationFilter; readonly what: string }) {
+  if (n === 0) return <span className="quiet">0</span>;
+  const text = n.toLocaleString();
+  return (
+    <Link href={invocationsHref(filter)} aria-label={`${text} ${what}`}>
+      {text}
+    </Link>
+  );
+}

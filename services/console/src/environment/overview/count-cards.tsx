@@ -1,0 +1,23 @@
+/** How many invocations there are in each state that is not the end; each number leads to them. */
+import { Link } from "wouter";
+import { InvocationBadge } from "../../kit/index.js";
+import { invocationsHref } from "../invocations-link.js";
+import { type Counts, LIVE_STATUSES } from "./figures.js";
+
+export function CountCards({ counts }: { readonly counts: Counts }) {
+  return (
+    <ul className="overview__counts">
+      {LIVE_STATUSES.map((status) => (
+        <li key={status}>
+          <Link
+            href={invocationsHref({ statuses: [status] })}
+            className={`card overview__count${counts[status] === 0 ? " overview__count--none" : ""}`}
+          >
+            <span className="overview__number">{counts[status].toLocaleString()}</span>
+            <InvocationBadge status={status} />
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
+}

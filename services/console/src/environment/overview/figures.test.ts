@@ -1,0 +1,102 @@
+import { describe, expect, test } from "@jest/globals";
+import { countsOf, deploymentTroubles, reasonsOf, servicesOf, trafficOf, troublesOf, withoutReason } from "./figures.js";
+import { againAfterMs } from "./questions.js";
+
+const NOW = [
+  { service: "Orders", status: "running", n: 2 },
+  { service: "Orders", status: "suspended", n: 5 },
+  { service: "Stock", status: "running", n: 1 },
+  { service: "Stock", status: "something new", n: 9 },
+];
+const HOUR = [
+  { service: "Orders", n: 30, n_ended: 20, failed: 4, p50: 12.5, p99: 80, part: 3 },
+  { service: "Gone", n: 1, n_ended: 1, failed: 0, p50: 1, p99: 1, part: 3 },
+  { made: "2026-11-22T01:00:00Z", n: 7, n_ended: 6, failed: 1, part: 5 },
+  { ended: "2026-11-22T01:01:00Z", n: 6, n_ended: 6, failed: 2, p50: 10, p99: 90, part: 6 },
+  { n: 31, n_ended: 21, failed: 4, p50: 12, p99: 85, part: 7 },
+];
+
+test("statuses are counted over all services, unknown ones left out", () => {
+  expect(countsOf(NOW)).toEqual({
+    running: 3,
+    ready: 0,
+    pending: 0,
+    scheduled: 0,
+    "backing-off": 0,
+    suspended: 5,
+    paused: 0,
+  });
+});
+
+test("a service is there when it is registered, runs something, or did within the hour", () => {
+  const services = servicesOf(["Orders", "Idle"], NOW, HOUR);
+  expect(services.map(({ service, calls, failed, p99Ms, counts }) => [service, calls, failed, p99Ms, counts.running])).toEqual([
+    ["Gone", 1, 0, 1, 0],
+    ["Idle", 0, 0, undefined, 0],
+    ["Orders", 30, 4, 80, 2],
+    ["Stock", 0, 0, undefined, 1],
+  ]);
+});
+
+test("the hour has its sixty whole minutes, with nothing where nothing happened", () => {
+  const traffic = trafficOf(HOUR, Date.UTC(2026, 10, 22, 1, 2, 30));
+  expect(traffic.times).toHaveLength(60);
+  expect(traffic.times.at(-1)).toBe(Date.UTC(2026, 10, 22, 1, 1));
+  expect(traffic.made.slice(-2)).toEqual([7, 0]);
+  expect(traffic.failed.slice(-2)).toEqual([0, 2]);
+  expect(traffic.p99Ms.slice(-2)).toEqual([null, 90]);
+  expect(traffic.total).toEqual({ ended: 21, failed: 4, p50Ms: 12, p99Ms: 85 });
+});
+
+test("an hour of nothing is an hour of nothing", () => {
+  expect(trafficOf([], 0).total).toEqual({ ended: 0, failed: 0 });
+});
+
+describe("what needs somebody", () => {
+  const rows = [
+    { service: "P", handler: "charge", status: "failed", code: "402", n: 90, id: "inv_1", failure: "[402] no" },
+    {
+      service: "P",
+      handler: "broken",
+      status: "backing-off",
+      code: "RT0007",
+      n: 3,
+      id: "inv_2",
+      failure: "a\nb",
+      deployment: "dp_1",
+    },
+    { service: "P", handler: "broken", status: "paused", n: 1, id: "inv_3", deployment: "dp_1" },
+    { service: "P", handler: "flaky", status: "backing-off", code: "", n: 8, id: "inv_4", deployment: "dp_2" },
+  ];
+
+  test("stands with the most urgent first, each with the first line of its failure", () => {
+    const troubles = troublesOf(rows.slice(0, 1), rows.slice(1));
+    expect(troubles.map(({ invocationId, failure, code }) => [invocationId, failure, code])).toEqual([
+      ["inv_3", undefined, undefined],
+      ["inv_4", undefined, undefined],
+      ["inv_2", "a", "RT0007"],
+      ["inv_1", "[402] no", "402"],
+    ]);
+    expect(withoutReason(troubles)).toEqual(["inv_3"]);
+  });
+
+  test("is told by deployment, without what has ended", () => {
+    expect(deploymentTroubles(troublesOf(rows))).toEqual([
+      { deployment: "dp_2", count: 8, failure: undefined },
+      { deployment: "dp_1", count: 4, failure: "a" },
+    ]);
+  });
+
+  test("has its reason from the journal, whatever else that says", () => {
+    const events = [
+      { id: "inv_3", event_json: '{"ty":"TransientError","error_code":500,"error_message":"first"}' },
+      { id: "inv_3", event_json: '{"ty":"Paused","last_failure":{"error_message":"the \\"bank\\"\\nat x"}}' },
+      { id: "inv_9", event_json: "{}" },
+    ];
+    expect([...reasonsOf(events)]).toEqual([["inv_3", 'the "bank"']]);
+  });
+});
+
+test("slow answers are asked for less often", () => {
+  expect([20, 700, 30_000].map(againAfterMs)).toEqual([5_000, 7_000, 60_000]);
+});

@@ -1,0 +1,188 @@
+/** What the overview shows, made of the rows of its statements. Pure. */
+import type { Row } from "@perdure/admin-client";
+import { countOf, numberOf, textOf } from "../rows.js";
+
+/** Statuses of what has not ended, as they are shown. */
+export const LIVE_STATUSES = ["running", "ready", "pending", "scheduled", "backing-off", "suspended", "paused"] as const;
+export type LiveStatus = (typeof LIVE_STATUSES)[number];
+
+export type Counts = Readonly<Record<LiveStatus, number>>;
+
+export interface ServiceFigures {
+  readonly service: string;
+  readonly counts: Counts;
+  /** Made or ended within the hour. */
+  readonly calls: number;
+  readonly failed: number;
+  readonly p50Ms: number | undefined;
+  readonly p99Ms: number | undefined;
+}
+
+/** Of the last hour; the arrays have an entry for each of its minutes. */
+export interface Traffic {
+  /** Begins of minutes, milliseconds since 1970. */
+  readonly times: readonly number[];
+  readonly made: readonly number[];
+  readonly failed: readonly number[];
+  readonly p50Ms: readonly (number | null)[];
+  readonly p99Ms: readonly (number | null)[];
+  readonly total: { readonly ended: number; readonly failed: number; readonly p50Ms?: number; readonly p99Ms?: number };
+}
+
+const MINUTE_MS = 60_000;
+const MINUTES = 60;
+
+/** Bits of GROUPING(service, made, ended) that are set for what a row does not speak of. */
+const BY_SERVICE = 0b011;
+const BY_MADE = 0b101;
+const BY_ENDED = 0b110;
+const WHOLE = 0b111;
+
+const none = (): Record<LiveStatus, number> => ({
+  running: 0,
+  ready: 0,
+  pending: 0,
+  scheduled: 0,
+  "backing-off": 0,
+  suspended: 0,
+  paused: 0,
+});
+
+const isLive = (status: string | undefined): status is LiveStatus => LIVE_STATUSES.some((each) => each === status);
+
+/** Over all services. */
+export function countsOf(now: readonly Row[]): Counts {
+  const counts = none();
+  for (const row of now) {
+    const status = textOf(row, "status");
+    if (isLive(status)) counts[status] += numberOf(row, "n");
+  }
+  return counts;
+}
+
+/** Every service that is registered or has invocations, by name. */
+export function servicesOf(names: readonly string[], now: readonly Row[], hour: readonly Row[]): readonly ServiceFigures[] {
+  const rowsOf = (rows: readonly Row[]) => Map.groupBy(rows, (row) => textOf(row, "service") ?? "");
+  const live = rowsOf(now);
+  const past = rowsOf(hour.filter((row) => numberOf(row, "part") === BY_SERVICE));
+  const all = new Set([...names, ...live.keys(), ...past.keys()]);
+  return [...all].sort().map((service) => {
+    const row = past.get(service)?.[0] ?? {};
+    return {
+      service,
+      counts: countsOf(live.get(service) ?? []),
+      calls: numberOf(row, "n"),
+      failed: numberOf(row, "failed"),
+      p50Ms: countOf(row, "p50"),
+      p99Ms: countOf(row, "p99"),
+    };
+  });
+}
+
+/** The hour before `nowMs`, minute by minute; the minute that has not ended yet is left out. */
+export function trafficOf(hour: readonly Row[], nowMs: number): Traffic {
+  const first = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS - MINUTES * MINUTE_MS;
+  const times = Array.from({ length: MINUTES }, (_, i) => first + i * MINUTE_MS);
+  const byMinute = (part: number, column: string) =>
+    new Map(hour.filter((row) => numberOf(row, "part") === part).map((row) => [Date.parse(textOf(row, column) ?? ""), row]));
+  const made = byMinute(BY_MADE, "made");
+  const ended = byMinute(BY_ENDED, "ended");
+  const valuesOf = (rows: ReadonlyMap<number, Row>, column: string) => times.map((time) => countOf(rows.get(time) ?? {}, column));
+  const whole = hour.find((row) => numberOf(row, "part") === WHOLE) ?? {};
+  const [p50, p99] = [countOf(whole, "p50"), countOf(whole, "p99")];
+  return {
+    times,
+    made: valuesOf(made, "n").map((value) => value ?? 0),
+    failed: valuesOf(ended, "failed").map((value) => value ?? 0),
+    p50Ms: valuesOf(ended, "p50").map((value) => value ?? null),
+    p99Ms: valuesOf(ended, "p99").map((value) => value ?? null),
+    total: {
+      ended: numberOf(whole, "n_ended"),
+      failed: numberOf(whole, "failed"),
+      ...(p50 === undefined ? {} : { p50Ms: p50 }),
+      ...(p99 === undefined ? {} : { p99Ms: p99 }),
+    },
+  };
+}
+
+/** Alike invocations that need somebody, and the one of them that changed last. */
+export interface Trouble {
+  readonly service: string;
+  readonly handler: string;
+  readonly status: "backing-off" | "paused" | "failed";
+  /** `RT0007` of what is tried again, `402` of what failed. */
+  readonly code: string | undefined;
+  readonly count: number;
+  readonly invocationId: string;
+  /** The first line of it. */
+  readonly failure: string | undefined;
+  readonly at: string | undefined;
+  readonly deployment: string | undefined;
+}
+
+const URGENCY = ["paused", "backing-off", "failed"];
+
+/** Paused ones first: nothing moves them but somebody. */
+export function troublesOf(...rows: readonly (readonly Row[])[]): readonly Trouble[] {
+  return rows
+    .flat()
+    .map(troubleOf)
+    .sort((a, b) => URGENCY.indexOf(a.status) - URGENCY.indexOf(b.status) || b.count - a.count);
+}
+
+function troubleOf(row: Row): Trouble {
+  const status = textOf(row, "status");
+  return {
+    service: textOf(row, "service") ?? "",
+    handler: textOf(row, "handler") ?? "",
+    status: status === "paused" || status === "failed" ? status : "backing-off",
+    code: textOf(row, "code") || undefined,
+    count: numberOf(row, "n"),
+    invocationId: textOf(row, "id") ?? "",
+    failure: textOf(row, "failure")?.split("\n", 1)[0],
+    at: textOf(row, "at"),
+    deployment: textOf(row, "deployment"),
+  };
+}
+
+export interface DeploymentTrouble {
+  readonly deployment: string;
+  readonly count: number;
+  readonly failure: string | undefined;
+}
+
+/** Where what fails was tried, most first. */
+export function deploymentTroubles(troubles: readonly Trouble[]): readonly DeploymentTrouble[] {
+  const known = troubles.filter(({ deployment, status }) => deployment !== undefined && status !== "failed");
+  return [...Map.groupBy(known, ({ deployment }) => deployment ?? "")]
+    .map(([deployment, of]) => ({
+      deployment,
+      count: of.reduce((sum, { count }) => sum + count, 0),
+      failure: of.find(({ failure }) => failure !== undefined)?.failure,
+    }))
+    .sort((a, b) => b.count - a.count);
+}
+
+/** Those that neither end nor say why: paused ones have no attempt whose failure is known, but their journal has it. */
+export function withoutReason(troubles: readonly Trouble[]): readonly string[] {
+  return troubles
+    .filter(({ status, failure }) => status === "paused" && failure === undefined)
+    .map(({ invocationId }) => invocationId);
+}
+
+/** By invocation, from the rows of `sys_journal_events`: the last failure that each tells of. */
+export function reasonsOf(events: readonly Row[]): ReadonlyMap<string, string> {
+  const reasons = new Map<string, string>();
+  for (const row of events) {
+    const message = messageOf(textOf(row, "event_json") ?? "");
+    const id = textOf(row, "id");
+    if (id !== undefined && message !== undefined) reasons.set(id, message);
+  }
+  return reasons;
+}
+
+/** Of a `TransientError` or `Paused`, whose words are of any server: what is not understood tells nothing. */
+function messageOf(json: string): string | undefined {
+  const found = /"error_message":"((?:[^"\\]|\\.)*)"/.exec(json)?.[1];
+  return found === undefined ? undefined : (JSON.parse(`"${found}"`) as string).split("\n", 1)[0];
+}

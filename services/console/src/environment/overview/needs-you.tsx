@@ -1,0 +1,104 @@
+/** What fails, stands still or has failed: alike ones together, each with its last failure and a way to it. */
+import { type InvocationFilter, sqlText } from "@perdure/admin-client";
+import { Link } from "wouter";
+import { type Column, ErrorCode, InvocationBadge, Moment, Section, Table } from "../../kit/index.js";
+import { useAsk } from "../ask.js";
+import { invocationsHref } from "../invocations-link.js";
+import { type DeploymentTrouble, deploymentTroubles, reasonsOf, type Trouble, withoutReason } from "./figures.js";
+
+const HOUR_MS = 3_600_000;
+
+export function NeedsYou({ troubles }: { readonly troubles: readonly Trouble[] }) {
+  const reasons = useReasons(withoutReason(troubles));
+  const columns: readonly Column<Trouble>[] = [
+    { name: "Status", cell: ({ status }) => <InvocationBadge status={status} /> },
+    {
+      name: "Handler",
+      cell: ({ service, handler }) => (
+        <code className="nowrap">
+          {service}/{handler}
+        </code>
+      ),
+    },
+    {
+      name: "How many",
+      isNumber: true,
+      cell: (trouble) => <Link href={invocationsHref(filterOf(trouble))}>{trouble.count.toLocaleString()}</Link>,
+    },
+    {
+      name: "Code",
+      cell: ({ code }) =>
+        code === undefined ? (
+          <span className="quiet">–</span>
+        ) : (
+          <span className="nowrap">
+            <ErrorCode code={code} />
+          </span>
+        ),
+    },
+    {
+      name: "Last failure",
+      cell: ({ failure, invocationId }) => (
+        <Link href={`/invocations/${encodeURIComponent(invocationId)}`}>
+          {failure ?? reasons.get(invocationId) ?? "the last one of them"}
+        </Link>
+      ),
+    },
+    { name: "When", cell: ({ at }) => <Moment at={at} /> },
+  ];
+  const deployments = deploymentTroubles(troubles);
+  return (
+    <>
+      <Table
+        label="What needs you"
+        rows={troubles}
+        columns={columns}
+        keyOf={({ service, handler, status, code, deployment }) => JSON.stringify([service, handler, status, code, deployment])}
+        empty={<p className="quiet">Nothing. Nothing fails, nothing is paused, and nothing has failed within the hour.</p>}
+      />
+      {deployments.length > 0 && (
+        <Section title="Deployments in trouble">
+          <Table
+            label="Deployments in trouble"
+            rows={deployments}
+            columns={DEPLOYMENT_COLUMNS}
+            keyOf={({ deployment }) => deployment}
+          />
+        </Section>
+      )}
+    </>
+  );
+}
+
+const DEPLOYMENT_COLUMNS: readonly Column<DeploymentTrouble>[] = [
+  {
+    name: "Deployment",
+    cell: ({ deployment }) => (
+      <Link href={`/deployments/${encodeURIComponent(deployment)}`} className="code">
+        {deployment}
+      </Link>
+    ),
+  },
+  { name: "Invocations", isNumber: true, cell: ({ count }) => count.toLocaleString() },
+  { name: "What they say", cell: ({ failure }) => failure ?? <span className="quiet">paused</span> },
+];
+
+function filterOf({ service, handler, status, code }: Trouble): InvocationFilter {
+  const of = { services: [service], handlers: [handler] };
+  if (status !== "failed") {
+    const where = code === undefined ? {} : { where: `last_failure_error_code = ${sqlText(code)}` };
+    return { ...of, statuses: [status], ...where };
+  }
+  const where = code === undefined ? {} : { where: `completion_failure LIKE ${sqlText(`[${code}%`)}` };
+  return { ...of, orEndedWith: ["failure"], modifiedWithinMs: HOUR_MS, ...where };
+}
+
+/** Paused invocations have their failure in their journal only. */
+function useReasons(ids: readonly string[]): ReadonlyMap<string, string> {
+  const wanted = ids.map(sqlText).join(", ");
+  const statement = `SELECT id, event_json FROM sys_journal_events WHERE id IN (${wanted}) ORDER BY appended_at`;
+  const { data } = useAsk(["overview", "reasons", wanted], ({ admin }, signal) => admin.sql.query(statement, { signal }), {
+    isOff: ids.length === 0,
+  });
+  return reasonsOf(data ?? []);
+}

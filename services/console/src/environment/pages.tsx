@@ -1,0 +1,62 @@
+/** The pages of an environment by their address. Each is loaded when it is first looked at. */
+import { type ComponentType, Suspense } from "react";
+import { Route, Switch, useLocation } from "wouter";
+import { Loading } from "../kit/states.js";
+import { NoPage } from "../shell/no-page.js";
+import { isOfPattern, type Part, partOf } from "../shell/part.js";
+import { PartPage } from "../shell/part-page.js";
+
+type Loader = () => Promise<{ readonly default: ComponentType }>;
+
+const ROUTES: readonly (readonly [path: string, load: Loader])[] = [
+  ["/", () => import("./overview/overview-page.js")],
+  ["/services", () => import("./services/services-page.js")],
+  ["/services/:service", () => import("./services/service-page.js")],
+  ["/playground", () => import("./playground/playground-page.js")],
+  ["/deployments", () => import("./deployments/deployments-page.js")],
+  ["/deployments/:deployment", () => import("./deployments/deployment-page.js")],
+  ["/invocations", () => import("./invocations/invocations-page.js")],
+  ["/invocations/:invocation", () => import("./invocation/invocation-page.js")],
+  ["/state", () => import("./state/state-page.js")],
+  ["/state/:service/:key", () => import("./state/key-page.js")],
+  ["/promises", () => import("./promises/promises-page.js")],
+  ["/awakeables", () => import("./awakeables/awakeables-page.js")],
+  ["/schedules", () => import("./schedules/schedules-page.js")],
+  ["/flow", () => import("./flow/flow-page.js")],
+  ["/subscriptions", () => import("./subscriptions/subscriptions-page.js")],
+  ["/sql", () => import("./sql/sql-page.js")],
+  ["/tour", () => import("./tour/tour-page.js")],
+  ["/errors/:code", () => import("../errors/error-page.js")],
+];
+
+const PAGES = ROUTES.map(([path, load]) => ({ path, part: partOf(load) }));
+
+/** What shows the path, which begins below the environment. */
+export function environmentPart(path: string): Part | undefined {
+  return PAGES.find((page) => isOfPattern(page.path, path))?.part;
+}
+
+export interface PlacedPart {
+  readonly path: string;
+  readonly part: Part;
+}
+
+/** `more`: pages that only environments of the cloud have. */
+export function EnvironmentPages({ more = [] }: { readonly more?: readonly PlacedPart[] }) {
+  const [address] = useLocation();
+  return (
+    <Suspense fallback={<Loading />}>
+      <Switch>
+        {[...PAGES, ...more].map(({ path, part }) => (
+          <Route key={path} path={path}>
+            {/* Of another service, deployment or key nothing may stand there that was of the last one. */}
+            <PartPage key={address} part={part} />
+          </Route>
+        ))}
+        <Route>
+          <NoPage />
+        </Route>
+      </Switch>
+    </Suspense>
+  );
+}

@@ -1,0 +1,135 @@
+/** What came back, and the way to the invocation. */
+import { Link } from "wouter";
+import { Badge, CodeEditor, CopyButton, Duration, Moment, ProblemNote, Section } from "../../kit/index.js";
+import { invocationsHref } from "../invocations-link.js";
+import { type Answer, failureTitle } from "./answer.js";
+import type { CallState } from "./use-call.js";
+
+export interface AnswerPanelProps {
+  readonly state: CallState;
+  readonly service: string;
+  readonly handler: string;
+}
+
+export function AnswerPanel({ state, service, handler }: AnswerPanelProps) {
+  return (
+    <div aria-live="polite" aria-busy={state.kind === "waiting"}>
+      {state.kind === "waiting" && (
+        <p className="quiet">
+          Waiting for the answer{state.invocationId === undefined ? "" : " of "}
+          {state.invocationId !== undefined && <InvocationLink id={state.invocationId} />} …
+        </p>
+      )}
+      {state.kind === "done" && (
+        <Section title="Answer">
+          <Shown answer={state.answer} service={service} handler={handler} />
+        </Section>
+      )}
+    </div>
+  );
+}
+
+function Shown({ answer, service, handler }: { readonly answer: Answer; readonly service: string; readonly handler: string }) {
+  const { invocationId, tookMs } = answer;
+  const facts = (
+    <div className="row">
+      <Verdict answer={answer} />
+      <span>
+        <span className="quiet">after</span> <Duration ms={tookMs} />
+      </span>
+      {invocationId !== undefined && <InvocationLink id={invocationId} />}
+    </div>
+  );
+  switch (answer.kind) {
+    case "answered":
+      return (
+        <div className="card stack stack--tight">
+          {facts}
+          {answer.body.bytes === 0 ? (
+            <p className="quiet">It answered nothing, as handlers without a result do.</p>
+          ) : (
+            <>
+              <CodeEditor
+                label="What it answered"
+                language={answer.body.language}
+                value={answer.body.text}
+                isReadOnly
+                linesMin={1}
+                linesMax={30}
+              />
+              <div className="row">
+                <CopyButton text={answer.body.text} what="Copy the answer" />
+                {answer.body.isCut && (
+                  <span className="quiet small">Only its beginning: it is {answer.body.bytes} bytes long.</span>
+                )}
+              </div>
+            </>
+          )}
+        </div>
+      );
+    case "sent":
+      return (
+        <div className="card stack stack--tight">
+          {facts}
+          {answer.sent.status === "PreviouslyAccepted" ? (
+            <p>It had been accepted before, under the same idempotency key or workflow key: nothing new runs.</p>
+          ) : (
+            <p>
+              It is accepted, and will run even if everything here is switched off.
+              {answer.sent.executionTime !== undefined && (
+                <>
+                  {" "}
+                  It begins <Moment at={answer.sent.executionTime} />.
+                </>
+              )}
+            </p>
+          )}
+        </div>
+      );
+    case "failed":
+      return (
+        <div className="stack stack--tight">
+          {facts}
+          <ProblemNote cause={answer.cause} title={failureTitle(answer.cause)} />
+        </div>
+      );
+    case "left":
+      return (
+        <div className="card stack stack--tight">
+          {facts}
+          <p>
+            Nobody waits for it here any more. The invocation itself goes on to its end; look at{" "}
+            {invocationId === undefined ? (
+              <Link href={invocationsHref({ services: [service], handlers: [handler] })}>the latest ones of this handler</Link>
+            ) : (
+              <InvocationLink id={invocationId} />
+            )}
+            , and cancel it there if it shall stop.
+          </p>
+        </div>
+      );
+    default:
+      return facts;
+  }
+}
+
+function Verdict({ answer }: { readonly answer: Answer }) {
+  switch (answer.kind) {
+    case "answered":
+      return <Badge tone="good">{answer.status}</Badge>;
+    case "sent":
+      return <Badge tone="info">accepted</Badge>;
+    case "failed":
+      return <Badge tone="bad">failed</Badge>;
+    default:
+      return <Badge>not waited for</Badge>;
+  }
+}
+
+function InvocationLink({ id }: { readonly id: string }) {
+  return (
+    <Link href={`/invocations/${encodeURIComponent(id)}`} className="code">
+      {id}
+    </Link>
+  );
+}

@@ -1,0 +1,17 @@
+import { expect, test } from "@jest/globals";
+import { bodyOf } from "./answer.js";
+import { ANSWER_CHARS_MAX } from "./limits.js";
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+test("JSON is laid out, other texts stay as they are, bytes become digits", () => {
+  expect(bodyOf(bytes('{"a":1}'), "application/json")).toMatchObject({ language: "json", text: '{\n  "a": 1\n}', bytes: 7 });
+  expect(bodyOf(bytes("<b>no markup</b>"), "text/html")).toMatchObject({ language: "text", text: "<b>no markup</b>" });
+  expect(bodyOf(bytes("not json"), "application/json")).toMatchObject({ language: "text", text: "not json" });
+  expect(bodyOf(new Uint8Array([0xff, 0]), undefined)).toMatchObject({ language: "text", text: "ff 00" });
+});
+
+test("what is very long is cut, and says so", () => {
+  const body = bodyOf(bytes("x".repeat(ANSWER_CHARS_MAX + 1)), "text/plain");
+  expect([body.isCut, body.text.length, body.bytes]).toEqual([true, ANSWER_CHARS_MAX, ANSWER_CHARS_MAX + 1]);
+});

@@ -1,0 +1,73 @@
+/** What came back, as the page shows it. Pure. */
+import { InvocationFailure, type Outcome, type Sent } from "@perdure/admin-client";
+import { ANSWER_CHARS_MAX } from "./limits.js";
+
+export type Answer =
+  | {
+      readonly kind: "answered";
+      readonly status: number;
+      readonly tookMs: number;
+      readonly invocationId: string | undefined;
+      readonly body: AnswerBody;
+    }
+  | { readonly kind: "sent"; readonly tookMs: number; readonly invocationId: string; readonly sent: Sent }
+  /** The handler said no, or nothing was invoked; `cause` says which. */
+  | { readonly kind: "failed"; readonly tookMs: number; readonly invocationId: string | undefined; readonly cause: unknown }
+  /** Nobody waits any more. */
+  | { readonly kind: "left"; readonly tookMs: number; readonly invocationId: string | undefined };
+
+export interface AnswerBody {
+  readonly language: "json" | "text";
+  readonly text: string;
+  readonly bytes: number;
+  readonly isCut: boolean;
+}
+
+export function answered(outcome: Outcome, tookMs: number, sentAs?: string): Answer {
+  const { status, invocationId, contentType, body } = outcome;
+  return { kind: "answered", status, tookMs, invocationId: sentAs ?? invocationId, body: bodyOf(body, contentType) };
+}
+
+export function failed(cause: unknown, tookMs: number, invocationId: string | undefined): Answer {
+  const own = cause instanceof InvocationFailure ? cause.invocationId : undefined;
+  return { kind: "failed", tookMs, invocationId: own ?? invocationId, cause };
+}
+
+/** Of a failure: whose it is. */
+export function failureTitle(cause: unknown): string {
+  if (!(cause instanceof InvocationFailure)) return "It was not called.";
+  return cause.source === "invocation" ? `The handler failed with ${cause.status}.` : `It was refused with ${cause.status}.`;
+}
+
+/** JSON is laid out for reading; what is no text is shown as hexadecimal digits. */
+export function bodyOf(bytes: Uint8Array, contentType: string | undefined): AnswerBody {
+  const text = textOf(bytes);
+  if (text === undefined) return cut("text", hexOf(bytes.subarray(0, ANSWER_CHARS_MAX / 3)), bytes.length);
+  const pretty = contentType === undefined || /json/i.test(contentType) ? laidOut(text) : undefined;
+  return pretty === undefined ? cut("text", text, bytes.length) : cut("json", pretty, bytes.length);
+}
+
+function cut(language: AnswerBody["language"], text: string, bytes: number): AnswerBody {
+  const isCut = text.length > ANSWER_CHARS_MAX;
+  return { language, text: isCut ? text.slice(0, ANSWER_CHARS_MAX) : text, bytes, isCut };
+}
+
+function laidOut(text: string): string | undefined {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch (cause) {
+    if (cause instanceof SyntaxError) return undefined;
+    throw cause;
+  }
+}
+
+/** Undefined for what is no UTF-8. */
+function textOf(bytes: Uint8Array): string | undefined {
+  const text = new TextDecoder().decode(bytes);
+  // The sign for what could not be read; it may have been written, too.
+  if (!text.includes("\uFFFD")) return text;
+  const again = new TextEncoder().encode(text);
+  return again.length === bytes.length && again.every((byte, i) => byte === bytes[i]) ? text : undefined;
+}
+
+const hexOf = (bytes: Uint8Array): string => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join(" ");

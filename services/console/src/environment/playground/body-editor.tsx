@@ -1,0 +1,87 @@
+/** The body: a form of its schema beside the JSON that is sent; either changes the other. */
+import type { HandlerView } from "@perdure/admin-client";
+import { useMemo } from "react";
+import { CodeEditor, TextArea } from "../../kit/index.js";
+import type { SchemaProblem } from "../schema/validate.js";
+import { bodyKindOf, typeOf } from "./call.js";
+import { SchemaFields } from "./schema-fields.js";
+import { bodyOf, hasForm, isRounded, readBody } from "./schema-form.js";
+
+export interface BodyEditorProps {
+  readonly handler: HandlerView;
+  readonly body: string;
+  readonly onChange: (body: string) => void;
+  readonly problems: readonly SchemaProblem[];
+  readonly onSubmit: () => void;
+}
+
+export function BodyEditor({ handler, body, onChange, problems, onSubmit }: BodyEditorProps) {
+  switch (bodyKindOf(handler)) {
+    case "none":
+      return <p className="quiet">This handler takes nothing.</p>;
+    case "text":
+      return <TextArea label={`Body (${typeOf(handler)})`} value={body} onChange={onChange} isCode />;
+    default:
+      return <JsonBody {...{ handler, body, onChange, problems, onSubmit }} />;
+  }
+}
+
+function JsonBody({ handler, body, onChange, problems, onSubmit }: BodyEditorProps) {
+  const schema = handler.input_json_schema;
+  const reading = useMemo(() => readBody(body), [body]);
+  const byPath = useMemo(() => new Map(problems.map(({ path, message }) => [path, message])), [problems]);
+  const editor = (
+    <div className="stack stack--tight">
+      <CodeEditor
+        label="Body as JSON"
+        language="json"
+        value={body}
+        onChange={onChange}
+        onSubmit={onSubmit}
+        problem={reading.kind === "broken" ? `This is no JSON yet: ${reading.problem}` : undefined}
+        hint={schema === undefined ? "This handler says nothing about what it takes. Empty: no body is sent." : undefined}
+        linesMin={schema === undefined ? 6 : 10}
+      />
+      <Problems problems={problems} />
+    </div>
+  );
+  if (!hasForm(schema)) return editor;
+  return (
+    <div className="playground__body">
+      <section aria-label="Body as a form" className="card">
+        {reading.kind === "broken" ? (
+          <p className="quiet">The JSON beside cannot be read. Mend it, and the form goes on.</p>
+        ) : isRounded(body) ? (
+          <p className="quiet">The JSON beside has whole numbers that are too large for a form, which would round them.</p>
+        ) : (
+          <SchemaFields
+            root={schema}
+            value={reading.kind === "value" ? reading.value : undefined}
+            onChange={(value) => onChange(bodyOf(value))}
+            problems={byPath}
+          />
+        )}
+      </section>
+      {editor}
+    </div>
+  );
+}
+
+function Problems({ problems }: { readonly problems: readonly SchemaProblem[] }) {
+  return (
+    <div aria-live="polite">
+      {problems.length > 0 && (
+        <div className="playground__problems small">
+          <p>The schema of the handler says:</p>
+          <ul>
+            {problems.map(({ path, message }) => (
+              <li key={`${path} ${message}`}>
+                {path !== "" && <code>{path}</code>} {message}
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+    </div>
+  );
+}

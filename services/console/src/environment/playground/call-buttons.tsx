@@ -1,0 +1,65 @@
+/** How it is called, and the button that does it. */
+import { Button, ChoiceField, Duration, TextField, useNow } from "../../kit/index.js";
+import type { Extras, Way } from "./call.js";
+import type { CallState } from "./use-call.js";
+
+export interface CallButtonsProps {
+  readonly way: Way;
+  readonly onWay: (way: Way) => void;
+  readonly extras: Extras;
+  readonly onExtras: (extras: Extras) => void;
+  /** Why it cannot be sent. */
+  readonly obstacle: string | undefined;
+  /** Of the schema's: it may be sent all the same. */
+  readonly problemCount: number;
+  readonly state: CallState;
+  readonly onLeave: () => void;
+}
+
+const WAYS = [
+  { value: "call", label: "Call, and wait for the answer" },
+  { value: "send", label: "Send, and go on" },
+  { value: "delayed", label: "Send for later" },
+] as const;
+
+const VERBS: Readonly<Record<Way, string>> = { call: "Call", send: "Send", delayed: "Send for later" };
+
+export function CallButtons(props: CallButtonsProps) {
+  const { way, onWay, extras, onExtras, obstacle, problemCount, state, onLeave } = props;
+  const isWaiting = state.kind === "waiting";
+  return (
+    <div className="playground__call">
+      <ChoiceField label="How" value={way} choices={WAYS} onChange={onWay} />
+      {way === "delayed" && (
+        <TextField
+          label="After"
+          value={extras.delay}
+          onChange={(delay) => onExtras({ ...extras, delay })}
+          placeholder="10s, 1h 30m"
+          autoComplete="off"
+        />
+      )}
+      <div className="row">
+        <Button type="submit" look="primary" isBusy={isWaiting} forbidden={obstacle}>
+          {VERBS[way]}
+          {problemCount > 0 && " all the same"}
+        </Button>
+        {isWaiting && (
+          <>
+            <Button onClick={onLeave}>Stop waiting</Button>
+            <Elapsed sinceMs={state.sinceMs} />
+          </>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Elapsed({ sinceMs }: { readonly sinceMs: number }) {
+  const now = useNow();
+  return (
+    <span className="quiet">
+      <Duration ms={Math.max(0, now - sinceMs)} />
+    </span>
+  );
+}

@@ -1,0 +1,110 @@
+import { expect, test } from "@jest/globals";
+import type { HandlerView, ServiceView } from "@perdure/admin-client";
+import {
+  bodyKindOf,
+  bodyProblems,
+  type Draft,
+  firstBody,
+  headersOf,
+  inputOf,
+  isForgotten,
+  NO_EXTRAS,
+  obstacleOf,
+} from "./call.js";
+
+const SCHEMA = { type: "object", required: ["amount"], properties: { amount: { type: "integer" } } };
+const handler = (more: Partial<HandlerView> = {}): HandlerView => ({
+  name: "take",
+  public: true,
+  input_description: "application/json",
+  output_description: "any",
+  ...more,
+});
+const service = (more: Partial<ServiceView> = {}): ServiceView => ({
+  name: "Stock",
+  ty: "VirtualObject",
+  handlers: [handler()],
+  deployment_id: "dp_1",
+  revision: 1,
+  public: true,
+  ...more,
+});
+const draft = (more: Partial<Draft> = {}): Draft => ({
+  service: service(),
+  handler: handler(),
+  key: "lamp",
+  way: "call",
+  body: "5",
+  extras: NO_EXTRAS,
+  ...more,
+});
+
+test.each([
+  ["application/json", "json"],
+  ["any", "json"],
+  ["*/*", "json"],
+  ["none", "none"],
+  ["text/plain", "text"],
+  ["application/octet-stream", "text"],
+])("a handler that takes %s has a body of %s", (takes, kind) =>
+  expect(bodyKindOf(handler({ input_description: takes }))).toBe(kind),
+);
+
+test("a body begins as its schema wants it", () => {
+  expect(firstBody(handler({ input_json_schema: SCHEMA }))).toBe('{\n  "amount": 0\n}');
+  expect(firstBody(handler())).toBe("");
+});
+
+test("what cannot be sent says why", () => {
+  expect(obstacleOf(draft())).toBeUndefined();
+  expect(obstacleOf(draft({ service: service({ ty: "Service" }), key: "" }))).toBeUndefined();
+  expect(obstacleOf(draft({ key: "" }))).toMatch(/^A key/);
+  expect(obstacleOf(draft({ body: "{" }))).toMatch(/no JSON/);
+  expect(obstacleOf(draft({ handler: handler({ public: false }) }))).toMatch(/private/);
+  expect(obstacleOf(draft({ way: "delayed", extras: { ...NO_EXTRAS, delay: " " } }))).toMatch(/delay/);
+  expect(obstacleOf(draft({ extras: { ...NO_EXTRAS, headers: "no header" } }))).toMatch(/name: value/);
+});
+
+test("the schema tells what is wrong with a body", () => {
+  const of = handler({ input_json_schema: SCHEMA });
+  expect(bodyProblems(of, '{"amount":1}')).toEqual([]);
+  expect(bodyProblems(of, "{}")).toEqual([{ path: "amount", message: "is needed" }]);
+  expect(bodyProblems(of, "")).toHaveLength(1);
+  expect(bodyProblems(handler(), "")).toEqual([]);
+});
+
+test("headers are lines", () => {
+  expect(headersOf("X-A: b:c\n\n x-d:\n").headers).toEqual({ "x-a": "b:c", "x-d": "" });
+});
+
+test("only what was written is sent", () => {
+  expect(inputOf(draft({ body: "" }))).toEqual({
+    body: undefined,
+    contentType: undefined,
+    idempotencyKey: undefined,
+    headers: {},
+    scope: undefined,
+    limitKey: undefined,
+    priority: undefined,
+  });
+  const extras = { ...NO_EXTRAS, idempotencyKey: "k", headers: "x-a: b", scope: "s", limitKey: "l", priority: "2" };
+  expect(inputOf(draft({ handler: handler({ input_description: "text/*" }), body: "hi", extras }))).toEqual({
+    body: "hi",
+    contentType: "text/plain",
+    idempotencyKey: "k",
+    headers: { "x-a": "b" },
+    scope: "s",
+    limitKey: "l",
+    priority: 2,
+  });
+});
+
+test("an invocation is forgotten when nothing keeps it", () => {
+  expect(isForgotten(draft())).toBe(false);
+  expect(isForgotten(draft({ service: service({ journal_retention: "0" }) }))).toBe(true);
+  expect(
+    isForgotten(draft({ service: service({ journal_retention: "0s" }), handler: handler({ journal_retention: "1d" }) })),
+  ).toBe(false);
+  const kept = { ...NO_EXTRAS, idempotencyKey: "k" };
+  expect(isForgotten(draft({ service: service({ journal_retention: "0s" }), extras: kept }))).toBe(false);
+});

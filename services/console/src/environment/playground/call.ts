@@ -1,0 +1,119 @@
+/** A call as it is written in the playground, and what is wrong with it before anybody is asked. Pure. */
+import type { HandlerInput, HandlerView, ServiceView } from "@perdure/admin-client";
+import { exampleOf } from "../schema/example.js";
+import { problemsOf, type SchemaProblem } from "../schema/validate.js";
+import { isKeyed } from "../services/service-text.js";
+import { bodyOf, readBody } from "./schema-form.js";
+
+export const WAYS = ["call", "send", "delayed"] as const;
+/** Wait for the answer; send and go on; send for later. */
+export type Way = (typeof WAYS)[number];
+
+export interface Extras {
+  readonly idempotencyKey: string;
+  /** A line for each: `name: value`. */
+  readonly headers: string;
+  readonly scope: string;
+  readonly limitKey: string;
+  /** `1` to `5`; empty for what the server makes of it. */
+  readonly priority: string;
+  /** Such as `10s`. */
+  readonly delay: string;
+  /** Where the body is no JSON. */
+  readonly contentType: string;
+}
+
+export const NO_EXTRAS: Extras = {
+  idempotencyKey: "",
+  headers: "",
+  scope: "",
+  limitKey: "",
+  priority: "",
+  delay: "10s",
+  contentType: "",
+};
+
+export type BodyKind = "none" | "json" | "text";
+
+/** What kind of body a handler takes. */
+export function bodyKindOf({ input_description: takes, input_json_schema: schema }: HandlerView): BodyKind {
+  if (schema !== undefined || /json|\*\/\*|^any/i.test(takes)) return "json";
+  return takes === "none" ? "none" : "text";
+}
+
+/** Something to begin with; empty where nothing is known. */
+export function firstBody(handler: HandlerView): string {
+  const schema = handler.input_json_schema;
+  return schema === undefined || bodyKindOf(handler) !== "json" ? "" : bodyOf(exampleOf(schema));
+}
+
+export interface Draft {
+  readonly service: ServiceView;
+  readonly handler: HandlerView;
+  readonly key: string;
+  readonly way: Way;
+  readonly body: string;
+  readonly extras: Extras;
+}
+
+/** What the schema has against the body; empty when it is no JSON at all. */
+export function bodyProblems({ input_json_schema: schema }: HandlerView, body: string): readonly SchemaProblem[] {
+  if (schema === undefined) return [];
+  const reading = readBody(body);
+  if (reading.kind === "none") return [{ path: "", message: "a body is needed" }];
+  return reading.kind === "value" ? problemsOf(reading.value, schema) : [];
+}
+
+/** Why it cannot be sent at all. */
+export function obstacleOf({ service, handler, key, way, body, extras }: Draft): string | undefined {
+  if (isKeyed(service) && key === "") return "A key is needed: which of them is called";
+  if (!handler.public || !service.public) return "It is private: only other handlers may call it";
+  if (bodyKindOf(handler) === "json" && readBody(body).kind === "broken") return "The body is no JSON yet";
+  if (way === "delayed" && extras.delay.trim() === "") return "Say when: a delay such as 10s";
+  return headersOf(extras.headers).problem;
+}
+
+export interface ReadHeaders {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly problem: string | undefined;
+}
+
+/** `name: value`, a line each; names in lower case. */
+export function headersOf(text: string): ReadHeaders {
+  const headers: Record<string, string> = {};
+  for (const line of text.split("\n")) {
+    if (line.trim() === "") continue;
+    const colon = line.indexOf(":");
+    const name = line.slice(0, Math.max(colon, 0)).trim().toLowerCase();
+    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name)) return { headers, problem: `“${line.trim()}” is no header: write name: value` };
+    headers[name] = line.slice(colon + 1).trim();
+  }
+  return { headers, problem: undefined };
+}
+
+/** What the client is given. */
+export function inputOf({ handler, body, extras }: Draft): Omit<HandlerInput, "signal"> {
+  const kind = bodyKindOf(handler);
+  const hasBody = kind !== "none" && body !== "";
+  const contentType = kind === "text" ? extras.contentType || typeOf(handler) : undefined;
+  return {
+    body: hasBody ? body : undefined,
+    contentType: hasBody ? contentType : undefined,
+    idempotencyKey: extras.idempotencyKey || undefined,
+    headers: headersOf(extras.headers).headers,
+    scope: extras.scope || undefined,
+    limitKey: extras.limitKey || undefined,
+    priority: extras.priority === "" ? undefined : Number(extras.priority),
+  };
+}
+
+/** The content type that a handler without JSON wants; patterns such as `text/*` name none. */
+export function typeOf({ input_description: takes }: HandlerView): string {
+  return /^[\w.+-]+\/[\w.+-]+$/.test(takes) ? takes : "text/plain";
+}
+
+/** `0`, `0s`, `0ms`: nothing of an invocation is kept after its end, so that nobody can ask for it then. */
+export function isForgotten({ service, handler, extras }: Pick<Draft, "service" | "handler" | "extras">): boolean {
+  if (extras.idempotencyKey !== "" || handler.ty === "Workflow") return false;
+  return /^0\s*[a-z]*$/.test(handler.journal_retention ?? service.journal_retention ?? "");
+}

@@ -1,0 +1,49 @@
+/** Which handler of which service, and of which key. */
+import type { HandlerView, ServiceView } from "@perdure/admin-client";
+import { ChoiceField, TextField } from "../../kit/index.js";
+import { useAddress } from "../address.js";
+import { handlerWord, isKeyed, typeWord } from "../services/service-text.js";
+
+export interface HandlerChoiceProps {
+  readonly services: readonly ServiceView[];
+  readonly service: ServiceView | undefined;
+  readonly handler: HandlerView | undefined;
+}
+
+export function HandlerChoice({ services, service, handler }: HandlerChoiceProps) {
+  const [parameters, change] = useAddress();
+  return (
+    <div className="playground__choice">
+      <ChoiceField
+        label="Service"
+        value={service?.name ?? ""}
+        choices={services.map((each) => ({ value: each.name, label: `${each.name} (${typeWord(each)})` }))}
+        onChange={(name) => change({ service: name, handler: undefined })}
+      />
+      {service !== undefined && (
+        <ChoiceField
+          label="Handler"
+          value={handler?.name ?? ""}
+          choices={service.handlers.map((each) => ({ value: each.name, label: labelOf(each) }))}
+          onChange={(name) => change({ service: service.name, handler: name })}
+        />
+      )}
+      {service !== undefined && isKeyed(service) && (
+        <TextField
+          label="Key"
+          hint={service.ty === "Workflow" ? "Each key is one run of the workflow" : "Each key is an object of its own"}
+          value={parameters.get("key") ?? ""}
+          onChange={(key) => change({ key }, false)}
+          autoComplete="off"
+          spellCheck={false}
+          required
+        />
+      )}
+    </div>
+  );
+}
+
+function labelOf(handler: HandlerView): string {
+  const words = [handlerWord(handler), handler.public ? undefined : "private"].filter((word) => word !== undefined);
+  return words.length === 0 ? handler.name : `${handler.name} (${words.join(", ")})`;
+}

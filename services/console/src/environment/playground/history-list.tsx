@@ -1,0 +1,70 @@
+/** The last calls of this browser, to make again. */
+import type { ServiceView } from "@perdure/admin-client";
+import { Link } from "wouter";
+import { Badge, Button, type Column, Moment, Table } from "../../kit/index.js";
+import type { HistoryEntry } from "./history.js";
+
+export interface HistoryListProps {
+  readonly history: readonly HistoryEntry[];
+  readonly services: readonly ServiceView[];
+  readonly onAgain: (entry: HistoryEntry) => void;
+}
+
+export function HistoryList({ history, services, onAgain }: HistoryListProps) {
+  const isThere = ({ service, handler }: HistoryEntry) =>
+    services.some(({ name, handlers }) => name === service && handlers.some((each) => each.name === handler));
+  const columns: readonly Column<HistoryEntry>[] = [
+    {
+      name: "What",
+      cell: ({ service, key, handler }) => <code>{[service, ...(key === "" ? [] : [key]), handler].join("/")}</code>,
+    },
+    { name: "How", cell: ({ way }) => (way === "delayed" ? "sent for later" : way === "send" ? "sent" : "called") },
+    { name: "Body", cell: ({ body }) => <code>{shortened(body)}</code> },
+    {
+      name: "Invocation",
+      cell: ({ invocationId, isFailure }) => (
+        <span className="row">
+          {isFailure && <Badge tone="bad">failed</Badge>}
+          {invocationId !== undefined && (
+            <Link href={`/invocations/${encodeURIComponent(invocationId)}`} className="code">
+              {`${invocationId.slice(0, 12)}…`}
+            </Link>
+          )}
+        </span>
+      ),
+    },
+    { name: "When", cell: ({ atMs }) => <Moment at={atMs} /> },
+    {
+      name: "Again",
+      isNameHidden: true,
+      cell: (entry) => (
+        <Button
+          isSmall
+          onClick={() => onAgain(entry)}
+          forbidden={isThere(entry) ? undefined : "This handler is not registered any more"}
+          aria-label={`Fill in again: ${entry.service}/${entry.handler}`}
+        >
+          Fill in again
+        </Button>
+      ),
+    },
+  ];
+  return (
+    <Table
+      label="Calls of before"
+      rows={history}
+      columns={columns}
+      keyOf={({ atMs, invocationId }) => `${atMs} ${invocationId}`}
+      empty={
+        <p className="quiet">Calls that are made here are remembered in this browser, the last twenty, without their headers.</p>
+      }
+    />
+  );
+}
+
+const SHOWN_CHARS = 60;
+
+function shortened(body: string): string {
+  const line = body.replace(/\s+/g, " ");
+  return line.length > SHOWN_CHARS ? `${line.slice(0, SHOWN_CHARS)}…` : line;
+}

@@ -1,0 +1,86 @@
+/** What most calls do without. */
+import type { ServiceView } from "@perdure/admin-client";
+import { ChoiceField, TextArea, TextField } from "../../kit/index.js";
+import type { Extras, Way } from "./call.js";
+
+export interface MoreFieldsProps {
+  readonly service: ServiceView;
+  readonly extras: Extras;
+  readonly way: Way;
+  readonly onChange: (extras: Extras) => void;
+  /** The body is no JSON. */
+  readonly isText: boolean;
+}
+
+const PRIORITIES = [
+  { value: "", label: "as usual (3)" },
+  { value: "1", label: "1, first" },
+  { value: "2", label: "2" },
+  { value: "4", label: "4" },
+  { value: "5", label: "5, last" },
+] as const;
+
+export function MoreFields({ service, extras, onChange, isText }: MoreFieldsProps) {
+  const set = (field: keyof Extras) => (value: string) => onChange({ ...extras, [field]: value });
+  const used = [extras.idempotencyKey, extras.headers, extras.scope, extras.limitKey, extras.priority].filter(
+    (each) => each !== "",
+  );
+  return (
+    <details className="playground__more">
+      <summary>More{used.length > 0 && `: ${used.length} set`}</summary>
+      <div className="grid">
+        {service.ty !== "Workflow" && (
+          <TextField
+            label="Idempotency key"
+            hint="The same key again gets the same answer, and nothing runs twice"
+            value={extras.idempotencyKey}
+            onChange={set("idempotencyKey")}
+            autoComplete="off"
+            spellCheck={false}
+          />
+        )}
+        <TextField
+          label="Scope"
+          hint="Whose limits it counts for"
+          value={extras.scope}
+          onChange={set("scope")}
+          autoComplete="off"
+          spellCheck={false}
+        />
+        <TextField
+          label="Limit key"
+          hint="Within the scope, such as tenant/user"
+          value={extras.limitKey}
+          onChange={set("limitKey")}
+          autoComplete="off"
+          spellCheck={false}
+        />
+        <ChoiceField
+          label="Priority"
+          hint="Among those of one limit key"
+          value={extras.priority}
+          choices={PRIORITIES}
+          onChange={set("priority")}
+        />
+        {isText && (
+          <TextField
+            label="Content type"
+            value={extras.contentType}
+            onChange={set("contentType")}
+            placeholder="text/plain"
+            autoComplete="off"
+            spellCheck={false}
+          />
+        )}
+        <TextArea
+          label="Headers"
+          hint="A line each, name: value. They are not remembered below."
+          value={extras.headers}
+          onChange={set("headers")}
+          rows={2}
+          isCode
+        />
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,72 @@
+/** Why: a handler is tried without writing a client: chosen, filled in by its schema, called, and its answer looked at. */
+import type { ServiceView } from "@perdure/admin-client";
+import { useState } from "react";
+import { Link } from "wouter";
+import { Empty, Loaded, Page, Snippet } from "../../kit/index.js";
+import { useAddress } from "../address.js";
+import { useAsk } from "../ask.js";
+import { useEnvironment } from "../environment.js";
+import { HandlerChoice } from "./handler-choice.js";
+import type { HistoryEntry } from "./history.js";
+import { Workbench } from "./workbench.js";
+import "./playground.css";
+
+export default function PlaygroundPage() {
+  const services = useAsk(["services"], ({ admin }, signal) => admin.services.list({ signal }));
+  return (
+    <Page title="Playground" lead="Call a handler from here, as a program would.">
+      <Loaded query={services}>{(all) => (all.length === 0 ? <None /> : <Chosen services={all} />)}</Loaded>
+    </Page>
+  );
+}
+
+function None() {
+  const { adminUrl } = useEnvironment();
+  return (
+    <Empty title="There is nothing to call yet">
+      <p>Register a deployment, and its handlers can be called here, with a form made of what they take.</p>
+      <Snippet
+        label="the command that registers"
+        text={`curl ${adminUrl}/deployments --json '{"uri": "http://localhost:9080"}'`}
+      />
+      <p>
+        <Link href="/tour">The tour</Link> shows how such a service is written.
+      </p>
+    </Empty>
+  );
+}
+
+/** What is chosen is in the address; what is not known there is said. */
+function Chosen({ services }: { readonly services: readonly ServiceView[] }) {
+  const [parameters, change] = useAddress();
+  const [again, setAgain] = useState<{ readonly entry: HistoryEntry; readonly turn: number }>();
+  const named = parameters.get("service");
+  const service = named === null ? services[0] : services.find(({ name }) => name === named);
+  const wanted = parameters.get("handler");
+  const handler = wanted === null ? service?.handlers[0] : service?.handlers.find(({ name }) => name === wanted);
+  return (
+    <>
+      <HandlerChoice services={services} service={service} handler={handler} />
+      {service === undefined || handler === undefined ? (
+        <Empty title="There is no such handler">
+          <p>
+            No {service === undefined ? `service ${named}` : `handler ${wanted} of ${service.name}`} is registered here. Choose
+            another one above.
+          </p>
+        </Empty>
+      ) : (
+        <Workbench
+          key={`${service.name}/${handler.name}/${again?.turn}`}
+          services={services}
+          service={service}
+          handler={handler}
+          begin={again?.entry.service === service.name && again.entry.handler === handler.name ? again.entry : undefined}
+          onAgain={(entry) => {
+            setAgain({ entry, turn: (again?.turn ?? 0) + 1 });
+            change({ service: entry.service, handler: entry.handler, key: entry.key });
+          }}
+        />
+      )}
+    </>
+  );
+}

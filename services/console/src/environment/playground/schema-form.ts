@@ -1,0 +1,147 @@
+/** Why: forms are made of what a handler's JSON schema says. Which field stands for which part, and what a change does to the value. Pure. */
+import { listOf, read, recordOf, requiredOf, textIn } from "../schema/json-schema.js";
+import { typeWords } from "../schema/schema-lines.js";
+
+export interface NamedPart {
+  readonly name: string;
+  readonly part: unknown;
+  readonly isRequired: boolean;
+}
+
+export type FieldKind =
+  | { readonly kind: "text"; readonly isLong: boolean }
+  | { readonly kind: "number"; readonly isWhole: boolean }
+  | { readonly kind: "yesNo" }
+  | { readonly kind: "choice"; readonly values: readonly unknown[] }
+  | { readonly kind: "list"; readonly item: unknown }
+  | { readonly kind: "group"; readonly parts: readonly NamedPart[] }
+  /** Nothing simpler would do: it is written as JSON. */
+  | { readonly kind: "json" };
+
+export interface FieldShape {
+  readonly field: FieldKind;
+  readonly isNullable: boolean;
+  readonly title: string | undefined;
+  readonly description: string | undefined;
+  /** `default "normal"`, when there is one. */
+  readonly defaultText: string | undefined;
+  /** `integer or null`. */
+  readonly typeText: string;
+}
+
+/** Forms within forms: deeper ones are written as JSON, and so is what contains itself. */
+const DEPTH_MAX = 5;
+/** A text that may be longer than this gets more than a line. */
+const LINE_CHARS = 200;
+
+export function fieldShape(part: unknown, root: unknown, depth = 0): FieldShape {
+  const { schema, isNullable } = read(part, root);
+  const standard = schema["default"];
+  return {
+    field: kindOf(part, root, depth),
+    isNullable,
+    title: textIn(schema, "title"),
+    description: textIn(schema, "description"),
+    defaultText: standard === undefined ? undefined : `default ${JSON.stringify(standard)}`,
+    typeText: typeWords(part, root),
+  };
+}
+
+function kindOf(part: unknown, root: unknown, depth: number): FieldKind {
+  const { schema, types, choices } = read(part, root);
+  if ("const" in schema) return { kind: "choice", values: [schema["const"]] };
+  const values = listOf(schema["enum"]).filter((value) => value !== null);
+  if (values.length > 0) return { kind: "choice", values };
+  if (choices.length > 0) {
+    const fixed = choices.map((choice) => read(choice, root).schema);
+    // Unions of literals are written as a choice of constants.
+    if (fixed.every((each) => "const" in each)) return { kind: "choice", values: fixed.map((each) => each["const"]) };
+    return { kind: "json" };
+  }
+  const [type] = types;
+  if (types.length !== 1 || type === undefined || depth > DEPTH_MAX) return { kind: "json" };
+  switch (type) {
+    case "string":
+      return { kind: "text", isLong: Number(schema["maxLength"] ?? 0) > LINE_CHARS };
+    case "integer":
+      return { kind: "number", isWhole: true };
+    case "number":
+      return { kind: "number", isWhole: false };
+    case "boolean":
+      return { kind: "yesNo" };
+    case "array":
+      return schema["items"] === undefined || typeof schema["items"] === "boolean" || "prefixItems" in schema
+        ? { kind: "json" }
+        : { kind: "list", item: schema["items"] };
+    case "object": {
+      const required = requiredOf(schema);
+      const parts = Object.entries(recordOf(schema["properties"])).map(([name, each]) => ({
+        name,
+        part: each,
+        isRequired: required.includes(name),
+      }));
+      return parts.length === 0 ? { kind: "json" } : { kind: "group", parts };
+    }
+    default:
+      return { kind: "json" };
+  }
+}
+
+/** Whether a form says more than the JSON beside it. */
+export function hasForm(root: unknown): boolean {
+  return root !== undefined && kindOf(root, root, 0).kind !== "json";
+}
+
+/** The object with one field set, at the place where it was; `undefined` takes it away. What is no object becomes one. */
+export function withField(value: unknown, name: string, field: unknown): Readonly<Record<string, unknown>> {
+  const entries = Object.entries(recordOf(value));
+  const changed =
+    field === undefined
+      ? entries.filter(([key]) => key !== name)
+      : entries.some(([key]) => key === name)
+        ? entries.map(([key, old]) => [key, key === name ? field : old] as const)
+        : [...entries, [name, field] as const];
+  return Object.fromEntries(changed);
+}
+
+/** The list with one item set; `undefined` takes it out. */
+export function withItem(value: unknown, index: number, item: unknown): readonly unknown[] {
+  const items = listOf(value);
+  return item === undefined ? items.filter((_, i) => i !== index) : items.with(index, item);
+}
+
+/** What is typed into a field of numbers; undefined while it is none. */
+export function numberOfText(text: string): number | undefined {
+  const trimmed = text.trim();
+  if (!/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(trimmed)) return undefined;
+  const value = Number(trimmed);
+  return Number.isFinite(value) ? value : undefined;
+}
+
+export type BodyReading =
+  | { readonly kind: "none" }
+  | { readonly kind: "value"; readonly value: unknown }
+  | { readonly kind: "broken"; readonly problem: string };
+
+/** The body as JSON. */
+export function readBody(text: string): BodyReading {
+  if (text.trim() === "") return { kind: "none" };
+  try {
+    return { kind: "value", value: JSON.parse(text) as unknown };
+  } catch (cause) {
+    if (cause instanceof SyntaxError) return { kind: "broken", problem: cause.message };
+    throw cause;
+  }
+}
+
+/** Whether the text has whole numbers that JavaScript would round: a form, which writes the value anew, would change them. */
+export function isRounded(text: string): boolean {
+  return (text.replace(/"(?:[^"\\]|\\.)*"/g, '""').match(/(?<![\d.])-?\d{16,}(?![\d.eE])/g) ?? []).some(
+    (digits) => !Number.isSafeInteger(Number(digits)),
+  );
+}
+
+/** A value as a body that people read. */
+export function bodyOf(value: unknown): string {
+  return value === undefined ? "" : JSON.stringify(value, null, 2);
+}

@@ -1,0 +1,118 @@
+/**
+ * Why: promises of workflows and what became of them. Only handlers of their workflow settle them, so the page shows which handlers
+ * other people may call, and leads there.
+ */
+import type { ServiceView } from "@perdure/admin-client";
+import { type FormEvent, useEffect, useState } from "react";
+import { Link } from "wouter";
+import { Badge, Button, ChoiceField, Empty, Loaded, Page, Snippet, Table, TextField } from "../../kit/index.js";
+import { useAddress } from "../address.js";
+import { LIVE_MS, useAsk, useSql } from "../ask.js";
+import { keyHref } from "../state/keys.js";
+import { PROMISES_SHOWN_MAX, type PromiseLine, promiseLine, promisesStatement } from "./promises.js";
+import "./promises.css";
+
+const STATES = [
+  { value: "", label: "All" },
+  { value: "pending", label: "Pending" },
+  { value: "settled", label: "Resolved or rejected" },
+] as const;
+
+const TONES = { pending: "idle", resolved: "good", rejected: "bad" } as const;
+
+export default function PromisesPage() {
+  const [parameters, change] = useAddress();
+  const filter = {
+    service: parameters.get("service") ?? "",
+    part: parameters.get("find") ?? "",
+    state: parameters.get("state") ?? "",
+  };
+  const services = useAsk(["services"], ({ admin }, signal) => admin.services.list({ signal }));
+  const workflows = (services.data ?? []).filter(({ ty }) => ty === "Workflow");
+  const promises = useSql(promisesStatement(filter), { everyMs: LIVE_MS });
+  const [text, setText] = useState(filter.part);
+  useEffect(() => setText(filter.part), [filter.part]);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    change({ find: text });
+  };
+  const names = [...new Set([...workflows.map(({ name }) => name), ...(filter.service === "" ? [] : [filter.service])])];
+  return (
+    <Page title="Promises" lead="What workflows wait for by name. A handler of the same workflow resolves or rejects them.">
+      <form onSubmit={submit} className="promises__search">
+        <ChoiceField
+          label="Workflow"
+          value={filter.service}
+          choices={[{ value: "", label: "All" }, ...names.map((name) => ({ value: name, label: name }))]}
+          onChange={(service) => change({ service })}
+        />
+        <ChoiceField label="State" value={filter.state} choices={STATES} onChange={(state) => change({ state })} />
+        <TextField label="Key contains" value={text} onChange={setText} spellCheck={false} autoComplete="off" />
+        <div className="row">
+          <Button type="submit">Find</Button>
+        </div>
+      </form>
+      <Loaded query={promises}>
+        {(rows) => (
+          <>
+            <Table
+              label="Promises"
+              rows={rows.slice(0, PROMISES_SHOWN_MAX).map(promiseLine)}
+              keyOf={({ service, key, name }) => JSON.stringify([service, key, name])}
+              columns={[
+                {
+                  name: "Workflow",
+                  cell: ({ service, key }: PromiseLine) => (
+                    <Link href={keyHref(service, key)}>
+                      {service} / {key}
+                    </Link>
+                  ),
+                },
+                { name: "Promise", cell: ({ name }: PromiseLine) => <code>{name}</code> },
+                { name: "State", cell: ({ state }: PromiseLine) => <Badge tone={TONES[state]}>{state}</Badge> },
+                { name: "Value", cell: (line: PromiseLine) => <Outcome line={line} /> },
+                { name: "Settled by", cell: (line: PromiseLine) => <Handlers line={line} workflows={workflows} /> },
+              ]}
+              empty={<NoPromises isSearched={filter.service !== "" || filter.part !== "" || filter.state !== ""} />}
+            />
+            {rows.length > PROMISES_SHOWN_MAX && (
+              <p className="quiet">The first {PROMISES_SHOWN_MAX} are shown. Narrow the search to see others.</p>
+            )}
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Outcome({ line: { state, outcome } }: { readonly line: PromiseLine }) {
+  if (state === "pending") return <span className="quiet">–</span>;
+  return outcome === undefined ? <span className="quiet">not a text</span> : <code className="promises__value">{outcome}</code>;
+}
+
+function Handlers({ line, workflows }: { readonly line: PromiseLine; readonly workflows: readonly ServiceView[] }) {
+  if (line.state !== "pending") return <span className="quiet">–</span>;
+  const handlers = workflows.find(({ name }) => name === line.service)?.handlers.filter(({ ty }) => ty !== "Workflow") ?? [];
+  if (handlers.length === 0) return <span className="quiet">no handler of it can be called</span>;
+  return (
+    <span className="row">
+      {handlers.map(({ name }) => (
+        <Link key={name} href={`/playground?${new URLSearchParams({ service: line.service, handler: name, key: line.key })}`}>
+          {name}
+        </Link>
+      ))}
+    </span>
+  );
+}
+
+function NoPromises({ isSearched }: { readonly isSearched: boolean }) {
+  if (isSearched) return <Empty title="No promise is like that" />;
+  return (
+    <Empty title="No workflow has made a promise yet">
+      <p>A workflow that waits for something by name makes one:</p>
+      <Snippet label="handler code" text={'const by = await ctx.promise<string>("confirmed");'} />
+      <p>Another handler of it settles it:</p>
+      <Snippet label="settling handler code" text={'await ctx.promise<string>("confirmed").resolve("Ada");'} />
+    </Empty>
+  );
+}

@@ -1,0 +1,47 @@
+/** Why: promises of workflows, found by workflow, key and state. Pure: words in, SQL out; rows in, words out. */
+import { type Row, sqlText } from "@perdure/admin-client";
+import { textOf } from "../rows.js";
+
+/** Promises on the page; who has more narrows the search. */
+export const PROMISES_SHOWN_MAX = 200;
+
+export interface PromiseFilter {
+  /** Empty: all. */
+  readonly service: string;
+  readonly part: string;
+  readonly state: string;
+}
+
+export interface PromiseLine {
+  readonly service: string;
+  readonly key: string;
+  readonly name: string;
+  readonly state: "pending" | "resolved" | "rejected";
+  /** Its value as text, or why it was rejected; undefined while it is pending, and for bytes that are no text. */
+  readonly outcome: string | undefined;
+}
+
+/** One more than are shown. */
+export function promisesStatement({ service, part, state }: PromiseFilter): string {
+  const conditions = [
+    ...(service === "" ? [] : [`service_name = ${sqlText(service)}`]),
+    ...(part === "" ? [] : [`contains(service_key, ${sqlText(part)})`]),
+    ...(state === "pending" ? ["completed = false"] : state === "settled" ? ["completed = true"] : []),
+  ];
+  return (
+    "SELECT service_name, service_key, key, completed, completion_success_value_utf8, completion_failure FROM sys_promise" +
+    `${conditions.length === 0 ? "" : ` WHERE ${conditions.join(" AND ")}`}` +
+    ` ORDER BY service_name, service_key, key LIMIT ${PROMISES_SHOWN_MAX + 1}`
+  );
+}
+
+export function promiseLine(row: Row): PromiseLine {
+  const failure = textOf(row, "completion_failure");
+  return {
+    service: textOf(row, "service_name") ?? "",
+    key: textOf(row, "service_key") ?? "",
+    name: textOf(row, "key") ?? "",
+    state: row["completed"] !== true ? "pending" : failure === undefined ? "resolved" : "rejected",
+    outcome: failure ?? textOf(row, "completion_success_value_utf8"),
+  };
+}

@@ -1,0 +1,119 @@
+/** Why: one sees at a glance when schedules fire and what falls together; the words are beside the picture. */
+import type { ScheduleView } from "@perdure/admin-client";
+import { Fragment } from "react";
+import { readWhen, timesWithin } from "./calendar.js";
+import { DRAWN_MAX, MARKS_MAX, TIMES_COUNTED_MAX } from "./limits.js";
+
+export const SPANS = { day: 86_400_000, week: 7 * 86_400_000 } as const;
+export type Span = keyof typeof SPANS;
+
+export function CalendarLine({
+  schedules,
+  fromMs,
+  span,
+}: {
+  readonly schedules: readonly ScheduleView[];
+  readonly fromMs: number;
+  readonly span: Span;
+}) {
+  const shown = schedules.filter(({ status }) => status === "active").slice(0, DRAWN_MAX);
+  if (shown.length === 0) return <p className="quiet">No schedule is active.</p>;
+  const ticks = ticksOf(fromMs, span);
+  return (
+    <div className="card schedules__calendar">
+      <span className="visually-hidden">Times are those of your clock.</span>
+      <span />
+      <svg className="schedules__line schedules__axis" aria-hidden="true">
+        {ticks.map(({ at, text }) => (
+          <text key={at} x={`${at}%`} y="14" className="schedules__hour">
+            {text}
+          </text>
+        ))}
+      </svg>
+      <span className="schedules__count" />
+      {shown.map((schedule) => (
+        <Line key={schedule.id} schedule={schedule} fromMs={fromMs} span={span} ticks={ticks} />
+      ))}
+    </div>
+  );
+}
+
+interface Tick {
+  /** Percent of the width. */
+  readonly at: number;
+  readonly text: string;
+}
+
+function Line({
+  schedule: { name, cron, zone, ...rest },
+  fromMs,
+  span,
+  ticks,
+}: {
+  readonly schedule: ScheduleView;
+  readonly fromMs: number;
+  readonly span: Span;
+  readonly ticks: readonly Tick[];
+}) {
+  const when = readWhen({ cron, zone, startAt: momentOf(rest["start_at"]), endAt: momentOf(rest["end_at"]) });
+  const times = when.ok ? timesWithin(when, fromMs, fromMs + SPANS[span], TIMES_COUNTED_MAX) : [];
+  const x = (atMs: number): string => `${((atMs - fromMs) / SPANS[span]) * 100}%`;
+  const [first, last] = [times[0], times.at(-1)];
+  const words = when.ok ? countText(times.length) : "cannot be drawn";
+  return (
+    <Fragment>
+      <span className="schedules__name" title={name}>
+        {name}
+      </span>
+      <svg
+        className="schedules__line"
+        role="img"
+        aria-label={`${name}: ${words}${first === undefined ? "" : `, first ${clock(first)}`}`}
+      >
+        {ticks.map(({ at }) => (
+          <line key={at} x1={`${at}%`} x2={`${at}%`} y1="0" y2="24" className="schedules__rule" />
+        ))}
+        <line x1="0" x2="100%" y1="12" y2="12" className="schedules__rule" />
+        {times.length > MARKS_MAX && first !== undefined && last !== undefined ? (
+          <rect
+            x={x(first)}
+            y="6"
+            height="12"
+            width={`${((times.length === TIMES_COUNTED_MAX ? fromMs + SPANS[span] - first : last - first) / SPANS[span]) * 100}%`}
+            className="schedules__band"
+          />
+        ) : (
+          times.map((at) => <line key={at} x1={x(at)} x2={x(at)} y1="4" y2="20" className="schedules__mark" />)
+        )}
+      </svg>
+      <span className="schedules__count quiet small nowrap">{words}</span>
+    </Fragment>
+  );
+}
+
+function countText(count: number): string {
+  if (count === 0) return "not in this time";
+  if (count >= TIMES_COUNTED_MAX) return `${TIMES_COUNTED_MAX.toLocaleString()} times or more`;
+  return count === 1 ? "once" : `${count.toLocaleString()} times`;
+}
+
+/** Every fourth hour, or each midnight. */
+function ticksOf(fromMs: number, span: Span): readonly Tick[] {
+  const ticks: Tick[] = [];
+  const at = new Date(fromMs);
+  at.setMinutes(0, 0, 0);
+  for (let i = 0; i <= SPANS[span] / 3_600_000; i++) {
+    at.setTime(at.getTime() + 3_600_000);
+    const hour = at.getHours();
+    if (at.getTime() > fromMs + SPANS[span] || (span === "day" ? hour % 4 !== 0 : hour !== 0)) continue;
+    const text = span === "day" ? `${String(hour).padStart(2, "0")}:00` : at.toLocaleDateString(undefined, { weekday: "short" });
+    ticks.push({ at: ((at.getTime() - fromMs) / SPANS[span]) * 100, text });
+  }
+  return ticks;
+}
+
+const clock = (atMs: number): string => new Date(atMs).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+
+function momentOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}

@@ -1,0 +1,30 @@
+import { expect, test } from "@jest/globals";
+import { type ReadWhen, readWhen, timesWithin } from "./calendar.js";
+
+const ok = (read: ReadWhen): ReadWhen & { ok: true } => {
+  if (!read.ok) throw new Error(read.problem);
+  return read;
+};
+const NOON = Date.parse("2026-03-28T12:00:00Z");
+
+test("times are those of the clock in the zone, also across the change to summer time", () => {
+  const times = timesWithin(ok(readWhen({ cron: "30 3 * * *", zone: "Europe/Berlin" })), NOON, NOON + 2 * 86_400_000, 10);
+  expect(times.map((at) => new Date(at).toISOString())).toEqual(["2026-03-29T01:30:00.000Z", "2026-03-30T01:30:00.000Z"]);
+});
+
+test("intervals count from the start, and nothing is before it or after the end", () => {
+  const when = ok(readWhen({ cron: "every 1h", zone: "UTC", startAt: "2026-03-28T13:10:00Z", endAt: "2026-03-28T15:00:00Z" }));
+  expect(timesWithin(when, NOON, NOON + 86_400_000, 10).map((at) => new Date(at).toISOString())).toEqual([
+    "2026-03-28T13:10:00.000Z",
+    "2026-03-28T14:10:00.000Z",
+  ]);
+});
+
+test("no more are counted than asked for", () => {
+  expect(timesWithin(ok(readWhen({ cron: "* * * * * *", zone: "UTC" })), NOON, NOON + 86_400_000, 7)).toHaveLength(7);
+});
+
+test("what cannot be read says which field it is", () => {
+  expect(readWhen({ cron: "61 * * * *", zone: "UTC" })).toMatchObject({ ok: false, field: "cron" });
+  expect(readWhen({ cron: "@daily", zone: "Mars/Base" })).toMatchObject({ ok: false, field: "zone" });
+});

@@ -1,0 +1,51 @@
+/** Why: when schedules fire, for a picture and a preview, by the same calendar that the server uses. Pure; times in milliseconds. */
+import { parseRecurrence, type Timetable, timetableOf, zoneOf } from "@perdure/schedule/times";
+
+export interface When {
+  readonly cron: string;
+  readonly zone: string;
+  /** RFC 3339. */
+  readonly startAt?: string | null | undefined;
+  readonly endAt?: string | null | undefined;
+}
+
+export type ReadWhen =
+  | { readonly ok: true; readonly times: Timetable; readonly startMs: number; readonly endMs: number }
+  | { readonly ok: false; readonly field: "cron" | "zone"; readonly problem: string };
+
+export function readWhen({ cron, zone, startAt, endAt }: When): ReadWhen {
+  const recurrence = parseRecurrence(cron);
+  if (!recurrence.ok) return { ok: false, field: "cron", problem: recurrence.reason };
+  const known = zoneOf(zone);
+  if (known === undefined) return { ok: false, field: "zone", problem: "There is no such time zone." };
+  const startMs = startAt ? Date.parse(startAt) : Number.NEGATIVE_INFINITY;
+  const endMs = endAt ? Date.parse(endAt) : Number.POSITIVE_INFINITY;
+  // Intervals count from the start, else from 1970.
+  return { ok: true, times: timetableOf(recurrence.value, known, startAt ? startMs : 0), startMs, endMs };
+}
+
+/** Fire times after `fromMs` and not after `toMs`, at most `max` of them. */
+export function timesWithin(when: ReadWhen & { ok: true }, fromMs: number, toMs: number, max: number): readonly number[] {
+  const found: number[] = [];
+  const lastMs = Math.min(toMs, when.endMs);
+  let at = when.times.next(Math.max(fromMs, when.startMs - 1));
+  while (at !== undefined && at <= lastMs && found.length < max) {
+    found.push(at);
+    at = when.times.next(at);
+  }
+  return found;
+}
+
+/** `Mon, 23 Nov, 02:30:00 GMT+1` on a clock in the zone. */
+export function clockText(atMs: number, zone: string): string {
+  return new Date(atMs).toLocaleString(undefined, {
+    timeZone: zone,
+    weekday: "short",
+    day: "numeric",
+    month: "short",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    timeZoneName: "short",
+  });
+}

@@ -1,0 +1,86 @@
+/** Why: one schedule: how far it has come, when it fires next, and what became of its last times. */
+import type { ScheduleView } from "@perdure/admin-client";
+import { Link } from "wouter";
+import { Badge, Empty, Facts, Loaded, Moment, Section, Table, type Tone } from "../../kit/index.js";
+import { useAsk } from "../ask.js";
+import { PREVIEW_COUNT } from "./limits.js";
+
+const TONES: Readonly<Record<string, Tone>> = {
+  fired: "good",
+  failed: "bad",
+  skipped: "warn",
+  missed: "warn",
+  cancelled: "warn",
+};
+
+type Firing = ScheduleView["recent"][number];
+
+export function ScheduleDetails({ schedule }: { readonly schedule: ScheduleView }) {
+  const { id, name, version, next_at } = schedule;
+  const next = useAsk(["schedule-next", id, version, next_at], ({ admin }, signal) =>
+    admin.schedules.next(id, PREVIEW_COUNT, { signal }),
+  );
+  return (
+    <Section title={name}>
+      <Facts
+        facts={[
+          ["Id", <code key="id">{id}</code>],
+          ["What it is for", schedule.description ?? "–"],
+          ["When the run before still goes on", schedule.overlap.replaceAll("_", " ")],
+          ["After the server was away", schedule.catch_up],
+          ["Fired", schedule.fired_count.toLocaleString()],
+          ["Skipped", schedule.skipped_count.toLocaleString()],
+          ["Missed", schedule.missed_count.toLocaleString()],
+          ["Failed", schedule.failed_count.toLocaleString()],
+        ]}
+      />
+      <h3>Next times</h3>
+      <Loaded query={next}>
+        {(times) =>
+          times.length === 0 || schedule.paused ? (
+            <p className="quiet">{schedule.paused ? "None while it is paused." : "None: it has ended."}</p>
+          ) : (
+            <ol className="schedules__next">
+              {times.map(({ at, local }) => (
+                <li key={at}>
+                  <code>{local}</code>{" "}
+                  <span className="quiet">
+                    (<Moment at={at} />)
+                  </span>
+                </li>
+              ))}
+            </ol>
+          )
+        }
+      </Loaded>
+      <h3>Last times</h3>
+      <Table
+        label={`Last times of ${name}`}
+        rows={schedule.recent}
+        keyOf={(firing) => `${firing.scheduled_at} ${firing.outcome} ${firing.invocation_id ?? ""}`}
+        columns={[
+          { name: "Meant for", cell: ({ scheduled_at }: Firing) => <Moment at={scheduled_at} /> },
+          { name: "Outcome", cell: ({ outcome }: Firing) => <Badge tone={TONES[outcome] ?? "idle"}>{outcome}</Badge> },
+          {
+            name: "Why",
+            cell: ({ cause, detail }: Firing) => [cause?.replaceAll("_", " "), detail].filter(Boolean).join(": ") || "–",
+          },
+          {
+            name: "Invocation",
+            cell: ({ invocation_id }: Firing) =>
+              invocation_id ? (
+                <Link href={`/invocations/${invocation_id}`}>{invocation_id}</Link>
+              ) : (
+                <span className="quiet">–</span>
+              ),
+          },
+        ]}
+        empty={
+          <Empty title="It has not fired yet">
+            <p>Its last twenty times will be here, with the invocations that they made.</p>
+          </Empty>
+        }
+      />
+    </Section>
+  );
+}

@@ -1,0 +1,197 @@
+/** Why: a schedule is made or changed with the next times before one's eyes, so that no expression means something else than one thinks. */
+import type { ScheduleView, ServiceView } from "@perdure/admin-client";
+import { type FormEvent, useId, useState } from "react";
+import { Button, ChoiceField, CodeEditor, Dialog, DialogActions, ProblemNote, TextField } from "../../kit/index.js";
+import { useChange } from "../ask.js";
+import { clockText, type ReadWhen, readWhen, timesWithin } from "./calendar.js";
+import { PREVIEW_COUNT } from "./limits.js";
+import { bodyOf, CATCH_UPS, fieldsOf, hasBytes, newFields, OVERLAPS, problemsOf, type ScheduleFields } from "./schedule-form.js";
+
+export interface ScheduleDialogProps {
+  readonly services: readonly ServiceView[];
+  /** Undefined: a new one. */
+  readonly schedule: ScheduleView | undefined;
+  readonly onClose: () => void;
+  readonly onDone: (schedule: ScheduleView) => void;
+}
+
+const choice = (value: string) => ({ value, label: value });
+
+export function ScheduleDialog({ services, schedule, onClose, onDone }: ScheduleDialogProps) {
+  const [fields, setFields] = useState<ScheduleFields>(() =>
+    schedule === undefined ? newFields(services[0]?.name ?? "", services[0]?.handlers[0]?.name ?? "") : fieldsOf(schedule),
+  );
+  const [isTried, setTried] = useState(false);
+  const zones = useId();
+  const set = (changes: Partial<ScheduleFields>) => setFields((now) => ({ ...now, ...changes }));
+  const save = useChange<void, ScheduleView>(
+    ({ admin }) =>
+      schedule === undefined
+        ? admin.schedules.create(bodyOf(fields, undefined))
+        : admin.schedules.replace(schedule.id, bodyOf(fields, schedule), schedule.version),
+    { done: ({ name }) => `${name} is ${schedule === undefined ? "made" : "changed"}`, onDone },
+  );
+  const when = readWhen(fields);
+  const problems = problemsOf(fields);
+  const shown = isTried ? problems : {};
+  const service = services.find(({ name }) => name === fields.service);
+  const send = () => {
+    setTried(true);
+    if (when.ok && Object.keys(problems).length === 0 && !save.isPending) save.mutate();
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    send();
+  };
+  return (
+    <Dialog title={schedule === undefined ? "Make a schedule" : `Change ${schedule.name}`} isOpen onClose={onClose} isWide>
+      <form className="stack" onSubmit={submit}>
+        <div className="schedules__form">
+          <TextField
+            label="Name"
+            value={fields.name}
+            onChange={(name) => set({ name })}
+            problem={shown.name}
+            autoComplete="off"
+          />
+          <TextField label="What it is for" value={fields.description} onChange={(description) => set({ description })} />
+          <TextField
+            label="When"
+            isCode
+            value={fields.cron}
+            onChange={(cron) => set({ cron })}
+            problem={!when.ok && when.field === "cron" ? when.problem : undefined}
+            hint="30 2 * * MON-FRI · @daily · every 15m"
+            spellCheck={false}
+            autoComplete="off"
+          />
+          <TextField
+            label="By the clock of"
+            value={fields.zone}
+            onChange={(zone) => set({ zone })}
+            problem={!when.ok && when.field === "zone" ? when.problem : undefined}
+            hint="A time zone such as Europe/Berlin"
+            list={zones}
+            spellCheck={false}
+          />
+          <datalist id={zones}>
+            {["UTC", ...Intl.supportedValuesOf("timeZone")].map((zone) => (
+              <option key={zone} value={zone} />
+            ))}
+          </datalist>
+        </div>
+        <Preview when={when} zone={fields.zone} />
+        <div className="schedules__form">
+          <ChoiceField
+            label="Service"
+            value={fields.service}
+            choices={withValue(
+              services.map(({ name }) => name),
+              fields.service,
+            )}
+            onChange={(name) =>
+              set({ service: name, handler: services.find((each) => each.name === name)?.handlers[0]?.name ?? "" })
+            }
+            problem={shown.service}
+          />
+          <ChoiceField
+            label="Handler"
+            value={fields.handler}
+            choices={withValue(service?.handlers.map(({ name }) => name) ?? [], fields.handler)}
+            onChange={(handler) => set({ handler })}
+            problem={shown.handler}
+          />
+          {service !== undefined && service.ty !== "Service" && (
+            <TextField
+              label="Key"
+              value={fields.key}
+              onChange={(key) => set({ key })}
+              hint={
+                service.ty === "Workflow"
+                  ? "Empty: each time is a run of its own. {time}, {date}, {name} stand for those."
+                  : "{time}, {date}, {name} stand for those."
+              }
+              spellCheck={false}
+            />
+          )}
+        </div>
+        <CodeEditor
+          label="Input"
+          language="json"
+          linesMin={3}
+          value={fields.input}
+          onChange={(input) => set({ input })}
+          onSubmit={send}
+          problem={shown.input}
+          hint={hasBytes(schedule) ? "Its input is bytes that are no JSON; empty keeps them." : "JSON. Empty: no input."}
+        />
+        <div className="schedules__form">
+          <ChoiceField
+            label="When the run before still goes on"
+            value={fields.overlap}
+            choices={OVERLAPS}
+            onChange={(overlap) => set({ overlap })}
+          />
+          <ChoiceField
+            label="After the server was away"
+            value={fields.catchUp}
+            choices={CATCH_UPS}
+            onChange={(catchUp) => set({ catchUp })}
+          />
+        </div>
+        <details>
+          <summary>More</summary>
+          <div className="schedules__form">
+            <TextField
+              label="Not before"
+              value={fields.startAt}
+              onChange={(startAt) => set({ startAt })}
+              problem={shown.startAt}
+            />
+            <TextField label="Not after" value={fields.endAt} onChange={(endAt) => set({ endAt })} problem={shown.endAt} />
+            <TextField
+              label="At most so many times"
+              value={fields.firingsMax}
+              onChange={(firingsMax) => set({ firingsMax })}
+              problem={shown.firingsMax}
+              inputMode="numeric"
+            />
+            <TextField
+              label="Spread over"
+              value={fields.jitter}
+              onChange={(jitter) => set({ jitter })}
+              hint="A duration up to 1h, such as 30s"
+            />
+          </div>
+        </details>
+        {save.isError && <ProblemNote cause={save.error} title="It was not saved." />}
+        <DialogActions>
+          <Button onClick={onClose}>Leave it</Button>
+          <Button type="submit" look="primary" isBusy={save.isPending}>
+            {schedule === undefined ? "Make it" : "Save"}
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}
+
+function Preview({ when, zone }: { readonly when: ReadWhen; readonly zone: string }) {
+  if (!when.ok) return null;
+  const times = timesWithin(when, Date.now(), Number.POSITIVE_INFINITY, PREVIEW_COUNT);
+  if (times.length === 0) return <p role="status">It would never fire.</p>;
+  return (
+    <div role="status">
+      <p className="quiet small">It would fire next at</p>
+      <ol className="schedules__next small">
+        {times.map((at) => (
+          <li key={at}>{clockText(at, zone)}</li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+function withValue(names: readonly string[], value: string) {
+  return (value === "" || names.includes(value) ? names : [...names, value]).map(choice);
+}

@@ -1,0 +1,204 @@
+/** Why: what is called again and again, when it fires next, and the means to change that. */
+import type { ScheduleView } from "@perdure/admin-client";
+import { useState } from "react";
+import { Link } from "wouter";
+import {
+  Badge,
+  Button,
+  Confirmation,
+  Empty,
+  Loaded,
+  Menu,
+  Moment,
+  Page,
+  ProblemNote,
+  Section,
+  Snippet,
+  Table,
+  useNow,
+} from "../../kit/index.js";
+import { useAddress } from "../address.js";
+import { LIVE_MS, useAsk, useChange } from "../ask.js";
+import { useEnvironment } from "../environment.js";
+import { CalendarLine, type Span } from "./calendar-line.js";
+import { ScheduleDetails } from "./schedule-details.js";
+import { ScheduleDialog } from "./schedule-dialog.js";
+import "./schedules.css";
+
+const TONES = { active: "good", paused: "warn", ended: "idle" } as const;
+/** The calendar moves once a minute. */
+const CALENDAR_STEP_MS = 60_000;
+
+export default function SchedulesPage() {
+  const { forbidden, adminUrl } = useEnvironment();
+  const [parameters, change] = useAddress();
+  const schedules = useAsk(["schedules"], ({ admin }, signal) => admin.schedules.list({}, { signal }), { everyMs: LIVE_MS });
+  const services = useAsk(["services"], ({ admin }, signal) => admin.services.list({ signal }));
+  const [editing, setEditing] = useState<{ readonly schedule: ScheduleView | undefined }>();
+  const [removing, setRemoving] = useState<ScheduleView>();
+  const nowMs = Math.floor(useNow() / CALENDAR_STEP_MS) * CALENDAR_STEP_MS;
+  const span: Span = parameters.get("span") === "week" ? "week" : "day";
+  const shown = parameters.get("show");
+  const pause = useChange<ScheduleView, ScheduleView>(({ admin }, { id, paused }) => admin.schedules.setPaused(id, !paused), {
+    done: ({ name, paused }) => `${name} ${paused ? "is paused" : "fires again"}`,
+    failed: "It stays as it was",
+  });
+  const fire = useChange<ScheduleView, { invocationId: string }>(
+    ({ admin }, { id }) => admin.schedules.run(id, crypto.getRandomValues(new Uint32Array(4)).join("-")),
+    {
+      done: ({ invocationId }, { name }) => `${name} fired: ${invocationId}`,
+      failed: "It was not fired",
+      onDone: (_, { id }) => change({ show: id }),
+    },
+  );
+  const remove = useChange<ScheduleView>(({ admin }, { id }) => admin.schedules.remove(id), {
+    done: (_, { name }) => `${name} has ended`,
+    onDone: () => {
+      setRemoving(undefined);
+      change({ show: undefined }, false);
+    },
+  });
+  const make = () => setEditing({ schedule: undefined });
+  const whyNot = forbidden ?? (services.data?.length === 0 ? "Register a service first: a schedule calls one" : undefined);
+  return (
+    <Page
+      title="Schedules"
+      lead="Handlers called again and again, each time exactly once."
+      actions={
+        <Button look="primary" forbidden={whyNot} onClick={make}>
+          Make a schedule
+        </Button>
+      }
+    >
+      <Loaded query={schedules}>
+        {(all) =>
+          all.length === 0 ? (
+            <Empty title="Nothing is scheduled">
+              <p>A schedule calls a handler at times that a cron expression or an interval names. Make one here, or with</p>
+              <Snippet
+                label="command"
+                text={`curl ${adminUrl}/schedules --json '{"name": "nightly", "cron": "30 2 * * *", "target": {"service": "Reports", "handler": "build"}}'`}
+              />
+            </Empty>
+          ) : (
+            <>
+              <Section
+                title={span === "day" ? "The next 24 hours" : "The next 7 days"}
+                actions={
+                  <div className="row">
+                    {(["day", "week"] as const).map((each) => (
+                      <Button
+                        key={each}
+                        isSmall
+                        aria-pressed={span === each}
+                        look={span === each ? "quiet" : "bare"}
+                        onClick={() => change({ span: each === "day" ? undefined : each })}
+                      >
+                        {each === "day" ? "24 hours" : "7 days"}
+                      </Button>
+                    ))}
+                  </div>
+                }
+              >
+                <CalendarLine schedules={all} fromMs={nowMs} span={span} />
+              </Section>
+              <Table
+                label="Schedules"
+                rows={all}
+                keyOf={({ id }) => id}
+                columns={[
+                  {
+                    name: "Name",
+                    cell: ({ id, name }) => (
+                      <Link
+                        href={`/schedules?${new URLSearchParams({ ...(span === "week" ? { span } : {}), show: id })}`}
+                        aria-current={shown === id ? "true" : undefined}
+                      >
+                        {name}
+                      </Link>
+                    ),
+                  },
+                  {
+                    name: "State",
+                    cell: ({ status }) => <Badge tone={TONES[status as keyof typeof TONES] ?? "idle"}>{status}</Badge>,
+                  },
+                  { name: "Next", cell: ({ next_at }) => <Moment at={next_at} /> },
+                  { name: "Last", cell: ({ last_fired_at }) => <Moment at={last_fired_at} /> },
+                  {
+                    name: "When",
+                    cell: ({ cron, zone }) => (
+                      <>
+                        <code>{cron}</code> <span className="quiet small">{zone}</span>
+                      </>
+                    ),
+                  },
+                  {
+                    name: "Calls",
+                    cell: ({ target: { service, key, handler } }) => [service, ...(key ? [key] : []), handler].join("/"),
+                  },
+                  {
+                    name: "Actions",
+                    isNameHidden: true,
+                    cell: (schedule) => (
+                      <Menu
+                        trigger={
+                          <Button isSmall look="bare" aria-label={`Actions for ${schedule.name}`}>
+                            ⋯
+                          </Button>
+                        }
+                        actions={[
+                          { label: "Fire now", forbidden, onSelect: () => fire.mutate(schedule) },
+                          { label: schedule.paused ? "Resume" : "Pause", forbidden, onSelect: () => pause.mutate(schedule) },
+                          { label: "Change", forbidden, onSelect: () => setEditing({ schedule }) },
+                          {
+                            label: "Delete",
+                            isDanger: true,
+                            forbidden,
+                            onSelect: () => {
+                              remove.reset();
+                              setRemoving(schedule);
+                            },
+                          },
+                        ]}
+                      />
+                    ),
+                  },
+                ]}
+              />
+              <Shown schedule={all.find(({ id }) => id === shown)} isWanted={shown !== null} />
+            </>
+          )
+        }
+      </Loaded>
+      {editing !== undefined && services.data !== undefined && (
+        <ScheduleDialog
+          services={services.data}
+          schedule={editing.schedule}
+          onClose={() => setEditing(undefined)}
+          onDone={({ id }) => {
+            setEditing(undefined);
+            change({ show: id });
+          }}
+        />
+      )}
+      {removing !== undefined && (
+        <Confirmation
+          title={`Delete ${removing.name}?`}
+          isOpen
+          onClose={() => setRemoving(undefined)}
+          verb="Delete it"
+          isBusy={remove.isPending}
+          problem={remove.isError ? <ProblemNote cause={remove.error} title="It was not deleted." /> : undefined}
+          onConfirm={() => remove.mutate(removing)}
+        >
+          <p>It fires no more. Invocations that it made go on.</p>
+        </Confirmation>
+      )}
+    </Page>
+  );
+}
+
+function Shown({ schedule, isWanted }: { readonly schedule: ScheduleView | undefined; readonly isWanted: boolean }) {
+  if (schedule !== undefined) return <ScheduleDetails key={schedule.id} schedule={schedule} />;
+  return isWanted ? <p className="quiet">The schedule that this address names is not there any more.</p> : null;
+}

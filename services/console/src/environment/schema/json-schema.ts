@@ -1,0 +1,128 @@
+/**
+ * Why: handlers say with a JSON schema what they take and give. SDKs write it in many ways (references, nullable in four spellings, `allOf`
+ * of one); pages see one. Nothing outside of the document is ever fetched. Pure.
+ */
+import { isRecord } from "../../kit/problem-text.js";
+
+export type Schema = Readonly<Record<string, unknown>>;
+
+/** References of references: longer chains are circles. */
+const REFERENCES_MAX = 16;
+
+/** A part of a schema as it is to be read: references followed, `allOf` joined, what may be null said in one way. */
+export interface Reading {
+  readonly schema: Schema;
+  /** `string`, `object` …, without `null`; empty when any are allowed. */
+  readonly types: readonly string[];
+  readonly isNullable: boolean;
+  /** More than one is meant: only a value can tell which. */
+  readonly choices: readonly Schema[];
+}
+
+/** `part` belongs to `root`, whose definitions its references name. */
+export function read(part: unknown, root: unknown): Reading {
+  let schema = joined(resolved(part, root), root);
+  let isNullable = schema["nullable"] === true;
+  let choices = choicesOf(schema);
+  const others = choices.filter((each) => !isNull(resolved(each, root)));
+  if (others.length < choices.length) isNullable = true;
+  choices = others;
+  // `X or null` is X that may be null; `X` with words beside it is X with these words.
+  const [only] = choices;
+  if (choices.length === 1 && only !== undefined) {
+    const { anyOf: _any, oneOf: _one, ...words } = schema;
+    const inner = read(only, root);
+    schema = { ...inner.schema, ...words };
+    choices = inner.choices;
+    isNullable ||= inner.isNullable;
+  }
+  const types = typesOf(schema);
+  return { schema, types: types.filter((type) => type !== "null"), isNullable: isNullable || types.includes("null"), choices };
+}
+
+/** Follows `$ref` within the document; what leads nowhere allows anything. */
+function resolved(part: unknown, root: unknown): Schema {
+  let at = part;
+  let words: Schema = {};
+  for (let i = 0; i < REFERENCES_MAX; i++) {
+    if (!isRecord(at)) return at === false ? { not: {} } : words;
+    const { $ref, ...others } = at;
+    words = { ...others, ...words };
+    if (typeof $ref !== "string") return words;
+    at = pointed(root, $ref);
+  }
+  return words;
+}
+
+/** `#/$defs/Order`; undefined for other documents. */
+function pointed(root: unknown, reference: string): unknown {
+  if (!reference.startsWith("#")) return undefined;
+  let at = root;
+  for (const token of reference.slice(1).split("/").slice(1)) {
+    const name = decoded(token).replaceAll("~1", "/").replaceAll("~0", "~");
+    at = isRecord(at) || Array.isArray(at) ? (at as Schema)[name] : undefined;
+  }
+  return at;
+}
+
+function decoded(token: string): string {
+  return /%(?![0-9a-f]{2})/i.test(token) ? token : decodeURIComponent(token);
+}
+
+/** Parts of `allOf` become one: properties and what is required add up, of other keywords the outermost holds. */
+function joined(schema: Schema, root: unknown, depth = 0): Schema {
+  const parts = listOf(schema["allOf"]);
+  if (parts.length === 0 || depth > REFERENCES_MAX) return schema;
+  const { allOf: _all, ...own } = schema;
+  let sum: Schema = own;
+  for (const part of parts) {
+    const one = joined(resolved(part, root), root, depth + 1);
+    const properties = { ...recordOf(one["properties"]), ...recordOf(sum["properties"]) };
+    const required = [...new Set([...requiredOf(one), ...requiredOf(sum)])];
+    sum = {
+      ...one,
+      ...sum,
+      ...(Object.keys(properties).length === 0 ? {} : { properties }),
+      ...(required.length === 0 ? {} : { required }),
+    };
+  }
+  return sum;
+}
+
+function choicesOf(schema: Schema): readonly Schema[] {
+  const all = [...listOf(schema["anyOf"]), ...listOf(schema["oneOf"])];
+  return all.filter(isRecord);
+}
+
+const isNull = (schema: Schema): boolean => schema["type"] === "null" || ("const" in schema && schema["const"] === null);
+
+function typesOf(schema: Schema): readonly string[] {
+  const { type } = schema;
+  if (typeof type === "string") return [type];
+  if (Array.isArray(type)) return type.filter((each): each is string => typeof each === "string");
+  if ("properties" in schema) return ["object"];
+  if ("items" in schema || "prefixItems" in schema) return ["array"];
+  return [];
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+export function recordOf(value: unknown): Schema {
+  return isRecord(value) ? value : {};
+}
+
+export function requiredOf(schema: Schema): readonly string[] {
+  return listOf(schema["required"]).filter((name): name is string => typeof name === "string");
+}
+
+export function textIn(schema: Schema, keyword: string): string | undefined {
+  const value = schema[keyword];
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+export function numberIn(schema: Schema, keyword: string): number | undefined {
+  const value = schema[keyword];
+  return typeof value === "number" ? value : undefined;
+}

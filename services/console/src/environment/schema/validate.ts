@@ -1,0 +1,155 @@
+/** Why: what a handler would refuse is said before it is sent. The keywords that SDKs write; those that are not known allow anything. Pure. */
+import { listOf, numberIn, read, recordOf, requiredOf, type Schema, textIn } from "./json-schema.js";
+
+export interface SchemaProblem {
+  /** `lines[0].amount`; empty for the value itself. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** People mend a few at a time. */
+export const PROBLEMS_MAX = 20;
+const DEPTH_MAX = 64;
+
+export function problemsOf(value: unknown, root: unknown): readonly SchemaProblem[] {
+  const problems: SchemaProblem[] = [];
+  check(value, root, root, "", 0, (path, message) => {
+    if (problems.length < PROBLEMS_MAX) problems.push({ path, message });
+  });
+  return problems;
+}
+
+type Tell = (path: string, message: string) => void;
+
+export const fieldPath = (path: string, name: string): string => (path === "" ? name : `${path}.${name}`);
+export const itemPath = (path: string, index: number): string => `${path}[${index}]`;
+
+function check(value: unknown, part: unknown, root: unknown, path: string, depth: number, tell: Tell): void {
+  if (depth > DEPTH_MAX) return;
+  const { schema, types, isNullable, choices } = read(part, root);
+  if (value === null && isNullable) return;
+  if (choices.length > 0 && !choices.some((choice) => fits(value, choice, root, depth))) {
+    tell(path, "is none of the things that it may be");
+    return;
+  }
+  if ("const" in schema && !isSame(value, schema["const"])) return tell(path, `must be ${JSON.stringify(schema["const"])}`);
+  const values = listOf(schema["enum"]);
+  if (values.length > 0 && !values.some((each) => isSame(value, each))) {
+    return tell(path, `must be one of ${values.map((each) => JSON.stringify(each)).join(", ")}`);
+  }
+  if (types.length > 0 && !types.some((type) => isOfType(value, type)))
+    return tell(path, `must be ${types.map(withArticle).join(" or ")}`);
+  if (typeof value === "string") checkText(value, schema, path, tell);
+  else if (typeof value === "number") checkNumber(value, schema, path, tell);
+  else if (Array.isArray(value)) checkList(value, schema, root, path, depth, tell);
+  else if (typeof value === "object" && value !== null) checkObject(value as Schema, schema, root, path, depth, tell);
+}
+
+function fits(value: unknown, part: unknown, root: unknown, depth: number): boolean {
+  let isFine = true;
+  check(value, part, root, "", depth + 1, () => {
+    isFine = false;
+  });
+  return isFine;
+}
+
+function isOfType(value: unknown, type: string): boolean {
+  switch (type) {
+    case "integer":
+      return Number.isInteger(value);
+    case "number":
+      return typeof value === "number";
+    case "array":
+      return Array.isArray(value);
+    case "object":
+      return typeof value === "object" && value !== null && !Array.isArray(value);
+    case "string":
+    case "boolean":
+      return typeof value === type;
+    default:
+      return true;
+  }
+}
+
+const ARTICLES: Readonly<Record<string, string>> = {
+  integer: "a whole number",
+  number: "a number",
+  array: "a list",
+  object: "an object",
+  string: "a text",
+  boolean: "true or false",
+};
+
+const withArticle = (type: string): string => ARTICLES[type] ?? type;
+
+function checkText(value: string, schema: Schema, path: string, tell: Tell): void {
+  const [least, most] = [numberIn(schema, "minLength"), numberIn(schema, "maxLength")];
+  const length = [...value].length;
+  if (least !== undefined && length < least)
+    tell(path, least === 1 ? "must not be empty" : `must have at least ${least} characters`);
+  if (most !== undefined && length > most) tell(path, `must have at most ${most} characters`);
+  const pattern = textIn(schema, "pattern");
+  const expression = pattern === undefined ? undefined : expressionOf(pattern);
+  if (expression?.test(value) === false) tell(path, `must look like /${pattern}/`);
+  const format = textIn(schema, "format");
+  if (format !== undefined && FORMATS[format]?.(value) === false) tell(path, `must be of the format ${format}`);
+}
+
+/** Patterns of other languages may be none here: they are not checked. */
+function expressionOf(pattern: string): RegExp | undefined {
+  try {
+    return new RegExp(pattern, "u");
+  } catch (cause) {
+    if (cause instanceof SyntaxError) return undefined;
+    throw cause;
+  }
+}
+
+const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
+  email: (text) => /^[^\s@]+@[^\s@]+$/.test(text),
+  uri: (text) => URL.canParse(text),
+  url: (text) => URL.canParse(text),
+  uuid: (text) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text),
+  date: (text) => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)),
+  "date-time": (text) => /^\d{4}-\d\d-\d\d[tT ]\d\d:\d\d/.test(text) && !Number.isNaN(Date.parse(text)),
+};
+
+function checkNumber(value: number, schema: Schema, path: string, tell: Tell): void {
+  const of = (keyword: string) => numberIn(schema, keyword);
+  const [least, most, above, below, step] = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"].map(of);
+  if (least !== undefined && value < least) tell(path, `must be at least ${least}`);
+  if (most !== undefined && value > most) tell(path, `must be at most ${most}`);
+  if (above !== undefined && value <= above) tell(path, `must be more than ${above}`);
+  if (below !== undefined && value >= below) tell(path, `must be less than ${below}`);
+  // 0.3 is three times 0.1 for people, though not for doubles.
+  if (step !== undefined && step > 0 && Math.abs(value / step - Math.round(value / step)) > 1e-9)
+    tell(path, `must be a multiple of ${step}`);
+}
+
+function checkList(value: readonly unknown[], schema: Schema, root: unknown, path: string, depth: number, tell: Tell): void {
+  const [least, most] = [numberIn(schema, "minItems"), numberIn(schema, "maxItems")];
+  if (least !== undefined && value.length < least) tell(path, `must have at least ${least} items`);
+  if (most !== undefined && value.length > most) tell(path, `must have at most ${most} items`);
+  if (schema["uniqueItems"] === true && new Set(value.map((each) => JSON.stringify(each))).size < value.length)
+    tell(path, "must not have the same item twice");
+  const first = listOf(schema["prefixItems"]);
+  for (const [i, item] of value.entries()) {
+    const part = i < first.length ? first[i] : schema["items"];
+    if (part === false) tell(itemPath(path, i), "must not be there");
+    else if (part !== undefined) check(item, part, root, itemPath(path, i), depth + 1, tell);
+  }
+}
+
+function checkObject(value: Schema, schema: Schema, root: unknown, path: string, depth: number, tell: Tell): void {
+  const properties = recordOf(schema["properties"]);
+  for (const name of requiredOf(schema)) if (!Object.hasOwn(value, name)) tell(fieldPath(path, name), "is needed");
+  const others = schema["additionalProperties"];
+  const isPatterned = "patternProperties" in schema;
+  for (const [name, each] of Object.entries(value)) {
+    if (Object.hasOwn(properties, name)) check(each, properties[name], root, fieldPath(path, name), depth + 1, tell);
+    else if (others === false && !isPatterned) tell(fieldPath(path, name), "is not known");
+    else if (typeof others === "object" && others !== null) check(each, others, root, fieldPath(path, name), depth + 1, tell);
+  }
+}
+
+const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);

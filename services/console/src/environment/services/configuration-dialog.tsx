@@ -1,0 +1,57 @@
+/** What may be changed of a service without new code; it holds until the next registration. */
+import type { ServiceView } from "@perdure/admin-client";
+import { type FormEvent, useState } from "react";
+import { Button, CheckField, Dialog, DialogActions, ProblemNote, TextField } from "../../kit/index.js";
+import { useChange } from "../ask.js";
+import { changesOf, type OptionName, optionsOf } from "./service-text.js";
+
+export function ConfigurationDialog({ service, onClose }: { readonly service: ServiceView; readonly onClose: () => void }) {
+  const options = optionsOf(service);
+  const [isPublic, setPublic] = useState(service.public);
+  const [texts, setTexts] = useState<Partial<Record<OptionName, string>>>(() =>
+    Object.fromEntries(options.map(({ name }) => [name, service[name] ?? ""])),
+  );
+  const changes = changesOf(service, { ...texts, public: isPublic });
+  const change = useChange(({ admin }) => admin.services.modify(service.name, changes), {
+    done: () => `${service.name} is configured anew`,
+    onDone: onClose,
+  });
+  const isSame = Object.keys(changes).length === 0;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (!isSame) change.mutate();
+  };
+  return (
+    <Dialog title={`Configuration of ${service.name}`} isOpen onClose={onClose}>
+      <form onSubmit={submit} className="stack">
+        <CheckField label="Public: callers may reach it through the ingress" isOn={isPublic} onChange={setPublic} />
+        {options.map(({ name, label, means }) => (
+          <TextField
+            key={name}
+            label={label}
+            hint={means}
+            value={texts[name] ?? ""}
+            onChange={(text) => setTexts((before) => ({ ...before, [name]: text }))}
+            placeholder="such as 1d 2h, 500ms"
+            autoComplete="off"
+          />
+        ))}
+        <p className="quiet small">
+          It holds until the next registration of the service, and for invocations that begin from now on.
+        </p>
+        {change.isError && <ProblemNote cause={change.error} title="It was not changed." />}
+        <DialogActions>
+          <Button onClick={onClose}>Leave it</Button>
+          <Button
+            type="submit"
+            look="primary"
+            isBusy={change.isPending}
+            forbidden={isSame ? "Nothing is changed yet" : undefined}
+          >
+            Change it
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,82 @@
+/** One handler: what it takes and gives, what it sets for itself, and how it is called. */
+import type { HandlerView, ServiceView } from "@perdure/admin-client";
+import { Link } from "wouter";
+import { Badge, Facts, Snippet } from "../../kit/index.js";
+import { useEnvironment } from "../environment.js";
+import { curlText } from "../playground/curl-text.js";
+import { exampleOf } from "../schema/example.js";
+import { SchemaView } from "../schema/schema-view.js";
+import { Metadata } from "./metadata.js";
+import { handlerWord, isKeyed, OPTIONS, retryText } from "./service-text.js";
+
+export function HandlerCard({ service, handler }: { readonly service: ServiceView; readonly handler: HandlerView }) {
+  const { ingressUrl, needsKey } = useEnvironment();
+  const word = handlerWord(handler);
+  const takesNothing = handler.input_description === "none";
+  const body = takesNothing ? undefined : JSON.stringify(exampleOf(handler.input_json_schema));
+  const curl = curlText({
+    ingressUrl,
+    needsKey,
+    verb: "call",
+    service: service.name,
+    key: isKeyed(service) ? "my-key" : undefined,
+    handler: handler.name,
+    body,
+  });
+  const own: (readonly [string, string])[] = OPTIONS.flatMap(({ name, label }) => {
+    const value = handler[name];
+    return typeof value === "string" ? [[label, value] as const] : [];
+  });
+  const retries = retryText(handler.retry_policy);
+  if (retries !== "") own.push(["Retries", retries]);
+  return (
+    <section className="card stack stack--tight" aria-labelledby={`handler-${handler.name}`}>
+      <div className="row row--spread">
+        <div className="row">
+          <h3 id={`handler-${handler.name}`}>
+            <code>{handler.name}</code>
+          </h3>
+          {word !== undefined && <Badge>{word}</Badge>}
+          {!handler.public && <Badge tone="warn">private</Badge>}
+        </div>
+        <Link
+          href={`/playground?${new URLSearchParams({ service: service.name, handler: handler.name })}`}
+          className="button button--quiet button--small"
+          aria-label={`Try it: ${handler.name} in the playground`}
+        >
+          Try it
+        </Link>
+      </div>
+      {handler.documentation && <p className="services__documentation">{handler.documentation}</p>}
+      <Value title="Takes" words={handler.input_description} schema={handler.input_json_schema} of={handler.name} />
+      <Value title="Gives" words={handler.output_description} schema={handler.output_json_schema} of={handler.name} />
+      {own.length > 0 && <Facts facts={own} />}
+      {handler.metadata !== undefined && <Metadata metadata={handler.metadata} />}
+      <details>
+        <summary className="small">As curl</summary>
+        <Snippet label={`call of ${handler.name}`} text={curl} />
+      </details>
+    </section>
+  );
+}
+
+function Value({
+  title,
+  words,
+  schema,
+  of,
+}: {
+  readonly title: string;
+  readonly words: string;
+  readonly schema: unknown;
+  readonly of: string;
+}) {
+  return (
+    <div className="stack stack--tight">
+      <p>
+        <span className="quiet">{title}</span> {words === "none" ? "nothing" : words}
+      </p>
+      {schema !== undefined && <SchemaView schema={schema} label={`What ${of} ${title.toLowerCase()}`} />}
+    </div>
+  );
+}

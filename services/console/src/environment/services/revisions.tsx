@@ -1,0 +1,57 @@
+/** Where each revision of a service is: the deployments that still have one. */
+import type { DeploymentSummary } from "@perdure/admin-client";
+import { Link } from "wouter";
+import { Badge, type Column, Loaded, Moment, Table } from "../../kit/index.js";
+import { useAsk } from "../ask.js";
+
+interface Revision {
+  readonly revision: number;
+  readonly isLatest: boolean;
+  readonly deployment: DeploymentSummary;
+}
+
+export function Revisions({ service }: { readonly service: string }) {
+  const query = useAsk(["deployments"], ({ admin }, signal) => admin.deployments.list({ signal }));
+  return (
+    <Loaded query={query}>
+      {(deployments) => (
+        <Table
+          label="Revisions"
+          rows={revisionsOf(service, deployments)}
+          columns={COLUMNS}
+          keyOf={({ revision, deployment }) => `${revision} ${deployment.id}`}
+        />
+      )}
+    </Loaded>
+  );
+}
+
+/** Newest first. */
+function revisionsOf(service: string, deployments: readonly DeploymentSummary[]): readonly Revision[] {
+  const all = deployments.flatMap((deployment) =>
+    deployment.services.filter(({ name }) => name === service).map(({ revision }) => ({ revision, deployment })),
+  );
+  const latest = Math.max(...all.map(({ revision }) => revision));
+  return all.map((each) => ({ ...each, isLatest: each.revision === latest })).sort((a, b) => b.revision - a.revision);
+}
+
+const COLUMNS: readonly Column<Revision>[] = [
+  {
+    name: "Revision",
+    cell: ({ revision, isLatest }) => (
+      <>
+        {revision} {isLatest && <Badge tone="good">latest</Badge>}
+      </>
+    ),
+  },
+  {
+    name: "Deployment",
+    cell: ({ deployment: { id } }) => (
+      <Link href={`/deployments/${encodeURIComponent(id)}`} className="code">
+        {id}
+      </Link>
+    ),
+  },
+  { name: "At", cell: ({ deployment: { uri, arn } }) => <code>{uri ?? arn}</code> },
+  { name: "Registered", cell: ({ deployment }) => <Moment at={deployment.created_at} /> },
+];

@@ -1,0 +1,154 @@
+/** Why: one service: what its handlers take and give, how the server treats it, and what may be changed without new code. */
+import type { ServiceView } from "@perdure/admin-client";
+import { useState } from "react";
+import { Link } from "wouter";
+import { Button, type Column, Facts, Hint, Loaded, Page, Section, Table } from "../../kit/index.js";
+import { useSegments } from "../address.js";
+import { useAsk } from "../ask.js";
+import { useEnvironment } from "../environment.js";
+import { invocationsHref } from "../invocations-link.js";
+import { ConfigurationDialog } from "./configuration-dialog.js";
+import { HandlerCard } from "./handler-card.js";
+import { Metadata } from "./metadata.js";
+import { Reach } from "./reach.js";
+import { Revisions } from "./revisions.js";
+import { handlersWithOwn, type Option, optionsOf, serviceRetryText, typeWord } from "./service-text.js";
+import "./services.css";
+
+export default function ServicePage() {
+  const [name = ""] = useSegments(1);
+  const query = useAsk(["services", name], ({ admin }, signal) => admin.services.get(name, { signal }));
+  const environment = useEnvironment();
+  const [isChanging, setChanging] = useState(false);
+  return (
+    <Page
+      title={name}
+      lead={query.data?.documentation ?? undefined}
+      actions={
+        <>
+          <Button forbidden={environment.forbidden} onClick={() => setChanging(true)}>
+            Change configuration
+          </Button>
+          <Link href={`/playground?${new URLSearchParams({ service: name })}`} className="button button--primary">
+            Open in the playground
+          </Link>
+        </>
+      }
+    >
+      <Loaded query={query}>
+        {(service) => (
+          <>
+            <Summary service={service} />
+            <Section title="Handlers">
+              {service.handlers.map((handler) => (
+                <HandlerCard key={handler.name} service={service} handler={handler} />
+              ))}
+            </Section>
+            <Configuration service={service} />
+            {service.metadata !== undefined && (
+              <Section title="Metadata">
+                <Metadata metadata={service.metadata} />
+              </Section>
+            )}
+            <Section title="Revisions">
+              <Revisions service={service.name} />
+            </Section>
+            {isChanging && <ConfigurationDialog service={service} onClose={() => setChanging(false)} />}
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Summary({ service }: { readonly service: ServiceView }) {
+  return (
+    <>
+      <Facts
+        facts={[
+          ["Type", typeWord(service)],
+          ["From outside", <Reach key="r" isPublic={service.public} />],
+          ["Revision", service.revision],
+          [
+            "Deployment",
+            <Link key="d" href={`/deployments/${encodeURIComponent(service.deployment_id)}`} className="code">
+              {service.deployment_id}
+            </Link>,
+          ],
+          [
+            "Invocations",
+            <Link key="i" href={invocationsHref({ services: [service.name] })}>
+              List them
+            </Link>,
+          ],
+        ]}
+      />
+      {(service.info ?? []).map(({ code, message }) => (
+        <p key={message} className="services__notice">
+          {code && <code>{code}</code>} {message}
+        </p>
+      ))}
+    </>
+  );
+}
+
+interface ConfigurationRow {
+  readonly label: string;
+  readonly means: string;
+  readonly value: string;
+  readonly own: readonly string[];
+}
+
+const COLUMNS: readonly Column<ConfigurationRow>[] = [
+  {
+    name: "Option",
+    cell: ({ label, means }) => (
+      <Hint text={means}>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what it means is shown when it is focused */}
+        <span tabIndex={0} className="services__option">
+          {label}
+        </span>
+      </Hint>
+    ),
+  },
+  { name: "Value", cell: ({ value }) => value },
+  {
+    name: "Handlers with their own",
+    cell: ({ own }) => (own.length === 0 ? <span className="quiet">none</span> : own.join(", ")),
+  },
+];
+
+function Configuration({ service }: { readonly service: ServiceView }) {
+  const rows: readonly ConfigurationRow[] = [
+    ...optionsOf(service).map((option) => rowOf(service, option)),
+    {
+      label: "Retries",
+      means: "What is done when an attempt fails for another reason than a terminal error. Set in the code of the service.",
+      value: serviceRetryText(service.retry_policy),
+      own: service.handlers.flatMap(({ name, retry_policy: policy }) =>
+        policy?.initial_interval || policy?.max_attempts || policy?.on_max_attempts ? [name] : [],
+      ),
+    },
+    {
+      label: "Lazy state",
+      means: "State is sent when the handler asks for it, not all of it when the attempt begins. Set in the code of the service.",
+      value: service.enable_lazy_state === true ? "on" : "off",
+      own: service.handlers.flatMap(({ name, enable_lazy_state: own }) =>
+        own === undefined ? [] : [`${name}: ${own ? "on" : "off"}`],
+      ),
+    },
+  ];
+  return (
+    <Section title="Configuration">
+      <Table label="Configuration" rows={rows} columns={COLUMNS} keyOf={({ label }) => label} />
+      <p className="quiet small">
+        A handler’s own option holds before one that was changed here, that before the code of the service, and that before the
+        settings of the server. What is changed here holds until the next registration of the service.
+      </p>
+    </Section>
+  );
+}
+
+function rowOf(service: ServiceView, { name, label, means }: Option): ConfigurationRow {
+  return { label, means, value: service[name] ?? "–", own: handlersWithOwn(service.handlers, name) };
+}

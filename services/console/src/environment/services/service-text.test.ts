@@ -1,0 +1,45 @@
+import { expect, test } from "@jest/globals";
+import type { ServiceView } from "@perdure/admin-client";
+import { changesOf, handlersWithOwn, optionsOf, retryText, serviceRetryText, webAddress } from "./service-text.js";
+
+const SERVICE: ServiceView = {
+  name: "Orders",
+  ty: "Service",
+  deployment_id: "dp_1",
+  revision: 1,
+  public: true,
+  journal_retention: "1d",
+  handlers: [
+    { name: "place", public: true, input_description: "any", output_description: "any", journal_retention: "2d" },
+    { name: "look", public: true, input_description: "any", output_description: "any" },
+  ],
+};
+
+test("retries are told as a sentence", () => {
+  const policy = {
+    initial_interval: "500ms",
+    exponentiation_factor: 2,
+    max_interval: "1m",
+    max_attempts: 70,
+    on_max_attempts: "Pause",
+  };
+  expect(serviceRetryText(policy)).toBe("again after 500ms, each time ×2, at most 1m, 70 attempts, then paused");
+  expect(serviceRetryText({ ...policy, max_attempts: null })).toBe("again after 500ms, each time ×2, at most 1m, without end");
+  expect(retryText({ max_attempts: null })).toBe("");
+});
+
+test("only what differs is changed, and only what the service has", () => {
+  const wanted = { public: false, journal_retention: " 1d ", abort_timeout: "5m", workflow_completion_retention: "1h" };
+  expect(changesOf(SERVICE, wanted)).toEqual({ public: false, abort_timeout: "5m" });
+  expect(optionsOf({ ty: "Workflow" })).toHaveLength(5);
+});
+
+test("handlers with options of their own are named", () => {
+  expect(handlersWithOwn(SERVICE.handlers, "journal_retention")).toEqual(["place: 2d"]);
+});
+
+test.each(["javascript:alert(1)", "data:text/html,x", "/x", "orders", ""])("%j is no link", (text) =>
+  expect(webAddress(text)).toBeUndefined(),
+);
+
+test("a web page is a link", () => expect(webAddress("https://example.com/a")).toBe("https://example.com/a"));

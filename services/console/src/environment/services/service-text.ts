@@ -1,0 +1,110 @@
+/** What services and handlers are, as words. Pure. */
+import type { HandlerView, RetryPolicyView, ServiceView } from "@perdure/admin-client";
+
+const TYPES = { Service: "service", VirtualObject: "virtual object", Workflow: "workflow" } as const;
+
+export const typeWord = ({ ty }: Pick<ServiceView, "ty">): string => TYPES[ty];
+
+/** `exclusive`, `shared`, `run of the workflow`; undefined for handlers of plain services. */
+export function handlerWord({ ty }: Pick<HandlerView, "ty">): string | undefined {
+  if (ty === "Workflow") return "run of the workflow";
+  return ty?.toLowerCase();
+}
+
+export const isKeyed = ({ ty }: Pick<ServiceView, "ty">): boolean => ty !== "Service";
+
+export type OptionName =
+  | "idempotency_retention"
+  | "workflow_completion_retention"
+  | "journal_retention"
+  | "inactivity_timeout"
+  | "abort_timeout";
+
+export interface Option {
+  readonly name: OptionName;
+  readonly label: string;
+  readonly means: string;
+}
+
+export const OPTIONS: readonly Option[] = [
+  {
+    name: "idempotency_retention",
+    label: "Idempotency retention",
+    means: "How long a call with an idempotency key is remembered after its end, so that the same key gets the same answer.",
+  },
+  {
+    name: "workflow_completion_retention",
+    label: "Workflow retention",
+    means: "How long a workflow, its state and its promises are kept after its run has ended.",
+  },
+  {
+    name: "journal_retention",
+    label: "Journal retention",
+    means: "How long the journal of an invocation is kept after its end, to be looked at.",
+  },
+  {
+    name: "inactivity_timeout",
+    label: "Inactivity timeout",
+    means: "After so long without a word the handler is asked to suspend, and goes on when there is something to go on with.",
+  },
+  {
+    name: "abort_timeout",
+    label: "Abort timeout",
+    means: "So long after it was asked to suspend, the attempt is cut off and tried again.",
+  },
+];
+
+/** Options that this type of service has. */
+export function optionsOf({ ty }: Pick<ServiceView, "ty">): readonly Option[] {
+  return OPTIONS.filter(({ name }) => name !== "workflow_completion_retention" || ty === "Workflow");
+}
+
+/** What handlers say otherwise than their service: `place: 5m`. */
+export function handlersWithOwn(handlers: readonly HandlerView[], name: OptionName): readonly string[] {
+  return handlers.flatMap((handler) => {
+    const own = handler[name];
+    return typeof own === "string" ? [`${handler.name}: ${own}`] : [];
+  });
+}
+
+/** `first after 500ms, then ×2 up to 1m, 70 attempts, then paused`; empty when nothing is said. */
+export function retryText(policy: RetryPolicyView | undefined): string {
+  if (policy === undefined) return "";
+  const { initial_interval, exponentiation_factor, max_interval, max_attempts, on_max_attempts } = policy;
+  const parts = [
+    ...(initial_interval ? [`again after ${initial_interval}`] : []),
+    ...(exponentiation_factor ? [`each time ×${exponentiation_factor}`] : []),
+    ...(max_interval ? [`at most ${max_interval}`] : []),
+    ...(max_attempts ? [`${max_attempts} attempts`] : []),
+    ...(on_max_attempts ? [on_max_attempts === "Kill" ? "then killed" : "then paused"] : []),
+  ];
+  return parts.join(", ");
+}
+
+/** What a service does when nothing ends its attempts. */
+export function serviceRetryText(policy: RetryPolicyView | undefined): string {
+  if (policy === undefined) return "";
+  if (policy.max_attempts) return retryText(policy);
+  return `${retryText({ ...policy, on_max_attempts: undefined })}, without end`;
+}
+
+/** A link only where a browser would follow it to a web page; everything else stays a text. */
+export function webAddress(text: string): string | undefined {
+  if (!URL.canParse(text)) return undefined;
+  const { protocol, href } = new URL(text);
+  return protocol === "http:" || protocol === "https:" ? href : undefined;
+}
+
+/** Fields of a changed configuration: only those that differ from what is. */
+export function changesOf(
+  service: ServiceView,
+  wanted: Readonly<Partial<Record<OptionName, string>>> & { readonly public: boolean },
+): Partial<Record<OptionName, string>> & { public?: boolean } {
+  const changes: Partial<Record<OptionName, string>> & { public?: boolean } = {};
+  if (wanted.public !== service.public) changes.public = wanted.public;
+  for (const { name } of optionsOf(service)) {
+    const value = wanted[name]?.trim();
+    if (value !== undefined && value !== "" && value !== service[name]) changes[name] = value;
+  }
+  return changes;
+}

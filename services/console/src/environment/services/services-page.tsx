@@ -1,0 +1,97 @@
+/** Why: what can be called here. */
+import type { ServiceView } from "@perdure/admin-client";
+import { Link } from "wouter";
+import { type Column, Empty, Loaded, Page, Snippet, Table, TextField } from "../../kit/index.js";
+import { useAddress } from "../address.js";
+import { useAsk } from "../ask.js";
+import { useEnvironment } from "../environment.js";
+import { Reach } from "./reach.js";
+import { typeWord } from "./service-text.js";
+import "./services.css";
+
+/** They change when somebody registers. */
+const EVERY_MS = 10_000;
+
+export default function ServicesPage() {
+  const query = useAsk(["services"], ({ admin }, signal) => admin.services.list({ signal }), { everyMs: EVERY_MS });
+  return (
+    <Page title="Services" lead="What can be called here, in its latest revision.">
+      <Loaded query={query}>{(services) => (services.length === 0 ? <None /> : <Services services={services} />)}</Loaded>
+    </Page>
+  );
+}
+
+function None() {
+  const { adminUrl } = useEnvironment();
+  return (
+    <Empty title="No services yet">
+      <p>They come with deployments: register where your code is served, and everything it offers is listed here.</p>
+      <Snippet
+        label="the command that registers"
+        text={`curl ${adminUrl}/deployments --json '{"uri": "http://localhost:9080"}'`}
+      />
+      <p>
+        <Link href="/deployments?register=yes">Register a deployment</Link>
+      </p>
+    </Empty>
+  );
+}
+
+function Services({ services }: { readonly services: readonly ServiceView[] }) {
+  const [parameters, change] = useAddress();
+  const find = parameters.get("find") ?? "";
+  const word = find.toLowerCase();
+  const found = services.filter(
+    ({ name, handlers }) => name.toLowerCase().includes(word) || handlers.some((each) => each.name.toLowerCase().includes(word)),
+  );
+  return (
+    <>
+      <div className="services__find">
+        <TextField label="Find by name of service or handler" value={find} onChange={(text) => change({ find: text }, false)} />
+      </div>
+      <Table
+        label="Services"
+        rows={found}
+        columns={COLUMNS}
+        keyOf={({ name }) => name}
+        empty={<p className="quiet">No service or handler is called so.</p>}
+      />
+    </>
+  );
+}
+
+const COLUMNS: readonly Column<ServiceView>[] = [
+  { name: "Service", cell: ({ name }) => <Link href={`/services/${encodeURIComponent(name)}`}>{name}</Link> },
+  { name: "Type", cell: (service) => <span className="nowrap">{typeWord(service)}</span> },
+  {
+    name: "Handlers",
+    cell: (service) => (
+      <ul className="services__handlers">
+        {service.handlers.map((handler) => (
+          <li key={handler.name}>
+            <Link
+              href={`/playground?${new URLSearchParams({ service: service.name, handler: handler.name })}`}
+              className="code"
+              aria-label={`${handler.name} of ${service.name}, in the playground`}
+            >
+              {handler.name}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    ),
+  },
+  {
+    name: "From outside",
+    cell: ({ public: isPublic }) => <Reach isPublic={isPublic} />,
+  },
+  { name: "Revision", isNumber: true, cell: ({ revision }) => revision },
+  {
+    name: "Deployment",
+    cell: ({ deployment_id: id }) => (
+      <Link href={`/deployments/${encodeURIComponent(id)}`} className="code">
+        {id}
+      </Link>
+    ),
+  },
+];

@@ -1,0 +1,12 @@
+/** Bounds of the SQL page, each with its reason. */
+
+/** Rows of one result: what a person looks through and a browser holds easily. More wants a LIMIT, or the command line. */
+export const ROWS_MAX = 10_000;
+/** Statements that are remembered, and the longest of them: together well below what a browser keeps for a site. */
+export const HISTORY_MAX = 50;
+export const SAVED_MAX = 100;
+export const REMEMBERED_CHARS_MAX = 10_000;
+/** Characters of a cell in the table; all of it is in the row's own view. */
+export const CELL_CHARS_SHOWN = 300;
+/** Pixels; the table computes with it. */
+export const ROW_HEIGHT = 30;

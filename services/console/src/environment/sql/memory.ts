@@ -1,0 +1,40 @@
+/** Why: statements one ran or saved are there again tomorrow, in this browser. What is stored may be of another version: read with care. Pure. */
+import { z } from "zod";
+import { HISTORY_MAX, REMEMBERED_CHARS_MAX, SAVED_MAX } from "./limits.js";
+
+const memoryShape = z.object({
+  history: z.array(z.object({ statement: z.string(), atMs: z.number() })),
+  saved: z.array(z.object({ name: z.string(), statement: z.string() })),
+});
+export type Memory = z.infer<typeof memoryShape>;
+
+export const NO_MEMORY: Memory = { history: [], saved: [] };
+
+/** Nothing is remembered where nothing, or something else, is stored. */
+export function memoryOf(stored: string | null): Memory {
+  if (stored === null) return NO_MEMORY;
+  try {
+    return memoryShape.catch(NO_MEMORY).parse(JSON.parse(stored));
+  } catch (cause) {
+    if (cause instanceof SyntaxError) return NO_MEMORY;
+    throw cause;
+  }
+}
+
+/** The last one first, each once. */
+export function withRun(memory: Memory, statement: string, atMs: number): Memory {
+  if (statement.length > REMEMBERED_CHARS_MAX) return memory;
+  const others = memory.history.filter((one) => one.statement !== statement);
+  return { ...memory, history: [{ statement, atMs }, ...others].slice(0, HISTORY_MAX) };
+}
+
+/** Under a name; it takes the place of one of the same name. */
+export function withSaved(memory: Memory, name: string, statement: string): Memory {
+  const others = memory.saved.filter((one) => one.name !== name);
+  const saved = [...others, { name, statement }].sort((a, b) => a.name.localeCompare(b.name));
+  return { ...memory, saved: saved.slice(0, SAVED_MAX) };
+}
+
+export function withoutSaved(memory: Memory, name: string): Memory {
+  return { ...memory, saved: memory.saved.filter((one) => one.name !== name) };
+}

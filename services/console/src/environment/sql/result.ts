@@ -1,0 +1,78 @@
+/** Why: rows come without the columns that are null, and are shown, and taken away, with all of them in order. Pure. */
+import type { Row } from "@perdure/admin-client";
+import { textOf } from "../rows.js";
+import { ROWS_MAX } from "./limits.js";
+
+export interface ResultColumn {
+  readonly name: string;
+  /** `LargeUtf8`, `UInt64` …; undefined where the statement cannot be described. */
+  readonly type: string | undefined;
+}
+
+export interface Result {
+  readonly columns: readonly ResultColumn[];
+  readonly rows: readonly Row[];
+  /** There are more rows than these. */
+  readonly isCut: boolean;
+}
+
+/** `described`: rows of DESCRIBE; `rows`: up to one more than are shown. */
+export function resultOf(described: readonly Row[] | undefined, rows: readonly Row[]): Result {
+  const columns =
+    described === undefined
+      ? [...new Set(rows.flatMap((row) => Object.keys(row)))].map((name) => ({ name, type: undefined }))
+      : described.map((row) => ({ name: textOf(row, "column_name") ?? "", type: textOf(row, "data_type") }));
+  return { columns, rows: rows.slice(0, ROWS_MAX), isCut: rows.length > ROWS_MAX };
+}
+
+/** As a person reads it; undefined for NULL. */
+export function cellText(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** Numbers stand on the right. */
+export function isNumeric({ type }: ResultColumn): boolean {
+  return type !== undefined && /^(?:U?Int|Float|Decimal)/.test(type);
+}
+
+/** `Timestamp(ms, "+00:00")` and such in fewer letters. */
+export function typeText(type: string): string {
+  if (type === "LargeUtf8" || type === "Utf8") return "text";
+  if (type === "LargeBinary" || type === "Binary") return "bytes";
+  if (type === "Boolean") return "yes/no";
+  if (type.startsWith("Timestamp")) return "moment";
+  if (type.startsWith("Duration")) return "duration";
+  if (type.startsWith("List(")) return `list of ${typeText(type.slice("List(".length, -1))}`;
+  return type.replace(/^U?Int\d+$/, "integer").replace(/^Float\d+$/, "number");
+}
+
+export function csvOf({ columns, rows }: Result): string {
+  const lines = [columns.map(({ name }) => csvField(name)), ...rows.map((row) => columns.map(({ name }) => csvCell(row[name])))];
+  return `${lines.map((line) => line.join(",")).join("\r\n")}\r\n`;
+}
+
+/** An array of objects; integers of any size keep their digits. */
+export function jsonOf({ columns, rows }: Result): string {
+  const lines = rows.map((row) => {
+    const fields = columns
+      .filter(({ name }) => row[name] !== undefined && row[name] !== null)
+      .map(({ name }) => `${JSON.stringify(name)}:${jsonValue(row[name])}`);
+    return `{${fields.join(",")}}`;
+  });
+  return `[\n${lines.join(",\n")}\n]\n`;
+}
+
+function jsonValue(value: unknown): string {
+  return typeof value === "bigint" ? String(value) : JSON.stringify(value);
+}
+
+/** What a spreadsheet would take for a formula is made a text by a quote in front of it. */
+function csvCell(value: unknown): string {
+  const text = cellText(value) ?? "";
+  return csvField(typeof value === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text);
+}
+
+function csvField(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

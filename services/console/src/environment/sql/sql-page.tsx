@@ -1,0 +1,270 @@
+/** Why: everything there is to know about an environment can be asked in SQL, from an address that others can open. */
+import { type FormEvent, useEffect, useMemo, useState } from "react";
+import {
+  Button,
+  CodeEditor,
+  CopyButton,
+  Dialog,
+  DialogActions,
+  durationText,
+  Empty,
+  Page,
+  ProblemNote,
+  TextField,
+  useNow,
+} from "../../kit/index.js";
+import { useAddress } from "../address.js";
+import { useAsk } from "../ask.js";
+import { textOf } from "../rows.js";
+import { EXAMPLES } from "./examples.js";
+import { ROWS_MAX } from "./limits.js";
+import { withoutSaved, withRun, withSaved } from "./memory.js";
+import { csvOf, jsonOf, type Result } from "./result.js";
+import { ResultGrid } from "./result-grid.js";
+import { statementOf } from "./statement.js";
+import { useMemory } from "./use-memory.js";
+import { type Run, useRun } from "./use-run.js";
+import "./sql.css";
+
+const FIRST = "SELECT id, target, status, created_at FROM sys_invocation ORDER BY created_at DESC LIMIT 100";
+const COLUMNS =
+  "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public' ORDER BY table_name, ordinal_position";
+
+export default function SqlPage() {
+  const [parameters, change] = useAddress();
+  const asked = parameters.get("q") ?? FIRST;
+  const [text, setText] = useState(asked);
+  useEffect(() => setText(asked), [asked]);
+  const { run, start, cancel } = useRun();
+  const [memory, remember] = useMemory();
+  const [isSaving, setSaving] = useState(false);
+  const tables = useTables();
+  const isEmpty = statementOf(text).text === "";
+  const runNow = (statement: string) => {
+    if (statementOf(statement).text === "") return;
+    setText(statement);
+    change({ q: statement });
+    remember((now) => withRun(now, statement.trim(), Date.now()));
+    start(statement);
+  };
+  return (
+    <Page title="SQL" lead="Ask about invocations, journals, state, queues and deployments. Statements only read.">
+      <div className="stack stack--tight">
+        <CodeEditor
+          label="Statement"
+          language="sql"
+          value={text}
+          onChange={setText}
+          onSubmit={() => runNow(text)}
+          tables={tables}
+          linesMin={6}
+        />
+        <div className="row">
+          <Button
+            look="primary"
+            isBusy={run.kind === "running"}
+            forbidden={isEmpty ? "Write a statement first" : undefined}
+            onClick={() => runNow(text)}
+          >
+            Run
+          </Button>
+          {run.kind === "running" && <Button onClick={cancel}>Cancel</Button>}
+          <Button forbidden={isEmpty ? "Write a statement first" : undefined} onClick={() => setSaving(true)}>
+            Save it
+          </Button>
+          <span className="quiet small">Ctrl+Enter runs it. Its address, for others:</span>
+          <CopyButton text={addressOf(text)} what="Copy the address of this statement" />
+        </div>
+      </div>
+      <Outcome run={run} />
+      <div className="sql__lists">
+        <List
+          title="Examples"
+          items={EXAMPLES.map(({ name, statement }) => ({ label: name, statement }))}
+          onPick={runNow}
+          none=""
+          isOpen={run.kind === "none"}
+        />
+        <List
+          title="Saved in this browser"
+          items={memory.saved.map(({ name, statement }) => ({ label: name, statement }))}
+          onPick={runNow}
+          onRemove={(name) => remember((now) => withoutSaved(now, name))}
+          none="Save a statement, and it is here tomorrow."
+        />
+        <List
+          title="Run before"
+          items={memory.history.map(({ statement }) => ({ label: statement, statement }))}
+          onPick={runNow}
+          none="Statements that you run are remembered in this browser."
+        />
+        <List
+          title="Tables"
+          items={Object.keys(tables).map((name) => ({ label: name, statement: `SELECT * FROM ${name} LIMIT 100` }))}
+          onPick={runNow}
+          none="They are listed when the server has told them."
+        />
+      </div>
+      {isSaving && (
+        <SaveDialog
+          onClose={() => setSaving(false)}
+          onSave={(name) => {
+            remember((now) => withSaved(now, name, text));
+            setSaving(false);
+          }}
+        />
+      )}
+    </Page>
+  );
+}
+
+function useTables(): Readonly<Record<string, readonly string[]>> {
+  const { data } = useAsk(["sql-columns"], ({ admin }, signal) => admin.sql.query(COLUMNS, { signal }));
+  return useMemo(() => {
+    const tables: Record<string, string[]> = {};
+    for (const row of data ?? []) {
+      const [table, column] = [textOf(row, "table_name"), textOf(row, "column_name")];
+      if (table === undefined || column === undefined) continue;
+      const columns = tables[table];
+      if (columns === undefined) tables[table] = [column];
+      else columns.push(column);
+    }
+    return tables;
+  }, [data]);
+}
+
+function Outcome({ run }: { readonly run: Run }) {
+  switch (run.kind) {
+    case "none":
+      return null;
+    case "running":
+      return <Running sinceMs={run.sinceMs} />;
+    case "cancelled":
+      return <p role="status">Cancelled.</p>;
+    case "failed":
+      return <ProblemNote cause={run.cause} title="The statement was not run." />;
+    default:
+      return <Done result={run.result} tookMs={run.tookMs} />;
+  }
+}
+
+function Running({ sinceMs }: { readonly sinceMs: number }) {
+  const nowMs = useNow();
+  return (
+    <p className="quiet" role="status">
+      It runs{nowMs - sinceMs >= 1_000 && ` for ${durationText(Math.floor((nowMs - sinceMs) / 1_000) * 1_000)}`} … the server
+      stops it after a minute.
+    </p>
+  );
+}
+
+function Done({ result, tookMs }: { readonly result: Result; readonly tookMs: number }) {
+  const { rows, isCut } = result;
+  return (
+    <section className="stack stack--tight" aria-label="Result of the statement">
+      <div className="row row--spread">
+        <p role="status">
+          {rows.length.toLocaleString()} {rows.length === 1 ? "row" : "rows"} in {durationText(tookMs)}.
+          {isCut &&
+            ` The first ${ROWS_MAX.toLocaleString()} are shown and exported; there are more. A narrower condition or a LIMIT finds the others.`}
+        </p>
+        {rows.length > 0 && (
+          <div className="row">
+            <Button isSmall onClick={() => download("result.csv", "text/csv;charset=utf-8", csvOf(result))}>
+              Export CSV
+            </Button>
+            <Button isSmall onClick={() => download("result.json", "application/json", jsonOf(result))}>
+              Export JSON
+            </Button>
+          </div>
+        )}
+      </div>
+      {rows.length === 0 ? (
+        <Empty title="No rows">
+          <p>The statement ran and found nothing.</p>
+        </Empty>
+      ) : (
+        <ResultGrid result={result} />
+      )}
+    </section>
+  );
+}
+
+interface ListProps {
+  readonly title: string;
+  readonly items: readonly { readonly label: string; readonly statement: string }[];
+  readonly none: string;
+  readonly isOpen?: boolean;
+  readonly onPick: (statement: string) => void;
+  readonly onRemove?: (label: string) => void;
+}
+
+function List({ title, items, none, isOpen, onPick, onRemove }: ListProps) {
+  return (
+    <details className="card" open={isOpen}>
+      <summary>{title}</summary>
+      {items.length === 0 ? (
+        <p className="quiet small">{none}</p>
+      ) : (
+        <ul className="sql__list">
+          {items.map(({ label, statement }) => (
+            <li key={label} className="sql__item">
+              <Button isSmall look="bare" className="sql__pick" title={statement} onClick={() => onPick(statement)}>
+                <span>{label}</span>
+              </Button>
+              {onRemove !== undefined && (
+                <Button isSmall look="bare" aria-label={`Remove ${label}`} onClick={() => onRemove(label)}>
+                  ✕
+                </Button>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+    </details>
+  );
+}
+
+function SaveDialog({ onClose, onSave }: { readonly onClose: () => void; readonly onSave: (name: string) => void }) {
+  const [name, setName] = useState("");
+  const [isTried, setTried] = useState(false);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    setTried(true);
+    if (name.trim() !== "") onSave(name.trim());
+  };
+  return (
+    <Dialog title="Save this statement" isOpen onClose={onClose}>
+      <form className="stack" onSubmit={submit}>
+        <TextField
+          label="Name"
+          value={name}
+          onChange={setName}
+          hint="One of the same name is replaced"
+          problem={isTried && name.trim() === "" ? "It needs a name." : undefined}
+          autoComplete="off"
+        />
+        <DialogActions>
+          <Button onClick={onClose}>Leave it</Button>
+          <Button type="submit" look="primary">
+            Save
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Whoever opens it sees the statement, and runs it when they want to. */
+function addressOf(statement: string): string {
+  return `${location.origin}${location.pathname}?${new URLSearchParams({ q: statement })}`;
+}
+
+function download(name: string, type: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(url);
+}

@@ -1,0 +1,39 @@
+/**
+ * Why: results are bounded by asking for no more than can be shown. A statement is put into another that has the bound; what is in
+ * quotes and comments is passed over, so that nothing in it is taken for the statement's end. Pure.
+ */
+
+export interface Statement {
+  /** Without comments and semicolons at its end. */
+  readonly text: string;
+  /** In upper case; empty when there is nothing but spaces and comments. */
+  readonly keyword: string;
+}
+
+/** In quotes, quoted names, and both kinds of comments; an end that never comes is the end of the text. */
+const PIECES = /'(?:[^']|'')*(?:'|$)|"(?:[^"]|"")*(?:"|$)|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|\s+|;|[^\s'"\-/;]+|[-/]/g;
+
+export function statementOf(written: string): Statement {
+  let start = -1;
+  let end = 0;
+  for (const { 0: piece, index } of written.matchAll(PIECES)) {
+    if (piece.startsWith("--") || piece.startsWith("/*") || piece.trim() === "" || piece === ";") continue;
+    if (start < 0) start = index;
+    end = index + piece.length;
+  }
+  const text = start < 0 ? "" : written.slice(start, end);
+  return { text, keyword: /^[a-z]+/i.exec(text)?.[0].toUpperCase() ?? "" };
+}
+
+/** Statements whose rows can be rows of another; the others have few. */
+const NESTABLE: ReadonlySet<string> = new Set(["SELECT", "WITH", "FROM", "VALUES", "TABLE"]);
+
+/** At most `rows` rows of it. */
+export function boundedStatement({ text, keyword }: Statement, rows: number): string {
+  return NESTABLE.has(keyword) ? `SELECT * FROM (\n${text}\n) LIMIT ${rows}` : text;
+}
+
+/** Which columns it has, of which types; undefined for statements that are not described. */
+export function describingStatement({ text, keyword }: Statement): string | undefined {
+  return NESTABLE.has(keyword) ? `DESCRIBE SELECT * FROM (\n${text}\n)` : undefined;
+}

@@ -1,0 +1,41 @@
+/** Why: two people may change one key; what each did is laid beside what the other did before anything is overwritten. Pure. */
+import type { StateMap } from "@perdure/admin-client";
+import { sameBytes } from "./state-values.js";
+
+/** Names to their new bytes; undefined takes an entry away. */
+export type Changes = ReadonlyMap<string, Uint8Array | undefined>;
+
+export interface Clash {
+  readonly name: string;
+  /** Undefined where there is none. */
+  readonly mine: Uint8Array | undefined;
+  readonly theirs: Uint8Array | undefined;
+  /** They changed it too. */
+  readonly isOver: boolean;
+}
+
+export function withChanges(state: StateMap, changes: Changes): StateMap {
+  const next = new Map(state);
+  for (const [name, bytes] of changes) {
+    if (bytes === undefined) next.delete(name);
+    else next.set(name, bytes);
+  }
+  return next;
+}
+
+/** What my changes would do to their state, by name. `before` is what I had read. */
+export function clashesOf(before: StateMap, theirs: StateMap, changes: Changes): readonly Clash[] {
+  return [...changes]
+    .map(([name, mine]) => {
+      const now = theirs.get(name);
+      return { name, mine, theirs: now, isOver: !sameBytes(before.get(name), now) };
+    })
+    .filter((clash) => !sameBytes(clash.mine, clash.theirs))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** What they changed that mine leaves as it is now. */
+export function changedBeside(before: StateMap, theirs: StateMap, changes: Changes): readonly string[] {
+  const names = [...new Set([...before.keys(), ...theirs.keys()])].sort();
+  return names.filter((name) => !changes.has(name) && !sameBytes(before.get(name), theirs.get(name)));
+}

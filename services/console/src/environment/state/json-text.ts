@@ -1,0 +1,41 @@
+/**
+ * JSON as text, made wide for people and narrow for the store without going through JavaScript's numbers: a large integer or a
+ * second member of the same name comes out as it went in. Pure.
+ */
+const TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
+
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch (cause) {
+    if (cause instanceof SyntaxError) return false;
+    throw cause;
+  }
+}
+
+/** Of a text that is JSON. */
+export function wideJson(json: string): string {
+  const tokens = json.match(TOKENS) ?? [];
+  let text = "";
+  let depth = 0;
+  for (const [at, token] of tokens.entries()) {
+    const next = tokens[at + 1];
+    if (token === "{" || token === "[") {
+      const isEmpty = next === "}" || next === "]";
+      if (!isEmpty) depth++;
+      text += isEmpty ? token : `${token}\n${"  ".repeat(depth)}`;
+    } else if (token === "}" || token === "]") {
+      const wasEmpty = tokens[at - 1] === "{" || tokens[at - 1] === "[";
+      if (!wasEmpty) depth--;
+      text += wasEmpty ? token : `\n${"  ".repeat(depth)}${token}`;
+    } else if (token === ",") text += `,\n${"  ".repeat(depth)}`;
+    else text += token === ":" ? ": " : token;
+  }
+  return text;
+}
+
+/** Of a text that is JSON: without the spaces between its parts. */
+export function narrowJson(json: string): string {
+  return (json.match(TOKENS) ?? []).join("");
+}

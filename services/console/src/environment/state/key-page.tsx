@@ -1,0 +1,248 @@
+/** Why: the state of one key, looked at and mended, never over somebody else's change unseen. */
+import type { KeyState } from "@perdure/admin-client";
+import { useState } from "react";
+import { Link } from "wouter";
+import {
+  Button,
+  Confirmation,
+  Empty,
+  Facts,
+  Loaded,
+  Page,
+  ProblemNote,
+  Section,
+  Snippet,
+  Table,
+  useTell,
+} from "../../kit/index.js";
+import { useSegments } from "../address.js";
+import { LIVE_MS, useAsk, useChange } from "../ask.js";
+import { useEnvironment } from "../environment.js";
+import { type Changes, changedBeside, clashesOf } from "./changes.js";
+import { ClashDialog } from "./clash-dialog.js";
+import { EntryDialog } from "./entry-dialog.js";
+import { VALUE_CHARS_SHOWN } from "./limits.js";
+import { OccupancySection, useOccupancy } from "./occupancy.js";
+import { type Saved, saveState } from "./save-state.js";
+import { shownValue, sizeText } from "./state-values.js";
+import "./state.css";
+
+export default function KeyPage() {
+  const [service = "", key = ""] = useSegments(2);
+  const state = useAsk(["state", service, key], ({ admin }, signal) => admin.state.read(service, key, { signal }), {
+    everyMs: LIVE_MS,
+  });
+  const occupancy = useOccupancy(service, key);
+  return (
+    <Page
+      title={`${service} ${key}`}
+      heading={
+        <>
+          <Link className="state__link" href={`/state?service=${encodeURIComponent(service)}`}>
+            {service}
+          </Link>{" "}
+          / {key}
+        </>
+      }
+      lead="What this key remembers."
+    >
+      <OccupancySection query={occupancy} />
+      <Loaded query={state}>
+        {(now) => (
+          <Entries key={`${service}/${key}`} place={{ service, key }} now={now} isHeld={occupancy.data?.holder !== undefined} />
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+interface Wish {
+  readonly before: KeyState;
+  readonly changes: Changes;
+}
+
+interface EntriesProps {
+  readonly place: { readonly service: string; readonly key: string };
+  readonly now: KeyState;
+  readonly isHeld: boolean;
+}
+
+/** What is being edited; `before` is the state that it was begun from. */
+type Editing =
+  | { readonly kind: "entry"; readonly name: string | undefined; readonly before: KeyState }
+  | { readonly kind: "remove"; readonly name: string; readonly before: KeyState }
+  | { readonly kind: "clear"; readonly before: KeyState }
+  | { readonly kind: "clash"; readonly theirs: KeyState; readonly wish: Wish };
+
+function Entries({ place: { service, key }, now, isHeld }: EntriesProps) {
+  const { forbidden } = useEnvironment();
+  const tell = useTell();
+  const [editing, setEditing] = useState<Editing>();
+  const close = () => setEditing(undefined);
+  const save = useChange<Wish, Saved>(
+    ({ admin }, { before, changes }) => saveState(admin, service, key, before, changes, delay),
+    {
+      onDone: (saved, wish) => {
+        if (saved.kind === "changedMeanwhile") return setEditing({ kind: "clash", theirs: saved.theirs, wish });
+        close();
+        if (saved.kind === "applied") tell.done(`${service}/${key} has the new state`);
+        else tell.done("It waits", "It is applied after what runs on this key, and dropped if that changes the state first.");
+      },
+    },
+  );
+  const begin = (next: Editing) => {
+    save.reset();
+    setEditing(next);
+  };
+  const names = [...now.entries.keys()].sort();
+  const rows = names.map((name) => ({ name, bytes: now.entries.get(name) ?? new Uint8Array() }));
+  const total = rows.reduce((sum, { bytes }) => sum + bytes.length, 0);
+  const problem = save.isError ? <ProblemNote cause={save.error} title="It was not changed." /> : undefined;
+  return (
+    <>
+      <Section
+        title="Entries"
+        actions={
+          <div className="row">
+            <Button forbidden={forbidden} onClick={() => begin({ kind: "entry", name: undefined, before: now })}>
+              Add an entry
+            </Button>
+            {rows.length > 0 && (
+              <Button forbidden={forbidden} onClick={() => begin({ kind: "clear", before: now })}>
+                Clear all
+              </Button>
+            )}
+          </div>
+        }
+      >
+        {editing === undefined && problem}
+        <p className="state__note small">
+          Handlers read what is here. A change happens between two of them
+          {isHeld && "; one holds this key now, so it waits until that one is done"}.
+        </p>
+        <Table
+          label={`Entries of ${service} ${key}`}
+          rows={rows}
+          keyOf={({ name }) => name}
+          columns={[
+            { name: "Name", cell: ({ name }) => <code>{name}</code> },
+            { name: "Value", cell: ({ bytes }) => <Value bytes={bytes} /> },
+            { name: "Size", isNumber: true, cell: ({ bytes }) => <span className="nowrap">{sizeText(bytes.length)}</span> },
+            {
+              name: "Actions",
+              isNameHidden: true,
+              cell: ({ name }) => (
+                <div className="row">
+                  <Button
+                    isSmall
+                    forbidden={forbidden}
+                    aria-label={`Edit ${name}`}
+                    onClick={() => begin({ kind: "entry", name, before: now })}
+                  >
+                    Edit
+                  </Button>
+                  <Button
+                    isSmall
+                    look="bare"
+                    forbidden={forbidden}
+                    aria-label={`Remove ${name}`}
+                    onClick={() => begin({ kind: "remove", name, before: now })}
+                  >
+                    Remove
+                  </Button>
+                </div>
+              ),
+            },
+          ]}
+          empty={
+            <Empty title="This key has no state">
+              <p>A handler that sets an entry makes it appear here, and so does adding one by hand.</p>
+              <Snippet label="handler code" text={'ctx.set("left", 42);'} />
+            </Empty>
+          }
+        />
+        {rows.length > 0 && (
+          <Facts
+            facts={[
+              ["Entries", rows.length.toLocaleString()],
+              ["Size", sizeText(total)],
+              ["Version", <code key="version">{now.version}</code>],
+            ]}
+          />
+        )}
+      </Section>
+      {editing?.kind === "entry" && (
+        <EntryDialog
+          name={editing.name}
+          bytes={editing.name === undefined ? undefined : editing.before.entries.get(editing.name)}
+          others={[...editing.before.entries.keys()]}
+          isBusy={save.isPending}
+          problem={problem}
+          onClose={close}
+          onSave={(name, bytes) => save.mutate({ before: editing.before, changes: new Map([[name, bytes]]) })}
+        />
+      )}
+      {editing?.kind === "remove" && (
+        <Confirmation
+          title={`Remove ${editing.name}?`}
+          isOpen
+          onClose={close}
+          verb="Remove it"
+          isBusy={save.isPending}
+          problem={problem}
+          onConfirm={() => save.mutate({ before: editing.before, changes: new Map([[editing.name, undefined]]) })}
+        >
+          <p>Handlers of this key will find no such entry.</p>
+        </Confirmation>
+      )}
+      {editing?.kind === "clear" && (
+        <Confirmation
+          title={`Clear all state of ${key}?`}
+          isOpen
+          onClose={close}
+          verb="Clear it"
+          typed={key}
+          isBusy={save.isPending}
+          problem={problem}
+          onConfirm={() => save.mutate({ before: editing.before, changes: removalOf(editing.before) })}
+        >
+          <p>
+            {editing.before.entries.size} entries are removed. Handlers of this key will begin as if it had never been used. There
+            is no way back.
+          </p>
+        </Confirmation>
+      )}
+      {editing?.kind === "clash" && (
+        <ClashDialog
+          clashes={clashesOf(editing.wish.before.entries, editing.theirs.entries, editing.wish.changes)}
+          beside={changedBeside(editing.wish.before.entries, editing.theirs.entries, editing.wish.changes)}
+          isBusy={save.isPending}
+          problem={problem}
+          onMine={() => save.mutate({ before: editing.theirs, changes: editing.wish.changes })}
+          onTheirs={close}
+        />
+      )}
+    </>
+  );
+}
+
+function Value({ bytes }: { readonly bytes: Uint8Array }) {
+  const { form, text } = shownValue(bytes);
+  return (
+    <div className="stack stack--tight">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
+      <pre className="state__value" tabIndex={0}>
+        {text.slice(0, VALUE_CHARS_SHOWN)}
+        {text.length > VALUE_CHARS_SHOWN && "…"}
+      </pre>
+      <span className="quiet small">
+        {{ json: "JSON", text: "text", hex: "hexadecimal" }[form]}
+        {text.length > VALUE_CHARS_SHOWN && ", cut here; all of it is in the editor"}
+      </span>
+    </div>
+  );
+}
+
+const removalOf = ({ entries }: KeyState): Changes => new Map([...entries.keys()].map((name) => [name, undefined]));
+
+const delay = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

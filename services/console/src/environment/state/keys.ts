@@ -1,0 +1,32 @@
+/** Why: keys are found by what people remember of them, page by page. Pure: words in, SQL out. */
+import { type Row, sqlText } from "@perdure/admin-client";
+import { numberOf, textOf } from "../rows.js";
+import { KEYS_SHOWN_MAX } from "./limits.js";
+
+export interface KeyLine {
+  readonly key: string;
+  readonly entries: number;
+  readonly bytes: number;
+}
+
+/** Keys of a service that have state, in order, after `after`, which contain `part`; one more than are shown. */
+export function keysStatement(service: string, part: string, after: string | undefined): string {
+  const conditions = [
+    `service_name = ${sqlText(service)}`,
+    ...(part === "" ? [] : [`contains(service_key, ${sqlText(part)})`]),
+    ...(after === undefined ? [] : [`service_key > ${sqlText(after)}`]),
+  ];
+  return (
+    "SELECT service_key, count(1) AS entries, sum(value_length) AS bytes FROM state " +
+    `WHERE ${conditions.join(" AND ")} GROUP BY service_key ORDER BY service_key LIMIT ${KEYS_SHOWN_MAX + 1}`
+  );
+}
+
+export function keyLine(row: Row): KeyLine {
+  return { key: textOf(row, "service_key") ?? "", entries: numberOf(row, "entries"), bytes: numberOf(row, "bytes") };
+}
+
+/** Below an environment. */
+export function keyHref(service: string, key: string): string {
+  return `/state/${encodeURIComponent(service)}/${encodeURIComponent(key)}`;
+}

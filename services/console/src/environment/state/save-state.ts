@@ -1,0 +1,31 @@
+/** Why: an edit is stored at once and applied behind whatever runs on the key; what became of it is only seen by looking. */
+import { AdminApiError, type AdminClient, type KeyState, stateVersion } from "@perdure/admin-client";
+import { type Changes, withChanges } from "./changes.js";
+import { APPLIED_LOOKS, APPLIED_PAUSE_MS } from "./limits.js";
+
+export type Saved =
+  /** `waits`: behind what runs there now, and dropped if that changes the state first. */
+  { readonly kind: "applied" | "waits" } | { readonly kind: "changedMeanwhile"; readonly theirs: KeyState };
+
+export async function saveState(
+  admin: AdminClient,
+  service: string,
+  key: string,
+  before: KeyState,
+  changes: Changes,
+  pause: (ms: number) => Promise<void>,
+): Promise<Saved> {
+  const after = withChanges(before.entries, changes);
+  try {
+    await admin.state.replace(service, key, after, before.version);
+  } catch (cause) {
+    if (!(cause instanceof AdminApiError) || cause.status !== 409) throw cause;
+    return { kind: "changedMeanwhile", theirs: await admin.state.read(service, key) };
+  }
+  const version = stateVersion(after);
+  for (let look = 0; look < APPLIED_LOOKS; look++) {
+    if ((await admin.state.read(service, key)).version === version) return { kind: "applied" };
+    await pause(APPLIED_PAUSE_MS);
+  }
+  return { kind: "waits" };
+}

@@ -1,0 +1,117 @@
+/** Why: the state of objects and workflows, found by service and key. */
+import { type FormEvent, useEffect, useState } from "react";
+import { Link, useLocation } from "wouter";
+import { Button, ChoiceField, Empty, Loaded, Page, Snippet, Table, TextField } from "../../kit/index.js";
+import { useAddress } from "../address.js";
+import { useAsk, useSql } from "../ask.js";
+import { useEnvironment } from "../environment.js";
+import { type KeyLine, keyHref, keyLine, keysStatement } from "./keys.js";
+import { KEYS_SHOWN_MAX } from "./limits.js";
+import { sizeText } from "./state-values.js";
+import "./state.css";
+
+export default function StatePage() {
+  const services = useAsk(["services"], ({ admin }, signal) => admin.services.list({ signal }));
+  const [parameters] = useAddress();
+  return (
+    <Page title="State" lead="What objects and workflows remember between calls, by key.">
+      <Loaded query={services}>
+        {(all) => {
+          const keyed = all.filter(({ ty }) => ty !== "Service").map(({ name }) => name);
+          const named = parameters.get("service") ?? keyed[0];
+          if (named === undefined) return <NoServices />;
+          return <Keys service={named} services={keyed.includes(named) ? keyed : [...keyed, named]} />;
+        }}
+      </Loaded>
+    </Page>
+  );
+}
+
+function NoServices() {
+  const { adminUrl } = useEnvironment();
+  return (
+    <Empty title="Nothing here keeps state">
+      <p>Virtual objects and workflows do. Register a deployment that has one, and its keys are listed here.</p>
+      <Snippet label="command" text={`curl ${adminUrl}/deployments --json '{"uri": "http://localhost:9080"}'`} />
+    </Empty>
+  );
+}
+
+function Keys({ service, services }: { readonly service: string; readonly services: readonly string[] }) {
+  const [parameters, change] = useAddress();
+  const [, go] = useLocation();
+  const find = parameters.get("find") ?? "";
+  const after = parameters.get("after") ?? undefined;
+  const [text, setText] = useState(find);
+  useEffect(() => setText(find), [find]);
+  const rows = useSql(keysStatement(service, find, after));
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    change({ find: text, after: undefined });
+  };
+  return (
+    <>
+      <form onSubmit={submit} className="state__search">
+        <ChoiceField
+          label="Service"
+          value={service}
+          choices={services.map((name) => ({ value: name, label: name }))}
+          onChange={(name) => change({ service: name, find: undefined, after: undefined })}
+        />
+        <TextField label="Key contains" value={text} onChange={setText} spellCheck={false} autoComplete="off" />
+        <div className="row">
+          <Button type="submit">Find</Button>
+          <Button
+            forbidden={text === "" ? "Write a key first" : undefined}
+            onClick={() => go(keyHref(service, text))}
+            title="Also where there is no state yet"
+          >
+            Open this key
+          </Button>
+        </div>
+      </form>
+      <Loaded query={rows}>
+        {(found) => (
+          <>
+            <Table
+              label={`Keys of ${service}`}
+              rows={found.slice(0, KEYS_SHOWN_MAX).map(keyLine)}
+              keyOf={({ key }) => key}
+              columns={[
+                {
+                  name: "Key",
+                  cell: ({ key }: KeyLine) => <Link href={keyHref(service, key)}>{key === "" ? "(empty)" : key}</Link>,
+                },
+                { name: "Entries", isNumber: true, cell: ({ entries }: KeyLine) => entries.toLocaleString() },
+                { name: "Size", isNumber: true, cell: ({ bytes }: KeyLine) => sizeText(bytes) },
+              ]}
+              empty={<NoKeys service={service} isSearched={find !== "" || after !== undefined} />}
+            />
+            <div className="row">
+              {after !== undefined && <Button onClick={() => change({ after: undefined })}>First page</Button>}
+              {found.length > KEYS_SHOWN_MAX && (
+                <Button onClick={() => change({ after: keyLine(found[KEYS_SHOWN_MAX - 1] ?? {}).key })}>Next page</Button>
+              )}
+            </div>
+          </>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+function NoKeys({ service, isSearched }: { readonly service: string; readonly isSearched: boolean }) {
+  if (isSearched) {
+    return (
+      <Empty title="No key like that has state">
+        <p>Upper and lower case count. Only keys with at least one entry are listed.</p>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title={`No key of ${service} has state`}>
+      <p>A handler that sets an entry makes its key appear here:</p>
+      <Snippet label="handler code" text={'ctx.set("left", 42);'} />
+    </Empty>
+  );
+}

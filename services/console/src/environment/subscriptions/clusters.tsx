@@ -1,0 +1,121 @@
+/** Why: where topics are; without a cluster there is nothing to subscribe to. */
+import type { KafkaClusterView } from "@perdure/admin-client";
+import type { UseQueryResult } from "@tanstack/react-query";
+import { useState } from "react";
+import {
+  Button,
+  CheckField,
+  Confirmation,
+  Empty,
+  Loaded,
+  Moment,
+  ProblemNote,
+  Section,
+  Snippet,
+  Table,
+} from "../../kit/index.js";
+import { useChange } from "../ask.js";
+import { useEnvironment } from "../environment.js";
+import { ClusterDialog } from "./cluster-dialog.js";
+import { shownOptions } from "./kafka-form.js";
+
+export function Clusters({
+  query,
+  isUsed,
+}: {
+  readonly query: UseQueryResult<readonly KafkaClusterView[]>;
+  /** Subscriptions read from it. */
+  readonly isUsed: (cluster: string) => boolean;
+}) {
+  const { forbidden, adminUrl } = useEnvironment();
+  const [isAdding, setAdding] = useState(false);
+  const [removing, setRemoving] = useState<string>();
+  const [isForced, setForced] = useState(false);
+  const remove = useChange<string>(({ admin }, name) => admin.kafkaClusters.remove(name, isForced), {
+    done: (_, name) => `${name} is forgotten`,
+    onDone: () => setRemoving(undefined),
+  });
+  return (
+    <Section
+      title="Kafka clusters"
+      actions={
+        <Button forbidden={forbidden} onClick={() => setAdding(true)}>
+          Add a cluster
+        </Button>
+      }
+    >
+      <Loaded query={query}>
+        {(clusters) => (
+          <Table
+            label="Kafka clusters"
+            rows={clusters}
+            keyOf={({ name }) => name}
+            columns={[
+              { name: "Name", cell: ({ name }: KafkaClusterView) => name },
+              { name: "Properties", cell: ({ properties }: KafkaClusterView) => <Properties properties={properties} /> },
+              { name: "Known", cell: ({ created_at }: KafkaClusterView) => <Moment at={created_at} /> },
+              {
+                name: "Actions",
+                isNameHidden: true,
+                cell: ({ name }: KafkaClusterView) => (
+                  <Button
+                    isSmall
+                    look="bare"
+                    forbidden={forbidden}
+                    aria-label={`Remove ${name}`}
+                    onClick={() => {
+                      remove.reset();
+                      setForced(false);
+                      setRemoving(name);
+                    }}
+                  >
+                    Remove
+                  </Button>
+                ),
+              },
+            ]}
+            empty={
+              <Empty title="No Kafka cluster is known">
+                <p>Add the one whose topics handlers shall be called for, here or with</p>
+                <Snippet
+                  label="command"
+                  text={`curl ${adminUrl}/kafka-clusters --json '{"name": "main", "properties": {"bootstrap.servers": "localhost:9092"}}'`}
+                />
+              </Empty>
+            }
+          />
+        )}
+      </Loaded>
+      {isAdding && <ClusterDialog onClose={() => setAdding(false)} />}
+      {removing !== undefined && (
+        <Confirmation
+          title={`Remove ${removing}?`}
+          isOpen
+          onClose={() => setRemoving(undefined)}
+          verb="Remove it"
+          typed={isUsed(removing) ? removing : undefined}
+          isBusy={remove.isPending}
+          problem={remove.isError ? <ProblemNote cause={remove.error} title="It was not removed." /> : undefined}
+          onConfirm={() => remove.mutate(removing)}
+        >
+          <p>The server forgets how to reach it. The cluster itself is not touched.</p>
+          {isUsed(removing) && (
+            <CheckField label="Also though subscriptions read from it: they stop" isOn={isForced} onChange={setForced} />
+          )}
+        </Confirmation>
+      )}
+    </Section>
+  );
+}
+
+function Properties({ properties }: { readonly properties: Readonly<Record<string, string>> }) {
+  return (
+    <span className="small">
+      {shownOptions(properties).map(([name, value]) => (
+        <div key={name}>
+          <code>{name}</code> = <code>{value}</code>
+        </div>
+      ))}
+    </span>
+  );
+}

@@ -1,0 +1,86 @@
+/** Why: topics are named by cluster and name, options by lines of `name=value`; the API wants addresses and a map. Pure. */
+import type { SubscriptionStatus } from "@perdure/admin-client";
+import type { Tone } from "../../kit/index.js";
+
+/** `kafka://k1/orders` into cluster and topic; undefined for another kind of source. */
+export function sourceOf(uri: string): { readonly cluster: string; readonly topic: string } | undefined {
+  const found = /^kafka:\/\/([^/]+)\/(.+)$/.exec(uri);
+  return found?.[1] === undefined || found[2] === undefined ? undefined : { cluster: found[1], topic: found[2] };
+}
+
+/** `service://Orders/place` into what it calls. */
+export function sinkText(uri: string): string {
+  return uri.replace(/^service:\/\//, "");
+}
+
+export type ReadOptions =
+  | { readonly ok: true; readonly options: Readonly<Record<string, string>> }
+  | { readonly ok: false; readonly problem: string };
+
+/** One `name=value` in each line; empty lines are passed over. */
+export function optionsOf(text: string): ReadOptions {
+  const options: Record<string, string> = {};
+  for (const [index, line] of text.split("\n").entries()) {
+    if (line.trim() === "") continue;
+    const at = line.indexOf("=");
+    const name = line.slice(0, at).trim();
+    if (at < 0 || name === "") return { ok: false, problem: `Line ${index + 1} is not name=value.` };
+    if (Object.hasOwn(options, name)) return { ok: false, problem: `${name} is there twice.` };
+    options[name] = line.slice(at + 1).trim();
+  }
+  return { ok: true, options };
+}
+
+/** Records that are there and have not been handled; undefined while nobody knows. */
+export function lagOf({ positions }: SubscriptionStatus): number | undefined {
+  return positions.length === 0 ? undefined : positions.reduce((sum, { lag }) => sum + Math.max(0, lag), 0);
+}
+
+export interface StateWord {
+  readonly word: string;
+  readonly tone: Tone;
+}
+
+const WORDS: Readonly<Record<string, StateWord>> = {
+  starting: { word: "starting", tone: "info" },
+  consuming: { word: "reading", tone: "good" },
+  "backing-off": { word: "failing, tries again", tone: "bad" },
+  paused: { word: "paused", tone: "warn" },
+  "no-cluster": { word: "its cluster is not known", tone: "bad" },
+  elsewhere: { word: "nobody reads it now", tone: "idle" },
+};
+
+export function stateWord({ state, paused, stuck_at }: SubscriptionStatus): StateWord {
+  if (paused) return { word: "paused", tone: "warn" };
+  if (stuck_at !== null) return { word: "stuck", tone: "bad" };
+  return WORDS[state] ?? { word: state, tone: "idle" };
+}
+
+/** Parts of names whose values nobody should read over a shoulder; the server hides those of clusters by itself. */
+const SECRET = /password|secret|passphrase|username|jaas|private\.key|token|key\.pem/i;
+
+/** Values of secrets are blacked out. */
+export function shownOptions(options: Readonly<Record<string, string>>): readonly (readonly [name: string, value: string])[] {
+  return Object.entries(options).map(([name, value]) => [name, SECRET.test(name) ? "•••" : value]);
+}
+
+export interface ClusterFields {
+  readonly name: string;
+  readonly brokers: string;
+  readonly protocol: string;
+  readonly mechanism: string;
+  readonly user: string;
+  readonly password: string;
+  readonly more: string;
+}
+
+/** What a client of the cluster is told; fields that are not of the protocol are left out. */
+export function clusterProperties(fields: ClusterFields, more: Readonly<Record<string, string>>): Record<string, string> {
+  const isSasl = fields.protocol.startsWith("SASL");
+  return {
+    "bootstrap.servers": fields.brokers.trim(),
+    ...(fields.protocol === "" ? {} : { "security.protocol": fields.protocol }),
+    ...(isSasl ? { "sasl.mechanism": fields.mechanism, "sasl.username": fields.user, "sasl.password": fields.password } : {}),
+    ...more,
+  };
+}

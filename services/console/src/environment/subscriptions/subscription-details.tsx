@@ -1,0 +1,108 @@
+/** Why: how far a subscription is in each partition, and what it is stuck at: a record that can become no invocation. */
+import type { SubscriptionStatus, SubscriptionView } from "@perdure/admin-client";
+import { useState } from "react";
+import { Link } from "wouter";
+import { Button, Confirmation, Empty, Facts, Moment, ProblemNote, Section, Table } from "../../kit/index.js";
+import { useChange } from "../ask.js";
+import { useEnvironment } from "../environment.js";
+import { shownOptions } from "./kafka-form.js";
+
+type Position = SubscriptionStatus["positions"][number];
+
+export function SubscriptionDetails({
+  subscription: { id, source, options },
+  status,
+}: {
+  readonly subscription: SubscriptionView;
+  readonly status: SubscriptionStatus;
+}) {
+  const { forbidden } = useEnvironment();
+  const [skipping, setSkipping] = useState<NonNullable<SubscriptionStatus["stuck_at"]>>();
+  const skip = useChange<NonNullable<SubscriptionStatus["stuck_at"]>, SubscriptionStatus>(
+    ({ admin }, { partition, offset }) => admin.subscriptions.skip(id, { partition, offset }),
+    {
+      done: (_, { partition, offset }) => `Record ${offset} of partition ${partition} is left out`,
+      onDone: () => setSkipping(undefined),
+    },
+  );
+  const { stuck_at: stuck } = status;
+  return (
+    <Section title={source}>
+      {stuck !== null && (
+        <div className="subscriptions__stuck stack stack--tight" role="status">
+          <p>
+            <strong>
+              It is stuck at record {stuck.offset} of partition {stuck.partition}.
+            </strong>{" "}
+            {stuck.reason}
+          </p>
+          <p className="small">Nothing is left out by itself: mend the cause, and it goes on; or leave this one record out.</p>
+          <div className="row">
+            <Button
+              isSmall
+              forbidden={forbidden}
+              onClick={() => {
+                skip.reset();
+                setSkipping(stuck);
+              }}
+            >
+              Leave it out
+            </Button>
+          </div>
+        </div>
+      )}
+      <Facts
+        facts={[
+          ["Id", <code key="id">{id}</code>],
+          ["Records handled", status.handled_records.toLocaleString()],
+          ["Last failure", status.last_failure ?? "–"],
+          ["Next try", <Moment key="next" at={status.next_retry_at} />],
+          [
+            "Invocations",
+            <Link
+              key="list"
+              href={`/invocations?${new URLSearchParams({ where: `invoked_by_subscription_id = '${id.replace(/\W/g, "")}'` })}`}
+            >
+              made by it
+            </Link>,
+          ],
+        ]}
+      />
+      <Table
+        label={`Partitions of ${source}`}
+        rows={status.positions}
+        keyOf={({ partition }) => String(partition)}
+        columns={[
+          { name: "Partition", isNumber: true, cell: ({ partition }: Position) => partition },
+          { name: "Next record", isNumber: true, cell: ({ next_offset }: Position) => next_offset.toLocaleString() },
+          { name: "Lag", isNumber: true, cell: ({ lag }: Position) => (lag < 0 ? "unknown" : lag.toLocaleString()) },
+        ]}
+        empty={
+          <Empty title="No partition is being read">
+            <p>Their positions are here as soon as the cluster answers and the topic exists.</p>
+          </Empty>
+        }
+      />
+      <details>
+        <summary>Options of the consumer</summary>
+        <Facts facts={shownOptions(options)} />
+      </details>
+      {skipping !== undefined && (
+        <Confirmation
+          title="Leave this record out?"
+          isOpen
+          onClose={() => setSkipping(undefined)}
+          verb="Leave it out"
+          isBusy={skip.isPending}
+          problem={skip.isError ? <ProblemNote cause={skip.error} title="It was not left out." /> : undefined}
+          onConfirm={() => skip.mutate(skipping)}
+        >
+          <p>
+            Record {skipping.offset} of partition {skipping.partition} will never become an invocation. The topic keeps it; those
+            after it are handled.
+          </p>
+        </Confirmation>
+      )}
+    </Section>
+  );
+}

@@ -1,0 +1,94 @@
+/** Why: a topic is led to a handler; what is wrong with either, the server says beside the form. */
+import type { KafkaClusterView, ServiceView, SubscriptionView } from "@perdure/admin-client";
+import { type FormEvent, useState } from "react";
+import { Button, ChoiceField, Dialog, DialogActions, ProblemNote, TextArea, TextField } from "../../kit/index.js";
+import { useChange } from "../ask.js";
+import { optionsOf } from "./kafka-form.js";
+
+const BEGINNINGS = [
+  { value: "latest", label: "Records from now on" },
+  { value: "earliest", label: "All records there are" },
+] as const;
+
+export interface SubscriptionDialogProps {
+  readonly clusters: readonly KafkaClusterView[];
+  readonly services: readonly ServiceView[];
+  readonly onClose: () => void;
+  readonly onDone: (subscription: SubscriptionView) => void;
+}
+
+const choice = (value: string) => ({ value, label: value });
+
+export function SubscriptionDialog({ clusters, services, onClose, onDone }: SubscriptionDialogProps) {
+  const [cluster, setCluster] = useState(clusters[0]?.name ?? "");
+  const [topic, setTopic] = useState("");
+  const [service, setService] = useState(services[0]?.name ?? "");
+  const [handler, setHandler] = useState(services[0]?.handlers[0]?.name ?? "");
+  const [beginning, setBeginning] = useState<(typeof BEGINNINGS)[number]["value"]>("latest");
+  const [more, setMore] = useState("");
+  const [isTried, setTried] = useState(false);
+  const options = optionsOf(more);
+  const handlers = services.find(({ name }) => name === service)?.handlers ?? [];
+  const save = useChange<Readonly<Record<string, string>>, SubscriptionView>(
+    ({ admin }, wanted) =>
+      admin.subscriptions.create(`kafka://${cluster}/${topic.trim()}`, `service://${service}/${handler}`, wanted),
+    { done: ({ id }) => `${id} reads ${topic.trim()}`, onDone },
+  );
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    setTried(true);
+    if (topic.trim() !== "" && options.ok && !save.isPending) {
+      save.mutate({ "auto.offset.reset": beginning, ...options.options });
+    }
+  };
+  return (
+    <Dialog title="Subscribe to a topic" isOpen onClose={onClose} isWide>
+      <form className="stack" onSubmit={submit}>
+        <div className="subscriptions__form">
+          <ChoiceField
+            label="Kafka cluster"
+            value={cluster}
+            choices={clusters.map(({ name }) => choice(name))}
+            onChange={setCluster}
+          />
+          <TextField
+            label="Topic"
+            value={topic}
+            onChange={setTopic}
+            problem={isTried && topic.trim() === "" ? "Name the topic." : undefined}
+            autoComplete="off"
+            spellCheck={false}
+          />
+          <ChoiceField
+            label="Service"
+            value={service}
+            choices={services.map(({ name }) => choice(name))}
+            onChange={(name) => {
+              setService(name);
+              setHandler(services.find((each) => each.name === name)?.handlers[0]?.name ?? "");
+            }}
+            hint="For objects and workflows the record's key is the key."
+          />
+          <ChoiceField label="Handler" value={handler} choices={handlers.map(({ name }) => choice(name))} onChange={setHandler} />
+          <ChoiceField label="Begin with" value={beginning} choices={BEGINNINGS} onChange={setBeginning} />
+        </div>
+        <TextArea
+          label="More options of the consumer"
+          rows={3}
+          isCode
+          value={more}
+          onChange={setMore}
+          hint="name=value, one in each line, such as group.id=mine"
+          problem={options.ok ? undefined : options.problem}
+        />
+        {save.isError && <ProblemNote cause={save.error} title="It was not made." />}
+        <DialogActions>
+          <Button onClick={onClose}>Leave it</Button>
+          <Button type="submit" look="primary" isBusy={save.isPending}>
+            Subscribe
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}

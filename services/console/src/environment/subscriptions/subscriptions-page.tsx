@@ -1,0 +1,181 @@
+/** Why: which topics call which handlers, how far behind they are, and what they are stuck at. */
+import type { SubscriptionStatus, SubscriptionView } from "@perdure/admin-client";
+import { useState } from "react";
+import { Link } from "wouter";
+import { Badge, Button, Confirmation, Empty, Loaded, Page, ProblemNote, Table } from "../../kit/index.js";
+import { useAddress } from "../address.js";
+import { LIVE_MS, useAsk, useChange } from "../ask.js";
+import { useEnvironment } from "../environment.js";
+import { Clusters } from "./clusters.js";
+import { lagOf, sinkText, sourceOf, stateWord } from "./kafka-form.js";
+import { STATUSES_MAX } from "./limits.js";
+import { SubscriptionDetails } from "./subscription-details.js";
+import { SubscriptionDialog } from "./subscription-dialog.js";
+import "./subscriptions.css";
+
+interface Line {
+  readonly subscription: SubscriptionView;
+  /** Undefined beyond those that are asked for. */
+  readonly status: SubscriptionStatus | undefined;
+}
+
+export default function SubscriptionsPage() {
+  const { forbidden } = useEnvironment();
+  const [parameters, change] = useAddress();
+  const [isMaking, setMaking] = useState(false);
+  const [removing, setRemoving] = useState<SubscriptionView>();
+  const clusters = useAsk(["kafka-clusters"], ({ admin }, signal) => admin.kafkaClusters.list({ signal }));
+  const services = useAsk(["services"], ({ admin }, signal) => admin.services.list({ signal }));
+  const lines = useAsk<readonly Line[]>(
+    ["subscriptions"],
+    async ({ admin }, signal) => {
+      const all = await admin.subscriptions.list({ signal });
+      const statuses = await Promise.all(all.slice(0, STATUSES_MAX).map(({ id }) => admin.subscriptions.status(id, { signal })));
+      return all.map((subscription, i) => ({ subscription, status: statuses[i] }));
+    },
+    { everyMs: LIVE_MS },
+  );
+  const pause = useChange<{ readonly id: string; readonly isPaused: boolean }>(
+    ({ admin }, { id, isPaused }) => admin.subscriptions.setPaused(id, !isPaused),
+    {
+      done: (_, { isPaused }) => (isPaused ? "It reads again" : "It is paused; it goes on from there"),
+      failed: "It stays as it was",
+    },
+  );
+  const remove = useChange<SubscriptionView>(({ admin }, { id }) => admin.subscriptions.remove(id), {
+    done: (_, { source }) => `${source} is read no more`,
+    onDone: () => setRemoving(undefined),
+  });
+  const shown = parameters.get("show");
+  const whyNot =
+    forbidden ??
+    (clusters.data?.length === 0
+      ? "Add a Kafka cluster first"
+      : services.data?.length === 0
+        ? "Register a service first"
+        : undefined);
+  return (
+    <Page
+      title="Subscriptions"
+      lead="Kafka topics whose records become invocations, each exactly once."
+      actions={
+        <Button look="primary" forbidden={whyNot} onClick={() => setMaking(true)}>
+          Subscribe to a topic
+        </Button>
+      }
+    >
+      <Loaded query={lines}>
+        {(all) => (
+          <>
+            <Table
+              label="Subscriptions"
+              rows={all}
+              keyOf={({ subscription }) => subscription.id}
+              columns={[
+                {
+                  name: "Topic",
+                  cell: ({ subscription: { id, source } }: Line) => (
+                    <Link href={`/subscriptions?show=${encodeURIComponent(id)}`} aria-current={shown === id ? "true" : undefined}>
+                      {sourceOf(source)?.topic ?? source}
+                    </Link>
+                  ),
+                },
+                { name: "Cluster", cell: ({ subscription: { source } }: Line) => sourceOf(source)?.cluster ?? "–" },
+                { name: "Calls", cell: ({ subscription: { sink } }: Line) => sinkText(sink) },
+                { name: "State", cell: ({ status }: Line) => <State status={status} /> },
+                {
+                  name: "Lag",
+                  isNumber: true,
+                  cell: ({ status }: Line) => (status === undefined ? "–" : (lagOf(status)?.toLocaleString() ?? "unknown")),
+                },
+                { name: "Handled", isNumber: true, cell: ({ status }: Line) => status?.handled_records.toLocaleString() ?? "–" },
+                {
+                  name: "Actions",
+                  isNameHidden: true,
+                  cell: ({ subscription, status }: Line) => (
+                    <span className="row">
+                      {status !== undefined && (
+                        <Button
+                          isSmall
+                          forbidden={forbidden}
+                          aria-label={`${status.paused ? "Resume" : "Pause"} ${subscription.source}`}
+                          onClick={() => pause.mutate({ id: subscription.id, isPaused: status.paused })}
+                        >
+                          {status.paused ? "Resume" : "Pause"}
+                        </Button>
+                      )}
+                      <Button
+                        isSmall
+                        look="bare"
+                        forbidden={forbidden}
+                        aria-label={`Delete ${subscription.source}`}
+                        onClick={() => {
+                          remove.reset();
+                          setRemoving(subscription);
+                        }}
+                      >
+                        Delete
+                      </Button>
+                    </span>
+                  ),
+                },
+              ]}
+              empty={
+                <Empty title="No topic is subscribed to">
+                  <p>
+                    A subscription calls a handler for each record of a topic. Add the Kafka cluster below, then subscribe to one
+                    of its topics.
+                  </p>
+                </Empty>
+              }
+            />
+            {all.length > STATUSES_MAX && <p className="quiet">The state of the first {STATUSES_MAX} is shown.</p>}
+            <Shown line={all.find(({ subscription }) => subscription.id === shown)} isWanted={shown !== null} />
+          </>
+        )}
+      </Loaded>
+      <Clusters
+        query={clusters}
+        isUsed={(name) => lines.data?.some(({ subscription: { source } }) => sourceOf(source)?.cluster === name) === true}
+      />
+      {isMaking && clusters.data !== undefined && services.data !== undefined && (
+        <SubscriptionDialog
+          clusters={clusters.data}
+          services={services.data}
+          onClose={() => setMaking(false)}
+          onDone={({ id }) => {
+            setMaking(false);
+            change({ show: id });
+          }}
+        />
+      )}
+      {removing !== undefined && (
+        <Confirmation
+          title={`End the subscription to ${sourceOf(removing.source)?.topic ?? removing.source}?`}
+          isOpen
+          onClose={() => setRemoving(undefined)}
+          verb="End it"
+          isBusy={remove.isPending}
+          problem={remove.isError ? <ProblemNote cause={remove.error} title="It was not ended." /> : undefined}
+          onConfirm={() => remove.mutate(removing)}
+        >
+          <p>{sinkText(removing.sink)} is called for no more records. Invocations that were made go on.</p>
+        </Confirmation>
+      )}
+    </Page>
+  );
+}
+
+function State({ status }: { readonly status: SubscriptionStatus | undefined }) {
+  if (status === undefined) return <span className="quiet">–</span>;
+  const { word, tone } = stateWord(status);
+  return <Badge tone={tone}>{word}</Badge>;
+}
+
+function Shown({ line, isWanted }: { readonly line: Line | undefined; readonly isWanted: boolean }) {
+  if (line?.status !== undefined)
+    return <SubscriptionDetails key={line.subscription.id} subscription={line.subscription} status={line.status} />;
+  return isWanted && line === undefined ? (
+    <p className="quiet">The subscription that this address names is not there any more.</p>
+  ) : null;
+}

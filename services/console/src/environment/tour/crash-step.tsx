@@ -1,0 +1,171 @@
+/** The promise, seen: an attempt is cut off in the middle, and the next one goes on behind what was done. */
+import { useEffect, useState } from "react";
+import { Link } from "wouter";
+import { Button, ChoiceField, Loaded, ProblemNote, TextField } from "../../kit/index.js";
+import { useAsk, useChange } from "../ask.js";
+import { useEnvironment } from "../environment.js";
+import { storyOf } from "../invocation/crash-story.js";
+import { type Life, readLife } from "../invocation/life.js";
+import { addressOf, type Callable, chosenOf } from "./handlers.js";
+import { LiveSteps } from "./live-steps.js";
+import type { TourProgress } from "./progress.js";
+import type { Progress } from "./use-progress.js";
+
+/** Steps of a second or so want to be seen as they end. */
+const WATCH_MS = 400;
+
+export interface CrashStepProps extends Pick<Progress, "progress" | "note"> {
+  readonly callables: readonly Callable[];
+}
+
+type Running = NonNullable<TourProgress["crash"]>;
+
+export function CrashStep({ callables, progress, note }: CrashStepProps) {
+  const { canCrash, needsKey } = useEnvironment();
+  if (!canCrash) {
+    return (
+      <p>
+        {needsKey
+          ? "Only a server of your own lets you cut off attempts on purpose: here, others rely on them. Nothing else is different: when a process of yours dies in the middle of its work, the next attempt goes on where it was. To see it, run the tour at your own machine with “perdure dev”, or stop the process of your service while a slow handler runs."
+          : "This server does not let attempts be cut off on purpose (“admin.disable-crash-attempt”). Stop the process of your service while a slow handler runs, and start it again: it goes on where it was."}
+      </p>
+    );
+  }
+  return (
+    <>
+      <p>
+        An attempt is one run of your handler. When its connection breaks, because the process died or the machine did, another
+        attempt begins, and is given what the first one has done already. Choose a handler that takes some seconds, start it, and
+        crash it.
+      </p>
+      {progress.crash === undefined ? (
+        <Start callables={callables} note={note} />
+      ) : (
+        <Watch key={progress.crash.id} running={progress.crash} note={note} />
+      )}
+    </>
+  );
+}
+
+function Start({ callables, note }: Pick<CrashStepProps, "callables" | "note">) {
+  const { forbidden } = useEnvironment();
+  const [chosen, setChosen] = useState<string>();
+  const [key, setKey] = useState("ada");
+  const callable = chosenOf(callables, [chosen, "Greeter/party", "Orders/assemble"]);
+  const [body, setBody] = useState<string>();
+  const start = useChange(
+    ({ ingress }, { what, text }: { what: Callable; text: string }) =>
+      ingress.send(addressOf(what, key), text === "" ? {} : { body: text }),
+    { onDone: ({ invocationId }) => note({ crash: { id: invocationId, isSurvived: false } }) },
+  );
+  if (callable === undefined) return <p className="quiet">Nothing that is registered can be called from outside.</p>;
+  const text = body ?? callable.example;
+  const choose = (value: string) => {
+    setChosen(value);
+    setBody(undefined);
+  };
+  return (
+    <>
+      <div className="tour__line">
+        <ChoiceField
+          label="A handler that takes some seconds"
+          value={callable.value}
+          choices={callables.map(({ value }) => ({ value, label: value }))}
+          onChange={choose}
+        />
+        {callable.needsKey && <TextField label="Key" value={key} onChange={setKey} />}
+        <TextField label="Argument, as JSON" value={text} onChange={setBody} isCode spellCheck={false} />
+        <Button
+          look="primary"
+          isBusy={start.isPending}
+          forbidden={forbidden}
+          onClick={() => start.mutate({ what: callable, text })}
+        >
+          Start it
+        </Button>
+      </div>
+      {start.isError && <ProblemNote cause={start.error} title="It was not started." />}
+    </>
+  );
+}
+
+function Watch({ running, note }: { readonly running: Running; readonly note: Progress["note"] }) {
+  const [isDone, setDone] = useState(running.isSurvived);
+  const query = useAsk(
+    ["tour", running.id],
+    async ({ admin }, signal) => {
+      const timeline = await admin.invocations.timeline(running.id, { signal });
+      return readLife([timeline], timeline);
+    },
+    { everyMs: isDone ? false : WATCH_MS },
+  );
+  const isOver = query.data?.isDone === true;
+  const { cut } = running;
+  useEffect(() => {
+    if (!isOver) return;
+    setDone(true);
+    if (cut !== undefined && !running.isSurvived) note({ crash: { ...running, isSurvived: true } });
+  }, [isOver, cut, running, note]);
+  return (
+    <Loaded query={query}>
+      {(life) => (
+        <>
+          <LiveSteps life={life} cut={cut} />
+          <Act life={life} running={running} note={note} />
+          <p className="small">
+            <Link href={`/invocations/${encodeURIComponent(running.id)}`}>The whole timeline</Link>
+          </p>
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function Act({ life, running, note }: { readonly life: Life; readonly running: Running; readonly note: Progress["note"] }) {
+  const { forbidden } = useEnvironment();
+  const crash = useChange(({ admin }) => admin.invocations.crashAttempt(running.id), {
+    onDone: ({ attempt, journal_length }) =>
+      note({ crash: { ...running, cut: { journalLength: journal_length, attemptsBefore: attempt } } }),
+  });
+  const again = (
+    <Button onClick={() => note({ crash: undefined })}>
+      {running.cut === undefined ? "Start another one" : "Crash another one"}
+    </Button>
+  );
+  if (running.cut !== undefined) {
+    const { sentence } = storyOf(running.cut, life);
+    return (
+      <>
+        <p role="status" className={`tour__story${life.isDone ? " tour__story--done" : ""}`}>
+          {sentence}
+        </p>
+        {life.isDone && <div className="row">{again}</div>}
+      </>
+    );
+  }
+  if (life.isDone) {
+    return (
+      <>
+        <p role="status">It was finished before you crashed it. Choose a handler that takes longer, or be quicker.</p>
+        <div className="row">{again}</div>
+      </>
+    );
+  }
+  return (
+    <>
+      <div className="row">
+        <Button look="danger" isBusy={crash.isPending} forbidden={forbidden ?? whyNot(life)} onClick={() => crash.mutate()}>
+          Crash it
+        </Button>
+        <span className="quiet small">Cuts the connection to your code, as if its process had died.</span>
+      </div>
+      {crash.isError && <ProblemNote cause={crash.error} title="It was not cut off." />}
+    </>
+  );
+}
+
+/** There is nothing to see when nothing is done yet. */
+function whyNot(life: Life): string | undefined {
+  const isSomethingDone = life.steps.some(({ view, result }) => view.type !== "Input" && result === "success");
+  return isSomethingDone ? undefined : "Wait until its first step is done";
+}

@@ -1,0 +1,51 @@
+/** Why: the tour calls whatever is registered; with the greeter of its first step it knows what to call. Pure. */
+import type { HandlerAddress, HandlerView, ServiceView } from "@perdure/admin-client";
+import { isRecord } from "../../kit/problem-text.js";
+import { exampleOf } from "../schema/example.js";
+
+export interface Callable {
+  /** `Greeter/party`: what it is chosen by. */
+  readonly value: string;
+  readonly service: string;
+  readonly handler: string;
+  readonly needsKey: boolean;
+  /** JSON text of an argument that fits. */
+  readonly example: string;
+}
+
+/** Everything that can be called from outside. */
+export function callablesOf(services: readonly ServiceView[]): readonly Callable[] {
+  return services
+    .filter((service) => service.public)
+    .flatMap((service) => service.handlers.filter((handler) => handler.public).map((handler) => callableOf(service, handler)));
+}
+
+function callableOf({ name, ty }: ServiceView, handler: HandlerView): Callable {
+  return {
+    value: `${name}/${handler.name}`,
+    service: name,
+    handler: handler.name,
+    needsKey: ty !== "Service",
+    example: handler.input_description === "none" ? "" : exampleText(handler.input_json_schema),
+  };
+}
+
+/** Of a name, as our samples want one, where the schema says no more than that it is a text, or nothing at all. */
+function exampleText(schema: unknown): string {
+  const isTold = isRecord(schema) && Object.keys(schema).some((name) => name !== "$schema" && name !== "title");
+  if (!isTold || schema["type"] === "string") return '"Ada"';
+  return JSON.stringify(exampleOf(schema), undefined, 2);
+}
+
+/** The first of `wanted` that is there; else the first of all. */
+export function chosenOf(callables: readonly Callable[], wanted: readonly (string | undefined)[]): Callable | undefined {
+  for (const value of wanted) {
+    const found = callables.find((one) => one.value === value);
+    if (found !== undefined) return found;
+  }
+  return callables[0];
+}
+
+export function addressOf({ service, handler, needsKey }: Callable, key: string): HandlerAddress {
+  return needsKey ? { service, key, handler } : { service, handler };
+}

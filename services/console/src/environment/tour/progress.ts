@@ -1,0 +1,35 @@
+/** Why: whoever leaves the tour to look at something comes back to where they were. Kept in this browser only. Pure. */
+import { z } from "zod";
+
+/** What is remembered of one environment; all of it may be missing. */
+const progressShape = z.object({
+  language: z.enum(["typescript", "python", "java", "go", "rust"]).default("typescript"),
+  address: z.string().max(2_000).default("http://localhost:9080"),
+  /** The invocation that was called, when it went well. */
+  calledId: z.string().max(200).optional(),
+  /** The one that is to be crashed. */
+  crash: z
+    .object({
+      id: z.string().max(200),
+      /** Set when it was cut off. */
+      cut: z.object({ journalLength: z.int().min(0), attemptsBefore: z.int().min(0) }).optional(),
+      /** It was cut off and finished all the same. */
+      isSurvived: z.boolean().default(false),
+    })
+    .optional(),
+});
+export type TourProgress = z.infer<typeof progressShape>;
+
+export const NO_PROGRESS: TourProgress = progressShape.parse({});
+
+/** What somebody wrote into the storage by hand is no progress. */
+export function parseProgress(text: string | null): TourProgress {
+  if (text === null) return NO_PROGRESS;
+  try {
+    const parsed = progressShape.safeParse(JSON.parse(text));
+    return parsed.success ? parsed.data : NO_PROGRESS;
+  } catch (cause) {
+    if (cause instanceof SyntaxError) return NO_PROGRESS;
+    throw cause;
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * Why: in a few minutes somebody sees with a service of their own what this is for: it is killed in the middle of its work, and goes on
+ * where it was.
+ */
+import { useMemo } from "react";
+import { Button, Page } from "../../kit/index.js";
+import { useAsk } from "../ask.js";
+import { CallStep } from "./call-step.js";
+import { CrashStep } from "./crash-step.js";
+import { callablesOf } from "./handlers.js";
+import { NextStep } from "./next-step.js";
+import { StartStep } from "./start-step.js";
+import { Step } from "./step.js";
+import { useProgress } from "./use-progress.js";
+import "./tour.css";
+
+/** How often it is looked whether something is registered: elsewhere, in a terminal. */
+const LOOK_MS = 2_000;
+
+export default function TourPage() {
+  const { progress, note, begin } = useProgress();
+  const services = useAsk(["services"], ({ admin }, signal) => admin.services.list({ signal }), { everyMs: LOOK_MS });
+  const callables = useMemo(() => callablesOf(services.data ?? []), [services.data]);
+  const isRegistered = callables.length > 0;
+  const hasCalled = progress.calledId !== undefined;
+  const hasSurvived = progress.crash?.isSurvived === true;
+  const hasBegun = hasCalled || progress.crash !== undefined;
+  return (
+    <Page
+      title="Getting started"
+      lead="Start a service, call it, crash it in the middle of its work, and watch it go on where it was."
+      actions={hasBegun ? <Button onClick={begin}>Begin again</Button> : undefined}
+    >
+      <ol className="tour">
+        <Step number={1} title="Start a service" isDone={isRegistered}>
+          <StartStep query={services} progress={progress} note={note} />
+        </Step>
+        <Step number={2} title="Call a handler" isDone={hasCalled} waitsFor={isRegistered ? undefined : "a registered service"}>
+          <CallStep callables={callables} progress={progress} note={note} />
+        </Step>
+        <Step number={3} title="Crash it" isDone={hasSurvived} waitsFor={isRegistered ? undefined : "a registered service"}>
+          <CrashStep callables={callables} progress={progress} note={note} />
+        </Step>
+        <Step number={4} title="What next" isDone={false}>
+          <NextStep />
+        </Step>
+      </ol>
+    </Page>
+  );
+}

@@ -1,0 +1,55 @@
+import { expect, test } from "@jest/globals";
+import type { HandlerView, ServiceView } from "@perdure/admin-client";
+import { addressOf, callablesOf, chosenOf } from "./handlers.js";
+import { NO_PROGRESS, parseProgress } from "./progress.js";
+
+const handler = (name: string, more: Partial<HandlerView> = {}): HandlerView => ({
+  name,
+  public: true,
+  input_description: "value of content-type 'application/json'",
+  output_description: "any",
+  ...more,
+});
+const service = (name: string, handlers: HandlerView[], more: Partial<ServiceView> = {}): ServiceView => ({
+  name,
+  ty: "Service",
+  handlers,
+  deployment_id: "dp_1",
+  revision: 1,
+  public: true,
+  ...more,
+});
+
+test("what can be called from outside, each with an argument that fits", () => {
+  const order = { type: "object", required: ["amount"], properties: { amount: { type: "integer", minimum: 3 }, note: {} } };
+  const callables = callablesOf([
+    service("Greeter", [handler("greet"), handler("hidden", { public: false })]),
+    service("Stock", [handler("take", { input_json_schema: order }), handler("level", { input_description: "none" })], {
+      ty: "VirtualObject",
+    }),
+    service("Inner", [handler("run")], { public: false }),
+  ]);
+  expect(callables.map(({ value, example }) => [value, example])).toEqual([
+    ["Greeter/greet", '"Ada"'],
+    ["Stock/take", '{\n  "amount": 3\n}'],
+    ["Stock/level", ""],
+  ]);
+  expect(chosenOf(callables, [undefined, "Greeter/party", "Stock/level"])?.value).toBe("Stock/level");
+  expect(chosenOf(callables, ["Nobody/knows"])?.value).toBe("Greeter/greet");
+  expect(chosenOf([], ["Greeter/greet"])).toBeUndefined();
+  const [greet, take] = callables.map((callable) => addressOf(callable, "lamp"));
+  expect(greet).toEqual({ service: "Greeter", handler: "greet" });
+  expect(take).toEqual({ service: "Stock", key: "lamp", handler: "take" });
+});
+
+test.each([null, "", "{", "[]", '{"language":"cobol"}', '{"crash":{"id":7}}', '{"crash":{"id":"inv_1","cut":{}}}'])(
+  "%p is no progress",
+  (text) => {
+    expect(parseProgress(text)).toEqual(NO_PROGRESS);
+  },
+);
+
+test("progress is found again as it was left", () => {
+  const left = { ...NO_PROGRESS, language: "go" as const, calledId: "inv_1", crash: { id: "inv_2", isSurvived: true } };
+  expect(parseProgress(JSON.stringify(left))).toEqual(left);
+});

@@ -1,0 +1,14 @@
+/** Why: pages of errors link to each other and to documents as files do; here they are pages of the console, or only words. Pure. */
+
+export type ErrorLink =
+  | { readonly kind: "page"; readonly code: string }
+  | { readonly kind: "web"; readonly href: string }
+  /** A document that the console does not carry. */
+  | { readonly kind: "words" };
+
+/** Where a link of `docs/errors/*.md` leads. */
+export function errorLink(href: string): ErrorLink {
+  const code = /^(?:\.\/)?([A-Z]+\d{4})\.md(?:#.*)?$/.exec(href)?.[1];
+  if (code !== undefined) return { kind: "page", code };
+  return /^https?:\/\//.test(href) ? { kind: "web", href } : { kind: "words" };
+}

@@ -1,0 +1,42 @@
+/** Why: what can be pressed looks and answers the same everywhere; what may not be pressed stays where it is and says why. */
+import type { ButtonHTMLAttributes, ReactNode } from "react";
+import { Hint } from "./hint.js";
+import "./button.css";
+
+export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, "disabled" | "type"> {
+  /** `quiet` unless said otherwise. One `primary` on a page or dialog; `danger` for what cannot be undone. */
+  readonly look?: "primary" | "quiet" | "bare" | "danger";
+  readonly type?: "button" | "submit";
+  /** Something is under way: it cannot be pressed again. */
+  readonly isBusy?: boolean | undefined;
+  /** Why it may not be pressed now; shown when pointed at or focused. */
+  readonly forbidden?: string | undefined;
+  readonly isSmall?: boolean;
+  readonly children: ReactNode;
+}
+
+export function Button({
+  look = "quiet",
+  type = "button",
+  isBusy,
+  forbidden,
+  isSmall,
+  className,
+  onClick,
+  ...more
+}: ButtonProps) {
+  const isOff = isBusy === true || forbidden !== undefined;
+  // Not `disabled`: who cannot focus it never learns why.
+  const button = (
+    <button
+      {...more}
+      // A submit button would send its form all the same.
+      type={isOff ? "button" : type}
+      aria-disabled={isOff || undefined}
+      aria-busy={isBusy || undefined}
+      className={`button button--${look}${isSmall ? " button--small" : ""} ${className ?? ""}`}
+      onClick={isOff ? (event) => event.preventDefault() : onClick}
+    />
+  );
+  return forbidden === undefined ? button : <Hint text={forbidden}>{button}</Hint>;
+}

@@ -1,0 +1,127 @@
+/** uPlot, driven by React: made anew when the colours or the series change, given new numbers otherwise. Loaded lazily by `chart.tsx`. */
+import { useEffect, useMemo, useRef, useState } from "react";
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { CHART_INKS, type ChartInk, type ChartSeries } from "./chart-text.js";
+import { useThemeTurn } from "./theme-turn.js";
+
+export interface PlotProps {
+  readonly times: readonly number[];
+  readonly series: readonly ChartSeries[];
+  readonly valueText: (value: number) => string;
+  readonly height: number;
+  /** Which moment is pointed at. */
+  readonly onPoint: (index: number | undefined) => void;
+}
+
+type Inks = Readonly<Record<ChartInk | "line", string>>;
+
+export default function Plot({ times, series, valueText, height, onPoint }: PlotProps) {
+  const room = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot>(null);
+  const turn = useThemeTurn();
+  const [width, setWidth] = useState(0);
+  const data = useMemo<uPlot.AlignedData>(
+    () => [times.map((ms) => ms / 1_000), ...series.map(({ values }) => [...values])],
+    [times, series],
+  );
+  const latest = useRef({ data, valueText, onPoint });
+  latest.current = { data, valueText, onPoint };
+  const look = series.map(({ name, ink, isFilled }) => `${name}/${ink}/${isFilled}`).join();
+
+  useEffect(() => {
+    if (room.current === null) return;
+    const observer = new ResizeObserver(([entry]) => setWidth(Math.floor(entry?.contentRect.width ?? 0)));
+    observer.observe(room.current);
+    return () => observer.disconnect();
+  }, []);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `look` is of `series` what matters here; `turn` says that colours are others
+  useEffect(() => {
+    if (room.current === null || width === 0) return;
+    const made = new uPlot(
+      {
+        width,
+        height,
+        ...optionsOf(series, inksOf(room.current), {
+          valueText: (value) => latest.current.valueText(value),
+          onPoint: (index) => latest.current.onPoint(index),
+        }),
+      },
+      latest.current.data,
+      room.current,
+    );
+    plot.current = made;
+    return () => {
+      plot.current = null;
+      made.destroy();
+    };
+  }, [width, height, look, turn]);
+
+  useEffect(() => plot.current?.setData(data), [data]);
+
+  return (
+    <div ref={room} aria-hidden="true">
+      {[...CHART_INKS, "line"].map((ink) => (
+        <span key={ink} data-ink={ink} className={`chart__ink--${ink}`} hidden />
+      ))}
+    </div>
+  );
+}
+
+/** Canvases know no custom properties: elements that have the colours tell what they come to now. */
+function inksOf(room: HTMLElement): Inks {
+  const colourOf = (ink: string): string => {
+    const probe = room.querySelector(`[data-ink=${ink}]`);
+    return probe === null ? "gray" : getComputedStyle(probe).color;
+  };
+  return {
+    accent: colourOf("accent"),
+    good: colourOf("good"),
+    bad: colourOf("bad"),
+    warn: colourOf("warn"),
+    quiet: colourOf("quiet"),
+    line: colourOf("line"),
+  };
+}
+
+function optionsOf(
+  series: readonly ChartSeries[],
+  inks: Inks,
+  { valueText, onPoint }: Pick<PlotProps, "valueText" | "onPoint">,
+): Pick<uPlot.Options, "series" | "axes" | "scales" | "legend" | "cursor" | "hooks"> {
+  const axis = { stroke: inks.quiet, ticks: { show: false }, grid: { stroke: inks.line, width: 1 }, font: "11px system-ui" };
+  return {
+    series: [{}, ...series.map((each) => lineOf(each, inks))],
+    axes: [
+      { ...axis, size: 24, space: 70, values: (_plot, seconds) => seconds.map(clock) },
+      { ...axis, size: 58, space: 34, values: (_plot, values) => values.map(valueText) },
+    ],
+    // From nothing up, and never flat.
+    scales: { y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] } },
+    legend: { show: false },
+    cursor: { y: false, drag: { setScale: false, x: false, y: false }, points: { size: 6 } },
+    hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? undefined)] },
+  };
+}
+
+function lineOf({ name, ink = "accent", isFilled }: ChartSeries, inks: Inks): uPlot.Series {
+  const stroke = inks[ink];
+  // A value without neighbours is no line, only a point.
+  const points = { size: 4, fill: stroke, filter: (plot: uPlot, index: number) => lonely(plot.data[index] ?? []) };
+  const line: uPlot.Series = { label: name, stroke, width: 1.5, points };
+  // Computed colours are `rgb(r, g, b)`.
+  return isFilled ? { ...line, fill: stroke.replace("rgb(", "rgba(").replace(")", ", 0.14)") } : line;
+}
+
+/** Where values are whose neighbours are missing. */
+function lonely(values: ArrayLike<number | null | undefined>): number[] {
+  const found: number[] = [];
+  for (let i = 0; i < values.length; i++) {
+    if (values[i] != null && values[i - 1] == null && values[i + 1] == null) found.push(i);
+  }
+  return found;
+}
+
+const clock = (seconds: number): string =>
+  new Date(seconds * 1_000).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });

@@ -1,0 +1,18 @@
+import { expect, test } from "@jest/globals";
+import { chartWords, valueAt } from "./chart-text.js";
+
+const plain = (value: number) => `${value}`;
+
+test("says of each series where it stands and how far it went", () => {
+  const series = [
+    { name: "Requests", values: [3, 40, null, 12, null] },
+    { name: "Failures", values: [null, null] },
+    { name: "Waiting", values: [0, 0] },
+  ];
+  expect(chartWords(series, plain)).toBe("Requests: last 12, most 40. Failures: nothing. Waiting: last 0, most 0.");
+});
+
+test("the value pointed at, or the last one that is known", () => {
+  const series = { name: "Requests", values: [3, null, 12, null] };
+  expect([0, 1, 2, 7, undefined].map((index) => valueAt(series, index))).toEqual([3, null, 12, null, 12]);
+});

@@ -1,0 +1,58 @@
+/** Why: how a number went over time. Small, in the colours of the page, its numbers beside it as words; drawn when uPlot has come. */
+import { lazy, Suspense, useState } from "react";
+import { type ChartSeries, chartWords, valueAt } from "./chart-text.js";
+import "./chart.css";
+
+export type { ChartInk, ChartSeries } from "./chart-text.js";
+
+/** The numbers stand beside it as words: without the drawing, the page is still whole. */
+const Plot = lazy(() => import("./chart-plot.js").catch(() => ({ default: Undrawn })));
+
+function Undrawn() {
+  return <p className="quiet small">The drawing could not be loaded.</p>;
+}
+
+export interface ChartProps {
+  /** What it shows: `Requests a minute`. Said with the last and the greatest values. */
+  readonly label: string;
+  /** Milliseconds since 1970, rising. */
+  readonly times: readonly number[];
+  readonly series: readonly ChartSeries[];
+  readonly valueText?: (value: number) => string;
+  /** Of the drawing, in pixels. */
+  readonly height?: number;
+}
+
+const plain = (value: number): string => value.toLocaleString(undefined, { maximumFractionDigits: 2 });
+
+export function Chart({ label, times, series, valueText = plain, height = 140 }: ChartProps) {
+  const [index, setIndex] = useState<number>();
+  const at = index === undefined ? undefined : times[index];
+  return (
+    <figure className="chart">
+      <figcaption className="chart__legend small">
+        <span className="chart__label">{label}</span>
+        {series.map((each) => {
+          const value = valueAt(each, index);
+          return (
+            <span key={each.name} className="chart__entry nowrap">
+              <span className={`chart__swatch chart__ink--${each.ink ?? "accent"}`} aria-hidden="true" />
+              <span className="quiet">{each.name}</span>
+              <span className="number">{value === null ? "–" : valueText(value)}</span>
+            </span>
+          );
+        })}
+        {at !== undefined && (
+          <time className="quiet number nowrap" dateTime={new Date(at).toISOString()}>
+            {new Date(at).toLocaleTimeString()}
+          </time>
+        )}
+      </figcaption>
+      <div role="img" aria-label={`${label}. ${chartWords(series, valueText)}`} style={{ height }}>
+        <Suspense fallback={null}>
+          <Plot times={times} series={series} valueText={valueText} height={height} onPoint={setIndex} />
+        </Suspense>
+      </div>
+    </figure>
+  );
+}

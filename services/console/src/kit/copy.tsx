@@ -1,0 +1,60 @@
+/** Why: ids, URLs and commands are there to be pasted elsewhere. */
+import { useEffect, useState } from "react";
+import { Button } from "./button.js";
+import "./copy.css";
+
+const SHOWN_MS = 1_500;
+
+export function CopyButton({ text, what = "Copy" }: { readonly text: string; readonly what?: string }) {
+  const [isCopied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!isCopied) return;
+    const timer = setTimeout(() => setCopied(false), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [isCopied]);
+  const copy = async () => setCopied(await copied(text));
+  return (
+    <Button isSmall look="bare" onClick={() => void copy()} aria-label={isCopied ? "Copied" : what}>
+      <span aria-live="polite">{isCopied ? "Copied" : "Copy"}</span>
+    </Button>
+  );
+}
+
+/** Whether it is in the clipboard now. Pages over plain http of another machine have no other clipboard than a selection. */
+async function copied(text: string): Promise<boolean> {
+  if (window.isSecureContext) {
+    return navigator.clipboard.writeText(text).then(
+      () => true,
+      () => false, // The visitor forbade it.
+    );
+  }
+  const area = document.createElement("textarea");
+  area.value = text;
+  area.className = "visually-hidden";
+  document.body.append(area);
+  area.select();
+  const isDone = document.execCommand("copy");
+  area.remove();
+  return isDone;
+}
+
+/** A short text with a button that copies it. */
+export function Copyable({ text, label }: { readonly text: string; readonly label?: string }) {
+  return (
+    <span className="copyable">
+      <code>{text}</code>
+      <CopyButton text={text} what={`Copy ${label ?? text}`} />
+    </span>
+  );
+}
+
+/** A command or a snippet. */
+export function Snippet({ text, label }: { readonly text: string; readonly label: string }) {
+  return (
+    <figure className="snippet" aria-label={label}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
+      <pre tabIndex={0}>{text}</pre>
+      <CopyButton text={text} what={`Copy ${label}`} />
+    </figure>
+  );
+}

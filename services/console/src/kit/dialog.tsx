@@ -1,0 +1,106 @@
+/** Why: questions that must be answered before anything else, and the care that is due before what cannot be undone. */
+import { Dialog as Base } from "@base-ui/react/dialog";
+import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { Button } from "./button.js";
+import { TextField } from "./field.js";
+import "./dialog.css";
+
+export interface DialogProps {
+  readonly title: string;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+  readonly isWide?: boolean;
+}
+
+const FIRST_FIELD = "input:not([tabindex='-1'], [type=checkbox]), textarea, [role=combobox]";
+
+/** Those that are open, the topmost last. A press into one is a press beside those below it, which is no wish to close them. */
+const pile: object[] = [];
+
+/** Closes with Escape, a click beside it, and its cross. Focus goes in and comes back. */
+export function Dialog({ title, isOpen, onClose, children, isWide }: DialogProps) {
+  const self = useRef({}).current;
+  const popup = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!isOpen) return;
+    pile.push(self);
+    // Later, so that the press that closes it is still one beside the others.
+    return () => void setTimeout(() => pile.splice(pile.indexOf(self), 1));
+  }, [isOpen, self]);
+  return (
+    <Base.Root open={isOpen} onOpenChange={(open) => !open && pile.at(-1) === self && onClose()}>
+      <Base.Portal>
+        <Base.Backdrop className="dialog-backdrop" />
+        <Base.Popup
+          ref={popup}
+          className={`dialog${isWide ? " dialog--wide" : ""}`}
+          // What one came to fill in, rather than the cross; where that would bring up a keyboard, nothing is filled in unasked.
+          initialFocus={(how) => (how === "touch" ? true : (popup.current?.querySelector<HTMLElement>(FIRST_FIELD) ?? true))}
+        >
+          <header className="dialog__head">
+            <Base.Title className="dialog__title">{title}</Base.Title>
+            <Base.Close className="button button--bare button--small" aria-label="Close">
+              ✕
+            </Base.Close>
+          </header>
+          {children}
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
+  );
+}
+
+/** The row of buttons at a dialog's end. */
+export function DialogActions({ children }: { readonly children: ReactNode }) {
+  return <footer className="dialog__actions">{children}</footer>;
+}
+
+export interface ConfirmationProps {
+  readonly title: string;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  /** What will happen, and what will not be there any more. */
+  readonly children: ReactNode;
+  /** What the button does: `Kill it`. */
+  readonly verb: string;
+  /** Must be typed first, for what takes much with it. */
+  readonly typed?: string | undefined;
+  readonly isBusy?: boolean;
+  readonly isDanger?: boolean;
+  readonly problem?: ReactNode;
+  readonly onConfirm: () => void;
+}
+
+export function Confirmation(props: ConfirmationProps) {
+  const { title, isOpen, onClose, children, verb, typed, isBusy, isDanger = true, problem, onConfirm } = props;
+  const [text, setText] = useState("");
+  const form = useId();
+  const isReady = typed === undefined || text === typed;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (isReady && isBusy !== true) onConfirm();
+  };
+  return (
+    <Dialog title={title} isOpen={isOpen} onClose={onClose}>
+      <form id={form} onSubmit={submit} className="stack">
+        {children}
+        {typed !== undefined && (
+          <TextField label={`Type “${typed}” to confirm`} value={text} onChange={setText} autoComplete="off" spellCheck={false} />
+        )}
+        {problem}
+        <DialogActions>
+          <Button onClick={onClose}>Leave it</Button>
+          <Button
+            type="submit"
+            look={isDanger ? "danger" : "primary"}
+            isBusy={isBusy}
+            forbidden={isReady ? undefined : `Type “${typed}” first`}
+          >
+            {verb}
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,48 @@
+/** Why: more actions than fit beside each other. */
+import { Menu as Base } from "@base-ui/react/menu";
+import type { ReactElement, ReactNode } from "react";
+import { Hint } from "./hint.js";
+import "./menu.css";
+
+export interface MenuAction {
+  readonly label: string;
+  readonly onSelect: () => void;
+  readonly isDanger?: boolean;
+  /** Why it cannot be chosen now. */
+  readonly forbidden?: string | undefined;
+}
+
+export function Menu({ trigger, actions }: { readonly trigger: ReactElement; readonly actions: readonly MenuAction[] }) {
+  return (
+    <Base.Root>
+      <Base.Trigger render={trigger} />
+      <Base.Portal>
+        <Base.Positioner className="menu-place" sideOffset={4} align="end">
+          <Base.Popup className="menu">
+            {actions.map((action) => (
+              <Item key={action.label} {...action} />
+            ))}
+          </Base.Popup>
+        </Base.Positioner>
+      </Base.Portal>
+    </Base.Root>
+  );
+}
+
+function Item({ label, onSelect, isDanger, forbidden }: MenuAction): ReactNode {
+  const className = `menu__item${isDanger ? " menu__item--danger" : ""}`;
+  if (forbidden === undefined) {
+    return (
+      <Base.Item className={className} onClick={onSelect}>
+        {label}
+      </Base.Item>
+    );
+  }
+  return (
+    <Hint text={forbidden}>
+      <Base.Item className={className} aria-disabled closeOnClick={false}>
+        {label}
+      </Base.Item>
+    </Hint>
+  );
+}

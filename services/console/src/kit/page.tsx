@@ -1,0 +1,66 @@
+/** Why: every page begins the same: what it is, what one can do, what it says. */
+import { type ReactNode, useEffect } from "react";
+import "./page.css";
+
+export interface PageProps {
+  readonly title: string;
+  /** Shown instead of the title, where it wants more than words. */
+  readonly heading?: ReactNode;
+  readonly lead?: ReactNode;
+  readonly actions?: ReactNode;
+  readonly children: ReactNode;
+  /** The page fills the window and what is in it scrolls. */
+  readonly isFull?: boolean;
+}
+
+export function Page({ title, heading, lead, actions, children, isFull }: PageProps) {
+  useEffect(() => {
+    document.title = `${title} · Perdure`;
+  }, [title]);
+  return (
+    <article className={`page${isFull ? " page--full" : ""}`}>
+      <header className="page__head">
+        <div className="page__words">
+          <h1>{heading ?? title}</h1>
+          {lead !== undefined && <p className="quiet">{lead}</p>}
+        </div>
+        {actions !== undefined && <div className="row">{actions}</div>}
+      </header>
+      {children}
+    </article>
+  );
+}
+
+export function Section({
+  title,
+  actions,
+  children,
+}: {
+  readonly title: string;
+  readonly actions?: ReactNode;
+  readonly children: ReactNode;
+}) {
+  return (
+    <section className="stack stack--tight">
+      <div className="row row--spread">
+        <h2>{title}</h2>
+        {actions}
+      </div>
+      {children}
+    </section>
+  );
+}
+
+/** Facts beside each other: name and value. */
+export function Facts({ facts }: { readonly facts: readonly (readonly [name: string, value: ReactNode])[] }) {
+  return (
+    <dl className="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

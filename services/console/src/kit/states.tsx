@@ -1,0 +1,39 @@
+/** Why: a page that has nothing yet, or nothing at all, says so with care: what would be here and how it comes to be. */
+import type { UseQueryResult } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { ProblemNote } from "./problem.js";
+import "./states.css";
+
+export function Loading({ what = "Loading" }: { readonly what?: string }) {
+  return (
+    <div className="loading" role="status">
+      <span className="visually-hidden">{what} …</span>
+      <div className="loading__bar" />
+      <div className="loading__bar" />
+      <div className="loading__bar" />
+    </div>
+  );
+}
+
+export function Empty({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
+  return (
+    <div className="empty">
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
+}
+
+/** Waits, fails or shows; what is there stays while it is asked again, and a failure stands above it. */
+export function Loaded<T>({ query, children }: { readonly query: UseQueryResult<T>; readonly children: (data: T) => ReactNode }) {
+  const retry = () => void query.refetch();
+  if (query.data !== undefined) {
+    return (
+      <>
+        {query.isError && <ProblemNote cause={query.error} title="This is not up to date." onRetry={retry} />}
+        {children(query.data)}
+      </>
+    );
+  }
+  return query.isError ? <ProblemNote cause={query.error} onRetry={retry} /> : <Loading />;
+}

@@ -1,0 +1,61 @@
+/** Moments and durations as words. Pure. */
+
+const UNITS = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["min", 60_000],
+  ["s", 1_000],
+] as const;
+
+/** `840 µs`, `12 ms`, `1.24 s`, `3 min 5 s`, `2 d 4 h`: two units at most. */
+export function durationText(ms: number): string {
+  if (ms < 0) return `−${durationText(-ms)}`;
+  if (ms > 0 && ms < 1) return `${Math.round(ms * 1_000)} µs`;
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${trimmed(ms / 1_000)} s`;
+  let rest = Math.round(ms / 1_000) * 1_000;
+  const parts: string[] = [];
+  for (const [name, unit] of UNITS) {
+    const count = Math.floor(rest / unit);
+    rest -= count * unit;
+    if (count > 0) parts.push(`${count} ${name}`);
+    if (parts.length === 2 || (parts.length === 1 && count === 0)) break;
+  }
+  return parts.join(" ");
+}
+
+function trimmed(seconds: number): string {
+  return seconds >= 10 ? seconds.toFixed(1) : seconds.toFixed(2);
+}
+
+const A_MOMENT_MS = 1_000;
+
+/** `just now`, `12 s ago`, `3 min ago`, `in 2 h`, and a date when it is more than 30 days. */
+export function ago(atMs: number, nowMs: number): string {
+  const distance = Math.abs(nowMs - atMs);
+  if (distance < A_MOMENT_MS) return "just now";
+  if (distance > 30 * UNITS[0][1]) return new Date(atMs).toLocaleDateString(undefined, { dateStyle: "medium" });
+  for (const [name, unit] of UNITS) {
+    if (distance < unit) continue;
+    const text = `${Math.floor(distance / unit)} ${name}`;
+    return atMs > nowMs ? `in ${text}` : `${text} ago`;
+  }
+  return "just now";
+}
+
+/** Made once: making one takes a hundred times as long as using it, and lists use it for every row. */
+const EXACT = new Intl.DateTimeFormat(undefined, {
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  fractionalSecondDigits: 3,
+  timeZoneName: "short",
+});
+
+/** `22 Nov 2026, 01:08:03.123 CET · 2026-11-22T00:08:03.123Z` */
+export function exactMoment(ms: number): string {
+  return `${EXACT.format(ms)} · ${new Date(ms).toISOString()}`;
+}

@@ -1,0 +1,48 @@
+/** Why: what was done is said where one looks, without taking the page away. Read out by screen readers. */
+import { Toast } from "@base-ui/react/toast";
+import type { ReactNode } from "react";
+import { messageOf } from "./problem.js";
+import "./toast.css";
+
+export function ToastRoom({ children }: { readonly children: ReactNode }) {
+  return (
+    <Toast.Provider limit={4} timeout={6_000}>
+      {children}
+      <Toast.Portal>
+        <Toast.Viewport className="toasts">
+          <Toasts />
+        </Toast.Viewport>
+      </Toast.Portal>
+    </Toast.Provider>
+  );
+}
+
+function Toasts() {
+  const { toasts } = Toast.useToastManager();
+  return toasts.map((toast) => (
+    <Toast.Root key={toast.id} toast={toast} className={`toast toast--${toast.type ?? "done"}`} swipeDirection={[]}>
+      <div>
+        {/* No heading: it is not of the page, and comes and goes. */}
+        <Toast.Title className="toast__title" render={<p />} />
+        <Toast.Description className="small" />
+      </div>
+      <Toast.Close className="button button--bare button--small" aria-label="Dismiss">
+        ✕
+      </Toast.Close>
+    </Toast.Root>
+  ));
+}
+
+export interface Teller {
+  done(title: string, more?: string): void;
+  /** Of an error of any kind. */
+  failed(title: string, cause: unknown): void;
+}
+
+export function useTell(): Teller {
+  const { add } = Toast.useToastManager();
+  return {
+    done: (title, description) => void add({ title, description, type: "done" }),
+    failed: (title, cause) => void add({ title, description: messageOf(cause), type: "failed", timeout: 15_000 }),
+  };
+}

@@ -1,0 +1,33 @@
+/** Where the page begins. */
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { App } from "./app.js";
+import { basePath, readBoot } from "./boot.js";
+import { firstParts } from "./parts.js";
+import { isMissingPart } from "./shell/catcher.js";
+import { applyStoredTheme } from "./shell/theme.js";
+import "./kit/tokens.css";
+import "./kit/base.css";
+
+applyStoredTheme();
+const root = document.getElementById("root");
+if (root === null) throw new Error("the page has no root element");
+const boot = readBoot(document);
+const base = basePath(document);
+const page = createRoot(root, {
+  // Whoever catches it shows it; a part that did not arrive is nobody's mistake.
+  onCaughtError: (cause) => {
+    if (!isMissingPart(cause)) console.error(cause);
+  },
+});
+await firstParts(boot, base, location.pathname);
+page.render(
+  <StrictMode>
+    <App boot={boot} base={base} nonce={nonceOf(document)} />
+  </StrictMode>,
+);
+
+/** For libraries that write style elements. */
+function nonceOf(document: Document): string {
+  return document.querySelector<HTMLMetaElement>("meta[property=csp-nonce]")?.nonce ?? "";
+}

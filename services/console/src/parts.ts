@@ -1,0 +1,42 @@
+/** Why: which part of the console shows an address, so that it can be had before one goes there. */
+import type { AroundNavHandler } from "wouter";
+import type { Boot } from "./boot.js";
+import { environmentPart } from "./environment/pages.js";
+import { type Part, partOf } from "./shell/part.js";
+
+export const CloudConsole = partOf(() => import("./cloud/cloud-console.js"));
+
+/** After this a page shows that it is being loaded. */
+const PATIENCE_MS = 600;
+
+/** Resolves when what the page's own address shows is here, or would take long. */
+export async function firstParts(boot: Boot, base: string, pathname: string): Promise<void> {
+  const part = partAt(pathname.slice(base.length));
+  await patiently([part, boot.kind === "cloud" ? CloudConsole : undefined]);
+}
+
+/** One stays on a page until the next one is here. Who goes elsewhere meanwhile goes there. */
+export function beforeLeaving(base: string): AroundNavHandler {
+  let last = 0;
+  return (navigate, to, options) => {
+    const turn = ++last;
+    const { pathname } = new URL(to, location.origin);
+    const part = pathname === location.pathname ? undefined : partAt(pathname.slice(base.length));
+    if (part === undefined || part.isHere()) return navigate(to, options);
+    void patiently([part]).then(() => {
+      if (turn === last) navigate(to, options);
+    });
+  };
+}
+
+function partAt(path: string): Part | undefined {
+  const below = path.replace(/^\/accounts\/[^/]+\/environments\/[^/]+/, "");
+  return environmentPart(below === "" ? "/" : below);
+}
+
+async function patiently(parts: readonly (Part | undefined)[]): Promise<void> {
+  const wanted = parts.filter((part) => part !== undefined && !part.isHere());
+  if (wanted.length === 0) return;
+  const enough = new Promise<void>((resolve) => setTimeout(resolve, PATIENCE_MS));
+  await Promise.race([Promise.all(wanted.map((part) => part?.preload())), enough]);
+}

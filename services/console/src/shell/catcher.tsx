@@ -1,0 +1,78 @@
+/** Why: a page that breaks must not take the others with it, and must say what broke. */
+import { Component, type ReactNode, useEffect, useState } from "react";
+import { Button } from "../kit/button.js";
+import { ProblemNote } from "../kit/problem.js";
+import { askServed, type Served } from "./served.js";
+
+interface Props {
+  /** When it changes, what was caught is forgotten: one is on another page. */
+  readonly place?: string;
+  readonly children: ReactNode;
+}
+
+interface State {
+  readonly cause: unknown;
+  readonly place: string | undefined;
+}
+
+export class Catcher extends Component<Props, State> {
+  override state: State = { cause: undefined, place: this.props.place };
+
+  static getDerivedStateFromError(cause: unknown): Partial<State> {
+    return { cause };
+  }
+
+  static getDerivedStateFromProps({ place }: Props, state: State): State | null {
+    return place === state.place ? null : { cause: undefined, place };
+  }
+
+  override render(): ReactNode {
+    const { cause } = this.state;
+    if (cause === undefined) return this.props.children;
+    return (
+      <div className="page">
+        {isMissingPart(cause) ? <MissingPart /> : <ProblemNote cause={cause} title="This page broke." />}
+        <div className="row">
+          <Button look="primary" onClick={() => location.reload()}>
+            Load it again
+          </Button>
+        </div>
+      </div>
+    );
+  }
+}
+
+/** What browsers say when a file of the page cannot be loaded; each in its own words. */
+const MISSING = /dynamically imported module|module script failed|unable to preload/i;
+
+/** A file of the page could not be loaded. */
+export function isMissingPart(cause: unknown): boolean {
+  return cause instanceof Error && MISSING.test(cause.message);
+}
+
+/** A page is loaded when it is first looked at. By then the server may be down, or may serve a newer console. */
+function MissingPart() {
+  const [served, setServed] = useState<Served["kind"]>();
+  useEffect(() => {
+    let isOver = false;
+    void askServed().then(({ kind }) => {
+      if (!isOver) setServed(kind);
+    });
+    return () => {
+      isOver = true;
+    };
+  }, []);
+  return (
+    <div className="problem" role="alert">
+      <p>
+        <strong>This page could not be loaded.</strong> {reasonOf(served)}
+      </p>
+    </div>
+  );
+}
+
+function reasonOf(served: Served["kind"] | undefined): string {
+  if (served === "other") return "A newer console has been installed meanwhile; load it, and this page is there again.";
+  if (served === "nobody") return "The server does not answer. Load it again when it is back.";
+  return "A part of the console did not arrive.";
+}

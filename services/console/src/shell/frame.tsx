@@ -1,0 +1,109 @@
+/** Why: where one is and where one can go, on every page; on narrow screens behind one button. */
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { Link, useLocation } from "wouter";
+import { Button } from "../kit/button.js";
+import { Catcher } from "./catcher.js";
+import { Keyboard } from "./keyboard.js";
+import { Mark } from "./mark.js";
+import { Palette } from "./palette.js";
+import { ReachBanner } from "./reach.js";
+import { ThemeChoice } from "./theme.js";
+import "./frame.css";
+
+export interface NavLink {
+  readonly href: string;
+  readonly label: string;
+  /** Also found under these words. */
+  readonly words?: string;
+  /** After `g` on the keyboard. */
+  readonly letter?: string;
+}
+
+export interface NavGroup {
+  readonly label: string;
+  readonly links: readonly NavLink[];
+}
+
+export interface FrameProps {
+  readonly groups: readonly NavGroup[];
+  /** Only in the palette: places of which there are too many for a sidebar. */
+  readonly more?: readonly NavGroup[];
+  /** Beside the mark: which environment or account this is, and the way to others. */
+  readonly place: ReactNode;
+  /** At the foot of the sidebar: who is signed in. */
+  readonly foot?: ReactNode;
+  readonly children: ReactNode;
+}
+
+const PALETTE_KEY = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘ K" : "Ctrl K";
+const NONE: readonly NavGroup[] = [];
+
+export function Frame({ groups, more = NONE, place, foot, children }: FrameProps) {
+  const [path] = useLocation();
+  const [isOpen, setOpen] = useState(false);
+  const [isPaletteOpen, setPaletteOpen] = useState(false);
+  const [isHelpOpen, setHelpOpen] = useState(false);
+  const main = useRef<HTMLElement>(null);
+  const shown = useRef(path);
+  useEffect(() => {
+    if (shown.current === path) return;
+    shown.current = path;
+    setOpen(false);
+    // The next thing that is read out, and where the next Tab begins.
+    main.current?.focus({ preventScroll: true });
+    main.current?.scrollTo(0, 0);
+  }, [path]);
+  return (
+    <div className={`frame${isOpen ? " frame--open" : ""}`}>
+      <Button look="bare" className="frame__skip" onClick={() => main.current?.focus()}>
+        Skip to the page
+      </Button>
+      <header className="frame__top">
+        <Button look="bare" className="frame__toggle" aria-expanded={isOpen} aria-controls="nav" onClick={() => setOpen(!isOpen)}>
+          ☰ <span className="visually-hidden">Menu</span>
+        </Button>
+        <Mark />
+        <div className="frame__place">{place}</div>
+      </header>
+      <aside className="frame__side" id="nav">
+        <nav aria-label="Pages" className="frame__nav">
+          <Button className="frame__search" aria-keyshortcuts="Control+K" onClick={() => setPaletteOpen(true)}>
+            Go to … <span className="key">{PALETTE_KEY}</span>
+          </Button>
+          {groups.map((group) => (
+            <div key={group.label} className="frame__group">
+              <h2 className="frame__label">{group.label}</h2>
+              {group.links.map((link) => (
+                <Link
+                  key={link.href}
+                  href={link.href}
+                  className="frame__link"
+                  aria-current={isAt(path, link.href) ? "page" : undefined}
+                >
+                  {link.label}
+                </Link>
+              ))}
+            </div>
+          ))}
+        </nav>
+        <div className="frame__foot">
+          {foot}
+          <Button look="bare" isSmall className="frame__keys" aria-keyshortcuts="?" onClick={() => setHelpOpen(true)}>
+            Keys <span className="key">?</span>
+          </Button>
+          <ThemeChoice />
+        </div>
+      </aside>
+      <main className="frame__main" id="main" ref={main} tabIndex={-1}>
+        <ReachBanner />
+        <Catcher place={path}>{children}</Catcher>
+      </main>
+      <Palette groups={more.length === 0 ? groups : [...groups, ...more]} isOpen={isPaletteOpen} onOpen={setPaletteOpen} />
+      <Keyboard groups={groups} isHelpOpen={isHelpOpen} onHelp={setHelpOpen} />
+    </div>
+  );
+}
+
+function isAt(path: string, href: string): boolean {
+  return href === "/" ? path === "/" : path === href || path.startsWith(`${href}/`);
+}

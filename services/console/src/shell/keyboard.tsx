@@ -1,0 +1,100 @@
+/** Why: whoever works with the keyboard goes anywhere with two letters, and finds out which with one (`?`). Letters can be turned off. */
+import { useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { useLocation } from "wouter";
+import { CheckField, Dialog } from "../kit/index.js";
+import type { NavGroup } from "./frame.js";
+import { hearsLetters, LETTERS_STORED, pageKeys, subscribeToPageKeys } from "./page-keys.js";
+import { hear, type Waiting } from "./shortcuts.js";
+import "./keyboard.css";
+
+export interface KeyboardProps {
+  readonly groups: readonly NavGroup[];
+  readonly isHelpOpen: boolean;
+  readonly onHelp: (isOpen: boolean) => void;
+}
+
+export function Keyboard({ groups, isHelpOpen, onHelp }: KeyboardProps) {
+  const [isOn, setOn] = useState(hearsLetters);
+  const [, go] = useLocation();
+  const waiting = useRef<Waiting>(undefined);
+  useEffect(() => {
+    if (!isOn) return;
+    const listen = (event: KeyboardEvent) => {
+      const hasModifier = event.ctrlKey || event.metaKey || event.altKey;
+      const heard = hear({ key: event.key, hasModifier, isTaken: isTaken(event) }, waiting.current, event.timeStamp, groups);
+      waiting.current = heard.kind === "waits" ? { sinceMs: event.timeStamp } : undefined;
+      if (heard.kind === "nothing") return;
+      event.preventDefault();
+      if (heard.kind === "help") onHelp(true);
+      else if (heard.kind === "go") go(heard.href);
+    };
+    document.addEventListener("keydown", listen);
+    return () => document.removeEventListener("keydown", listen);
+  }, [isOn, groups, go, onHelp]);
+  const choose = (on: boolean) => {
+    setOn(on);
+    if (on) localStorage.removeItem(LETTERS_STORED);
+    else localStorage.setItem(LETTERS_STORED, "off");
+  };
+  return (
+    <Dialog title="Keys" isOpen={isHelpOpen} onClose={() => onHelp(false)} isWide>
+      <Keys groups={groups} />
+      <CheckField label="Listen to single letters on pages" isOn={isOn} onChange={choose} />
+    </Dialog>
+  );
+}
+
+/** Letters are text there, or belong to what is open. */
+function isTaken(event: KeyboardEvent): boolean {
+  if (event.defaultPrevented || document.querySelector("[role=dialog], [role=menu], [role=listbox]") !== null) return true;
+  const { target } = event;
+  return target instanceof HTMLElement && (target.isContentEditable || target.closest("input, textarea, select") !== null);
+}
+
+const GENERAL = [
+  ["Go to a page, or to an invocation by its id", ["Ctrl", "K"]],
+  ["These keys", ["?"]],
+  ["Close what is open", ["Esc"]],
+  ["Send, in an editor", ["Ctrl", "Enter"]],
+] as const;
+
+function Keys({ groups }: { readonly groups: readonly NavGroup[] }) {
+  const links = groups.flatMap((group) => group.links);
+  const ofPage = useSyncExternalStore(subscribeToPageKeys, pageKeys);
+  return (
+    <div className="keys">
+      {ofPage.length > 0 && (
+        <dl className="keys__list" aria-label="On this page">
+          {ofPage.map(([what, keys]) => (
+            <Entry key={what} what={what} keys={keys} />
+          ))}
+        </dl>
+      )}
+      <dl className="keys__list">
+        {GENERAL.map(([what, keys]) => (
+          <Entry key={what} what={what} keys={keys} />
+        ))}
+      </dl>
+      <dl className="keys__list">
+        {links.map(({ href, label, letter }) =>
+          letter === undefined ? null : <Entry key={href} what={label} keys={["g", letter]} />,
+        )}
+      </dl>
+    </div>
+  );
+}
+
+function Entry({ what, keys }: { readonly what: string; readonly keys: readonly string[] }) {
+  return (
+    <div className="keys__entry">
+      <dt>{what}</dt>
+      <dd className="nowrap">
+        {keys.map((key) => (
+          <kbd key={key} className="key">
+            {key}
+          </kbd>
+        ))}
+      </dd>
+    </div>
+  );
+}

@@ -1,0 +1,38 @@
+/** Why: a page that hears keys of its own says which, so that the help of all keys (`?`) tells them, too. */
+import { useEffect } from "react";
+
+/** What it does, and the keys that do it. */
+export type PageKey = readonly [what: string, keys: readonly string[]];
+
+const NONE: readonly PageKey[] = [];
+let shown = NONE;
+const listeners = new Set<() => void>();
+
+/** While the page is shown. `keys` is a constant. */
+export function usePageKeys(keys: readonly PageKey[]): void {
+  useEffect(() => {
+    tell(keys);
+    return () => tell(NONE);
+  }, [keys]);
+}
+
+function tell(keys: readonly PageKey[]): void {
+  shown = keys;
+  for (const listener of listeners) listener();
+}
+
+export function pageKeys(): readonly PageKey[] {
+  return shown;
+}
+
+export function subscribeToPageKeys(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export const LETTERS_STORED = "perdure.letters";
+
+/** Whoever dictates has single letters turned off (WCAG 2.1.4). */
+export function hearsLetters(): boolean {
+  return localStorage.getItem(LETTERS_STORED) !== "off";
+}

@@ -1,0 +1,35 @@
+/**
+ * Why: the page outlives what served it. Servers are restarted under it, and a new build takes away the files that it would still load.
+ * So it asks the place it came from whether somebody answers, and with which build.
+ */
+
+export type Served =
+  | { readonly kind: "nobody" }
+  /** The console that this page is of. */
+  | { readonly kind: "same" }
+  /** Another build of it: files of this one may be gone. */
+  | { readonly kind: "other" };
+
+/** One try; a server that is there answers in a moment. */
+const TRY_MS_MAX = 4_000;
+
+export async function askServed(): Promise<Served> {
+  let text: string;
+  try {
+    const response = await fetch(document.baseURI, { cache: "no-store", signal: AbortSignal.timeout(TRY_MS_MAX) });
+    // What stands before a server that is down (a proxy, a gateway) says so.
+    if (response.status >= 502 && response.status <= 504) return { kind: "nobody" };
+    text = await response.text();
+  } catch {
+    return { kind: "nobody" };
+  }
+  const own = mainScript(document.documentElement.outerHTML);
+  const theirs = mainScript(text);
+  // A page that is not ours at all (somebody else listens there now) is left to the pages' own questions.
+  return { kind: own !== undefined && theirs !== undefined && own !== theirs ? "other" : "same" };
+}
+
+/** `assets/index-<hash>.js`: it differs when anything does. */
+export function mainScript(page: string): string | undefined {
+  return /\bassets\/index-[\w-]+\.js\b/.exec(page)?.[0];
+}

@@ -1,0 +1,36 @@
+/** Why: what a key means is decided in one place that knows no page: `g` and a letter go somewhere, `?` tells of all keys. Pure. */
+import type { NavGroup } from "./frame.js";
+
+export interface Press {
+  readonly key: string;
+  /** With Ctrl, ⌘ or Alt: the browser's, or the palette's. */
+  readonly hasModifier: boolean;
+  /** Where letters are written, or something else is open that hears keys. */
+  readonly isTaken: boolean;
+}
+
+/** What was pressed before: `g` waits for its letter for a moment. */
+export interface Waiting {
+  readonly sinceMs: number;
+}
+
+export type Heard =
+  | { readonly kind: "nothing" }
+  | { readonly kind: "waits" }
+  | { readonly kind: "help" }
+  | { readonly kind: "go"; readonly href: string };
+
+/** After `g`, so long is a letter awaited. */
+export const LETTER_WAIT_MS = 1_500;
+
+const NOTHING: Heard = { kind: "nothing" };
+
+export function hear(press: Press, waiting: Waiting | undefined, nowMs: number, groups: readonly NavGroup[]): Heard {
+  if (press.hasModifier || press.isTaken) return NOTHING;
+  if (waiting !== undefined && nowMs - waiting.sinceMs <= LETTER_WAIT_MS) {
+    const link = groups.flatMap(({ links }) => links).find(({ letter }) => letter === press.key);
+    return link === undefined ? NOTHING : { kind: "go", href: link.href };
+  }
+  if (press.key === "?") return { kind: "help" };
+  return press.key === "g" ? { kind: "waits" } : NOTHING;
+}

@@ -1,0 +1,135 @@
+/**
+ * Why: pages are looked at by a real Chromium, and nobody looks on while tests run. So whatever a person at the console of the browser
+ * would notice (an error, a page that broke, a policy that was violated, a request to somewhere else) makes the test fail.
+ */
+/// <reference lib="dom" />
+import { AxeBuilder } from "@axe-core/playwright";
+import { chromiumProgram } from "@perdure/servers";
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+
+/** How somebody looks at a page. */
+export interface View {
+  /** Of the window, in pixels; 1280 when absent, 360 for a phone. */
+  readonly width?: number;
+  /** 860 when absent. */
+  readonly height?: number;
+  readonly dark?: boolean;
+  /** Answers that are failures belong to the test; the browser tells of each in its console. */
+  readonly mayFail?: boolean;
+  /** Whatever else Playwright knows of a browser's visitor: cookies of before, a time zone. */
+  readonly context?: BrowserContextOptions;
+}
+
+/** The levels that axe looks for; everything of AA. */
+const LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+
+/** Patience for one thing on a page: the slowest of ours is a chart on a busy machine. */
+const PATIENCE_MS = 10_000;
+
+/** What Chromium writes when an answer is a failure, or none comes. */
+const FAILED_LOAD = /^Failed to load resource/;
+
+/** A browser, its windows, and what they complained of. */
+export class Watched implements AsyncDisposable {
+  readonly browser: Browser;
+  readonly #origins: () => readonly string[];
+  readonly #contexts: BrowserContext[] = [];
+  #complaints: string[] = [];
+
+  private constructor(browser: Browser, origins: () => readonly string[]) {
+    this.browser = browser;
+    this.#origins = origins;
+  }
+
+  /** `origins`: where pages may send requests. */
+  static async start(origins: () => readonly string[]): Promise<Watched> {
+    const { path, env } = await chromiumProgram();
+    // Everything comes from this machine, and containers allow no sandbox.
+    // `*.test` are names whose owners point to this machine.
+    const names = "--host-resolver-rules=MAP *.test 127.0.0.1";
+    const args = ["--no-sandbox", "--disable-gpu", "--font-render-hinting=none", names];
+    const browser = await chromium.launch({ executablePath: path, env: { ...process.env, ...env }, args });
+    return new Watched(browser, origins);
+  }
+
+  /** A window of somebody who was never here before, at this address. */
+  async open(url: string, view: View = {}): Promise<Page> {
+    const page = await (await this.visitor(view)).newPage();
+    await page.goto(url);
+    return page;
+  }
+
+  /** Somebody with cookies and storage of their own, with any number of windows. */
+  async visitor({ width = 1280, height = 860, dark = false, mayFail = false, context = {} }: View = {}): Promise<BrowserContext> {
+    const visitor = await this.browser.newContext({
+      viewport: { width, height },
+      colorScheme: dark ? "dark" : "light",
+      reducedMotion: "reduce",
+      // Without one Chromium makes it from the environment, where it may be no language at all.
+      locale: "en-GB",
+      ...context,
+    });
+    this.#contexts.push(visitor);
+    visitor.setDefaultTimeout(PATIENCE_MS);
+    this.#listen(visitor, mayFail);
+    return visitor;
+  }
+
+  #listen(visitor: BrowserContext, mayFail: boolean): void {
+    const complain = (what: string) => this.#complaints.push(what);
+    visitor.on("console", (message) => {
+      if (message.type() !== "error" || (mayFail && FAILED_LOAD.test(message.text()))) return;
+      complain(`${message.page()?.url()}: ${message.text()} (${message.location().url})`);
+    });
+    visitor.on("weberror", (error) => complain(`${error.page()?.url()}: ${error.error().stack ?? error.error().message}`));
+    visitor.on("request", (request) => {
+      const { protocol, origin } = new URL(request.url());
+      const isNear = protocol === "data:" || protocol === "blob:" || protocol === "about:";
+      if (!isNear && !this.#origins().includes(origin)) complain(`a request to ${request.url()}`);
+    });
+    // Nobody would answer: the page would hang.
+    visitor.on("dialog", (dialog) => {
+      complain(`a dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+  }
+
+  /** What was complained of since the last call, for a test that wants complaints. */
+  takeComplaints(): readonly string[] {
+    return this.#complaints.splice(0);
+  }
+
+  /** Closes all windows. Throws when any of them complained. */
+  async closeAll(): Promise<void> {
+    for (const context of this.#contexts.splice(0)) await context.close();
+    const complaints = this.takeComplaints();
+    if (complaints.length > 0) throw new Error(`the browser complained:\n${complaints.join("\n")}`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.browser.close();
+  }
+}
+
+/** Throws with what axe has against the page as it is now, and where. */
+export async function expectAccessible(page: Page): Promise<void> {
+  // Colours on their way are neither here nor there.
+  await page.evaluate(() => Promise.allSettled(document.getAnimations().map((one) => one.finished)));
+  const { violations } = await new AxeBuilder({ page }).withTags(LEVELS).analyze();
+  const found = violations.flatMap(({ id, help, nodes }) => nodes.map((node) => `${id}: ${help}\n    ${node.html}`));
+  if (found.length > 0) throw new Error(`axe on ${page.url()}:\n${found.join("\n")}`);
+}
+
+/** Throws when one has to scroll sideways to see all of the page. */
+export async function expectNoSidewaysScroll(page: Page): Promise<void> {
+  const wide = await page.evaluate(() => {
+    const room = document.documentElement.clientWidth;
+    if (document.documentElement.scrollWidth <= room && document.body.scrollWidth <= room) {
+      const main = document.querySelector("main");
+      if (main === null || main.scrollWidth <= main.clientWidth) return undefined;
+    }
+    const beyond = [...document.querySelectorAll("body *")].filter((one) => one.getBoundingClientRect().right > room + 1);
+    return beyond.slice(0, 5).map((one) => one.outerHTML.slice(0, 200));
+  });
+  if (wide !== undefined) throw new Error(`${page.url()} is wider than its window:\n${wide.join("\n")}`);
+}

@@ -1,0 +1,365 @@
+/** The pages of an account, before the cloud as it is run: from signing up to the audit log; and what each role may not. */
+/// <reference lib="dom" />
+import { readFileSync } from "node:fs";
+import { beforeAll, describe, expect, test } from "@jest/globals";
+import type { EnvironmentId } from "@perdure/cloud";
+import type { Locator, Page } from "playwright-core";
+import { CONSOLE_PASSWORD, expectAccessible, expectNoSidewaysScroll, type Person, suiteCloud } from "./cloud.js";
+
+const TEST_MS = 60_000;
+/** An environment comes up in seconds; a busy machine takes its time. */
+const ACTIVE_MS = 45_000;
+/** Whatever people may call their things. */
+const WICKED = `<img src=x onerror="alert(1)">`;
+
+const cloud = suiteCloud();
+let owner: Person;
+let dev: EnvironmentId;
+beforeAll(async () => {
+  owner = await cloud.world.person("owner");
+  dev = await cloud.world.environment(owner, "dev");
+}, TEST_MS);
+
+const heading = (page: Page, name: string): Locator => page.getByRole("heading", { level: 1, name, exact: true });
+const button = (page: Page, name: string | RegExp): Locator => page.getByRole("button", { name, exact: true });
+const at = (path = ""): string => `/accounts/${owner.accountId}${path}`;
+
+async function expectForbidden(control: Locator, why: RegExp): Promise<void> {
+  expect([await control.getAttribute("aria-disabled"), await control.getAttribute("aria-description")]).toEqual([
+    "true",
+    expect.stringMatching(why),
+  ]);
+}
+
+describe("somebody new", () => {
+  test(
+    "signs up, is led to a first environment, and from there to its addresses",
+    async () => {
+      const page = await cloud.open(undefined, "/sign-up?return=/");
+      await page.getByLabel(/mail/i).fill("newcomer@perdure.test");
+      await page.getByLabel(/^Name/).fill("Nora");
+      await page.getByLabel(/^Password/).fill(CONSOLE_PASSWORD);
+      await page.getByRole("button", { name: /sign up|create/i }).click();
+      await page.getByRole("heading", { name: "From nothing to a durable call, in five minutes" }).waitFor();
+      await button(page, "Make the first environment").click();
+      const name = page.getByLabel("Name");
+      await name.fill("My env");
+      await page.getByText("Small letters only.").waitFor();
+      await expectForbidden(button(page, "Make it"), /Small letters/);
+      await name.fill("first");
+      await expectAccessible(page);
+      await button(page, "Make it").click();
+      await heading(page, "Developers").waitFor({ timeout: ACTIVE_MS });
+      await page.getByText("How programs, command lines and services reach first.").waitFor();
+      expect(new URL(page.url()).pathname).toMatch(/^\/accounts\/acc_\w+\/environments\/env_\w+\/developers$/);
+    },
+    TEST_MS,
+  );
+
+  test(
+    "who is not signed in comes back to the page they asked for",
+    async () => {
+      const page = await cloud.open(undefined, at("/members"), { mayFail: true });
+      await page.waitForURL(/\/login\?/);
+      expect(new URL(page.url()).searchParams.get("return")).toBe(at("/members"));
+      await signIn(page, owner);
+      await heading(page, "Members").waitFor();
+    },
+    TEST_MS,
+  );
+});
+
+async function signIn(page: Page, { email }: Person): Promise<void> {
+  await page.getByLabel(/mail/i).fill(email);
+  await page.getByLabel(/^Password/).fill(CONSOLE_PASSWORD);
+  await page.getByRole("button", { name: /^(sign|log) in$/i }).click();
+}
+
+describe("a session", () => {
+  test(
+    "that has ended is begun again in another window, and the page goes on where it was",
+    async () => {
+      const visitor = await cloud.visitor(owner, { mayFail: true });
+      const page = await visitor.newPage();
+      await page.goto(cloud.url(at()));
+      await heading(page, "Environments").waitFor();
+      await visitor.clearCookies();
+      await page.getByRole("link", { name: "Members" }).click();
+      const question = page.getByRole("dialog", { name: "Your session has ended" });
+      await question.waitFor();
+      await expectAccessible(page);
+      const [other] = await Promise.all([visitor.waitForEvent("page"), question.getByRole("link", { name: "Sign in" }).click()]);
+      await signIn(other, owner);
+      await other.getByText("Close this window").waitFor();
+      await page.getByText(owner.email).waitFor();
+      expect(await question.count()).toBe(0);
+    },
+    TEST_MS,
+  );
+
+  test(
+    "is ended from the menu, and elsewhere from the list",
+    async () => {
+      const person = await cloud.world.person("leaver");
+      const page = await cloud.open(person, "/");
+      await heading(page, "Environments").waitFor();
+      await page.locator(".frame__foot .place-button").click();
+      await page.getByRole("menuitem", { name: "Where you are signed in" }).click();
+      await page.getByRole("table").last().getByText("here", { exact: true }).waitFor();
+      await expectForbidden(button(page, "Sign out there"), /the one you look with/);
+      await page.keyboard.press("Escape");
+      await page.locator(".frame__foot .place-button").click();
+      await page.getByRole("menuitem", { name: "Sign out" }).click();
+      await page.waitForURL(/\/login/);
+      expect((await page.context().cookies()).some(({ name }) => name.endsWith("perdure_session"))).toBe(false);
+    },
+    TEST_MS,
+  );
+});
+
+describe("environments", () => {
+  test(
+    "are suspended, resumed, deleted by their name, and brought back",
+    async () => {
+      await cloud.world.environment(owner, "doomed");
+      // A runtime that is resumed takes some seconds, and its door says so meanwhile.
+      const page = await cloud.open(owner, at(), { mayFail: true });
+      const row = page.getByRole("row", { name: /doomed/ });
+      const act = async (name: string): Promise<void> => {
+        await row.getByRole("button", { name: "Actions for doomed" }).click();
+        await page.getByRole("menuitem", { name }).click();
+      };
+      await act("Suspend …");
+      await button(page, "Suspend it").click();
+      await row.getByText("Somebody suspended it.").waitFor();
+      await row.getByRole("link", { name: "doomed" }).click();
+      await page.getByText("Calls are refused and nothing runs").waitFor();
+      await expectAccessible(page);
+      await button(page, "Resume it").click();
+      await heading(page, "Overview").waitFor();
+      await page.goto(cloud.url(at()));
+      await act("Delete …");
+      await expectForbidden(button(page, "Delete it"), /Type “doomed” first/);
+      await page.getByLabel("Type “doomed” to confirm").fill("doomed");
+      await expectAccessible(page);
+      await button(page, "Delete it").click();
+      await row.getByText(/Its data go in 6 d/).waitFor();
+      await row.getByRole("button", { name: "Bring it back" }).click();
+      await row.getByText("active").waitFor({ timeout: ACTIVE_MS });
+    },
+    TEST_MS,
+  );
+
+  test(
+    "that cannot be listed say so, and are asked for again",
+    async () => {
+      const page = await cloud.open(owner, "/signed-in", { mayFail: true });
+      await page.route("**/ListEnvironments", (route) =>
+        route.fulfill({
+          status: 503,
+          contentType: "application/json",
+          body: JSON.stringify({ code: 503, message: "The service is away", restate_code: "PERD0503", request_id: "req_1" }),
+        }),
+      );
+      await page.goto(cloud.url(at()));
+      const alert = page.getByRole("alert");
+      await alert.getByText("The service is away").waitFor();
+      await alert.getByText("request req_1").waitFor();
+      await page.unroute("**/ListEnvironments");
+      await alert.getByRole("button", { name: "Try again" }).click();
+      await page.getByRole("link", { name: "dev", exact: true }).waitFor();
+    },
+    TEST_MS,
+  );
+});
+
+describe("members", () => {
+  test(
+    "are invited by a link that is shown once, change roles, and go; an account keeps its owner",
+    async () => {
+      const member = await cloud.world.member(owner, "developer");
+      const page = await cloud.open(owner, at("/members"));
+      await button(page, "Invite somebody").click();
+      await page.getByLabel("E-mail address").fill("friend@perdure.test");
+      await button(page, "Invite").click();
+      await page.getByText(`${cloud.world.origin}/invitation?token=inv_`).waitFor();
+      await expectAccessible(page);
+      await button(page, "Done").click();
+      await button(page, "Withdraw the invitation of friend@perdure.test").click();
+      await page.getByText("Nobody is invited at the moment.").waitFor();
+
+      await button(page, `Change the role of ${member.email}`).click();
+      await page.getByRole("combobox", { name: "Role" }).click();
+      await page.getByRole("option", { name: /^viewer/ }).click();
+      await button(page, "Change it").click();
+      await page.getByText(`${member.email} is viewer now`).waitFor();
+      await button(page, `Remove ${member.email}`).click();
+      await button(page, "Remove").click();
+      await page.getByText(`${member.email} is no member any more`).waitFor();
+      await expectForbidden(button(page, "Leave this account"), /An account needs an owner/);
+    },
+    TEST_MS,
+  );
+
+  test(
+    "who look see everything, touch nothing, and are told why",
+    async () => {
+      const viewer = await cloud.world.member(owner, "viewer");
+      const page = await cloud.open(viewer, at());
+      await page.getByRole("link", { name: "dev", exact: true }).waitFor();
+      await expectForbidden(button(page, "New environment"), /viewer, may look but not change\. It takes an owner or admin/);
+      await page.goto(cloud.url(at("/members")));
+      await expectForbidden(button(page, "Invite somebody"), /viewer/);
+      await expectForbidden(button(page, `Remove ${owner.email}`), /viewer/);
+      await page.goto(cloud.url(at("/audit")));
+      await page.getByText("It takes an owner or admin.").waitFor();
+      await page.goto(cloud.url(at("/settings")));
+      await expectForbidden(button(page, "Save"), /viewer/);
+      await page.goto(cloud.url(at(`/environments/${dev}/developers`)));
+      await expectForbidden(button(page, "New API key"), /viewer/);
+      await expectForbidden(button(page, "Rotate"), /viewer/);
+      await page.goto(cloud.url(at(`/environments/${dev}/settings`)));
+      await expectForbidden(button(page, "Suspend …"), /viewer/);
+      await expectForbidden(button(page, "Delete …"), /viewer/);
+    },
+    TEST_MS,
+  );
+
+  test(
+    "of billing see usage and plan only",
+    async () => {
+      const billing = await cloud.world.member(owner, "billing");
+      const page = await cloud.open(billing, at());
+      await page.getByText("Your role, billing, does not allow this.").waitFor();
+      await page.getByRole("link", { name: "usage" }).last().click();
+      await heading(page, "Usage").waitFor();
+      await page.goto(cloud.url(at(`/environments/${dev}/`)));
+      await page.getByText("Your role, billing, sees plan and usage only.").waitFor();
+    },
+    TEST_MS,
+  );
+
+  test(
+    "of other accounts are told what somebody is told who mistyped",
+    async () => {
+      const stranger = await cloud.world.person("stranger");
+      const page = await cloud.open(stranger, at(), { mayFail: true });
+      await page.getByRole("heading", { name: "You are not a member of this account" }).waitFor();
+      await page.goto(cloud.url(`/accounts/${stranger.accountId}/environments/${dev}/`));
+      await page.getByRole("heading", { name: "There is no such environment" }).waitFor();
+    },
+    TEST_MS,
+  );
+});
+
+describe("books", () => {
+  test(
+    "usage is shown by day, against the plan, for each environment and month",
+    async () => {
+      const { people } = cloud.world;
+      const totals = { ingressRequests: 1_234, adminRequests: 1, bytesIn: 10, bytesOut: 100 * 2 ** 30, tunnelBytes: 0 };
+      await people.tenancy.report([{ source: "test", environmentId: dev, atMs: Date.now(), totals }]);
+      const page = await cloud.open(owner, at("/usage"));
+      await page.getByText("100.0 GiB of 500 GiB a month").or(page.getByText("100 GiB of 500 GiB a month")).waitFor();
+      await page.getByText("20 %").waitFor();
+      await page.getByRole("img", { name: /^Requests: 1,2\d\d in all, most on \d{4}-\d\d-\d\d with 1,2\d\d$/ }).waitFor();
+      await page.getByLabel("Environment").click();
+      await page.getByRole("option", { name: "dev", exact: true }).click();
+      await page.getByRole("heading", { name: "Its share of the plan" }).waitFor();
+      expect(new URL(page.url()).searchParams.get("environment")).toBe(dev);
+    },
+    TEST_MS,
+  );
+
+  test(
+    "the audit log is filtered, unfolded and saved",
+    async () => {
+      await owner.ask("UpdateEnvironment", { environmentId: dev, description: WICKED });
+      const page = await cloud.open(owner, at("/audit"));
+      await page.getByLabel("What").click();
+      await page.getByRole("option", { name: "environment.update" }).click();
+      await page.waitForURL(/action=environment\.update/);
+      const rows = page.getByRole("table").getByRole("row");
+      await page.getByRole("cell", { name: "environment.create" }).first().waitFor({ state: "detached" });
+      expect(await rows.count()).toBe(2);
+      await page.getByText("Show", { exact: true }).click();
+      await page.getByText('"requestId"').waitFor();
+      expect(await page.locator("img").count()).toBe(0);
+      await expectAccessible(page);
+      await button(page, /Export/).click();
+      const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("menuitem", { name: /CSV/ }).click()]);
+      expect(download.suggestedFilename()).toMatch(/^perdure-audit-\d{4}-\d\d-\d\d\.csv$/);
+      const lines = readFileSync(await download.path(), "utf8")
+        .trim()
+        .split("\r\n");
+      expect([lines[0], lines.length]).toEqual([expect.stringContaining("actorId,action"), 2]);
+      await button(page, "Show everything").click();
+      await page.getByRole("cell", { name: "environment.create" }).first().waitFor();
+    },
+    TEST_MS,
+  );
+
+  test(
+    "an account is renamed, its plan compared with others and changed",
+    async () => {
+      const person = await cloud.world.person("renamer", "free");
+      const page = await cloud.open(person, `/accounts/${person.accountId}/settings`);
+      await page.getByLabel("Name").fill(WICKED);
+      await button(page, "Save").click();
+      await page.getByText("It is changed").waitFor();
+      await button(page, /go elsewhere$/)
+        .getByText(WICKED)
+        .waitFor();
+      await page
+        .getByRole("row", { name: /Actions a month/ })
+        .getByText("50,000")
+        .waitFor();
+      await expectAccessible(page);
+    },
+    TEST_MS,
+  );
+});
+
+describe("every page of an account", () => {
+  test(
+    "can be used by everybody, on a phone and in the dark",
+    async () => {
+      const phone = { width: 360, dark: true };
+      const page = await cloud.open(owner, at(), phone);
+      for (const [path, title] of [
+        ["", "Environments"],
+        ["/members", "Members"],
+        ["/usage", "Usage"],
+        ["/audit", "Audit log"],
+        ["/settings", "Account settings"],
+      ] as const) {
+        await page.goto(cloud.url(at(path)));
+        await heading(page, title).waitFor();
+        await page.locator("main .loading").first().waitFor({ state: "detached" });
+        await expectAccessible(page);
+        await expectNoSidewaysScroll(page);
+      }
+      await page.goto(cloud.url("/accounts"));
+      await heading(page, "Accounts").waitFor();
+      await expectAccessible(page);
+      await expectNoSidewaysScroll(page);
+    },
+    TEST_MS,
+  );
+
+  test(
+    "and every environment is reached with the keyboard",
+    async () => {
+      const page = await cloud.open(owner, at("/members"));
+      await heading(page, "Members").waitFor();
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox", { name: /^A page/ }).waitFor();
+      await page.keyboard.type("environment dev");
+      await page.getByRole("option", { name: "Environment dev" }).waitFor();
+      await page.keyboard.press("Enter");
+      await page.waitForURL(new RegExp(`/environments/${dev}`));
+      await heading(page, "Overview").waitFor();
+    },
+    TEST_MS,
+  );
+});

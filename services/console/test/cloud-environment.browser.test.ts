@@ -1,0 +1,235 @@
+/** The pages that environments of the cloud have beside all others, and those others through the console's own door. */
+/// <reference lib="dom" />
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import type { EnvironmentId } from "@perdure/cloud";
+import { SdkEndpoint } from "@perdure/conformance";
+import { service } from "@restatedev/restate-sdk";
+import type { Locator, Page } from "playwright-core";
+import { CONSOLE_PASSWORD, expectAccessible, expectNoSidewaysScroll, type Person, suiteCloud } from "./cloud.js";
+
+const TEST_MS = 60_000;
+const greeter = service({ name: "Greeter", handlers: { greet: async (_ctx, name: string) => `Hello, ${name}!` } });
+
+const cloud = suiteCloud({ "cloud.lambda-principal-arn": "arn:aws:iam::123456789012:role/PerdureCloud-us" });
+let owner: Person;
+let dev: EnvironmentId;
+let endpoint: SdkEndpoint;
+beforeAll(async () => {
+  owner = await cloud.world.person("owner");
+  [dev, endpoint] = await Promise.all([cloud.world.environment(owner, "dev"), SdkEndpoint.start({ services: [greeter] })]);
+}, TEST_MS);
+afterAll(async () => endpoint?.[Symbol.asyncDispose]());
+
+const heading = (page: Page, name: string): Locator => page.getByRole("heading", { level: 1, name, exact: true });
+const button = (page: Page, name: string | RegExp): Locator => page.getByRole("button", { name, exact: true });
+const at = (path: string): string => `/accounts/${owner.accountId}/environments/${dev}${path}`;
+
+/** As after a quarter of an hour. */
+async function forgetPresence({ userId }: Person): Promise<void> {
+  const { session } = cloud.world.people.ports.database.tables;
+  await session.write("UPDATE perdure_sessions SET confirmed_at_ms = NULL WHERE user_id = $1", [userId]);
+}
+
+test(
+  "a key is made after its maker has shown that it is them, is shown once, opens what its role says, and ends",
+  async () => {
+    const page = await cloud.open(owner, at("/developers"), { mayFail: true });
+    await page.getByText("There is no key yet.").waitFor();
+    await forgetPresence(owner);
+    await button(page, "New API key").click();
+    await page.getByLabel("What it is for").fill("deploys");
+    await page.getByRole("combobox", { name: "Role" }).click();
+    await page.getByRole("option", { name: "Admin" }).click();
+    await page.getByLabel(/^Requests per second/).fill("0");
+    await page.getByText("A whole number from 1 to 100,000.").waitFor();
+    await page.getByLabel(/^Requests per second/).fill("50");
+    await button(page, "Make it").click();
+    const question = page.getByRole("dialog", { name: "Confirm that it is you" });
+    const password = question.getByLabel("Password");
+    await password.fill("not this one");
+    await question.getByRole("button", { name: "Confirm" }).click();
+    await question.getByText("The password is wrong").waitFor();
+    await expectAccessible(page);
+    await password.fill(CONSOLE_PASSWORD);
+    await question.getByRole("button", { name: "Confirm" }).click();
+
+    const shown = page.getByTestId("api-key");
+    await shown.waitFor();
+    const key = (await shown.textContent()) ?? "";
+    expect(key).toMatch(/^key_\w{23}\.\w{44}$/);
+    await page.keyboard.press("Escape");
+    expect(await button(page, "Done").getAttribute("aria-description")).toBe("Say first that you have stored it");
+    await page.getByText("I have stored it").click();
+    await button(page, "Done").click();
+    await shown.waitFor({ state: "detached" });
+    expect(await page.content()).not.toContain(key.slice(30));
+
+    const { ingressBaseUrl, adminBaseUrl } = (await owner.ask("DescribeEnvironment", { environmentId: dev })).json;
+    const statusOf = async (url: string) => (await fetch(url, { headers: { authorization: `Bearer ${key}` } })).status;
+    expect([await statusOf(`${adminBaseUrl}/deployments`), await statusOf(`${ingressBaseUrl}/Greeter/greet`)]).toEqual([
+      200, 403,
+    ]);
+
+    await page
+      .getByRole("row", { name: /deploys/ })
+      .getByText("50 requests/s")
+      .waitFor();
+    await button(page, "Revoke deploys").click();
+    await button(page, "Revoke it").click();
+    await page.getByText("There is no key yet.").waitFor();
+  },
+  TEST_MS,
+);
+
+test(
+  "snippets have the environment's values; roles of AWS trust it alone",
+  async () => {
+    const page = await cloud.open(owner, at("/developers"));
+    const { ingressBaseUrl } = (await owner.ask("DescribeEnvironment", { environmentId: dev })).json;
+    const snippet = page.getByRole("figure", { name: /^the snippet for/ });
+    await snippet.getByText(`${ingressBaseUrl}/Greeter/greet`).waitFor();
+    for (const [name, text] of [
+      ["Register by curl", "/deployments"],
+      ["TypeScript", "@restatedev/restate-sdk-clients"],
+      ["perdure", "perdure env configure dev"],
+      ["restate", "RESTATE_INGRESS_URL="],
+      ["Kubernetes", `environmentId: ${dev}`],
+      ["AWS Lambda", `"sts:ExternalId": "${dev}"`],
+    ] as const) {
+      await button(page, name).click();
+      await snippet.getByText(text).waitFor();
+    }
+  },
+  TEST_MS,
+);
+
+test(
+  "the signing key is changed step by step, and services know both meanwhile",
+  async () => {
+    const page = await cloud.open(owner, at("/developers"));
+    const first = (await owner.ask("DescribeEnvironment", { environmentId: dev })).json.signingPublicKey as string;
+    const snippet = page.getByRole("figure", { name: "identity keys for the SDK" });
+    await snippet.getByText(`identityKeys: ["${first}"]`).waitFor();
+    const step = async (name: string): Promise<void> => {
+      await button(page, name).click();
+      await page
+        .getByRole("dialog")
+        .getByRole("button", { name: name.replace(" it early", ""), exact: true })
+        .click();
+    };
+    await step("Rotate");
+    await page.getByText("next", { exact: true }).waitFor();
+    await snippet.getByText(`identityKeys: ["${first}", "publickeyv1_`).waitFor();
+    expect(await button(page, "Rotate").getAttribute("aria-description")).toMatch(/A rotation is under way/);
+    await step("Promote");
+    await page.getByText("previous", { exact: true }).waitFor();
+    await page.getByText(/That is in 23 h/).waitFor();
+    await step("Retire it early");
+    await page.getByText("previous", { exact: true }).waitFor({ state: "detached" });
+    const after = (await owner.ask("DescribeEnvironment", { environmentId: dev })).json;
+    expect([after.signingPublicKeys.length, after.signingPublicKey === first]).toEqual([1, false]);
+  },
+  TEST_MS,
+);
+
+test(
+  "tunnels are told with their connections, as they come",
+  async () => {
+    const page = await cloud.open(owner, at("/developers"));
+    await page.getByText("No tunnel is connected.").waitFor();
+    const one = { environmentId: dev, name: "laptop", clientVersion: "1.7.12", workerId: undefined, connectedAtMs: Date.now() };
+    await cloud.world.people.tenancy.reportTunnels({
+      relay: "relay-1",
+      atMs: Date.now(),
+      connections: [{ ...one, id: "a", inFlight: 3 }],
+    });
+    const row = page.getByRole("row", { name: /laptop/ });
+    await row.getByText("relay-1").waitFor();
+    expect(await row.getByRole("cell").nth(2).textContent()).toBe("3");
+  },
+  TEST_MS,
+);
+
+test(
+  "its pages look and call through the console's own door, and a viewer's look only",
+  async () => {
+    const register = await cloud.visitor(owner);
+    const page = await register.newPage();
+    await page.goto(cloud.url(at("/settings")));
+    await heading(page, "Environment settings").waitFor();
+    // As the page does it: with the proof that only it knows.
+    const status = await page.evaluate(
+      async ({ environment, uri }) => {
+        const { csrf } = await (await fetch("/console/session")).json();
+        const headers = { "content-type": "application/json", "x-perdure-csrf": csrf };
+        const body = JSON.stringify({ uri });
+        return (await fetch(`/console/environments/${environment}/admin/deployments`, { method: "POST", headers, body })).status;
+      },
+      { environment: dev, uri: endpoint.url },
+    );
+    expect(status).toBe(201);
+    await page.goto(cloud.url(at("/services")));
+    await page.getByText("Greeter").first().waitFor();
+
+    const viewer = await cloud.world.member(owner, "viewer");
+    const looking = await cloud.open(viewer, at("/services"));
+    await looking.getByText("Greeter").first().waitFor();
+  },
+  TEST_MS,
+);
+
+test(
+  "settings are checked as they are typed, and kept",
+  async () => {
+    const page = await cloud.open(owner, at("/settings"));
+    await page.getByLabel("Name").fill("default");
+    await page.getByText("“default” means something else to command lines.").waitFor();
+    await page.getByLabel("Name").fill("dev");
+    await page.getByLabel("Origins that may call from browsers").fill("app.example");
+    await page.getByText(/“app.example” is no origin/).waitFor();
+    await page.getByLabel("Origins that may call from browsers").fill("https://app.example\n*");
+    await page.getByText("Pass authorization headers of other systems").click();
+    await button(page, "Save").click();
+    await page.getByText("It is changed; doors know within half a minute").waitFor();
+    expect((await owner.ask("DescribeEnvironment", { environmentId: dev })).json).toMatchObject({
+      name: "dev",
+      corsOrigins: ["https://app.example", "*"],
+      forwardsForeignAuthorization: true,
+    });
+  },
+  TEST_MS,
+);
+
+test(
+  "what quotas suspended says so, and that resuming is no way around them",
+  async () => {
+    const { environments } = cloud.world.people.ports.database.tables;
+    const person = await cloud.world.person("heavy");
+    const id = await cloud.world.environment(person, "busy");
+    await environments.take(id, { event: "suspend", suspendedFor: "quota", nowMs: Date.now() });
+    const page = await cloud.open(person, `/accounts/${person.accountId}/environments/${id}/invocations`);
+    await page.getByRole("heading", { level: 1, name: "busy suspended" }).waitFor();
+    await page.getByText(/The month's actions are used up/).waitFor();
+    expect(await button(page, "Resume it").getAttribute("aria-description")).toMatch(/A larger plan/);
+    await expectAccessible(page);
+  },
+  TEST_MS,
+);
+
+test(
+  "all of it can be used on a phone and in the dark",
+  async () => {
+    const page = await cloud.open(owner, at("/developers"), { width: 360, dark: true });
+    for (const [path, title] of [
+      ["/developers", "Developers"],
+      ["/settings", "Environment settings"],
+    ] as const) {
+      await page.goto(cloud.url(at(path)));
+      await heading(page, title).waitFor();
+      await page.locator("main .loading").first().waitFor({ state: "detached" });
+      await expectAccessible(page);
+      await expectNoSidewaysScroll(page);
+    }
+  },
+  TEST_MS,
+);

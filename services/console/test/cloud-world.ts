@@ -1,0 +1,133 @@
+/**
+ * Why: the console of the cloud is tested before the cloud as it is run: tenancy with the built console, a gateway and a runtime for each
+ * environment, every one a process of its own, on a real PostgreSQL. People sign up by the pages they would sign up by.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { AccountId, EnvironmentId, MemberRole, UserId } from "@perdure/cloud";
+import {
+  apiUrlOf,
+  cloudGatewaySettings,
+  type LocalCloud,
+  tenancySettings,
+  tunnelRelaySettings,
+} from "@perdure/cluster/local-cloud";
+import { builtConsole, eventually, Program, programBundle, type Settings } from "@perdure/conformance";
+import { freePorts, startPostgres } from "@perdure/servers";
+import { CONSOLE_PASSWORD, ConsolePage, openTestTenancy, TEST_KEYS, type TestTenancy } from "@perdure/tenancy/testing";
+
+/** A runtime starts in a few seconds; a busy machine takes its time. */
+const ACTIVE_MS = 60_000;
+/** Below the ports that systems give to outgoing connections; one test process has another range than the next. */
+const ENVIRONMENT_PORTS = 12_000 + (process.pid % 300) * 20;
+const RUNTIME_PORTS = 23_000 + (process.pid % 200) * 40;
+
+export { CONSOLE_PASSWORD };
+
+/** Somebody who has signed up and belongs to an account. */
+export interface Person {
+  readonly userId: UserId;
+  readonly email: string;
+  readonly accountId: AccountId;
+  /** Their cookies, as Playwright wants them. */
+  readonly cookies: { readonly name: string; readonly value: string; readonly url: string }[];
+  ask(operation: string, body?: object): Promise<ConsolePage["ask"] extends (...args: never) => Promise<infer A> ? A : never>;
+}
+
+export class CloudWorld implements AsyncDisposable {
+  readonly origin: string;
+  readonly people: TestTenancy;
+  readonly #close: AsyncDisposableStack;
+  #count = 0;
+
+  private constructor(parts: Pick<CloudWorld, "origin" | "people">, close: AsyncDisposableStack) {
+    this.origin = parts.origin;
+    this.people = parts.people;
+    this.#close = close;
+  }
+
+  /** `settings`: of tenancy, beside the usual ones. `tunnels`: with a relay, so that services are reached through tunnels. */
+  static async start(settings: Settings = {}, { tunnels = false } = {}): Promise<CloudWorld> {
+    await using close = new AsyncDisposableStack();
+    const directory = mkdtempSync(join(tmpdir(), "perdure-console-cloud-"));
+    close.defer(() => rmSync(directory, { recursive: true, force: true }));
+    const [database, ports, serverProgram] = await Promise.all([
+      startPostgres(),
+      freePorts(6),
+      programBundle("services/standalone"),
+      builtConsole(),
+    ]);
+    close.use(database);
+    const [apiPort, tenancyPort, ingress, admin, tunnelPort, tunnelProxyPort] = ports as [
+      ...[number, number, number],
+      ...[number, number, number],
+    ];
+    const keyFile = join(directory, "keys");
+    writeFileSync(keyFile, TEST_KEYS, { mode: 0o600 });
+    const cloud: LocalCloud = {
+      postgresUrl: database.url,
+      apiPort,
+      tenancyPort,
+      tunnelPort,
+      tunnelProxyPort,
+      firstEnvironmentPort: ENVIRONMENT_PORTS,
+      runtimePorts: { first: RUNTIME_PORTS, last: RUNTIME_PORTS + 39 },
+      directory: join(directory, "environments"),
+      keyFile,
+      serverProgram,
+    };
+    const tenancy = close.use(
+      await Program.launch({ service: "tenancy", settings: { ...tenancySettings(cloud, { probes: 0 }), ...settings } }),
+    );
+    // Told to stop rather than killed: it ends the runtimes it has made.
+    close.defer(async () => void (await tenancy.stop()));
+    const gateway = { service: "cloud-gateway", settings: cloudGatewaySettings(cloud, { ingress, admin, probes: 0 }) };
+    const programs = [tenancy, close.use(await Program.launch(gateway))];
+    const relay = { service: "tunnel-relay", settings: tunnelRelaySettings(cloud, { probes: 0 }) };
+    if (tunnels) programs.push(close.use(await Program.launch(relay)));
+    await Promise.all(programs.map((program) => program.ready()));
+    const people = close.use(await openTestTenancy(database.url));
+    return new CloudWorld({ origin: apiUrlOf(cloud), people }, close.move());
+  }
+
+  /** Somebody new, with an account of their own; or, with `role`, a member of that one. */
+  async person(name: string, plan: "free" | "team" = "team"): Promise<Person> {
+    const email = `${name}${this.#count++}@perdure.test`;
+    const page = await ConsolePage.of(this.origin, email);
+    const { accounts } = (await page.post("/console/cloud/ListAccounts")).json as { accounts: { accountId: AccountId }[] };
+    const accountId = accounts[0]?.accountId as AccountId;
+    const { userId } = (await page.post("/console/cloud/GetUserIdentity")).json as { userId: UserId };
+    await this.people.ports.database.tables.accounts.setPlan(accountId, plan);
+    return this.#personOf(page, { userId, email, accountId });
+  }
+
+  /** Somebody new in the account of another. */
+  async member(of: Person, role: MemberRole): Promise<Person> {
+    const one = await this.person(role);
+    const { accounts } = this.people.ports.database.tables;
+    await accounts.addMember({ accountId: of.accountId, userId: one.userId, role, sinceMs: Date.now() });
+    return { ...one, accountId: of.accountId, ask: (operation, body) => one.ask(operation, body) };
+  }
+
+  /** Resolves when it runs. */
+  async environment(owner: Person, name: string): Promise<EnvironmentId> {
+    const made = await owner.ask("CreateEnvironment", { name, region: "us" });
+    const { environmentId } = made.json as { environmentId: EnvironmentId };
+    const isActive = async () => (await owner.ask("DescribeEnvironment", { environmentId })).json.status === "ACTIVE";
+    await eventually(`${name} is active`, isActive, ACTIVE_MS);
+    return environmentId;
+  }
+
+  #personOf(page: ConsolePage, facts: Pick<Person, "userId" | "email" | "accountId">): Person {
+    return {
+      ...facts,
+      cookies: [...page.visitor.cookies].map(([name, value]) => ({ name, value, url: this.origin })),
+      ask: (operation, body = {}) => page.post(`/console/cloud/${facts.accountId}/${operation}`, body),
+    };
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#close.disposeAsync();
+  }
+}

@@ -1,0 +1,65 @@
+/** Why: suites about the cloud's pages begin alike: one cloud and one browser for the suite, people who are signed in, windows of theirs. */
+import { afterAll, afterEach, beforeAll } from "@jest/globals";
+import type { Settings } from "@perdure/conformance";
+import type { BrowserContext, Page } from "playwright-core";
+import { type View, Watched } from "./browser.js";
+import { CloudWorld, type Person } from "./cloud-world.js";
+
+export { expectAccessible, expectNoSidewaysScroll, type View } from "./browser.js";
+export { CONSOLE_PASSWORD, type Person } from "./cloud-world.js";
+
+/** Starting everything, on a machine that builds programs and console first. */
+const START_MS_MAX = 240_000;
+
+export interface SuiteCloud {
+  readonly world: CloudWorld;
+  readonly browser: Watched;
+  url(path: string): string;
+  /** A window of this person, who is signed in; undefined: of somebody who is not. */
+  open(person: Person | undefined, path: string, view?: View): Promise<Page>;
+  /** Their browser, with any number of windows. */
+  visitor(person: Person | undefined, view?: View): Promise<BrowserContext>;
+}
+
+/** Called once, outside of all tests. `settings`: of tenancy, beside the usual ones; `parts`: what only some suites need. */
+export function suiteCloud(settings: Settings = {}, parts: { readonly tunnels?: boolean } = {}): SuiteCloud {
+  let world: CloudWorld | undefined;
+  let browser: Watched | undefined;
+  const started = <T>(part: T | undefined): T => {
+    if (part === undefined) throw new Error("the cloud has not started");
+    return part;
+  };
+  beforeAll(async () => {
+    const [one, other] = await Promise.all([
+      CloudWorld.start(settings, parts),
+      Watched.start(() => (world === undefined ? [] : [world.origin])),
+    ]);
+    world = one;
+    browser = other;
+  }, START_MS_MAX);
+  afterEach(async () => browser?.closeAll());
+  afterAll(async () => {
+    await browser?.[Symbol.asyncDispose]();
+    await world?.[Symbol.asyncDispose]();
+  }, START_MS_MAX);
+  const visitor = async (person: Person | undefined, view: View = {}): Promise<BrowserContext> => {
+    const context = await started(browser).visitor(view);
+    if (person !== undefined) await context.addCookies(person.cookies);
+    return context;
+  };
+  return {
+    get world() {
+      return started(world);
+    },
+    get browser() {
+      return started(browser);
+    },
+    url: (path) => `${started(world).origin}${path}`,
+    visitor,
+    async open(person, path, view) {
+      const page = await (await visitor(person, view)).newPage();
+      await page.goto(`${started(world).origin}${path}`);
+      return page;
+    },
+  };
+}

@@ -1,0 +1,222 @@
+/** Why: what runs at a glance, services, the playground and deployments, as somebody uses them who has just written a handler. */
+import { expect, test } from "@jest/globals";
+import { SdkEndpoint } from "@perdure/conformance";
+import { type Context, service } from "@restatedev/restate-sdk";
+import type { Page } from "playwright-core";
+import { expectAccessible, expectNoSidewaysScroll, suiteConsole, type View } from "./console.js";
+
+const ui = suiteConsole();
+
+/** Without a locale Chromium tells one that its own `Intl` refuses. */
+const LOCALE = { context: { locale: "en-US" } };
+const open = (path: string, view: View = {}) => ui.open(path, { ...LOCALE, ...view });
+
+/** A journal of a deploy check may take 10 s, and there are several. */
+const CHECK_MS_MAX = 40_000;
+
+const heading = (page: Page, name: string | RegExp, level = 1) => page.getByRole("heading", { level, name });
+const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
+
+async function choose(page: Page, label: string, option: string | RegExp): Promise<void> {
+  await page.getByLabel(label, { exact: true }).click();
+  await page.getByRole("option", { name: option }).click();
+}
+
+test.each([
+  ["/", { dark: true }],
+  ["/", { width: 360 }],
+  ["/services", { width: 360, dark: true }],
+  ["/services/Orders", { width: 360, dark: true }],
+  ["/playground?service=Orders&handler=place", { dark: true }],
+  ["/playground?service=Stock&handler=take&key=lamp", { width: 360 }],
+  ["/deployments", { width: 360 }],
+  ["/deployments?register=yes", { dark: true }],
+] satisfies [string, View][])("%s is for everyone, seen as %j", async (path, view) => {
+  const page = await open(path, view);
+  await page
+    .locator(path.includes("register") ? "[role=dialog]" : "main table, main form")
+    .first()
+    .waitFor();
+  await expectAccessible(page);
+  await expectNoSidewaysScroll(page);
+});
+
+test("the overview says what runs, how fast, and what needs somebody", async () => {
+  const page = await open("/");
+  const needs = page.getByRole("region", { name: "What needs you" });
+  const broken = needs.getByRole("row").filter({ hasText: "Payments/broken" });
+  await broken.getByRole("link", { name: "RT0007" }).waitFor();
+  await page.locator("main canvas").nth(1).waitFor();
+  expect(await page.getByRole("img", { name: /^Per minute\. requests: / }).count()).toBe(1);
+  const orders = page.getByRole("region", { name: "Figures by service" }).getByRole("row").filter({ hasText: "Orders" });
+  await orders.getByRole("link", { name: "1 failed ones of Orders" }).click();
+  await page.waitForURL(/\/invocations\?/);
+  expect(new URL(page.url()).searchParams.getAll("status")).toEqual(["failed"]);
+  await page.goBack();
+  await broken.getByRole("link", { name: /Cannot read properties/ }).click();
+  await page.waitForURL(`**/invocations/${ui.data.broken}`);
+});
+
+test("a service shows what its handlers take, and is configured", async () => {
+  const page = await open("/services?find=plac", { mayFail: true });
+  const orders = page.getByRole("link", { name: "Orders", exact: true });
+  await orders.waitFor();
+  expect(await page.getByRole("row").count()).toBe(2);
+  await orders.click();
+  const takes = page.getByRole("region", { name: "What place takes" });
+  expect(await takes.getByRole("row").filter({ hasText: "amount" }).textContent()).toMatch(
+    /integer.*How many of it.*1 to 10,000/,
+  );
+  await button(page, "Change configuration").click();
+  expect(await button(page, "Change it").getAttribute("aria-disabled")).toBe("true");
+  await page.getByLabel("Journal retention").fill("a while");
+  await button(page, "Change it").click();
+  await page.getByRole("alert").filter({ hasText: "It was not changed." }).waitFor();
+  await page.getByLabel("Journal retention").fill("3d");
+  await button(page, "Change it").click();
+  await page.getByRole("dialog", { name: "Configuration of Orders" }).waitFor({ state: "detached" });
+  await page.getByRole("row").filter({ hasText: "Journal retention" }).getByText("3d").waitFor();
+});
+
+test("a form and its JSON are one value, the schema is asked before the handler, and calls are remembered", async () => {
+  // The browser tells of answers such as 402 in its console.
+  const page = await open("/playground?service=Orders&handler=place", { mayFail: true });
+  const json = page.locator(".cm-content").first();
+  await json.waitFor();
+  await page.getByLabel("item", { exact: true }).fill("");
+  await page.getByLabel("amount", { exact: true }).fill("0");
+  await button(page, "Call all the same").waitFor();
+  expect(await page.locator(".playground__problems").textContent()).toContain("amount must be at least 1");
+  await json.fill('{"item": "lantern", "amount": 3, "speed": "express"}');
+  await page.locator("input[value=lantern]").waitFor();
+  await choose(page, "isGift (optional)", "true");
+  await json.getByText('"isGift"').waitFor();
+  await json.press("Control+Enter");
+  const answer = page.locator("section").filter({ has: heading(page, "Answer", 2) });
+  await answer.getByText(/order-\d+: 3 × lantern, 97 left/).waitFor();
+  expect(await answer.getByRole("link", { name: /^inv_1/ }).count()).toBe(1);
+
+  await page.getByLabel("amount", { exact: true }).fill("5000");
+  await button(page, "Call").click();
+  await answer.getByRole("alert").filter({ hasText: "The handler failed with 402. more than the card has" }).waitFor();
+  await expectAccessible(page);
+  await button(page, "Fill in again: Orders/place").last().click();
+  await page.locator("input[value='3']").waitFor();
+  await page.reload();
+  await button(page, "Fill in again: Orders/place").first().waitFor();
+  expect(await button(page, "Fill in again: Orders/place").count()).toBe(2);
+});
+
+test("who stops waiting is told that the invocation goes on; what is sent for later says when", async () => {
+  const page = await open("/playground?service=Orders&handler=approve");
+  await page.locator(".cm-content").first().fill('"a rebate"');
+  await button(page, "Call").click();
+  await page.getByText("Waiting for the answer").getByRole("link").waitFor();
+  await button(page, "Stop waiting").click();
+  await page.getByText("The invocation itself goes on to its end").waitFor();
+  await choose(page, "How", "Send for later");
+  await page.getByLabel("After").fill("1h");
+  await button(page, "Send for later").click();
+  await page.getByText(/It begins\s+in \d+ min/).waitFor();
+  // Of an object somebody must say which.
+  await choose(page, "Service", /^Stock/);
+  expect(await button(page, "Call").getAttribute("aria-disabled")).toBe("true");
+  await page.getByLabel("Key", { exact: true }).fill("lamp shade");
+  await choose(page, "Handler", /^level/);
+  await button(page, "Call").click();
+  await page.locator(".cm-content").filter({ hasText: "100" }).waitFor();
+  expect(new URL(page.url()).searchParams.get("key")).toBe("lamp shade");
+});
+
+/** Does another step first than the code that runs, and so cannot go on with what waits there. */
+const otherOrders = service({
+  name: "Orders",
+  handlers: {
+    place: async (): Promise<string> => "placed",
+    assemble: async (): Promise<string> => "assembled",
+    approve: async (ctx: Context): Promise<string> => ctx.run("ask twice", () => "approved"),
+    rest: async (ctx: Context, ms: number): Promise<void> => ctx.sleep(ms, "rest"),
+  },
+});
+
+test("new code is looked at and checked before it is registered, and what drains is removed knowingly", async () => {
+  const endpoint = ui.world.own(await SdkEndpoint.start({ services: [otherOrders] }));
+  const page = await open("/deployments", { mayFail: true });
+  await page.getByText("Orders").waitFor();
+  await button(page, "Register a deployment").click();
+  const dialog = page.getByRole("dialog", { name: /deployment$/ });
+  await dialog.getByLabel("Where it answers").fill("localhost");
+  await dialog.getByText("Begin with http://").waitFor();
+  await dialog.getByLabel("Where it answers").fill(endpoint.url);
+  await button(page, "Look what would change").click();
+  await dialog.getByRole("alert").filter({ hasText: "META0101" }).waitFor();
+  const finding = dialog.getByRole("row").filter({ hasText: "Orders/approve" });
+  expect(await finding.textContent()).toMatch(/would fail.*RT0016/);
+  await expectAccessible(page);
+  await dialog.getByText("More", { exact: true }).click();
+  await dialog.getByText("Also when handlers are gone").click();
+  await button(page, "Look what would change").click();
+  await dialog.getByRole("row").filter({ hasText: "Orders" }).getByText("revision 1 → 2").waitFor();
+  await button(page, "Register it").click();
+  await dialog.waitFor({ state: "detached" });
+  const newer = page.getByRole("row").filter({ hasText: endpoint.url });
+  await newer.getByText("revision 2").waitFor();
+
+  await newer.getByRole("link", { name: endpoint.url }).click();
+  await page.getByText("No invocation that began here is still going on.").waitFor();
+  await button(page, "More actions").click();
+  await page.getByRole("menuitem", { name: "Remove" }).click();
+  await dialog.getByText("would be called at an older revision then").waitFor();
+  const id = decodeURIComponent(new URL(page.url()).pathname.split("/").at(-1) ?? "");
+  await dialog.getByRole("textbox").fill(id);
+  await button(page, "Remove it all the same").click();
+  await page.waitForURL("**/deployments");
+  await newer.waitFor({ state: "detached" });
+});
+
+test("a deployment tells who needs it, and is checked against them", async () => {
+  const page = await open("/deployments");
+  await page.getByRole("row").getByRole("link", { name: /^http/ }).first().click();
+  await page.getByRole("region", { name: "Invocations in flight on it" }).getByText("Orders/rest").first().waitFor();
+  await button(page, "Check it against what runs").click();
+  // Of what waits, only what is suspended by now is tried.
+  const verdict = page.getByText(/^Nothing that was tried would break|^There was no journal to replay/);
+  await verdict.first().waitFor({ timeout: CHECK_MS_MAX });
+  await button(page, "More actions").click();
+  await page.getByRole("menuitem", { name: "Update in place" }).click();
+  await button(page, "Try without changing").click();
+  await page.getByText(/It answers there, and serves .*Orders/).waitFor();
+  await expectAccessible(page);
+});
+
+test.each([
+  ["/", "Nothing is registered here yet"],
+  ["/services", "No services yet"],
+  ["/playground", "There is nothing to call yet"],
+  ["/deployments", "Nothing is registered yet"],
+])("%s of an environment with nothing in it says how something comes there", async (path, title) => {
+  const page = await (await ui.browser.visitor({ ...LOCALE, width: 360 })).newPage();
+  await page.route("**/v4/services", (route) => route.fulfill({ json: { services: [] } }));
+  await page.route("**/v4/deployments", (route) => route.fulfill({ json: { deployments: [] } }));
+  await page.goto(ui.url(path));
+  await heading(page, title, 2).waitFor();
+  await expectAccessible(page);
+  await expectNoSidewaysScroll(page);
+});
+
+test.each(["/", "/services/Orders", "/deployments"])(
+  "%s says that the server failed, and goes on when it is asked again",
+  async (path) => {
+    const page = await (await ui.browser.visitor({ ...LOCALE, mayFail: true })).newPage();
+    const body = { message: "the disk is full", restate_code: null, request_id: "req_7" };
+    await page.route(/\/v4\/(services|deployments)/, (route) => route.fulfill({ status: 500, json: body }));
+    await page.goto(ui.url(path));
+    const alert = page.getByRole("alert").filter({ hasText: "the disk is full" });
+    await alert.first().waitFor();
+    await expectAccessible(page);
+    await page.unrouteAll();
+    // Pages that look again by themselves may have done so already.
+    await page.evaluate(() => document.querySelector<HTMLButtonElement>(".problem button")?.click());
+    await alert.first().waitFor({ state: "detached" });
+  },
+);

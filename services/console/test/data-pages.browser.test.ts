@@ -1,0 +1,162 @@
+/** Why: state and answers that people give by hand reach handlers; the pages for them are tried against a real server. */
+import { readFile } from "node:fs/promises";
+import { expect, test } from "@jest/globals";
+import type { Page } from "playwright-core";
+import { expectAccessible, expectNoSidewaysScroll, suiteConsole } from "./console.js";
+
+// Who waits is only known of handlers that are suspended: not after a minute, but soon.
+const ui = suiteConsole({ settings: { "worker.invoker.inactivity-timeout": "500ms" } });
+
+const heading = (page: Page, name: string | RegExp) => page.getByRole("heading", { level: 1, name }).waitFor();
+const press = (page: Page, name: string | RegExp) => page.getByRole("button", { name }).click();
+/** As with the keyboard: what browsers put in the place of coloured text keeps its colour, which the page's policy takes away. */
+const write = async (page: Page, label: string, text: string) => {
+  const editor = page.locator(".cm-content").and(page.getByRole("textbox", { name: label }));
+  await editor.press("Control+a");
+  await page.keyboard.press("Delete");
+  await page.keyboard.insertText(text);
+};
+
+test("keys are found, and an entry that is changed is what the handler reads", async () => {
+  const page = await ui.open("/state?service=Stock");
+  await page.getByRole("textbox", { name: "Key contains" }).fill("chai");
+  await press(page, "Find");
+  await page.getByRole("link", { name: "table" }).waitFor({ state: "detached" });
+  expect(new URL(page.url()).searchParams.get("find")).toBe("chai");
+  await page.getByRole("link", { name: "chair" }).click();
+  await heading(page, "Stock / chair");
+  await page.getByText("Nobody holds this key now.").waitFor();
+  await expectAccessible(page);
+
+  await press(page, "Edit left");
+  await write(page, "Value", "nine");
+  await press(page, "Save");
+  await page.getByText(/^This is not JSON/).waitFor();
+  await write(page, "Value", "7");
+  await expectAccessible(page);
+  await press(page, "Save");
+  await page.getByText("Stock/chair has the new state").waitFor();
+  await expect(ui.world.ingress.result(["Stock", "chair", "level"])).resolves.toBe(7);
+});
+
+test("what somebody else changed meanwhile is shown before anything is overwritten", async () => {
+  const page = await ui.open("/state/Stock/table", { mayFail: true });
+  await press(page, "Add an entry");
+  await page.getByRole("textbox", { name: "Name" }).fill("shelf");
+  await write(page, "Value", '"B 4"');
+  await ui.world.ingress.result(["Stock", "table", "take"], 1);
+  await press(page, "Save");
+  await page.getByRole("heading", { name: "Somebody changed it meanwhile" }).waitFor();
+  await page.getByText("They also changed").waitFor();
+  await expectAccessible(page);
+  await press(page, "Make my changes to it");
+  await page.getByText("Stock/table has the new state").waitFor();
+  await page.getByRole("row", { name: /shelf/ }).waitFor();
+
+  await press(page, "Clear all");
+  await page.getByRole("textbox", { name: /Type .table. to confirm/ }).fill("table");
+  await press(page, "Clear it");
+  await page.getByRole("heading", { name: "This key has no state" }).waitFor();
+});
+
+test("a key that is held says by whom, and a change waits behind them", async () => {
+  const page = await ui.open("/state/Stock/lamp", { width: 360, dark: true });
+  await page.getByRole("link", { name: "Stock/lamp/count" }).waitFor();
+  await page.getByRole("link", { name: "Stock/lamp/take" }).first().waitFor();
+  await expectAccessible(page);
+  await expectNoSidewaysScroll(page);
+  await press(page, "Remove left");
+  await press(page, "Remove it");
+  await page.getByText("It waits", { exact: true }).waitFor();
+});
+
+test("keys with every sign keep their address; failures are told and tried again", async () => {
+  const key = "a/b %2F é";
+  await ui.world.ingress.result(["Stock", key, "take"], 1);
+  const page = await ui.open("/state?service=Stock&find=%252F", { mayFail: true });
+  await page.getByRole("link", { name: key }).click();
+  await heading(page, `Stock / ${key}`);
+  await page.getByRole("row", { name: /left/ }).waitFor();
+
+  await page.route("**/v4/query", (route) => route.abort());
+  await page.goto(ui.url("/promises"));
+  await page
+    .getByRole("alert")
+    .getByText(/cannot be reached/)
+    .waitFor();
+  await page.unroute("**/v4/query");
+  await press(page, "Try again");
+  await page.getByRole("row", { name: /Signup \/ ada/ }).waitFor();
+});
+
+test("promises lead to the handlers that settle them", async () => {
+  const page = await ui.open("/promises?state=pending&service=Signup&find=ada", { width: 360 });
+  await page.getByRole("row", { name: /ada confirmed pending/ }).waitFor();
+  await expect(page.getByRole("link", { name: "confirm" }).getAttribute("href")).resolves.toMatch(
+    /\/playground\?service=Signup&handler=confirm&key=ada$/,
+  );
+  await expectAccessible(page);
+  await expectNoSidewaysScroll(page);
+  await page.goto(ui.url("/promises?find=nobody"));
+  await page.getByRole("heading", { name: "No promise is like that" }).waitFor();
+});
+
+test("an awakeable is answered, and its handler goes on", async () => {
+  const page = await ui.open("/awakeables", { dark: true });
+  await page.getByRole("link", { name: "Orders/approve" }).waitFor();
+  await expectAccessible(page);
+  await page.getByRole("textbox", { name: "Answer one by its id" }).fill("sign_1short");
+  await page.getByRole("button", { name: "Answer", exact: true }).click();
+  await page.getByText(/begins with sign_1/).waitFor();
+  await press(page, "Resolve for Orders/approve");
+  await write(page, "Value", '"Grace"');
+  await expectAccessible(page);
+  await press(page, "Resolve it");
+  await page.getByText("It is resolved").waitFor();
+  await page.getByRole("heading", { name: "No handler waits for anybody" }).waitFor();
+  const outcome = await ui.world.ingress.attach(ui.data.approval);
+  expect(JSON.stringify(outcome)).toContain("approved by Grace");
+});
+
+test("SQL is run, looked at, taken away and remembered", async () => {
+  const page = await ui.open("/sql?q=SELECT%20'100%25%2541'%20AS%20a%2C%2018446744073709551615%3A%3AUBIGINT%20AS%20b", {
+    mayFail: true,
+  });
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.getByText(/^1 row in/).waitFor();
+  await page.getByRole("cell", { name: "100%%41", exact: true }).waitFor();
+  await page.getByRole("cell", { name: "18446744073709551615" }).waitFor();
+  await expectAccessible(page);
+  const [csv] = await Promise.all([page.waitForEvent("download"), press(page, "Export CSV")]);
+  await expect(readFile(await csv.path(), "utf8")).resolves.toBe("a,b\r\n100%%41,18446744073709551615\r\n");
+
+  await write(page, "Statement", "SELECT a.range AS n FROM range(20000) a");
+  await page.keyboard.press("Control+Enter");
+  await page.getByText(/^10,000 rows in .* there are more/).waitFor();
+  await page.getByRole("table", { name: "Result" }).evaluate((table) => table.scrollTo(0, table.scrollHeight));
+  await page.getByRole("button", { name: "10000: show the whole row" }).waitFor();
+  await page.goBack();
+  await page.getByRole("textbox", { name: "Statement" }).getByText("100%%41").waitFor();
+
+  await write(page, "Statement", "SELECT nothing FROM sys_locks");
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page
+    .getByRole("alert")
+    .getByText(/nothing/)
+    .waitFor();
+  await page.reload();
+  await page.getByText("Run before").click();
+  await page.getByRole("button", { name: "SELECT a.range AS n FROM range(20000) a" }).waitFor();
+});
+
+test("SQL that takes long can be given up, also on a phone", async () => {
+  const page = await ui.open("/sql", { width: 360, dark: true, mayFail: true });
+  await page.route("**/v4/query", async (route) => {
+    if (route.request().postData()?.includes("information_schema") === true) await route.continue();
+  });
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByText("Cancelled.").waitFor();
+  await expectNoSidewaysScroll(page);
+  await expectAccessible(page);
+});

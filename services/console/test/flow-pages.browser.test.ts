@@ -1,0 +1,191 @@
+/** Why: schedules, limits and topics are made and changed by people who look at them; the pages are tried against a real server. */
+import { expect, test } from "@jest/globals";
+import type { Page } from "playwright-core";
+import { expectAccessible, expectNoSidewaysScroll, suiteConsole } from "./console.js";
+
+const ui = suiteConsole({ world: "shop" });
+
+const press = (page: Page, name: string | RegExp) => page.getByRole("button", { name, exact: true }).click();
+const fill = (page: Page, name: string, text: string) => page.getByRole("textbox", { name, exact: true }).fill(text);
+const choose = async (page: Page, name: string, value: string) => {
+  await page.getByRole("combobox", { name, exact: true }).click();
+  await page.getByRole("option", { name: value, exact: true }).click();
+};
+const act = async (page: Page, of: string, action: string) => {
+  await press(page, `Actions for ${of}`);
+  await page.getByRole("menuitem", { name: action, exact: true }).click();
+};
+
+test("a schedule is made with its next times in sight, fired, paused, changed and deleted", async () => {
+  const page = await ui.open("/schedules", { context: { timezoneId: "Europe/Berlin" } });
+  await page.getByRole("heading", { name: "Nothing is scheduled" }).waitFor();
+  await expectAccessible(page);
+  await press(page, "Make a schedule");
+  await fill(page, "When", "61 * * * *");
+  await page.getByRole("alert").waitFor();
+  await fill(page, "When", "30 2 * * *");
+  await page.getByRole("combobox", { name: "By the clock of" }).fill("Europe/Berlin");
+  await expect(page.getByRole("status").getByRole("listitem").count()).resolves.toBe(5);
+  await page
+    .getByRole("status")
+    .getByText(/02:30:00/)
+    .first()
+    .waitFor();
+  await fill(page, "Name", "nightly");
+  await choose(page, "Service", "Stock");
+  await choose(page, "Handler", "level");
+  await fill(page, "Key", "lamp");
+  await expectAccessible(page);
+  await press(page, "Make it");
+  await page.getByRole("heading", { name: "nightly", exact: true }).waitFor();
+  await page.getByRole("img", { name: /^nightly: once, first/ }).waitFor();
+  await page.getByText("It has not fired yet").waitFor();
+  await expectAccessible(page);
+
+  await act(page, "nightly", "Fire now");
+  await page
+    .getByRole("table")
+    .getByRole("link", { name: /^inv_1/ })
+    .waitFor();
+  await act(page, "nightly", "Pause");
+  await page.getByText("None while it is paused.").waitFor();
+  await act(page, "nightly", "Change");
+  await fill(page, "When", "every 15m");
+  await press(page, "Save");
+  await page.getByText("every 15m", { exact: true }).waitFor();
+  await act(page, "nightly", "Delete");
+  await press(page, "Delete it");
+  await page.getByRole("heading", { name: "Nothing is scheduled" }).waitFor();
+});
+
+test("the calendar of many schedules fits a phone", async () => {
+  const target = { service: "Payments", handler: "flaky" };
+  await ui.world.admin.post("/schedules", { name: "each minute", cron: "* * * * *", target });
+  await ui.world.admin.post("/schedules", { name: "weekly", cron: "@weekly", target });
+  const page = await ui.open("/schedules", { width: 360, dark: true });
+  await page.getByRole("img", { name: /^each minute: 1,440 times/ }).waitFor();
+  await expectNoSidewaysScroll(page);
+  await expectAccessible(page);
+  await press(page, "7 days");
+  await page.getByRole("img", { name: /^weekly: once/ }).waitFor();
+  expect(new URL(page.url()).searchParams.get("span")).toBe("week");
+});
+
+test("a rule is made, holds calls back, is changed, turned off and deleted; a queue is paused and goes on", async () => {
+  const page = await ui.open("/flow");
+  await page.getByRole("heading", { name: "Nothing is limited" }).waitFor();
+  await page.getByRole("heading", { name: "No scope is in use" }).waitFor();
+  await expectAccessible(page);
+  await press(page, "Make a rule");
+  await fill(page, "Pattern", "a b");
+  await press(page, "Make it");
+  await page.getByText(/^One to three parts/).waitFor();
+  await fill(page, "Pattern", "acme");
+  await fill(page, "At once", "1");
+  await expectAccessible(page);
+  await press(page, "Make it");
+  await page.getByRole("row", { name: /^acme 1 any/ }).waitFor();
+
+  const headers = { "x-restate-limit-key": "t1", "content-type": "application/json" };
+  const url = new URL("/restate/scope/acme/send/Orders/rest", ui.world.server.ingressUrl);
+  for (let i = 0; i < 2; i++) expect((await fetch(url, { method: "POST", headers, body: "3600000" })).status).toBe(202);
+  await page.getByRole("row", { name: /^acme 1 of 1 full acme/ }).waitFor();
+  const queue = page.getByRole("row", { name: /^acme\/t1/ });
+  await queue.getByRole("link", { name: "a limit (rule acme)" }).waitFor();
+  await expect(page.getByRole("link", { name: "acme / t1" }).getAttribute("href")).resolves.toMatch(
+    /\/invocations\?scope=acme&limit-key=t1$/,
+  );
+  await expectAccessible(page);
+  await press(page, "Pause acme/t1");
+  await queue.getByText("paused", { exact: true }).waitFor();
+  await press(page, "Resume acme/t1");
+  await press(page, "Turn off acme");
+  await page.getByRole("row", { name: /^acme off/ }).waitFor();
+  await press(page, "Change acme");
+  await fill(page, "Starts", "100");
+  await press(page, "Save");
+  await page.getByRole("row", { name: /100 in 1\.00 s/ }).waitFor();
+  await page.setViewportSize({ width: 360, height: 800 });
+  await expectNoSidewaysScroll(page);
+  await press(page, "Delete acme");
+  await press(page, "Delete it");
+  await page.getByRole("heading", { name: "Nothing is limited" }).waitFor();
+});
+
+test("a cluster is added without showing its secret, a topic is subscribed to, paused and let go", async () => {
+  const page = await ui.open("/subscriptions", { mayFail: true });
+  await page.getByRole("heading", { name: "No topic is subscribed to" }).waitFor();
+  await page.getByRole("heading", { name: "No Kafka cluster is known" }).waitFor();
+  await expectAccessible(page);
+  await press(page, "Add a cluster");
+  await fill(page, "Name", "main");
+  await fill(page, "Brokers", "127.0.0.1:1");
+  await choose(page, "Protection", "A password, without TLS");
+  await fill(page, "User name", "ada");
+  await page.getByLabel("Password").fill("hunter2");
+  await expectAccessible(page);
+  await press(page, "Add it");
+  await page.getByRole("row", { name: /^main bootstrap\.servers = 127\.0\.0\.1:1/ }).waitFor();
+  await expect(page.getByText("hunter2").count()).resolves.toBe(0);
+
+  await press(page, "Subscribe to a topic");
+  await press(page, "Subscribe");
+  await page.getByText("Name the topic.").waitFor();
+  await fill(page, "Topic", "orders");
+  await fill(page, "More options of the consumer", "group.id");
+  await page.getByText("Line 1 is not name=value.").waitFor();
+  await fill(page, "More options of the consumer", "group.id=mine");
+  await press(page, "Subscribe");
+  await page.getByRole("heading", { name: "kafka://main/orders", exact: true }).waitFor();
+  await page.getByText(/ECONNREFUSED/).waitFor();
+  await expectAccessible(page);
+  await press(page, "Pause kafka://main/orders");
+  await page.getByRole("row", { name: /orders main .* paused/ }).waitFor();
+
+  await press(page, "Remove main");
+  await page.getByRole("textbox", { name: /to confirm/ }).fill("main");
+  await press(page, "Remove it");
+  await page.getByRole("alert").waitFor();
+  await press(page, "Leave it");
+  await press(page, "Delete kafka://main/orders");
+  await press(page, "End it");
+  await page.getByRole("heading", { name: "No topic is subscribed to" }).waitFor();
+  await page.setViewportSize({ width: 360, height: 800 });
+  await expectNoSidewaysScroll(page);
+});
+
+test("a record that a subscription is stuck at is shown, and left out", async () => {
+  const status = {
+    id: "sub_1stuck",
+    state: "consuming",
+    paused: false,
+    skipped: [],
+    assigned_partitions: [0],
+    positions: [{ partition: 0, next_offset: 41, lag: 9 }],
+    stuck_at: { partition: 0, offset: 41, reason: "its key is not UTF-8" },
+    last_failure: null,
+    next_retry_at: null,
+    handled_records: 41,
+  };
+  const page = await ui.open("/subscriptions", { dark: true });
+  const skipped: unknown[] = [];
+  await page.route("**/v4/subscriptions", (route) =>
+    route.fulfill({
+      json: { subscriptions: [{ id: status.id, source: "kafka://main/orders", sink: "service://Stock/take", options: {} }] },
+    }),
+  );
+  await page.route("**/v4/subscriptions/sub_1stuck/status", (route) =>
+    route.fulfill({ json: skipped.length === 0 ? status : { ...status, stuck_at: null } }),
+  );
+  await page.route("**/v4/subscriptions/sub_1stuck/skip", (route) => {
+    skipped.push(route.request().postDataJSON());
+    return route.fulfill({ json: { ...status, stuck_at: null } });
+  });
+  await page.goto(ui.url("/subscriptions?show=sub_1stuck"));
+  await page.getByText("It is stuck at record 41 of partition 0.").waitFor();
+  await expectAccessible(page);
+  await press(page, "Leave it out");
+  await page.getByRole("dialog").getByRole("button", { name: "Leave it out" }).click();
+  await page.getByText("It is stuck at record 41 of partition 0.").waitFor({ state: "detached" });
+  expect(skipped).toEqual([{ partition: 0, offset: 41 }]);
+});

@@ -1,0 +1,166 @@
+/** Why: the page of one invocation is where people go when something is wrong; what it shows and does is tried against a real server. */
+import { expect, test } from "@jest/globals";
+import type { Page } from "playwright-core";
+import { expectAccessible, expectNoSidewaysScroll, suiteConsole } from "./console.js";
+
+const ui = suiteConsole({ settings: { "admin.trace-url": "https://traces.test/{traceId}" } });
+
+const open = (id: string, more = "", view = {}) => ui.open(`/invocations/${id}${more}`, view);
+const row = (page: Page, name: RegExp | string) => page.getByRole("treeitem", { name });
+const focused = (page: Page) => page.evaluate(() => document.activeElement?.querySelector(".visually-hidden")?.textContent);
+
+test("a timeline unfolds what was called, with the keyboard alone, and its steps say what they hold", async () => {
+  const page = await open(ui.data.placed);
+  await page.getByRole("heading", { level: 1, name: /Orders\/place succeeded/ }).waitFor();
+  await row(page, /^run 'pack it', .*, succeeded/).waitFor();
+  await page.getByRole("list", { name: "Where the time went" }).getByText("together").waitFor();
+
+  await row(page, /^call 'Stock\/sofa\/take'/).focus();
+  await page.keyboard.press("ArrowRight");
+  await row(page, /^write state 'left'/).waitFor();
+  await page.keyboard.press("ArrowDown");
+  await expect(focused(page)).resolves.toMatch(/^Stock\/sofa\/take: /);
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("ArrowLeft");
+  await expect(row(page, /^write state 'left'/).count()).resolves.toBe(0);
+  await page.keyboard.press("Enter");
+  const details = page.getByRole("region", { name: "Step 3" });
+  await details.getByText("98").waitFor();
+  expect(new URL(page.url()).searchParams.get("step")).toBe("3");
+  await expectAccessible(page);
+
+  await page.keyboard.press("+");
+  await page.getByRole("button", { name: "Fit", disabled: false }).waitFor();
+  await page.keyboard.press("0");
+  await page.getByRole("button", { name: "Fit", disabled: true }).waitFor();
+
+  await details.getByRole("link", { name: "Stock/sofa/take" }).click();
+  await page.getByRole("heading", { level: 1, name: /Stock\/sofa\/take/ }).waitFor();
+  await page.getByRole("navigation", { name: "Callers" }).getByRole("link", { name: "Orders/place" }).waitFor();
+});
+
+test("the journal shows values, and the bytes that are stored", async () => {
+  const page = await open(ui.data.placed, "", { dark: true });
+  const journal = page.getByRole("region", { name: "Journal entries" });
+  await journal.getByRole("row", { name: /11 run pack it/ }).waitFor();
+  await journal.getByRole("button", { name: "Details of entry 0" }).click();
+  await journal.getByRole("figure").getByText('"amount": 2').waitFor();
+  await expectAccessible(page);
+  await page.getByRole("button", { name: "As stored" }).click();
+  await page.getByRole("cell", { name: "Notification: CallInvocationId" }).first().waitFor();
+  await page.getByRole("button", { name: "Show the bytes of entry 1", exact: true }).click();
+  await page.getByRole("button", { name: "Copy the bytes of entry 1", exact: true }).waitFor();
+  await page.getByText("580162096e756d626572206974").waitFor();
+});
+
+test("its trace is where somebody has said that traces are", async () => {
+  const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
+  const sent = await fetch(new URL("/Orders/rest/send", ui.world.server.ingressUrl), {
+    method: "POST",
+    headers: { "content-type": "application/json", traceparent: `00-${traceId}-00f067aa0ba902b7-01` },
+    body: "1",
+  });
+  const { invocationId } = (await sent.json()) as { invocationId: string };
+  const page = await open(invocationId);
+  const link = page.getByRole("link", { name: "See the trace" });
+  await expect(link.getAttribute("href")).resolves.toBe(`https://traces.test/${traceId}`);
+});
+
+test("why something waits is said, with those it waits for", async () => {
+  const [waiting] = await ui.world.admin.query(
+    "SELECT id FROM sys_invocation WHERE target = 'Stock/lamp/take' AND status = 'pending'",
+  );
+  const page = await open(String(waiting?.["id"]), "", { width: 360 });
+  await page.getByText("everything waits for this").waitFor();
+  await expectNoSidewaysScroll(page);
+  await expectAccessible(page);
+  await page.getByRole("list", { name: "link by link" }).getByRole("link", { name: "Stock/lamp/count" }).click();
+  await page.getByRole("heading", { level: 1, name: /Stock\/lamp\/count/ }).waitFor();
+});
+
+test("failures have their stack, their code and their attempts", async () => {
+  const page = await open(ui.data.broken, "", { width: 360, dark: true });
+  await page.getByRole("heading", { name: "Last failure" }).waitFor();
+  await page
+    .getByText(/at Object\.broken/)
+    .first()
+    .waitFor();
+  await page.getByRole("link", { name: "RT0007" }).first().waitFor();
+  await row(page, /^attempt|attempts, /)
+    .first()
+    .waitFor();
+  await expectNoSidewaysScroll(page);
+  await expectAccessible(page);
+});
+
+test("an invocation is paused, resumed and killed, as far as its state allows", async () => {
+  const page = await open(ui.data.resting);
+  const pause = page.getByRole("button", { name: "Pause" });
+  await pause.waitFor();
+  await page.getByRole("button", { name: "More actions" }).click();
+  await page.getByRole("menuitem", { name: "Kill …" }).click();
+  const dialog = page.getByRole("dialog", { name: /^Kill/ });
+  await expectAccessible(page);
+  await dialog.getByRole("button", { name: "Leave it" }).click();
+  await page.getByRole("button", { name: "Cancel" }).first().click();
+  await page.getByRole("heading", { level: 1, name: /Orders\/rest cancelled/ }).waitFor();
+
+  const broken = await open(ui.data.broken);
+  await broken.getByRole("button", { name: "Pause" }).click();
+  await broken.getByRole("heading", { level: 1, name: /paused/ }).waitFor();
+  await broken.getByRole("button", { name: "Resume …" }).click();
+  await broken.getByRole("dialog").getByRole("button", { name: "Resume" }).click();
+  await broken.getByText("It goes on", { exact: true }).first().waitFor();
+});
+
+test("a completed one is restarted from a step, and forgotten", async () => {
+  const page = await open(ui.data.placed, "?step=1");
+  await page.getByRole("button", { name: "Restart from here … after entry 1" }).first().click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText(/keeps the input and the first 1 step/).waitFor();
+  await expectAccessible(page);
+  await dialog.getByRole("button", { name: "Start the copy" }).click();
+  await page.getByText("a restart of").waitFor();
+  await page.getByRole("heading", { level: 1, name: /succeeded/ }).waitFor();
+  expect(page.url()).not.toContain(ui.data.placed);
+
+  await page.getByRole("button", { name: "More actions" }).click();
+  await page.getByRole("menuitem", { name: "Forget it …" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Forget it" }).click();
+  await page.getByRole("heading", { name: "There is no such invocation" }).waitFor();
+  await expectAccessible(page);
+  // The answer for the forgotten one is a failure, and the browser says so.
+  ui.browser.takeComplaints();
+});
+
+test("an attempt is crashed, and what it had done is not done again", async () => {
+  const { invocationId } = await ui.world.ingress.send(["Orders", "assemble"], { steps: 100, stepMs: 400 });
+  const page = await open(invocationId);
+  await row(page, /^run 'part 1'/).waitFor();
+  await page.getByRole("button", { name: "Crash it" }).click();
+  await page
+    .getByRole("status")
+    .getByText(/replayed from the journal, not run again/)
+    .waitFor();
+  await row(page, /^run 'part 1', .*, replayed, not run again/).waitFor();
+  await row(page, /^attempt 1, .*failed: the attempt was cut off/).waitFor();
+  await row(page, /^attempt 2, .*still running/).waitFor();
+  await expectAccessible(page);
+  await page.getByRole("button", { name: "Pause" }).click();
+  await page.getByRole("heading", { level: 1, name: /paused/ }).waitFor();
+});
+
+test("an id that nobody knows, and a server that fails, are told with care", async () => {
+  const page = await open("inv_1ePMQG7W58MZ3AEB1VnpoGntVZbz1gtS82", "", { mayFail: true, width: 360 });
+  await page.getByRole("heading", { name: "There is no such invocation" }).waitFor();
+  await expectNoSidewaysScroll(page);
+  await expectAccessible(page);
+
+  const failing = await ui.open("/invocations", { mayFail: true });
+  await failing.route("**/timeline*", (route) => route.fulfill({ status: 500, json: { message: "out of order" } }));
+  await failing.goto(ui.url(`/invocations/${ui.data.refused}`));
+  await failing.getByText("out of order").first().waitFor();
+  await failing.unroute("**/timeline*");
+  await failing.getByRole("button", { name: "Try again" }).first().click();
+  await row(failing, /^call 'Payments\/charge', .*failed: more than the card has/).waitFor();
+});

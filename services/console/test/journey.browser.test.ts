@@ -1,0 +1,170 @@
+/**
+ * Why: the way of a newcomer as the interface promises it (its first page), walked from one end to the other in a browser, beside the real
+ * command line: sign up, an environment, a key, a login from a terminal, a service behind a tunnel, a call, what happened, and the books.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "@jest/globals";
+import { Child, eventually, executable, SdkEndpoint } from "@perdure/conformance";
+import type { Page } from "playwright-core";
+import { CONSOLE_PASSWORD, expectAccessible, suiteCloud } from "./cloud.js";
+import { shop } from "./world/shop.js";
+
+/** An environment comes up in seconds; a busy machine takes its time. */
+const ACTIVE_MS = 45_000;
+const TEST_MS = 180_000;
+const CLI_STOP_MS = 10_000;
+
+const cloud = suiteCloud({}, { tunnels: true });
+const home = mkdtempSync(join(tmpdir(), "perdure-journey-"));
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name, exact: true });
+const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
+
+/** The command line of somebody who has never used it. */
+async function perdure(args: readonly string[], onLine?: (line: string) => void): Promise<Child> {
+  const env = { PATH: process.env["PATH"], HOME: home, PERDURE_API_URL: cloud.world.origin, DO_NOT_TRACK: "1" };
+  return Child.start(await executable(), args, env, onLine);
+}
+
+async function done(child: Child): Promise<string> {
+  const { code } = await child.exited;
+  if (code !== 0) throw new Error(child.lastWords());
+  return child.lines.join("\n");
+}
+
+/** Nothing that opens a door is where a script of the page could read it. */
+async function expectNoSecrets(page: Page): Promise<void> {
+  const [cookie, stored] = await page.evaluate(() => [document.cookie, JSON.stringify({ ...localStorage, ...sessionStorage })]);
+  expect(cookie).toBe("");
+  expect(stored).not.toMatch(/key_|eyJ|session|token|csrf/i);
+}
+
+test(
+  "from nothing to a durable call of a service on one's own machine",
+  async () => {
+    const page = await cloud.open(undefined, "/sign-up?return=/");
+    await page.getByLabel(/mail/i).fill("nora@perdure.test");
+    await page.getByLabel(/^Name/).fill("Nora");
+    await page.getByLabel(/^Password/).fill(CONSOLE_PASSWORD);
+    await page.getByRole("button", { name: /sign up|create/i }).click();
+    await button(page, "Make the first environment").click();
+    await page.getByLabel("Name").fill("dev");
+    await button(page, "Make it").click();
+    await heading(page, "Developers").waitFor({ timeout: ACTIVE_MS });
+    const developers = page.url();
+    const inRoom = (path: string) => developers.replace(/\/developers$/, path);
+
+    // Both addresses, and a key that is shown once.
+    const ingress = page.locator("dl").getByText(/^https?:\/\/\S+:\d+/);
+    expect(await ingress.count()).toBe(2);
+    const ingressUrl = (await ingress.first().textContent()) ?? "";
+    await button(page, "New API key").click();
+    await page.getByLabel("What it is for").fill("the journey");
+    await button(page, "Make it").click();
+    const key = (await page.getByTestId("api-key").textContent()) ?? "";
+    expect(key).toMatch(/^key_/);
+    await page.getByRole("checkbox", { name: "I have stored it" }).click();
+    await button(page, "Done").click();
+    await page.getByRole("cell", { name: /^the journey/ }).waitFor();
+    await expectNoSecrets(page);
+
+    // A terminal, let in by a click in the browser.
+    let approval: Promise<void> | undefined;
+    const login = await perdure(["login", "--no-browser"], (line) => {
+      const link = /https?:\/\/\S+\/device\S*/.exec(line)?.[0];
+      if (link !== undefined) approval ??= approve(page, link);
+    });
+    await done(login);
+    await approval;
+    await done(await perdure(["env", "configure", "dev", "--name", "dev"]));
+    await done(await perdure(["env", "use", "dev"]));
+
+    // A service on this machine, behind a tunnel that the page shows.
+    await using endpoint = await SdkEndpoint.start({ services: shop });
+    const args = ["tunnel", "-e", "dev", "--tunnel-name", "laptop", "--local-port", String(endpoint.port), "--no-remote"];
+    const tunnel = await perdure(args);
+    try {
+      await eventually("the tunnel", () => tunnel.lines.some((line) => line.includes("tunnel://laptop")), ACTIVE_MS);
+      await page.goto(developers);
+      await page.getByRole("table").getByText("laptop", { exact: true }).waitFor({ timeout: ACTIVE_MS });
+
+      await page.goto(inRoom("/deployments?register=yes"));
+      await page.getByLabel("Where it answers").fill(`tunnel://laptop:${endpoint.port}`);
+      await button(page, "Look what would change").click();
+      await button(page, "Register it").and(page.locator(":not([aria-disabled])")).click();
+      await page.getByRole("dialog").waitFor({ state: "hidden" });
+      await page.goto(inRoom("/services"));
+      await page.getByRole("link", { name: "Orders" }).first().waitFor();
+
+      await page.goto(inRoom("/playground?service=Payments&handler=charge"));
+      await page.getByRole("button", { name: "Call", exact: true }).waitFor();
+      const body = page.getByRole("textbox", { name: "Body as JSON" });
+      await body.click();
+      await page.keyboard.press("ControlOrMeta+a");
+      await page.keyboard.insertText("12");
+      await page.getByRole("button", { name: /^Call( all the same)?$/ }).click();
+      await page.getByText("charged 12").waitFor();
+      await page.getByRole("link", { name: /^inv_/ }).first().click();
+      await page.getByRole("heading", { level: 1, name: /Payments\/charge/ }).waitFor();
+      await page.getByRole("heading", { level: 2, name: /Timeline/ }).waitFor();
+      await expectAccessible(page);
+
+      // The key opens the same door for a program.
+      const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+      const answer = await fetch(`${ingressUrl}/Payments/charge`, { method: "POST", headers, body: "7" });
+      expect([answer.status, await answer.json()]).toEqual([200, "charged 7"]);
+    } finally {
+      await tunnel.stop(CLI_STOP_MS);
+    }
+
+    // The books: who did what, and what it took.
+    const account = inRoom("").replace(/\/environments\/.*$/, "");
+    await page.goto(`${account}/audit`);
+    await page.getByRole("cell", { name: "environment.create" }).first().waitFor();
+    await page
+      .getByRole("cell", { name: /key\.create/ })
+      .first()
+      .waitFor();
+    await eventually(
+      "usage",
+      async () => {
+        await page.goto(`${account}/usage`);
+        await heading(page, "Usage").waitFor();
+        return page.getByRole("img", { name: /^Requests: [1-9]/ }).isVisible();
+      },
+      ACTIVE_MS,
+    );
+    await expectNoSecrets(page);
+  },
+  TEST_MS,
+);
+
+/** In another window of the same person; looking alone approves nothing. */
+async function approve(page: Page, link: string): Promise<void> {
+  const window = await page.context().newPage();
+  await window.goto(link);
+  await expectAccessible(window);
+  await window.getByRole("button", { name: "Approve" }).click();
+  await window.waitForLoadState();
+  await window.close();
+}
+
+test(
+  "after login one is on a page of the console, whatever the address asked for",
+  async () => {
+    const person = await cloud.world.person("phished");
+    for (const wanted of ["//evil.test/", "https://evil.test/", "/\\evil.test", "javascript:alert(1)"]) {
+      const page = await cloud.open(undefined, `/login?return=${encodeURIComponent(wanted)}`);
+      await page.getByLabel(/mail/i).fill(person.email);
+      await page.getByLabel(/^Password/).fill(CONSOLE_PASSWORD);
+      await page.getByRole("button", { name: /^(sign|log) in$/i }).click();
+      await page.waitForURL((url) => url.pathname !== "/login");
+      expect([wanted, new URL(page.url()).origin]).toEqual([wanted, cloud.world.origin]);
+      await page.context().close();
+    }
+  },
+  TEST_MS,
+);

@@ -1,0 +1,47 @@
+/** Why: a rig that overlooks what is wrong would let every page pass; so here things are wrong on purpose. */
+import { expect, test } from "@jest/globals";
+import { eventually } from "@perdure/conformance";
+import { expectAccessible, expectNoSidewaysScroll, suiteConsole } from "./console.js";
+
+const ui = suiteConsole({ world: "shop" });
+
+test("a page is opened, and nothing is wrong with it", async () => {
+  const page = await ui.open("/errors/RT0001");
+  await page.getByRole("heading", { level: 1, name: "RT0001" }).waitFor();
+  await expectAccessible(page);
+  await expectNoSidewaysScroll(page);
+  expect(ui.browser.takeComplaints()).toEqual([]);
+});
+
+test.each([
+  ["an error that nobody catches", "setTimeout(() => { throw new Error('boom'); })", /boom/],
+  ["an error in the console", "console.error('it went wrong')", /it went wrong/],
+  [
+    "a script that the policy forbids",
+    "document.body.append(Object.assign(document.createElement('script'), {text: '1'}))",
+    /Policy/,
+  ],
+  ["a request to somewhere else", "location.href = 'http://127.0.0.1:9/'", /a request to http:..127.0.0.1:9./],
+  ["an answer that is a failure", "fetch('/nowhere')", /404/],
+  ["a dialog", "setTimeout(() => alert('hello'))", /a dialog: hello/],
+])("%s is noticed", async (_, script, what) => {
+  const page = await ui.open("/errors/RT0001");
+  await page.evaluate(script);
+  let told = "";
+  await eventually("a complaint", () => {
+    told += ui.browser.takeComplaints().join("\n");
+    return what.test(told);
+  });
+});
+
+test("what people cannot read, and what is too wide for a phone, is noticed", async () => {
+  const page = await ui.open("/errors/RT0001", { width: 360 });
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  await page.evaluate(() => {
+    const wide = document.createElement("button");
+    Object.assign(wide.style, { display: "block", width: "600px", color: "#999", background: "#aaa" });
+    document.querySelector("main")?.append(wide);
+  });
+  await expect(expectAccessible(page)).rejects.toThrow(/button-name/);
+  await expect(expectNoSidewaysScroll(page)).rejects.toThrow(/wider than its window/);
+});

@@ -1,0 +1,171 @@
+/**
+ * Why: the console shows what strangers wrote (keys, names, messages, values), and the port behind it does whatever it is told. So everything
+ * that can be written is an attack here, and every page is looked at; and pages of strangers try to use the port.
+ */
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { eventually } from "@perdure/conformance";
+import type { Page } from "playwright-core";
+import { suiteConsole } from "./console.js";
+import { HOSTILE, hostile, PAYLOADS } from "./world/hostile.js";
+
+/** Of another origin: what it serves is up to the test. */
+let stranger: Server;
+let strangersPage = "";
+beforeAll(async () => {
+  stranger = createServer((_, answer) => answer.setHeader("content-type", "text/html").end(strangersPage));
+  await new Promise<void>((resolve) => stranger.listen(0, "127.0.0.1", resolve));
+});
+afterAll(async () => {
+  stranger.closeAllConnections();
+  await new Promise((resolve) => stranger.close(resolve));
+});
+const ui = suiteConsole({ world: "empty" });
+
+const strangersUrl = () => `http://127.0.0.1:${(stranger.address() as AddressInfo).port}/`;
+
+const isAttacked = (page: Page) => page.evaluate("window.pwned !== undefined");
+
+interface Left {
+  readonly deployment: string;
+  readonly invocations: readonly string[];
+}
+
+/** Everything that a stranger could have left behind. */
+async function leaveEverything(): Promise<Left> {
+  const { world } = ui;
+  const { id } = await world.deploy({ services: [hostile] }, { additional_headers: { "x-hostile": HOSTILE } });
+  const headers = { "x-hostile": HOSTILE, tracestate: "a=b" };
+  const send = async (handler: string) => {
+    const options = { headers, idempotencyKey: `${handler} ${HOSTILE}` };
+    return (await world.ingress.send(["Hostile", HOSTILE, handler], HOSTILE, options)).invocationId;
+  };
+  const done = await Promise.all([send("leave"), send("fail")]);
+  await Promise.all(done.map((each) => world.ingress.attach(each)));
+  const flailing = (await world.ingress.send(["Hostile", "flail", "flail"], HOSTILE)).invocationId;
+  const waiting = (await world.ingress.send(["Hostile", "wait", "wait"], HOSTILE)).invocationId;
+  await eventually("a first failure", async () => (await world.admin.row(flailing))?.["last_failure"] !== undefined);
+  const answers = await Promise.all([
+    world.admin.post("/schedules", {
+      name: PAYLOADS[0],
+      description: HOSTILE,
+      cron: "0 0 1 1 *",
+      target: { service: "Hostile", key: HOSTILE, handler: "fail" },
+      payload: HOSTILE,
+    }),
+    world.admin.post("/limits/rules", { pattern: PAYLOADS[2], reason: HOSTILE, description: HOSTILE, concurrency: 1 }),
+  ]);
+  for (const { status, text } of answers) if (status >= 500) throw new Error(text);
+  return { deployment: id, invocations: [...done, flailing, waiting] };
+}
+
+test("nothing that anybody wrote becomes a part of a page", async () => {
+  const { deployment, invocations } = await leaveEverything();
+  const text = encodeURIComponent(HOSTILE);
+  const sql = encodeURIComponent("SELECT * FROM sys_invocation");
+  const pages = [
+    ...["/", "/services", "/services/Hostile", `/services/${text}`, `/playground?service=Hostile&handler=leave&key=${text}`],
+    ...["/deployments", `/deployments/${deployment}`, `/deployments/${text}`],
+    ...["/invocations", `/invocations?service=${text}&key=${text}`, `/invocations?filter=${text}`, `/invocations/${text}`],
+    ...invocations.map((id) => `/invocations/${id}`),
+    ...[
+      "/state",
+      "/state?service=Hostile",
+      `/state/Hostile/${text}`,
+      "/promises",
+      "/awakeables",
+      "/schedules",
+      "/flow",
+      "/subscriptions",
+    ],
+    ...[`/sql?q=${sql}`, `/sql?q=${text}`, "/tour", `/errors/${text}`, `/${text}`],
+  ];
+  // Windows of one visitor: what a page keeps in the browser is an attack on the next one.
+  const page = await (await ui.browser.visitor({ mayFail: true })).newPage();
+  let seen = 0;
+  for (const path of pages) {
+    await page.goto(ui.url(path));
+    await page.getByRole("main").locator("h1, [role=alert]").first().waitFor();
+    await page.waitForLoadState("networkidle");
+    seen += await page.getByText(PAYLOADS[0]).count();
+    const parts = await page.evaluate(() => ({
+      strangers: document.querySelectorAll("img, iframe, object, embed, main script, svg[onload], [onerror]").length,
+      links: [...document.querySelectorAll<HTMLAnchorElement>("a[href]")]
+        .map(({ href }) => href)
+        .filter((href) => !/^https?:/.test(href)),
+    }));
+    expect([path, parts, await isAttacked(page)]).toEqual([path, { strangers: 0, links: [] }, false]);
+  }
+  // They were really there to be seen.
+  expect(seen).toBeGreaterThan(10);
+});
+
+test("a stranger's page can neither change nor read anything through the visitor's browser", async () => {
+  const { deployments: before } = (await ui.world.admin.get("/deployments")).json as { deployments: unknown[] };
+  const origin = new URL(ui.url("/")).origin;
+  strangersPage = `<form method="post" enctype="text/plain" action="${origin}/deployments"><input name='{"uri":"http://127.0.0.1:9","x":"' value='"}'></form>`;
+  const page = await ui.browser.open(strangersUrl(), { mayFail: true });
+  const refused = page.waitForResponse(`${origin}/deployments`);
+  await page.evaluate(() => document.forms[0]?.submit());
+  expect((await refused).status()).toBe(403);
+  await page.waitForURL(`${origin}/deployments`);
+  await page.goto(strangersUrl());
+  const outcome = await page.evaluate(async (url) => {
+    const ways: RequestInit[] = [
+      {},
+      { method: "POST", body: "{}" },
+      { method: "DELETE" },
+      { mode: "no-cors", method: "POST", body: "{}" },
+    ];
+    const one = (way: RequestInit) =>
+      fetch(`${url}/deployments`, way).then(
+        ({ type }) => type,
+        () => "refused",
+      );
+    return Promise.all(ways.map(one));
+  }, origin);
+  expect(outcome).toEqual(["refused", "refused", "refused", "opaque"]);
+  expect(((await ui.world.admin.get("/deployments")).json as { deployments: unknown[] }).deployments).toEqual(before);
+  ui.browser.takeComplaints(); // Of the stranger's page, which is none of ours.
+});
+
+test("a name that a stranger points to this machine opens nothing", async () => {
+  const { port } = new URL(ui.url("/"));
+  const page = await ui.browser.open(`http://rebound.test:${port}/ui/`, { mayFail: true });
+  const answers = await page.evaluate(async () => {
+    const ask = async (url: string, way: RequestInit = {}) => {
+      const answer = await fetch(url, way);
+      return `${answer.status} ${((await answer.json()) as { restate_code?: string }).restate_code}`;
+    };
+    return [await ask("/deployments"), await ask("/v4/query", { method: "POST", body: "{}" })];
+  });
+  expect(answers).toEqual(["403 OPS0101", "403 OPS0101"]);
+  ui.browser.takeComplaints(); // It is another origin's page.
+});
+
+test("nobody puts the console into a frame", async () => {
+  strangersPage = `<iframe src="${ui.url("/")}"></iframe>`;
+  const page = await ui.browser.open(strangersUrl(), { mayFail: true });
+  await eventually("a refusal", () => ui.browser.takeComplaints().some((what) => what.includes("frame-ancestors")));
+  expect(await page.frames()[1]?.locator("#root").count()).toBe(0);
+});
+
+test("no address of the console leads elsewhere", async () => {
+  const origin = new URL(ui.url("/")).origin;
+  for (const path of [
+    "//evil.test",
+    "/ui//evil.test",
+    "/ui/..//evil.test",
+    "/v4/ui//evil.test/",
+    "/\\evil.test",
+    "/ui/%2f%2fevil.test",
+  ]) {
+    const { headers } = await fetch(`${origin}${path}`, { redirect: "manual" });
+    const location = headers.get("location");
+    if (location !== null) expect([path, new URL(location, origin).origin]).toEqual([path, origin]);
+  }
+  const page = await ui.open("//evil.test/", { mayFail: true });
+  await page.getByRole("main").locator("h1").waitFor();
+  expect(new URL(page.url()).origin).toBe(origin);
+});

@@ -1,0 +1,140 @@
+/** Why: around every page: keys, focus, narrow windows, colours, pages of errors, and a server that goes away under an open page. */
+import { expect, test } from "@jest/globals";
+import { eventually } from "@perdure/conformance";
+import type { Page } from "playwright-core";
+import { expectAccessible, expectNoSidewaysScroll, suiteConsole } from "./console.js";
+
+const ui = suiteConsole({ world: "shop" });
+
+const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name });
+const focused = (page: Page) => page.evaluate(() => document.activeElement?.id || document.activeElement?.textContent);
+
+test("everything is reached with the keyboard", async () => {
+  const page = await ui.open("/errors/RT0016");
+  await heading(page, "RT0016").waitFor();
+  await page.keyboard.press("Tab");
+  expect(await focused(page)).toBe("Skip to the page");
+  await page.keyboard.press("Enter");
+  expect(await focused(page)).toBe("main");
+
+  await page.keyboard.press("g");
+  await page.keyboard.press("h");
+  await heading(page, "Getting started").waitFor();
+  expect(await focused(page)).toBe("main");
+
+  await page.keyboard.press("?");
+  await page.getByRole("dialog", { name: "Keys" }).waitFor();
+  await expectAccessible(page);
+  // Within what is open, letters mean nothing.
+  await page.keyboard.press("g");
+  await page.keyboard.press("o");
+  await page.getByRole("checkbox", { name: "Listen to single letters on pages" }).click();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("?");
+  await page.keyboard.press("g");
+  await page.keyboard.press("s");
+  expect(await page.getByRole("dialog").count()).toBe(0);
+  await heading(page, "Getting started").waitFor();
+
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "A page, or the id of an invocation" }).fill("sche");
+  await page.getByRole("option", { name: "Schedules" }).waitFor();
+  await expectAccessible(page);
+  await page.keyboard.press("Enter");
+  await heading(page, "Schedules").waitFor();
+  await page.getByRole("button", { name: /^Go to/ }).click();
+  await page.keyboard.insertText("awake");
+  await page.getByRole("option", { name: "Awakeables" }).click();
+  await heading(page, "Awakeables").waitFor();
+});
+
+test("on a phone the pages are behind a button", async () => {
+  const page = await ui.open("/errors/RT0016", { width: 360 });
+  await heading(page, "RT0016").waitFor();
+  await expectNoSidewaysScroll(page);
+  const menu = page.getByRole("button", { name: "Menu" });
+  expect(await page.getByRole("link", { name: "Services" }).isVisible()).toBe(false);
+  await menu.click();
+  await expectAccessible(page);
+  await page.getByRole("link", { name: "Getting started" }).click();
+  await heading(page, "Getting started").waitFor();
+  expect(await menu.getAttribute("aria-expanded")).toBe("false");
+  expect(await page.getByRole("link", { name: "Services", exact: true }).isVisible()).toBe(false);
+});
+
+test("colours are as the system has them, until somebody chooses", async () => {
+  const page = await ui.open("/errors/RT0016", { dark: true });
+  await heading(page, "RT0016").waitFor();
+  const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const dark = await ground();
+  await expectAccessible(page);
+  await page.getByLabel("Colours").click();
+  await page.getByRole("option", { name: "Light" }).click();
+  await eventually("light", async () => (await ground()) !== dark);
+  await page.reload();
+  await heading(page, "RT0016").waitFor();
+  expect(await ground()).not.toBe(dark);
+  await expectAccessible(page);
+});
+
+test("codes lead to each other without loading the page again; strangers' codes say so", async () => {
+  const page = await ui.open("/errors/META0003");
+  const link = page.getByRole("link", { name: "META0014" });
+  expect(await link.getAttribute("href")).toBe("/ui/errors/META0014");
+  expect(await link.evaluate((one) => getComputedStyle(one).textDecorationLine)).toBe("underline");
+  await page.evaluate(() => Object.assign(window, { isSame: true }));
+  await link.click();
+  await heading(page, "META0014").waitFor();
+  expect(await page.evaluate("window.isSame")).toBe(true);
+  expect(
+    await page
+      .getByRole("main")
+      .getByRole("link")
+      .evaluateAll((all) => all.map((one) => one.getAttribute("href"))),
+  ).not.toContainEqual(expect.stringMatching(/\.md/));
+  await page.goto(ui.url("/errors/ABC1234"));
+  await page.getByText("Codes of this server have a page").waitFor();
+});
+
+test("an address that leads nowhere leads back", async () => {
+  const page = await ui.open("/no/such/page");
+  await heading(page, "There is no such page").waitFor();
+  await expectAccessible(page);
+  await page.getByRole("link", { name: "To the overview" }).click();
+  await page.waitForURL(ui.url("/"));
+});
+
+test("a server that is killed and started again under an open page", async () => {
+  const page = await ui.open("/tour", { mayFail: true });
+  await page.getByText(/^Registered:/).waitFor();
+  await ui.world.server.kill();
+  await page.getByText("The server does not answer.").waitFor();
+  // What is known stays.
+  expect(await page.getByText(/^Registered:/).isVisible()).toBe(true);
+  await expectAccessible(page);
+  // A page that was never looked at before cannot come from a dead server.
+  await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "SQL" }).click();
+  await page.getByText("This page could not be loaded.").waitFor();
+  await page.goBack();
+  await page.getByText(/^Registered:/).waitFor();
+  await ui.world.server.startAgain();
+  await page.getByText("The server is back.").waitFor();
+  await page.getByText("The server does not answer.").waitFor({ state: "hidden" });
+});
+
+test("a newer console while an old page is open", async () => {
+  const page = await ui.open("/errors/RT0016", { mayFail: true });
+  await heading(page, "RT0016").waitFor();
+  // As after an installation: other names, the old files gone.
+  await page.route("**/assets/*-page-*", (route) => route.fulfill({ status: 404, body: "" }));
+  await page.route(ui.url("/"), async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: (await response.text()).replace(/assets\/index-[\w-]+\.js/, "assets/index-newer.js") });
+  });
+  await page.getByRole("link", { name: "Getting started" }).click();
+  await page.getByText("A newer console has been installed meanwhile").waitFor();
+  await expectAccessible(page);
+  await page.unrouteAll();
+  await page.getByRole("button", { name: "Load it again" }).click();
+  await heading(page, "Getting started").waitFor();
+});

@@ -1,0 +1,68 @@
+/**
+ * Builds the console into `dist`, and beside every file its compressed forms, so that whoever serves it never compresses. While one
+ * works on it (`pnpm --filter @perdure/console dev`), the page speaks with the server of this machine at its usual ports.
+ */
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import react from "@vitejs/plugin-react";
+import { defineConfig, type Plugin } from "vite";
+
+const ADMIN = process.env["PERDURE_ADMIN_URL"] ?? "http://localhost:9070";
+const INGRESS = process.env["PERDURE_INGRESS_URL"] ?? "http://localhost:8080/";
+/** Below it, compressed forms are hardly shorter. */
+const COMPRESSED_BYTES_MIN = 1024;
+
+function compressed(): Plugin {
+  let directory = "";
+  return {
+    name: "compressed",
+    apply: "build",
+    configResolved({ root, build }) {
+      directory = resolve(root, build.outDir);
+    },
+    // Only when everything was written: a build that failed has its own words.
+    writeBundle() {
+      compressBelow(directory);
+    },
+  };
+}
+
+function compressBelow(directory: string): void {
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) compressBelow(path);
+    // The page itself differs from answer to answer.
+    else if (/\.(js|css|svg|json)$/.test(entry.name) && statSync(path).size >= COMPRESSED_BYTES_MIN) {
+      const bytes = readFileSync(path);
+      const best = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY };
+      writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params: best }));
+      writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }));
+    }
+  }
+}
+
+/** What the host of the built page fills in. */
+function filledIn(): Plugin {
+  const boot = { kind: "local", ingressUrl: INGRESS, canCrash: true, version: "dev" };
+  return {
+    name: "filled-in",
+    apply: "serve",
+    transformIndexHtml: (text) =>
+      text.replaceAll("__BASE__", "/").replaceAll("__NONCE__", "").replace("__BOOT__", JSON.stringify(boot)),
+  };
+}
+
+export default defineConfig({
+  base: "./",
+  plugins: [react(), compressed(), filledIn()],
+  build: {
+    target: "es2023",
+    sourcemap: false,
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: 0,
+    // Reachable only through exports of `@perdure/base` that no page uses, which are dropped.
+    rolldownOptions: { external: ["@node-rs/xxhash-wasm32-wasi"] },
+  },
+  server: { proxy: { "/v4": { target: ADMIN, changeOrigin: false } } },
+});

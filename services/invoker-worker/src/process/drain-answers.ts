@@ -1,0 +1,107 @@
+/**
+ * Why: a worker that is to go gives its partitions away one by one while it is still there, so that each pauses for moments only. An
+ * operator asks for that before it takes the pod away, and may change its mind; a node that is emptied asks by a hook that can only GET.
+ * Nothing depends on being asked: a new leader fences the old one.
+ *
+ *     POST /drain    begins to give away     GET /drain      how far it is, and what would be held up
+ *     DELETE /drain  stays after all         GET /prestop    begins for good, answers when nothing is left
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Clock, Logger } from "@perdure/base";
+import type { ClusterWorker } from "../cluster/cluster-worker.js";
+import type { Activity, Standing } from "./standing.js";
+
+/** What `/drain` answers. */
+export interface DrainReport extends Partial<Activity> {
+  readonly draining: boolean;
+  /** Since it began; 0 when it has not. */
+  readonly drainingSeconds: number;
+  /** Whose lease is still ours. */
+  readonly partitions: number;
+  /** Of what Redis has on its disk; absent before it was asked. */
+  readonly logBytes?: number;
+}
+
+interface DrainPorts {
+  /** Undefined before it leads anything. */
+  readonly worker: () => Pick<ClusterWorker, "heldCount" | "drain" | "standDown" | "stay" | "isDraining"> | undefined;
+  readonly standing: Standing;
+  /** As Redis said last. */
+  readonly logBytes: () => number | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+type Answer = (req: IncomingMessage, res: ServerResponse) => void;
+
+export function drainAnswers({
+  worker,
+  standing,
+  logBytes,
+  clock,
+  logger,
+}: DrainPorts): Readonly<Record<"/drain" | "/prestop", Answer>> {
+  let sinceMs: number | undefined;
+  const report = async (): Promise<DrainReport> => {
+    const draining = worker()?.isDraining() === true;
+    if (draining) sinceMs ??= clock.monotonicMs();
+    const drainingSeconds = draining ? Math.floor((clock.monotonicMs() - (sinceMs ?? 0)) / 1000) : 0;
+    const bytes = logBytes();
+    const partitions = worker()?.heldCount() ?? 0;
+    return {
+      draining,
+      drainingSeconds,
+      partitions,
+      ...(bytes === undefined ? {} : { logBytes: bytes }),
+      ...(await standing.activity()),
+    };
+  };
+  const tell = (res: ServerResponse): void => {
+    report().then(
+      (told) => answer(res, 200, told),
+      (cause: unknown) => {
+        logger.warn({ cause }, "what is due next cannot be asked for");
+        answer(res, 503, { reason: "the store does not answer" });
+      },
+    );
+  };
+  return {
+    "/drain": (req, res) => {
+      const { method } = req;
+      const present = worker();
+      if (method !== "GET" && method !== "POST" && method !== "DELETE")
+        return answer(res, 405, { reason: "GET, POST or DELETE" });
+      if (method !== "GET" && present === undefined) return answer(res, 503, { reason: "nothing is led yet" });
+      if (method === "POST" && present?.isDraining() === false) {
+        logger.info({}, "asked to give all partitions away");
+        present.standDown();
+        sinceMs = clock.monotonicMs();
+      }
+      if (method === "DELETE" && present?.isDraining() === true) {
+        present.stay();
+        if (!present.isDraining()) {
+          logger.info({}, "staying after all");
+          sinceMs = undefined;
+        }
+      }
+      tell(res);
+    },
+    "/prestop": (req, res) => {
+      if (req.method !== "GET") return answer(res, 405, { reason: "GET" });
+      const drained = worker()?.drain() ?? Promise.resolve();
+      drained.then(
+        () => answer(res, 200, { draining: true, partitions: 0 }),
+        (cause: unknown) => {
+          logger.error({ cause }, "giving partitions away failed");
+          answer(res, 500, { reason: "giving partitions away failed" });
+        },
+      );
+    },
+  };
+}
+
+function answer(res: ServerResponse, status: number, body: object): void {
+  if (res.writableEnded || res.destroyed) return; // Whoever asked has gone.
+  res.writeHead(status, { "content-type": "application/json" });
+  res.end(`${JSON.stringify(body)}\n`);
+}

@@ -1,0 +1,94 @@
+/** Why: the copies of the cluster that the operator decides on: our own kinds, and everything it made, found by label. */
+import { type CloudEnvironment, ENVIRONMENT_LABEL, type Environment, type ServiceDeployment } from "@perdure/custom-resources";
+import {
+  type KubeObject,
+  type MetadataOnly,
+  type ObjectCache,
+  Reflector,
+  type ReflectorPorts,
+  type Resource,
+  resources,
+} from "@perdure/driver-kubernetes";
+import { MANAGED_SELECTOR } from "./desired/labels.js";
+import type { OperatorMetrics } from "./metrics.js";
+
+export interface CachesOptions {
+  /** The operator's own: Secrets that environments refer to. */
+  readonly namespace: string;
+  readonly resyncMs?: number;
+  readonly idleMs?: number;
+}
+
+/** Of these we decide on more than that something changed. */
+const WHOLE = [resources.namespaces, resources.statefulSets, resources.deployments, resources.replicaSets] as const;
+const METADATA = [
+  resources.services,
+  resources.configMaps,
+  resources.serviceAccounts,
+  resources.networkPolicies,
+  resources.disruptionBudgets,
+  resources.autoscalers,
+  resources.resourceQuotas,
+  resources.limitRanges,
+] as const;
+
+export class Caches {
+  readonly environments: Reflector<Environment>;
+  readonly serviceDeployments: Reflector<ServiceDeployment>;
+  readonly cloudEnvironments: Reflector<CloudEnvironment>;
+  readonly namespaces: Reflector<KubeObject>;
+  readonly statefulSets: Reflector<KubeObject>;
+  readonly deployments: Reflector<KubeObject>;
+  readonly replicaSets: Reflector<KubeObject>;
+  /** Of the operator's namespace; that something changed is enough. */
+  readonly secrets: ObjectCache;
+  readonly #children = new Map<Resource, ObjectCache>();
+
+  constructor(options: CachesOptions, ports: ReflectorPorts, metrics: Pick<OperatorMetrics, "watchRestarts" | "observed">) {
+    const { namespace, ...common } = options;
+    const labels = MANAGED_SELECTOR;
+    const open = <T extends MetadataOnly>(more: ConstructorParameters<typeof Reflector>[0]): Reflector<T> => {
+      const reflector = new Reflector<T>({ ...common, ...more }, ports);
+      reflector.onWatchEnd((end) => metrics.watchRestarts.inc(reflector.resource.kind, end));
+      return reflector;
+    };
+    this.environments = open<Environment>({ resource: resources.environments });
+    this.serviceDeployments = open<ServiceDeployment>({ resource: resources.serviceDeployments });
+    this.cloudEnvironments = open<CloudEnvironment>({ resource: resources.cloudEnvironments });
+    this.secrets = open<MetadataOnly>({ resource: resources.secrets, namespace, metadataOnly: true });
+    const [namespaces, statefulSets, deployments, replicaSets] = WHOLE.map((resource) => open<KubeObject>({ resource, labels }));
+    this.namespaces = namespaces as Reflector<KubeObject>;
+    this.statefulSets = statefulSets as Reflector<KubeObject>;
+    this.deployments = deployments as Reflector<KubeObject>;
+    this.replicaSets = replicaSets as Reflector<KubeObject>;
+    for (const reflector of [this.namespaces, this.statefulSets, this.deployments, this.replicaSets])
+      this.#children.set(reflector.resource, reflector);
+    for (const resource of METADATA) this.#children.set(resource, open<MetadataOnly>({ resource, labels, metadataOnly: true }));
+    metrics.observed.caches.push(...this.all());
+    metrics.observed.environments = this.environments;
+  }
+
+  /** Of a kind that environments are made of; undefined for those of which we keep no copy. */
+  of(resource: Resource): ObjectCache | undefined {
+    return this.#children.get(resource);
+  }
+
+  all(): readonly ObjectCache[] {
+    return [this.environments, this.serviceDeployments, this.cloudEnvironments, this.secrets, ...this.#children.values()];
+  }
+
+  /** Names of environments that one should look at again. `referring`: those that refer to a Secret of this name. */
+  onChange(look: (environment: string) => void, referring: (secret: string) => Iterable<string>): void {
+    this.environments.onChange(({ metadata }) => look(metadata.name));
+    for (const reflector of this.#children.values()) {
+      reflector.onChange(({ metadata }, change) => {
+        const bare = metadata.labels?.[ENVIRONMENT_LABEL];
+        if (bare !== undefined && change !== "resync") look(`env-${bare}`); // Environments come by themselves.
+      });
+    }
+    this.secrets.onChange(({ metadata }, change) => {
+      if (change === "resync") return;
+      for (const name of referring(metadata.name)) look(name);
+    });
+  }
+}

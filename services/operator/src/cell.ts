@@ -1,0 +1,53 @@
+/** Why: what is the same for all environments of a cell, said once where the operator is composed and given to whatever derives objects. */
+
+/** Where an API server looks up who may: a user, or a service account of a namespace. */
+export interface Subject {
+  readonly kind: "User" | "ServiceAccount";
+  readonly name: string;
+  readonly namespace?: string;
+}
+
+export interface Cell {
+  readonly region: string;
+  /** Hosts are `<id>.env.<region>.<domain>`. */
+  readonly domain: string;
+  /** Suffix of names inside: `cluster.local`. */
+  readonly clusterDns: string;
+  /** In front of the name of every image, without a slash at the end. */
+  readonly imageRegistry: string;
+  /** Image of the bundled Redis, with its tag, below the registry. */
+  readonly redisImage: string;
+  /** Secrets of `namespace` that are copied to where pods are. */
+  readonly imagePullSecrets: readonly string[];
+  /** Releases of the channels, and how many environments go to one at a time. */
+  readonly releases: { readonly stable: string | undefined; readonly fast: string | undefined; readonly atOnce: number };
+  /** For how long a new signing key is shown before it signs (milliseconds). */
+  readonly keyOverlapMs: number;
+  /** Whether KEDA may scale workers: `auto` where it is installed. `prometheusAddress`: where it asks; without, it cannot. */
+  readonly keda: "auto" | "on" | "off";
+  readonly prometheusAddress: string | undefined;
+  /** Whether processes of an environment show each other certificates. */
+  readonly grpcTls: boolean;
+  /** The operator's own: where referenced Secrets, leases and tombstones are. */
+  readonly namespace: string;
+  /** Secret in `namespace` with the metadata database (`name`, `key`) of environments that name none. */
+  readonly postgresSecret: { readonly name: string; readonly key: string } | undefined;
+  /** Gets the role for Secrets in each namespace of an environment; undefined: whoever runs the operator may do so anyway. */
+  readonly secretsRole: { readonly clusterRole: string; readonly subject: Subject } | undefined;
+  /** Gets the role for removing a namespace with its volumes, when that is what an environment asks for; undefined as above. */
+  readonly removalRole: { readonly clusterRole: string; readonly subject: Subject } | undefined;
+  /** Whether volumes can be snapshotted: `auto` where the API is served. `snapshotClass`: the cluster's default when undefined. */
+  readonly snapshots: "auto" | "on" | "off";
+  readonly snapshotClass: string | undefined;
+  /** A deletion that waits for longer is told to be stuck (milliseconds). */
+  readonly deletionStuckMs: number;
+  readonly allowPolicyDisable: boolean;
+  /** Where databases of environments are besides pods of the platform: ranges of addresses, and a port. */
+  readonly database: { readonly cidrs: readonly string[]; readonly port: number };
+  /** Labels of the pods that scrape, and of their namespace; ours when there are none. */
+  readonly monitoring: { readonly namespaceLabels: Labels; readonly podLabels: Labels };
+  /** Labels of the pods that answer DNS, and of their namespace. */
+  readonly dns: { readonly namespaceLabels: Labels; readonly podLabels: Labels };
+}
+
+export type Labels = Readonly<Record<string, string>>;

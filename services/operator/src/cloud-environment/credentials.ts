@@ -1,0 +1,27 @@
+/** Why: an API key is in a Secret of the operator's namespace, is read when it is needed, and goes nowhere but to its environment. */
+import { Secret } from "@perdure/base";
+import type { CloudEnvironment } from "@perdure/custom-resources";
+import { type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import type { Cell } from "../cell.js";
+
+export type ApiKey = { readonly kind: "found"; readonly secret: Secret } | { readonly kind: "missing"; readonly message: string };
+
+/** Rejects as the API server says. */
+export async function apiKeyOf(
+  { spec }: CloudEnvironment,
+  { client, cell }: { readonly client: KubernetesClient; readonly cell: Pick<Cell, "namespace"> },
+  signal: AbortSignal,
+): Promise<ApiKey> {
+  const { name, key } = spec.authentication.secretRef;
+  const secret = await client.find<KubeObject & { readonly data?: Readonly<Record<string, string>> }>(
+    resources.secrets,
+    name,
+    cell.namespace,
+    { signal },
+  );
+  const text = Buffer.from(secret?.data?.[key] ?? "", "base64")
+    .toString()
+    .trim();
+  if (text === "") return { kind: "missing", message: `key '${key}' of Secret '${name}' is not there` };
+  return { kind: "found", secret: new Secret(text) };
+}

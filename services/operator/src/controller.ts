@@ -1,0 +1,146 @@
+/**
+ * Why: names of objects to look at come from changes, from time and from failures; a few at a time are looked at, one never twice at once,
+ * and whatever a look throws is counted, logged and tried again later, never the end of the process (kubernetes.md §3.1, §3.3).
+ */
+import { type Clock, type Logger, PerdureError } from "@perdure/base";
+import { ApiError, type TakenKey, WorkQueue, type WorkQueueOptions } from "@perdure/driver-kubernetes";
+import type { Edge, EdgeOperation } from "@perdure/role";
+import { QUIET_FAILURES, WORKERS } from "./limits.js";
+import type { OperatorMetrics, ReconciledKind, ReconcileError } from "./metrics.js";
+
+export interface ControllerPorts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: OperatorMetrics;
+  /** Undefined: nobody traces. */
+  readonly edge?: Edge | undefined;
+}
+
+export interface ControllerOptions extends WorkQueueOptions {
+  readonly workers?: number;
+}
+
+export type Looked = { readonly kind: "ok" } | { readonly kind: "wait"; readonly againMs: number };
+
+export class Controller {
+  readonly #kind: ReconciledKind;
+  readonly #look: (name: string, signal: AbortSignal) => Promise<Looked>;
+  readonly #ports: ControllerPorts;
+  readonly #options: ControllerOptions;
+  #queue: WorkQueue;
+  /** When the looks under way began. */
+  readonly #running = new Set<number>();
+  #isRunning = false;
+
+  constructor(
+    kind: ReconciledKind,
+    look: (name: string, signal: AbortSignal) => Promise<Looked>,
+    ports: ControllerPorts,
+    options: ControllerOptions,
+  ) {
+    this.#kind = kind;
+    this.#look = look;
+    this.#ports = ports;
+    this.#options = options;
+    this.#queue = new WorkQueue(ports.clock, options);
+    ports.metrics.observed.controllers.push(this);
+  }
+
+  get kind(): ReconciledKind {
+    return this.#kind;
+  }
+
+  get depth(): number {
+    return this.#queue.depth;
+  }
+
+  get longestRunningMs(): number {
+    const nowMs = this.#ports.clock.monotonicMs();
+    return nowMs - Math.min(nowMs, ...this.#running);
+  }
+
+  /** Ignored while nobody leads: a leader begins by looking at everything. */
+  enqueue(name: string): void {
+    if (this.#isRunning) this.#queue.add(name);
+  }
+
+  /** Looks at `all` and at whatever is enqueued, until the signal fires; then ends when what is under way has ended. */
+  async run(all: Iterable<string>, signal: AbortSignal): Promise<void> {
+    const queue = new WorkQueue(this.#ports.clock, this.#options);
+    this.#queue = queue;
+    this.#isRunning = true;
+    for (const name of all) queue.add(name);
+    const close = (): void => queue.close();
+    signal.addEventListener("abort", close, { once: true });
+    if (signal.aborted) close();
+    await Promise.all(Array.from({ length: this.#options.workers ?? WORKERS }, () => this.#work(queue, signal)));
+    signal.removeEventListener("abort", close);
+    this.#isRunning = false;
+  }
+
+  async #work(queue: WorkQueue, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const taken = await queue.take();
+      if (taken === undefined) return;
+      await this.#one(queue, taken, signal);
+      queue.done(taken.key);
+    }
+  }
+
+  #endSpan(span: EdgeOperation | undefined, key: string, result: string, error: string | undefined): void {
+    if (span === undefined) return;
+    const attributes = { "k8s.namespace.name": key, "perdure.reconcile.result": result };
+    span.note({ name: `reconcile ${this.#kind}`, attributes });
+    span.end(error);
+  }
+
+  /** Looks that begin at the same moment are told apart by less than anybody measures. */
+  #begin(atMs: number): number {
+    let startedAt = atMs;
+    while (this.#running.has(startedAt)) startedAt += 1e-3;
+    this.#running.add(startedAt);
+    return startedAt;
+  }
+
+  async #one(queue: WorkQueue, { key, waitedMs }: TakenKey, signal: AbortSignal): Promise<void> {
+    const { clock, metrics, logger } = this.#ports;
+    const kind = this.#kind;
+    metrics.queueWait.observe(waitedMs / 1000, kind);
+    const startedAt = this.#begin(clock.monotonicMs());
+    const span = this.#ports.edge?.begin(undefined, false);
+    try {
+      const looked = await (span === undefined ? this.#look(key, signal) : span.run(() => this.#look(key, signal)));
+      this.#endSpan(span, key, looked.kind, undefined);
+      queue.forget(key);
+      if (looked.kind === "wait") queue.addAfter(key, looked.againMs);
+      metrics.reconciles.inc(kind, looked.kind);
+    } catch (cause) {
+      if (signal.aborted) return; // Broken off; the next leader looks at everything.
+      const error = errorOf(cause);
+      this.#endSpan(span, key, "error", error);
+      metrics.reconciles.inc(kind, "error");
+      metrics.reconcileErrors.inc(kind, error);
+      metrics.queueRetries.inc(kind);
+      const fields = { kind, name: key, error, cause, failures: queue.failuresOf(key) + 1 };
+      if (error === "bug" || queue.failuresOf(key) >= QUIET_FAILURES) logger.error(fields, "reconciling failed; trying again");
+      else logger.info(fields, "reconciling failed; trying again");
+      queue.retry(key, cause instanceof ApiError ? cause.retryAfterMs : undefined);
+    } finally {
+      this.#running.delete(startedAt);
+      metrics.reconcileDuration.observe((clock.monotonicMs() - startedAt) / 1000, kind);
+    }
+  }
+}
+
+function errorOf(cause: unknown): ReconcileError {
+  if (cause instanceof ApiError) {
+    if (cause.status === 409) return "conflict";
+    if (cause.status === 403 || cause.status === 401) return "forbidden";
+    if (cause.status === 404) return "notFound";
+    if (cause.status === 429) return "throttled";
+    return cause.status >= 500 ? "server" : "invalid";
+  }
+  // What a socket throws has a code; what we throw by mistake has none.
+  const code = (cause as { readonly code?: unknown } | undefined)?.code;
+  return typeof code === "string" && !(cause instanceof PerdureError) ? "transport" : "bug";
+}

@@ -1,0 +1,87 @@
+/** Why: backups that no longer come and volumes that fill up must be seen by somebody; as numbers over all environments, of whom none is named. */
+import type { Metrics } from "@perdure/role";
+
+interface Noted {
+  /** Milliseconds since 1970; undefined: none was taken yet. */
+  readonly takenMs: number | undefined;
+  readonly isStale: boolean;
+}
+
+/** Of environments that have a schedule for backups, as far as this operator has looked at them. */
+export class SnapshotAges {
+  readonly #noted = new Map<string, Noted>();
+
+  constructor(metrics: Metrics, nowMs: () => number) {
+    metrics.observed(
+      {
+        type: "gauge",
+        name: "perdure_operator_snapshot_age_seconds",
+        help: "Age of the oldest of the latest backups of all environments that have a schedule; 0 when there are none",
+      },
+      () => this.#oldestSeconds(nowMs()),
+    );
+    metrics.observed(
+      {
+        type: "gauge",
+        name: "perdure_operator_stale_snapshots",
+        help: "Environments whose latest backup is older than twice the time between two",
+      },
+      () => this.#staleCount(),
+    );
+  }
+
+  look(environment: string, takenMs: number | undefined, isStale: boolean): void {
+    if (takenMs === undefined && !isStale) this.#noted.delete(environment);
+    else this.#noted.set(environment, { takenMs, isStale });
+  }
+
+  forget(environment: string): void {
+    this.#noted.delete(environment);
+  }
+
+  /** Who does not lead any more knows nothing. */
+  clear(): void {
+    this.#noted.clear();
+  }
+
+  #oldestSeconds(nowMs: number): number {
+    let oldestMs = nowMs;
+    for (const { takenMs } of this.#noted.values()) oldestMs = Math.min(oldestMs, takenMs ?? nowMs);
+    return (nowMs - oldestMs) / 1000;
+  }
+
+  #staleCount(): number {
+    let count = 0;
+    for (const { isStale } of this.#noted.values()) if (isStale) count++;
+    return count;
+  }
+}
+
+/** Environments whose volume somebody should let grow. */
+export class FullVolumes {
+  readonly #full = new Set<string>();
+
+  constructor(metrics: Metrics) {
+    metrics.observed(
+      {
+        type: "gauge",
+        name: "perdure_operator_full_volumes",
+        help: "Environments whose volume is used to four fifths and more",
+      },
+      () => this.#full.size,
+    );
+  }
+
+  look(environment: string, isFull: boolean): void {
+    if (isFull) this.#full.add(environment);
+    else this.#full.delete(environment);
+  }
+
+  forget(environment: string): void {
+    this.#full.delete(environment);
+  }
+
+  clear(): void {
+    this.#full.clear();
+  }
+}

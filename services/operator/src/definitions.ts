@@ -1,0 +1,205 @@
+/**
+ * Why: an API server may not have our definitions yet, may lose them, or may have older ones: then it silently drops fields that it does not
+ * know, and nobody would see why nothing happens (kubernetes.md D7, D8, §12). So they are looked at, and what is wrong is told by readiness,
+ * metric, event, log, and on the objects themselves.
+ */
+import type { Clock, Logger } from "@perdure/base";
+import { API_GROUP, type Observation, definitions as ours } from "@perdure/custom-resources";
+import {
+  type EventRecorder,
+  isForbidden,
+  isNotFound,
+  isUnauthorized,
+  type KubeObject,
+  type KubernetesClient,
+  type Resource,
+  resources,
+  waitFor,
+} from "@perdure/driver-kubernetes";
+import { hashOf } from "./desired/runtime-config.js";
+import { DEFINITION_AGAIN_MS, DEFINITION_LOOK_MS, NAMES_IN_MESSAGE_MAX } from "./limits.js";
+import type { OperatorMetrics } from "./metrics.js";
+
+export interface DefinitionsPorts {
+  readonly client: KubernetesClient;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly events: EventRecorder;
+  readonly metrics: Pick<OperatorMetrics, "definitionMissing" | "definitionOutdated">;
+  /** What an object tells of its definition has changed. */
+  readonly onChange: (plural: string) => void;
+}
+
+const NEEDED: readonly Resource[] = [resources.environments, resources.serviceDeployments, resources.cloudEnvironments];
+
+export class Definitions {
+  readonly #ports: DefinitionsPorts;
+  readonly #againMs: number;
+  /** Why a kind cannot be watched; empty when all can. */
+  #missing: ReadonlyMap<string, string> = new Map(NEEDED.map(({ plural }) => [plural, `the definition of ${plural}`]));
+  readonly #lacking = new Map<string, readonly string[]>();
+
+  constructor(ports: DefinitionsPorts, againMs: number = DEFINITION_AGAIN_MS) {
+    this.#ports = ports;
+    this.#againMs = againMs;
+  }
+
+  /** What is waited for, for people. */
+  missing(): readonly string[] {
+    return [...this.#missing.values()];
+  }
+
+  /** The condition of objects of a kind whose definition is older than this operator; none when it is not. */
+  outdated(plural: string): readonly Observation[] {
+    const lacking = this.#lacking.get(plural);
+    if (lacking === undefined) return [];
+    return [{ type: "CrdOutdated", status: "True", reason: "SchemaDiffers", message: messageOf(plural, lacking) }];
+  }
+
+  /** Resolves when all our kinds are served, or the signal fires. Rejects when nobody lets us in: waiting does not make that better. */
+  async untilServed(signal: AbortSignal): Promise<void> {
+    for (let wasTold = false; !signal.aborted; wasTold = true) {
+      const missing = new Map<string, string>();
+      for (const resource of NEEDED) {
+        const problem = await this.#problemOf(resource, wasTold, signal);
+        if (problem !== undefined) missing.set(resource.plural, problem);
+      }
+      if (signal.aborted) return;
+      this.#missing = missing;
+      if (missing.size === 0) return this.#compareAll(signal);
+      await waitFor(DEFINITION_LOOK_MS, this.#ports.clock, signal);
+    }
+  }
+
+  /** Looks again now and then, until the signal fires. Never rejects. */
+  async keepLooking(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await waitFor(this.#againMs, this.#ports.clock, signal);
+      if (signal.aborted) return;
+      await this.#compareAll(signal);
+    }
+  }
+
+  async #problemOf(resource: Resource, wasTold: boolean, signal: AbortSignal): Promise<string | undefined> {
+    const { client, logger } = this.#ports;
+    const { plural, kind } = resource;
+    try {
+      await client.list(resource, { signal, metadataOnly: true });
+      this.#note(plural, true);
+      return undefined;
+    } catch (cause) {
+      if (signal.aborted) return undefined;
+      if (isUnauthorized(cause)) throw cause;
+      if (!wasTold) logger.warn({ cause, kind }, "our kinds cannot be listed yet; waiting");
+      if (!isNotFound(cause)) return `the API server (${plural})`;
+      this.#note(plural, false);
+      await this.#tell(plural, "CrdMissing", `the definition of ${plural} is not there; the operator waits for it`);
+      return `the definition of ${plural}`;
+    }
+  }
+
+  #note(plural: string, isThere: boolean): void {
+    this.#ports.metrics.definitionMissing.set(isThere ? 0 : 1, plural);
+  }
+
+  async #compareAll(signal: AbortSignal): Promise<void> {
+    for (const { plural } of NEEDED) {
+      try {
+        await this.#compare(plural, signal);
+      } catch (cause) {
+        if (signal.aborted) return;
+        // Who may not read definitions does without; an API server that does not answer is asked again.
+        if (!isForbidden(cause)) this.#ports.logger.warn({ cause, plural }, "a definition cannot be looked at");
+      }
+    }
+  }
+
+  async #compare(plural: string, signal: AbortSignal): Promise<void> {
+    const { client, metrics, logger, onChange } = this.#ports;
+    const name = `${plural}.${API_GROUP}`;
+    const found = await client.find<KubeObject>(resources.definitions, name, undefined, { signal });
+    const was = this.#missing.has(plural);
+    const missing = new Map(this.#missing);
+    if (found === undefined) missing.set(plural, `the definition of ${plural}`);
+    else missing.delete(plural);
+    this.#missing = missing;
+    this.#note(plural, found !== undefined);
+    if (found === undefined) {
+      if (!was) logger.error({ plural }, "a definition of ours was removed; waiting for it");
+      await this.#tell(plural, "CrdMissing", `the definition of ${plural} was removed; the operator waits for it`);
+      return;
+    }
+    const lacking = lackingIn(schemaOf(found), plural);
+    metrics.definitionOutdated.set(lacking.length > 0 ? 1 : 0, plural);
+    const before = this.#lacking.get(plural);
+    if (hashOf(before ?? []) === hashOf(lacking)) return;
+    if (lacking.length === 0) this.#lacking.delete(plural);
+    else this.#lacking.set(plural, lacking);
+    onChange(plural);
+    if (lacking.length === 0) return;
+    const message = messageOf(plural, lacking);
+    logger.error(
+      { plural, lacking: lacking.slice(0, NAMES_IN_MESSAGE_MAX) },
+      "an installed definition is older than this operator",
+    );
+    await this.#tell(plural, "CrdOutdated", message);
+  }
+
+  #tell(plural: string, reason: string, note: string): Promise<void> {
+    const { apiVersion, kind } = resources.definitions;
+    const regarding = { apiVersion, kind, metadata: { name: `${plural}.${API_GROUP}` } };
+    return this.#ports.events.tell(regarding, { type: "Warning", reason, action: "Look", note });
+  }
+}
+
+function messageOf(plural: string, lacking: readonly string[]): string {
+  const more = lacking.length > NAMES_IN_MESSAGE_MAX ? ` and ${lacking.length - NAMES_IN_MESSAGE_MAX} more` : "";
+  const names = lacking.slice(0, NAMES_IN_MESSAGE_MAX).join(", ");
+  return `the installed definition of ${plural} does not know ${names}${more}: upgrade the chart perdure-crds`;
+}
+
+// ── comparing ────────────────────────────────────────────────────────────────────────────────────
+
+type Schema = Readonly<Record<string, unknown>>;
+
+const RULES = "x-kubernetes-validations";
+
+function schemaOf(definition: KubeObject): Schema {
+  const { versions = [] } = definition["spec"] as {
+    readonly versions?: readonly { readonly name: string; readonly schema?: { readonly openAPIV3Schema?: Schema } }[];
+  };
+  return versions.find(({ name }) => name === "v1alpha1")?.schema?.openAPIV3Schema ?? {};
+}
+
+/** Fields, values and rules that ours has and `installed` does not; what it has beyond ours is a newer release's. */
+export function lackingIn(installed: Schema, plural: string): readonly string[] {
+  const definition = ours.find(({ metadata }) => metadata.name === `${plural}.${API_GROUP}`);
+  const schema = definition?.spec.versions[0]?.schema.openAPIV3Schema ?? {};
+  if (hashOf(schema) === hashOf(installed)) return [];
+  return [...lacking(schema, installed, "")];
+}
+
+function* lacking(wanted: Schema, installed: Schema, path: string): Generator<string> {
+  const { properties = {} } = wanted as { readonly properties?: Readonly<Record<string, Schema>> };
+  const { properties: there = {} } = installed as { readonly properties?: Readonly<Record<string, Schema>> };
+  for (const [name, field] of Object.entries(properties)) {
+    const known = there[name];
+    if (known === undefined) yield `${path}.${name}`;
+    else yield* lacking(field, known, `${path}.${name}`);
+  }
+  for (const inner of ["items", "additionalProperties"] as const) {
+    const [one, other] = [wanted[inner], installed[inner]];
+    if (isSchema(one)) yield* lacking(one, isSchema(other) ? other : {}, `${path}[]`);
+  }
+  for (const value of listOf(wanted["enum"])) {
+    if (!listOf(installed["enum"]).includes(value)) yield `${path}=${String(value)}`;
+  }
+  const rules = new Set(listOf(installed[RULES]).map((rule) => (rule as { readonly rule?: string }).rule));
+  for (const rule of listOf(wanted[RULES])) {
+    const { rule: text = "", message = text } = rule as { readonly rule?: string; readonly message?: string };
+    if (!rules.has(text)) yield `${path === "" ? "." : path} (${message})`;
+  }
+}
+
+const isSchema = (value: unknown): value is Schema => typeof value === "object" && value !== null;
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);

@@ -1,0 +1,79 @@
+/**
+ * Why: workers mostly wait for handlers, so their processors say little about their load. Scaled is by seconds of work that is ready, which
+ * an adapter of the cluster serves as an external metric, or which KEDA asks Prometheus for; down slowly, because each step moves
+ * partitions (kubernetes.md §2).
+ */
+import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { childOf } from "./labels.js";
+
+/** Of each worker; the sum of an environment's, divided by how many there are, is kept at the target. */
+export const READY_WORK_METRIC = "perdure_worker_ready_queue_seconds";
+const STEP_DOWN_SECONDS = 120;
+const ASKED_EVERY_SECONDS = 15;
+
+/** Whether the spec leaves it to somebody else how many workers there are. */
+export function isAutoscaled({ spec }: Environment): boolean {
+  return spec.workers.autoscaling !== undefined && !spec.suspended;
+}
+
+const behavior = {
+  scaleDown: {
+    stabilizationWindowSeconds: STEP_DOWN_SECONDS,
+    selectPolicy: "Max",
+    policies: [{ type: "Pods", value: 1, periodSeconds: STEP_DOWN_SECONDS }],
+  },
+};
+const target = { apiVersion: "apps/v1", kind: "StatefulSet", name: "worker" };
+
+/** With the engine `hpa`. */
+export function autoscaler(environment: Environment): KubeObject[] {
+  const { autoscaling } = environment.spec.workers;
+  if (autoscaling === undefined || autoscaling.engine !== "hpa" || !isAutoscaled(environment)) return [];
+  const averageValue = String(autoscaling.targetQueueSecondsPerWorker);
+  // External metrics are those of the autoscaler's namespace, and nobody else runs workers there.
+  const external = { metric: { name: READY_WORK_METRIC }, target: { type: "AverageValue", averageValue } };
+  return [
+    childOf(
+      environment,
+      { ...resources.autoscalers, name: "worker", component: "worker" },
+      {
+        spec: {
+          scaleTargetRef: target,
+          minReplicas: autoscaling.min,
+          maxReplicas: autoscaling.max,
+          metrics: [{ type: "External", external }],
+          behavior,
+        },
+      },
+    ),
+  ];
+}
+
+/** With the engine `keda`; `prometheusAddress` is a URL that KEDA reaches. */
+export function scaledObject(environment: Environment, prometheusAddress: string): KubeObject[] {
+  const { autoscaling } = environment.spec.workers;
+  if (autoscaling === undefined || autoscaling.engine !== "keda" || !isAutoscaled(environment)) return [];
+  const namespace = objectNameOf(environment.spec.environmentId);
+  const metadata = {
+    serverAddress: prometheusAddress,
+    query: `sum(${READY_WORK_METRIC}{namespace="${namespace}"})`,
+    threshold: String(autoscaling.targetQueueSecondsPerWorker),
+  };
+  return [
+    childOf(
+      environment,
+      { ...resources.scaledObjects, name: "worker", component: "worker" },
+      {
+        spec: {
+          scaleTargetRef: target,
+          minReplicaCount: autoscaling.min,
+          maxReplicaCount: autoscaling.max,
+          pollingInterval: ASKED_EVERY_SECONDS,
+          triggers: [{ type: "prometheus", metricType: "AverageValue", metadata }],
+          advanced: { horizontalPodAutoscalerConfig: { behavior } },
+        },
+      },
+    ),
+  ];
+}

@@ -1,0 +1,74 @@
+/** Why: everything that belongs to an environment is found by the same labels, and goes with it by the same owner (kubernetes.md §2). */
+import { bareIdOf, ENVIRONMENT_LABEL, type Environment, GROUP_VERSION, objectNameOf } from "@perdure/custom-resources";
+import type { KubeObject } from "@perdure/driver-kubernetes";
+import type { Labels } from "../cell.js";
+
+export const MANAGED_BY = "perdure-operator";
+/** Label selector of what the operator made. */
+export const MANAGED_SELECTOR = `app.kubernetes.io/managed-by=${MANAGED_BY}`;
+export const COMPONENT = "app.kubernetes.io/component";
+
+export type Component = "worker" | "front" | "redis" | "environment";
+
+export function labelsOf({ spec }: Environment, component: Component): Labels {
+  return {
+    "app.kubernetes.io/name": "perdure-runtime",
+    "app.kubernetes.io/instance": objectNameOf(spec.environmentId),
+    [COMPONENT]: component,
+    "app.kubernetes.io/managed-by": MANAGED_BY,
+    [ENVIRONMENT_LABEL]: bareIdOf(spec.environmentId),
+  };
+}
+
+/** Selectors never change, so they hold only what never changes. */
+export function selectorOf(environment: Environment, component: Component): Labels {
+  return { [ENVIRONMENT_LABEL]: bareIdOf(environment.spec.environmentId), [COMPONENT]: component };
+}
+
+/** Labels of pods: theirs first, ours win. */
+export function podLabelsOf(environment: Environment, component: Component): Labels {
+  const { podLabels } = environment.spec.workers;
+  const version = { "app.kubernetes.io/version": environment.spec.version };
+  return { ...podLabels, ...labelsOf(environment, component), ...version };
+}
+
+interface ChildOptions {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly component?: Component;
+  /** False for what must outlive the environment. */
+  readonly isOwned?: boolean;
+  readonly annotations?: Labels | undefined;
+}
+
+/** An object in the environment's namespace. */
+export function childOf(environment: Environment, options: ChildOptions, content: Readonly<Record<string, unknown>>): KubeObject {
+  const { apiVersion, kind, name, component = "environment", isOwned = true, annotations } = options;
+  const { name: ownerName, uid = "" } = environment.metadata;
+  const owner = {
+    apiVersion: GROUP_VERSION,
+    kind: "Environment",
+    name: ownerName,
+    uid,
+    controller: true,
+    blockOwnerDeletion: true,
+  };
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      name,
+      namespace: objectNameOf(environment.spec.environmentId),
+      labels: labelsOf(environment, component),
+      ...(annotations === undefined || Object.keys(annotations).length === 0 ? {} : { annotations }),
+      ...(isOwned ? { ownerReferences: [owner] } : {}),
+    },
+    ...content,
+  };
+}
+
+/** Without what is undefined: an API server would drop or refuse it, and each pass would look like a change. */
+export function given<T extends Readonly<Record<string, unknown>>>(fields: T): Partial<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<T>;
+}

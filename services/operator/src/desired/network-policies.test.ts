@@ -1,0 +1,64 @@
+import { expect, test } from "@jest/globals";
+import type { Environment } from "@perdure/custom-resources";
+import type { KubeObject } from "@perdure/driver-kubernetes";
+import { cell } from "../../test/cell.js";
+import { networkPolicies, PLATFORM_ROLE } from "./network-policies.js";
+
+const environment = {
+  metadata: { name: "env-0123456789abcdef", uid: "u" },
+  spec: { environmentId: "env_0123456789abcdef", network: { egress: { mode: "public" } } },
+} as unknown as Environment;
+
+interface Rule {
+  readonly from?: readonly { readonly podSelector?: { readonly matchLabels: Readonly<Record<string, string>> } }[];
+  readonly ports?: readonly { readonly port: number }[];
+}
+
+/** Who of the platform may reach which ports, by the name of the policy. */
+function letIn(name: string): readonly string[] {
+  const policy = networkPolicies(environment, cell).find(({ metadata }) => metadata.name === name) as KubeObject;
+  const { ingress = [] } = policy["spec"] as { readonly ingress?: readonly Rule[] };
+  return ingress.flatMap(({ from = [], ports = [] }) =>
+    from.map(({ podSelector }) => `${podSelector?.matchLabels[PLATFORM_ROLE]} ${ports.map(({ port }) => port).join(",")}`),
+  );
+}
+
+test("callers come by the gateway; management is open besides to who registers services, reads usage or watches", () => {
+  expect(letIn("allow-gateway")).toEqual(["gateway 8080,9070"]);
+  expect(letIn("allow-control").filter((who) => who.endsWith(" 9070"))).toEqual([
+    "operator 9070",
+    "monitoring 9070",
+    "tenancy 9070",
+  ]);
+});
+
+test("probes are open to who asks workers to drain, and to who watches all processes of a pod", () => {
+  expect(letIn("allow-control").filter((who) => who.includes("9091"))).toEqual(["operator 9091,9092", "monitoring 9091,9092"]);
+});
+
+test("a database elsewhere is reached by its addresses, and who scrapes from another namespace is let in by its labels", () => {
+  const elsewhere = {
+    ...cell,
+    database: { cidrs: ["10.1.2.3/32", "2001:db8::/64"], port: 6432 },
+    monitoring: { namespaceLabels: { team: "observability" }, podLabels: { app: "prometheus" } },
+  };
+  const policy = networkPolicies(environment, elsewhere).find(({ metadata }) => metadata.name === "allow-control");
+  expect(policy?.["spec"]).toMatchObject({
+    ingress: [
+      {
+        from: [
+          {},
+          { namespaceSelector: { matchLabels: { team: "observability" } }, podSelector: { matchLabels: { app: "prometheus" } } },
+        ],
+      },
+      {},
+    ],
+    egress: [
+      {},
+      {
+        to: [{ ipBlock: { cidr: "10.1.2.3/32" } }, { ipBlock: { cidr: "2001:db8::/64" } }],
+        ports: [{ protocol: "TCP", port: 6432 }],
+      },
+    ],
+  });
+});

@@ -1,0 +1,169 @@
+/**
+ * Why: nobody reaches an environment's pods, and they reach nobody, except as said here (kubernetes.md §2). An absent or empty list of
+ * peers means everybody in a NetworkPolicy, so "nobody" is no rule at all, and a test tries that no rule has such a list.
+ */
+import { bareIdOf, type Environment } from "@perdure/custom-resources";
+import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import type { Cell, Labels } from "../cell.js";
+import { childOf, selectorOf } from "./labels.js";
+
+export type Peer = Readonly<Record<string, unknown>>;
+
+interface PolicyPort {
+  readonly protocol: "TCP" | "UDP";
+  readonly port: number;
+}
+
+/** At least one peer each: `openRule` is for everybody. */
+type Peers = readonly [Peer, ...Peer[]];
+
+interface Rules {
+  readonly pods: Labels;
+  readonly ingress?: readonly Readonly<Record<string, unknown>>[];
+  readonly egress?: readonly Readonly<Record<string, unknown>>[];
+}
+
+export const PORTS = {
+  ingress: 8080,
+  admin: 9070,
+  grpc: 9090,
+  probes: 9091,
+  gatewayProbes: 9092,
+  redis: 6379,
+  postgres: 5432,
+} as const;
+/** Label of pods in the platform's namespace: what may call runtimes, what watches them. */
+export const PLATFORM_ROLE = "perdure.dev/platform-role";
+/** Where the cache for names is that many clusters run on each node. */
+const NODE_DNS_CACHE = "169.254.20.10/32";
+
+const tcp = (...ports: readonly number[]): readonly PolicyPort[] => ports.map((port) => ({ protocol: "TCP", port }));
+const inNamespace = (name: string, pods: Labels): Peer => ({
+  namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": name } },
+  podSelector: { matchLabels: pods },
+});
+const hereWith = (pods: Labels): Peer => ({ podSelector: { matchLabels: pods } });
+const from = (peers: Peers, ports: readonly PolicyPort[]) => ({ from: peers, ports });
+const to = (peers: Peers, ports?: readonly PolicyPort[]) => (ports === undefined ? { to: peers } : { to: peers, ports });
+
+/** First of all, so that no pod is ever without it. */
+export function defaultDeny(environment: Environment): KubeObject {
+  return childOf(
+    environment,
+    { ...resources.networkPolicies, name: "default-deny" },
+    {
+      spec: { podSelector: {}, policyTypes: ["Ingress", "Egress"] },
+    },
+  );
+}
+
+/** All but `defaultDeny`. */
+export function networkPolicies(environment: Environment, cell: Cell): KubeObject[] {
+  const worker = selectorOf(environment, "worker");
+  const front = selectorOf(environment, "front");
+  const redis = selectorOf(environment, "redis");
+  const { extraIngressPeers = [] } = environment.spec.network;
+  const platform = (role: string): Peer => inNamespace(cell.namespace, { [PLATFORM_ROLE]: role });
+  const callers: Peers = [platform("gateway"), ...extraIngressPeers.map(cleaned)];
+  // The operator registers services as well, tenancy reads usage; and management tells its metrics at its own door.
+  const watchers: Peers = [platform("operator"), monitoringPeer(cell)];
+  const policies: readonly (readonly [string, Rules])[] = [
+    ["allow-gateway", { pods: front, ingress: [from(callers, tcp(PORTS.ingress, PORTS.admin))] }],
+    [
+      "allow-peers-worker",
+      {
+        pods: worker,
+        ingress: [from([hereWith(worker), hereWith(front)], tcp(PORTS.grpc))],
+        egress: [to([hereWith(worker), hereWith(front)], tcp(PORTS.grpc)), to([hereWith(redis)], tcp(PORTS.redis))],
+      },
+    ],
+    [
+      "allow-peers-front",
+      {
+        pods: front,
+        ingress: [from([hereWith(worker), hereWith(front)], tcp(PORTS.grpc))],
+        egress: [to([hereWith(worker), hereWith(front)], tcp(PORTS.grpc)), to([hereWith(redis)], tcp(PORTS.redis))],
+      },
+    ],
+    [
+      "allow-peers-redis",
+      {
+        pods: redis,
+        ingress: [from([hereWith(worker), hereWith(front), hereWith(redis)], tcp(PORTS.redis))],
+        egress: [to([hereWith(redis)], tcp(PORTS.redis))],
+      },
+    ],
+    [
+      "allow-control",
+      {
+        pods: {},
+        ingress: [
+          from(watchers, tcp(PORTS.probes, PORTS.gatewayProbes)),
+          from([...watchers, platform("tenancy")], tcp(PORTS.admin)),
+        ],
+        egress: [to([platform("postgres"), platform("tunnel-relay")]), ...databaseRules(cell)],
+      },
+    ],
+    ["allow-dns", { pods: {}, egress: [dnsRule(cell)] }],
+  ];
+  return [...policies.map(([name, rules]) => policy(environment, name, rules)), ...egressPolicies(environment)];
+}
+
+function monitoringPeer({ namespace, monitoring: { namespaceLabels, podLabels } }: Cell): Peer {
+  if (Object.keys(namespaceLabels).length === 0) return inNamespace(namespace, podLabels);
+  return { namespaceSelector: { matchLabels: namespaceLabels }, podSelector: { matchLabels: podLabels } };
+}
+
+/** A database that is no pod of the platform's: by its addresses, where somebody has said them. */
+function databaseRules({ database: { cidrs, port } }: Cell) {
+  const [first, ...more] = cidrs.map((cidr): Peer => ({ ipBlock: { cidr } }));
+  return first === undefined ? [] : [to([first, ...more], tcp(port))];
+}
+
+function dnsRule({ dns }: Cell) {
+  const pods = { namespaceSelector: { matchLabels: dns.namespaceLabels }, podSelector: { matchLabels: dns.podLabels } };
+  const ports: PolicyPort[] = [
+    { protocol: "UDP", port: 53 },
+    { protocol: "TCP", port: 53 },
+  ];
+  return to([pods, { ipBlock: { cidr: NODE_DNS_CACHE } }], ports);
+}
+
+// ── out to user code ─────────────────────────────────────────────────────────────────────────────
+
+/** The internet in halves: some networks treat a whole one as a rule of their own. Private and metadata addresses are not the internet. */
+const PUBLIC: Peers = [
+  { ipBlock: { cidr: "0.0.0.0/1", except: ["10.0.0.0/8", "100.64.0.0/10"] } },
+  { ipBlock: { cidr: "128.0.0.0/1", except: ["169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"] } },
+  { ipBlock: { cidr: "::/1" } },
+  { ipBlock: { cidr: "8000::/1", except: ["fc00::/7", "fe80::/10"] } },
+];
+
+function egressPolicies(environment: Environment): KubeObject[] {
+  const { mode, cidrs = [], allow = [] } = environment.spec.network.egress;
+  const label = `perdure.dev/allow-${bareIdOf(environment.spec.environmentId)}`;
+  // Pods of any namespace that say themselves that this environment may call them.
+  const invited: Peer = { namespaceSelector: {}, podSelector: { matchLabels: { [label]: "true" } } };
+  const listed: Peers = [invited, ...cidrs.map((cidr): Peer => ({ ipBlock: { cidr } })), ...allow.map(cleaned)];
+  const everybody = mode === "open" ? [{}] : [to(mode === "public" ? [...PUBLIC, ...listed] : listed)];
+  return (["worker", "front"] as const).map((component) =>
+    policy(environment, `allow-egress-${component}`, { pods: selectorOf(environment, component), egress: everybody }),
+  );
+}
+
+/** Without empty parts, which an API server drops. */
+function cleaned(peer: Readonly<Record<string, unknown>>): Peer {
+  return JSON.parse(JSON.stringify(peer)) as Peer;
+}
+
+function policy(environment: Environment, name: string, { pods, ingress, egress }: Rules): KubeObject {
+  const policyTypes = [...(ingress === undefined ? [] : ["Ingress"]), ...(egress === undefined ? [] : ["Egress"])];
+  const podSelector = Object.keys(pods).length === 0 ? {} : { matchLabels: pods };
+  const spec = {
+    podSelector,
+    policyTypes,
+    ...(ingress === undefined ? {} : { ingress }),
+    ...(egress === undefined ? {} : { egress }),
+  };
+  return childOf(environment, { ...resources.networkPolicies, name }, { spec });
+}

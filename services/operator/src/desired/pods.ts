@@ -1,0 +1,101 @@
+/** Why: all pods of a runtime are as closed as pods can be: nothing as root, nothing written, no credentials of the cluster (kubernetes.md §2). */
+import type { Environment } from "@perdure/custom-resources";
+import type { Cell } from "../cell.js";
+import { type Component, given, selectorOf } from "./labels.js";
+import type { Amounts } from "./sizes.js";
+
+/** Images run as this user; it owns what they may write. */
+const USER = 10_001;
+
+export const podSecurity = {
+  runAsNonRoot: true,
+  runAsUser: USER,
+  runAsGroup: USER,
+  fsGroup: USER,
+  fsGroupChangePolicy: "OnRootMismatch",
+  seccompProfile: { type: "RuntimeDefault" },
+} as const;
+
+export const containerSecurity = {
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  capabilities: { drop: ["ALL"] },
+} as const;
+
+export function podDefaults(cell: Cell, serviceAccountName: string): Readonly<Record<string, unknown>> {
+  const { imagePullSecrets } = cell;
+  return {
+    serviceAccountName,
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    securityContext: podSecurity,
+    ...(imagePullSecrets.length === 0 ? {} : { imagePullSecrets: imagePullSecrets.map((name) => ({ name })) }),
+  };
+}
+
+export function imageOf({ imageRegistry }: Cell, program: string, version: string): string {
+  return `${imageRegistry}/perdure-${program}:${version}`;
+}
+
+/** Memory is never promised twice; processor time may be borrowed. */
+export function resourcesOf({ cpu, memory }: Amounts): Readonly<Record<string, unknown>> {
+  return { requests: { cpu, memory }, limits: { memory } };
+}
+
+export interface Variable {
+  readonly name: string;
+  readonly value?: string;
+  readonly valueFrom?: Readonly<Record<string, unknown>>;
+}
+
+/** `worker.num-partitions` → `PERDURE_WORKER__NUM_PARTITIONS`. */
+export function settingName(setting: string): string {
+  return `PERDURE_${setting.replaceAll(".", "__").replaceAll("-", "_").toUpperCase()}`;
+}
+
+export const setting = (name: string, value: string | number): Variable => ({ name: settingName(name), value: String(value) });
+
+export function secretSetting(name: string, secret: string, key: string): Variable {
+  return { name: settingName(name), valueFrom: { secretKeyRef: { name: secret, key } } };
+}
+
+interface Probe {
+  readonly path: string;
+  readonly port: string;
+  readonly periodSeconds: number;
+  readonly failureThreshold: number;
+}
+
+const probe = ({ path, port, periodSeconds, failureThreshold }: Probe): Readonly<Record<string, unknown>> => ({
+  httpGet: { path, port, scheme: "HTTP" },
+  periodSeconds,
+  failureThreshold,
+  successThreshold: 1,
+  timeoutSeconds: 2,
+});
+
+/** Live: its event loop turns. Whether Redis answers is not asked, or an outage would restart every worker of a region. */
+export function probesOf(port: string): Readonly<Record<string, unknown>> {
+  return {
+    startupProbe: probe({ path: "/livez", port, periodSeconds: 2, failureThreshold: 60 }),
+    livenessProbe: probe({ path: "/livez", port, periodSeconds: 10, failureThreshold: 3 }),
+    readinessProbe: probe({ path: "/readyz", port, periodSeconds: 5, failureThreshold: 2 }),
+  };
+}
+
+/** Where pods of a component may go; the spec's words, and one of each per zone or node as far as possible. */
+export function placementOf(environment: Environment, component: Component): Readonly<Record<string, unknown>> {
+  const { nodeSelector, tolerations, priorityClassName, topologySpread } = environment.spec.workers;
+  const topologyKeys = { zone: "topology.kubernetes.io/zone", node: "kubernetes.io/hostname", none: undefined };
+  const topologyKey = topologyKeys[topologySpread];
+  const matchLabels = selectorOf(environment, component);
+  const whenUnsatisfiable = "ScheduleAnyway";
+  const spread =
+    topologyKey === undefined ? undefined : [{ maxSkew: 1, topologyKey, whenUnsatisfiable, labelSelector: { matchLabels } }];
+  return given({
+    nodeSelector: nodeSelector !== undefined && Object.keys(nodeSelector).length > 0 ? nodeSelector : undefined,
+    tolerations: tolerations !== undefined && tolerations.length > 0 ? tolerations : undefined,
+    priorityClassName,
+    topologySpreadConstraints: spread,
+  });
+}

@@ -1,0 +1,46 @@
+/** Why: an environment gets what its spec adds up to and nothing beyond it, whatever goes wrong inside (kubernetes.md §2). */
+import type { Environment } from "@perdure/custom-resources";
+import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { childOf } from "./labels.js";
+import { redisPods } from "./redis.js";
+import { FRONT, quantityOf, sizingOf, workersMax } from "./sizes.js";
+import { frontReplicas, workerRequests } from "./workers.js";
+
+/** While versions change, pods of both are there. */
+const SURGE = 2;
+const CONTAINERS_OF_FRONT = 3;
+/** Backups and restores need a volume beside the one in use. */
+const VOLUMES = 2;
+/** Pods that jobs may have beside the runtime's. */
+const JOBS = 2;
+const MIB = 1024 ** 2;
+
+export function quotas(environment: Environment): KubeObject[] {
+  const { redis } = sizingOf(environment);
+  const requests = workerRequests(environment);
+  const workers = workersMax(environment) + 1; // A rolling update replaces one at a time.
+  const fronts = Math.max(1, frontReplicas(environment)) * SURGE;
+  const redises = Math.max(redisPods(environment), 0);
+  const cpu =
+    workers * quantityOf(requests.cpu) +
+    fronts * CONTAINERS_OF_FRONT * quantityOf(FRONT.cpu) +
+    (redises + JOBS) * quantityOf(redis.cpu);
+  const memory =
+    workers * quantityOf(requests.memory) +
+    fronts * CONTAINERS_OF_FRONT * quantityOf(FRONT.memory) +
+    (redises + JOBS) * quantityOf(redis.memory);
+  const volume = environment.spec.redis.bundled?.size;
+  const hard = {
+    pods: String(workers + fronts + redises + JOBS),
+    "requests.cpu": `${Math.ceil(cpu * 1000)}m`,
+    "requests.memory": `${Math.ceil(memory / MIB)}Mi`,
+    "services.loadbalancers": "0",
+    "services.nodeports": "0",
+    ...(volume === undefined ? {} : { "requests.storage": `${Math.ceil((quantityOf(volume) * VOLUMES * redises) / MIB)}Mi` }),
+  };
+  const defaults = { type: "Container", default: { memory: "256Mi" }, defaultRequest: { cpu: "50m", memory: "128Mi" } };
+  return [
+    childOf(environment, { ...resources.resourceQuotas, name: "env" }, { spec: { hard } }),
+    childOf(environment, { ...resources.limitRanges, name: "env" }, { spec: { limits: [defaults] } }),
+  ];
+}

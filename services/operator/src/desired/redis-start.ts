@@ -1,0 +1,56 @@
+/**
+ * Why: of three Redis the first is always the primary, so nobody elects anybody. What that leaves to decide is done here, before it starts:
+ * a primary whose volume is empty is new, or has lost it. Then it asks both replicas. If they have nothing either, it is new. If they
+ * have something, it takes everything from the one that has received more, and only then is the primary again; until then it takes no
+ * writes. Every commit was acknowledged by one replica at least, and what a replica has is always a beginning of what the primary had, so
+ * the longer one has all that was acknowledged.
+ *
+ * When it cannot be told who has received more, because a replica was started anew meanwhile, the script goes on asking and says so:
+ * a person decides (docs/operating/environments-data.md). A marker keeps a start that was broken off from being taken for a primary.
+ */
+
+/** For `sh -c`, with the arguments of redis-server after it. REDIS_HOSTS: the three, the primary first. */
+export const START_REPLICATED = `set -eu
+export REDISCLI_AUTH="$REDIS_PASSWORD"
+ask() { host=$1; shift; redis-cli -h "$host" -p "$REDIS_PORT" "$@"; }
+field() { tr -d '\\r' | sed -n "s/^$1://p"; }
+primary=\${REDIS_HOSTS%% *}
+replicas=\${REDIS_HOSTS#* }
+marker="$REDIS_DATA/taking-over"
+if [ "\${POD_NAME##*-}" != 0 ]; then exec redis-server "$@" --replicaof "$primary" "$REDIS_PORT"; fi
+if [ -e "$REDIS_DATA/appendonlydir" ] && [ ! -e "$marker" ]; then exec redis-server "$@"; fi
+
+echo "this volume is empty: asking the replicas what they have"
+while :; do
+  best=; most=1; isClear=yes
+  for replica in $replicas; do
+    until keys=$(ask "$replica" DBSIZE 2>/dev/null) && [ "$keys" -ge 0 ] 2>/dev/null; do sleep 1; done
+    offset=$(ask "$replica" INFO replication | field slave_repl_offset)
+    if [ "$keys" = 0 ]; then continue; fi
+    if [ "\${offset:-0}" -le 1 ]; then isClear=no; elif [ "$offset" -gt "$most" ]; then best=$replica; most=$offset; fi
+  done
+  if [ "$isClear" = yes ]; then break; fi
+  echo "a replica with data does not know how much it has received: somebody must decide which one to begin from"
+  sleep 10
+done
+if [ -z "$best" ]; then rm -rf "$REDIS_DATA/appendonlydir" "$marker"; exec redis-server "$@"; fi
+
+echo "taking everything over from $best, which has received most"
+touch "$marker"
+rm -rf "$REDIS_DATA/appendonlydir"
+# Nobody reads from it before it has everything.
+redis-server "$@" --replica-serve-stale-data no --replicaof "$best" "$REDIS_PORT" &
+child=$!
+trap 'kill -TERM "$child"' TERM INT
+until [ "$(ask "$primary" INFO replication 2>/dev/null | field master_link_status)" = up ] &&
+  [ "$(ask "$primary" INFO persistence | field aof_rewrite_in_progress)" = 0 ]; do
+  kill -0 "$child"
+  ask "$best" REPLICAOF NO ONE >/dev/null 2>&1 || true
+  sleep 1
+done
+ask "$primary" REPLICAOF NO ONE
+rm -f "$marker"
+for replica in $replicas; do ask "$replica" REPLICAOF "$primary" "$REDIS_PORT"; done
+echo "it is the primary again"
+wait "$child"
+`;

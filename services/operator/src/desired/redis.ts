@@ -1,0 +1,150 @@
+/**
+ * Why: journals live in Redis, and a Redis of the environment's own is the simplest one that nobody else can fill. It never throws data
+ * away to make room, it writes before it answers, and its volumes outlive everything but an explicit wish (kubernetes.md §2).
+ */
+import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import type { Cell } from "../cell.js";
+import { REDIS_GRACE_S } from "../limits.js";
+import { childOf, labelsOf, podLabelsOf, selectorOf } from "./labels.js";
+import { PORTS } from "./network-policies.js";
+import { containerSecurity, placementOf, podDefaults, resourcesOf } from "./pods.js";
+import { START_REPLICATED } from "./redis-start.js";
+import { quantityOf, sizingOf } from "./sizes.js";
+
+export const REDIS_AUTH = "redis-auth";
+/** Claim of the pod that writes. */
+export const REDIS_CLAIM = "data-redis-0";
+const REPLICATED_PODS = 3;
+const MIB = 1024 ** 2;
+const DATA_PATH = "/data";
+/** A primary that is cut off from all of its replicas takes no writes, because nobody would have them but itself. */
+const REPLICATED_SETTINGS = {
+  "min-replicas-to-write": "1",
+  "min-replicas-max-lag": "10",
+  "repl-diskless-sync-delay": "0", // Until a replica has begun, nothing is written at all.
+};
+
+/** Volumes it has, also while it is scaled to nothing. */
+export function redisPods({ spec }: Environment): number {
+  if (spec.redis.bundled === undefined) return 0;
+  return spec.redis.bundled.mode === "replicated" ? REPLICATED_PODS : 1;
+}
+
+/** Where runtimes reach it; the first pod is the primary. */
+export function redisHost(namespace: string, { clusterDns }: Cell): string {
+  return `redis-0.redis-headless.${namespace}.svc.${clusterDns}`;
+}
+
+/** Empty with an external one. `authHash`: of the password, so that a new one rolls the pods. */
+export function bundledRedis(environment: Environment, cell: Cell, authHash: string): KubeObject[] {
+  const { bundled } = environment.spec.redis;
+  if (bundled === undefined) return [];
+  const service = childOf(
+    environment,
+    { ...resources.services, name: "redis-headless", component: "redis" },
+    {
+      spec: {
+        clusterIP: "None",
+        publishNotReadyAddresses: true,
+        selector: selectorOf(environment, "redis"),
+        ports: [{ name: "redis", port: PORTS.redis, protocol: "TCP", targetPort: "redis" }],
+      },
+    },
+  );
+  return [service, statefulSet(environment, cell, authHash)];
+}
+
+function statefulSet(environment: Environment, cell: Cell, authHash: string): KubeObject {
+  const selector = { matchLabels: selectorOf(environment, "redis") };
+  const claim = { metadata: { name: "data", labels: labelsOf(environment, "redis") }, spec: claimSpecOf(environment) };
+  const template = {
+    metadata: { labels: podLabelsOf(environment, "redis"), annotations: { "perdure.dev/auth-hash": authHash } },
+    spec: {
+      ...podDefaults(cell, "redis"),
+      ...placement(environment),
+      terminationGracePeriodSeconds: REDIS_GRACE_S,
+      containers: [container(environment, cell)],
+    },
+  };
+  return childOf(
+    environment,
+    { ...resources.statefulSets, name: "redis", component: "redis" },
+    {
+      spec: {
+        serviceName: "redis-headless",
+        // The first waits for what the others know, when its volume is empty.
+        podManagementPolicy: "Parallel",
+        replicas: environment.spec.suspended ? 0 : redisPods(environment),
+        selector,
+        persistentVolumeClaimRetentionPolicy: { whenDeleted: "Retain", whenScaled: "Retain" },
+        template,
+        volumeClaimTemplates: [claim],
+      },
+    },
+  );
+}
+
+/** What a claim asks for; also of one that is made from a snapshot. */
+export function claimSpecOf({ spec }: Environment): Readonly<Record<string, unknown>> {
+  const { size, storageClassName } = spec.redis.bundled ?? {};
+  return {
+    accessModes: ["ReadWriteOnce"],
+    resources: { requests: { storage: size } },
+    ...(storageClassName === undefined ? {} : { storageClassName }),
+  };
+}
+
+export const isReplicated = ({ spec }: Environment): boolean => spec.redis.bundled?.mode === "replicated";
+
+/** Copies in one zone are lost with it: rather none than that. */
+function placement(environment: Environment): Readonly<Record<string, unknown>> {
+  const placed = placementOf(environment, "redis");
+  const spread = placed["topologySpreadConstraints"] as readonly Readonly<Record<string, unknown>>[] | undefined;
+  if (!isReplicated(environment) || spread === undefined) return placed;
+  return { ...placed, topologySpreadConstraints: spread.map((one) => ({ ...one, whenUnsatisfiable: "DoNotSchedule" })) };
+}
+
+function container(environment: Environment, cell: Cell): Readonly<Record<string, unknown>> {
+  const { bundled } = environment.spec.redis;
+  const { redis } = sizingOf(environment);
+  const memoryBytes = Math.floor((quantityOf(redis.memory) * (bundled?.maxMemoryPercent ?? 0)) / 100 / MIB) * MIB;
+  const settings = {
+    appendonly: "yes",
+    appendfsync: bundled?.fsync ?? "always",
+    save: "",
+    maxmemory: String(memoryBytes),
+    "maxmemory-policy": "noeviction",
+    requirepass: "$(REDIS_PASSWORD)",
+    masterauth: "$(REDIS_PASSWORD)",
+    dir: DATA_PATH,
+    ...(isReplicated(environment) ? REPLICATED_SETTINGS : {}),
+  };
+  const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+  const password = { name: "REDIS_PASSWORD", valueFrom: { secretKeyRef: { name: REDIS_AUTH, key: "password" } } };
+  const ping = ["sh", "-c", 'REDISCLI_AUTH="$REDIS_PASSWORD" exec redis-cli ping'];
+  return {
+    name: "redis",
+    image: `${cell.imageRegistry}/${cell.redisImage}`,
+    command: isReplicated(environment) ? ["sh", "-c", START_REPLICATED, "redis"] : ["redis-server"],
+    args,
+    env: [password, ...(isReplicated(environment) ? peersOf(environment, cell) : [])],
+    ports: [{ name: "redis", containerPort: PORTS.redis, protocol: "TCP" }],
+    resources: resourcesOf(redis),
+    securityContext: containerSecurity,
+    readinessProbe: { exec: { command: ping }, periodSeconds: 5, timeoutSeconds: 2, failureThreshold: 3 },
+    volumeMounts: [{ name: "data", mountPath: DATA_PATH }],
+  };
+}
+
+/** Who is which, and where the others are. */
+function peersOf(environment: Environment, { clusterDns }: Cell) {
+  const namespace = objectNameOf(environment.spec.environmentId);
+  const hosts = Array.from({ length: REPLICATED_PODS }, (_, n) => `redis-${n}.redis-headless.${namespace}.svc.${clusterDns}`);
+  return [
+    { name: "POD_NAME", valueFrom: { fieldRef: { apiVersion: "v1", fieldPath: "metadata.name" } } },
+    { name: "REDIS_HOSTS", value: hosts.join(" ") },
+    { name: "REDIS_PORT", value: String(PORTS.redis) },
+    { name: "REDIS_DATA", value: DATA_PATH },
+  ];
+}

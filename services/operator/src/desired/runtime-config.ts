@@ -1,0 +1,101 @@
+/** Why: limits and retention of an environment as settings of its processes; a change of them is a change of the pods' template. */
+import { createHash } from "node:crypto";
+import { type Environment, secondsOf } from "@perdure/custom-resources";
+import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import type { Cell } from "../cell.js";
+import { childOf } from "./labels.js";
+import { settingName, type Variable } from "./pods.js";
+import { isReplicated } from "./redis.js";
+import { frontsOf, sizingOf } from "./sizes.js";
+import { tunnelSettings } from "./tunnels.js";
+
+export const CONFIG_MAP = "runtime-config";
+
+export function hostOf({ spec }: Environment, { region, domain }: Cell): string {
+  return `${spec.environmentId.slice("env_".length)}.env.${region}.${domain}`;
+}
+
+/** Of one that was made from a snapshot: a name that no other life of it has, so that its workers fence those of before. */
+export function incarnationOf({ spec, metadata }: Environment): string | undefined {
+  return spec.backup?.restoreFrom === undefined ? undefined : metadata.uid;
+}
+
+/** Of each that answers for the environment: callers are spread over them. */
+function requestsPerFront(environment: Environment): number {
+  const perSecond = environment.spec.limits.requestsPerSecond ?? sizingOf(environment).requestsPerSecond;
+  return Math.ceil(perSecond / Math.max(1, frontsOf(environment)));
+}
+
+export type Program = "worker" | "registry" | "gateway" | "admin";
+
+/** Names of settings by the programs that know them: a program refuses to start with one that it does not know. */
+const PROGRAMS: Readonly<Record<Program, readonly string[]>> = {
+  worker: ["environment-name", "worker.", "redis.", "tunnels."],
+  registry: ["environment-name", "worker.default-", "redis.", "tunnels.", "limits."],
+  gateway: ["ingress."],
+  admin: ["environment-name", "redis."],
+};
+const EVERYBODY = ["cluster-name", "log-format"];
+
+/** What the processes of a runtime are told, by the dotted names of settings. */
+export function runtimeSettings(environment: Environment): Readonly<Record<string, string>> {
+  const { spec } = environment;
+  const sizing = sizingOf(environment);
+  const keyPrefix = spec.redis.external?.keyPrefix;
+  const incarnation = incarnationOf(environment);
+  return {
+    "cluster-name": spec.environmentId,
+    "environment-name": spec.environmentId,
+    "log-format": "json",
+    "worker.default-journal-retention": `${secondsOf(spec.retention.completedJournal)}s`,
+    "worker.default-idempotency-retention": `${secondsOf(spec.retention.idempotency)}s`,
+    "worker.default-workflow-retention": `${secondsOf(spec.retention.workflow)}s`,
+    "worker.num-partitions": String(spec.workers.partitions),
+    "worker.invoker.concurrent-invocations-limit": String(spec.limits.concurrentInvocations ?? sizing.concurrentInvocations),
+    "worker.invoker.journal-entries-limit": String(spec.limits.maxJournalEntries),
+    // One replica has each commit before it counts; which one is found out when it matters.
+    ...(isReplicated(environment) ? { "redis.replicas": "1" } : {}),
+    ...(keyPrefix === undefined ? {} : { "redis.key-prefix": keyPrefix }),
+    ...(incarnation === undefined ? {} : { "worker.incarnation": incarnation }),
+    ...tunnelSettings(environment),
+    ...planSettings(environment),
+    "ingress.request-size-limit": String(spec.limits.maxBodyBytes),
+    "ingress.requests-per-second-limit": String(requestsPerFront(environment)),
+  };
+}
+
+/** Of what may be registered; what the spec does not bound is not said. */
+function planSettings({ spec: { limits } }: Environment): Readonly<Record<string, string>> {
+  const { deployments, services, subscriptions, maxRetention } = limits;
+  const retention = maxRetention === undefined ? undefined : `${secondsOf(maxRetention)}s`;
+  const given = Object.entries({ deployments, services, subscriptions, retention }).filter(([, bound]) => bound !== undefined);
+  return Object.fromEntries(given.map(([name, bound]) => [`limits.${name}`, String(bound)]));
+}
+
+export function runtimeConfig(environment: Environment): KubeObject {
+  const data = Object.fromEntries(
+    Object.entries(runtimeSettings(environment)).map(([name, value]) => [settingName(name), value]),
+  );
+  return childOf(environment, { ...resources.configMaps, name: CONFIG_MAP }, { data });
+}
+
+/** Those of the ConfigMap that are for a program. */
+export function configVariables(environment: Environment, program: Program): readonly Variable[] {
+  const known = [...EVERYBODY, ...PROGRAMS[program]];
+  return Object.keys(runtimeSettings(environment))
+    .filter((name) => known.some((one) => (/[.-]$/.test(one) ? name.startsWith(one) : name === one)))
+    .map((name) => ({ name: settingName(name), valueFrom: { configMapKeyRef: { name: CONFIG_MAP, key: settingName(name) } } }));
+}
+
+/** Of anything that is JSON; the order of fields does not matter. */
+export function hashOf(value: unknown): string {
+  return createHash("sha256").update(canonical(value)).digest("hex").slice(0, 16);
+}
+
+function canonical(value: unknown): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  const fields = Object.entries(value).filter(([, field]) => field !== undefined);
+  const sorted = fields.sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${sorted.map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`).join(",")}}`;
+}

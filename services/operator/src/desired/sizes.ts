@@ -1,0 +1,100 @@
+/**
+ * Why: most people want to say `medium`, not twelve numbers. Figures are those of kubernetes.md §6; what they are good for,
+ * by what invocations were measured to cost, is in docs/operating/sizing.md.
+ */
+import type { Environment } from "@perdure/custom-resources";
+
+export interface Amounts {
+  readonly cpu: string;
+  readonly memory: string;
+}
+
+export interface Sizing {
+  readonly workers: number;
+  readonly worker: Amounts;
+  readonly redis: Amounts;
+  readonly concurrentInvocations: number;
+  readonly requestsPerSecond: number;
+}
+
+const SIZES: Readonly<Record<Environment["spec"]["size"], Sizing>> = {
+  free: {
+    workers: 1,
+    worker: { cpu: "100m", memory: "256Mi" },
+    redis: { cpu: "50m", memory: "256Mi" },
+    concurrentInvocations: 100,
+    requestsPerSecond: 10,
+  },
+  small: {
+    workers: 1,
+    worker: { cpu: "250m", memory: "512Mi" },
+    redis: { cpu: "100m", memory: "512Mi" },
+    concurrentInvocations: 1_000,
+    requestsPerSecond: 100,
+  },
+  medium: {
+    workers: 2,
+    worker: { cpu: "1", memory: "1Gi" },
+    redis: { cpu: "500m", memory: "4Gi" },
+    concurrentInvocations: 5_000,
+    requestsPerSecond: 1_000,
+  },
+  large: {
+    workers: 4,
+    worker: { cpu: "2", memory: "2Gi" },
+    redis: { cpu: "2", memory: "16Gi" },
+    concurrentInvocations: 20_000,
+    requestsPerSecond: 5_000,
+  },
+  custom: {
+    workers: 1,
+    worker: { cpu: "250m", memory: "512Mi" },
+    redis: { cpu: "500m", memory: "2Gi" },
+    concurrentInvocations: 1_000,
+    requestsPerSecond: 1_000,
+  },
+};
+
+/** Of the process that answers for an environment: it is mostly waiting. */
+export const FRONT: Amounts = { cpu: "50m", memory: "192Mi" };
+
+export function sizingOf({ spec }: Environment): Sizing {
+  return SIZES[spec.size];
+}
+
+/** One is enough to answer; two where workers are several, so that an update or a node that goes is not noticed. Suspended or not. */
+export function frontsOf(environment: Environment): number {
+  return sizingOf(environment).workers > 1 ? 2 : 1;
+}
+
+/** Workers that the spec asks for; 0 while suspended. With autoscaling only the autoscaler knows. */
+export function wantedWorkers({ spec }: Environment): number {
+  if (spec.suspended) return 0;
+  return spec.workers.replicas ?? SIZES[spec.size].workers;
+}
+
+/** Most workers there can be at one time. */
+export function workersMax(environment: Environment): number {
+  return environment.spec.workers.autoscaling?.max ?? Math.max(1, wantedWorkers(environment));
+}
+
+const UNITS: Readonly<Record<string, number>> = {
+  "": 1,
+  m: 0.001,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  Ki: 1024,
+  Mi: 1024 ** 2,
+  Gi: 1024 ** 3,
+  Ti: 1024 ** 4,
+};
+
+/** `500m` → 0.5, `10Gi` → 10737418240. Throws RangeError for what is no quantity. */
+export function quantityOf(text: string): number {
+  const [, number = "", unit = ""] = /^([0-9.]+)([a-zA-Z]*)$/.exec(text) ?? [];
+  const factor = UNITS[unit];
+  if (number === "" || factor === undefined || Number.isNaN(Number(number))) throw new RangeError(`'${text}' is no quantity`);
+  return Number(number) * factor;
+}

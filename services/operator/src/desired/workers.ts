@@ -1,0 +1,285 @@
+/**
+ * Why: the pods that run an environment. Workers lead its partitions: a StatefulSet, so that each has a name of its own. The front answers for it: a
+ * registry, the ingress and the management of this environment alone. Told to end, a worker hands its partitions over one by one;
+ * that it is asked to in time is all the draining there is, and fencing makes sure that nothing depends on it (kubernetes.md §2).
+ */
+import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import type { Cell } from "../cell.js";
+import { GRACE_AFTER_DRAIN_S } from "../limits.js";
+import { childOf, podLabelsOf, selectorOf } from "./labels.js";
+import { PORTS } from "./network-policies.js";
+import {
+  containerSecurity,
+  imageOf,
+  placementOf,
+  podDefaults,
+  probesOf,
+  resourcesOf,
+  secretSetting,
+  setting,
+  settingName,
+  type Variable,
+} from "./pods.js";
+import { REDIS_AUTH } from "./redis.js";
+import { configVariables, hashOf, hostOf, type Program } from "./runtime-config.js";
+import { type Amounts, FRONT, frontsOf, sizingOf } from "./sizes.js";
+import { trustMounts, trustVariables, trustVolumes } from "./trust.js";
+import { tunnelMounts, tunnelVolumes } from "./tunnels.js";
+
+/** On the StatefulSet: which template it was given last. */
+export const TEMPLATE_HASH = "perdure.dev/template-hash";
+export const SIGNING_KEY = "signing-key";
+export const POSTGRES = "postgres";
+/** Ports of the front's processes; they share one address. */
+const FRONT_PROBES = { registry: PORTS.probes, gateway: PORTS.gatewayProbes } as const;
+const KEYS_PATH = "/var/run/perdure/keys";
+
+/** Hashes of what pods are given besides their template: a change of one rolls them. */
+export interface Inputs {
+  readonly config: string;
+  readonly secrets: string;
+  /** Undefined: the template stays without them, whatever the API server keeps. */
+  readonly replicas: number | undefined;
+  /** Workers with this ordinal and above may be replaced by ones of a new template; 0 when absent. */
+  readonly partition?: number;
+}
+
+export function workerRequests(environment: Environment): Amounts {
+  const { worker } = sizingOf(environment);
+  return { ...worker, ...environment.spec.workers.resources?.requests } as Amounts;
+}
+
+export function frontReplicas(environment: Environment): number {
+  return environment.spec.suspended ? 0 : frontsOf(environment);
+}
+
+// ── workers ──────────────────────────────────────────────────────────────────────────────────────
+
+export function workers(environment: Environment, cell: Cell, inputs: Inputs): KubeObject[] {
+  return [workerService(environment), workerSet(environment, cell, inputs)];
+}
+
+/** Of the template that workers are made from; changes whenever pods have to be replaced. */
+export function workerTemplateHash(environment: Environment, cell: Cell, inputs: Omit<Inputs, "replicas">): string {
+  return hashOf(workerTemplate(environment, cell, inputs));
+}
+
+function workerService(environment: Environment): KubeObject {
+  return childOf(
+    environment,
+    { ...resources.services, name: "worker-headless", component: "worker" },
+    {
+      spec: {
+        clusterIP: "None",
+        publishNotReadyAddresses: true, // They find each other before they are ready.
+        selector: selectorOf(environment, "worker"),
+        ports: [{ name: "grpc", port: PORTS.grpc, protocol: "TCP", targetPort: "grpc" }],
+      },
+    },
+  );
+}
+
+const workerAddresses = (environment: Environment, { clusterDns }: Cell): string =>
+  `worker-headless.${objectNameOf(environment.spec.environmentId)}.svc.${clusterDns}:${PORTS.grpc}`;
+
+const registryAddress = (environment: Environment, { clusterDns }: Cell): string =>
+  `registry.${objectNameOf(environment.spec.environmentId)}.svc.${clusterDns}:${PORTS.grpc}`;
+
+function workerTemplate(environment: Environment, cell: Cell, inputs: Omit<Inputs, "replicas">) {
+  const { drainSeconds } = environment.spec.workers;
+  const namespace = objectNameOf(environment.spec.environmentId);
+  const own = `$(POD_NAME).worker-headless.${namespace}.svc.${cell.clusterDns}:${PORTS.grpc}`;
+  const env: readonly Variable[] = [
+    podName,
+    { name: settingName("node-name"), value: "$(POD_NAME)" },
+    setting("advertised-address", own),
+    setting("shutdown-timeout", `${Math.max(1, drainSeconds)}s`),
+    setting("registry.addresses", registryAddress(environment, cell)),
+    ...sharedVariables,
+    ...trustVariables(environment, cell),
+    ...configVariables(environment, "worker"),
+  ];
+  const { limits } = environment.spec.workers.resources ?? {};
+  const requests = workerRequests(environment);
+  const container = {
+    name: "worker",
+    image: imageOf(cell, "worker", environment.spec.version),
+    env,
+    ports: [
+      { name: "grpc", containerPort: PORTS.grpc, protocol: "TCP" },
+      { name: "probes", containerPort: PORTS.probes, protocol: "TCP" },
+    ],
+    resources: { requests, limits: { memory: requests.memory, ...limits } },
+    securityContext: containerSecurity,
+    volumeMounts: [keysMount, scratchMount, ...trustMounts(environment, cell), ...tunnelMounts(environment, "worker")],
+    // Whoever ends the pod, it hands over first; a worker that was asked before answers at once.
+    lifecycle: { preStop: { httpGet: { path: "/prestop", port: "probes", scheme: "HTTP" } } },
+    ...probesOf("probes"),
+  };
+  const podAnnotations = { ...environment.spec.workers.podAnnotations, ...hashes(inputs) };
+  return {
+    metadata: { labels: podLabelsOf(environment, "worker"), annotations: podAnnotations },
+    spec: {
+      ...podDefaults(cell, "worker"),
+      ...placementOf(environment, "worker"),
+      terminationGracePeriodSeconds: drainSeconds + GRACE_AFTER_DRAIN_S,
+      containers: [container],
+      volumes: volumesOf(environment, cell),
+    },
+  };
+}
+
+function workerSet(environment: Environment, cell: Cell, { replicas, partition = 0, ...inputs }: Inputs): KubeObject {
+  const template = workerTemplate(environment, cell, inputs);
+  const annotations = { [TEMPLATE_HASH]: hashOf(template) };
+  return childOf(
+    environment,
+    { ...resources.statefulSets, name: "worker", component: "worker", annotations },
+    {
+      spec: {
+        serviceName: "worker-headless",
+        podManagementPolicy: "Parallel",
+        updateStrategy: { type: "RollingUpdate", rollingUpdate: { partition } },
+        selector: { matchLabels: selectorOf(environment, "worker") },
+        ...(replicas === undefined ? {} : { replicas }),
+        template,
+      },
+    },
+  );
+}
+
+// ── the front ────────────────────────────────────────────────────────────────────────────────────
+
+/** `isClosed`: nobody answers, while all else goes on. */
+export type FrontInputs = Omit<Inputs, "replicas" | "partition"> & { readonly isClosed?: boolean };
+
+export function front(environment: Environment, cell: Cell, inputs: FrontInputs): KubeObject[] {
+  return [frontService(environment), registryService(environment), frontDeployment(environment, cell, inputs)];
+}
+
+/** What callers of the platform are led to. */
+function frontService(environment: Environment): KubeObject {
+  return childOf(
+    environment,
+    { ...resources.services, name: "runtime", component: "front" },
+    {
+      spec: {
+        type: "ClusterIP",
+        selector: selectorOf(environment, "front"),
+        ports: [
+          { name: "ingress", port: PORTS.ingress, protocol: "TCP", targetPort: "ingress" },
+          { name: "admin", port: PORTS.admin, protocol: "TCP", targetPort: "admin" },
+        ],
+      },
+    },
+  );
+}
+
+/** Without an address of its own: workers ask the next registry when one does not answer. */
+function registryService(environment: Environment): KubeObject {
+  return childOf(
+    environment,
+    { ...resources.services, name: "registry", component: "front" },
+    {
+      spec: {
+        clusterIP: "None",
+        publishNotReadyAddresses: true,
+        selector: selectorOf(environment, "front"),
+        ports: [{ name: "grpc", port: PORTS.grpc, protocol: "TCP", targetPort: "grpc" }],
+      },
+    },
+  );
+}
+
+function frontDeployment(environment: Environment, cell: Cell, inputs: FrontInputs): KubeObject {
+  const workerAt = setting("worker.addresses", workerAddresses(environment, cell));
+  const registryAt = setting("registry.addresses", `localhost:${PORTS.grpc}`);
+  const node: Variable = { name: settingName("node-name"), value: "$(POD_NAME)" };
+  const common: readonly Variable[] = [podName, node, workerAt, ...trustVariables(environment, cell)];
+  const advertised = setting("ingress.advertised-address", `https://${hostOf(environment, cell)}:${PORTS.ingress}/`);
+  const containers = [
+    frontContainer(
+      environment,
+      cell,
+      "registry",
+      [...common, ...sharedVariables, setting("probes.bind-port", FRONT_PROBES.registry)],
+      {
+        grpc: PORTS.grpc,
+        probes: FRONT_PROBES.registry,
+      },
+    ),
+    frontContainer(environment, cell, "gateway", [...common, registryAt, setting("probes.bind-port", FRONT_PROBES.gateway)], {
+      ingress: PORTS.ingress,
+      "gateway-probes": FRONT_PROBES.gateway,
+    }),
+    frontContainer(environment, cell, "admin", [...common, ...sharedVariables, registryAt, advertised], { admin: PORTS.admin }),
+  ];
+  return childOf(
+    environment,
+    { ...resources.deployments, name: "front", component: "front" },
+    {
+      spec: {
+        replicas: inputs.isClosed === true ? 0 : frontReplicas(environment),
+        selector: { matchLabels: selectorOf(environment, "front") },
+        strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+        template: {
+          metadata: { labels: podLabelsOf(environment, "front"), annotations: hashes(inputs) },
+          spec: {
+            ...podDefaults(cell, "front"),
+            ...placementOf(environment, "front"),
+            terminationGracePeriodSeconds: 60,
+            containers,
+            volumes: volumesOf(environment, cell),
+          },
+        },
+      },
+    },
+  );
+}
+
+/** Its last port is the one that is probed. */
+function frontContainer(
+  environment: Environment,
+  cell: Cell,
+  program: Exclude<Program, "worker">,
+  env: readonly Variable[],
+  ports: Readonly<Record<string, number>>,
+): Readonly<Record<string, unknown>> {
+  const probed = Object.keys(ports).at(-1) as string;
+  return {
+    name: program,
+    image: imageOf(cell, program, environment.spec.version),
+    env: [...env, ...configVariables(environment, program)],
+    ports: Object.entries(ports).map(([name, containerPort]) => ({ name, containerPort, protocol: "TCP" })),
+    resources: resourcesOf(FRONT),
+    securityContext: containerSecurity,
+    volumeMounts: [keysMount, scratchMount, ...trustMounts(environment, cell), ...tunnelMounts(environment, program)],
+    ...probesOf(probed),
+  };
+}
+
+// ── what both share ──────────────────────────────────────────────────────────────────────────────
+
+const podName: Variable = { name: "POD_NAME", valueFrom: { fieldRef: { apiVersion: "v1", fieldPath: "metadata.name" } } };
+const sharedVariables: readonly Variable[] = [
+  secretSetting("redis.url", REDIS_AUTH, "url"),
+  secretSetting("metadata.postgres-url", POSTGRES, "url"),
+  setting("request-identity-private-key-pem-file", `${KEYS_PATH}/current.pem`),
+];
+const keysMount = { name: "keys", mountPath: KEYS_PATH, readOnly: true };
+const scratchMount = { name: "scratch", mountPath: "/tmp" };
+const volumes = [
+  // The current one alone: nobody signs with what was before, or will be.
+  { name: "keys", secret: { secretName: SIGNING_KEY, defaultMode: 0o440, items: [{ key: "current.pem", path: "current.pem" }] } },
+  { name: "scratch", emptyDir: { sizeLimit: "256Mi" } },
+];
+const volumesOf = (environment: Environment, cell: Cell) => [
+  ...volumes,
+  ...trustVolumes(environment, cell),
+  ...tunnelVolumes(environment),
+];
+const hashes = ({ config, secrets }: Omit<Inputs, "replicas">) => ({
+  "perdure.dev/config-hash": config,
+  "perdure.dev/secrets-hash": secrets,
+});

@@ -1,0 +1,61 @@
+/**
+ * Why: an autoscaler may be an optional part of a cluster. Where it is not there, or was switched off, nothing is ever asked of its API, and
+ * the spec says how many workers there are, as if it had asked for nobody (kubernetes.md D9).
+ */
+import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import type { Cell } from "../cell.js";
+import { autoscaler, isAutoscaled, scaledObject } from "../desired/autoscaling.js";
+import type { PrunePorts } from "./prune.js";
+
+export interface Scaler {
+  /** Whether somebody else says how many workers there are. */
+  readonly isThere: boolean;
+  readonly objects: readonly KubeObject[];
+  /** Why there is none although the spec asks for one. */
+  readonly hindrance: string | undefined;
+  /** Whether KEDA's API may be asked. */
+  readonly hasKeda: boolean;
+}
+
+interface ScalerPorts {
+  readonly client: KubernetesClient;
+  readonly cell: Pick<Cell, "keda" | "prometheusAddress">;
+}
+
+/** Rejects as the API server says. */
+export async function scalerOf(environment: Environment, { client, cell }: ScalerPorts, signal: AbortSignal): Promise<Scaler> {
+  const engine = environment.spec.workers.autoscaling?.engine;
+  const wasKeda = environment.status?.workers?.autoscaler === "keda";
+  if (engine !== "keda" && !wasKeda) {
+    return { isThere: isAutoscaled(environment), objects: autoscaler(environment), hindrance: undefined, hasKeda: false };
+  }
+  const hasKeda = cell.keda === "on" || (cell.keda === "auto" && (await client.serves(resources.scaledObjects, { signal })));
+  if (engine !== "keda")
+    return { isThere: isAutoscaled(environment), objects: autoscaler(environment), hindrance: undefined, hasKeda };
+  const { prometheusAddress } = cell;
+  if (!hasKeda || prometheusAddress === undefined) {
+    const hindrance = hasKeda
+      ? "no address of Prometheus is set for it"
+      : `KEDA is ${cell.keda === "off" ? "switched off" : "not installed"}`;
+    return { isThere: false, objects: [], hindrance, hasKeda };
+  }
+  const isThere = isAutoscaled(environment);
+  return { isThere, objects: scaledObject(environment, prometheusAddress), hindrance: undefined, hasKeda };
+}
+
+/** Removes what KEDA went by, when it is not to scale any more; its own autoscaler goes with that. */
+export async function pruneScaledObject(
+  environment: Environment,
+  { hasKeda, objects }: Scaler,
+  { client, applier }: Pick<PrunePorts, "client" | "applier">,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!hasKeda || objects.some(({ kind }) => kind === resources.scaledObjects.kind)) return;
+  const namespace = objectNameOf(environment.spec.environmentId);
+  const found = await client.find(resources.scaledObjects, "worker", namespace, { signal });
+  const isOwned = found?.metadata.ownerReferences?.some(({ uid }) => uid === environment.metadata.uid) === true;
+  if (found?.metadata.uid === undefined || !isOwned) return;
+  applier.forgetObject(resources.scaledObjects, "worker", namespace);
+  await client.delete(resources.scaledObjects, "worker", namespace, { uid: found.metadata.uid, signal });
+}

@@ -1,0 +1,71 @@
+import { describe, expect, test } from "@jest/globals";
+import type { KubernetesClient } from "@perdure/driver-kubernetes";
+import { parseRecurrence, timetableOf, zoneOf } from "@perdure/schedule";
+import { environmentWith } from "../../test/an-environment.js";
+import { cell } from "../../test/cell.js";
+import { keepBackups, nameOf, nextDueMs } from "./backup.js";
+import type { VolumeSnapshot } from "./snapshots.js";
+
+const createdMs = Date.parse("2026-03-01T00:00:00Z");
+const at = (second: number) => new Date(createdMs + second * 1_000).toISOString();
+
+function everySecond() {
+  const parsed = parseRecurrence("every 1s");
+  const zone = zoneOf("UTC");
+  if (!parsed.ok || zone === undefined) throw new Error("no timetable");
+  return timetableOf(parsed.value, zone, createdMs);
+}
+
+/** Due, begun and taken at these seconds of the environment's life. */
+const snapshot = (due: number, begun: number, taken: number): VolumeSnapshot =>
+  ({
+    metadata: { name: nameOf(createdMs + due * 1_000), creationTimestamp: at(begun) },
+    status: { creationTime: at(taken), readyToUse: true },
+  }) as VolumeSnapshot;
+
+const next = (...found: VolumeSnapshot[]) => ((nextDueMs(everySecond(), found, createdMs) ?? Number.NaN) - createdMs) / 1_000;
+
+describe("the next backup", () => {
+  test("is due once after the environment began", () => {
+    expect(next()).toBe(1);
+  });
+
+  test("is one for all that were missed", () => {
+    expect(next(snapshot(1, 60, 61))).toBe(61);
+  });
+
+  // Seen: none was taken ever again, because one of that name was there.
+  test("comes after all that are there, though two were taken within one second", () => {
+    expect(next(snapshot(1, 1, 3), snapshot(2, 3, 3))).toBe(4);
+    expect(next(snapshot(2, 3, 3), snapshot(1, 1, 3))).toBe(4);
+  });
+
+  test("comes after the last one, though the API server's clock is behind", () => {
+    expect(next(snapshot(5, 3, 3))).toBe(6);
+  });
+
+  test("minds no names that others gave", () => {
+    const other = { metadata: { name: "redis-by-hand", creationTimestamp: at(7) } } as VolumeSnapshot;
+    expect(next(other)).toBe(8);
+  });
+});
+
+test("one that its driver cannot get done holds up the others only until somebody removes it, however long that takes", async () => {
+  const pending: VolumeSnapshot = { ...snapshot(1, 1, 1), status: { error: { message: "no room" } } };
+  const asked: string[] = [];
+  const look = (found: VolumeSnapshot) => {
+    const client = {
+      list: async () => ({ items: [found] }),
+      create: async ({ metadata }: VolumeSnapshot) => asked.push(metadata.name),
+    } as unknown as KubernetesClient;
+    const made = environmentWith({ backup: { schedule: "every 1s", keep: 2 } }, { creationTimestamp: at(0) });
+    const environment = { ...made, status: { data: { present: true } } } as typeof made;
+    const ports = { client, cell: { ...cell, snapshots: "on" as const } };
+    return keepBackups(environment, ports, createdMs + 10_000, new AbortController().signal);
+  };
+  expect((await look(pending)).trouble).toMatchObject({ type: "BackupFailed" });
+  expect(asked).toEqual([]);
+  const leaving = { ...pending, metadata: { ...pending.metadata, deletionTimestamp: at(9) } };
+  expect((await look(leaving)).trouble).toBeUndefined();
+  expect(asked).toEqual([nameOf(createdMs + 2_000)]);
+});

@@ -1,0 +1,149 @@
+/**
+ * Why: an environment that has a schedule gets a snapshot of its volume whenever one is due, and keeps the latest ones. Which are there is
+ * read from the cluster each time, so a crash between any two steps takes none twice and forgets none.
+ */
+import { type Environment, type Observation, objectNameOf } from "@perdure/custom-resources";
+import { resources } from "@perdure/driver-kubernetes";
+import { parseRecurrence, type Timetable, timetableOf, zoneOf } from "@perdure/schedule";
+import { SNAPSHOT_STALE_INTERVALS, WAIT_REFERENCE_MS, WAIT_SNAPSHOT_MS } from "../limits.js";
+import {
+  markContent,
+  type SnapshotPorts,
+  snapshotsOf,
+  snapshotsServed,
+  takenAtMs,
+  takeSnapshot,
+  type VolumeSnapshot,
+} from "./snapshots.js";
+
+/** What is known about backups after a look. */
+export interface BackupSeen {
+  /** Undefined when all is well. */
+  readonly trouble: Observation | undefined;
+  /** Milliseconds until another look; undefined: changes wake us, and the resync. */
+  readonly againMs: number | undefined;
+  readonly lastSnapshotId: string | undefined;
+  /** RFC 3339. */
+  readonly lastSnapshotTime: string | undefined;
+  /** The same, in milliseconds since 1970. */
+  readonly lastTakenMs: number | undefined;
+  /** The last one is older than twice the time between two. */
+  readonly isStale: boolean;
+}
+
+const NOTHING: BackupSeen = {
+  trouble: undefined,
+  againMs: undefined,
+  lastSnapshotId: undefined,
+  lastSnapshotTime: undefined,
+  lastTakenMs: undefined,
+  isStale: false,
+};
+const SECOND_MS = 1_000;
+
+/** Rejects as the API server says. `nowMs`: since 1970. */
+export async function keepBackups(
+  environment: Environment,
+  ports: SnapshotPorts,
+  nowMs: number,
+  signal: AbortSignal,
+): Promise<BackupSeen> {
+  const { schedule, keep } = environment.spec.backup ?? {};
+  if (schedule === undefined || keep === undefined) return NOTHING;
+  if (environment.spec.redis.bundled === undefined)
+    return unavailable("ExternalRedis", "Redis is not ours to run: whoever runs it makes its backups");
+  const parsed = parseRecurrence(schedule);
+  if (!parsed.ok) return unavailable("InvalidSchedule", `backup.schedule is not usable: ${parsed.reason}`);
+  if (!(await snapshotsServed(ports, signal)))
+    return unavailable("NoSnapshots", "this cluster has no snapshots of volumes (snapshot.storage.k8s.io/v1)", WAIT_REFERENCE_MS);
+  if (environment.status?.data?.present !== true) return NOTHING;
+
+  const createdMs = Date.parse(environment.metadata.creationTimestamp ?? "");
+  const timetable = timetableOf(parsed.value, zoneOf("UTC") as NonNullable<ReturnType<typeof zoneOf>>, createdMs);
+  const found = await snapshotsOf(environment, "scheduled", ports, signal);
+  // One that somebody removes is none any more, however long its driver takes for that.
+  const kept = found.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const ready = kept.filter(({ status }) => status?.readyToUse === true);
+  const pending = kept.find(({ status }) => status?.readyToUse !== true);
+  await prune(environment, ready.slice(keep), ports, signal);
+  const last = await lastOf(environment, ready[0], ports, signal);
+  const isStale = isOverdue(timetable, ready[0] === undefined ? createdMs : takenAtMs(ready[0]), nowMs);
+  const seen = { ...last, isStale, trouble: undefined };
+  if (pending !== undefined) return { ...seen, trouble: failureOf(pending), againMs: WAIT_SNAPSHOT_MS };
+  const dueMs = nextDueMs(timetable, found, createdMs);
+  if (dueMs === undefined) return { ...seen, againMs: undefined };
+  if (dueMs > nowMs) return { ...seen, againMs: Math.min(dueMs - nowMs, WAIT_REFERENCE_MS) };
+  await takeSnapshot(environment, nameOf(dueMs), "scheduled", ports, signal);
+  return { ...seen, againMs: WAIT_SNAPSHOT_MS };
+}
+
+const unavailable = (reason: string, message: string, againMs?: number): BackupSeen => ({
+  ...NOTHING,
+  trouble: { type: "BackupUnavailable", status: "True", reason, message },
+  againMs,
+});
+
+/**
+ * When the next one is due, in milliseconds since 1970; undefined: never again. From the start of the last one: however long the operator
+ * was away, one makes good for all that were missed. The last one is not the first in order of contents: a slow driver takes two within
+ * one second. Nor does its start tell alone: where the API server's clock is behind, it was due after it began.
+ */
+export function nextDueMs(timetable: Timetable, found: readonly VolumeSnapshot[], createdMs: number): number | undefined {
+  const seen = found.flatMap(({ metadata }) => [Date.parse(metadata.creationTimestamp ?? ""), dueMsOf(metadata.name)]);
+  return timetable.next(Math.max(createdMs, ...seen.filter(Number.isFinite)));
+}
+
+/** The same for whoever takes the one that was due then. */
+export function nameOf(dueMs: number): string {
+  return `redis-${new Date(dueMs).toISOString().slice(0, 19).replace(/[-:]/g, "").replace("T", "-")}`;
+}
+
+/** NaN for names that others gave. */
+function dueMsOf(name: string): number {
+  return Date.parse(name.replace(/^redis-(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)$/, "$1-$2-$3T$4:$5:$6Z"));
+}
+
+/** Whoever takes it tries again by itself. */
+function failureOf({ metadata, status }: VolumeSnapshot): Observation | undefined {
+  const message = status?.error?.message;
+  if (message === undefined) return undefined;
+  return { type: "BackupFailed", status: "True", reason: "SnapshotFailed", message: `snapshot ${metadata.name}: ${message}` };
+}
+
+async function prune(
+  environment: Environment,
+  tooMany: readonly VolumeSnapshot[],
+  { client }: SnapshotPorts,
+  signal: AbortSignal,
+): Promise<void> {
+  const namespace = objectNameOf(environment.spec.environmentId);
+  for (const { metadata } of tooMany) {
+    const { name, uid } = metadata;
+    await client.delete(resources.volumeSnapshots, name, namespace, uid === undefined ? { signal } : { uid, signal });
+  }
+}
+
+async function lastOf(
+  environment: Environment,
+  newest: VolumeSnapshot | undefined,
+  ports: SnapshotPorts,
+  signal: AbortSignal,
+): Promise<Pick<BackupSeen, "lastSnapshotId" | "lastSnapshotTime" | "lastTakenMs">> {
+  const lastSnapshotId = newest?.status?.boundVolumeSnapshotContentName;
+  if (newest === undefined || lastSnapshotId === undefined) return NOTHING;
+  if (environment.status?.data?.lastSnapshotId !== lastSnapshotId)
+    await markContent(environment, lastSnapshotId, false, ports, signal);
+  const lastTakenMs = takenAtMs(newest);
+  const lastSnapshotTime = new Date(lastTakenMs).toISOString().replace(/\.\d+Z$/, "Z");
+  return { lastSnapshotId, lastSnapshotTime, lastTakenMs };
+}
+
+/** More than so many fire times went by without one. */
+function isOverdue(timetable: Timetable, sinceMs: number, nowMs: number): boolean {
+  let at: number | undefined = sinceMs;
+  for (let n = 0; n < SNAPSHOT_STALE_INTERVALS; n++) {
+    at = timetable.next(at);
+    if (at === undefined) return false;
+  }
+  return at + SECOND_MS < nowMs;
+}

@@ -1,0 +1,92 @@
+/**
+ * Why: everything about where journals live, in its order: a volume that is made from a snapshot, one that grows, Redis itself, or the one
+ * that somebody else runs; and backups, which hold up nothing.
+ */
+import { type Environment, type Observation, objectNameOf } from "@perdure/custom-resources";
+import type { KubeObject } from "@perdure/driver-kubernetes";
+import { bundledRedis } from "../desired/redis.js";
+import { type BackupSeen, keepBackups } from "./backup.js";
+import { type Rollout, storageOutcome } from "./observe.js";
+import type { Outcome } from "./outcome.js";
+import type { EnvironmentPorts } from "./reconcile.js";
+import { restoreVolume } from "./restore.js";
+import type { EnvironmentSecrets } from "./secrets.js";
+import { isFilling } from "./volume-looks.js";
+import { growVolumes } from "./volumes.js";
+import { workerPods } from "./worker-pods.js";
+
+/** What a look at the data has found besides its condition. */
+export interface DataSeen {
+  /** Conditions that there are only when something is not as it should be. */
+  readonly troubles: readonly Observation[];
+  readonly backup: BackupSeen | undefined;
+  /** Of the volume; undefined when it was not looked at. */
+  readonly usedBytes: number | undefined;
+}
+
+export interface DataStep extends DataSeen {
+  readonly storage: Outcome;
+}
+
+/** `environment`: as it is made, asleep is as suspended. Rejects as the API server says. */
+export async function dataStep(
+  environment: Environment,
+  secrets: EnvironmentSecrets,
+  ports: EnvironmentPorts,
+  signal: AbortSignal,
+): Promise<DataStep> {
+  if (environment.spec.redis.external !== undefined) {
+    const { storage, durability } = await ports.redisLooks.look(environment.metadata.name, secrets.redisUrl);
+    return withBackup(environment, storage, durability === undefined ? [] : [durability], ports, signal);
+  }
+  const storage = await bundled(environment, secrets, ports, signal);
+  return withBackup(environment, storage, [], ports, signal);
+}
+
+async function bundled(
+  environment: Environment,
+  secrets: EnvironmentSecrets,
+  { applier, caches, client, cell }: EnvironmentPorts,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const namespace = objectNameOf(environment.spec.environmentId);
+  const set = caches.statefulSets.get("redis", namespace);
+  const restoring = set === undefined ? await restoreVolume(environment, { client, cell }, signal) : undefined;
+  const waiting = restoring ?? (await growVolumes(environment, set, { client, applier }, signal));
+  if (waiting !== undefined) return waiting;
+  // When nothing shall run any more, Redis ends after the last worker.
+  const workersLeft = (caches.statefulSets.get("worker", namespace) as Rollout | undefined)?.status?.replicas ?? 0;
+  const isNeeded = environment.spec.suspended && workersLeft > 0;
+  const forRedis = isNeeded ? { ...environment, spec: { ...environment.spec, suspended: false } } : environment;
+  for (const object of bundledRedis(forRedis, cell, secrets.redisHash)) await applier.apply(object, signal);
+  return storageOutcome(environment, set as (Rollout & KubeObject) | undefined);
+}
+
+const FILLING: Observation = {
+  type: "VolumeFull",
+  status: "True",
+  reason: "AlmostFull",
+  message: "the volume of journals is used to four fifths and more; redis.bundled.size can be raised while everything runs",
+};
+
+async function withBackup(
+  environment: Environment,
+  storage: Outcome,
+  troubles: readonly Observation[],
+  { client, cell, clock, metrics, volumeLooks }: EnvironmentPorts,
+  signal: AbortSignal,
+): Promise<DataStep> {
+  const usedBytes = await volumeLooks.look(environment, () => workerPods(environment, client, signal), signal);
+  const known = usedBytes ?? environment.status?.data?.usedBytes;
+  const filling = isFilling(environment, known) ? [FILLING] : [];
+  metrics.volumes.look(environment.metadata.name, filling.length > 0);
+  const backup = await keepBackups(environment, { client, cell }, clock.nowMs(), signal);
+  metrics.snapshots.look(environment.metadata.name, backup.lastTakenMs, backup.isStale);
+  const againMs = Math.min(storage.againMs ?? Number.POSITIVE_INFINITY, backup.againMs ?? Number.POSITIVE_INFINITY);
+  return {
+    storage: Number.isFinite(againMs) ? { ...storage, againMs } : storage,
+    troubles: [...troubles, ...filling, ...(backup.trouble === undefined ? [] : [backup.trouble])],
+    backup,
+    usedBytes,
+  };
+}

@@ -1,0 +1,77 @@
+/**
+ * Why: a StatefulSet that becomes smaller ends its highest pod at once. Before that the worker in it is asked to give its partitions away,
+ * so that each pauses for moments only; when it has none left, or has had its time, one replica less is asked for (kubernetes.md §2).
+ * One ordinal after the other, each when the one before is gone; a worker that is wanted again is told so.
+ */
+import type { Environment } from "@perdure/custom-resources";
+import type { WorkerDoor, WorkerReport } from "../worker-door.js";
+import type { WorkerPod } from "./worker-pods.js";
+
+export interface Scaling {
+  /** What the StatefulSet is asked for now. */
+  readonly replicas: number;
+  /** The worker that gives its partitions away. */
+  readonly draining: Draining | undefined;
+  /** It had its time, and goes with what it still has. */
+  readonly isLate: boolean;
+}
+
+export interface Draining {
+  readonly ordinal: number;
+  /** RFC 3339. */
+  readonly since: string;
+  /** Undefined: it does not say. */
+  readonly partitions: number | undefined;
+}
+
+interface ScalingFacts {
+  readonly environment: Environment;
+  /** How many there should be in the end. */
+  readonly wanted: number;
+  /** Of the StatefulSet's spec; undefined before there is one. */
+  readonly asked: number | undefined;
+  /** Of its status. */
+  readonly present: number;
+  readonly nowMs: number;
+}
+
+interface ScalingPorts {
+  /** Asked only when there is something to decide. */
+  readonly pods: () => Promise<readonly WorkerPod[]>;
+  readonly door: WorkerDoor;
+}
+
+/** The next step towards `wanted`, taken as far as workers are concerned. Rejects as `pods` does. */
+export async function nextScaling(facts: ScalingFacts, { pods, door }: ScalingPorts, signal: AbortSignal): Promise<Scaling> {
+  const { environment, wanted, asked, present } = facts;
+  const before = environment.status?.workers?.drainingOrdinal;
+  const settled = (replicas: number): Scaling => ({ replicas, draining: undefined, isLate: false });
+  if (asked === undefined || wanted === 0) return settled(wanted); // Nobody is there, or nobody is left to give anything to.
+  if (wanted >= asked) {
+    // Only one that was asked to drain has to be told, and until it has heard.
+    const kept = before === undefined || before >= wanted ? undefined : (await pods()).find(({ ordinal }) => ordinal === before);
+    if (kept?.address !== undefined && !kept.isEnding) {
+      const told = await door.stay(kept.address, signal);
+      if (told === undefined || told.draining) return { ...settled(wanted), draining: drainingOf(facts, kept.ordinal, told) };
+    }
+    return settled(wanted);
+  }
+  if (present > asked) return { ...settled(asked), draining: drainingOf(facts, asked, undefined) };
+  const ordinal = asked - 1;
+  const pod = (await pods()).find((one) => one.ordinal === ordinal);
+  // Without an address nothing runs in it that could lead.
+  if (pod?.address === undefined || pod.isEnding) return { ...settled(ordinal), draining: drainingOf(facts, ordinal, undefined) };
+  const told = await door.drain(pod.address, signal);
+  const draining = drainingOf(facts, ordinal, told);
+  if (told?.partitions === 0) return { replicas: ordinal, draining, isLate: false };
+  const isLate = facts.nowMs - Date.parse(draining.since) >= environment.spec.workers.drainSeconds * 1000;
+  return { replicas: isLate ? ordinal : asked, draining, isLate };
+}
+
+/** Since when: as it was noted, for the same worker. */
+function drainingOf({ environment, nowMs }: ScalingFacts, ordinal: number, told: WorkerReport | undefined): Draining {
+  const { drainingOrdinal, drainingSince } = environment.status?.workers ?? {};
+  const isSame = drainingOrdinal === ordinal && drainingSince !== undefined;
+  const since = isSame ? drainingSince : new Date(nowMs).toISOString().replace(/\.\d+Z$/, "Z");
+  return { ordinal, since, partitions: told?.partitions };
+}

@@ -1,0 +1,69 @@
+/**
+ * Why: each environment has an authority of its own, made once, and one certificate that its pods share; both are renewed long before they
+ * end, and the pods are rolled to take the new one. An authority is renewed with its key, so that no moment comes in which some do not
+ * trust the others.
+ */
+import { Secret } from "@perdure/base";
+import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import type { Cell } from "../cell.js";
+import {
+  endOf,
+  isFor,
+  issueCertificate,
+  type KeyedCertificate,
+  type Names,
+  newAuthority,
+  renewAuthority,
+} from "../certificates.js";
+import { GRPC_AUTHORITY, GRPC_TLS } from "../desired/trust.js";
+import { AUTHORITY_RENEWAL_MS, CERTIFICATE_RENEWAL_MS } from "../limits.js";
+import type { SecretData, SecretStore } from "./secret-store.js";
+
+type Store = Pick<SecretStore, "read" | "ensure" | "write">;
+
+/** Hash input of pods: what they are given. Undefined where the cell does without. */
+export async function ensureGrpcTls(
+  environment: Environment,
+  cell: Cell,
+  store: Store,
+  nowMs: number,
+): Promise<SecretData | undefined> {
+  if (!cell.grpcTls) return undefined;
+  const authority = await ensureAuthority(environment, store, nowMs);
+  const names = namesOf(environment, cell);
+  const before = await store.read(GRPC_TLS);
+  const certificate = before?.["tls.crt"];
+  const isFresh =
+    certificate !== undefined &&
+    before?.["ca.crt"] === authority.certificate &&
+    isFor(certificate, names) &&
+    endOf(certificate) - nowMs > CERTIFICATE_RENEWAL_MS;
+  if (isFresh) return before;
+  const made = await issueCertificate(authority, names, nowMs);
+  const data = { "ca.crt": authority.certificate, "tls.crt": made.certificate, "tls.key": made.privateKey.reveal() };
+  await store.write(GRPC_TLS, data, { isOwned: true });
+  return data;
+}
+
+/** In a Secret of its own, which no pod is given. */
+async function ensureAuthority(environment: Environment, store: Store, nowMs: number): Promise<KeyedCertificate> {
+  const name = `${environment.metadata.name} gRPC`;
+  const found = await store.ensure(GRPC_AUTHORITY, { isOwned: true }, async () => dataOf(await newAuthority(name, nowMs)));
+  const authority = { certificate: found["ca.crt"] ?? "", privateKey: new Secret(found["ca.key"] ?? "") };
+  if (endOf(authority.certificate) - nowMs > AUTHORITY_RENEWAL_MS) return authority;
+  const renewed = await renewAuthority(name, authority, nowMs);
+  await store.write(GRPC_AUTHORITY, dataOf(renewed), { isOwned: true });
+  return renewed;
+}
+
+const dataOf = ({ certificate, privateKey }: KeyedCertificate): SecretData => ({
+  "ca.crt": certificate,
+  "ca.key": privateKey.reveal(),
+});
+
+/** All names that one process of the runtime calls another by; the containers of the front call each other on their own machine. */
+function namesOf(environment: Environment, { clusterDns }: Cell): Names {
+  const services = `${objectNameOf(environment.spec.environmentId)}.svc.${clusterDns}`;
+  const dns = [`worker-headless.${services}`, `*.worker-headless.${services}`, `registry.${services}`, "localhost"];
+  return { dns, ip: ["127.0.0.1"] };
+}

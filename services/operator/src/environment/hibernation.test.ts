@@ -1,0 +1,140 @@
+import { describe, expect, test } from "@jest/globals";
+import type { Environment } from "@perdure/custom-resources";
+import type { WorkerReport } from "../worker-door.js";
+import { nextRest, type Rest, restingEnvironment, WAKE_ANNOTATION } from "./hibernation.js";
+
+const NOW_MS = Date.parse("2026-01-01T12:00:00Z");
+const HOUR_MS = 3_600_000;
+const at = (ms: number): string => new Date(NOW_MS + ms).toISOString().replace(/\.\d+Z$/, "Z");
+
+const idle: WorkerReport = {
+  draining: false,
+  drainingSeconds: 0,
+  partitions: 12,
+  inFlight: false,
+  readySeconds: 0,
+  idleSeconds: 600,
+  timerDueAtMs: null,
+  scheduleDueAtMs: null,
+  subscriptions: 0,
+};
+
+interface Case {
+  /** Two workers say this and this; undefined: one does not answer. */
+  readonly say?: readonly Partial<WorkerReport>[] | undefined;
+  readonly hibernation?: Rest["hibernation"];
+  readonly nextWakeTime?: string;
+  readonly isReady?: boolean;
+  readonly suspended?: boolean;
+  readonly generation?: number;
+  readonly wake?: string;
+  readonly areDoorsClosed?: boolean;
+  readonly afterIdle?: string;
+}
+
+function look(given: Case): Promise<Rest> {
+  const { say = [{}, {}], hibernation, nextWakeTime, isReady = hibernation === undefined, suspended = false, wake } = given;
+  const environment = {
+    metadata: {
+      name: "env-0",
+      generation: given.generation ?? 1,
+      annotations: wake === undefined ? {} : { [WAKE_ANNOTATION]: wake },
+    },
+    spec: { workers: { partitions: 24 }, hibernation: { afterIdle: given.afterIdle ?? "5m" }, suspended },
+    status: { conditions: [{ type: "Ready", status: isReady ? "True" : "False" }], hibernation, nextWakeTime },
+  } as unknown as Environment;
+  return nextRest({
+    environment,
+    nowMs: NOW_MS,
+    ask: async () => ("say" in given && given.say === undefined ? undefined : say.map((one) => ({ ...idle, ...one }))),
+    areDoorsClosed: async () => given.areDoorsClosed ?? true,
+  });
+}
+
+const stateAfter = async (given: Case): Promise<string> => (await look(given)).hibernation?.state ?? "awake";
+
+describe("an environment that is awake", () => {
+  test("closes its doors when nothing has happened for long enough, and notes when the first thing is due", async () => {
+    const rest = await look({ say: [{ timerDueAtMs: NOW_MS + 2 * HOUR_MS }, { scheduleDueAtMs: NOW_MS + HOUR_MS }], wake: "w1" });
+    expect(rest).toMatchObject({
+      hibernation: { state: "Closing", since: at(0), generation: 1, wakeAsked: "w1" },
+      nextWakeTime: at(HOUR_MS),
+      lastActivityTime: at(-600_000),
+    });
+  });
+
+  test.each<[string, Case]>([
+    ["one is busy", { say: [{}, { inFlight: true }] }],
+    ["something is ready", { say: [{}, { readySeconds: 0.1 }] }],
+    ["something happened lately", { say: [{}, { idleSeconds: 299 }] }],
+    ["topics are read", { say: [{}, { subscriptions: 1 }] }],
+    ["a timer is due soon", { say: [{}, { timerDueAtMs: NOW_MS + 179_000 }] }],
+    ["a timer is overdue", { say: [{}, { timerDueAtMs: NOW_MS - 1 }] }],
+    ["a schedule is due soon", { say: [{ scheduleDueAtMs: NOW_MS + 60_000 }, {}] }],
+    ["no registry says which schedules there are", { say: [{ scheduleDueAtMs: undefined }, {}] }],
+    ["a worker does not answer", { say: undefined }],
+    ["there is no worker", { say: [] }],
+    ["a partition is on the move", { say: [{}, { partitions: 11 }] }],
+    ["a worker has just begun", { say: [{}, { inFlight: undefined, idleSeconds: undefined }] }],
+    ["it is not ready", { isReady: false }],
+    ["it is suspended", { suspended: true }],
+    ["nobody wants it to sleep", { afterIdle: "0s" }],
+  ])("stays so when %s", async (_, given) => {
+    expect(await stateAfter(given)).toBe("awake");
+  });
+});
+
+const closing = { state: "Closing", since: at(-10_000), generation: 1, wakeAsked: undefined } as const;
+
+describe("an environment whose doors close", () => {
+  test("sleeps when they are closed and all is quiet still, until the first of what was known then and now", async () => {
+    expect(await stateAfter({ hibernation: closing, areDoorsClosed: false })).toBe("Closing");
+    const say = [{ scheduleDueAtMs: undefined }, { timerDueAtMs: NOW_MS + 2 * HOUR_MS, scheduleDueAtMs: undefined }];
+    const rest = await look({ hibernation: closing, nextWakeTime: at(HOUR_MS), say });
+    expect(rest).toMatchObject({ hibernation: { state: "Asleep", since: at(0), generation: 1 }, nextWakeTime: at(HOUR_MS) });
+    const sooner = await look({ hibernation: closing, nextWakeTime: at(3 * HOUR_MS), say });
+    expect(sooner.nextWakeTime).toBe(at(2 * HOUR_MS));
+  });
+
+  test("opens them again when something came in, it is asked for, or it takes too long", async () => {
+    expect(await stateAfter({ hibernation: closing, say: [{}, { inFlight: true }] })).toBe("awake");
+    expect(await stateAfter({ hibernation: closing, say: [{}, { timerDueAtMs: NOW_MS + 60_000 }] })).toBe("awake");
+    expect(await stateAfter({ hibernation: closing, wake: "now" })).toBe("awake");
+    expect(await stateAfter({ hibernation: closing, generation: 2 })).toBe("awake");
+    expect(await stateAfter({ hibernation: closing, say: undefined })).toBe("Closing");
+    expect(await stateAfter({ hibernation: { ...closing, since: at(-301_000) }, say: undefined })).toBe("awake");
+    expect(await stateAfter({ hibernation: { ...closing, since: at(-301_000) }, areDoorsClosed: false })).toBe("awake");
+  });
+});
+
+const asleep = { state: "Asleep", since: at(-HOUR_MS), generation: 1, wakeAsked: "w1" } as const;
+
+describe("an environment that sleeps", () => {
+  test("is made as one that is suspended, and looked at again when it is time", async () => {
+    const rest = await look({ hibernation: asleep, nextWakeTime: at(60_000) });
+    expect([rest.hibernation, rest.againMs]).toEqual([asleep, 30_000]);
+    expect((await look({ hibernation: asleep })).againMs).toBe(HOUR_MS);
+    const environment = { spec: { suspended: false } } as unknown as Environment;
+    expect(restingEnvironment(environment, rest).spec.suspended).toBe(true);
+    expect(restingEnvironment(environment, { ...rest, hibernation: closing }).spec.suspended).toBe(false);
+  });
+
+  test.each<[string, Case, string]>([
+    ["something is due in thirty seconds", { nextWakeTime: at(30_000) }, "Waking"],
+    ["something is overdue", { nextWakeTime: at(-HOUR_MS) }, "Waking"],
+    ["somebody asks for it", { wake: "w2" }, "Waking"],
+    ["its spec was changed", { generation: 2 }, "Waking"],
+    ["it shall not sleep any more", { afterIdle: "0s" }, "Waking"],
+    ["the wish that it was put to sleep with is still there", { wake: "w1" }, "Asleep"],
+    ["that wish was taken back", {}, "Asleep"],
+    ["it is suspended", { suspended: true, generation: 2 }, "awake"],
+  ])("when %s is %s", async (_, given, state) => {
+    expect(await stateAfter({ hibernation: asleep, ...given })).toBe(state);
+  });
+
+  test("is awake when it is ready", async () => {
+    const waking = { state: "Waking", since: at(-5_000) } as const;
+    expect(await stateAfter({ hibernation: waking })).toBe("Waking");
+    expect(await stateAfter({ hibernation: waking, isReady: true })).toBe("awake");
+  });
+});

@@ -1,0 +1,188 @@
+/**
+ * Why: an environment in which nothing happens costs nothing but its volumes: its processes are put to sleep, and are awake again before
+ * anything of it is due. Forgetting a timer would break sleeps silently, so nobody sleeps before every partition has said when its first is.
+ *
+ *     awake ── idle for `afterIdle`, nothing due soon ──▶ Closing   doors close, so that nothing comes in unseen
+ *       ▲                     ▲─── something came in ────────┤
+ *       │                                                    │ asked again: all is quiet
+ *     ready ◀── Waking ◀── due in 30 s, asked for, changed ── Asleep   workers go, then Redis; volumes stay
+ *
+ * The state is in the status, so whoever leads after us goes on with it (kubernetes.md §6).
+ */
+import { type Environment, type EnvironmentStatus, secondsOf } from "@perdure/custom-resources";
+import {
+  CLOSING_MS_MAX,
+  NAP_MS_MIN,
+  REST_LOOK_MS_MAX,
+  REST_LOOK_MS_MIN,
+  WAIT_SOON_MS,
+  WAKE_AHEAD_MS,
+  WAKE_LOOK_MS_MAX,
+} from "../limits.js";
+import type { WorkerReport } from "../worker-door.js";
+
+/** RFC 3339: somebody wants the environment; each other value is a new wish. Gateways and the control plane write it. */
+export const WAKE_ANNOTATION = "perdure.dev/wake";
+
+export interface Rest {
+  /** As it goes into the status; undefined: awake. */
+  readonly hibernation: EnvironmentStatus["hibernation"];
+  readonly nextWakeTime: string | undefined;
+  readonly lastActivityTime: string | undefined;
+  /** Why it stays awake although nothing happens; for people. */
+  readonly hindrance: string | undefined;
+  readonly againMs: number | undefined;
+}
+
+export interface RestFacts {
+  readonly environment: Environment;
+  readonly nowMs: number;
+  /** What all workers say, one each; undefined when one of them does not answer. Asked only when that matters. */
+  readonly ask: () => Promise<readonly WorkerReport[] | undefined>;
+  /** Whether no pod is left that lets anything in. */
+  readonly areDoorsClosed: () => Promise<boolean>;
+}
+
+/** Where it stands now, and until when. Rejects as `ask` and `areDoorsClosed` do. */
+export async function nextRest(facts: RestFacts): Promise<Rest> {
+  const { environment } = facts;
+  const { status = {} as EnvironmentStatus, spec } = environment;
+  const isWanted = secondsOf(spec.hibernation?.afterIdle ?? "0s") > 0 && !spec.suspended;
+  switch (status.hibernation?.state) {
+    case undefined:
+      return isWanted && isReady(status) ? awake(facts) : awakeFor(environment, undefined);
+    case "Closing":
+      return isWanted && !isAskedToWake(environment) ? closing(facts) : awakeFor(environment, 0);
+    case "Asleep":
+      // Suspended it does not wake, and wakes when it is suspended no more: that is a change.
+      return spec.suspended ? awakeFor(environment, undefined) : asleep(facts, isWanted);
+    case "Waking":
+      return isReady(status) || spec.suspended ? awakeFor(environment, undefined) : waking(environment, undefined);
+  }
+}
+
+/** The environment as others make it: asleep is as suspended. */
+export function restingEnvironment(environment: Environment, { hibernation }: Rest): Environment {
+  if (hibernation?.state !== "Asleep") return environment;
+  return { ...environment, spec: { ...environment.spec, suspended: true } };
+}
+
+// ── states ───────────────────────────────────────────────────────────────────────────────────────
+
+async function awake(facts: RestFacts): Promise<Rest> {
+  const { environment, nowMs } = facts;
+  const afterMs = afterIdleMs(environment);
+  const soon = Math.min(REST_LOOK_MS_MAX, Math.max(REST_LOOK_MS_MIN, afterMs / 4));
+  const told = await wholeOf(facts);
+  if (told === undefined) return awakeFor(environment, soon);
+  const { isQuiet, idleMs, dueAtMs, subscriptions, knowsSchedules } = told;
+  if (subscriptions > 0) return awakeFor(environment, REST_LOOK_MS_MAX, `${subscriptions} topics are read`);
+  if (!knowsSchedules) return awakeFor(environment, soon);
+  const again = (ms: number): number => Math.min(REST_LOOK_MS_MAX, Math.max(REST_LOOK_MS_MIN, ms));
+  if (!isQuiet || idleMs < afterMs) return awakeFor(environment, again(afterMs - (isQuiet ? idleMs : 0)));
+  if (dueAtMs - nowMs < NAP_MS_MIN) return awakeFor(environment, again(dueAtMs - nowMs), "a timer or schedule is due soon");
+  return {
+    hibernation: {
+      state: "Closing",
+      since: timeOf(nowMs),
+      generation: environment.metadata.generation,
+      wakeAsked: environment.metadata.annotations?.[WAKE_ANNOTATION],
+    },
+    nextWakeTime: Number.isFinite(dueAtMs) ? timeOf(dueAtMs) : undefined,
+    lastActivityTime: timeOf(nowMs - idleMs),
+    hindrance: undefined,
+    againMs: WAIT_SOON_MS,
+  };
+}
+
+async function closing(facts: RestFacts): Promise<Rest> {
+  const { environment, nowMs } = facts;
+  const { hibernation, nextWakeTime, lastActivityTime } = environment.status as EnvironmentStatus;
+  const still: Rest = { hibernation, nextWakeTime, lastActivityTime, hindrance: undefined, againMs: WAIT_SOON_MS };
+  const isLate = nowMs - Date.parse(hibernation?.since ?? "") > CLOSING_MS_MAX;
+  if (!(await facts.areDoorsClosed())) return isLate ? awakeFor(environment, REST_LOOK_MS_MAX) : still;
+  const told = await wholeOf(facts);
+  if (told === undefined) return isLate ? awakeFor(environment, REST_LOOK_MS_MAX) : still;
+  // Schedules were asked for before the doors closed, and nobody can have changed them since.
+  const dueAtMs = Math.min(told.dueAtMs, nextWakeTime === undefined ? Number.POSITIVE_INFINITY : Date.parse(nextWakeTime));
+  if (!told.isQuiet || told.subscriptions > 0 || dueAtMs - nowMs < NAP_MS_MIN) return awakeFor(environment, REST_LOOK_MS_MIN);
+  const due = Number.isFinite(dueAtMs) ? timeOf(dueAtMs) : undefined;
+  return {
+    ...still,
+    hibernation: { ...hibernation, state: "Asleep", since: timeOf(nowMs) },
+    nextWakeTime: due,
+    againMs: lookAgainMs(dueAtMs, nowMs),
+  };
+}
+
+function asleep({ environment, nowMs }: RestFacts, isWanted: boolean): Rest {
+  const { hibernation, nextWakeTime, lastActivityTime } = environment.status as EnvironmentStatus;
+  const dueAtMs = nextWakeTime === undefined ? Number.POSITIVE_INFINITY : Date.parse(nextWakeTime);
+  const isDue = dueAtMs - nowMs <= WAKE_AHEAD_MS;
+  if (!isWanted || isDue || isAskedToWake(environment)) return waking(environment, timeOf(nowMs));
+  return { hibernation, nextWakeTime, lastActivityTime, hindrance: undefined, againMs: lookAgainMs(dueAtMs, nowMs) };
+}
+
+/** `since`: when it was woken; undefined: it was before. */
+function waking({ status }: Environment, since: string | undefined): Rest {
+  const hibernation = since === undefined ? status?.hibernation : { state: "Waking" as const, since };
+  const { lastActivityTime } = status ?? {};
+  return { hibernation, nextWakeTime: undefined, lastActivityTime, hindrance: undefined, againMs: WAIT_SOON_MS };
+}
+
+function awakeFor({ status }: Environment, againMs: number | undefined, hindrance?: string): Rest {
+  const { lastActivityTime } = status ?? {};
+  return { hibernation: undefined, nextWakeTime: undefined, lastActivityTime, hindrance, againMs };
+}
+
+// ── what is known ────────────────────────────────────────────────────────────────────────────────
+
+interface Whole {
+  readonly isQuiet: boolean;
+  readonly idleMs: number;
+  /** Infinite: nothing is due ever. */
+  readonly dueAtMs: number;
+  readonly subscriptions: number;
+  readonly knowsSchedules: boolean;
+}
+
+/** Of all workers together; undefined unless every partition is led by one that has answered. */
+async function wholeOf({ environment, ask }: RestFacts): Promise<Whole | undefined> {
+  const reports = await ask();
+  if (reports === undefined || reports.length === 0) return undefined;
+  let partitions = 0;
+  let isQuiet = true;
+  let idleMs = Number.POSITIVE_INFINITY;
+  let dueAtMs = Number.POSITIVE_INFINITY;
+  let subscriptions = 0;
+  let knowsSchedules = true;
+  for (const report of reports) {
+    const { inFlight, readySeconds, idleSeconds, timerDueAtMs, scheduleDueAtMs } = report;
+    if (inFlight === undefined || idleSeconds === undefined || timerDueAtMs === undefined) return undefined; // It has just begun.
+    partitions += report.partitions;
+    isQuiet &&= !inFlight && (readySeconds ?? 0) === 0;
+    idleMs = Math.min(idleMs, idleSeconds * 1000);
+    dueAtMs = Math.min(dueAtMs, timerDueAtMs ?? Number.POSITIVE_INFINITY, scheduleDueAtMs ?? Number.POSITIVE_INFINITY);
+    subscriptions = Math.max(subscriptions, report.subscriptions ?? 0);
+    knowsSchedules &&= scheduleDueAtMs !== undefined;
+  }
+  if (partitions !== environment.spec.workers.partitions) return undefined; // One is moving, and with it its timers.
+  return { isQuiet, idleMs, dueAtMs, subscriptions, knowsSchedules };
+}
+
+function isAskedToWake({ metadata, status }: Environment): boolean {
+  const { generation, wakeAsked } = status?.hibernation ?? {};
+  const asked = metadata.annotations?.[WAKE_ANNOTATION];
+  return metadata.generation !== generation || (asked !== undefined && asked !== wakeAsked);
+}
+
+const isReady = ({ conditions = [] }: EnvironmentStatus): boolean =>
+  conditions.some(({ type, status }) => type === "Ready" && status === "True");
+
+const afterIdleMs = ({ spec }: Environment): number => secondsOf(spec.hibernation?.afterIdle ?? "0s") * 1000;
+
+/** When to look at a sleeper again: in time, and now and then. */
+const lookAgainMs = (dueAtMs: number, nowMs: number): number =>
+  Math.min(WAKE_LOOK_MS_MAX, Math.max(0, dueAtMs - WAKE_AHEAD_MS - nowMs));
+
+const timeOf = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");

@@ -1,0 +1,58 @@
+/**
+ * Why: services accept calls that are signed with a key they know, so a new key is shown long before it is used, and the old one is still
+ * shown long after: whoever deploys services in that time tells them both (kubernetes.md §2). The Secret that holds the keys holds how
+ * far it is, too; private keys are nowhere else.
+ *
+ *     current ── asked ──▶ current + next ── a day ──▶ current (was next) + previous ── the next rotation's end ──▶ …
+ */
+import { type Clock, Secret } from "@perdure/base";
+import { publicKeyOf } from "../signing-key.js";
+import type { SecretData } from "./secret-store.js";
+
+/** Each new value is a wish for a new key. */
+export const ROTATE_ANNOTATION = "perdure.dev/rotate-signing-key";
+
+const CURRENT = "current.pem";
+const NEXT = "next.pem";
+const PREVIOUS = "previous.pem";
+/** The last wish that was heard, and when the next key becomes the current one. */
+const WISH = "rotation-wish";
+const FLIP_AT = "rotation-flips-at";
+
+export interface Rotation {
+  /** What the Secret is to hold; the very same object when nothing changes. */
+  readonly data: SecretData;
+  /** Milliseconds until the next key becomes the current one. */
+  readonly againMs: number | undefined;
+}
+
+/** `wish`: the annotation's value. `newKey` makes a private key, as PKCS#8 PEM. */
+export function rotated(
+  data: SecretData,
+  wish: string | undefined,
+  { nowMs, overlapMs, newKey }: { readonly nowMs: number; readonly overlapMs: number; readonly newKey: () => Secret },
+): Rotation {
+  const next = data[NEXT];
+  const flipAtMs = Date.parse(data[FLIP_AT] ?? "");
+  if (next !== undefined) {
+    if (nowMs < flipAtMs) return { data, againMs: flipAtMs - nowMs };
+    const { [NEXT]: _used, [FLIP_AT]: _past, ...kept } = data;
+    const flipped = { ...kept, [PREVIOUS]: data[CURRENT] ?? "", [CURRENT]: next };
+    // Who asked again meanwhile gets another one.
+    return rotated(flipped, wish, { nowMs, overlapMs, newKey });
+  }
+  if (wish === undefined || wish === data[WISH]) return { data, againMs: undefined };
+  const flipsAt = new Date(nowMs + overlapMs).toISOString();
+  return { data: { ...data, [NEXT]: newKey().reveal(), [WISH]: wish, [FLIP_AT]: flipsAt }, againMs: overlapMs };
+}
+
+/** The one that signs first; then the one that will, and the one that did. */
+export function publicKeysOf(data: SecretData, clock: Clock): readonly string[] {
+  return [CURRENT, NEXT, PREVIOUS]
+    .map((name) => data[name])
+    .filter((pem) => pem !== undefined && pem !== "")
+    .map((pem) => publicKeyOf(new Secret(pem as string), clock));
+}
+
+/** What signs now. */
+export const currentKeyOf = (data: SecretData): Secret => new Secret(data[CURRENT] ?? "");

@@ -1,0 +1,145 @@
+/** Why: from what controllers report about our objects to what people read about an environment. Pure, so that each case has a test. */
+import type { Environment, EnvironmentStatus, Observation, Phase } from "@perdure/custom-resources";
+import { PROGRESS_MS_MAX, WAIT_SOON_MS } from "../limits.js";
+import { bad, good, type Outcome } from "./outcome.js";
+
+/** Parts of a StatefulSet or Deployment that say how it is. */
+export interface Rollout {
+  readonly metadata: { readonly generation?: number };
+  readonly spec?: { readonly replicas?: number };
+  readonly status?: {
+    readonly observedGeneration?: number;
+    readonly replicas?: number;
+    readonly readyReplicas?: number;
+    readonly updatedReplicas?: number;
+  };
+}
+
+const isSeen = ({ metadata, status }: Rollout): boolean => (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
+
+export interface WantedWorkers {
+  /** What the environment asks for, which a scale-in reaches step by step; undefined when an autoscaler says. */
+  readonly wanted: number | undefined;
+  /** Whether what we know of the set is of the kind of workers that is wanted now: what it says of another kind says nothing. */
+  readonly isCurrent: boolean;
+}
+
+export function workersOutcome(set: Rollout | undefined, { wanted, isCurrent }: WantedWorkers): Outcome {
+  const type = "WorkersReady";
+  if (set === undefined || !isSeen(set)) return bad(type, "RollingOut", "workers are being made");
+  if (!isCurrent) return bad(type, "RollingOut", "workers are about to become of the wanted kind");
+  const asked = set.spec?.replicas ?? 0;
+  const { replicas = 0, readyReplicas = 0, updatedReplicas = 0 } = set.status ?? {};
+  const goal = wanted ?? asked;
+  if (replicas > asked || asked > goal) {
+    return bad(type, "Draining", `worker-${Math.max(replicas, asked) - 1} hands its partitions over`, WAIT_SOON_MS);
+  }
+  if (asked < goal) return bad(type, "RollingOut", `${goal - asked} more workers are being made`);
+  if (readyReplicas < asked) return bad(type, "RollingOut", `${readyReplicas} of ${asked} workers are ready`);
+  if (updatedReplicas < asked) return bad(type, "RollingOut", `${updatedReplicas} of ${asked} workers are of the wanted kind`);
+  return good(type, "Ready", `${readyReplicas} of ${asked} workers are ready`);
+}
+
+export function storageOutcome(environment: Environment, set: Rollout | undefined): Outcome {
+  const type = "StorageReady";
+  if (environment.spec.redis.external !== undefined) return good(type, "External", "Redis is not ours to run");
+  if (set === undefined || !isSeen(set)) return bad(type, "VolumePending", "Redis is being made");
+  const asked = set.spec?.replicas ?? 0;
+  const ready = set.status?.readyReplicas ?? 0;
+  if (ready < asked) return bad(type, "VolumePending", `${ready} of ${asked} Redis pods are ready`);
+  return good(type, "Ready");
+}
+
+export function routableOutcome(front: Rollout | undefined): Outcome {
+  const type = "Routable";
+  const asked = front?.spec?.replicas ?? 0;
+  const ready = front?.status?.readyReplicas ?? 0;
+  if (front !== undefined && isSeen(front) && asked > 0 && ready > 0) return good(type, "Ready");
+  return bad(type, "GatewayLag", "nobody answers for the environment yet");
+}
+
+/** In the order in which they are looked at: the first that is not true is the reason that an environment is not ready. */
+const NEEDED = ["Accepted", "NamespaceReady", "NetworkIsolated", "StorageReady", "WorkersReady", "Routable"];
+
+/** `rest`: how far it is with being put to sleep. */
+export function summary(
+  environment: Environment,
+  outcomes: readonly Outcome[],
+  rest?: "Closing" | "Asleep" | "Waking",
+): readonly Observation[] {
+  const seen = outcomes.map(({ observation }) => observation);
+  const first = NEEDED.map((type) => seen.find((one) => one.type === type)).find((one) => one?.status !== "True");
+  const complete = NEEDED.every((type) => seen.some((one) => one.type === type));
+  const ready: Observation =
+    first === undefined && complete
+      ? { type: "Ready", status: "True", reason: "Ready", message: "" }
+      : {
+          type: "Ready",
+          status: "False",
+          reason: first?.reason ?? "Pending",
+          message: first?.message ?? "not everything was looked at",
+        };
+  const isResting = environment.spec.suspended || rest === "Closing";
+  const needsNobody = isResting && first?.type !== "Accepted" && first?.type !== "NamespaceReady";
+  const restReason = rest === "Asleep" ? "Hibernated" : rest === "Closing" ? "Hibernating" : "Suspended";
+  const suspended: Observation = { ...ready, status: "False", reason: restReason, message: RESTS[restReason] };
+  const isReduced = environment.spec.redis.bundled?.fsync === "everysec";
+  const isOpen = environment.spec.network.egress.mode === "open";
+  const progressing: Observation =
+    ready.status === "True" || needsNobody
+      ? { type: "Progressing", status: "False", reason: "Complete", message: "" }
+      : { type: "Progressing", status: "True", reason: ready.reason, message: ready.message };
+  return [
+    ...seen,
+    needsNobody ? suspended : ready,
+    progressing,
+    ...(isReduced
+      ? [abnormal("DurabilityReduced", "FsyncEverySecond", "a crash of Redis may lose the last second of acknowledged work")]
+      : []),
+    ...(isOpen ? [abnormal("NetworkPermissive", "EgressOpen", "workers reach every address, also private ones")] : []),
+  ];
+}
+
+const RESTS = {
+  Suspended: "nothing runs; all data is kept",
+  Hibernating: "nothing happens, so nobody is let in, and if that is still so then it sleeps",
+  Hibernated: "nothing runs until it is wanted or something is due; all data is kept",
+} as const;
+
+const abnormal = (type: string, reason: string, message: string): Observation => ({ type, status: "True", reason, message });
+
+/** A change that is under way for so long that somebody should look is said to be stuck; what is done about it stays the same. */
+export function withDeadline(
+  now: readonly Observation[],
+  before: EnvironmentStatus["conditions"],
+  generation: number,
+  nowMs: number,
+): readonly Observation[] {
+  const known = before?.find(({ type }) => type === "Progressing");
+  if (known === undefined || known.observedGeneration !== generation) return now;
+  const isLate = known.status === "True" && nowMs - Date.parse(known.lastTransitionTime) > PROGRESS_MS_MAX;
+  if (!isLate && known.reason !== "DeadlineExceeded") return now;
+  return now.map((one) =>
+    one.type === "Progressing" && one.status === "True"
+      ? { ...one, status: "False", reason: "DeadlineExceeded", message: `for more than 15 min: ${one.reason}: ${one.message}` }
+      : one,
+  );
+}
+
+/** For people only; nothing is decided by it. */
+export function phaseOf(environment: Environment, now: readonly Observation[], before: EnvironmentStatus | undefined): Phase {
+  const of = (type: string): Observation | undefined => now.find((one) => one.type === type);
+  if (environment.metadata.deletionTimestamp !== undefined) return "Deleting";
+  const ready = of("Ready");
+  if (ready?.status === "True") return "Running";
+  if (ready?.reason === "Suspended" || ready?.reason === "Hibernated") return ready.reason;
+  if (ready?.reason === "Hibernating") return "Running";
+  if (of("WorkersReady")?.reason === "Draining") return "Draining";
+  const wasReady = (before?.conditions ?? []).some(({ type, status }) => type === "Ready" && status === "True");
+  const current = before?.version?.current;
+  if (of("Accepted")?.status !== "True") return current === undefined ? "Pending" : "Degraded";
+  if (current === undefined) return "Provisioning";
+  const isUpdating = current !== environment.spec.version || before?.phase === "Updating";
+  if (isUpdating) return "Updating";
+  return wasReady || before?.phase === "Degraded" ? "Degraded" : "Updating";
+}

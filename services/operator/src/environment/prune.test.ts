@@ -1,0 +1,62 @@
+import { expect, test } from "@jest/globals";
+import { type KubernetesClient, type ObjectCache, type Resource, resources } from "@perdure/driver-kubernetes";
+import { environmentWith } from "../../test/an-environment.js";
+import { pruneScaledObject } from "./autoscaling-step.js";
+import { pruneUnwanted } from "./prune.js";
+import { growVolumes } from "./volumes.js";
+
+const SIGNAL = new AbortController().signal;
+const NAMESPACE = "env-0123456789";
+const METADATA = { name: "worker", namespace: NAMESPACE, uid: "theirs", ownerReferences: [{ uid: "uid-1" }] };
+
+/** Deletes what it is told, and notes what the applier was told to forget. */
+function ports(found: unknown) {
+  const told: string[] = [];
+  const client = {
+    find: async () => found,
+    delete: async ({ plural }: Resource, name: string, _: string, options: { readonly uid?: string }) =>
+      told.push(`delete ${plural}/${name} ${options.uid}`),
+  } as unknown as KubernetesClient;
+  const applier = {
+    forgetObject: ({ plural }: Resource, name: string, namespace: string | undefined) =>
+      void told.push(`forget ${plural}/${namespace}/${name}`),
+  };
+  const caches = {
+    of: (resource: Resource) =>
+      resource === resources.autoscalers ? ({ values: () => [{ metadata: METADATA }] } as unknown as ObjectCache) : undefined,
+  };
+  return { client, applier, caches, told };
+}
+
+// Seen: after a rest nobody scaled the workers any more, because what KEDA went by was taken for still there.
+test("whatever is pruned is forgotten, so that it is made again when it is wanted again", async () => {
+  const { told, ...rest } = ports({ metadata: METADATA });
+  const suspended = environmentWith({ suspended: true });
+  await pruneUnwanted(suspended, rest, SIGNAL);
+  await pruneScaledObject(suspended, { isThere: false, objects: [], hindrance: undefined, hasKeda: true }, rest, SIGNAL);
+  expect(told).toEqual([
+    `forget horizontalpodautoscalers/${NAMESPACE}/worker`,
+    "delete horizontalpodautoscalers/worker theirs",
+    `forget scaledobjects/${NAMESPACE}/worker`,
+    "delete scaledobjects/worker theirs",
+  ]);
+});
+
+test("a StatefulSet that is made anew around its pods was taken from us by nobody", async () => {
+  const requests = (storage: string) => ({ resources: { requests: { storage } } });
+  const metadata = { name: "redis", namespace: NAMESPACE, uid: "set" };
+  const set = {
+    ...resources.statefulSets,
+    metadata,
+    // Also the claim, which has grown.
+    spec: { ...requests("20Gi"), volumeClaimTemplates: [{ spec: requests("10Gi") }] },
+    status: { capacity: { storage: "20Gi" } },
+  };
+  const { told, ...rest } = ports(set);
+  const environment = environmentWith();
+  const { bundled } = environment.spec.redis;
+  const grown = { ...environment, spec: { ...environment.spec, redis: { bundled: { ...bundled, size: "20Gi" } } } };
+  const outcome = await growVolumes(grown as typeof environment, set, rest, SIGNAL);
+  expect(outcome?.observation.reason).toBe("Resizing");
+  expect(told).toEqual([`forget statefulsets/${NAMESPACE}/redis`, "delete statefulsets/redis set"]);
+});

@@ -1,0 +1,40 @@
+/** Why: what an environment does not ask for any more goes: budgets of one pod, an autoscaler, a Redis that is external now. */
+import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { type KubernetesClient, type MetadataOnly, type Resource, resources } from "@perdure/driver-kubernetes";
+import type { Applier } from "../applier.js";
+import type { Caches } from "../caches.js";
+import { autoscaler } from "../desired/autoscaling.js";
+import { disruptionBudgets } from "../desired/disruption.js";
+
+export interface PrunePorts {
+  readonly client: KubernetesClient;
+  readonly caches: Pick<Caches, "of">;
+  readonly applier: Pick<Applier, "forgetObject">;
+}
+
+/** Only of these kinds anything is ever deleted, only what our label is on, and only what this environment owns. */
+export async function pruneUnwanted(
+  environment: Environment,
+  { client, caches, applier }: PrunePorts,
+  signal: AbortSignal,
+): Promise<void> {
+  const namespace = objectNameOf(environment.spec.environmentId);
+  const kinds: readonly (readonly [Resource, readonly { readonly metadata: { readonly name: string } }[]])[] = [
+    [resources.disruptionBudgets, disruptionBudgets(environment)],
+    [resources.autoscalers, autoscaler(environment)],
+  ];
+  for (const [resource, wanted] of kinds) {
+    const names = new Set(wanted.map(({ metadata }) => metadata.name));
+    for (const { metadata } of caches.of(resource)?.values() ?? ([] as MetadataOnly[])) {
+      const isOwned = metadata.ownerReferences?.some(({ uid }) => uid === environment.metadata.uid) === true;
+      if (metadata.namespace !== namespace || names.has(metadata.name) || !isOwned) continue;
+      applier.forgetObject(resource, metadata.name, namespace);
+      await client.delete(
+        resource,
+        metadata.name,
+        namespace,
+        metadata.uid === undefined ? { signal } : { uid: metadata.uid, signal },
+      );
+    }
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * Why: when the quota of its namespace is used up, pods of an environment are not made, and the objects that want them do not say why. What
+ * the quota holds is what the spec adds up to, so whoever else runs pods there is the reason.
+ */
+import { type Environment, type Observation, objectNameOf } from "@perdure/custom-resources";
+import { type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import { FRONT, quantityOf } from "../desired/sizes.js";
+import { workerRequests } from "../desired/workers.js";
+import type { Rollout } from "./observe.js";
+
+type Amounts = Readonly<Record<string, string>>;
+
+interface Quota extends KubeObject {
+  readonly status?: { readonly hard?: Amounts; readonly used?: Amounts };
+}
+
+/** Undefined when pods are there, or would be let in. Rejects as the API server says. */
+export async function quotaTrouble(
+  environment: Environment,
+  wanting: readonly (Rollout | undefined)[],
+  client: KubernetesClient,
+  signal: AbortSignal,
+): Promise<Observation | undefined> {
+  if (!wanting.some((one) => (one?.status?.replicas ?? 0) < (one?.spec?.replicas ?? 0))) return undefined;
+  const namespace = objectNameOf(environment.spec.environmentId);
+  const quota = await client.find<Quota>(resources.resourceQuotas, "env", namespace, { signal });
+  const short = shortOf(quota?.status ?? {}, environment);
+  if (short.length === 0) return undefined;
+  const message = `pods are not made: the quota of namespace ${namespace} has no more ${short.join(", ")}`;
+  return { type: "QuotaExceeded", status: "True", reason: "UsedUp", message };
+}
+
+/** What is not enough for one more pod of the smallest kind. */
+export function shortOf({ hard = {}, used = {} }: NonNullable<Quota["status"]>, environment: Environment): readonly string[] {
+  const worker = workerRequests(environment);
+  const needs: Readonly<Record<string, number>> = {
+    pods: 1,
+    "requests.cpu": Math.min(quantityOf(worker.cpu), quantityOf(FRONT.cpu)),
+    "requests.memory": Math.min(quantityOf(worker.memory), quantityOf(FRONT.memory)),
+  };
+  return Object.entries(needs)
+    .filter(([name, need]) => {
+      const [limit, taken] = [hard[name], used[name]];
+      return limit !== undefined && taken !== undefined && quantityOf(taken) + need > quantityOf(limit);
+    })
+    .map(([name]) => name);
+}

@@ -1,0 +1,33 @@
+import { expect, test } from "@jest/globals";
+import type { KubeObject } from "@perdure/driver-kubernetes";
+import { VirtualClock } from "@perdure/testkit";
+import { environmentWith } from "../../test/an-environment.js";
+import { cell } from "../../test/cell.js";
+import { type EnvironmentPorts, reconcileEnvironment } from "./reconcile.js";
+
+test("a status is told of the very object that was looked at: a later one of its name has no data yet", async () => {
+  const environment = environmentWith({ region: "elsewhere" }, { uid: "this-one", resourceVersion: "7" });
+  const written: KubeObject[] = [];
+  const ports = {
+    client: {
+      apply: async (object: KubeObject) => {
+        written.push(object);
+        return object;
+      },
+    },
+    caches: { environments: { get: () => environment }, statefulSets: { get: () => undefined } },
+    writes: { fresh: async () => environment, note: () => {} },
+    cell,
+    clock: new VirtualClock(),
+    metrics: { readiness: { look: () => {} } },
+    events: { tell: async () => {} },
+    definitions: { outdated: () => [] },
+  } as unknown as EnvironmentPorts;
+  await reconcileEnvironment(environment.metadata.name, ports, new AbortController().signal);
+  expect(written).toMatchObject([
+    {
+      metadata: { name: environment.metadata.name, uid: "this-one" },
+      status: { conditions: [{ reason: "WrongRegion" }, {}, {}] },
+    },
+  ]);
+});

@@ -1,0 +1,60 @@
+/** Why: whether an environment sleeps is decided on what its workers say and on who is still there to let anything in; this asks them. */
+import type { Clock } from "@perdure/base";
+import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import {
+  type EventRecorder,
+  type KubeObject,
+  type KubernetesClient,
+  type MetadataOnly,
+  resources,
+} from "@perdure/driver-kubernetes";
+import { selectorOf } from "../desired/labels.js";
+import type { WorkerDoor, WorkerReport } from "../worker-door.js";
+import { nextRest, type Rest } from "./hibernation.js";
+import { workerPods } from "./worker-pods.js";
+
+interface RestPorts {
+  readonly client: KubernetesClient;
+  readonly clock: Clock;
+  readonly events: EventRecorder;
+  readonly door: WorkerDoor;
+}
+
+/** Rejects as the API server says. */
+export async function restStep(environment: Environment, ports: RestPorts, signal: AbortSignal): Promise<Rest> {
+  const { client, clock, door, events } = ports;
+  const rest = await nextRest({
+    environment,
+    nowMs: clock.nowMs(),
+    async ask() {
+      const pods = await workerPods(environment, client, signal);
+      const addresses = pods.map(({ address }) => address);
+      if (!addresses.every((address) => address !== undefined)) return undefined;
+      const reports = await Promise.all(addresses.map((address) => door.look(address, signal)));
+      return reports.every((one): one is WorkerReport => one !== undefined) ? reports : undefined;
+    },
+    async areDoorsClosed() {
+      const labels = Object.entries(selectorOf(environment, "front"))
+        .map(([name, value]) => `${name}=${value}`)
+        .join(",");
+      const namespace = objectNameOf(environment.spec.environmentId);
+      return (
+        (await client.list<MetadataOnly>(resources.pods, { namespace, labels, metadataOnly: true, signal })).items.length === 0
+      );
+    },
+  });
+  const before = environment.status?.hibernation?.state;
+  const now = rest.hibernation?.state;
+  const told = now === before ? undefined : NOTES[now ?? "Awake"];
+  if (told !== undefined) {
+    const due = rest.nextWakeTime === undefined ? "" : `; first due at ${rest.nextWakeTime}`;
+    const note = `${told.note}${now === "Asleep" ? due : ""}`;
+    await events.tell(environment as unknown as KubeObject, { type: "Normal", reason: told.reason, action: "Hibernate", note });
+  }
+  return rest;
+}
+
+const NOTES: Readonly<Partial<Record<string, { readonly reason: string; readonly note: string }>>> = {
+  Asleep: { reason: "Hibernated", note: "nothing happened for a while: its processes sleep" },
+  Waking: { reason: "Waking", note: "it is wanted, or something of it is due" },
+};

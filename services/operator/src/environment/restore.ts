@@ -1,0 +1,127 @@
+/**
+ * Why: an environment that is made from a snapshot begins with its volume: the claim is there, from the snapshot, before Redis is, and Redis
+ * takes what it finds. That it is not the one that the snapshot was taken of is known to its workers (`worker.incarnation`), who make
+ * sure that nobody of before writes any more.
+ */
+import { bareIdOf, ENVIRONMENT_LABEL, type Environment, objectNameOf } from "@perdure/custom-resources";
+import { isAlreadyThere, type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import { MANAGER } from "../applier.js";
+import { childOf } from "../desired/labels.js";
+import { claimSpecOf, REDIS_CLAIM } from "../desired/redis.js";
+import { quantityOf } from "../desired/sizes.js";
+import { WAIT_REFERENCE_MS, WAIT_SNAPSHOT_MS } from "../limits.js";
+import { bad, type Outcome } from "./outcome.js";
+import {
+  ACCOUNT_LABEL,
+  ownerLabels,
+  type SnapshotContent,
+  type SnapshotPorts,
+  snapshotsServed,
+  type VolumeSnapshot,
+} from "./snapshots.js";
+
+const TYPE = "StorageReady";
+/** The snapshot in the namespace that the claim is made from. */
+const RESTORE = "restore";
+
+/** Undefined when Redis may begin; else what is waited for. Rejects as the API server says. */
+export async function restoreVolume(
+  environment: Environment,
+  ports: SnapshotPorts,
+  signal: AbortSignal,
+): Promise<Outcome | undefined> {
+  const snapshotId = environment.spec.backup?.restoreFrom?.snapshotId;
+  // What it has by now is newer than any snapshot.
+  if (snapshotId === undefined || environment.status?.data?.present === true) return undefined;
+  const { client } = ports;
+  const namespace = objectNameOf(environment.spec.environmentId);
+  const claim = await client.find(resources.volumeClaims, REDIS_CLAIM, namespace, { signal });
+  if (claim !== undefined) return isRestored(claim, environment) ? undefined : refuse(`volume ${REDIS_CLAIM} is there already`);
+  if (environment.spec.redis.bundled === undefined) return refuse("Redis is not ours to run, so there is no volume to restore");
+  if (!(await snapshotsServed(ports, signal)))
+    return bad(TYPE, "BackupUnavailable", "this cluster has no snapshots of volumes", WAIT_REFERENCE_MS);
+  const content = await client.find<SnapshotContent>(resources.snapshotContents, snapshotId, undefined, { signal });
+  if (content === undefined) return refuse(`there is no snapshot ${snapshotId}`);
+  const foreign = foreignness(content, environment);
+  if (foreign !== undefined) return refuse(foreign);
+  const handle = content.status?.snapshotHandle;
+  if (handle === undefined) return bad(TYPE, "VolumePending", `snapshot ${snapshotId} is not there yet`, WAIT_SNAPSHOT_MS);
+  const snapshot = await here(environment, { driver: content.spec.driver, handle }, client, signal);
+  if (snapshot.status?.readyToUse !== true)
+    return bad(TYPE, "VolumePending", `snapshot ${snapshotId} is being made ready`, WAIT_SNAPSHOT_MS);
+  const tooSmall = sizeProblem(environment, snapshot);
+  if (tooSmall !== undefined) return refuse(tooSmall);
+  await makeClaim(environment, client, signal);
+  return undefined;
+}
+
+const refuse = (message: string): Outcome => bad(TYPE, "InvalidReference", message, WAIT_REFERENCE_MS);
+
+/** Undefined when it is this environment's. Journals name the environment that they are of. */
+function foreignness({ metadata }: SnapshotContent, { spec }: Environment): string | undefined {
+  const { [ENVIRONMENT_LABEL]: whose, [ACCOUNT_LABEL]: account } = metadata.labels ?? {};
+  if (account !== spec.accountId) return `there is no snapshot ${metadata.name}`; // Nobody learns of what others have.
+  if (whose === bareIdOf(spec.environmentId)) return undefined;
+  return `snapshot ${metadata.name} is of env_${whose ?? "?"}; only an environment of the same id can be made from it`;
+}
+
+function sizeProblem({ spec }: Environment, { status }: VolumeSnapshot): string | undefined {
+  const size = spec.redis.bundled?.size ?? "0";
+  const needed = status?.restoreSize;
+  if (needed === undefined || quantityOf(size) >= quantityOf(needed)) return undefined;
+  return `the snapshot needs a volume of ${needed}; redis.bundled.size is ${size}`;
+}
+
+/** The snapshot where the claim can name it: by a content of its own, which is bound to it beforehand. */
+async function here(
+  environment: Environment,
+  { driver, handle }: { readonly driver: string; readonly handle: string },
+  client: KubernetesClient,
+  signal: AbortSignal,
+): Promise<VolumeSnapshot> {
+  const namespace = objectNameOf(environment.spec.environmentId);
+  const content = `${RESTORE}-${environment.metadata.uid ?? ""}`;
+  const { apiVersion, kind } = resources.snapshotContents;
+  await client.apply(
+    {
+      apiVersion,
+      kind,
+      metadata: { name: content, labels: ownerLabels(environment) },
+      spec: {
+        driver,
+        deletionPolicy: "Retain", // The snapshot itself belongs to whoever took it.
+        source: { snapshotHandle: handle },
+        volumeSnapshotRef: { name: RESTORE, namespace },
+      },
+    },
+    { manager: MANAGER, force: true, signal },
+  );
+  const snapshot = childOf(
+    environment,
+    { ...resources.volumeSnapshots, name: RESTORE, component: "redis", isOwned: false },
+    { spec: { source: { volumeSnapshotContentName: content } } },
+  );
+  return client.apply<VolumeSnapshot>(snapshot, { manager: MANAGER, force: true, signal });
+}
+
+const RESTORED_FROM = "perdure.dev/restored-for";
+
+async function makeClaim(environment: Environment, client: KubernetesClient, signal: AbortSignal): Promise<void> {
+  const dataSource = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: RESTORE };
+  const annotations = { [RESTORED_FROM]: environment.metadata.uid ?? "" };
+  const claim = childOf(
+    environment,
+    { ...resources.volumeClaims, name: REDIS_CLAIM, component: "redis", isOwned: false, annotations },
+    { spec: { ...claimSpecOf(environment), dataSource } },
+  );
+  try {
+    await client.create(claim, { signal, manager: MANAGER });
+  } catch (cause) {
+    if (!isAlreadyThere(cause)) throw cause;
+  }
+}
+
+/** For this very environment, and not for an earlier one of its id. */
+function isRestored({ metadata }: KubeObject, environment: Environment): boolean {
+  return metadata.annotations?.[RESTORED_FROM] === environment.metadata.uid;
+}

@@ -1,0 +1,77 @@
+/** Why: Secrets of an environment's namespace, as plain texts by key: read, made once, or kept as they should be. */
+import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { isAlreadyThere, type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import { MANAGER } from "../applier.js";
+import { childOf } from "../desired/labels.js";
+import { hashOf } from "../desired/runtime-config.js";
+
+/** Texts by key. */
+export type SecretData = Readonly<Record<string, string>>;
+
+interface StoredOptions {
+  /** Whether it goes with the environment. */
+  readonly isOwned: boolean;
+  /** Of the Secret; `Opaque` when absent. */
+  readonly type?: string;
+}
+
+/** Rejects as the API server says. */
+export class SecretStore {
+  readonly #environment: Environment;
+  readonly #client: KubernetesClient;
+  readonly #signal: AbortSignal;
+
+  constructor(environment: Environment, client: KubernetesClient, signal: AbortSignal) {
+    this.#environment = environment;
+    this.#client = client;
+    this.#signal = signal;
+  }
+
+  read(name: string): Promise<SecretData | undefined> {
+    return readSecret(this.#client, name, objectNameOf(this.#environment.spec.environmentId), this.#signal);
+  }
+
+  /** What is there, or else what `make` gives, which is then there. */
+  async ensure(name: string, options: StoredOptions, make: () => SecretData | Promise<SecretData>): Promise<SecretData> {
+    const before = await this.read(name);
+    if (before !== undefined) return before;
+    const data = await make();
+    try {
+      await this.#client.create(this.#objectOf(name, data, options), { signal: this.#signal, manager: MANAGER });
+      return data;
+    } catch (cause) {
+      if (!isAlreadyThere(cause)) throw cause; // Another operator was faster: what it made counts.
+      return (await this.read(name)) ?? {};
+    }
+  }
+
+  /** Writes only what is not so already. */
+  async keep(name: string, data: SecretData, options: StoredOptions): Promise<void> {
+    const before = await this.read(name);
+    if (before !== undefined && hashOf(before) === hashOf(data)) return;
+    await this.write(name, data, options);
+  }
+
+  async write(name: string, data: SecretData, options: StoredOptions): Promise<void> {
+    await this.#client.apply(this.#objectOf(name, data, options), { manager: MANAGER, force: true, signal: this.#signal });
+  }
+
+  #objectOf(name: string, data: SecretData, { isOwned, type = "Opaque" }: StoredOptions): KubeObject {
+    const encoded = Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString("base64")]);
+    const content = { type, data: Object.fromEntries(encoded) };
+    return childOf(this.#environment, { ...resources.secrets, name, isOwned }, content);
+  }
+}
+
+/** Undefined when there is none. */
+export async function readSecret(
+  client: KubernetesClient,
+  name: string,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<SecretData | undefined> {
+  const secret = await client.find<KubeObject & { readonly data?: SecretData }>(resources.secrets, name, namespace, { signal });
+  if (secret === undefined) return undefined;
+  const decoded = Object.entries(secret.data ?? {}).map(([key, value]) => [key, Buffer.from(value, "base64").toString()]);
+  return Object.fromEntries(decoded);
+}

@@ -1,0 +1,184 @@
+/**
+ * Why: runtimes read Secrets of their own namespace only. Some are copied from the operator's, when an environment refers to them; some are
+ * made once and never again: a signing key that changed would lock services out, a password that changed would lock out workers.
+ */
+import { createHash, randomBytes } from "node:crypto";
+import { type Clock, Secret } from "@perdure/base";
+import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import type { Cell } from "../cell.js";
+import { REDIS_AUTH, redisHost } from "../desired/redis.js";
+import { hashOf } from "../desired/runtime-config.js";
+import { BUNDLE, TRUSTED_CAS } from "../desired/trust.js";
+import { TOKEN_KEY, TUNNEL_TOKEN } from "../desired/tunnels.js";
+import { POSTGRES, SIGNING_KEY } from "../desired/workers.js";
+import { newSigningKey, publicKeyOf } from "../signing-key.js";
+import { ensureGrpcTls } from "./grpc-tls.js";
+import { currentKeyOf, publicKeysOf, ROTATE_ANNOTATION, rotated } from "./key-rotation.js";
+import { readSecret, type SecretData, SecretStore } from "./secret-store.js";
+
+const PASSWORD_BYTES = 24;
+
+export interface SecretRef {
+  readonly name: string;
+  readonly key: string;
+}
+
+export interface EnvironmentSecrets {
+  /** Of their contents: pods are rolled when one changes. */
+  readonly hash: string;
+  readonly redisHash: string;
+  readonly redisUrl: Secret;
+  /** The first one signs. */
+  readonly publicKeys: readonly string[];
+  /** Milliseconds until another one does; undefined: when somebody asks for that. */
+  readonly againMs: number | undefined;
+}
+
+export type SecretsResult =
+  | { readonly kind: "ready"; readonly secrets: EnvironmentSecrets }
+  /** A reference that leads nowhere; it is looked at again when the Secret comes. */
+  | { readonly kind: "missing"; readonly what: string };
+
+interface SecretPorts {
+  readonly client: KubernetesClient;
+  readonly cell: Cell;
+  readonly clock: Clock;
+}
+
+/** What an environment refers to. */
+type Given =
+  | { readonly kind: "missing"; readonly what: string }
+  | {
+      readonly kind: "given";
+      readonly postgres: Secret;
+      readonly signingKey: Secret | undefined;
+      readonly redisUrl: Secret | undefined;
+      readonly authorities: readonly Secret[];
+      readonly tunnelToken: Secret | undefined;
+    };
+
+/** Secrets of the operator's namespace that an environment refers to. */
+export function referencesOf({ spec }: Environment, { postgresSecret }: Cell): readonly SecretRef[] {
+  const signingKey = spec.security.signingKey?.secretRef;
+  const references = [spec.redis.external?.secretRef, spec.postgres?.secretRef ?? postgresSecret, signingKey];
+  const more = [...(spec.security.trustedCAs ?? []), spec.tunnels?.tokenSecretRef];
+  return [...references, ...more].filter((reference) => reference !== undefined);
+}
+
+/** Makes and copies what is missing. Rejects as the API server says. */
+export async function ensureSecrets(environment: Environment, ports: SecretPorts, signal: AbortSignal): Promise<SecretsResult> {
+  const { client, cell, clock } = ports;
+  const given = await gather(environment, ports, signal);
+  if (given.kind === "missing") return given;
+  const store = new SecretStore(environment, client, signal);
+  const { postgres, authorities, tunnelToken } = given;
+  await store.keep(POSTGRES, { url: postgres.reveal() }, { isOwned: true });
+  const redis = await ensureRedis(environment, given.redisUrl, cell, store);
+  const { key, publicKeys, againMs } = await ensureSigningKey(environment, given.signingKey, ports, store);
+  const bundle = authorities.map((each) => each.reveal().trimEnd()).join("\n");
+  if (authorities.length > 0) await store.keep(TRUSTED_CAS, { [BUNDLE]: `${bundle}\n` }, { isOwned: true });
+  if (tunnelToken !== undefined) await store.keep(TUNNEL_TOKEN, { [TOKEN_KEY]: tunnelToken.reveal() }, { isOwned: true });
+  const tls = await ensureGrpcTls(environment, cell, store, clock.nowMs());
+  await copyPullSecrets(store, ports, signal);
+  const redisHash = hashOf(redis);
+  // What is not used is no part of it: a newer operator must not roll pods that are given nothing new.
+  const trusted = [...(authorities.length > 0 ? [bundle] : []), ...(tls ? [tls] : [])];
+  const used = [redisHash, postgres.reveal(), key.reveal(), ...trusted, ...(tunnelToken ? [tunnelToken.reveal()] : [])];
+  const redisUrl = new Secret(redis["url"] ?? "");
+  return { kind: "ready", secrets: { hash: hashOf(used), redisHash, redisUrl, publicKeys, againMs } };
+}
+
+// ── what is given ────────────────────────────────────────────────────────────────────────────────
+
+async function gather(environment: Environment, { client, cell }: SecretPorts, signal: AbortSignal): Promise<Given> {
+  const { spec } = environment;
+  const read = async ({ name, key }: SecretRef): Promise<Secret | undefined> => {
+    const value = (await readSecret(client, name, cell.namespace, signal))?.[key];
+    return value === undefined ? undefined : new Secret(value);
+  };
+  const postgresRef = spec.postgres?.secretRef ?? cell.postgresSecret;
+  if (postgresRef === undefined) return missing("spec.postgres.secretRef, and this cell has no database for everybody");
+  const postgres = await read(postgresRef);
+  if (postgres === undefined) return missing(nameOf(postgresRef));
+  const signingRef = spec.security.signingKey?.secretRef;
+  const signingKey = signingRef === undefined ? undefined : await read(signingRef);
+  if (signingRef !== undefined && signingKey === undefined) return missing(nameOf(signingRef));
+  const redisRef = spec.redis.external?.secretRef;
+  const redisUrl = redisRef === undefined ? undefined : await read(redisRef);
+  if (redisRef !== undefined && redisUrl === undefined) return missing(nameOf(redisRef));
+  const authorities: Secret[] = [];
+  for (const reference of spec.security.trustedCAs ?? []) {
+    const authority = await read(reference);
+    if (authority === undefined) return missing(nameOf(reference));
+    authorities.push(authority);
+  }
+  const tokenRef = spec.tunnels?.tokenSecretRef;
+  const tunnelToken = tokenRef === undefined ? undefined : await read(tokenRef);
+  if (tokenRef !== undefined && tunnelToken === undefined) return missing(nameOf(tokenRef));
+  return { kind: "given", postgres, signingKey, redisUrl, authorities, tunnelToken };
+}
+
+const missing = (what: string): Extract<Given, { readonly kind: "missing" }> => ({ kind: "missing", what });
+const nameOf = ({ name, key }: SecretRef): string => `key '${key}' of Secret '${name}'`;
+
+// ── what is made ─────────────────────────────────────────────────────────────────────────────────
+
+async function ensureRedis(
+  environment: Environment,
+  given: Secret | undefined,
+  cell: Cell,
+  store: SecretStore,
+): Promise<SecretData> {
+  if (given === undefined) {
+    // It outlives the environment, as its data do.
+    return store.ensure(REDIS_AUTH, { isOwned: false }, () => {
+      const password = randomBytes(PASSWORD_BYTES).toString("base64url");
+      const host = redisHost(objectNameOf(environment.spec.environmentId), cell);
+      return { password, url: `redis://:${password}@${host}:6379` };
+    });
+  }
+  const redis = { url: given.reveal() };
+  await store.keep(REDIS_AUTH, redis, { isOwned: true });
+  return redis;
+}
+
+interface SigningKey {
+  /** What signs now. */
+  readonly key: Secret;
+  readonly publicKeys: readonly string[];
+  readonly againMs: number | undefined;
+}
+
+/** Outlives the environment: services know it by this key. One that is given is changed by whoever gave it. */
+async function ensureSigningKey(
+  { metadata }: Environment,
+  given: Secret | undefined,
+  { cell, clock }: SecretPorts,
+  store: SecretStore,
+): Promise<SigningKey> {
+  if (given !== undefined) {
+    await store.keep(SIGNING_KEY, { "current.pem": given.reveal() }, { isOwned: false });
+    return { key: given, publicKeys: [publicKeyOf(given, clock)], againMs: undefined };
+  }
+  const before = await store.ensure(SIGNING_KEY, { isOwned: false }, () => ({ "current.pem": newSigningKey().reveal() }));
+  const wish = metadata.annotations?.[ROTATE_ANNOTATION];
+  const { data, againMs } = rotated(before, wish, { nowMs: clock.nowMs(), overlapMs: cell.keyOverlapMs, newKey: newSigningKey });
+  if (data !== before) await store.write(SIGNING_KEY, data, { isOwned: false });
+  return { key: currentKeyOf(data), publicKeys: publicKeysOf(data, clock), againMs };
+}
+
+/** Pods pull with Secrets of their own namespace only. One that is missing is told by whoever pulls: images may be public. */
+async function copyPullSecrets(store: SecretStore, { client, cell }: SecretPorts, signal: AbortSignal): Promise<void> {
+  for (const name of cell.imagePullSecrets) {
+    const { namespace } = cell;
+    const found = await client.find<KubeObject & { readonly type?: string }>(resources.secrets, name, namespace, { signal });
+    const data = found === undefined ? undefined : await readSecret(client, name, namespace, signal);
+    if (data !== undefined) await store.keep(name, data, { isOwned: true, type: found?.type ?? "Opaque" });
+  }
+}
+
+/** What tells one key from another without being of use to anybody. */
+export function fingerprintOf(publicKeys: readonly string[]): string {
+  return createHash("sha256").update(publicKeys.join(",")).digest("hex").slice(0, 16);
+}

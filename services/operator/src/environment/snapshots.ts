@@ -1,0 +1,111 @@
+/**
+ * Why: snapshots of the volume that journals are on, as backups, restores and deletions need them. Redis writes before it answers, so a
+ * snapshot of a running volume is what a crash at that moment would have left: nothing that was acknowledged is missing.
+ *
+ * A snapshot is known by its content, which is cluster-scoped and outlives the namespace that it was taken in. The content is marked
+ * with whose data it has, so that nobody restores somebody else's.
+ */
+import { bareIdOf, ENVIRONMENT_LABEL, type Environment, objectNameOf } from "@perdure/custom-resources";
+import { isAlreadyThere, type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import { MANAGER } from "../applier.js";
+import type { Cell } from "../cell.js";
+import { childOf } from "../desired/labels.js";
+import { REDIS_CLAIM } from "../desired/redis.js";
+
+/** On a snapshot: what it was taken for. */
+export const SNAPSHOT_LABEL = "perdure.dev/snapshot";
+export const ACCOUNT_LABEL = "perdure.dev/account";
+export type SnapshotPurpose = "scheduled" | "final" | "restore";
+
+export interface VolumeSnapshot extends KubeObject {
+  readonly status?: {
+    readonly readyToUse?: boolean;
+    readonly boundVolumeSnapshotContentName?: string;
+    readonly creationTime?: string;
+    readonly restoreSize?: string;
+    readonly error?: { readonly message?: string };
+  };
+}
+
+export interface SnapshotContent extends KubeObject {
+  readonly spec: { readonly driver: string; readonly deletionPolicy: string };
+  readonly status?: { readonly snapshotHandle?: string };
+}
+
+export interface SnapshotPorts {
+  readonly client: KubernetesClient;
+  readonly cell: Cell;
+}
+
+/** Whether snapshots can be taken here at all. Rejects as the API server says. */
+export async function snapshotsServed({ client, cell }: SnapshotPorts, signal: AbortSignal): Promise<boolean> {
+  if (cell.snapshots !== "auto") return cell.snapshots === "on";
+  return client.serves(resources.volumeSnapshots, { signal });
+}
+
+/** Those of an environment that were taken for one purpose, the newest first. */
+export async function snapshotsOf(
+  environment: Environment,
+  purpose: SnapshotPurpose,
+  { client }: SnapshotPorts,
+  signal: AbortSignal,
+): Promise<readonly VolumeSnapshot[]> {
+  const namespace = objectNameOf(environment.spec.environmentId);
+  const labels = `${SNAPSHOT_LABEL}=${purpose}`;
+  const { items } = await client.list<VolumeSnapshot>(resources.volumeSnapshots, { namespace, labels, signal });
+  return newestFirst(items);
+}
+
+/** Times are told to the second, and a slow driver takes two within one: then the one that was asked for, or due, later is newer. */
+export function newestFirst(snapshots: readonly VolumeSnapshot[]): readonly VolumeSnapshot[] {
+  const askedAtMs = ({ metadata }: VolumeSnapshot): number => Date.parse(metadata.creationTimestamp ?? "") || 0;
+  const byName = (a: VolumeSnapshot, b: VolumeSnapshot): number => (a.metadata.name < b.metadata.name ? 1 : -1);
+  return snapshots.toSorted((a, b) => takenAtMs(b) - takenAtMs(a) || askedAtMs(b) - askedAtMs(a) || byName(a, b));
+}
+
+/** Milliseconds since 1970. */
+export function takenAtMs({ metadata, status }: VolumeSnapshot): number {
+  return Date.parse(status?.creationTime ?? metadata.creationTimestamp ?? "");
+}
+
+/** Taking one that is there already changes nothing. It has no owner: it outlives the environment, unless its namespace goes. */
+export async function takeSnapshot(
+  environment: Environment,
+  name: string,
+  purpose: SnapshotPurpose,
+  { client, cell }: SnapshotPorts,
+  signal: AbortSignal,
+): Promise<void> {
+  const source = { persistentVolumeClaimName: REDIS_CLAIM };
+  const className = cell.snapshotClass === undefined ? {} : { volumeSnapshotClassName: cell.snapshotClass };
+  const child = childOf(
+    environment,
+    { ...resources.volumeSnapshots, name, component: "redis", isOwned: false },
+    { spec: { ...className, source } },
+  );
+  const labels = { ...child.metadata.labels, [SNAPSHOT_LABEL]: purpose };
+  try {
+    await client.create({ ...child, metadata: { ...child.metadata, labels } }, { signal, manager: MANAGER });
+  } catch (cause) {
+    if (!isAlreadyThere(cause)) throw cause;
+  }
+}
+
+/** Writes on a content whose it is, and with `keep` that it outlives the snapshot object. */
+export async function markContent(
+  environment: Environment,
+  content: string,
+  keep: boolean,
+  { client }: SnapshotPorts,
+  signal: AbortSignal,
+): Promise<void> {
+  const { apiVersion, kind } = resources.snapshotContents;
+  const metadata = { name: content, labels: ownerLabels(environment) };
+  const object = { apiVersion, kind, metadata, ...(keep ? { spec: { deletionPolicy: "Retain" } } : {}) };
+  // A manager for either wish: the later one must not take the earlier one back.
+  await client.apply(object, { manager: keep ? `${MANAGER}-keep` : MANAGER, force: true, signal });
+}
+
+export function ownerLabels({ spec }: Environment): Readonly<Record<string, string>> {
+  return { [ENVIRONMENT_LABEL]: bareIdOf(spec.environmentId), [ACCOUNT_LABEL]: spec.accountId };
+}

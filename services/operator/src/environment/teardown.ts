@@ -1,0 +1,226 @@
+/**
+ * Why: an environment goes step by step, each of which looks at what is there and can be taken again after a crash, and its data goes only
+ * when somebody said so (kubernetes.md §3.4):
+ *
+ *     nobody is let in ▸ workers end ▸ Redis ends ▸ data as asked ▸ namespace ▸ finalizer
+ *
+ * `Retain`: volumes are kept for good, a note in the operator's namespace says what stayed, the namespace stays with volumes and key, and
+ * whatever the environment owns is collected after it. `Snapshot`: the last state of the volume is kept as a snapshot, then as `Delete`:
+ * the namespace goes, with a right that the operator gives itself there and only then.
+ */
+import { bareIdOf, ENVIRONMENT_LABEL, type Environment, objectNameOf } from "@perdure/custom-resources";
+import { isForbidden, type KubeObject, type KubernetesClient, type MetadataOnly, resources } from "@perdure/driver-kubernetes";
+import { MANAGER } from "../applier.js";
+import type { Cell } from "../cell.js";
+import { type Component, selectorOf } from "../desired/labels.js";
+import { removalBinding } from "../desired/namespace.js";
+import { REDIS_CLAIM } from "../desired/redis.js";
+import { removeFinalizer } from "../finalizer.js";
+import { WAIT_REFERENCE_MS, WAIT_SNAPSHOT_MS, WAIT_TERMINATING_MS } from "../limits.js";
+import { keepVolumes } from "./retained-volumes.js";
+import { fingerprintOf } from "./secrets.js";
+import { markContent, snapshotsServed, takeSnapshot, type VolumeSnapshot } from "./snapshots.js";
+
+export const FINALIZER = "perdure.dev/environment";
+export const ADOPT_ANNOTATION = "perdure.dev/adopt-retained";
+
+export type Teardown =
+  | { readonly kind: "gone" }
+  | { readonly kind: "waiting"; readonly reason: string; readonly message: string; readonly againMs?: number };
+
+interface TeardownPorts {
+  readonly client: KubernetesClient;
+  readonly cell: Cell;
+}
+
+/** One pass; the finalizer is off when it says `gone`. Rejects as the API server says. */
+export async function teardown(environment: Environment, ports: TeardownPorts, signal: AbortSignal): Promise<Teardown> {
+  if (!(environment.metadata.finalizers ?? []).includes(FINALIZER)) return { kind: "gone" };
+  const { client } = ports;
+  const { reclaimPolicy, deletionProtection } = environment.spec;
+  if (reclaimPolicy === "Delete" && deletionProtection) {
+    return waiting(
+      "DeletionBlocked",
+      "reclaimPolicy is Delete: set deletionProtection to false to delete the data, or reclaimPolicy to Retain",
+    );
+  }
+  const found = await client.find(resources.namespaces, objectNameOf(environment.spec.environmentId), undefined, { signal });
+  const isOurs = found?.metadata.labels?.[ENVIRONMENT_LABEL] === bareIdOf(environment.spec.environmentId);
+  if (found !== undefined && isOurs) {
+    // One that is going already holds nothing that could still be saved or asked to end.
+    const busy = found.metadata.deletionTimestamp === undefined ? await settle(environment, ports, signal) : undefined;
+    if (busy !== undefined) return busy;
+    if (reclaimPolicy !== "Retain") return removeNamespace(environment, found, ports, signal);
+  }
+  await removeFinalizer(resources.environments, environment, FINALIZER, client, signal);
+  return { kind: "gone" };
+}
+
+/** Everything before the namespace: undefined when it is done. */
+async function settle(environment: Environment, ports: TeardownPorts, signal: AbortSignal): Promise<Teardown | undefined> {
+  const { reclaimPolicy } = environment.spec;
+  const busy = await end(environment, ports.client, signal);
+  if (busy !== undefined) return busy;
+  if (reclaimPolicy === "Snapshot") return finalSnapshot(environment, ports, signal);
+  if (reclaimPolicy === "Retain") await retain(environment, ports, signal);
+  return undefined;
+}
+
+const waiting = (reason: string, message: string, againMs?: number): Teardown =>
+  againMs === undefined ? { kind: "waiting", reason, message } : { kind: "waiting", reason, message, againMs };
+
+// ── whoever runs ends ────────────────────────────────────────────────────────────────────────────
+
+interface Ending {
+  readonly resource: typeof resources.deployments | typeof resources.statefulSets;
+  readonly name: string;
+  readonly component: Component;
+  readonly message: (pods: number) => string;
+}
+
+/** Callers first, so that nothing new comes; Redis last, so that everything is written. */
+const ENDINGS: readonly Ending[] = [
+  {
+    resource: resources.deployments,
+    name: "front",
+    component: "front",
+    message: (pods) => `${pods} doors close; nobody is let in any more`,
+  },
+  {
+    resource: resources.statefulSets,
+    name: "worker",
+    component: "worker",
+    message: (pods) => `${pods} workers hand their partitions over`,
+  },
+  {
+    resource: resources.statefulSets,
+    name: "redis",
+    component: "redis",
+    message: (pods) => `${pods} Redis write what they have`,
+  },
+];
+
+/** One after the other; undefined when nobody is left. */
+async function end(environment: Environment, client: KubernetesClient, signal: AbortSignal): Promise<Teardown | undefined> {
+  await endScaling(environment, client, signal);
+  for (const ending of ENDINGS) {
+    const count = await stop(environment, ending, client, signal);
+    if (count > 0) return waiting("Draining", ending.message(count), WAIT_TERMINATING_MS);
+  }
+  return undefined;
+}
+
+/** KEDA would bring the least number of workers back, again and again; autoscalers of Kubernetes leave alone what has none. */
+async function endScaling({ metadata, spec, status }: Environment, client: KubernetesClient, signal: AbortSignal): Promise<void> {
+  if (spec.workers.autoscaling?.engine !== "keda" && status?.workers?.autoscaler !== "keda") return;
+  const namespace = objectNameOf(spec.environmentId);
+  const found = await client.find(resources.scaledObjects, "worker", namespace, { signal });
+  const { uid, deletionTimestamp, ownerReferences = [] } = found?.metadata ?? {};
+  if (uid === undefined || deletionTimestamp !== undefined || !ownerReferences.some((owner) => owner.uid === metadata.uid))
+    return;
+  await client.delete(resources.scaledObjects, "worker", namespace, { uid, signal });
+}
+
+/** How many of its pods are there still. */
+async function stop(
+  environment: Environment,
+  { resource, name, component }: Ending,
+  client: KubernetesClient,
+  signal: AbortSignal,
+): Promise<number> {
+  const namespace = objectNameOf(environment.spec.environmentId);
+  const found = await client.find<KubeObject & { readonly spec?: { readonly replicas?: number } }>(resource, name, namespace, {
+    signal,
+  });
+  if (found !== undefined && found.spec?.replicas !== 0) {
+    const stopped = { apiVersion: found.apiVersion, kind: found.kind, metadata: { name, namespace }, spec: { replicas: 0 } };
+    // A manager of its own: it adds to what there is, and takes nothing else away.
+    await client.apply(stopped, { manager: `${MANAGER}-teardown`, force: true, signal });
+  }
+  const labels = Object.entries(selectorOf(environment, component))
+    .map(([label, value]) => `${label}=${value}`)
+    .join(",");
+  return (await client.list<MetadataOnly>(resources.pods, { namespace, labels, metadataOnly: true, signal })).items.length;
+}
+
+// ── data ─────────────────────────────────────────────────────────────────────────────────────────
+
+export const noteNameOf = (environment: Environment): string => `retained-${environment.metadata.name}`;
+
+async function retain(environment: Environment, ports: TeardownPorts, signal: AbortSignal): Promise<void> {
+  const { claims, volumes } = await keepVolumes(environment, ports.client, signal);
+  await note(environment, { volumeClaims: claims.join(","), volumes: volumes.join(",") }, ports, signal);
+}
+
+/** Undefined when the last state is kept for good, and a note says where. */
+async function finalSnapshot(environment: Environment, ports: TeardownPorts, signal: AbortSignal): Promise<Teardown | undefined> {
+  const { client } = ports;
+  const namespace = objectNameOf(environment.spec.environmentId);
+  const claim = await client.find(resources.volumeClaims, REDIS_CLAIM, namespace, { signal });
+  if (claim === undefined) {
+    if (environment.status?.data?.present !== true) return undefined; // It never had any.
+    return waiting("DeletionBlocked", `volume ${REDIS_CLAIM} is not there, so no snapshot can be taken; choose Retain or Delete`);
+  }
+  if (!(await snapshotsServed(ports, signal)))
+    return waiting(
+      "DeletionBlocked",
+      "reclaimPolicy is Snapshot, and this cluster has no snapshots of volumes; choose Retain or Delete",
+      WAIT_REFERENCE_MS,
+    );
+  const name = `final-${(environment.metadata.uid ?? "").slice(0, 8)}`;
+  const snapshot = await client.find<VolumeSnapshot>(resources.volumeSnapshots, name, namespace, { signal });
+  if (snapshot === undefined) await takeSnapshot(environment, name, "final", ports, signal);
+  const { readyToUse, boundVolumeSnapshotContentName: content, error } = snapshot?.status ?? {};
+  if (readyToUse !== true || content === undefined)
+    return waiting("Snapshotting", error?.message ?? `snapshot ${name} is being taken`, WAIT_SNAPSHOT_MS);
+  await markContent(environment, content, false, ports, signal);
+  await markContent(environment, content, true, ports, signal);
+  await note(environment, { snapshotId: content }, ports, signal);
+  return undefined;
+}
+
+/** Where the data is: without this nobody may make an environment of this id again by accident. */
+async function note(
+  environment: Environment,
+  where: Readonly<Record<string, string>>,
+  { client, cell }: TeardownPorts,
+  signal: AbortSignal,
+): Promise<void> {
+  const publicKeys = environment.status?.signingKey?.publicKeys ?? [];
+  const data = {
+    environmentId: environment.spec.environmentId,
+    accountId: environment.spec.accountId,
+    uid: environment.metadata.uid ?? "",
+    namespace: objectNameOf(environment.spec.environmentId),
+    publicKeys: publicKeys.join(","),
+    keyFingerprint: fingerprintOf(publicKeys),
+    ...where,
+  };
+  const { apiVersion, kind } = resources.configMaps;
+  const labels = { "app.kubernetes.io/component": "retained", "app.kubernetes.io/part-of": "perdure" };
+  const metadata = { name: noteNameOf(environment), namespace: cell.namespace, labels };
+  await client.apply({ apiVersion, kind, metadata, data }, { manager: MANAGER, force: true, signal });
+}
+
+// ── the rest ─────────────────────────────────────────────────────────────────────────────────────
+
+async function removeNamespace(
+  environment: Environment,
+  found: KubeObject,
+  { client, cell }: TeardownPorts,
+  signal: AbortSignal,
+): Promise<Teardown> {
+  const { name, uid, deletionTimestamp } = found.metadata;
+  const going = waiting("Deleting", `namespace ${name} is going`, WAIT_TERMINATING_MS);
+  if (deletionTimestamp !== undefined) return going;
+  const leave = removalBinding(environment, cell);
+  if (leave !== undefined) await client.apply(leave, { manager: MANAGER, force: true, signal });
+  try {
+    await client.delete(resources.namespaces, name, undefined, uid === undefined ? { signal } : { uid, signal });
+    return going;
+  } catch (cause) {
+    // An API server needs a moment to learn of the leave that we have just given ourselves.
+    if (!isForbidden(cause)) throw cause;
+    return waiting("Forbidden", cause.message, leave === undefined ? WAIT_REFERENCE_MS : WAIT_TERMINATING_MS);
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * Why: a volume that is full stops everything, so how full it is must be seen before. Kubelets know it, but asking them takes rights over
+ * nodes; Redis knows how large its log is, which is all that is on the volume, and workers, whom the operator may ask, know it from Redis.
+ */
+import type { Clock } from "@perdure/base";
+import type { Environment } from "@perdure/custom-resources";
+import { quantityOf } from "../desired/sizes.js";
+import { VOLUME_FULL_RATIO, VOLUME_LOOK_MS, VOLUME_STEPS } from "../limits.js";
+import type { WorkerDoor } from "../worker-door.js";
+import type { WorkerPod } from "./worker-pods.js";
+
+interface VolumeLooksPorts {
+  readonly clock: Clock;
+  readonly door: WorkerDoor;
+}
+
+export class VolumeLooks {
+  readonly #ports: VolumeLooksPorts;
+  /** By the name of the environment, monotonic. */
+  readonly #lookedAtMs = new Map<string, number>();
+
+  constructor(ports: VolumeLooksPorts) {
+    this.#ports = ports;
+  }
+
+  /** Undefined when it is too early for another look, or nobody says. Rejects as `pods` does. */
+  async look(
+    { metadata, spec }: Environment,
+    pods: () => Promise<readonly WorkerPod[]>,
+    signal: AbortSignal,
+  ): Promise<number | undefined> {
+    const { clock, door } = this.#ports;
+    const nowMs = clock.monotonicMs();
+    const before = this.#lookedAtMs.get(metadata.name);
+    if (spec.redis.bundled === undefined || (before !== undefined && nowMs - before < VOLUME_LOOK_MS)) return undefined;
+    this.#lookedAtMs.set(metadata.name, nowMs); // Also when nobody runs: whoever looks at pods asks the API server for them.
+    const asked = (await pods()).find(({ address, isReady, isEnding }) => address !== undefined && isReady && !isEnding);
+    if (asked?.address === undefined) return undefined;
+    const { logBytes } = (await door.look(asked.address, signal)) ?? {};
+    return logBytes === undefined ? undefined : inSteps(logBytes, quantityOf(spec.redis.bundled.size));
+  }
+
+  forget(environment: string): void {
+    this.#lookedAtMs.delete(environment);
+  }
+}
+
+/** Whether somebody should let it grow. */
+export function isFilling({ spec }: Environment, usedBytes: number | undefined): boolean {
+  const size = spec.redis.bundled?.size;
+  return size !== undefined && usedBytes !== undefined && usedBytes >= quantityOf(size) * VOLUME_FULL_RATIO;
+}
+
+/** A status is not written anew for every byte. Rounded up. */
+function inSteps(bytes: number, volumeBytes: number): number {
+  const step = Math.max(1, Math.floor(volumeBytes / VOLUME_STEPS));
+  return Math.ceil(bytes / step) * step;
+}

@@ -1,0 +1,86 @@
+/**
+ * Why: templates of claims cannot be changed, so a volume grows in an order in which nothing is lost when any step is refused: the claims
+ * first; when they have grown, the StatefulSet is deleted without its pods, exactly the one that was looked at, and made anew; the new
+ * one adopts the pods (kubernetes.md §2).
+ */
+import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { ApiError, type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import { redisPods } from "../desired/redis.js";
+import { quantityOf } from "../desired/sizes.js";
+import { WAIT_SOON_MS } from "../limits.js";
+import { bad, type Outcome } from "./outcome.js";
+import type { PrunePorts } from "./prune.js";
+
+const TYPE = "StorageReady";
+
+interface Claim extends KubeObject {
+  readonly spec?: { readonly resources?: { readonly requests?: { readonly storage?: string } } };
+  readonly status?: { readonly capacity?: { readonly storage?: string } };
+}
+
+interface ClaimingSet extends KubeObject {
+  readonly spec?: {
+    readonly volumeClaimTemplates?: readonly {
+      readonly spec?: { readonly resources?: { readonly requests?: { readonly storage?: string } } };
+    }[];
+  };
+}
+
+/** Undefined when the StatefulSet may be applied as it is wanted; else what is waited for. Rejects as the API server says. */
+export async function growVolumes(
+  environment: Environment,
+  cached: KubeObject | undefined,
+  { client, applier }: Pick<PrunePorts, "client" | "applier">,
+  signal: AbortSignal,
+): Promise<Outcome | undefined> {
+  const wanted = environment.spec.redis.bundled?.size;
+  if (wanted === undefined || cached === undefined || !needsGrowth(cached as ClaimingSet, wanted)) return undefined;
+  const namespace = objectNameOf(environment.spec.environmentId);
+  const set = await client.find<ClaimingSet>(resources.statefulSets, "redis", namespace, { signal });
+  if (set === undefined || !needsGrowth(set, wanted)) return undefined;
+  for (let n = 0; n < redisPods(environment); n++) {
+    const grown = await growClaim(`data-redis-${n}`, namespace, wanted, client, signal);
+    if (grown !== undefined) return grown;
+  }
+  const { uid, resourceVersion } = set.metadata;
+  applier.forgetObject(resources.statefulSets, "redis", namespace);
+  await client.delete(resources.statefulSets, "redis", namespace, {
+    propagation: "Orphan",
+    signal,
+    ...(uid === undefined ? {} : { uid }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  });
+  return bad(TYPE, "Resizing", "Redis is made anew around its pods", WAIT_SOON_MS);
+}
+
+function needsGrowth(set: ClaimingSet, wanted: string): boolean {
+  const current = set.spec?.volumeClaimTemplates?.[0]?.spec?.resources?.requests?.storage;
+  return current !== undefined && quantityOf(current) < quantityOf(wanted);
+}
+
+/** Undefined when it is as large as wanted, or is not there: it will be made so. */
+async function growClaim(
+  name: string,
+  namespace: string,
+  wanted: string,
+  client: KubernetesClient,
+  signal: AbortSignal,
+): Promise<Outcome | undefined> {
+  const claim = await client.find<Claim>(resources.volumeClaims, name, namespace, { signal });
+  if (claim === undefined) return undefined;
+  const asked = claim.spec?.resources?.requests?.storage ?? "0";
+  if (quantityOf(asked) < quantityOf(wanted)) {
+    try {
+      const path = "/spec/resources/requests/storage";
+      await client.patch(resources.volumeClaims, { name, namespace }, [{ op: "replace", path, value: wanted }], { signal });
+    } catch (cause) {
+      // Its storage class does not let volumes grow, or grow so far: nothing was deleted, nothing will be.
+      if (cause instanceof ApiError && (cause.status === 403 || cause.status === 422))
+        return bad(TYPE, "ResizeFailed", cause.message);
+      throw cause;
+    }
+  }
+  const capacity = claim.status?.capacity?.storage;
+  if (capacity !== undefined && quantityOf(capacity) >= quantityOf(wanted)) return undefined;
+  return bad(TYPE, "Resizing", `volume ${name} grows to ${wanted}`, WAIT_SOON_MS);
+}

@@ -1,0 +1,87 @@
+/** Why: pods of workers as far as decisions about them need: which ordinal, where, of which revision, and what keeps one from running. */
+import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import { selectorOf } from "../desired/labels.js";
+
+export interface WorkerPod {
+  readonly ordinal: number;
+  /** Undefined before it has one. */
+  readonly address: string | undefined;
+  readonly isReady: boolean;
+  readonly isEnding: boolean;
+  /** Of the template that it was made from. */
+  readonly revision: string | undefined;
+  readonly trouble: PodTrouble | undefined;
+}
+
+/** What does not become better by waiting alone. */
+export interface PodTrouble {
+  readonly reason: "CrashLoop" | "ImagePull" | "Unschedulable";
+  readonly message: string;
+}
+
+interface Pod extends KubeObject {
+  readonly status?: {
+    readonly podIP?: string;
+    readonly conditions?: readonly {
+      readonly type: string;
+      readonly status: string;
+      readonly reason?: string;
+      readonly message?: string;
+    }[];
+    readonly containerStatuses?: readonly {
+      readonly state?: { readonly waiting?: { readonly reason?: string; readonly message?: string } };
+    }[];
+  };
+}
+
+/** By ordinal, lowest first. Rejects as the API server says. */
+export async function workerPods(
+  environment: Environment,
+  client: KubernetesClient,
+  signal: AbortSignal,
+): Promise<readonly WorkerPod[]> {
+  const labels = Object.entries(selectorOf(environment, "worker"))
+    .map(([name, value]) => `${name}=${value}`)
+    .join(",");
+  const namespace = objectNameOf(environment.spec.environmentId);
+  const { items } = await client.list<Pod>(resources.pods, { namespace, labels, signal });
+  return items
+    .map(workerPodOf)
+    .filter((pod) => pod !== undefined)
+    .sort((a, b) => a.ordinal - b.ordinal);
+}
+
+/** Undefined for a pod that is no member of the StatefulSet. */
+export function workerPodOf({ metadata, status = {} }: Pod): WorkerPod | undefined {
+  const ordinal = /^worker-(\d+)$/.exec(metadata.name)?.[1];
+  if (ordinal === undefined) return undefined;
+  return {
+    ordinal: Number(ordinal),
+    address: status.podIP,
+    isReady: status.conditions?.some((one) => one.type === "Ready" && one.status === "True") === true,
+    isEnding: metadata.deletionTimestamp !== undefined,
+    revision: metadata.labels?.["controller-revision-hash"],
+    trouble: troubleOf(status),
+  };
+}
+
+const PULLING: ReadonlySet<string> = new Set(["ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"]);
+const CRASHING: ReadonlySet<string> = new Set([
+  "CrashLoopBackOff",
+  "CreateContainerConfigError",
+  "RunContainerError",
+  "CreateContainerError",
+]);
+
+function troubleOf({ conditions = [], containerStatuses = [] }: NonNullable<Pod["status"]>): PodTrouble | undefined {
+  for (const { state } of containerStatuses) {
+    const { reason = "", message = "" } = state?.waiting ?? {};
+    if (PULLING.has(reason)) return { reason: "ImagePull", message: `${reason} ${message}`.trim() };
+    if (CRASHING.has(reason)) return { reason: "CrashLoop", message: `${reason} ${message}`.trim() };
+  }
+  const scheduled = conditions.find(({ type }) => type === "PodScheduled");
+  if (scheduled?.status === "False" && scheduled.reason === "Unschedulable")
+    return { reason: "Unschedulable", message: scheduled.message ?? "no node takes it" };
+  return undefined;
+}

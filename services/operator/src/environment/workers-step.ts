@@ -1,0 +1,98 @@
+/**
+ * Why: how many workers there are and of which kind changes in steps that take other workers into account: fewer one by one, each when it
+ * has given its partitions away; of a new kind one by one, each when the one before is ready. An autoscaler says how many, when there is one.
+ */
+
+import type { Clock } from "@perdure/base";
+import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import type { EventRecorder, KubeObject, KubernetesClient } from "@perdure/driver-kubernetes";
+import { type Applier, MANAGER } from "../applier.js";
+import type { Caches } from "../caches.js";
+import type { Cell } from "../cell.js";
+import { wantedWorkers } from "../desired/sizes.js";
+import { type Inputs, TEMPLATE_HASH, workers, workerTemplateHash } from "../desired/workers.js";
+import { WAIT_DRAIN_MS, WAIT_UNREADY_MS } from "../limits.js";
+import type { WorkerDoor } from "../worker-door.js";
+import { type Draining, nextScaling } from "./draining.js";
+import { type Rollout, workersOutcome } from "./observe.js";
+import { isGood, type Outcome } from "./outcome.js";
+import { nextPartition, type RollingSet, troubleOutcome } from "./rollout.js";
+import { type WorkerPod, workerPods } from "./worker-pods.js";
+
+interface WorkersPorts {
+  readonly client: KubernetesClient;
+  readonly applier: Applier;
+  readonly caches: Caches;
+  readonly cell: Cell;
+  readonly clock: Clock;
+  readonly events: EventRecorder;
+  readonly door: WorkerDoor;
+}
+
+export interface WorkersSeen {
+  readonly outcome: Outcome;
+  readonly draining: Draining | undefined;
+}
+
+/** `isAutoscaled`: somebody else says how many. Rejects as the API server says. */
+export async function workersStep(
+  environment: Environment,
+  inputs: Pick<Inputs, "config" | "secrets">,
+  isAutoscaled: boolean,
+  ports: WorkersPorts,
+  signal: AbortSignal,
+): Promise<WorkersSeen> {
+  const { applier, caches, cell, client, clock, door, events } = ports;
+  const namespace = objectNameOf(environment.spec.environmentId);
+  const set = caches.statefulSets.get("worker", namespace) as (RollingSet & Rollout) | undefined;
+  let listed: Promise<readonly WorkerPod[]> | undefined;
+  const pods = (): Promise<readonly WorkerPod[]> => {
+    listed ??= workerPods(environment, client, signal);
+    return listed;
+  };
+  const wanted = isAutoscaled ? undefined : wantedWorkers(environment);
+  if (wanted === undefined && set !== undefined) await handReplicasOver(environment, set, client, signal);
+  const facts = { environment, asked: set?.spec?.replicas, present: set?.status?.replicas ?? 0, nowMs: clock.nowMs() };
+  const scaling = wanted === undefined ? undefined : await nextScaling({ ...facts, wanted }, { pods, door }, signal);
+  const templateHash = workerTemplateHash(environment, cell, inputs);
+  const partition = await nextPartition(set, templateHash, pods);
+  const replicas = scaling?.replicas;
+  for (const object of workers(environment, cell, { ...inputs, replicas, partition })) await applier.apply(object, signal);
+  if (scaling?.isLate === true) {
+    const note = `worker-${scaling.draining?.ordinal} had its ${environment.spec.workers.drainSeconds} s and goes with ${scaling.draining?.partitions ?? "an unknown number of"} partitions`;
+    await events.tell(environment as unknown as KubeObject, { type: "Warning", reason: "DrainTimedOut", action: "Scale", note });
+  }
+  const seen = workersOutcome(set, { wanted, isCurrent: set?.metadata.annotations?.[TEMPLATE_HASH] === templateHash });
+  const trouble = isGood(seen) ? undefined : troubleOutcome(environment, await pods(), partition);
+  const isDraining = scaling?.draining !== undefined;
+  // Trouble may begin later, and a StatefulSet does not tell of it.
+  const outcome = trouble ?? (isGood(seen) ? seen : { againMs: WAIT_UNREADY_MS, ...seen });
+  return { outcome: isDraining ? { ...outcome, againMs: WAIT_DRAIN_MS } : outcome, draining: scaling?.draining };
+}
+
+/** From us to the autoscaler: a field that its only owner drops falls back to its default, which here would be one worker. */
+async function handReplicasOver(
+  { spec }: Environment,
+  set: RollingSet,
+  client: KubernetesClient,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!ownsReplicas(set)) return;
+  const { apiVersion, kind } = set;
+  const { min = 1, max = 1 } = spec.workers.autoscaling ?? {};
+  const namespace = objectNameOf(spec.environmentId);
+  // None is no number to an autoscaler: what is asleep it leaves asleep.
+  const replicas = Math.min(max, Math.max(min, set.spec?.replicas ?? min));
+  const kept = { apiVersion, kind, metadata: { name: "worker", namespace }, spec: { replicas } };
+  await client.apply(kept, { manager: `${MANAGER}-scale`, force: true, signal });
+}
+
+interface ManagedFields {
+  readonly manager?: string;
+  readonly fieldsV1?: { readonly "f:spec"?: Readonly<Record<string, unknown>> };
+}
+
+function ownsReplicas({ metadata }: KubeObject): boolean {
+  const { managedFields = [] } = metadata as KubeObject["metadata"] & { readonly managedFields?: readonly ManagedFields[] };
+  return managedFields.some(({ manager, fieldsV1 }) => manager === MANAGER && fieldsV1?.["f:spec"]?.["f:replicas"] !== undefined);
+}

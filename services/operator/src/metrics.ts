@@ -1,0 +1,136 @@
+/** Why: the numbers of kubernetes.md §5.1 about the operator. Labels are kinds and outcomes; never a name of anybody's object. */
+import type { Metrics } from "@perdure/role";
+import { FullVolumes, SnapshotAges } from "./data-metrics.js";
+import { observeOperator } from "./observed.js";
+import { Readiness } from "./readiness.js";
+
+export const KINDS = ["Environment", "ServiceDeployment", "CloudEnvironment"] as const;
+export type ReconciledKind = (typeof KINDS)[number];
+
+const CHILDREN = [
+  "ConfigMap",
+  "Deployment",
+  "HorizontalPodAutoscaler",
+  "LimitRange",
+  "Namespace",
+  "NetworkPolicy",
+  "PodDisruptionBudget",
+  "ReplicaSet",
+  "ResourceQuota",
+  "RoleBinding",
+  "Service",
+  "ServiceAccount",
+  "StatefulSet",
+];
+const PLURALS = [
+  "namespaces",
+  "configmaps",
+  "secrets",
+  "services",
+  "serviceaccounts",
+  "persistentvolumeclaims",
+  "persistentvolumes",
+  "volumesnapshots",
+  "volumesnapshotcontents",
+  "resourcequotas",
+  "limitranges",
+  "statefulsets",
+  "deployments",
+  "replicasets",
+  "networkpolicies",
+  "poddisruptionbudgets",
+  "horizontalpodautoscalers",
+  "leases",
+  "events",
+  "environments",
+  "servicedeployments",
+  "cloudenvironments",
+];
+const VERBS = ["get", "list", "watch", "create", "update", "patch", "delete"];
+// An API server redirects nobody.
+const CODES = ["2xx", "4xx", "5xx", "none"];
+export const ERRORS = ["conflict", "forbidden", "invalid", "notFound", "throttled", "server", "transport", "bug"] as const;
+export type ReconcileError = (typeof ERRORS)[number];
+
+export type OperatorMetrics = ReturnType<typeof operatorMetrics>;
+
+/** `nowMs`: milliseconds since 1970. */
+export function operatorMetrics(metrics: Metrics, nowMs: () => number) {
+  const kind = KINDS;
+  return {
+    /** To be filled by what is looked at. */
+    observed: observeOperator(metrics, nowMs),
+    reconciles: metrics.counter({
+      name: "perdure_operator_reconciles_total",
+      help: "Looks at an object, by how they ended",
+      labels: { kind, result: ["ok", "wait", "error"] },
+    }),
+    reconcileErrors: metrics.counter({
+      name: "perdure_operator_reconcile_errors_total",
+      help: "Looks at an object that failed, by why",
+      labels: { kind, error: ERRORS },
+    }),
+    reconcileDuration: metrics.histogram({
+      name: "perdure_operator_reconcile_duration_seconds",
+      help: "How long a look at an object took",
+      labels: { kind },
+    }),
+    queueWait: metrics.histogram({
+      name: "perdure_operator_queue_wait_seconds",
+      help: "From a change of an object until it was looked at",
+      labels: { kind },
+    }),
+    queueRetries: metrics.counter({
+      name: "perdure_operator_queue_retries_total",
+      help: "Objects that come back because of a failure",
+      labels: { kind },
+    }),
+    watchRestarts: metrics.counter({
+      name: "perdure_operator_watch_restarts_total",
+      help: "Watches that ended and began again, by why",
+      labels: {
+        kind: [...CHILDREN, ...KINDS, "PersistentVolumeClaim", "Secret"],
+        reason: ["expired", "timeout", "error", "closed"],
+      },
+    }),
+    apiRequests: metrics.counter({
+      name: "perdure_operator_api_requests_total",
+      help: "Requests to the API server",
+      labels: { verb: VERBS, kind: PLURALS, code: CODES },
+    }),
+    apiDuration: metrics.histogram({
+      name: "perdure_operator_api_request_duration_seconds",
+      help: "How long the API server took to answer",
+      labels: { verb: VERBS },
+    }),
+    driftReverts: metrics.counter({
+      name: "perdure_operator_drift_reverts_total",
+      help: "Objects of ours that somebody had changed or removed",
+      labels: { kind: CHILDREN },
+    }),
+    readiness: new Readiness(
+      metrics.histogram({
+        name: "perdure_operator_time_to_ready_seconds",
+        help: "From when an environment was made, changed or resumed until it was ready",
+        labels: { operation: ["create", "update", "resume"] },
+        buckets: [1, 2.5, 5, 10, 25, 60, 90, 150, 300, 600],
+      }),
+    ),
+    snapshots: new SnapshotAges(metrics, nowMs),
+    volumes: new FullVolumes(metrics),
+    leader: metrics.gauge({ name: "perdure_operator_leader", help: "Whether this process leads" }),
+    definitionMissing: metrics.gauge({
+      name: "perdure_operator_crd_missing",
+      help: "Custom resource definitions that the API server does not have",
+      labels: { crd: ["environments", "servicedeployments", "cloudenvironments"] },
+    }),
+    definitionOutdated: metrics.gauge({
+      name: "perdure_operator_crd_outdated",
+      help: "Custom resource definitions that lack something this operator knows",
+      labels: { crd: ["environments", "servicedeployments", "cloudenvironments"] },
+    }),
+  };
+}
+
+/** `2xx` … `5xx`, or `none` when nobody answered. */
+export const codeOf = (status: number): string => (status === 0 ? "none" : `${Math.floor(status / 100)}xx`);

@@ -1,0 +1,104 @@
+import { describe, expect, test } from "@jest/globals";
+import type { Environment } from "@perdure/custom-resources";
+import { Metrics } from "@perdure/role";
+import { operatorMetrics } from "./metrics.js";
+
+const NOW_MS = Date.parse("2026-01-01T00:10:00Z");
+
+function anEnvironment(name: string, status: Record<string, unknown> | undefined, metadata = {}): Environment {
+  const spec = { version: "1.1.0" };
+  return { metadata: { name, generation: 1, ...metadata }, spec, status } as unknown as Environment;
+}
+
+const withReason = (phase: string, reason: string, type = "Ready") => ({
+  phase,
+  conditions: [{ type, status: "False", reason }],
+});
+
+const linesOf = (metrics: Metrics, name: string): readonly string[] =>
+  metrics
+    .text()
+    .split("\n")
+    .filter((line) => line.startsWith(name))
+    .toSorted();
+
+describe("what is looked at", () => {
+  test("counts environments by phase and why, told only by who leads", () => {
+    const metrics = new Metrics();
+    const { observed } = operatorMetrics(metrics, () => NOW_MS);
+    const all = [
+      anEnvironment("a", withReason("Running", "Ready")),
+      anEnvironment("b", withReason("Running", "Ready")),
+      anEnvironment("c", withReason("Degraded", "SomethingThatNobodyKnows")),
+      anEnvironment("d", undefined),
+      anEnvironment("e", withReason("Deleting", "DeletionBlocked", "Deleting"), { deletionTimestamp: "2026-01-01T00:05:00Z" }),
+    ];
+    observed.environments = { values: () => all };
+    expect(linesOf(metrics, "perdure_operator_environments{")).toEqual([]);
+    expect(linesOf(metrics, "perdure_operator_oldest_deletion_seconds")).toEqual(["perdure_operator_oldest_deletion_seconds 0"]);
+    observed.isLeading = () => true;
+    expect(linesOf(metrics, "perdure_operator_environments{")).toEqual([
+      'perdure_operator_environments{phase="Degraded",reason="other"} 1',
+      'perdure_operator_environments{phase="Deleting",reason="DeletionBlocked"} 1',
+      'perdure_operator_environments{phase="Pending",reason="Pending"} 1',
+      'perdure_operator_environments{phase="Running",reason="Ready"} 2',
+    ]);
+    expect(linesOf(metrics, "perdure_operator_oldest_deletion_seconds")).toEqual([
+      "perdure_operator_oldest_deletion_seconds 300",
+    ]);
+  });
+
+  test("tells what controllers have in hand", () => {
+    const metrics = new Metrics();
+    operatorMetrics(metrics, () => NOW_MS).observed.controllers.push({ kind: "Environment", depth: 3, longestRunningMs: 2_500 });
+    expect(linesOf(metrics, "perdure_operator_queue_depth")).toEqual(['perdure_operator_queue_depth{kind="Environment"} 3']);
+    expect(linesOf(metrics, "perdure_operator_longest_running")).toEqual([
+      'perdure_operator_longest_running_seconds{kind="Environment"} 2.5',
+    ]);
+  });
+});
+
+describe("time to readiness", () => {
+  const begun = (status: Record<string, unknown> | undefined, metadata = {}) => {
+    const metrics = new Metrics();
+    const { readiness } = operatorMetrics(metrics, () => NOW_MS);
+    const environment = anEnvironment("a", status, metadata);
+    return {
+      look: (phase: "Provisioning" | "Updating" | "Degraded" | "Running" | "Suspended", atMs: number) =>
+        readiness.look(environment, phase, phase === "Running", atMs),
+      sums: () => linesOf(metrics, "perdure_operator_time_to_ready_seconds_sum"),
+    };
+  };
+
+  test("is counted from an environment's creation, also by an operator that has just begun", () => {
+    const { look, sums } = begun(undefined, { creationTimestamp: "2026-01-01T00:09:00Z" });
+    look("Provisioning", NOW_MS);
+    look("Running", NOW_MS + 5_000);
+    look("Running", NOW_MS + 9_000);
+    expect(sums()).toEqual(['perdure_operator_time_to_ready_seconds_sum{operation="create"} 65']);
+  });
+
+  test("is counted from a new version, and from when a resting one is wanted again", () => {
+    const update = begun({ phase: "Running", version: { current: "1.0.0" }, observedGeneration: 1 });
+    update.look("Updating", NOW_MS);
+    update.look("Updating", NOW_MS + 1_000);
+    update.look("Running", NOW_MS + 4_000);
+    expect(update.sums()).toEqual(['perdure_operator_time_to_ready_seconds_sum{operation="update"} 4']);
+    const resume = begun({ phase: "Suspended", version: { current: "1.1.0" }, observedGeneration: 1 });
+    resume.look("Degraded", NOW_MS);
+    resume.look("Running", NOW_MS + 3_000);
+    expect(resume.sums()).toEqual(['perdure_operator_time_to_ready_seconds_sum{operation="resume"} 3']);
+  });
+
+  test("is not counted for what broke by itself, nor for what is put to rest on its way", () => {
+    const broken = begun({ phase: "Running", version: { current: "1.1.0" }, observedGeneration: 1 });
+    broken.look("Degraded", NOW_MS);
+    broken.look("Running", NOW_MS + 3_000);
+    expect(broken.sums()).toEqual([]);
+    const stopped = begun({ phase: "Running", version: { current: "1.0.0" }, observedGeneration: 1 });
+    stopped.look("Updating", NOW_MS);
+    stopped.look("Suspended", NOW_MS + 1_000);
+    stopped.look("Running", NOW_MS + 3_000);
+    expect(stopped.sums()).toEqual([]);
+  });
+});

@@ -1,0 +1,113 @@
+/**
+ * Why: some numbers about the operator are not counted but looked at when somebody asks: how environments are, what copies hold, what waits
+ * and what does not end. All of it is in memory, and the labels are closed sets; a word that is not among them counts as `other`.
+ */
+import { type Environment, PHASES } from "@perdure/custom-resources";
+import type { ObjectCache } from "@perdure/driver-kubernetes";
+import type { Metrics, ObservedValue } from "@perdure/role";
+import { ENVIRONMENT_SERIES_MAX, KIND_SERIES_MAX } from "./limits.js";
+import type { ReconciledKind } from "./metrics.js";
+
+/** As far as a controller is looked at. */
+export interface ObservedController {
+  readonly kind: ReconciledKind;
+  /** Objects that wait to be looked at. */
+  readonly depth: number;
+  /** Milliseconds that the look has taken which is under way for longest; 0 when none is. */
+  readonly longestRunningMs: number;
+}
+
+/** What there is to look at; those concerned put themselves in. */
+export interface ObservedParts {
+  readonly controllers: ObservedController[];
+  readonly caches: ObjectCache[];
+  environments: Pick<ObjectCache<Environment>, "values"> | undefined;
+  /** Only who leads tells how environments are, or each would be counted as often as there are operators. */
+  isLeading: () => boolean;
+}
+
+/** Reasons of `Ready` and `Deleting` that people see in dashboards; kubernetes.md §1.1. */
+const REASONS: ReadonlySet<string> = new Set([
+  "Ready",
+  "Pending",
+  "RollingOut",
+  "Draining",
+  "VolumePending",
+  "GatewayLag",
+  "Suspended",
+  "Hibernated",
+  "Waking",
+  "WrongRegion",
+  "InvalidReference",
+  "NotOwned",
+  "RetainedData",
+  "VersionSkip",
+  "Downgrade",
+  "Invalid",
+  "Forbidden",
+  "Conflict",
+  "ResizeFailed",
+  "RedisUnreachable",
+  "DeletionBlocked",
+]);
+
+export function observeOperator(metrics: Metrics, nowMs: () => number): ObservedParts {
+  const parts: ObservedParts = { controllers: [], caches: [], environments: undefined, isLeading: () => false };
+  const led = (): Iterable<Environment> => (parts.isLeading() ? (parts.environments?.values() ?? []) : []);
+  const byKind = (name: string, help: string, read: () => Iterable<ObservedValue>): void =>
+    metrics.observedEach({ type: "gauge", name, help, labels: ["kind"], seriesMax: KIND_SERIES_MAX }, read);
+
+  byKind("perdure_operator_queue_depth", "Objects that wait to be looked at", () =>
+    parts.controllers.map(({ kind, depth }) => ({ labels: [kind], value: depth })),
+  );
+  byKind(
+    "perdure_operator_longest_running_seconds",
+    "How long the look at an object has taken that is under way for longest",
+    () => parts.controllers.map(({ kind, longestRunningMs }) => ({ labels: [kind], value: longestRunningMs / 1000 })),
+  );
+  byKind("perdure_operator_cache_objects", "Objects of which the operator keeps a copy", () =>
+    parts.caches.map(({ resource, size }) => ({ labels: [resource.kind], value: size })),
+  );
+  byKind("perdure_operator_cache_synced", "1 when the copy of a kind is complete, else 0", () =>
+    parts.caches.map(({ resource, isSynced }) => ({ labels: [resource.kind], value: isSynced ? 1 : 0 })),
+  );
+  metrics.observedEach(
+    {
+      type: "gauge",
+      name: "perdure_operator_environments",
+      help: "Environments of the cell by phase and why; only the operator that leads tells them",
+      labels: ["phase", "reason"],
+      seriesMax: ENVIRONMENT_SERIES_MAX,
+    },
+    () => countsOf(led()),
+  );
+  metrics.observed(
+    {
+      type: "gauge",
+      name: "perdure_operator_oldest_deletion_seconds",
+      help: "Since the environment was to be deleted that has been waiting for it longest; 0 when none is",
+    },
+    () => oldestDeletionSeconds(led(), nowMs()),
+  );
+  return parts;
+}
+
+function countsOf(environments: Iterable<Environment>): readonly ObservedValue[] {
+  const counts = new Map<string, number>();
+  for (const { status } of environments) {
+    const phase = PHASES.find((each) => each === status?.phase) ?? "Pending";
+    const why =
+      status?.conditions?.find(({ type }) => type === (phase === "Deleting" ? "Deleting" : "Ready"))?.reason ?? "Pending";
+    const key = `${phase} ${REASONS.has(why) ? why : "other"}`;
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return [...counts].map(([key, value]) => ({ labels: key.split(" "), value }));
+}
+
+function oldestDeletionSeconds(environments: Iterable<Environment>, nowMs: number): number {
+  let oldestMs = nowMs;
+  for (const { metadata } of environments) {
+    if (metadata.deletionTimestamp !== undefined) oldestMs = Math.min(oldestMs, Date.parse(metadata.deletionTimestamp));
+  }
+  return (nowMs - oldestMs) / 1000;
+}

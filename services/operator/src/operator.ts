@@ -1,0 +1,166 @@
+/**
+ * Why: the role that keeps a cluster as our custom resources say. Everybody watches; one of several leads and acts; who stops leading
+ * stops acting first. A definition that is missing, or an API server that does not answer, is waited for (kubernetes.md D8).
+ */
+import type { Clock, Logger, Random } from "@perdure/base";
+import type { Environment } from "@perdure/custom-resources";
+import { EventRecorder, type KubeObject, type KubernetesClient, Leadership, resources } from "@perdure/driver-kubernetes";
+import type { Edge } from "@perdure/role";
+import { Applier } from "./applier.js";
+import { Caches, type CachesOptions } from "./caches.js";
+import type { Cell } from "./cell.js";
+import { Controller } from "./controller.js";
+import { Definitions } from "./definitions.js";
+import { OwnWrites } from "./environment/own-writes.js";
+import { type EnvironmentPorts, reconcileEnvironment } from "./environment/reconcile.js";
+import { RedisLooks } from "./environment/redis-looks.js";
+import { ReleaseTurns } from "./environment/release.js";
+import { referencesOf } from "./environment/secrets.js";
+import { VolumeLooks } from "./environment/volume-looks.js";
+import type { OperatorMetrics } from "./metrics.js";
+import { type ServicesAndTunnelsOptions, servicesAndTunnels } from "./services-and-tunnels.js";
+import { type WorkerDoor, workerDoor } from "./worker-door.js";
+
+export interface OperatorPorts {
+  readonly client: KubernetesClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: OperatorMetrics;
+  /** How workers are asked; over HTTP when absent. */
+  readonly door?: WorkerDoor;
+  /** Begins the spans of looks. */
+  readonly edge?: Edge | undefined;
+  /** It cannot go on: nobody lets us in. */
+  readonly onFatal: (cause: unknown) => void;
+}
+
+export interface OperatorOptions extends ServicesAndTunnelsOptions, Omit<CachesOptions, "namespace"> {
+  readonly cell: Cell;
+  /** Ours among several; no two processes share one. */
+  readonly identity: string;
+  /** Milliseconds between two looks at definitions that are there. */
+  readonly definitionsAgainMs?: number | undefined;
+  readonly lease?: { readonly leaseMs?: number; readonly renewWithinMs?: number; readonly retryMs?: number };
+}
+
+export interface Operator extends AsyncDisposable {
+  readonly isLeading: boolean;
+  /** What it waits for before it can work; empty when it watches everything. */
+  waitingFor(): readonly string[];
+  /** Resolves when it watches everything, or the signal fires. */
+  untilWatching(signal: AbortSignal): Promise<void>;
+}
+
+const LEASE = "perdure-operator";
+const CONTROLLER = "perdure.dev/operator";
+
+/** Watches at once, and works whenever it leads, until it is disposed of. */
+export function startOperator(options: OperatorOptions, ports: OperatorPorts): Operator {
+  const { client, clock, random, logger, metrics } = ports;
+  const { cell, identity } = options;
+  const stop = new AbortController();
+  const events = new EventRecorder({ controller: CONTROLLER, instance: identity }, ports);
+  const caches = new Caches({ ...options, namespace: cell.namespace }, { client, clock, random, logger }, metrics);
+  const onFight = (object: KubeObject): void => void tellOfFight(object, events, caches);
+  const applier = new Applier({ client, cacheOf: (resource) => caches.of(resource), clock, metrics, onFight });
+  const { door = workerDoor } = ports;
+  const writes = new OwnWrites();
+  const turns = new ReleaseTurns();
+  const redisLooks = new RedisLooks({ clock, logger });
+  const volumeLooks = new VolumeLooks({ clock, door });
+  const onChange = (plural: string): void => onDefinition(plural);
+  const definitions = new Definitions({ ...ports, events, onChange }, options.definitionsAgainMs);
+  const environmentPorts: EnvironmentPorts = {
+    client,
+    applier,
+    caches,
+    cell,
+    clock,
+    events,
+    metrics,
+    logger,
+    door,
+    writes,
+    turns,
+    redisLooks,
+    volumeLooks,
+    definitions,
+  };
+  const controllerPorts = { clock, logger: logger.child({ component: "controller" }), metrics, edge: ports.edge };
+  const look = (name: string, signal: AbortSignal) => reconcileEnvironment(name, environmentPorts, signal);
+  const environments = new Controller("Environment", look, controllerPorts, options);
+  caches.onChange(
+    (name) => environments.enqueue(name),
+    (secret) => referringTo(secret, caches.environments.values(), cell),
+  );
+  const onDefinition = (plural: string): void => {
+    if (plural === resources.environments.plural)
+      for (const name of caches.environments.values()) environments.enqueue(name.metadata.name);
+    more.lookAtAll(plural);
+  };
+  const more = servicesAndTunnels(options, { ...ports, applier, caches, cell, events, definitions });
+  const leadership = new Leadership({ namespace: cell.namespace, name: LEASE, identity, ...options.lease }, ports);
+  metrics.observed.isLeading = () => leadership.isLeading;
+
+  const lead = async (signal: AbortSignal): Promise<void> => {
+    metrics.leader.set(1);
+    applier.forget();
+    turns.clear();
+    const names = [...caches.environments.values()].map(({ metadata }) => metadata.name);
+    await Promise.all([environments.run(names, signal), more.run(signal)]);
+    metrics.volumes.clear();
+    metrics.snapshots.clear(); // Whoever leads now tells them.
+    metrics.leader.set(0);
+  };
+  const synced = Promise.all(caches.all().map((cache) => cache.synced));
+  const work = async (): Promise<void> => {
+    metrics.leader.set(0);
+    await definitions.untilServed(stop.signal);
+    const looking = definitions.keepLooking(stop.signal);
+    const watching = caches.all().map((cache) => cache.run(stop.signal));
+    await Promise.race([synced, untilAborted(stop.signal)]);
+    await leadership.run(lead, stop.signal);
+    await Promise.all([...watching, looking]);
+  };
+  const working = work().catch((cause: unknown) => {
+    if (!stop.signal.aborted) ports.onFatal(cause);
+  });
+
+  return {
+    get isLeading() {
+      return leadership.isLeading;
+    },
+    waitingFor() {
+      const unsynced = caches.all().filter((cache) => !cache.isSynced);
+      return [...definitions.missing(), ...unsynced.map(({ resource }) => resource.plural)];
+    },
+    async untilWatching(signal) {
+      await Promise.race([synced, untilAborted(AbortSignal.any([signal, stop.signal]))]);
+    },
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await working;
+      more[Symbol.dispose]();
+    },
+  };
+}
+
+function* referringTo(secret: string, environments: Iterable<Environment>, cell: Cell): Generator<string> {
+  for (const environment of environments) {
+    if (referencesOf(environment, cell).some(({ name }) => name === secret)) yield environment.metadata.name;
+  }
+}
+
+const untilAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+
+async function tellOfFight(object: KubeObject, events: EventRecorder, caches: Caches): Promise<void> {
+  const environment = caches.environments.get(object.metadata.namespace ?? object.metadata.name);
+  if (environment === undefined) return;
+  const note = `${object.kind} ${object.metadata.name} is changed again and again by somebody else; it is left alone for a while`;
+  await events.tell(environment as unknown as KubeObject, { type: "Warning", reason: "DriftFight", action: "Reconcile", note });
+}

@@ -1,0 +1,147 @@
+/** Every setting of the program `perdure-operator`, with its sentence, unit and default. */
+import {
+  bindAddress,
+  bindPort,
+  boolean,
+  type ConfigInputs,
+  choice,
+  custom,
+  duration,
+  group,
+  integer,
+  type LoadedConfig,
+  loadConfig,
+  optionalText,
+  processSettings,
+  RESERVED_VARIABLES,
+  text,
+  textMap,
+  tomlValue,
+} from "@perdure/role";
+import { z } from "zod";
+import { PLATFORM_ROLE } from "../desired/network-policies.js";
+
+const regionName = custom(
+  z
+    .string()
+    .regex(/^[a-z][a-z0-9-]{1,30}(\.[a-z0-9-]{1,30})*$/, "must be a name of a region")
+    .optional(),
+  { sentence: "Region of this cell; environments of other regions are not touched.", form: "scalar" },
+);
+
+/** A list in a file, or one line with commas in the environment and in flags. */
+const addressRanges = z
+  .union([z.array(z.string()), z.string().transform((line) => line.split(",").map((range) => range.trim()))])
+  .pipe(z.array(z.string().regex(/^[0-9a-fA-F.:]+\/\d{1,3}$/, "must be like 10.0.0.0/8")))
+  .prefault([]);
+
+const release = (sentence: string) =>
+  custom(
+    z
+      .string()
+      .regex(/^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$/, "must be a version such as 1.4.0")
+      .optional(),
+    {
+      sentence,
+      form: "scalar",
+    },
+  );
+
+export const settings = group("Settings of perdure-operator. Every line can be set here, in the environment, or by a flag.", {
+  ...processSettings,
+  cell: group("Which part of the platform this is.", {
+    region: regionName,
+    domain: optionalText({ sentence: "Hosts of environments are <id>.env.<region>.<domain>." }),
+  }),
+  probes: group("The HTTP door for orchestrators: /livez, /readyz, /metrics.", {
+    bindAddress: bindAddress(),
+    bindPort: bindPort(9091),
+  }),
+  kubernetes: group("The cluster.", {
+    kubeconfigFile: optionalText({
+      sentence: "A kubeconfig; when not set KUBECONFIG, the home directory or the service account of the pod.",
+    }),
+    namespace: text("perdure-system", {
+      sentence: "The operator's own: Secrets that environments refer to, the lease, notes on data that stayed.",
+    }),
+    clusterDns: text("cluster.local", { sentence: "Suffix of names inside the cluster." }),
+    dnsNamespaceLabels: textMap(
+      { "kubernetes.io/metadata.name": "kube-system" },
+      { sentence: "Labels of the namespace whose pods answer DNS." },
+    ),
+    dnsPodLabels: textMap({ "k8s-app": "kube-dns" }, { sentence: "Labels of the pods that answer DNS." }),
+    secretsRole: optionalText({
+      sentence: "ClusterRole that the operator binds in each environment's namespace to get at its Secrets; none when not set.",
+    }),
+    removalRole: optionalText({
+      sentence:
+        "ClusterRole that the operator binds in the namespace of an environment whose data are to be deleted; none when not set.",
+    }),
+    serviceAccount: text("perdure-operator", { sentence: "The operator's own, which that role is bound to." }),
+  }),
+  network: group("Who is where: environments are open to these, and to nobody else.", {
+    postgresCidrs: custom(addressRanges, {
+      sentence: "Ranges of addresses of databases that are no pods of the platform's namespace, separated by commas.",
+      form: "scalar",
+      show: tomlValue,
+    }),
+    postgresPort: integer(5432, { sentence: "Their port.", min: 1, max: 65_535 }),
+    monitoringNamespaceLabels: textMap(
+      {},
+      { sentence: "Labels of the namespace of who scrapes; the operator's own when empty." },
+    ),
+    monitoringPodLabels: textMap({ [PLATFORM_ROLE]: "monitoring" }, { sentence: "Labels of the pods that scrape." }),
+  }),
+  images: group("Where images come from.", {
+    registry: optionalText({ sentence: "In front of every image's name, e.g. registry.example.org/perdure." }),
+    redis: text("redis:7.4", { sentence: "Image of the Redis that environments get, below the registry." }),
+    pullSecrets: optionalText({
+      sentence: "Names of Secrets for pulling in the operator's namespace, separated by commas; copied to each environment's.",
+    }),
+  }),
+  postgres: group("The database of environments that name none.", {
+    secretName: optionalText({ sentence: "A Secret in the operator's namespace." }),
+    secretKey: text("url", { sentence: "Its key with the URL." }),
+  }),
+  snapshots: group("Snapshots of volumes (snapshot.storage.k8s.io/v1), for backups.", {
+    use: choice(["auto", "on", "off"], "auto", { sentence: "auto: where the cluster has them." }),
+    className: optionalText({ sentence: "VolumeSnapshotClass; the cluster's default when not set." }),
+  }),
+  reconcile: group("How eagerly.", {
+    workers: integer(8, { sentence: "Objects looked at at one time.", min: 1, max: 64 }),
+    perSecond: integer(20, { sentence: "Objects looked at per second in the long run.", min: 1, max: 1000 }),
+    resync: duration("10m", { sentence: "How often everything is looked at without any change (duration).", minMs: 1000 }),
+  }),
+  leadership: group("Of several operators one works; the others wait for its lease to end.", {
+    lease: duration("15s", { sentence: "How long a leader that says nothing keeps the lease (duration).", minMs: 1000 }),
+    renewWithin: duration("10s", {
+      sentence: "A leader that could not renew for this long gives up; less than the lease (duration).",
+      minMs: 500,
+    }),
+    retry: duration("2s", { sentence: "How often the lease is renewed, or asked for (duration).", minMs: 100 }),
+  }),
+  releases: group("Releases that environments of a channel are brought to, when theirs are older; pinned ones are not.", {
+    stable: release("For the channel stable; those of the specs when not set."),
+    fast: release("For the channel fast; those of the specs when not set."),
+    atOnce: integer(10, { sentence: "Environments that go to one at a time.", min: 1, max: 1000 }),
+  }),
+  keda: group("KEDA (keda.sh/v1alpha1), for environments that want their workers scaled by it.", {
+    use: choice(["auto", "on", "off"], "auto", { sentence: "auto: where the cluster has it." }),
+    prometheusAddress: optionalText({ sentence: "URL of the Prometheus that scrapes workers, as KEDA reaches it." }),
+  }),
+  signingKeyOverlap: duration("24h", {
+    sentence: "How long a new signing key is shown before it signs: services learn of it in this time (duration).",
+    minMs: 1000,
+  }),
+  grpcTls: boolean(true, {
+    sentence: "Whether the processes of an environment show each other certificates, of an authority of its own.",
+  }),
+  allowPolicyDisable: boolean(false, { sentence: "Whether environments may go without network policies." }),
+});
+
+export type Settings = z.output<typeof settings>;
+
+/** Throws PerdureError as `loadConfig` does. */
+export function loadSettings(inputs: Pick<ConfigInputs, "file" | "environment" | "flags">): LoadedConfig<typeof settings> {
+  return loadConfig(settings, { ...inputs, reservedVariables: RESERVED_VARIABLES, aliases: [] });
+}

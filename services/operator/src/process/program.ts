@@ -1,0 +1,19 @@
+/** The program `perdure-operator`. */
+import { type ProcessSpec, runProgram } from "@perdure/role";
+import { startOperatorProcess } from "./composition.js";
+import { loadSettings, settings } from "./config.js";
+import { runLeftoverCheck } from "./leftovers.js";
+
+const spec: ProcessSpec<typeof settings> = {
+  program: "perdure-operator",
+  service: "operator",
+  schema: settings,
+  load: loadSettings,
+  start: startOperatorProcess,
+};
+
+/** `check-leftovers` as the first argument only looks for objects that need an operator. Resolves with the exit code. */
+export function runOperator(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  if (args[0] === "check-leftovers") return runLeftoverCheck(args.slice(1), environment);
+  return runProgram(spec, "keeps environments in a Kubernetes cluster as their objects say", args, environment);
+}

@@ -1,0 +1,79 @@
+/**
+ * Why: what the operator may do, and nothing beyond it. The chart's roles are these, a test holds the two equal; and the operator's own
+ * suites run as a user who has only them (kubernetes.md §3.6).
+ */
+export interface PolicyRule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
+
+/** Fixed name: the operator may bind this role, and no other. */
+export const SECRETS_ROLE = "perdure-operator-secrets";
+
+/** Fixed name: bound in the namespace of an environment when its data are to be deleted, and in no other. */
+export const REMOVAL_ROLE = "perdure-operator-removal";
+
+const LOOK = ["get", "list", "watch"];
+const KEEP = [...LOOK, "create", "patch", "delete"];
+const OWN = ["environments", "servicedeployments", "cloudenvironments"];
+
+/** In the whole cluster. */
+export const clusterRules: readonly PolicyRule[] = [
+  { apiGroups: ["perdure.dev"], resources: OWN, verbs: [...LOOK, "patch"] },
+  { apiGroups: ["perdure.dev"], resources: OWN.map((plural) => `${plural}/status`), verbs: ["patch"] },
+  { apiGroups: ["perdure.dev"], resources: OWN.map((plural) => `${plural}/finalizers`), verbs: ["update"] },
+  {
+    apiGroups: [""],
+    resources: ["services", "serviceaccounts", "configmaps", "resourcequotas", "limitranges"],
+    verbs: KEEP,
+  },
+  { apiGroups: ["apps"], resources: ["statefulsets", "deployments", "replicasets"], verbs: KEEP },
+  { apiGroups: ["networking.k8s.io"], resources: ["networkpolicies"], verbs: KEEP },
+  { apiGroups: ["policy"], resources: ["poddisruptionbudgets"], verbs: KEEP },
+  { apiGroups: ["autoscaling"], resources: ["horizontalpodautoscalers"], verbs: KEEP },
+  // Neither namespaces nor volumes may be deleted: that takes a role of its own, where somebody said that data are to go.
+  { apiGroups: [""], resources: ["namespaces", "persistentvolumeclaims"], verbs: [...LOOK, "create", "patch"] },
+  { apiGroups: [""], resources: ["persistentvolumes"], verbs: ["get", "patch"] },
+  { apiGroups: [""], resources: ["pods"], verbs: LOOK },
+  {
+    apiGroups: ["apiextensions.k8s.io"],
+    resources: ["customresourcedefinitions"],
+    resourceNames: OWN.map((plural) => `${plural}.perdure.dev`),
+    verbs: ["get"],
+  },
+  { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["get", "create", "patch"] },
+  { apiGroups: ["rbac.authorization.k8s.io"], resources: ["rolebindings"], verbs: ["get", "create", "patch"] },
+  {
+    apiGroups: ["rbac.authorization.k8s.io"],
+    resources: ["clusterroles"],
+    resourceNames: [SECRETS_ROLE, REMOVAL_ROLE],
+    verbs: ["bind"],
+  },
+];
+
+/** In namespaces of environments, by a binding that the operator makes there. */
+export const secretsRules: readonly PolicyRule[] = [
+  { apiGroups: [""], resources: ["secrets"], verbs: ["get", "create", "patch"] },
+];
+
+/** In the whole cluster, unless snapshots are off: where the API is not served they mean nothing. */
+export const snapshotRules: readonly PolicyRule[] = [
+  { apiGroups: ["snapshot.storage.k8s.io"], resources: ["volumesnapshots"], verbs: KEEP },
+  { apiGroups: ["snapshot.storage.k8s.io"], resources: ["volumesnapshotcontents"], verbs: ["get", "create", "patch"] },
+];
+
+/** In the whole cluster, unless KEDA is off: where it is not installed they mean nothing. */
+export const kedaRules: readonly PolicyRule[] = [{ apiGroups: ["keda.sh"], resources: ["scaledobjects"], verbs: KEEP }];
+
+/** In the namespace of an environment whose data are to be deleted, by a binding that the operator makes there then. */
+export const removalRules: readonly PolicyRule[] = [
+  { apiGroups: [""], resources: ["namespaces", "persistentvolumeclaims"], verbs: ["delete"] },
+];
+
+/** In its own namespace. */
+export const ownNamespaceRules: readonly PolicyRule[] = [
+  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update"] },
+  { apiGroups: [""], resources: ["secrets"], verbs: LOOK },
+];

@@ -1,0 +1,41 @@
+/** Why: where things are from inside a cluster, and from a hosted environment through a tunnel, said in one place; suites have places of their own. */
+import { bareIdOf, type CloudEnvironment, objectNameOf } from "@perdure/custom-resources";
+import type { Cell } from "../cell.js";
+import { tunnelNameOf } from "../cloud-environment/names.js";
+import { SERVICE_PORT } from "./desired.js";
+import type { Register } from "./version.js";
+
+/** One version of a service: its Service and its namespace. */
+export interface Place {
+  readonly name: string;
+  readonly namespace: string;
+}
+
+/** URLs without a slash at the end. */
+export interface Addresses {
+  /** Of management APIs. */
+  adminOfEnvironment(environmentId: string): string;
+  adminOfCloud(cloud: CloudEnvironment): string;
+  adminOfService(service: NonNullable<Register["service"]>): string;
+  /** Of a version, for runtimes in this cluster. */
+  endpoint(place: Place): string;
+  /** The same through the tunnel of this cluster, or through the one that its pods open. */
+  tunnelled(cloud: CloudEnvironment, place: Place): string;
+  inProcess(cloud: CloudEnvironment, place: Place): string;
+}
+
+export function addressesOf({ clusterDns, domain }: Pick<Cell, "clusterDns" | "domain">): Addresses {
+  const hostOf = ({ name, namespace }: Place): string => `${name}.${namespace}.svc.${clusterDns}`;
+  // The path of a relay's proxy (cloud.md §2.6).
+  const behind = ({ spec }: CloudEnvironment, tunnel: string, host: string): string =>
+    `https://tunnel.${spec.region}.${domain}:9080/${bareIdOf(spec.environmentId)}/${tunnel}/http/${host}/${SERVICE_PORT}`;
+  return {
+    adminOfEnvironment: (id) => `http://${hostOf({ name: "runtime", namespace: objectNameOf(id) })}:9070`,
+    adminOfCloud: ({ spec }) => `https://${bareIdOf(spec.environmentId)}.env.${spec.region}.${domain}:9070`,
+    adminOfService: ({ namespace, name, port, path }) =>
+      `http://${hostOf({ name, namespace })}:${port}${path.replace(/\/+$/, "").replace(/^(?=[^/])/, "/")}`,
+    endpoint: (place) => `http://${hostOf(place)}:${SERVICE_PORT}`,
+    tunnelled: (cloud, place) => behind(cloud, tunnelNameOf(cloud), hostOf(place)),
+    inProcess: (cloud, { name }) => behind(cloud, name, "in-process"),
+  };
+}

@@ -1,0 +1,194 @@
+/**
+ * Why: a version that another one took over from stays for as long as an invocation needs it, and then a while longer; then its pods go,
+ * its ReplicaSet stays for those who go back, and in the end that goes too. Nothing is ended by force (kubernetes.md §1.2).
+ */
+import type { ServiceDeployment } from "@perdure/custom-resources";
+import { isConflict, isNotFound, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import type { Applier } from "../applier.js";
+import type { Caches } from "../caches.js";
+import type { Answer, Usage } from "./admin-doors.js";
+import { drainAutoscaler, serviceOf } from "./desired.js";
+import { noteDrain, noteRegistration } from "./notes.js";
+import type { OwnSets } from "./own-sets.js";
+import type { Version } from "./version.js";
+
+export interface DrainPorts {
+  readonly client: KubernetesClient;
+  readonly applier: Applier;
+  readonly caches: Pick<Caches, "of">;
+  readonly nowMs: number;
+  readonly ownSets: OwnSets;
+  /** What is known of deployments, lately; `anew`: now, because something goes that cannot be brought back. */
+  readonly usageOf: (version: Version, anew: boolean) => Promise<Answer<Usage>>;
+  /** Takes a deployment out of where it is registered, unless something needs it. */
+  readonly deregister: (version: Version) => Promise<Answer<undefined>>;
+}
+
+export interface Drained {
+  readonly version: Version;
+  readonly state: "Draining" | "Idle" | "Retired" | "Gone";
+  readonly active: number | undefined;
+  readonly removeAfterMs: number | undefined;
+  /** Why it is still there, in a sentence; empty when there is nothing to say. */
+  readonly why: string;
+}
+
+interface Need {
+  readonly active: number;
+  readonly why: string;
+}
+
+/** One superseded version, one step further. Rejects as the API server says. */
+export async function drain(
+  deployment: ServiceDeployment,
+  version: Version,
+  ports: DrainPorts,
+  signal: AbortSignal,
+): Promise<Drained> {
+  const answer = await ports.usageOf(version, false);
+  if (answer.kind !== "answered") {
+    // Nobody knows whether anything needs it, so it stays as it is.
+    const state = version.asked === 0 ? "Retired" : "Draining";
+    return { version, state, active: undefined, removeAfterMs: version.removeAfterMs, why: answer.message };
+  }
+  const need = needOf(version, answer.value);
+  if (need !== undefined) return keep(deployment, version, need, ports, signal);
+  if (version.asked === 0 && version.removeAfterMs !== undefined) {
+    await removeAutoscaler(deployment, version, ports, signal);
+    return retired(version, "");
+  }
+  await autoscale(deployment, version, ports, signal);
+  const delayMs = version.deploymentId === undefined ? 0 : deployment.spec.perdure.drainDelaySeconds * 1000;
+  const removeAfterMs = version.removeAfterMs ?? ports.nowMs + delayMs;
+  if (version.removeAfterMs === undefined) {
+    const supersededAtMs = version.supersededAtMs ?? ports.nowMs;
+    await noteDrain(deployment, version, { supersededAtMs, removeAfterMs }, ports, signal);
+  }
+  if (removeAfterMs > ports.nowMs) return { version, state: "Idle", active: 0, removeAfterMs, why: "" };
+  // What is known may be seconds old, and its pods go now.
+  const last = await ports.usageOf(version, true);
+  if (last.kind !== "answered") return { version, state: "Idle", active: undefined, removeAfterMs, why: last.message };
+  const lastNeed = needOf(version, last.value);
+  if (lastNeed !== undefined) return keep(deployment, version, lastNeed, ports, signal);
+  await removeAutoscaler(deployment, version, ports, signal);
+  await scale(deployment, version, 0, ports, signal);
+  return retired(version, "");
+}
+
+const retired = (version: Version, why: string): Drained => ({
+  version,
+  state: "Retired",
+  active: 0,
+  removeAfterMs: undefined,
+  why,
+});
+
+/** What needs it; undefined when nothing does. One that is not registered cannot be needed. */
+function needOf({ deploymentId, hash }: Version, { known, pinned, running, serves }: Usage): Need | undefined {
+  if (deploymentId === undefined || !known.has(deploymentId)) return undefined;
+  const active = Math.max(pinned.get(deploymentId) ?? 0, running.get(deploymentId) ?? 0);
+  const services = serves.get(deploymentId) ?? [];
+  if (active === 0 && services.length === 0) return undefined;
+  const only = services.length === 0 ? [] : [`nothing newer serves ${services.join(", ")} (deployment ${deploymentId})`];
+  const unfinished = active === 0 ? [] : [`${active} unfinished invocations`];
+  return { active, why: `version ${hash}: ${[...unfinished, ...only].join("; ")}` };
+}
+
+/** It is needed, again or still: with pods, and without a date on which they go. */
+async function keep(
+  deployment: ServiceDeployment,
+  version: Version,
+  { active, why }: Need,
+  ports: DrainPorts,
+  signal: AbortSignal,
+): Promise<Drained> {
+  if (version.removeAfterMs !== undefined || version.supersededAtMs === undefined) {
+    const note = { supersededAtMs: version.supersededAtMs ?? ports.nowMs, removeAfterMs: undefined };
+    await noteDrain(deployment, version, note, ports, signal);
+  }
+  await ports.applier.apply(serviceOf(deployment, version.name, version.hash), signal);
+  // Somebody restarted what had ended there.
+  if (version.asked === 0) await scale(deployment, version, Math.max(1, deployment.spec.replicas), ports, signal);
+  await autoscale(deployment, version, ports, signal);
+  return { version, state: "Draining", active, removeAfterMs: undefined, why };
+}
+
+async function autoscale(deployment: ServiceDeployment, version: Version, ports: DrainPorts, signal: AbortSignal): Promise<void> {
+  const wanted = drainAutoscaler(deployment, version.name);
+  if (wanted === undefined) await removeAutoscaler(deployment, version, ports, signal);
+  else await ports.applier.apply(wanted, signal);
+}
+
+/** Before its target is scaled to nothing: it would bring that back. */
+export async function removeAutoscaler(
+  { metadata }: ServiceDeployment,
+  { name }: Pick<Version, "name">,
+  { client, caches, applier }: Pick<DrainPorts, "client" | "caches" | "applier">,
+  signal: AbortSignal,
+): Promise<void> {
+  const found = caches.of(resources.autoscalers)?.get(name, metadata.namespace);
+  if (found === undefined || found.metadata.deletionTimestamp !== undefined) return;
+  const isOwned = found.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid) === true;
+  const { uid } = found.metadata;
+  if (!isOwned || uid === undefined) return;
+  applier.forgetObject(resources.autoscalers, name, metadata.namespace);
+  await client.delete(resources.autoscalers, name, metadata.namespace, { uid, signal });
+}
+
+async function scale(
+  { metadata }: ServiceDeployment,
+  { name, uid }: Version,
+  replicas: number,
+  { client, ownSets }: DrainPorts,
+  signal: AbortSignal,
+): Promise<void> {
+  const operations = [
+    { op: "test", path: "/metadata/uid", value: uid },
+    { op: "replace", path: "/spec/replicas", value: replicas },
+  ] as const;
+  ownSets.note(await client.patch(resources.replicaSets, { name, namespace: metadata.namespace }, operations, { signal }));
+}
+
+/** A retired version that nobody goes back to any more: out of the registry, then out of the cluster. */
+export async function discard(
+  deployment: ServiceDeployment,
+  version: Version,
+  ports: DrainPorts,
+  signal: AbortSignal,
+): Promise<Drained> {
+  if (version.deploymentId !== undefined) {
+    const answer = await ports.deregister(version);
+    if (answer.kind !== "answered") return retired(version, `version ${version.hash} stays registered: ${answer.message}`);
+    await noteRegistration(deployment, version, undefined, ports, signal);
+  }
+  await removeObjects(deployment, version, ports, signal);
+  return { ...retired(version, ""), state: "Gone" };
+}
+
+/** What a version is made of. Its pods go with its ReplicaSet. */
+export async function removeObjects(
+  deployment: ServiceDeployment,
+  { name, uid }: Pick<Version, "name" | "uid">,
+  ports: Pick<DrainPorts, "client" | "caches" | "applier">,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, caches, applier } = ports;
+  const { namespace } = deployment.metadata;
+  await removeAutoscaler(deployment, { name }, ports, signal);
+  applier.forgetObject(resources.replicaSets, name, namespace);
+  await removeOwned(() => client.delete(resources.replicaSets, name, namespace, { uid, signal }));
+  const service = caches.of(resources.services)?.get(name, namespace)?.metadata;
+  const isOwned = service?.ownerReferences?.some((owner) => owner.uid === deployment.metadata.uid) === true;
+  if (service?.uid === undefined || !isOwned) return;
+  applier.forgetObject(resources.services, name, namespace);
+  await removeOwned(() => client.delete(resources.services, name, namespace, { uid: service.uid as string, signal }));
+}
+
+/** Another object of that name is none of ours. */
+async function removeOwned(remove: () => Promise<boolean>): Promise<void> {
+  try {
+    await remove();
+  } catch (cause) {
+    if (!isConflict(cause) && !isNotFound(cause)) throw cause;
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * Why: a version of a service is known by a hash of its pods' template, and what is known of it is noted on its ReplicaSet: so nothing is
+ * lost when the operator is, and going back to an old template finds the old version again (kubernetes.md §1.2).
+ */
+import { createHash } from "node:crypto";
+import { API_GROUP, type ServiceDeployment } from "@perdure/custom-resources";
+import { hashOf } from "../desired/runtime-config.js";
+
+export const FINALIZER = `${API_GROUP}/service-deployment`;
+/** On a ServiceDeployment, with its own uid: it goes although invocations still need it. */
+export const FORCE_DELETE = `${API_GROUP}/force-delete`;
+/** Label of a version's pods; part of its selector. */
+export const TEMPLATE_HASH = `${API_GROUP}/template-hash`;
+
+// Notes on a ReplicaSet, each by one field manager.
+/** The whole hash: the one in names is short. */
+export const TEMPLATE = `${API_GROUP}/template`;
+export const DEPLOYMENT_ID = `${API_GROUP}/deployment-id`;
+/** Where that id is from: the spec's `register`, as JSON. */
+export const REGISTERED_AT = `${API_GROUP}/registered-at`;
+/** When another version took over, RFC 3339. */
+export const SUPERSEDED_AT = `${API_GROUP}/superseded-at`;
+/** Nobody used it any more; when its pods go, RFC 3339. */
+export const REMOVE_AFTER = `${API_GROUP}/remove-after`;
+
+/** Of a name that Kubernetes takes for a Service. */
+const NAME_CHARS_MAX = 63;
+const SHORT_CHARS = 10;
+
+/** What a tunnel in the pods themselves is opened with; other pods are needed when it changes. */
+export interface TunnelIdentity {
+  readonly environmentId: string;
+  readonly region: string;
+  readonly signingPublicKey: string;
+  /** Names of tunnels are an environment's, not a namespace's. */
+  readonly namespace: string;
+}
+
+/** Of everything that makes a version another one. What is new here counts only where it is used: an upgrade rolls no pod. */
+export function templateHash({ spec, status }: ServiceDeployment, tunnel: TunnelIdentity | undefined): string {
+  const { servicePath, protocol } = spec.perdure;
+  const collisions = status?.collisionCount ?? 0;
+  return hashOf({ template: spec.template, servicePath, protocol, collisions, ...(tunnel === undefined ? {} : { tunnel }) });
+}
+
+export const shortOf = (hash: string): string => hash.slice(0, SHORT_CHARS);
+
+/** `<name>-<hash>`: of its ReplicaSet, Service, autoscaler and tunnel. A name that is too long is cut, and told apart by another hash. */
+export function versionName(name: string, hash: string): string {
+  const plain = name.replaceAll(".", "-");
+  const room = NAME_CHARS_MAX - SHORT_CHARS - 1;
+  const own = createHash("sha256").update(name).digest("hex").slice(0, SHORT_CHARS);
+  const base = plain.length <= room && plain === name ? plain : `${plain.slice(0, room - SHORT_CHARS - 1)}-${own}`;
+  return `${base}-${shortOf(hash)}`;
+}

@@ -1,0 +1,60 @@
+/** Why: each note on a ReplicaSet is written whole by one field manager, so that writing one never takes another away. */
+import type { ServiceDeployment } from "@perdure/custom-resources";
+import { type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import { MANAGER } from "../applier.js";
+import { DEPLOYMENT_ID, REGISTERED_AT, REMOVE_AFTER, SUPERSEDED_AT } from "./names.js";
+import type { OwnSets } from "./own-sets.js";
+import { type Register, timeText, type Version } from "./version.js";
+
+export interface NotePorts {
+  readonly client: KubernetesClient;
+  readonly ownSets: OwnSets;
+}
+
+export interface DrainNote {
+  readonly supersededAtMs: number | undefined;
+  readonly removeAfterMs: number | undefined;
+}
+
+type Texts = Readonly<Record<string, string>>;
+
+/** Which deployment a version is, and where. Rejects as the API server says, with 409 when the ReplicaSet is another one by now. */
+export function noteRegistration(
+  deployment: ServiceDeployment,
+  version: Pick<Version, "name" | "uid">,
+  registration: { readonly id: string; readonly at: Register } | undefined,
+  ports: NotePorts,
+  signal: AbortSignal,
+): Promise<void> {
+  const texts: Texts =
+    registration === undefined ? {} : { [DEPLOYMENT_ID]: registration.id, [REGISTERED_AT]: JSON.stringify(registration.at) };
+  return write(deployment, version, `${MANAGER}-registration`, texts, ports, signal);
+}
+
+/** How far its draining is; none of it when both are undefined. */
+export function noteDrain(
+  deployment: ServiceDeployment,
+  version: Pick<Version, "name" | "uid">,
+  { supersededAtMs, removeAfterMs }: DrainNote,
+  ports: NotePorts,
+  signal: AbortSignal,
+): Promise<void> {
+  const texts: Texts = {
+    ...(supersededAtMs === undefined ? {} : { [SUPERSEDED_AT]: timeText(supersededAtMs) }),
+    ...(removeAfterMs === undefined ? {} : { [REMOVE_AFTER]: timeText(removeAfterMs) }),
+  };
+  return write(deployment, version, `${MANAGER}-drain`, texts, ports, signal);
+}
+
+async function write(
+  { metadata }: ServiceDeployment,
+  { name, uid }: Pick<Version, "name" | "uid">,
+  manager: string,
+  annotations: Texts,
+  { client, ownSets }: NotePorts,
+  signal: AbortSignal,
+): Promise<void> {
+  const { apiVersion, kind } = resources.replicaSets;
+  const own = { name, uid, ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }) };
+  ownSets.note(await client.apply({ apiVersion, kind, metadata: { ...own, annotations } }, { manager, force: true, signal }));
+}

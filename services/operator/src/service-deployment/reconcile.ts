@@ -1,0 +1,475 @@
+/**
+ * Why: from what a service should be to what runs and is registered: one version for each template, the latest called as soon as its pods
+ * are there, the earlier ones kept for as long as they are needed (kubernetes.md §1.2). Each pass looks at the present state only, and
+ * may be the last one of this process at any line.
+ */
+import type { Clock, Logger } from "@perdure/base";
+import {
+  type CloudEnvironment,
+  type Observation,
+  objectNameOf,
+  observed,
+  type ServiceDeployment,
+} from "@perdure/custom-resources";
+import {
+  ApiError,
+  type EventRecorder,
+  isNotFound,
+  type KubeObject,
+  type KubernetesClient,
+  resources,
+} from "@perdure/driver-kubernetes";
+import { type Applier, MANAGER } from "../applier.js";
+import type { Caches } from "../caches.js";
+import type { Cell } from "../cell.js";
+import { IN_PROCESS_VARIABLES, inProcessVariables } from "../cloud-environment/in-process.js";
+import type { Looked } from "../controller.js";
+import type { Definitions } from "../definitions.js";
+import { hashOf } from "../desired/runtime-config.js";
+import { bad, good, isGood, type Outcome, step } from "../environment/outcome.js";
+import { addFinalizer } from "../finalizer.js";
+import {
+  CIRCUIT_FIRST_MS,
+  CIRCUIT_LONGEST_MS,
+  DRAIN_POLL_MS,
+  KNOWN_FOR_MS,
+  LOOKS_MAX,
+  RETIRED_POLL_MS,
+  WAIT_REFERENCE_MS,
+} from "../limits.js";
+import type { Addresses } from "./addresses.js";
+import type { AdminDoors, Answer, Usage } from "./admin-doors.js";
+import { problemOf, replicaSet, serviceOf } from "./desired.js";
+import { type Drained, type DrainPorts, discard, drain, removeAutoscaler } from "./drain.js";
+import { Looks } from "./looks.js";
+import { FINALIZER, shortOf, TEMPLATE, TEMPLATE_HASH, templateHash, versionName } from "./names.js";
+import { type NotePorts, noteDrain, noteRegistration } from "./notes.js";
+import { OwnSets } from "./own-sets.js";
+import { conditionsOf, type Seen, statusOf } from "./status.js";
+import { serviceUrl, type Target, targetOf, tunnelIdentityOf } from "./target.js";
+import { teardown } from "./teardown.js";
+import { type Register, type Version, versionsOf } from "./version.js";
+
+export interface ServiceDeploymentPorts {
+  readonly client: KubernetesClient;
+  readonly applier: Applier;
+  readonly caches: Caches;
+  readonly cell: Cell;
+  readonly clock: Clock;
+  readonly events: EventRecorder;
+  readonly logger: Logger;
+  readonly doors: AdminDoors;
+  readonly addresses: Addresses;
+  readonly definitions: Pick<Definitions, "outdated">;
+}
+
+export interface ServiceDeploymentOptions {
+  /** Milliseconds between two questions whether a superseded version is still needed. */
+  readonly drainPollMs?: number | undefined;
+}
+
+const STATUS_MANAGER = `${MANAGER}-status`;
+
+/** `key`: `namespace/name`. One for all services of a cell; what it remembers only spares questions. */
+export class ServiceDeployments {
+  readonly ports: ServiceDeploymentPorts;
+  readonly pollMs: number;
+  readonly looks: Looks<Usage>;
+  /** Whether the latest of a service is still registered. */
+  readonly known: Looks<boolean>;
+  /** What was noted on versions lately. */
+  readonly ownSets = new OwnSets();
+  /** Refusals in a row, by service; the oldest is forgotten first. */
+  readonly refusals = new Map<string, number>();
+
+  constructor(ports: ServiceDeploymentPorts, { drainPollMs = DRAIN_POLL_MS }: ServiceDeploymentOptions = {}) {
+    this.ports = ports;
+    this.pollMs = drainPollMs;
+    this.looks = new Looks(ports.clock, drainPollMs * 0.9);
+    this.known = new Looks(ports.clock, KNOWN_FOR_MS);
+  }
+
+  /** One pass. Rejects with what was thrown on: it is tried again after a pause. */
+  async reconcile(key: string, signal: AbortSignal): Promise<Looked> {
+    const [namespace = "", name = ""] = key.split("/");
+    const { caches, client } = this.ports;
+    const deployment = caches.serviceDeployments.get(name, namespace);
+    if (deployment === undefined) {
+      this.refusals.delete(key);
+      return { kind: "ok" };
+    }
+    if (deployment.metadata.deletionTimestamp !== undefined) return this.#remove(deployment, key, signal);
+    await addFinalizer(resources.serviceDeployments, deployment, FINALIZER, client, signal);
+    return new Pass(deployment, key, this, signal).run();
+  }
+
+  async #remove(deployment: ServiceDeployment, key: string, signal: AbortSignal): Promise<Looked> {
+    const result = await teardown(deployment, { ...this.ports, pollMs: this.pollMs }, signal);
+    if (result.kind === "gone") {
+      this.refusals.delete(key);
+      return { kind: "ok" };
+    }
+    const { message, againMs } = result;
+    const draining: Observation = { type: "Draining", status: "True", reason: result.reason, message };
+    const ready: Observation = { type: "Ready", status: "False", reason: "Deleting", message };
+    await writeStatus(deployment, { ...deployment.status }, [draining, ready], this.ports, signal);
+    const told = { type: "Normal", reason: result.reason, action: "Delete", note: message } as const;
+    await this.ports.events.tell(deployment as unknown as KubeObject, told);
+    return { kind: "wait", againMs };
+  }
+
+  /** How long until a refused registration is tried again. */
+  refused(key: string): number {
+    const before = this.refusals.get(key) ?? 0;
+    this.refusals.delete(key);
+    this.refusals.set(key, before + 1);
+    if (this.refusals.size > LOOKS_MAX) this.refusals.delete(this.refusals.keys().next().value as string);
+    return Math.min(CIRCUIT_LONGEST_MS, CIRCUIT_FIRST_MS * 2 ** before);
+  }
+}
+
+class Pass {
+  readonly #deployment: ServiceDeployment;
+  readonly #key: string;
+  readonly #owner: ServiceDeployments;
+  readonly #ports: ServiceDeploymentPorts;
+  readonly #signal: AbortSignal;
+  readonly #nowMs: number;
+  readonly #versions: readonly Version[];
+  readonly #targets = new Map<string, Promise<Target>>();
+  #againMs = Number.POSITIVE_INFINITY;
+  /** By this pass. */
+  #registeredId: string | undefined;
+
+  constructor(deployment: ServiceDeployment, key: string, owner: ServiceDeployments, signal: AbortSignal) {
+    this.#deployment = deployment;
+    this.#key = key;
+    this.#owner = owner;
+    this.#ports = owner.ports;
+    this.#signal = signal;
+    this.#nowMs = owner.ports.clock.nowMs();
+    this.#versions = versionsOf(deployment, owner.ownSets.over(owner.ports.caches.replicaSets));
+  }
+
+  async run(): Promise<Looked> {
+    const deployment = this.#deployment;
+    const target = await this.#target(deployment.spec.perdure.register);
+    const isInProcess = deployment.spec.perdure.tunnelMode === "in-process";
+    // Without its environment nobody knows what the pods' tunnels are opened with.
+    if (isInProcess && target.kind === "unknown")
+      return this.#blocked(bad("Registered", target.reason, target.message, WAIT_REFERENCE_MS));
+    const problem = problemOf(deployment, isInProcess ? IN_PROCESS_VARIABLES : []);
+    if (problem !== undefined) return this.#blocked(bad("Registered", "InvalidTemplate", problem));
+    const cloud = target.kind === "known" ? target.cloud : undefined;
+    const hash = templateHash(deployment, tunnelIdentityOf(deployment, cloud));
+    const latest = this.#versions.find((version) => version.hash === shortOf(hash));
+    if (latest === undefined && (await this.#isTaken(hash))) return this.#collide(hash);
+
+    const rolled = await step("Registered", () => this.#roll(hash, latest, cloud));
+    const isCurrent = latest !== undefined && (await this.#isCurrent(latest));
+    // What goes makes room for what comes, so it goes first.
+    const drained = await this.#drainOthers(latest, isCurrent);
+    const outcome = isGood(rolled) ? await this.#register(hash, latest, isCurrent, target) : rolled;
+    const serving = this.#versions.filter((one) => one !== latest && !drained.some(({ version }) => version === one));
+    const { observation, againMs } = outcome;
+    this.#again(againMs);
+    const deploymentId = this.#registeredId ?? (isCurrent ? latest?.deploymentId : undefined) ?? deployment.status?.deploymentId;
+    const collisionCount = deployment.status?.collisionCount ?? 0;
+    const seen = { hash, collisionCount, latest, deploymentId, registered: observation, serving, drained, nowMs: this.#nowMs };
+    return this.#report(seen);
+  }
+
+  #again(againMs: number | undefined): void {
+    if (againMs !== undefined) this.#againMs = Math.min(this.#againMs, againMs);
+  }
+
+  /** Nothing can be rolled out; what is there goes on, and what is old goes away. */
+  async #blocked({ observation, againMs }: Outcome): Promise<Looked> {
+    const drained = await this.#drainOthers(undefined, false);
+    this.#again(againMs);
+    const { status } = this.#deployment;
+    const serving = this.#versions.filter((one) => !drained.some(({ version }) => version === one));
+    const [latest] = serving;
+    const hash = latest?.hash ?? shortOf(templateHash(this.#deployment, undefined));
+    const collisionCount = status?.collisionCount ?? 0;
+    const { deploymentId } = status ?? {};
+    const seen = { hash, collisionCount, latest, deploymentId, registered: observation, serving: serving.slice(1), drained };
+    return this.#report({ ...seen, nowMs: this.#nowMs });
+  }
+
+  // ── the latest version ─────────────────────────────────────────────────────────────────────────
+
+  /** Whether somebody else, or another template, has the name that this version would have. */
+  async #isTaken(hash: string): Promise<boolean> {
+    const { name, namespace, uid } = this.#deployment.metadata;
+    const call = { signal: this.#signal };
+    const child = versionName(name, hash);
+    const set = await this.#ports.client.find(resources.replicaSets, child, namespace, call);
+    const service = await this.#ports.client.find(resources.services, child, namespace, call);
+    const isForeign = (object: KubeObject | undefined): boolean =>
+      object !== undefined && object.metadata.ownerReferences?.some((owner) => owner.uid === uid) !== true;
+    const isOther = set !== undefined && set.metadata.annotations?.[TEMPLATE] !== hash;
+    return isForeign(set) || isForeign(service) || isOther;
+  }
+
+  /** Another number gives another hash, at once. */
+  async #collide(hash: string): Promise<Looked> {
+    const { status } = this.#deployment;
+    const { name } = this.#deployment.metadata;
+    const note = `${versionName(name, hash)} is somebody else's; another name is taken`;
+    await this.#tell("Warning", "HashCollision", note);
+    const collisionCount = (status?.collisionCount ?? 0) + 1;
+    const observations = (status?.conditions ?? []).map(({ type, status: is, reason, message }) => ({
+      type,
+      status: is,
+      reason,
+      message,
+    }));
+    await writeStatus(this.#deployment, { ...status, collisionCount }, observations, this.#ports, this.#signal);
+    return { kind: "ok" }; // The changed status brings us back.
+  }
+
+  async #roll(hash: string, latest: Version | undefined, cloud: CloudEnvironment | undefined): Promise<Outcome> {
+    const { applier } = this.#ports;
+    const deployment = this.#deployment;
+    const { name, namespace = "" } = deployment.metadata;
+    const child = versionName(name, hash);
+    if (latest?.supersededAtMs !== undefined) {
+      // Back to it: nobody else says how many pods it has any more, and it has as many as are asked for.
+      await removeAutoscaler(deployment, latest, this.#ports, this.#signal);
+      applier.forgetObject(resources.replicaSets, child, namespace);
+    }
+    const isInProcess = deployment.spec.perdure.tunnelMode === "in-process" && cloud !== undefined;
+    const variables = isInProcess ? inProcessVariables(cloud, child) : [];
+    await takingSchemasSeriously(async () => {
+      await applier.apply(replicaSet(deployment, hash, variables), this.#signal);
+      await applier.apply(serviceOf(deployment, child, hash), this.#signal);
+    });
+    return good("Registered", "RolledOut");
+  }
+
+  /** Registered where the spec says, known there, and nothing took over from it since. */
+  async #isCurrent(latest: Version): Promise<boolean> {
+    const { deploymentId, registeredAt, supersededAtMs } = latest;
+    if (deploymentId === undefined || supersededAtMs !== undefined) return false;
+    if (hashOf(registeredAt) !== hashOf(this.#deployment.spec.perdure.register)) return false;
+    const target = await this.#target(registeredAt);
+    if (target.kind === "unknown") return true;
+    const ask = (): Promise<Answer<boolean>> => this.#ports.doors.knows(target.admin, deploymentId, this.#signal);
+    const answer = await this.#owner.known.of(this.#key, [deploymentId], ask);
+    // Who does not answer has not forgotten it.
+    return answer.kind !== "answered" || answer.value;
+  }
+
+  /** `latest`: undefined right after it was made; its coming brings us back. */
+  async #register(hash: string, latest: Version | undefined, isCurrent: boolean, target: Target): Promise<Outcome> {
+    const deployment = this.#deployment;
+    const { perdure, replicas } = deployment.spec;
+    if (isCurrent && latest !== undefined) {
+      this.#owner.refusals.delete(this.#key);
+      return good("Registered", "Registered", `deployment ${latest.deploymentId}`);
+    }
+    if (replicas === 0) return bad("Registered", "ScaledToZero", "nobody can be asked what it serves while it has no pods");
+    if (latest === undefined || latest.asked !== replicas || latest.available < replicas) {
+      const available = `${latest?.available ?? 0} of ${replicas} pods of version ${shortOf(hash)} are available`;
+      return bad("Registered", "NotReady", available);
+    }
+    if (target.kind === "unknown") return bad("Registered", target.reason, target.message, WAIT_REFERENCE_MS);
+    const waiting = this.#environmentProblem();
+    if (waiting !== undefined) return bad("Registered", "EnvironmentNotReady", waiting, WAIT_REFERENCE_MS);
+
+    const { name, namespace = "" } = deployment.metadata;
+    const place = { name: latest.name, namespace };
+    const url = serviceUrl(deployment, place, target.cloud, this.#ports.addresses);
+    const again = latest.supersededAtMs !== undefined;
+    const metadata = { "perdure.dev/service-deployment": `${namespace}/${name}`, [TEMPLATE_HASH]: shortOf(hash) };
+    const wanted = { url, protocol: perdure.protocol, breaking: perdure.breakingChanges === "allow", again, metadata };
+    const answer = await this.#ports.doors.register(target.admin, wanted, this.#signal);
+    switch (answer.kind) {
+      case "answered":
+        return this.#takeOver(latest, answer.value);
+      case "unreachable":
+        return bad("Registered", "Unreachable", answer.message, answer.againMs);
+      case "refused":
+        return this.#refused(answer.message);
+    }
+  }
+
+  /** Why it is too early to ask its environment; undefined when it is not. */
+  #environmentProblem(): string | undefined {
+    const { environment: id } = this.#deployment.spec.perdure.register;
+    if (id === undefined) return undefined;
+    const ready = this.#ports.caches.environments.get(objectNameOf(id))?.status?.conditions?.find(({ type }) => type === "Ready");
+    return ready?.status === "True" ? undefined : `environment ${id} is not ready: ${ready?.message ?? ""}`;
+  }
+
+  /** From now on it is called. Each note may be the last thing we do: the next pass goes on from there. */
+  async #takeOver(latest: Version, id: string): Promise<Outcome> {
+    const deployment = this.#deployment;
+    const at = deployment.spec.perdure.register;
+    await noteRegistration(deployment, latest, { id, at }, this.#notePorts(), this.#signal);
+    const none = { supersededAtMs: undefined, removeAfterMs: undefined };
+    await noteDrain(deployment, latest, none, this.#notePorts(), this.#signal);
+    for (const one of this.#versions) if (one !== latest) await this.#supersede(one);
+    this.#registeredId = id;
+    this.#owner.refusals.delete(this.#key);
+    this.#owner.looks.forget(this.#lookKey(at));
+    this.#owner.known.forget(this.#key);
+    await this.#tell("Normal", "Registered", `version ${latest.hash} is deployment ${id}`);
+    return good("Registered", "Registered", `deployment ${id}`);
+  }
+
+  async #supersede(version: Version): Promise<void> {
+    if (version.supersededAtMs !== undefined) return;
+    const note = { supersededAtMs: this.#nowMs, removeAfterMs: version.removeAfterMs };
+    await noteDrain(this.#deployment, version, note, this.#notePorts(), this.#signal);
+  }
+
+  async #refused(message: string): Promise<Outcome> {
+    const { name, namespace } = this.#deployment.metadata;
+    this.#ports.logger.warn({ namespace, name, message }, "a registration was refused");
+    await this.#tell("Warning", "RegistrationRefused", message);
+    return bad("Registered", "RegistrationRefused", message, this.#owner.refused(this.#key));
+  }
+
+  // ── the others ─────────────────────────────────────────────────────────────────────────────────
+
+  /** Those that another one took over from, and those that were never called. */
+  async #drainOthers(latest: Version | undefined, isLatestCurrent: boolean): Promise<readonly Drained[]> {
+    const { revisionHistoryLimit } = this.#deployment.spec;
+    const ports = this.#drainPorts();
+    const drained: Drained[] = [];
+    for (const version of this.#versions) {
+      if (version === latest) continue;
+      if (isLatestCurrent) await this.#supersede(version);
+      const isLeaving = isLatestCurrent || version.supersededAtMs !== undefined || version.deploymentId === undefined;
+      if (isLeaving && (latest !== undefined || version.supersededAtMs !== undefined)) {
+        drained.push(await drain(this.#deployment, version, ports, this.#signal));
+      }
+    }
+    const retired = drained.filter(({ state }) => state === "Retired");
+    retired.sort((one, other) => (other.version.supersededAtMs ?? 0) - (one.version.supersededAtMs ?? 0));
+    for (const one of retired.slice(revisionHistoryLimit)) {
+      drained[drained.indexOf(one)] = await discard(this.#deployment, one.version, ports, this.#signal);
+    }
+    for (const { state, removeAfterMs, version } of drained) {
+      if (state === "Retired" && version.deploymentId !== undefined) this.#again(RETIRED_POLL_MS);
+      if (state === "Draining" || state === "Idle") this.#again(this.#owner.pollMs);
+      if (removeAfterMs !== undefined) this.#again(Math.max(0, removeAfterMs - this.#nowMs));
+    }
+    return drained;
+  }
+
+  #notePorts(): NotePorts {
+    return { client: this.#ports.client, ownSets: this.#owner.ownSets };
+  }
+
+  #drainPorts(): DrainPorts {
+    const { client, applier, caches, doors } = this.#ports;
+    return {
+      client,
+      applier,
+      caches,
+      nowMs: this.#nowMs,
+      ownSets: this.#owner.ownSets,
+      usageOf: (version, anew) => this.#usageOf(version, anew),
+      deregister: async (version) => {
+        const target = await this.#target(version.registeredAt);
+        if (target.kind === "known") return doors.remove(target.admin, version.deploymentId ?? "", false, this.#signal);
+        if (target.isGone) return { kind: "answered", value: undefined };
+        return { kind: "unreachable", message: target.message, againMs: WAIT_REFERENCE_MS };
+      },
+    };
+  }
+
+  async #usageOf(version: Version, anew: boolean): Promise<Answer<Usage>> {
+    const { doors } = this.#ports;
+    if (version.deploymentId === undefined) return doors.look({ url: "", token: undefined }, [], this.#signal);
+    const target = await this.#target(version.registeredAt);
+    if (target.kind === "unknown") {
+      if (target.isGone) return doors.look({ url: "", token: undefined }, [], this.#signal);
+      return { kind: "unreachable", message: target.message, againMs: WAIT_REFERENCE_MS };
+    }
+    const at = hashOf(version.registeredAt);
+    const same = this.#versions.filter((one) => one.deploymentId !== undefined && hashOf(one.registeredAt) === at);
+    const ids = same.map(({ deploymentId = "" }) => deploymentId);
+    const key = this.#lookKey(version.registeredAt);
+    if (anew) this.#owner.looks.forget(key);
+    return this.#owner.looks.of(key, ids, () => doors.look(target.admin, ids, this.#signal));
+  }
+
+  #lookKey(register: Register | undefined): string {
+    return `${this.#key} ${hashOf(register)}`;
+  }
+
+  #target(register: Register | undefined): Promise<Target> {
+    const key = hashOf(register);
+    const known = this.#targets.get(key);
+    if (known !== undefined) return known;
+    const target = targetOf(register ?? this.#deployment.spec.perdure.register, this.#ports, this.#signal);
+    this.#targets.set(key, target);
+    return target;
+  }
+
+  // ── telling ────────────────────────────────────────────────────────────────────────────────────
+
+  #tell(type: "Normal" | "Warning", reason: string, note: string): Promise<void> {
+    return this.#ports.events.tell(this.#deployment as unknown as KubeObject, { type, reason, action: "Reconcile", note });
+  }
+
+  async #report(seen: Seen): Promise<Looked> {
+    const deployment = this.#deployment;
+    const conditions = conditionsOf(deployment, seen);
+    const before = deployment.status?.conditions ?? [];
+    for (const { type, status, reason, message } of conditions) {
+      const isNew = before.find((one) => one.type === type)?.reason !== reason;
+      const isBad = type === "DrainStuck" ? status === "True" : type === "Registered" && WARNED.has(reason);
+      if (isNew && isBad) await this.#tell("Warning", type === "DrainStuck" ? "DrainStuck" : reason, message);
+    }
+    await writeStatus(deployment, statusOf(deployment, seen), conditions, this.#ports, this.#signal);
+    return Number.isFinite(this.#againMs) ? { kind: "wait", againMs: this.#againMs } : { kind: "ok" };
+  }
+}
+
+const WARNED: ReadonlySet<string> = new Set(["InvalidTemplate", "InvalidReference", "Invalid", "Forbidden", "Conflict"]);
+
+/** Server-side apply answers 500 to a field that no schema has; that does not become better by trying again. */
+async function takingSchemasSeriously(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (cause) {
+    const isSchema = cause instanceof ApiError && cause.status === 500 && /not declared in schema/.test(cause.message);
+    if (!isSchema) throw cause;
+    throw new ApiError(cause.asked, 422, JSON.stringify({ message: cause.message, reason: "Invalid" }));
+  }
+}
+
+/** Only when it says anything new; nothing when the object is gone by now. */
+async function writeStatus(
+  deployment: ServiceDeployment,
+  facts: object,
+  observations: readonly Observation[],
+  { client, clock, definitions }: Pick<ServiceDeploymentPorts, "client" | "clock" | "definitions">,
+  signal: AbortSignal,
+): Promise<void> {
+  const { apiVersion, kind, metadata, status: before } = deployment;
+  const time = new Date(clock.nowMs()).toISOString().replace(/\.\d+Z$/, "Z");
+  const generation = metadata.generation ?? 0;
+  const all = [...observations.filter(({ type }) => type !== "CrdOutdated"), ...definitions.outdated("servicedeployments")];
+  const status = {
+    ...facts,
+    observedGeneration: generation,
+    conditions: observed(before?.conditions, all, { generation, time }),
+  };
+  if (hashOf(status) === hashOf(before)) return;
+  const { name, namespace, uid } = metadata;
+  const own = { name, ...(namespace === undefined ? {} : { namespace }), ...(uid === undefined ? {} : { uid }) };
+  try {
+    await client.apply(
+      { apiVersion, kind, metadata: own, status },
+      { manager: STATUS_MANAGER, force: true, subresource: "status", signal },
+    );
+  } catch (cause) {
+    if (!isNotFound(cause)) throw cause;
+  }
+}

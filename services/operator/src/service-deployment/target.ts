@@ -1,0 +1,77 @@
+/** Why: a service names where it is to be registered in four ways; this is where that leads now, or why it leads nowhere. */
+import type { Secret } from "@perdure/base";
+import { type CloudEnvironment, objectNameOf, type ServiceDeployment } from "@perdure/custom-resources";
+import type { KubernetesClient } from "@perdure/driver-kubernetes";
+import type { Caches } from "../caches.js";
+import type { Cell } from "../cell.js";
+import { apiKeyOf } from "../cloud-environment/credentials.js";
+import type { Addresses, Place } from "./addresses.js";
+import type { TunnelIdentity } from "./names.js";
+import type { Register } from "./version.js";
+
+/** A management API. */
+export interface AdminTarget {
+  readonly url: string;
+  readonly token: Secret | undefined;
+}
+
+export type Target =
+  | { readonly kind: "known"; readonly admin: AdminTarget; readonly cloud: CloudEnvironment | undefined }
+  /** `isGone`: nobody will ever answer there, so nothing there needs anything. */
+  | { readonly kind: "unknown"; readonly reason: string; readonly message: string; readonly isGone: boolean };
+
+export interface TargetPorts {
+  readonly client: KubernetesClient;
+  readonly caches: Pick<Caches, "environments" | "cloudEnvironments">;
+  readonly cell: Pick<Cell, "namespace">;
+  readonly addresses: Addresses;
+}
+
+const REFERENCE = "InvalidReference";
+const unknown = (reason: string, message: string, isGone: boolean): Target => ({ kind: "unknown", reason, message, isGone });
+const known = (url: string, token?: Secret, cloud?: CloudEnvironment): Target => ({
+  kind: "known",
+  admin: { url, token },
+  cloud,
+});
+
+/** Rejects as the API server says. */
+export async function targetOf(register: Register, ports: TargetPorts, signal: AbortSignal): Promise<Target> {
+  const { caches, addresses } = ports;
+  if (register.url !== undefined) return known(register.url.replace(/\/+$/, ""));
+  if (register.service !== undefined) return known(addresses.adminOfService(register.service));
+  if (register.environment !== undefined) {
+    const environment = caches.environments.get(objectNameOf(register.environment));
+    if (environment === undefined) return unknown(REFERENCE, `there is no environment ${register.environment} here`, true);
+    return known(addresses.adminOfEnvironment(register.environment));
+  }
+  const name = register.cloudEnvironment ?? "";
+  const cloud = caches.cloudEnvironments.get(name);
+  if (cloud === undefined) return unknown(REFERENCE, `there is no CloudEnvironment '${name}'`, true);
+  const key = await apiKeyOf(cloud, ports, signal);
+  if (key.kind === "missing") return unknown(REFERENCE, `CloudEnvironment '${name}': ${key.message}`, false);
+  return known(addresses.adminOfCloud(cloud), key.secret, cloud);
+}
+
+/** What the pods' own tunnel is opened with; undefined without one, or before it is known. */
+export function tunnelIdentityOf(
+  { metadata, spec }: ServiceDeployment,
+  cloud: CloudEnvironment | undefined,
+): TunnelIdentity | undefined {
+  if (spec.perdure.tunnelMode !== "in-process" || cloud === undefined) return undefined;
+  const { environmentId, region, signingPublicKey } = cloud.spec;
+  return { environmentId, region, signingPublicKey, namespace: metadata.namespace ?? "" };
+}
+
+/** Where whoever registers it finds a version. */
+export function serviceUrl(
+  { spec }: ServiceDeployment,
+  place: Place,
+  cloud: CloudEnvironment | undefined,
+  addresses: Addresses,
+): string {
+  const { tunnelMode, servicePath } = spec.perdure;
+  if (cloud === undefined) return `${addresses.endpoint(place)}${servicePath}`;
+  const base = tunnelMode === "in-process" ? addresses.inProcess(cloud, place) : addresses.tunnelled(cloud, place);
+  return `${base}${servicePath}`;
+}

@@ -1,0 +1,91 @@
+/**
+ * Why: a service that is deleted takes its code with it, and invocations that need this code could never end. So it waits for them, unless
+ * somebody says otherwise with an annotation that cannot be copied from another object (kubernetes.md §1.2).
+ */
+import type { Logger } from "@perdure/base";
+import type { ServiceDeployment } from "@perdure/custom-resources";
+import { resources } from "@perdure/driver-kubernetes";
+import type { Applier } from "../applier.js";
+import type { Caches } from "../caches.js";
+import { MANAGED_SELECTOR } from "../desired/labels.js";
+import { removeFinalizer } from "../finalizer.js";
+import type { AdminDoors } from "./admin-doors.js";
+import { removeObjects } from "./drain.js";
+import { FINALIZER, FORCE_DELETE } from "./names.js";
+import { type AdminTarget, type TargetPorts, targetOf } from "./target.js";
+import { type Version, versionsOf } from "./version.js";
+
+export type Teardown =
+  | { readonly kind: "gone" }
+  | { readonly kind: "waiting"; readonly reason: string; readonly message: string; readonly againMs: number };
+
+interface TeardownPorts extends TargetPorts {
+  readonly caches: Caches;
+  readonly applier: Applier;
+  readonly doors: AdminDoors;
+  readonly logger: Logger;
+  readonly pollMs: number;
+}
+
+interface Registered {
+  readonly version: Version;
+  readonly id: string;
+  readonly admin: AdminTarget;
+}
+
+/** One pass; the finalizer is off when it says `gone`. Rejects as the API server says. */
+export async function teardown(deployment: ServiceDeployment, ports: TeardownPorts, signal: AbortSignal): Promise<Teardown> {
+  const { metadata } = deployment;
+  const { client, caches, applier, doors, logger, pollMs } = ports;
+  if (!(metadata.finalizers ?? []).includes(FINALIZER)) return { kind: "gone" };
+  const isForced = metadata.annotations?.[FORCE_DELETE] === metadata.uid;
+  // Not our copy: what we noted a moment ago may be missing there, and what is registered would stay so for ever.
+  const list = {
+    signal,
+    labels: MANAGED_SELECTOR,
+    ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
+  };
+  const { items } = await client.list(resources.replicaSets, list);
+  const versions = versionsOf(deployment, { values: () => items });
+  const registered = await registeredOf(deployment, versions, ports, signal);
+  if (typeof registered === "string" && !isForced) return waiting("InvalidReference", registered, pollMs);
+  const all = typeof registered === "string" ? [] : registered;
+  if (!isForced) {
+    for (const { admin, id } of all) {
+      const answer = await doors.look(admin, [id], signal);
+      if (answer.kind !== "answered") return waiting("Unreachable", answer.message, pollMs);
+      const { pinned, running } = answer.value;
+      const active = Math.max(pinned.get(id) ?? 0, running.get(id) ?? 0);
+      if (active > 0) return waiting("InUse", `${active} unfinished invocations need deployment ${id}`, pollMs);
+    }
+  }
+  for (const { admin, id } of all) {
+    const answer = await doors.remove(admin, id, isForced, signal);
+    if (answer.kind === "answered") continue;
+    if (!isForced) return waiting(answer.kind === "refused" ? "InUse" : "Unreachable", answer.message, pollMs);
+    logger.warn({ deploymentId: id, message: answer.message }, "deleted by force; its deployment stays registered");
+  }
+  // A collector of garbage would do it, too, but later: another service of this name would find its names taken.
+  for (const version of versions) await removeObjects(deployment, version, { client, caches, applier }, signal);
+  await removeFinalizer(resources.serviceDeployments, deployment, FINALIZER, client, signal);
+  return { kind: "gone" };
+}
+
+const waiting = (reason: string, message: string, againMs: number): Teardown => ({ kind: "waiting", reason, message, againMs });
+
+/** Those whose environment is still there; a text when nobody can tell. */
+async function registeredOf(
+  deployment: ServiceDeployment,
+  versions: readonly Version[],
+  ports: TargetPorts,
+  signal: AbortSignal,
+): Promise<readonly Registered[] | string> {
+  const registered: Registered[] = [];
+  for (const version of versions) {
+    if (version.deploymentId === undefined) continue;
+    const target = await targetOf(version.registeredAt ?? deployment.spec.perdure.register, ports, signal);
+    if (target.kind === "known") registered.push({ version, id: version.deploymentId, admin: target.admin });
+    else if (!target.isGone) return target.message;
+  }
+  return registered;
+}

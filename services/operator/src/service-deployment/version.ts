@@ -1,0 +1,79 @@
+/** Why: what a cluster says about the versions of one service, read once: which there are, how far each is, what was noted on it. */
+import { type ServiceDeployment, type ServiceDeploymentSpec, serviceDeploymentSpec } from "@perdure/custom-resources";
+import type { KubeObject, ObjectCache } from "@perdure/driver-kubernetes";
+import { DEPLOYMENT_ID, REGISTERED_AT, REMOVE_AFTER, SUPERSEDED_AT, shortOf, TEMPLATE } from "./names.js";
+
+export type Register = ServiceDeploymentSpec["perdure"]["register"];
+
+export interface Version {
+  /** Of its ReplicaSet, Service and autoscaler. */
+  readonly name: string;
+  readonly uid: string;
+  /** The short one of names. */
+  readonly hash: string;
+  readonly createdAtMs: number;
+  /** Of the environment that `registeredAt` leads to; undefined before it was registered. */
+  readonly deploymentId: string | undefined;
+  readonly registeredAt: Register | undefined;
+  readonly supersededAtMs: number | undefined;
+  readonly removeAfterMs: number | undefined;
+  /** Asked for, there, ready, and ready for long enough. */
+  readonly asked: number;
+  readonly replicas: number;
+  readonly ready: number;
+  readonly available: number;
+}
+
+interface ReplicaSet extends KubeObject {
+  readonly spec?: { readonly replicas?: number };
+  readonly status?: { readonly replicas?: number; readonly readyReplicas?: number; readonly availableReplicas?: number };
+}
+
+/** Newest first; those that are going already are none. */
+export function versionsOf({ metadata }: ServiceDeployment, sets: Pick<ObjectCache<KubeObject>, "values">): readonly Version[] {
+  const own: Version[] = [];
+  for (const set of sets.values()) {
+    const isOwned = set.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid) === true;
+    if (isOwned && set.metadata.deletionTimestamp === undefined) own.push(versionOf(set as ReplicaSet));
+  }
+  return own.sort((one, other) => other.createdAtMs - one.createdAtMs || (one.name < other.name ? -1 : 1));
+}
+
+function versionOf({ metadata, spec, status }: ReplicaSet): Version {
+  const { name, uid = "", annotations = {}, creationTimestamp } = metadata;
+  return {
+    name,
+    uid,
+    hash: shortOf(annotations[TEMPLATE] ?? ""),
+    createdAtMs: timeOf(creationTimestamp) ?? 0,
+    deploymentId: annotations[DEPLOYMENT_ID],
+    registeredAt: registerOf(annotations[REGISTERED_AT]),
+    supersededAtMs: timeOf(annotations[SUPERSEDED_AT]),
+    removeAfterMs: timeOf(annotations[REMOVE_AFTER]),
+    asked: spec?.replicas ?? 1,
+    replicas: status?.replicas ?? 0,
+    ready: status?.readyReplicas ?? 0,
+    available: status?.availableReplicas ?? 0,
+  };
+}
+
+/** What people broke counts as never written. */
+function timeOf(text: string | undefined): number | undefined {
+  const ms = Date.parse(text ?? "");
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+function registerOf(text: string | undefined): Register | undefined {
+  if (text === undefined) return undefined;
+  try {
+    return serviceDeploymentSpec.shape.perdure.shape.register.safeParse(JSON.parse(text)).data;
+  } catch (cause) {
+    if (cause instanceof SyntaxError) return undefined;
+    throw cause;
+  }
+}
+
+/** RFC 3339 to the second, as Kubernetes writes it. */
+export function timeText(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
+}

@@ -1,0 +1,125 @@
+/** Why: the controllers of services and of hosted environments, and what makes each of them look: its own object, its parts, and what it refers to. */
+
+import { nodeTransport } from "@perdure/admin-client/node";
+import type { Clock, Logger } from "@perdure/base";
+import type { CloudEnvironment } from "@perdure/custom-resources";
+import { type EventRecorder, type KubernetesClient, keyOf, type MetadataOnly, resources } from "@perdure/driver-kubernetes";
+import type { Applier } from "./applier.js";
+import type { Caches } from "./caches.js";
+import type { Cell } from "./cell.js";
+import { reconcileCloudEnvironment } from "./cloud-environment/reconcile.js";
+import { Controller, type ControllerOptions } from "./controller.js";
+import type { Definitions } from "./definitions.js";
+import type { OperatorMetrics } from "./metrics.js";
+import { ServiceReferences } from "./references.js";
+import { type Addresses, addressesOf } from "./service-deployment/addresses.js";
+import { AdminDoors } from "./service-deployment/admin-doors.js";
+import { type ServiceDeploymentOptions, ServiceDeployments } from "./service-deployment/reconcile.js";
+
+export interface ServicesAndTunnelsPorts {
+  readonly client: KubernetesClient;
+  readonly applier: Applier;
+  readonly caches: Caches;
+  readonly cell: Cell;
+  readonly clock: Clock;
+  readonly events: EventRecorder;
+  readonly logger: Logger;
+  readonly metrics: OperatorMetrics;
+  readonly definitions: Pick<Definitions, "outdated">;
+}
+
+export interface ServicesAndTunnelsOptions extends ControllerOptions, ServiceDeploymentOptions {
+  /** Where things are; as the cell says when absent. */
+  readonly addresses?: Addresses | undefined;
+}
+
+export interface ServicesAndTunnels extends Disposable {
+  /** Works until the signal fires. */
+  run(signal: AbortSignal): Promise<void>;
+  /** All objects of a kind are to be looked at. */
+  lookAtAll(plural: string): void;
+}
+
+export function servicesAndTunnels(options: ServicesAndTunnelsOptions, ports: ServicesAndTunnelsPorts): ServicesAndTunnels {
+  const { caches, cell, clock, metrics, logger } = ports;
+  const addresses = options.addresses ?? addressesOf(cell);
+  const transport = nodeTransport();
+  const doors = new AdminDoors({ clock, transport: transport.send });
+  const more = { ...ports, doors, addresses };
+  const controllerPorts = { clock, logger: logger.child({ component: "controller" }), metrics };
+  const deployments = new ServiceDeployments(more, options);
+  const services = new Controller(
+    "ServiceDeployment",
+    (key, signal) => deployments.reconcile(key, signal),
+    controllerPorts,
+    options,
+  );
+  const lookAtCloud = (name: string, signal: AbortSignal) => reconcileCloudEnvironment(name, more, signal);
+  const clouds = new Controller("CloudEnvironment", lookAtCloud, controllerPorts, options);
+  wake(caches, services, clouds);
+
+  const servicesNow = () =>
+    [...caches.serviceDeployments.values()].map(({ metadata }) => keyOf(metadata.name, metadata.namespace));
+  const cloudsNow = () => [...caches.cloudEnvironments.values()].map(({ metadata }) => metadata.name);
+  return {
+    async run(signal) {
+      await Promise.all([services.run(servicesNow(), signal), clouds.run(cloudsNow(), signal)]);
+    },
+    lookAtAll(plural) {
+      if (plural === resources.serviceDeployments.plural) for (const key of servicesNow()) services.enqueue(key);
+      if (plural === resources.cloudEnvironments.plural) for (const name of cloudsNow()) clouds.enqueue(name);
+    },
+    [Symbol.dispose]() {
+      transport[Symbol.dispose]();
+    },
+  };
+}
+
+function wake(caches: Caches, services: Controller, clouds: Controller): void {
+  const references = new ServiceReferences(caches.serviceDeployments);
+  const lookAtServices = (keys: Iterable<string>): void => {
+    for (const key of keys) services.enqueue(key);
+  };
+  caches.serviceDeployments.onChange(({ metadata }) => services.enqueue(keyOf(metadata.name, metadata.namespace)));
+  caches.cloudEnvironments.onChange(({ metadata }, change) => {
+    clouds.enqueue(metadata.name);
+    if (change !== "resync") lookAtServices(references.toCloudEnvironment(metadata.name));
+  });
+  caches.environments.onChange(({ metadata }, change) => {
+    if (change !== "resync") lookAtServices(references.toEnvironment(metadata.name));
+  });
+  caches.secrets.onChange(({ metadata }, change) => {
+    if (change === "resync") return;
+    for (const cloud of caches.cloudEnvironments.values()) {
+      if (!refersTo(cloud, metadata.name)) continue;
+      clouds.enqueue(cloud.metadata.name);
+      lookAtServices(references.toCloudEnvironment(cloud.metadata.name));
+    }
+  });
+  const kinds = [
+    resources.replicaSets,
+    resources.services,
+    resources.autoscalers,
+    resources.deployments,
+    resources.networkPolicies,
+  ];
+  for (const kind of kinds) {
+    caches.of(kind)?.onChange(({ metadata }, change) => {
+      if (change !== "resync") lookAtOwner(metadata, services, clouds);
+    });
+  }
+}
+
+const refersTo = ({ spec }: CloudEnvironment, secret: string): boolean => spec.authentication.secretRef.name === secret;
+
+function lookAtOwner(
+  { ownerReferences = [], namespace }: MetadataOnly["metadata"],
+  services: Controller,
+  clouds: Controller,
+): void {
+  for (const { kind, name, controller } of ownerReferences) {
+    if (controller !== true) continue;
+    if (kind === resources.serviceDeployments.kind) services.enqueue(keyOf(name, namespace));
+    if (kind === resources.cloudEnvironments.kind) clouds.enqueue(name);
+  }
+}

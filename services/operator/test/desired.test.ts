@@ -1,0 +1,277 @@
+/** What is derived from an environment, without any cluster. */
+import { expect, test } from "@jest/globals";
+import type { Environment } from "@perdure/custom-resources";
+import type { KubeObject } from "@perdure/driver-kubernetes";
+import fc from "fast-check";
+import { autoscaler, scaledObject } from "../src/desired/autoscaling.js";
+import { disruptionBudgets } from "../src/desired/disruption.js";
+import { secretsBinding } from "../src/desired/namespace.js";
+import { defaultDeny, networkPolicies } from "../src/desired/network-policies.js";
+import { quotas } from "../src/desired/quota.js";
+import { bundledRedis } from "../src/desired/redis.js";
+import { runtimeConfig } from "../src/desired/runtime-config.js";
+import { quantityOf } from "../src/desired/sizes.js";
+import { front, workers } from "../src/desired/workers.js";
+import { cell } from "./cell.js";
+
+interface Changes {
+  readonly size?: Environment["spec"]["size"];
+  readonly workers?: Partial<Environment["spec"]["workers"]>;
+  readonly egress?: Partial<Environment["spec"]["network"]["egress"]>;
+  readonly extraIngressPeers?: Environment["spec"]["network"]["extraIngressPeers"];
+  readonly redis?: Environment["spec"]["redis"];
+  readonly suspended?: boolean;
+}
+
+const bundled = { mode: "standalone", size: "10Gi", maxMemoryPercent: 70, fsync: "always" } as const;
+
+function anEnvironment({
+  size = "small",
+  workers: w,
+  egress,
+  extraIngressPeers,
+  redis,
+  suspended = false,
+}: Changes = {}): Environment {
+  return {
+    apiVersion: "perdure.dev/v1alpha1",
+    kind: "Environment",
+    metadata: { name: "env-0123456789", uid: "uid-1", generation: 1 },
+    spec: {
+      environmentId: "env_0123456789",
+      accountId: "acc_0123456789",
+      region: "eu",
+      version: "1.4.0",
+      channel: "stable",
+      size,
+      workers: { partitions: 24, drainSeconds: 120, topologySpread: "zone", ...w },
+      redis: redis ?? { bundled },
+      retention: { completedJournal: "24h", idempotency: "24h", workflow: "24h" },
+      limits: { maxBodyBytes: 10_485_760, maxJournalEntries: 10_000 },
+      network: { egress: { mode: "public", ...egress }, disablePolicies: false, extraIngressPeers },
+      security: {},
+      suspended,
+      reclaimPolicy: "Retain",
+      deletionProtection: true,
+    },
+  };
+}
+
+const INPUTS = { config: "c", secrets: "s", replicas: 2 };
+
+function everything(environment: Environment): KubeObject[] {
+  const binding = secretsBinding(environment, cell);
+  return [
+    defaultDeny(environment),
+    ...networkPolicies(environment, cell),
+    ...quotas(environment),
+    runtimeConfig(environment),
+    ...bundledRedis(environment, cell, "h"),
+    ...workers(environment, cell, INPUTS),
+    ...front(environment, cell, INPUTS),
+    ...disruptionBudgets(environment),
+    ...autoscaler(environment),
+    ...(binding === undefined ? [] : [binding]),
+  ];
+}
+
+// ── walls ────────────────────────────────────────────────────────────────────────────────────────
+
+interface Rule {
+  readonly from?: readonly object[];
+  readonly to?: readonly object[];
+}
+
+interface PolicySpec {
+  readonly policyTypes: readonly string[];
+  readonly ingress?: readonly Rule[];
+  readonly egress?: readonly Rule[];
+}
+
+const specOf = (policy: KubeObject): PolicySpec => policy["spec"] as PolicySpec;
+
+const cidr = fc.constantFrom("10.0.0.0/8", "192.0.2.0/24", "2001:db8::/32");
+const peer = fc.oneof(
+  cidr.map((block) => ({ ipBlock: { cidr: block } })),
+  fc.constant({ namespaceSelector: {} }),
+  fc.constant({ podSelector: { matchLabels: { a: "b" } } }),
+);
+
+test("no rule is for everybody, whatever is asked for, unless egress is open", () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom("public" as const, "allowlist" as const),
+      fc.option(fc.array(cidr, { maxLength: 3 }), { nil: undefined }),
+      fc.option(fc.array(peer, { maxLength: 3 }), { nil: undefined }),
+      fc.option(fc.array(peer, { maxLength: 3 }), { nil: undefined }),
+      (mode, cidrs, allow, extraIngressPeers) => {
+        for (const policy of networkPolicies(anEnvironment({ egress: { mode, cidrs, allow }, extraIngressPeers }), cell)) {
+          const { ingress = [], egress = [] } = specOf(policy);
+          for (const { from } of ingress) expect(from?.length).toBeGreaterThan(0);
+          for (const { to } of egress) expect(to?.length).toBeGreaterThan(0);
+          for (const one of [...ingress, ...egress].flatMap((rule) => [...(rule.from ?? []), ...(rule.to ?? [])])) {
+            expect(Object.keys(one).length).toBeGreaterThan(0);
+          }
+        }
+      },
+    ),
+  );
+});
+
+test("nothing is let through before something else says so; open is open, and public is not private", () => {
+  expect(specOf(defaultDeny(anEnvironment()))).toEqual({ podSelector: {}, policyTypes: ["Ingress", "Egress"] });
+  const egressOf = (environment: Environment) =>
+    specOf(networkPolicies(environment, cell).find(({ metadata }) => metadata.name === "allow-egress-worker") as KubeObject)
+      .egress;
+  expect(egressOf(anEnvironment({ egress: { mode: "open" } }))).toEqual([{}]);
+  const text = JSON.stringify(egressOf(anEnvironment()));
+  for (const block of [
+    "10.0.0.0/8",
+    "100.64.0.0/10",
+    "169.254.0.0/16",
+    "172.16.0.0/12",
+    "192.168.0.0/16",
+    "fc00::/7",
+    "fe80::/10",
+  ]) {
+    expect(text).toContain(block);
+  }
+});
+
+test("callers are pods of the gateway in the platform's namespace: both, not either", () => {
+  const policy = networkPolicies(anEnvironment(), cell).find(({ metadata }) => metadata.name === "allow-gateway") as KubeObject;
+  expect(specOf(policy).ingress).toEqual([
+    {
+      from: [
+        {
+          namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "perdure-system" } },
+          podSelector: { matchLabels: { "perdure.dev/platform-role": "gateway" } },
+        },
+      ],
+      ports: [
+        { protocol: "TCP", port: 8080 },
+        { protocol: "TCP", port: 9070 },
+      ],
+    },
+  ]);
+});
+
+// ── pods ─────────────────────────────────────────────────────────────────────────────────────────
+
+interface PodSpec {
+  readonly automountServiceAccountToken: boolean;
+  readonly enableServiceLinks: boolean;
+  readonly terminationGracePeriodSeconds: number;
+  readonly securityContext: object;
+  readonly containers: readonly {
+    readonly name: string;
+    readonly image: string;
+    readonly securityContext: object;
+    readonly resources: { readonly requests: object };
+    readonly env: readonly { readonly name: string; readonly value?: string }[];
+  }[];
+}
+
+const podsOf = (objects: readonly KubeObject[]): PodSpec[] =>
+  objects
+    .filter(({ kind }) => kind === "StatefulSet" || kind === "Deployment")
+    .map((one) => (one["spec"] as { readonly template: { readonly spec: PodSpec } }).template.spec);
+
+test("every pod is closed, and every image comes from the one registry", () => {
+  const pods = podsOf(everything(anEnvironment({ size: "large" })));
+  expect(pods).toHaveLength(3);
+  for (const pod of pods) {
+    expect(pod).toMatchObject({ automountServiceAccountToken: false, enableServiceLinks: false });
+    expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
+    for (const container of pod.containers) {
+      expect(container.image.startsWith(`${cell.imageRegistry}/`)).toBe(true);
+      expect(container.resources.requests).toEqual({ cpu: expect.any(String), memory: expect.any(String) });
+      expect(container.securityContext).toMatchObject({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ["ALL"] },
+      });
+    }
+  }
+});
+
+test("a worker has as long to hand over as the spec says, and some time to end", () => {
+  const [worker] = podsOf(workers(anEnvironment({ workers: { drainSeconds: 300 } }), cell, INPUTS));
+  expect(worker?.terminationGracePeriodSeconds).toBe(330);
+  expect(worker?.containers[0]?.env).toContainEqual({ name: "PERDURE_SHUTDOWN_TIMEOUT", value: "300s" });
+});
+
+test("no password is in anything but a Secret", () => {
+  for (const object of everything(anEnvironment())) expect(JSON.stringify(object)).not.toMatch(/redis:\/\/:|postgres:\/\/[^"]*@/);
+});
+
+test("nothing that is sent is empty or undefined: a server would drop it, and each pass would be a change", () => {
+  for (const size of ["small", "large"] as const) {
+    for (const object of everything(
+      anEnvironment({ size, workers: { autoscaling: { min: 2, max: 4, targetQueueSecondsPerWorker: 10, engine: "hpa" } } }),
+    )) {
+      expect(JSON.parse(JSON.stringify(object))).toEqual(object);
+      expect(JSON.stringify(object)).not.toContain("[]");
+    }
+  }
+});
+
+// ── how many ─────────────────────────────────────────────────────────────────────────────────────
+
+test("a budget needs a second pod, and a Redis of three has one", () => {
+  const names = (changes: Changes): string[] => disruptionBudgets(anEnvironment(changes)).map(({ metadata }) => metadata.name);
+  expect(names({})).toEqual([]);
+  expect(names({ size: "medium" })).toEqual(["worker", "front"]);
+  expect(names({ redis: { bundled: { ...bundled, mode: "replicated" } } })).toEqual(["redis"]);
+  expect(names({ size: "medium", suspended: true })).toEqual([]);
+});
+
+test("an autoscaler counts seconds of ready work, and then nobody else says how many workers there are", () => {
+  const autoscaling = { min: 2, max: 6, targetQueueSecondsPerWorker: 10, engine: "hpa" } as const;
+  const [hpa] = autoscaler(anEnvironment({ workers: { autoscaling } }));
+  const target = { type: "AverageValue", averageValue: "10" };
+  expect(hpa).toMatchObject({
+    spec: {
+      minReplicas: 2,
+      maxReplicas: 6,
+      metrics: [{ type: "External", external: { metric: { name: "perdure_worker_ready_queue_seconds" }, target } }],
+      behavior: { scaleDown: { policies: [{ type: "Pods", value: 1, periodSeconds: 120 }] } },
+    },
+  });
+  const byKeda = anEnvironment({ workers: { autoscaling: { ...autoscaling, engine: "keda" } } });
+  expect(autoscaler(byKeda)).toEqual([]);
+  expect(scaledObject(anEnvironment({ workers: { autoscaling } }), "http://p")).toEqual([]);
+  const query = 'sum(perdure_worker_ready_queue_seconds{namespace="env-0123456789"})';
+  expect(scaledObject(byKeda, "http://p")).toMatchObject([
+    {
+      kind: "ScaledObject",
+      spec: {
+        minReplicaCount: 2,
+        maxReplicaCount: 6,
+        triggers: [{ type: "prometheus", metadata: { serverAddress: "http://p", query, threshold: "10" } }],
+      },
+    },
+  ]);
+  const set = workers(anEnvironment({ workers: { autoscaling } }), cell, { ...INPUTS, replicas: undefined })[1] as KubeObject;
+  expect(Object.keys(set["spec"] as object)).not.toContain("replicas");
+  expect(autoscaler(anEnvironment({ workers: { autoscaling }, suspended: true }))).toEqual([]);
+});
+
+test("the quota has room for what the spec adds up to, also while it is being replaced", () => {
+  for (const size of ["free", "small", "medium", "large"] as const) {
+    const environment = anEnvironment({ size });
+    const { hard } = (quotas(environment)[0] as KubeObject)["spec"] as { readonly hard: Readonly<Record<string, string>> };
+    const pods = podsOf(everything(environment));
+    const asked = pods.flatMap(({ containers }) =>
+      containers.map(({ resources }) => resources.requests as { readonly memory: string }),
+    );
+    const once = asked.reduce((sum, { memory }) => sum + quantityOf(memory), 0);
+    expect(quantityOf(hard["requests.memory"] as string)).toBeGreaterThan(once);
+    expect(hard).toMatchObject({ "services.loadbalancers": "0", "services.nodeports": "0" });
+  }
+});
+
+test("quantities are read as Kubernetes writes them", () => {
+  expect(["500m", "2", "1.5Gi", "10G", "9000Mi"].map(quantityOf)).toEqual([0.5, 2, 1.5 * 1024 ** 3, 1e10, 9000 * 1024 ** 2]);
+  expect(() => quantityOf("plenty")).toThrow("'plenty' is no quantity");
+});

@@ -1,0 +1,35 @@
+/** Why: what an operator does is seen a little later, and what it tells people is found among the events of its namespace. */
+import type { Environment } from "@perdure/custom-resources";
+import { CLUSTER_EVENTS_NAMESPACE, resources } from "@perdure/driver-kubernetes";
+import type { World } from "./world.js";
+
+const PATIENCE_MS = 60_000;
+const LOOK_MS = 50;
+const QUESTIONS = 100;
+
+/** Resolves when it holds; rejects after a minute, at the line that waited. */
+export async function eventually(holds: () => Promise<boolean>, withinMs = PATIENCE_MS): Promise<void> {
+  const late = new Error("it did not come about");
+  for (const deadline = performance.now() + withinMs; !(await holds()); ) {
+    if (performance.now() > deadline) throw late;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}
+
+/**
+ * Milliseconds that something may take which is to take `withinMs` on a machine that does nothing else: on a busy one as long as some
+ * hundred questions to the API server, each of which is a small part of a look at an object.
+ */
+export async function allowance(withinMs: number, { client }: Pick<World, "client">): Promise<number> {
+  const startedAt = performance.now();
+  for (let n = 0; n < QUESTIONS; n++) await client.list(resources.namespaces);
+  return Math.max(withinMs, performance.now() - startedAt);
+}
+
+/** Notes of events about an environment. */
+export async function eventsOf(world: Pick<World, "client">, { metadata }: Environment, reason: string): Promise<string[]> {
+  const { items } = await world.client.list(resources.events, { namespace: CLUSTER_EVENTS_NAMESPACE });
+  return items
+    .filter((event) => event["reason"] === reason && (event["regarding"] as { readonly uid?: string }).uid === metadata.uid)
+    .map((event) => event["note"] as string);
+}

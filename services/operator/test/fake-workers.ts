@@ -1,0 +1,88 @@
+/**
+ * Why: pods that a test says are running have no process in them, but the operator asks workers how they are. Each pod of a worker gets an
+ * address of its own below 127.0.0.0/8, where the test answers what it likes.
+ */
+import { createServer, type Server } from "node:http";
+import type { Environment } from "@perdure/custom-resources";
+import { PORTS } from "../src/desired/network-policies.js";
+import type { WorkerReport } from "../src/worker-door.js";
+import type { Kubelet } from "./kubelet.js";
+
+export interface FakeWorker {
+  /** As it was asked, oldest first. */
+  readonly asked: string[];
+  report: WorkerReport;
+  isDeaf: boolean;
+}
+
+export class FakeWorkers implements AsyncDisposable {
+  readonly #servers: Server[] = [];
+  readonly #subnet = `127.${64 + (process.pid % 128)}.${Math.floor(process.hrtime()[1] / 1000) % 256}`;
+
+  /**
+   * From now on pods of workers have somebody who answers for them, at first like this. Whom one asks of an environment's worker with what
+   * is returned tells and hears.
+   */
+  async place(
+    kubelet: Kubelet,
+    report: Partial<WorkerReport>,
+  ): Promise<(environment: Environment, ordinal: number) => FakeWorker> {
+    const pods = new Map<string, Promise<{ readonly address: string; readonly worker: FakeWorker }>>();
+    const latest = new Map<string, FakeWorker>();
+    kubelet.placePods(async ({ metadata: { name, namespace, uid = "" } }) => {
+      if (!name.startsWith("worker-")) return undefined;
+      const placed = pods.get(uid) ?? this.#listen(report);
+      pods.set(uid, placed);
+      const { address, worker } = await placed;
+      latest.set(`${namespace}/${name}`, worker);
+      return address;
+    });
+    return ({ metadata }, ordinal) => {
+      const worker = latest.get(`${metadata.name}/worker-${ordinal}`);
+      if (worker === undefined) throw new Error(`worker-${ordinal} of ${metadata.name} was never placed`);
+      return worker;
+    };
+  }
+
+  /** At a new address. */
+  async #listen(report: Partial<WorkerReport>): Promise<{ readonly address: string; readonly worker: FakeWorker }> {
+    const address = `${this.#subnet}.${this.#servers.length + 1}`;
+    const worker: FakeWorker = { asked: [], report: { ...QUIET, ...report }, isDeaf: false };
+    const server = createServer((req, res) => {
+      worker.asked.push(`${req.method} ${req.url}`);
+      if (worker.isDeaf) {
+        res.destroy();
+        return;
+      }
+      if (req.method === "POST") worker.report = { ...worker.report, draining: true };
+      if (req.method === "DELETE") worker.report = { ...worker.report, draining: false };
+      res.end(JSON.stringify(worker.report));
+    });
+    this.#servers.push(server);
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(PORTS.probes, address, () => resolve());
+    });
+    return { address, worker };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const server of this.#servers) {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    }
+  }
+}
+
+/** Nothing has happened for a long time, and nothing will. */
+export const QUIET: WorkerReport = {
+  draining: false,
+  drainingSeconds: 0,
+  partitions: 0,
+  inFlight: false,
+  readySeconds: 0,
+  idleSeconds: 100_000,
+  timerDueAtMs: null,
+  scheduleDueAtMs: null,
+  subscriptions: 0,
+};

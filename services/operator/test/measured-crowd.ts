@@ -1,0 +1,150 @@
+/** Why: what many environments cost their operator, the real program, beside a real API server: asked by a suite and by `make bench`. */
+import { readFileSync } from "node:fs";
+import { silentLogger, systemClock, systemRandom } from "@perdure/base";
+import { connectKubernetes } from "@perdure/driver-kubernetes";
+import { startKubernetes } from "@perdure/servers";
+import { Crowd } from "./crowd.js";
+import { OperatorProgram } from "./program.js";
+import { defineAll, furnish } from "./world.js";
+
+export interface CrowdOptions {
+  readonly count: number;
+  /** The operator's `reconcile.per-second`. */
+  readonly perSecond: number;
+  readonly readyWithinMs: number;
+  /** How long the finished cell is watched, from when nothing is looked at any more. */
+  readonly quietMs: number;
+  readonly tell?: (line: string) => void;
+}
+
+/** Differences of counters over a time. */
+export interface Spent {
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+  readonly reconciles: number;
+  /** Requests to the API server by verb; those that opened watches among them. */
+  readonly requests: Readonly<Record<string, number>>;
+}
+
+export interface CrowdFigures {
+  /** From the first environment asked for to the last one ready. */
+  readonly growing: Spent;
+  readonly quiet: Spent;
+  /** Resident memory of the operator: the most there was, and in the end. */
+  readonly peakMiB: number;
+  readonly lastMiB: number;
+  /** Reconciles by how they ended. */
+  readonly results: Readonly<Record<string, number>>;
+}
+
+const TICKS_PER_SECOND = 100;
+const MIB = 1024;
+const WATCH_MS_MAX = 60_000;
+/** More than by default: each waits for the API server, which here shares two processors with everybody. */
+const LOOKS_AT_ONCE = 32;
+/** Nothing was looked at for so long: what was to be looked at again because of what was written has been. */
+const SETTLED_MS = 2_000;
+const SETTLED_MS_MAX = 120_000;
+
+/** The bundle of the operator must have been made. */
+export async function measureCrowd(options: CrowdOptions): Promise<CrowdFigures> {
+  const { count, perSecond, readyWithinMs, quietMs, tell = () => undefined } = options;
+  const ports = { clock: systemClock, random: systemRandom, logger: silentLogger };
+  await using kubernetes = await startKubernetes({ controllers: false });
+  await using client = connectKubernetes(kubernetes.kubeconfig());
+  await furnish(kubernetes);
+  await defineAll(client);
+  await using crowd = await Crowd.start(client, ports);
+  await using program = await OperatorProgram.start({
+    "node-name": "crowded",
+    "cell.region": "eu",
+    "cell.domain": "example.org",
+    "kubernetes.kubeconfig-file": await kubernetes.kubeconfigFile(),
+    "images.registry": "images.example.org/perdure",
+    "postgres.secret-name": "postgres",
+    "reconcile.per-second": perSecond,
+    "reconcile.workers": LOOKS_AT_ONCE,
+  });
+  for (const deadline = performance.now() + WATCH_MS_MAX; !(await program.probe()).startsWith("200 "); ) {
+    if (performance.now() > deadline) throw new Error(`the operator does not watch: ${await program.probe()}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  const begun = await lookAt(program);
+  const growing = crowd.grow(count);
+  const telling = setInterval(() => tell(`${crowd.ready} of ${crowd.size} environments are ready`), 10_000);
+  try {
+    await Promise.all([growing, crowd.untilReady(count, readyWithinMs)]);
+  } finally {
+    clearInterval(telling);
+  }
+  const grown = await lookAt(program);
+  const settled = await untilSettled(program);
+  tell(`all ${count} are ready; watching for ${Math.round(quietMs / 1000)} s`);
+  await new Promise((resolve) => setTimeout(resolve, quietMs));
+  const rested = await lookAt(program);
+  return {
+    growing: spentBetween(begun, grown),
+    quiet: spentBetween(settled, rested),
+    peakMiB: rested.peakMiB,
+    lastMiB: rested.residentMiB,
+    results: byLabel(rested.metrics, "perdure_operator_reconciles_total", "result"),
+  };
+}
+
+async function untilSettled(program: OperatorProgram): Promise<Look> {
+  const deadline = performance.now() + SETTLED_MS_MAX;
+  for (let before = await lookAt(program); ; ) {
+    await new Promise((resolve) => setTimeout(resolve, SETTLED_MS));
+    const now = await lookAt(program);
+    if (spentBetween(before, now).reconciles === 0) return now;
+    if (performance.now() > deadline) throw new Error(`environments are still looked at after ${SETTLED_MS_MAX} ms`);
+    before = now;
+  }
+}
+
+interface Look {
+  readonly atMs: number;
+  readonly cpuSeconds: number;
+  readonly peakMiB: number;
+  readonly residentMiB: number;
+  readonly metrics: string;
+}
+
+async function lookAt(program: OperatorProgram): Promise<Look> {
+  const stat = readFileSync(`/proc/${program.pid}/stat`, "utf8").replace(/^.*\) /, "");
+  const [user, system] = stat.split(" ").slice(11, 13).map(Number) as [number, number];
+  const status = readFileSync(`/proc/${program.pid}/status`, "utf8");
+  const mib = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / MIB;
+  return {
+    atMs: performance.now(),
+    cpuSeconds: (user + system) / TICKS_PER_SECOND,
+    peakMiB: mib("VmHWM"),
+    residentMiB: mib("VmRSS"),
+    metrics: await program.metrics(),
+  };
+}
+
+function spentBetween(before: Look, after: Look): Spent {
+  const difference = (name: string, label: string): Readonly<Record<string, number>> => {
+    const [first, last] = [byLabel(before.metrics, name, label), byLabel(after.metrics, name, label)];
+    return Object.fromEntries(Object.entries(last).map(([value, sum]) => [value, sum - (first[value] ?? 0)]));
+  };
+  const reconciles = difference("perdure_operator_reconciles_total", "result");
+  return {
+    seconds: (after.atMs - before.atMs) / 1000,
+    cpuSeconds: after.cpuSeconds - before.cpuSeconds,
+    reconciles: Object.values(reconciles).reduce((sum, one) => sum + one, 0),
+    requests: difference("perdure_operator_api_requests_total", "verb"),
+  };
+}
+
+/** Sums of a counter's series by one of its labels. */
+function byLabel(metrics: string, name: string, label: string): Readonly<Record<string, number>> {
+  const sums: Record<string, number> = {};
+  for (const line of metrics.split("\n")) {
+    if (!line.startsWith(`${name}{`)) continue;
+    const value = new RegExp(`[{,]${label}="([^"]*)"`).exec(line)?.[1] ?? "";
+    sums[value] = (sums[value] ?? 0) + Number(line.slice(line.lastIndexOf(" ") + 1));
+  }
+  return sums;
+}

@@ -1,0 +1,184 @@
+/** Tenancy's way to us: what it wishes for becomes environments, and it reads from them what became of its wishes. */
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { Secret, silentLogger, systemClock, systemRandom } from "@perdure/base";
+import type { Provisioner } from "@perdure/cloud";
+import { aWish, describeProvisioner, untilState } from "@perdure/cloud/testing";
+import type { Environment } from "@perdure/custom-resources";
+import { connectKubernetes, type KubeObject, resources } from "@perdure/driver-kubernetes";
+import {
+  namespaceRules,
+  openKubernetesProvisioner,
+  openRuntimeWaker,
+  platformRules,
+} from "@perdure/driver-kubernetes-environments";
+import { cell, OPERATOR_NAMESPACE } from "./cell.js";
+import { eventually } from "./eventually.js";
+import { World } from "./world.js";
+
+const FIRST_MS = 45 * 60_000;
+const TEST_MS = 120_000;
+const RBAC = "/apis/rbac.authorization.k8s.io/v1";
+
+let world: World;
+let kubeconfig: string;
+
+beforeAll(async () => {
+  world = await World.start();
+  world.startOperator({ cell: { ...cell, region: aWish().region } });
+  kubeconfig = await tenancysKubeconfig();
+}, FIRST_MS);
+afterAll(() => world[Symbol.asyncDispose](), TEST_MS);
+
+async function made(path: string, body: object): Promise<unknown> {
+  const { status, text } = await world.kubernetes.ask({ method: "POST", path, body });
+  if (status !== 201) throw new Error(`${path}: ${status} ${text}`);
+  return JSON.parse(text);
+}
+
+/** Of an account that has the rights that charts give tenancy, and no others. */
+async function tenancysKubeconfig(): Promise<string> {
+  const name = "perdure-tenancy";
+  const metadata = { name };
+  const subjects = [{ kind: "ServiceAccount", name, namespace: OPERATOR_NAMESPACE }];
+  const roleRef = (kind: string) => ({ apiGroup: "rbac.authorization.k8s.io", kind, name });
+  const own = `${RBAC}/namespaces/${OPERATOR_NAMESPACE}`;
+  const accounts = `/api/v1/namespaces/${OPERATOR_NAMESPACE}/serviceaccounts`;
+  await made(accounts, { metadata });
+  await made(`${RBAC}/clusterroles`, { metadata, rules: platformRules });
+  await made(`${RBAC}/clusterrolebindings`, { metadata, roleRef: roleRef("ClusterRole"), subjects });
+  await made(`${own}/roles`, { metadata, rules: namespaceRules });
+  await made(`${own}/rolebindings`, { metadata, roleRef: roleRef("Role"), subjects });
+  const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
+  const { status } = (await made(`${accounts}/${name}/token`, request)) as { readonly status: { readonly token: string } };
+  const config = JSON.parse(world.kubernetes.kubeconfig()) as object;
+  return JSON.stringify({ ...config, users: [{ name: "test", user: { token: status.token } }] });
+}
+
+function open(): Promise<Provisioner> {
+  const ports = { client: connectKubernetes(kubeconfig), clock: systemClock, random: systemRandom, logger: silentLogger };
+  const template = { version: "1.4.0", size: "free", hibernateAfterSeconds: 0 } as const;
+  return openKubernetesProvisioner(ports, { namespace: OPERATOR_NAMESPACE, clusterDns: "cluster.local", template });
+}
+
+describeProvisioner("environments of a cluster", open);
+
+test(
+  "one that is started again knows what the one before wished for, and what became of it",
+  async () => {
+    const wish = aWish({ generation: 5 });
+    {
+      await using first = await open();
+      await first.apply(wish);
+    }
+    await using second = await open();
+    expect(second.state(wish.environmentId)?.generation).toBe(5);
+    await second.apply({ ...wish, generation: 4, mode: "suspended" });
+    const ready = await untilState(second, wish, "ready");
+    const name = wish.environmentId.replace("_", "-");
+    expect(ready.upstream).toEqual({
+      ingress: `http://runtime.${name}.svc.cluster.local:8080`,
+      admin: `http://runtime.${name}.svc.cluster.local:9070`,
+    });
+    await second.remove(wish.environmentId, { erase: false });
+    await world.until(name, (one) => one?.status?.phase === "Suspended");
+    await using third = await open();
+    expect(third.state(wish.environmentId)).toBeUndefined();
+    expect(await world.client.find(resources.volumeClaims, "data-redis-0", name)).toBeDefined();
+    await third.remove(wish.environmentId, { erase: true });
+    expect(await world.client.find(resources.namespaces, name)).toBeUndefined();
+    const key = `signing-key-${wish.environmentId.slice("env_".length)}`;
+    expect(await world.client.find(resources.secrets, key, OPERATOR_NAMESPACE)).toBeUndefined();
+  },
+  TEST_MS,
+);
+
+test(
+  "the token for tunnels comes to the pods that call services, a new one replaces them, and it goes with the tunnels",
+  async () => {
+    await using provisioner = await open();
+    const tunnels = { proxyUrl: "http://relay.example:9080", token: new Secret("rt_first") };
+    const wish = aWish({ tunnels });
+    const name = wish.environmentId.replace("_", "-");
+    const given = `tunnel-token-${wish.environmentId.slice("env_".length)}`;
+    const tokenOf = async (secret: string, namespace: string): Promise<string | undefined> => {
+      const found = await world.client.find(resources.secrets, secret, namespace);
+      const { token } = (found?.["data"] ?? {}) as Readonly<Record<string, string>>;
+      return token === undefined ? undefined : Buffer.from(token, "base64").toString();
+    };
+    const hashOfWorkers = async (): Promise<string | undefined> => {
+      const set = await world.client.get(resources.statefulSets, "worker", name);
+      const { template } = set["spec"] as { readonly template: { readonly metadata: KubeObject["metadata"] } };
+      return template.metadata.annotations?.["perdure.dev/secrets-hash"];
+    };
+    await provisioner.apply(wish);
+    await untilState(provisioner, wish, "ready");
+    expect(await tokenOf("tunnel-token", name)).toBe("rt_first");
+    const before = await hashOfWorkers();
+    const second = { ...wish, generation: 2, tunnels: { ...tunnels, token: new Secret("rt_second") } };
+    await provisioner.apply(second);
+    await eventually(async () => (await hashOfWorkers()) !== before);
+    expect(await tokenOf("tunnel-token", name)).toBe("rt_second");
+    await provisioner.apply({ ...second, generation: 3, tunnels: undefined });
+    expect(await tokenOf(given, OPERATOR_NAMESPACE)).toBeUndefined();
+    expect(((await world.client.get(resources.environments, name)) as Environment).spec.tunnels).toBeUndefined();
+    await provisioner.apply({ ...second, generation: 4 });
+    await provisioner.remove(wish.environmentId, { erase: true });
+    expect(await tokenOf(given, OPERATOR_NAMESPACE)).toBeUndefined();
+  },
+  TEST_MS,
+);
+
+test(
+  "who is wanted while it sleeps is told once; who is awake is left alone",
+  async () => {
+    const ports = { client: connectKubernetes(kubeconfig), clock: systemClock, random: systemRandom, logger: silentLogger };
+    await using provisioner = await open();
+    await using waker = openRuntimeWaker(ports);
+    const wish = aWish({ region: "where-nobody-acts" });
+    const name = wish.environmentId.replace("_", "-");
+    await provisioner.apply(wish);
+    const wakeOf = async (): Promise<string | undefined> =>
+      (await world.client.get(resources.environments, name)).metadata.annotations?.["perdure.dev/wake"];
+    const told = (hibernation: object) => {
+      const status = { hibernation: { since: "2026-01-01T00:00:00Z", ...hibernation } };
+      const object = { apiVersion: "perdure.dev/v1alpha1", kind: "Environment", metadata: { name }, status };
+      return world.client.apply(object, { manager: "sleep", force: true, subresource: "status" });
+    };
+    /** Its copy follows in its own time, and asking costs nothing. */
+    const untilWoken = async (before: string | undefined): Promise<string> => {
+      for (const deadline = performance.now() + TEST_MS / 2; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
+        waker.wanted(wish.environmentId);
+        const value = await wakeOf();
+        if (value !== undefined && value !== before) return value;
+        if (performance.now() > deadline) throw new Error("nobody woke it");
+      }
+    };
+    waker.wanted(wish.environmentId);
+    expect(await wakeOf()).toBeUndefined();
+    await told({ state: "Asleep" });
+    const first = await untilWoken(undefined);
+    await told({ state: "Asleep", wakeAsked: first });
+    const second = await untilWoken(first);
+    for (let n = 0; n < 5; n++) waker.wanted(wish.environmentId);
+    await told({ state: "Waking" });
+    waker.wanted(wish.environmentId);
+    expect(await wakeOf()).toBe(second);
+    await provisioner.remove(wish.environmentId, { erase: true });
+  },
+  TEST_MS,
+);
+
+test(
+  "what the cell refuses has failed, with its reason",
+  async () => {
+    await using provisioner = await open();
+    const wish = aWish({ region: "elsewhere" });
+    await provisioner.apply(wish);
+    expect(await untilState(provisioner, wish, "failed")).toMatchObject({
+      generation: 1,
+      reason: expect.stringContaining("WrongRegion"),
+    });
+    await provisioner.remove(wish.environmentId, { erase: true });
+  },
+  TEST_MS,
+);

@@ -1,0 +1,49 @@
+/** Why: an image is a program of this tree, or one of a server that tests have anyway; which one follows from its name. */
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { redisProgram } from "@perdure/servers";
+
+export interface Image {
+  /** What a container runs that names no command. */
+  readonly entrypoint: readonly string[];
+  /** Found before everything else. */
+  readonly path: string;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+const SERVICES: Readonly<Record<string, string>> = {
+  "perdure-worker": "invoker-worker",
+  "perdure-registry": "registry",
+  "perdure-gateway": "ingress-gateway",
+  "perdure-admin": "admin-api",
+};
+
+export const PROGRAMS: readonly string[] = Object.values(SERVICES);
+
+const NETWORK = pathToFileURL(fileURLToPath(new URL("pod-network.mjs", import.meta.url))).href;
+
+/** Puts what images need into `directory`; the result throws for an image that nobody knows. */
+export async function imagesIn(directory: string): Promise<(reference: string) => Image> {
+  const redis = await redisImage(directory);
+  return (reference) => {
+    const [name = ""] = (reference.split("/").at(-1) ?? "").split(":");
+    if (name === "redis") return redis;
+    const service = SERVICES[name];
+    if (service === undefined) throw new Error(`no program is known for the image ${reference}`);
+    const main = fileURLToPath(new URL(`../../../${service}/dist/main.mjs`, import.meta.url));
+    return { entrypoint: [process.execPath, `--import=${NETWORK}`, main], path: "", environment: {} };
+  };
+}
+
+/** Its two programs, which know nothing of pods' networks, are led to that of their own. */
+async function redisImage(directory: string): Promise<Image> {
+  const { path, env } = await redisProgram();
+  const bin = join(directory, "redis-image");
+  await mkdir(bin, { recursive: true });
+  const script = (command: string): string => `#!/bin/sh\nexec ${command}\n`;
+  await writeFile(join(bin, "redis-server"), script(`"${path}" "$@" --bind "$POD_ADDRESS"`), { mode: 0o755 });
+  const cli = join(dirname(path), "redis-cli");
+  await writeFile(join(bin, "redis-cli"), script(`"${cli}" -h "$POD_ADDRESS" "$@"`), { mode: 0o755 });
+  return { entrypoint: ["redis-server"], path: bin, environment: env };
+}

@@ -1,0 +1,83 @@
+/**
+ * Why: names of services and of pods lead to where they are, as the EndpointSlices of the real controllers say. An API server takes no loopback
+ * address for a pod, so pods tell one of 10.244.0.0/16, which is carried by the address of 127.0.0.0/8 with the same end. A service's
+ * own address (ClusterIP) is passed over: its name leads to its pods at once, whose ports are the same.
+ */
+import { renameSync, writeFileSync } from "node:fs";
+import type { MetadataOnly, Resource } from "@perdure/driver-kubernetes";
+import { NAMES_DELAY_MS } from "./limits.js";
+
+export const ENDPOINT_SLICES: Resource = {
+  apiVersion: "discovery.k8s.io/v1",
+  kind: "EndpointSlice",
+  plural: "endpointslices",
+  isNamespaced: true,
+};
+
+export interface EndpointSlice extends MetadataOnly {
+  readonly endpoints?: readonly {
+    readonly addresses: readonly string[];
+    readonly hostname?: string;
+    readonly conditions?: { readonly ready?: boolean };
+  }[];
+}
+
+/** Two numbers: the end of a pod's address. */
+export type PodNumber = readonly [number, number];
+
+export const toldAddress = ([a, b]: PodNumber): string => `10.244.${a}.${b}`;
+
+export class Names implements Disposable {
+  readonly file: string;
+  readonly #network: number;
+  readonly #clusterDns: string;
+  readonly #slices: { values(): Iterable<EndpointSlice> };
+  #timer: NodeJS.Timeout | undefined;
+  #names: Readonly<Record<string, readonly string[]>> = {};
+
+  /** `network`: second number of the addresses of 127.0.0.0/8 that are ours. */
+  constructor(file: string, network: number, clusterDns: string, slices: { values(): Iterable<EndpointSlice> }) {
+    this.file = file;
+    this.#network = network;
+    this.#clusterDns = clusterDns;
+    this.#slices = slices;
+    this.write();
+  }
+
+  carrying(told: string): string {
+    return told.replace(/^10\.244\./, `127.${this.#network}.`);
+  }
+
+  addressesOf(name: string): readonly string[] {
+    return this.#names[name] ?? [];
+  }
+
+  writeSoon(): void {
+    this.#timer ??= setTimeout(() => this.write(), NAMES_DELAY_MS);
+  }
+
+  write(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const names: Record<string, string[]> = {};
+    const add = (name: string, told: readonly string[]): void => {
+      names[name] = [...(names[name] ?? []), ...told.map((one) => this.carrying(one))];
+    };
+    for (const { metadata, endpoints } of this.#slices.values()) {
+      const service = metadata.labels?.["kubernetes.io/service-name"];
+      const suffix = `${service}.${metadata.namespace}.svc.${this.#clusterDns}`;
+      for (const { addresses, hostname, conditions } of endpoints ?? []) {
+        if (conditions?.ready === false) continue;
+        add(suffix, addresses);
+        if (hostname !== undefined) add(`${hostname}.${suffix}`, addresses);
+      }
+    }
+    this.#names = names;
+    writeFileSync(`${this.file}.next`, JSON.stringify(names));
+    renameSync(`${this.file}.next`, this.file); // Whoever reads it reads all of it.
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+  }
+}

@@ -1,0 +1,169 @@
+/** Workers become more and fewer: nobody is taken away before it was asked to give its partitions away, and an autoscaler is let do its work. */
+import { readFileSync } from "node:fs";
+import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
+import type { Environment } from "@perdure/custom-resources";
+import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { eventsOf, eventually } from "./eventually.js";
+import { FakeWorkers } from "./fake-workers.js";
+import { conditionOf, World } from "./world.js";
+
+const FIRST_MS = 45 * 60_000;
+const TEST_MS = 120_000;
+
+let world: World;
+let workers: FakeWorkers;
+
+beforeAll(async () => {
+  world = await World.start();
+  workers = new FakeWorkers();
+  world.startOperator();
+}, FIRST_MS);
+afterEach(() => world.kubelet.holdEnds(false));
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  await workers[Symbol.asyncDispose]();
+}, TEST_MS);
+
+interface SetSpec {
+  readonly replicas: number;
+  readonly updateStrategy: { readonly rollingUpdate: { readonly partition: number } };
+}
+
+const setOf = async ({ metadata }: Environment): Promise<KubeObject & { readonly spec: SetSpec }> =>
+  world.client.get(resources.statefulSets, "worker", metadata.name);
+const askedFor = async (environment: Environment): Promise<number> => (await setOf(environment)).spec.replicas;
+
+test(
+  "more come at once; fewer go one by one, each after it has given its partitions away",
+  async () => {
+    const placed = await workers.place(world.kubelet, { partitions: 8 });
+    const made = await world.create({ workers: { replicas: 1 } });
+    await world.untilReady(made);
+    await world.change(made, { workers: { replicas: 3 } });
+    const grown = await world.until(made.metadata.name, (one) => one?.status?.workers?.summary === "3/3");
+    expect(grown.status?.workers?.drainingOrdinal).toBeUndefined();
+    expect(await world.client.find(resources.disruptionBudgets, "worker", made.metadata.name)).toBeDefined();
+
+    await world.change(made, { workers: { replicas: 1 } });
+    for (const ordinal of [2, 1]) {
+      const worker = placed(made, ordinal);
+      await world.until(made.metadata.name, (one) => one?.status?.workers?.drainingOrdinal === ordinal);
+      await eventually(async () => worker.asked.filter((one) => one === "POST /drain").length >= 2);
+      // Asked more than once, and still there: it has partitions left.
+      expect(await askedFor(made)).toBe(ordinal + 1);
+      expect(placed(made, ordinal - 1).asked).not.toContain("POST /drain");
+      worker.report = { ...worker.report, partitions: 0 };
+      await eventually(async () => (await askedFor(made)) === ordinal);
+    }
+    const small = await world.until(made.metadata.name, (one) => one?.status?.workers?.summary === "1/1");
+    await eventually(
+      async () => (await world.client.find(resources.disruptionBudgets, "worker", made.metadata.name)) === undefined,
+    );
+    expect(placed(made, 0).asked).toEqual([]);
+    expect(await eventsOf(world, small, "DrainTimedOut")).toEqual([]);
+  },
+  TEST_MS,
+);
+
+test(
+  "a worker that does not get done goes when it has had its time, which people are told",
+  async () => {
+    const placed = await workers.place(world.kubelet, { partitions: 12 });
+    const made = await world.create({ workers: { replicas: 2, drainSeconds: 3 } });
+    await world.untilReady(made);
+    const startedAt = performance.now();
+    await world.change(made, { workers: { replicas: 1 } });
+    await eventually(async () => (await askedFor(made)) === 1);
+    expect(performance.now() - startedAt).toBeGreaterThan(2_000);
+    expect(placed(made, 1).asked).toContain("POST /drain");
+    await eventually(async () => (await eventsOf(world, made, "DrainTimedOut")).length > 0);
+    expect(await eventsOf(world, made, "DrainTimedOut")).toEqual(["worker-1 had its 3 s and goes with 12 partitions"]);
+  },
+  TEST_MS,
+);
+
+test(
+  "a worker that is wanted again stays, and is told so",
+  async () => {
+    const placed = await workers.place(world.kubelet, { partitions: 12 });
+    const made = await world.create({ workers: { replicas: 2 } });
+    await world.untilReady(made);
+    await world.change(made, { workers: { replicas: 1 } });
+    await eventually(async () => placed(made, 1).asked.includes("POST /drain"));
+    await world.change(made, { workers: { replicas: 2 } });
+    await eventually(async () => placed(made, 1).asked.includes("DELETE /drain"));
+    await world.until(made.metadata.name, (one) => one?.status?.workers?.drainingOrdinal === undefined);
+    expect(await askedFor(made)).toBe(2);
+    expect(placed(made, 1).report.draining).toBe(false);
+  },
+  TEST_MS,
+);
+
+test(
+  "while an autoscaler says how many there are nobody else does, and when it says so no more the spec does again",
+  async () => {
+    world.kubelet.placePods(async () => undefined);
+    const made = await world.create({ workers: { replicas: 2 } });
+    await world.untilReady(made);
+    // One that has just begun knows the set from a list, and not from a change.
+    await world.endOperators();
+    world.startOperator();
+    await world.change(made, { workers: { autoscaling: { min: 2, max: 5 } } });
+    await eventually(async () => (await world.client.find(resources.autoscalers, "worker", made.metadata.name)) !== undefined);
+    const set = await setOf(made);
+    const { apiVersion, kind } = set;
+    const scaled = { apiVersion, kind, metadata: { name: "worker", namespace: made.metadata.name }, spec: { replicas: 4 } };
+    await world.client.apply(scaled, { manager: "autoscaler", force: true });
+    await world.until(made.metadata.name, (one) => one?.status?.workers?.summary === "4/4");
+    // A change of the template goes by, and the number stays.
+    await world.change(made, { workers: { podLabels: { theirs: "yes" } } });
+    await eventually(async () => JSON.stringify(await setOf(made)).includes('"theirs":"yes"'));
+    expect(await askedFor(made)).toBe(4);
+    await world.change(made, { workers: { autoscaling: null } });
+    await eventually(async () => (await askedFor(made)) === 2);
+    await eventually(async () => (await world.client.find(resources.autoscalers, "worker", made.metadata.name)) === undefined);
+  },
+  TEST_MS,
+);
+
+test(
+  "where KEDA is not installed the spec says how many there are, and a condition why; where it is, KEDA does, until it is not asked to",
+  async () => {
+    const made = await world.create({ workers: { replicas: 2, autoscaling: { min: 1, max: 5, engine: "keda" } } });
+    const without = await world.untilReady(made);
+    expect(conditionOf(without, "AutoscalerUnavailable")).toMatchObject({ status: "True", message: "KEDA is not installed" });
+    expect(without.status?.workers?.summary).toBe("2/2");
+
+    const definition = JSON.parse(readFileSync(new URL("./testdata/scaled-objects.json", import.meta.url), "utf8")) as KubeObject;
+    await world.client.apply(definition, { manager: "test", force: true });
+    const find = (): Promise<KubeObject | undefined> =>
+      world.client.find(resources.scaledObjects, "worker", made.metadata.name).catch(() => undefined);
+    let looked = 0;
+    await eventually(async () => {
+      await world.change(made, { limits: { actionsPerMonth: ++looked } });
+      return (await find()) !== undefined;
+    });
+    const object = await find();
+    expect(object?.metadata.ownerReferences?.[0]?.uid).toBe(made.metadata.uid);
+    const scaled = await world.until(made.metadata.name, (one) => one?.status?.workers?.autoscaler === "keda");
+    expect(conditionOf(scaled, "AutoscalerUnavailable")).toBeUndefined();
+    expect(await askedFor(made)).toBe(2);
+    await world.change(made, { suspended: true });
+    await eventually(async () => (await find()) === undefined);
+    await world.change(made, { suspended: false });
+    await eventually(async () => (await find()) !== undefined);
+    await world.change(made, { workers: { autoscaling: null } });
+    await eventually(async () => (await find()) === undefined);
+
+    // Who scales workers would bring them back while they are to end.
+    await world.change(made, { workers: { autoscaling: { min: 1, max: 5, engine: "keda" } } });
+    await eventually(async () => (await find()) !== undefined);
+    world.kubelet.holdEnds(true);
+    await world.delete(made);
+    await eventually(async () => (await find()) === undefined);
+    expect((await world.client.get(resources.environments, made.metadata.name)).metadata.deletionTimestamp).toBeDefined();
+    world.kubelet.holdEnds(false);
+    await world.until(made.metadata.name, (one) => one === undefined);
+  },
+  TEST_MS,
+);

@@ -1,0 +1,160 @@
+/** Another release comes to one worker after the other, and no further than where it fails; and who changes what is ours does not get far. */
+import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
+import type { Environment } from "@perdure/custom-resources";
+import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { Metrics } from "@perdure/role";
+import { eventsOf, eventually } from "./eventually.js";
+import { conditionOf, World } from "./world.js";
+
+const FIRST_MS = 45 * 60_000;
+const TEST_MS = 120_000;
+
+let world: World;
+const metrics = new Metrics();
+
+beforeAll(async () => {
+  world = await World.start();
+  world.startOperator({}, metrics);
+}, FIRST_MS);
+afterEach(() => world.kubelet.breakPods(() => false));
+afterAll(() => world[Symbol.asyncDispose](), TEST_MS);
+
+interface PodSpec {
+  readonly containers: readonly { readonly image: string }[];
+}
+
+const imageOf = (pod: KubeObject | undefined): string => (pod?.["spec"] as PodSpec | undefined)?.containers[0]?.image ?? "";
+
+/** Releases of an environment's workers, by ordinal. */
+async function releases({ metadata }: Environment): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const pod of world.kubelet.pods(metadata.name)) {
+    const ordinal = /^worker-(\d+)$/.exec(pod.metadata.name)?.[1];
+    if (ordinal !== undefined) found[Number(ordinal)] = imageOf(pod).split(":").at(-1) as string;
+  }
+  return found;
+}
+
+async function partitionOf({ metadata }: Environment): Promise<number> {
+  const set = await world.client.get(resources.statefulSets, "worker", metadata.name);
+  return (set["spec"] as { readonly updateStrategy: { readonly rollingUpdate: { readonly partition: number } } }).updateStrategy
+    .rollingUpdate.partition;
+}
+
+const uidsOf = ({ metadata }: Environment): readonly string[] =>
+  world.kubelet.pods(metadata.name).map((pod) => pod.metadata.uid ?? "");
+
+test(
+  "a release goes from the highest ordinal down, halts at a worker that fails, and goes on when it is mended",
+  async () => {
+    const made = await world.create({ workers: { replicas: 3 } });
+    await world.untilReady(made);
+    const broken = (pod: KubeObject): boolean =>
+      pod.metadata.namespace === made.metadata.name &&
+      imageOf(pod).endsWith("perdure-worker:1.5.0") &&
+      /-1$/.test(pod.metadata.name);
+    world.kubelet.breakPods(broken);
+    await world.change(made, { version: "1.5.0" });
+    const halted = await world.until(made.metadata.name, (one) => conditionOf(one, "WorkersReady")?.reason === "CrashLoop");
+    expect(conditionOf(halted, "WorkersReady")?.message).toMatch(/^worker-1 of 1\.5\.0: CrashLoopBackOff .*workers below 1 stay/);
+    expect(conditionOf(halted, "Ready")).toMatchObject({ status: "False", reason: "CrashLoop" });
+    expect(halted.status?.version).toMatchObject({ current: "1.4.0", target: "1.5.0" });
+    expect(await partitionOf(made)).toBe(1);
+    expect(await releases(made)).toEqual(["1.4.0", "1.5.0", "1.5.0"]);
+    await eventually(async () => (await eventsOf(world, made, "CrashLoop")).length === 1);
+
+    world.kubelet.breakPods(() => false);
+    await world.until(made.metadata.name, (one) => one?.status?.version?.current === "1.5.0");
+    expect(await releases(made)).toEqual(["1.5.0", "1.5.0", "1.5.0"]);
+    expect(await partitionOf(made)).toBe(0);
+  },
+  TEST_MS,
+);
+
+test(
+  "a release that fails is gone back from, also where it has got to; minor versions are not skipped, and no two are gone back",
+  async () => {
+    const made = await world.create({ workers: { replicas: 2 } });
+    await world.untilReady(made);
+    const [untouched] = world.kubelet.pods(made.metadata.name).filter(({ metadata }) => metadata.name === "worker-0");
+    world.kubelet.breakPods((pod) => imageOf(pod).endsWith("perdure-worker:1.5.0"));
+    await world.change(made, { version: "1.5.0" });
+    await world.until(made.metadata.name, (one) => conditionOf(one, "WorkersReady")?.reason === "CrashLoop");
+    expect(await releases(made)).toEqual(["1.4.0", "1.5.0"]);
+    await world.change(made, { version: "1.4.0" });
+    await world.until(made.metadata.name, (one) => conditionOf(one, "WorkersReady")?.status === "True");
+    await world.untilReady(made);
+    expect(await releases(made)).toEqual(["1.4.0", "1.4.0"]);
+    const [same] = world.kubelet.pods(made.metadata.name).filter(({ metadata }) => metadata.name === "worker-0");
+    expect(same?.metadata.uid).toBe(untouched?.metadata.uid);
+
+    for (const [version, reason] of [
+      ["1.6.0", "VersionSkip"],
+      ["1.2.0", "Downgrade"],
+    ]) {
+      await world.change(made, { version });
+      const refused = await world.until(made.metadata.name, (one) => conditionOf(one, "Accepted")?.reason === reason);
+      expect(refused.status?.version).toMatchObject({ current: "1.4.0" });
+      await eventually(async () => (await eventsOf(world, made, reason as string)).length === 1);
+      expect(await releases(made)).toEqual(["1.4.0", "1.4.0"]);
+    }
+  },
+  TEST_MS,
+);
+
+test(
+  "an operator that begins anew replaces no pod of what is as it should be",
+  async () => {
+    const made = await world.create({ workers: { replicas: 2 } });
+    await world.untilReady(made);
+    await eventually(async () => (await partitionOf(made)) === 0);
+    const before = uidsOf(made);
+    const set = await world.client.get(resources.statefulSets, "worker", made.metadata.name);
+    const looks = (text: string): number =>
+      Number(/reconciles_total\{kind="Environment",result="\w+"\} (\d+)/.exec(text)?.[1] ?? 0);
+    const others = new Metrics();
+    await world.endOperators();
+    world.startOperator({}, others);
+    await eventually(async () => looks(others.text()) > 0);
+    await world.change(made, { limits: { actionsPerMonth: 1_000_000 } }); // Nothing that pods are told.
+    await world.until(made.metadata.name, (one) => one?.status?.observedGeneration === one?.metadata.generation);
+    expect(uidsOf(made)).toEqual(before);
+    const after = await world.client.get(resources.statefulSets, "worker", made.metadata.name);
+    expect(after["spec"]).toEqual(set["spec"]);
+  },
+  TEST_MS,
+);
+
+test(
+  "who changes what is ours is undone once each time; who does so again and again is told of, and given way to",
+  async () => {
+    const made = await world.create();
+    await world.untilReady(made);
+    const namespace = made.metadata.name;
+    const image = async (): Promise<string> => {
+      const set = await world.client.get(resources.statefulSets, "worker", namespace);
+      return ((set["spec"] as { readonly template: { readonly spec: PodSpec } }).template.spec.containers[0] as { image: string })
+        .image;
+    };
+    const ours = await image();
+    const path = `/apis/apps/v1/namespaces/${namespace}/statefulsets/worker`;
+    const meddle = async (theirs: string): Promise<void> => {
+      const body = { spec: { template: { spec: { containers: [{ name: "worker", image: theirs }] } } } };
+      const contentType = "application/strategic-merge-patch+json";
+      expect((await world.kubernetes.ask({ method: "PATCH", path, contentType, body })).status).toBe(200);
+    };
+    for (const time of [1, 2, 3]) {
+      await meddle(`theirs:${time}`);
+      await eventually(async () => (await image()) === ours);
+    }
+    await eventually(async () => (await eventsOf(world, made, "DriftFight")).length === 1);
+    await meddle("theirs:4");
+    const looked = `test/looked-${Math.random()}`;
+    const body = { metadata: { labels: { looked: "again" }, annotations: { [looked]: "1" } } };
+    await world.kubernetes.ask({ method: "PATCH", path: `/apis/perdure.dev/v1alpha1/environments/${namespace}`, body });
+    await world.change(made, { limits: { actionsPerMonth: 5 } });
+    await world.until(namespace, (one) => one?.status?.observedGeneration === one?.metadata.generation);
+    expect(await image()).toBe("theirs:4");
+  },
+  TEST_MS,
+);

@@ -1,0 +1,225 @@
+/** Why: a control plane with our definitions, an operator with its own rights only, and somebody who plays the kubelet: what its suites start. */
+import { randomBytes } from "node:crypto";
+import { silentLogger, systemClock, systemRandom } from "@perdure/base";
+import { definitions, type Environment, objectNameOf } from "@perdure/custom-resources";
+import { connectKubernetes, type KubeObject, type KubernetesClient, Reflector, resources } from "@perdure/driver-kubernetes";
+import { Metrics } from "@perdure/role";
+import { type KubernetesOptions, type KubernetesServer, startKubernetes } from "@perdure/servers";
+import { type Operator, type OperatorOptions, type OperatorPorts, operatorMetrics, startOperator } from "../src/index.js";
+import {
+  clusterRules,
+  kedaRules,
+  ownNamespaceRules,
+  REMOVAL_ROLE,
+  removalRules,
+  SECRETS_ROLE,
+  secretsRules,
+  snapshotRules,
+} from "../src/rbac.js";
+import { cell, OPERATOR_NAMESPACE, OPERATOR_USER } from "./cell.js";
+import { type Kubelet, playKubelet } from "./kubelet.js";
+import { RealKubelet } from "./real-kubelet/kubelet.js";
+
+export { OPERATOR_NAMESPACE } from "./cell.js";
+
+const ADMIN = "test";
+
+export type EnvironmentSpecInput = Readonly<Record<string, unknown>>;
+
+export class World<K extends AsyncDisposable = Kubelet> implements AsyncDisposable {
+  readonly kubernetes: KubernetesServer;
+  /** May do everything. */
+  readonly client: KubernetesClient;
+  readonly kubelet: K;
+  readonly metrics: Metrics;
+  readonly #environments: Reflector<Environment>;
+  readonly #stop = new AbortController();
+  readonly #watching: Promise<void>;
+  #operators: readonly { readonly operator: Operator; readonly client: KubernetesClient }[] = [];
+
+  private constructor(kubernetes: KubernetesServer, client: KubernetesClient, kubelet: K) {
+    this.kubernetes = kubernetes;
+    this.client = client;
+    this.kubelet = kubelet;
+    this.metrics = new Metrics();
+    this.#environments = new Reflector({ resource: resources.environments }, { ...ports, client });
+    this.#watching = this.#environments.run(this.#stop.signal);
+  }
+
+  static async start(
+    options: { readonly withDefinitions?: boolean } & Pick<KubernetesOptions, "users" | "apiServerFlags"> = {},
+  ): Promise<World> {
+    const { users, apiServerFlags = {} } = options;
+    const kubernetes = await startKubernetes({ users: { [OPERATOR_USER]: [], ...users }, apiServerFlags });
+    const client = connectKubernetes(kubernetes.kubeconfig());
+    await furnish(kubernetes);
+    if (options.withDefinitions !== false) await defineAll(client);
+    return new World(kubernetes, client, await playKubelet(client, ports));
+  }
+
+  /** Its pods are processes, and keep their metadata in the database of that URL. */
+  static async startReal(postgresUrl: string): Promise<World<RealKubelet>> {
+    const kubernetes = await startKubernetes({ users: { [OPERATOR_USER]: [] } });
+    const client = connectKubernetes(kubernetes.kubeconfig());
+    await furnish(kubernetes, postgresUrl);
+    await defineAll(client);
+    return new World(kubernetes, client, await RealKubelet.start({ kubernetes, clusterDns: cell.clusterDns }, client, ports));
+  }
+
+  /** With its own rights, and shorter pauses than in production. */
+  startOperator(
+    changed: Partial<OperatorOptions> = {},
+    metrics = new Metrics(),
+    changedPorts: Partial<OperatorPorts> = {},
+  ): Operator {
+    const client = connectKubernetes(this.kubernetes.kubeconfig(OPERATOR_USER));
+    const fatal = (cause: unknown): void => this.failures.push(cause) as unknown as void;
+    // Nobody is killed, so nobody waits for its end; a busy machine keeps it.
+    const lease = { leaseMs: 30_000, renewWithinMs: 20_000, retryMs: 200 };
+    const options = { cell, identity: randomBytes(4).toString("hex"), lease, keysPerSecond: 500, ...changed };
+    const operator = startOperator(options, {
+      ...ports,
+      client,
+      metrics: operatorMetrics(metrics, () => ports.clock.nowMs()),
+      onFatal: fatal,
+      ...changedPorts,
+    });
+    this.#operators = [...this.#operators, { operator, client }];
+    return operator;
+  }
+
+  readonly failures: unknown[] = [];
+
+  /** The object, as the API server has made it. */
+  async create(spec: EnvironmentSpecInput = {}, id = `env_${randomBytes(8).toString("hex")}`): Promise<Environment> {
+    return (await this.client.create(anEnvironment(id, spec), { manager: ADMIN })) as unknown as Environment;
+  }
+
+  /** Changes fields of the spec. */
+  async change({ metadata }: Environment, fields: Readonly<Record<string, unknown>>): Promise<void> {
+    const body = { spec: fields };
+    const path = `/apis/perdure.dev/v1alpha1/environments/${metadata.name}`;
+    const { status, text } = await this.kubernetes.ask({ method: "PATCH", path, body });
+    if (status !== 200) throw new Error(text);
+  }
+
+  async delete({ metadata }: Environment): Promise<void> {
+    await this.client.delete(resources.environments, metadata.name, undefined);
+  }
+
+  /** As it is when `holds` of it; undefined stands for one that is gone. Rejects with what it is like after a while. */
+  async until(name: string, holds: (environment: Environment | undefined) => boolean, withinMs = 60_000): Promise<Environment> {
+    await this.#environments.synced;
+    const now = (): Environment | undefined => this.#environments.get(name);
+    if (holds(now())) return now() as Environment;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        isOver = true;
+        reject(new Error(`${name} is ${JSON.stringify(now()?.status ?? now()?.metadata, undefined, 1)}`));
+      }, withinMs);
+      let isOver = false;
+      this.#environments.onChange(({ metadata }) => {
+        if (isOver || metadata.name !== name || !holds(now())) return;
+        isOver = true;
+        clearTimeout(timer);
+        resolve(now() as Environment);
+      });
+    });
+  }
+
+  untilReady({ metadata }: Environment, withinMs?: number): Promise<Environment> {
+    return this.until(metadata.name, (one) => conditionOf(one, "Ready")?.status === "True", withinMs);
+  }
+
+  /** In peace, all of them. */
+  async endOperators(): Promise<void> {
+    for (const { operator, client } of this.#operators) {
+      await operator[Symbol.asyncDispose]();
+      await client[Symbol.asyncDispose]();
+    }
+    this.#operators = [];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.endOperators();
+    this.#stop.abort();
+    await this.#watching;
+    try {
+      await this.kubelet[Symbol.asyncDispose]();
+    } finally {
+      // Whatever the kubelet has to say, no process stays.
+      await this.client[Symbol.asyncDispose]();
+      await this.kubernetes[Symbol.asyncDispose]();
+    }
+    if (this.failures.length > 0) throw this.failures[0];
+  }
+}
+
+const ports = { clock: systemClock, random: systemRandom, logger: silentLogger };
+
+export function conditionOf(environment: Environment | undefined, type: string) {
+  return environment?.status?.conditions?.find((one) => one.type === type);
+}
+
+export function anEnvironment(environmentId: string, spec: EnvironmentSpecInput = {}): KubeObject {
+  return {
+    apiVersion: "perdure.dev/v1alpha1",
+    kind: "Environment",
+    metadata: { name: objectNameOf(environmentId) },
+    spec: {
+      environmentId,
+      accountId: "acc_0123456789AbCdEf",
+      region: cell.region,
+      version: "1.4.0",
+      redis: { bundled: {} },
+      ...spec,
+    },
+  };
+}
+
+export async function defineAll(client: KubernetesClient): Promise<void> {
+  for (const definition of definitions) await client.apply(definition as unknown as KubeObject, { manager: ADMIN, force: true });
+}
+
+/** What a chart would bring: namespaces, roles, the database's Secret. */
+export async function furnish(
+  kubernetes: KubernetesServer,
+  postgresUrl = "postgres://perdure@db.example.org/perdure",
+): Promise<void> {
+  const rbac = "rbac.authorization.k8s.io";
+  const user = { kind: "User", name: OPERATOR_USER, apiGroup: rbac };
+  const asked: readonly (readonly [string, object])[] = [
+    ["/api/v1/namespaces", { metadata: { name: OPERATOR_NAMESPACE } }],
+    [
+      `/apis/${rbac}/v1/clusterroles`,
+      { metadata: { name: "perdure-operator" }, rules: [...clusterRules, ...snapshotRules, ...kedaRules] },
+    ],
+    [`/apis/${rbac}/v1/clusterroles`, { metadata: { name: SECRETS_ROLE }, rules: secretsRules }],
+    [`/apis/${rbac}/v1/clusterroles`, { metadata: { name: REMOVAL_ROLE }, rules: removalRules }],
+    [
+      `/apis/${rbac}/v1/clusterrolebindings`,
+      {
+        metadata: { name: "perdure-operator" },
+        roleRef: { apiGroup: rbac, kind: "ClusterRole", name: "perdure-operator" },
+        subjects: [user],
+      },
+    ],
+    [
+      `/apis/${rbac}/v1/namespaces/${OPERATOR_NAMESPACE}/roles`,
+      { metadata: { name: "perdure-operator" }, rules: ownNamespaceRules },
+    ],
+    [
+      `/apis/${rbac}/v1/namespaces/${OPERATOR_NAMESPACE}/rolebindings`,
+      {
+        metadata: { name: "perdure-operator" },
+        roleRef: { apiGroup: rbac, kind: "Role", name: "perdure-operator" },
+        subjects: [user],
+      },
+    ],
+    [`/api/v1/namespaces/${OPERATOR_NAMESPACE}/secrets`, { metadata: { name: "postgres" }, stringData: { url: postgresUrl } }],
+  ];
+  for (const [path, body] of asked) {
+    const { status, text } = await kubernetes.ask({ method: "POST", path, body });
+    if (status !== 201) throw new Error(`${path}: ${status} ${text}`);
+  }
+}

@@ -1,0 +1,103 @@
+/** Why: what a registry tells about itself, as metrics under the names that dashboards know. Everything is read when somebody looks. */
+import { type Clock, type OperationObserver, observers } from "@perdure/base";
+import { observedMethods, registryDefinition, schedulesDefinition } from "@perdure/driver-grpc";
+import type { Registry } from "@perdure/metadata";
+import {
+  COARSE_SECONDS_BUCKETS,
+  GRPC_CODES,
+  grpcSpan,
+  type Metrics,
+  measuredOperations,
+  type ProcessPorts,
+  postgresSpan,
+  type TracingPorts,
+  tracedOperations,
+} from "@perdure/role";
+import type { DiscoveryFetcher } from "./ports.js";
+
+export interface ObservedRegistry {
+  readonly registry: Pick<Registry, "deployments" | "services" | "subscriptions">;
+  /** Processes that are told of every change. */
+  readonly watchers: { readonly count: number; readonly lagMs: number };
+  /** To the database. */
+  connections(): { readonly idle: number; readonly used: number; readonly waiting: number };
+  /** Whether this process fires schedules. */
+  isLeading(): boolean;
+}
+
+export function observeRegistry(metrics: Metrics, { registry, watchers, connections, isLeading }: ObservedRegistry): void {
+  const gauge = (name: string, help: string, read: () => number) => metrics.observed({ type: "gauge", name, help }, read);
+  const each = (name: string, help: string, label: string, read: () => Readonly<Record<string, number>>) =>
+    metrics.observedEach({ type: "gauge", name, help, labels: [label], seriesMax: 4 }, () =>
+      Object.entries(read()).map(([value, count]) => ({ labels: [value], value: count })),
+    );
+  each("perdure_registry_entities", "What is registered", "kind", () => ({
+    deployment: registry.deployments().length,
+    service: registry.services().length,
+    subscription: registry.subscriptions().length,
+  }));
+  gauge("perdure_registry_watchers", "Gateways, workers and management APIs that watch this registry", () => watchers.count);
+  gauge(
+    "perdure_registry_watch_lag_seconds",
+    "How long the slowest of them has not read what it was told",
+    () => watchers.lagMs / 1000,
+  );
+  each("perdure_registry_db_pool", "Connections to the database by what they do, and who waits for one", "state", () => {
+    const { idle, used, waiting } = connections();
+    return { idle, used, waiting };
+  });
+  gauge("perdure_registry_leading", "1 if this registry is the one that fires schedules, else 0", () => (isLeading() ? 1 : 0));
+}
+
+/** Tables that a registry asks, and the function through which it writes. */
+const TABLES = ["documents", "write", "archive", "other"];
+const VERBS = ["SELECT", "INSERT", "UPDATE", "DELETE", "BEGIN", "COMMIT", "ROLLBACK", "LISTEN"];
+const METHODS = [...observedMethods(registryDefinition), ...observedMethods(schedulesDefinition)];
+
+export function databaseObserver(ports: Pick<ProcessPorts, "metrics" | "clock"> & TracingPorts): OperationObserver | undefined {
+  const durations = ports.metrics.histogram({
+    name: "perdure_registry_db_duration_seconds",
+    help: "How long the database took for a statement, by its verb and table",
+    labels: { statement: VERBS.flatMap((verb) => TABLES.map((table) => `${verb} ${table}`)) },
+    buckets: COARSE_SECONDS_BUCKETS,
+  });
+  const labels = (name: string, target: string) => [`${name} ${target}`];
+  return observers(measuredOperations({ durations, labels }, ports.clock), tracedOperations(ports, "client", postgresSpan));
+}
+
+export function grpcObserver(ports: Pick<ProcessPorts, "metrics" | "clock"> & TracingPorts): OperationObserver | undefined {
+  const counts = ports.metrics.counter({
+    name: "perdure_registry_grpc_requests_total",
+    help: "Questions that were answered",
+    labels: { method: METHODS, code: ["ok", ...GRPC_CODES] },
+  });
+  const durations = ports.metrics.histogram({
+    name: "perdure_registry_grpc_request_duration_seconds",
+    help: "Time until a question was answered",
+    labels: { method: METHODS },
+  });
+  const labels = (method: string) => [method];
+  return observers(measuredOperations({ durations, counts, labels }, ports.clock), tracedOperations(ports, "server", grpcSpan));
+}
+
+/** A fetcher whose questions are counted by how they went and measured. */
+export function measuredFetcher(fetcher: DiscoveryFetcher, metrics: Metrics, clock: Clock): DiscoveryFetcher {
+  const discoveries = metrics.counter({
+    name: "perdure_registry_discoveries_total",
+    help: "Endpoints that were asked what they serve",
+    labels: { result: ["answered", "refused", "unreachable"] },
+  });
+  const durations = metrics.histogram({
+    name: "perdure_registry_discovery_duration_seconds",
+    help: "Time until an endpoint has told what it serves",
+  });
+  return {
+    async fetch(request, signal) {
+      const sinceMs = clock.monotonicMs();
+      const answer = await fetcher.fetch(request, signal);
+      durations.observe((clock.monotonicMs() - sinceMs) / 1000);
+      discoveries.inc(answer.kind === "failed" ? "unreachable" : answer.status < 300 ? "answered" : "refused");
+      return answer;
+    },
+  };
+}

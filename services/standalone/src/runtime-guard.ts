@@ -1,0 +1,86 @@
+/**
+ * Why: a server that is the runtime of an environment answers its gateway alone, because whoever else has an account on the machine
+ * reaches its ports too; one that is suspended answers reads alone (cloud.md §5.2), and one that stores all it may takes nothing
+ * more to run (cloud.md §5.4).
+ */
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { Secret } from "@perdure/base";
+import { RUNTIME_SECRET_HEADER } from "@perdure/cloud";
+import type { Guard, Refusal } from "@perdure/role/http";
+import { type StorageFull, storageIsFull } from "./limited-partitions.js";
+
+export interface GuardOptions {
+  /** Undefined: anybody may ask. */
+  readonly secret: Secret | undefined;
+  readonly isSuspended: boolean;
+  /** Undefined: as much as the disk takes. */
+  readonly storage?: StorageFull | undefined;
+}
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** Undefined when there is nothing to guard. */
+export function ingressGuard(options: GuardOptions): Guard | undefined {
+  return guardOf(options, (_method, path) => path === "/restate/health", addsNothing);
+}
+
+/** What of its commands adds to what is stored is refused where they are submitted. */
+export function adminGuard(options: GuardOptions): Guard | undefined {
+  const isRead = (method: string, path: string): boolean => method === "GET" || method === "HEAD" || isQuery(method, path);
+  return guardOf({ ...options, storage: undefined }, isRead, () => true);
+}
+
+/** Waiting for an invocation, its outcome and health; what services are called, whatever the method, adds. */
+function addsNothing(method: string, path: string): boolean {
+  return method === "OPTIONS" || /^\/restate\/(health$|(attach|output|lookup|invocation|workflow)(\/|$))/.test(path);
+}
+
+/** Reads that carry a body. */
+function isQuery(method: string, path: string): boolean {
+  return method === "POST" && /^(\/v[2-4])?\/query$/.test(path);
+}
+
+type Allows = (method: string, path: string) => boolean;
+
+function guardOf({ secret, isSuspended, storage }: GuardOptions, isRead: Allows, mayWhenFull: Allows): Guard | undefined {
+  if (secret === undefined && !isSuspended && storage === undefined) return undefined;
+  const expected = secret === undefined ? undefined : digest(secret.reveal());
+  return {
+    hidden: [RUNTIME_SECRET_HEADER],
+    refusal(method, target, headers) {
+      if (expected !== undefined && !isShown(expected, headers)) return UNAUTHORIZED;
+      if (isSuspended && !isRead(method, pathOf(target))) return SUSPENDED;
+      if (storage?.isFull === true && !mayWhenFull(method, pathOf(target))) return full(storage);
+      return undefined;
+    },
+  };
+}
+
+function isShown(expected: Buffer, headers: Headers): boolean {
+  const shown = headers[RUNTIME_SECRET_HEADER];
+  return typeof shown === "string" && timingSafeEqual(digest(shown), expected);
+}
+
+/** Of equal length, whatever is shown. */
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
+
+function pathOf(target: string): string {
+  const end = target.indexOf("?");
+  return end < 0 ? target : target.slice(0, end);
+}
+
+function full({ bytesMax }: StorageFull): Refusal {
+  const { http, code, message } = storageIsFull(bytesMax);
+  return refused(http, code, message);
+}
+
+const UNAUTHORIZED: Refusal = refused(401, "PERD0401", "This runtime answers its gateway alone", {
+  "www-authenticate": 'Bearer realm="perdure"',
+});
+const SUSPENDED: Refusal = refused(403, "PERD0110", "This environment is suspended");
+
+function refused(status: number, code: string, message: string, headers: Readonly<Record<string, string>> = {}): Refusal {
+  return { status, headers, body: JSON.stringify({ code: status, message, restate_code: code }) };
+}

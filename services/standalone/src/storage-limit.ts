@@ -1,0 +1,113 @@
+/**
+ * Why: an environment stores no more than its plan allows (cloud.md §5.4), and refusing must not lose anything. The measure is what the
+ * engine has on disk, looked at every second, so it is late by what is written in one.
+ *
+ *     below ──(limit)──▶ full: doors refuse writes, topics wait ──(a tenth more)──▶ held: no attempts either
+ *       ▲                     │                                                        │
+ *       └──(under 95 %)───────┴────── what was deleted is compacted away ◀─────────────┘
+ */
+import { type Clock, type Logger, PerdureError, type TimerHandle } from "@perdure/base";
+import { STORAGE_COMPACT_EVERY_MS, STORAGE_FREE_SHARE, STORAGE_HELD_SHARE, STORAGE_LOOK_EVERY_MS } from "./limits.js";
+
+export interface MeasuredStorage {
+  /** Nothing is measured while it stays the same: idle environments cost nothing. */
+  readonly batches: number;
+  storedBytes(): Promise<number>;
+  compact(): Promise<void>;
+}
+
+export interface StorageLimitPorts {
+  readonly storage: MeasuredStorage;
+  /** Told when no attempts shall run, at every look while it lasts, and once when they may again. */
+  readonly onHeld: (isHeld: boolean) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class StorageLimit implements AsyncDisposable {
+  readonly bytesMax: number;
+  readonly #ports: StorageLimitPorts;
+  #isFull = false;
+  #isHeld = false;
+  #isClosed = false;
+  #compactAtMs = 0;
+  #measuredBatches = -1;
+  #compacting: Promise<void> | undefined;
+  #timer: TimerHandle | undefined;
+  #looking: Promise<void>;
+
+  private constructor(ports: StorageLimitPorts, bytesMax: number) {
+    this.#ports = ports;
+    this.bytesMax = bytesMax;
+    this.#looking = this.#look();
+  }
+
+  /** Resolves after the first look: a server that starts full takes nothing. */
+  static async open(ports: StorageLimitPorts, bytesMax: number): Promise<StorageLimit> {
+    const limit = new StorageLimit(ports, bytesMax);
+    await limit.#looking;
+    return limit;
+  }
+
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    await this.#looking;
+    await this.#compacting;
+  }
+
+  /** Never rejects. */
+  async #look(): Promise<void> {
+    const { clock, logger } = this.#ports;
+    try {
+      await this.#measure();
+    } catch (cause) {
+      const { code, detail } = PerdureError.from(cause);
+      logger.warn({ code, reason: detail }, "what is stored could not be measured; trying again");
+    }
+    if (this.#isClosed) return;
+    this.#timer = clock.setTimer(STORAGE_LOOK_EVERY_MS, () => {
+      this.#looking = this.#look();
+    });
+  }
+
+  async #measure(): Promise<void> {
+    const { storage, clock, logger, onHeld } = this.#ports;
+    const { batches } = storage;
+    if (batches === this.#measuredBatches && !this.#isFull) return;
+    const bytes = await storage.storedBytes();
+    this.#measuredBatches = batches;
+    const wasFull = this.#isFull;
+    this.#isFull = bytes > this.bytesMax * (wasFull ? STORAGE_FREE_SHARE : 1);
+    const isHeld = bytes > this.bytesMax * (this.#isHeld ? 1 : STORAGE_HELD_SHARE);
+    if (wasFull !== this.#isFull) {
+      const fields = { bytes, bytesMax: this.bytesMax };
+      if (this.#isFull)
+        logger.warn({ ...fields, code: "TEN0003" }, "the storage limit is reached; refusing what would add to it");
+      else logger.info(fields, "there is room again");
+    }
+    if (isHeld || this.#isHeld) onHeld(isHeld);
+    this.#isHeld = isHeld;
+    if (this.#isFull && clock.monotonicMs() >= this.#compactAtMs) this.#compacting ??= this.#compact();
+  }
+
+  /** Never rejects. Much of what is full may be deleted already. */
+  async #compact(): Promise<void> {
+    const { storage, clock, logger } = this.#ports;
+    const startedAtMs = clock.monotonicMs();
+    try {
+      await storage.compact();
+    } catch (cause) {
+      const { code, detail } = PerdureError.from(cause);
+      logger.warn({ code, reason: detail }, "the storage could not be compacted; trying again");
+    }
+    const endedAtMs = clock.monotonicMs();
+    // So that it takes a tenth of the time at most.
+    this.#compactAtMs = endedAtMs + Math.max(STORAGE_COMPACT_EVERY_MS, 10 * (endedAtMs - startedAtMs));
+    this.#compacting = undefined;
+  }
+}

@@ -1,0 +1,54 @@
+/** Why: under which addresses people and runtimes reach things, by host names or, on one machine without them, by ports (cloud.md §1.8). */
+import { ADMIN_PORT, bareOf, environmentHost, INGRESS_PORT, tunnelHost } from "@perdure/cloud";
+import type { EnvironmentRecord } from "@perdure/driver-postgres";
+
+export interface AddressSettings {
+  readonly domain: string;
+  /** Of host names: `https`, or `http` where nothing is encrypted. */
+  readonly scheme: "https" | "http";
+  /** Instead of host names: two ports for each environment on this host, from this one on. */
+  readonly ports: { readonly host: string; readonly first: number } | undefined;
+  /** Undefined: `https://tunnel.<region>.<domain>:9080`. */
+  readonly proxyUrl: string | undefined;
+  /** Undefined: `tunnel.<region>.<domain>`. */
+  readonly tunnelSrv: string | undefined;
+  /** Where clients that need no SRV records dial in; undefined: by the records. */
+  readonly tunnelServers?: readonly string[] | undefined;
+  /** Where people come: the origin of the console and of the pages of login, without a slash at its end. */
+  readonly consoleUrl: string;
+}
+
+export interface Addresses {
+  /** Whether environments need numbers for their ports. */
+  readonly usesSlots: boolean;
+  ingressUrl(environment: Pick<EnvironmentRecord, "id" | "region" | "slot">): string;
+  adminUrl(environment: Pick<EnvironmentRecord, "id" | "region" | "slot">): string;
+  proxyUrl(region: string): string;
+  tunnelSrv(region: string): string;
+  readonly tunnelServers: readonly string[] | undefined;
+  readonly consoleUrl: string;
+}
+
+export function createAddresses({
+  domain,
+  scheme,
+  ports,
+  proxyUrl,
+  tunnelSrv,
+  tunnelServers,
+  consoleUrl,
+}: AddressSettings): Addresses {
+  const at = ({ id, region, slot }: Pick<EnvironmentRecord, "id" | "region" | "slot">, port: number, offset: number): string =>
+    ports === undefined || slot === undefined
+      ? `${scheme}://${environmentHost(bareOf(id), region, domain)}:${port}`
+      : `http://${ports.host}:${ports.first + 2 * slot + offset}`;
+  return {
+    usesSlots: ports !== undefined,
+    ingressUrl: (environment) => at(environment, INGRESS_PORT, 0),
+    adminUrl: (environment) => at(environment, ADMIN_PORT, 1),
+    proxyUrl: (region) => proxyUrl ?? `https://${tunnelHost(region, domain)}:9080`,
+    tunnelSrv: (region) => tunnelSrv ?? tunnelHost(region, domain),
+    tunnelServers,
+    consoleUrl,
+  };
+}

@@ -1,0 +1,38 @@
+/** Why: whoever sends a body holds a place among the requests that are answered at once, so it is bounded in bytes and in time (T22). */
+import type { Readable } from "node:stream";
+import type { Clock } from "@perdure/base";
+import { REQUEST_BODY_MS } from "../limits.js";
+import { ApiError } from "./errors.js";
+
+export interface BodyBounds {
+  readonly bytesMax: number;
+  readonly tooLong: string;
+  readonly clock: Clock;
+}
+
+/** All of it. Rejects with PERD0413, PERD0408 when it takes longer than anybody needs, PERD0400 when the sender is gone. */
+export function wholeBody(req: Readable, { bytesMax, tooLong, clock }: BodyBounds): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  return new Promise((resolve, reject) => {
+    const over = (error?: ApiError): void => {
+      late.cancel();
+      req.off("data", take).off("end", whole).off("error", broken).off("close", broken);
+      if (error === undefined) return resolve(Buffer.concat(chunks));
+      req.on("error", () => undefined).resume(); // What still comes is thrown away until the answer has closed the connection.
+      reject(error);
+    };
+    const whole = (): void => over();
+    const take = (chunk: Uint8Array): void => {
+      size += chunk.length;
+      if (size > bytesMax) return over(new ApiError("PERD0413", tooLong, { connection: "close" }));
+      chunks.push(chunk);
+    };
+    const broken = (): void => over(new ApiError("PERD0400", "The request body broke off"));
+    const late = clock.setTimer(REQUEST_BODY_MS, () =>
+      over(new ApiError("PERD0408", "The request body did not arrive in time", { connection: "close" })),
+    );
+    if (req.destroyed) return broken();
+    req.on("data", take).once("end", whole).once("error", broken).once("close", broken);
+  });
+}

@@ -1,0 +1,111 @@
+/**
+ * The Cloud API (cloud.md §1.3, §1.9): `POST /cloud/<operation>` and `/cloud/<account>/<operation>`, JSON both ways. Who calls is found
+ * out here, for every call, by their token; the desk does the rest.
+ */
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import express, {
+  type ErrorRequestHandler,
+  type Express,
+  type Request,
+  type RequestHandler,
+  type Response,
+  type Router,
+} from "express";
+import { PROXY_PREFIX } from "../console/paths.js";
+import { HSTS_SECONDS } from "../limits.js";
+import { requestIdOf } from "../login/sessions.js";
+import type { TenancyOptions, TenancyPorts } from "../ports.js";
+import { answerAccountOperation, answerUserOperation } from "./desk.js";
+import { ApiError, apiErrorOf, errorBody, PlanLimitError, unauthenticated } from "./errors.js";
+import { OpenRequests } from "./open-requests.js";
+import { Call } from "./operation.js";
+
+/** Answers requests of HTTP/1.1. `more`: what else is served at the same origin, asked before anything is refused. */
+export function createCloudApi(
+  ports: TenancyPorts,
+  options: TenancyOptions,
+  more: readonly Router[] = [],
+): (req: IncomingMessage, res: ServerResponse) => void {
+  const app = express();
+  app.disable("x-powered-by").disable("etag");
+  app.enable("case sensitive routing").enable("strict routing");
+  app.set("query parser", false);
+  app.use(named, onlyByTls(ports), bounded());
+  app.post("/cloud/:operation", async (req, res) => {
+    await answerUserOperation(await bearersCall(ports, options, req, res), String(req.params["operation"]), req, res);
+  });
+  app.post("/cloud/:account/:operation", async (req, res) => {
+    const { account, operation } = req.params;
+    await answerAccountOperation(await bearersCall(ports, options, req, res), String(account), String(operation), req, res);
+  });
+  app.all(["/cloud/:operation", "/cloud/:account/:operation"], () => {
+    throw new ApiError("PERD0405", "Operations are asked with POST", { allow: "POST" });
+  });
+  for (const router of more) app.use(router);
+  app.use(() => {
+    throw new ApiError("PERD0404", "There is nothing at this path");
+  });
+  app.use(respondWithError(ports));
+  return app as Express & ((req: IncomingMessage, res: ServerResponse) => void);
+}
+
+async function bearersCall(ports: TenancyPorts, options: TenancyOptions, req: Request, res: Response): Promise<Call> {
+  const header = req.headers.authorization;
+  const token = /^bearer (\S+)$/i.exec(header ?? "")?.[1];
+  const known = token === undefined ? undefined : await ports.tokens.verify(token);
+  if (known === undefined) throw unauthenticated(header !== undefined);
+  const { userId } = known;
+  return new Call(ports, options, { userId, requestId: requestIdOf(res), remoteAddress: req.socket.remoteAddress });
+}
+
+/** A name for every request, so that people can tell us which one they mean. */
+const named: RequestHandler = (_req, res, next) => {
+  const id = randomUUID();
+  res.locals["requestId"] = id;
+  res.setHeader("x-request-id", id);
+  res.setHeader("cache-control", "no-store");
+  next();
+};
+
+/**
+ * Where people come by https, also to a load balancer that ends it before us, their browsers never try it in the clear again. Not for
+ * development on this machine: other programs have the name `localhost` too.
+ */
+function onlyByTls({ addresses, tokens }: Pick<TenancyPorts, "addresses" | "tokens">): RequestHandler {
+  const urls = [new URL(addresses.consoleUrl), new URL(tokens.issuer)];
+  const hosts = new Set(urls.filter(({ protocol }) => protocol === "https:").map(({ host }) => host));
+  return (req, res, next) => {
+    const host = req.headers.host?.toLowerCase() ?? "";
+    if (hosts.has(host) && !/^(?:.+\.)?localhost(?::\d+)?$/.test(host)) {
+      res.setHeader("strict-transport-security", `max-age=${HSTS_SECONDS}`);
+    }
+    next();
+  };
+}
+
+function bounded(): RequestHandler {
+  const open = new OpenRequests();
+  return (req, res, next) => {
+    // May take hours, and is counted by itself.
+    if (!req.url.startsWith(PROXY_PREFIX)) res.once("close", open.enter(req.socket.remoteAddress));
+    next();
+  };
+}
+
+/** The one place an error becomes a response; express brings every rejection here. */
+function respondWithError({ logger, onPlanLimit }: Pick<TenancyPorts, "logger" | "onPlanLimit">): ErrorRequestHandler {
+  return (cause, req, res, _next) => {
+    const { error, isExpected } = apiErrorOf(cause instanceof URIError ? new ApiError("PERD0400", "Malformed URL") : cause);
+    if (error instanceof PlanLimitError) onPlanLimit?.(error.quota);
+    if (!isExpected)
+      logger.error({ error: cause, path: req.path, requestId: requestIdOf(res) }, "a request of the Cloud API failed");
+    if (res.headersSent || res.destroyed) {
+      res.destroy();
+      return;
+    }
+    const body = Buffer.from(JSON.stringify(errorBody(error, requestIdOf(res))), "utf8");
+    res.writeHead(error.status, { ...error.headers, "content-type": "application/json", "content-length": body.length });
+    res.end(body);
+  };
+}

@@ -1,0 +1,84 @@
+/**
+ * Why: operations of the Cloud API are asked with tokens by command lines and with a session by the console. Whoever asks, what it takes
+ * to be answered is decided here: whether they are a member, what their role allows, and what shape the request has.
+ */
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { hasPower, parseAccountId } from "@perdure/cloud";
+import { accountOperations, exportAuditEventsRequest, userOperations } from "@perdure/cloud-client";
+import type { Request, Response } from "express";
+import type { z } from "zod";
+import { ApiError, notAMember } from "./errors.js";
+import { AccountCall, type AccountHandlers, type Call, type UserHandlers } from "./operation.js";
+import { accountHandlers, userHandlers } from "./operations/accounts.js";
+import { bookHandlers, exportAudit } from "./operations/books.js";
+import { environmentHandlers } from "./operations/environments.js";
+import { keyHandlers } from "./operations/keys.js";
+import { memberHandlers } from "./operations/members.js";
+import { bodyOf, respond } from "./requests.js";
+
+const ofAccounts: AccountHandlers = {
+  ...accountHandlers,
+  ...environmentHandlers,
+  ...keyHandlers,
+  ...memberHandlers,
+  ...bookHandlers,
+};
+const ofUsers: UserHandlers = userHandlers;
+
+/** `POST …/<operation>`: answers, or rejects with what is to be answered. */
+export async function answerUserOperation(call: Call, name: string, req: Request, res: Response): Promise<void> {
+  if (!Object.hasOwn(userOperations, name)) throw unknownOperation();
+  const operation = name as keyof typeof userOperations;
+  const request = shaped(userOperations[operation].request, await bodyOf(req, call.ports.clock));
+  const handle = ofUsers[operation] as (call: Call, request: unknown) => Promise<unknown>;
+  respond(res, await handle(call, request));
+}
+
+/** `POST …/<account>/<operation>`: the same of an account. */
+export async function answerAccountOperation(
+  call: Call,
+  account: string,
+  name: string,
+  req: Request,
+  res: Response,
+): Promise<void> {
+  const member = await memberOf(call, account);
+  if (name === "ExportAuditEvents") return await answerExport(member, req, res);
+  if (!Object.hasOwn(accountOperations, name)) throw unknownOperation();
+  const operation = name as keyof typeof accountOperations;
+  const { needs, handle } = ofAccounts[operation];
+  if (!hasPower(member.role, needs)) throw roleForbids(member);
+  const request = shaped(accountOperations[operation].request, await bodyOf(req, member.ports.clock));
+  respond(res, await (handle as (call: AccountCall, request: unknown) => Promise<unknown>)(member, request));
+}
+
+async function answerExport(member: AccountCall, req: Request, res: Response): Promise<void> {
+  if (!hasPower(member.role, "members")) throw roleForbids(member);
+  const { format, ...filter } = shaped(exportAuditEventsRequest, await bodyOf(req, member.ports.clock));
+  res.writeHead(200, { "content-type": format === "csv" ? "text/csv; charset=utf-8" : "application/jsonl" });
+  await pipeline(Readable.from(exportAudit(member, filter, format)), res);
+}
+
+async function memberOf(call: Call, account: string): Promise<AccountCall> {
+  const accountId = parseAccountId(account);
+  const role = accountId === undefined ? undefined : await call.ports.database.tables.accounts.roleOf(accountId, call.userId);
+  if (accountId === undefined || role === undefined) throw notAMember();
+  return new AccountCall(call, accountId, role);
+}
+
+export function shaped<S extends z.ZodType>(shape: S, value: unknown): z.output<S> {
+  const result = shape.safeParse(value);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0];
+  const path = issue?.path.map(String).join(".") ?? "";
+  throw new ApiError("PERD0400", `${path === "" ? "body" : path}: ${issue?.message ?? "unexpected shape"}`);
+}
+
+function unknownOperation(): ApiError {
+  return new ApiError("PERD0404", "There is no such operation");
+}
+
+function roleForbids({ role }: AccountCall): ApiError {
+  return new ApiError("PERD0403", `The role '${role}' does not allow this`);
+}

@@ -1,0 +1,29 @@
+/** Why: requests that are being answered are few, and nobody from one place takes all of that room (T22). */
+import { networkOf } from "@perdure/cloud";
+import { REQUESTS_MAX, REQUESTS_OF_NETWORK_MAX } from "../limits.js";
+import { ApiError } from "./errors.js";
+
+export class OpenRequests {
+  #count = 0;
+  readonly #ofNetwork = new Map<string, number>();
+
+  /** `remote` as a socket tells it. Throws PERD0429; returns how to leave, which is idempotent. */
+  enter(remote: string | undefined): () => void {
+    const network = networkOf(remote);
+    const theirs = this.#ofNetwork.get(network) ?? 0;
+    if (this.#count >= REQUESTS_MAX || theirs >= REQUESTS_OF_NETWORK_MAX) {
+      throw new ApiError("PERD0429", "Too many requests at once", { "retry-after": "1" });
+    }
+    this.#count++;
+    this.#ofNetwork.set(network, theirs + 1);
+    let isInside = true;
+    return () => {
+      if (!isInside) return;
+      isInside = false;
+      this.#count--;
+      const left = (this.#ofNetwork.get(network) ?? 1) - 1;
+      if (left === 0) this.#ofNetwork.delete(network);
+      else this.#ofNetwork.set(network, left);
+    };
+  }
+}

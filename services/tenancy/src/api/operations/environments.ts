@@ -1,0 +1,283 @@
+/** Environments: made, shown, changed, suspended, destroyed (cloud.md §1.9, §5.2). What follows from a change is the reconciler's. */
+import { type EnvironmentEvent, newEnvironmentId } from "@perdure/cloud";
+import {
+  AlreadyThere,
+  type AuditRecord,
+  type EnvironmentRecord,
+  type SigningKeyRecord,
+  type Step,
+} from "@perdure/driver-postgres";
+import { ERASE_AFTER_MS, LOG_LINES_MAX, RETIRE_AFTER_MS, TUNNELS_FORGOTTEN_MS } from "../../limits.js";
+import { ApiError, PlanLimitError } from "../errors.js";
+import { type AccountCall, type AccountHandlers, OK, optionalSeconds, seconds } from "../operation.js";
+
+type EnvironmentHandlers = Pick<
+  AccountHandlers,
+  | "ListEnvironments"
+  | "DescribeEnvironment"
+  | "CreateEnvironment"
+  | "UpdateEnvironment"
+  | "DestroyEnvironment"
+  | "UndeleteEnvironment"
+  | "SuspendEnvironment"
+  | "ResumeEnvironment"
+  | "GetEnvironmentLogs"
+  | "ListTunnels"
+>;
+
+export const environmentHandlers: EnvironmentHandlers = {
+  ListEnvironments: {
+    needs: "view",
+    async handle({ ports, accountId }) {
+      const all = await ports.database.tables.environments.ofAccount(accountId);
+      return {
+        environments: all.map(({ id, name, region, status, createdAtMs }) => ({
+          environmentId: id,
+          name,
+          region,
+          status,
+          createdAt: seconds(createdAtMs),
+        })),
+      };
+    },
+  },
+
+  DescribeEnvironment: {
+    needs: "view",
+    handle: async (call, { environmentId }) => describe(call, await call.environment(environmentId)),
+  },
+
+  CreateEnvironment: {
+    needs: "environments",
+    async handle(call, { name, region, description, idempotencyKey }) {
+      const { ports, options, accountId, nowMs } = call;
+      if (!options.regions.includes(region)) {
+        throw new ApiError("PERD0400", `region: there is no region '${region}'; there ${regionsOf(options.regions)}`);
+      }
+      const made = newEnvironmentId(nowMs, ports.random);
+      const dataKey = ports.keys.newDataKey(made);
+      const signingKey = ports.keys.newSigningKey(made, dataKey);
+      const environment = await ports.database.change(async (tables) => {
+        await tables.accounts.lock(accountId); // So that quotas and idempotency keys hold among those that come at once.
+        if (idempotencyKey !== undefined) {
+          const known = await tables.environments.ofIdempotencyKey(accountId, idempotencyKey);
+          if (known?.status === "DELETED")
+            throw new ApiError("PERD0409", "This idempotency key made an environment that is deleted");
+          if (known !== undefined) return sameAs(known, region);
+        }
+        const plan = await tables.accounts.plan(accountId);
+        const max = plan?.environmentsPerAccountMax ?? 0;
+        if ((await tables.environments.countOf(accountId)) >= max) {
+          throw new PlanLimitError("environments", `Your plan allows ${max} environments per account`);
+        }
+        const { usesSlots: withSlot } = ports.addresses;
+        const id = made;
+        await nameIsFree(
+          tables.environments.insert({ id, accountId, name, region, description, idempotencyKey, dataKey, nowMs, withSlot }),
+        );
+        const key = { ...signingKey, environmentId: id, state: "CURRENT", createdAtMs: nowMs, replacedAtMs: undefined } as const;
+        await tables.signingKeys.insert(key);
+        await call.audit(tables, { action: "environment.create", environmentId: id, target: name, details: { region } });
+        return { id, status: "PENDING" };
+      });
+      return { environmentId: environment.id, status: environment.status };
+    },
+  },
+
+  UpdateEnvironment: {
+    needs: "environments",
+    async handle(call, { environmentId, ...changes }) {
+      const { database } = call.ports;
+      await database.change(async (tables) => {
+        const known = await call.lockEnvironment(environmentId, tables);
+        if (known.status === "DELETING") throw new ApiError("PERD0409", "The environment is being deleted");
+        const next = {
+          name: changes.name ?? known.name,
+          description: changes.description ?? known.description,
+          corsOrigins: changes.corsOrigins ?? known.corsOrigins,
+          forwardsForeignAuthorization: changes.forwardsForeignAuthorization ?? known.forwardsForeignAuthorization,
+        };
+        await nameIsFree(tables.environments.update(environmentId, next));
+        await call.audit(tables, { action: "environment.update", environmentId, target: known.name, details: next });
+      });
+      return describe(call, await call.environment(environmentId));
+    },
+  },
+
+  DestroyEnvironment: {
+    needs: "environments",
+    async handle(call, { environmentId, confirmName }) {
+      await call.ports.database.change(async (tables) => {
+        const { name } = await call.lockEnvironment(environmentId, tables);
+        if (confirmName !== name) throw new ApiError("PERD0400", "confirmName: must be the name of the environment");
+        call.needsConfirmation();
+        const eraseAtMs = call.nowMs + ERASE_AFTER_MS;
+        await taken(tables.environments.take(environmentId, { event: "destroy", nowMs: call.nowMs, eraseAtMs }), "destroyed");
+        const keys = await tables.apiKeys.deleteAll(environmentId, call.nowMs);
+        const details = { deletedApiKeys: keys, erasedAt: seconds(eraseAtMs) };
+        await call.audit(tables, { action: "environment.destroy", environmentId, target: name, details });
+      });
+      return OK;
+    },
+  },
+
+  UndeleteEnvironment: {
+    needs: "environments",
+    async handle(call, { environmentId, name }) {
+      if (call.role !== "owner") {
+        throw new ApiError("PERD0403", "Only owners bring deleted environments back");
+      }
+      await call.ports.database.change(async (tables) => {
+        await tables.accounts.lock(call.accountId);
+        const known = await call.lockEnvironment(environmentId, tables);
+        const plan = await tables.accounts.plan(call.accountId);
+        if ((await tables.environments.countOf(call.accountId)) >= (plan?.environmentsPerAccountMax ?? 0)) {
+          throw new PlanLimitError("environments", "Your plan allows no further environment");
+        }
+        if (name !== undefined) await tables.environments.update(environmentId, { ...known, name });
+        const event = known.suspendedFor === undefined ? "undelete" : "undeleteSuspended";
+        const step = tables.environments.take(environmentId, { event, nowMs: call.nowMs });
+        await taken(nameIsFree(step), "brought back: it is not being deleted");
+        await call.audit(tables, { action: "environment.undelete", environmentId, target: name ?? known.name });
+      });
+      return describe(call, await call.environment(environmentId));
+    },
+  },
+
+  SuspendEnvironment: {
+    needs: "environments",
+    handle: (call, { environmentId }) => change(call, environmentId, { event: "suspend", suspendedFor: "user" }, "suspended"),
+  },
+
+  ResumeEnvironment: {
+    needs: "environments",
+    async handle(call, { environmentId }) {
+      const { status, suspendedFor } = await call.environment(environmentId);
+      if (status === "SUSPENDED" && suspendedFor !== "user" && suspendedFor !== "idle") {
+        throw new PlanLimitError(
+          "environments",
+          `The environment is suspended for '${suspendedFor}', which resuming does not change`,
+        );
+      }
+      const event: EnvironmentEvent = status === "FAILED" ? "retry" : "resume";
+      return change(call, environmentId, { event }, "resumed");
+    },
+  },
+
+  GetEnvironmentLogs: {
+    needs: "view",
+    async handle(call, { environmentId, start, end }) {
+      await call.environment(environmentId);
+      const span = { fromMs: start * 1_000, toMs: end * 1_000 };
+      const [events, said] = await Promise.all([
+        call.ports.database.tables.audit.list({ accountId: call.accountId, environmentId, ...span }, LOG_LINES_MAX),
+        call.ports.readLogs?.(environmentId, { ...span, linesMax: LOG_LINES_MAX }) ?? [],
+      ]);
+      const lines = [...events.toReversed().map(lineOf), ...said].sort((one, other) => one.atMs - other.atMs);
+      return { lines: lines.slice(-LOG_LINES_MAX).map(({ atMs, line }) => ({ unixNanos: `${atMs}000000`, line })) };
+    },
+  },
+
+  ListTunnels: {
+    needs: "view",
+    async handle(call, { environmentId }) {
+      await call.environment(environmentId);
+      const open = await call.ports.database.tables.tunnels.of(environmentId, call.nowMs - TUNNELS_FORGOTTEN_MS);
+      const byName = Map.groupBy(open, ({ name }) => name);
+      return {
+        tunnels: [...byName].map(([name, connections]) => ({
+          name,
+          connections: connections.map(({ id, relay, clientVersion, workerId, connectedAtMs, inFlight }) => ({
+            id,
+            server: relay,
+            clientVersion,
+            workerId,
+            connectedAt: seconds(connectedAtMs),
+            inFlight,
+          })),
+        })),
+      };
+    },
+  },
+};
+
+/** What was done to an environment, as a line among those of its runtime. */
+function lineOf({ atMs, action, actorKind, actorId, target, details }: AuditRecord): { atMs: number; line: string } {
+  const parts = [action, target, `by ${actorKind === "system" ? actorId : `${actorKind} ${actorId}`}`, JSON.stringify(details)];
+  return { atMs, line: parts.filter((part) => part !== undefined && part !== "{}").join(" ") };
+}
+
+/** One step of its life, told in the audit log; 409 when its status does not allow it. */
+async function change(
+  call: AccountCall,
+  id: EnvironmentRecord["id"],
+  step: Pick<Step, "event" | "suspendedFor">,
+  done: string,
+): ReturnType<EnvironmentHandlers["SuspendEnvironment"]["handle"]> {
+  await call.ports.database.change(async (tables) => {
+    const { name } = await call.lockEnvironment(id, tables);
+    await taken(tables.environments.take(id, { ...step, nowMs: call.nowMs }), done);
+    await call.audit(tables, { action: `environment.${step.event}`, environmentId: id, target: name });
+  });
+  return describe(call, await call.environment(id));
+}
+
+async function taken(step: Promise<EnvironmentRecord | undefined>, done: string): Promise<void> {
+  if ((await step) === undefined) throw new ApiError("PERD0409", `In its present status the environment cannot be ${done}`);
+}
+
+async function nameIsFree<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (cause) {
+    if (!(cause instanceof AlreadyThere) || cause.constraint !== "perdure_environments_by_name") throw cause;
+    throw new ApiError("PERD0409", "There is an environment of this name already");
+  }
+}
+
+/** The same request again; other wishes under the same key are a mistake of the caller. */
+function sameAs(known: EnvironmentRecord, region: string): EnvironmentRecord {
+  if (known.region === region) return known;
+  throw new ApiError("PERD0409", "This idempotency key belongs to another request");
+}
+
+function regionsOf(regions: readonly string[]): string {
+  return regions.length === 1 ? `is '${regions[0]}'` : `are ${regions.map((region) => `'${region}'`).join(", ")}`;
+}
+
+async function describe({ ports, options, accountId }: AccountCall, environment: EnvironmentRecord) {
+  const { tables } = ports.database;
+  const [keys, account] = await Promise.all([tables.signingKeys.of(environment.id), tables.accounts.get(accountId)]);
+  const { id, region } = environment;
+  const publicKeys = keys.map(({ publicKey }: SigningKeyRecord) => publicKey);
+  const previous = keys.find(({ state }) => state === "PREVIOUS");
+  return {
+    environmentId: id,
+    name: environment.name,
+    ingressBaseUrl: ports.addresses.ingressUrl(environment),
+    adminBaseUrl: ports.addresses.adminUrl(environment),
+    proxyBaseUrl: ports.addresses.proxyUrl(region),
+    tunnelSrv: ports.addresses.tunnelSrv(region),
+    tunnelServers: ports.addresses.tunnelServers,
+    signingPublicKey: publicKeys[0] ?? "",
+    accountId,
+    region,
+    description: environment.description,
+    status: environment.status,
+    suspendedFor: environment.status === "SUSPENDED" ? environment.suspendedFor : undefined,
+    isThrottled: environment.isThrottled,
+    // Why nothing answers; one that works again has none.
+    failure: environment.upstreamIngress === undefined ? environment.failure : undefined,
+    createdAt: seconds(environment.createdAtMs),
+    erasedAt: optionalSeconds(environment.eraseAtMs),
+    planId: account?.planId ?? "",
+    signingPublicKeys: publicKeys,
+    nextSigningPublicKey: keys.find(({ state }) => state === "NEXT")?.publicKey,
+    previousSigningPublicKey: previous?.publicKey,
+    previousRetirableAt: previous === undefined ? undefined : seconds((previous.replacedAtMs ?? 0) + RETIRE_AFTER_MS),
+    corsOrigins: [...environment.corsOrigins],
+    forwardsForeignAuthorization: environment.forwardsForeignAuthorization,
+    lambdaPrincipalArn: options.lambdaPrincipalArn,
+    lambdaExternalId: id,
+  };
+}

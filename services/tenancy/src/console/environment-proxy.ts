@@ -1,0 +1,214 @@
+/**
+ * Why: the page looks into environments and calls their services without holding a credential for them: the request goes on with a token
+ * of the session's user, streamed both ways, and ends when either side goes.
+ */
+import type { ClientRequest, IncomingMessage } from "node:http";
+import { TLSSocket } from "node:tls";
+import { parseEnvironmentId } from "@perdure/cloud";
+import type { EnvironmentRecord, SessionRecord } from "@perdure/driver-postgres";
+import type { Request, Response } from "express";
+import { ApiError } from "../api/errors.js";
+import { isServed } from "../environments/facts.js";
+import {
+  PROXIED_AT_ONCE_MAX,
+  PROXIED_BODY_BYTES_MAX,
+  PROXIED_CONNECT_MS,
+  PROXIED_HEADERS_MS,
+  PROXIED_KEEP_ALIVE_MS,
+  PROXIED_OF_USER_MAX,
+} from "../limits.js";
+import type { TenancyPorts } from "../ports.js";
+import type { EnvironmentDoor, GatewayLink } from "./gateway-link.js";
+import { MintedTokens } from "./minted-tokens.js";
+import type { PageGuard } from "./page-guard.js";
+import { PROXY_PREFIX } from "./paths.js";
+import { headersForGateway, headersForPage, type RequestBody } from "./proxy-headers.js";
+import { SessionWatch } from "./session-watch.js";
+import { Turnstile } from "./turnstile.js";
+
+interface Target {
+  readonly environment: EnvironmentRecord;
+  readonly door: EnvironmentDoor;
+  /** Path with query at that door. */
+  readonly path: string;
+  /** The door at our origin. */
+  readonly prefix: string;
+}
+
+const TARGET = /^(env_[0-9a-z]+)\/(admin|ingress)(\/[^#]*)$/;
+
+export class EnvironmentProxy {
+  readonly #ports: TenancyPorts;
+  readonly #guard: PageGuard;
+  readonly #link: GatewayLink;
+  readonly #tokens: MintedTokens;
+  readonly #sessions: SessionWatch;
+  readonly #turnstile = new Turnstile({ all: PROXIED_AT_ONCE_MAX, ofUser: PROXIED_OF_USER_MAX });
+
+  constructor(ports: TenancyPorts, guard: PageGuard, link: GatewayLink) {
+    this.#ports = ports;
+    this.#guard = guard;
+    this.#link = link;
+    this.#tokens = new MintedTokens(ports.tokens, ports.clock);
+    const living = (ids: readonly string[]) => ports.database.tables.logins.living(ids, ports.clock.nowMs());
+    this.#sessions = new SessionWatch({ living, clock: ports.clock, logger: ports.logger });
+  }
+
+  /** Resolves when the answer has begun, or nobody waits for one any more. */
+  async answer(req: Request, res: Response): Promise<void> {
+    const visit = this.#turnstile.enter();
+    res.once("close", visit.leave);
+    const { session } = await this.#guard.admit(req);
+    visit.known(session.userId);
+    const body = bodyOf(req);
+    const target = await this.#target(req.originalUrl, session);
+    const token = await this.#tokens.of(session);
+    if (res.destroyed) return; // They have left meanwhile.
+    const headers = headersForGateway(req.rawHeaders, token.reveal(), body);
+    const outgoing = this.#opened(target, req, headers);
+    const untilSessionEnds = (end: () => void) => this.#sessions.watch(session, end);
+    await passOn(req, res, outgoing, { body, target, clock: this.#ports.clock, untilSessionEnds });
+  }
+
+  /** What is foreign, gone or never was answers the same (T30). What a member may do there is the gateway's to say. */
+  async #target(url: string, { userId }: SessionRecord): Promise<Target> {
+    const match = url.startsWith(PROXY_PREFIX) ? TARGET.exec(url.slice(PROXY_PREFIX.length)) : null;
+    const id = parseEnvironmentId(match?.[1] ?? "");
+    if (match === null || id === undefined) throw unknown();
+    const { environments, accounts } = this.#ports.database.tables;
+    const environment = await environments.get(id);
+    const role = environment === undefined ? undefined : await accounts.roleOf(environment.accountId, userId);
+    if (environment === undefined || role === undefined || !isServed(environment)) throw unknown();
+    const door = match[2] as EnvironmentDoor;
+    return { environment, door, path: match[3] as string, prefix: `${PROXY_PREFIX}${id}/${door}` };
+  }
+
+  #opened({ environment, door, path }: Target, { method, socket }: Request, headers: readonly string[]): ClientRequest {
+    try {
+      return this.#link.open(environment, door, {
+        method,
+        target: path,
+        headers,
+        remoteAddress: socket.remoteAddress,
+      });
+    } catch (cause) {
+      if (cause instanceof TypeError) throw new ApiError("PERD0400", "This cannot be asked of an environment");
+      throw cause;
+    }
+  }
+}
+
+function unknown(): ApiError {
+  return new ApiError("PERD0404", "Unknown environment");
+}
+
+/** Throws PERD0413. The parser has made sure that there is one length, and no other way to read it. */
+function bodyOf(req: IncomingMessage): RequestBody {
+  if (req.headers["transfer-encoding"] !== undefined) return { kind: "open" };
+  const bytes = Number(req.headers["content-length"] ?? 0);
+  if (bytes > PROXIED_BODY_BYTES_MAX) throw tooLong();
+  return bytes === 0 ? { kind: "none" } : { kind: "measured", bytes };
+}
+
+function tooLong(): ApiError {
+  return new ApiError("PERD0413", `The request body is longer than ${PROXIED_BODY_BYTES_MAX} bytes`, { connection: "close" });
+}
+
+interface Passage {
+  readonly body: RequestBody;
+  readonly target: Target;
+  readonly clock: TenancyPorts["clock"];
+  /** Returns how to stop waiting for it. */
+  readonly untilSessionEnds: (end: () => void) => () => void;
+}
+
+/** Rejects with what is to be answered when the gateway gives no answer; afterwards failures cut the answer off. */
+function passOn(req: IncomingMessage, res: Response, outgoing: ClientRequest, passage: Passage): Promise<void> {
+  const { body, target, clock, untilSessionEnds } = passage;
+  return new Promise((resolve, reject) => {
+    let isOver = false;
+    let isConnected = false;
+    const over = (end: () => void): void => {
+      if (isOver) return;
+      isOver = true;
+      connecting.cancel();
+      headers?.cancel();
+      end();
+    };
+    const fail = (error: ApiError): void =>
+      over(() => {
+        outgoing.destroy();
+        reject(error);
+      });
+    const connecting = clock.setTimer(PROXIED_CONNECT_MS, () => {
+      if (!isConnected) fail(unreachable());
+    });
+    // Services may take hours to answer; management does not.
+    const headers = target.door === "admin" ? clock.setTimer(PROXIED_HEADERS_MS, () => fail(tooSlow())) : undefined;
+
+    outgoing.on("socket", (socket) => {
+      socket.setKeepAlive(true, PROXIED_KEEP_ALIVE_MS); // A gateway that is gone without a word.
+      socket.once(socket instanceof TLSSocket ? "secureConnect" : "connect", () => {
+        isConnected = true;
+      });
+    });
+    // Once there is an answer it says itself how it ends: that the rest of the request is not wanted any more is no failure of it.
+    outgoing.on("error", (cause: NodeJS.ErrnoException) => {
+      fail(NOT_CONNECTED.has(cause.code ?? "") ? unreachable() : new ApiError("PERD0502", "The gateway did not answer"));
+    });
+    outgoing.on("response", (incoming) =>
+      over(() => {
+        begin(res, incoming, target.prefix);
+        resolve();
+      }),
+    );
+    const stopWaiting = untilSessionEnds(() => {
+      if (isOver) res.destroy();
+      else fail(new ApiError("PERD0401", "Nobody is signed in here any more"));
+    });
+    res.once("close", () => {
+      stopWaiting();
+      outgoing.destroy();
+      over(resolve);
+    });
+
+    if (body.kind === "none") outgoing.end();
+    else send(req, outgoing, fail);
+  });
+}
+
+/** As fast as the gateway takes it. */
+function send(req: IncomingMessage, outgoing: ClientRequest, fail: (error: ApiError) => void): void {
+  let bytes = 0;
+  req.on("data", (chunk: Uint8Array) => {
+    bytes += chunk.length;
+    if (bytes > PROXIED_BODY_BYTES_MAX) fail(tooLong());
+  });
+  req.pipe(outgoing);
+}
+
+/** As fast as the browser takes it; what ends early at one side is cut off at the other. */
+function begin(res: Response, incoming: IncomingMessage, prefix: string): void {
+  const headers = headersForPage(incoming.rawHeaders, prefix);
+  for (let at = 0; at < headers.length; at += 2) res.setHeader(headers[at] as string, headers[at + 1] as string);
+  res.writeHead(incoming.statusCode ?? 502);
+  incoming.on("error", () => res.destroy());
+  incoming.pipe(res);
+}
+
+const NOT_CONNECTED: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ETIMEDOUT",
+]);
+
+function unreachable(): ApiError {
+  return new ApiError("PERD0503", "The environment cannot be reached at the moment: try again", { "retry-after": "1" });
+}
+
+function tooSlow(): ApiError {
+  return new ApiError("PERD0504", "The environment did not answer in time");
+}

@@ -1,0 +1,78 @@
+/**
+ * The console in the cloud (decision 0035): its page and files, and behind them a door for that page alone. The page's session is a cookie
+ * of login's; no token ever reaches a script.
+ *
+ *     the page ─▸ /console/session …            who sits there, sessions, confirmation        this process
+ *              ├▸ /console/cloud/…              operations of the Cloud API                   this process
+ *              └▸ /console/environments/…       doors of environments ─▸ CLOUD-GATEWAY ─▸ RUNTIME
+ */
+import type { ConsoleHost } from "@perdure/console-host";
+import { type RequestHandler, type Response, Router } from "express";
+import { answerAccountOperation, answerUserOperation } from "../api/desk.js";
+import { ApiError } from "../api/errors.js";
+import { confirmedUntilMs } from "../login/confirmations.js";
+import type { Visits } from "../login/pages/visits.js";
+import { appRoutes } from "./app.js";
+import { EnvironmentProxy } from "./environment-proxy.js";
+import type { GatewayLink } from "./gateway-link.js";
+import { PageGuard } from "./page-guard.js";
+import { SessionRoutes } from "./session-routes.js";
+
+export { homeRoutes } from "./app.js";
+export { createGatewayLink, type GatewayAddress, type GatewayLink } from "./gateway-link.js";
+
+export interface ConsoleOptions {
+  /** How doors of environments are reached. */
+  readonly gateway: GatewayLink;
+  /** The built page; undefined where there is none: people then see their profile. */
+  readonly host: ConsoleHost | undefined;
+  /** Where traces are looked at, with `{traceId}` in it. */
+  readonly traceUrl?: string | undefined;
+}
+
+/** Routes of the console, and of the page at every path that nobody else has: so they come last. */
+export function consoleRoutes(visits: Visits, { gateway, host, traceUrl }: ConsoleOptions): Router {
+  const { ports, browser } = visits;
+  const guard = new PageGuard(browser, ports.addresses.consoleUrl);
+  const sessions = new SessionRoutes(visits, guard);
+  const proxy = new EnvironmentProxy(ports, guard, gateway);
+  const router = Router({ caseSensitive: true, strict: true });
+
+  router.use("/console", sealed);
+  router.get("/console/session", (req, res) => sessions.show(req, res));
+  router.get("/console/sessions", (req, res) => sessions.list(req, res));
+  router.post("/console/sessions/end", (req, res) => sessions.end(req, res));
+  router.post("/console/confirm", (req, res) => sessions.confirm(req, res));
+  router.post("/console/logout", (req, res) => sessions.logout(req, res));
+  router.post("/console/cloud/:operation", async (req, res) => {
+    const { session } = await guard.admit(req);
+    const call = visits.call(req, res, session.userId, { confirmedUntilMs: confirmedUntilMs(session) });
+    await answerUserOperation(call, String(req.params["operation"]), req, res);
+  });
+  router.post("/console/cloud/:account/:operation", async (req, res) => {
+    const { session } = await guard.admit(req);
+    const call = visits.call(req, res, session.userId, { confirmedUntilMs: confirmedUntilMs(session) });
+    const { account, operation } = req.params;
+    await answerAccountOperation(call, String(account), String(operation), req, res);
+  });
+  router.use("/console/environments", (req, res) => proxy.answer(req, res));
+  router.all(["/console/cloud/:operation", "/console/cloud/:account/:operation"], () => {
+    throw new ApiError("PERD0405", "Operations are asked with POST", { allow: "POST" });
+  });
+  router.use(appRoutes(host, traceUrl));
+  return router;
+}
+
+/** Whatever is answered below `/console/`: were it opened as a page, nothing in it would run, and no other site may look at it. */
+export const SEALED_HEADERS: Readonly<Record<string, string>> = {
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+};
+
+const sealed: RequestHandler = (_req, res: Response, next) => {
+  res.set(SEALED_HEADERS);
+  next();
+};

@@ -1,0 +1,40 @@
+/**
+ * Why: gateways know people by access tokens, and the page has none. So one is minted for its session, short-lived, and used for some
+ * minutes: gateways look up each new one, and remember it for half a minute.
+ */
+import type { Clock, Secret } from "@perdure/base";
+import type { SessionRecord } from "@perdure/driver-postgres";
+import { MINTED_TOKEN_SECONDS, MINTED_TOKENS_MAX } from "../limits.js";
+import type { AccessTokens } from "../tokens/access-tokens.js";
+
+interface Minted {
+  readonly token: Secret;
+  readonly usedUntilMs: number;
+}
+
+export class MintedTokens {
+  readonly #tokens: AccessTokens;
+  readonly #clock: Clock;
+  /** By session, the oldest first. */
+  readonly #known = new Map<string, Minted>();
+
+  constructor(tokens: AccessTokens, clock: Clock) {
+    this.#tokens = tokens;
+    this.#clock = clock;
+  }
+
+  /** Whether the session goes on has been looked at before; gateways find that out by themselves again. */
+  async of({ id, userId }: SessionRecord): Promise<Secret> {
+    const nowMs = this.#clock.nowMs();
+    const known = this.#known.get(id);
+    if (known !== undefined && known.usedUntilMs > nowMs) return known.token;
+    const { token } = await this.#tokens.issue(userId, id, MINTED_TOKEN_SECONDS);
+    this.#known.delete(id);
+    for (const oldest of this.#known.keys()) {
+      if (this.#known.size < MINTED_TOKENS_MAX) break;
+      this.#known.delete(oldest);
+    }
+    this.#known.set(id, { token, usedUntilMs: nowMs + (MINTED_TOKEN_SECONDS * 1_000) / 2 });
+    return token;
+  }
+}

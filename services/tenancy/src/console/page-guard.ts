@@ -1,0 +1,82 @@
+/**
+ * Why: the console's page holds no token; its session is a cookie that no script reads (decision 0035). Browsers add cookies to requests
+ * of strangers' pages too, so every request shows what only our page can know and send, and that it comes from our page.
+ */
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { SessionRecord } from "@perdure/driver-postgres";
+import type { Request } from "express";
+import { ApiError } from "../api/errors.js";
+import type { Browser } from "../login/browser.js";
+
+/** What pages of strangers cannot send: a name of ours makes the browser ask us first, and we allow nobody. */
+export const CSRF_HEADER = "x-perdure-csrf";
+
+export interface PageVisitor {
+  readonly session: SessionRecord;
+  /** What the page must show with each request. */
+  readonly csrf: string;
+}
+
+export class PageGuard {
+  readonly #browser: Browser;
+  readonly #origin: string;
+
+  /** `origin`: of the console. */
+  constructor(browser: Browser, origin: string) {
+    this.#browser = browser;
+    this.#origin = origin;
+  }
+
+  /** Who sits there, for a page that does not know yet what to show. Throws PERD0401, PERD0403. */
+  async arriving(req: Request): Promise<PageVisitor> {
+    const cookie = this.#browser.cookie(req, "session");
+    if (cookie === undefined) throw signedOut();
+    this.#checkPlace(req);
+    return await this.#visitor(req, cookie);
+  }
+
+  /** Who sits there, for everything else. Throws PERD0401, PERD0403. */
+  async admit(req: Request): Promise<PageVisitor> {
+    const cookie = this.#browser.cookie(req, "session");
+    if (cookie === undefined) throw signedOut();
+    this.#checkPlace(req);
+    const shown = Buffer.from(headerOf(req, CSRF_HEADER));
+    const wanted = Buffer.from(csrfOf(cookie));
+    if (shown.length !== wanted.length || !timingSafeEqual(shown, wanted)) {
+      throw new ApiError("PERD0403", "This request did not come from the console's page, or the page is too old: load it again");
+    }
+    return await this.#visitor(req, cookie);
+  }
+
+  async #visitor(req: Request, cookie: string): Promise<PageVisitor> {
+    const session = await this.#browser.session(req);
+    if (session === undefined) throw signedOut();
+    return { session, csrf: csrfOf(cookie) };
+  }
+
+  /** Browsers say where a request comes from; who says nothing is none, and has no cookie that it did not put there itself. */
+  #checkPlace(req: Request): void {
+    const site = req.headers["sec-fetch-site"];
+    const { origin } = req.headers;
+    if (site !== undefined && site !== "same-origin" && site !== "none") throw elsewhere();
+    if (origin !== undefined && origin !== this.#origin) throw elsewhere();
+  }
+}
+
+/** Not the proof of a form: what one page shows is of no use at the other. */
+function csrfOf(cookie: string): string {
+  return createHash("sha256").update(`perdure console ${cookie}`).digest("base64url");
+}
+
+function headerOf(req: Request, name: string): string {
+  const value = req.headers[name];
+  return typeof value === "string" ? value : "";
+}
+
+function signedOut(): ApiError {
+  return new ApiError("PERD0401", "Nobody is signed in here");
+}
+
+function elsewhere(): ApiError {
+  return new ApiError("PERD0403", "This request comes from another site than the console");
+}

@@ -1,0 +1,95 @@
+/**
+ * Why: what a browser adds to a request is between it and us, and what a service answers is a stranger's word at our own origin. The page
+ * may send what callers may send; of answers it gets what it shows, in a form in which nothing of it can become a page of ours.
+ */
+
+/** Lower case. About one connection (RFC 9110 §7.6.1), credentials, or of no concern to anybody but us. */
+const NOT_PASSED_ON: ReadonlySet<string> = new Set([
+  ...[
+    "connection",
+    "keep-alive",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "proxy-connection",
+    "http2-settings",
+    "expect",
+  ],
+  ...["host", "content-length", "cookie", "authorization", "proxy-authorization", "origin", "referer"],
+  ...["forwarded", "via", "x-real-ip", "x-perdure-csrf", "dnt", "priority", "upgrade-insecure-requests"],
+]);
+const NOT_PASSED_ON_PREFIXES = ["sec-", "proxy-", "x-forwarded-", "x-perdure-forwarded-", "access-control-"];
+
+/** What the page may read of an answer. Everything else could speak to the browser in our name: cookies, policies, reports, redirections. */
+const PASSED_BACK: ReadonlySet<string> = new Set([
+  ...["content-type", "content-encoding", "content-length", "content-language", "content-range", "accept-ranges"],
+  ...["etag", "last-modified", "date", "age", "retry-after", "x-request-id", "server-timing"],
+  ...["idempotency-expires", "ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"],
+]);
+const PASSED_BACK_PREFIXES = ["x-restate-", "x-perdure-"];
+
+/** Names and values in turn of what goes on to the gateway. `length`: as declared; undefined for a body without one. */
+export function headersForGateway(rawHeaders: readonly string[], token: string, body: RequestBody): string[] {
+  const named = connectionHeaders(rawHeaders);
+  const headers: string[] = [];
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const [name, value] = [rawHeaders[at] as string, rawHeaders[at + 1] as string];
+    const lower = name.toLowerCase();
+    if (NOT_PASSED_ON.has(lower) || named.has(lower) || beginsWith(lower, NOT_PASSED_ON_PREFIXES)) continue;
+    headers.push(name, value);
+  }
+  headers.push("authorization", `Bearer ${token}`);
+  if (body.kind === "measured") headers.push("content-length", String(body.bytes));
+  if (body.kind === "open") headers.push("transfer-encoding", "chunked");
+  return headers;
+}
+
+export type RequestBody =
+  | { readonly kind: "none" }
+  | { readonly kind: "measured"; readonly bytes: number }
+  | { readonly kind: "open" };
+
+/** Names and values in turn of what goes back to the page. `prefix`: of the door at our origin, without a slash at its end. */
+export function headersForPage(rawHeaders: readonly string[], prefix: string): string[] {
+  const headers: string[] = [];
+  let isJson = false;
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const [name, value] = [(rawHeaders[at] as string).toLowerCase(), rawHeaders[at + 1] as string];
+    if (name === "content-type") isJson = JSON_TYPE.test(value);
+    if (name === "location") {
+      const location = locationForPage(value, prefix);
+      if (location !== undefined) headers.push("location", location);
+    } else if (PASSED_BACK.has(name) || beginsWith(name, PASSED_BACK_PREFIXES)) headers.push(name, value);
+  }
+  if (!isJson) headers.push("content-disposition", "attachment");
+  return headers;
+}
+
+const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i;
+
+/** Of places in the same environment only, as the page sees them; of every other nothing: a page that follows sends its proof along. */
+function locationForPage(location: string, prefix: string): string | undefined {
+  if (!/^[\x21-\x7e]*$/.test(location) || location.includes("\\") || !URL.canParse(location, HERE)) return undefined;
+  if (/^[a-z][a-z0-9+.-]*:/i.test(location) || location.startsWith("//")) return undefined;
+  const { origin, pathname, search } = new URL(location, HERE);
+  if (origin !== HERE || !location.startsWith("/") || pathname.startsWith("//")) return undefined;
+  return `${prefix}${pathname}${search}`;
+}
+
+/** No host is named so. */
+const HERE = "https://environment.invalid";
+
+/** What `connection` names belongs to it. */
+function connectionHeaders(rawHeaders: readonly string[]): ReadonlySet<string> {
+  const named = new Set<string>();
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    if ((rawHeaders[at] as string).toLowerCase() !== "connection") continue;
+    for (const one of (rawHeaders[at + 1] as string).split(",")) named.add(one.trim().toLowerCase());
+  }
+  return named;
+}
+
+function beginsWith(name: string, prefixes: readonly string[]): boolean {
+  return prefixes.some((prefix) => name.startsWith(prefix));
+}

@@ -1,0 +1,43 @@
+/** Why: what doors need to know of an environment is put together from several tables in one place. */
+import { type EnvironmentFacts, type EnvironmentLimits, parseEnvironmentId, type Upstream } from "@perdure/cloud";
+import type { EnvironmentRecord, SigningKeyRecord } from "@perdure/driver-postgres";
+import type { TenancyPorts } from "../ports.js";
+
+/** What upstream secrets are sealed as. */
+export const UPSTREAM_SECRET = "upstream secret";
+
+type Ports = Pick<TenancyPorts, "keys" | "addresses">;
+
+export function factsOf(
+  ports: Ports,
+  environment: EnvironmentRecord,
+  signingKeys: readonly SigningKeyRecord[],
+  limits: EnvironmentLimits,
+): EnvironmentFacts {
+  return {
+    id: environment.id,
+    accountId: environment.accountId,
+    region: environment.region,
+    status: environment.status,
+    upstream: upstreamOf(ports, environment),
+    ingressUrl: ports.addresses.ingressUrl(environment),
+    adminUrl: ports.addresses.adminUrl(environment),
+    signingPublicKeys: signingKeys.map(({ publicKey }) => publicKey),
+    limits,
+    corsOrigins: environment.corsOrigins,
+    isThrottled: environment.isThrottled,
+    forwardsForeignAuthorization: environment.forwardsForeignAuthorization,
+  };
+}
+
+export function upstreamOf({ keys }: Pick<Ports, "keys">, environment: EnvironmentRecord): Upstream | undefined {
+  const { upstreamIngress: ingress, upstreamAdmin: admin, upstreamSecret } = environment;
+  if (ingress === undefined || admin === undefined) return undefined;
+  if (upstreamSecret === undefined) return { ingress, admin };
+  return { ingress, admin, secret: keys.openText(environment, upstreamSecret, UPSTREAM_SECRET) };
+}
+
+/** Doors serve those that are there: one that is being deleted answers like one that never was (cloud.md §5.2). */
+export function isServed({ id, status }: EnvironmentRecord): boolean {
+  return status !== "DELETING" && status !== "DELETED" && parseEnvironmentId(id) !== undefined;
+}

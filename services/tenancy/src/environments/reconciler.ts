@@ -1,0 +1,330 @@
+/**
+ * Brings runtimes to what the database says that they shall be, and the database to what became of it (cloud.md §5.2). Level-triggered:
+ * each look compares what is wanted with what is there, so a look too many changes nothing, and a process that starts again goes on
+ * where another stopped. One tenancy process at a time does this.
+ *
+ *     PENDING    ask for a runtime ─▸ ready: ACTIVE        three failures: FAILED
+ *     ACTIVE     keep it running ─▸ failing for half an hour: FAILED      SUSPENDED  keep it, but still
+ *     FAILED     nothing runs        DELETING   nothing runs ─▸ after the window: erase, shred, DELETED
+ */
+import { type Logger, PerdureError, Secret, type TimerHandle } from "@perdure/base";
+import type { EnvironmentId, Provisioner, RuntimeState, Upstream, WantedRuntime } from "@perdure/cloud";
+import type { AuditEntry, EnvironmentRecord, Step, TenancyTables } from "@perdure/driver-postgres";
+import {
+  PROVISION_MS_MAX,
+  PROVISION_TRIES_MAX,
+  RECONCILE_AT_ONCE,
+  RECONCILE_EVERY_MS,
+  RECOVER_FIRST_MS,
+  RECOVER_LONGEST_MS,
+  RECOVER_TRIES_MAX,
+} from "../limits.js";
+import type { TenancyPorts } from "../ports.js";
+import { UPSTREAM_SECRET, upstreamOf } from "./facts.js";
+
+/** The actor in the audit log. */
+const ACTOR = "reconciler";
+
+export interface ReconcilerPorts extends TenancyPorts {
+  readonly provisioner: Provisioner;
+  /** False as soon as another process may do this work: nothing is begun then. */
+  readonly mayAct: () => boolean;
+}
+
+export interface ReconcilerOptions {
+  /** Whether runtimes are told how to reach tunnels. */
+  readonly withTunnels: boolean;
+}
+
+/** Works until it is disposed of; what is under way then is finished. The provisioner stays the caller's. */
+export function createReconciler(ports: ReconcilerPorts, options: ReconcilerOptions): AsyncDisposable {
+  return new Reconciler(ports, options);
+}
+
+class Reconciler implements AsyncDisposable {
+  readonly #ports: ReconcilerPorts;
+  readonly #options: ReconcilerOptions;
+  readonly #logger: Logger;
+  /** Those that must be looked at; `true` in `#everything` means all. */
+  readonly #due = new Set<EnvironmentId>();
+  #everything = true;
+  #running: Promise<void> | undefined;
+  #timer: TimerHandle | undefined;
+  #isClosed = false;
+  readonly #unlisten: () => void;
+  /** When the present generation was asked for: how long it takes is our patience, not a fact. */
+  readonly #askedAtMs = new Map<EnvironmentId, { readonly generation: number; readonly atMs: number }>();
+  /** Runtimes that worked once and failed: not before. */
+  readonly #notBeforeMs = new Map<EnvironmentId, { readonly atMs: number; readonly failures: number }>();
+
+  constructor(ports: ReconcilerPorts, options: ReconcilerOptions) {
+    this.#ports = ports;
+    this.#options = options;
+    this.#logger = ports.logger;
+    ports.provisioner.onChange((id) => this.#wake(id));
+    this.#unlisten = ports.database.onNews((news) => {
+      if (news.kind === "environment") this.#wake(news.id);
+      else if (news.kind === "everything") this.#wake(undefined);
+    });
+    this.#tick();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    this.#unlisten();
+    this.#timer?.cancel();
+    await this.#running;
+  }
+
+  /** News can be lost, and time itself brings things about. */
+  #tick(): void {
+    if (this.#isClosed) return;
+    this.#wake(undefined);
+    this.#timer = this.#ports.clock.setTimer(RECONCILE_EVERY_MS, () => this.#tick());
+  }
+
+  #wake(id: EnvironmentId | undefined): void {
+    if (this.#isClosed) return;
+    if (id === undefined) this.#everything = true;
+    else this.#due.add(id);
+    this.#running ??= this.#run();
+  }
+
+  /** Never rejects. */
+  async #run(): Promise<void> {
+    try {
+      while (!this.#isClosed && (this.#everything || this.#due.size > 0)) {
+        const due = await this.#take();
+        for (let i = 0; i < due.length && !this.#isClosed; i += RECONCILE_AT_ONCE) {
+          await Promise.all(due.slice(i, i + RECONCILE_AT_ONCE).map((environment) => this.#look(environment)));
+        }
+      }
+    } catch (cause) {
+      const { code, detail } = PerdureError.from(cause);
+      this.#logger.warn({ code, reason: detail }, "cannot read the environments; looking again");
+    } finally {
+      this.#running = undefined;
+    }
+  }
+
+  async #take(): Promise<readonly EnvironmentRecord[]> {
+    const { environments } = this.#ports.database.tables;
+    const ids = [...this.#due];
+    this.#due.clear();
+    if (this.#everything) {
+      this.#everything = false;
+      return environments.living();
+    }
+    const records = await Promise.all(ids.map((id) => environments.get(id)));
+    return records.filter((record) => record !== undefined);
+  }
+
+  /** Never rejects: one environment's trouble is not another's. */
+  async #look(environment: EnvironmentRecord): Promise<void> {
+    if (!this.#ports.mayAct()) return;
+    try {
+      await this.#reconcile(environment);
+    } catch (cause) {
+      const error = PerdureError.from(cause);
+      const fields = { environmentId: environment.id, status: environment.status, code: error.code, error: cause };
+      this.#logger.error(fields, "an environment could not be looked after; trying again");
+    }
+  }
+
+  async #reconcile(environment: EnvironmentRecord): Promise<void> {
+    switch (environment.status) {
+      case "PENDING":
+        return this.#bringUp(environment);
+      case "ACTIVE":
+      case "SUSPENDED":
+        return this.#keep(environment);
+      case "FAILED":
+        return this.#end(environment, { erase: false });
+      case "DELETING":
+        return this.#delete(environment);
+      case "DELETED":
+        return;
+    }
+  }
+
+  async #bringUp(environment: EnvironmentRecord): Promise<void> {
+    const { id, generation, tries } = environment;
+    const state = this.#current(environment);
+    if (state?.phase === "ready") {
+      await this.#step(environment, { event: "provisioned" }, state.upstream);
+      this.#notBeforeMs.delete(id);
+      return;
+    }
+    const failure = state?.phase === "failed" ? state.reason : await this.#ask(environment, state);
+    if (failure === undefined) return;
+    this.#logger.warn({ environmentId: id, generation, reason: failure }, "the runtime of an environment could not be made");
+    if (tries + 1 < PROVISION_TRIES_MAX) {
+      await this.#ports.database.tables.environments.failed(id, generation, failure);
+      this.#wake(id);
+      return;
+    }
+    await this.#step(environment, { event: "provisioningFailed", failure }, undefined);
+  }
+
+  async #keep(environment: EnvironmentRecord): Promise<void> {
+    const { id, status, tries } = environment;
+    const state = this.#current(environment);
+    if (state?.phase === "ready") {
+      this.#notBeforeMs.delete(id);
+      if (!sameUpstream(upstreamOf(this.#ports, environment), state.upstream))
+        await this.#setUpstream(environment, state.upstream);
+      return;
+    }
+    if (state?.phase === "failed") {
+      if (environment.upstreamIngress !== undefined) await this.#setUpstream(environment, undefined);
+      const { clock } = this.#ports;
+      const waiting = this.#notBeforeMs.get(id);
+      if (waiting !== undefined && clock.monotonicMs() < waiting.atMs) return;
+      const failures = (waiting?.failures ?? 0) + 1;
+      const pauseMs = Math.min(RECOVER_FIRST_MS * 2 ** failures, RECOVER_LONGEST_MS);
+      this.#notBeforeMs.set(id, { atMs: clock.monotonicMs() + pauseMs, failures });
+      this.#logger.warn({ environmentId: id, reason: state.reason, pauseMs }, "a runtime failed; starting it again");
+      if (status === "ACTIVE" && tries + 1 >= RECOVER_TRIES_MAX) {
+        return this.#step(environment, { event: "gaveUp", failure: state.reason }, undefined);
+      }
+      await this.#failed(environment, state.reason);
+      this.#wake(id);
+      return;
+    }
+    const failure = await this.#ask(environment, state);
+    if (failure !== undefined) this.#logger.warn({ environmentId: id, reason: failure }, "a runtime could not be asked for");
+  }
+
+  /** Its owner reads of the first one of a row. */
+  async #failed(environment: EnvironmentRecord, reason: string): Promise<void> {
+    const { database, clock } = this.#ports;
+    await database.change(async (tables) => {
+      await tables.environments.failed(environment.id, environment.generation, reason);
+      if (environment.tries > 0) return;
+      await tables.audit.append({
+        ...auditLine(environment, { event: "gaveUp", failure: reason }, clock.nowMs()),
+        action: "environment.runtime-failed",
+      });
+    });
+  }
+
+  async #delete(environment: EnvironmentRecord): Promise<void> {
+    const { eraseAtMs = 0 } = environment;
+    if (this.#ports.clock.nowMs() < eraseAtMs) return this.#end(environment, { erase: false });
+    await this.#end(environment, { erase: true });
+    await this.#step(environment, { event: "erased" }, undefined);
+  }
+
+  async #end(environment: EnvironmentRecord, { erase }: { readonly erase: boolean }): Promise<void> {
+    const { provisioner } = this.#ports;
+    this.#askedAtMs.delete(environment.id);
+    if (erase || provisioner.state(environment.id) !== undefined) await provisioner.remove(environment.id, { erase });
+    if (environment.upstreamIngress !== undefined) await this.#setUpstream(environment, undefined);
+  }
+
+  /** What the provisioner says of the present generation; undefined as long as it speaks of an older one, or of nothing. */
+  #current({ id, generation }: EnvironmentRecord): RuntimeState | undefined {
+    const state = this.#ports.provisioner.state(id);
+    return state !== undefined && state.generation >= generation ? state : undefined;
+  }
+
+  /** Takes the wish down, once; answers why it failed, or that it takes too long. */
+  async #ask(environment: EnvironmentRecord, state: RuntimeState | undefined): Promise<string | undefined> {
+    const { id, generation } = environment;
+    const nowMs = this.#ports.clock.monotonicMs();
+    const asked = this.#askedAtMs.get(id);
+    if (state !== undefined && asked?.generation === generation) {
+      return nowMs - asked.atMs > PROVISION_MS_MAX ? `it was not ready within ${PROVISION_MS_MAX / 1_000} s` : undefined;
+    }
+    this.#askedAtMs.set(id, { generation, atMs: nowMs });
+    try {
+      await this.#ports.provisioner.apply(await this.#wish(environment));
+      return undefined;
+    } catch (cause) {
+      this.#askedAtMs.delete(id);
+      return cause instanceof Error ? cause.message : String(cause);
+    }
+  }
+
+  async #wish(environment: EnvironmentRecord): Promise<WantedRuntime> {
+    const { database, keys, addresses, ring } = this.#ports;
+    const { id, accountId, generation, status, region } = environment;
+    const [signingKeys, plan] = await Promise.all([database.tables.signingKeys.of(id), database.tables.accounts.plan(accountId)]);
+    const current = signingKeys.find(({ state }) => state === "CURRENT");
+    if (current === undefined || plan === undefined) throw new PerdureError("STO0003", `${id} has no signing key or no plan`);
+    return {
+      environmentId: id,
+      accountId,
+      region,
+      generation,
+      mode: status === "SUSPENDED" ? "suspended" : "running",
+      signingKeyPem: keys.signingKey(environment, current),
+      limits: plan.limits,
+      ingressUrl: addresses.ingressUrl(environment),
+      tunnels: this.#options.withTunnels
+        ? { proxyUrl: addresses.proxyUrl(region), token: new Secret(ring.tunnelToken(id)) }
+        : undefined,
+    };
+  }
+
+  async #setUpstream(environment: EnvironmentRecord, upstream: Upstream | undefined): Promise<void> {
+    await this.#ports.database.tables.environments.setUpstream(environment.id, this.#sealed(environment, upstream));
+  }
+
+  #sealed(environment: EnvironmentRecord, upstream: Upstream | undefined) {
+    if (upstream === undefined) return undefined;
+    const { ingress, admin, secret } = upstream;
+    const sealed = secret === undefined ? undefined : this.#ports.keys.sealText(environment, secret, UPSTREAM_SECRET);
+    return { ingress, admin, secret: sealed };
+  }
+
+  /** One step of its life, unless somebody was faster; then the next look sees what they did. */
+  async #step(
+    { id, generation }: EnvironmentRecord,
+    step: Pick<Step, "event" | "failure">,
+    upstream: Upstream | undefined,
+  ): Promise<void> {
+    const { database, clock } = this.#ports;
+    const nowMs = clock.nowMs();
+    const isTaken = await database.change(async (tables) => {
+      const present = await tables.environments.lock(id);
+      if (present === undefined || present.generation !== generation) return false;
+      if (upstream !== undefined) await tables.environments.setUpstream(id, this.#sealed(present, upstream));
+      const after = await tables.environments.take(id, { ...step, nowMs });
+      if (after === undefined) return false;
+      if (step.event === "erased") await this.#shred(tables, after, nowMs);
+      await tables.audit.append(auditLine(after, step, nowMs));
+      return true;
+    });
+    if (isTaken) this.#logger.info({ environmentId: id, event: step.event }, "an environment took a step");
+    else this.#wake(id);
+  }
+
+  async #shred(tables: TenancyTables, { id }: EnvironmentRecord, nowMs: number): Promise<void> {
+    await tables.environments.shred(id);
+    await tables.apiKeys.deleteAll(id, nowMs);
+  }
+}
+
+function sameUpstream(one: Upstream | undefined, other: Upstream): boolean {
+  return one?.ingress === other.ingress && one.admin === other.admin && one.secret?.reveal() === other.secret?.reveal();
+}
+
+function auditLine(
+  { id, accountId, name }: EnvironmentRecord,
+  { event, failure }: Pick<Step, "event" | "failure">,
+  atMs: number,
+): AuditEntry {
+  return {
+    atMs,
+    accountId,
+    environmentId: id,
+    actorKind: "system",
+    actorId: ACTOR,
+    action: `environment.${event}`,
+    target: name,
+    details: failure === undefined ? {} : { reason: failure },
+    requestId: undefined,
+    remoteAddress: undefined,
+  };
+}

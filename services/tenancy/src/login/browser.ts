@@ -1,0 +1,101 @@
+/** Why: who sits at the browser, and whether a form was filled in on a page of ours: told by two cookies that no script can read. */
+import { createHash, timingSafeEqual } from "node:crypto";
+import { COOKIE_PREFIX, randomBase62 } from "@perdure/cloud";
+import type { SessionRecord } from "@perdure/driver-postgres";
+import type { Request, RequestHandler, Response } from "express";
+import { ApiError, apiErrorOf } from "../api/errors.js";
+import { BROWSER_SESSION_MS, OIDC_FLOW_MS } from "../limits.js";
+import type { TenancyPorts } from "../ports.js";
+import { type Html, html, PAGE_HEADERS, page } from "./html.js";
+import { cookieOf, formOf, setCookie } from "./requests.js";
+import { hashOf, requestIdOf } from "./sessions.js";
+
+type CookieName = "session" | "form" | "provider";
+
+const LIFE_MS: Readonly<Record<CookieName, number>> = {
+  session: BROWSER_SESSION_MS,
+  form: BROWSER_SESSION_MS,
+  provider: OIDC_FLOW_MS,
+};
+
+export class Browser {
+  readonly #ports: TenancyPorts;
+  readonly #isSecure: boolean;
+
+  constructor(ports: TenancyPorts) {
+    this.#ports = ports;
+    this.#isSecure = ports.addresses.consoleUrl.startsWith("https:");
+  }
+
+  cookie(req: Request, name: CookieName): string | undefined {
+    return cookieOf(req, this.#named(name));
+  }
+
+  setCookie(res: Response, name: CookieName, value: string): void {
+    setCookie(res, this.#named(name), value, LIFE_MS[name], this.#isSecure);
+  }
+
+  clearCookie(res: Response, name: CookieName): void {
+    setCookie(res, this.#named(name), "", 0, this.#isSecure);
+  }
+
+  async session(req: Request): Promise<SessionRecord | undefined> {
+    const cookie = this.cookie(req, "session");
+    if (cookie === undefined) return undefined;
+    return await this.#ports.database.tables.logins.ofCookie(hashOf(cookie), this.#ports.clock.nowMs());
+  }
+
+  /** The hidden field of every form: proves that the page came from us, to this browser and this session. */
+  hidden(req: Request, res: Response): Html {
+    let form = this.cookie(req, "form");
+    if (form === undefined || !/^[0-9A-Za-z]{22}$/.test(form)) {
+      form = randomBase62(22, this.#ports.random);
+      this.setCookie(res, "form", form);
+    }
+    return html`<input type="hidden" name="csrf" value="${proof(form, this.cookie(req, "session"))}">`;
+  }
+
+  /** The form that was sent. Throws PERD0403 when it was filled in elsewhere. */
+  async form(req: Request): Promise<ReadonlyMap<string, string>> {
+    const site = req.headers["sec-fetch-site"];
+    const form = await formOf(req, this.#ports.clock);
+    const cookie = this.cookie(req, "form");
+    const shown = Buffer.from(form.get("csrf") ?? "");
+    const wanted = Buffer.from(cookie === undefined ? "" : proof(cookie, this.cookie(req, "session")));
+    const isOurs = wanted.length > 0 && shown.length === wanted.length && timingSafeEqual(shown, wanted);
+    if (!isOurs || site === "cross-site" || site === "same-site") {
+      throw new ApiError("PERD0403", "This form is too old, or not ours: load the page again");
+    }
+    return form;
+  }
+
+  /** A page or a redirection; errors become pages too. */
+  handles(work: (req: Request, res: Response) => Promise<void>): RequestHandler {
+    return async (req, res) => {
+      try {
+        await work(req, res);
+      } catch (cause) {
+        const { error, isExpected } = apiErrorOf(cause);
+        const requestId = requestIdOf(res);
+        if (!isExpected) this.#ports.logger.error({ error: cause, path: req.path, requestId }, "a page of login failed");
+        if (res.headersSent) return;
+        res.set(error.headers);
+        show(res, error.status, page("That did not work", html`<p>Request ${requestId}</p>`, error.message));
+      }
+    };
+  }
+
+  #named(name: CookieName): string {
+    return `${this.#isSecure ? "__Host-" : ""}${COOKIE_PREFIX}${name}`;
+  }
+}
+
+export function show(res: Response, status: number, text: string): void {
+  res.status(status).set(PAGE_HEADERS).end(text);
+}
+
+function proof(form: string, session: string | undefined): string {
+  return createHash("sha256")
+    .update(`perdure form ${form} ${session ?? ""}`)
+    .digest("base64url");
+}

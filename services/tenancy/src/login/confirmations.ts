@@ -1,0 +1,48 @@
+/** Why: what is dangerous asks again who sits at the browser; with the password here, with their provider on its own pages. */
+import type { Secret } from "@perdure/base";
+import { networkOf } from "@perdure/cloud";
+import type { SessionRecord } from "@perdure/driver-postgres";
+import { CONFIRMED_MS } from "../limits.js";
+import type { PagesPorts } from "./pages/visits.js";
+import { auditLogin, type Requester } from "./sessions.js";
+import { subjectOf } from "./subjects.js";
+
+/** Until when it counts that somebody has shown who sits there; 0 when they never have. */
+export function confirmedUntilMs({ confirmedAtMs }: SessionRecord): number {
+  return confirmedAtMs === undefined ? 0 : confirmedAtMs + CONFIRMED_MS;
+}
+
+export type Confirmation = "confirmed" | "wrong" | "noPassword";
+
+/** Counted like sign-ins: a stolen session is no place to guess a password. Throws PERD0429. */
+export async function confirmByPassword(
+  ports: PagesPorts,
+  session: SessionRecord,
+  password: Secret,
+  who: Requester,
+): Promise<Confirmation> {
+  const { rates, database, passwords } = ports;
+  const user = await database.tables.users.get(session.userId);
+  const subject = subjectOf(user?.email.toLowerCase());
+  await rates.take("sign-in by address", networkOf(who.remoteAddress));
+  await rates.take("sign-in to account", subject);
+  const hash = await database.tables.logins.password(session.userId);
+  if (hash === undefined) return "noPassword";
+  if (!(await passwords.matches(password, hash))) {
+    const details = { with: "password", session: session.id, to: "confirm" };
+    await auditLogin(ports, database.tables, who, session.userId, "login.failed", details);
+    return "wrong";
+  }
+  await rates.forget("sign-in to account", subject);
+  await noteConfirmed(ports, session, "password", who);
+  return "confirmed";
+}
+
+/** `by`: what they have shown it with. */
+export async function noteConfirmed(ports: PagesPorts, session: SessionRecord, by: string, who: Requester): Promise<void> {
+  const { database, clock } = ports;
+  await database.change(async (tables) => {
+    if (!(await tables.logins.confirmed(session.id, session.userId, clock.nowMs()))) return;
+    await auditLogin(ports, tables, who, session.userId, "login.confirm", { with: by, session: session.id });
+  });
+}

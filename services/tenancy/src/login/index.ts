@@ -1,0 +1,65 @@
+/** Why: how people prove who they are: pages to sign up and in, OAuth for command lines, and another provider if there is one. */
+import { lookup } from "node:dns";
+import type { Logger } from "@perdure/base";
+import { createEgressGuard, type EgressGuard, parseAllowance } from "@perdure/egress";
+import { Router } from "express";
+import type { TenancyOptions, TenancyPorts } from "../ports.js";
+import { Browser } from "./browser.js";
+import { guardedFetch } from "./guarded-fetch.js";
+import { oauthRoutes } from "./oauth.js";
+import { Oidc, type OidcSettings } from "./oidc.js";
+import { type PagesPorts, pageRoutes } from "./pages/index.js";
+import { Visits } from "./pages/visits.js";
+import { Passwords } from "./passwords.js";
+import { Rates } from "./rates.js";
+
+export type { OidcSettings } from "./oidc.js";
+
+export interface LoginOptions {
+  /** Served at `/.auth-config` (cloud.md §1.6, option A); undefined: people log in with our own command line. */
+  readonly authConfigClientId: string | undefined;
+  /** Whether an address must be shown to be theirs before somebody signs in with it and a password. */
+  readonly verifiesEmail: boolean;
+  readonly oidc: OidcSettings | undefined;
+}
+
+export const NO_OTHER_LOGIN: LoginOptions = { authConfigClientId: undefined, verifiesEmail: false, oidc: undefined };
+
+export interface Login {
+  /** For the origins where people and command lines come. */
+  readonly router: Router;
+  /** What other pages of the same origin need of it. */
+  readonly visits: Visits;
+}
+
+export async function openLogin(ports: TenancyPorts, tenancy: TenancyOptions, login: LoginOptions): Promise<Login> {
+  const rates = new Rates(ports.database, ports.clock);
+  const passwords = await Passwords.open(ports.random);
+  const { ring, clock, random, addresses } = ports;
+  const redirectUri = `${addresses.consoleUrl}/login/callback`; // Cookies are of one host: who leaves there comes back there.
+  const fetchOf = (settings: OidcSettings) => guardedFetch(guardFor(settings, ports.logger));
+  const oidc =
+    login.oidc === undefined ? undefined : new Oidc(login.oidc, { ring, clock, random, redirectUri, fetch: fetchOf(login.oidc) });
+  const router = Router();
+  router.use(oauthRoutes(ports, rates, login));
+  const pagesPorts: PagesPorts = { ...ports, rates, passwords, oidc, verifiesEmail: login.verifiesEmail };
+  const visits = new Visits(pagesPorts, tenancy, new Browser(ports));
+  router.use(pageRoutes(visits));
+  return { router, visits };
+}
+
+/** The operator names the issuer; what that names is a stranger's word. */
+function guardFor({ issuer, allowances }: OidcSettings, logger: Logger): EgressGuard {
+  const place = parseAllowance(`${new URL(issuer).origin}/`);
+  const rules = {
+    allowPlainHttp: false,
+    ownDomains: [],
+    ownRanges: [],
+    allowances: [...allowances, ...(place === undefined ? [] : [place])],
+  };
+  return createEgressGuard(rules, {
+    resolve: (hostname, done) => lookup(hostname, { all: true }, done),
+    onDenied: (destination, reason) =>
+      logger.warn({ destination: new URL(destination).host, reason }, "the other provider names a place that is refused"),
+  });
+}

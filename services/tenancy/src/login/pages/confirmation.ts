@@ -1,0 +1,68 @@
+/** Showing again that it is oneself, before what is dangerous: with the password, or at the other provider. */
+import { Secret } from "@perdure/base";
+import type { Request, Response } from "express";
+import { show } from "../browser.js";
+import { confirmByPassword } from "../confirmations.js";
+import { field, passwordField } from "../fields.js";
+import { type Html, html, page } from "../html.js";
+import { queryOf, returnPath } from "../requests.js";
+import { requesterOf } from "../sessions.js";
+import type { Visits } from "./visits.js";
+
+export class ConfirmationPages {
+  readonly #visits: Visits;
+
+  constructor(visits: Visits) {
+    this.#visits = visits;
+  }
+
+  async form(req: Request, res: Response): Promise<void> {
+    const to = returnPath(queryOf(req).get("return"));
+    await this.#show(req, res, 200, to);
+  }
+
+  async confirm(req: Request, res: Response): Promise<void> {
+    const form = await this.#visits.browser.form(req);
+    const to = returnPath(form.get("return"));
+    const session = await this.#visits.signedIn(req, res, to);
+    if (session === undefined) return;
+    const password = new Secret(form.get("password") ?? "");
+    const confirmation = await confirmByPassword(this.#visits.ports, session, password, requesterOf(req, res));
+    if (confirmation === "confirmed") return res.redirect(303, to);
+    await this.#show(req, res, 403, to, confirmation === "wrong" ? "The password is wrong" : undefined);
+  }
+
+  async #show(req: Request, res: Response, status: number, to: string, problem?: string): Promise<void> {
+    const session = await this.#visits.signedIn(req, res, to);
+    if (session === undefined) return;
+    const { database, oidc } = this.#visits.ports;
+    const [user, password] = await Promise.all([
+      database.tables.users.get(session.userId),
+      database.tables.logins.password(session.userId),
+    ]);
+    const ways: Html[] = [];
+    if (password !== undefined) {
+      // Password managers want to know whose it is.
+      const email = field({
+        name: "email",
+        label: "E-mail",
+        type: "email",
+        autocomplete: "username",
+        value: user?.email,
+        isReadOnly: true,
+      });
+      ways.push(html`<form method="post" action="/login/confirm">${this.#visits.hidden(req, res, to)}${email}
+${passwordField({ isWrong: problem !== undefined, isFirst: true })}<div class="actions"><button>Confirm</button></div></form>`);
+    }
+    if (oidc !== undefined) {
+      const href = `/login/provider?confirm=1&return=${encodeURIComponent(to)}`;
+      ways.push(html`<p class="${password === undefined ? "actions" : "below"}"><a class="button ${password === undefined ? "" : "second"}"
+href="${href}">Confirm with ${oidc.name}</a></p>`);
+    }
+    if (ways.length === 0)
+      ways.push(html`<p>You have no password here: <a href="/password/forgot">choose one</a>, then sign in with it.</p>`);
+    const body = html`<p>You are about to do what gives lasting access, or cannot be undone. Show that it is you,
+<b>${user?.email}</b>; it counts for a quarter of an hour.</p>${ways}`;
+    show(res, status, page("Confirm that it is you", body, problem));
+  }
+}

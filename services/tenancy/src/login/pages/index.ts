@@ -1,0 +1,55 @@
+/**
+ * The pages where people sign up and in, confirm their address, replace a forgotten password, see where they are logged in, approve devices
+ * and accept invitations. Plain forms: what changes something is posted, with a proof that the form is ours.
+ */
+import { type Request, type Response, Router } from "express";
+import { ConfirmationPages } from "./confirmation.js";
+import { DevicePages } from "./devices.js";
+import { InvitationPages } from "./invitations.js";
+import { ProfilePages } from "./profile.js";
+import { ProviderPages } from "./provider.js";
+import { SignInPages } from "./sign-in.js";
+import { VerificationPages } from "./verification.js";
+import type { Visits } from "./visits.js";
+
+export type { PagesPorts } from "./visits.js";
+
+type Answer = (req: Request, res: Response) => Promise<void>;
+
+export function pageRoutes(visits: Visits): Router {
+  const { browser } = visits;
+  const signIn = new SignInPages(visits);
+  const confirmation = new ConfirmationPages(visits);
+  const verification = new VerificationPages(visits);
+  const profile = new ProfilePages(visits);
+  const devices = new DevicePages(visits);
+  const invitations = new InvitationPages(visits);
+  const provider = new ProviderPages(visits);
+  const table: readonly (readonly ["get" | "post", string, Answer])[] = [
+    ["get", "/login", (req, res) => signIn.form(req, res)],
+    ["post", "/login", (req, res) => signIn.signIn(req, res)],
+    ["get", "/login/confirm", (req, res) => confirmation.form(req, res)],
+    ["post", "/login/confirm", (req, res) => confirmation.confirm(req, res)],
+    ["get", "/sign-up", (req, res) => signIn.signUpForm(req, res)],
+    ["post", "/sign-up", (req, res) => signIn.signUp(req, res)],
+    ["post", "/sign-out", (req, res) => signIn.signOut(req, res)],
+    ["get", "/verify", (req, res) => verification.verifyForm(req, res)],
+    ["post", "/verify", (req, res) => verification.verify(req, res)],
+    ["get", "/password/forgot", (req, res) => verification.forgotForm(req, res)],
+    ["post", "/password/forgot", (req, res) => verification.forgot(req, res)],
+    ["get", "/password/reset", (req, res) => verification.resetForm(req, res)],
+    ["post", "/password/reset", (req, res) => verification.reset(req, res)],
+    ["get", "/profile", (req, res) => profile.show(req, res)],
+    ["post", "/sessions/end", (req, res) => profile.endSession(req, res)],
+    ["get", "/device", (req, res) => devices.form(req, res)],
+    ["post", "/device", (req, res) => devices.entered(req, res)],
+    ["post", "/device/decide", (req, res) => devices.decide(req, res)],
+    ["get", "/invitation", (req, res) => invitations.form(req, res)],
+    ["post", "/invitation", (req, res) => invitations.accept(req, res)],
+    ["get", "/login/provider", (req, res) => provider.leave(req, res)],
+    ["get", "/login/callback", (req, res) => provider.comeBack(req, res)],
+  ];
+  const router = Router({ caseSensitive: true, strict: true });
+  for (const [method, path, answer] of table) router[method](path, browser.handles(answer));
+  return router;
+}

@@ -1,0 +1,143 @@
+/** Pages that links in mail lead to: an address is confirmed, a forgotten password is replaced. Opening a link changes nothing: programs open them too. */
+import { Secret } from "@perdure/base";
+import { networkOf } from "@perdure/cloud";
+import type { Request, Response } from "express";
+import { putMail } from "../../mail/outbox.js";
+import { passwordChangedText } from "../../mail/texts.js";
+import { show } from "../browser.js";
+import { emailField, newPasswordField, passwordField } from "../fields.js";
+import { html, page } from "../html.js";
+import { passwordProblem } from "../passwords.js";
+import { queryOf } from "../requests.js";
+import { auditLogin, requesterOf } from "../sessions.js";
+import { emailOf, subjectOf } from "../subjects.js";
+import { mailLink, tokenHashOf } from "./links.js";
+import type { Visits } from "./visits.js";
+
+const OVER = "This link is unknown, used or too old: ask for another one";
+
+export class VerificationPages {
+  readonly #visits: Visits;
+
+  constructor(visits: Visits) {
+    this.#visits = visits;
+  }
+
+  // ── an address ─────────────────────────────────────────────────────────────────────────────────
+
+  async verifyForm(req: Request, res: Response): Promise<void> {
+    this.#showVerify(req, res, 200, queryOf(req).get("token") ?? "");
+  }
+
+  /** Link and password together: so nobody confirms an account that a stranger made in their name. */
+  async verify(req: Request, res: Response): Promise<void> {
+    const form = await this.#visits.browser.form(req);
+    const { rates, database, passwords, clock } = this.#visits.ports;
+    await rates.take("link by address", networkOf(requesterOf(req, res).remoteAddress));
+    const token = form.get("token") ?? "";
+    const hash = tokenHashOf(token);
+    const known = await database.tables.mails.token(hash, "verify", clock.nowMs());
+    if (known === undefined) return showOver(res);
+    const subject = subjectOf(known.email.toLowerCase());
+    await rates.take("sign-in to account", subject);
+    const password = await database.tables.logins.password(known.userId);
+    if (!(await passwords.matches(new Secret(form.get("password") ?? ""), password))) {
+      const problem = "This is not the password that was chosen for this address last";
+      return this.#showVerify(req, res, 401, token, problem);
+    }
+    const isVerified = await database.change(async (tables) => {
+      const used = await tables.mails.useToken(hash, "verify", clock.nowMs());
+      if (used === undefined) return false;
+      await tables.users.verified(used.userId, used.email, clock.nowMs());
+      await auditLogin(this.#visits.ports, tables, requesterOf(req, res), used.userId, "login.verify-email");
+      return true;
+    });
+    if (!isVerified) return showOver(res);
+    await rates.forget("sign-in to account", subject);
+    await this.#visits.enter(req, res, known.userId, "password", "/");
+  }
+
+  // ── a forgotten password ───────────────────────────────────────────────────────────────────────
+
+  async forgotForm(req: Request, res: Response): Promise<void> {
+    const body = html`<p>We send a link to your address, with which you choose a new one.</p>
+<form method="post" action="/password/forgot">${this.#visits.browser.hidden(req, res)}${emailField({ isFirst: true })}
+<div class="actions"><button>Send me a link</button></div></form><p class="below"><a href="/login">Back to signing in</a></p>`;
+    show(res, 200, page("Choose a new password", body));
+  }
+
+  async forgot(req: Request, res: Response): Promise<void> {
+    const form = await this.#visits.browser.form(req);
+    const { ports } = this.#visits;
+    const email = emailOf(form.get("email"));
+    const who = requesterOf(req, res);
+    await ports.rates.take("mail by address", networkOf(who.remoteAddress));
+    await ports.rates.take("mail to account", subjectOf(email));
+    const told = html`<p>If the address has an account, we have written to it. The link in that mail works for half an hour.</p>`;
+    show(res, 200, page("Look at your mail", told));
+    // After the answer: whether there is an account shall not be told by how long it takes.
+    await ports.database.change(async (tables) => {
+      const user = await tables.users.ofEmail(email ?? "");
+      if (user === undefined) return;
+      await mailLink(ports, tables, "reset", { userId: user.id, email: user.email });
+      await auditLogin(ports, tables, who, user.id, "login.forgot-password");
+    });
+  }
+
+  async resetForm(req: Request, res: Response): Promise<void> {
+    this.#showReset(req, res, 200, queryOf(req).get("token") ?? "");
+  }
+
+  /** Whoever reads the mail of an address has its account; whoever had the old password is out. */
+  async reset(req: Request, res: Response): Promise<void> {
+    const form = await this.#visits.browser.form(req);
+    const { ports, browser } = this.#visits;
+    const { rates, database, passwords, clock } = ports;
+    const who = requesterOf(req, res);
+    await rates.take("link by address", networkOf(who.remoteAddress));
+    const token = form.get("token") ?? "";
+    const hash = tokenHashOf(token);
+    const known = await database.tables.mails.token(hash, "reset", clock.nowMs());
+    if (known === undefined) return showOver(res);
+    const password = new Secret(form.get("password") ?? "");
+    const problem = passwordProblem(password, known.email.toLowerCase());
+    if (problem !== undefined) return this.#showReset(req, res, 400, token, problem);
+    const passwordHash = await passwords.hash(password);
+    const isChanged = await database.change(async (tables) => {
+      const nowMs = clock.nowMs();
+      const used = await tables.mails.useToken(hash, "reset", nowMs);
+      if (used === undefined) return false;
+      await tables.logins.setPassword(used.userId, passwordHash, nowMs);
+      await tables.users.verified(used.userId, used.email, nowMs);
+      const sessions = await tables.logins.endAll(used.userId, nowMs);
+      await auditLogin(ports, tables, who, used.userId, "login.reset-password", { endedSessions: sessions });
+      await putMail(ports, tables, { to: used.email, ...passwordChangedText(`${ports.addresses.consoleUrl}/password/forgot`) });
+      return true;
+    });
+    if (!isChanged) return showOver(res);
+    await rates.forget("sign-in to account", subjectOf(known.email.toLowerCase()));
+    browser.clearCookie(res, "session");
+    res.redirect(303, "/login");
+  }
+
+  #showVerify(req: Request, res: Response, status: number, token: string, problem?: string): void {
+    const body = html`<p>Enter the password that you signed up with.</p><form method="post" action="/verify">
+${this.#visits.browser.hidden(req, res)}<input type="hidden" name="token" value="${token}">
+${passwordField({ isWrong: problem !== undefined, isFirst: true })}<div class="actions"><button>Confirm my address</button></div></form>
+<p class="below"><a href="/password/forgot">Forgotten the password?</a></p>`;
+    show(res, status, page("Confirm your address", body, problem));
+  }
+
+  #showReset(req: Request, res: Response, status: number, token: string, problem?: string): void {
+    const body = html`<form method="post" action="/password/reset">${this.#visits.browser.hidden(req, res)}
+<input type="hidden" name="token" value="${token}">${newPasswordField({ label: "New password", isWrong: problem !== undefined, isFirst: true })}
+<div class="actions"><button>Change it</button></div></form><p class="below">You will be signed out everywhere.</p>`;
+    show(res, status, page("Choose a new password", body, problem));
+  }
+}
+
+function showOver(res: Response): void {
+  const body = html`<p class="actions"><a class="button" href="/login">Sign in</a>
+<a class="button second" href="/password/forgot">Choose a new password</a></p>`;
+  show(res, 404, page("That did not work", body, OVER));
+}

@@ -1,0 +1,48 @@
+/** Why: guesses are few. Attempts are counted in the database, for all processes; who has used up theirs is refused without asking it. */
+import type { Clock } from "@perdure/base";
+import type { TenancyDatabase } from "@perdure/driver-postgres";
+import { ApiError } from "../api/errors.js";
+import { BLOCKED_KNOWN_MAX, RATES } from "../limits.js";
+
+export type Rate = keyof typeof RATES;
+
+export class Rates {
+  readonly #database: TenancyDatabase;
+  readonly #clock: Clock;
+  readonly #blockedUntilMs = new Map<string, number>();
+
+  constructor(database: TenancyDatabase, clock: Clock) {
+    this.#database = database;
+    this.#clock = clock;
+  }
+
+  /** Counts an attempt before it is made. Throws PERD0429 with `Retry-After`. */
+  async take(rate: Rate, subject: string): Promise<void> {
+    const nowMs = this.#clock.nowMs();
+    const name = `${rate} ${subject}`;
+    const knownMs = this.#blockedUntilMs.get(name);
+    if (knownMs !== undefined && knownMs > nowMs) throw tooMany(knownMs - nowMs);
+    this.#blockedUntilMs.delete(name);
+    const { max, windowMs } = RATES[rate];
+    const { count, endsAtMs } = await this.#database.tables.attempts.count(rate, subject, windowMs, nowMs);
+    if (count <= max) return;
+    for (const oldest of this.#blockedUntilMs.keys()) {
+      if (this.#blockedUntilMs.size < BLOCKED_KNOWN_MAX) break;
+      this.#blockedUntilMs.delete(oldest);
+    }
+    this.#blockedUntilMs.set(name, endsAtMs);
+    throw tooMany(endsAtMs - nowMs);
+  }
+
+  async forget(rate: Rate, subject: string): Promise<void> {
+    this.#blockedUntilMs.delete(`${rate} ${subject}`);
+    await this.#database.tables.attempts.forget(rate, subject);
+  }
+}
+
+function tooMany(waitMs: number): ApiError {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
+  return new ApiError("PERD0429", `Too many attempts: try again in ${Math.ceil(seconds / 60)} min`, {
+    "retry-after": String(seconds),
+  });
+}

@@ -1,0 +1,82 @@
+/** Sessions of browsers and devices: begun, ended, and written down in the audit log, each in one transaction. */
+import { createHash } from "node:crypto";
+import { randomBase62, type UserId } from "@perdure/cloud";
+import type { SessionRecord, TenancyTables } from "@perdure/driver-postgres";
+import type { Request, Response } from "express";
+import { BROWSER_SESSION_MS, DEVICE_SESSION_MS, LOGIN_AUDIT_ACCOUNTS_MAX, SESSIONS_PER_USER_MAX } from "../limits.js";
+import type { TenancyPorts } from "../ports.js";
+
+/** Who asks, as far as the connection tells. */
+export interface Requester {
+  readonly requestId: string;
+  readonly remoteAddress: string | undefined;
+}
+
+export function requesterOf(req: Request, res: Response): Requester {
+  return { requestId: requestIdOf(res), remoteAddress: req.socket.remoteAddress };
+}
+
+/** Also of a request whose connection was given up, and is unknown since. */
+export function requestIdOf(res: Response): string {
+  return String(res.locals["requestId"]);
+}
+
+/** Secrets of sessions and devices are random, so a plain hash of them tells nothing. */
+export function hashOf(secret: string): Uint8Array {
+  return createHash("sha256").update(secret).digest();
+}
+
+export interface NewSession {
+  readonly userId: UserId;
+  readonly kind: SessionRecord["kind"];
+  readonly label: string;
+  readonly remoteAddress: string | undefined;
+  /** When who sits at the browser has shown who they are; now when it is not said. */
+  readonly shownAtMs?: number | undefined;
+}
+
+/** The oldest ends when there are too many. `cookieHash` for browsers. Returns its id. */
+export async function beginSession(
+  ports: TenancyPorts,
+  tables: TenancyTables,
+  { userId, kind, label, remoteAddress, shownAtMs }: NewSession,
+  cookieHash?: Uint8Array,
+): Promise<string> {
+  const nowMs = ports.clock.nowMs();
+  const id = `session_${randomBase62(22, ports.random)}`;
+  const expiresAtMs = nowMs + (kind === "browser" ? BROWSER_SESSION_MS : DEVICE_SESSION_MS);
+  const confirmedAtMs = kind === "browser" ? Math.min(nowMs, shownAtMs ?? nowMs) : undefined;
+  await tables.logins.begin(
+    { id, userId, kind, label, remoteAddress, createdAtMs: nowMs, expiresAtMs, confirmedAtMs },
+    cookieHash,
+  );
+  await tables.logins.endOldest(userId, kind, SESSIONS_PER_USER_MAX, nowMs);
+  return id;
+}
+
+/** Whoever looks after an account sees how its members log in: a line in the log of each. */
+export async function auditLogin(
+  ports: TenancyPorts,
+  tables: TenancyTables,
+  who: Requester,
+  userId: UserId | undefined,
+  action: string,
+  details: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
+  const accounts = userId === undefined ? [] : await tables.accounts.ofUser(userId);
+  const ids = accounts.length === 0 ? [undefined] : accounts.slice(0, LOGIN_AUDIT_ACCOUNTS_MAX).map(({ id }) => id);
+  for (const accountId of ids) {
+    await tables.audit.append({
+      atMs: ports.clock.nowMs(),
+      accountId,
+      environmentId: undefined,
+      actorKind: userId === undefined ? "system" : "user",
+      actorId: userId ?? "login",
+      action,
+      target: userId,
+      details,
+      requestId: who.requestId,
+      remoteAddress: who.remoteAddress,
+    });
+  }
+}

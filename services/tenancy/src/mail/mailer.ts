@@ -1,0 +1,68 @@
+/** Why: mail leaves by one port: a server that speaks SMTP, or, where there is none, the log, from which a developer takes the links. */
+import type { Logger, Secret } from "@perdure/base";
+import { createTransport } from "nodemailer";
+import { MAIL_TIMEOUT_MS } from "../limits.js";
+
+export interface Mail {
+  readonly to: string;
+  readonly subject: string;
+  /** Plain text. */
+  readonly text: string;
+}
+
+export interface Mailer {
+  /** Resolves when somebody has taken the mail to bring it on. Rejects when it should be tried again. */
+  send(mail: Mail): Promise<void>;
+  close(): void;
+}
+
+export interface SmtpSettings {
+  readonly host: string;
+  readonly port: number;
+  /** `implicit`: TLS from the first byte; `starttls`: before anything is said; `none`: never, for a server on this machine. */
+  readonly tls: "implicit" | "starttls" | "none";
+  readonly user: string | undefined;
+  readonly password: Secret | undefined;
+  /** `Perdure <noreply@example.com>` */
+  readonly from: string;
+}
+
+export function smtpMailer({ host, port, tls, user, password, from }: SmtpSettings): Mailer {
+  const transport = createTransport({
+    host,
+    port,
+    secure: tls === "implicit",
+    requireTLS: tls === "starttls",
+    ignoreTLS: tls === "none",
+    ...(user === undefined ? {} : { auth: { user, pass: password?.reveal() ?? "" } }),
+    connectionTimeout: MAIL_TIMEOUT_MS,
+    greetingTimeout: MAIL_TIMEOUT_MS,
+    socketTimeout: MAIL_TIMEOUT_MS,
+    // Nothing of a mail is read from files or addresses that its text might name.
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  return {
+    async send({ to, subject, text }) {
+      // An object, so that what is in the address is never taken for a list of them.
+      await transport.sendMail({
+        from,
+        to: { name: "", address: to },
+        subject,
+        text,
+        headers: { "Auto-Submitted": "auto-generated" },
+      });
+    },
+    close: () => transport.close(),
+  };
+}
+
+/** For development: whoever reads the log acts for whoever the mail is for. */
+export function logMailer(logger: Logger): Mailer {
+  return {
+    async send({ to, subject, text }) {
+      logger.info({ to, subject, text }, "no mail server is set: this would be a mail");
+    },
+    close: () => undefined,
+  };
+}

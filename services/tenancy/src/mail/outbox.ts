@@ -1,0 +1,97 @@
+/**
+ * Why: what brings a mail about and the mail itself are one transaction, so neither is without the other; and who asks for one learns
+ * nothing from how long it takes. Any process sends what waits; a mail may arrive twice when one dies in between.
+ */
+import { fromUtf8, type Logger, PerdureError, type TimerHandle, utf8 } from "@perdure/base";
+import type { TenancyTables } from "@perdure/driver-postgres";
+import {
+  MAIL_AGAIN_FIRST_MS,
+  MAIL_AGAIN_LONGEST_MS,
+  MAIL_GIVEN_UP_MS,
+  MAIL_LOOK_EVERY_MS,
+  MAILS_AT_ONCE,
+  MAILS_WAITING_MAX,
+} from "../limits.js";
+import type { TenancyPorts } from "../ports.js";
+import type { Mail, Mailer } from "./mailer.js";
+
+const CONTEXT = "a mail";
+
+/** Sent soon after the transaction of `tables`. Left out, and told, when far too many wait: whoever needs one asks again. */
+export async function putMail({ ring, clock, random, logger }: TenancyPorts, tables: TenancyTables, mail: Mail): Promise<void> {
+  if ((await tables.mails.count()) >= MAILS_WAITING_MAX) {
+    logger.error({ subject: mail.subject, waiting: MAILS_WAITING_MAX }, "too many mails wait; one was left out");
+    return;
+  }
+  await tables.mails.put(ring.seal(utf8(JSON.stringify(mail)), CONTEXT, random), clock.nowMs());
+}
+
+export interface OutboxPorts extends Pick<TenancyPorts, "database" | "ring" | "clock" | "logger"> {
+  readonly mailer: Mailer;
+}
+
+/** Sends until it is disposed of. */
+export class MailOutbox implements AsyncDisposable {
+  readonly #ports: OutboxPorts;
+  readonly #logger: Logger;
+  #timer: TimerHandle | undefined;
+  #running: Promise<void>;
+  #isClosed = false;
+
+  constructor(ports: OutboxPorts) {
+    this.#ports = ports;
+    this.#logger = ports.logger;
+    this.#running = this.#round();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    await this.#running;
+    this.#ports.mailer.close();
+  }
+
+  /** Never rejects. */
+  async #round(): Promise<void> {
+    try {
+      while ((await sendDue(this.#ports)) === MAILS_AT_ONCE && !this.#isClosed);
+    } catch (cause) {
+      const { code, detail } = PerdureError.from(cause);
+      this.#logger.warn({ code, reason: detail }, "mails could not be looked at; trying again");
+    }
+    if (this.#isClosed) return;
+    this.#timer = this.#ports.clock.setTimer(MAIL_LOOK_EVERY_MS, () => {
+      this.#running = this.#round();
+    });
+  }
+}
+
+/** Sends what is due, some at a time; answers how many that were. */
+export async function sendDue(ports: OutboxPorts): Promise<number> {
+  const { database, clock } = ports;
+  const nowMs = clock.nowMs();
+  const due = await database.tables.mails.take(MAILS_AT_ONCE, nowMs, nowMs + MAIL_AGAIN_FIRST_MS);
+  await Promise.all(due.map((mail) => sendOne(ports, mail)));
+  return due.length;
+}
+
+type Due = Awaited<ReturnType<TenancyTables["mails"]["take"]>>[number];
+
+async function sendOne(ports: OutboxPorts, { id, sealed, createdAtMs, tries }: Due): Promise<void> {
+  const { database, ring, mailer, clock, logger } = ports;
+  try {
+    await mailer.send(JSON.parse(fromUtf8(ring.open(sealed, CONTEXT))) as Mail);
+  } catch (cause) {
+    // Its words only: what hangs on the error may be the mail.
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const nowMs = clock.nowMs();
+    if (nowMs - createdAtMs < MAIL_GIVEN_UP_MS) {
+      const pauseMs = Math.min(MAIL_AGAIN_FIRST_MS * 2 ** (tries - 1), MAIL_AGAIN_LONGEST_MS);
+      logger.warn({ reason, tries, pauseMs }, "a mail could not be sent; trying again");
+      await database.tables.mails.later(id, nowMs + pauseMs);
+      return;
+    }
+    logger.error({ reason, tries }, "a mail could not be sent and is given up");
+  }
+  await database.tables.mails.remove(id);
+}

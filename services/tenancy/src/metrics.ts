@@ -1,0 +1,135 @@
+/** Why: what tenancy tells about itself. Labels are closed sets: no account, environment or key can become a series. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Clock } from "@perdure/base";
+import type { Tenancy } from "@perdure/cloud";
+import type { Metrics } from "@perdure/role";
+import type { PlanQuota } from "./api/errors.js";
+import { PROXY_PREFIX } from "./console/paths.js";
+import { ENVIRONMENT_SERIES_MAX } from "./limits.js";
+import type { TenancyPorts } from "./ports.js";
+
+const CODES = ["2xx", "3xx", "4xx", "5xx"];
+const METHODS = ["apikey", "member"];
+
+/** The same, with credentials that doors ask about counted and measured. */
+export function measuredTenancy(tenancy: Tenancy, metrics: Metrics, clock: Clock): Tenancy {
+  const checks = metrics.counter({
+    name: "perdure_tenancy_auth_checks_total",
+    help: "Credentials that gateways asked about",
+    labels: { method: METHODS, result: ["caller", "unknown", "elsewhere", "failed"] },
+  });
+  const durations = metrics.histogram({
+    name: "perdure_tenancy_auth_check_duration_seconds",
+    help: "Time until a gateway knows whose a credential is",
+    labels: { method: METHODS },
+  });
+  return {
+    environment: (bare) => tenancy.environment(bare),
+    environments: () => tenancy.environments(),
+    watch: (listener, options) => tenancy.watch(listener, options),
+    report: (reports) => tenancy.report(reports),
+    reportTunnels: (report) => tenancy.reportTunnels(report),
+    shareRates: (report) => tenancy.shareRates(report),
+    runtimeOf: (token) => tenancy.runtimeOf(token),
+    async authenticate(credential, environmentId) {
+      const method = credential.startsWith("key_") ? "apikey" : "member";
+      const sinceMs = clock.monotonicMs();
+      let result = "failed";
+      try {
+        const known = await tenancy.authenticate(credential, environmentId);
+        result = known.kind;
+        return known;
+      } finally {
+        checks.inc(method, result);
+        durations.observe((clock.monotonicMs() - sinceMs) / 1000, method);
+      }
+    },
+  };
+}
+
+type Listener = (req: IncomingMessage, res: ServerResponse) => void;
+
+/** The same, with answers counted and measured. */
+export function measuredApi(listener: Listener, metrics: Metrics, clock: Clock): Listener {
+  const requests = metrics.counter({
+    name: "perdure_tenancy_api_requests_total",
+    help: "Requests to the Cloud API, the console and the login pages, without those that the console passes on",
+    labels: { code: CODES },
+  });
+  const proxied = metrics.counter({
+    name: "perdure_tenancy_console_proxied_total",
+    help: "Requests of the console to environments, that were passed on or refused; other: the page left before the end",
+    labels: { code: CODES },
+  });
+  let proxiedOpen = 0;
+  metrics.observed(
+    {
+      type: "gauge",
+      name: "perdure_tenancy_console_proxied_open",
+      help: "Requests of the console to environments that are not over",
+    },
+    () => proxiedOpen,
+  );
+  const durations = metrics.histogram({
+    name: "perdure_tenancy_api_request_duration_seconds",
+    help: "Time from a request's headers to the end of its answer",
+  });
+  return (req, res) => {
+    const sinceMs = clock.monotonicMs();
+    const isProxied = req.url?.startsWith(PROXY_PREFIX) === true;
+    if (isProxied) proxiedOpen++;
+    res.once("close", () => {
+      const code = res.writableFinished ? `${Math.floor(res.statusCode / 100)}xx` : "other";
+      if (isProxied) {
+        // How long services take says nothing about us.
+        proxiedOpen--;
+        return proxied.inc(code);
+      }
+      requests.inc(code);
+      durations.observe((clock.monotonicMs() - sinceMs) / 1000);
+    });
+    listener(req, res);
+  };
+}
+
+/** The task that counts environments; rejects while the database does not answer. */
+export function environmentCounts(
+  metrics: Metrics,
+  { database, clock }: Pick<TenancyPorts, "database" | "clock">,
+): () => Promise<void> {
+  let counts: Counts = [];
+  metrics.observedEach(
+    {
+      type: "gauge",
+      name: "perdure_tenancy_environments",
+      help: "Environments that are not deleted, by plan and what they are; every tenancy tells all of them",
+      labels: ["plan", "state"],
+      seriesMax: ENVIRONMENT_SERIES_MAX,
+    },
+    () => counts.map(({ plan, status, count }) => ({ labels: [plan, status.toLowerCase()], value: count })),
+  );
+  const lag = metrics.gauge({
+    name: "perdure_tenancy_usage_flush_lag_seconds",
+    help: "Since usage was reported last, by whoever it was; 0 while nobody has reported any",
+  });
+  return async () => {
+    const [found, reportedAtMs] = await Promise.all([
+      database.tables.environments.countByPlanAndStatus(),
+      database.tables.usage.lastReportMs(),
+    ]);
+    counts = found;
+    lag.set(reportedAtMs === undefined ? 0 : Math.max(0, clock.nowMs() - reportedAtMs) / 1000);
+  };
+}
+
+type Counts = Awaited<ReturnType<TenancyPorts["database"]["tables"]["environments"]["countByPlanAndStatus"]>>;
+
+/** Told of everything that plans refuse. */
+export function planLimits(metrics: Metrics): (quota: PlanQuota) => void {
+  const rejections = metrics.counter({
+    name: "perdure_tenancy_quota_rejections_total",
+    help: "Requests for more than a plan allows",
+    labels: { quota: ["accounts", "environments", "keys", "members"] },
+  });
+  return (quota) => rejections.inc(quota);
+}

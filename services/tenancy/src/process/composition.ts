@@ -1,0 +1,260 @@
+/**
+ * Why: tenancy as a process. All that there are answer people and doors alike; one of them looks after environments.
+ *
+ *     database, keys ▸ access tokens ▸ Cloud API (HTTP)
+ *         │                        ├─▸ Tenancy (gRPC)
+ *         │                        └─▸ mail that waits
+ *         └─ leadership ▸ provisioner ▸ reconciler, usage, quotas         in one process of all
+ */
+
+import { fileURLToPath } from "node:url";
+import { type Logger, PerdureError, Secret } from "@perdure/base";
+import type { Provisioner } from "@perdure/cloud";
+import { ForwardingKeys } from "@perdure/cloud/forwarding";
+import { mutualTlsOf, openGrpcDoor, openPublicCertificate, required } from "@perdure/cluster";
+import { type ConsoleHost, openConsole } from "@perdure/console-host";
+import { tenancyDefinition, tenancyHandlers } from "@perdure/driver-grpc";
+import { type Leadership, openTenancyDatabase, PostgresLeadership } from "@perdure/driver-postgres";
+import { readRuntimeLogs } from "@perdure/driver-process";
+import { parseAllowance } from "@perdure/egress";
+import {
+  grpcSpan,
+  type ProcessPorts,
+  pollMetrics,
+  postgresSpan,
+  type ReadyFacts,
+  readSettingFile,
+  tracedOperations,
+  untilAvailable,
+} from "@perdure/role";
+import { checkAddress, createHttpPort, observeCertificate, openDoor, openProbes } from "@perdure/role/http";
+import { createAddresses } from "../addresses.js";
+import { createCloudApi } from "../api/cloud-api.js";
+import { consoleRoutes, createGatewayLink, type GatewayLink, homeRoutes } from "../console/index.js";
+import { Quotas } from "../environments/quotas.js";
+import { createReconciler } from "../environments/reconciler.js";
+import { readUsageOverHttp, UsagePoller } from "../environments/usage-poller.js";
+import { DRAIN_MS } from "../limits.js";
+import { type LoginOptions, openLogin } from "../login/index.js";
+import { logMailer, type Mailer, smtpMailer } from "../mail/mailer.js";
+import { MailOutbox } from "../mail/outbox.js";
+import { environmentCounts, measuredApi, measuredTenancy, planLimits } from "../metrics.js";
+import type { TenancyOptions, TenancyPorts } from "../ports.js";
+import { createEnvironmentKeys } from "../secrets/environment-keys.js";
+import { KeyRing } from "../secrets/key-ring.js";
+import { SealRenewal } from "../secrets/renewal.js";
+import { createTenancy } from "../tenancy.js";
+import { openAccessTokens } from "../tokens/access-tokens.js";
+import type { Settings } from "./config.js";
+import { wakerOf } from "./waker.js";
+
+/** Who makes the runtimes of environments; opened by the process that leads, and closed when it does no longer. */
+export type OpenProvisioner = () => Promise<Provisioner>;
+
+/**
+ * Starts everything as parts of the lifecycle and resolves when both doors answer; until the database can be reached the process is
+ * not ready. Without a provisioner this process leaves environments to others. Rejects with RT0004 (address), META0010, STO0003
+ * (database), OPS0001 (settings).
+ */
+export async function startTenancy(
+  settings: Settings,
+  process: ProcessPorts,
+  openProvisioner: OpenProvisioner | undefined,
+): Promise<ReadyFacts> {
+  const { lifecycle, metrics, clock, random, logger } = process;
+  const { tls, url, ring } = await lifecycle.prepare(() => ({
+    tls: mutualTlsOf(settings.tls),
+    url: required("metadata.postgres-url", settings.metadata.postgresUrl).reveal(),
+    ring: ringOf(settings),
+  }));
+  await lifecycle.prepare(() => checkAddress(settings.api));
+
+  const probePorts = { health: () => lifecycle.health, metrics: () => metrics.text(), clock, logger };
+  const probes = await lifecycle.start("probes", () => openProbes(settings.probes, probePorts));
+  const grpc = await lifecycle.start("gRPC", () =>
+    openGrpcDoor(settings.grpc, tls, tracedOperations(process, "server", grpcSpan)),
+  );
+  const available = <T>(open: () => Promise<T>): Promise<T> => untilAvailable("the database", open, process, lifecycle.stopping);
+  const statements = tracedOperations(process, "client", postgresSpan);
+  const database = await lifecycle.start("database", () => available(() => openTenancyDatabase(url, logger, statements)));
+  const issuer = issuerOf(settings);
+  const tokenPorts = { database, ring, clock, random, logger: logger.child({ component: "tokens" }) };
+  const tokens = await lifecycle.start("access tokens", () => available(() => openAccessTokens(tokenPorts, { issuer })));
+  const openWaker = await lifecycle.prepare(() => wakerOf(settings, process));
+  const waker = openWaker === undefined ? undefined : await lifecycle.start("waking of runtimes", openWaker);
+  const ports: TenancyPorts = {
+    database,
+    ring,
+    keys: createEnvironmentKeys(ring, clock, random),
+    tokens,
+    addresses: addressesOf(settings),
+    clock,
+    random,
+    logger: logger.child({ component: "tenancy" }),
+    readLogs: readLogsOf(settings),
+    onWanted: waker === undefined ? undefined : (id) => waker.wanted(id),
+    onPlanLimit: planLimits(metrics),
+  };
+
+  const counts = await lifecycle.start("metrics of environments", () =>
+    pollMetrics("the database", environmentCounts(metrics, ports), process),
+  );
+  metrics.observed(
+    { type: "gauge", name: "perdure_tenancy_sync_age_seconds", help: "Since the database answered last" },
+    () => counts.ageSeconds,
+  );
+  if (openProvisioner !== undefined) {
+    const withTunnels = settings.cloud.tunnels === "on";
+    const lead = (leadership: Leadership) => lookAfter(ports, openProvisioner, leadership, withTunnels);
+    const ballot = { lead, clock, logger: ports.logger };
+    await lifecycle.start(
+      "environments",
+      () => new PostgresLeadership({ url, environment: "cloud", name: "environments" }, ballot),
+    );
+  }
+
+  const mailer = await lifecycle.prepare(() => mailerOf(settings, logger.child({ component: "mail" })));
+  await lifecycle.start("mail", () => new MailOutbox({ ...ports, mailer }));
+  const options = optionsOf(settings);
+  const login = await lifecycle.prepare(() => openLogin(ports, options, loginOptionsOf(settings)));
+  const page = await lifecycle.prepare(() => consoleOf(settings, logger.child({ component: "console" })));
+  const gateway = await lifecycle.prepare(() => gatewayLinkOf(settings, ports));
+  const routers = [
+    homeRoutes(ports),
+    login.router,
+    consoleRoutes(login.visits, { gateway, host: page, traceUrl: settings.console.traceUrl }),
+  ];
+  const certificates = await openPublicCertificate(settings.publicTls, process);
+  observeCertificate(metrics, "perdure_tenancy_tls_cert_expiry_seconds", certificates);
+  const http = createHttpPort(
+    { request: measuredApi(createCloudApi(ports, options, routers), metrics, clock) },
+    { clock, logger },
+    { certificates },
+  );
+  const close = (): Promise<void> => http.close(DRAIN_MS);
+  const door = await lifecycle.start("Cloud API", () => openDoor(settings.api, http.listen, close));
+  grpc.serve(
+    "perdure.control.v1.Tenancy",
+    tenancyDefinition,
+    tenancyHandlers(measuredTenancy(createTenancy(ports), metrics, clock), ports.logger),
+  );
+  return {
+    api: `${certificates === undefined ? "http" : "https"}://localhost:${door.port}`,
+    issuer,
+    console: page === undefined ? "not built" : ports.addresses.consoleUrl,
+    grpc: `:${grpc.port}`,
+    probes: `http://localhost:${probes.port}/readyz`,
+  };
+}
+
+/** What one process does for all. */
+async function lookAfter(
+  ports: TenancyPorts,
+  openProvisioner: OpenProvisioner,
+  leadership: Leadership,
+  withTunnels: boolean,
+): Promise<AsyncDisposable> {
+  const stack = new AsyncDisposableStack();
+  try {
+    const provisioner = stack.use(await openProvisioner());
+    stack.use(createReconciler({ ...ports, provisioner, mayAct: () => leadership.isSure }, { withTunnels }));
+    stack.use(new UsagePoller({ ...ports, readUsage: readUsageOverHttp }));
+    stack.use(new Quotas(ports));
+    stack.use(new SealRenewal(ports));
+    return stack.move();
+  } finally {
+    await stack.disposeAsync(); // Empty when all went well.
+  }
+}
+
+/** The folders of runtimes are as good as a provisioner for this, so that every process on their machine can tell. */
+function readLogsOf({ provisioner: { directory } }: Settings): TenancyPorts["readLogs"] {
+  return directory === undefined ? undefined : (id, span) => readRuntimeLogs(directory, id, span);
+}
+
+function ringOf({ secrets }: Settings): KeyRing {
+  const path = required("secrets.key-file", secrets.keyFile);
+  return KeyRing.parse(readSettingFile("secrets.key-file", path), "secrets.key-file");
+}
+
+function issuerOf({ api, cloud }: Settings): string {
+  return api.publicUrl?.replace(/\/+$/, "") ?? `https://api.${cloud.regions[0]}.${cloud.domain}`;
+}
+
+/** Of people: where the console and the pages of login are. */
+function consoleUrlOf(settings: Settings): string {
+  return settings.consoleUrl === undefined ? issuerOf(settings) : new URL(settings.consoleUrl).origin;
+}
+
+/** The built console; undefined when it is not there and nobody said where it is. Rejects with OPS0001. */
+async function consoleOf({ console: { directory } }: Settings, logger: Logger): Promise<ConsoleHost | undefined> {
+  const found = await openConsole(directory ?? BUILT_CONSOLE, { base: "/", csp: { connect: [] } });
+  if (found === undefined && directory !== undefined)
+    throw new PerdureError("OPS0001", `'console.directory' ${directory} has no console in it`);
+  if (found === undefined)
+    logger.warn({ directory: BUILT_CONSOLE }, "the console is not built; people see their profile instead");
+  return found;
+}
+
+/** As it lies in the tree and in images, seen from the bundle. */
+const BUILT_CONSOLE = fileURLToPath(new URL("../../console/dist", import.meta.url));
+
+const FORWARDING_SETTING = "console.forwarding-key-file";
+
+/** Throws OPS0001 when the authority or the keys cannot be read. */
+function gatewayLinkOf({ cloud, console: settings }: Settings, ports: TenancyPorts): GatewayLink {
+  const {
+    gatewayHost: host,
+    gatewayScheme,
+    gatewayIngressPort: ingress,
+    gatewayAdminPort: admin,
+    gatewayAuthorityFile,
+    forwardingKeyFile,
+  } = settings;
+  const authority =
+    gatewayAuthorityFile === undefined ? undefined : readSettingFile("console.gateway-authority-file", gatewayAuthorityFile);
+  const scheme = gatewayScheme === "auto" ? cloud.scheme : gatewayScheme;
+  const forwarding =
+    forwardingKeyFile === undefined
+      ? undefined
+      : ForwardingKeys.parse(readSettingFile(FORWARDING_SETTING, forwardingKeyFile), FORWARDING_SETTING);
+  const at = host === undefined ? undefined : { host, scheme, ports: { ingress, admin } };
+  return createGatewayLink(ports, { at, authority, forwarding });
+}
+
+function addressesOf(settings: Settings) {
+  const { cloud } = settings;
+  const { domain, scheme, portsHost, portsFirst, tunnelProxyUrl, tunnelSrv, tunnelServers } = cloud;
+  return createAddresses({
+    domain,
+    scheme,
+    ports: portsHost === undefined ? undefined : { host: portsHost, first: portsFirst },
+    proxyUrl: tunnelProxyUrl,
+    tunnelSrv,
+    tunnelServers: tunnelServers?.split(",").map((server) => server.trim()),
+    consoleUrl: consoleUrlOf(settings),
+  });
+}
+
+/** Throws OPS0001 when the file with the password cannot be read. */
+function mailerOf({ mail }: Settings, logger: Logger): Mailer {
+  const { smtpHost: host, smtpPort: port, smtpTls: tls, smtpUser: user, smtpPasswordFile: file, from } = mail;
+  if (host === undefined) return logMailer(logger);
+  const password = file === undefined ? undefined : new Secret(readSettingFile("mail.smtp-password-file", file).trim());
+  return smtpMailer({ host, port, tls, user, password, from });
+}
+
+function loginOptionsOf({ login, mail }: Settings): LoginOptions {
+  const { authConfigClientId, oidcIssuer, oidcName, verifyEmail } = login;
+  const verifiesEmail = verifyEmail === "auto" ? mail.smtpHost !== undefined : verifyEmail === "on";
+  if (oidcIssuer === undefined) return { authConfigClientId, verifiesEmail, oidc: undefined };
+  const clientId = required("login.oidc-client-id", login.oidcClientId);
+  const path = required("login.oidc-client-secret-file", login.oidcClientSecretFile);
+  const clientSecret = new Secret(readSettingFile("login.oidc-client-secret-file", path).trim());
+  const allowances = login.oidcAllow.flatMap((text) => parseAllowance(text) ?? []);
+  return { authConfigClientId, verifiesEmail, oidc: { issuer: oidcIssuer, clientId, clientSecret, name: oidcName, allowances } };
+}
+
+function optionsOf({ cloud }: Settings): TenancyOptions {
+  return { regions: cloud.regions, lambdaPrincipalArn: cloud.lambdaPrincipalArn };
+}

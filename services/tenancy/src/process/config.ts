@@ -1,0 +1,187 @@
+/** Every setting of the program `perdure-tenancy`. Names are those of the other programs where they mean the same. */
+import { grpcSettings, metadataSettings, probeSettings, publicTlsSettings, tlsSettings } from "@perdure/cluster";
+import { parseAllowance } from "@perdure/egress";
+import {
+  bindAddress,
+  bindPort,
+  type ConfigInputs,
+  choice,
+  custom,
+  duration,
+  group,
+  type LoadedConfig,
+  loadConfig,
+  optionalText,
+  port,
+  processSettings,
+  RESERVED_VARIABLES,
+  text,
+  tomlValue,
+  traceUrl,
+} from "@perdure/role";
+import { z } from "zod";
+
+const label = /^[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63}){0,3}$/;
+
+/** A list in a file, or one line with commas in the environment and in flags. */
+const regionList = z
+  .union([z.array(z.string()), z.string().transform((line) => line.split(",").map((one) => one.trim()))])
+  .pipe(z.array(z.string().regex(label, "must be names of regions, like 'us'")).min(1))
+  .prefault(["us"]);
+
+const allowanceList = z
+  .union([z.array(z.string()), z.string().transform((line) => line.split(",").map((one) => one.trim()))])
+  .pipe(
+    z.array(
+      z.string().refine((text) => parseAllowance(text) !== undefined, "must be ranges, hosts, or http(s) URLs without query"),
+    ),
+  )
+  .prefault([]);
+
+const originSetting = (sentence: string) =>
+  custom(z.url({ protocol: /^https?$/, error: "must be an http or https address" }).optional(), { sentence, form: "scalar" });
+
+export const settings = group("Settings of perdure-tenancy. Every line can be set here, in the environment, or by a flag.", {
+  ...processSettings,
+  consoleUrl: originSetting(
+    "Where people come: the origin of the console and of the pages of login, which mails and command lines name; api.public-url when not set.",
+  ),
+  publicTls: publicTlsSettings("The certificate of the door for people", "the name in api.public-url"),
+  api: group("The door for people and their tools: the Cloud API and login.", {
+    bindAddress: bindAddress(),
+    bindPort: bindPort(8085),
+    publicUrl: originSetting(
+      "How it is reached, and the issuer of access tokens; https://api.<first region>.<domain> when not set.",
+    ),
+  }),
+  console: group("The web console, which is served at console-url by this program, and asks environments through the gateway.", {
+    directory: optionalText({ sentence: "Directory of the built console; beside the program when not set." }),
+    traceUrl: traceUrl("Where traces of environments are looked at, with '{traceId}' in it; the console leads there."),
+    gatewayHost: optionalText({
+      sentence:
+        "Where gateways listen for it, as a host name or address ('{region}' in it is the environment's region); the public addresses of environments when not set.",
+    }),
+    gatewayScheme: choice(["auto", "https", "http"], "auto", { sentence: "How that is reached; auto: as cloud.scheme says." }),
+    gatewayIngressPort: port(8080, { sentence: "Their door for callers, at that host." }),
+    gatewayAdminPort: port(9070, { sentence: "Their door for management, at that host." }),
+    gatewayAuthorityFile: optionalText({ sentence: "Who signed the gateways' certificate (PEM), if that is nobody public." }),
+    forwardingKeyFile: optionalText({
+      sentence:
+        "File that gateways have too (forwarding-key-file), in which they are told from where people come whose requests this program carries. Lines as in secrets.key-file; other keys than there.",
+    }),
+  }),
+  grpc: grpcSettings,
+  probes: probeSettings,
+  tls: tlsSettings,
+  metadata: metadataSettings,
+  login: group("How people prove who they are, besides passwords.", {
+    oidcIssuer: originSetting(
+      "An OpenID Connect provider where people can sign in; its client must allow <console url>/login/callback.",
+    ),
+    oidcClientId: optionalText({ sentence: "Our client id at that provider." }),
+    oidcClientSecretFile: optionalText({ sentence: "File with our client secret at that provider." }),
+    oidcAllow: custom(allowanceList, {
+      sentence:
+        "What that provider may name besides itself and what is public: ranges ('10.1.0.0/16'), hosts ('*.corp.example') or URLs, separated by commas.",
+      form: "scalar",
+      show: tomlValue,
+    }),
+    oidcName: text("your organisation", { sentence: "What the provider is called on the page." }),
+    verifyEmail: choice(["auto", "on", "off"], "auto", {
+      sentence: "Whether people must show that an address is theirs before they sign in with it; auto: when mail can be sent.",
+    }),
+    authConfigClientId: optionalText({
+      sentence: "Client id that the official command line logs in with; only where its identity provider issues our tokens.",
+    }),
+  }),
+  mail: group(
+    "How people are written to. Without a server mails go to the log, for development: whoever reads it has their links.",
+    {
+      smtpHost: optionalText({ sentence: "A server that takes mail by SMTP." }),
+      smtpPort: bindPort(587),
+      smtpTls: choice(["starttls", "implicit", "none"], "starttls", {
+        sentence:
+          "starttls: TLS before anything is said; implicit: from the first byte (port 465); none: for a server on this machine.",
+      }),
+      smtpUser: optionalText({ sentence: "Who we are there; nobody when not set." }),
+      smtpPasswordFile: optionalText({ sentence: "File with our password there." }),
+      from: text("Perdure <noreply@perdure.localhost>", { sentence: "Whom mails are from." }),
+    },
+  ),
+  secrets: group("What is secret, and not in the database.", {
+    keyFile: optionalText({
+      sentence:
+        "File with a line for each key: a number and 32 random bytes in base 64. The highest number is used; the others open what is old.",
+    }),
+  }),
+  provisioner: group("Runtimes of environments: processes of this machine, or objects of a Kubernetes cluster.", {
+    kind: choice(["processes", "kubernetes"], "processes", {
+      sentence:
+        "processes: in provisioner.directory, or nobody's here without one; kubernetes: Environment objects that the operator of this cell fulfils.",
+    }),
+    kubeconfigFile: optionalText({
+      sentence: "Kubernetes: a kubeconfig; when not set KUBECONFIG, the home directory or the service account of the pod.",
+    }),
+    namespace: text("perdure-system", {
+      sentence: "Kubernetes: the operator's namespace, where signing keys lie that environments refer to.",
+    }),
+    clusterDns: text("cluster.local", { sentence: "Kubernetes: suffix of names inside the cluster." }),
+    runtimeVersion: optionalText({
+      sentence: "Kubernetes: release that new environments run (1.4.0); those that are there keep theirs. Needed there.",
+    }),
+    size: choice(["free", "small", "medium", "large"], "small", { sentence: "Kubernetes: size of environments." }),
+    hibernateAfter: duration("0s", {
+      sentence: "Kubernetes: idle for this long, processes of an environment sleep; 0 or at least 5m (duration).",
+    }),
+    directory: optionalText({
+      sentence: "Directory for the data of all environments; this process leaves environments to others when not set.",
+    }),
+    program: optionalText({ sentence: "The bundle of perdure server that is run; needed with a directory." }),
+    configFile: optionalText({
+      sentence: "File with settings that all runtimes have beside their own, as perdure server reads it.",
+    }),
+    egress: choice(["guarded", "open"], "guarded", {
+      sentence: "guarded: runtimes connect only to what is public on the internet; open: anywhere, for development.",
+    }),
+    onStop: choice(["leave", "stop"], "leave", {
+      sentence:
+        "What becomes of runtimes when this process ends: leave lets them go on for the process that comes next; stop, for a laptop, ends them all.",
+    }),
+    cgroup: optionalText({
+      sentence:
+        "A directory of cgroup v2 that is delegated to this user and has no processes: runtimes are kept there; they only stand back (nice) when not set.",
+    }),
+    portsFirst: bindPort(41_000),
+    portsLast: bindPort(41_999),
+  }),
+  cloud: group("Where environments are, and how they are reached.", {
+    domain: text("perdure.localhost", { sentence: "Domain of all host names: <id>.env.<region>.<domain>." }),
+    regions: custom(regionList, {
+      sentence: "Regions where environments can be made, separated by commas.",
+      form: "scalar",
+      show: tomlValue,
+    }),
+    scheme: choice(["https", "http"], "https", { sentence: "How the doors of environments are reached." }),
+    portsHost: optionalText({
+      sentence: "Development: environments have ports of their own on this host, instead of host names.",
+    }),
+    portsFirst: bindPort(30_000),
+    tunnelProxyUrl: originSetting("Where runtimes reach tunnels; https://tunnel.<region>.<domain>:9080 when not set."),
+    tunnelSrv: optionalText({
+      sentence: "DNS name with the SRV records of tunnel relays; tunnel.<region>.<domain> when not set.",
+    }),
+    tunnelServers: optionalText({
+      sentence:
+        "Development: addresses of tunnel relays, separated by commas, for the perdure command line where there are no SRV records (http://127.0.0.1:9090).",
+    }),
+    tunnels: choice(["off", "on"], "off", { sentence: "Whether runtimes are told how to reach tunnels." }),
+    lambdaPrincipalArn: optionalText({ sentence: "The AWS role that invokes customers' functions, as shown to them." }),
+  }),
+});
+
+export type Settings = z.output<typeof settings>;
+
+/** Throws PerdureError as `loadConfig` does. */
+export function loadSettings(inputs: Pick<ConfigInputs, "file" | "environment" | "flags">): LoadedConfig<typeof settings> {
+  return loadConfig(settings, { ...inputs, reservedVariables: RESERVED_VARIABLES, aliases: [] });
+}

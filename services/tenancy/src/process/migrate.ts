@@ -1,0 +1,23 @@
+/**
+ * Why: a release brings the database up to date once, before its programs start, and whoever runs it wants to see that happen and end.
+ * The programs would do it themselves as well; only one at a time does.
+ */
+import { required } from "@perdure/cluster";
+import { migrateDatabase } from "@perdure/driver-postgres";
+import { runTask, type TaskSpec } from "@perdure/role";
+import { loadSettings, settings } from "./config.js";
+
+const spec: TaskSpec<typeof settings> = {
+  program: "perdure-tenancy migrate",
+  service: "tenancy",
+  schema: settings,
+  load: loadSettings,
+  run: async ({ metadata }, { logger }) => {
+    await migrateDatabase(required("metadata.postgres-url", metadata.postgresUrl).reveal(), logger);
+    logger.info({}, "the database is up to date");
+  },
+};
+
+/** `perdure-tenancy migrate`, with the settings of the program. Resolves with the exit code. */
+export const runMigrate = (args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> =>
+  runTask(spec, args, environment);

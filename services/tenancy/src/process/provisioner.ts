@@ -1,0 +1,53 @@
+/** Why: who makes the runtimes of environments follows from the settings; a machine that has none of them leaves it to others. */
+import { PerdureError } from "@perdure/base";
+import { required } from "@perdure/cluster";
+import { connectKubernetes } from "@perdure/driver-kubernetes";
+import { openKubernetesProvisioner } from "@perdure/driver-kubernetes-environments";
+import { openProcessProvisioner } from "@perdure/driver-process";
+import type { ProcessPorts } from "@perdure/role";
+import type { OpenProvisioner } from "./composition.js";
+import type { Settings } from "./config.js";
+import { kubeconfigOf } from "./kubeconfig.js";
+
+/** Undefined for processes without `provisioner.directory`. Throws OPS0001 when the settings do not fit together. */
+export function provisionerOf(settings: Settings, ports: ProcessPorts): OpenProvisioner | undefined {
+  return settings.provisioner.kind === "kubernetes" ? ofCluster(settings, ports) : ofMachine(settings, ports);
+}
+
+const HIBERNATE_AFTER_MS_MIN = 300_000;
+
+function ofCluster(settings: Settings, { clock, random, logger }: ProcessPorts): OpenProvisioner {
+  const { namespace, clusterDns, runtimeVersion, size, hibernateAfter } = settings.provisioner;
+  const version = required("provisioner.runtime-version", runtimeVersion);
+  if (hibernateAfter !== 0 && hibernateAfter < HIBERNATE_AFTER_MS_MIN)
+    throw new PerdureError("OPS0001", "'provisioner.hibernate-after' must be 0s or at least 5m");
+  const kubeconfig = kubeconfigOf(settings);
+  const template = { version, size, hibernateAfterSeconds: Math.floor(hibernateAfter / 1_000) };
+  const ports = { clock, random, logger: logger.child({ component: "runtimes" }) };
+  return async () => {
+    const client = connectKubernetes(kubeconfig);
+    return openKubernetesProvisioner({ ...ports, client }, { namespace, clusterDns, template });
+  };
+}
+
+function ofMachine(
+  { cloud: { domain }, provisioner }: Settings,
+  { clock, random, logger }: ProcessPorts,
+): OpenProvisioner | undefined {
+  const { directory, program, configFile, egress, onStop, cgroup, portsFirst, portsLast } = provisioner;
+  if (directory === undefined) return undefined;
+  const options = {
+    directory,
+    program: required("provisioner.program", program),
+    configFile,
+    egress,
+    ownDomains: [domain],
+    onDispose: onStop,
+    cgroup,
+    ports: { first: portsFirst, last: portsLast },
+  };
+  if (portsFirst < 1 || portsLast <= portsFirst)
+    throw new PerdureError("OPS0001", "'provisioner.ports-last' must be above 'provisioner.ports-first', and neither is 0");
+  const ports = { clock, random, logger: logger.child({ component: "runtimes" }) };
+  return async () => openProcessProvisioner(ports, options);
+}

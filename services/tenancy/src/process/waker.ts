@@ -1,0 +1,14 @@
+/** Why: runtimes of a cluster may sleep, and any process of tenancy may be the one that hears of a caller; processes of a machine never sleep. */
+import { connectKubernetes } from "@perdure/driver-kubernetes";
+import { openRuntimeWaker, type RuntimeWaker } from "@perdure/driver-kubernetes-environments";
+import type { ProcessPorts } from "@perdure/role";
+import type { Settings } from "./config.js";
+import { kubeconfigOf } from "./kubeconfig.js";
+
+/** Undefined where runtimes do not sleep. Throws OPS0001 when the kubeconfig cannot be read. */
+export function wakerOf(settings: Settings, { clock, random, logger }: ProcessPorts): (() => Promise<RuntimeWaker>) | undefined {
+  if (settings.provisioner.kind !== "kubernetes") return undefined;
+  const kubeconfig = kubeconfigOf(settings);
+  return async () =>
+    openRuntimeWaker({ client: connectKubernetes(kubeconfig), clock, random, logger: logger.child({ component: "runtimes" }) });
+}

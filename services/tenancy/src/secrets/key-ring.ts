@@ -1,0 +1,108 @@
+/**
+ * Why: everything secret in the database is sealed with, or salted by, keys that are not in it. They come from one file with a line for
+ * each version; the highest one is used for what is new, and the others stay as long as anything sealed with them does.
+ */
+import { createHash, createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
+import { PerdureError, type Random, type Secret } from "@perdure/base";
+import { type EnvironmentId, parseEnvironmentId } from "@perdure/cloud";
+import { numberOf, open, seal } from "./seal.js";
+
+interface Version {
+  readonly number: number;
+  /** Seals data keys and token keys. */
+  readonly seals: Uint8Array;
+  /** Goes before secrets that are hashed. */
+  readonly pepper: Uint8Array;
+  /** Makes the tokens by which relays know runtimes. */
+  readonly names: Uint8Array;
+}
+
+const LINE = /^(\d{1,6})\s+([A-Za-z0-9+/]{43}=)$/;
+const TUNNEL_TOKEN = /^rt_(\d{1,6})_(env_2[0-7][0-9a-hjkmnp-tv-z]{25})_([A-Za-z0-9_-]{43})$/;
+
+export class KeyRing {
+  readonly #versions: ReadonlyMap<number, Version>;
+  readonly #newest: Version;
+
+  private constructor(versions: ReadonlyMap<number, Version>, newest: Version) {
+    this.#versions = versions;
+    this.#newest = newest;
+  }
+
+  /** `text`: lines of a number and 32 bytes in base 64; `#` begins a comment. Throws OPS0001 naming `setting`, never the text. */
+  static parse(text: string, setting: string): KeyRing {
+    const versions = new Map<number, Version>();
+    for (const [i, line] of text.split("\n").entries()) {
+      const content = line.replace(/#.*/, "").trim();
+      if (content === "") continue;
+      const match = LINE.exec(content);
+      if (match === null)
+        throw new PerdureError("OPS0001", `'${setting}': line ${i + 1} is not a number and 32 bytes in base 64`);
+      const number = Number(match[1]);
+      if (versions.has(number)) throw new PerdureError("OPS0001", `'${setting}': there are two lines with the number ${number}`);
+      versions.set(number, derived(number, Buffer.from(match[2] as string, "base64")));
+    }
+    const newest = versions.get(Math.max(...versions.keys()));
+    if (newest === undefined) throw new PerdureError("OPS0001", `'${setting}': there is no key in the file`);
+    return new KeyRing(versions, newest);
+  }
+
+  /** `context`: what it is; opening it as something else fails. */
+  seal(bytes: Uint8Array, context: string, random: Random): Uint8Array {
+    return seal(bytes, this.#newest.number, this.#newest.seals, context, random);
+  }
+
+  /** Throws STO0003 when it was not sealed as this, or with a version that is not in the file. */
+  open(sealed: Uint8Array, context: string): Uint8Array {
+    return open(sealed, (number) => this.#versions.get(number)?.seals, context);
+  }
+
+  /** The number of the key that is used for what is new. */
+  get newest(): number {
+    return this.#newest.number;
+  }
+
+  /** Whether it was sealed with that. */
+  isNewest(sealed: Uint8Array): boolean {
+    return numberOf(sealed) === this.#newest.number;
+  }
+
+  /** The hash to store for a new secret. */
+  hash(secret: Secret): { readonly hash: Uint8Array; readonly pepperVersion: number } {
+    return { hash: peppered(this.#newest, secret), pepperVersion: this.#newest.number };
+  }
+
+  /** Compares in constant time; false as well when the version is not in the file. */
+  matches(secret: Secret, hash: Uint8Array, pepperVersion: number): boolean {
+    const version = this.#versions.get(pepperVersion);
+    return version !== undefined && hash.length === 32 && timingSafeEqual(peppered(version, secret), hash);
+  }
+
+  /** What the runtime of an environment shows at the proxy of a relay. */
+  tunnelToken(environmentId: EnvironmentId): string {
+    return `rt_${this.#newest.number}_${environmentId}_${named(this.#newest, environmentId).toString("base64url")}`;
+  }
+
+  /** Undefined unless `tunnelToken` made it. */
+  environmentOfToken(token: string): EnvironmentId | undefined {
+    const [, number, id = "", proof = ""] = TUNNEL_TOKEN.exec(token) ?? [];
+    const version = this.#versions.get(Number(number));
+    const environmentId = parseEnvironmentId(id);
+    if (version === undefined || environmentId === undefined) return undefined;
+    const given = Buffer.from(proof, "base64url");
+    return given.length === 32 && timingSafeEqual(given, named(version, environmentId)) ? environmentId : undefined;
+  }
+}
+
+function derived(number: number, key: Buffer): Version {
+  const part = (use: string) => new Uint8Array(hkdfSync("sha256", key, new Uint8Array(), `perdure tenancy ${use}`, 32));
+  return { number, seals: part("seals"), pepper: part("pepper"), names: part("names") };
+}
+
+function peppered({ pepper }: Version, secret: Secret): Uint8Array {
+  return createHash("sha256").update(pepper).update(secret.reveal()).digest();
+}
+
+function named({ names }: Version, environmentId: EnvironmentId): Buffer {
+  return createHmac("sha256", names).update(environmentId).digest();
+}

@@ -1,0 +1,68 @@
+/**
+ * Why: a key that seals must be replaceable, and only what lives may be carried over to the next one: then, once the old line is gone from
+ * the file of keys, no backup gives back what was deleted before (cloud.md §7, T29). Whoever looks after environments does this when it
+ * begins; hashes of API keys follow when the key is used, as only then is it known.
+ */
+import { type Logger, PerdureError, type TimerHandle } from "@perdure/base";
+import { RENEWAL_AGAIN_MS } from "../limits.js";
+import type { TenancyPorts } from "../ports.js";
+
+type RenewalPorts = Pick<TenancyPorts, "database" | "ring" | "random" | "clock" | "logger">;
+
+/** Seals anew what older keys sealed. Answers how much that was. */
+export async function renewSeals({ database, ring, random }: RenewalPorts): Promise<number> {
+  const { environments, tokenKeys } = database.tables;
+  let count = 0;
+  for (const { id, dataKey } of await environments.living()) {
+    if (dataKey === undefined || ring.isNewest(dataKey)) continue;
+    const context = `data key of ${id}`;
+    // Its runtime is wanted anew with it: it shows relays a token that comes from the ring as well.
+    if (await environments.resealed(id, dataKey, ring.seal(ring.open(dataKey, context), context, random))) count++;
+  }
+  for (const { kid, privateKey } of await tokenKeys.all()) {
+    if (ring.isNewest(privateKey)) continue;
+    const context = `token key ${kid}`;
+    if (await tokenKeys.resealed(kid, privateKey, ring.seal(ring.open(privateKey, context), context, random))) count++;
+  }
+  return count;
+}
+
+/** Does it once; again only after a failure. */
+export class SealRenewal implements AsyncDisposable {
+  readonly #ports: RenewalPorts;
+  readonly #logger: Logger;
+  #timer: TimerHandle | undefined;
+  #running: Promise<void>;
+  #isClosed = false;
+
+  constructor(ports: RenewalPorts) {
+    this.#ports = ports;
+    this.#logger = ports.logger;
+    this.#running = this.#run();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    await this.#running;
+  }
+
+  /** Never rejects. */
+  async #run(): Promise<void> {
+    try {
+      const renewed = await renewSeals(this.#ports);
+      const { newest } = this.#ports.ring;
+      const waiting = await this.#ports.database.tables.apiKeys.countOlder(newest);
+      if (renewed > 0 || waiting > 0) {
+        this.#logger.info({ newest, renewed, apiKeysOfOlder: waiting }, "what older keys sealed is sealed with the newest one");
+      }
+    } catch (cause) {
+      const { code, detail } = PerdureError.from(cause);
+      this.#logger.warn({ code, reason: detail }, "what older keys sealed could not be sealed anew; trying again");
+      if (this.#isClosed) return;
+      this.#timer = this.#ports.clock.setTimer(RENEWAL_AGAIN_MS, () => {
+        this.#running = this.#run();
+      });
+    }
+  }
+}

@@ -1,0 +1,175 @@
+/** The Tenancy port over the database: what gateways and relays ask, of any tenancy process. */
+import { type Logger, PerdureError } from "@perdure/base";
+import {
+  type Authentication,
+  type BareEnvironmentId,
+  type Caller,
+  type EnvironmentFacts,
+  type EnvironmentId,
+  environmentOfBare,
+  type GatewayReport,
+  parseApiKey,
+  type RateShares,
+  rateSharesOf,
+  type Tenancy,
+  type TenancyNews,
+  type TunnelsReport,
+  type UsageReport,
+} from "@perdure/cloud";
+import type { EnvironmentRecord } from "@perdure/driver-postgres";
+import { factsOf, isServed } from "./environments/facts.js";
+import { GATEWAY_FORGOTTEN_MS, LAST_USED_EVERY_MS } from "./limits.js";
+import type { TenancyPorts } from "./ports.js";
+
+export function createTenancy(ports: TenancyPorts): Tenancy {
+  return new DatabaseTenancy(ports);
+}
+
+class DatabaseTenancy implements Tenancy {
+  readonly #ports: TenancyPorts;
+  readonly #logger: Logger;
+
+  constructor(ports: TenancyPorts) {
+    this.#ports = ports;
+    this.#logger = ports.logger;
+  }
+
+  async environment(bare: BareEnvironmentId): Promise<EnvironmentFacts | undefined> {
+    const { accounts, environments, signingKeys } = this.#ports.database.tables;
+    const environment = await environments.get(environmentOfBare(bare));
+    if (environment === undefined || !isServed(environment)) return undefined;
+    const [plan, keys] = await Promise.all([accounts.plan(environment.accountId), signingKeys.of(environment.id)]);
+    if (plan === undefined) throw new PerdureError("STO0003", `the account ${environment.accountId} has no plan`);
+    return factsOf(this.#ports, environment, keys, plan.limits);
+  }
+
+  async environments(): Promise<readonly EnvironmentFacts[]> {
+    const { accounts, environments, signingKeys } = this.#ports.database.tables;
+    const [living, keys, plans] = await Promise.all([environments.living(), signingKeys.ofAll(), accounts.plans()]);
+    const planOf = new Map(plans.map((plan) => [plan.id, plan]));
+    const keysOf = Map.groupBy(keys, ({ environmentId }) => environmentId);
+    const served = living.filter(isServed);
+    const planIds = await accounts.planIds([...new Set(served.map(({ accountId }) => accountId))]);
+    return served.flatMap((environment) => {
+      const plan = planOf.get(planIds.get(environment.accountId) ?? "");
+      if (plan === undefined) {
+        this.#logger.error({ environmentId: environment.id }, "an environment without a plan is left out");
+        return [];
+      }
+      return [factsOf(this.#ports, environment, keysOf.get(environment.id) ?? [], plan.limits)];
+    });
+  }
+
+  async authenticate(credential: string, environmentId: EnvironmentId): Promise<Authentication> {
+    const isKey = credential.startsWith("key_");
+    const known = isKey ? await this.#key(credential, environmentId) : await this.#member(credential, environmentId);
+    if (known.kind === "caller" && mayWake(known.caller)) {
+      this.#ports.onWanted?.(environmentId);
+      await this.#wake(environmentId, known.caller);
+    }
+    return known;
+  }
+
+  /** One that was suspended only because nobody came: somebody has come (cloud.md §5.4). This request is refused, the next one is not. */
+  async #wake(id: EnvironmentId, caller: Caller): Promise<void> {
+    const { database, clock, logger } = this.#ports;
+    const isIdle = (found: EnvironmentRecord | undefined): boolean =>
+      found?.status === "SUSPENDED" && found.suspendedFor === "idle";
+    if (!isIdle(await database.tables.environments.get(id))) return;
+    const nowMs = clock.nowMs();
+    await database.change(async (tables) => {
+      const present = await tables.environments.lock(id);
+      if (!isIdle(present) || (await tables.environments.take(id, { event: "resume", nowMs })) === undefined) return;
+      const member = caller.kind === "member";
+      await tables.audit.append({
+        atMs: nowMs,
+        accountId: present?.accountId,
+        environmentId: id,
+        actorKind: member ? "user" : "system",
+        actorId: caller.id,
+        action: "environment.resume",
+        target: present?.name,
+        details: { for: "demand" },
+        requestId: undefined,
+        remoteAddress: undefined,
+      });
+      logger.info({ environmentId: id }, "an idle environment is wanted again");
+    });
+  }
+
+  watch(listener: (news: TenancyNews) => void, { signal }: { readonly signal: AbortSignal }): void {
+    if (signal.aborted) return;
+    signal.addEventListener("abort", this.#ports.database.onNews(listener), { once: true });
+  }
+
+  async report(reports: readonly UsageReport[]): Promise<void> {
+    const { usage } = this.#ports.database.tables;
+    for (const { environmentId, source, atMs, totals } of reports) {
+      await usage.report(environmentId, source, atMs, { actions: 0, ...totals }, undefined);
+      // Gateways tell of what has changed only: known callers came by, whom nobody has to ask us about.
+      if (totals.ingressRequests + totals.adminRequests > 0) this.#ports.onWanted?.(environmentId);
+    }
+  }
+
+  async reportTunnels(report: TunnelsReport): Promise<void> {
+    const nowMs = this.#ports.clock.nowMs();
+    await this.#ports.database.change((tables) => tables.tunnels.replace(report, nowMs));
+  }
+
+  async shareRates(report: GatewayReport): Promise<RateShares> {
+    const { database, clock } = this.#ports;
+    const nowMs = clock.nowMs();
+    await database.tables.gateways.replace(report, nowMs);
+    const living = await database.tables.gateways.of(report.region, nowMs - GATEWAY_FORGOTTEN_MS);
+    return rateSharesOf(living, report.gateway);
+  }
+
+  async runtimeOf(token: string): Promise<EnvironmentId | undefined> {
+    const id = this.#ports.ring.environmentOfToken(token);
+    const environment = id === undefined ? undefined : await this.#ports.database.tables.environments.get(id);
+    return environment !== undefined && isServed(environment) ? environment.id : undefined;
+  }
+
+  async #key(credential: string, environmentId: EnvironmentId): Promise<Authentication> {
+    const { database, ring, clock } = this.#ports;
+    const shown = parseApiKey(credential);
+    const known = shown === undefined ? undefined : await database.tables.apiKeys.get(shown.id);
+    if (shown === undefined || known === undefined) return UNKNOWN;
+    const nowMs = clock.nowMs();
+    const isGood =
+      ring.matches(shown.secret, known.secretHash, known.pepperVersion) &&
+      known.deletedAtMs === undefined &&
+      (known.expiresAtMs === undefined || known.expiresAtMs > nowMs);
+    if (!isGood) return UNKNOWN;
+    if (known.environmentId !== environmentId) return ELSEWHERE;
+    if (known.pepperVersion < ring.newest) {
+      const { hash, pepperVersion } = ring.hash(shown.secret);
+      await database.tables.apiKeys.rehashed(known.id, hash, pepperVersion);
+    }
+    if (nowMs - (known.lastUsedAtMs ?? 0) > LAST_USED_EVERY_MS) {
+      await database.tables.apiKeys.used(known.id, nowMs, LAST_USED_EVERY_MS);
+    }
+    const { id, role, expiresAtMs, ratePerSecond } = known;
+    return { kind: "caller", caller: { kind: "key", id, role, expiresAtMs, ratePerSecond } };
+  }
+
+  async #member(credential: string, environmentId: EnvironmentId): Promise<Authentication> {
+    const { tables } = this.#ports.database;
+    const token = await this.#ports.tokens.verify(credential);
+    if (token === undefined) return UNKNOWN;
+    const environment = await tables.environments.get(environmentId);
+    if (environment === undefined) return ELSEWHERE;
+    const role = await tables.accounts.roleOf(environment.accountId, token.userId);
+    if (role === undefined) return ELSEWHERE;
+    return { kind: "caller", caller: { kind: "member", id: token.userId, role, expiresAtMs: token.expiresAtMs } };
+  }
+}
+
+/** Who could do more there than look. */
+function mayWake(caller: Caller): boolean {
+  if (caller.kind === "key") return caller.role !== "perdure:role::AdminReadOnly";
+  return caller.role !== "viewer" && caller.role !== "billing";
+}
+
+const UNKNOWN: Authentication = { kind: "unknown" };
+const ELSEWHERE: Authentication = { kind: "elsewhere" };

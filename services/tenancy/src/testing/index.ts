@@ -1,0 +1,15 @@
+/** Why: what suites around tenancy share. */
+
+export { csrfOf, type Visited, Visitor } from "../visitor.js";
+export { CONSOLE_PASSWORD, ConsolePage, type PageAnswer } from "./console-page.js";
+export { linkIn, Mailbox } from "./mailbox.js";
+export { type SmtpServer, startSmtp } from "./smtp.js";
+export {
+  MovableClock,
+  openTestTenancy,
+  TEST_ISSUER,
+  TEST_KEYS,
+  type TestTenancy,
+  type TestTenancyOptions,
+  type TestUser,
+} from "./tenancy.js";

@@ -1,0 +1,32 @@
+/** Why: a mail server for tests: it keeps what it is given, or is away. */
+import type { Mail, Mailer } from "../mail/mailer.js";
+import { sendDue } from "../mail/outbox.js";
+import type { TenancyPorts } from "../ports.js";
+
+export class Mailbox implements Mailer {
+  readonly received: Mail[] = [];
+  isAway = false;
+
+  async send(mail: Mail): Promise<void> {
+    if (this.isAway) throw new Error("the mail server is away");
+    this.received.push(mail);
+  }
+
+  close(): void {}
+
+  /** Sends what waits, and answers what came for this address since the last time. */
+  async fetch(ports: TenancyPorts, to: string): Promise<Mail[]> {
+    while ((await sendDue({ ...ports, mailer: this })) > 0);
+    const mine = this.received.filter((mail) => mail.to === to);
+    for (const mail of mine) this.received.splice(this.received.indexOf(mail), 1);
+    return mine;
+  }
+}
+
+/** The address of a page of ours in a mail, as its path and query. */
+export function linkIn({ text }: Mail, path: string): string {
+  const url = text.split(/\s+/).find((word) => word.includes(`://`) && new URL(word).pathname === path);
+  if (url === undefined) throw new Error(`there is no link to ${path} in: ${text}`);
+  const { pathname, search } = new URL(url);
+  return `${pathname}${search}`;
+}

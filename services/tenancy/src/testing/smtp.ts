@@ -1,0 +1,60 @@
+/** Why: as much of a mail server as one mail needs; it keeps what it is told, line by line. */
+import { type AddressInfo, createServer, type Socket } from "node:net";
+
+export interface SmtpServer {
+  /** Commands and mails, in the order in which they came. */
+  readonly told: readonly string[];
+  readonly port: number;
+  /** Resolves once something that was told, all lines joined, fits. */
+  heard(what: RegExp): Promise<RegExpExecArray>;
+  close(): Promise<void>;
+}
+
+const USUAL: Readonly<Record<string, string>> = { EHLO: "250-test\r\n250 AUTH PLAIN", AUTH: "235 ok", DATA: "354 go on" };
+
+/** `answerTo`: what is answered instead of the usual. */
+export async function startSmtp(answerTo: (line: string) => string | undefined = () => undefined): Promise<SmtpServer> {
+  const told: string[] = [];
+  const sockets = new Set<Socket>();
+  const listeners = new Set<() => void>();
+  const smtp = createServer((socket) => {
+    sockets.add(socket);
+    let isData = false;
+    let rest = "";
+    socket.write("220 test\r\n");
+    socket.on("error", () => undefined);
+    socket.on("data", (chunk) => {
+      const lines = (rest + chunk.toString("utf8")).split("\r\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) {
+        told.push(line);
+        if (isData && line !== ".") continue;
+        isData = line === "DATA";
+        const verb = line.split(/[ :]/)[0]?.toUpperCase() ?? "";
+        socket.write(`${answerTo(line) ?? USUAL[verb] ?? "250 ok"}\r\n`);
+      }
+      for (const listener of listeners) listener();
+    });
+  });
+  await new Promise<void>((resolve) => smtp.listen(0, "127.0.0.1", resolve));
+  return {
+    told,
+    port: (smtp.address() as AddressInfo).port,
+    heard(what) {
+      return new Promise((resolve) => {
+        const look = (): void => {
+          const found = what.exec(told.join("\n"));
+          if (found === null) return;
+          listeners.delete(look);
+          resolve(found);
+        };
+        listeners.add(look);
+        look();
+      });
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise<void>((resolve) => smtp.close(() => resolve()));
+    },
+  };
+}

@@ -1,0 +1,159 @@
+/** Tenancy on a real database with a clock that stands still, for the suites of this package and of those who speak with it. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type Clock, type Random, silentLogger, systemClock, systemRandom } from "@perdure/base";
+import { type AccountId, type EnvironmentId, newUserId, type Tenancy, type UserId } from "@perdure/cloud";
+import type { ForwardingKeys } from "@perdure/cloud/forwarding";
+import { CloudClient } from "@perdure/cloud-client";
+import type { ConsoleHost } from "@perdure/console-host";
+import { openTenancyDatabase } from "@perdure/driver-postgres";
+import { createAddresses } from "../addresses.js";
+import { createCloudApi } from "../api/cloud-api.js";
+import { consoleRoutes, createGatewayLink, type GatewayAddress, homeRoutes } from "../console/index.js";
+import { type LoginOptions, NO_OTHER_LOGIN, openLogin } from "../login/index.js";
+import type { TenancyOptions, TenancyPorts } from "../ports.js";
+import { createEnvironmentKeys } from "../secrets/environment-keys.js";
+import { KeyRing } from "../secrets/key-ring.js";
+import { createTenancy } from "../tenancy.js";
+import { openAccessTokens } from "../tokens/access-tokens.js";
+
+export const TEST_KEYS = `1 ${Buffer.alloc(32, 7).toString("base64")}`;
+export const TEST_ISSUER = "https://api.us.perdure.test";
+
+/** Wall time that a test moves; timers run in real time. */
+export class MovableClock implements Clock {
+  aheadMs = 0;
+
+  nowMs(): number {
+    return systemClock.nowMs() + this.aheadMs;
+  }
+  monotonicMs(): number {
+    return systemClock.monotonicMs() + this.aheadMs;
+  }
+  setTimer(delayMs: number, fire: () => void) {
+    return systemClock.setTimer(delayMs, fire);
+  }
+}
+
+export interface TestTenancy extends AsyncDisposable {
+  readonly ports: TenancyPorts;
+  readonly tenancy: Tenancy;
+  readonly clock: MovableClock;
+  /** Where the Cloud API answers. */
+  readonly origin: string;
+  /** Environments that were wanted by somebody, in order. */
+  readonly wanted: readonly EnvironmentId[];
+  /** A user who is logged in. */
+  user(email?: string): Promise<TestUser>;
+}
+
+export interface TestUser {
+  readonly id: UserId;
+  readonly email: string;
+  readonly token: string;
+  readonly client: CloudClient;
+  /** Makes an account that this user owns. */
+  account(plan?: "free" | "team"): Promise<AccountId>;
+}
+
+export interface TestTenancyOptions {
+  readonly options?: Partial<TenancyOptions>;
+  readonly login?: Partial<LoginOptions>;
+  readonly issuer?: string;
+  /** Where it listens; a free one when absent. */
+  readonly port?: number;
+  /** Environments by ports of this machine rather than host names; a number is the first of them. */
+  readonly withPorts?: boolean | number;
+  readonly readLogs?: TenancyPorts["readLogs"];
+  /** The file of keys. */
+  readonly keys?: string;
+  readonly console?: {
+    readonly url?: string;
+    readonly host?: ConsoleHost | undefined;
+    readonly gateway?: GatewayAddress;
+    readonly gatewayAuthority?: string;
+    readonly forwarding?: ForwardingKeys;
+  };
+}
+
+let users = 0;
+
+export async function openTestTenancy(
+  databaseUrl: string,
+  {
+    options,
+    login,
+    issuer = TEST_ISSUER,
+    port = 0,
+    withPorts,
+    readLogs,
+    keys = TEST_KEYS,
+    console: consoleOptions = {},
+  }: TestTenancyOptions = {},
+): Promise<TestTenancy> {
+  const { url: consoleUrl = issuer, host: page, gateway: gatewayAddress, gatewayAuthority, forwarding } = consoleOptions;
+  const logger = silentLogger;
+  const random: Random = systemRandom;
+  const clock = new MovableClock();
+  const ring = KeyRing.parse(keys, "test");
+  const database = await openTenancyDatabase(databaseUrl, logger);
+  const tokens = await openAccessTokens({ database, ring, clock, random, logger }, { issuer });
+  const wanted: EnvironmentId[] = [];
+  const ports: TenancyPorts = {
+    database,
+    ring,
+    keys: createEnvironmentKeys(ring, clock, random),
+    tokens,
+    addresses: createAddresses({
+      domain: "perdure.test",
+      scheme: "https",
+      ports:
+        withPorts === undefined || withPorts === false
+          ? undefined
+          : { host: "127.0.0.1", first: withPorts === true ? 30_000 : withPorts },
+      proxyUrl: undefined,
+      tunnelSrv: undefined,
+      consoleUrl,
+    }),
+    clock,
+    random,
+    logger,
+    readLogs,
+    onWanted: (id) => wanted.push(id),
+  };
+  const tenancy: TenancyOptions = { regions: ["us", "eu"], lambdaPrincipalArn: undefined, ...options };
+  const { router, visits } = await openLogin(ports, tenancy, { ...NO_OTHER_LOGIN, ...login });
+  const gateway = createGatewayLink(ports, { at: gatewayAddress, authority: gatewayAuthority, forwarding });
+  const api = createCloudApi(ports, tenancy, [homeRoutes(ports), router, consoleRoutes(visits, { gateway, host: page })]);
+  const server = createServer(api);
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  async function user(email = `user${users++}@perdure.test`): Promise<TestUser> {
+    const id = newUserId(clock.nowMs(), random);
+    await database.tables.users.insert({ id, email, name: undefined, createdAtMs: clock.nowMs() });
+    const { token } = await tokens.issue(id, "session_1");
+    const client = new CloudClient({ baseUrl: origin, accessToken: () => token });
+    const account = async (plan: "free" | "team" = "free"): Promise<AccountId> => {
+      const { accountId } = await client.user("CreateAccount", { name: "Acme" });
+      if (plan !== "free") await database.tables.accounts.setPlan(accountId, plan);
+      return accountId;
+    };
+    return { id, email, token: token.reveal(), client, account };
+  }
+
+  return {
+    ports,
+    tenancy: createTenancy(ports),
+    clock,
+    origin,
+    wanted,
+    user,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+      await tokens[Symbol.asyncDispose]();
+      await database[Symbol.asyncDispose]();
+    },
+  };
+}

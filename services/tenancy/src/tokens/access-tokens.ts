@@ -1,0 +1,229 @@
+/**
+ * Access tokens of users (cloud.md §1.2): JWTs that say who, not what they may: that is looked up with each use. The keys that sign
+ * them are shared by all tenancy processes, published a day before they sign and a day after their last token has expired.
+ */
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { type Clock, fromUtf8, type Logger, PerdureError, type Random, Secret, utf8 } from "@perdure/base";
+import { parseUserId, randomBase62, type UserId } from "@perdure/cloud";
+import type { TenancyDatabase, TokenKeyRecord } from "@perdure/driver-postgres";
+import { calculateJwkThumbprint, decodeProtectedHeader, errors, exportJWK, type JWK, jwtVerify, SignJWT } from "jose";
+import {
+  ACCESS_TOKEN_SECONDS,
+  TOKEN_KEY_SHOWN_MS,
+  TOKEN_KEY_SIGNS_MS,
+  TOKEN_KEYS_LOOK_MS,
+  TOKEN_KEYS_READ_MS,
+} from "../limits.js";
+import type { KeyRing } from "../secrets/key-ring.js";
+
+export interface AccessTokensPorts {
+  readonly database: TenancyDatabase;
+  readonly ring: KeyRing;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export interface AccessTokensOptions {
+  /** `https://api.<region>.<domain>`, the `iss` of every token. */
+  readonly issuer: string;
+}
+
+export interface TokenFacts {
+  readonly userId: UserId;
+  /** Of the login that the token comes from. */
+  readonly sessionId: string;
+  readonly expiresAtMs: number;
+}
+
+export interface IssuedToken {
+  readonly token: Secret;
+  readonly expiresInSeconds: number;
+}
+
+export interface AccessTokens extends AsyncDisposable {
+  readonly issuer: string;
+  /** Good for twelve hours, or as long as is said. */
+  issue(userId: UserId, sessionId: string, seconds?: number): Promise<IssuedToken>;
+  /** Undefined for whatever is not a good token of ours at this moment. Rejects with STO0001 when the keys cannot be read. */
+  verify(token: string): Promise<TokenFacts | undefined>;
+  /** For `/oauth/jwks.json`: all keys whose tokens are good, or soon will be. */
+  jwks(): Promise<{ readonly keys: readonly JWK[] }>;
+}
+
+/** Every token says that it is for us. */
+export const AUDIENCE = "perdure";
+const ALGORITHM = "EdDSA";
+
+interface Key {
+  readonly kid: string;
+  readonly signsFromMs: number;
+  readonly publicKey: KeyObject;
+  readonly sealed: Uint8Array;
+}
+
+/** Makes the first key when there is none. Rejects with STO0001, STO0003. */
+export async function openAccessTokens(ports: AccessTokensPorts, options: AccessTokensOptions): Promise<AccessTokens> {
+  const tokens = new Tokens(ports, options.issuer);
+  await tokens.read();
+  return tokens;
+}
+
+class Tokens implements AccessTokens {
+  readonly issuer: string;
+  readonly #ports: AccessTokensPorts;
+  /** By the time from which they sign. */
+  #keys: readonly Key[] = [];
+  #readAtMs = 0;
+  #reading: Promise<void> | undefined;
+  readonly #privateKeys = new Map<string, KeyObject>();
+  #isClosed = false;
+
+  constructor(ports: AccessTokensPorts, issuer: string) {
+    this.#ports = ports;
+    this.issuer = issuer;
+  }
+
+  async issue(userId: UserId, sessionId: string, seconds = ACCESS_TOKEN_SECONDS): Promise<IssuedToken> {
+    await this.#fresh(TOKEN_KEYS_READ_MS);
+    const { clock, random } = this.#ports;
+    const nowMs = clock.nowMs();
+    const key = this.#keys.findLast(({ signsFromMs }) => signsFromMs <= nowMs) ?? this.#keys[0];
+    if (key === undefined) throw new PerdureError("STO0003", "there is no key that signs access tokens");
+    const now = Math.floor(nowMs / 1_000);
+    const token = await new SignJWT({ sid: sessionId })
+      .setProtectedHeader({ alg: ALGORITHM, typ: "JWT", kid: key.kid })
+      .setIssuer(this.issuer)
+      .setAudience(AUDIENCE)
+      .setSubject(userId)
+      .setIssuedAt(now)
+      .setExpirationTime(now + seconds)
+      .setJti(randomBase62(22, random))
+      .sign(this.#privateKey(key));
+    return { token: new Secret(token), expiresInSeconds: seconds };
+  }
+
+  async verify(token: string): Promise<TokenFacts | undefined> {
+    await this.#fresh(TOKEN_KEYS_READ_MS);
+    try {
+      const { kid, alg } = decodeProtectedHeader(token);
+      if (kid === undefined || alg !== ALGORITHM) return undefined;
+      const key = await this.#known(kid);
+      if (key === undefined) return undefined;
+      const { payload } = await jwtVerify(token, key.publicKey, {
+        algorithms: [ALGORITHM],
+        issuer: this.issuer,
+        audience: AUDIENCE,
+        requiredClaims: ["exp", "iat", "sub", "sid", "jti"],
+        currentDate: new Date(this.#ports.clock.nowMs()),
+      });
+      const userId = parseUserId(payload.sub ?? "");
+      const { exp, sid } = payload;
+      if (userId === undefined || exp === undefined || typeof sid !== "string") return undefined;
+      if (await this.#ports.database.tables.logins.isEnded(sid)) return undefined;
+      return { userId, sessionId: sid, expiresAtMs: exp * 1_000 };
+    } catch (cause) {
+      if (cause instanceof errors.JOSEError || cause instanceof TypeError) return undefined; // However it is not a token of ours.
+      throw cause;
+    }
+  }
+
+  async jwks(): Promise<{ readonly keys: readonly JWK[] }> {
+    await this.#fresh(TOKEN_KEYS_READ_MS);
+    const keys = this.#keys.map(async ({ kid, publicKey }) => ({
+      ...(await exportJWK(publicKey)),
+      kid,
+      alg: ALGORITHM,
+      use: "sig",
+    }));
+    return { keys: await Promise.all(keys) };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    await this.#reading?.catch(() => undefined); // Whoever waited for it has heard.
+  }
+
+  /** Reads all keys again, after making and removing those that are due. */
+  async read(): Promise<void> {
+    const { database, clock, logger } = this.#ports;
+    const nowMs = clock.nowMs();
+    let records = await database.tables.tokenKeys.all();
+    if (isDue(records, nowMs)) {
+      records = await database.change(async ({ tokenKeys }) => {
+        await tokenKeys.lock();
+        const known = await tokenKeys.all();
+        for (const kid of expired(known, nowMs)) await tokenKeys.remove(kid);
+        if (wantsNext(known, nowMs)) {
+          const made = await this.#newKey(nowMs, known.length === 0 ? nowMs : nowMs + TOKEN_KEY_SHOWN_MS);
+          await tokenKeys.insert(made);
+          logger.info({ kid: made.kid, signsFromMs: made.signsFromMs }, "made a key for access tokens");
+        }
+        return tokenKeys.all();
+      });
+    }
+    this.#keys = records.map(({ kid, publicKey, privateKey, signsFromMs }) => ({
+      kid,
+      signsFromMs,
+      publicKey: createPublicKey(publicKey),
+      sealed: privateKey,
+    }));
+    this.#readAtMs = clock.monotonicMs();
+  }
+
+  /** One reading at a time serves all that wait for it. */
+  async #fresh(ageMsMax: number): Promise<void> {
+    if (this.#isClosed) throw new PerdureError("OPS0004", "the process is stopping");
+    if (this.#ports.clock.monotonicMs() - this.#readAtMs < ageMsMax) return;
+    this.#reading ??= this.read().finally(() => {
+      this.#reading = undefined;
+    });
+    await this.#reading;
+  }
+
+  async #known(kid: string): Promise<Key | undefined> {
+    const find = (): Key | undefined => this.#keys.find((key) => key.kid === kid);
+    const known = find();
+    if (known !== undefined) return known;
+    await this.#fresh(TOKEN_KEYS_LOOK_MS); // Another process may just have made it.
+    return find();
+  }
+
+  async #newKey(nowMs: number, signsFromMs: number): Promise<TokenKeyRecord> {
+    const { ring, random } = this.#ports;
+    const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+    const kid = await calculateJwkThumbprint(await exportJWK(publicKey));
+    const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+    return {
+      kid,
+      publicKey: publicKey.export({ type: "spki", format: "pem" }).toString(),
+      privateKey: ring.seal(utf8(pem), `token key ${kid}`, random),
+      createdAtMs: nowMs,
+      signsFromMs,
+    };
+  }
+
+  #privateKey({ kid, sealed }: Key): KeyObject {
+    const opened = this.#privateKeys.get(kid) ?? createPrivateKey(fromUtf8(this.#ports.ring.open(sealed, `token key ${kid}`)));
+    this.#privateKeys.set(kid, opened);
+    return opened;
+  }
+}
+
+function isDue(keys: readonly TokenKeyRecord[], nowMs: number): boolean {
+  return wantsNext(keys, nowMs) || expired(keys, nowMs).length > 0;
+}
+
+/** A day before the last one has signed for its time. */
+function wantsNext(keys: readonly TokenKeyRecord[], nowMs: number): boolean {
+  const last = keys.at(-1);
+  return last === undefined || nowMs >= last.signsFromMs + TOKEN_KEY_SIGNS_MS - TOKEN_KEY_SHOWN_MS;
+}
+
+/** A key signs until the next one does; its last token lives for a while, and a day after that nobody needs it. */
+function expired(keys: readonly TokenKeyRecord[], nowMs: number): readonly string[] {
+  const neededAfterMs = ACCESS_TOKEN_SECONDS * 1_000 + TOKEN_KEY_SHOWN_MS;
+  return keys
+    .filter((_, i) => nowMs >= (keys[i + 1]?.signsFromMs ?? Number.POSITIVE_INFINITY) + neededAfterMs)
+    .map(({ kid }) => kid);
+}

@@ -1,0 +1,490 @@
+/** What goes through the console's door to environments and back: to whom, with what, how much, and when it ends. The gateway is the test's. */
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import type { TLSSocket } from "node:tls";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { bareOf, type EnvironmentId } from "@perdure/cloud";
+import { FORWARDED_FOR_HEADER, ForwardingKeys } from "@perdure/cloud/forwarding";
+import { type PostgresServer, startPostgres } from "@perdure/servers";
+import { PROXIED_BODY_BYTES_MAX, PROXIED_HEADERS_MS } from "../src/limits.js";
+import { CONSOLE_PASSWORD, ConsolePage, MovableClock, openTestTenancy, type TestTenancy } from "../src/testing/index.js";
+
+type Script = (req: IncomingMessage, res: ServerResponse) => void;
+
+/** Stands for a gateway: does what the test says, and keeps what it hears. */
+let gateway: Server;
+let script: Script;
+let heard: IncomingMessage[];
+let server: PostgresServer;
+let cloud: TestTenancy;
+let page: ConsolePage;
+let account: string;
+let environment: EnvironmentId;
+
+const portOf = (one: Server): number => (one.address() as AddressInfo).port;
+
+beforeAll(async () => {
+  gateway = createServer((req, res) => {
+    heard.push(req);
+    script(req, res);
+  });
+  gateway.listen(0, "127.0.0.1");
+  [server] = await Promise.all([startPostgres(), once(gateway, "listening")]);
+  const port = portOf(gateway);
+  cloud = await openTestTenancy(server.url, {
+    console: { gateway: { host: "127.0.0.1", scheme: "http", ports: { ingress: port, admin: port } } },
+  });
+  page = await ConsolePage.of(cloud.origin, "ada@perdure.test");
+  account = (await page.post("/console/cloud/ListAccounts")).json.accounts[0].accountId;
+  environment = await anEnvironment(page, account, "dev");
+}, 120_000);
+afterAll(async () => {
+  await cloud[Symbol.asyncDispose]();
+  gateway.closeAllConnections();
+  await new Promise((resolve) => gateway.close(resolve));
+  await server[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  heard = [];
+  script = (_req, res) => void res.writeHead(200, { "content-type": "application/json" }).end("{}");
+});
+
+async function anEnvironment(owner: ConsolePage, of: string, name: string): Promise<EnvironmentId> {
+  const { json } = await owner.post(`/console/cloud/${of}/CreateEnvironment`, { name, region: "us" });
+  await cloud.ports.database.tables.environments.take(json.environmentId, { event: "provisioned", nowMs: cloud.clock.nowMs() });
+  return json.environmentId;
+}
+
+const at = (door: "admin" | "ingress", path: string, id: string = environment): string =>
+  `/console/environments/${id}/${door}${path}`;
+
+/** Leaves the answer to be read by the test. */
+function open(path: string, method = "GET", headers: Record<string, string> = {}) {
+  const { hostname, port } = new URL(page.origin);
+  const sent = { cookie: page.cookie, "x-perdure-csrf": page.csrf, ...headers };
+  return request({ host: hostname, port, method, path, headers: sent, agent: false });
+}
+
+describe("what reaches the gateway", () => {
+  test("is the request as it was, in the name of who sits there", async () => {
+    script = (req, res) => void req.pipe(res.writeHead(201, { "content-type": "application/json" }));
+    const path = "/Greeter/greet%2Fx/..%2f?a=1&b=%20%22";
+    const answer = await page.post(
+      at("ingress", path),
+      { name: "Ada" },
+      { "idempotency-key": "k1", "x-mine": "kept", accept: "application/json" },
+    );
+    expect([answer.status, answer.json]).toEqual([201, { name: "Ada" }]);
+    const [req] = heard;
+    expect([req?.method, req?.url]).toEqual(["POST", path]);
+    expect(req?.headers).toMatchObject({
+      host: `${bareOf(environment)}.env.us.perdure.test:8080`,
+      "content-type": "application/json",
+      "content-length": "14",
+      "idempotency-key": "k1",
+      "x-mine": "kept",
+      accept: "application/json",
+    });
+    const token = /^Bearer (\S+)$/.exec(req?.headers.authorization ?? "")?.[1] ?? "";
+    const { userId } = (await page.load()).json.user;
+    const facts = await cloud.ports.tokens.verify(token);
+    expect(facts).toMatchObject({ userId, sessionId: expect.stringMatching(/^session_/) });
+    expect((facts?.expiresAtMs ?? 0) - cloud.clock.nowMs()).toBeLessThanOrEqual(300_000);
+    // The same for some minutes, so that gateways know it; then another one.
+    const tokenNow = async () => {
+      await page.ask("GET", at("admin", "/services"));
+      return heard.at(-1)?.headers.authorization;
+    };
+    expect(await tokenNow()).toBe(`Bearer ${token}`);
+    cloud.clock.aheadMs += 151_000;
+    expect(await tokenNow()).not.toBe(`Bearer ${token}`);
+    expect(heard.at(-1)?.headers.host).toBe(`${bareOf(environment)}.env.us.perdure.test:9070`);
+  });
+
+  test("has nothing of what is between the browser and us", async () => {
+    await page.ask("GET", at("ingress", "/x"), {
+      authorization: "Bearer key_stolen",
+      "proxy-authorization": "Basic eA==",
+      origin: "https://api.us.perdure.test",
+      referer: "https://api.us.perdure.test/secret/path",
+      "sec-fetch-mode": "cors",
+      "sec-ch-ua": "x",
+      "x-forwarded-for": "1.2.3.4",
+      "x-forwarded-host": "evil.test",
+      forwarded: "for=1.2.3.4",
+      "x-real-ip": "1.2.3.4",
+      te: "trailers",
+      connection: "close, x-hop",
+      "x-hop": "1",
+      "access-control-request-method": "PUT",
+    });
+    const { authorization, host, connection, ...rest } = heard[0]?.headers ?? {};
+    expect([rest, connection]).toEqual([{}, "close"]);
+    expect(authorization).not.toContain("key_stolen");
+    expect(host).not.toContain("evil");
+    expect(JSON.stringify(heard[0]?.rawHeaders)).not.toMatch(/session|csrf|stolen|1\.2\.3\.4/);
+  });
+
+  test("says whose it is to gateways that share a key, whatever the page says", async () => {
+    const keys = ForwardingKeys.parse(`1 ${Buffer.alloc(32, 1).toString("base64")}`, "test");
+    const port = portOf(gateway);
+    const at127 = { host: "127.0.0.1", scheme: "http", ports: { ingress: port, admin: port } } as const;
+    await using telling = await openTestTenancy(server.url, { console: { gateway: at127, forwarding: keys } });
+    const teller = await ConsolePage.of(telling.origin, "teller@perdure.test");
+    const theirs = (await teller.post("/console/cloud/ListAccounts")).json.accounts[0].accountId;
+    const place = await anEnvironment(teller, theirs, "dev");
+    const lie = keys.sign("203.0.113.7", `${bareOf(place)}.env.us.perdure.test:8080`, cloud.clock.nowMs());
+    await teller.ask("GET", at("ingress", "/x", place), { [FORWARDED_FOR_HEADER]: lie });
+    const { host = "", [FORWARDED_FOR_HEADER]: told = "" } = heard[0]?.headers ?? {};
+    expect(keys.verify(String(told), host, telling.clock.nowMs())).toBe("127.0.0.1");
+    await page.ask("GET", at("ingress", "/x"), { [FORWARDED_FOR_HEADER]: lie });
+    expect(heard[1]?.headers).not.toHaveProperty(FORWARDED_FOR_HEADER);
+  });
+
+  test("is nothing at all for environments of others, those that are gone, and paths that are none", async () => {
+    const other = await ConsolePage.of(cloud.origin, "other@perdure.test");
+    const theirs = (await other.post("/console/cloud/ListAccounts")).json.accounts[0].accountId;
+    const foreign = await anEnvironment(other, theirs, "dev");
+    const gone = await anEnvironment(page, account, "gone");
+    await cloud.ports.database.tables.environments.take(gone, { event: "destroy", nowMs: cloud.clock.nowMs(), eraseAtMs: 1 });
+    const never = "env_201k0yd4rz8yftmd4awh1bajg4v";
+    const answers = [];
+    for (const id of [foreign, gone, never, "env_x", "..", `${environment}x`]) {
+      for (const door of ["admin", "ingress"] as const) answers.push(await page.ask("GET", at(door, "/services", id)));
+    }
+    for (const path of [
+      `/console/environments/${environment}`,
+      `/console/environments/${environment}/admin`,
+      `/console/environments/${environment}/other/x`,
+      `/console/environments/${environment}/Admin/x`,
+      "/console/environments/",
+    ]) {
+      answers.push(await page.ask("GET", path));
+    }
+    for (const { status, code, json } of answers)
+      expect([status, code, json.message]).toEqual([404, "PERD0404", "Unknown environment"]);
+    expect(heard).toEqual([]);
+    expect((await other.ask("GET", at("admin", "/services", foreign))).status).toBe(200);
+  });
+
+  test("ends with the session and with the membership", async () => {
+    const member = await ConsolePage.of(cloud.origin, "member@perdure.test");
+    const { userId } = (await member.load()).json.user;
+    const { accounts } = cloud.ports.database.tables;
+    expect((await member.ask("GET", at("admin", "/services"))).status).toBe(404);
+    await accounts.addMember({ accountId: account as never, userId, role: "viewer", sinceMs: cloud.clock.nowMs() });
+    expect((await member.ask("GET", at("admin", "/services"))).status).toBe(200);
+    await accounts.removeMember(account as never, userId);
+    expect((await member.ask("GET", at("admin", "/services"))).status).toBe(404);
+    const kept = member.cookie;
+    await member.post("/console/logout");
+    expect((await member.ask("GET", at("admin", "/services"), { cookie: kept })).status).toBe(401);
+    expect(heard).toHaveLength(1);
+  });
+});
+
+describe("what comes back", () => {
+  test("T31: is nothing that speaks to the browser in our name", async () => {
+    script = (_req, res) => {
+      res.writeHead(200, {
+        "content-type": "text/html; charset=utf-8",
+        "set-cookie": ["__Host-perdure_session=evil", "x=1"],
+        "clear-site-data": '"*"',
+        "content-security-policy": "default-src *",
+        "content-disposition": "inline",
+        "access-control-allow-origin": "*",
+        "access-control-allow-credentials": "true",
+        "strict-transport-security": "max-age=0",
+        "service-worker-allowed": "/",
+        "www-authenticate": 'Basic realm="x"',
+        refresh: "0; url=https://evil.test",
+        link: "</evil.js>; rel=preload",
+        "report-to": "{}",
+        "cache-control": "public, max-age=1000",
+        "x-restate-id": "inv_1",
+        server: "inside",
+      });
+      res.end("<script>alert(document.domain)</script>");
+    };
+    const { status, headers, text } = await page.ask("GET", at("ingress", "/Html/show"));
+    expect([status, text]).toEqual([200, "<script>alert(document.domain)</script>"]);
+    const { date, connection, "x-request-id": requestId, "transfer-encoding": encoding, ...rest } = headers;
+    expect([date, requestId, connection, encoding]).toEqual([expect.any(String), expect.any(String), "close", "chunked"]);
+    expect(rest).toEqual({
+      "content-type": "text/html; charset=utf-8",
+      "content-disposition": "attachment",
+      "content-security-policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
+      "x-content-type-options": "nosniff",
+      "x-frame-options": "DENY",
+      "cross-origin-resource-policy": "same-origin",
+      "referrer-policy": "no-referrer",
+      "cache-control": "no-store",
+      "x-restate-id": "inv_1",
+    });
+  });
+
+  test.each([
+    ["application/json", undefined],
+    ["application/json; charset=utf-8", undefined],
+    ["application/problem+json", undefined],
+    ["text/html", "attachment"],
+    ["image/svg+xml", "attachment"],
+    ["application/jsonl", "attachment"],
+    ["text/html, application/json", "attachment"],
+    ["", "attachment"],
+  ])("%s is disposed of as %s", async (type, disposition) => {
+    script = (_req, res) => void res.writeHead(200, type === "" ? {} : { "content-type": type }).end("1");
+    expect((await page.ask("GET", at("ingress", "/x")).catch(() => undefined))?.headers["content-disposition"]).toBe(disposition);
+  });
+
+  test("leads nowhere but into the same environment", async () => {
+    let location = "";
+    script = (_req, res) => void res.writeHead(307, { location }).end();
+    const prefix = at("admin", "");
+    const table: [string, string | undefined][] = [
+      ["/deployments/dp_1?x=1", `${prefix}/deployments/dp_1?x=1`],
+      ["/../../../console/logout", `${prefix}/console/logout`],
+      ["/%2e%2e/x", `${prefix}/x`],
+      ["https://evil.test/", undefined],
+      ["//evil.test/", undefined],
+      ["/.//evil.test/", undefined],
+      ["/\\evil.test", undefined],
+      ["javascript:alert(1)", undefined],
+      ["relative", undefined],
+      ["", undefined],
+    ];
+    for (const [given, seen] of table) {
+      location = given;
+      const answer = await page.ask("POST", at("admin", "/x"));
+      expect([given, answer.status, answer.headers.location]).toEqual([given, 307, seen]);
+    }
+  });
+
+  test("is the gateway's word, whatever it says", async () => {
+    for (const status of [204, 304, 401, 403, 409, 429, 500, 503]) {
+      const body = status === 204 || status === 304 ? "" : '{"message":"m","restate_code":"PERD0429"}';
+      script = (_req, res) =>
+        void res
+          .writeHead(status, { "content-type": "application/json", "retry-after": "7", "x-request-id": "theirs" })
+          .end(body);
+      const answer = await page.ask("POST", at("admin", "/invocations/x"));
+      expect(answer).toMatchObject({ status, text: body, headers: { "retry-after": "7", "x-request-id": "theirs" } });
+    }
+  });
+});
+
+describe("how it flows", () => {
+  test("an answer is seen while it is made", async () => {
+    const rest = Promise.withResolvers<void>();
+    script = async (_req, res) => {
+      res.writeHead(200, { "content-type": "application/json" }).write("[1,");
+      await rest.promise;
+      res.end("2]");
+    };
+    const outgoing = open(at("admin", "/query"), "POST").end();
+    const [incoming] = (await once(outgoing, "response")) as [IncomingMessage];
+    const [first] = (await once(incoming, "data")) as [Buffer];
+    expect(first.toString()).toBe("[1,");
+    rest.resolve();
+    const [second] = (await once(incoming, "data")) as [Buffer];
+    expect(second.toString()).toBe("2]");
+  });
+
+  test("a browser that does not read holds the gateway up, not our memory", async () => {
+    const stuck = Promise.withResolvers<number>();
+    script = (_req, res) => {
+      let written = 0;
+      const piece = Buffer.alloc(256 * 1024);
+      const write = (): void => {
+        while (written < 256 * 1024 * 1024) {
+          written += piece.length;
+          if (!res.write(piece)) {
+            const waiting = setTimeout(() => stuck.resolve(written), 500);
+            res.once("drain", () => {
+              clearTimeout(waiting);
+              write();
+            });
+            return;
+          }
+        }
+        stuck.resolve(written);
+      };
+      res.on("error", () => undefined);
+      write();
+    };
+    const outgoing = open(at("admin", "/query"), "POST").end();
+    const [incoming] = (await once(outgoing, "response")) as [IncomingMessage];
+    incoming.pause().on("error", () => undefined);
+    expect(await stuck.promise).toBeLessThan(64 * 1024 * 1024);
+    outgoing.destroy();
+  }, 30_000);
+
+  test("who leaves, before the answer or in its middle, takes the request at the gateway along", async () => {
+    for (const begins of [false, true]) {
+      const closed = Promise.withResolvers<void>();
+      const arrived = Promise.withResolvers<void>();
+      script = (_req, res) => {
+        if (begins) res.writeHead(200).write("x");
+        res.on("close", () => closed.resolve());
+        arrived.resolve();
+      };
+      const outgoing = open(at("ingress", "/Slow/wait"), "POST").on("error", () => undefined);
+      outgoing.end();
+      await (begins ? once(outgoing, "response") : arrived.promise);
+      outgoing.destroy();
+      await closed.promise;
+    }
+  });
+
+  test("ends with the session that asked for it, begun or not, and with no other of theirs", async () => {
+    const streams: ServerResponse[] = [];
+    script = (req, res) => {
+      if (req.url !== "/begun") return; // Never answered.
+      streams.push(res);
+      res.writeHead(200, { "content-type": "application/json" }).write("[");
+    };
+    const mine = new ConsolePage(cloud.origin);
+    await mine.visitor.submit("/login", "/login", { email: "ada@perdure.test", password: CONSOLE_PASSWORD });
+    await mine.load();
+    const theirs = open(at("admin", "/begun"), "GET", { cookie: mine.cookie, "x-perdure-csrf": mine.csrf }).end();
+    const [cut] = (await once(theirs, "response")) as [IncomingMessage];
+    const waits = mine.ask("POST", at("ingress", "/waits"));
+    const kept = open(at("admin", "/begun")).end();
+    const [stays] = (await once(kept, "response")) as [IncomingMessage];
+    const broke = once(cut.resume(), "error");
+    const gone = once(streams[0] as ServerResponse, "close");
+    // From elsewhere, as from another process.
+    const { sessions } = (await page.ask("GET", "/console/sessions")).json;
+    const { sessionId } = sessions.find((one: { isCurrent: boolean; kind: string }) => !one.isCurrent && one.kind === "browser");
+    expect((await page.post("/console/sessions/end", { sessionId })).status).toBe(204);
+    expect((await broke)[0]).toMatchObject({ code: "ECONNRESET" });
+    await gone;
+    expect(await waits).toMatchObject({ status: 401, code: "PERD0401" });
+    streams[1]?.end("]");
+    expect(await text(stays)).toBe("[]");
+  }, 30_000);
+
+  test("an answer that breaks off is seen to break off", async () => {
+    script = (_req, res) => {
+      res.writeHead(200, { "content-type": "application/json" }).write("[1,");
+      setImmediate(() => res.destroy());
+    };
+    await expect(page.ask("POST", at("admin", "/query"))).rejects.toThrow(/aborted|hang up|ECONNRESET/);
+  });
+
+  test("a gateway that breaks off before it answers, is not there, or says nothing, is told as such", async () => {
+    script = (req) => void req.socket.destroy();
+    expect(await page.ask("GET", at("admin", "/x"))).toMatchObject({ status: 502, code: "PERD0502" });
+    const slow = Promise.withResolvers<void>();
+    script = (_req, res) => void res.on("close", () => slow.resolve());
+    const timers = hurried(PROXIED_HEADERS_MS);
+    try {
+      expect(await page.ask("GET", at("admin", "/x"))).toMatchObject({ status: 504, code: "PERD0504" });
+      await slow.promise;
+    } finally {
+      timers();
+    }
+    await using away = await openTestTenancy(server.url, {
+      console: { gateway: { host: "127.0.0.1", scheme: "http", ports: { ingress: 1, admin: 1 } } },
+    });
+    const there = new ConsolePage(away.origin, page.visitor);
+    there.csrf = page.csrf;
+    const refused = await there.ask("GET", at("admin", "/x"));
+    expect(refused).toMatchObject({ status: 503, code: "PERD0503", headers: { "retry-after": "1" } });
+  });
+
+  /** Makes the timers that long fire at once, until it is called back. */
+  function hurried(ms: number): () => void {
+    const { clock } = cloud;
+    clock.setTimer = (delayMs, fire) => MovableClock.prototype.setTimer.call(clock, delayMs === ms ? 50 : delayMs, fire);
+    return () => {
+      clock.setTimer = MovableClock.prototype.setTimer;
+    };
+  }
+
+  test("more than any plan allows is refused: at once if its length is known, else when it is too long", async () => {
+    const declared = await page.ask("POST", at("ingress", "/x"), { "content-length": String(PROXIED_BODY_BYTES_MAX + 1) }, "");
+    expect(declared).toMatchObject({ status: 413, code: "PERD0413" });
+    expect(heard).toEqual([]);
+    const cut = Promise.withResolvers<void>();
+    script = (req) =>
+      void req
+        .on("close", () => cut.resolve())
+        .on("error", () => undefined)
+        .resume();
+    const outgoing = open(at("ingress", "/x"), "POST", { "transfer-encoding": "chunked" }).on("error", () => undefined);
+    const answered = once(outgoing, "response");
+    const piece = Buffer.alloc(1024 * 1024);
+    let isAnswered = false;
+    answered.then(() => {
+      isAnswered = true;
+    });
+    for (let n = 0; n <= PROXIED_BODY_BYTES_MAX / piece.length && !isAnswered; n++) {
+      if (!outgoing.write(piece)) await Promise.race([once(outgoing, "drain"), answered]);
+    }
+    const [incoming] = (await answered) as [IncomingMessage];
+    expect(incoming.statusCode).toBe(413);
+    await cut.promise;
+    outgoing.destroy();
+  }, 30_000);
+
+  test("a body without a length arrives whole", async () => {
+    script = (req, res) => {
+      let size = 0;
+      req.on("data", (chunk: Buffer) => {
+        size += chunk.length;
+      });
+      req.on("end", () => res.end(JSON.stringify({ size, length: req.headers["content-length"] ?? null })));
+    };
+    const outgoing = open(at("ingress", "/x"), "POST", { "transfer-encoding": "chunked" });
+    for (let n = 0; n < 8; n++) outgoing.write(Buffer.alloc(512 * 1024));
+    outgoing.end();
+    const [incoming] = (await once(outgoing, "response")) as [IncomingMessage];
+    let text = "";
+    for await (const chunk of incoming) text += String(chunk);
+    expect(JSON.parse(text)).toEqual({ size: 4 * 1024 * 1024, length: null });
+  });
+});
+
+test("over TLS the gateway hears the environment's name, and is known by its authority alone", async () => {
+  const [own, strange] = [selfSigned("*.env.us.perdure.test"), selfSigned("*.env.us.perdure.test")];
+  const names: unknown[] = [];
+  const secure = createSecureServer({ cert: own.certificate, key: own.privateKey }, (req, res) => {
+    names.push((req.socket as TLSSocket & { servername?: string }).servername);
+    res.writeHead(200, { "content-type": "application/json" }).end("{}");
+  });
+  secure.listen(0, "127.0.0.1");
+  await once(secure, "listening");
+  const port = portOf(secure);
+  const link = { host: "127.0.0.1", scheme: "https", ports: { ingress: port, admin: port } } as const;
+  for (const [authority, status] of [
+    [own.certificate, 200],
+    [strange.certificate, 502],
+    [undefined, 502],
+  ] as const) {
+    const known = authority === undefined ? {} : { gatewayAuthority: authority };
+    await using one = await openTestTenancy(server.url, { console: { gateway: link, ...known } });
+    const there = new ConsolePage(one.origin, page.visitor);
+    there.csrf = page.csrf;
+    expect((await there.ask("GET", at("admin", "/x"))).status).toBe(status);
+  }
+  expect(names).toEqual([`${bareOf(environment)}.env.us.perdure.test`]);
+  secure.closeAllConnections();
+  await new Promise((resolve) => secure.close(resolve));
+});
+
+/** A certificate that is its own authority. */
+function selfSigned(name: string): { certificate: string; privateKey: string } {
+  const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", "-"];
+  const about = ["-subj", "/CN=test", "-addext", `subjectAltName=DNS:${name}`, "-days", "1"];
+  const text = execFileSync("openssl", ["req", "-x509", ...key, ...about], {
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const parts = text.match(/-----BEGIN [^-]+-----[^-]+-----END [^-]+-----/g) ?? [];
+  return { privateKey: parts[0] ?? "", certificate: parts[1] ?? "" };
+}

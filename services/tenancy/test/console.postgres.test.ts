@@ -1,0 +1,437 @@
+/** The console's own door, on a real database: who is let in, what a stranger's page can do, what is asked again, and what is served as the page. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { type EnvironmentId, newAccountId } from "@perdure/cloud";
+import { type ConsoleHost, openConsole } from "@perdure/console-host";
+import { TINY_SCRIPT, TINY_SCRIPT_PATH, type TinyConsole, writeTinyConsole } from "@perdure/console-host/testing";
+import { type PostgresServer, startPostgres } from "@perdure/servers";
+import {
+  ConsolePage,
+  openTestTenancy,
+  CONSOLE_PASSWORD as PASSWORD,
+  TEST_ISSUER,
+  type TestTenancy,
+  Visitor,
+} from "../src/testing/index.js";
+
+let server: PostgresServer;
+let tiny: TinyConsole;
+let cloud: TestTenancy;
+beforeAll(async () => {
+  [server, tiny] = await Promise.all([startPostgres(), writeTinyConsole()]);
+  const host = await openConsole(tiny.directory, { base: "/", csp: { connect: [] } });
+  cloud = await openTestTenancy(server.url, { console: { host } });
+}, 120_000);
+afterAll(async () => {
+  await cloud[Symbol.asyncDispose]();
+  await tiny[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  await cloud.ports.database.tables.session.write("DELETE FROM perdure_attempts");
+  cloud.clock.aheadMs += 3_600_000; // So that nothing of an earlier test is remembered.
+});
+
+let people = 0;
+const somebody = (): Promise<ConsolePage> => ConsolePage.of(cloud.origin, `console${people++}@perdure.test`);
+
+/** The account that signing up made, and an environment in it. */
+async function withEnvironment(page: ConsolePage): Promise<{ account: string; environment: EnvironmentId }> {
+  const { json } = await page.post("/console/cloud/ListAccounts");
+  const account = json.accounts[0].accountId as string;
+  const made = await page.post(`/console/cloud/${account}/CreateEnvironment`, { name: "dev", region: "us" });
+  expect(made.status).toBe(200);
+  // As if its runtime had come up.
+  await cloud.ports.database.tables.environments.take(made.json.environmentId, {
+    event: "provisioned",
+    nowMs: cloud.clock.nowMs(),
+  });
+  return { account, environment: made.json.environmentId };
+}
+
+const actions = async (account: string): Promise<string[]> =>
+  (await cloud.ports.database.tables.audit.list({ accountId: account as never }, 50)).map(({ action }) => action);
+
+describe("the session of the page", () => {
+  test("says who sits there, what to show with requests, and until when that was confirmed", async () => {
+    const page = await somebody();
+    const { status, json, headers } = await page.load();
+    expect(status).toBe(200);
+    expect(json).toEqual({
+      user: { userId: expect.stringMatching(/^user_/), email: expect.stringMatching(/^console\d+@/), name: "Ada" },
+      csrf: expect.stringMatching(/^[\w-]{43}$/),
+      confirmedUntil: expect.any(Number),
+      confirmBy: { password: true, provider: null },
+      expiresAt: expect.any(Number),
+      apiUrl: TEST_ISSUER,
+    });
+    const now = cloud.clock.nowMs() / 1_000;
+    expect(json.confirmedUntil - now).toBeGreaterThan(890);
+    expect(json.confirmedUntil - now).toBeLessThanOrEqual(900);
+    expect(headers).toMatchObject({ "cache-control": "no-store", "x-content-type-options": "nosniff" });
+    expect(headers).not.toHaveProperty("access-control-allow-origin");
+    expect(headers["content-security-policy"]).toContain("sandbox");
+  });
+
+  test("is in a cookie that no script reads and no other site sends along with a form", async () => {
+    const visitor = new Visitor(cloud.origin);
+    const { headers } = await visitor.submit("/sign-up", "/sign-up", {
+      email: `console${people++}@perdure.test`,
+      password: PASSWORD,
+    });
+    expect(headers.getSetCookie()).toEqual([
+      expect.stringMatching(/^__Host-perdure_session=[0-9A-Za-z]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800; Secure$/),
+    ]);
+    expect(headers.get("location")).toBe("/");
+  });
+
+  test("ends when it is signed out of, when it is ended elsewhere, and by itself", async () => {
+    const page = await somebody();
+    const nobody = new ConsolePage(cloud.origin);
+    expect(await nobody.load()).toMatchObject({ status: 401, code: "PERD0401" });
+    const kept = page.cookie;
+    expect((await page.post("/console/logout")).status).toBe(204);
+    expect(await page.ask("GET", "/console/session", { cookie: kept })).toMatchObject({ status: 401, code: "PERD0401" });
+
+    const other = await somebody();
+    cloud.clock.aheadMs += 7 * 86_400_000 + 1_000;
+    for (const path of ["/console/cloud/ListAccounts", "/console/logout", "/console/confirm"]) {
+      expect(await other.post(path, { password: PASSWORD })).toMatchObject({ status: 401, code: "PERD0401" });
+    }
+    expect(await other.load()).toMatchObject({ status: 401 });
+  });
+
+  test("is one of several, which its user sees and ends, and nobody else", async () => {
+    const page = await somebody();
+    const { email } = (await page.load()).json.user;
+    const phone = new ConsolePage(cloud.origin, new Visitor(cloud.origin, "A phone"));
+    await phone.visitor.submit("/login", "/login", { email, password: PASSWORD });
+    await phone.load();
+    const { json } = await page.ask("GET", "/console/sessions");
+    expect(json.sessions).toMatchObject([
+      { label: "A phone", kind: "browser", isCurrent: false, remoteAddress: expect.any(String) },
+      { label: "Test Browser", isCurrent: true },
+    ]);
+    const [{ sessionId }] = json.sessions;
+    const stranger = await somebody();
+    expect(await stranger.post("/console/sessions/end", { sessionId })).toMatchObject({ status: 404, code: "PERD0404" });
+    expect((await phone.load()).status).toBe(200);
+    expect((await page.post("/console/sessions/end", { sessionId })).status).toBe(204);
+    expect((await phone.load()).status).toBe(401);
+    expect(await page.post("/console/sessions/end", { sessionId })).toMatchObject({ status: 404 });
+    expect((await page.load()).status).toBe(200);
+  });
+});
+
+describe("T31: requests that are not the page's", () => {
+  const PATHS = [
+    "/console/cloud/ListAccounts",
+    "/console/cloud/CreateAccount",
+    "/console/cloud/acc_0123456789ABCDEFGHIJKLM/ListEnvironments",
+    "/console/sessions/end",
+    "/console/confirm",
+    "/console/logout",
+    "/console/environments/env_201k0yd4rz8yftmd4awh1bajg4v/admin/services",
+    "/console/environments/env_201k0yd4rz8yftmd4awh1bajg4v/ingress/Greeter/greet",
+  ];
+
+  test("are refused whatever they lack: the proof, their place, their form", async () => {
+    const [page, other] = [await somebody(), await somebody()];
+    const form = /name="csrf" value="([^"]+)"/.exec((await page.visitor.get("/profile")).text)?.[1] ?? "";
+    const cases: readonly Record<string, string>[] = [
+      { "x-perdure-csrf": "" },
+      { "x-perdure-csrf": "wrong" },
+      { "x-perdure-csrf": `${page.csrf}A` },
+      { "x-perdure-csrf": other.csrf },
+      { "x-perdure-csrf": form },
+      { "sec-fetch-site": "cross-site" },
+      { "sec-fetch-site": "same-site" },
+      { origin: "https://evil.test" },
+      { origin: "null" },
+      { origin: `${TEST_ISSUER}.evil.test` },
+      { origin: TEST_ISSUER.replace("https", "http") },
+      // What a form of another site can send.
+      { "x-perdure-csrf": "", "content-type": "text/plain", "sec-fetch-site": "cross-site", origin: "https://evil.test" },
+      { "x-perdure-csrf": "", "content-type": "text/plain", "sec-fetch-site": "", origin: "" },
+      { "x-perdure-csrf": "", "content-type": "application/x-www-form-urlencoded", "sec-fetch-site": "" },
+    ];
+    for (const headers of cases) {
+      for (const path of PATHS) {
+        expect([headers, path, await page.post(path, {}, headers)]).toMatchObject([
+          headers,
+          path,
+          { status: 403, code: "PERD0403" },
+        ]);
+      }
+      if (headers["x-perdure-csrf"] === undefined) expect((await page.ask("GET", "/console/session", headers)).status).toBe(403);
+    }
+    for (const path of PATHS) {
+      // Reading needs the proof too: a page that is opened cannot show it.
+      expect((await page.ask("GET", path, { "x-perdure-csrf": "" })).status).not.toBe(200);
+    }
+    expect((await page.load()).status).toBe(200); // Nobody was signed out.
+    expect((await page.post("/console/cloud/ListAccounts", {}, { origin: TEST_ISSUER })).status).toBe(200);
+  }, 60_000);
+
+  test("a body that is not called JSON is not read", async () => {
+    const page = await somebody();
+    const asText = await page.ask(
+      "POST",
+      "/console/confirm",
+      { "content-type": "text/plain" },
+      JSON.stringify({ password: PASSWORD }),
+    );
+    expect(asText).toMatchObject({ status: 400, code: "PERD0400" });
+    expect(await page.post("/console/confirm", { password: "x".repeat(2_000) })).toMatchObject({ status: 400 });
+    expect(await page.ask("POST", "/console/confirm", { "content-type": "application/json" }, "x".repeat(70_000))).toMatchObject({
+      status: 413,
+    });
+  });
+
+  test("a bearer's token opens nothing here, and a session nothing there", async () => {
+    const page = await somebody();
+    const user = await cloud.user();
+    const headers = { cookie: "", authorization: `Bearer ${user.token}` };
+    expect((await page.post("/console/cloud/ListAccounts", {}, headers)).status).toBe(401);
+    expect((await page.post("/cloud/ListAccounts")).status).toBe(401);
+  });
+});
+
+describe("operations of the Cloud API", () => {
+  test("are those of tokens: the same answers, roles and errors", async () => {
+    const page = await somebody();
+    const { account, environment } = await withEnvironment(page);
+    expect(await page.post(`/console/cloud/${account}/DescribeEnvironment`, { environmentId: environment })).toMatchObject({
+      status: 200,
+      json: { environmentId: environment, name: "dev", status: "ACTIVE" },
+    });
+    expect(await page.post(`/console/cloud/${account}/Nothing`)).toMatchObject({ status: 404, code: "PERD0404" });
+    expect(await page.post("/console/cloud/Nothing")).toMatchObject({ status: 404, code: "PERD0404" });
+    expect(await page.post(`/console/cloud/${account}/CreateEnvironment`, { name: "No" })).toMatchObject({ status: 400 });
+    expect(await page.ask("GET", "/console/cloud/ListAccounts")).toMatchObject({ status: 405, code: "PERD0405" });
+    const csv = await page.post(`/console/cloud/${account}/ExportAuditEvents`, { format: "csv" });
+    expect([csv.status, csv.headers["content-type"]]).toEqual([200, "text/csv; charset=utf-8"]);
+    expect(csv.text).toContain("environment.create");
+  });
+
+  test("of other accounts are closed, whether these exist or not", async () => {
+    const [page, other] = [await somebody(), await somebody()];
+    const { account, environment } = await withEnvironment(other);
+    const nowhere = newAccountId(cloud.ports.random);
+    for (const operation of [
+      "DescribeAccount",
+      "ListEnvironments",
+      "DescribeEnvironment",
+      "DestroyEnvironment",
+      "CreateApiKey",
+      "ListApiKeys",
+      "ListMembers",
+      "InviteMember",
+      "GetUsage",
+      "ListAuditEvents",
+      "ExportAuditEvents",
+    ]) {
+      const body = { environmentId: environment };
+      const [foreign, unknown] = [
+        await page.post(`/console/cloud/${account}/${operation}`, body),
+        await page.post(`/console/cloud/${nowhere}/${operation}`, body),
+      ];
+      expect([operation, foreign]).toMatchObject([operation, { status: 403, code: "PERD0403" }]);
+      expect(foreign.json.message).toBe(unknown.json.message);
+    }
+  });
+
+  test("a viewer sees and cannot touch", async () => {
+    const [owner, viewer] = [await somebody(), await somebody()];
+    const { account, environment } = await withEnvironment(owner);
+    const { userId } = (await viewer.load()).json.user;
+    await cloud.ports.database.tables.accounts.addMember({
+      accountId: account as never,
+      userId,
+      role: "viewer",
+      sinceMs: cloud.clock.nowMs(),
+    });
+    const ask = (operation: string, body: object = {}) =>
+      viewer.post(`/console/cloud/${account}/${operation}`, { environmentId: environment, ...body });
+    for (const operation of ["ListEnvironments", "DescribeEnvironment", "ListApiKeys", "ListMembers", "GetUsage"]) {
+      expect([operation, (await ask(operation)).status]).toEqual([operation, 200]);
+    }
+    for (const [operation, body] of [
+      ["CreateEnvironment", { name: "x", region: "us" }],
+      ["DestroyEnvironment", { confirmName: "dev" }],
+      ["SuspendEnvironment", {}],
+      ["CreateApiKey", { roleId: "rst:role::FullAccess" }],
+      ["RotateSigningKey", {}],
+      ["InviteMember", { email: "a@b.test", role: "viewer" }],
+      ["ListAuditEvents", {}],
+    ] as const) {
+      expect([operation, await ask(operation, body)]).toMatchObject([operation, { status: 403, code: "PERD0403" }]);
+    }
+  });
+});
+
+describe("what is dangerous", () => {
+  /** Sends the same, before and after the confirmation has grown old. */
+  async function later(page: ConsolePage): Promise<void> {
+    cloud.clock.aheadMs += 15 * 60_000 + 1_000;
+    expect((await page.load()).json.confirmedUntil * 1_000).toBeLessThan(cloud.clock.nowMs());
+  }
+
+  test("T31: is asked again a quarter of an hour after signing in: keys that write, destroying, owners", async () => {
+    const page = await somebody();
+    const { account, environment } = await withEnvironment(page);
+    const member = (await (await somebody()).load()).json.user.userId;
+    await cloud.ports.database.tables.accounts.addMember({
+      accountId: account as never,
+      userId: member,
+      role: "developer",
+      sinceMs: cloud.clock.nowMs(),
+    });
+    const me = (await page.load()).json.user.userId;
+    const of = (operation: string, body: object) => page.post(`/console/cloud/${account}/${operation}`, body);
+    await later(page);
+    const dangerous = [
+      ["CreateApiKey", { environmentId: environment, roleId: "rst:role::FullAccess" }],
+      ["CreateApiKey", { environmentId: environment, roleId: "rst:role::IngressAccess" }],
+      ["UpdateMember", { userId: member, role: "owner" }],
+      ["UpdateMember", { userId: me, role: "admin" }],
+      ["InviteMember", { email: "new.owner@perdure.test", role: "owner" }],
+      ["RemoveMember", { userId: me }],
+      ["DestroyEnvironment", { environmentId: environment, confirmName: "dev" }],
+      ["RetireSigningKey", { environmentId: environment, force: true }],
+    ] as const;
+    for (const [operation, body] of dangerous) {
+      expect([operation, await of(operation, body)]).toMatchObject([operation, { status: 403, code: "PERD0428" }]);
+    }
+    // What is not, is not.
+    for (const [operation, body] of [
+      ["CreateApiKey", { environmentId: environment, roleId: "perdure:role::AdminReadOnly" }],
+      ["UpdateMember", { userId: member, role: "viewer" }],
+      ["SuspendEnvironment", { environmentId: environment }],
+    ] as const) {
+      expect([operation, (await of(operation, body)).code]).not.toEqual([operation, "PERD0428"]);
+    }
+    expect((await page.post("/console/confirm", { password: PASSWORD })).status).toBe(204);
+    expect((await page.load()).json.confirmedUntil * 1_000).toBeGreaterThan(cloud.clock.nowMs());
+    expect(await of("CreateApiKey", dangerous[0][1])).toMatchObject({
+      status: 200,
+      json: { apiKey: expect.stringMatching(/^key_/) },
+    });
+    expect((await of("UpdateMember", dangerous[2][1])).status).toBe(200);
+    expect((await of("DestroyEnvironment", dangerous[6][1])).status).toBe(200);
+    expect(await actions(account)).toEqual(expect.arrayContaining(["login.confirm", "key.create", "environment.destroy"]));
+  }, 60_000);
+
+  test("bearers of tokens are not asked", async () => {
+    const user = await cloud.user();
+    const account = await user.account();
+    const { environmentId } = await user.client.account(account, "CreateEnvironment", { name: "dev", region: "us" });
+    cloud.clock.aheadMs += 3_600_000;
+    const made = await user.client.account(account, "CreateApiKey", { environmentId, roleId: "rst:role::FullAccess" });
+    expect(made.apiKey).toMatch(/^key_/);
+  });
+
+  test("a stolen session is no place to guess the password", async () => {
+    const page = await somebody();
+    const { email } = (await page.load()).json.user;
+    const answers = [];
+    for (let n = 0; n < 12; n++) answers.push((await page.post("/console/confirm", { password: `wrong ${n}` })).status);
+    expect(answers).toEqual([...Array.from({ length: 10 }, () => 403), 429, 429]);
+    const right = await page.post("/console/confirm", { password: PASSWORD });
+    expect([right.status, right.code, Number(right.headers["retry-after"]) > 0]).toEqual([429, "PERD0429", true]);
+    // Guesses here and at the door are counted together.
+    expect((await new Visitor(cloud.origin).submit("/login", "/login", { email, password: PASSWORD })).status).toBe(429);
+    cloud.clock.aheadMs += 900_000;
+    expect((await page.post("/console/confirm", { password: PASSWORD })).status).toBe(204);
+  }, 30_000);
+
+  test("who has no password here is told to confirm elsewhere", async () => {
+    const page = await somebody();
+    const { userId } = (await page.load()).json.user;
+    await cloud.ports.database.tables.session.write("DELETE FROM perdure_passwords WHERE user_id = $1", [userId]);
+    expect((await page.load()).json.confirmBy).toEqual({ password: false, provider: null });
+    expect(await page.post("/console/confirm", { password: PASSWORD })).toMatchObject({ status: 409, code: "PERD0409" });
+  });
+});
+
+describe("the page", () => {
+  const browse = (path: string, headers: Record<string, string> = {}) =>
+    new ConsolePage(cloud.origin).ask("GET", path, {
+      accept: "text/html,*/*;q=0.8",
+      "x-perdure-csrf": "",
+      cookie: "",
+      ...headers,
+    });
+
+  test.each(["/", "/accounts", "/accounts/acc_1/environments/env_1/invocations?filter=x", "/no/such/page"])(
+    "is served at %s, to anybody",
+    async (path) => {
+      const { status, headers, text } = await browse(path);
+      expect([status, headers["content-type"], headers["cache-control"]]).toEqual([200, "text/html; charset=utf-8", "no-cache"]);
+      expect(headers["content-security-policy"]).toMatch(
+        /^default-src 'none'; script-src 'self' 'nonce-[\w-]{22}'; .*connect-src 'self';/,
+      );
+      expect(text).toContain('<base href="/">');
+      expect(JSON.parse(/id="boot">(.*?)</s.exec(text)?.[1] ?? "")).toEqual({ kind: "cloud", version: expect.any(String) });
+    },
+  );
+
+  test("has its files beside it", async () => {
+    const script = await browse(`/${TINY_SCRIPT_PATH}`, { accept: "*/*" });
+    expect([script.status, script.text]).toEqual([200, TINY_SCRIPT]);
+    expect(script.headers["cache-control"]).toBe("public, max-age=31536000, immutable");
+    expect((await browse("/favicon.svg", { accept: "image/*" })).headers["content-type"]).toBe("image/svg+xml");
+    expect((await browse("/assets/index-00000000.js")).status).toBe(404);
+  });
+
+  test("is not what programs get, nor what is posted to", async () => {
+    for (const path of ["/cloud/x/y/z", "/console/x", "/oauth/x", "/.well-known/x"]) {
+      expect([path, await browse(path)]).toMatchObject([path, { status: 404, code: "PERD0404" }]);
+    }
+    expect(await browse("/accounts", { accept: "application/json" })).toMatchObject({ status: 404, code: "PERD0404" });
+    expect(await new ConsolePage(cloud.origin).post("/accounts")).toMatchObject({ status: 404 });
+    expect((await browse("/login")).text).not.toContain("boot"); // A page of its own, without scripts.
+    expect((await browse("/signup?return=%2Fx")).headers.location).toBe("/sign-up?return=%2Fx");
+  });
+
+  test("and all else at its name is by https only, for a year; other programs of this machine have the name localhost too", async () => {
+    const told = async (at: TestTenancy, host: string, path: string) => {
+      const { headers } = await new ConsolePage(at.origin).ask("GET", path, { host });
+      return headers["strict-transport-security"];
+    };
+    for (const path of ["/", "/login", "/console/session", "/cloud/ListAccounts", "/nothing"]) {
+      expect([path, await told(cloud, new URL(TEST_ISSUER).host, path)]).toEqual([path, "max-age=31536000"]);
+    }
+    expect(await told(cloud, "127.0.0.1", "/login")).toBeUndefined();
+    await using here = await openTestTenancy(server.url, { issuer: "https://api.perdure.localhost:8443" });
+    expect(await told(here, "api.perdure.localhost:8443", "/login")).toBeUndefined();
+    await using clear = await openTestTenancy(server.url, { issuer: "http://api.us.perdure.test" });
+    expect(await told(clear, "api.us.perdure.test", "/login")).toBeUndefined();
+  });
+
+  test("that is not built is not missed: people see their profile", async () => {
+    await using bare = await openTestTenancy(server.url);
+    const answer = await new ConsolePage(bare.origin).ask("GET", "/");
+    expect([answer.status, answer.headers.location]).toEqual([303, "/profile"]);
+  });
+
+  test("is at its own name: who comes by the API's is sent there, and links lead there", async () => {
+    const host: ConsoleHost | undefined = await openConsole(tiny.directory, { base: "/", csp: { connect: [] } });
+    await using two = await openTestTenancy(server.url, { console: { host, url: "https://console.perdure.test" } });
+    const at = (name: string, path = "/accounts?x=1") =>
+      new ConsolePage(two.origin).ask("GET", path, { accept: "text/html", host: name });
+    for (const path of ["/", "/accounts?x=1", "/login?return=%2Fx", "/device", "//evil.test/"]) {
+      const { status, headers } = await at("api.us.perdure.test", path);
+      expect([status, headers.location]).toEqual([302, `https://console.perdure.test${path}`]);
+    }
+    expect((await at("api.us.perdure.test", "/.well-known/openid-configuration")).status).toBe(200);
+    expect((await at("console.perdure.test")).status).toBe(200);
+    const device = await fetch(`${two.origin}/oauth/device_authorization`, {
+      method: "POST",
+      body: new URLSearchParams({ client_id: "perdure-cli" }),
+    });
+    expect(await device.json()).toMatchObject({ verification_uri: "https://console.perdure.test/device" });
+    const page = await ConsolePage.of(two.origin, `console${people++}@perdure.test`);
+    expect(await page.post("/console/cloud/ListAccounts", {}, { origin: TEST_ISSUER })).toMatchObject({ status: 403 });
+    expect((await page.post("/console/cloud/ListAccounts", {}, { origin: "https://console.perdure.test" })).status).toBe(200);
+  });
+});

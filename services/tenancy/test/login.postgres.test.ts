@@ -1,0 +1,519 @@
+/** Login as people and devices see it, on a real database: pages by a browser without scripts, OAuth by forms. */
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type Secret, systemClock } from "@perdure/base";
+import { CloudClient, OAuthClient } from "@perdure/cloud-client";
+import { type PostgresServer, startPostgres } from "@perdure/servers";
+import { csrfOf, openTestTenancy, TEST_ISSUER, type TestTenancy, Visitor } from "../src/testing/index.js";
+
+const PASSWORD = "correct horse battery";
+const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
+const CLIENT = { client_id: "perdure-cli" };
+
+let server: PostgresServer;
+let cloud: TestTenancy;
+beforeAll(async () => {
+  server = await startPostgres();
+  cloud = await openTestTenancy(server.url);
+}, 120_000);
+afterAll(async () => {
+  await cloud[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+/** So that no test uses up what another one may try. */
+async function freshRates(): Promise<void> {
+  await cloud.ports.database.tables.session.write("DELETE FROM perdure_attempts");
+  cloud.clock.aheadMs += 3_600_000;
+}
+
+/** Where nobody may be sent after signing in. */
+const EVIL = [
+  "https://evil.test",
+  "https:evil.test",
+  "//evil.test",
+  "///evil.test",
+  "/\\evil.test",
+  "\\\\evil.test",
+  "/.//evil.test",
+  "/x/..//evil.test",
+  "/%2e%2e//evil.test",
+  "/\t/evil.test",
+  "/\r\nlocation: https://evil.test",
+  "\u0000//evil.test",
+  " //evil.test",
+  "javascript:alert(1)",
+  "data:text/html,<script>alert(1)</script>",
+  "evil.test",
+  "@evil.test",
+  "/x y",
+  "/\u2025/evil.test",
+  "/cloud/ListAccounts",
+  "/console/logout",
+  "/login?return=%2F%2Fevil.test",
+  `/${"x".repeat(2_000)}`,
+  "",
+];
+
+let people = 0;
+async function signedUp(email = `Person${people++}@perdure.test`): Promise<{ visitor: Visitor; email: string }> {
+  await freshRates();
+  const visitor = new Visitor(cloud.origin);
+  const { status, location } = await visitor.submit("/sign-up", "/sign-up", { email, password: PASSWORD, name: "Ada" });
+  expect([status, location]).toEqual([303, "/"]);
+  return { visitor, email: email.toLowerCase() };
+}
+
+async function oauth(path: string, fields: Readonly<Record<string, string>>) {
+  const response = await fetch(`${cloud.origin}/oauth/${path}`, { method: "POST", body: new URLSearchParams(fields) });
+  expect(response.headers.get("cache-control")).toBe("no-store");
+  return { status: response.status, body: (await response.json()) as Record<string, string | number> };
+}
+
+async function begun(fields: Readonly<Record<string, string>> = {}) {
+  const { status, body } = await oauth("device_authorization", { ...CLIENT, scope: "openid offline_access", ...fields });
+  expect(status).toBe(200);
+  return { code: String(body["device_code"]), userCode: String(body["user_code"]), body };
+}
+
+const poll = (code: string) => oauth("token", { ...CLIENT, grant_type: DEVICE_GRANT, device_code: code });
+const refresh = (token: string) => oauth("token", { ...CLIENT, grant_type: "refresh_token", refresh_token: token });
+const decide = (visitor: Visitor, userCode: string, decision: string) =>
+  visitor.submit(`/device?user_code=${userCode}`, "/device/decide", { user_code: userCode, decision });
+
+async function loggedIn(visitor: Visitor) {
+  const { code, userCode } = await begun();
+  expect((await decide(visitor, userCode, "approve")).status).toBe(200);
+  const { status, body } = await poll(code);
+  expect(status).toBe(200);
+  return { access: String(body["access_token"]), refresh: String(body["refresh_token"]) };
+}
+
+/** Shows again that it is them; where they are led then. */
+async function confirm(visitor: Visitor, path = "/login/confirm"): Promise<string> {
+  const to = /name="return" value="([^"]+)"/.exec((await visitor.get(path)).text)?.[1] ?? "";
+  const { status, location } = await visitor.submit(path, "/login/confirm", { password: PASSWORD, return: to });
+  expect(status).toBe(303);
+  return location;
+}
+
+async function apiStatus(token: string): Promise<number> {
+  const headers = { authorization: `Bearer ${token}` };
+  return (await fetch(`${cloud.origin}/cloud/ListAccounts`, { method: "POST", headers })).status;
+}
+
+const actions = async (email: string): Promise<string[]> => {
+  const { users, accounts, audit } = cloud.ports.database.tables;
+  const [account] = await accounts.ofUser((await users.ofEmail(email))?.id as never);
+  return (await audit.list({ accountId: account?.id as never }, 50)).map(({ action }) => action).toReversed();
+};
+
+describe("signing up and in", () => {
+  test("a first sign-up makes a user and a free account, and signs in", async () => {
+    const { visitor, email } = await signedUp("  New.Person@Perdure.TEST ");
+    const { users, accounts, logins } = cloud.ports.database.tables;
+    const user = await users.ofEmail(email.trim());
+    expect(user).toMatchObject({ email: "new.person@perdure.test", name: "Ada" });
+    const owned = await accounts.ofUser(user?.id as never);
+    expect(owned).toMatchObject([{ planId: "free", role: "owner", name: "Ada" }]);
+    expect(await logins.password(user?.id as never)).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+    expect((await visitor.get("/profile")).text).toContain("new.person@perdure.test");
+  });
+
+  test("what cannot be taken is refused, and makes nobody", async () => {
+    const { email } = await signedUp();
+    const table: [Record<string, string>, number][] = [
+      [{ email: "short@perdure.test", password: "elevenchars" }, 400],
+      [{ email: "long@perdure.test", password: "x".repeat(257) }, 400],
+      [{ email: "email.is@perdure.test", password: "email.is@perdure.test" }, 400],
+      [{ email: "not an address", password: PASSWORD }, 400],
+      [{ password: PASSWORD }, 400],
+      [{ email, password: PASSWORD }, 409],
+      [{ email: email.toUpperCase(), password: PASSWORD }, 409],
+    ];
+    for (const [fields, status] of table) {
+      const visitor = new Visitor(cloud.origin);
+      const answer = await visitor.submit("/sign-up", "/sign-up", fields);
+      expect([fields, answer.status]).toEqual([fields, status]);
+      expect((await visitor.get("/profile")).location).toBe("/login?return=%2Fprofile");
+    }
+    expect(await cloud.ports.database.tables.users.ofEmail("short@perdure.test")).toBeUndefined();
+  });
+
+  test("T30: an unknown address and a wrong password answer the same", async () => {
+    const { email } = await signedUp();
+    const texts = [];
+    for (const fields of [
+      { email, password: "wrong horse battery" },
+      { email: "nobody@perdure.test", password: PASSWORD },
+      { email: "nonsense", password: PASSWORD },
+    ]) {
+      const answer = await new Visitor(cloud.origin).submit("/login", "/login", fields);
+      expect(answer.status).toBe(401);
+      texts.push(answer.text.replace(/name="csrf" value="[^"]+"/, ""));
+    }
+    expect(new Set(texts).size).toBe(1);
+    expect(texts[0]).not.toContain("nobody@perdure.test");
+    expect(await actions(email)).toContain("login.failed");
+  });
+
+  test("signing in and out; a cookie is good only in between", async () => {
+    const { email } = await signedUp();
+    const visitor = new Visitor(cloud.origin);
+    const answer = await visitor.submit("/login", "/login", { email: email.toUpperCase(), password: PASSWORD });
+    expect([answer.status, answer.location]).toEqual([303, "/"]);
+    expect(answer.headers.getSetCookie()).toEqual([
+      expect.stringMatching(/^__Host-perdure_session=[0-9A-Za-z]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800; Secure$/),
+    ]);
+    const stolen = new Visitor(cloud.origin);
+    for (const [name, value] of visitor.cookies) stolen.cookies.set(name, value);
+    expect((await visitor.submit("/profile", "/sign-out", {})).location).toBe("/login");
+    for (const each of [visitor, stolen]) expect((await each.get("/profile")).status).toBe(303);
+    expect(await actions(email)).toEqual(expect.arrayContaining(["account.create", "login.sign-in", "login.sign-out"]));
+  });
+
+  test("a session ends by itself", async () => {
+    const { visitor } = await signedUp();
+    cloud.clock.aheadMs += 7 * 86_400_000 + 1_000;
+    expect((await visitor.get("/profile")).status).toBe(303);
+  });
+
+  test("guesses are few, for an address and for an account", async () => {
+    const { email } = await signedUp();
+    const visitor = new Visitor(cloud.origin);
+    const csrf = csrfOf((await visitor.get("/login")).text);
+    const statuses = [];
+    for (let n = 0; n < 12; n++) {
+      statuses.push((await visitor.post("/login", { csrf, email, password: `wrong password ${n}` })).status);
+    }
+    expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429, 429]);
+    const right = await visitor.post("/login", { csrf, email, password: PASSWORD });
+    expect([right.status, Number(right.headers.get("retry-after")) > 0]).toEqual([429, true]);
+    cloud.clock.aheadMs += 900_000;
+    expect((await visitor.post("/login", { csrf, email, password: PASSWORD })).status).toBe(303);
+  }, 30_000);
+
+  test("T31: forms that are not ours are refused; nobody is sent to another site", async () => {
+    const { visitor, email } = await signedUp();
+    const other = new Visitor(cloud.origin);
+    const theirs = csrfOf((await other.get("/login")).text);
+    const ours = csrfOf((await visitor.get("/profile")).text);
+    const table: [Record<string, string>, Record<string, string>][] = [
+      [{}, {}],
+      [{ csrf: "" }, {}],
+      [{ csrf: theirs }, {}],
+      [{ csrf: ours }, { "sec-fetch-site": "cross-site" }],
+      [{ csrf: ours }, { "sec-fetch-site": "same-site" }],
+    ];
+    for (const [fields, headers] of table) {
+      for (const path of ["/sign-out", "/device", "/device/decide", "/sessions/end", "/invitation", "/login", "/sign-up"]) {
+        expect([path, (await visitor.post(path, fields, headers)).status]).toEqual([path, 403]);
+      }
+    }
+    expect((await visitor.get("/profile")).status).toBe(200);
+    for (const to of EVIL) {
+      const lured = new Visitor(cloud.origin);
+      const back = await lured.submit("/login", "/login", { email, password: PASSWORD, return: to });
+      expect([to, back.location]).toEqual([to, "/"]);
+      expect((await lured.get(`/login?return=${encodeURIComponent(to)}`)).location).toBe("/");
+    }
+    for (const to of ["/accounts/acc_1/members?x=1#top", "/profile", "/device?user_code=BCDF-GHJK"]) {
+      const guided = new Visitor(cloud.origin);
+      expect((await guided.submit("/login", "/login", { email, password: PASSWORD, return: to })).location).toBe(to);
+    }
+  }, 30_000);
+
+  test("T31: pages run no script, are not framed and escape what people say", async () => {
+    const { visitor, email } = await signedUp();
+    const agent = new Visitor(cloud.origin, `"><script>alert(1)</script>`);
+    await agent.submit("/login", "/login", { email, password: PASSWORD });
+    const { headers, text } = await visitor.get("/profile");
+    expect(headers.get("content-security-policy")).toMatch(
+      /^default-src 'none'; style-src 'sha256-[^']+'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'$/,
+    );
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(text).not.toContain("<script");
+    expect(text).toContain("&lt;script&gt;");
+  });
+});
+
+describe("pages", () => {
+  test("are read aloud as they look: every field has its name, and a problem belongs to the field that has it", async () => {
+    const { visitor, email } = await signedUp();
+    await loggedIn(visitor);
+    const stranger = new Visitor(cloud.origin);
+    const texts = [
+      ...(await Promise.all(["/profile", "/device", "/invitation", "/login/confirm"].map((path) => visitor.get(path)))),
+      ...(await Promise.all(
+        ["/login", "/sign-up", "/password/forgot", "/verify?token=x", "/password/reset?token=x"].map((path) =>
+          stranger.get(path),
+        ),
+      )),
+      await stranger.submit("/login", "/login", { email, password: "wrong horse battery" }),
+      await stranger.submit("/sign-up", "/sign-up", { email: `"><b>${email}`, password: PASSWORD, name: "<i>" }),
+      await stranger.submit("/sign-up", "/sign-up", { email: "new@perdure.test", password: "short" }),
+      await visitor.submit("/device", "/device", { user_code: "x" }),
+    ].map(({ text }) => text);
+    for (const text of texts) {
+      expect(text).toMatch(
+        /^<!doctype html>\n<html lang="en">.*<meta name="viewport" content="width=device-width, initial-scale=1">/s,
+      );
+      expect(text.match(/<h1>/g)).toHaveLength(1);
+      expect(text).not.toMatch(/<script|<b>Person|<i>|javascript:| on\w+=|style=/);
+      const ids = [...text.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
+      expect(new Set(ids).size).toBe(ids.length);
+      for (const [field] of text.matchAll(/<input (?!type="hidden")[^>]*>/g)) {
+        const id = / id="([^"]+)"/.exec(field)?.[1];
+        expect([field, text.includes(`<label for="${id}">`), field.includes(' autocomplete="')]).toEqual([field, true, true]);
+        for (const described of (/ aria-describedby="([^"]+)"/.exec(field)?.[1] ?? "").split(" ")) {
+          if (described !== "") expect(ids).toContain(described);
+        }
+      }
+      const problem = /role="alert" id="problem">/.test(text);
+      expect([problem, /aria-invalid="true"/.test(text), /<title>Problem: /.test(text)]).toEqual([problem, problem, problem]);
+    }
+    // What was written is there again, but no password.
+    expect(texts[10]).toContain('value="&quot;&gt;&lt;b&gt;');
+    expect(texts[10]).toContain('value="&lt;i&gt;"');
+    expect(texts.join("")).not.toContain(PASSWORD);
+  }, 30_000);
+});
+
+describe("without TLS, for development", () => {
+  test("cookies are sent over plain HTTP too", async () => {
+    await using plain = await openTestTenancy(server.url, { issuer: "http://127.0.0.1:8085" });
+    const visitor = new Visitor(plain.origin);
+    const { headers } = await visitor.get("/login");
+    expect(headers.getSetCookie()).toEqual([
+      expect.stringMatching(/^perdure_form=[0-9A-Za-z]{22}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800$/),
+    ]);
+  });
+});
+
+describe("invitations", () => {
+  test("are accepted once, by whom they are meant for", async () => {
+    const owner = await cloud.user();
+    const account = await owner.account("team");
+    const { visitor, email } = await signedUp();
+    const stranger = (await signedUp()).visitor;
+    const { token } = await owner.client.account(account, "InviteMember", { email, role: "developer" });
+    const path = `/invitation?token=${token}`;
+    expect((await new Visitor(cloud.origin).get(path)).location).toBe(`/login?return=${encodeURIComponent(path)}`);
+    expect((await stranger.submit(path, "/invitation", { token })).status).toBe(404);
+    expect((await visitor.submit(path, "/invitation", { token })).text).toContain("developer");
+    expect((await visitor.submit(path, "/invitation", { token })).status).toBe(404);
+    const user = await cloud.ports.database.tables.users.ofEmail(email);
+    expect(await cloud.ports.database.tables.accounts.roleOf(account, user?.id as never)).toBe("developer");
+  });
+});
+
+describe("a device", () => {
+  test("T16: logs in from start to a call of the Cloud API, and goes on with new tokens", async () => {
+    const { visitor, email } = await signedUp();
+    const client = new OAuthClient({ baseUrl: `${cloud.origin}/dropped`, clock: { ...systemClock, setTimer: atOnce } });
+    const login = await client.begin("Ada's laptop");
+    expect(login.userCode).toMatch(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/);
+    expect(login.verificationUriComplete).toBe(`${TEST_ISSUER}/device?user_code=${login.userCode}`);
+    expect([login.deviceCode.reveal().length > 22, login.intervalMs]).toEqual([true, 5_000]);
+    const shown = await visitor.get(`/device?user_code=${login.userCode}`);
+    for (const fact of ["Ada&#39;s laptop", "127.0.0.1", login.userCode, email]) expect(shown.text).toContain(fact);
+    const { body } = await poll(login.deviceCode.reveal());
+    expect(body["error"]).toBe("authorization_pending"); // To look is not to approve (T16).
+    expect((await decide(visitor, login.userCode, "approve")).text).toContain("Ada&#39;s laptop");
+    const tokens = await client.approved(login, new AbortController().signal);
+    const parts = tokens.accessToken.reveal().split(".");
+    const claims = JSON.parse(Buffer.from(parts[1] ?? "", "base64url").toString("utf8"));
+    expect([parts.length, Number.isInteger(claims.exp), claims.exp - claims.iat]).toEqual([3, true, 43_200]);
+    expect(tokens.accessToken.reveal()).not.toContain("=");
+    const call = (token: Secret) =>
+      new CloudClient({ baseUrl: cloud.origin, accessToken: () => token }).user("GetUserIdentity", {});
+    expect(await call(tokens.accessToken)).toMatchObject({ email });
+    const next = await client.refresh(tokens.refreshToken);
+    expect(await call(next.accessToken)).toMatchObject({ email });
+    await client.revoke(next.refreshToken);
+    await expect(client.refresh(next.refreshToken)).rejects.toMatchObject({ problem: "invalid_grant" });
+    await expect(call(next.accessToken)).rejects.toMatchObject({ status: 401, code: "PERD0401" });
+    expect(await actions(email)).toEqual(expect.arrayContaining(["login.device-approve", "login.device", "login.revoke"]));
+  });
+
+  test("T31: is let in only by who has shown lately that it is them", async () => {
+    const { visitor, email } = await signedUp();
+    cloud.clock.aheadMs += 15 * 60_000 + 1_000;
+    const { code, userCode } = await begun();
+    const here = `/device?user_code=${userCode}`;
+    const ask = `/login/confirm?return=${encodeURIComponent(here.replace("-", ""))}`;
+    expect((await visitor.get(here)).location).toBe(ask);
+    const byForm = (path: string, fields: Record<string, string>) =>
+      visitor.submit("/device", path, { user_code: userCode, ...fields });
+    expect((await byForm("/device", {})).location).toBe(ask);
+    expect((await byForm("/device/decide", { decision: "approve" })).location).toBe(ask);
+    expect((await poll(code)).body["error"]).toBe("authorization_pending");
+    const wrong = await visitor.submit(ask, "/login/confirm", { password: "not this one" });
+    expect([wrong.status, wrong.text.includes("The password is wrong")]).toEqual([403, true]);
+    expect((await byForm("/device/decide", { decision: "approve" })).location).toBe(ask);
+    expect(await confirm(visitor, ask)).toBe(here.replace("-", ""));
+    expect((await decide(visitor, userCode, "approve")).text).toContain("perdure env configure");
+    expect(await actions(email)).toEqual(expect.arrayContaining(["login.confirm", "login.failed", "login.device-approve"]));
+    expect((await new Visitor(cloud.origin).get(ask)).location).toBe(
+      `/login?return=${encodeURIComponent(here.replace("-", ""))}`,
+    );
+    // To send a device away nobody is asked.
+    cloud.clock.aheadMs += 15 * 60_000 + 1_000;
+    const other = await begun();
+    const denied = await visitor.submit("/device", "/device/decide", { user_code: other.userCode, decision: "deny" });
+    expect([denied.status, denied.text.includes("was not let in")]).toEqual([200, true]);
+  });
+
+  test("polls: pending, too fast, then once", async () => {
+    const { visitor } = await signedUp();
+    const { code, userCode } = await begun();
+    expect(await poll(code)).toMatchObject({ status: 400, body: { error: "authorization_pending", restate_code: "PERD0400" } });
+    expect((await poll(code)).body["error"]).toBe("slow_down");
+    cloud.clock.aheadMs += 6_000;
+    expect((await poll(code)).body["error"]).toBe("slow_down"); // The interval is ten seconds now.
+    cloud.clock.aheadMs += 16_000;
+    expect((await poll(code)).body["error"]).toBe("authorization_pending");
+    expect((await decide(visitor, userCode, "approve")).status).toBe(200);
+    const both = await Promise.all([poll(code), poll(code)]);
+    expect(both.map(({ status }) => status).toSorted()).toEqual([200, 400]);
+    expect((await poll(code)).body["error"]).toBe("invalid_grant");
+    expect((await decide(visitor, userCode, "approve")).status).toBe(404);
+  });
+
+  test("is denied, expires, or was never there", async () => {
+    const { visitor, email } = await signedUp();
+    const denied = await begun();
+    expect((await decide(visitor, denied.userCode, "deny")).status).toBe(200);
+    expect((await poll(denied.code)).body["error"]).toBe("access_denied");
+    expect(await actions(email)).toContain("login.device-deny");
+    const late = await begun();
+    cloud.clock.aheadMs += 600_000;
+    expect((await poll(late.code)).body["error"]).toBe("expired_token");
+    expect((await decide(visitor, late.userCode, "approve")).status).toBe(404);
+    expect((await poll(`dc_${"x".repeat(43)}`)).body["error"]).toBe("invalid_grant");
+  });
+
+  test("requests that are not good, at every endpoint", async () => {
+    await freshRates();
+    const table: [string, Record<string, string>, string][] = [
+      ["device_authorization", {}, "invalid_client"],
+      ["device_authorization", { client_id: "other" }, "invalid_client"],
+      ["token", {}, "invalid_client"],
+      ["token", { ...CLIENT }, "unsupported_grant_type"],
+      ["token", { ...CLIENT, grant_type: "password", username: "a", password: "b" }, "unsupported_grant_type"],
+      ["token", { ...CLIENT, grant_type: DEVICE_GRANT }, "invalid_request"],
+      ["token", { ...CLIENT, grant_type: "refresh_token" }, "invalid_request"],
+      ["token", { ...CLIENT, grant_type: "refresh_token", refresh_token: "rt_unknown" }, "invalid_grant"],
+    ];
+    for (const [path, fields, error] of table) {
+      expect([path, fields, await oauth(path, fields)]).toMatchObject([
+        path,
+        fields,
+        { status: 400, body: { error, code: 400 } },
+      ]);
+    }
+    for (const fields of [{}, { token: "nonsense" }, { token: `rt_${"x".repeat(43)}` }] as Record<string, string>[]) {
+      expect((await oauth("revoke", fields)).status).toBe(200);
+    }
+    const twice = await fetch(`${cloud.origin}/oauth/token`, {
+      method: "POST",
+      body: new URLSearchParams("client_id=perdure-cli&client_id=perdure-cli"),
+    });
+    const json = await fetch(`${cloud.origin}/oauth/token`, { method: "POST", body: "{}" });
+    const long = await oauth("token", { ...CLIENT, x: randomBytes(20_000).toString("hex") });
+    expect([twice.status, json.status, long.status]).toEqual([400, 400, 413]);
+    expect(await twice.json()).toMatchObject({ error: "invalid_request" });
+  });
+
+  test("a refresh token that is used again ends the whole family", async () => {
+    const { visitor, email } = await signedUp();
+    const first = await loggedIn(visitor);
+    const { body } = await refresh(first.refresh);
+    const [access, second] = [String(body["access_token"]), String(body["refresh_token"])];
+    expect(await apiStatus(access)).toBe(200);
+    expect((await refresh(first.refresh)).body["error"]).toBe("invalid_grant");
+    expect((await refresh(second)).body["error"]).toBe("invalid_grant");
+    for (const token of [first.access, access]) expect(await apiStatus(token)).toBe(401);
+    expect(await actions(email)).toContain("login.revoke");
+  });
+
+  test("refresh tokens end with their session: by its age, or by its user", async () => {
+    const { visitor } = await signedUp();
+    const revoked = await loggedIn(visitor);
+    const page = (await visitor.get("/profile")).text;
+    const sessions = [...page.matchAll(/<small>(\w+),[\s\S]*?name="session" value="(session_[0-9A-Za-z]{22})"/g)];
+    const device = sessions.find(([, kind]) => kind === "device")?.[2] ?? "";
+    const stranger = (await signedUp()).visitor;
+    expect((await stranger.submit("/profile", "/sessions/end", { session: device })).status).toBe(303);
+    expect(await apiStatus(revoked.access)).toBe(200); // Strangers end nothing.
+    expect((await visitor.submit("/profile", "/sessions/end", { session: device })).status).toBe(303);
+    expect((await refresh(revoked.refresh)).body["error"]).toBe("invalid_grant");
+    expect(await apiStatus(revoked.access)).toBe(401);
+    await confirm(visitor);
+    const old = await loggedIn(visitor);
+    cloud.clock.aheadMs += 90 * 86_400_000 + 1_000;
+    expect((await refresh(old.refresh)).body["error"]).toBe("invalid_grant");
+  });
+
+  test("T15: user codes are not guessed", async () => {
+    const { visitor } = await signedUp();
+    const statuses = [];
+    for (let n = 0; n < 12; n++) statuses.push((await visitor.get("/device?user_code=BBBB-BBBB")).status);
+    expect(statuses).toEqual([...Array.from({ length: 10 }, () => 404), 429, 429]);
+    const { session } = cloud.ports.database.tables;
+    await session.write("DELETE FROM perdure_attempts");
+    expect((await visitor.get("/device?user_code=BBBB-BBBB")).status).toBe(429); // Known without asking the database.
+    await freshRates();
+    await confirm(visitor);
+    const { userCode } = await begun();
+    expect((await visitor.get(`/device?user_code=${userCode}`)).status).toBe(200);
+    await session.write("UPDATE perdure_device_codes SET looks = 50 WHERE status = 'pending'");
+    expect((await visitor.get(`/device?user_code=${userCode}`)).status).toBe(404);
+  });
+
+  test("neither codes nor tokens nor cookies are in the database", async () => {
+    const { visitor } = await signedUp();
+    const { code, userCode } = await begun();
+    const tokens = await loggedIn(visitor);
+    const { session } = cloud.ports.database.tables;
+    let all = "";
+    for (const table of ["sessions", "refresh_tokens", "device_codes", "attempts", "audit", "passwords"]) {
+      all += (await session.rows<{ line: string }>(`SELECT t::text AS line FROM perdure_${table} t`))
+        .map(({ line }) => line)
+        .join();
+    }
+    const cookie = visitor.cookies.get("__Host-perdure_session") ?? "";
+    for (const secret of [code, userCode.replace("-", ""), tokens.access, tokens.refresh, cookie, PASSWORD]) {
+      expect(secret.length).toBeGreaterThan(7);
+      expect(all.includes(secret) || all.includes(Buffer.from(secret).toString("hex"))).toBe(false);
+    }
+  });
+});
+
+describe("what is public", () => {
+  test("keys, configuration, and where the official command line logs in", async () => {
+    const ask = async (path: string, origin = cloud.origin) => {
+      const response = await fetch(`${origin}${path}`);
+      return { status: response.status, cache: response.headers.get("cache-control"), body: await response.json() };
+    };
+    const jwks = await ask("/oauth/jwks.json");
+    expect(jwks).toMatchObject({ status: 200, cache: "public, max-age=300", body: await cloud.ports.tokens.jwks() });
+    expect(JSON.stringify(jwks.body)).not.toContain('"d"');
+    expect((await ask("/.well-known/openid-configuration")).body).toMatchObject({
+      issuer: TEST_ISSUER,
+      jwks_uri: `${TEST_ISSUER}/oauth/jwks.json`,
+      token_endpoint: `${TEST_ISSUER}/oauth/token`,
+      device_authorization_endpoint: `${TEST_ISSUER}/oauth/device_authorization`,
+    });
+    const message = expect.stringContaining("perdure login");
+    expect(await ask("/.auth-config")).toMatchObject({ status: 404, body: { code: 404, message, restate_code: "PERD0404" } });
+    await using other = await openTestTenancy(server.url, { login: { authConfigClientId: "client_1" } });
+    expect((await ask("/.auth-config", other.origin)).body).toEqual({ client_id: "client_1" });
+  });
+});
+
+/** Time does not matter to whoever polls here. */
+function atOnce(_delayMs: number, fire: () => void) {
+  const timer = setImmediate(fire);
+  return { cancel: () => clearImmediate(timer) };
+}

@@ -1,0 +1,252 @@
+/** Login by mail as people see it, on a real database: addresses that are confirmed, passwords that were forgotten, and what strangers learn. */
+
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { Secret } from "@perdure/base";
+import { type PostgresServer, startPostgres } from "@perdure/servers";
+import { smtpMailer } from "../src/mail/mailer.js";
+import { linkIn, Mailbox, openTestTenancy, startSmtp, type TestTenancy, Visitor } from "../src/testing/index.js";
+
+const PASSWORD = "correct horse battery";
+const OTHER_PASSWORD = "another horse battery";
+
+let server: PostgresServer;
+let cloud: TestTenancy;
+const mailbox = new Mailbox();
+beforeAll(async () => {
+  server = await startPostgres();
+  cloud = await openTestTenancy(server.url, { login: { verifiesEmail: true } });
+}, 120_000);
+afterAll(async () => {
+  await cloud[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+/** So that no test uses up what another one may try. */
+async function freshRates(): Promise<void> {
+  await cloud.ports.database.tables.session.write("DELETE FROM perdure_attempts");
+  cloud.clock.aheadMs += 3_600_000;
+}
+
+let people = 0;
+const newEmail = (): string => `person${people++}@perdure.test`;
+
+/** What comes after an answer is on its way when the answer is there: it ends with a mail, or with nothing to wait for. */
+async function mailTo(email: string) {
+  for (;;) {
+    const [mail] = await mailbox.fetch(cloud.ports, email);
+    if (mail !== undefined) return mail;
+    await new Promise(setImmediate);
+  }
+}
+
+async function signUp(email: string, password = PASSWORD) {
+  await freshRates();
+  const visitor = new Visitor(cloud.origin);
+  return { visitor, answer: await visitor.submit("/sign-up", "/sign-up", { email, password }) };
+}
+
+async function confirm(visitor: Visitor, link: string, password = PASSWORD) {
+  const token = new URL(link, "http://x").searchParams.get("token") ?? "";
+  return await visitor.submit(link, "/verify", { token, password });
+}
+
+async function member(email = newEmail()): Promise<{ visitor: Visitor; email: string }> {
+  const { visitor } = await signUp(email);
+  expect((await confirm(visitor, linkIn(await mailTo(email), "/verify"))).location).toBe("/");
+  return { visitor, email };
+}
+
+async function signIn(email: string, password = PASSWORD) {
+  const visitor = new Visitor(cloud.origin);
+  return { visitor, answer: await visitor.submit("/login", "/login", { email, password }) };
+}
+
+async function askForReset(email: string): Promise<string> {
+  await freshRates();
+  const visitor = new Visitor(cloud.origin);
+  const answer = await visitor.submit("/password/forgot", "/password/forgot", { email });
+  expect(answer.status).toBe(200);
+  return linkIn(await mailTo(email), "/password/reset");
+}
+
+async function reset(link: string, password: string) {
+  const token = new URL(link, "http://x").searchParams.get("token") ?? "";
+  return await new Visitor(cloud.origin).submit(link, "/password/reset", { token, password });
+}
+
+const withoutProof = (text: string): string => text.replace(/name="csrf" value="[^"]+"/, "");
+
+describe("confirming an address", () => {
+  test("who signs up is signed in after the link and the password came together, and has an account then", async () => {
+    const email = newEmail();
+    const { visitor, answer } = await signUp(email);
+    expect([answer.status, visitor.cookies.size]).toEqual([200, 1]); // The one that proves forms.
+    const first = linkIn(await mailTo(email), "/verify");
+    expect((await signIn(email)).answer.status).toBe(403);
+    expect((await confirm(visitor, first)).status).toBe(404); // Signing in has sent another one.
+    const link = linkIn(await mailTo(email), "/verify");
+    const { users, accounts } = cloud.ports.database.tables;
+    const user = await users.ofEmail(email);
+    expect(await accounts.ofUser(user?.id as never)).toEqual([]);
+
+    expect((await new Visitor(cloud.origin).get(link)).status).toBe(200); // As programs do that look at mail.
+    expect((await confirm(visitor, link, OTHER_PASSWORD)).status).toBe(401);
+    expect((await confirm(visitor, link)).location).toBe("/");
+    expect((await visitor.get("/profile")).text).toContain(email);
+    expect(await accounts.ofUser(user?.id as never)).toHaveLength(1);
+    expect((await confirm(new Visitor(cloud.origin), link)).status).toBe(404);
+    expect((await signIn(email)).answer.location).toBe("/");
+  });
+
+  test("links end after a day, and what is no link is none", async () => {
+    const email = newEmail();
+    const { visitor } = await signUp(email);
+    const link = linkIn(await mailTo(email), "/verify");
+    cloud.clock.aheadMs += 86_400_000;
+    for (const bad of [link, "/verify", "/verify?token=x", `/verify?token=${"0".repeat(43)}`]) {
+      expect((await confirm(visitor, bad)).status).toBe(404);
+    }
+  });
+
+  test("a stranger who signs up with somebody's address does not wait in their account", async () => {
+    const email = newEmail();
+    await signUp(email, OTHER_PASSWORD);
+    const strangers = linkIn(await mailTo(email), "/verify");
+    const { visitor } = await signUp(email);
+    const theirs = linkIn(await mailTo(email), "/verify");
+    expect((await confirm(visitor, strangers)).status).toBe(404);
+    expect((await confirm(visitor, theirs)).location).toBe("/");
+    expect((await signIn(email, OTHER_PASSWORD)).answer.status).toBe(401);
+    // Once it is confirmed, signing up again changes nothing.
+    const again = await signUp(email, OTHER_PASSWORD);
+    expect(again.answer.status).toBe(200);
+    expect((await mailTo(email)).subject).toBe("You have an account already");
+    expect((await signIn(email)).answer.location).toBe("/");
+  });
+});
+
+describe("a forgotten password", () => {
+  test("is replaced by whoever reads the mail: once, and it ends all sessions, of devices too", async () => {
+    const { visitor, email } = await member();
+    const { users, logins, audit, accounts } = cloud.ports.database.tables;
+    const user = await users.ofEmail(email);
+    const { token: access } = await cloud.ports.tokens.issue(user?.id as never, "session_device");
+    const expiresAtMs = cloud.clock.nowMs() + 86_400_000;
+    const device = {
+      id: "session_device",
+      userId: user?.id as never,
+      kind: "device" as const,
+      label: "cli",
+      remoteAddress: undefined,
+    };
+    await logins.begin({ ...device, createdAtMs: cloud.clock.nowMs(), expiresAtMs, confirmedAtMs: undefined }, undefined);
+    const link = await askForReset(email);
+    expect((await visitor.get("/profile")).status).toBe(200);
+
+    expect((await reset(link, "short")).status).toBe(400);
+    expect((await reset(link, email)).status).toBe(400);
+    expect((await reset(link, OTHER_PASSWORD)).location).toBe("/login");
+    expect((await reset(link, "yet another one!")).status).toBe(404);
+    expect((await visitor.get("/profile")).location).toBe("/login?return=%2Fprofile");
+    const headers = { authorization: `Bearer ${access.reveal()}` };
+    expect((await fetch(`${cloud.origin}/cloud/ListAccounts`, { method: "POST", headers })).status).toBe(401);
+    expect((await signIn(email)).answer.status).toBe(401);
+    expect((await signIn(email, OTHER_PASSWORD)).answer.location).toBe("/");
+    expect((await mailTo(email)).subject).toBe("Your password was changed");
+    const [account] = await accounts.ofUser(user?.id as never);
+    const lines = await audit.list({ accountId: account?.id as never, action: "login.reset-password" }, 5);
+    expect(lines).toMatchObject([{ details: { endedSessions: 2 } }]);
+  });
+
+  test("a link works for half an hour, and only the newest one", async () => {
+    const { email } = await member();
+    const old = await askForReset(email);
+    const link = await askForReset(email);
+    expect((await reset(old, OTHER_PASSWORD)).status).toBe(404);
+    cloud.clock.aheadMs += 30 * 60_000;
+    expect((await reset(link, OTHER_PASSWORD)).status).toBe(404);
+    expect((await signIn(email)).answer.location).toBe("/");
+  });
+
+  test("a link for one purpose is none for another", async () => {
+    const { email } = await member();
+    const link = await askForReset(email);
+    expect((await confirm(new Visitor(cloud.origin), link.replace("/password/reset", "/verify"))).status).toBe(404);
+    expect((await reset(link, OTHER_PASSWORD)).location).toBe("/login");
+  });
+
+  test("nobody is written to more often than they could want", async () => {
+    const { email } = await member();
+    await freshRates();
+    const visitor = new Visitor(cloud.origin);
+    const statuses = [];
+    for (let i = 0; i < 5; i++) {
+      statuses.push((await visitor.submit("/password/forgot", "/password/forgot", { email })).status);
+    }
+    expect(statuses).toEqual([200, 200, 200, 429, 429]);
+  });
+});
+
+describe("T30: strangers do not learn who has an account", () => {
+  test("signing up and asking for a password answer the same for known and unknown addresses", async () => {
+    const { email } = await member();
+    const pages = { signUp: new Set<string>(), forgot: new Set<string>() };
+    for (const one of [email, newEmail()]) {
+      const { answer } = await signUp(one);
+      pages.signUp.add(`${answer.status} ${withoutProof(answer.text)}`);
+      await freshRates();
+      const forgot = await new Visitor(cloud.origin).submit("/password/forgot", "/password/forgot", { email: one });
+      pages.forgot.add(`${forgot.status} ${withoutProof(forgot.text)}`);
+    }
+    expect([pages.signUp.size, pages.forgot.size]).toEqual([1, 1]);
+  });
+});
+
+describe("mail by SMTP", () => {
+  const settings = {
+    host: "127.0.0.1",
+    tls: "none" as const,
+    user: "us",
+    password: new Secret("hidden"),
+    from: "Perdure <us@perdure.test>",
+  };
+  const mail = { to: "ada@perdure.test", subject: "Grüße", text: "Hello\n.\nBcc: spy@perdure.test\n" };
+
+  test("is told who it is from and for, and nothing of its text is a command", async () => {
+    const smtp = await startSmtp();
+    const mailer = smtpMailer({ ...settings, port: smtp.port });
+    await mailer.send(mail);
+    mailer.close();
+    await smtp.close();
+    expect(smtp.told.find((line) => line.startsWith("AUTH PLAIN"))).toBe(
+      `AUTH PLAIN ${Buffer.from("\0us\0hidden").toString("base64")}`,
+    );
+    expect(smtp.told.filter((line) => /^(MAIL|RCPT)/.test(line))).toEqual([
+      "MAIL FROM:<us@perdure.test>",
+      "RCPT TO:<ada@perdure.test>",
+    ]);
+    expect(smtp.told).toContain("Auto-Submitted: auto-generated");
+    expect(smtp.told.find((line) => line.startsWith("Subject:"))).toContain("=?UTF-8?");
+  });
+
+  test("an address that holds others is not taken apart", async () => {
+    const smtp = await startSmtp();
+    const mailer = smtpMailer({ ...settings, port: smtp.port });
+    await mailer.send({ ...mail, to: "ada@perdure.test\r\nRCPT TO:<spy@perdure.test>" }).catch(() => undefined);
+    await mailer.send({ ...mail, to: "ada@perdure.test, spy@perdure.test" }).catch(() => undefined);
+    mailer.close();
+    await smtp.close();
+    expect(smtp.told.filter((line) => line.startsWith("RCPT") && line.includes("<spy@"))).toEqual([]);
+  });
+
+  test("a server that does not take it, or offers no TLS where it must, is a reason to try again", async () => {
+    const smtp = await startSmtp((line) => (/^(RCPT|STARTTLS)/.test(line) ? "451 later" : undefined));
+    const plain = smtpMailer({ ...settings, port: smtp.port });
+    await expect(plain.send(mail)).rejects.toThrow("451");
+    const secured = smtpMailer({ ...settings, port: smtp.port, tls: "starttls" });
+    await expect(secured.send(mail)).rejects.toThrow(/TLS/i);
+    for (const mailer of [plain, secured]) mailer.close();
+    await smtp.close();
+    expect(smtp.told.filter((line) => line === "DATA")).toEqual([]);
+  });
+});

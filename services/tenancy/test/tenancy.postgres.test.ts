@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type Secret, systemRandom } from "@perdure/base";
+import { apiKeyText, bareOf, type EnvironmentId, newApiKey, newEnvironmentId, parseApiKey } from "@perdure/cloud";
+import { type PostgresServer, startPostgres } from "@perdure/servers";
+import { createTenancy } from "../src/index.js";
+import { openTestTenancy, type TestTenancy, type TestUser } from "../src/testing/index.js";
+
+let server: PostgresServer;
+let cloud: TestTenancy;
+beforeAll(async () => {
+  server = await startPostgres();
+  cloud = await openTestTenancy(server.url, { withPorts: true });
+}, 120_000);
+afterAll(async () => {
+  await cloud[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+async function world() {
+  const owner: TestUser = await cloud.user();
+  const account = await owner.account();
+  const create = async (name: string): Promise<EnvironmentId> =>
+    (await owner.client.account(account, "CreateEnvironment", { name, region: "us" })).environmentId;
+  const key = (environmentId: EnvironmentId, expiresAt?: number) =>
+    owner.client.account(account, "CreateApiKey", { environmentId, roleId: "rst:role::AdminAccess", expiresAt });
+  return { owner, account, create, key };
+}
+
+describe("who a credential is", () => {
+  test("a key is good in its own environment, elsewhere in another, unknown when anything is wrong", async () => {
+    const { create, key } = await world();
+    const [one, two] = [await create("one"), await create("two")];
+    const { apiKey, keyId } = await key(one);
+    const caller = { kind: "key", id: keyId, role: "rst:role::AdminAccess", expiresAtMs: undefined };
+    expect(await cloud.tenancy.authenticate(apiKey, one)).toEqual({ kind: "caller", caller });
+    expect(await cloud.tenancy.authenticate(apiKey, two)).toEqual({ kind: "elsewhere" });
+    expect(await cloud.tenancy.authenticate(apiKey, newEnvironmentId(1, systemRandom))).toEqual({ kind: "elsewhere" });
+    const forged = { id: keyId, secret: newApiKey(systemRandom).secret };
+    const wrong = [
+      apiKeyText(forged),
+      apiKeyText(newApiKey(systemRandom)),
+      apiKey.slice(0, -1),
+      "key_",
+      "",
+      "opaque",
+      apiKey.toLowerCase(),
+    ];
+    for (const credential of wrong) expect(await cloud.tenancy.authenticate(credential, one)).toEqual({ kind: "unknown" });
+  });
+
+  test("another key's secret under this id is not this key, even with a check that fits", async () => {
+    const { create, key } = await world();
+    const one = await create("one");
+    const [first, second] = [await key(one), await key(one)];
+    const secretOf = (text: string): Secret => parseApiKey(text)?.secret as Secret;
+    const known = await cloud.ports.database.tables.apiKeys.get(first.keyId);
+    expect(cloud.ports.ring.matches(secretOf(first.apiKey), known?.secretHash as Uint8Array, 1)).toBe(true);
+    expect(cloud.ports.ring.matches(secretOf(second.apiKey), known?.secretHash as Uint8Array, 1)).toBe(false);
+  });
+
+  test("a key ends when it expires, and its use is noted now and then", async () => {
+    const { owner, account, create, key } = await world();
+    const one = await create("one");
+    const { apiKey, keyId } = await key(one, Math.floor(cloud.clock.nowMs() / 1_000) + 3_600);
+    await cloud.tenancy.authenticate(apiKey, one);
+    const described = () => owner.client.account(account, "DescribeApiKey", { environmentId: one, keyId });
+    const { lastUsedAt } = await described();
+    expect(lastUsedAt).toBeDefined();
+    cloud.clock.aheadMs += 60_000;
+    await cloud.tenancy.authenticate(apiKey, one);
+    expect((await described()).lastUsedAt).toBe(lastUsedAt);
+    cloud.clock.aheadMs += 3_600_000;
+    expect(await cloud.tenancy.authenticate(apiKey, one)).toEqual({ kind: "unknown" });
+    cloud.clock.aheadMs = 0;
+  });
+
+  test("a user is who their membership says at this moment", async () => {
+    const { owner, account, create } = await world();
+    const one = await create("one");
+    const guest = await cloud.user();
+    expect(await cloud.tenancy.authenticate(owner.token, one)).toMatchObject({
+      caller: { kind: "member", id: owner.id, role: "owner" },
+    });
+    expect(await cloud.tenancy.authenticate(guest.token, one)).toEqual({ kind: "elsewhere" });
+    const { accounts } = cloud.ports.database.tables;
+    await accounts.addMember({ accountId: account, userId: guest.id, role: "viewer", sinceMs: 1 });
+    expect(await cloud.tenancy.authenticate(guest.token, one)).toMatchObject({ caller: { role: "viewer" } });
+    await owner.client.account(account, "RemoveMember", { userId: guest.id });
+    expect(await cloud.tenancy.authenticate(guest.token, one)).toEqual({ kind: "elsewhere" });
+    expect(await cloud.tenancy.authenticate(`${guest.token}x`, one)).toEqual({ kind: "unknown" });
+    expect(await cloud.tenancy.authenticate(owner.token, newEnvironmentId(1, systemRandom))).toEqual({ kind: "elsewhere" });
+  });
+});
+
+describe("what doors are told", () => {
+  test("every environment by itself and among all, with limits and ports of its own", async () => {
+    const { create } = await world();
+    const [one, two] = [await create("one"), await create("two")];
+    const all = await cloud.tenancy.environments();
+    for (const id of [one, two]) {
+      const facts = await cloud.tenancy.environment(bareOf(id));
+      expect(facts).toMatchObject({ id, limits: { ingressRate: { perSecond: 20, burst: 50 } }, corsOrigins: ["*"] });
+      expect(all.find((each) => each.id === id)).toEqual(facts);
+    }
+    const urls = all.flatMap(({ ingressUrl, adminUrl }) => [ingressUrl, adminUrl]);
+    expect(new Set(urls).size).toBe(urls.length);
+    expect(urls.every((url) => /^http:\/\/127\.0\.0\.1:3\d{4}$/.test(url))).toBe(true);
+    expect(await cloud.tenancy.environment(bareOf(newEnvironmentId(1, systemRandom)))).toBeUndefined();
+  });
+
+  test("news stop with the signal", async () => {
+    const { create } = await world();
+    const tenancy = createTenancy(cloud.ports);
+    const heard: string[] = [];
+    const stop = new AbortController();
+    const other = Promise.withResolvers<void>();
+    const ready = Promise.withResolvers<void>();
+    const listening = new AbortController();
+    tenancy.watch(({ kind }) => (kind === "environment" ? other.resolve() : ready.resolve()), { signal: listening.signal });
+    await ready.promise;
+    tenancy.watch((news) => heard.push(news.kind), { signal: stop.signal });
+    stop.abort();
+    await create("one");
+    await other.promise;
+    listening.abort();
+    expect(heard).toEqual([]);
+  });
+});

@@ -1,0 +1,97 @@
+/**
+ * Why: a cluster that nobody can reach from outside lets a hosted environment in by dialling out. This is that client as a program for
+ * orchestrators: ready while it is connected, gone in order when it is told to, and with nobody at a terminal.
+ */
+import { readFile } from "node:fs/promises";
+import { type Logger, PerdureError } from "@perdure/base";
+import { type HealthReport, type ProcessPorts, type ReadyFacts, readSettingFile } from "@perdure/role";
+import { openProbes } from "@perdure/role/http";
+import { VERSION } from "@perdure/role/version";
+import { openRemotePort, openTunnel, type RemotePort, type Tunnel, type TunnelEvent } from "@perdure/tunnel";
+import type { Settings } from "./config.js";
+
+/** Resolves when it has begun to dial; it is ready while a relay has it. Rejects with OPS0001 (settings), RT0004 (address). */
+export async function startTunnelClient(settings: Settings, ports: ProcessPorts): Promise<ReadyFacts> {
+  const { lifecycle, metrics, clock, random, logger } = ports;
+  const credential = await lifecycle.prepare(() => credentialOf(settings));
+  const ca = settings.caFile === undefined ? undefined : readSettingFile("ca-file", settings.caFile);
+  const wanted = settings.tunnel;
+  let tunnel: Tunnel | undefined;
+  const health = (): HealthReport => connectedOnly(lifecycle.health, tunnel);
+  const probePorts = { health, metrics: () => metrics.text(), clock, logger };
+  const probes = await lifecycle.start("probes", () => openProbes(settings.probes, probePorts));
+  tunnel = await lifecycle.start("tunnel", () => {
+    const opened = openTunnel({
+      environmentId: needed("tunnel.environment-id", wanted.environmentId),
+      name: needed("tunnel.name", wanted.name),
+      signingPublicKeys: needed("tunnel.signing-public-keys", wanted.signingPublicKeys),
+      ...(wanted.servers === undefined ? { srv: needed("tunnel.srv", wanted.srv) } : { servers: wanted.servers }),
+      credential,
+      locals: [],
+      allow: needed("tunnel.allow", wanted.allow),
+      clientVersion: VERSION,
+      workerId: settings.nodeName,
+      ca,
+      clock,
+      random,
+      drainMs: settings.shutdownTimeout,
+      onEvent: (event) => tell(event, logger),
+    });
+    return Object.assign(opened, { drain: () => opened.close() });
+  });
+  void tunnel.ended.then((ending) => {
+    if (ending.kind !== "refused") return;
+    lifecycle.fail(new PerdureError("OPS0001", `the relay does not take this tunnel: ${ending.status}`));
+  });
+  const proxies = await openProxies(settings, credential, ca, ports);
+  return { probes: `http://localhost:${probes.port}/readyz`, ...proxies };
+}
+
+/** A client that no relay has is of no use to anybody. */
+function connectedOnly(report: HealthReport, tunnel: Tunnel | undefined): HealthReport {
+  if (tunnel !== undefined && tunnel.connections > 0) return report;
+  return { ...report, ready: false, waitingFor: [...report.waitingFor, "a relay"] };
+}
+
+async function openProxies(
+  { remoteProxy }: Settings,
+  credential: () => Promise<string>,
+  ca: string | undefined,
+  { lifecycle }: ProcessPorts,
+): Promise<ReadyFacts> {
+  if (!remoteProxy.enabled) return {};
+  const open = (port: number, setting: string, url: string | undefined): Promise<RemotePort> => {
+    const target = needed(setting, url);
+    // Who may come in is said by a network policy.
+    return openRemotePort({ port, host: remoteProxy.bindAddress, bindInsecure: true, target, credential, ca });
+  };
+  const { ingressPort, ingressUrl, adminPort, adminUrl } = remoteProxy;
+  const ingress = await lifecycle.start("ingress", () => open(ingressPort, "remote-proxy.ingress-url", ingressUrl));
+  const admin = await lifecycle.start("management API", () => open(adminPort, "remote-proxy.admin-url", adminUrl));
+  return { ingress: ingress.url, admin: admin.url };
+}
+
+/** Of each connection: a key that was replaced is used from the next one on. */
+function credentialOf({ tunnel }: Settings): () => Promise<string> {
+  const path = needed("tunnel.credential-file", tunnel.credentialFile);
+  readSettingFile("tunnel.credential-file", path);
+  return async () => (await readFile(path, "utf8")).trim();
+}
+
+function needed<T>(name: string, value: T | undefined): T {
+  if (value !== undefined) return value;
+  throw new PerdureError("OPS0001", `'${name}' must be set`);
+}
+
+function tell({ kind, ...facts }: TunnelEvent, logger: Logger): void {
+  switch (kind) {
+    case "connecting":
+    case "request":
+      return logger.debug(facts, kind);
+    case "connected":
+    case "draining":
+      return logger.info(facts, kind);
+    default:
+      return logger.warn(facts, kind);
+  }
+}

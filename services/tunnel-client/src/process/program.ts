@@ -1,0 +1,17 @@
+/** The program `perdure-tunnel-client`. */
+import { type ProcessSpec, runProgram } from "@perdure/role";
+import { startTunnelClient } from "./composition.js";
+import { loadSettings, settings } from "./config.js";
+
+const spec: ProcessSpec<typeof settings> = {
+  program: "perdure-tunnel-client",
+  service: "tunnel-client",
+  schema: settings,
+  load: loadSettings,
+  start: startTunnelClient,
+};
+
+/** Resolves with the exit code. */
+export function runTunnelClient(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  return runProgram(spec, "dials out of a cluster and serves what a hosted environment calls there", args, environment);
+}

@@ -1,0 +1,96 @@
+/**
+ * Why: who may open a tunnel. On the wire a client hears one word; the precise reason is for the environment's log (cloud.md §2.3).
+ */
+import { PerdureError, type Random, Secret } from "@perdure/base";
+import { bareOf, mayCaller, parseEnvironmentId, randomBase62, type Tenancy } from "@perdure/cloud";
+import { isTunnelName, type TunnelHello } from "@perdure/tunnel";
+import type { ConnectionFacts } from "./connection.js";
+import type { Environments } from "./environments.js";
+import type { Verdict } from "./handshake.js";
+import type { RelayOptions, RelayPorts } from "./ports.js";
+import type { Tunnels } from "./tunnels.js";
+
+const KNOCK = { door: "tunnel", method: "", path: "" } as const;
+const NAME_CHARS = 12;
+const ID_CHARS = 16;
+
+export interface AdmissionParts {
+  readonly tenancy: Tenancy;
+  readonly environments: Environments;
+  readonly tunnels: Tunnels;
+}
+
+export class Admission {
+  readonly #parts: AdmissionParts;
+  readonly #ports: Pick<RelayPorts, "logger" | "random">;
+  readonly #options: Pick<RelayOptions, "regions" | "proxyUrl" | "tunnelUrl">;
+
+  constructor(parts: AdmissionParts, ports: Pick<RelayPorts, "logger" | "random">, options: RelayOptions) {
+    this.#parts = parts;
+    this.#ports = ports;
+    this.#options = options;
+  }
+
+  /** Never rejects. Whoever is welcome has a place among the tunnels, to be released once the handshake is over. */
+  async judge(hello: TunnelHello | undefined): Promise<Verdict<ConnectionFacts>> {
+    try {
+      return await this.#judge(hello);
+    } catch (cause) {
+      const error = PerdureError.from(cause);
+      this.#ports.logger.warn({ code: error.code, cause: error.message }, "a tunnel cannot be judged; the client will try again");
+      return { kind: "later" };
+    }
+  }
+
+  async #judge(hello: TunnelHello | undefined): Promise<Verdict<ConnectionFacts>> {
+    const { tenancy, environments, tunnels } = this.#parts;
+    const id = parseEnvironmentId(hello?.environmentId ?? "");
+    if (hello === undefined || id === undefined) return this.#refuse("unauthorized", hello, "no credential or no environment");
+    const environment = await environments.find(bareOf(id));
+    if (environment === "nobody") return this.#refuse("unauthorized", hello, "no such environment");
+    const { facts } = environment;
+    if (facts.status !== "ACTIVE") return this.#refuse("unauthorized", hello, `the environment is ${facts.status}`);
+    if (!this.#options.regions.includes(facts.region))
+      return this.#refuse("unauthorized", hello, `the environment is in ${facts.region}`);
+    const found = await tenancy.authenticate(hello.credential, id);
+    if (found.kind !== "caller") return this.#refuse("unauthorized", hello, `the credential is ${found.kind}`);
+    if (!mayCaller(found.caller, KNOCK)) return this.#refuse("unauthorized", hello, `${found.caller.role} opens no tunnels`);
+    const name = hello.name ?? `t-${randomBase62(NAME_CHARS, this.#ports.random)}`;
+    if (!isTunnelName(name)) return this.#refuse("bad-tunnel-name", hello, "the name has other characters, or too many");
+    if (!tunnels.reserve(facts, name)) return this.#refuse("too-many-tunnels", hello, "the plan allows no more");
+    const { proxyUrl, tunnelUrl } = this.#options;
+    return {
+      kind: "welcome",
+      welcome: { status: "ok", name, proxyUrl: `${proxyUrl}/${bareOf(id)}/${name}`, tunnelUrl },
+      facts: {
+        environmentId: id,
+        name,
+        id: connectionIdOf(hello.connectionId, this.#ports.random),
+        credential: new Secret(hello.credential),
+        caller: found.caller,
+        supportsDrain: hello.supportsDrain,
+        supportsClientDrain: hello.supportsClientDrain,
+        workerId: hello.workerId,
+        client: hello.client,
+        ports: hello.ports,
+        signingPublicKey: facts.signingPublicKeys[0],
+      },
+    };
+  }
+
+  #refuse(
+    status: "unauthorized" | "bad-tunnel-name" | "too-many-tunnels",
+    hello: TunnelHello | undefined,
+    reason: string,
+  ): Verdict<ConnectionFacts> {
+    const environmentId = hello?.environmentId.slice(0, 40);
+    this.#ports.logger.info({ environmentId, tunnel: hello?.name?.slice(0, 64), status, reason }, "a tunnel is refused");
+    return { kind: "refused", welcome: { status } };
+  }
+}
+
+/** Clients may say the same twice, or somebody else's: what is ours goes in front. */
+function connectionIdOf(said: string | undefined, random: Random): string {
+  const own = randomBase62(ID_CHARS, random);
+  return said === undefined || !/^[A-Za-z0-9._:-]{1,64}$/.test(said) ? own : `${own}.${said}`;
+}

@@ -1,0 +1,75 @@
+/** Why: what tenancy says is asked with every request and changes rarely: it is believed for a while, and looked up once at a time. */
+import type { Clock } from "@perdure/base";
+
+interface Entry<V> {
+  readonly value: V;
+  readonly untilMs: number;
+}
+
+interface Load<V> {
+  readonly promise: Promise<V>;
+  /** News came meanwhile: the answer may be older, so it serves who asked and nobody else. */
+  isOutdated: boolean;
+}
+
+export interface BriefCacheOptions<K, V> {
+  readonly clock: Clock;
+  readonly entriesMax: number;
+  /** How long a value is believed (ms). */
+  readonly believedMs: (value: V) => number;
+  readonly load: (key: K) => Promise<V>;
+}
+
+/** The oldest entry goes first when there are too many. */
+export class BriefCache<K, V> {
+  readonly #options: BriefCacheOptions<K, V>;
+  readonly #entries = new Map<K, Entry<V>>();
+  readonly #loads = new Map<K, Load<V>>();
+
+  constructor(options: BriefCacheOptions<K, V>) {
+    this.#options = options;
+  }
+
+  /** What is known, at once; undefined when it must be loaded. */
+  known(key: K): V | undefined {
+    const entry = this.#entries.get(key);
+    return entry !== undefined && entry.untilMs > this.#options.clock.monotonicMs() ? entry.value : undefined;
+  }
+
+  /** Rejects as `load` does. */
+  get(key: K): Promise<V> {
+    const known = this.known(key);
+    if (known !== undefined) return Promise.resolve(known);
+    const running = this.#loads.get(key);
+    if (running !== undefined && !running.isOutdated) return running.promise;
+    const promise = this.#options.load(key);
+    const load: Load<V> = { promise, isOutdated: false };
+    this.#loads.set(key, load);
+    const settle = (): void => {
+      if (this.#loads.get(key) === load) this.#loads.delete(key);
+    };
+    promise.then((value) => {
+      settle();
+      if (!load.isOutdated) this.#keep(key, value);
+    }, settle);
+    return promise;
+  }
+
+  forget(key: K): void {
+    this.#entries.delete(key);
+    const load = this.#loads.get(key);
+    if (load !== undefined) load.isOutdated = true;
+  }
+
+  forgetAll(): void {
+    this.#entries.clear();
+    for (const load of this.#loads.values()) load.isOutdated = true;
+  }
+
+  #keep(key: K, value: V): void {
+    const { clock, entriesMax, believedMs } = this.#options;
+    this.#entries.delete(key);
+    if (this.#entries.size >= entriesMax) this.#entries.delete(this.#entries.keys().next().value as K);
+    this.#entries.set(key, { value, untilMs: clock.monotonicMs() + believedMs(value) });
+  }
+}

@@ -1,0 +1,82 @@
+/** Why: what the relay knows of environments (who they are, who signs for them), and whose runtime a token belongs to. */
+import { hash } from "node:crypto";
+import { type Clock, PerdureError } from "@perdure/base";
+import {
+  type BareEnvironmentId,
+  bareOf,
+  type EnvironmentFacts,
+  type EnvironmentId,
+  type Tenancy,
+  type TenancyNews,
+} from "@perdure/cloud";
+import { IdentityVerifier } from "@perdure/tunnel";
+import { BriefCache } from "./brief-cache.js";
+import { ENVIRONMENTS_MAX, KNOWN_MS, TOKENS_MAX, UNKNOWN_MS } from "./limits.js";
+
+export interface Environment {
+  readonly facts: EnvironmentFacts;
+  readonly verifier: IdentityVerifier;
+}
+
+/** Tokens are remembered by their digest. */
+const TOKEN_CHARS_MAX = 512;
+
+export class Environments {
+  readonly #environments: BriefCache<BareEnvironmentId, Environment | "nobody">;
+  readonly #runtimes: BriefCache<string, EnvironmentId | "nobody">;
+  readonly #asked = new Map<string, string>();
+
+  constructor(tenancy: Tenancy, clock: Clock) {
+    this.#environments = new BriefCache({
+      clock,
+      entriesMax: ENVIRONMENTS_MAX,
+      believedMs: (found) => (found === "nobody" ? UNKNOWN_MS : KNOWN_MS),
+      load: async (bare) => {
+        const facts = await tenancy.environment(bare);
+        return facts === undefined ? "nobody" : { facts, verifier: new IdentityVerifier(facts.signingPublicKeys, clock) };
+      },
+    });
+    this.#runtimes = new BriefCache({
+      clock,
+      entriesMax: TOKENS_MAX,
+      believedMs: (found) => (found === "nobody" ? UNKNOWN_MS : KNOWN_MS),
+      load: async (digest) => {
+        const token = this.#asked.get(digest);
+        if (token === undefined) throw new PerdureError("OPS0003", "nobody asks for this token any more");
+        return (await tenancy.runtimeOf(token)) ?? "nobody";
+      },
+    });
+  }
+
+  /** At once for what is known. Rejects with TEN0001. */
+  find(bare: BareEnvironmentId): Environment | "nobody" | Promise<Environment | "nobody"> {
+    return this.#environments.known(bare) ?? this.#environments.get(bare);
+  }
+
+  /** Whose runtime shows this token. Rejects with TEN0001. */
+  runtimeOf(token: string): EnvironmentId | "nobody" | Promise<EnvironmentId | "nobody"> {
+    if (token === "" || token.length > TOKEN_CHARS_MAX) return "nobody";
+    const digest = hash("sha256", token, "base64");
+    return this.#runtimes.known(digest) ?? this.#lookUp(digest, token);
+  }
+
+  heard(news: TenancyNews): void {
+    if (news.kind === "everything") {
+      this.#environments.forgetAll();
+      this.#runtimes.forgetAll();
+    } else if (news.kind === "environment") {
+      this.#environments.forget(bareOf(news.id));
+      this.#runtimes.forgetAll(); // It may be gone, and its runtime with it.
+    }
+  }
+
+  /** The token itself is held only while it is being asked about. */
+  async #lookUp(digest: string, token: string): Promise<EnvironmentId | "nobody"> {
+    this.#asked.set(digest, token);
+    try {
+      return await this.#runtimes.get(digest);
+    } finally {
+      this.#asked.delete(digest);
+    }
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * Why: a socket becomes a tunnel, or is told why not, within five seconds. Byte for byte what official clients expect: the request for
+ * credentials is the first stream, the verdict its trailers, sent only after the client's headers were read (cloud.md §2.3).
+ */
+import { type ClientHttp2Session, connect } from "node:http2";
+import type { Duplex } from "node:stream";
+import type { Clock, Logger } from "@perdure/base";
+import { parseHello, START_TUNNEL_PATH, type TunnelHello, type TunnelWelcome, welcomeTrailers } from "@perdure/tunnel";
+import {
+  CONNECTION_WINDOW_BYTES,
+  HANDSHAKE_MS,
+  HEADER_BYTES_MAX,
+  HELLO_BYTES_MAX,
+  REFUSED_LINGER_MS,
+  SESSION_MEMORY_MEGABYTES,
+  STREAM_WINDOW_BYTES,
+} from "./limits.js";
+
+/** What is answered: a verdict, or `later`: nothing can be said now, and a refusal would be final. */
+export type Verdict<T> =
+  | { readonly kind: "welcome"; readonly welcome: TunnelWelcome & { readonly status: "ok" }; readonly facts: T }
+  | { readonly kind: "refused"; readonly welcome: TunnelWelcome }
+  | { readonly kind: "later" };
+
+export interface HandshakePorts<T> {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** `undefined`: the client said nothing of use. Must not reject. */
+  readonly judge: (hello: TunnelHello | undefined) => Promise<Verdict<T>>;
+}
+
+export interface Greeted<T> {
+  readonly session: ClientHttp2Session;
+  readonly facts: T;
+}
+
+/** Undefined when it came to nothing: then the socket is gone, or about to be. Never rejects. */
+export function greet<T>(socket: Duplex, { clock, logger, judge }: HandshakePorts<T>): Promise<Greeted<T> | undefined> {
+  return new Promise((resolve) => {
+    let isOver = false;
+    const end = (greeted: Greeted<T> | undefined): void => {
+      if (isOver) return;
+      isOver = true;
+      deadline.cancel();
+      resolve(greeted);
+    };
+    const giveUp = (reason: string): void => {
+      if (!isOver) logger.debug({ reason }, "a handshake came to nothing");
+      session.destroy();
+      socket.destroy();
+      end(undefined);
+    };
+    let deadline = clock.setTimer(HANDSHAKE_MS, () => giveUp("it took too long"));
+    const session = connect("http://tunnel-client", {
+      createConnection: () => socket,
+      maxSessionMemory: SESSION_MEMORY_MEGABYTES,
+      settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES, maxHeaderListSize: HEADER_BYTES_MAX },
+    });
+    session.once("connect", () => session.setLocalWindowSize(CONNECTION_WINDOW_BYTES));
+    session.on("error", (cause: Error) => giveUp(cause.message));
+    session.on("close", () => giveUp("the client went"));
+    socket.on("error", (cause: Error) => giveUp(cause.message));
+
+    const stream = session.request(
+      { ":method": "GET", ":scheme": "http", ":authority": "tunnel-client", ":path": START_TUNNEL_PATH },
+      { endStream: false, waitForTrailers: true },
+    );
+    let verdict: Verdict<T> | undefined;
+    let wantsTrailers = false;
+    const finish = (): void => {
+      if (verdict === undefined || verdict.kind === "later" || !wantsTrailers || stream.destroyed) return;
+      stream.sendTrailers(welcomeTrailers(verdict.welcome));
+    };
+    stream.on("wantTrailers", () => {
+      wantsTrailers = true;
+      finish();
+    });
+    stream.on("response", (headers) => {
+      if (sizeOf(headers) > HELLO_BYTES_MAX) return giveUp("it says too much of itself");
+      void judge(headers[":status"] === 200 ? parseHello(headers as Record<string, string>) : undefined).then((found) => {
+        if (isOver) return;
+        if (found.kind === "later") return giveUp("tenancy cannot be asked");
+        verdict = found;
+        finish();
+      });
+    });
+    stream.on("error", (cause: Error) => giveUp(cause.message));
+    stream.on("close", () => {
+      if (verdict?.kind === "welcome" && !session.destroyed) return end({ session, facts: verdict.facts });
+      if (verdict?.kind !== "refused") return giveUp("the client ended the handshake");
+      // Clients leave by themselves once they have read it. Closing under their hands would hide the word from some of them.
+      deadline.cancel();
+      deadline = clock.setTimer(REFUSED_LINGER_MS, () => giveUp("it was refused"));
+    });
+    stream.end();
+    stream.resume();
+  });
+}
+
+function sizeOf(headers: Readonly<Record<string, unknown>>): number {
+  let size = 0;
+  for (const name in headers) size += name.length + String(headers[name]).length;
+  return size;
+}

@@ -1,0 +1,97 @@
+/** Why: a runtime asks any relay, and the client it wants may be connected to another: that one is asked, once (cloud.md §2.6, 7). */
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from "node:http2";
+import type { Clock, Logger } from "@perdure/base";
+import { type ProxyPath, RUNTIME_TOKEN_HEADER } from "@perdure/tunnel";
+import { PEER_HOLDS_MS, PEER_NAMES_MAX, PEER_QUESTION_MS, SESSION_MEMORY_MEGABYTES, STREAM_WINDOW_BYTES } from "./limits.js";
+
+export class Peer {
+  readonly origin: string;
+  readonly #ca: string | undefined;
+  #session: ClientHttp2Session | undefined;
+
+  constructor(origin: string, ca: string | undefined) {
+    this.origin = origin;
+    this.#ca = ca;
+  }
+
+  request(headers: OutgoingHttpHeaders, endStream: boolean): ClientHttp2Stream {
+    return this.#open().request(headers, { endStream });
+  }
+
+  close(): void {
+    this.#session?.destroy();
+  }
+
+  #open(): ClientHttp2Session {
+    if (this.#session !== undefined && !this.#session.closed && !this.#session.destroyed) return this.#session;
+    const session = connect(this.origin, {
+      settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
+      maxSessionMemory: SESSION_MEMORY_MEGABYTES,
+      ...(this.#ca === undefined ? {} : { ca: this.#ca }),
+    });
+    this.#session = session;
+    session.on("error", NOTHING); // Its streams hear of it.
+    session.on("goaway", () => {
+      if (this.#session === session) this.#session = undefined;
+    });
+    return session;
+  }
+}
+
+export class Peers {
+  readonly #peers: readonly Peer[];
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #holders = new Map<string, { readonly peer: Peer; readonly untilMs: number }>();
+
+  constructor(origins: readonly string[], ca: string | undefined, { clock, logger }: { clock: Clock; logger: Logger }) {
+    this.#peers = origins.map((origin) => new Peer(origin, ca));
+    this.#clock = clock;
+    this.#logger = logger;
+  }
+
+  get isSome(): boolean {
+    return this.#peers.length > 0;
+  }
+
+  /** Undefined when nobody has it, or nobody who has it answers. Never rejects. `token` is the asking runtime's. */
+  async whoHolds(place: ProxyPath, token: string): Promise<Peer | undefined> {
+    const key = `${place.bare}/${place.name}`;
+    const known = this.#holders.get(key);
+    if (known !== undefined && known.untilMs > this.#clock.monotonicMs()) return known.peer;
+    const answers = await Promise.all(this.#peers.map((peer) => this.#holds(peer, key, token)));
+    const peer = this.#peers.find((_peer, i) => answers[i]);
+    this.#holders.delete(key);
+    if (peer === undefined) return undefined;
+    if (this.#holders.size >= PEER_NAMES_MAX) this.#holders.delete(this.#holders.keys().next().value as string);
+    this.#holders.set(key, { peer, untilMs: this.#clock.monotonicMs() + PEER_HOLDS_MS });
+    return peer;
+  }
+
+  forget({ bare, name }: ProxyPath): void {
+    this.#holders.delete(`${bare}/${name}`);
+  }
+
+  close(): void {
+    for (const peer of this.#peers) peer.close();
+  }
+
+  #holds(peer: Peer, key: string, token: string): Promise<boolean> {
+    return new Promise((resolve) => {
+      const headers = { ":method": "HEAD", ":path": `/_/held/${key}`, [RUNTIME_TOKEN_HEADER]: token };
+      const stream = peer.request(headers, true);
+      const late = this.#clock.setTimer(PEER_QUESTION_MS, () => stream.close());
+      stream.on("response", (answer) => resolve(answer[":status"] === 204));
+      stream.on("error", (cause: Error) =>
+        this.#logger.warn({ peer: peer.origin, cause: cause.message }, "a relay does not answer"),
+      );
+      stream.on("close", () => {
+        late.cancel();
+        resolve(false);
+      });
+      stream.resume();
+    });
+  }
+}
+
+const NOTHING = (): void => undefined;

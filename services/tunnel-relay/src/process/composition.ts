@@ -1,0 +1,77 @@
+/** Why: the relay as a process: its role on what tenancy tells over gRPC. */
+import { firstNews, mutualTlsOf, openPublicCertificate, required } from "@perdure/cluster";
+import { openChannel, RemoteTenancy } from "@perdure/driver-grpc";
+import { type ProcessPorts, type ReadyFacts, readSettingFile } from "@perdure/role";
+import { checkAddress, listenOn, observeCertificate, openProbes } from "@perdure/role/http";
+import { observeRelay, relayMetrics } from "../metrics.js";
+import type { RelayOptions } from "../ports.js";
+import { createTunnelRelay } from "../relay.js";
+import type { Settings } from "./config.js";
+
+/**
+ * Starts everything as parts of the lifecycle and resolves when clients and runtimes are served; until tenancy has been heard the process
+ * is not ready. Rejects with RT0004 (address), OPS0001 (settings).
+ */
+export async function startTunnelRelay(settings: Settings, ports: ProcessPorts): Promise<ReadyFacts> {
+  const { lifecycle, metrics, clock, random, logger } = ports;
+  const tls = await lifecycle.prepare(() => mutualTlsOf(settings.tls));
+  const addresses = await lifecycle.prepare(() => required("tenancy.addresses", settings.tenancy.addresses));
+  const certificates = await openPublicCertificate(settings.publicTls, ports);
+  const options = await lifecycle.prepare(() => optionsOf(settings));
+  await lifecycle.prepare(() => checkAddress(settings.tunnels));
+  await lifecycle.prepare(() => checkAddress(settings.proxy));
+
+  observeCertificate(metrics, "perdure_tunnel_tls_cert_expiry_seconds", certificates);
+  const probePorts = { health: () => lifecycle.health, metrics: () => metrics.text(), clock, logger };
+  const probes = await lifecycle.start("probes", () => openProbes(settings.probes, probePorts));
+  const { tenancy } = await lifecycle.start("tenancy", () => {
+    const channels = addresses.map((address) => openChannel(address, tls));
+    return {
+      tenancy: new RemoteTenancy({ channels, clock, logger: logger.child({ component: "tenancy" }) }),
+      async [Symbol.asyncDispose]() {
+        for (const channel of channels) channel.close();
+      },
+    };
+  });
+  await lifecycle.awaitPart("tenancy's news", () => firstNews(tenancy, lifecycle.stopping));
+
+  const relay = await lifecycle.start("relay", () => {
+    const relayPorts = { tenancy, clock, random, logger: logger.child({ component: "relay" }), metrics: relayMetrics(metrics) };
+    const opened = createTunnelRelay(relayPorts, options);
+    return Object.assign(opened, { drain: (signal: AbortSignal) => opened.close(signal) });
+  });
+  observeRelay(metrics, {
+    connections: () => relay.stats.connections,
+    names: () => relay.stats.names,
+    inFlight: () => relay.stats.inFlight,
+  });
+  const ofProxy = settings.proxy.cleartext ? undefined : certificates;
+  const proxy = await lifecycle.prepare(() => relay.listenProxy({ ...listenOn(settings.proxy), certificates: ofProxy }));
+  const tunnels = await lifecycle.prepare(() => relay.listenTunnels({ ...listenOn(settings.tunnels), certificates }));
+  const schemeOf = (used: unknown): string => (used === undefined ? "http" : "https");
+  return {
+    tunnels: `${schemeOf(certificates)}://localhost:${tunnels.port}`,
+    proxy: `${schemeOf(ofProxy)}://localhost:${proxy.port}`,
+    probes: `http://localhost:${probes.port}/readyz`,
+  };
+}
+
+function optionsOf(settings: Settings): RelayOptions {
+  const { regions, domain, peers, nodeName, shutdownTimeout } = settings;
+  const host = `tunnel.${regions[0]}.${domain}`;
+  return {
+    regions,
+    relay: nodeName,
+    proxyUrl: withPort(settings.proxyUrl ?? `https://${host}`, 9080),
+    tunnelUrl: withPort(settings.tunnelUrl ?? `https://${host}`, 9090),
+    peers: peers.urls,
+    peersCa: peers.caFile === undefined ? undefined : readSettingFile("peers.ca-file", peers.caFile),
+    handshakesPerMinute: settings.handshakesPerMinute,
+    drainMs: shutdownTimeout,
+  };
+}
+
+/** Official clients die of an address without one (cloud.md §2.3). */
+function withPort(origin: string, port: number): string {
+  return /:\d+$/.test(origin) ? origin : `${origin}:${port}`;
+}

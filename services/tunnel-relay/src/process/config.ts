@@ -1,0 +1,86 @@
+/** Every setting of the program `perdure-tunnel-relay`. Names are those of the other programs where they mean the same. */
+import { probeSettings, publicTlsSettings, tlsSettings } from "@perdure/cluster";
+import {
+  bindAddress,
+  bindPort,
+  boolean,
+  type ConfigInputs,
+  custom,
+  group,
+  integer,
+  type LoadedConfig,
+  loadConfig,
+  optionalText,
+  processSettings,
+  RESERVED_VARIABLES,
+  text,
+  tomlValue,
+} from "@perdure/role";
+import { z } from "zod";
+import { HANDSHAKES_PER_MINUTE } from "../limits.js";
+
+/** A list in a file, or one line with commas in the environment and in flags. */
+const listOf = (each: z.ZodString) =>
+  z.union([z.array(z.string()), z.string().transform((line) => line.split(",").map((one) => one.trim()))]).pipe(z.array(each));
+
+const address = z.string().regex(/^(\[[0-9A-Fa-f:]+\]|[^:\s[\]]+):\d{1,5}$/, "must be like host:port");
+const origin = z.string().regex(/^https?:\/\/(\[[0-9A-Fa-f:]+\]|[^/:?#@\s]+)(:\d{1,5})?$/, "must be like https://host:port");
+const show = (list: unknown): string | undefined => (list === undefined ? undefined : tomlValue(list));
+
+const originSetting = (sentence: string) => custom(origin.optional(), { sentence, form: "scalar" });
+
+const regions = custom(
+  listOf(z.string().regex(/^[a-z0-9-]+(\.[a-z0-9-]+)*$/, "must be letters in lower case, digits, '-' and '.'")).prefault("us"),
+  {
+    sentence: "Regions of this relay, separated by commas: environments of others are not served. The first one is in its name.",
+    form: "scalar",
+    show: tomlValue,
+  },
+);
+
+export const settings = group("Settings of perdure-tunnel-relay. Every line can be set here, in the environment, or by a flag.", {
+  ...processSettings,
+  regions,
+  domain: text("localhost", { sentence: "Relays are called tunnel.<region>.<domain>." }),
+  proxyUrl: originSetting("The proxy as addresses of deployments have it; https://tunnel.<region>.<domain>:9080 when not set."),
+  tunnelUrl: originSetting("Where clients reach this relay; https://tunnel.<region>.<domain>:9090 when not set."),
+  tunnels: group("The door for tunnel clients.", { bindAddress: bindAddress(), bindPort: bindPort(9090) }),
+  proxy: group("The door for runtimes and other relays; it should not be reachable from outside.", {
+    bindAddress: text("127.0.0.1", { sentence: "Address to listen on." }),
+    bindPort: bindPort(9080),
+    cleartext: boolean(false, {
+      sentence:
+        "Whether this door goes without the certificate that the other has: where runtimes come from inside, by names that it is not for.",
+    }),
+  }),
+  publicTls: publicTlsSettings("The certificate of both doors", "tunnel.<region>.<domain> and all SRV targets"),
+  handshakesPerMinute: integer(HANDSHAKES_PER_MINUTE, {
+    sentence: "How many tunnel clients of one network may dial in within a minute.",
+    min: 1,
+    max: 1_000_000,
+  }),
+  peers: group("Other relays: a client may be connected to one of them.", {
+    urls: custom(listOf(origin).optional(), {
+      sentence: "Origins of their proxies, separated by commas.",
+      form: "scalar",
+      show,
+    }),
+    caFile: optionalText({ sentence: "PEM file with authorities to trust for them, instead of the system's." }),
+  }),
+  probes: probeSettings,
+  tls: tlsSettings,
+  tenancy: group("Who knows environments and credentials.", {
+    addresses: custom(listOf(address).optional(), {
+      sentence: "Addresses of tenancy, host:port, separated by commas; the next is asked when one does not answer.",
+      form: "scalar",
+      show,
+    }),
+  }),
+});
+
+export type Settings = z.output<typeof settings>;
+
+/** Throws PerdureError as `loadConfig` does. */
+export function loadSettings(inputs: Pick<ConfigInputs, "file" | "environment" | "flags">): LoadedConfig<typeof settings> {
+  return loadConfig(settings, { ...inputs, reservedVariables: RESERVED_VARIABLES, aliases: [] });
+}

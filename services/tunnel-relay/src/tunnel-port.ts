@@ -1,0 +1,80 @@
+/** Why: where tunnel clients dial in: each socket has five seconds to become a tunnel, and each network its share of attempts (T26). */
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
+import type { Logger } from "@perdure/base";
+import type { HandshakeRate } from "./handshake-rate.js";
+import { HANDSHAKE_MS, HANDSHAKES_MAX } from "./limits.js";
+import type { RelayListenOptions } from "./ports.js";
+import { bind, contextOf } from "./proxy-port.js";
+
+export interface TunnelPort {
+  readonly address: AddressInfo;
+  /** No new connections. */
+  stop(): void;
+  /** Ends those that are not tunnels yet; resolves when the port is free. */
+  close(): Promise<void>;
+}
+
+export interface TunnelPortPorts {
+  readonly logger: Logger;
+  readonly rate: HandshakeRate;
+  /** One that was not let try. */
+  readonly throttled: () => void;
+  /** Resolves when the handshake is over, however it ended. Must not reject. */
+  readonly greet: (socket: Socket) => Promise<void>;
+}
+
+/** Rejects with RT0004. */
+export async function openTunnelPort(
+  { host, port, certificates }: RelayListenOptions,
+  { logger, rate, throttled, greet }: TunnelPortPorts,
+): Promise<TunnelPort> {
+  /** Sockets that are no tunnels yet. */
+  const strangers = new Set<Socket>();
+  const admit = (socket: Socket): boolean => {
+    socket.on("error", () => socket.destroy());
+    if (strangers.size < HANDSHAKES_MAX && rate.take(socket.remoteAddress)) return true;
+    throttled();
+    socket.destroy();
+    return false;
+  };
+  const accept = (socket: Socket): void => {
+    strangers.add(socket);
+    socket.once("close", () => strangers.delete(socket));
+    socket.setNoDelay(true);
+    void greet(socket).then(() => strangers.delete(socket));
+  };
+  const server =
+    certificates === undefined
+      ? createServer((socket) => {
+          if (admit(socket)) accept(socket);
+        })
+      : createTlsServer({ ...contextOf(certificates.current), ALPNProtocols: ["h2"], handshakeTimeout: HANDSHAKE_MS }, accept);
+  if (certificates !== undefined && "setSecureContext" in server) {
+    certificates.onChange((certificate) => server.setSecureContext(contextOf(certificate)));
+    // Before TLS begins: a flood should not cost us its handshakes.
+    server.prependListener("connection", admit);
+    server.on("tlsClientError", (cause, socket) => {
+      logger.debug({ cause: cause.message }, "TLS handshake failed");
+      socket.destroy();
+    });
+  }
+  await bind(server, host, port);
+  server.on("error", (cause) => logger.warn({ cause: cause.message }, "the tunnels' socket failed"));
+  let isStopped = false;
+  const stopped = Promise.withResolvers<void>();
+  const stop = (): void => {
+    if (isStopped) return;
+    isStopped = true;
+    server.close(() => stopped.resolve());
+  };
+  return {
+    address: server.address() as AddressInfo,
+    stop,
+    async close() {
+      stop();
+      for (const socket of strangers) socket.destroy();
+      await stopped.promise;
+    },
+  };
+}

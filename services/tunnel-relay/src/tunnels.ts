@@ -1,0 +1,163 @@
+/** Why: which connections serve which name: where a new one fits in, and who takes the next request (cloud.md §2.3, §2.6). */
+import type { EnvironmentFacts, EnvironmentId } from "@perdure/cloud";
+import type { TunnelConnection } from "./connection.js";
+import { CONNECTIONS_MAX, CONNECTIONS_PER_NAME_MAX } from "./limits.js";
+
+/** All connections of one name. */
+class Name {
+  readonly connections: TunnelConnection[] = [];
+  /** Handshakes that were promised a place and are not done. */
+  reserved = 0;
+  /** Where the search for the least busy one begins, so that equals take turns. */
+  turn = 0;
+}
+
+interface OfEnvironment {
+  readonly names: Map<string, Name>;
+  connections: number;
+}
+
+export type Choice =
+  | { readonly kind: "connection"; readonly connection: TunnelConnection }
+  /** Nobody has the name here. */
+  | { readonly kind: "nobody" }
+  /** Somebody has it, but none of them serves this port. */
+  | { readonly kind: "undeclared" };
+
+export class Tunnels {
+  readonly #environments = new Map<EnvironmentId, OfEnvironment>();
+  #connections = 0;
+
+  get connections(): number {
+    return this.#connections;
+  }
+
+  get names(): number {
+    let count = 0;
+    for (const { names } of this.#environments.values()) count += names.size;
+    return count;
+  }
+
+  /** Keeps a place for one more connection until `release`; false when it would be one too many. */
+  reserve({ id, limits }: EnvironmentFacts, name: string): boolean {
+    const known = this.#environments.get(id);
+    const named = known?.names.get(name);
+    const perName = Math.min(CONNECTIONS_PER_NAME_MAX, Math.ceil(limits.tunnelConnectionsMax / 2));
+    const isFull =
+      this.#connections >= CONNECTIONS_MAX ||
+      (known?.connections ?? 0) >= limits.tunnelConnectionsMax ||
+      (named === undefined ? (known?.names.size ?? 0) >= limits.tunnelNamesMax : sizeOf(named) >= perName);
+    if (isFull) return false;
+    const { ofEnvironment, ofName } = this.#open(id, name);
+    ofName.reserved++;
+    ofEnvironment.connections++;
+    this.#connections++;
+    return true;
+  }
+
+  /** What `reserve` kept is a connection now, or nothing came of it. */
+  release(id: EnvironmentId, name: string): void {
+    const { ofEnvironment, ofName } = this.#open(id, name);
+    ofName.reserved--;
+    ofEnvironment.connections--;
+    this.#connections--;
+    this.#forgetUnused(id, name, ofEnvironment, ofName);
+  }
+
+  add(connection: TunnelConnection): void {
+    const { ofEnvironment, ofName } = this.#open(connection.environmentId, connection.name);
+    ofName.connections.push(connection);
+    ofEnvironment.connections++;
+    this.#connections++;
+  }
+
+  remove(connection: TunnelConnection): void {
+    const { environmentId, name } = connection;
+    const known = this.#environments.get(environmentId);
+    const named = known?.names.get(name);
+    const at = named?.connections.indexOf(connection) ?? -1;
+    if (known === undefined || named === undefined || at < 0) return;
+    named.connections.splice(at, 1);
+    known.connections--;
+    this.#connections--;
+    this.#forgetUnused(environmentId, name, known, named);
+  }
+
+  has(environmentId: EnvironmentId, name: string): boolean {
+    const named = this.#environments.get(environmentId)?.names.get(name);
+    return named?.connections.some((connection) => connection.rank > 0) ?? false;
+  }
+
+  /** Requests under way over all connections of a name. */
+  inFlight(environmentId: EnvironmentId, name: string): number {
+    let count = 0;
+    for (const connection of this.#environments.get(environmentId)?.names.get(name)?.connections ?? [])
+      count += connection.inFlight;
+    return count;
+  }
+
+  /**
+   * The least busy connection of the best rank that serves the port; `localPort` undefined when the request names another machine
+   * than the client's, which the client judges.
+   */
+  choose(environmentId: EnvironmentId, name: string, localPort: number | undefined, but: TunnelConnection | undefined): Choice {
+    const named = this.#environments.get(environmentId)?.names.get(name);
+    const connections = named?.connections ?? [];
+    const count = connections.length;
+    if (named === undefined || count === 0) return NOBODY;
+    let best: TunnelConnection | undefined;
+    let isThere = false;
+    const first = named.turn++ % count;
+    for (let i = 0; i < count; i++) {
+      const connection = connections[(first + i) % count] as TunnelConnection;
+      if (connection.rank === 0 || connection === but) continue;
+      isThere = true;
+      if (localPort !== undefined && connection.ports !== undefined && !connection.ports.includes(localPort)) continue;
+      if (best === undefined || isBetter(connection, best)) best = connection;
+    }
+    if (best !== undefined) return { kind: "connection", connection: best };
+    return isThere ? UNDECLARED : NOBODY;
+  }
+
+  *all(): Generator<TunnelConnection> {
+    for (const { names } of this.#environments.values()) {
+      for (const { connections } of names.values()) yield* connections;
+    }
+  }
+
+  /** A copy, so that connections may go meanwhile. */
+  of(environmentId: EnvironmentId): readonly TunnelConnection[] {
+    const names = this.#environments.get(environmentId)?.names;
+    return names === undefined ? [] : [...names.values()].flatMap(({ connections }) => connections);
+  }
+
+  #open(id: EnvironmentId, name: string): { readonly ofEnvironment: OfEnvironment; readonly ofName: Name } {
+    let ofEnvironment = this.#environments.get(id);
+    if (ofEnvironment === undefined) {
+      ofEnvironment = { names: new Map(), connections: 0 };
+      this.#environments.set(id, ofEnvironment);
+    }
+    let ofName = ofEnvironment.names.get(name);
+    if (ofName === undefined) {
+      ofName = new Name();
+      ofEnvironment.names.set(name, ofName);
+    }
+    return { ofEnvironment, ofName };
+  }
+
+  #forgetUnused(id: EnvironmentId, name: string, ofEnvironment: OfEnvironment, ofName: Name): void {
+    if (sizeOf(ofName) === 0) ofEnvironment.names.delete(name);
+    if (ofEnvironment.names.size === 0) this.#environments.delete(id);
+  }
+}
+
+function sizeOf({ connections, reserved }: Name): number {
+  return connections.length + reserved;
+}
+
+function isBetter(one: TunnelConnection, other: TunnelConnection): boolean {
+  return one.rank === other.rank ? one.inFlight < other.inFlight : one.rank > other.rank;
+}
+
+const NOBODY: Choice = { kind: "nobody" };
+const UNDECLARED: Choice = { kind: "undeclared" };

@@ -1,0 +1,105 @@
+/** Why: bytes through tunnels are counted for the bill, and who is connected is shown beside the environment: tenancy is told of both. */
+import type { Clock, Logger, TimerHandle } from "@perdure/base";
+import { type EnvironmentId, NO_USAGE, type Tenancy, type TunnelsReport } from "@perdure/cloud";
+import { REPORT_MS, REPORT_SOON_MS, REPORTS_PER_MESSAGE } from "./limits.js";
+
+/** Of one environment since this process began; never falls. */
+export class Totals {
+  tunnelBytes = 0;
+  /** What tenancy has taken. */
+  told = 0;
+}
+
+export interface UsagePorts {
+  readonly tenancy: Pick<Tenancy, "report" | "reportTunnels">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Who is connected now. */
+  readonly tunnels: () => TunnelsReport;
+}
+
+export class UsageBook {
+  readonly #ports: UsagePorts;
+  readonly #source: string;
+  readonly #totals = new Map<EnvironmentId, Totals>();
+  #timer: TimerHandle | undefined;
+  #isSoon = false;
+  #closed = false;
+  #running: Promise<void> | undefined;
+
+  /** `source`: of this life of this process. */
+  constructor(ports: UsagePorts, source: string) {
+    this.#ports = ports;
+    this.#source = source;
+    this.#arm(REPORT_MS);
+  }
+
+  of(id: EnvironmentId): Totals {
+    let totals = this.#totals.get(id);
+    if (totals === undefined) {
+      totals = new Totals();
+      this.#totals.set(id, totals);
+    }
+    return totals;
+  }
+
+  /** Somebody came or went: tenancy hears of it shortly. */
+  soon(): void {
+    if (this.#isSoon || this.#closed) return;
+    this.#isSoon = true;
+    this.#timer?.cancel();
+    this.#arm(REPORT_SOON_MS);
+  }
+
+  /** Never rejects: what was not taken is told next time. */
+  report(): Promise<void> {
+    this.#running ??= this.#report().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#timer?.cancel();
+    await this.#running;
+    await this.report();
+  }
+
+  #arm(delayMs: number): void {
+    if (this.#closed) return;
+    this.#timer = this.#ports.clock.setTimer(delayMs, () => {
+      this.#isSoon = false;
+      void this.report().then(() => {
+        if (!this.#isSoon) this.#arm(REPORT_MS);
+      });
+    });
+  }
+
+  async #report(): Promise<void> {
+    const { tenancy, clock, logger, tunnels } = this.#ports;
+    const due = [...this.#totals].filter(([, totals]) => totals.tunnelBytes !== totals.told);
+    try {
+      await tenancy.reportTunnels(tunnels());
+      for (let at = 0; at < due.length; at += REPORTS_PER_MESSAGE) {
+        const some = due.slice(at, at + REPORTS_PER_MESSAGE).map(([environmentId, totals]) => ({
+          environmentId,
+          totals,
+          tunnelBytes: totals.tunnelBytes,
+        }));
+        const atMs = clock.nowMs();
+        await tenancy.report(
+          some.map(({ environmentId, tunnelBytes }) => ({
+            source: this.#source,
+            environmentId,
+            atMs,
+            totals: { ...NO_USAGE, tunnelBytes },
+          })),
+        );
+        for (const { totals, tunnelBytes } of some) totals.told = tunnelBytes;
+      }
+    } catch (cause) {
+      logger.warn({ cause }, "tunnels could not be reported; they will be told of later");
+    }
+  }
+}

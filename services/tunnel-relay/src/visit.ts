@@ -1,0 +1,129 @@
+/** Why: runtimes ask in HTTP/2 or HTTP/1.1; whoever passes their requests on should not care. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerHttp2Stream } from "node:http2";
+import type { Readable, Writable } from "node:stream";
+import { breakOff, errorBody } from "@perdure/tunnel";
+
+export type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** One request at the proxy. */
+export interface Visit {
+  readonly method: string;
+  /** Path and query, as they came. */
+  readonly path: string;
+  readonly headers: Headers;
+  readonly isHttp1: boolean;
+  /** There is no body. */
+  readonly isWhole: boolean;
+  readonly body: Readable;
+  readonly answer: Writable;
+  readonly isAnswered: boolean;
+  readonly isClosed: boolean;
+  respond(status: number, headers: Readonly<Record<string, string | string[]>>): void;
+  /** Breaks it off: the other side is not to take it for a whole answer. */
+  abort(): void;
+  /** Once, when nothing more can be read or written. */
+  onClose(listener: () => void): void;
+}
+
+export class Http2Visit implements Visit {
+  readonly isHttp1 = false;
+  readonly #stream: ServerHttp2Stream;
+  readonly headers: Headers;
+
+  constructor(stream: ServerHttp2Stream, headers: Headers) {
+    this.#stream = stream;
+    this.headers = headers;
+    stream.on("error", NOTHING); // `close` follows.
+  }
+
+  get method(): string {
+    return String(this.headers[":method"] ?? "");
+  }
+  get path(): string {
+    return String(this.headers[":path"] ?? "");
+  }
+  get isWhole(): boolean {
+    return this.#stream.endAfterHeaders;
+  }
+  get body(): Readable {
+    return this.#stream;
+  }
+  get answer(): Writable {
+    return this.#stream;
+  }
+  get isAnswered(): boolean {
+    return this.#stream.headersSent;
+  }
+  get isClosed(): boolean {
+    return this.#stream.destroyed || this.#stream.closed;
+  }
+  respond(status: number, headers: Readonly<Record<string, string | string[]>>): void {
+    this.#stream.respond({ ...headers, ":status": status });
+  }
+  abort(): void {
+    breakOff(this.#stream);
+  }
+  onClose(listener: () => void): void {
+    this.#stream.once("close", listener);
+  }
+}
+
+export class Http1Visit implements Visit {
+  readonly isHttp1 = true;
+  readonly isWhole: boolean;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+
+  constructor(request: IncomingMessage, response: ServerResponse) {
+    this.#request = request;
+    this.#response = response;
+    const { headers } = request;
+    this.isWhole = headers["transfer-encoding"] === undefined && (headers["content-length"] ?? "0") === "0";
+    response.on("error", NOTHING); // `close` follows.
+    request.on("error", NOTHING);
+  }
+
+  get method(): string {
+    return this.#request.method ?? "";
+  }
+  get path(): string {
+    return this.#request.url ?? "";
+  }
+  get headers(): Headers {
+    return this.#request.headers;
+  }
+  get body(): Readable {
+    return this.#request;
+  }
+  get answer(): Writable {
+    return this.#response;
+  }
+  get isAnswered(): boolean {
+    return this.#response.headersSent;
+  }
+  get isClosed(): boolean {
+    return this.#response.destroyed || this.#response.closed;
+  }
+  respond(status: number, headers: Readonly<Record<string, string | string[]>>): void {
+    this.#response.writeHead(status, { ...headers });
+    this.#response.flushHeaders();
+  }
+  abort(): void {
+    this.#response.destroy();
+  }
+  onClose(listener: () => void): void {
+    this.#response.once("close", listener);
+  }
+}
+
+/** The whole answer at once, as JSON. Nothing when it is too late. */
+export function refuse(visit: Visit, status: number, message: string, headers: Readonly<Record<string, string>> = {}): void {
+  if (visit.isAnswered || visit.isClosed) return;
+  const body = errorBody(status, message);
+  visit.respond(status, { "content-type": "application/json", "content-length": String(Buffer.byteLength(body)), ...headers });
+  visit.answer.end(body);
+  visit.body.resume(); // Whatever still comes is nobody's.
+}
+
+const NOTHING = (): void => undefined;

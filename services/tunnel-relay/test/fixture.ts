@@ -1,0 +1,291 @@
+/** A relay on loopback with a tenancy in memory, an environment with its keys, and those who call: clients of both sides. */
+import { generateKeyPairSync } from "node:crypto";
+import {
+  type ClientHttp2Session,
+  connect,
+  performServerHandshake,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
+import { type Socket, connect as tcpConnect } from "node:net";
+import { type Clock, Secret, silentLogger, systemClock, systemRandom } from "@perdure/base";
+import { bareOf, type EnvironmentFacts } from "@perdure/cloud";
+import { exampleEnvironment, exampleLimits, MemoryTenancy } from "@perdure/cloud/testing";
+import { createRequestIdentity, type RequestIdentity } from "@perdure/invoker";
+import {
+  openTunnel,
+  RUNTIME_TOKEN_HEADER,
+  START_TUNNEL_PATH,
+  type Tunnel,
+  type TunnelEvent,
+  type TunnelOptions,
+} from "@perdure/tunnel";
+import { createTunnelRelay, type RelayOptions, type TunnelRelay } from "../src/index.js";
+import { HANDSHAKE_MS } from "../src/limits.js";
+
+function newPem(): string {
+  return generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+}
+
+/**
+ * Timers run so many times faster; clocks show the real time. Handshakes have the time they always have unless said otherwise: a busy
+ * machine must not end those of clients that mean well.
+ */
+export function hurried(times: number, { handshakesToo = false } = {}): Clock {
+  const after = (delayMs: number): number => (delayMs === HANDSHAKE_MS && !handshakesToo ? delayMs : delayMs / times);
+  return { ...systemClock, setTimer: (delayMs, fire) => systemClock.setTimer(after(delayMs), fire) };
+}
+
+/** How addresses name the proxies of relays here. */
+export const PUBLIC_PROXY = "https://tunnel.us.perdure.test:9080";
+
+/** An environment as its owner and its runtime know it. */
+export interface Tenant {
+  readonly facts: EnvironmentFacts;
+  readonly identity: RequestIdentity;
+  /** The key that it signs with. */
+  readonly pem: string;
+  readonly key: string;
+  readonly token: string;
+}
+
+let tenants = 0;
+
+export function aTenant(tenancy: MemoryTenancy, set: Partial<EnvironmentFacts> = {}): Tenant {
+  const pem = newPem();
+  const identity = createRequestIdentity(new Secret(pem), systemClock);
+  const facts = tenancy.put(
+    exampleEnvironment({
+      signingPublicKeys: [identity.publicKey],
+      limits: { ...exampleLimits, tunnelNamesMax: 4, tunnelConnectionsMax: 16 },
+      ...set,
+    }),
+  );
+  const token = `rt_${tenants++}`;
+  tenancy.runtimes.set(token, facts.id);
+  return { facts, identity, pem, key: tenancy.addKey(facts.id, "rst:role::FullAccess"), token };
+}
+
+export interface World extends AsyncDisposable {
+  readonly tenancy: MemoryTenancy;
+  readonly tenant: Tenant;
+  readonly relay: TunnelRelay;
+  readonly tunnelUrl: string;
+  readonly proxyUrl: string;
+}
+
+export async function aWorld(
+  options: Partial<RelayOptions> = {},
+  { clock = systemClock, tenancy = new MemoryTenancy() }: { clock?: Clock; tenancy?: MemoryTenancy } = {},
+): Promise<World> {
+  const relay = createTunnelRelay(
+    { tenancy, clock, random: systemRandom, logger: silentLogger },
+    {
+      regions: ["us"],
+      relay: "r1",
+      proxyUrl: PUBLIC_PROXY,
+      tunnelUrl: "https://tunnel.us.perdure.test:9090",
+      handshakesPerMinute: 100_000,
+      drainMs: 10_000,
+      ...options,
+    },
+  );
+  const tunnels = await relay.listenTunnels({ host: "127.0.0.1", port: 0 });
+  const proxy = await relay.listenProxy({ host: "127.0.0.1", port: 0 });
+  return {
+    tenancy,
+    tenant: aTenant(tenancy),
+    relay,
+    tunnelUrl: `http://127.0.0.1:${tunnels.port}`,
+    proxyUrl: `http://127.0.0.1:${proxy.port}`,
+    [Symbol.asyncDispose]: () => relay[Symbol.asyncDispose](),
+  };
+}
+
+// ── a client of ours ─────────────────────────────────────────────────────────────────────────────
+
+export interface OwnClient extends AsyncDisposable {
+  readonly tunnel: Tunnel;
+  readonly events: TunnelEvent[];
+  next(kind: TunnelEvent["kind"]): Promise<TunnelEvent>;
+}
+
+export function ownClient(
+  { tunnelUrl }: Pick<World, "tunnelUrl">,
+  { facts, identity, key }: Tenant,
+  set: Partial<TunnelOptions> = {},
+): OwnClient {
+  const events: TunnelEvent[] = [];
+  const waiting: { kind: string; resolve: (event: TunnelEvent) => void }[] = [];
+  const tunnel = openTunnel({
+    environmentId: facts.id,
+    name: "t",
+    servers: [tunnelUrl],
+    credential: async () => key,
+    signingPublicKeys: [identity.publicKey],
+    locals: [],
+    clientVersion: "1.0",
+    clock: systemClock,
+    random: systemRandom,
+    drainMs: 5_000,
+    onEvent(event) {
+      events.push(event);
+      for (const one of waiting.filter(({ kind }) => kind === event.kind)) one.resolve(event);
+    },
+    ...set,
+  });
+  return {
+    tunnel,
+    events,
+    next: (kind) => new Promise((resolve) => waiting.push({ kind, resolve })),
+    [Symbol.asyncDispose]: () => tunnel.close(),
+  };
+}
+
+// ── a client by hand ─────────────────────────────────────────────────────────────────────────────
+
+/** What a client by hand saw of the handshake. */
+export interface RawClient extends AsyncDisposable {
+  readonly socket: Socket;
+  readonly session: ServerHttp2Session;
+  /** What the relay asked first. */
+  readonly asked: Readonly<Record<string, unknown>>;
+  /** Its verdict; undefined when the connection ended without one. */
+  readonly verdict: Promise<Readonly<Record<string, unknown>> | undefined>;
+  /** Resolves when the socket is gone. */
+  readonly closed: Promise<void>;
+  /** Answers what comes later; 404 unless set. */
+  onStream: (stream: ServerHttp2Stream, headers: Readonly<Record<string, unknown>>) => void;
+}
+
+/** Dials and answers the first request with these headers; `undefined` never answers it. */
+export async function rawClient(
+  { tunnelUrl }: Pick<World, "tunnelUrl">,
+  answer: Record<string, string> | undefined,
+): Promise<RawClient> {
+  const { port } = new URL(tunnelUrl);
+  const socket = tcpConnect(Number(port), "127.0.0.1");
+  socket.on("error", () => socket.destroy());
+  await new Promise<void>((resolve, reject) => {
+    socket.once("connect", resolve);
+    socket.once("error", reject);
+  });
+  const session = performServerHandshake(socket);
+  session.on("error", () => socket.destroy());
+  const first = Promise.withResolvers<Readonly<Record<string, unknown>>>();
+  const verdict = Promise.withResolvers<Readonly<Record<string, unknown>> | undefined>();
+  const closed = Promise.withResolvers<void>();
+  socket.on("close", () => {
+    verdict.resolve(undefined);
+    closed.resolve();
+  });
+  let isFirst = true;
+  session.on("stream", (stream, headers) => {
+    stream.on("error", () => undefined);
+    if (!isFirst) return client.onStream(stream, headers);
+    isFirst = false;
+    first.resolve(headers);
+    stream.on("trailers", (trailers) => verdict.resolve(Object.fromEntries(Object.entries(trailers))));
+    stream.resume();
+    if (answer === undefined) return;
+    stream.respond({ ":status": 200, ...answer });
+    stream.end();
+  });
+  const client: RawClient = {
+    socket,
+    session,
+    asked: {},
+    verdict: verdict.promise,
+    closed: closed.promise,
+    onStream(stream) {
+      stream.respond({ ":status": 404 }, { endStream: true });
+    },
+    async [Symbol.asyncDispose]() {
+      session.destroy();
+      socket.destroy();
+      await closed.promise;
+    },
+  };
+  const asked = await first.promise;
+  expectStart(asked);
+  return Object.assign(client, { asked });
+}
+
+function expectStart(asked: Readonly<Record<string, unknown>>): void {
+  if (asked[":path"] !== START_TUNNEL_PATH || asked[":method"] !== "GET") throw new Error(`asked ${String(asked[":path"])}`);
+}
+
+/** Headers of a client that is let in. */
+export function credentials({ facts, key }: Tenant, name = "t"): Record<string, string> {
+  return { authorization: `Bearer ${key}`, "environment-id": facts.id, "tunnel-name": name, "supports-drain": "true" };
+}
+
+// ── a runtime ────────────────────────────────────────────────────────────────────────────────────
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly body: string;
+}
+
+export interface Ask {
+  readonly tenant: Tenant;
+  /** Behind `/<bare>`, or with a slash and `bare` undefined the whole path. */
+  readonly path: string;
+  /** What is signed; the end of the path after the destination unless said otherwise. */
+  readonly audience?: string;
+  readonly token?: string | undefined;
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** HTTP/2 requests as a runtime sends them. */
+export class FakeRuntime implements AsyncDisposable {
+  readonly session: ClientHttp2Session;
+
+  constructor({ proxyUrl }: Pick<World, "proxyUrl">) {
+    this.session = connect(proxyUrl);
+    this.session.on("error", () => undefined);
+  }
+
+  headers({ tenant, path, audience, token = tenant.token, headers }: Ask): Record<string, string> {
+    const full = path.startsWith("/") ? path : `/${bareOf(tenant.facts.id)}/${path}`;
+    const all: Record<string, string> = { ":method": "POST", ":path": full, ...headers };
+    tenant.identity.sign(all, audience ?? `/${full.split("?")[0]?.split("/").slice(6).join("/")}`, undefined);
+    if (token !== "") all[RUNTIME_TOKEN_HEADER] = token;
+    return all;
+  }
+
+  open(ask: Ask) {
+    return this.session.request(this.headers(ask), { endStream: false });
+  }
+
+  ask(ask: Ask): Promise<Answer> {
+    const stream = this.open(ask);
+    return new Promise((resolve, reject) => {
+      let head: Readonly<Record<string, unknown>> | undefined;
+      let body = "";
+      stream.setEncoding("utf8");
+      stream.on("response", (headers) => {
+        head = headers;
+      });
+      stream.on("data", (chunk: string) => {
+        body += chunk;
+      });
+      stream.on("error", reject);
+      stream.on("close", () =>
+        head === undefined ? reject(new Error("no answer")) : resolve({ status: Number(head[":status"]), headers: head, body }),
+      );
+      stream.end(ask.body);
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.session.destroy();
+  }
+}
+
+/** Polls: what is waited for happens in sockets. */
+export async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
+}

@@ -1,0 +1,52 @@
+/** A service near a tunnel client that says what it was asked and echoes what it is told. */
+import { createServer, type ServerHttp2Session } from "node:http2";
+import type { AddressInfo } from "node:net";
+
+export interface Local extends AsyncDisposable {
+  readonly port: number;
+  /** Paths, in order. */
+  readonly asked: string[];
+  /** Headers of the last request. */
+  readonly last: Readonly<Record<string, unknown>>;
+}
+
+/** `/slow…` waits for the end of its request before it answers; everything else echoes at once. */
+export async function aLocal(): Promise<Local> {
+  const asked: string[] = [];
+  const sessions = new Set<ServerHttp2Session>();
+  let last: Readonly<Record<string, unknown>> = {};
+  const server = createServer();
+  server.on("session", (session) => {
+    sessions.add(session);
+    session.on("close", () => sessions.delete(session));
+  });
+  server.on("stream", (stream, headers) => {
+    stream.on("error", () => undefined);
+    const path = String(headers[":path"]);
+    asked.push(path);
+    last = headers;
+    if (path.includes("/slow")) {
+      stream.resume();
+      stream.on("end", () => {
+        stream.respond({ ":status": 200 });
+        stream.end("slow");
+      });
+      return;
+    }
+    stream.respond({ ":status": 200, "x-of": "local" });
+    stream.pipe(stream);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    asked,
+    get last() {
+      return last;
+    },
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const session of sessions) session.destroy();
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,215 @@
+/**
+ * The official command line's tunnel, unmodified (cloud.md §8, 39–41, 46, 51, 61). It finds relays by SRV records of the machine's own
+ * resolver and by no other way, so this suite runs itself again in a network of its own, where it is the name server too.
+ */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "@jest/globals";
+import { bareOf } from "@perdure/cloud";
+import { AdminClient, eventually, IngressClient, ROOT, SdkEndpoint, Server } from "@perdure/conformance";
+import { makeCertificates } from "@perdure/testkit";
+import { service } from "@restatedev/restate-sdk";
+import { serveNames } from "./dns.js";
+import { aWorld, PUBLIC_PROXY, until } from "./fixture.js";
+import { aWire } from "./wire.js";
+
+const IS_INSIDE = process.env["PERDURE_TEST_OWN_NETWORK"] === "1";
+const SRV_NAME = "tunnel.us.perdure.test";
+const PATIENCE_MS = 180_000;
+/** It waits longer after each attempt; a busy machine makes it miss some. */
+const RECONNECT_MS = 60_000;
+
+if (IS_INSIDE) describe("the official command line", insideTests);
+else
+  test(
+    "the official command line opens a tunnel, registers through it and serves, in a network of its own",
+    async () => {
+      const refusal = noNetworkOfOurOwn();
+      if (refusal !== undefined) return console.warn(`The official command line's tunnel was not tried: ${refusal}`);
+      const folder = mkdtempSync(join(tmpdir(), "perdure-network-"));
+      const resolver = join(folder, "resolv.conf");
+      writeFileSync(resolver, "nameserver 127.0.0.1\n");
+      const jest = [process.execPath, "--experimental-vm-modules", "--no-warnings", join(ROOT, "node_modules/jest/bin/jest.js")];
+      const command = [...jest, fileURLToPath(import.meta.url)].map((word) => `'${word}'`).join(" ");
+      const script = `ip link set lo up && mount --bind '${resolver}' /etc/resolv.conf && exec ${command}`;
+      const child = spawn("unshare", ["--user", "--map-root-user", "--net", "--mount", "sh", "-c", script], {
+        cwd: ROOT,
+        env: { ...process.env, PERDURE_TEST_OWN_NETWORK: "1" },
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+      const said = wordsOf(child);
+      const exitCode = await new Promise((resolve) => child.once("close", resolve));
+      rmSync(folder, { recursive: true, force: true });
+      if (exitCode !== 0) throw new Error(said());
+    },
+    PATIENCE_MS,
+  );
+
+/** Some containers let nobody have namespaces, or have no tools for them: what stands against it there, undefined where nothing does. */
+function noNetworkOfOurOwn(): string | undefined {
+  const args = ["--user", "--map-root-user", "--net", "--mount", "ip", "link", "set", "lo", "up"];
+  const { status, stderr, error } = spawnSync("unshare", args, { encoding: "utf8" });
+  return status === 0 ? undefined : (error?.message ?? stderr.trim());
+}
+
+function insideTests(): void {
+  test(
+    "opens a tunnel, registers through it, serves with signatures checked, comes back, and ends with the relay's word",
+    async () => {
+      const { trusted } = makeCertificates();
+      const home = mkdtempSync(join(tmpdir(), "perdure-official-"));
+      const file = (name: string, text: string): string => {
+        writeFileSync(join(home, name), text);
+        return join(home, name);
+      };
+      const certificate = { certificate: trusted.certificate, privateKey: trusted.privateKey };
+      await using world = await aWorld();
+      const { tenant, tenancy } = world;
+      const secure = await world.relay.listenTunnels({
+        host: "127.0.0.1",
+        port: 0,
+        certificates: { current: certificate, onChange() {} },
+      });
+      await using wire = await aWire(secure.port);
+      await using _names = await serveNames({
+        srv: { [SRV_NAME]: { port: wire.port, target: "localhost" } },
+        a: { localhost: "127.0.0.1" },
+      });
+      await using server = await Server.start({
+        settings: {
+          "cluster-name": tenant.facts.id,
+          "request-identity-private-key-pem-file": file("identity.pem", tenant.pem),
+          "tunnels.proxy-url": world.proxyUrl,
+          "tunnels.public-url": PUBLIC_PROXY,
+          "tunnels.token-file": file("token", tenant.token),
+        },
+      });
+      const greeter = service({ name: "Greeter", handlers: { greet: async (_ctx, name: string) => `Hello ${name}` } });
+      await using endpoint = await SdkEndpoint.start({ services: [greeter], identityKeys: [tenant.identity.publicKey] });
+      await using cloud = await aCloudApi({
+        environmentId: tenant.facts.id,
+        name: "dev",
+        ingressBaseUrl: server.ingressUrl,
+        adminBaseUrl: server.adminUrl,
+        proxyBaseUrl: PUBLIC_PROXY,
+        tunnelSrv: SRV_NAME,
+        signingPublicKey: tenant.identity.publicKey,
+      });
+      const config = join(home, "config");
+      mkdirSync(config);
+      const claims = Buffer.from(JSON.stringify({ exp: Math.floor(Date.now() / 1000) + 3600 })).toString("base64url");
+      file(
+        "config/config.toml",
+        [
+          `[global.cloud]\napi_base_url = "${cloud.url}"\naccess_token = "x.${claims}.x"`,
+          `[dev]\nenvironment_type = "cloud"\ningress_base_url = "${server.ingressUrl}"\nadmin_base_url = "${server.adminUrl}"`,
+          `[dev.cloud]\naccount_id = "${tenant.facts.accountId}"\nenvironment_id = "${tenant.facts.id}"\n`,
+        ].join("\n\n"),
+      );
+      file("config/environment", "dev");
+      const authority = file("ca.pem", trusted.authority);
+      const run = (args: readonly string[], key: string): ChildProcess =>
+        spawn(binary(), args, {
+          cwd: home,
+          stdio: ["ignore", "pipe", "pipe"],
+          env: {
+            PATH: process.env["PATH"],
+            HOME: home,
+            RESTATE_CLI_CONFIG_HOME: config,
+            RESTATE_AUTH_TOKEN: key,
+            SSL_CERT_FILE: authority,
+            NO_COLOR: "1",
+            DO_NOT_TRACK: "1",
+          },
+        });
+
+      const tunnel = run(["cloud", "env", "tunnel", "--tunnel-name", "t", "--no-remote-ports"], tenant.key);
+      const tunnelSaid = wordsOf(tunnel);
+      const tunnelEnded = new Promise<number | null>((resolve) => tunnel.once("close", resolve));
+      try {
+        await orTell(
+          until(() => world.relay.stats.connections === 1),
+          tunnelEnded,
+          tunnelSaid,
+        );
+
+        const url = `http://localhost:${endpoint.port}`;
+        const register = run(["-y", "deployments", "register", "--tunnel-name", "t", url], tenant.key);
+        const registerSaid = wordsOf(register);
+        const exitCode = await new Promise((resolve) => register.once("close", resolve));
+        expect([exitCode, registerSaid()]).toEqual([0, expect.stringContaining("Greeter")]);
+        using admin = new AdminClient(server.adminUrl);
+        expect(JSON.stringify((await admin.get("/deployments")).json)).toContain(
+          `${PUBLIC_PROXY}/${bareOf(tenant.facts.id)}/t/http/localhost/${endpoint.port}/`,
+        );
+        using ingress = new IngressClient(server.ingressUrl);
+        expect(await ingress.result(["Greeter", "greet"], "Ada")).toBe("Hello Ada");
+
+        // Cut off, it dials again.
+        const idOfTunnel = async (): Promise<string | undefined> => {
+          await world.relay.report();
+          return tenancy.tunnels.get("r1")?.connections[0]?.id;
+        };
+        const first = await idOfTunnel();
+        wire.cut();
+        await eventually("another connection", async () => ![first, undefined].includes(await idOfTunnel()), RECONNECT_MS);
+        expect(await ingress.result(["Greeter", "greet"], "Grace")).toBe("Hello Grace");
+
+        tenancy.revoke(tenant.key);
+        expect(await tunnelEnded).not.toBe(0);
+        expect(tunnelSaid()).toMatch(/unauthorized/i);
+      } finally {
+        tunnel.kill("SIGKILL");
+        await tunnelEnded;
+        rmSync(home, { recursive: true, force: true });
+      }
+    },
+    PATIENCE_MS,
+  );
+}
+
+/** The Cloud API as far as this command asks it. */
+async function aCloudApi(environment: Readonly<Record<string, string>>): Promise<AsyncDisposable & { readonly url: string }> {
+  const server = createServer((request, response) => {
+    request.resume();
+    const isKnown = request.url?.endsWith("/DescribeEnvironment") === true;
+    response.writeHead(isKnown ? 200 : 404, { "content-type": "application/json" });
+    response.end(JSON.stringify(isKnown ? environment : { message: "not here" }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+/** What it waits for, unless the process ends first. */
+async function orTell(wait: Promise<void>, ended: Promise<unknown>, said: () => string): Promise<void> {
+  const outcome = await Promise.race([wait.then(() => "there"), ended.then(() => "ended")]);
+  if (outcome === "ended") throw new Error(`it ended:\n${said()}`);
+}
+
+function wordsOf(child: ChildProcess): () => string {
+  let said = "";
+  for (const output of [child.stdout, child.stderr]) {
+    output?.setEncoding("utf8").on("data", (chunk: string) => {
+      said += chunk;
+    });
+  }
+  return () => said;
+}
+
+/** It comes as an optional package per platform, beside the package that the root names. */
+function binary(): string {
+  const cli = createRequire(createRequire(import.meta.url).resolve("@restatedev/restate/package.json"));
+  return cli.resolve(`@restatedev/restate-${process.platform}-${process.arch}/bin/restate`);
+}

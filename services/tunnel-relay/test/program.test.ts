@@ -1,0 +1,124 @@
+/** The program itself, over TLS and gRPC, as it is deployed. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { silentLogger, systemClock, systemRandom } from "@perdure/base";
+import { bareOf } from "@perdure/cloud";
+import { MemoryTenancy } from "@perdure/cloud/testing";
+import { openGrpcDoor } from "@perdure/cluster";
+import { Program } from "@perdure/conformance";
+import { tenancyDefinition, tenancyHandlers } from "@perdure/driver-grpc";
+import { createHttpTransport } from "@perdure/driver-http2";
+import { exchangeWhole } from "@perdure/invoker";
+import { type Certificates, makeCertificates } from "@perdure/testkit";
+import { RUNTIME_TOKEN_HEADER } from "@perdure/tunnel";
+import { service } from "@restatedev/restate-sdk";
+import { connectTunnel } from "@restatedev/restate-sdk-tunnel";
+import { aTenant, ownClient, type Tenant, until } from "./fixture.js";
+import { aLocal } from "./local.js";
+
+const tenancy = new MemoryTenancy();
+const folder = mkdtempSync(join(tmpdir(), "perdure-relay-"));
+let certificates: Certificates;
+let grpc: Awaited<ReturnType<typeof openGrpcDoor>>;
+let relay: Program;
+let tenant: Tenant;
+let tunnelPort: string;
+let proxyUrl: string;
+beforeAll(async () => {
+  certificates = makeCertificates().trusted;
+  writeFileSync(join(folder, "cert.pem"), certificates.certificate);
+  writeFileSync(join(folder, "key.pem"), certificates.privateKey);
+  tenant = aTenant(tenancy);
+  grpc = await openGrpcDoor({ bindAddress: "127.0.0.1", bindPort: 0 }, undefined);
+  grpc.serve("perdure.control.v1.Tenancy", tenancyDefinition, tenancyHandlers(tenancy, silentLogger));
+  relay = await Program.launch({
+    service: "tunnel-relay",
+    settings: {
+      "tenancy.addresses": `127.0.0.1:${grpc.port}`,
+      "tunnels.bind-address": "127.0.0.1",
+      "tunnels.bind-port": 0,
+      "proxy.bind-port": 0,
+      "probes.bind-port": 0,
+      "probes.bind-address": "127.0.0.1",
+      "public-tls.certificate-file": join(folder, "cert.pem"),
+      "public-tls.private-key-file": join(folder, "key.pem"),
+      "node-name": "relay-1",
+      domain: "perdure.test",
+    },
+  });
+  const facts = await relay.ready();
+  tunnelPort = new URL(facts["tunnels"] as string).port;
+  proxyUrl = `https://localhost:${new URL(facts["proxy"] as string).port}`;
+}, 120_000);
+afterAll(async () => {
+  await relay[Symbol.asyncDispose]();
+  await grpc[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true });
+});
+
+test("serves clients over TLS, tells tenancy of them, and drains when it is told to stop", async () => {
+  await using local = await aLocal();
+  await using client = ownClient({ tunnelUrl: `tls://localhost:${tunnelPort}` }, tenant, {
+    ca: certificates.authority,
+    locals: [{ tunnelPort: 1, host: "127.0.0.1", port: local.port }],
+  });
+  const bare = bareOf(tenant.facts.id);
+  expect(await client.tunnel.ready).toEqual({ name: "t", proxyUrl: `https://tunnel.us.perdure.test:9080/${bare}/t` });
+
+  const official = connectTunnel({
+    tunnelServers: [`localhost:${tunnelPort}`],
+    tls: { ca: certificates.authority },
+    environmentId: tenant.facts.id,
+    authToken: tenant.key,
+    signingPublicKey: tenant.identity.publicKey,
+    tunnelName: "official",
+    gracefulShutdown: false,
+    logger: () => undefined,
+    services: [service({ name: "S", handlers: { h: async () => "h" } })],
+  });
+  await official.ready;
+  expect(official.deploymentUrl).toBe(`https://tunnel.us.perdure.test:9080/${bare}/official/http/in-process/9080/`);
+  await until(() => (tenancy.tunnels.get("relay-1")?.connections.length ?? 0) === 2);
+
+  await using transport = createHttpTransport(
+    { clock: systemClock, random: systemRandom },
+    { trustedCertificates: certificates.authority },
+  );
+  const headers: Record<string, string> = {
+    accept: "application/vnd.restate.endpointmanifest.v4+json",
+    [RUNTIME_TOKEN_HEADER]: tenant.token,
+  };
+  tenant.identity.sign(headers, "/discover", undefined);
+  const ask = (path: string) =>
+    exchangeWhole(
+      { transport, clock: systemClock },
+      {
+        address: { kind: "http", uri: `${proxyUrl}/${bare}/${path}`, httpVersion: "HTTP/2.0" },
+        method: "GET",
+        path: "/discover",
+        headers,
+      },
+      { responseBytesMax: 100_000, timeoutMs: 10_000 },
+    );
+  expect(await ask("t/http/localhost/1")).toMatchObject({ kind: "response", status: 200 });
+  expect(await ask("official/http/in-process/9080")).toMatchObject({ kind: "response", status: 200 });
+
+  const drained = client.next("draining");
+  const stopped = relay.stop();
+  await drained;
+  await official.close();
+  expect(await stopped).toMatchObject({ code: 0 });
+  await until(() => tenancy.tunnels.get("relay-1")?.connections.length === 0);
+}, 60_000);
+
+test("where runtimes come from inside, their door goes without the certificate that clients see", async () => {
+  const changed = { "proxy.cleartext": "true", "probes.bind-port": 0 };
+  await relay.launchAgain(changed);
+  const facts = await relay.ready();
+  expect(facts["tunnels"]).toMatch(/^https:/);
+  expect(facts["proxy"]).toMatch(/^http:/);
+  const answer = await fetch(`http://127.0.0.1:${new URL(facts["proxy"] as string).port}/`);
+  expect(answer.status).toBe(400); // No tunnel of that name: it was understood.
+});

@@ -1,0 +1,477 @@
+import { request as httpRequest } from "node:http";
+import { describe, expect, test } from "@jest/globals";
+import { bareOf } from "@perdure/cloud";
+import { HTTP_VERSION_HEADER, RUNTIME_TOKEN_HEADER } from "@perdure/tunnel";
+import { aTenant, aWorld, credentials, FakeRuntime, hurried, ownClient, rawClient, until } from "./fixture.js";
+import { aLocal } from "./local.js";
+
+describe("a request through a tunnel", () => {
+  test("reaches the service behind and comes back, without what is the relay's own business", async () => {
+    await using world = await aWorld();
+    const { tenant } = world;
+    await using local = await aLocal();
+    await using client = ownClient(world, tenant, { locals: [{ tunnelPort: 9080, host: "127.0.0.1", port: local.port }] });
+    await client.tunnel.ready;
+    await using runtime = new FakeRuntime(world);
+    const answer = await runtime.ask({
+      tenant,
+      path: "t/http/localhost/9080/base/invoke/S/h?q=1",
+      audience: "/invoke/S/h",
+      body: "hi",
+    });
+    expect(answer).toMatchObject({ status: 200, body: "hi", headers: { "x-of": "local" } });
+    expect(local.asked).toEqual(["/base/invoke/S/h?q=1"]);
+    expect(Object.keys(local.last)).not.toContain(RUNTIME_TOKEN_HEADER);
+    expect(Object.keys(local.last)).not.toContain(HTTP_VERSION_HEADER);
+    expect(local.last["x-restate-jwt-v1"]).toBeDefined();
+    await until(() => client.events.some(({ kind }) => kind === "request") && world.relay.stats.inFlight === 0);
+  });
+
+  test("streams both ways before either side has ended", async () => {
+    await using world = await aWorld();
+    const { tenant } = world;
+    await using local = await aLocal();
+    await using client = ownClient(world, tenant, { locals: [{ tunnelPort: 1, host: "127.0.0.1", port: local.port }] });
+    await client.tunnel.ready;
+    await using runtime = new FakeRuntime(world);
+    const stream = runtime.open({ tenant, path: "t/http/localhost/1/x" });
+    stream.setEncoding("utf8");
+    const heard: string[] = [];
+    for (const word of ["one", "two", "three"]) {
+      const said = new Promise<void>((resolve) => stream.once("data", (chunk: string) => resolve(void heard.push(chunk))));
+      stream.write(word);
+      await said;
+    }
+    expect(world.relay.stats.inFlight).toBe(1);
+    stream.end();
+    await new Promise((resolve) => stream.on("close", resolve));
+    expect(heard).toEqual(["one", "two", "three"]);
+  });
+
+  test("moves many MiB, and holds little of them while nobody reads", async () => {
+    await using world = await aWorld();
+    const { tenant } = world;
+    await using local = await aLocal();
+    await using client = ownClient(world, tenant, { locals: [{ tunnelPort: 1, host: "127.0.0.1", port: local.port }] });
+    await client.tunnel.ready;
+    await using runtime = new FakeRuntime(world);
+    const stream = runtime.open({ tenant, path: "t/http/localhost/1/x" });
+    const chunk = Buffer.alloc(256 * 1024, 7);
+    const total = 96;
+    let written = 0;
+    const write = (): void => {
+      while (written < total && stream.write(chunk)) written++;
+      if (written < total) written++;
+    };
+    stream.on("drain", write);
+    stream.pause();
+    write();
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(written).toBeLessThan(total); // Nobody reads the echo, so the whole way is full.
+    let heard = 0;
+    await new Promise<void>((resolve) => {
+      stream.on("data", (bytes: Buffer) => {
+        heard += bytes.length;
+        if (written >= total && !stream.writableEnded) stream.end();
+      });
+      stream.on("close", resolve);
+      stream.resume();
+    });
+    expect(heard).toBe(total * chunk.length);
+    await world.relay.report();
+    expect(world.tenancy.reports.at(-1)).toMatchObject({
+      environmentId: tenant.facts.id,
+      totals: { tunnelBytes: 2 * total * chunk.length, bytesIn: 0 },
+    });
+  });
+
+  test("of an environment that used up its traffic goes slowly, and arrives whole", async () => {
+    // Both clocks run thirty times faster.
+    const clock = hurried(30);
+    await using world = await aWorld({}, { clock: { ...clock, monotonicMs: () => clock.monotonicMs() * 30 } });
+    const tenant = aTenant(world.tenancy, { isThrottled: true });
+    await using local = await aLocal();
+    await using client = ownClient(world, tenant, { locals: [{ tunnelPort: 1, host: "127.0.0.1", port: local.port }] });
+    await client.tunnel.ready;
+    await using runtime = new FakeRuntime(world);
+    const body = "a".repeat(4 * 1024 * 1024);
+    const startedAt = performance.now();
+    expect((await runtime.ask({ tenant, path: "t/http/localhost/1/x", body })).body).toBe(body);
+    const seconds = ((performance.now() - startedAt) * 30) / 1000;
+    expect(seconds).toBeGreaterThanOrEqual(7.5); // 8 MiB both ways, at 1 MiB a second.
+  });
+
+  test("in HTTP/1.1 is HTTP/1.1 behind the tunnel too", async () => {
+    await using world = await aWorld();
+    const { tenant } = world;
+    await using client = await rawClient(world, credentials(tenant));
+    const seen: unknown[] = [];
+    client.onStream = (stream, headers) => {
+      seen.push(headers[HTTP_VERSION_HEADER], headers[":path"], headers[":method"]);
+      stream.respond({ ":status": 201, "x-a": "b" });
+      stream.pipe(stream);
+    };
+    await client.verdict;
+    await using runtime = new FakeRuntime(world);
+    const all = runtime.headers({ tenant, path: "t/http/localhost/1/discover" });
+    const path = all[":path"] as string;
+    for (const name of [":path", ":method"]) delete all[name];
+    const answer = await new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
+      const request = httpRequest(
+        world.proxyUrl + path,
+        { method: "POST", headers: { ...all, connection: "close" } },
+        (response) => {
+          let body = "";
+          response.setEncoding("utf8");
+          response.on("data", (chunk: string) => {
+            body += chunk;
+          });
+          response.on("end", () => resolve({ status: response.statusCode, body }));
+        },
+      );
+      request.on("error", reject);
+      request.end("hello");
+    });
+    expect(answer).toEqual({ status: 201, body: "hello" });
+    expect(seen).toEqual(["HTTP/1.1", "/http/localhost/1/discover", "POST"]);
+  });
+
+  test("is 502 when nobody has the name, and 502 when nobody serves the port", async () => {
+    await using world = await aWorld();
+    const { tenant } = world;
+    await using runtime = new FakeRuntime(world);
+    const nobody = await runtime.ask({ tenant, path: "t/http/localhost/1/discover" });
+    expect(nobody.status).toBe(502);
+    expect(JSON.parse(nobody.body)).toEqual({ code: 502, message: "tunnel 't' has no connected client" });
+    await using client = ownClient(world, tenant, { locals: [{ tunnelPort: 2, host: "127.0.0.1", port: 2 }] });
+    await client.tunnel.ready;
+    const undeclared = await runtime.ask({ tenant, path: "t/http/localhost/1/discover" });
+    expect(JSON.parse(undeclared.body)).toEqual({ code: 502, message: "tunnel 't' does not serve port 1" });
+    expect(client.events.filter(({ kind }) => kind === "denied" || kind === "request")).toEqual([]);
+  });
+
+  test("is 503 with Retry-After when the tunnel has as many as it may have", async () => {
+    await using world = await aWorld();
+    const { tenant } = world;
+    await using client = await rawClient(world, credentials(tenant));
+    client.session.settings({ maxConcurrentStreams: 1 });
+    client.onStream = (stream) => {
+      stream.respond({ ":status": 200 });
+      stream.pipe(stream);
+    };
+    await client.verdict;
+    await using runtime = new FakeRuntime(world);
+    const first = runtime.open({ tenant, path: "t/http/localhost/1/x" });
+    await new Promise((resolve) => first.once("response", resolve));
+    const second = await runtime.ask({ tenant, path: "t/http/localhost/1/x" });
+    expect(second).toMatchObject({ status: 503, headers: { "retry-after": "5" } });
+    first.end();
+  });
+
+  test("ends on the other side when the runtime gives it up", async () => {
+    await using world = await aWorld();
+    const { tenant } = world;
+    await using client = await rawClient(world, credentials(tenant));
+    let hasEnded = false;
+    const closed = new Promise<number | undefined>((resolve) => {
+      client.onStream = (stream) => {
+        stream.on("aborted", () => resolve(stream.rstCode));
+        stream.on("end", () => {
+          hasEnded = !stream.aborted;
+        });
+        stream.resume();
+      };
+    });
+    await client.verdict;
+    await using runtime = new FakeRuntime(world);
+    const stream = runtime.open({ tenant, path: "t/http/localhost/1/x" });
+    stream.on("error", () => undefined);
+    stream.write("begun");
+    await until(() => world.relay.stats.inFlight === 1);
+    stream.destroy(new Error("given up"));
+    expect(await closed).not.toBe(0);
+    expect(hasEnded).toBe(false);
+  });
+
+  test("is broken off, not ended, when the answer breaks", async () => {
+    await using world = await aWorld();
+    const { tenant } = world;
+    await using client = await rawClient(world, credentials(tenant));
+    client.onStream = (stream) => {
+      stream.respond({ ":status": 200 });
+      stream.write("half", () => client.socket.destroy());
+    };
+    await client.verdict;
+    await using runtime = new FakeRuntime(world);
+    await expect(runtime.ask({ tenant, path: "t/http/localhost/1/x" })).rejects.toThrow(/NGHTTP2_INTERNAL_ERROR/);
+  });
+});
+
+describe("T8: paths that could become control requests", () => {
+  test.each([
+    "t/_/drain-tunnel",
+    "t/_/health",
+    "t//_/drain-tunnel",
+    "t/%2e%2e/_/drain-tunnel",
+    "t/http/localhost/1/../../../_/drain-tunnel",
+    "t/http/localhost/1/%2E%2e/_/drain-tunnel",
+    "t/http/local%2fhost/1/_/drain-tunnel",
+    "t/http%2f/localhost/1/x",
+    "t/http/localhost/x/y",
+    "t/http/localhost",
+    "t/ftp/localhost/1/x",
+    "t/http/localhost/70000/x",
+    "t/http/../1/x",
+    "t",
+    "_/_/drain-tunnel/x/1",
+  ])("%s is 400, and the client hears nothing", async (path) => {
+    await using world = await aWorld();
+    const { tenant } = world;
+    await using client = await rawClient(world, credentials(tenant));
+    const heard: unknown[] = [];
+    client.onStream = (stream, headers) => {
+      heard.push(headers[":path"]);
+      stream.respond({ ":status": 200 }, { endStream: true });
+    };
+    await client.verdict;
+    await using runtime = new FakeRuntime(world);
+    expect(await runtime.ask({ tenant, path, audience: "/x" })).toMatchObject({ status: 400 });
+    expect(heard).toEqual([]);
+    expect(await runtime.ask({ tenant, path: "t/http/localhost/1/x" })).toMatchObject({ status: 200 });
+  });
+
+  test.each(["/_/drain-tunnel", "//_/drain-tunnel", "/", "/x"])("%s is 400", async (path) => {
+    await using world = await aWorld();
+    await using runtime = new FakeRuntime(world);
+    expect(await runtime.ask({ tenant: world.tenant, path, audience: "/x" })).toMatchObject({ status: 400 });
+  });
+});
+
+describe("T7: another environment's tunnel", () => {
+  test("is refused at the proxy, whatever the caller signs, and its client sees nothing", async () => {
+    await using world = await aWorld();
+    const { tenant: a, tenancy } = world;
+    const b = aTenant(tenancy);
+    await using client = await rawClient(world, credentials(b));
+    const heard: unknown[] = [];
+    client.onStream = (stream, headers) => {
+      heard.push(headers[":path"]);
+      stream.respond({ ":status": 200 }, { endStream: true });
+    };
+    await client.verdict;
+    await using runtime = new FakeRuntime(world);
+    const place = `/${bareOf(b.facts.id)}/t/http/localhost/1/discover`;
+    const foreign = await runtime.ask({ tenant: a, path: place });
+    expect(foreign.status).toBe(403);
+    expect(JSON.parse(foreign.body)).toEqual({ code: 403, message: "tunnel belongs to another environment" });
+    // With the right token but another's signature, and with no token that is anybody's.
+    expect(await runtime.ask({ tenant: a, path: place, token: b.token })).toMatchObject({ status: 401 });
+    for (const token of ["", "rt_nobody"])
+      expect(await runtime.ask({ tenant: b, path: place, token })).toMatchObject({ status: 401 });
+    expect(heard).toEqual([]);
+    expect(await runtime.ask({ tenant: b, path: place })).toMatchObject({ status: 200 });
+  });
+
+  test("a signature for another path is refused at the proxy", async () => {
+    await using world = await aWorld();
+    const { tenant } = world;
+    await using client = await rawClient(world, credentials(tenant));
+    await client.verdict;
+    await using runtime = new FakeRuntime(world);
+    const answer = await runtime.ask({ tenant, path: "t/http/localhost/1/invoke/S/h", audience: "/invoke/S/other" });
+    expect(answer).toMatchObject({ status: 401 });
+  });
+
+  test("nobody is let through while tenancy cannot say who asks", async () => {
+    await using world = await aWorld();
+    const { tenant } = world;
+    world.tenancy.isAway = true;
+    await using runtime = new FakeRuntime(world);
+    expect(await runtime.ask({ tenant, path: "t/http/localhost/1/x" })).toMatchObject({
+      status: 503,
+      headers: { "retry-after": "5" },
+    });
+  });
+});
+
+describe("several clients of one name", () => {
+  test("share the load: the least busy one is asked, equals take turns", async () => {
+    await using world = await aWorld();
+    const { tenant } = world;
+    const counts = [0, 0];
+    const clients = await Promise.all([0, 1].map(() => rawClient(world, credentials(tenant))));
+    for (const [i, client] of clients.entries()) {
+      client.onStream = (stream) => {
+        counts[i] = (counts[i] ?? 0) + 1;
+        stream.respond({ ":status": 200 });
+        stream.pipe(stream);
+      };
+      await client.verdict;
+    }
+    await until(() => world.relay.stats.connections === 2);
+    await using runtime = new FakeRuntime(world);
+    for (let i = 0; i < 10; i++) await runtime.ask({ tenant, path: "t/http/localhost/1/x" });
+    expect(counts).toEqual([5, 5]);
+    const held = Array.from({ length: 20 }, () => runtime.open({ tenant, path: "t/http/localhost/1/x" }));
+    await Promise.all(held.map((stream) => new Promise((resolve) => stream.once("response", resolve))));
+    expect(counts).toEqual([15, 15]);
+    for (const stream of held) stream.end();
+    for (const client of clients) await client[Symbol.asyncDispose]();
+  });
+
+  test("T9: a stranger cannot take a name; a second one of the same environment shares it and is seen", async () => {
+    await using world = await aWorld();
+    const { tenant, tenancy } = world;
+    const other = aTenant(tenancy);
+    await using first = await rawClient(world, { ...credentials(tenant), "tunnel-worker-id": "one" });
+    expect(await first.verdict).toMatchObject({ "tunnel-status": "ok" });
+    await using stranger = await rawClient(world, { ...credentials(tenant), authorization: `Bearer ${other.key}` });
+    expect(await stranger.verdict).toMatchObject({ "tunnel-status": "unauthorized" });
+    // The same name in another environment is another tunnel.
+    await using elsewhere = await rawClient(world, credentials(other));
+    expect(await elsewhere.verdict).toMatchObject({ "tunnel-status": "ok" });
+    await using second = await rawClient(world, { ...credentials(tenant), "tunnel-worker-id": "two" });
+    expect(await second.verdict).toMatchObject({ "tunnel-status": "ok" });
+    await until(() => world.relay.stats.connections === 3);
+    await world.relay.report();
+    const shown = tenancy.tunnels.get("r1")?.connections.filter(({ environmentId }) => environmentId === tenant.facts.id);
+    expect(shown?.map(({ name, workerId }) => [name, workerId])).toEqual([
+      ["t", "one"],
+      ["t", "two"],
+    ]);
+    expect(new Set(shown?.map(({ id }) => id)).size).toBe(2);
+  });
+});
+
+describe("a client that leaves", () => {
+  test("is retried once elsewhere when it says that it executed nothing; a plain 503 is an answer", async () => {
+    await using world = await aWorld();
+    const { tenant } = world;
+    const leaving = await rawClient(world, { ...credentials(tenant), "supports-client-drain": "true" });
+    const asked: string[] = [];
+    leaving.onStream = (stream) => {
+      asked.push("leaving");
+      stream.resume();
+      stream.respond({ ":status": 503, "x-restate-tunnel-draining": "true" });
+      stream.end();
+    };
+    await leaving.verdict;
+    await using runtime = new FakeRuntime(world);
+    const alone = await runtime.ask({ tenant, path: "t/http/localhost/1/x", body: "hello" });
+    expect(alone).toMatchObject({ status: 503, headers: { "retry-after": "5" } });
+    expect(alone.headers["x-restate-tunnel-draining"]).toBeUndefined();
+    await leaving[Symbol.asyncDispose]();
+
+    await until(() => world.relay.stats.connections === 0);
+    await using again = await rawClient(world, { ...credentials(tenant), "supports-client-drain": "true" });
+    again.onStream = leaving.onStream;
+    await again.verdict;
+    await using staying = await rawClient(world, credentials(tenant));
+    let isBusy = false;
+    staying.onStream = (stream) => {
+      asked.push("staying");
+      stream.respond({ ":status": isBusy ? 503 : 200 });
+      stream.pipe(stream);
+    };
+    await staying.verdict;
+    await until(() => world.relay.stats.connections === 2);
+    asked.length = 0;
+    for (let i = 0; i < 2; i++) {
+      expect(await runtime.ask({ tenant, path: "t/http/localhost/1/x", body: "hello" })).toMatchObject({
+        status: 200,
+        body: "hello",
+      });
+    }
+    expect(asked.filter((who) => who === "leaving").length).toBeLessThanOrEqual(1); // It said so once, and was not asked again.
+    isBusy = true;
+    expect(await runtime.ask({ tenant, path: "t/http/localhost/1/x" })).toMatchObject({ status: 503 });
+  });
+
+  test("does not say so for everybody: without the capability the sentinel is an answer like any other", async () => {
+    await using world = await aWorld();
+    const { tenant } = world;
+    await using client = await rawClient(world, credentials(tenant));
+    let asked = 0;
+    client.onStream = (stream) => {
+      asked++;
+      stream.respond({ ":status": 503, "x-restate-tunnel-draining": "true" }, { endStream: true });
+    };
+    await client.verdict;
+    await using runtime = new FakeRuntime(world);
+    expect(await runtime.ask({ tenant, path: "t/http/localhost/1/x" })).toMatchObject({ status: 503 });
+    expect(await runtime.ask({ tenant, path: "t/http/localhost/1/x" })).toMatchObject({ status: 503 });
+    expect(asked).toBe(2);
+  });
+
+  test("by GOAWAY gets nothing new; what it has ends well", async () => {
+    await using world = await aWorld();
+    const { tenant } = world;
+    await using local = await aLocal();
+    const locals = [{ tunnelPort: 1, host: "127.0.0.1", port: local.port }];
+    const leaving = ownClient(world, tenant, { locals });
+    await leaving.tunnel.ready;
+    await using runtime = new FakeRuntime(world);
+    const held = runtime.open({ tenant, path: "t/http/localhost/1/x" });
+    let body = "";
+    held.setEncoding("utf8");
+    held.on("data", (chunk: string) => {
+      body += chunk;
+    });
+    await new Promise((resolve) => held.once("response", resolve));
+    await using staying = ownClient(world, tenant, { locals });
+    await staying.tunnel.ready;
+    await until(() => world.relay.stats.connections === 2);
+    const left = leaving.tunnel.close();
+    await until(() => leaving.tunnel.connections === 0);
+    for (let i = 0; i < 10; i++)
+      expect(await runtime.ask({ tenant, path: "t/http/localhost/1/x" })).toMatchObject({ status: 200 });
+    held.end("to the end");
+    await new Promise((resolve) => held.on("close", resolve));
+    expect(body).toBe("to the end");
+    await left;
+    await until(() => world.relay.stats.connections === 1);
+  });
+});
+
+describe("two relays", () => {
+  test("a request goes on to the one that has the tunnel, once", async () => {
+    await using holder = await aWorld();
+    const { tenant, tenancy } = holder;
+    await using asked = await aWorld({ relay: "r2", peers: [holder.proxyUrl] }, { tenancy });
+    await using local = await aLocal();
+    await using client = ownClient(holder, tenant, { locals: [{ tunnelPort: 1, host: "127.0.0.1", port: local.port }] });
+    await client.tunnel.ready;
+    await using runtime = new FakeRuntime(asked);
+    expect(await runtime.ask({ tenant, path: "t/http/localhost/1/x", body: "far" })).toMatchObject({ status: 200, body: "far" });
+    await using other = ownClient(asked, tenant, { name: "u", locals: [] });
+    await other.tunnel.ready;
+    const nobody = await runtime.ask({ tenant, path: "v/http/localhost/1/x" });
+    expect(JSON.parse(nobody.body)).toEqual({ code: 502, message: "tunnel 'v' has no connected client" });
+    await asked.relay.report();
+    await holder.relay.report();
+    expect(tenancy.reports.map(({ source }) => source.split("/")[0])).toEqual(["r1"]);
+  });
+
+  test("that know each other do not pass a request round", async () => {
+    const first = await aWorld();
+    const { tenant, tenancy } = first;
+    await using second = await aWorld({ relay: "r2", peers: [first.proxyUrl] }, { tenancy });
+    await first[Symbol.asyncDispose]();
+    await using runtime = new FakeRuntime(second);
+    expect(await runtime.ask({ tenant, path: "t/http/localhost/1/x" })).toMatchObject({ status: 502 });
+  });
+
+  test("tell only a runtime of the same environment who has a name", async () => {
+    await using world = await aWorld();
+    const { tenant, tenancy } = world;
+    const stranger = aTenant(tenancy);
+    await using client = await rawClient(world, credentials(tenant));
+    await client.verdict;
+    await using runtime = new FakeRuntime(world);
+    const path = `/_/held/${bareOf(tenant.facts.id)}/t`;
+    expect(await runtime.ask({ tenant, path })).toMatchObject({ status: 204 });
+    expect(await runtime.ask({ tenant, path: `/_/held/${bareOf(tenant.facts.id)}/u` })).toMatchObject({ status: 404 });
+    expect(await runtime.ask({ tenant: stranger, path })).toMatchObject({ status: 403 });
+    expect(await runtime.ask({ tenant, path, token: "" })).toMatchObject({ status: 401 });
+  });
+});

@@ -1,0 +1,41 @@
+/** A wire that can be cut: it passes bytes on to a port of this machine. */
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+
+export interface Wire extends AsyncDisposable {
+  readonly port: number;
+  /** Ends all connections without a word; new ones are welcome. */
+  cut(): void;
+}
+
+export async function aWire(to: number): Promise<Wire> {
+  const sockets = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect(to, "127.0.0.1");
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(one);
+      one.setNoDelay(true);
+      one.on("error", () => one.destroy());
+      one.on("close", () => {
+        sockets.delete(one);
+        other.destroy();
+      });
+      one.pipe(other);
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const cut = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    cut,
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      cut();
+      await closed;
+    },
+  };
+}
