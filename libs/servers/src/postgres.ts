@@ -2,7 +2,7 @@
  * Why: the PostgreSQL driver is tested against the real server. PostgreSQL refuses to run as root, so root starts it as `nobody`.
  */
 import { execFile } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { chmod, chown } from "node:fs/promises";
 import { connect } from "node:net";
 import { dirname, join } from "node:path";
@@ -50,7 +50,8 @@ let binaries: Promise<Binaries> | undefined;
 function postgresBinaries(): Promise<Binaries> {
   binaries ??= (async () => {
     const initdb = onPath("initdb");
-    if (initdb !== undefined) return { directory: dirname(initdb), env: {} };
+    // A link leads to where the others of its version are.
+    if (initdb !== undefined) return { directory: dirname(realpathSync(initdb)), env: {} };
     const installed = newestBelow("/usr/lib/postgresql");
     if (installed !== undefined) return { directory: installed, env: {} };
     const { root, libraryPath } = await unpackedPackages("postgresql", postgresPackages);

@@ -1,5 +1,5 @@
 /** Why: a server's program is taken from the PATH, else from our cache, else fetched into it; the search is the same for all. */
-import { existsSync, realpathSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { unpackedPackages } from "./debian.js";
 
@@ -9,11 +9,11 @@ export interface Program {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** The program as the PATH finds it, links resolved: others of its kind are beside it. */
+/** The program as the PATH finds it. The name is kept: one that serves under several names asks by which it was called. */
 export function onPath(name: string): string | undefined {
   for (const directory of (process.env["PATH"] ?? "").split(delimiter)) {
     const path = join(directory, name);
-    if (directory !== "" && existsSync(path)) return realpathSync(path);
+    if (directory !== "" && existsSync(path)) return path;
   }
   return undefined;
 }
