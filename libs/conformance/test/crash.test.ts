@@ -1,12 +1,12 @@
 /** A server that is killed again and again loses nothing that it accepted, and does nothing twice. */
 import { readFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { freePorts } from "@perdure/servers";
 import { SeededRandom } from "@perdure/testkit";
-import { Child, Listener, probe, StubbornClient, World } from "../src/index.js";
+import { Child, probe, StubbornClient, World } from "../src/index.js";
 import { type Job, tallyObject, workService } from "../src/services/crash.js";
 
 /** PERDURE_CONFORMANCE_SEED plays other rounds; a failure names the seed of its own. */
@@ -79,7 +79,7 @@ describe("an endpoint killed in the middle of its steps", () => {
     async () => {
       const random = new SeededRandom(SEED);
       const file = join(world.server.baseDir, "steps");
-      const port = String(await freePort());
+      const port = String((await freePorts(1))[0]);
       const names = Array.from({ length: 8 }, (_, i) => `walk ${i}`);
       const steps = 12;
       let endpoint = await startEndpoint(port, file);
@@ -117,12 +117,6 @@ function startEndpoint(port: string, file: string): Promise<Child> {
     });
     void child.exited.then(() => reject(new Error(`the endpoint ended: ${child.lastWords()}`)));
   });
-}
-
-async function freePort(): Promise<number> {
-  const listener = await Listener.open(createServer(), 0);
-  await listener.close();
-  return listener.port;
 }
 
 /** Every attempt saw the value that the job returned; only the last try of a step counts, and its number says which it was. */

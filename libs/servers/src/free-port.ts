@@ -1,17 +1,41 @@
-/** Why: tests run beside each other and beside real servers, so nobody may own a fixed port. */
+/**
+ * Why: tests run beside each other and beside real servers, so nobody may own a fixed port; and a server that is stopped and started again
+ * must find its port free. So ports come from below those that the system gives to whoever asks for any, connections among them,
+ * and test processes that run at the same time draw from ports of their own.
+ */
+import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { PORT_MIN, PORT_STRIPES, SYSTEM_PORT_MIN } from "./limits.js";
 
-/** A port of 127.0.0.1 that nobody listened on a moment ago. Asked together, `count` different ones. */
+const RANGE_FILE = "/proc/sys/net/ipv4/ip_local_port_range";
+/** Jest numbers the processes that run suites, from 1. */
+const STRIPE = Number(process.env["JEST_WORKER_ID"] ?? 0) % PORT_STRIPES;
+
+let step: number | undefined;
+
+/** Ports of 127.0.0.1 that nobody listened on a moment ago, all different, and none that this process was given before. */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(Array.from({ length: count }, () => listen()));
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))));
+  const steps = Math.floor((systemPortMin() - PORT_MIN) / PORT_STRIPES);
+  const ports: number[] = [];
+  for (let tried = 0; ports.length < count; tried++) {
+    if (tried === steps) throw new Error(`no ${count} ports of 127.0.0.1 are free between ${PORT_MIN} and ${systemPortMin()}`);
+    step = step === undefined ? Math.floor(Math.random() * steps) : (step + 1) % steps;
+    const port = PORT_MIN + step * PORT_STRIPES + STRIPE;
+    if (await isFree(port)) ports.push(port);
+  }
   return ports;
 }
 
-function listen(): Promise<ReturnType<typeof createServer>> {
-  return new Promise((resolve, reject) => {
+/** From here on the system gives ports to whoever asks for any. */
+function systemPortMin(): number {
+  if (!existsSync(RANGE_FILE)) return SYSTEM_PORT_MIN;
+  return Math.max(Number.parseInt(readFileSync(RANGE_FILE, "utf8"), 10), PORT_MIN + PORT_STRIPES);
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const server = createServer();
-    server.once("error", reject).listen(0, "127.0.0.1", () => resolve(server));
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
   });
 }

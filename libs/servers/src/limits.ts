@@ -38,3 +38,9 @@ export const KUBECTL_MS_MAX = 180_000;
 export const PREPARE_WORD_MS = 10_000;
 /** Unpacking an archive of a few MB: a moment, and longer on a busy machine. */
 export const UNPACK_MS_MAX = 60_000;
+/** Ports for servers of tests begin here: below are those of well-known servers, and some that browsers and `fetch` refuse. */
+export const PORT_MIN = 11_000;
+/** Where the system's own begin, if it does not say so itself: Linux as it comes. */
+export const SYSTEM_PORT_MIN = 32_768;
+/** So many test processes draw ports at the same time without meeting. */
+export const PORT_STRIPES = 16;

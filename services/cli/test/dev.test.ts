@@ -6,6 +6,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { eventually, HttpClient, Listener, ROOT, SdkEndpoint } from "@perdure/conformance";
+import { freePorts } from "@perdure/servers";
 import { service } from "@restatedev/restate-sdk";
 import { templateOf } from "../src/commands/dev/template.js";
 import { Home, type Running } from "./home.js";
@@ -45,9 +46,7 @@ function npmEnvironment(): Record<string, string> {
 }
 
 async function freePort(): Promise<number> {
-  const listener = await Listener.open(createServer(), 0);
-  await listener.close();
-  return listener.port;
+  return (await freePorts(1))[0] as number;
 }
 
 function dev(folder: string, ...args: readonly string[]): Running {

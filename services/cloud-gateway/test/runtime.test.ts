@@ -4,6 +4,7 @@ import { silentLogger, systemClock } from "@perdure/base";
 import { bareOf, type EnvironmentFacts } from "@perdure/cloud";
 import { exampleEnvironment } from "@perdure/cloud/testing";
 import { SdkEndpoint, Server } from "@perdure/conformance";
+import { freePorts } from "@perdure/servers";
 import { handlers, service } from "@restatedev/restate-sdk";
 import { EnvironmentPorts } from "../src/index.js";
 import { send } from "./client.js";
@@ -32,7 +33,7 @@ beforeAll(async () => {
   [server, endpoint] = await Promise.all([Server.start(), SdkEndpoint.start({ services: [echo] })]);
   fixture = await startGateway();
   // Ports as a developer's machine has them; freed by whoever had them a moment ago.
-  ports = { ingress: await freePort(), admin: await freePort() };
+  ports = await freeDoors();
   facts = fixture.tenancy.put(
     exampleEnvironment({
       upstream: { ingress: server.ingressUrl, admin: server.adminUrl },
@@ -49,13 +50,9 @@ afterAll(async () => {
   for (const each of [environmentPorts, fixture, endpoint, server]) await each?.[Symbol.asyncDispose]();
 });
 
-async function freePort(): Promise<number> {
-  const { createServer } = await import("node:net");
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
-  const { port } = probe.address() as { port: number };
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
+async function freeDoors(): Promise<{ readonly ingress: number; readonly admin: number }> {
+  const [ingress, admin] = (await freePorts(2)) as [number, number];
+  return { ingress, admin };
 }
 
 describe("the official command line", () => {
@@ -118,7 +115,7 @@ test("a handler sees the gateway's words and neither credential nor lies", async
 });
 
 test("an environment's ports go with it", async () => {
-  const other = { ingress: await freePort(), admin: await freePort() };
+  const other = await freeDoors();
   const put = fixture.tenancy.put(
     exampleEnvironment({ ingressUrl: `http://127.0.0.1:${other.ingress}`, adminUrl: `http://127.0.0.1:${other.admin}` }),
   );

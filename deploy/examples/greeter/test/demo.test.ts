@@ -1,32 +1,15 @@
 /** Why: the demo is the first thing a newcomer sees, and the README's sample the first thing they copy: both must be true. */
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import type { AddressInfo, Server } from "node:net";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "@jest/globals";
 import { executable, ROOT } from "@perdure/conformance";
+import { freePorts } from "@perdure/servers";
 
 const data = mkdtempSync(join(tmpdir(), "perdure-demo-"));
 afterAll(() => rmSync(data, { recursive: true, force: true }));
-
-/** Held together for a moment, so that they differ. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from(
-      { length: count },
-      () =>
-        new Promise<Server>((open) => {
-          const server = createServer();
-          server.listen(0, () => open(server));
-        }),
-    ),
-  );
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise<void>((closed) => void server.close(() => closed()))));
-  return ports;
-}
 
 interface Outcome {
   readonly code: number;

@@ -1,6 +1,7 @@
 /** Why: an endpoint of another language is a program on a port, which must be able to crash and come back where it was. */
 import { connect as connectHttp2 } from "node:http2";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
+import { freePorts } from "@perdure/servers";
 import { Child } from "../child.js";
 import { eventually } from "../eventually.js";
 import type { Step } from "./language.js";
@@ -21,7 +22,8 @@ export class SdkProgram implements AsyncDisposable {
 
   /** Resolves when it accepts connections; rejects with its last words when it ends instead. */
   static async start(step: Step, environment: Readonly<Record<string, string>>): Promise<SdkProgram> {
-    const port = await freePort();
+    // Programs that cannot tell us their port must be told one.
+    const [port] = (await freePorts(1)) as [number];
     const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], ...step.env, ...environment, PORT: String(port) };
     return new SdkProgram(await launch(step, env, port), step, env, port);
   }
@@ -85,17 +87,5 @@ function isListening(port: number): Promise<boolean> {
     socket.once("connect", answer(true));
     socket.once("error", answer(false));
     socket.once("timeout", answer(false));
-  });
-}
-
-/** Free a moment ago: programs that cannot tell us their port must be told one. */
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-    });
   });
 }
