@@ -1,0 +1,127 @@
+/** How long an attempt may take, and how much of it may be on its way. */
+import { describe, expect, test } from "@jest/globals";
+import { utf8 } from "@perdure/base";
+import { MessageType } from "@perdure/service-protocol";
+import { failuresOf, handler, names, object, sleep, World, waitForSleep } from "./testing/world.js";
+
+describe("time", () => {
+  const quick = { services: { Svc: { handlers: { run: { ...handler, inactivityTimeoutMs: 700, abortTimeoutMs: 3_000 } } } } };
+
+  test("a quiet stream is half-closed; every message in either direction keeps it open", async () => {
+    const world = new World(quick);
+    const invocation = await world.invoke();
+    world.last.respond();
+    await world.pass(600);
+    world.last.command(sleep);
+    await world.pass(600);
+    world.partition.signal(invocation.facts.id, { kind: "signalIndex", index: 17 }, { kind: "void" });
+    await world.pass(600);
+    expect(world.last.ended).toBe(false);
+    await world.pass(100);
+    expect(world.last.ended).toBe(true);
+    world.last.control(waitForSleep).close();
+    await world.turn();
+    expect(invocation.status).toBe("suspended");
+    expect(world.clock.pendingTimers).toBe(1); // The sleep itself.
+  });
+
+  test("a stream that stays silent after that is aborted with RT0001", async () => {
+    const world = new World(quick);
+    const invocation = await world.invoke();
+    world.last.respond();
+    await world.pass(700);
+    await world.pass(2_900);
+    world.last.frame(MessageType.Run, Uint8Array.of(0x58, 1));
+    await world.pass(2_900);
+    expect(world.last.aborted).toBe(false);
+    await world.pass(100);
+    expect(world.last.aborted).toBe(true);
+    expect(failuresOf(invocation)).toEqual(["RT0001 retry"]);
+  });
+
+  test("request/response has no inactivity timeout, but the abort timeout", async () => {
+    const world = new World({ ...quick, protocolType: "requestResponse" });
+    const invocation = await world.invoke();
+    expect(world.last).toMatchObject({ ended: true, request: { requestResponse: true } });
+    await world.pass(2_999);
+    expect(world.last.aborted).toBe(false);
+    await world.pass(1);
+    expect(invocation.failures).toMatchObject([{ error: { errorCode: "RT0001" } }]);
+  });
+
+  test("an inactivity timeout of zero forces request/response", async () => {
+    const world = new World({ services: { Svc: { handlers: { run: { inactivityTimeoutMs: 0 } } } } });
+    await world.invoke();
+    expect(world.last).toMatchObject({ ended: true, request: { requestResponse: true } });
+  });
+
+  test("an error status in the middle of the replay ends it", async () => {
+    const world = new World();
+    world.transport.onOpen = (stream) => {
+      stream.writable = false;
+    };
+    await world.invoke();
+    world.last.listener.response(500, {});
+    const written = world.last.writes.length;
+    world.last.listener.drain();
+    expect([world.last.aborted, world.last.writes.length]).toEqual([true, written]);
+  });
+});
+
+describe("bounds", () => {
+  test("an attempt whose commands are not settled stops reading, and goes on when they are", async () => {
+    const world = new World();
+    const invocation = await world.invoke(object);
+    world.last.respond();
+    const value = new Uint8Array(100_000);
+    let commands = 0;
+    for (; !world.last.readingPaused && commands < 100; commands++) {
+      world.last.command({ kind: "setState", stateKey: utf8("k"), value, name: "" });
+    }
+    expect(commands).toBe(11);
+    await world.turn();
+    expect(world.last.readingPaused).toBe(false);
+    expect(invocation.entries.length).toBe(1 + commands);
+  });
+
+  test("so does one with many small commands", async () => {
+    const world = new World();
+    await world.invoke(object);
+    world.last.respond();
+    let commands = 0;
+    for (; !world.last.readingPaused && commands < 5_000; commands++)
+      world.last.command({ kind: "clearState", stateKey: utf8("k"), name: "" });
+    expect(commands).toBe(1_025);
+    await world.turn();
+    expect(world.last.readingPaused).toBe(false);
+  });
+
+  test("while we do not listen, the endpoint's silence does not count against it", async () => {
+    const world = new World({
+      services: { Svc: { handlers: { run: { ...handler, inactivityTimeoutMs: 700, abortTimeoutMs: 700 } } } },
+    });
+    const held: (() => void)[] = [];
+    world.partition.settled = (callback) => held.push(callback);
+    const invocation = await world.invoke();
+    world.last.respond();
+    for (let i = 0; !world.last.readingPaused; i++) world.last.command({ kind: "run", resultCompletionId: i, name: "" });
+    await world.pass(10_000);
+    expect([world.last.ended, world.last.aborted]).toEqual([false, false]);
+    for (const callback of held.splice(0)) callback();
+    expect(world.last.readingPaused).toBe(false);
+    await world.pass(700);
+    expect(world.last.ended).toBe(true);
+    expect(invocation.failures).toEqual([]);
+  });
+
+  test("what the partition tells in one turn leaves in one write", async () => {
+    const world = new World();
+    const invocation = await world.invoke();
+    const before = world.last.writes.length;
+    for (let index = 17; index < 27; index++)
+      world.partition.signal(invocation.facts.id, { kind: "signalIndex", index }, { kind: "void" });
+    await world.turn();
+    expect(world.last.writes.length).toBe(before + 1);
+    expect(names(world.last).filter((name) => name === "Signal").length).toBe(10);
+  });
+});
