@@ -1,0 +1,83 @@
+import { createServer, type IncomingHttpHeaders, request, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { silentLogger, systemClock } from "@perdure/base";
+import { Metrics } from "@perdure/role";
+import { Router } from "express";
+import { REQUESTS_OF_NETWORK_MAX } from "../limits.js";
+import { measuredApi } from "../metrics.js";
+import type { TenancyPorts } from "../ports.js";
+import { createCloudApi } from "./cloud-api.js";
+
+let server: Server;
+let metrics: Metrics;
+/** Answers that are kept until the test gives them. */
+let kept: ServerResponse[];
+let whenAllAreIn: Promise<void>;
+let whenAllAreGone: Promise<void>;
+
+beforeEach(async () => {
+  metrics = new Metrics();
+  kept = [];
+  const allIn = Promise.withResolvers<void>();
+  const allGone = Promise.withResolvers<void>();
+  whenAllAreIn = allIn.promise;
+  whenAllAreGone = allGone.promise;
+  let gone = 0;
+  const slow = Router().get("/slow", (_req, res) => {
+    res.once("close", () => {
+      if (++gone === REQUESTS_OF_NETWORK_MAX) allGone.resolve();
+    });
+    if (kept.push(res) === REQUESTS_OF_NETWORK_MAX) allIn.resolve();
+  });
+  const url = "https://api.us.perdure.test";
+  const ports = { addresses: { consoleUrl: url }, tokens: { issuer: url }, logger: silentLogger, clock: systemClock };
+  const api = createCloudApi(ports as unknown as TenancyPorts, { regions: ["us"], lambdaPrincipalArn: undefined }, [slow]);
+  server = createServer(measuredApi(api, metrics, systemClock));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+});
+afterEach(async () => {
+  server.closeAllConnections();
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+});
+
+/** On a connection of its own. */
+function asked(path: string): Promise<{ status: number | undefined; headers: IncomingHttpHeaders; body: unknown }> {
+  const { port } = server.address() as AddressInfo;
+  return new Promise((resolve, reject) => {
+    const req = request({ host: "127.0.0.1", port, path, agent: false }, async (res) => {
+      let text = "";
+      for await (const chunk of res) text += String(chunk);
+      resolve({ status: res.statusCode, headers: res.headers, body: text === "" ? undefined : JSON.parse(text) });
+    });
+    req.once("error", reject).end();
+  });
+}
+
+const counted = () =>
+  metrics
+    .text()
+    .split("\n")
+    .filter((line) => line.startsWith("perdure_tenancy_api_requests_total{"));
+
+test("T22: who finds the room full is told 429, when to come again and which request that was; it counts as any 4xx does", async () => {
+  const inside = Array.from({ length: REQUESTS_OF_NETWORK_MAX }, () => asked("/slow"));
+  await whenAllAreIn;
+  const refused = await asked("/cloud/ListAccounts");
+  expect(refused).toMatchObject({
+    status: 429,
+    headers: { "retry-after": "1", "content-type": "application/json" },
+    body: { code: 429, restate_code: "PERD0429", message: "Too many requests at once" },
+  });
+  const { "x-request-id": id } = refused.headers;
+  expect(id).toMatch(/^[0-9a-f-]{36}$/);
+  expect(refused.body).toMatchObject({ request_id: id });
+  expect((await asked("/cloud/ListAccounts")).headers["x-request-id"]).not.toBe(id);
+  for (const res of kept) res.writeHead(204).end();
+  await Promise.all([...inside, whenAllAreGone]);
+  expect((await asked("/cloud/ListAccounts")).status).toBe(405);
+  expect(counted().toSorted()).toEqual([
+    `perdure_tenancy_api_requests_total{code="2xx"} ${REQUESTS_OF_NETWORK_MAX}`,
+    'perdure_tenancy_api_requests_total{code="4xx"} 3',
+  ]);
+});
