@@ -3,14 +3,21 @@ import { afterEach, describe, expect, test } from "@jest/globals";
 import { type DeploymentId, type InvocationId, partitionOf } from "@perdure/base";
 import type { DeploymentView } from "@perdure/control";
 import type { ReplaySubject, ReplayVerdict } from "@perdure/invoker";
-import { type CheckWishes, createMemoryMetadataStore, type MetadataStore, type RegisterRequest } from "@perdure/metadata";
+import { type CheckWishes, createMemoryMetadataStore, type MetadataStore } from "@perdure/metadata";
 import type { AttemptError, Invocation, JournalEntry, Target } from "@perdure/partition";
 import { anId, anInvocation, someFacts } from "@perdure/partition/testing";
 import { VirtualClock } from "@perdure/testkit";
 import type { CheckPorts } from "./check-ports.js";
 import { CHECKED_ENTRIES_MAX, CHECKED_JOURNAL_BYTES_MAX, FINDING_MESSAGE_CHARS_MAX, FINDINGS_MAX } from "./limits.js";
 import type { RegistryRole } from "./registry.js";
-import { aManifest, aWireService, createTestRegistry, startEndpoint, type TestEndpoint } from "./testing/index.js";
+import {
+  aManifest,
+  aRegisterRequest,
+  aWireService,
+  createTestRegistry,
+  startEndpoint,
+  type TestEndpoint,
+} from "./testing/index.js";
 
 const PARTITIONS = 4;
 const COMPATIBLE: ReplayVerdict = { kind: "compatible", output: undefined };
@@ -112,21 +119,8 @@ class World implements CheckPorts {
     return endpoint.uri;
   }
 
-  request(uri: string, change: Partial<RegisterRequest> = {}): RegisterRequest {
-    return {
-      address: { kind: "http", uri, useHttp11: false },
-      additionalHeaders: {},
-      metadata: {},
-      force: false,
-      breaking: false,
-      dryRun: false,
-      acceptUnchanged: false,
-      ...change,
-    };
-  }
-
   async check(wishes: CheckWishes = {}, services?: readonly object[], change: object = {}) {
-    return this.registry.checkRegistration(this.request(await this.serve(services, change)), wishes, signal);
+    return this.registry.checkRegistration(aRegisterRequest(await this.serve(services, change)), wishes, signal);
   }
 
   get askedIds(): InvocationId[] {
@@ -142,13 +136,13 @@ describe("chosen are", () => {
   test("those in flight on what is replaced, then on what serves now, then older; the last touched first", async () => {
     const world = await World.open();
     const uri = await world.serve();
-    const { deployment } = await world.registry.register(world.request(uri), signal);
-    const latest = (await world.registry.register(world.request(await world.serve()), signal)).deployment.id;
+    const { deployment } = await world.registry.register(aRegisterRequest(uri), signal);
+    const latest = (await world.registry.register(aRegisterRequest(await world.serve()), signal)).deployment.id;
     const older = world.add({ n: 1, at: 90 });
     const now = world.add({ n: 2, at: 10, deployment: latest });
     const earlier = world.add({ n: 3, at: 10, deployment: deployment.id });
     const later = world.add({ n: 4, at: 20, deployment: deployment.id });
-    await world.registry.checkRegistration(world.request(uri, { force: true }), { concurrency: 1 }, signal);
+    await world.registry.checkRegistration(aRegisterRequest(uri, { force: true }), { concurrency: 1 }, signal);
     expect(world.askedIds).toEqual([later, earlier, now, older]);
   });
 
@@ -179,7 +173,7 @@ describe("chosen are", () => {
 
   test("only suspended and paused ones for a deployment that exists, unless it is asked for more", async () => {
     const world = await World.open();
-    const { deployment } = await world.registry.register(world.request(await world.serve()), signal);
+    const { deployment } = await world.registry.register(aRegisterRequest(await world.serve()), signal);
     world.add({ n: 1, status: "invoked" });
     const suspended = world.add({ n: 2 });
     const paused = world.add({ n: 3, status: "paused", deployment: deployment.id });
@@ -292,7 +286,7 @@ describe("an endpoint is asked", () => {
       return COMPATIBLE;
     };
     const uri = await world.serve();
-    await expect(world.registry.checkRegistration(world.request(uri), {}, leave.signal)).rejects.toThrow("gone");
+    await expect(world.registry.checkRegistration(aRegisterRequest(uri), {}, leave.signal)).rejects.toThrow("gone");
     expect(world.clock.pendingTimers).toBe(0);
   });
 
@@ -300,8 +294,8 @@ describe("an endpoint is asked", () => {
     const world = await World.open();
     world.add({ n: 1 });
     const uri = await world.serve();
-    await world.registry.register(world.request(uri), signal);
-    await expect(world.registry.checkRegistration(world.request(uri), {}, signal)).rejects.toMatchObject({ code: "META0004" });
+    await world.registry.register(aRegisterRequest(uri), signal);
+    await expect(world.registry.checkRegistration(aRegisterRequest(uri), {}, signal)).rejects.toMatchObject({ code: "META0004" });
     expect(world.asked).toEqual([]);
   });
 });
@@ -364,15 +358,15 @@ describe("what a check found", () => {
     world.add({ n: 1 });
     world.answer = () => ({ kind: "failed", error: anError("boom", { errorCode: "RT0007" }) });
     const uri = await world.serve();
-    const verification = await world.registry.checkRegistration(world.request(uri), {}, signal);
+    const verification = await world.registry.checkRegistration(aRegisterRequest(uri), {}, signal);
     expect(world.registry.deployments()).toEqual([]);
-    const { deployment } = await world.registry.register(world.request(uri, { verification }), signal);
+    const { deployment } = await world.registry.register(aRegisterRequest(uri, { verification }), signal);
     expect(deployment.verification).toEqual(verification);
     const again = await World.open(metadata);
     expect(again.registry.deployment(deployment.id)?.verification).toEqual(verification);
 
     const newer = { ...verification, checkedAtMs: verification.checkedAtMs + 1 };
-    const same = world.request(uri, { acceptUnchanged: true });
+    const same = aRegisterRequest(uri, { acceptUnchanged: true });
     expect(await world.registry.register({ ...same, dryRun: true, verification: newer }, signal)).toMatchObject({
       kind: "unchanged",
       deployment: { verification: newer },
@@ -382,7 +376,7 @@ describe("what a check found", () => {
     expect(world.registry.deployment(deployment.id)?.verification).toEqual(newer);
     await world.registry.register(same, signal);
     expect(world.registry.deployment(deployment.id)?.verification).toEqual(newer);
-    await world.registry.register(world.request(uri, { force: true }), signal);
+    await world.registry.register(aRegisterRequest(uri, { force: true }), signal);
     expect(world.registry.deployment(deployment.id)?.verification).toBeUndefined();
   });
 
@@ -390,10 +384,10 @@ describe("what a check found", () => {
     const world = await World.open();
     world.add({ n: 1 });
     const uri = await world.serve();
-    const { deployment } = await world.registry.register(world.request(uri), signal);
+    const { deployment } = await world.registry.register(aRegisterRequest(uri), signal);
     world.answer = async () => {
       world.clock.advanceBy(1);
-      await world.registry.register(world.request(uri, { force: true }), signal);
+      await world.registry.register(aRegisterRequest(uri, { force: true }), signal);
       return COMPATIBLE;
     };
     expect(await world.registry.checkDeployment(deployment.id, {}, signal)).toMatchObject({ compatible: 1 });
@@ -403,7 +397,7 @@ describe("what a check found", () => {
   test("is gone when the deployment is updated in place", async () => {
     const world = await World.open();
     world.add({ n: 1 });
-    const { deployment } = await world.registry.register(world.request(await world.serve()), signal);
+    const { deployment } = await world.registry.register(aRegisterRequest(await world.serve()), signal);
     await world.registry.checkDeployment(deployment.id, {}, signal);
     expect(world.registry.deployment(deployment.id)?.verification).toMatchObject({ checked: 1 });
     const change = { address: undefined, additionalHeaders: undefined, overwrite: true, dryRun: false };
@@ -414,7 +408,7 @@ describe("what a check found", () => {
 test("a registry that cannot check says so", async () => {
   const registry = await createTestRegistry();
   const world = await World.open();
-  await expect(registry.checkRegistration(world.request("http://127.0.0.1:1"), {}, signal)).rejects.toMatchObject({
+  await expect(registry.checkRegistration(aRegisterRequest("http://127.0.0.1:1"), {}, signal)).rejects.toMatchObject({
     status: 400,
   });
   await expect(registry.checkDeployment(OLD, {}, signal)).rejects.toMatchObject({ status: 400 });

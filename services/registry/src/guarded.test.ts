@@ -1,11 +1,11 @@
 import { describe, expect, test } from "@jest/globals";
 import { createEgressGuard, type EgressGuard } from "@perdure/egress";
-import { type RegisterRequest, RegistryRefusal, type RequestedAddress } from "@perdure/metadata";
+import { type RegisterRequest, RegistryRefusal } from "@perdure/metadata";
 import { VirtualClock } from "@perdure/testkit";
 import { checkDestination, DiscoveryLimit } from "./guarded.js";
 import type { DiscoveryAnswer, DiscoveryFetcher } from "./ports.js";
 import type { RegistryRole } from "./registry.js";
-import { createTestRegistry } from "./testing/index.js";
+import { aRegisterRequest, createTestRegistry } from "./testing/index.js";
 
 const guard: EgressGuard = createEgressGuard(
   { allowPlainHttp: false, ownDomains: ["perdure.example"], ownRanges: [], allowances: [] },
@@ -20,23 +20,6 @@ const guard: EgressGuard = createEgressGuard(
 const FUNCTION = "arn:aws:lambda:eu-central-1:123456789012:function:greeter:7";
 const ROLE = "arn:aws:iam::123456789012:role/perdure-invoker";
 const SECRET = `root:x:0:0 ${"s".repeat(300)} tail-of-the-secret`;
-
-function to(uri: string): RegisterRequest {
-  return registration({ kind: "http", uri, useHttp11: false });
-}
-
-function registration(address: RequestedAddress): RegisterRequest {
-  return {
-    address,
-    additionalHeaders: {},
-    metadata: {},
-    force: false,
-    breaking: false,
-    acceptUnchanged: false,
-    dryRun: false,
-    verification: undefined,
-  };
-}
 
 interface Asked {
   readonly registry: RegistryRole;
@@ -73,7 +56,7 @@ describe("a guarded registry", () => {
     "does not ask %s, and says no more than that",
     async (uri) => {
       const { registry, asked } = await aGuardedRegistry(answered(200, {}, ""));
-      expect(await refusalOf(registry, to(uri))).toMatchObject({
+      expect(await refusalOf(registry, aRegisterRequest(uri))).toMatchObject({
         status: 400,
         code: "META0003",
         message: "[META0003] destination not allowed",
@@ -85,7 +68,7 @@ describe("a guarded registry", () => {
   test("tells a refusal of a connection in the same words, and does not try again", async () => {
     const denied = { kind: "failed", failure: { kind: "denied", message: "destination not allowed" } } as const;
     const { registry, asked } = await aGuardedRegistry(denied);
-    const refusal = await refusalOf(registry, to("https://rebind.example.com/"));
+    const refusal = await refusalOf(registry, aRegisterRequest("https://rebind.example.com/"));
     expect(refusal).toMatchObject({ status: 400, code: "META0003", message: "[META0003] destination not allowed" });
     expect(asked).toHaveLength(1);
   });
@@ -93,7 +76,7 @@ describe("a guarded registry", () => {
   test("T5: quotes 256 printable characters of an answer and no header but the content type", async () => {
     const headers = { "content-type": "text/plain", "x-secret": "header-secret", "set-cookie": "session=1" };
     const { registry } = await aGuardedRegistry(answered(403, headers, `\u0000\u001b[2J${SECRET}`));
-    const { message } = await refusalOf(registry, to("https://example.com/"));
+    const { message } = await refusalOf(registry, aRegisterRequest("https://example.com/"));
     expect(message).toContain("403");
     expect(message).toContain("text/plain");
     expect(message).toContain("Body: ??[2Jroot:x:0:0");
@@ -104,15 +87,16 @@ describe("a guarded registry", () => {
   test("T5: quotes as little of a manifest that is none", async () => {
     const headers = { "content-type": "application/vnd.restate.endpointmanifest.v4+json" };
     const { registry } = await aGuardedRegistry(answered(200, headers, SECRET));
-    const { message } = await refusalOf(registry, to("https://example.com/"));
+    const { message } = await refusalOf(registry, aRegisterRequest("https://example.com/"));
     expect(message).not.toContain("tail-of-the-secret");
     expect(message.length).toBeLessThanOrEqual(256 + "[META0013] ".length);
   });
 
   test("asks ten times in a minute at most", async () => {
     const { registry, asked } = await aGuardedRegistry(answered(404, {}, ""));
-    for (let i = 0; i < 10; i++) expect(await refusalOf(registry, to("https://example.com/"))).toMatchObject({ status: 500 });
-    expect(await refusalOf(registry, to("https://example.com/"))).toMatchObject({ status: 429 });
+    for (let i = 0; i < 10; i++)
+      expect(await refusalOf(registry, aRegisterRequest("https://example.com/"))).toMatchObject({ status: 500 });
+    expect(await refusalOf(registry, aRegisterRequest("https://example.com/"))).toMatchObject({ status: 429 });
     expect(asked).toHaveLength(10);
   });
 });
@@ -137,7 +121,10 @@ describe("a Lambda function where strangers register", () => {
 
   test("T24: is not asked without a role", async () => {
     const { registry, asked } = await aGuardedRegistry(answered(200, {}, ""));
-    const refusal = await refusalOf(registry, registration({ kind: "lambda", arn: FUNCTION, assumeRoleArn: undefined }));
+    const refusal = await refusalOf(
+      registry,
+      aRegisterRequest(FUNCTION, { address: { kind: "lambda", arn: FUNCTION, assumeRoleArn: undefined } }),
+    );
     expect(refusal).toMatchObject({ status: 400, code: "META0003", message: expect.stringContaining("assume_role_arn") });
     expect(asked).toEqual([]);
   });

@@ -5,7 +5,7 @@ import { type RegisterRequest, RegistryRefusal } from "@perdure/metadata";
 import { TunnelRoutes } from "@perdure/tunnel";
 import type { DiscoveryFetcher } from "./ports.js";
 import type { RegistryRole } from "./registry.js";
-import { createTestRegistry } from "./testing/index.js";
+import { aRegisterRequest, createTestRegistry } from "./testing/index.js";
 
 const BARE = "201k0yd4rz8yftmd4awh1bajg4v" as BareEnvironmentId;
 const OTHER = "201k0yd4rz8yftmd4awh1bajg4w";
@@ -35,19 +35,6 @@ function aRegistry(set: { tunnels?: TunnelRoutes; guard?: typeof guard }): { reg
   return { registry: createTestRegistry({ fetcher, ...set }), asked };
 }
 
-function to(uri: string, force = false): RegisterRequest {
-  return {
-    address: { kind: "http", uri, useHttp11: false },
-    additionalHeaders: {},
-    metadata: {},
-    force,
-    breaking: false,
-    acceptUnchanged: false,
-    dryRun: false,
-    verification: undefined,
-  };
-}
-
 const register = async (registry: Promise<RegistryRole>, request: RegisterRequest) =>
   await (await registry).register(request, new AbortController().signal);
 
@@ -62,7 +49,7 @@ describe("a place behind a tunnel", () => {
     "%s is asked, also by a guarded registry, and kept as given",
     async (uri) => {
       const { registry, asked } = aRegistry({ tunnels, guard });
-      const { deployment } = await register(registry, to(uri));
+      const { deployment } = await register(registry, aRegisterRequest(uri));
       expect(asked).toEqual([uri.endsWith("/") ? uri : `${uri}/`]);
       expect(deployment.address).toMatchObject({ kind: "http", uri: asked[0] });
     },
@@ -70,16 +57,16 @@ describe("a place behind a tunnel", () => {
 
   test("is one destination in both of its forms: META0004, and META0017 when there are two", async () => {
     const { registry } = aRegistry({ tunnels });
-    const first = await register(registry, to("tunnel://t:9080"));
+    const first = await register(registry, aRegisterRequest("tunnel://t:9080"));
     const long = `${PROXY}/${BARE}/t/http/localhost/9080/`;
-    expect(await refusalOf(registry, to(long))).toMatchObject({ status: 409, code: "META0004" });
-    const replaced = await register(registry, to(long, true));
+    expect(await refusalOf(registry, aRegisterRequest(long))).toMatchObject({ status: 409, code: "META0004" });
+    const replaced = await register(registry, aRegisterRequest(long, { force: true }));
     expect(replaced).toMatchObject({ kind: "replaced", deployment: { id: first.deployment.id } });
-    const other = await register(registry, to("tunnel://u:9080", true));
+    const other = await register(registry, aRegisterRequest("tunnel://u:9080", { force: true }));
     const address = { kind: "http", uri: "tunnel://t:9080", useHttp11: false } as const;
     const change = { address, additionalHeaders: undefined, overwrite: false, dryRun: false };
     await (await registry).update(other.deployment.id, change, new AbortController().signal);
-    expect(await refusalOf(registry, to(long, true))).toMatchObject({ status: 409, code: "META0017" });
+    expect(await refusalOf(registry, aRegisterRequest(long, { force: true }))).toMatchObject({ status: 409, code: "META0017" });
   });
 
   test.each([
@@ -88,7 +75,7 @@ describe("a place behind a tunnel", () => {
     `http://10.0.0.1:9080/${OTHER}/t/http/x/1/`,
   ])("T7: %s is another environment's, and nobody is asked", async (uri) => {
     const { registry, asked } = aRegistry({ tunnels });
-    expect(await refusalOf(registry, to(uri))).toMatchObject({
+    expect(await refusalOf(registry, aRegisterRequest(uri))).toMatchObject({
       status: 400,
       code: "META0003",
       message: expect.stringContaining("tunnel belongs to another environment"),
@@ -98,7 +85,7 @@ describe("a place behind a tunnel", () => {
 
   test("cannot be registered with a server that has no tunnels, which says so", async () => {
     const { registry, asked } = aRegistry({});
-    expect(await refusalOf(registry, to("tunnel://t:9080"))).toMatchObject({
+    expect(await refusalOf(registry, aRegisterRequest("tunnel://t:9080"))).toMatchObject({
       status: 400,
       code: "META0003",
       message: expect.stringContaining("this server has no tunnels"),

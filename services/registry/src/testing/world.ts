@@ -1,0 +1,61 @@
+/** Why: the rules of versioning are told as stories: a registry, endpoints that say what they serve, and somebody who registers them. */
+import type { DeploymentId } from "@perdure/base";
+import type { DeploymentUsage, RegisterRequest, ServiceOverrides, UpdateRequest } from "@perdure/metadata";
+import { NO_OVERRIDES } from "../deployments.js";
+import type { RegistryRole } from "../registry.js";
+import { aManifest, startEndpoint, type TestEndpoint } from "./endpoint.js";
+import { aRegisterRequest } from "./register-request.js";
+import { createTestRegistry } from "./registry.js";
+
+export const signal = new AbortController().signal;
+export const at = (uri: string) => ({ kind: "http", uri, useHttp11: false }) as const;
+export const overrides = (change: Partial<ServiceOverrides>): ServiceOverrides => ({ ...NO_OVERRIDES, ...change });
+
+export class World implements AsyncDisposable {
+  /** What `registry` is told of how its deployments are used. */
+  readonly usage: DeploymentUsage;
+  /** A test that is about another one puts it here. */
+  registry: RegistryRole;
+  readonly #endpoints: TestEndpoint[] = [];
+
+  private constructor(usage: DeploymentUsage, registry: RegistryRole) {
+    this.usage = usage;
+    this.registry = registry;
+  }
+
+  static async open(): Promise<World> {
+    const usage = { pinned: 0, unfinishedByService: new Map() };
+    return new World(usage, await createTestRegistry({ usage }));
+  }
+
+  /** An endpoint until the end of the test. */
+  async serve(manifest: object): Promise<TestEndpoint> {
+    const endpoint = await startEndpoint("h2c", { body: manifest });
+    this.#endpoints.push(endpoint);
+    return endpoint;
+  }
+
+  endpointOf(services: readonly object[], change: object = {}): Promise<TestEndpoint> {
+    return this.serve(aManifest(services, change));
+  }
+
+  register(uri: string, change: Partial<RegisterRequest> = {}) {
+    return this.registry.register(aRegisterRequest(uri, change), signal);
+  }
+
+  update(id: DeploymentId, change: Partial<UpdateRequest>) {
+    return this.registry.update(
+      id,
+      { address: undefined, additionalHeaders: undefined, overwrite: false, dryRun: false, ...change },
+      signal,
+    );
+  }
+
+  revisionOf(service: string): number | undefined {
+    return this.registry.service(service)?.revision.revision;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const endpoint of this.#endpoints.splice(0)) await endpoint[Symbol.asyncDispose]();
+  }
+}
