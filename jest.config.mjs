@@ -14,7 +14,7 @@ export default {
   runner: "<rootDir>/deploy/test-runner.mjs",
   // Each suite leaves its copy of the modules behind; a worker that has grown is replaced between two suites.
   workerIdleMemoryLimit: "2GB",
-  testEnvironment: "node",
+  testEnvironment: "<rootDir>/deploy/patient-environment.mjs",
   extensionsToTreatAsEsm: [".ts"],
   moduleNameMapper: { "^(\\.{1,2}/.*)\\.js$": "$1" },
   transform: {

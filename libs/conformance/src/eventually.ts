@@ -1,17 +1,18 @@
 /** Why: outcomes of a running server come a little later than their causes; tests poll for them and never just sleep. */
 import { setTimeout as delay } from "node:timers/promises";
-import { EVENTUALLY_MS, EVENTUALLY_PAUSE_MS } from "./limits.js";
+import { EVENTUALLY_MS, EVENTUALLY_PAUSE_MS, PATIENCE } from "./limits.js";
 
 /**
  * Calls `check` until it neither throws nor gives undefined or false, and resolves with what it gave. Rejects with the last
- * failure as cause when `withinMs` have passed.
+ * failure as cause when `withinMs` have passed, on a machine of CI some times that.
  */
 export async function eventually<T>(
   what: string,
   check: () => Promise<T | undefined | false> | T | undefined | false,
   withinMs: number = EVENTUALLY_MS,
 ): Promise<T> {
-  const deadline = performance.now() + withinMs;
+  const waitedMs = withinMs * PATIENCE;
+  const deadline = performance.now() + waitedMs;
   for (;;) {
     let cause: unknown;
     try {
@@ -22,7 +23,7 @@ export async function eventually<T>(
     }
     if (performance.now() > deadline) {
       const reason = cause instanceof Error ? `: ${cause.message}` : "";
-      throw new Error(`not within ${withinMs} ms: ${what}${reason}`, { cause });
+      throw new Error(`not within ${waitedMs} ms: ${what}${reason}`, { cause });
     }
     await delay(EVENTUALLY_PAUSE_MS);
   }
