@@ -1,0 +1,134 @@
+import { expect, test } from "@jest/globals";
+import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import {
+  ApiError,
+  type KubeObject,
+  type KubernetesClient,
+  keyOf,
+  type ObjectCache,
+  type Resource,
+  resourceOf,
+  resources,
+} from "@perdure/driver-kubernetes";
+import { VirtualClock } from "@perdure/testkit";
+import { environmentWith } from "../../test/an-environment.js";
+import { cell as aCell, OPERATOR_NAMESPACE } from "../../test/cell.js";
+import { Applier } from "../applier.js";
+import type { Cell } from "../cell.js";
+import { SECRETS_BINDING } from "../desired/namespace.js";
+import { WAIT_FORBIDDEN_MS, WAIT_SOON_MS } from "../limits.js";
+import { type EnvironmentPorts, reconcileEnvironment } from "./reconcile.js";
+import { FINALIZER } from "./teardown.js";
+
+const SIGNAL = new AbortController().signal;
+const environment = environmentWith({}, { finalizers: [FINALIZER] });
+const NAMESPACE = objectNameOf(environment.spec.environmentId);
+const BINDING = `rolebindings/${keyOf(SECRETS_BINDING, NAMESPACE)}`;
+
+/** A cluster that lets at the Secrets of the environment's namespace whoever has the leave, and notes what is written. */
+function aCluster(changes: Partial<Cell> = {}) {
+  const cell = { ...aCell, grpcTls: false, ...changes };
+  const there = new Map<string, KubeObject>();
+  const written: string[] = [];
+  let known: Environment = environment;
+  let uids = 0;
+  const keyFor = (resource: Resource, name: string, namespace?: string) => `${resource.plural}/${keyOf(name, namespace)}`;
+  const needsLeave = (resource: Resource, namespace?: string): void => {
+    if (resource !== resources.secrets || namespace !== NAMESPACE || there.has(BINDING)) return;
+    throw new ApiError("get secrets", 403, JSON.stringify({ reason: "Forbidden", message: "secrets is forbidden" }));
+  };
+  const write = async (object: KubeObject, { subresource }: { readonly subresource?: string } = {}): Promise<KubeObject> => {
+    if (subresource === "status") {
+      known = { ...environment, status: (object as unknown as Environment).status } as Environment;
+      return object;
+    }
+    const resource = resourceOf(object);
+    const { name, namespace } = object.metadata;
+    needsLeave(resource, namespace);
+    const key = keyFor(resource, name, namespace);
+    written.push(key);
+    const metadata = there.get(key)?.metadata ?? { ...object.metadata, uid: `uid-${++uids}`, resourceVersion: `${uids}` };
+    there.set(key, { ...object, metadata });
+    return { ...object, metadata };
+  };
+  const client = {
+    find: async (resource: Resource, name: string, namespace?: string) => {
+      needsLeave(resource, namespace);
+      return there.get(keyFor(resource, name, namespace));
+    },
+    list: async () => ({ items: [] }),
+    apply: write,
+    create: write,
+    serves: async () => false,
+  } as unknown as KubernetesClient;
+  const clock = new VirtualClock();
+  const cacheOf = (resource: Resource): ObjectCache | undefined =>
+    resource === resources.roleBindings || resource === resources.secrets
+      ? undefined
+      : ({ get: (name: string, namespace?: string) => there.get(keyFor(resource, name, namespace)) } as ObjectCache);
+  const metrics = { driftReverts: { inc: () => {} } };
+  const applier = new Applier({ client, cacheOf, clock, metrics: metrics as never, onFight: () => {} });
+  const empty = { get: () => undefined, values: () => [] };
+  const ports = {
+    client,
+    applier,
+    caches: {
+      environments: { get: () => known, values: () => [known] },
+      namespaces: cacheOf(resources.namespaces),
+      statefulSets: empty,
+      deployments: empty,
+      of: () => empty,
+    },
+    cell,
+    clock,
+    metrics: { readiness: { look: () => {} }, snapshots: { look: () => {} }, volumes: { look: () => {} } },
+    events: { tell: async () => {} },
+    writes: { fresh: async () => known, note: () => {} },
+    turns: { forget: () => {} },
+    volumeLooks: { look: async () => undefined },
+    definitions: { outdated: () => [] },
+  } as unknown as EnvironmentPorts;
+  there.set(keyFor(resources.secrets, "postgres", OPERATOR_NAMESPACE), {
+    ...resources.secrets,
+    metadata: { name: "postgres", namespace: OPERATOR_NAMESPACE },
+    data: { url: Buffer.from("postgres://db").toString("base64") },
+  } as unknown as KubeObject);
+  return {
+    there,
+    /** What a pass wrote, and how long until the next. */
+    pass: async () => {
+      written.length = 0;
+      const result = await reconcileEnvironment(environment.metadata.name, ports, SIGNAL);
+      return { written: [...written], againMs: result.kind === "wait" ? result.againMs : undefined };
+    },
+    accepted: () => known.status?.conditions?.find(({ type }) => type === "Accepted"),
+  };
+}
+
+test("leave to look at Secrets that somebody took away is given again by the next pass, which goes on where it was refused", async () => {
+  const { there, pass, accepted } = aCluster();
+  const first = await pass();
+  expect(first.written).toContain(BINDING);
+  expect(first.written).toContain(`secrets/${NAMESPACE}/signing-key`);
+  expect(accepted()).toMatchObject({ status: "True" });
+  expect((await pass()).written).not.toContain(BINDING);
+
+  there.delete(BINDING); // Nobody tells us: role bindings are not watched.
+  const refused = await pass();
+  expect(refused.written).not.toContain(BINDING);
+  expect(accepted()).toMatchObject({ status: "False", reason: "Forbidden" });
+  expect(refused.againMs).toBe(WAIT_SOON_MS);
+
+  const again = await pass();
+  expect(again.written).toContain(BINDING);
+  expect(accepted()).toMatchObject({ status: "True" });
+  expect((await pass()).written).not.toContain(BINDING);
+});
+
+test("where the operator gives itself no leave, it waits for whoever does", async () => {
+  const { pass, accepted } = aCluster({ secretsRole: undefined });
+  const refused = await pass();
+  expect(refused.written).not.toContain(BINDING);
+  expect(refused.againMs).toBe(WAIT_FORBIDDEN_MS);
+  expect(accepted()).toMatchObject({ status: "False", reason: "Forbidden" });
+});
