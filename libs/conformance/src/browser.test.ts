@@ -1,11 +1,11 @@
-/** Why: the console is a caller too: what this package is entered by must be bundled for browsers as it is, without anything of Node's. */
+/** Why: the console is a caller too: what our clients are entered by must be bundled for browsers as it is, without anything of Node's. */
 import { fileURLToPath } from "node:url";
 import { expect, test } from "@jest/globals";
 import { build } from "esbuild";
 
-test("a browser can run it", async () => {
+test.each(["admin-client", "cloud-client"])("a browser can run %s", async (library) => {
   const { metafile, outputFiles } = await build({
-    entryPoints: [fileURLToPath(new URL("./index.ts", import.meta.url))],
+    entryPoints: [fileURLToPath(new URL(`../../${library}/src/index.ts`, import.meta.url))],
     bundle: true,
     platform: "browser",
     format: "esm",
