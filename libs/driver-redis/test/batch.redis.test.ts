@@ -2,32 +2,17 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Invocation, Mutation } from "@perdure/partition";
 import { anId, anInvocation, someFacts } from "@perdure/partition/testing";
-import { type RedisServer, startRedis } from "@perdure/servers";
-import type { RedisConnections } from "../src/index.js";
 import { SCRIPT_ARGS_MAX } from "../src/limits.js";
-import { COMMITTED, connectTo, lead } from "./connected.js";
+import { COMMITTED, CountedRedis, lead } from "./connected.js";
 
-let server: RedisServer;
-let redis: RedisConnections;
+let redis: CountedRedis;
 let partition = 0;
 beforeAll(async () => {
-  server = await startRedis();
-  redis = await connectTo(server.port);
+  redis = await CountedRedis.start();
 });
-afterAll(async () => {
-  await redis[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
-});
+afterAll(() => redis[Symbol.asyncDispose]());
 
-async function writesDuring(work: () => Promise<unknown>): Promise<number> {
-  const calls = async (): Promise<number> => {
-    const text = String(await server.ask("INFO", "commandstats"));
-    return [...text.matchAll(/cmdstat_(?:hset|hdel|hincrby):calls=(\d+)/g)].reduce((sum, [, n]) => sum + Number(n), 0);
-  };
-  const before = await calls();
-  await work();
-  return (await calls()) - before;
-}
+const writesDuring = (work: () => Promise<unknown>): Promise<number> => redis.callsDuring(["hset", "hdel", "hincrby"], work);
 
 const step = (status: Invocation["status"], modifiedAtMs: number): Mutation => ({
   kind: "putInvocation",
@@ -35,13 +20,13 @@ const step = (status: Invocation["status"], modifiedAtMs: number): Mutation => (
 });
 
 test("a step of an invocation whose status stays writes its row and the number of the batch, nothing else", async () => {
-  const { put } = await lead(redis, ++partition);
+  const { put } = await lead(redis.connections, ++partition);
   expect(await writesDuring(() => put(step("invoked", 1)))).toBe(3);
   expect(await writesDuring(() => put(step("invoked", 2)))).toBe(2);
 });
 
 test("a new leader finds what runs by its last status, however often that changed and whoever wrote it", async () => {
-  const former = await lead(redis, ++partition);
+  const former = await lead(redis.connections, ++partition);
   const found = async () => {
     const ids: string[] = [];
     for await (const invocation of former.store.takenUp(partition)) ids.push(`${invocation.status} ${invocation.modifiedAtMs}`);
@@ -62,7 +47,7 @@ test("a new leader finds what runs by its last status, however often that change
     expect(await former.put(step(status, n))).toEqual(COMMITTED);
     expect(await found()).toEqual(wanted);
   }
-  const successor = await lead(redis, partition);
+  const successor = await lead(redis.connections, partition);
   expect(await successor.put(step("paused", 8))).toEqual(COMMITTED);
   expect(await found()).toEqual([]);
   expect(await former.put(step("invoked", 9))).toMatchObject({ kind: "fenced" });
@@ -70,7 +55,7 @@ test("a new leader finds what runs by its last status, however often that change
 });
 
 test("a batch with more rows of one kind than a command takes is there whole, and goes whole", async () => {
-  const { put, store } = await lead(redis, ++partition);
+  const { put, store } = await lead(redis.connections, ++partition);
   const numbers = Array.from({ length: SCRIPT_ARGS_MAX + 1 }, (_, n) => n);
   const timer = (n: number) => ({ dueAtMs: n, kind: "sleep", id: anId(n), sequence: 0 }) as const;
   const states = async () => (await store.stateOf(partition, "S", "k")).size;

@@ -1,6 +1,7 @@
 /** Why: tests of the driver need a server, connections to it, and a leader with batches to write. */
 import { silentLogger, systemClock } from "@perdure/base";
 import type { Mutation } from "@perdure/partition";
+import { type RedisServer, startRedis } from "@perdure/servers";
 import type { CommitOutcome, Row, RowKey } from "@perdure/store";
 import { connectRedis, type RedisConnections, type RedisOptions, RedisPartitionStore } from "../src/index.js";
 
@@ -32,3 +33,38 @@ export async function lead(redis: RedisConnections, partition = 0): Promise<Redi
 }
 
 export const COMMITTED: CommitOutcome = { kind: "committed" };
+
+/** A server that nobody else uses, so that what it did in the meantime was done for us. */
+export class CountedRedis implements AsyncDisposable {
+  readonly server: RedisServer;
+  readonly connections: RedisConnections;
+
+  private constructor(server: RedisServer, connections: RedisConnections) {
+    this.server = server;
+    this.connections = connections;
+  }
+
+  static async start(): Promise<CountedRedis> {
+    const server = await startRedis();
+    return new CountedRedis(server, await connectTo(server.port));
+  }
+
+  /** How often the commands of these names ran, in scripts or by themselves. */
+  async callsDuring(names: readonly string[], work: () => Promise<unknown>): Promise<number> {
+    const before = await this.#calls(names);
+    await work();
+    return (await this.#calls(names)) - before;
+  }
+
+  async #calls(names: readonly string[]): Promise<number> {
+    const text = String(await this.server.ask("INFO", "commandstats"));
+    return [...text.matchAll(/cmdstat_(\w+):calls=(\d+)/g)]
+      .filter(([, name]) => names.includes(name as string))
+      .reduce((sum, [, , calls]) => sum + Number(calls), 0);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.connections[Symbol.asyncDispose]();
+    await this.server[Symbol.asyncDispose]();
+  }
+}

@@ -2,22 +2,16 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Mutation } from "@perdure/partition";
 import { anId } from "@perdure/partition/testing";
-import { type RedisServer, startRedis } from "@perdure/servers";
 import { MessageType } from "@perdure/service-protocol";
-import { type RedisConnections, RedisPartitionStore } from "../src/index.js";
+import { RedisPartitionStore } from "../src/index.js";
 import { FOLDED_BYTES_MAX } from "../src/limits.js";
-import { COMMITTED, connectTo, ENVIRONMENT } from "./connected.js";
+import { COMMITTED, CountedRedis, ENVIRONMENT } from "./connected.js";
 
-let server: RedisServer;
-let redis: RedisConnections;
+let redis: CountedRedis;
 beforeAll(async () => {
-  server = await startRedis();
-  redis = await connectTo(server.port);
+  redis = await CountedRedis.start();
 });
-afterAll(async () => {
-  await redis[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
-});
+afterAll(() => redis[Symbol.asyncDispose]());
 
 const PARTITIONS = Array.from({ length: 12 }, (_, partition) => partition);
 const state = (value: string, bytes = 0): Mutation[] => [
@@ -27,18 +21,10 @@ const entry = (index: number): Mutation[] => [
   { kind: "appendEntry", id: anId(1), index, entry: { type: MessageType.Input, body: new Uint8Array(3), appendedAtMs: 1 } },
 ];
 
-async function scriptsDuring(work: () => Promise<unknown>): Promise<number> {
-  const calls = async (): Promise<number> => {
-    const text = String(await server.ask("INFO", "commandstats"));
-    return [...text.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)].reduce((sum, [, n]) => sum + Number(n), 0);
-  };
-  const before = await calls();
-  await work();
-  return (await calls()) - before;
-}
+const scriptsDuring = (work: () => Promise<unknown>): Promise<number> => redis.callsDuring(["eval", "evalsha"], work);
 
 async function leadAll() {
-  const store = new RedisPartitionStore(redis, { environment: ENVIRONMENT });
+  const store = new RedisPartitionStore(redis.connections, { environment: ENVIRONMENT });
   const epochs = await Promise.all(PARTITIONS.map((partition) => store.claim(partition)));
   const put = (partition: number, mutations: readonly Mutation[]) =>
     store.commit([{ partition, epoch: epochs[partition] as number, mutations }]);
@@ -68,9 +54,9 @@ test("a script that does not hold more than it may is followed by another", asyn
 test("one that is fenced and one that does not fit what is stored leave the others alone", async () => {
   const { put, value } = await leadAll();
   await Promise.all(PARTITIONS.map((partition) => put(partition, state("before"))));
-  const successor = new RedisPartitionStore(redis, { environment: ENVIRONMENT });
+  const successor = new RedisPartitionStore(redis.connections, { environment: ENVIRONMENT });
   const epoch = await successor.claim(3);
-  await server.ask("XADD", `{${ENVIRONMENT}:7}:j:${anId(1)}`, "1-1", "e", "not ours");
+  await redis.server.ask("XADD", `{${ENVIRONMENT}:7}:j:${anId(1)}`, "1-1", "e", "not ours");
 
   const outcomes = await Promise.allSettled(PARTITIONS.map((partition) => put(partition, [...state("after"), ...entry(0)])));
   for (const [partition, outcome] of outcomes.entries()) {
@@ -84,8 +70,8 @@ test("one that is fenced and one that does not fit what is stored leave the othe
 
 test("one that fails on its way, as its data are damaged, leaves the others alone", async () => {
   const { put, value } = await leadAll();
-  await server.ask("DEL", `{${ENVIRONMENT}:5}:lock`);
-  await server.ask("SET", `{${ENVIRONMENT}:5}:lock`, "a hash once");
+  await redis.server.ask("DEL", `{${ENVIRONMENT}:5}:lock`);
+  await redis.server.ask("SET", `{${ENVIRONMENT}:5}:lock`, "a hash once");
   const lock: Mutation = { kind: "deleteLock", service: "S", key: "k" };
   const outcomes = await Promise.allSettled(PARTITIONS.map((partition) => put(partition, [...state("whole"), lock])));
   for (const [partition, outcome] of outcomes.entries()) {
