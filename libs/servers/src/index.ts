@@ -32,3 +32,4 @@ export {
 } from "./redis.js";
 export { askRedis, type RedisReply } from "./redis-talk.js";
 export { runShellcheck } from "./shellcheck.js";
+export { runShell } from "./shells.js";

@@ -1,6 +1,10 @@
 import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "@jest/globals";
+import { runShell } from "@perdure/servers";
 import { Command, Option } from "commander";
 import { candidates } from "./candidates.js";
 import { scripts } from "./scripts.js";
@@ -45,4 +49,30 @@ describe("completion", () => {
     const { stdout } = await run("bash", ["-c", `${program}\n${scripts.bash}\n${press}`]);
     expect(stdout).toBe('declare -a COMPREPLY=([0]="use" [1]="undelete")\n');
   });
+
+  test("zsh does the same, and from the first Tab on where it reads the file only then", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "perdure-zfunc-"));
+    try {
+      const file = join(folder, "_perdure");
+      writeFileSync(file, scripts.zsh);
+      const asked = [
+        'perdure() { print -l -- "asked: $*" >&3; print -l use undelete; }',
+        'compadd() { print -r -- "offered: $*" }',
+        'compdef() { print -r -- "is for: $*" }',
+        "words=(perdure env u more); CURRENT=3",
+      ].join("\n");
+      const press = "_perdure 3>&1";
+      const told = "asked: __complete -- env u\noffered: -- use undelete\n";
+      expect(await runShell("zsh", `${asked}\nsource ${file}\n${press}`)).toBe(`is for: _perdure perdure\n${told}`);
+      expect(await runShell("zsh", `${asked}\nfpath=(${folder})\nautoload -U _perdure\n${press}\n${press}`)).toBe(told + told);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  }, 60_000);
+
+  test("so does fish", async () => {
+    const program = "function perdure; test \"$argv\" = '__complete -- env u'; and printf 'use\\nundelete\\n'; end";
+    const press = 'complete -C"perdure env u" | sort';
+    expect(await runShell("fish", `${program}\n${scripts.fish}\n${press}`)).toBe("undelete\nuse\n");
+  }, 60_000);
 });

@@ -1,4 +1,7 @@
-/** Why: three shells, one question to the program: what fits behind these words? */
+/**
+ * Why: three shells, one question to the program: what fits behind these words? In a folder of its `$fpath` zsh reads the file at the
+ * first Tab, which wants an answer too.
+ */
 export const scripts = {
   bash: `_perdure() {
   local line
@@ -13,7 +16,7 @@ _perdure() {
   found=("\${(@f)$(perdure __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
   if [[ -n "$found" ]]; then compadd -- $found; else _files; fi
 }
-compdef _perdure perdure
+if [[ $funcstack[1] == _perdure ]]; then _perdure; else compdef _perdure perdure; fi
 `,
   fish: `function __perdure_complete
   set -l words (commandline -opc) (commandline -ct)
