@@ -114,7 +114,7 @@ describe("perdure tunnel", () => {
   test(
     "exposes a port, and brings the ingress here without a key",
     async () => {
-      const args = ["tunnel", "-e", "dev", "--tunnel-name", "t2", "--local-port", `7000:127.0.0.1:${endpoint.port}`];
+      const args = ["tunnel", "-e", "dev", "--name", "t2", "--local-port", `7000:127.0.0.1:${endpoint.port}`];
       const [local] = (await freePorts(1)) as [number];
       const open = home.start([...args, "--remote-port", `8080:${local}`, "--json"]);
       await open.until(/"event":"ready"/);

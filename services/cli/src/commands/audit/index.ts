@@ -33,7 +33,7 @@ export function register(program: Command, context: Context): void {
     command
       .option("--environment <environment>", "only about this one: [ACCOUNT/]ENV")
       .option("--actor <id>", "only by this one: user_…")
-      .option("--action <name>", "only these: environment.created …")
+      .option("--action <name>", "only these: environment.create …")
       .option("--from <time>", "duration or date", timeBefore(context.clock))
       .option("--to <time>", "duration or date", timeBefore(context.clock));
   filtered(audit.command("list", { isDefault: true }).description("changes, newest first"))

@@ -1,10 +1,10 @@
 /** Why: environments: those of the cloud, and the names they have on this machine. */
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { ENVIRONMENT_ARGUMENT } from "../../cloud/index.js";
 import type { Context } from "../../context.js";
 import { timeBefore } from "../../options.js";
 import { type CreateFlags, create } from "./create.js";
-import { destroy, resume, suspend, type UpdateFlags, undelete, update } from "./lifecycle.js";
+import { destroy, FORWARDING, resume, suspend, type UpdateFlags, undelete, update } from "./lifecycle.js";
 import { current, describe, list } from "./list.js";
 import { type LogFlags, logs } from "./logs.js";
 import { type ConfigureFlags, configure, use } from "./profiles.js";
@@ -50,11 +50,14 @@ export function register(program: Command, context: Context): void {
     .action((environment: string | undefined) => describe(context, environment));
   env
     .command("update")
-    .description("change its name, its description, or who may call it from browsers")
+    .description("change its name, its description, who may call it from browsers, or what handlers see of callers")
     .argument("[environment]", ENVIRONMENT_ARGUMENT)
     .option("--rename <name>")
     .option("--description <text>")
     .option("--cors-origin <origin...>", "origins that browsers may call the ingress from; '*' for any, 'none' for none")
+    .addOption(
+      new Option("--foreign-authorization <what>", "what becomes of authorization headers of other systems").choices(FORWARDING),
+    )
     .action((environment: string | undefined, flags: UpdateFlags) => update(context, environment, flags));
   env
     .command("suspend")

@@ -42,10 +42,14 @@ export async function resume(context: Context, reference: string | undefined): P
   show(context, facts, `'${facts.name}' goes on.`);
 }
 
+/** What the gateway does with an `Authorization` that is not the cloud's. */
+export const FORWARDING = ["forward", "remove"] as const;
+
 export interface UpdateFlags {
   readonly rename?: string;
   readonly description?: string;
   readonly corsOrigin?: readonly string[];
+  readonly foreignAuthorization?: (typeof FORWARDING)[number];
 }
 
 export async function update(context: Context, reference: string | undefined, flags: UpdateFlags): Promise<void> {
@@ -53,9 +57,12 @@ export async function update(context: Context, reference: string | undefined, fl
     ...(flags.rename === undefined ? {} : { name: flags.rename }),
     ...(flags.description === undefined ? {} : { description: flags.description }),
     ...(flags.corsOrigin === undefined ? {} : { corsOrigins: flags.corsOrigin.filter((origin) => origin !== "none") }),
+    ...(flags.foreignAuthorization === undefined
+      ? {}
+      : { forwardsForeignAuthorization: flags.foreignAuthorization === "forward" }),
   };
   if (Object.keys(changes).length === 0) {
-    context.fail(USAGE, "Nothing is to be changed", "Give --rename, --description or --cors-origin.");
+    context.fail(USAGE, "Nothing is to be changed", "Give --rename, --description, --cors-origin or --foreign-authorization.");
   }
   const { client, target } = await chosen(context, reference);
   const body = { environmentId: target.environmentId, ...changes };

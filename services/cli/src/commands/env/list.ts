@@ -127,6 +127,7 @@ export async function describe(context: Context, reference: string | undefined):
       ["Tunnels", facts.tunnelSrv],
       ["Signing keys", facts.signingPublicKeys.join(", ")],
       ["Browsers from", facts.corsOrigins.length === 0 ? undefined : facts.corsOrigins.join(", ")],
+      ["Authorization", facts.forwardsForeignAuthorization ? "of other systems is passed on to handlers" : undefined],
       ["AWS external id", facts.lambdaExternalId],
     ]),
   );

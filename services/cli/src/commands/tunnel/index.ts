@@ -12,7 +12,7 @@ export function register(program: Command, context: Context): void {
     .command("tunnel")
     .helpGroup("Cloud:")
     .description("let the environment in use reach what runs here, as tunnel://NAME:PORT, until Ctrl-C")
-    .option("--tunnel-name <name>", "name of the tunnel; several with one name share the load (default: this machine's)")
+    .option("--name, --tunnel-name <name>", "name of the tunnel; several with one name share the load (default: this machine's)")
     .addOption(
       new Option("--local-port <port>", "port to expose, also PORT:HOST[:PORT]; may be repeated (default: 9080)").argParser(
         gathered(parseLocalPort),
