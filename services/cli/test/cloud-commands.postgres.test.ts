@@ -65,6 +65,14 @@ test(
       name: "life-2",
       corsOrigins: ["https://a.example"],
     });
+    expect(await home.json(["env", "update", "--foreign-authorization", "forward"])).toMatchObject({
+      corsOrigins: ["https://a.example"],
+      forwardsForeignAuthorization: true,
+    });
+    expect(await says("env", "describe")).toMatch(/Authorization +of other systems/);
+    expect(await home.json(["env", "update", "--foreign-authorization", "remove"])).toMatchObject({
+      forwardsForeignAuthorization: false,
+    });
     expect(await refusal("env", "delete", "life-2")).toMatch(/^2 .*--yes/s);
     const deleted = await home.json<{ environmentId: string }>(["env", "delete", "life-2", "--yes"]);
     expect(deleted).toMatchObject({ status: "DELETING" });
