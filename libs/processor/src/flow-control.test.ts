@@ -2,33 +2,19 @@
 import { describe, expect, test } from "@jest/globals";
 import { type InvocationId, newInvocationId, silentLogger, utf8, vqueueId } from "@perdure/base";
 import type { FlowRows, FlowRule } from "@perdure/flow";
-import type { Invoker, InvokerHost } from "@perdure/invoker";
-import {
-  type InvocationFacts,
-  type PartitionCommand,
-  queueOfLock,
-  routeOfQueue,
-  type StartRun,
-  type Target,
-} from "@perdure/partition";
-import { encodeCommand, encodeInput, MessageType } from "@perdure/service-protocol";
+import type { InvokerHost } from "@perdure/invoker";
+import { type InvocationFacts, type PartitionCommand, queueOfLock, routeOfQueue, type Target } from "@perdure/partition";
+import { endOf, invokeOf, objectTarget, outputOf, scopedTarget, someFacts, suspendOf } from "@perdure/partition/testing";
 import { KvPartitionStore, MemoryKeyValue } from "@perdure/store";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
 import type { RuleSource } from "./flow-control.js";
 import { LocalPartitions } from "./local-partitions.js";
 import { LoopbackPeers } from "./loopback-peers.js";
 import { Processor } from "./processor.js";
+import { idleInvoker } from "./testing/idle-invoker.js";
 
-const scoped: Target = { scope: "s1", service: "S", key: undefined, handler: "h", serviceType: "service", handlerType: "shared" };
-const object: Target = {
-  scope: undefined,
-  service: "O",
-  key: "k",
-  handler: "h",
-  serviceType: "virtualObject",
-  handlerType: "exclusive",
-};
-const output = encodeCommand({ kind: "output", result: { kind: "value", value: utf8("out") }, name: "" });
+const scoped = scopedTarget("s1");
+const object = objectTarget("k");
 const RATE = { limit: 1, periodMs: 1_000, burst: 2 };
 
 const rule = (pattern: string, change: Partial<FlowRule>): FlowRule => ({
@@ -82,16 +68,10 @@ class World {
 
   async start(isSuspended = false): Promise<this> {
     const peers = new LoopbackPeers();
-    const invoker = {
-      startRun: ({ invocation }: StartRun) => void this.running.set(invocation.facts.id, invocation.run),
-      entryStored: () => undefined,
-      stopRun: ({ id }: { id: InvocationId }) => void this.running.delete(id),
-      requestPause: () => undefined,
-      retryNow: () => undefined,
-      status: () => undefined,
-      statuses: () => [],
-      [Symbol.asyncDispose]: async () => undefined,
-    };
+    const invoker = idleInvoker({
+      startRun: ({ invocation }) => void this.running.set(invocation.facts.id, invocation.run),
+      stopRun: ({ id }) => void this.running.delete(id),
+    });
     this.#processor = await Processor.start(
       {
         store: new KvPartitionStore(this.kv),
@@ -100,7 +80,7 @@ class World {
         soon: (task) => setImmediate(task),
         invoker: (host) => {
           this.#host = host;
-          return invoker as unknown as Invoker;
+          return invoker;
         },
         rules: this.rules,
         peers,
@@ -123,24 +103,15 @@ class World {
   /** Submits; in the order of the calls. */
   invoke(target: Target = scoped, change: Partial<InvocationFacts> = {}): InvocationId {
     const id = newInvocationId(target, this.clock.nowMs(), this.#random);
-    const facts: InvocationFacts = {
+    const facts = someFacts({
       id,
       target,
-      source: { kind: "ingress" },
-      idempotencyKey: undefined,
-      limitKey: undefined,
-      priority: 3,
-      requestId: 0,
       createdAtMs: this.clock.nowMs(),
-      executionTimeMs: undefined,
       completionRetentionMs: 0,
       journalRetentionMs: 0,
-      randomSeed: undefined,
-      trace: undefined,
-      bytes: undefined,
       ...change,
-    };
-    this.processor.submit({ kind: "invoke", id, facts, input: encodeInput([], utf8("in")), sink: undefined }, undefined);
+    });
+    this.processor.submit(invokeOf(facts), undefined);
     return id;
   }
 
@@ -153,30 +124,15 @@ class World {
     for (const id of ids) {
       const run = id === undefined ? undefined : this.running.get(id);
       if (id === undefined || run === undefined) throw new Error("it does not run");
-      const common = { id, run };
-      this.#host?.submit({
-        kind: "appendCommand",
-        ...common,
-        type: MessageType.Output,
-        body: output,
-        ackRequested: false,
-        action: { kind: "output" },
-      });
-      this.#host?.submit({ kind: "end", ...common });
+      this.#host?.submit(outputOf(id, run, "out"));
+      this.#host?.submit(endOf(id, run));
     }
     await settle();
   }
 
   async suspend(id: InvocationId): Promise<void> {
     const awaiting = { combinator: "firstCompleted", completions: [], signalIndexes: [17], signalNames: [], nested: [] } as const;
-    this.#host?.submit({
-      kind: "suspend",
-      id,
-      run: this.running.get(id) ?? 0,
-      awaiting,
-      knownNotifications: 0,
-      satisfied: false,
-    });
+    this.#host?.submit(suspendOf(id, this.running.get(id) ?? 0, [], { awaiting }));
     await settle();
   }
 

@@ -9,6 +9,7 @@ import { VirtualClock } from "@perdure/testkit";
 import { NO_RULES } from "./flow-control.js";
 import { LoopbackPeers } from "./loopback-peers.js";
 import { Processor } from "./processor.js";
+import { idleInvoker } from "./testing/idle-invoker.js";
 
 const settle = async (): Promise<void> => {
   for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
@@ -22,16 +23,7 @@ function starting(store: AsyncPartitionStore, signal?: AbortSignal) {
       clock: new VirtualClock(),
       logger: silentLogger,
       soon: (task) => setImmediate(task),
-      invoker: () => ({
-        startRun: (effect) => started.push(effect),
-        entryStored: () => undefined,
-        stopRun: () => undefined,
-        requestPause: () => undefined,
-        retryNow: () => undefined,
-        status: () => undefined,
-        statuses: () => [],
-        [Symbol.asyncDispose]: async () => undefined,
-      }),
+      invoker: () => idleInvoker({ startRun: (effect) => started.push(effect) }),
       rules: NO_RULES,
       peers: new LoopbackPeers(),
       onFenced: () => undefined,

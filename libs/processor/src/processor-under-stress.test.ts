@@ -2,14 +2,24 @@
 import { describe, expect, test } from "@jest/globals";
 import { type InvocationId, newInvocationId, PerdureError, partitionOf, silentLogger, utf8 } from "@perdure/base";
 import type { InvokerHost } from "@perdure/invoker";
-import type { CommandAction, InvocationFacts, Invoke, StartRun, Target } from "@perdure/partition";
-import { encodeCommand, encodeInput, type JournalCommand, MessageType } from "@perdure/service-protocol";
+import type { Invoke, StartRun, Target } from "@perdure/partition";
+import {
+  commandOf,
+  endOf,
+  invokeOf,
+  objectTarget,
+  outputOf,
+  plainTarget,
+  setStateOf,
+  someFacts,
+} from "@perdure/partition/testing";
 import { type CommitOutcome, KvPartitionStore, MemoryKeyValue, type PartitionBatch } from "@perdure/store";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
 import { NO_RULES } from "./flow-control.js";
 import { LocalPartitions } from "./local-partitions.js";
 import { LoopbackPeers } from "./loopback-peers.js";
 import { Processor } from "./processor.js";
+import { idleInvoker } from "./testing/idle-invoker.js";
 
 /** Commits wait until they are let through, once `slow` is set; `fate` decides what becomes of them. */
 class GatedStore extends KvPartitionStore {
@@ -63,16 +73,7 @@ async function world(kv = new MemoryKeyValue()) {
       soon: (task) => setImmediate(task),
       invoker: (given) => {
         host = given;
-        return {
-          startRun: (effect) => started.push(effect),
-          entryStored: () => undefined,
-          stopRun: () => undefined,
-          requestPause: () => undefined,
-          retryNow: () => undefined,
-          status: () => undefined,
-          statuses: () => [],
-          [Symbol.asyncDispose]: async () => undefined,
-        };
+        return idleInvoker({ startRun: (effect) => started.push(effect) });
       },
       rules: NO_RULES,
       peers,
@@ -82,29 +83,15 @@ async function world(kv = new MemoryKeyValue()) {
     { partitions: [0, 1, 2, 3], partitionCount: 4, cleanupIntervalMs: 1_000 },
   );
   peers.connect(processor);
-  const invocation = (target: Target, over: Partial<InvocationFacts> = {}): Invoke => {
-    const id = newInvocationId(target, clock.nowMs(), random);
-    const facts: InvocationFacts = {
-      id,
-      target,
-      source: { kind: "ingress" },
-      idempotencyKey: undefined,
-      limitKey: undefined,
-      priority: 3,
-      requestId: random.uint32() + 1,
-      createdAtMs: clock.nowMs(),
-      executionTimeMs: undefined,
-      completionRetentionMs: 60_000,
-      journalRetentionMs: 60_000,
-      randomSeed: undefined,
-      trace: undefined,
-      bytes: undefined,
-      ...over,
-    };
-    return { kind: "invoke", id, facts, input: encodeInput([], utf8("in")), sink: undefined };
-  };
-  const append = (id: InvocationId, type: number, command: JournalCommand, action: CommandAction): void =>
-    host?.submit({ kind: "appendCommand", id, run: 1, type, body: encodeCommand(command), ackRequested: false, action });
+  const invocation = (target: Target): Invoke =>
+    invokeOf(
+      someFacts({
+        id: newInvocationId(target, clock.nowMs(), random),
+        target,
+        requestId: random.uint32() + 1,
+        createdAtMs: clock.nowMs(),
+      }),
+    );
   return {
     store,
     processor,
@@ -113,38 +100,13 @@ async function world(kv = new MemoryKeyValue()) {
     started,
     stopped,
     invocation,
-    append,
   };
 }
 
-type World = Awaited<ReturnType<typeof world>>;
-
-const object = (handlerType: "exclusive" | "shared" = "exclusive"): Target => ({
-  scope: undefined,
-  service: "O",
-  key: "k",
-  handler: "h",
-  serviceType: "virtualObject",
-  handlerType,
-});
-const plain: Target = {
-  scope: undefined,
-  service: "S",
-  key: undefined,
-  handler: "h",
-  serviceType: "service",
-  handlerType: "shared",
-};
-
-const setState = ({ append }: World, id: InvocationId, key: string, value: string): void =>
-  append(
-    id,
-    MessageType.SetState,
-    { kind: "setState", stateKey: utf8(key), value: utf8(value), name: "" },
-    { kind: "setState", key, value: utf8(value) },
-  );
-const clearAll = ({ append }: World, id: InvocationId): void =>
-  append(id, MessageType.ClearAllState, { kind: "clearAllState", name: "" }, { kind: "clearAllState" });
+const setState = (host: InvokerHost, id: InvocationId, key: string, value: string): void =>
+  host.submit(setStateOf(id, 1, key, value));
+const clearAll = (host: InvokerHost, id: InvocationId): void =>
+  host.submit(commandOf(id, 1, { kind: "clearAllState", name: "" }));
 
 /** A caller that notes everything it is told. */
 function listen() {
@@ -168,10 +130,9 @@ async function running(target: Target) {
 
 describe("Processor under stress", () => {
   test("`settled` waits for what waits for rows: nothing submitted before it is stored after it", async () => {
-    const made = await running(object());
-    const { host, store, invoke } = made;
-    clearAll(made, invoke.id); // Has to read the state first.
-    setState(made, invoke.id, "a", "1");
+    const { host, store, invoke } = await running(objectTarget("k"));
+    clearAll(host, invoke.id); // Has to read the state first.
+    setState(host, invoke.id, "a", "1");
     const length = (): number | undefined => store.reads.invocation(partitionOf(invoke.id, 4), invoke.id)?.journal.length;
     const settledAt = await new Promise((resolve) => host.settled(() => resolve(length())));
     await settle();
@@ -180,10 +141,9 @@ describe("Processor under stress", () => {
   });
 
   test("a state read while its change is being written is not kept for later readers", async () => {
-    const made = await running(object());
-    const { host, store, invoke } = made;
+    const { host, store, invoke } = await running(objectTarget("k"));
     store.slow = true;
-    setState(made, invoke.id, "a", "1");
+    setState(host, invoke.id, "a", "1");
     await settle();
     expect(store.waiting).toBe(1);
     store.slowRead = new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(() => setImmediate(resolve)))));
@@ -194,21 +154,20 @@ describe("Processor under stress", () => {
   });
 
   test("a partition that waits for rows goes on although others never stop writing", async () => {
-    const made = await running(object());
-    const { store, partitions, invocation, invoke } = made;
+    const { host, store, partitions, invocation, invoke } = await running(objectTarget("k"));
     store.slow = true;
     const own = partitionOf(invoke.id, 4);
     const elsewhere = (): Invoke => {
       for (;;) {
-        const other = invocation(plain);
+        const other = invocation(plainTarget);
         if (partitionOf(other.id, 4) !== own) return other;
       }
     };
     partitions.invoke(elsewhere(), false, listen());
     await settle();
-    setState(made, invoke.id, "a", "1"); // Not durable yet, so the state cannot be read yet.
-    clearAll(made, invoke.id);
-    setState(made, invoke.id, "b", "2");
+    setState(host, invoke.id, "a", "1"); // Not durable yet, so the state cannot be read yet.
+    clearAll(host, invoke.id);
+    setState(host, invoke.id, "b", "2");
     for (let commits = 0; commits < 6; commits++) {
       partitions.invoke(elsewhere(), false, listen());
       await settle();
@@ -219,10 +178,9 @@ describe("Processor under stress", () => {
   });
 
   test("submitting again after the outcome was missed tells it", async () => {
-    const { partitions, append, host, invoke } = await running(plain);
-    const result = { kind: "value", value: utf8("out") } as const;
-    append(invoke.id, MessageType.Output, { kind: "output", result, name: "" }, { kind: "output" });
-    host.submit({ kind: "end", id: invoke.id, run: 1 });
+    const { partitions, host, invoke } = await running(plainTarget);
+    host.submit(outputOf(invoke.id, 1, "out"));
+    host.submit(endOf(invoke.id, 1));
     await settle();
     const again = listen();
     partitions.invoke({ ...invoke, resubmission: true }, true, again);
@@ -231,17 +189,17 @@ describe("Processor under stress", () => {
   });
 
   test.each(["fenced", "broken"] as const)("everybody who asked is told when the commit is %s", async (fate) => {
-    const { store, partitions, invocation, invoke, stopped } = await running(plain);
+    const { store, partitions, invocation, invoke, stopped } = await running(plainTarget);
     store.slow = true;
     const waiting = listen();
     partitions.attach(invoke.id, waiting);
     await settle();
     const [inCommit, inMailbox, detached] = [listen(), listen(), listen()];
-    partitions.invoke(invocation(plain), true, inCommit);
+    partitions.invoke(invocation(plainTarget), true, inCommit);
     await settle();
     expect(store.waiting).toBe(1);
-    partitions.invoke(invocation(plain), false, inMailbox);
-    partitions.invoke(invocation(plain), true, detached).detach();
+    partitions.invoke(invocation(plainTarget), false, inMailbox);
+    partitions.invoke(invocation(plainTarget), true, detached).detach();
     const asked = Promise.allSettled([
       partitions.submit({ kind: "pause", id: invoke.id }),
       partitions.describe(invoke.id),
@@ -268,7 +226,7 @@ describe("Processor under stress", () => {
       const heard: string[] = [];
       const deliver = (seq: number): boolean => {
         const told = (what: string) => () => heard.push(`${seq} ${what}`);
-        return processor.deliver(invocation(plain), "p9", seq, told("delivered"), undefined, told("undelivered"));
+        return processor.deliver(invocation(plainTarget), "p9", seq, told("delivered"), undefined, told("undelivered"));
       };
       expect(deliver(1)).toBe(true);
       await settle();
@@ -286,7 +244,7 @@ describe("Processor under stress", () => {
   test.each(["fenced", "broken"] as const)("closing comes to an end when the last commit is %s", async (fate) => {
     const { store, processor, partitions, invocation } = await world();
     store.slow = true;
-    partitions.invoke(invocation(plain), false, listen());
+    partitions.invoke(invocation(plainTarget), false, listen());
     await settle();
     const closed = processor[Symbol.asyncDispose]().then(() => "closed");
     store.fate = fate;

@@ -2,8 +2,23 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { type InvocationId, idempotentInvocationId, newInvocationId, partitionOf, silentLogger, utf8 } from "@perdure/base";
 import type { Invoker, InvokerHost } from "@perdure/invoker";
-import type { CommandAction, Effect, EntryStored, InvocationFacts, Invoke, StartRun, StopRun, Target } from "@perdure/partition";
-import { encodeCommand, encodeInput, MessageType } from "@perdure/service-protocol";
+import type { Effect, EntryStored, InvocationFacts, Invoke, StartRun, StopRun, Target } from "@perdure/partition";
+import {
+  callOf,
+  commandOf,
+  completePromiseOf,
+  endOf,
+  invokeOf,
+  objectTarget,
+  outputOf,
+  plainTarget,
+  setStateOf,
+  sleepOf,
+  someFacts,
+  suspendOf,
+  workflowTarget,
+} from "@perdure/partition/testing";
+import { MessageType } from "@perdure/service-protocol";
 import { KvPartitionStore, MemoryKeyValue } from "@perdure/store";
 import { behindNetwork } from "@perdure/store/testing";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
@@ -77,27 +92,16 @@ async function world(kv = new MemoryKeyValue()) {
     { partitions: [0, 1, 2, 3], partitionCount: PARTITIONS, cleanupIntervalMs: 1_000 },
   );
   peers.connect(processor);
-  const invocation = (target: Target, over: Partial<InvocationFacts> = {}): Invoke => {
-    const id = over.id ?? newInvocationId(target, clock.nowMs(), random);
-    const facts: InvocationFacts = {
-      id,
-      target,
-      source: { kind: "ingress" },
-      idempotencyKey: undefined,
-      limitKey: undefined,
-      priority: 3,
-      requestId: random.uint32() + 1,
-      createdAtMs: clock.nowMs(),
-      executionTimeMs: undefined,
-      completionRetentionMs: 60_000,
-      journalRetentionMs: 60_000,
-      randomSeed: undefined,
-      trace: undefined,
-      bytes: undefined,
-      ...over,
-    };
-    return { kind: "invoke", id, facts, input: encodeInput([], utf8("in")), sink: undefined };
-  };
+  const invocation = (target: Target, over: Partial<InvocationFacts> = {}): Invoke =>
+    invokeOf(
+      someFacts({
+        id: over.id ?? newInvocationId(target, clock.nowMs(), random),
+        target,
+        requestId: random.uint32() + 1,
+        createdAtMs: clock.nowMs(),
+        ...over,
+      }),
+    );
   return {
     kv,
     clock,
@@ -113,38 +117,11 @@ const settle = async (): Promise<void> => {
   for (let i = 0; i < 60; i++) await new Promise((resolve) => setImmediate(resolve));
 };
 
-const service: Target = {
-  scope: undefined,
-  service: "S",
-  key: undefined,
-  handler: "h",
-  serviceType: "service",
-  handlerType: "shared",
-};
-const object = (key: string): Target => ({
-  scope: undefined,
-  service: "O",
-  key,
-  handler: "h",
-  serviceType: "virtualObject",
-  handlerType: "exclusive",
-});
-const output = (text: string): Uint8Array =>
-  encodeCommand({ kind: "output", result: { kind: "value", value: utf8(text) }, name: "" });
-
 /** Plays an attempt that returns at once. */
 function finish(invoker: ScriptedInvoker, id: InvocationId, text = "out"): void {
   const run = invoker.runs(id).at(-1)?.invocation.run as number;
-  invoker.host.submit({
-    kind: "appendCommand",
-    id,
-    run,
-    type: MessageType.Output,
-    body: output(text),
-    ackRequested: false,
-    action: { kind: "output" },
-  });
-  invoker.host.submit({ kind: "end", id, run });
+  invoker.host.submit(outputOf(id, run, text));
+  invoker.host.submit(endOf(id, run));
 }
 
 function listen() {
@@ -172,7 +149,7 @@ describe.each([
   test("an invocation is accepted, run and its result told to the waiting caller", async () => {
     const { partitions, invoker, invocation } = await world();
     const caller = listen();
-    const invoke = invocation(service);
+    const invoke = invocation(plainTarget);
     partitions.invoke(invoke, true, caller);
     await settle();
     expect(caller.heard).toEqual(["accepted"]);
@@ -185,7 +162,7 @@ describe.each([
 
   test("exclusive handlers of one key run one after the other in order of arrival", async () => {
     const { partitions, invoker, invocation } = await world();
-    const invokes = [1, 2, 3].map(() => invocation(object("k")));
+    const invokes = [1, 2, 3].map(() => invocation(objectTarget("k")));
     for (const each of invokes) partitions.invoke(each, false, listen());
     await settle();
     for (const each of invokes) {
@@ -197,22 +174,13 @@ describe.each([
 
   test("a sleep survives suspension and wakes the invocation when it is due", async () => {
     const { partitions, invoker, invocation, clock } = await world();
-    const invoke = invocation(service);
+    const invoke = invocation(plainTarget);
     partitions.invoke(invoke, false, listen());
     await settle();
     const dueAtMs = clock.nowMs() + 5_000;
-    const body = encodeCommand({ kind: "sleep", wakeUpTimeMs: dueAtMs, resultCompletionId: 1, name: "" });
-    invoker.host.submit({
-      kind: "appendCommand",
-      id: invoke.id,
-      run: 1,
-      type: MessageType.Sleep,
-      body,
-      ackRequested: false,
-      action: { kind: "sleep", wakeUpAtMs: dueAtMs, completionId: 1 },
-    });
+    invoker.host.submit(sleepOf(invoke.id, 1, 1, dueAtMs));
     const awaiting = { combinator: "firstCompleted", completions: [1], signalIndexes: [1], signalNames: [], nested: [] } as const;
-    invoker.host.submit({ kind: "suspend", id: invoke.id, run: 1, awaiting, knownNotifications: 0, satisfied: false });
+    invoker.host.submit(suspendOf(invoke.id, 1, [1], { awaiting }));
     await settle();
     expect((await partitions.describe(invoke.id))?.status).toBe("suspended");
     clock.advanceTo(clock.nowMs() + 4_999);
@@ -226,10 +194,10 @@ describe.each([
 
   test("the same idempotency key attaches to the first invocation", async () => {
     const { partitions, invoker, invocation } = await world();
-    const id = idempotentInvocationId(service, "once");
+    const id = idempotentInvocationId(plainTarget, "once");
     const [first, second] = [listen(), listen()];
-    partitions.invoke(invocation(service, { id, idempotencyKey: "once" }), true, first);
-    partitions.invoke(invocation(service, { id, idempotencyKey: "once" }), true, second);
+    partitions.invoke(invocation(plainTarget, { id, idempotencyKey: "once" }), true, first);
+    partitions.invoke(invocation(plainTarget, { id, idempotencyKey: "once" }), true, second);
     await settle();
     finish(invoker, id);
     await settle();
@@ -239,39 +207,12 @@ describe.each([
 
   test("a call creates the callee and its result comes back into the caller's journal", async () => {
     const { partitions, invoker, invocation } = await world();
-    const caller = invocation(service);
+    const caller = invocation(plainTarget);
     partitions.invoke(caller, false, listen());
     await settle();
-    const callee = invocation(object("x"));
+    const callee = invocation(objectTarget("x"));
     expect(partitionOf(callee.id, PARTITIONS)).not.toBe(partitionOf(caller.id, PARTITIONS));
-    const body = encodeCommand({
-      kind: "call",
-      serviceName: "O",
-      handlerName: "h",
-      parameter: utf8(""),
-      headers: [],
-      key: "x",
-      idempotencyKey: undefined,
-      scope: undefined,
-      limitKey: undefined,
-      invocationIdNotificationIdx: 1,
-      resultCompletionId: 2,
-      name: "",
-    });
-    invoker.host.submit({
-      kind: "appendCommand",
-      id: caller.id,
-      run: 1,
-      type: MessageType.Call,
-      body,
-      ackRequested: true,
-      action: {
-        kind: "call",
-        callee: { facts: callee.facts, input: callee.input },
-        invocationIdCompletionId: 1,
-        resultCompletionId: 2,
-      },
-    });
+    invoker.host.submit({ ...callOf(caller.id, 1, callee.facts, 1, 2), ackRequested: true });
     await settle();
     expect(invoker.told.filter((effect) => effect.kind === "entryStored").map((effect) => effect.tell)).toEqual([
       { kind: "nothing" },
@@ -285,33 +226,11 @@ describe.each([
 
   test("killing the caller kills the callee", async () => {
     const { partitions, invoker, invocation } = await world();
-    const caller = invocation(service);
+    const caller = invocation(plainTarget);
     partitions.invoke(caller, false, listen());
     await settle();
-    const callee = invocation(object("x"));
-    const body = encodeCommand({
-      kind: "oneWayCall",
-      serviceName: "O",
-      handlerName: "h",
-      parameter: utf8(""),
-      headers: [],
-      key: "x",
-      idempotencyKey: undefined,
-      scope: undefined,
-      limitKey: undefined,
-      invocationIdNotificationIdx: 1,
-      invokeTimeMs: 0,
-      name: "",
-    });
-    invoker.host.submit({
-      kind: "appendCommand",
-      id: caller.id,
-      run: 1,
-      type: MessageType.OneWayCall,
-      body,
-      ackRequested: false,
-      action: { kind: "oneWayCall", callee: { facts: callee.facts, input: callee.input }, invocationIdCompletionId: 1 },
-    });
+    const callee = invocation(objectTarget("x"));
+    invoker.host.submit(callOf(caller.id, 1, callee.facts, 1));
     await settle();
     expect(await partitions.submit({ kind: "kill", id: caller.id })).toEqual({ kind: "done" });
     expect(await partitions.output(callee.id)).toMatchObject({
@@ -323,7 +242,7 @@ describe.each([
   test("a new leader on the same store runs what was running and remembers what was queued", async () => {
     const kv = new MemoryKeyValue();
     const before = await world(kv);
-    const [first, second] = [before.invocation(object("k")), before.invocation(object("k"))];
+    const [first, second] = [before.invocation(objectTarget("k")), before.invocation(objectTarget("k"))];
     before.partitions.invoke(first, false, listen());
     before.partitions.invoke(second, false, listen());
     await settle();
@@ -339,34 +258,12 @@ describe.each([
 
   test("clearing all state waits for rows and keeps the order of what follows", async () => {
     const { partitions, invoker, invocation } = await world();
-    const first = invocation(object("k"));
+    const first = invocation(objectTarget("k"));
     partitions.invoke(first, false, listen());
     await settle();
-    const append = (
-      type: number,
-      body: Uint8Array,
-      action: Parameters<InvokerHost["submit"]>[0] extends never ? never : object,
-    ) =>
-      invoker.host.submit({
-        kind: "appendCommand",
-        id: first.id,
-        run: 1,
-        type,
-        body,
-        ackRequested: false,
-        action: action as { kind: "none" },
-      });
-    append(MessageType.SetState, encodeCommand({ kind: "setState", stateKey: utf8("a"), value: utf8("1"), name: "" }), {
-      kind: "setState",
-      key: "a",
-      value: utf8("1"),
-    });
-    append(MessageType.ClearAllState, encodeCommand({ kind: "clearAllState", name: "" }), { kind: "clearAllState" });
-    append(MessageType.SetState, encodeCommand({ kind: "setState", stateKey: utf8("b"), value: utf8("2"), name: "" }), {
-      kind: "setState",
-      key: "b",
-      value: utf8("2"),
-    });
+    invoker.host.submit(setStateOf(first.id, 1, "a", "1"));
+    invoker.host.submit(commandOf(first.id, 1, { kind: "clearAllState", name: "" }));
+    invoker.host.submit(setStateOf(first.id, 1, "b", "2"));
     finish(invoker, first.id);
     await settle();
     expect((await partitions.describe(first.id))?.status).toBe("completed");
@@ -382,28 +279,25 @@ describe.each([
       return scan(from, to, options);
     };
     const { partitions, invoker, invocation } = await world(kv);
-    const own = invocation(object("k"));
+    const own = invocation(objectTarget("k"));
     partitions.invoke(own, false, listen());
     await settle();
 
     const read = invoker.host.readState(own.id, "O", "k");
-    partitions.invoke(invocation(object("k")), false, listen()); // A commit of the same partition, but not of the state.
+    partitions.invoke(invocation(objectTarget("k")), false, listen()); // A commit of the same partition, but not of the state.
     await read;
     await settle();
     expect(await invoker.host.readState(own.id, "O", "k")).toEqual(new Map());
     expect(scans).toBe(1);
 
-    const write = { kind: "setState", key: "a", value: utf8("1") } as const;
-    const body = encodeCommand({ kind: "setState", stateKey: utf8("a"), value: utf8("1"), name: "" });
-    const command = { kind: "appendCommand", id: own.id, run: 1, type: MessageType.SetState, body, ackRequested: false } as const;
-    invoker.host.submit({ ...command, action: write });
+    invoker.host.submit(setStateOf(own.id, 1, "a", "1"));
     await settle();
     expect([...(await invoker.host.readState(own.id, "O", "k")).keys()]).toEqual(["a"]);
   });
 
   test("purging by retention forgets the record and its journal", async () => {
     const { partitions, invoker, invocation, clock, kv } = await world();
-    const invoke = invocation(service);
+    const invoke = invocation(plainTarget);
     partitions.invoke(invoke, false, listen());
     await settle();
     finish(invoker, invoke.id);
@@ -418,29 +312,11 @@ describe.each([
 
   test("purging a workflow forgets its state and its promises, which are read one after the other", async () => {
     const { partitions, invoker, invocation, clock, kv } = await world();
-    const run = invocation({
-      scope: undefined,
-      service: "W",
-      key: "w",
-      handler: "run",
-      serviceType: "workflow",
-      handlerType: "workflow",
-    });
+    const run = invocation(workflowTarget("w"));
     partitions.invoke(run, false, listen());
     await settle();
-    const append = (type: number, body: Uint8Array, action: CommandAction) =>
-      invoker.host.submit({ kind: "appendCommand", id: run.id, run: 1, type, body, ackRequested: false, action });
-    const [key, value] = [utf8("a"), utf8("1")];
-    append(MessageType.SetState, encodeCommand({ kind: "setState", stateKey: key, value, name: "" }), {
-      kind: "setState",
-      key: "a",
-      value,
-    });
-    append(
-      MessageType.CompletePromise,
-      encodeCommand({ kind: "completePromise", key: "p", completion: { kind: "value", value }, resultCompletionId: 1, name: "" }),
-      { kind: "completePromise", key: "p", outcome: { kind: "success", value }, completionId: 1 },
-    );
+    invoker.host.submit(setStateOf(run.id, 1, "a", "1"));
+    invoker.host.submit(completePromiseOf(run.id, 1, "p", 1, { kind: "value", value: utf8("1") }));
     finish(invoker, run.id);
     await settle();
     for (let passed = 0; passed < 62; passed++) {

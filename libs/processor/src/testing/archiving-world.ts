@@ -19,6 +19,7 @@ import { NO_RULES } from "../flow-control.js";
 import { LocalPartitions } from "../local-partitions.js";
 import { LoopbackPeers } from "../loopback-peers.js";
 import { Processor } from "../processor.js";
+import { idleInvoker } from "./idle-invoker.js";
 
 export const settle = async (rounds = 30): Promise<void> => {
   for (let i = 0; i < rounds; i++) await new Promise((resolve) => setImmediate(resolve));
@@ -95,16 +96,7 @@ export async function archivingWorld(
       soon: (task) => setImmediate(task),
       invoker: (given) => {
         host = given;
-        return {
-          startRun: () => undefined,
-          entryStored: () => undefined,
-          stopRun: () => undefined,
-          requestPause: () => undefined,
-          retryNow: () => undefined,
-          status: () => undefined,
-          statuses: () => [],
-          [Symbol.asyncDispose]: async () => undefined,
-        };
+        return idleInvoker();
       },
       rules: NO_RULES,
       ...(kind === "archived" ? { archive } : {}),
