@@ -201,7 +201,11 @@ test(
     expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringMatching(/PERD0\d{3}/)]);
     expect(await says("members", "update", otherEmail, "--role", "admin")).toContain("admin now");
     expect((await other.run(["env", "list"])).stdout).toContain("Ada/");
-    expect(await says("members", "remove", otherEmail, "--yes")).toContain("no member");
+    await says("env", "create", "shared");
+    const { keyId } = await other.json<{ keyId: string }>(["keys", "create", "Ada/shared"]);
+    expect(await says("keys", "list", "shared")).toMatch(new RegExp(`${keyId} .*${otherEmail} `));
+    expect(await says("members", "remove", otherEmail, "--yes")).toMatch(/no member.*keys they made go on working/s);
+    expect(await says("keys", "list", "shared")).toMatch(new RegExp(`${keyId} .*user_\\w+ \\(no member any more\\)`));
     expect((await other.run(["env", "list", "--account", "Ada"])).exitCode).toBe(1);
     expect(await says("members", "invite", "c@perdure.test")).toMatch(/\S+/);
     expect(await says("members", "withdraw", "c@perdure.test")).toContain("withdrawn");

@@ -74,6 +74,27 @@ describe("who a credential is", () => {
     cloud.clock.aheadMs = 0;
   });
 
+  test("a key outlives the membership of who made it, and goes on saying who that was", async () => {
+    const { owner, account, create } = await world();
+    const one = await create("one");
+    const maker = await cloud.user();
+    const { accounts } = cloud.ports.database.tables;
+    await accounts.addMember({ accountId: account, userId: maker.id, role: "developer", sinceMs: 1 });
+    const made = { environmentId: one, roleId: "rst:role::AdminAccess" } as const;
+    const { apiKey, keyId } = await maker.client.account(account, "CreateApiKey", made);
+    const known = { kind: "caller", caller: { kind: "key", id: keyId, role: "rst:role::AdminAccess" } };
+    await owner.client.account(account, "UpdateMember", { userId: maker.id, role: "viewer" });
+    expect(await cloud.tenancy.authenticate(apiKey, one)).toMatchObject(known);
+    await owner.client.account(account, "RemoveMember", { userId: maker.id });
+    expect(await cloud.tenancy.authenticate(apiKey, one)).toMatchObject(known);
+    const { apiKeys } = await owner.client.account(account, "ListApiKeys", { environmentId: one });
+    expect(apiKeys).toMatchObject([{ keyId, createdBy: maker.id, state: "ACTIVE" }]);
+    const { members } = await owner.client.account(account, "ListMembers", {});
+    expect(members.map(({ userId }) => userId)).toEqual([owner.id]);
+    await owner.client.account(account, "DeleteApiKey", { environmentId: one, keyId });
+    expect(await cloud.tenancy.authenticate(apiKey, one)).toEqual({ kind: "unknown" });
+  });
+
   test("a user is who their membership says at this moment", async () => {
     const { owner, account, create } = await world();
     const one = await create("one");

@@ -1,6 +1,6 @@
 /** Why: keys of an environment: what applications and CI show at its doors. A key is shown once. */
 
-import { type KeyRole, keyRoles, parseApiKeyId } from "@perdure/cloud";
+import { type KeyRole, keyRoles, parseApiKeyId, type UserId } from "@perdure/cloud";
 import { KEY_RATE_MAX } from "@perdure/cloud-client";
 import type { Command } from "commander";
 import { Option } from "commander";
@@ -79,7 +79,13 @@ async function list(context: Context, reference: string | undefined): Promise<vo
   const { output, clock } = context;
   const client = context.session.client();
   const { accountId, environmentId } = await chooseEnvironment(context, client, reference);
-  const { apiKeys } = await client.account(accountId, "ListApiKeys", { environmentId }, { signal: context.signal });
+  const { signal } = context;
+  const [{ apiKeys }, { members }] = await Promise.all([
+    client.account(accountId, "ListApiKeys", { environmentId }, { signal }),
+    client.account(accountId, "ListMembers", {}, { signal }),
+  ]);
+  // A key outlives the membership of who made it.
+  const makerOf = (userId: UserId) => members.find((one) => one.userId === userId)?.email ?? `${userId} (no member any more)`;
   const when = (seconds: number | undefined) => (seconds === undefined ? undefined : showWhen(seconds * 1_000, clock.nowMs()));
   output.result({ apiKeys }, () =>
     output.table(
@@ -87,6 +93,7 @@ async function list(context: Context, reference: string | undefined): Promise<vo
         { title: "ID", show: ({ keyId }) => keyId },
         { title: "ROLE", show: ({ roleId }) => roleText(roleId) },
         { title: "MADE", show: ({ createdAt }) => when(createdAt) },
+        { title: "BY", show: ({ createdBy }) => makerOf(createdBy) },
         { title: "LAST USED", show: ({ lastUsedAt }) => when(lastUsedAt) },
         { title: "RATE", show: ({ ratePerSecond }) => (ratePerSecond === undefined ? undefined : `${ratePerSecond}/s`) },
         { title: "EXPIRES", show: ({ expiresAt }) => when(expiresAt) },

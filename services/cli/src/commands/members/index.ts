@@ -113,7 +113,10 @@ async function remove(context: Context, asked: string): Promise<void> {
     if (!agreed) context.fail(FAILED, "Nothing was done");
   }
   await client.account(accountId, "RemoveMember", { userId }, { signal: context.signal });
-  context.output.result({ userId, email }, () => context.output.print(`${email} is no member any more.`));
+  context.output.result({ userId, email }, () => {
+    context.output.print(`${email} is no member any more.`);
+    context.output.note("API keys they made go on working: 'perdure keys list' tells who made each.");
+  });
 }
 
 async function memberNamed(

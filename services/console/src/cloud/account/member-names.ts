@@ -5,12 +5,20 @@ import { useAccount } from "./account.js";
 
 /** By user id; who is no member any more stays an id. */
 export function useMemberNames(): (userId: string) => string {
-  const { accountId, role } = useAccount();
-  const members = useCloudAsk(["members", accountId], (api, signal) => api.account(accountId, "ListMembers", {}, signal), {
-    isOff: forbiddenFor(role, "view") !== undefined,
-  });
+  const members = useKnownMembers();
   return (userId) => {
-    const member = members.data?.members.find((one) => one.userId === userId);
+    const member = members?.find((one) => one.userId === userId);
     return member?.name ?? member?.email ?? userId;
   };
+}
+
+/** Of this account; undefined until they are known, and for whoever may not know them. */
+export function useKnownMembers() {
+  const { accountId, role } = useAccount();
+  const { data, isPlaceholderData } = useCloudAsk(
+    ["members", accountId],
+    (api, signal) => api.account(accountId, "ListMembers", {}, signal),
+    { isOff: forbiddenFor(role, "view") !== undefined },
+  );
+  return isPlaceholderData ? undefined : data?.members; // Those of another account say nothing about this one.
 }

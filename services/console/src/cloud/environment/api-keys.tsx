@@ -2,20 +2,20 @@
 import { useState } from "react";
 import { Badge, Button, Confirmation, Loaded, Moment, ProblemNote, Section, Table, useNow } from "../../kit/index.js";
 import { useAccount, useForbidden } from "../account/account.js";
-import { useMemberNames } from "../account/member-names.js";
+import { useKnownMembers } from "../account/member-names.js";
 import type { ApiKeyFacts } from "../cloud-api.js";
 import { forbiddenFor } from "../roles.js";
 import { useSession } from "../session/session-gate.js";
 import { useCloudAsk, useCloudChange } from "../use-cloud.js";
 import { CreateKey } from "./create-key.js";
 import { useFacts } from "./facts.js";
-import { KEY_ROLE_WORDS } from "./key-words.js";
+import { KEY_ROLE_WORDS, makerWords } from "./key-words.js";
 
 export function ApiKeys() {
   const { accountId, role } = useAccount();
   const { environmentId, status } = useFacts();
   const { user } = useSession();
-  const names = useMemberNames();
+  const members = useKnownMembers();
   const keys = useCloudAsk(["keys", environmentId], (api, signal) =>
     api.account(accountId, "ListApiKeys", { environmentId }, signal),
   );
@@ -73,7 +73,7 @@ export function ApiKeys() {
                 cell: ({ createdAt, createdBy }) => (
                   <>
                     <Moment at={createdAt * 1_000} />
-                    <div className="quiet small">{createdBy === user.userId ? "by you" : `by ${names(createdBy)}`}</div>
+                    <div className="quiet small">{makerWords(createdBy, user.userId, members)}</div>
                   </>
                 ),
               },

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { expiresAt, rateProblem } from "./key-words.js";
+import { expiresAt, makerWords, rateProblem } from "./key-words.js";
 
 test("keys end after whole days, or never", () => {
   expect(expiresAt("30", 1_000_500)).toBe(1_000 + 30 * 86_400);
@@ -15,3 +15,16 @@ test.each([
   ["1.5", false],
   ["ten", false],
 ])("a rate of %j is fine: %s", (text, isFine) => expect(rateProblem(text) === undefined).toBe(isFine));
+
+test("who made a key is told by name, and told to be no member any more only when that is known", () => {
+  const members = [
+    { userId: "user_ada", email: "ada@perdure.test", name: "Ada" },
+    { userId: "user_bo", email: "bo@perdure.test" },
+  ];
+  const words = (userId: string, known: typeof members | undefined) => makerWords(userId, "user_ada", known);
+  expect(words("user_ada", members)).toBe("by you");
+  expect(words("user_bo", members)).toBe("by bo@perdure.test");
+  expect(makerWords("user_ada", "user_bo", members)).toBe("by Ada");
+  expect(words("user_cy", members)).toBe("by user_cy, who is no member any more");
+  expect(words("user_cy", undefined)).toBe("by user_cy");
+});

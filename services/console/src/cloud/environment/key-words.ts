@@ -9,6 +9,20 @@ export const KEY_ROLE_WORDS: Readonly<Record<KeyRole, { readonly name: string; r
   "perdure:role::AdminReadOnly": { name: "Read only", opens: "looks at everything except secrets, and changes nothing" },
 };
 
+interface Maker {
+  readonly userId: string;
+  readonly email: string;
+  readonly name?: string | undefined;
+}
+
+/** Who made a key: it outlives their membership, and people should see that. `members`: undefined while nobody knows who they are. */
+export function makerWords(userId: string, self: string, members: readonly Maker[] | undefined): string {
+  if (userId === self) return "by you";
+  const maker = members?.find((one) => one.userId === userId);
+  if (maker !== undefined) return `by ${maker.name ?? maker.email}`;
+  return members === undefined ? `by ${userId}` : `by ${userId}, who is no member any more`;
+}
+
 /** How long a key lives; the longest is for ever. */
 export const EXPIRIES = [
   { value: "30", label: "In 30 days" },
