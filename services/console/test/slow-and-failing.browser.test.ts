@@ -1,0 +1,145 @@
+/**
+ * Why: a server is slow one day and broken another, and whoever looks at a page must see which. Every page of an environment is looked at before
+ * a server that does not answer yet, and before one that fails; each then goes on, by itself or when it is asked to.
+ */
+import { readFileSync } from "node:fs";
+import { beforeAll, expect, test } from "@jest/globals";
+import type { Locator, Page } from "playwright-core";
+import { expectAccessible, suiteConsole } from "./console.js";
+
+const ui = suiteConsole({ settings: { "worker.invoker.inactivity-timeout": "500ms" } });
+
+/** A page may ask several questions one after the other, on a busy machine. */
+const CONTENT_MS_MAX = 20_000;
+const FAILURE = { message: "the disk is full", restate_code: "STO0004", request_id: "req_7" };
+
+let deployment = "";
+beforeAll(async () => {
+  const { admin } = ui.world;
+  const { deployments } = (await admin.get("/deployments")).json as { deployments: { id: string }[] };
+  deployment = deployments[0]?.id ?? "";
+  const target = { service: "Payments", handler: "flaky" };
+  const made = [
+    await admin.post("/schedules", { name: "yearly", cron: "0 0 1 1 *", target }),
+    await admin.http.request("PUT", "/limits/rules", { json: [{ pattern: "acme", limits: { concurrency: 1 } }] }),
+  ];
+  for (const { status, text } of made) if (status >= 300) throw new Error(text);
+});
+
+interface Looked {
+  /** As in the table of pages. */
+  readonly route: string;
+  readonly path: () => string;
+  /** What stands there when the server has answered. */
+  readonly content: (page: Page) => Locator;
+  /** A page that asks nothing before this button is pressed. */
+  readonly press?: string;
+}
+
+const region = (name: string) => (page: Page) => page.getByRole("region", { name });
+const link = (name: string) => (page: Page) => page.getByRole("main").getByRole("link", { name, exact: true });
+
+const PAGES: readonly Looked[] = [
+  { route: "/", path: () => "/", content: region("What needs you") },
+  { route: "/services", path: () => "/services", content: link("Orders") },
+  { route: "/services/:service", path: () => "/services/Orders", content: region("What place takes") },
+  {
+    route: "/playground",
+    path: () => "/playground?service=Orders&handler=place",
+    content: (page) => page.getByLabel("item", { exact: true }),
+  },
+  { route: "/deployments", path: () => "/deployments", content: (page) => page.getByRole("row").getByText("Orders") },
+  {
+    route: "/deployments/:deployment",
+    path: () => `/deployments/${deployment}`,
+    content: region("Invocations in flight on it"),
+  },
+  { route: "/invocations", path: () => "/invocations?service=Signup", content: (page) => page.getByText("2 invocations") },
+  {
+    route: "/invocations",
+    path: () => "/invocations?batches",
+    content: (page) => page.getByRole("heading", { name: "No batches" }),
+  },
+  {
+    route: "/invocations/:invocation",
+    path: () => `/invocations/${ui.data.placed}`,
+    content: (page) => page.getByRole("treeitem", { name: /^run 'pack it'/ }),
+  },
+  { route: "/state", path: () => "/state?service=Stock", content: link("chair") },
+  {
+    route: "/state/:service/:key",
+    path: () => "/state/Stock/chair",
+    content: (page) => page.getByRole("row", { name: /^left/ }),
+  },
+  { route: "/promises", path: () => "/promises", content: (page) => page.getByRole("row", { name: /ada/ }) },
+  { route: "/awakeables", path: () => "/awakeables", content: (page) => page.getByRole("row", { name: /Orders\/approve/ }) },
+  { route: "/schedules", path: () => "/schedules", content: (page) => page.getByRole("img", { name: /^yearly: / }) },
+  { route: "/flow", path: () => "/flow", content: (page) => page.getByRole("row", { name: /^acme 1 any/ }) },
+  {
+    route: "/subscriptions",
+    path: () => "/subscriptions",
+    content: (page) => page.getByRole("heading", { name: "No topic is subscribed to" }),
+  },
+  { route: "/sql", path: () => "/sql?q=SELECT%201%20AS%20one", content: region("Result of the statement"), press: "Run" },
+  { route: "/tour", path: () => "/tour", content: (page) => page.getByText(/^Registered:/) },
+];
+
+/** Carried along with the console: no server is asked. */
+const ASKS_NOBODY = ["/errors/:code"];
+
+test("every page is looked at here", () => {
+  const table = readFileSync(new URL("../src/environment/pages.tsx", import.meta.url), "utf8");
+  const routes = [...table.matchAll(/^ {2}\["([^"]+)", \(\) => import\(/gm)].map((match) => match[1] ?? "");
+  expect(routes.length).toBeGreaterThan(10);
+  expect([...new Set(PAGES.map(({ route }) => route)), ...ASKS_NOBODY].toSorted()).toEqual(routes.toSorted());
+});
+
+/** What asks the server, and not for the console itself. */
+const isAsked = ({ origin, pathname }: URL): boolean => origin === new URL(ui.url("/")).origin && !pathname.startsWith("/ui/");
+
+async function press(page: Page, { press: name }: Looked): Promise<void> {
+  if (name !== undefined) await page.getByRole("button", { name, exact: true }).click();
+}
+
+const cases = PAGES.map(
+  (looked) => [`${looked.route}${looked.route === "/invocations" ? ` (${looked.path()})` : ""}`, looked] as const,
+);
+
+test.each(cases)("%s says that it waits for a slow server, and goes on by itself", async (_, looked) => {
+  const page = await (await ui.browser.visitor()).newPage();
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  await page.route(isAsked, async (route) => {
+    await answered;
+    await route.continue();
+  });
+  await page.goto(ui.url(looked.path()));
+  await page.getByRole("main").locator("h1").waitFor();
+  await press(page, looked);
+  await page.getByRole("main").getByRole("status").filter({ hasText: "…" }).first().waitFor();
+  expect(await looked.content(page).count()).toBe(0);
+  expect(await page.getByRole("alert").count()).toBe(0);
+  await expectAccessible(page);
+  answer();
+  await looked.content(page).first().waitFor({ timeout: CONTENT_MS_MAX });
+  await page.unrouteAll({ behavior: "wait" });
+});
+
+test.each(cases)("%s says that the server failed, and goes on when it is asked again", async (_, looked) => {
+  const page = await (await ui.browser.visitor({ mayFail: true })).newPage();
+  await page.route(isAsked, (route) => route.fulfill({ status: 500, json: FAILURE }));
+  await page.goto(ui.url(looked.path()));
+  await page.getByRole("main").locator("h1").waitFor();
+  await press(page, looked);
+  const alert = page.getByRole("main").getByRole("alert").filter({ hasText: FAILURE.message });
+  await alert.first().waitFor();
+  expect(await looked.content(page).count()).toBe(0);
+  await expectAccessible(page);
+  await page.unrouteAll({ behavior: "wait" });
+  // Pages that look again by themselves may have done so already.
+  await page.evaluate(() => {
+    for (const button of document.querySelectorAll<HTMLButtonElement>("main .problem button")) button.click();
+  });
+  await press(page, looked);
+  await looked.content(page).first().waitFor({ timeout: CONTENT_MS_MAX });
+  await alert.first().waitFor({ state: "detached" });
+});
