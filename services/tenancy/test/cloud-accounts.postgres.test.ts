@@ -1,0 +1,201 @@
+/** Accounts and their members, and what is told of their use, by the operations of the Cloud API. */
+import { createHash } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { systemRandom } from "@perdure/base";
+import { type AccountId, newUserId } from "@perdure/cloud";
+import type { TestUser } from "../src/testing/index.js";
+import { CloudWorld } from "./cloud-world.js";
+
+let world: CloudWorld;
+beforeAll(async () => {
+  world = await CloudWorld.open();
+}, 120_000);
+afterAll(() => world[Symbol.asyncDispose]());
+
+describe("members", () => {
+  test("are invited, join with their own address, change roles and leave", async () => {
+    const [owner, guest, stranger] = [await world.cloud.user(), await world.cloud.user(), await world.cloud.user()];
+    const account = await owner.account();
+    const invite = (email: string, role: "viewer" | "owner" = "viewer") =>
+      owner.client.account(account, "InviteMember", { email, role });
+    const { token: old } = await invite(guest.email);
+    const { token } = await invite(guest.email.toUpperCase());
+    const accept = (by: TestUser, text: string) =>
+      by.client.user("AcceptInvitation", { token: text }).catch(({ status }: { status: number }) => status);
+    expect(await accept(guest, old)).toBe(404);
+    expect(await accept(stranger, token)).toBe(404);
+    expect(await accept(guest, token)).toEqual({ accountId: account, role: "viewer" });
+    expect(await accept(guest, token)).toBe(404);
+    expect(await invite(guest.email).catch((e) => e)).toMatchObject({ status: 409 });
+    await owner.client.account(account, "UpdateMember", { userId: guest.id, role: "admin" });
+    const byGuest = (name: "UpdateMember" | "RemoveMember", body: object) =>
+      world.ask(`/cloud/${account}/${name}`, guest.token, JSON.stringify(body));
+    expect(await byGuest("UpdateMember", { userId: owner.id, role: "viewer" })).toMatchObject({ status: 403 });
+    expect(await byGuest("UpdateMember", { userId: guest.id, role: "owner" })).toMatchObject({ status: 403 });
+    expect(await byGuest("RemoveMember", { userId: owner.id })).toMatchObject({ status: 403 });
+    expect(await byGuest("RemoveMember", { userId: newUserId(1, systemRandom) })).toMatchObject({ status: 404 });
+    expect(await owner.client.account(account, "RemoveMember", { userId: owner.id }).catch((e) => e)).toMatchObject({
+      status: 409,
+    });
+    expect(await byGuest("RemoveMember", { userId: guest.id })).toMatchObject({ status: 200 });
+    expect(await byGuest("RemoveMember", { userId: guest.id })).toMatchObject({ status: 403 });
+    expect((await owner.client.account(account, "ListMembers", {})).members.map(({ userId }) => userId)).toEqual([owner.id]);
+  });
+
+  test("T14: who is removed, or made less, leaves no invitation behind that they could not give any more", async () => {
+    const [owner, admin, friend, other] = [
+      await world.cloud.user(),
+      await world.cloud.user(),
+      await world.cloud.user(),
+      await world.cloud.user(),
+    ];
+    const account = await owner.account();
+    const join = async (by: TestUser, role: "owner" | "admin" | "viewer", of: TestUser) => {
+      const { token } = await by.client.account(account, "InviteMember", { email: of.email, role });
+      return () => of.client.user("AcceptInvitation", { token }).catch(({ status }: { status: number }) => status);
+    };
+    await (await join(owner, "owner", admin))();
+    const [asOwner, asViewer, byOwner] = [
+      await join(admin, "owner", friend),
+      await join(admin, "viewer", other),
+      await join(owner, "viewer", await world.cloud.user()),
+    ];
+    await owner.client.account(account, "UpdateMember", { userId: admin.id, role: "admin" });
+    const open = async () => (await owner.client.account(account, "ListMembers", {})).invitations.map(({ email }) => email);
+    expect([await asOwner(), (await open()).includes(other.email), (await open()).length]).toEqual([404, true, 2]);
+    await owner.client.account(account, "RemoveMember", { userId: admin.id });
+    expect([await asViewer(), (await open()).length]).toEqual([404, 1]);
+    expect(await byOwner()).toMatchObject({ role: "viewer" });
+    const told = await owner.client.account(account, "ListAuditEvents", { action: "member.withdraw-invitation" });
+    expect(told.events.map(({ target }) => target)).toEqual([other.email, friend.email]);
+  });
+
+  test("invitations end after a week, or when they are withdrawn", async () => {
+    const [owner, guest] = [await world.cloud.user(), await world.cloud.user()];
+    const account = await owner.account();
+    const invitation = await owner.client.account(account, "InviteMember", { email: guest.email, role: "viewer" });
+    const tokenHash = createHash("sha256").update(invitation.token).digest();
+    const late = invitation.expiresAt * 1_000 + 1_000;
+    expect(await world.cloud.ports.database.tables.invitations.accept(tokenHash, guest.email, guest.id, late)).toBeUndefined();
+    await owner.client.account(account, "WithdrawInvitation", { email: guest.email });
+    expect(await guest.client.user("AcceptInvitation", { token: invitation.token }).catch((e) => e)).toMatchObject({
+      status: 404,
+    });
+    expect(await owner.client.account(account, "WithdrawInvitation", { email: guest.email }).catch((e) => e)).toMatchObject({
+      status: 404,
+    });
+  });
+});
+
+describe("accounts, usage and the audit log", () => {
+  test("a user's plan bounds the accounts, also for requests at once", async () => {
+    const user = await world.cloud.user();
+    expect(await user.client.user("GetUserIdentity", {})).toMatchObject({ userId: user.id, email: user.email });
+    const outcomes = await Promise.allSettled([1, 2, 3].map(() => user.client.user("CreateAccount", { name: "Mine" })));
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    const { accounts } = await user.client.user("ListAccounts", {});
+    const accountId = accounts[0]?.accountId as AccountId;
+    expect(await user.client.user("UpdateAccount", { accountId, name: "Ours", description: "d" })).toEqual({
+      accountId,
+      name: "Ours",
+      description: "d",
+    });
+    expect(await user.client.account(accountId, "DescribeAccount", {})).toMatchObject({
+      name: "Ours",
+      role: "owner",
+      plan: { planId: "free", limits: { apiKeysMax: 5, actionsPerMonth: 50_000 } },
+      plans: expect.arrayContaining([expect.objectContaining({ planId: "free", name: expect.any(String) })]),
+      regions: ["us", "eu"],
+    });
+  });
+
+  test("usage is shown by day and summed up", async () => {
+    const user = await world.cloud.user();
+    const account = await user.account();
+    const environmentId = await world.environmentOf(user, account);
+    const atMs = world.cloud.clock.nowMs();
+    const totals = { ingressRequests: 3, adminRequests: 1, bytesIn: 10, bytesOut: 20, tunnelBytes: 0 };
+    const report = { source: "gateway-1", environmentId, atMs, totals };
+    await world.cloud.tenancy.report([report, report]);
+    await world.cloud.tenancy.report([{ ...report, totals: { ...totals, bytesIn: 15 } }]);
+    const usage = await user.client.account(account, "GetUsage", { environmentId });
+    expect(usage).toMatchObject({
+      totals: { ingressRequests: 3, bytesIn: 15, bytesOut: 20 },
+      days: [{ environmentId }],
+      actionsPerMonth: 50_000,
+    });
+    const span = (from: string, to: string) => user.client.account(account, "GetUsage", { from, to }).catch((e) => e);
+    expect(await span("2020-01-02", "2020-01-01")).toMatchObject({ status: 400 });
+    expect(await span("2020-01-01", "2026-01-01")).toMatchObject({ status: 400 });
+    expect(await span("2020-01-01", "2020-01-31")).toMatchObject({ days: [], totals: { actions: 0 } });
+    expect(await span("yesterday", "2020-01-31")).toMatchObject({ status: 400 });
+  });
+
+  test("the audit log is paged, filtered and exported", async () => {
+    const user = await world.cloud.user();
+    const account = await user.account("team");
+    const environmentId = await world.environmentOf(user, account);
+    for (let n = 0; n < 3; n++) {
+      await user.client.account(account, "UpdateEnvironment", { environmentId, description: n === 2 ? '=cmd, "x"' : `${n}` });
+    }
+    const list = (body: object) => user.client.account(account, "ListAuditEvents", body);
+    const all = (await list({})).events;
+    expect(all.map(({ action }) => action)).toEqual([
+      ...Array(3).fill("environment.update"),
+      "environment.create",
+      "account.create",
+    ]);
+    expect(all[0]).toMatchObject({
+      actorKind: "user",
+      actorId: user.id,
+      environmentId,
+      remoteAddress: expect.any(String),
+      requestId: expect.any(String),
+    });
+    const page = await list({ limit: 2 });
+    expect([...page.events, ...(await list({ limit: 10, before: page.before })).events]).toEqual(all);
+    expect((await list({ action: "account.create" })).events).toHaveLength(1);
+    expect((await list({ environmentId })).events).toHaveLength(4);
+    expect((await list({ to: 1 })).events).toEqual([]);
+    const text = async (format: "jsonl" | "csv") => new Response(await user.client.exportAuditEvents(account, { format })).text();
+    const lines = (await text("jsonl"))
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(lines).toEqual(all);
+    const csv = (await text("csv")).split("\r\n");
+    expect(csv[0]).toBe("number,at,actorKind,actorId,action,environmentId,target,details,requestId,remoteAddress");
+    expect(csv).toHaveLength(all.length + 2);
+    const logs = await user.client.account(account, "GetEnvironmentLogs", { environmentId, start: 0, end: 4_000_000_000 });
+    expect(logs.lines[0]).toMatchObject({
+      unixNanos: expect.stringMatching(/^\d{19}$/),
+      line: expect.stringContaining("environment.create dev"),
+    });
+  });
+
+  test("tunnels are listed by name as relays tell of them", async () => {
+    const user = await world.cloud.user();
+    const account = await user.account();
+    const environmentId = await world.environmentOf(user, account);
+    const one = {
+      environmentId,
+      name: "laptop",
+      clientVersion: "1.7.12",
+      workerId: undefined,
+      connectedAtMs: 5_000,
+      inFlight: 1,
+    };
+    await world.cloud.tenancy.reportTunnels({
+      relay: "r1",
+      atMs: 0,
+      connections: [
+        { ...one, id: "a" },
+        { ...one, id: "b" },
+      ],
+    });
+    await world.cloud.tenancy.reportTunnels({ relay: "r2", atMs: 0, connections: [{ ...one, id: "a" }] });
+    const { tunnels } = await user.client.account(account, "ListTunnels", { environmentId });
+    expect(tunnels).toHaveLength(1);
+    expect(tunnels[0]?.connections.map(({ server: relay, id }) => `${relay}${id}`).sort()).toEqual(["r1a", "r1b", "r2a"]);
+  });
+});

@@ -1,0 +1,64 @@
+/** Why: suites of the Cloud API ask it as anybody could, of a tenancy that nobody else uses. */
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { json } from "node:stream/consumers";
+import type { AccountId, EnvironmentId } from "@perdure/cloud";
+import { type PostgresServer, startPostgres } from "@perdure/servers";
+import { openTestTenancy, type TestTenancy, type TestUser } from "../src/testing/index.js";
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: { [field: string]: unknown };
+}
+
+/** What of an answer does not differ from one request to the next. */
+export const same = ({ status, body: { request_id: _, ...rest } }: Answer) => ({ status, rest });
+
+export class CloudWorld implements AsyncDisposable {
+  readonly cloud: TestTenancy;
+  readonly #server: PostgresServer;
+
+  private constructor(cloud: TestTenancy, server: PostgresServer) {
+    this.cloud = cloud;
+    this.#server = server;
+  }
+
+  static async open(): Promise<CloudWorld> {
+    const server = await startPostgres();
+    return new CloudWorld(await openTestTenancy(server.url), server);
+  }
+
+  async ask(path: string, token: string | undefined, body = "{}"): Promise<Answer> {
+    const headers: Record<string, string> = { "content-type": "application/json" };
+    if (token !== undefined) headers["authorization"] = `Bearer ${token}`;
+    const response = await fetch(`${this.cloud.origin}${path}`, { method: "POST", headers, body });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: JSON.parse(text) as Answer["body"] };
+  }
+
+  /** Posts nothing, and does not even say so: there is no header about the body. */
+  async askBare(path: string, token: string): Promise<Pick<Answer, "status" | "body">> {
+    const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
+    const outgoing = request(`${this.cloud.origin}${path}`, { method: "POST", headers, agent: false });
+    for (const name of ["content-length", "transfer-encoding"]) outgoing.removeHeader(name);
+    outgoing.end();
+    const [response] = (await once(outgoing, "response")) as [IncomingMessage];
+    return { status: response.statusCode ?? 0, body: (await json(response)) as Answer["body"] };
+  }
+
+  async environmentOf(user: TestUser, account: AccountId, name = "dev"): Promise<EnvironmentId> {
+    return (await user.client.account(account, "CreateEnvironment", { name, region: "us" })).environmentId;
+  }
+
+  /** As if its runtime had come up. */
+  async activate(id: EnvironmentId): Promise<void> {
+    const { tables } = this.cloud.ports.database;
+    await tables.environments.take(id, { event: "provisioned", nowMs: this.cloud.clock.nowMs() });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.cloud[Symbol.asyncDispose]();
+    await this.#server[Symbol.asyncDispose]();
+  }
+}
