@@ -44,6 +44,19 @@ describe("operations that are traced", () => {
     expect(told).toBe(`00-${TRACE}-${asked?.spanId}-01`);
   });
 
+  test.each([
+    [undefined, 0],
+    ["CANCELLED", 1],
+    ["NOT_FOUND", 5],
+    ["UNAVAILABLE", 14],
+    ["UNAUTHENTICATED", 16],
+    ["something else", 2],
+  ])("of gRPC that end with %s have its number", (error, number) => {
+    const { spans, ports } = aWorld();
+    tracedOperations(ports, "server", grpcSpan)?.begin("Ask", "s", `00-${TRACE}-${CALLER}-01`).end(error);
+    expect(spans.map(({ attributes }) => attributes["rpc.grpc.status_code"])).toEqual([number]);
+  });
+
   test("of nothing, and of what nobody keeps, leave no span", () => {
     const { spans, ports } = aWorld();
     const statements = tracedOperations(ports, "client", postgresSpan);

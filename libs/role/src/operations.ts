@@ -45,6 +45,8 @@ export function measuredOperations({ durations, counts, labels }: MeasuredOption
 export interface SpanShape {
   readonly name: string;
   readonly attributes: SpanRecord["attributes"];
+  /** What is known at the end; `error` is undefined when it went well. */
+  readonly ended?: (error: string | undefined) => SpanRecord["attributes"];
 }
 
 /**
@@ -132,7 +134,7 @@ class TracedOperation implements EdgeOperation {
   end(error: string | undefined): void {
     const endMs = this.#clock.nowMs();
     if (!this.#ids.sampled && this.#sampler?.keepsLate(error, endMs - this.#startMs, endMs) !== true) return;
-    const { name, attributes } = this.#shape;
+    const { name, attributes, ended } = this.#shape;
     this.#tracer.record({
       name,
       kind: this.#kind,
@@ -140,7 +142,7 @@ class TracedOperation implements EdgeOperation {
       parentSpanId: this.#parent?.spanId,
       startMs: this.#startMs,
       endMs,
-      attributes: { ...attributes, ...(error === undefined ? {} : { "error.type": error }) },
+      attributes: { ...attributes, ...ended?.(error), ...(error === undefined ? {} : { "error.type": error }) },
       error,
     });
   }

@@ -1,7 +1,7 @@
 /** Why: spans of the same kind are called the same in every role, by OpenTelemetry's semantic conventions (kubernetes.md §5.2). */
 import type { SpanShape } from "./operations.js";
 
-/** Statuses of gRPC but for OK. */
+/** Statuses of gRPC but for OK, in the order of their numbers, which begin with 1. */
 export const GRPC_CODES = [
   ...["CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED"],
   ...["RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE"],
@@ -9,7 +9,17 @@ export const GRPC_CODES = [
 ] as const;
 
 export function grpcSpan(method: string, service: string): SpanShape {
-  return { name: `${service}/${method}`, attributes: { "rpc.system": "grpc", "rpc.service": service, "rpc.method": method } };
+  return {
+    name: `${service}/${method}`,
+    attributes: { "rpc.system": "grpc", "rpc.service": service, "rpc.method": method },
+    ended: (error) => ({ "rpc.grpc.status_code": grpcNumber(error) }),
+  };
+}
+
+function grpcNumber(error: string | undefined): number {
+  if (error === undefined) return 0;
+  const index = (GRPC_CODES as readonly string[]).indexOf(error);
+  return (index < 0 ? GRPC_CODES.indexOf("UNKNOWN") : index) + 1;
 }
 
 /** No text of the statement: it may tell what it is about. */

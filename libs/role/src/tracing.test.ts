@@ -5,7 +5,7 @@ import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest }
 import type { Invocation, Source, Target } from "@perdure/partition";
 import { Sampler } from "./sampling.js";
 import type { SpanRecord } from "./telemetry.js";
-import { invocationSpans, tracedTransport } from "./tracing.js";
+import { invocationSpans, recordSpans, tracedTransport } from "./tracing.js";
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const CALLER_SPAN = "b7ad6b7169203331";
@@ -60,6 +60,42 @@ describe("the start of an invocation", () => {
     const context = invocationSpans(ports)({ traceparent: `00-${TRACE}-${CALLER_SPAN}-00`, tracestate: undefined }, target, id);
     expect(context?.traceparent).toMatch(/-00$/);
     expect(spans).toEqual([]);
+  });
+});
+
+describe("a record of a topic", () => {
+  const record = { topic: "orders", partition: 3, offset: 42 };
+
+  test("begins the trace of its invocation, says where it lay, and names its producer's", () => {
+    const { spans, ports } = aTracer();
+    const context = recordSpans(ports)({ ...record, traceparent: `00-${TRACE}-${CALLER_SPAN}-01` }, id, target);
+    expect(spans).toEqual([
+      expect.objectContaining({
+        name: "process orders",
+        kind: "consumer",
+        parentSpanId: undefined,
+        links: [{ traceId: TRACE, spanId: CALLER_SPAN }],
+        attributes: expect.objectContaining({
+          "messaging.system": "kafka",
+          "messaging.destination.name": "orders",
+          "messaging.destination.partition.id": "3",
+          "messaging.operation.type": "process",
+          "messaging.kafka.offset": 42,
+          "perdure.invocation.id": id,
+        }),
+      }),
+    ]);
+    const [span] = spans;
+    expect(span?.traceId).not.toBe(TRACE);
+    expect(context.traceparent).toBe(`00-${span?.traceId}-${span?.spanId}-01`);
+  });
+
+  test("of a producer that nobody traces names none, and of one whose trace is not kept leaves no span", () => {
+    const { spans, ports } = aTracer();
+    recordSpans(ports)(record, id, target);
+    expect(spans.map(({ links }) => links)).toEqual([undefined]);
+    const context = recordSpans(ports)({ ...record, traceparent: `00-${TRACE}-${CALLER_SPAN}-00` }, id, target);
+    expect([spans.length, context.traceparent.slice(-3)]).toEqual([1, "-00"]);
   });
 });
 

@@ -33,6 +33,8 @@ export function endSpan(
     name: `${verb} ${route}`,
     attributes: {
       "http.request.method": verb,
+      // TLS ends in front of it.
+      "url.scheme": "http",
       "http.route": route,
       ...(status === undefined ? {} : { "http.response.status_code": status }),
     },

@@ -85,13 +85,17 @@ describe("a trace of a cluster", () => {
       await untilRecorded(REGISTERING, "POST /deployments", "perdure.control.v1.Registry/Change", "SELECT write");
       const [edge] = named(REGISTERING, "POST /deployments");
       expect(edge).toMatchObject({ kind: SERVER, parentSpanId: CALLER, service: "admin-api" });
-      expect(edge?.attributes).toMatchObject({ "http.request.method": "POST", "http.route": "/deployments" });
+      expect(edge?.attributes).toMatchObject({
+        "http.request.method": "POST",
+        "url.scheme": "http",
+        "http.route": "/deployments",
+      });
       const calls = named(REGISTERING, "perdure.control.v1.Registry/Change");
       const asking = calls.find(({ kind }) => kind === CLIENT);
       const asked = calls.find(({ kind }) => kind === SERVER);
       expect(asking).toMatchObject({ parentSpanId: edge?.spanId, service: "admin-api" });
       expect(asked).toMatchObject({ parentSpanId: asking?.spanId, service: "registry" });
-      expect(asked?.attributes).toMatchObject({ "rpc.system": "grpc", "rpc.method": "Change" });
+      expect(asked?.attributes).toMatchObject({ "rpc.system": "grpc", "rpc.method": "Change", "rpc.grpc.status_code": 0 });
       const statements = of(REGISTERING).filter(({ attributes }) => attributes["db.system.name"] === "postgresql");
       for (const { kind, parentSpanId, service, attributes } of statements) {
         expect([kind, parentSpanId, service]).toEqual([CLIENT, asked?.spanId, "registry"]);
@@ -117,7 +121,11 @@ describe("a trace of a cluster", () => {
 
       const [edge] = named(CALLING, "POST /{service}/{handler}");
       expect(edge).toMatchObject({ kind: SERVER, parentSpanId: CALLER, service: "ingress-gateway", status: 0 });
-      expect(edge?.attributes).toMatchObject({ "http.request.method": "POST", "http.response.status_code": expect.anything() });
+      expect(edge?.attributes).toMatchObject({
+        "http.request.method": "POST",
+        "url.scheme": "http",
+        "http.response.status_code": expect.anything(),
+      });
       const [start] = named(CALLING, "invocation-start Tree/run");
       expect(start).toMatchObject({ kind: INTERNAL, parentSpanId: edge?.spanId, service: "ingress-gateway" });
       const [attempt] = named(CALLING, "invocation-attempt Tree/run");

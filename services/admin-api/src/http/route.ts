@@ -71,7 +71,13 @@ function traced(edge: Edge, req: Request, res: Response, method: string, path: s
   const span = edge.begin(req.get("traceparent"), req.get("x-perdure-trace") === "1");
   res.once("close", () => {
     const { statusCode } = res;
-    const attributes = { "http.request.method": method, "http.route": path, "http.response.status_code": statusCode };
+    const attributes = {
+      "http.request.method": method,
+      // TLS ends in front of it.
+      "url.scheme": "http",
+      "http.route": path,
+      "http.response.status_code": statusCode,
+    };
     span.note({ name: `${method} ${path}`, attributes });
     span.end(statusCode >= 500 ? String(statusCode) : undefined);
   });
