@@ -15,10 +15,11 @@ export interface CommandResult {
 
 export class CommandLine implements Disposable {
   readonly #home = mkdtempSync(join(tmpdir(), "perdure-cli-"));
-  readonly #urls: { readonly admin: string; readonly ingress: string };
+  readonly #place: Readonly<Record<string, string>>;
 
-  constructor(urls: { readonly admin: string; readonly ingress: string }) {
-    this.#urls = urls;
+  /** Variables that say where the environment is. */
+  constructor(place: Readonly<Record<string, string>>) {
+    this.#place = place;
   }
 
   /** Any exit code is an answer. */
@@ -31,8 +32,7 @@ export class CommandLine implements Disposable {
         env: {
           PATH: process.env["PATH"],
           HOME: this.#home,
-          RESTATE_ADMIN_URL: this.#urls.admin,
-          RESTATE_INGRESS_URL: this.#urls.ingress,
+          ...this.#place,
           NO_COLOR: "1",
           DO_NOT_TRACK: "1",
           ...(token === undefined ? {} : { RESTATE_AUTH_TOKEN: token }),

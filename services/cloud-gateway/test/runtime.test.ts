@@ -1,4 +1,6 @@
 /** Before a real server, asked by the official command line: what tenants do all day (cloud.md §8, 14, 18–19, 21–25, 28). */
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { silentLogger, systemClock } from "@perdure/base";
 import { bareOf, type EnvironmentFacts } from "@perdure/cloud";
@@ -9,7 +11,7 @@ import { handlers, service } from "@restatedev/restate-sdk";
 import { EnvironmentPorts } from "../src/index.js";
 import { send } from "./client.js";
 import { CommandLine } from "./command-line.js";
-import { bearer, eventually, type GatewayFixture, generousLimits, startGateway } from "./fixture.js";
+import { bearer, eventually, type GatewayFixture, generousLimits, hostOf, startGateway } from "./fixture.js";
 
 const echo = service({
   name: "Echo",
@@ -55,8 +57,37 @@ async function freeDoors(): Promise<{ readonly ingress: number; readonly admin: 
   return { ingress, admin };
 }
 
+/**
+ * The ports that environments have in the cloud, as a proxy shows them to a program that asks for an environment by name: a machine has
+ * neither those names nor, for sure, those ports. Requests go on as they came.
+ */
+async function openNames(): Promise<AsyncDisposable & { readonly url: string; readonly asked: Set<string> }> {
+  const asked = new Set<string>();
+  const proxy = createServer((req, res) => {
+    const { host, port, pathname, search } = new URL(req.url ?? "");
+    asked.add(host);
+    const door = fixture.ports[port === "9070" ? "admin" : "ingress"];
+    const target = { host: "127.0.0.1", port: door, method: req.method, path: pathname + search, headers: req.rawHeaders };
+    const forwarded = request(target, (answer) => {
+      res.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(res);
+    });
+    forwarded.on("error", () => res.destroy());
+    req.pipe(forwarded);
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    asked,
+    async [Symbol.asyncDispose]() {
+      proxy.closeAllConnections();
+      await new Promise<void>((resolve) => proxy.close(() => resolve()));
+    },
+  };
+}
+
 describe("the official command line", () => {
-  const urls = () => ({ admin: facts.adminUrl, ingress: facts.ingressUrl });
+  const urls = () => ({ RESTATE_ADMIN_URL: facts.adminUrl, RESTATE_INGRESS_URL: facts.ingressUrl });
 
   test("with a good key everything works, from registering on", async () => {
     using cli = new CommandLine(urls());
@@ -81,6 +112,22 @@ describe("the official command line", () => {
     expect((await cli.run(["deployments", "list"], ingressOnly)).said).toContain("PERD0403");
     expect(JSON.stringify(fixture.lines)).not.toContain("nobody.made");
   }, 60_000);
+
+  test("with a host, its scheme and a key it finds both doors by the environment's name", async () => {
+    await using names = await openNames();
+    const place = { RESTATE_HOST: hostOf(facts), RESTATE_HOST_SCHEME: "http", http_proxy: names.url };
+    using cli = new CommandLine(place);
+    const who = await cli.run(["whoami"], key);
+    expect(who).toMatchObject({ exitCode: 0, said: expect.stringContaining(`http://${hostOf(facts)}:8080/`) });
+    expect(who.said).not.toMatch(/401|WARNING/);
+    expect(await cli.run(["services", "list"], key)).toMatchObject({ exitCode: 0, said: expect.stringContaining("Echo") });
+    expect(names.asked).toContain(`${hostOf(facts)}:9070`);
+    const { upstream, limits } = facts;
+    const other = fixture.tenancy.put(exampleEnvironment({ upstream, limits }));
+    using elsewhere = new CommandLine({ ...place, RESTATE_HOST: hostOf(other) });
+    const refused = await elsewhere.run(["services", "list"], key);
+    expect([refused.exitCode, refused.said]).toEqual([1, expect.stringContaining("PERD0403")]);
+  }, 90_000);
 });
 
 test("a handler sees the gateway's words and neither credential nor lies", async () => {
