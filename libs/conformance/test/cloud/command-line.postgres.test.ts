@@ -1,4 +1,4 @@
-/** The official command line and the published SDK, unmodified, on the real programs (cloud.md §1.1, §1.5, §8: 13–15, 18–19, 25, 31, 41). */
+/** The official command line and the published SDK, unmodified, on the real programs (cloud.md §1.1, §1.5, §8: 13, 15, 18–19, 25, 31, 41, 65). */
 import { readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
@@ -144,6 +144,71 @@ test(
   },
   TEST_MS,
 );
+
+test(
+  "a service that knows both keys refuses nobody while its environment changes from one to the other, and then needs the new one only",
+  async () => {
+    const own = await customer.environment("rotated");
+    const { text } = await own.key();
+    const change = (operation: "RotateSigningKey" | "PromoteSigningKey" | "RetireSigningKey", more: object = {}) =>
+      customer.client.account(own.accountId, operation, { environmentId: own.id, ...more });
+    const { nextSigningPublicKey: next = "" } = await change("RotateSigningKey");
+    const signers = new Set<string>();
+    const both = await SdkEndpoint.start({
+      services: [greeter],
+      identityKeys: [own.signingPublicKey, next],
+      onRequest: (_path, headers) => signers.add(signerOf(headers)),
+    });
+    const register = (uri: string) => own.ask("admin", "POST", "/deployments", text, { uri });
+    expect((await register(both.url)).status).toBe(201);
+    expect([...signers]).toEqual([own.signingPublicKey]);
+
+    // Calls go on all the while; the runtime begins anew with the key, so that some hear when to come again.
+    const statuses = new Map<number, number>();
+    let isOver = false;
+    const calling = (async () => {
+      while (!isOver) {
+        const { status } = await own.ask("ingress", "POST", "/Greeter/greet", text, "Ann");
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        if (status !== 200) await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    })();
+    try {
+      await eventually("calls are answered", () => (statuses.get(200) ?? 0) > 10);
+      expect(await change("PromoteSigningKey")).toMatchObject({ signingPublicKey: next });
+      await eventually("requests are signed with the next key", () => signers.has(next), TEST_MS / 2);
+      const answered = statuses.get(200) ?? 0;
+      await eventually("calls are answered then too", () => (statuses.get(200) ?? 0) > answered + 10, TEST_MS / 2);
+    } finally {
+      isOver = true;
+      await calling;
+    }
+    expect([...signers].toSorted()).toEqual([own.signingPublicKey, next].toSorted());
+    expect([...statuses.keys()].filter((status) => ![200, 502, 503].includes(status))).toEqual([]);
+    const failed = "SELECT count(*) AS n FROM sys_journal_events WHERE event_json LIKE '%HTTP status 401%'";
+    const { json } = await own.ask("admin", "POST", "/query", text, { query: failed });
+    expect(json).toMatchObject({ rows: [{ n: 0 }] });
+
+    expect(await change("RetireSigningKey", { force: true })).toMatchObject({ signingPublicKeys: [next] });
+    await both[Symbol.asyncDispose]();
+    for (const [key, outcome] of [
+      [own.signingPublicKey, "refused with 401"],
+      [next, "registered"],
+    ] as const) {
+      const one = await SdkEndpoint.start({ services: [greeter], identityKeys: [key] });
+      const answer = await register(one.url);
+      expect(answer.status === 201 ? "registered" : `refused with ${/\b401\b/.exec(answer.text)}`).toBe(outcome);
+      await one[Symbol.asyncDispose]();
+    }
+  },
+  TEST_MS,
+);
+
+/** The key that a request says it was signed with. */
+function signerOf(headers: Readonly<Record<string, string | string[] | undefined>>): string {
+  const [header = ""] = String(headers["x-restate-jwt-v1"]).split(".");
+  return (JSON.parse(Buffer.from(header, "base64url").toString()) as { kid: string }).kid;
+}
 
 /** Of a process of this machine. */
 function residentMib(pid: number): number {
