@@ -1,6 +1,7 @@
 /** The way of an invocation through its attempts, and what the partition can do to it on the way. */
 import { describe, expect, test } from "@jest/globals";
 import { type DeploymentId, utf8 } from "@perdure/base";
+import type { AttemptFailed } from "@perdure/partition";
 import { MessageType } from "@perdure/service-protocol";
 import { aRegistry, aRegistryOf } from "./testing/index.js";
 import { failuresOf, handler, names, sleep, startOf, World, waitForSleep } from "./testing/world.js";
@@ -104,10 +105,9 @@ describe("control", () => {
     world.partition.pause(invocation.facts.id);
     await world.turn();
     expect(invocation.status).toBe("paused");
-    expect(invocation.failures.map(({ then, failureCount, error }) => `${failureCount} ${then} ${error.message}`)).toEqual([
-      "1 retry no",
-      "1 pause no",
-    ]);
+    const told = ({ then, failureCount, error, isRepeated }: AttemptFailed) =>
+      `${failureCount} ${then} ${error.message}${isRepeated ? " again" : ""}`;
+    expect(invocation.failures.map(told)).toEqual(["1 retry no", "1 pause no again"]);
     expect(world.clock.pendingTimers).toBe(0);
     await world.pass(60_000);
     expect(world.streams.length).toBe(1);

@@ -310,7 +310,7 @@ export class Run implements AttemptOwner, SlotUser {
       this.#owesPin = false;
       this.#pinned = undefined;
     }
-    this.#reportFailure(error, verdict.action);
+    this.#reportFailure(error, verdict.action, false);
     if (verdict.action === "retry") this.#recover(verdict.delayMs);
   }
 
@@ -348,7 +348,7 @@ export class Run implements AttemptOwner, SlotUser {
     return handlerFor(this.#facts.target, this.#pinned, registry)?.retryPolicy ?? options.retryPolicyDefault;
   }
 
-  #reportFailure(error: AttemptError, then: "retry" | "pause" | "kill"): void {
+  #reportFailure(error: AttemptError, then: "retry" | "pause" | "kill", isRepeated: boolean): void {
     this.#context.host.submit({
       kind: "attemptFailed",
       id: this.id,
@@ -356,12 +356,13 @@ export class Run implements AttemptOwner, SlotUser {
       error,
       then,
       failureCount: this.#failureCount,
+      isRepeated,
     });
   }
 
   #pauseWith(error: AttemptError): void {
     this.#finish();
-    this.#reportFailure(error, "pause");
+    this.#reportFailure(error, "pause", true);
   }
 
   #finish(): void {

@@ -150,6 +150,8 @@ export interface AttemptFailed {
   readonly then: "retry" | "pause" | "kill";
   /** Number of this failure within the run, from 1; chooses the slot of the event. */
   readonly failureCount: number;
+  /** It was reported before, and is now what somebody's pause ends a back-off with: noted at its time, not at that of the pause. */
+  readonly isRepeated: boolean;
 }
 
 // ── time, people, other partitions ───────────────────────────────────────────────────────────────

@@ -17,6 +17,7 @@ import {
   pinOf,
   proposeOf,
   runOf,
+  SOME_ERROR,
   sleepOf,
   someFacts,
   suspendOf,
@@ -267,6 +268,20 @@ describe("a failure", () => {
     partition.play({ kind: "kill", id: ID });
     partition.play({ kind: "purge", id: ID });
     expect(partition.events.size).toBe(0);
+  });
+
+  test("that a pause by hand repeats keeps its time, and is what the pause says", () => {
+    const partition = started();
+    partition.nowMs = 1_000;
+    partition.play(failOf(ID, 1, "retry"));
+    partition.nowMs = 5_000;
+    partition.play({ kind: "pause", id: ID });
+    partition.play({ ...failOf(ID, 1, "pause"), isRepeated: true });
+    expect(partition.invocation(ID)?.status).toBe("paused");
+    expect([...partition.events.values()]).toMatchObject([
+      { kind: "transientError", atMs: 1_000, error: SOME_ERROR },
+      { kind: "paused", atMs: 5_000, error: SOME_ERROR },
+    ]);
   });
 
   test("pauses when it must, or when somebody asked for it meanwhile; the error is kept beside the journal", () => {

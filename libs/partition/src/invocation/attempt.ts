@@ -90,12 +90,14 @@ export function attemptFailed(view: PartitionView, command: AttemptFailed, out: 
   const invocation = present(view, command);
   if (invocation === undefined) return;
   const pausing = command.then === "pause" || (command.then === "retry" && invocation.pauseRequested);
-  out.mutate({
-    kind: "putEvent",
-    id: command.id,
-    slot: command.failureCount % EVENT_SLOTS,
-    event: { kind: "transientError", afterIndex: invocation.journal.length - 1, atMs: out.nowMs, error: command.error },
-  });
+  if (!command.isRepeated) {
+    out.mutate({
+      kind: "putEvent",
+      id: command.id,
+      slot: command.failureCount % EVENT_SLOTS,
+      event: { kind: "transientError", afterIndex: invocation.journal.length - 1, atMs: out.nowMs, error: command.error },
+    });
+  }
   const noted: Invoked = invocation.journal.hasEvents
     ? invocation
     : { ...invocation, journal: { ...invocation.journal, hasEvents: true } };

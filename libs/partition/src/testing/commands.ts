@@ -186,7 +186,7 @@ export const SOME_ERROR: AttemptError = Object.freeze({
 });
 
 export function failOf(id: InvocationId, run: number, then: AttemptFailed["then"], failureCount = 1): AttemptFailed {
-  return { kind: "attemptFailed", id, run, error: SOME_ERROR, then, failureCount };
+  return { kind: "attemptFailed", id, run, error: SOME_ERROR, then, failureCount, isRepeated: false };
 }
 
 /** A node of an awaited tree. */
