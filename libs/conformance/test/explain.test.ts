@@ -4,31 +4,10 @@ import { vqueueId } from "@perdure/base";
 import { type Context, service } from "@restatedev/restate-sdk";
 import { eventually, probe, SdkEndpoint, World } from "../src/index.js";
 import { awakeKnotObject, knotObject, letGo, promiseFlow, stuckService } from "../src/services/stuck.js";
+import { asking, type Explained, type Leaf, newName, type Tree } from "./asking.js";
 
 const UNKNOWN = "inv_1foAirY4KKzi2OP9sQb2q2BMJDpgwnQzrx";
 const FOREVER = "3600s";
-
-interface Leaf {
-  readonly kind: string;
-  readonly [field: string]: unknown;
-}
-interface Tree {
-  readonly wants: string;
-  readonly of: readonly (Leaf | Tree)[];
-}
-interface Explained {
-  readonly id: string;
-  readonly target: string;
-  readonly status: string;
-  readonly since: string;
-  readonly sentence: string;
-  readonly waits_for: { readonly kind: string; readonly awaiting?: Tree; readonly [field: string]: unknown };
-  readonly chain: readonly { readonly relation: string; readonly id: string; readonly status: string; readonly target: string }[];
-  readonly blocked_by: { readonly relation: string; readonly id: string } | null;
-  readonly deadlock: { readonly invocations: readonly string[]; readonly certain: boolean } | null;
-  readonly remedies: readonly { readonly request: string; readonly effect: string }[];
-  readonly deployment: { readonly id: string | null; readonly state: string; readonly pinned: boolean };
-}
 
 let world: World;
 let deployment: string;
@@ -37,25 +16,7 @@ beforeAll(async () => {
   ({ id: deployment } = await world.deploy({ services: [stuckService, knotObject, promiseFlow] }));
 });
 afterAll(() => world[Symbol.asyncDispose]());
-
-let names = 0;
-const newName = () => `stuck-${++names}`;
-
-async function explain(id: string, prefix = ""): Promise<Explained> {
-  const answer = await world.admin.get(`${prefix}/invocations/${id}/explain`);
-  if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
-  return answer.json as Explained;
-}
-
-/** The explanation, once the invocation has come to rest there. */
-function untilStatus(id: string, status: string): Promise<Explained> {
-  return eventually(`${status} of ${id}`, async () => {
-    const explained = await explain(id);
-    return explained.status === status && explained;
-  });
-}
-
-const send = async (handler: string, argument?: unknown) => (await world.ingress.send(["Stuck", handler], argument)).invocationId;
+const { explain, untilStatus, send } = asking(() => world);
 
 /** Everything but the way out by cancellation. */
 function leaves(tree: Tree | Leaf | undefined): Leaf[] {
@@ -494,91 +455,5 @@ describe("a server with few slots, and SDKs that do not say what they wait for",
     expect(circle.deadlock).toMatchObject({ certain: false, invocations: [knot, expect.any(String)] });
     expect(circle.sentence).toContain("This looks like a deadlock");
     await small.admin.invocation(knot, "kill");
-  });
-});
-
-describe("the timeline", () => {
-  interface Told {
-    readonly wall_ms: number;
-    readonly totals_ms: Readonly<Record<string, number>>;
-    readonly phases: readonly {
-      readonly phase: string;
-      readonly from: string;
-      readonly to: string;
-      readonly duration_ms: number;
-    }[];
-    readonly attempts: readonly { readonly outcome: string }[];
-    readonly steps: readonly {
-      readonly type: string;
-      readonly name: string;
-      readonly result: string;
-      readonly bytes: number | null;
-      readonly payload?: { readonly text: string };
-    }[];
-  }
-  const timeline = async (id: string, query = "") => {
-    const answer = await world.admin.get(`/invocations/${id}/timeline${query}`);
-    expect(answer.status).toBe(200);
-    const told = answer.json as Told;
-    expect(Object.values(told.totals_ms).reduce((sum, each) => sum + each, 0)).toBe(told.wall_ms);
-    expect(told.phases.reduce((sum, each) => sum + each.duration_ms, 0)).toBe(told.wall_ms);
-    return told;
-  };
-
-  test("of a call that succeeded shows its steps, sizes only unless payloads are asked for", async () => {
-    const id = await send("quick", "a value");
-    await world.ingress.outcome(id);
-    const { phases, attempts, steps } = await timeline(id);
-    expect(phases.at(-1)?.phase).toBe("completed");
-    // Between its step and its end it may have been suspended, which the timeline knows.
-    expect(attempts.at(-1)).toMatchObject({ outcome: "completed" });
-    expect(steps.map(({ type, name, result }) => [type, name, result])).toEqual([
-      ["Input", "", "success"],
-      ["Run", "think", "success"],
-      ["Output", "", "success"],
-    ]);
-    expect(steps[0]).toMatchObject({ bytes: 9 });
-    expect(steps[0]).not.toHaveProperty("payload");
-    expect((await timeline(id, "?payloads=true")).steps[0]?.payload).toEqual({ text: '"a value"', cut: false });
-    expect((await timeline(id, "?from_step=1")).steps).toHaveLength(2);
-    for (const query of ["?payloads=yes", "?from_step=-1", "?from_step=a"]) {
-      expect((await world.admin.get(`/invocations/${id}/timeline${query}`)).status).toBe(400);
-    }
-  });
-
-  test("of a delayed, suspended and woken one tells these apart", async () => {
-    const name = newName();
-    const { invocationId: id } = await world.ingress.send(["Stuck", "awaits"], name, { delay: "150ms" });
-    await untilStatus(id, "suspended");
-    const before = await timeline(id);
-    expect(before.totals_ms["delayed"]).toBeGreaterThanOrEqual(140);
-    expect(before.phases.at(-1)?.phase).toBe("suspended");
-    await new Promise((resolve) => setTimeout(resolve, 120));
-    await world.ingress.resolveAwakeable(String(probe.get(`awaits:${name}`)), "woken");
-    await world.ingress.outcome(id);
-    const after = await timeline(id);
-    expect(after.totals_ms["suspended"]).toBeGreaterThanOrEqual(100);
-    expect(after.attempts.map(({ outcome }) => outcome)).toEqual(["suspended", "completed"]);
-  });
-
-  test("adds up at any moment, while everything moves", async () => {
-    const handlers = ["quick", "fails", "pauses", "refuses", "calls", "all", "awaits"];
-    const ids = await Promise.all(
-      Array.from({ length: 140 }, (_, n) =>
-        n % 8 === 7
-          ? world.ingress
-              .send(["Knot", `crowded ${n % 3}`, "tie"], [`crowded ${(n + 1) % 3}`])
-              .then(({ invocationId }) => invocationId)
-          : send(handlers[n % handlers.length] as string, newName()),
-      ),
-    );
-    const asked = async (id: string, n: number): Promise<void> => {
-      // Of those that queue for a lock nothing would be left.
-      if (n % 5 === 0 && n % 8 !== 7) await world.admin.invocation(id, "kill");
-      if (n % 7 === 0) await world.admin.invocation(id, "resume");
-      expect((await explain(id)).sentence).toMatch(/\.$/);
-      await timeline(id);
-    };
-    for (let round = 0; round < 3; round++) await Promise.all(ids.map(asked));
   });
 });

@@ -1,0 +1,54 @@
+/** Why: tests that ask why an invocation does not go on first have to bring one there. */
+import { eventually, type World } from "../src/index.js";
+
+export interface Leaf {
+  readonly kind: string;
+  readonly [field: string]: unknown;
+}
+export interface Tree {
+  readonly wants: string;
+  readonly of: readonly (Leaf | Tree)[];
+}
+export interface Explained {
+  readonly id: string;
+  readonly target: string;
+  readonly status: string;
+  readonly since: string;
+  readonly sentence: string;
+  readonly waits_for: { readonly kind: string; readonly awaiting?: Tree; readonly [field: string]: unknown };
+  readonly chain: readonly { readonly relation: string; readonly id: string; readonly status: string; readonly target: string }[];
+  readonly blocked_by: { readonly relation: string; readonly id: string } | null;
+  readonly deadlock: { readonly invocations: readonly string[]; readonly certain: boolean } | null;
+  readonly remedies: readonly { readonly request: string; readonly effect: string }[];
+  readonly deployment: { readonly id: string | null; readonly state: string; readonly pinned: boolean };
+}
+
+let names = 0;
+/** Of an awakeable, a key, or whatever else must be nobody else's. */
+export const newName = () => `stuck-${++names}`;
+
+export interface Asking {
+  explain(id: string, prefix?: string): Promise<Explained>;
+  /** The explanation, once the invocation has come to rest there. */
+  untilStatus(id: string, status: string): Promise<Explained>;
+  /** Calls a handler of the service `Stuck`, and answers the id of the invocation. */
+  send(handler: string, argument?: unknown): Promise<string>;
+}
+
+/** Of the world that there is by then. */
+export function asking(world: () => World): Asking {
+  const own: Asking = {
+    async explain(id, prefix = "") {
+      const answer = await world().admin.get(`${prefix}/invocations/${id}/explain`);
+      if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
+      return answer.json as Explained;
+    },
+    untilStatus: (id, status) =>
+      eventually(`${status} of ${id}`, async () => {
+        const explained = await own.explain(id);
+        return explained.status === status && explained;
+      }),
+    send: async (handler, argument) => (await world().ingress.send(["Stuck", handler], argument)).invocationId,
+  };
+  return own;
+}
