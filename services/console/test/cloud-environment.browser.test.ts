@@ -3,12 +3,13 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { EnvironmentId } from "@perdure/cloud";
 import { SdkEndpoint } from "@perdure/conformance";
-import { service } from "@restatedev/restate-sdk";
+import { type ObjectContext, object, service } from "@restatedev/restate-sdk";
 import type { Locator, Page } from "playwright-core";
 import { CONSOLE_PASSWORD, expectAccessible, expectNoSidewaysScroll, type Person, suiteCloud } from "./cloud.js";
 
 const TEST_MS = 60_000;
 const greeter = service({ name: "Greeter", handlers: { greet: async (_ctx, name: string) => `Hello, ${name}!` } });
+const shelf = object({ name: "Shelf", handlers: { put: async (ctx: ObjectContext, count: number) => ctx.set("left", count) } });
 
 const cloud = suiteCloud({ "cloud.lambda-principal-arn": "arn:aws:iam::123456789012:role/PerdureCloud-us" });
 let owner: Person;
@@ -16,7 +17,7 @@ let dev: EnvironmentId;
 let endpoint: SdkEndpoint;
 beforeAll(async () => {
   owner = await cloud.world.person("owner");
-  [dev, endpoint] = await Promise.all([cloud.world.environment(owner, "dev"), SdkEndpoint.start({ services: [greeter] })]);
+  [dev, endpoint] = await Promise.all([cloud.world.environment(owner, "dev"), SdkEndpoint.start({ services: [greeter, shelf] })]);
 }, TEST_MS);
 afterAll(async () => endpoint?.[Symbol.asyncDispose]());
 
@@ -150,6 +151,17 @@ test(
   TEST_MS,
 );
 
+/** As the page does it: with the proof that only it knows. */
+async function askFrom(page: Page, method: string, path: string, json: unknown): Promise<{ status: number; text: string }> {
+  const asked = { url: `/console/environments/${dev}/${path}`, method, body: JSON.stringify(json) };
+  return page.evaluate(async ({ url, method, body }) => {
+    const { csrf } = await (await fetch("/console/session")).json();
+    const headers = { "content-type": "application/json", "x-perdure-csrf": csrf };
+    const answer = await fetch(url, { method, headers, body });
+    return { status: answer.status, text: await answer.text() };
+  }, asked);
+}
+
 test(
   "its pages look and call through the console's own door, and a viewer's look only",
   async () => {
@@ -157,23 +169,67 @@ test(
     const page = await register.newPage();
     await page.goto(cloud.url(at("/settings")));
     await heading(page, "Environment settings").waitFor();
-    // As the page does it: with the proof that only it knows.
-    const status = await page.evaluate(
-      async ({ environment, uri }) => {
-        const { csrf } = await (await fetch("/console/session")).json();
-        const headers = { "content-type": "application/json", "x-perdure-csrf": csrf };
-        const body = JSON.stringify({ uri });
-        return (await fetch(`/console/environments/${environment}/admin/deployments`, { method: "POST", headers, body })).status;
-      },
-      { environment: dev, uri: endpoint.url },
-    );
-    expect(status).toBe(201);
+    expect((await askFrom(page, "POST", "admin/deployments", { uri: endpoint.url, force: true })).status).toBeLessThan(300);
     await page.goto(cloud.url(at("/services")));
     await page.getByText("Greeter").first().waitFor();
 
     const viewer = await cloud.world.member(owner, "viewer");
     const looking = await cloud.open(viewer, at("/services"));
     await looking.getByText("Greeter").first().waitFor();
+  },
+  TEST_MS,
+);
+
+test(
+  "a viewer sees what is on its pages, and each control that would change something says why it does not",
+  async () => {
+    const page = await cloud.open(owner, at("/settings"));
+    await heading(page, "Environment settings").waitFor();
+    const made = async (method: string, path: string, json: unknown): Promise<Readonly<Record<string, string>>> => {
+      const { status, text } = await askFrom(page, method, path, json);
+      if (status >= 300) throw new Error(`${path}: ${status} ${text}`);
+      return text.startsWith("{") ? JSON.parse(text) : {};
+    };
+    const deployment = await made("POST", "admin/deployments", { uri: endpoint.url, force: true });
+    await made("POST", "ingress/Shelf/lamp/put", 3);
+    const { invocationId } = await made("POST", "ingress/Greeter/greet/send", "you");
+    await made("POST", "admin/schedules", {
+      name: "yearly",
+      cron: "0 0 1 1 *",
+      target: { service: "Greeter", handler: "greet" },
+    });
+    await made("PUT", "admin/limits/rules", [{ pattern: "acme", limits: { concurrency: 1 } }]);
+
+    const looking = await cloud.open(await cloud.world.member(owner, "viewer"), at("/services"));
+    const expectForbidden = async (control: Locator): Promise<void> => {
+      await control.waitFor();
+      const told = [await control.getAttribute("aria-disabled"), await control.getAttribute("aria-description")];
+      expect([String(control), ...told]).toEqual([String(control), "true", "Your role, viewer, may look but not change."]);
+    };
+    for (const [path, ...names] of [
+      ["/services/Greeter", "Change configuration"],
+      ["/playground?service=Greeter&handler=greet", "Call"],
+      ["/deployments", "Register a deployment"],
+      [`/deployments/${deployment["id"]}`, "Check it against what runs"],
+      [`/invocations/${invocationId}`, "Restart as new …"],
+      ["/state/Shelf/lamp", "Add an entry", "Clear all", "Edit left", "Remove left"],
+      ["/awakeables", "Answer"],
+      ["/schedules", "Make a schedule"],
+      ["/flow", "Make a rule", "Change acme", "Turn off acme", "Delete acme"],
+      ["/subscriptions", "Subscribe to a topic", "Add a cluster"],
+    ] as const) {
+      await looking.goto(cloud.url(at(path)));
+      for (const name of names) await expectForbidden(button(looking, name));
+    }
+    for (const [path, menu, names] of [
+      [`/deployments/${deployment["id"]}`, "More actions", ["Update in place", "Remove"]],
+      [`/invocations/${invocationId}`, "More actions", ["Cancel", "Forget it …"]],
+      ["/schedules", "Actions for yearly", ["Fire now", "Pause", "Change", "Delete"]],
+    ] as const) {
+      await looking.goto(cloud.url(at(path)));
+      await button(looking, menu).click();
+      for (const name of names) await expectForbidden(looking.getByRole("menuitem", { name, exact: true }));
+    }
   },
   TEST_MS,
 );
