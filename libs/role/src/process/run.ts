@@ -6,6 +6,7 @@ import type { ConfigInputs, LoadedConfig } from "../config/load.js";
 import { printConfig } from "../config/print.js";
 import type { GroupSchema } from "../config/tree.js";
 import { Health } from "../health.js";
+import { collectWhenIdle } from "../idle-collection.js";
 import { attachToProcess, Lifecycle } from "../lifecycle.js";
 import { createLogging, type Logging } from "../logging.js";
 import { Metrics } from "../metrics.js";
@@ -161,6 +162,7 @@ async function serve<S extends GroupSchema>(
   using _attached = attachToProcess(lifecycle, process);
   const metrics = new Metrics();
   using _sampling = registerProcessMetrics(metrics);
+  using _collection = collectWhenIdle();
   try {
     const tracers = await startTracing(settings, lifecycle, logger, spec.service);
     const sampler = new Sampler({ ratio: settings.tracingSampleRatio }, systemRandom);

@@ -1,0 +1,70 @@
+import { getHeapStatistics } from "node:v8";
+import { expect, test } from "@jest/globals";
+import { collectWhenIdle, IdleCollection } from "./idle-collection.js";
+
+const MIB = 1024 * 1024;
+
+/** A process whose old generation is `bytes` large, `alive` of it in use; how often it was collected. */
+function processOf(facts: { bytes: number; alive: number; busy: number }) {
+  let collections = 0;
+  const collection = new IdleCollection({
+    busy: () => facts.busy,
+    oldBytes: () => facts.bytes,
+    collect: () => {
+      collections++;
+      facts.bytes = facts.alive;
+    },
+  });
+  return {
+    collectionsAfter: (looks: number): number => {
+      for (let n = 0; n < looks; n++) collection.look();
+      return collections;
+    },
+  };
+}
+
+test("a process that was busy and has nothing to do any more collects once", () => {
+  const facts = { bytes: 20 * MIB, alive: 20 * MIB, busy: 0 };
+  const { collectionsAfter } = processOf(facts);
+  expect(collectionsAfter(10)).toBe(0); // Nothing has come since it began.
+  facts.bytes = 60 * MIB;
+  facts.busy = 0.5;
+  expect(collectionsAfter(10)).toBe(0);
+  facts.busy = 0.01;
+  expect(collectionsAfter(1)).toBe(0);
+  expect(collectionsAfter(1)).toBe(1);
+  expect(collectionsAfter(100)).toBe(1);
+});
+
+test("what stays alive is no reason to collect again, and what V8 collected itself is known", () => {
+  const facts = { bytes: 20 * MIB, alive: 50 * MIB, busy: 0 };
+  const { collectionsAfter } = processOf(facts);
+  facts.bytes = 60 * MIB;
+  expect(collectionsAfter(20)).toBe(1);
+  facts.bytes = 30 * MIB;
+  expect(collectionsAfter(20)).toBe(1);
+  facts.bytes = 60 * MIB;
+  expect(collectionsAfter(20)).toBe(2);
+});
+
+test("a short pause between two calls is none", () => {
+  const facts = { bytes: 20 * MIB, alive: 20 * MIB, busy: 0 };
+  const { collectionsAfter } = processOf(facts);
+  facts.bytes = 80 * MIB;
+  for (let n = 0; n < 20; n++) {
+    facts.busy = n % 2;
+    expect(collectionsAfter(1)).toBe(0);
+  }
+});
+
+test("garbage of this process is gone seconds after the work", async () => {
+  using _collection = collectWhenIdle();
+  let kept: unknown[] | undefined = [];
+  for (let n = 0; n < 300_000; n++) kept.push({ n, text: `number ${n}` });
+  const full = getHeapStatistics().used_heap_size;
+  kept = undefined;
+  const deadline = performance.now() + 15_000;
+  while (getHeapStatistics().used_heap_size > full - 15 * MIB && performance.now() < deadline)
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  expect(getHeapStatistics().used_heap_size).toBeLessThan(full - 15 * MIB);
+});

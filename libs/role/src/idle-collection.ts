@@ -1,0 +1,72 @@
+/**
+ * Why: V8 collects the old generation when it has grown, so what a busy hour left there stays resident through a quiet night. A process
+ * that has nothing to do collects it at once, and a machine holds more of them.
+ */
+import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { IDLE_BUSY_MAX, IDLE_GARBAGE_BYTES_MIN, IDLE_LOOK_MS, IDLE_LOOKS_MIN } from "./limits.js";
+
+export interface IdleCollectionPorts {
+  /** Share of the time since the last time asked in which the event loop was busy, 0 to 1. */
+  readonly busy: () => number;
+  /** Bytes in the old generation, garbage included. */
+  readonly oldBytes: () => number;
+  /** A full collection. */
+  readonly collect: () => void;
+}
+
+/** Decides, look by look, when a collection is worth its pause. */
+export class IdleCollection {
+  readonly #ports: IdleCollectionPorts;
+  #idleLooks = 0;
+  /** What was alive after the last collection, as far as we know. */
+  #aliveBytes: number;
+
+  constructor(ports: IdleCollectionPorts) {
+    this.#ports = ports;
+    this.#aliveBytes = ports.oldBytes();
+  }
+
+  look(): void {
+    const { busy, oldBytes, collect } = this.#ports;
+    this.#idleLooks = busy() <= IDLE_BUSY_MAX ? this.#idleLooks + 1 : 0;
+    const bytes = oldBytes();
+    this.#aliveBytes = Math.min(this.#aliveBytes, bytes); // V8 collected by itself.
+    if (this.#idleLooks < IDLE_LOOKS_MIN || bytes - this.#aliveBytes < IDLE_GARBAGE_BYTES_MIN) return;
+    collect();
+    this.#aliveBytes = oldBytes();
+    this.#idleLooks = 0;
+  }
+}
+
+/** For this process, until disposed of. Keeps no process alive. */
+export function collectWhenIdle(): Disposable {
+  let since = performance.eventLoopUtilization();
+  let collect: (() => void) | undefined;
+  const collection = new IdleCollection({
+    busy: () => {
+      const now = performance.eventLoopUtilization();
+      const { utilization } = performance.eventLoopUtilization(now, since);
+      since = now;
+      return utilization;
+    },
+    oldBytes: () => {
+      let bytes = 0;
+      for (const { space_name: name, space_used_size: used } of getHeapSpaceStatistics())
+        if (name === "old_space" || name === "large_object_space") bytes += used;
+      return bytes;
+    },
+    collect: () => {
+      collect ??= exposedCollector();
+      collect();
+    },
+  });
+  const timer = setInterval(() => collection.look(), IDLE_LOOK_MS).unref();
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+/** Node hands it out only to programs that were started for it, and to contexts that are made after the flag was set. */
+function exposedCollector(): () => void {
+  setFlagsFromString("--expose-gc");
+  return runInNewContext("gc") as () => void;
+}
