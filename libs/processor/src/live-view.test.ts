@@ -1,0 +1,111 @@
+import { expect, test } from "@jest/globals";
+import { apply, type PartitionCommand } from "@perdure/partition";
+import { anId, endOf, invokeOf, objectTarget, outputOf, setStateOf, sleepOf, someFacts } from "@perdure/partition/testing";
+import { KvPartitionStore, MemoryKeyValue } from "@perdure/store";
+import { LiveView } from "./live-view.js";
+import { Overlay, UndoLog } from "./overlay.js";
+
+type Rows = Map<unknown, unknown> | Set<unknown>;
+
+const { set } = Map.prototype;
+const { add } = Set.prototype;
+
+/** Every map and set that something was put into meanwhile. */
+function filledBy(work: () => void): Set<Rows> {
+  const filled = new Set<Rows>();
+  Map.prototype.set = function (this: Map<unknown, unknown>, key, value) {
+    add.call(filled, this);
+    return set.call(this, key, value);
+  };
+  Set.prototype.add = function (this: Set<unknown>, value) {
+    add.call(filled, this);
+    return add.call(this, value);
+  };
+  try {
+    work();
+    return filled;
+  } finally {
+    Map.prototype.set = set;
+    Set.prototype.add = add;
+  }
+}
+
+/** A partition whose batches become durable when the test says so. */
+async function aLedPartition() {
+  const store = new KvPartitionStore(new MemoryKeyValue());
+  const epoch = await store.claim(0);
+  const view = new LiveView(0, store.reads);
+  const filled = new Set<Rows>();
+  const noting = (work: () => void): void => {
+    for (const rows of filledBy(work)) filled.add(rows);
+  };
+  return {
+    view,
+    filled,
+    play(...commands: readonly PartitionCommand[]): void {
+      noting(() => {
+        for (const command of commands) {
+          apply(view, command, view);
+          view.accept(
+            () => undefined,
+            () => undefined,
+          );
+        }
+      });
+    },
+    load(key: string): void {
+      noting(() => view.load({ kind: "stateOf", service: "O", key }, new Map(), []));
+    },
+    /** Seals; what it returns waits for the store and settles. */
+    seal(): () => Promise<void> {
+      let mutations: ReturnType<LiveView["seal"]> = [];
+      noting(() => {
+        mutations = view.seal();
+      });
+      return async () => {
+        expect(await store.commit([{ partition: 0, epoch, mutations }])).toEqual({ kind: "committed" });
+        noting(() => view.settle());
+      };
+    },
+  };
+}
+
+// Decision 0037: a map that grew old keeps all rows alive that pass through its later tables.
+test("no map or set that a batch has filled and left empty is ever filled again", async () => {
+  const partition = await aLedPartition();
+  const { view, filled } = partition;
+  const emptied = new Set<Rows>();
+  for (let round = 0; round < 3; round++) {
+    filled.clear();
+    const [id, waiter] = [anId(10 + 2 * round), anId(11 + 2 * round)];
+    const target = objectTarget(`k${round}`);
+    partition.load(`k${round}`);
+    partition.play(invokeOf(someFacts({ id, target })), invokeOf(someFacts({ id: waiter, target })));
+    partition.play(setStateOf(id, 1, "a", "1"), sleepOf(id, 1, 1, 5_000));
+    const settleFirst = partition.seal();
+    partition.play(outputOf(id, 1, "done"), endOf(id, 1)); // While the first batch is being written.
+    await settleFirst();
+    await partition.seal()();
+    expect(view.appliedInvocation(waiter)?.status).toBe("invoked");
+    // Of one that is completed, only the store knows.
+    partition.play({ kind: "kill", id }, outputOf(waiter, 1, "done"), endOf(waiter, 1));
+    await partition.seal()();
+    expect([view.isSettled, view.appliedInvocation(waiter)]).toEqual([true, undefined]);
+    for (const rows of filled) {
+      expect(emptied.has(rows)).toBe(false);
+      if (rows.size === 0) emptied.add(rows);
+    }
+  }
+});
+
+test("rows of a table go with their map when they are durable", () => {
+  const table = new Overlay<string>(new UndoLog());
+  table.set("a", "1");
+  table.seal();
+  const written = table.inFlight();
+  table.set("b", "2");
+  table.settle();
+  expect(table.inFlight()).not.toBe(written);
+  expect([...written]).toEqual([["a", "1"]]);
+  expect([table.get("a"), table.get("b")]).toEqual([undefined, "2"]);
+});
