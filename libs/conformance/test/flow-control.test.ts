@@ -1,45 +1,20 @@
 /** Flow control as people use it: rules through the management API, calls through the ingress, handlers of the real SDK. */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { connect, rpc } from "@restatedev/restate-sdk-clients";
-import { type Answer, eventually, type Row, World } from "../src/index.js";
-import { gateService, gateWorkflow, naps, turnstile, type Visit, type Who } from "../src/services/turnstile.js";
+import { eventually, type Row, World } from "../src/index.js";
+import { gateService, naps, turnstile } from "../src/services/turnstile.js";
+import { gate } from "./gate.js";
 
 const LONG_TEST_MS = 90_000;
 
 let world: World;
 beforeAll(async () => {
   world = await World.start({ settings: { "worker.invoker.max-protocol-version": 7 } });
-  await world.deploy({ services: [gateService, gateWorkflow] });
+  await world.deploy({ services: [gateService] });
 });
 afterAll(async () => world[Symbol.asyncDispose]());
 
-interface Choice {
-  readonly limitKey?: string;
-  readonly priority?: number;
-  readonly idempotencyKey?: string;
-}
-
-function scoped(scope: string, verb: "call" | "send", path: string, json: unknown, choice: Choice = {}): Promise<Answer> {
-  const headers = {
-    ...(choice.limitKey === undefined ? {} : { "x-restate-limit-key": choice.limitKey }),
-    ...(choice.priority === undefined ? {} : { "x-perdure-priority": String(choice.priority) }),
-    ...(choice.idempotencyKey === undefined ? {} : { "idempotency-key": choice.idempotencyKey }),
-  };
-  return world.ingress.http.request("POST", `/restate/scope/${scope}/${verb}/${path}`, { json, headers, withinMs: 60_000 });
-}
-
-/** The id of a visitor that is on its way. */
-async function send(scope: string, visit: Visit, choice: Choice = {}): Promise<string> {
-  const answer = await scoped(scope, "send", "Gate/pass", visit, choice);
-  if (answer.status !== 202) throw new Error(`${answer.status} ${answer.text}`);
-  return (answer.json as { invocationId: string }).invocationId;
-}
-
-async function rules(...changes: readonly object[]): Promise<void> {
-  const answer = await world.admin.http.request("PUT", "/limits/rules", { json: changes });
-  if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
-}
+const { scoped, send, rules, inside, waiting, done } = gate(() => world);
 
 async function removeRules(...patterns: readonly string[]): Promise<void> {
   const answer = await world.admin.post(
@@ -50,15 +25,8 @@ async function removeRules(...patterns: readonly string[]): Promise<void> {
 }
 
 const groupOf = (name: string) => turnstile.group(name);
-const inside = (group: string, count: number) =>
-  eventually(`${count} inside ${group}, now ${groupOf(group).inside.size}`, () => groupOf(group).inside.size === count);
-const done = (ids: readonly string[]) => Promise.all(ids.map((id) => world.ingress.outcome(id, 60_000)));
 const limitsOf = (scope: string) =>
   world.admin.query(`select level, l1, l2, usage, concurrency_limit, num_waiters from sys_user_limits where scope = '${scope}'`);
-const waiting = (scope: string): Promise<number> =>
-  world.admin
-    .query(`select sum(num_inbox) as n from sys_vqueue_meta where scope = '${scope}'`)
-    .then(([row]) => Number(row?.["n"] ?? 0));
 
 describe("a concurrency limit", () => {
   test(
@@ -451,142 +419,5 @@ describe("a crash of a server with rates", () => {
     expect(groupOf("slow").came).toEqual(["1", "2"]);
     await rules({ pattern: "slow/*", limits: { rate: null } });
     await done(ids);
-  });
-});
-
-describe("identity", () => {
-  test("of a workflow includes its scope: run, state, promises and all", async () => {
-    for (const scope of ["red", "blue"]) {
-      expect((await scoped(scope, "send", "GateFlow/w/run", scope)).json).toMatchObject({ status: "Accepted" });
-    }
-    expect(await world.ingress.send(["GateFlow", "w", "run"], "none")).toMatchObject({ status: "Accepted" });
-    expect((await scoped("red", "send", "GateFlow/w/run", "again")).json).toMatchObject({ status: "PreviouslyAccepted" });
-    const value = async (scope: string | undefined): Promise<unknown> =>
-      scope === undefined
-        ? world.ingress.result(["GateFlow", "w", "value"])
-        : (await scoped(scope, "call", "GateFlow/w/value", undefined)).json;
-    for (const scope of ["red", "blue", undefined]) {
-      await eventually(`the value of ${scope}`, async () => (await value(scope)) === (scope ?? "none"));
-    }
-    const stored = await world.admin.query(
-      "select scope, value_utf8 from state where service_name = 'GateFlow' and service_key = 'w' order by scope",
-    );
-    expect(stored).toEqual([
-      { scope: "blue", value_utf8: '"blue"' },
-      { scope: "red", value_utf8: '"red"' },
-      { value_utf8: '"none"' },
-    ]);
-    const target = (scope?: string) => ({
-      target: "workflow",
-      workflowName: "GateFlow",
-      workflowKey: "w",
-      ...(scope === undefined ? {} : { scope }),
-    });
-    const ask = (verb: "output" | "attach", scope?: string) =>
-      world.ingress.http.request("POST", `/restate/${verb}`, { json: target(scope) });
-    expect((await ask("output", "red")).status).toBe(470);
-    await scoped("red", "call", "GateFlow/w/go", "red is done");
-    expect((await ask("attach", "red")).json).toBe("red is done");
-    expect((await ask("output", "blue")).status).toBe(470);
-    expect((await ask("output")).status).toBe(470);
-    expect((await ask("output", "green")).status).toBe(404);
-    await scoped("blue", "call", "GateFlow/w/go", "b");
-    await world.ingress.result(["GateFlow", "w", "go"], "n");
-    expect([(await ask("attach", "blue")).json, (await ask("attach")).json]).toEqual(["b", "n"]);
-  });
-
-  test("of an idempotent call includes its scope", async () => {
-    const ids = [];
-    for (const scope of ["red", "blue", "red"]) {
-      const answer = await scoped(scope, "call", "Gate/who", null, { idempotencyKey: "same" });
-      expect(answer.status).toBe(200);
-      ids.push(answer.headers["x-restate-id"]);
-    }
-    expect(ids[0]).toBe(ids[2]);
-    expect(ids[0]).not.toBe(ids[1]);
-  });
-
-  test("is told to the handler", async () => {
-    const answer = await scoped("told", "call", "Gate/who", null, { limitKey: "a/b", idempotencyKey: "k", priority: 2 });
-    const who = answer.json as Who;
-    expect(who).toMatchObject({ scope: "told", limitKey: "a/b", idempotencyKey: "k" });
-    expect(who.headers).not.toHaveProperty("x-perdure-priority");
-    const unscoped = await world.ingress.result<Who>(["Gate", "who"], null);
-    expect([unscoped.scope, unscoped.limitKey]).toEqual([undefined, undefined]);
-  });
-});
-
-describe("a handler that calls into a scope", () => {
-  test("names scope, limit key and priority of the callee", async () => {
-    const relay = { scope: "called", limitKey: "x/y", headers: { "x-perdure-priority": "1", kept: "yes" } };
-    const answer = await world.ingress.call(["Gate", "relay"], relay);
-    expect(answer.json).toMatchObject({ scope: "called", limitKey: "x/y", headers: { kept: "yes" } });
-    expect((answer.json as Who).headers).not.toHaveProperty("x-perdure-priority");
-    const [entry] = await world.admin.query(
-      `select entry_json from sys_journal where id = '${String(answer.headers["x-restate-id"])}' and entry_type = 'Command: Call'`,
-    );
-    expect(JSON.parse(String(entry?.["entry_json"]))).toMatchObject({
-      Command: { Call: { request: { invocation_target: { Service: { name: "Gate", handler: "who", scope: "called" } } } } },
-    });
-  });
-
-  test.each([
-    ["a malformed limit key", { scope: "s", limitKey: "a/b/c" }],
-    ["a malformed scope", { scope: "not/one" }],
-    ["a malformed priority", { scope: "s", headers: { "x-perdure-priority": "first" } }],
-  ])("is told RT0024 of %s", async (_what, relay) => {
-    const { invocationId } = await world.ingress.send(["Gate", "relay"], relay);
-    await eventually("the attempt fails", async () => {
-      const row = await world.admin.row(invocationId);
-      return row?.["last_failure_error_code"] === "RT0024" || row?.["status"] === "completed";
-    });
-    expect((await world.admin.row(invocationId))?.["status"]).not.toBe("completed");
-    await world.admin.invocation(invocationId, "kill");
-  });
-
-  test("queues where the rule says so", async () => {
-    await rules({ pattern: "busy", limits: { concurrency: 1 } });
-    const guard = await send("busy", { group: "busy", name: "guard" });
-    await inside("busy", 1);
-    const relayed = await world.ingress.send(["Gate", "relay"], { scope: "busy" });
-    await eventually("the callee waits", async () => (await waiting("busy")) === 1);
-    turnstile.leaveAll("busy");
-    await done([guard]);
-    expect(await world.ingress.outcome(relayed.invocationId)).toMatchObject({ scope: "busy" });
-  });
-});
-
-describe("the official TypeScript client", () => {
-  test("calls and sends in a scope, with a limit key", async () => {
-    const client = connect({ url: world.server.ingressUrl }).scope("client");
-    const who = await client.serviceClient<typeof gateService>({ name: "Gate" }).who(rpc.opts({ limitKey: "t/u" }));
-    expect(who).toMatchObject({ scope: "client", limitKey: "t/u" });
-    const sent = await client
-      .serviceSendClient<typeof gateService>({ name: "Gate" })
-      .pass({ group: "client", name: "visitor", ms: 0 }, rpc.sendOpts({ idempotencyKey: "once" }));
-    expect(await world.ingress.outcome(sent.invocationId)).toBe("visitor");
-    const flow = client.workflowClient<typeof gateWorkflow>({ name: "GateFlow" }, "w-client");
-    const submitted = await flow.workflowSubmit("value");
-    await eventually("the workflow has begun", async () => (await flow.value()) === "value");
-    await flow.go("end");
-    expect(await world.ingress.outcome(submitted.invocationId)).toBe("end");
-  });
-});
-
-describe("a server without flow control", () => {
-  test("refuses scopes at the ingress, and tells handlers RT0024", async () => {
-    await using off = await World.start({
-      settings: { "experimental-enable-vqueues": "false", "worker.invoker.max-protocol-version": 7 },
-    });
-    await off.deploy({ services: [gateService] });
-    const answer = await off.ingress.http.request("POST", "/restate/scope/s/call/Gate/who", { json: null });
-    expect(answer).toMatchObject({ status: 400, json: { message: "scoped invocations require vqueues to be enabled" } });
-    expect(((await off.admin.get("/version")).json as { features: object }).features).toMatchObject({ vqueues: false });
-    const { invocationId } = await off.ingress.send(["Gate", "relay"], { scope: "s" });
-    await eventually(
-      "the attempt fails",
-      async () => (await off.admin.row(invocationId))?.["last_failure_error_code"] === "RT0024",
-    );
-    await off.admin.invocation(invocationId, "kill");
   });
 });

@@ -1,0 +1,56 @@
+/** Why: tests of scopes and of their rules send visitors to a gate, and look who is inside and who waits. */
+import { type Answer, eventually, type World } from "../src/index.js";
+import { turnstile, type Visit } from "../src/services/turnstile.js";
+
+export interface Choice {
+  readonly limitKey?: string;
+  readonly priority?: number;
+  readonly idempotencyKey?: string;
+}
+
+export interface Gate {
+  /** Calls or sends in a scope; `path` is what stands behind the verb. */
+  scoped(scope: string, verb: "call" | "send", path: string, json: unknown, choice?: Choice): Promise<Answer>;
+  /** The id of a visitor that is on its way. */
+  send(scope: string, visit: Visit, choice?: Choice): Promise<string>;
+  rules(...changes: readonly object[]): Promise<void>;
+  /** Until so many are inside. */
+  inside(group: string, count: number): Promise<unknown>;
+  /** How many of a scope wait. */
+  waiting(scope: string): Promise<number>;
+  done(ids: readonly string[]): Promise<unknown[]>;
+}
+
+/** Of the world that there is by then. */
+export function gate(world: () => World): Gate {
+  const own: Gate = {
+    scoped(scope, verb, path, json, choice = {}) {
+      const headers = {
+        ...(choice.limitKey === undefined ? {} : { "x-restate-limit-key": choice.limitKey }),
+        ...(choice.priority === undefined ? {} : { "x-perdure-priority": String(choice.priority) }),
+        ...(choice.idempotencyKey === undefined ? {} : { "idempotency-key": choice.idempotencyKey }),
+      };
+      const { http } = world().ingress;
+      return http.request("POST", `/restate/scope/${scope}/${verb}/${path}`, { json, headers, withinMs: 60_000 });
+    },
+    async send(scope, visit, choice) {
+      const answer = await own.scoped(scope, "send", "Gate/pass", visit, choice);
+      if (answer.status !== 202) throw new Error(`${answer.status} ${answer.text}`);
+      return (answer.json as { invocationId: string }).invocationId;
+    },
+    async rules(...changes) {
+      const answer = await world().admin.http.request("PUT", "/limits/rules", { json: changes });
+      if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
+    },
+    inside(group, count) {
+      const { inside } = turnstile.group(group);
+      return eventually(`${count} inside ${group}, now ${inside.size}`, () => inside.size === count);
+    },
+    async waiting(scope) {
+      const [row] = await world().admin.query(`select sum(num_inbox) as n from sys_vqueue_meta where scope = '${scope}'`);
+      return Number(row?.["n"] ?? 0);
+    },
+    done: (ids) => Promise.all(ids.map((id) => world().ingress.outcome(id, 60_000))),
+  };
+  return own;
+}
