@@ -1,7 +1,9 @@
-import { expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { observed } from "@perdure/custom-resources";
-import { withDeadline, workersOutcome } from "../src/environment/observe.js";
+import { routableOutcome, storageOutcome, summary, withDeadline, workersOutcome } from "../src/environment/observe.js";
+import { bad, good } from "../src/environment/outcome.js";
 import { versionEdge } from "../src/environment/version-edge.js";
+import { BUNDLED, environmentWith } from "./an-environment.js";
 
 const aSet = (asked: number, replicas: number, readyReplicas: number, updatedReplicas = asked, generation = 1) => ({
   metadata: { generation },
@@ -22,6 +24,45 @@ test("workers are ready when as many as wanted are there, ready, and of the want
   expect(reasonOf(aSet(4, 4, 4), undefined)).toBe("Ready");
   // All is well, with workers of the kind before.
   expect(reasonOf(aSet(2, 2, 2), 2, false)).toBe("RollingOut");
+});
+
+test("storage and route say what they wait for", () => {
+  const external = environmentWith({ redis: { external: { secretRef: { name: "redis", key: "url" } } } });
+  const told = (outcome: ReturnType<typeof storageOutcome>) => [outcome.observation.status, outcome.observation.reason];
+  expect(told(storageOutcome(environmentWith(), undefined))).toEqual(["False", "VolumePending"]);
+  expect(told(storageOutcome(environmentWith(), aSet(3, 3, 2)))).toEqual(["False", "VolumePending"]);
+  expect(told(storageOutcome(environmentWith(), aSet(3, 3, 3)))).toEqual(["True", "Ready"]);
+  expect(told(storageOutcome(external, undefined))).toEqual(["True", "External"]);
+  expect(told(routableOutcome(undefined))).toEqual(["False", "GatewayLag"]);
+  expect(told(routableOutcome(aSet(0, 0, 0)))).toEqual(["False", "GatewayLag"]);
+  expect(told(routableOutcome(aSet(2, 2, 1)))).toEqual(["True", "Ready"]);
+});
+
+describe("an environment", () => {
+  const NEEDED = ["Accepted", "NamespaceReady", "NetworkIsolated", "StorageReady", "WorkersReady", "Routable"];
+  const all = NEEDED.map((type) => good(type, "Fine"));
+  const told = (...given: Parameters<typeof summary>) =>
+    summary(...given).flatMap(({ type, status, reason }) => (NEEDED.includes(type) ? [] : [`${type}=${status}/${reason}`]));
+
+  test("is ready when all is well, and else for the first reason that it is not", () => {
+    expect(told(environmentWith(), all)).toEqual(["Ready=True/Ready", "Progressing=False/Complete"]);
+    for (const [index, type] of NEEDED.entries()) {
+      const broken = all.map((one, at) =>
+        at === index ? bad(type, "Broken", "it is") : at > index ? bad(NEEDED[at] ?? "", "Later", "") : one,
+      );
+      expect(told(environmentWith(), broken)).toEqual(["Ready=False/Broken", "Progressing=True/Broken"]);
+      // Nobody has looked at the rest yet.
+      expect(told(environmentWith(), all.slice(0, index))).toEqual(["Ready=False/Pending", "Progressing=True/Pending"]);
+    }
+  });
+
+  test("says what is less than people may think: egress to everybody, and a second that a crash may cost", () => {
+    const open = environmentWith({ network: { egress: { mode: "open" }, disablePolicies: false } });
+    expect(told(open, all)).toContain("NetworkPermissive=True/EgressOpen");
+    const reduced = environmentWith({ redis: { bundled: { ...BUNDLED, fsync: "everysec" } } });
+    expect(told(reduced, all)).toContain("DurabilityReduced=True/FsyncEverySecond");
+    expect(told(environmentWith(), all).join()).not.toMatch(/NetworkPermissive|DurabilityReduced/);
+  });
 });
 
 test.each([
