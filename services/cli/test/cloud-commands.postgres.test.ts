@@ -222,6 +222,11 @@ test(
     const { accountId } = await home.json<{ accountId: string }>(["account", "create", "Second"]);
     expect((await home.json(["account", "list"]))["inUse"]).toBe(accountId);
     expect(await says("account", "describe")).toMatch(/Name +Second/);
+    const changed = await home.json(["account", "update", "--rename", "Other", "--description", "for a test"]);
+    expect(changed).toMatchObject({ accountId, name: "Other", description: "for a test" });
+    expect(await says("account", "update", "--rename", "Second")).toContain("Changed 'Second'");
+    expect(await says("account", "describe")).toMatch(/Name +Second\n.*\nDescription +for a test/);
+    expect(await refusal("account", "update")).toMatch(/^2 .*--rename/s);
     expect(await refusal("account", "plan", "team")).toMatch(/^2 .*--yes/s);
     await says("account", "use", "Ada");
     expect(await refusal("account", "use", "Third")).toMatch(/^1 .*'Second'/s);

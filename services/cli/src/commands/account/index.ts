@@ -2,7 +2,12 @@
 import type { Command } from "commander";
 import { accountNamed, chooseAccount } from "../../cloud/index.js";
 import type { Context } from "../../context.js";
-import { FAILED } from "../../errors.js";
+import { FAILED, USAGE } from "../../errors.js";
+
+interface UpdateFlags {
+  readonly rename?: string;
+  readonly description?: string;
+}
 
 export function register(program: Command, context: Context): void {
   const account = program.command("account").helpGroup("Cloud:").description("your accounts");
@@ -25,6 +30,12 @@ export function register(program: Command, context: Context): void {
     .command("describe")
     .description("plan and limits of the account in use")
     .action(() => describe(context));
+  account
+    .command("update")
+    .description("change name or description of the account in use")
+    .option("--rename <name>")
+    .option("--description <text>")
+    .action((flags: UpdateFlags) => update(context, flags));
   account
     .command("plan")
     .description("put the account in use on another plan")
@@ -88,6 +99,17 @@ async function describe(context: Context): Promise<void> {
       ...Object.entries(facts.plan.limits).map(([name, value]) => [`  ${name}`, JSON.stringify(value)] as const),
     ]);
   });
+}
+
+async function update(context: Context, { rename, description }: UpdateFlags): Promise<void> {
+  if (rename === undefined && description === undefined) {
+    context.fail(USAGE, "Nothing is to be changed", "Give --rename or --description.");
+  }
+  const client = context.session.client();
+  const { accountId } = await chooseAccount(context, client);
+  const changes = { ...(rename === undefined ? {} : { name: rename }), ...(description === undefined ? {} : { description }) };
+  const changed = await client.user("UpdateAccount", { accountId, ...changes }, { signal: context.signal });
+  context.output.result(changed, () => context.output.print(`Changed '${changed.name}'.`));
 }
 
 async function changePlan(context: Context, planId: string): Promise<void> {
