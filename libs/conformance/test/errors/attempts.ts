@@ -2,6 +2,7 @@
 import { createServer, type Socket } from "node:net";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { errorOf, eventually, invocationIdOf, Listener, probe, RawEndpoint, SdkEndpoint, type World } from "../../src/index.js";
+import { PATIENCE } from "../../src/limits.js";
 import { storeObject } from "../../src/services/store.js";
 import { expectFailure } from "./codes.js";
 import { MISDEEDS, TOO_DEEP } from "./misdeeds.js";
@@ -9,7 +10,7 @@ import { MISDEEDS, TOO_DEEP } from "./misdeeds.js";
 /** Between two attempts of scripts, which have two, and then are killed. */
 const BRIEF = {
   inactivityTimeout: 30,
-  abortTimeout: 120,
+  abortTimeout: 120 * PATIENCE,
   retryPolicyInitialInterval: 5,
   retryPolicyMaxInterval: 10,
   retryPolicyMaxAttempts: 2,
