@@ -271,7 +271,7 @@ class Walk {
         }
         return;
       case "paused":
-        // A pause that is asked for during a back-off repeats the last failure and takes its place.
+        // In events of earlier versions a pause that was asked for during a back-off repeats the last failure and takes its place.
         if (this.state === "backingOff" && this.#open.fromMs === atMs) this.stretches.at(-1)!.isSure = false;
         if (this.state !== "paused") this.enter("paused", atMs, true, "paused", undefined);
         return;
