@@ -11,6 +11,7 @@ import {
   type GatewayOptions,
   type ListenOptions,
 } from "../src/index.js";
+import type { GatewayMetrics } from "../src/metrics.js";
 import { type Http, send, type TestAnswer, type TestRequest, type TlsOptions } from "./client.js";
 
 export const DOMAIN = "perdure.test";
@@ -104,6 +105,7 @@ export interface FixtureSettings {
   /** One that another gateway asks too. */
   readonly tenancy?: MemoryTenancy;
   readonly clock?: Clock;
+  readonly metrics?: GatewayMetrics;
   readonly options?: Partial<GatewayOptions>;
   readonly listen?: Partial<ListenOptions>;
 }
@@ -111,6 +113,7 @@ export interface FixtureSettings {
 export async function startGateway({
   clock = systemClock,
   tenancy = new MemoryTenancy(),
+  metrics,
   options,
   listen,
 }: FixtureSettings = {}): Promise<GatewayFixture> {
@@ -122,7 +125,7 @@ export async function startGateway({
     };
   const logger: Logger = { ...silentLogger, info: note("info"), warn: note("warn"), error: note("error") };
   const gateway = createCloudGateway(
-    { tenancy, clock, random: systemRandom, logger },
+    { tenancy, clock, random: systemRandom, logger, metrics },
     { region: "us", domain: DOMAIN, issuer: ISSUER, consoleUrl: CONSOLE, drainMs: 500, ...options },
   );
   const open = async (door: GatewayDoor): Promise<number> =>
