@@ -3,9 +3,9 @@ import { expect, test } from "@jest/globals";
 import { silentLogger, systemClock } from "@perdure/base";
 import { anId } from "@perdure/partition/testing";
 import { startPostgres } from "@perdure/servers";
-import pg from "pg";
 import { latePostgresArchive, openPostgresArchive, openPostgresMetadataStore } from "./index.js";
 import { migrations } from "./migrations/index.js";
+import { emptyDatabase, runSql } from "./testing/direct.js";
 
 const ports = { clock: systemClock, logger: silentLogger };
 
@@ -35,13 +35,8 @@ test("whoever of archive and metadata comes first migrates for both, also when t
   await using server = await startPostgres();
   const options = { url: server.url, environment: "env_order" };
   const taken = async (): Promise<unknown> => {
-    const client = new pg.Client({ connectionString: server.url });
-    await client.connect();
-    try {
-      return (await client.query("SELECT number FROM perdure_migrations ORDER BY number")).rows.map(({ number }) => number);
-    } finally {
-      await client.end();
-    }
+    const rows = await runSql<{ number: number }>(server.url, "SELECT number FROM perdure_migrations ORDER BY number");
+    return rows.map(({ number }) => number);
   };
   const all = migrations.map(({ number }) => number);
   for (const first of ["archive", "metadata", "both"] as const) {
@@ -57,10 +52,7 @@ test("whoever of archive and metadata comes first migrates for both, also when t
     expect(await late.find([anId(1)])).toEqual([]);
     expect(await taken()).toEqual(all);
     for (const each of opened) await each[Symbol.asyncDispose]();
-    const client = new pg.Client({ connectionString: server.url });
-    await client.connect();
-    await client.query("DROP SCHEMA public CASCADE; CREATE SCHEMA public");
-    await client.end();
+    await emptyDatabase(server.url);
   }
 }, 60_000);
 
@@ -68,10 +60,7 @@ test("a database that is newer than this version is not written to", async () =>
   await using server = await startPostgres();
   const options = { url: server.url, environment: "env_newer" };
   await using _store = await openPostgresMetadataStore(options, silentLogger);
-  const client = new pg.Client({ connectionString: server.url });
-  await client.connect();
-  await client.query("INSERT INTO perdure_migrations (number, name) VALUES (900, 'of a later version')");
-  await client.end();
+  await runSql(server.url, "INSERT INTO perdure_migrations (number, name) VALUES (900, 'of a later version')");
   await using archive = latePostgresArchive(options, ports);
   await expect(archive.find([anId(1)])).rejects.toThrow("META0010");
   await expect(archive.put({ partition: 0, epoch: 1 }, [])).rejects.toThrow("META0010");

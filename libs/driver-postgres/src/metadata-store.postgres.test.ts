@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { silentLogger } from "@perdure/base";
 import { describeMetadataStore } from "@perdure/metadata/testing";
 import { type PostgresServer, startPostgres } from "@perdure/servers";
-import pg from "pg";
 import { openPostgresMetadataStore } from "./metadata-store.js";
 import { migrate } from "./migrate.js";
 import { migrations } from "./migrations/index.js";
+import { emptyDatabase, runSql, withClient } from "./testing/direct.js";
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -16,20 +16,12 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 const open = (environment = "env_1") => openPostgresMetadataStore({ url: server.url, environment }, silentLogger);
 
-async function sql<R extends pg.QueryResultRow>(text: string): Promise<R[]> {
-  const client = new pg.Client({ connectionString: server.url });
-  await client.connect();
-  try {
-    return (await client.query<R>(text)).rows;
-  } finally {
-    await client.end();
-  }
-}
+const sql = (text: string) => runSql(server.url, text);
 
 describeMetadataStore(
   "PostgreSQL",
   async () => {
-    await sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+    await emptyDatabase(server.url);
   },
   () => open(),
 );
@@ -156,28 +148,20 @@ class CutLine implements AsyncDisposable {
 
 describe("migrations", () => {
   const steps = [...migrations, { number: migrations.length + 1, name: "later", sql: "CREATE TABLE later_table (n int)" }];
-  const withClient = async <T>(work: (client: pg.Client) => Promise<T>): Promise<T> => {
-    const client = new pg.Client({ connectionString: server.url });
-    await client.connect();
-    try {
-      return await work(client);
-    } finally {
-      await client.end();
-    }
-  };
+  const migrated = (all = migrations) => withClient(server.url, (client) => migrate(client, silentLogger, all));
 
   test("are taken once, by whichever of many processes comes first", async () => {
-    await sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public");
-    const taken = await Promise.all([1, 2, 3, 4].map(() => withClient((client) => migrate(client, silentLogger))));
+    await emptyDatabase(server.url);
+    const taken = await Promise.all([1, 2, 3, 4].map(() => migrated()));
     expect(taken.reduce((sum, each) => sum + each, 0)).toBe(migrations.length);
-    expect(await withClient((client) => migrate(client, silentLogger))).toBe(0);
+    expect(await migrated()).toBe(0);
   });
 
   test("that fail leave nothing behind, and are taken when they can be", async () => {
     const broken = { number: steps.length, name: "later", sql: "CREATE TABLE later_table (n int); SELECT 1/0" };
-    await expect(withClient((client) => migrate(client, silentLogger, [...migrations, broken]))).rejects.toThrow("division");
+    await expect(migrated([...migrations, broken])).rejects.toThrow("division");
     expect(await sql("SELECT to_regclass('later_table') AS found")).toEqual([{ found: null }]);
-    expect(await withClient((client) => migrate(client, silentLogger, steps))).toBe(1);
+    expect(await migrated(steps)).toBe(1);
   });
 
   test("of a newer version keep an older one from writing", async () => {

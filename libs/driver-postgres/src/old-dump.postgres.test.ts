@@ -7,11 +7,12 @@ import { type EnvironmentId, newApiKeyId, parseEnvironmentId } from "@perdure/cl
 import { anId, anInvocation } from "@perdure/partition/testing";
 import { type PostgresServer, startPostgres } from "@perdure/servers";
 import { archiveRecord } from "@perdure/store";
-import pg from "pg";
+import type { QueryResultRow } from "pg";
 import { openPostgresArchive } from "./archive.js";
 import { openPostgresMetadataStore } from "./metadata-store.js";
 import { migrations } from "./migrations/index.js";
 import { openTenancyDatabase } from "./tenancy/index.js";
+import { emptyDatabase, runSql } from "./testing/direct.js";
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -19,15 +20,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => server[Symbol.asyncDispose]());
 
-async function sql<R extends pg.QueryResultRow>(text: string): Promise<R[]> {
-  const client = new pg.Client({ connectionString: server.url });
-  await client.connect();
-  try {
-    return (await client.query<R>(text)).rows;
-  } finally {
-    await client.end();
-  }
-}
+const sql = <R extends QueryResultRow>(text: string): Promise<R[]> => runSql<R>(server.url, text);
 
 /** What `pg_dump --inserts` wrote of a database after so many migrations; psql's own commands are left out. */
 const oldDump = (after: string): Promise<string> => readFile(new URL(`../testdata/after-${after}.sql`, import.meta.url), "utf8");
@@ -61,7 +54,7 @@ test("a database as the first version left it keeps its documents and versions, 
 });
 
 test("a database as the second version left it keeps its documents, its archive and who may write there", async () => {
-  await sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+  await emptyDatabase(server.url);
   await sql(await oldDump("0002"));
   await using store = await openPostgresMetadataStore({ url: server.url, environment: "env_1" }, silentLogger);
   const numbers = await sql<{ number: number }>("SELECT number FROM public.perdure_migrations ORDER BY number");
@@ -77,7 +70,7 @@ test("a database as the second version left it keeps its documents, its archive 
 });
 
 test("a database as the third version left it keeps who belongs to what, and takes their logins", async () => {
-  await sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+  await emptyDatabase(server.url);
   await sql(await oldDump("0003"));
   await using database = await openTenancyDatabase(server.url, silentLogger);
   const { users, accounts, logins, audit } = database.tables;
@@ -92,7 +85,7 @@ test("a database as the third version left it keeps who belongs to what, and tak
 });
 
 test("a database as the fourth version left it keeps passwords and keys, which may have a rate from now on", async () => {
-  await sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+  await emptyDatabase(server.url);
   await sql(await oldDump("0004"));
   await using database = await openTenancyDatabase(server.url, silentLogger);
   const { users, logins, apiKeys } = database.tables;
@@ -108,7 +101,7 @@ test("a database as the fourth version left it keeps passwords and keys, which m
 });
 
 test("a database as the fifth version left it keeps its plans, of which only the free one may be chosen, and has nothing to mail", async () => {
-  await sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+  await emptyDatabase(server.url);
   await sql(await oldDump("0005"));
   await using database = await openTenancyDatabase(server.url, silentLogger);
   const { users, accounts, environments, mails } = database.tables;
@@ -130,7 +123,7 @@ test("a database as the fifth version left it keeps its plans, of which only the
 });
 
 test("a database as the sixth version left it keeps its sessions, which nobody has confirmed yet", async () => {
-  await sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+  await emptyDatabase(server.url);
   await sql(await oldDump("0006"));
   await using database = await openTenancyDatabase(server.url, silentLogger);
   const { users, logins } = database.tables;
@@ -161,7 +154,7 @@ test("a fresh database and a migrated one have the same tables, columns and inde
       ),
     ]);
   const migrated = await shape();
-  await sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+  await emptyDatabase(server.url);
   await using fresh = await openPostgresMetadataStore({ url: server.url, environment: "env_1" }, silentLogger);
   expect(await fresh.list("")).toEqual([]);
   expect(await shape()).toEqual(migrated);

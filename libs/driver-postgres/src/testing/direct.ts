@@ -1,0 +1,23 @@
+/** Why: tests look into a database, and change it, without the driver that they are about. */
+import pg from "pg";
+
+/** A connection for as long as `work` takes. */
+export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** The rows of one text of SQL, on a connection of its own: what it sets is gone with it. */
+export function runSql<R extends pg.QueryResultRow>(url: string, text: string): Promise<R[]> {
+  return withClient(url, async (client) => (await client.query<R>(text)).rows);
+}
+
+/** As if nobody had ever been there. */
+export async function emptyDatabase(url: string): Promise<void> {
+  await runSql(url, "DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+}
