@@ -3,12 +3,14 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { faults } from "./faults.js";
 import { documentedMetrics } from "./metrics-page.js";
 import { Platform } from "./platform.js";
-import { aboutRules, goingOn, noneFires, play, type Recording, type Series, with_ } from "./playback.js";
-import { alerts } from "./rules.js";
+import { aboutRules, goingOn, isAnswered, noneFires, play, type Recording, type Series, show, with_ } from "./playback.js";
+import { alerts, dashboards, mentionsIn, recordings as ruleRecordings, withoutVariables } from "./rules.js";
 import { type Role, roles, type ScrapedMetric, scrape } from "./scrape.js";
 
 const START_MS = 240_000;
 const PLAY_MS = 180_000;
+/** Long enough for every range but those of days. */
+const SHOWN_MINUTE = 20;
 /** Whether these are quiet depends on what else the machine of the test does. */
 const ABOUT_THE_MACHINE: ReadonlySet<string> = new Set([
   "PerdureOverheadHigh",
@@ -162,6 +164,44 @@ describe("alerts on series of running programs", () => {
       const verdict = await play(plays);
       expect(verdict.output).toContain("SUCCESS");
       expect(verdict.isGood).toBe(true);
+    },
+    PLAY_MS,
+  );
+});
+
+describe("dashboards on series of running programs", () => {
+  const expressions = dashboards().flatMap(({ panels }) =>
+    panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => withoutVariables(expr))),
+  );
+  const recorded = ruleRecordings();
+  /** With what the rules ask for whose records it reads. */
+  const whole = (expression: string): string =>
+    [expression, ...[...recorded].filter(([name]) => expression.includes(name)).map(([, asked]) => asked)].join("\n");
+  const asked = new Set(expressions.flatMap((expression) => mentionsIn(whole(expression)).map(({ metric }) => metric)));
+  const told = (): readonly Series[] => goingOn(recordings).filter(({ series }) => asked.has(series.replace(/\{.*$/, "")));
+
+  test(
+    "show something wherever what they ask for is told",
+    async () => {
+      const series = told();
+      const answered = expressions.filter((expression) => isAnswered(whole(expression), series));
+      // What needs an API server, people who come to the cloud, or a failure is not told here.
+      expect(answered.length).toBeGreaterThan((expressions.length * 2) / 3);
+      const verdict = await show(answered, series, SHOWN_MINUTE);
+      expect(verdict.output).toContain("SUCCESS");
+      expect(verdict.isGood).toBe(true);
+    },
+    PLAY_MS,
+  );
+
+  test(
+    "are found out when they show nothing",
+    async () => {
+      const series = told();
+      const expression = "histogram_quantile(0.99, sum(rate(perdure_gateway_overhead_seconds_bucket[5m])))";
+      expect(isAnswered(expression, series)).toBe(true);
+      // It has lost its buckets on the way.
+      expect((await show([expression], series, SHOWN_MINUTE)).isGood).toBe(false);
     },
     PLAY_MS,
   );

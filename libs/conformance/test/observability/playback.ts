@@ -65,6 +65,40 @@ function nameOf(series: string): string {
   return series.replace(/\{.*$/, "");
 }
 
+/** Whether each metric that the expression is about has a series here that it selects: then it has something to show. */
+export function isAnswered(expression: string, series: readonly Series[]): boolean {
+  const selectors = [...expression.matchAll(/(?<![\w:])((?:perdure|process|nodejs)_\w+)(?:\{([^}]*)\})?/g)];
+  return (
+    selectors.length > 0 && selectors.every(([, metric, selector = ""]) => series.some((each) => selects(metric, selector, each)))
+  );
+}
+
+function selects(metric: string | undefined, selector: string, { series }: Series): boolean {
+  if (nameOf(series) !== metric) return false;
+  const labels = new Map([...series.matchAll(/(\w+)="([^"]*)"/g)].map(([, label = "", value = ""]) => [label, value]));
+  return [...selector.matchAll(/(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"/g)].every(([, label = "", operator = "", wanted = ""]) => {
+    const value = labels.get(label) ?? "";
+    const isMeant = operator.endsWith("~") ? new RegExp(`^(?:${wanted})$`).test(value) : value === wanted;
+    return operator.startsWith("!") ? !isMeant : isMeant;
+  });
+}
+
+/** What promtool says of this: each expression has something to show at the minute. */
+export async function show(expressions: readonly string[], series: readonly Series[], minute: number): Promise<PromtoolVerdict> {
+  return runTests([
+    {
+      name: "dashboards",
+      interval: "1m",
+      input_series: series,
+      promql_expr_test: expressions.map((expression) => ({
+        expr: `count(${expression}) > bool 0`,
+        eval_time: `${minute}m`,
+        exp_samples: [{ labels: "{}", value: 1 }],
+      })),
+    },
+  ]);
+}
+
 export interface Play {
   readonly name: string;
   readonly series: readonly Series[];
@@ -74,19 +108,23 @@ export interface Play {
 
 /** What promtool says when it plays the rules on the series. */
 export async function play(plays: readonly Play[]): Promise<PromtoolVerdict> {
+  const tests = plays.map(({ name, series, expected }) => ({
+    name,
+    interval: "1m",
+    input_series: series,
+    promql_expr_test: expected.map(({ alert, minute, fires }) => ({
+      expr: `count by (alertname) (ALERTS{alertname="${alert}",alertstate="firing"}) > bool 0`,
+      eval_time: `${minute}m`,
+      exp_samples: fires ? [{ labels: `{alertname="${alert}"}`, value: 1 }] : [],
+    })),
+  }));
+  return runTests(tests);
+}
+
+async function runTests(tests: readonly object[]): Promise<PromtoolVerdict> {
   const directory = mkdtempSync(join(tmpdir(), "perdure-playback-"));
   try {
     const file = join(directory, "test.json"); // JSON is YAML, too.
-    const tests = plays.map(({ name, series, expected }) => ({
-      name,
-      interval: "1m",
-      input_series: series,
-      promql_expr_test: expected.map(({ alert, minute, fires }) => ({
-        expr: `count by (alertname) (ALERTS{alertname="${alert}",alertstate="firing"}) > bool 0`,
-        eval_time: `${minute}m`,
-        exp_samples: fires ? [{ labels: `{alertname="${alert}"}`, value: 1 }] : [],
-      })),
-    }));
     writeFileSync(file, JSON.stringify({ rule_files: [RULES_FILE], evaluation_interval: "1m", tests }));
     return await runPromtool(["test", "rules", file]);
   } finally {

@@ -41,6 +41,13 @@ export function ruleExpressions(): { readonly expressions: readonly string[]; re
   return { expressions, recorded: [...text.matchAll(/record: (\S+)/g)].map(([, name]) => name as string) };
 }
 
+/** What recording rules ask for, by the names that they give. */
+export function recordings(): ReadonlyMap<string, string> {
+  const rules = readFileSync(RULES_FILE, "utf8").split(/^ {6}- /m);
+  const recording = rules.filter((rule) => rule.startsWith("record:"));
+  return new Map(recording.map((rule) => [field(rule, "record"), rule.slice(rule.indexOf("expr:") + "expr:".length)]));
+}
+
 export interface Dashboard {
   readonly file: string;
   readonly title: string;
