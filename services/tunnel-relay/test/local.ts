@@ -1,6 +1,7 @@
 /** A service near a tunnel client that says what it was asked and echoes what it is told. */
 import { createServer, type ServerHttp2Session } from "node:http2";
 import type { AddressInfo } from "node:net";
+import { type OwnClient, ownClient, type Tenant, type World } from "./fixture.js";
 
 export interface Local extends AsyncDisposable {
   readonly port: number;
@@ -47,6 +48,30 @@ export async function aLocal(): Promise<Local> {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       for (const session of sessions) session.destroy();
       await closed;
+    },
+  };
+}
+
+/** A service, and the client that brings it to the relay: `t/http/localhost/1/…`, unless said otherwise. */
+export interface Served extends AsyncDisposable {
+  readonly local: Local;
+  readonly client: OwnClient;
+}
+
+/** Resolves when the relay has the tunnel. */
+export async function aServed(
+  world: Pick<World, "tunnelUrl" | "tenant">,
+  { tenant = world.tenant, tunnelPort = 1 }: { readonly tenant?: Tenant; readonly tunnelPort?: number } = {},
+): Promise<Served> {
+  const local = await aLocal();
+  const client = ownClient(world, tenant, { locals: [{ tunnelPort, host: "127.0.0.1", port: local.port }] });
+  await client.tunnel.ready;
+  return {
+    local,
+    client,
+    async [Symbol.asyncDispose]() {
+      await client[Symbol.asyncDispose]();
+      await local[Symbol.asyncDispose]();
     },
   };
 }

@@ -3,15 +3,14 @@ import { describe, expect, test } from "@jest/globals";
 import { bareOf } from "@perdure/cloud";
 import { HTTP_VERSION_HEADER, RUNTIME_TOKEN_HEADER } from "@perdure/tunnel";
 import { aTenant, aWorld, credentials, FakeRuntime, hurried, ownClient, rawClient, until } from "./fixture.js";
-import { aLocal } from "./local.js";
+import { aLocal, aServed } from "./local.js";
 
 describe("a request through a tunnel", () => {
   test("reaches the service behind and comes back, without what is the relay's own business", async () => {
     await using world = await aWorld();
     const { tenant } = world;
-    await using local = await aLocal();
-    await using client = ownClient(world, tenant, { locals: [{ tunnelPort: 9080, host: "127.0.0.1", port: local.port }] });
-    await client.tunnel.ready;
+    await using served = await aServed(world, { tunnelPort: 9080 });
+    const { local, client } = served;
     await using runtime = new FakeRuntime(world);
     const answer = await runtime.ask({
       tenant,
@@ -30,9 +29,7 @@ describe("a request through a tunnel", () => {
   test("streams both ways before either side has ended", async () => {
     await using world = await aWorld();
     const { tenant } = world;
-    await using local = await aLocal();
-    await using client = ownClient(world, tenant, { locals: [{ tunnelPort: 1, host: "127.0.0.1", port: local.port }] });
-    await client.tunnel.ready;
+    await using _served = await aServed(world);
     await using runtime = new FakeRuntime(world);
     const stream = runtime.open({ tenant, path: "t/http/localhost/1/x" });
     stream.setEncoding("utf8");
@@ -51,9 +48,7 @@ describe("a request through a tunnel", () => {
   test("moves many MiB, and holds little of them while nobody reads", async () => {
     await using world = await aWorld();
     const { tenant } = world;
-    await using local = await aLocal();
-    await using client = ownClient(world, tenant, { locals: [{ tunnelPort: 1, host: "127.0.0.1", port: local.port }] });
-    await client.tunnel.ready;
+    await using _served = await aServed(world);
     await using runtime = new FakeRuntime(world);
     const stream = runtime.open({ tenant, path: "t/http/localhost/1/x" });
     const chunk = Buffer.alloc(256 * 1024, 7);
@@ -90,9 +85,7 @@ describe("a request through a tunnel", () => {
     const clock = hurried(30);
     await using world = await aWorld({}, { clock: { ...clock, monotonicMs: () => clock.monotonicMs() * 30 } });
     const tenant = aTenant(world.tenancy, { isThrottled: true });
-    await using local = await aLocal();
-    await using client = ownClient(world, tenant, { locals: [{ tunnelPort: 1, host: "127.0.0.1", port: local.port }] });
-    await client.tunnel.ready;
+    await using _served = await aServed(world, { tenant });
     await using runtime = new FakeRuntime(world);
     const body = "a".repeat(4 * 1024 * 1024);
     const startedAt = performance.now();
@@ -438,9 +431,7 @@ describe("two relays", () => {
     await using holder = await aWorld();
     const { tenant, tenancy } = holder;
     await using asked = await aWorld({ relay: "r2", peers: [holder.proxyUrl] }, { tenancy });
-    await using local = await aLocal();
-    await using client = ownClient(holder, tenant, { locals: [{ tunnelPort: 1, host: "127.0.0.1", port: local.port }] });
-    await client.tunnel.ready;
+    await using _served = await aServed(holder);
     await using runtime = new FakeRuntime(asked);
     expect(await runtime.ask({ tenant, path: "t/http/localhost/1/x", body: "far" })).toMatchObject({ status: 200, body: "far" });
     await using other = ownClient(asked, tenant, { name: "u", locals: [] });
