@@ -17,6 +17,9 @@ export const SCRIPT_ARGS_MAX = 1_000;
 /** Invocations of a partition whose status in the index is remembered: more than run at a time, and half a MiB of ids. */
 export const KNOWN_STATUSES_MAX = 4_096;
 
+/** Block of a stream beyond which a server is told of: as much as a journal of eight small entries needs. */
+export const STREAM_NODE_BYTES_MAX = 512;
+
 /** Calls folded into one script, and their bytes: together they hold Redis up for a millisecond or two. */
 export const FOLDED_CALLS_MAX = 64;
 export const FOLDED_BYTES_MAX = 256 * 1024;

@@ -1,11 +1,12 @@
-/** Why: a Redis set up as a cache loses journals without a word. Better to hear of it when we start. */
+/** Why: a Redis set up as a cache loses journals without a word, and one set up for long streams wastes its memory. Better to hear of it when we start. */
 import { type Logger, PerdureError } from "@perdure/base";
 import { type Asker, answer } from "./asking.js";
+import { STREAM_NODE_BYTES_MAX } from "./limits.js";
 import type { Reply } from "./link.js";
 
 /**
  * Rejects with OPS0001 when the server evicts; warns when it may lose what it acknowledged, alone or with the
- * `replicas` that are waited for. A server that may not be asked is trusted.
+ * `replicas` that are waited for, and when journals take more of it than they have to. A server that may not be asked is trusted.
  */
 export async function checkServer(asker: Asker, logger: Logger, replicas: number): Promise<void> {
   const info = await textOf(asker, ["INFO"]);
@@ -17,6 +18,7 @@ export async function checkServer(asker: Asker, logger: Logger, replicas: number
       "OPS0001",
       `Redis evicts keys (maxmemory-policy ${policy}) and would lose journals; set it to noeviction`,
     );
+  await checkStreams(asker, logger);
   if (field("aof_enabled") !== "1")
     return logger.warn({}, "Redis keeps no append-only file: what it acknowledged is lost when it ends");
   const fsync = await textOf(asker, ["CONFIG", "GET", "appendfsync"]);
@@ -29,6 +31,17 @@ export async function checkServer(asker: Asker, logger: Logger, replicas: number
       { replicas },
       "Redis takes writes with fewer replicas than we wait for (min-replicas-to-write): a primary that is cut off may go on for a while",
     );
+}
+
+/** A block is allotted whole when a journal begins; 0 leaves its size to Redis, which takes 4 KiB. */
+async function checkStreams(asker: Asker, logger: Logger): Promise<void> {
+  const told = await textOf(asker, ["CONFIG", "GET", "stream-node-max-bytes"]);
+  const bytes = Number(told?.split(" ").at(-1));
+  if (told === undefined || (bytes > 0 && bytes <= STREAM_NODE_BYTES_MAX)) return;
+  logger.warn(
+    { bytes },
+    `Redis takes 4 KiB for the shortest journal (stream-node-max-bytes): with ${STREAM_NODE_BYTES_MAX} most take a quarter of that`,
+  );
 }
 
 /** Undefined when we may not ask. */

@@ -71,6 +71,28 @@ describe("a server that is set up otherwise than it should be", () => {
     expect(warnings).toEqual([expect.stringMatching(/appendfsync/)]);
   });
 
+  test.each(["0", "4096"])("is told of when its streams take more than journals need: blocks of %s bytes", async (size) => {
+    const warnings: string[] = [];
+    const logger = { ...silentLogger, warn: (_: object, message: string) => void warnings.push(message) };
+    await using redis = await startRedis({ config: { "stream-node-max-bytes": size } });
+    const nodes = [{ host: "127.0.0.1", port: redis.port }] as const;
+    const connect = () => connectRedis({ nodes }, { clock: systemClock, logger });
+    {
+      await using _connections = await connect();
+      expect(warnings).toEqual([expect.stringMatching(/stream-node-max-bytes/)]);
+    }
+    // What it says of itself is true: the same journal, before and after.
+    const journalBytes = async (key: string): Promise<number> => {
+      for (let n = 1; n <= 4; n++) await redis.ask("XADD", key, `${n}-1`, "e", "x".repeat(20));
+      return Number(await redis.ask("MEMORY", "USAGE", key));
+    };
+    const before = await journalBytes("before");
+    await redis.ask("CONFIG", "SET", "stream-node-max-bytes", "512");
+    await using _connections = await connect();
+    expect(warnings).toHaveLength(1);
+    expect(await journalBytes("after")).toBeLessThan(before / 3);
+  });
+
   test("is told of when it takes writes without the replicas that we wait for", async () => {
     const warnings: string[] = [];
     const logger = { ...silentLogger, warn: (_: object, message: string) => void warnings.push(message) };
