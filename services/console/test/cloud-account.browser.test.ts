@@ -321,6 +321,66 @@ describe("books", () => {
 });
 
 describe("every page of an account", () => {
+  /** With what stands there when the cloud has answered. */
+  const pages = (): readonly (readonly [path: string, content: (page: Page) => Locator])[] => [
+    ["", (page) => page.getByRole("link", { name: "dev", exact: true })],
+    ["/members", (page) => page.getByText(owner.email).last()],
+    ["/usage", (page) => page.getByRole("img", { name: /^Requests: / })],
+    ["/audit", (page) => page.getByRole("cell", { name: "environment.create" }).first()],
+    ["/settings", (page) => page.getByRole("row", { name: /Actions a month/ })],
+    [`/environments/${dev}/developers`, (page) => page.getByText("How programs, command lines and services reach dev.")],
+    [`/environments/${dev}/settings`, (page) => heading(page, "Environment settings")],
+  ];
+  const isAsked = ({ pathname }: URL): boolean => pathname.startsWith(`/console/cloud/${owner.accountId}/`);
+
+  test(
+    "says that it waits for a slow cloud, and goes on by itself",
+    async () => {
+      for (const [path, content] of pages()) {
+        const page = await cloud.open(owner, "/signed-in");
+        const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+        await page.route(isAsked, async (route) => {
+          await answered;
+          await route.continue();
+        });
+        await page.goto(cloud.url(at(path)));
+        await page.getByRole("main").getByRole("status").filter({ hasText: "…" }).first().waitFor();
+        expect([path, await content(page).count(), await page.getByRole("alert").count()]).toEqual([path, 0, 0]);
+        await expectAccessible(page);
+        answer();
+        await content(page).waitFor();
+        await page.unrouteAll({ behavior: "wait" });
+        await page.context().close();
+      }
+    },
+    TEST_MS,
+  );
+
+  test(
+    "says that the cloud failed, and goes on when it is asked again",
+    async () => {
+      const body = { code: 503, message: "The service is away", restate_code: "PERD0503", request_id: "req_1" };
+      for (const [path, content] of pages()) {
+        const page = await cloud.open(owner, "/signed-in", { mayFail: true });
+        await page.route(isAsked, (route) => route.fulfill({ status: 503, json: body }));
+        await page.goto(cloud.url(at(path)));
+        const alert = page.getByRole("main").getByRole("alert").filter({ hasText: body.message });
+        await alert.first().waitFor();
+        expect([path, await content(page).count()]).toEqual([path, 0]);
+        await expectAccessible(page);
+        await page.unrouteAll({ behavior: "wait" });
+        // Pages that look again by themselves may have done so already.
+        await page.evaluate(() => {
+          for (const again of document.querySelectorAll<HTMLButtonElement>("main .problem button")) again.click();
+        });
+        await content(page).waitFor();
+        await alert.first().waitFor({ state: "detached" });
+        await page.context().close();
+      }
+    },
+    TEST_MS,
+  );
+
   test(
     "can be used by everybody, on a phone and in the dark",
     async () => {

@@ -46,7 +46,9 @@ function Environments() {
       lead={`Of ${name}. Each is a world of its own: its own deployments, invocations, state and keys.`}
       actions={create}
     >
-      {facts.isError && <ProblemNote cause={facts.error} title="The plan could not be read." />}
+      {facts.isError && (
+        <ProblemNote cause={facts.error} title="The plan could not be read." onRetry={() => void facts.refetch()} />
+      )}
       <Loaded query={environments}>
         {(all) =>
           all.length === 0 ? (

@@ -23,22 +23,19 @@ export default function InvocationPage() {
 
 function OneInvocation({ id }: { readonly id: string }) {
   const query = useInvocation(id);
+  const again = () => void query.refetch();
   if (query.data === null || isGone(query.error)) return <Gone id={id} />;
   if (query.data === undefined) {
     return (
       <Page title="Invocation">
-        {query.isError ? (
-          <ProblemNote cause={query.error} onRetry={() => void query.refetch()} />
-        ) : (
-          <Loading what="The invocation" />
-        )}
+        {query.isError ? <ProblemNote cause={query.error} onRetry={again} /> : <Loading what="The invocation" />}
       </Page>
     );
   }
   return (
     <Known
       facts={query.data}
-      problem={query.isError ? <ProblemNote cause={query.error} title="This is not up to date." /> : undefined}
+      problem={query.isError ? <ProblemNote cause={query.error} title="This is not up to date." onRetry={again} /> : undefined}
     />
   );
 }
