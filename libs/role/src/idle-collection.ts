@@ -2,6 +2,7 @@
  * Why: V8 collects the old generation when it has grown, so what a busy hour left there stays resident through a quiet night. A process
  * that has nothing to do collects it at once, and a machine holds more of them.
  */
+import { performance } from "node:perf_hooks";
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { IDLE_BUSY_MAX, IDLE_GARBAGE_BYTES_MIN, IDLE_LOOK_MS, IDLE_LOOKS_MIN } from "./limits.js";
