@@ -1,3 +1,7 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ConnectionOptions, PeerCertificate } from "node:tls";
 import { describe, expect, test } from "@jest/globals";
 import { clientSettings } from "./properties.js";
 
@@ -54,6 +58,20 @@ describe("properties in librdkafka's words", () => {
       "ssl.key.password": "k",
     });
     expect(kafka.ssl).toEqual({ rejectUnauthorized: false, ca: "-----BEGIN\nCA", passphrase: "k" });
+  });
+
+  test("show a certificate of ours, as text or as files, and look at the broker's name unless they say otherwise", () => {
+    const folder = mkdtempSync(join(tmpdir(), "perdure-kafka-"));
+    const file = join(folder, "key.pem");
+    writeFileSync(file, "KEY");
+    const secured = { ...BROKERS, "security.protocol": "ssl", "ssl.certificate.pem": "CERT", "ssl.key.location": file };
+    const named = clientSettings(secured).kafka.ssl as ConnectionOptions;
+    expect(named).toEqual({ rejectUnauthorized: true, cert: "CERT", key: "KEY" });
+    const unnamed = clientSettings({ ...secured, "ssl.endpoint.identification.algorithm": "none" }).kafka
+      .ssl as ConnectionOptions;
+    expect(unnamed.checkServerIdentity?.("another.example", {} as PeerCertificate)).toBeUndefined();
+    expect(unnamed.rejectUnauthorized).toBe(true);
+    rmSync(folder, { recursive: true });
   });
 
   test("without a meaning here are named; those about committing are ours to decide", () => {
