@@ -24,6 +24,8 @@ const heading = (page: Page, name: string): Locator => page.getByRole("heading",
 const button = (page: Page, name: string | RegExp): Locator => page.getByRole("button", { name, exact: true });
 const at = (path = ""): string => `/accounts/${owner.accountId}${path}`;
 
+const inside = (id: string): readonly string[] => [`/environments/${id}/developers`, `/environments/${id}/settings`];
+
 async function expectForbidden(control: Locator, why: RegExp): Promise<void> {
   expect([await control.getAttribute("aria-disabled"), await control.getAttribute("aria-description")]).toEqual([
     "true",
@@ -319,6 +321,52 @@ describe("books", () => {
     TEST_MS,
   );
 });
+
+test(
+  "what people call themselves, their accounts, environments and keys becomes no part of a page",
+  async () => {
+    const page = await cloud.open(undefined, "/sign-up?return=/accounts");
+    await page.getByLabel(/mail/i).fill("wicked@perdure.test");
+    await page.getByLabel(/^Name/).fill(WICKED);
+    await page.getByLabel(/^Password/).fill(CONSOLE_PASSWORD);
+    await page.getByRole("button", { name: /sign up|create/i }).click();
+    await heading(page, "Accounts").waitFor();
+    /** As the page itself asks. */
+    const ask = (path: string, body: object): Promise<unknown> =>
+      page.evaluate(
+        async ([url, json]) => {
+          const { csrf } = await (await fetch("/console/session")).json();
+          const headers = { "content-type": "application/json", "x-perdure-csrf": csrf };
+          const answer = await fetch(url, { method: "POST", headers, body: json });
+          if (!answer.ok) throw new Error(`${url}: ${answer.status} ${await answer.text()}`);
+          return answer.json();
+        },
+        [`/console/cloud/${path}`, JSON.stringify(body)] as const,
+      );
+    const { accounts } = (await ask("ListAccounts", {})) as { accounts: readonly { accountId: string }[] };
+    const account = accounts[0]?.accountId ?? "";
+    await ask("UpdateAccount", { accountId: account, name: WICKED, description: WICKED });
+    const made = await ask(`${account}/CreateEnvironment`, { name: "wicked", region: "us", description: WICKED });
+    const { environmentId } = made as { environmentId: string };
+    await ask(`${account}/CreateApiKey`, { environmentId, roleId: "perdure:role::AdminReadOnly", description: WICKED });
+
+    const seen = new Map<string, number>();
+    for (const path of ["", "/members", "/usage", "/audit", "/settings", ...inside(environmentId)]) {
+      await page.goto(cloud.url(`/accounts/${account}${path}`));
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.locator("main .loading").first().waitFor({ state: "detached" });
+      const shown = page.getByText(WICKED);
+      await shown.first().waitFor();
+      seen.set(path, await page.locator("main").getByText(WICKED).count());
+      expect([path, await page.locator("img").count()]).toEqual([path, 0]);
+    }
+    // Not only where the account is named.
+    for (const path of ["/members", "/audit", ...inside(environmentId)]) {
+      expect([path, (seen.get(path) ?? 0) > 0]).toEqual([path, true]);
+    }
+  },
+  TEST_MS,
+);
 
 describe("every page of an account", () => {
   /** With what stands there when the cloud has answered. */
