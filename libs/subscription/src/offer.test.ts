@@ -15,7 +15,7 @@ interface Offer extends Delivery {
   readonly undelivered: () => void;
 }
 
-function recordAt(offset: number, value = new Uint8Array()): SourceRecord {
+function recordAt(offset: number, value: Uint8Array = new Uint8Array()): SourceRecord {
   return { topic: "t", partition: 0, offset, timestampMs: undefined, key: undefined, value };
 }
 
