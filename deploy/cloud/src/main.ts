@@ -103,7 +103,7 @@ async function run(settings: CloudSettings, options: RunOptions): Promise<number
 
 /** Whether the story came true; without one, that all runs is true enough. */
 async function tell(cloud: RunningCloud, story: Story | undefined): Promise<boolean> {
-  await cloud.checkPorts();
+  await cloud.checkPorts(story === undefined);
   heading("Perdure: the whole platform on this machine");
   await cloud.start(async (what, done, work) => void (await waitFor(what, () => done, work)));
   return story === undefined || (await story.tell());

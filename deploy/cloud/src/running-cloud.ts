@@ -19,7 +19,7 @@ import {
 } from "@perdure/cluster/local-cloud";
 import { ProcessGroup, type Record, RoleProcess, type Stage } from "@perdure/processes";
 import { startPostgresPatiently } from "@perdure/servers";
-import { adviceFor, type CloudSettings, type PortName, ROOT } from "./settings.js";
+import { adviceFor, type CloudSettings, type PortName, ROOT, STORY_PORTS } from "./settings.js";
 
 /** Shows that something is being waited for, then what came of it. */
 export type Show = (what: string, done: string, work: Promise<unknown>) => Promise<void>;
@@ -39,10 +39,10 @@ export class RunningCloud {
     for (const folder of ["postgres", "logs"]) mkdirSync(join(settings.directory, folder), { recursive: true });
   }
 
-  /** Rejects, naming who is meant, when a port is in use. */
-  async checkPorts(): Promise<void> {
+  /** Rejects, naming who is meant, when a port is in use. `isBare`: no story is told, and its ports are not needed. */
+  async checkPorts(isBare: boolean): Promise<void> {
     const { ports } = this.#settings;
-    const names = Object.keys(ports) as PortName[];
+    const names = (Object.keys(ports) as PortName[]).filter((name) => !isBare || !STORY_PORTS.includes(name));
     await ProcessGroup.checkPorts(names.map((name) => [name, ports[name], `${adviceFor(name, ports)} make cloud`] as const));
   }
 

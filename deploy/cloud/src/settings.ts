@@ -10,6 +10,7 @@ export const ROOT = resolve(fileURLToPath(new URL("../../..", import.meta.url)))
 const DOORS = {
   api: { variable: "PERDURE_API__BIND_PORT", fallback: 8085 },
   greeter: { variable: "GREETER_PORT", fallback: 9080 },
+  ingressHere: { variable: "PERDURE_CLOUD_INGRESS_PORT", fallback: 18_080 },
 } as const;
 const INNER = { variable: "PERDURE_CLOUD_PORTS", fallback: 17_700 } as const;
 const INNER_NAMES = [
@@ -27,6 +28,8 @@ const INNER_NAMES = [
 const ENVIRONMENT_PORTS = 100;
 
 export type PortName = keyof typeof DOORS | (typeof INNER_NAMES)[number];
+/** Of what the story starts on this machine. */
+export const STORY_PORTS: readonly PortName[] = ["greeter", "ingressHere"];
 export type Ports = Readonly<Record<PortName, number>>;
 
 export interface CloudSettings {

@@ -1,6 +1,7 @@
 /**
  * Why: what the platform is for, told on a running one, in the order in which a newcomer meets it: sign up, log in, environments, a
- * service on this machine behind a tunnel, calls through the gateway with a key, what others must not do, usage; with both command lines.
+ * service on this machine behind a tunnel, calls through the gateway with a key and through a port of this machine without one, what others
+ * must not do, usage; with both command lines.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -49,6 +50,11 @@ export class Story {
   /** Whom the story is about, so that a visitor can go on as them. */
   readonly visitor = `${EMAIL}, "${PASSWORD}"`;
 
+  /** Where the tunnel brings the ingress of the environment. */
+  get #hereUrl(): string {
+    return `http://localhost:${this.#settings.ports.ingressHere}`;
+  }
+
   /** What a visitor may type next. */
   invitations(): readonly string[] {
     return this.#invitations;
@@ -62,11 +68,13 @@ export class Story {
     const key = await this.#key(dev);
     await this.#connect(dev);
     await this.#call(dev, key);
+    await this.#callHere();
     const isKeptApart = await this.#tryOthers(dev, staging, key);
     await this.#usage(dev);
     await this.#backHome();
     this.#invitations = [
       `curl ${dev.ingressUrl}/Greeter/greet -H 'authorization: Bearer ${key}' --json '"Grace"'`,
+      `curl ${this.#hereUrl}/Greeter/greet --json '"Grace"'`,
       `HOME=${join(this.#settings.directory, "home")} ./perdure invocations list -e dev`,
     ];
     return isKeptApart;
@@ -163,7 +171,7 @@ export class Story {
   // ── a service of this machine ──────────────────────────────────────────────────────────────────
 
   async #connect({ name }: Environment): Promise<void> {
-    const { greeter: port } = this.#settings.ports;
+    const { greeter: port, ingressHere } = this.#settings.ports;
     heading("A service on this laptop, reached through a tunnel: nothing listens on the outside");
     let isListening = false;
     const greeter = new Program({
@@ -182,7 +190,8 @@ export class Story {
       if (!isListening) throw new Error("not listening yet");
     }, GREETER_READY_MS_MAX);
     await waitFor("starting the greeter", () => `the greeter listens on port ${port}, on this machine only`, ready);
-    const args = ["tunnel", "-e", name, "--tunnel-name", "laptop", "--local-port", String(port), "--no-remote"];
+    const ports = ["--local-port", String(port), "--remote-port", `8080:${ingressHere}`];
+    const args = ["tunnel", "-e", name, "--tunnel-name", "laptop", ...ports];
     this.#tunnel = await this.#shell.background("perdure", join(ROOT, "perdure"), args, /tunnel:\/\/laptop/);
     if (this.#tunnel.pid !== undefined) this.#record.add("tunnel", this.#tunnel.pid);
     await this.#perdure("deployments", "register", `tunnel://laptop:${port}`, "--yes", "--force");
@@ -191,22 +200,14 @@ export class Story {
 
   async #call({ ingressUrl }: Environment, key: string): Promise<void> {
     heading("Durable calls through the gateway, with the key");
-    const post = async (path: string, body: unknown): Promise<unknown> => {
-      const shown = `curl ${ingressUrl}/${path} -H 'authorization: Bearer key_…' --json '${JSON.stringify(body)}'`;
-      line(`  ${paint("cyan", `$ ${shown}`)}`);
-      const response = await fetch(`${ingressUrl}/${path}`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-        body: JSON.stringify(body),
-      });
-      const text = await response.text();
-      line(paint("gray", `    ${text}`));
-      if (!response.ok) throw new Error(`${path} answered ${response.status}: ${text}`);
-      return JSON.parse(text);
-    };
-    await post("Greeter/greet", "Ada");
-    await post("Counter/demo/add", 1);
+    await post(`${ingressUrl}/Greeter/greet`, "Ada", key);
+    await post(`${ingressUrl}/Counter/demo/add`, 1, key);
     await this.#restate(["sql", "select target, status from sys_invocation order by created_at desc limit 3"]);
+  }
+
+  async #callHere(): Promise<void> {
+    heading("The same environment on a port of this laptop: the tunnel brings it here, with Ada's credential");
+    await post(`${this.#hereUrl}/Greeter/greet`, "Grace");
   }
 
   /** Whether doors stay shut for who has no business there. */
@@ -245,6 +246,18 @@ export class Story {
     heading("And back to a server on this machine");
     await this.#perdure("env", "use", "local");
   }
+}
+
+/** Shows the call and its answer. Rejects when it is refused. */
+async function post(url: string, body: unknown, key?: string): Promise<void> {
+  const shown = key === undefined ? "" : " -H 'authorization: Bearer key_…'";
+  line(`  ${paint("cyan", `$ curl ${url}${shown} --json '${JSON.stringify(body)}'`)}`);
+  const headers = new Headers({ "content-type": "application/json" });
+  if (key !== undefined) headers.set("authorization", `Bearer ${key}`);
+  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+  const text = await response.text();
+  line(paint("gray", `    ${text}`));
+  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${text}`);
 }
 
 const codeOf = (search: string): string => new URLSearchParams(search).get("user_code") ?? "";

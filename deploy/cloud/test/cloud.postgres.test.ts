@@ -29,6 +29,7 @@ async function start(ports: Ports, ...args: string[]): Promise<Child> {
     PERDURE_CLOUD_PORTS: String(ports.row),
     PERDURE_API__BIND_PORT: String(ports.api),
     GREETER_PORT: String(ports.greeter),
+    PERDURE_CLOUD_INGRESS_PORT: String(ports.ingressHere),
   });
 }
 
@@ -36,11 +37,13 @@ interface Ports {
   readonly row: number;
   readonly api: number;
   readonly greeter: number;
+  /** Where the tunnel brings the environment's ingress. */
+  readonly ingressHere: number;
 }
 
 async function choosePorts(): Promise<Ports> {
-  const [api, greeter] = (await freePorts(2)) as [number, number];
-  return { row: FIRST_ROW - ROW * (1 + Math.floor(Math.random() * ROWS)), api, greeter };
+  const [api, greeter, ingressHere] = (await freePorts(3)) as [number, number, number];
+  return { row: FIRST_ROW - ROW * (1 + Math.floor(Math.random() * ROWS)), api, greeter, ingressHere };
 }
 
 const outputOf = ({ lines }: Child): string => lines.join("\n");
@@ -60,12 +63,16 @@ function ours(): number[] {
     .map(Number);
 }
 
-function expectTheStory(output: string, count: number): void {
+function expectTheStory(output: string, { ingressHere }: Ports, count: number): void {
   expect(output).toContain("approved with a click in the browser");
   expect(output).toMatch(/Logged in\? +true/); // The official command line.
   expect(output).toContain("tunnel://laptop:");
   expect(output).toMatch(/"(?:Good morning|Hello), Ada!"/); // The greeter looks at the clock.
   expect(output).toMatch(new RegExp(`Counter/demo/add.*\\n +${count}\\n`));
+  expect(output).toContain(`http://127.0.0.1:${ingressHere} is the ingress of 'dev', with your credential`);
+  // Without a key: the command is shown as it was sent.
+  const called = `\\$ curl http://localhost:${ingressHere}/Greeter/greet --json '"Grace"'\\n +"(?:Good morning|Hello), Grace!"\\n`;
+  expect(output).toMatch(new RegExp(called));
   expect(output).toMatch(/✓ without a key +401\n +✓ with a key that nobody issued +401\n +✓ with the key of dev at staging +403/);
   expect(output).toContain("'local' is in use");
 }
@@ -82,6 +89,13 @@ async function expectTheConsole(output: string, { api }: Ports): Promise<void> {
   expect((await fetch(`http://localhost:${api}/console/session`)).status).toBe(401);
 }
 
+/** It stays open for as long as the cloud stays up, and asks nobody for a key. */
+async function expectTheIngressHere({ ingressHere }: Ports): Promise<void> {
+  const call = { method: "POST", headers: { "content-type": "application/json" }, body: '"Mary"' };
+  const answer = await fetch(`http://localhost:${ingressHere}/Greeter/greet`, call);
+  expect([answer.status, await answer.json()]).toEqual([200, expect.stringContaining("Mary")]);
+}
+
 test(
   "the story comes true; what a crash of all supervision leaves is stopped; the next run finds accounts, environments and state",
   async () => {
@@ -94,8 +108,9 @@ test(
     });
     await eventually("it stays up", () => first.exit !== undefined || outputOf(first).includes("It stays up"), STAYS_UP_MS);
     expect(first.exit === undefined ? "" : outputOf(first)).toBe("");
-    expectTheStory(outputOf(first), 1);
+    expectTheStory(outputOf(first), ports, 1);
     await expectTheConsole(outputOf(first), ports);
+    await expectTheIngressHere(ports);
     expect(outputOf(first)).not.toContain("\u001b[");
 
     const listed = JSON.parse(readFileSync(join(data, "running.json"), "utf8")) as { name: string; pid: number }[];
@@ -114,7 +129,7 @@ test(
     expect((await again.exited).code === 0 ? "" : outputOf(again)).toBe("");
     expect(outputOf(again)).toContain("ada@example.com is here since an earlier run");
     expect(outputOf(again)).toContain("staging is there since an earlier run");
-    expectTheStory(outputOf(again), 2);
+    expectTheStory(outputOf(again), ports, 2);
     expect(ours()).toEqual([]);
     const nothing = await start(ports, "down");
     expect((await nothing.exited).code).toBe(0);
