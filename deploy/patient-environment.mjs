@@ -4,7 +4,7 @@
  */
 import { TestEnvironment } from "jest-environment-node";
 
-/** `PATIENCE` in `libs/conformance/src/limits.ts` is the same for what the harness waits for. */
+/** `PATIENCE` in `libs/testkit/src/patience.ts` is the same for what the harness waits for. */
 const PATIENCE = process.env.CI === undefined ? 1 : 4;
 
 export default class PatientEnvironment extends TestEnvironment {

@@ -1,6 +1,7 @@
 /** Why: outcomes of a running server come a little later than their causes; tests poll for them and never just sleep. */
 import { setTimeout as delay } from "node:timers/promises";
-import { EVENTUALLY_MS, EVENTUALLY_PAUSE_MS, PATIENCE } from "./limits.js";
+import { PATIENCE } from "@perdure/testkit";
+import { EVENTUALLY_MS, EVENTUALLY_PAUSE_MS } from "./limits.js";
 
 /**
  * Calls `check` until it neither throws nor gives undefined or false, and resolves with what it gave. Rejects with the last

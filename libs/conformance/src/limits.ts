@@ -1,7 +1,6 @@
 /** Bounds of the harness, each with its reason. Milliseconds end in `Ms`. */
+import { PATIENCE } from "@perdure/testkit";
 
-/** A machine of CI may stand still for more than a minute: what is only waited for, and judges nothing, is waited for so many times longer there. */
-export const PATIENCE = process.env["CI"] === undefined ? 1 : 4;
 /** A server that is not ready by then will not be: starting takes about a second on a loaded two-core machine. */
 export const SERVER_START_MS = 30_000 * PATIENCE;
 /** Between SIGTERM and SIGKILL; a server drains its doors for some seconds when somebody holds on to a request. */

@@ -2,5 +2,6 @@
 
 export * from "./certificates.js";
 export * from "./leak-check.js";
+export * from "./patience.js";
 export * from "./seeded-random.js";
 export * from "./virtual-clock.js";

@@ -9,6 +9,7 @@ import { type EndpointTransport, invokerDefaults } from "@perdure/invoker";
 import type { InvocationFacts, Invoke } from "@perdure/partition";
 import { encodeInput } from "@perdure/service-protocol";
 import type { Leases, Membership } from "@perdure/store";
+import { PATIENCE } from "@perdure/testkit";
 import { type ClusterWorker, createClusterWorker } from "../src/cluster/cluster-worker.js";
 import { MEMBER_MS } from "../src/cluster/limits.js";
 
@@ -114,7 +115,7 @@ function silenced<T extends object>(port: T, isCut: () => boolean): T {
 export async function until(what: string, holds: () => boolean | Promise<boolean>, withinMs = 15_000): Promise<number> {
   const from = performance.now();
   while (!(await holds())) {
-    if (performance.now() - from > withinMs) throw new Error(`not in time: ${what}`);
+    if (performance.now() - from > withinMs * PATIENCE) throw new Error(`not in time: ${what}`);
     await sleep(10);
   }
   return performance.now() - from;

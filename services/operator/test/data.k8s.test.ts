@@ -4,6 +4,7 @@ import type { Environment } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import { Metrics } from "@perdure/role";
 import { cell } from "./cell.js";
+import { eventually } from "./eventually.js";
 import { playStorage, type Storage } from "./storage.js";
 import { conditionOf, OPERATOR_NAMESPACE, World } from "./world.js";
 
@@ -23,13 +24,6 @@ afterAll(async () => {
   await storage[Symbol.asyncDispose]();
   await world[Symbol.asyncDispose]();
 }, TEST_MS);
-
-async function eventually(holds: () => Promise<boolean>): Promise<void> {
-  for (const deadline = performance.now() + TEST_MS / 2; !(await holds()); ) {
-    if (performance.now() > deadline) throw new Error("it did not come about");
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
 
 const bundled = (more: Readonly<Record<string, unknown>> = {}) => ({
   redis: { bundled: { storageClassName: "grows", ...more } },

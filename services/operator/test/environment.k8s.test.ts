@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type KubeObject, type MetadataOnly, type Resource, resources } from "@perdure/driver-kubernetes";
 import { Metrics } from "@perdure/role";
+import { eventually } from "./eventually.js";
 import { conditionOf, OPERATOR_NAMESPACE, World } from "./world.js";
 
 const FIRST_MS = 45 * 60_000;
@@ -165,13 +166,6 @@ test(
   },
   TEST_MS,
 );
-
-async function eventually(holds: () => Promise<boolean>): Promise<void> {
-  for (const deadline = performance.now() + TEST_MS / 2; !(await holds()); ) {
-    if (performance.now() > deadline) throw new Error("it did not come about");
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
 
 test(
   "workers become fewer one by one, each when the one before is gone; a budget goes with the second",

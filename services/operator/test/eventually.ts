@@ -1,16 +1,17 @@
 /** Why: what an operator does is seen a little later, and what it tells people is found among the events of its namespace. */
 import type { Environment } from "@perdure/custom-resources";
 import { CLUSTER_EVENTS_NAMESPACE, resources } from "@perdure/driver-kubernetes";
+import { PATIENCE } from "@perdure/testkit";
 import type { World } from "./world.js";
 
 const PATIENCE_MS = 60_000;
 const LOOK_MS = 50;
 const QUESTIONS = 100;
 
-/** Resolves when it holds; rejects after a minute, at the line that waited. */
+/** Resolves when it holds; rejects after a minute, in CI some, at the line that waited. */
 export async function eventually(holds: () => Promise<boolean>, withinMs = PATIENCE_MS): Promise<void> {
   const late = new Error("it did not come about");
-  for (const deadline = performance.now() + withinMs; !(await holds()); ) {
+  for (const deadline = performance.now() + withinMs * PATIENCE; !(await holds()); ) {
     if (performance.now() > deadline) throw late;
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }

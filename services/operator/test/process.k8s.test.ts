@@ -1,6 +1,7 @@
 /** The real program, killed and stopped in the middle of its work, alone and beside another. */
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { eventually } from "./eventually.js";
 import { bundleOperator, OperatorProgram } from "./program.js";
 import { defineAll, OPERATOR_NAMESPACE, World } from "./world.js";
 
@@ -41,13 +42,6 @@ async function launch(name: string): Promise<OperatorProgram> {
 
 const untilServing = (program: OperatorProgram): Promise<void> =>
   eventually(async () => (await program.probe()).startsWith("200 "));
-
-async function eventually(holds: () => Promise<boolean>): Promise<void> {
-  for (const deadline = performance.now() + TEST_MS / 2; !(await holds()); ) {
-    if (performance.now() > deadline) throw new Error("it did not come about");
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
 
 async function leader(): Promise<string> {
   const lease = await world.client.find(resources.leases, "perdure-operator", OPERATOR_NAMESPACE);

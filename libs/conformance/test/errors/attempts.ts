@@ -1,8 +1,8 @@
 /** Codes that attempts end with: the endpoint's own misdeeds, and those that need a story. */
 import { createServer, type Socket } from "node:net";
 import { beforeAll, describe, expect, test } from "@jest/globals";
+import { PATIENCE } from "@perdure/testkit";
 import { errorOf, eventually, invocationIdOf, Listener, probe, RawEndpoint, SdkEndpoint, type World } from "../../src/index.js";
-import { PATIENCE } from "../../src/limits.js";
 import { storeObject } from "../../src/services/store.js";
 import { expectFailure } from "./codes.js";
 import { MISDEEDS, TOO_DEEP } from "./misdeeds.js";
