@@ -47,6 +47,15 @@ test("what stays alive is no reason to collect again, and what V8 collected itse
   expect(collectionsAfter(20)).toBe(2);
 });
 
+test("a large process waits until it is worth looking through all that is alive", () => {
+  const facts = { bytes: 400 * MIB, alive: 400 * MIB, busy: 0 };
+  const { collectionsAfter } = processOf(facts);
+  facts.bytes = 450 * MIB;
+  expect(collectionsAfter(20)).toBe(0);
+  facts.bytes = 501 * MIB;
+  expect(collectionsAfter(20)).toBe(1);
+});
+
 test("a short pause between two calls is none", () => {
   const facts = { bytes: 20 * MIB, alive: 20 * MIB, busy: 0 };
   const { collectionsAfter } = processOf(facts);

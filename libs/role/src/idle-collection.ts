@@ -5,7 +5,7 @@
 import { performance } from "node:perf_hooks";
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { IDLE_BUSY_MAX, IDLE_GARBAGE_BYTES_MIN, IDLE_LOOK_MS, IDLE_LOOKS_MIN } from "./limits.js";
+import { IDLE_BUSY_MAX, IDLE_GARBAGE_BYTES_MIN, IDLE_GARBAGE_SHARE_MIN, IDLE_LOOK_MS, IDLE_LOOKS_MIN } from "./limits.js";
 
 export interface IdleCollectionPorts {
   /** Share of the time since the last time asked in which the event loop was busy, 0 to 1. */
@@ -33,7 +33,8 @@ export class IdleCollection {
     this.#idleLooks = busy() <= IDLE_BUSY_MAX ? this.#idleLooks + 1 : 0;
     const bytes = oldBytes();
     this.#aliveBytes = Math.min(this.#aliveBytes, bytes); // V8 collected by itself.
-    if (this.#idleLooks < IDLE_LOOKS_MIN || bytes - this.#aliveBytes < IDLE_GARBAGE_BYTES_MIN) return;
+    const enough = Math.max(IDLE_GARBAGE_BYTES_MIN, this.#aliveBytes * IDLE_GARBAGE_SHARE_MIN);
+    if (this.#idleLooks < IDLE_LOOKS_MIN || bytes - this.#aliveBytes < enough) return;
     collect();
     this.#aliveBytes = oldBytes();
     this.#idleLooks = 0;

@@ -39,5 +39,9 @@ export const IDLE_LOOK_MS = 1_000;
 export const IDLE_BUSY_MAX = 0.02;
 export const IDLE_LOOKS_MIN = 2;
 
-/** Growth of the old generation that makes a collection worth its pause of some tens of milliseconds. */
+/**
+ * Growth of the old generation that makes a collection worth its pause: some tens of milliseconds for a small process, and for a large one
+ * longer, as what is alive is looked through; so both so many bytes and such a share of what is alive.
+ */
 export const IDLE_GARBAGE_BYTES_MIN = 4 * 1024 * 1024;
+export const IDLE_GARBAGE_SHARE_MIN = 0.25;
