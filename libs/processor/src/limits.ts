@@ -24,8 +24,11 @@ export const CACHED_STATE_BYTES_MAX = 32 * 1024 * 1024;
 /** Larger states are read from the store each time. */
 export const CACHED_OBJECT_BYTES_MAX = 64 * 1024;
 
-/** Rows that a leader keeps of a store behind a network: those of the invocations and keys that something happens to. */
-export const CACHED_ROWS_MAX = 50_000;
+/**
+ * Rows that the leader of a partition keeps of a store behind a network: those of the invocations and keys that something happens to. With
+ * all partitions of an environment in one worker some 50,000, about a KiB each; what sleeps is fetched again when it wakes.
+ */
+export const CACHED_ROWS_MAX = 2_048;
 
 /** A message that no leader took is offered again after this long, for as long as it takes. */
 export const OFFER_AGAIN_MS = 50;

@@ -2,6 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { Mutation } from "@perdure/partition";
 import { anId, anInvocation, someFacts } from "@perdure/partition/testing";
 import type { BatchedReads, Row, RowKey } from "@perdure/store";
+import { CACHED_ROWS_MAX } from "./limits.js";
 import { MissingRow, RowCache } from "./row-cache.js";
 
 const ID = anId(1);
@@ -55,6 +56,40 @@ describe("rows of a store behind a network", () => {
     cache.settled([put("paused")]);
     store.answer();
     await fetched;
+    expect(cache.invocation(0, ID)?.status).toBe("paused");
+  });
+
+  test("go when many others were used since, and stay as long as they are used", () => {
+    const { cache } = aCache();
+    const putOf = (n: number): Mutation => ({
+      kind: "putInvocation",
+      invocation: anInvocation("paused", { facts: someFacts({ id: anId(n) }) }),
+    });
+    cache.settled([putOf(1), putOf(2)]);
+    let kept = 0;
+    for (let n = 3; n < 5 * CACHED_ROWS_MAX; n++) {
+      cache.settled([putOf(n)]);
+      expect(cache.invocation(0, anId(2))?.facts.id).toBe(anId(2));
+      kept = Math.max(kept, n);
+    }
+    expect(() => cache.invocation(0, anId(1))).toThrow(MissingRow);
+    const present = Array.from({ length: kept }, (_, n) => cache.has({ kind: "invocation", id: anId(n + 1) })).filter(Boolean);
+    expect(present.length).toBeLessThanOrEqual(CACHED_ROWS_MAX + 2);
+    expect(present.length).toBeGreaterThanOrEqual(CACHED_ROWS_MAX / 2);
+    expect(cache.invocation(0, anId(kept))?.facts.id).toBe(anId(kept));
+  });
+
+  test("that were written are as new as that in whichever generation they were", () => {
+    const { cache } = aCache();
+    const others = Array.from(
+      { length: CACHED_ROWS_MAX / 2 + 1 },
+      (_, n): Mutation => ({ kind: "putDedup", producer: `p${n}`, seq: n }),
+    );
+    cache.settled([put("scheduled")]);
+    cache.settled(others); // The row is old now.
+    cache.settled([put("paused")]);
+    expect(cache.invocation(0, ID)?.status).toBe("paused");
+    cache.settled(others);
     expect(cache.invocation(0, ID)?.status).toBe("paused");
   });
 

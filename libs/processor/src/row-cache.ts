@@ -25,8 +25,9 @@ interface Kept {
 export class RowCache implements SyncReads {
   readonly #partition: number;
   readonly #store: BatchedReads;
-  /** In order of use, oldest first. */
-  readonly #rows = new Map<string, Kept>();
+  /** Rows that were used since the last change of generation; when they are many they become the old ones, and those before go. */
+  #young = new Map<string, Kept>();
+  #old: ReadonlyMap<string, Kept> = new Map();
   /** Rows of archived invocations, for the commands that are being applied to them. */
   readonly #shown = new Map<string, Kept>();
   /** Fetches under way, each with the rows that were written meanwhile: what it brings of those is old. */
@@ -39,13 +40,13 @@ export class RowCache implements SyncReads {
 
   has(key: RowKey): boolean {
     const name = rowName(key);
-    return this.#rows.has(name) || this.#shown.has(name);
+    return this.#young.has(name) || this.#old.has(name) || this.#shown.has(name);
   }
 
   /** Without counting as a use, and undefined also when it is not known. */
   peekInvocation(id: InvocationId): Invocation | undefined {
     const name = rowName({ kind: "invocation", id });
-    return (this.#shown.get(name) ?? this.#rows.get(name))?.value as Invocation | undefined;
+    return (this.#shown.get(name) ?? this.#young.get(name) ?? this.#old.get(name))?.value as Invocation | undefined;
   }
 
   /** From now on the invocation is here as if the store had it, until it is hidden or something is written of it. */
@@ -74,10 +75,9 @@ export class RowCache implements SyncReads {
   /** These mutations are durable. Between two commits nothing is dropped: a command may need more rows than are kept. */
   settled(mutations: readonly Mutation[]): void {
     for (const mutation of mutations) this.#write(mutation);
-    for (const oldest of this.#rows.keys()) {
-      if (this.#rows.size <= CACHED_ROWS_MAX) break;
-      this.#rows.delete(oldest);
-    }
+    if (this.#young.size <= CACHED_ROWS_MAX / 2) return;
+    this.#old = this.#young;
+    this.#young = new Map();
   }
 
   // ── SyncReads ──────────────────────────────────────────────────────────────────────────────────
@@ -111,11 +111,12 @@ export class RowCache implements SyncReads {
     const name = rowName(key);
     const shown = this.#shown.size === 0 ? undefined : this.#shown.get(name);
     if (shown !== undefined) return shown.value as RowValues[K];
-    const kept = this.#rows.get(name);
-    if (kept === undefined) throw new MissingRow(key);
-    this.#rows.delete(name);
-    this.#rows.set(name, kept);
-    return kept.value as RowValues[K];
+    const young = this.#young.get(name);
+    if (young !== undefined) return young.value as RowValues[K];
+    const old = this.#old.get(name);
+    if (old === undefined) throw new MissingRow(key);
+    this.#young.set(name, old);
+    return old.value as RowValues[K];
   }
 
   // ── keeping ────────────────────────────────────────────────────────────────────────────────────
@@ -124,7 +125,7 @@ export class RowCache implements SyncReads {
   #take(row: Row, written: ReadonlySet<string>): void {
     const keep = (key: RowKey, value: unknown): void => {
       const name = rowName(key);
-      if (!written.has(name)) this.#keep(name, value);
+      if (!written.has(name)) this.#young.set(name, { value });
     };
     switch (row.kind) {
       case "journal":
@@ -139,11 +140,6 @@ export class RowCache implements SyncReads {
       default:
         return keep(row, row.value);
     }
-  }
-
-  #keep(name: string, value: unknown): void {
-    this.#rows.delete(name);
-    this.#rows.set(name, { value });
   }
 
   #write(mutation: Mutation): void {
@@ -194,7 +190,7 @@ export class RowCache implements SyncReads {
     const name = rowName(key);
     for (const written of this.#fetches) written.add(name);
     if (this.#shown.size > 0) this.#shown.delete(name);
-    if (READ_AGAIN.has(key.kind) || this.#rows.has(name)) this.#keep(name, value);
+    if (READ_AGAIN.has(key.kind) || this.#young.has(name) || this.#old.has(name)) this.#young.set(name, { value });
   }
 }
 
