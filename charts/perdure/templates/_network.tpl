@@ -79,8 +79,32 @@
 {{- include "perdure.toAddresses" .Values.networkPolicy.apiServer }}
 {{- end -}}
 
+{{/* The collector of traces, where there is one and values say who it is. */}}
+{{- define "perdure.toCollector" -}}
+{{- with .Values.networkPolicy.collector }}
+{{- if and $.Values.global.tracing.endpoint (or .namespaceLabels .podLabels .cidrs) }}
+- to:
+    {{- if or .namespaceLabels .podLabels }}
+    - podSelector: {{- empty .podLabels | ternary dict (dict "matchLabels" .podLabels) | toYaml | nindent 8 }}
+      {{- with .namespaceLabels }}
+      namespaceSelector:
+        matchLabels: {{- toYaml . | nindent 10 }}
+      {{- end }}
+    {{- end }}
+    {{- range .cidrs }}
+    - ipBlock:
+        cidr: {{ . }}
+    {{- end }}
+  ports:
+    - protocol: TCP
+      port: {{ .port | int }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{/* Collectors of traces, and whatever else values say. */}}
 {{- define "perdure.toExtra" -}}
+{{- include "perdure.toCollector" . }}
 {{- with .Values.networkPolicy.extraEgress }}
 {{ toYaml . }}
 {{- end }}

@@ -10,7 +10,7 @@ test("a runtime is told where its tunnels are, and its token only by a file", ()
       { ...wish, tunnels },
       { ingressPort: 1, adminPort: 2 },
       { data: "data", signingKey: "key", secret: "secret", tunnelToken: "folder/tunnel-token" } as Parameters<typeof launchOf>[2],
-      { path: "main.mjs", configFile: undefined, egress: "guarded", ownDomains: [] },
+      { path: "main.mjs", configFile: undefined, egress: "guarded", ownDomains: [], tracingEndpoint: undefined },
     );
   const launch = launchWith({ proxyUrl: "http://127.0.0.1:9080", token: new Secret("rt_hidden") });
   expect(launch.args).toContain("--tunnels.proxy-url=http://127.0.0.1:9080");
@@ -28,11 +28,23 @@ test("T6, T23: a runtime assumes roles in the name of its own environment only, 
     wish,
     { ingressPort: 1, adminPort: 2 },
     { data: "data", signingKey: "key", secret: "secret" } as Parameters<typeof launchOf>[2],
-    { path: "main.mjs", configFile: undefined, egress: "guarded", ownDomains: ["perdure.test"] } as Parameters<
-      typeof launchOf
-    >[3],
+    { path: "main.mjs", configFile: undefined, egress: "guarded", ownDomains: ["perdure.test"], tracingEndpoint: undefined },
   );
   expect(launch.args).toContain(`--aws-assume-role-external-id=${wish.environmentId}`);
   expect(launch.args).toContain("--egress.policy=guarded");
   expect(launch.args).toContain('--egress.own-domains=["perdure.test"]');
+});
+
+test("a runtime is told of a collector of traces where there is one, by a process of its own", () => {
+  const launchWith = (tracingEndpoint: string | undefined) =>
+    launchOf(
+      aWish(),
+      { ingressPort: 1, adminPort: 2 },
+      { data: "data", signingKey: "key", secret: "secret" } as Parameters<typeof launchOf>[2],
+      { path: "main.mjs", configFile: undefined, egress: "guarded", ownDomains: [], tracingEndpoint },
+    );
+  const traced = launchWith("http://localhost:4318");
+  expect(traced.args).toContain("--tracing-endpoint=http://localhost:4318");
+  expect(launchWith(undefined).args.filter((arg) => arg.includes("tracing"))).toEqual([]);
+  expect(launchWith(undefined).fingerprint).not.toBe(traced.fingerprint);
 });

@@ -22,6 +22,8 @@ export interface Program {
   readonly egress: "guarded" | "open";
   /** Of the platform: a guarded runtime connects to nothing below them (cloud.md §6.6, T6). */
   readonly ownDomains: readonly string[];
+  /** Where runtimes send their traces; undefined: as `configFile` says. */
+  readonly tracingEndpoint: string | undefined;
 }
 
 /** Secrets are named by their files: anybody on the machine sees arguments. */
@@ -29,7 +31,7 @@ export function launchOf(
   wanted: WantedRuntime,
   { ingressPort, adminPort }: LaunchPorts,
   files: EnvironmentFiles,
-  { path, configFile, egress, ownDomains }: Program,
+  { path, configFile, egress, ownDomains, tracingEndpoint }: Program,
 ): Launch {
   const { limits, mode, generation, environmentId, ingressUrl, tunnels } = wanted;
   const sqlBytes = Math.min(SQL_BYTES_MAX, Math.floor(limits.memoryMibMax * SQL_SHARE) * MIB);
@@ -42,6 +44,7 @@ export function launchOf(
     "runtime.mode": mode,
     // Never a request's to choose: a role that trusts one environment must not be lent to another.
     "aws-assume-role-external-id": environmentId,
+    ...(tracingEndpoint === undefined ? {} : { "tracing-endpoint": tracingEndpoint }),
     "egress.policy": egress,
     "egress.own-domains": JSON.stringify(ownDomains),
     "egress.allow-plain-http": String(limits.plainHttpAllowed),

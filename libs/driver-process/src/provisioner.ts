@@ -43,6 +43,8 @@ export interface ProcessProvisionerOptions {
   readonly cgroup?: string | undefined;
   /** Domains of the platform itself, where no guarded runtime connects to. */
   readonly ownDomains?: readonly string[];
+  /** OTLP/HTTP collector that all runtimes send their traces to; as `configFile` says when not set. */
+  readonly tracingEndpoint?: string | undefined;
 }
 
 type Listener = (environmentId: EnvironmentId, state: RuntimeState | undefined) => void;
@@ -71,12 +73,13 @@ class ProcessProvisioner implements Provisioner {
   constructor(ports: ProcessProvisionerPorts, options: ProcessProvisionerOptions) {
     this.#ports = ports;
     this.#directory = resolve(options.directory);
-    const { configFile, egress, ownDomains = [] } = options;
+    const { configFile, egress, ownDomains = [], tracingEndpoint } = options;
     this.#program = {
       path: resolve(options.program),
       configFile: configFile === undefined ? undefined : resolve(configFile),
       egress,
       ownDomains,
+      tracingEndpoint,
     };
     this.#shares = options.cgroup === undefined ? niceShares : cgroupShares(options.cgroup);
     this.#onDispose = options.onDispose ?? "stop";

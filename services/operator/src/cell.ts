@@ -46,6 +46,15 @@ export interface Cell {
   readonly database: { readonly cidrs: readonly string[]; readonly port: number };
   /** Labels of the pods that scrape, and of their namespace; ours when there are none. */
   readonly monitoring: { readonly namespaceLabels: Labels; readonly podLabels: Labels };
+  /** Where runtimes send their traces; undefined: nowhere. */
+  readonly tracingEndpoint: string | undefined;
+  /** Who takes them: pods by their labels and those of their namespace, ours when there are none of these; and ranges of addresses. Nobody when all are empty. */
+  readonly collector: {
+    readonly namespaceLabels: Labels;
+    readonly podLabels: Labels;
+    readonly cidrs: readonly string[];
+    readonly port: number;
+  };
   /** Labels of the pods that answer DNS, and of their namespace. */
   readonly dns: { readonly namespaceLabels: Labels; readonly podLabels: Labels };
 }

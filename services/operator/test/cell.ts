@@ -28,5 +28,7 @@ export const cell: Cell = {
   allowPolicyDisable: false,
   database: { cidrs: [], port: 5432 },
   monitoring: { namespaceLabels: {}, podLabels: { "perdure.dev/platform-role": "monitoring" } },
+  tracingEndpoint: undefined,
+  collector: { namespaceLabels: {}, podLabels: {}, cidrs: [], port: 4318 },
   dns: { namespaceLabels: { "kubernetes.io/metadata.name": "kube-system" }, podLabels: { "k8s-app": "kube-dns" } },
 };

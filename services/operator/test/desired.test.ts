@@ -65,7 +65,7 @@ function everything(environment: Environment): KubeObject[] {
     defaultDeny(environment),
     ...networkPolicies(environment, cell),
     ...quotas(environment),
-    runtimeConfig(environment),
+    runtimeConfig(environment, cell),
     ...bundledRedis(environment, cell, "h"),
     ...workers(environment, cell, INPUTS),
     ...front(environment, cell, INPUTS),

@@ -43,17 +43,19 @@ const templateOf = (object: KubeObject | undefined): Template => {
   const { template } = (object as KubeObject)["spec"] as { readonly template: Template };
   return template;
 };
-const workerTemplate = (environment: Environment): Template =>
-  templateOf(workers(environment, cell, INPUTS).find(({ kind }) => kind === "StatefulSet"));
-const frontTemplate = (environment: Environment): Template =>
-  templateOf(front(environment, cell, INPUTS).find(({ kind }) => kind === "Deployment"));
+const workerTemplate = (environment: Environment, within = cell): Template =>
+  templateOf(workers(environment, within, INPUTS).find(({ kind }) => kind === "StatefulSet"));
+const frontTemplate = (environment: Environment, within = cell): Template =>
+  templateOf(front(environment, within, INPUTS).find(({ kind }) => kind === "Deployment"));
 const redisTemplate = (environment: Environment): Template =>
   templateOf(bundledRedis(environment, cell, "h").find(({ kind }) => kind === "StatefulSet"));
 
 /** What a program is told from the ConfigMap, by the names of variables. */
-function toldTo(program: string, environment: Environment): Readonly<Record<string, string>> {
-  const data = runtimeConfig(environment)["data"] as Readonly<Record<string, string>>;
-  const containers = [...workerTemplate(environment).spec.containers, ...frontTemplate(environment).spec.containers];
+function toldTo(program: string, environment: Environment, within = cell): Readonly<Record<string, string>> {
+  const data = runtimeConfig(environment, within)["data"] as Readonly<Record<string, string>>;
+  const containers = [workerTemplate(environment, within), frontTemplate(environment, within)].flatMap(
+    ({ spec }) => spec.containers,
+  );
   const { env } = containers.find(({ name }) => name === program) as Container;
   const told = env.map(({ name, valueFrom }) => [name, valueFrom?.configMapKeyRef?.key] as const);
   return Object.fromEntries(told.filter(([, key]) => key !== undefined).map(([name, key]) => [name, data[key as string] ?? ""]));
@@ -131,6 +133,16 @@ describe("limits and retention reach the programs that keep to them", () => {
     ["tunnels, for discovery", { tunnels: TUNNELS }, "registry", TOLD_OF_TUNNELS],
   ])("%s", (_field, changes, program, told) => {
     expect(toldTo(program, environmentWith(changes))).toMatchObject(told);
+  });
+
+  test("where traces go is told to every program where the cell has a collector, and to none where it has not", () => {
+    const traced = { ...cell, tracingEndpoint: "http://collector.observability:4318" };
+    for (const program of ["worker", "gateway", "admin", "registry"]) {
+      const told = toldTo(program, environmentWith());
+      const endpoint = { PERDURE_TRACING_ENDPOINT: "http://collector.observability:4318" };
+      expect(toldTo(program, environmentWith(), traced)).toEqual({ ...told, ...endpoint });
+      expect(Object.keys(told)).not.toContain("PERDURE_TRACING_ENDPOINT");
+    }
   });
 
   test("and no others: a program refuses to start with a setting that it does not know", () => {

@@ -59,7 +59,14 @@ const WANTED: Readonly<Record<string, readonly string[]>> = {
     '"http://perdure-tunnel-relay-2.perdure-tunnel-relay-headless.perdure-system.svc.cluster.example:9080"',
     'certificate-file = "/var/run/perdure/public-tls/tls.crt"',
   ],
-  operator: ['region = "eu.private"', 'registry = "mirror.example.org:5000/perdure"', 'pull-secrets = "one,two"'],
+  operator: [
+    'region = "eu.private"',
+    'registry = "mirror.example.org:5000/perdure"',
+    'pull-secrets = "one,two"',
+    'tracing-endpoint = "http://collector.observability:4318" # set by PERDURE_RUNTIMES__TRACING_ENDPOINT',
+    'collector-cidrs = ["10.9.8.7/32"]',
+    "collector-port = 14318",
+  ],
   migrate: ['postgres-url = "postgres://me:***@db/perdure"'],
   "check-leftovers": [],
 };

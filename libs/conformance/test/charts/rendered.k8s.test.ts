@@ -339,6 +339,32 @@ describe("walls", () => {
     }
   });
 
+  test("the collector of traces is reached by every program, and told to environments with where it is", async () => {
+    const selectors = {
+      namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "observability" } },
+      podSelector: { matchLabels: { "app.kubernetes.io/name": "collector" } },
+    };
+    const rule = { to: [selectors, { ipBlock: { cidr: "10.9.8.7/32" } }], ports: [{ protocol: "TCP", port: 14_318 }] };
+    for (const program of ["gateway", "operator", "tenancy", "tunnel-relay"]) {
+      expect(named(of("everything"), `NetworkPolicy/perdure-${program}`).spec["egress"]).toContainEqual(rule);
+    }
+    const told = (objects: readonly Rendered[]): readonly unknown[] =>
+      containersIn(objects)
+        .flatMap(({ env }) => env)
+        .filter(({ name }) => /RUNTIMES__|__COLLECTOR/.test(name))
+        .map(({ name, value }) => [name.replace(/^PERDURE_[A-Z]+__/, ""), value]);
+    expect(told(of("everything"))).toEqual([
+      ["TRACING_ENDPOINT", "http://collector.observability:4318"],
+      ["COLLECTOR_NAMESPACE_LABELS", '{"kubernetes.io/metadata.name":"observability"}'],
+      ["COLLECTOR_POD_LABELS", '{"app.kubernetes.io/name":"collector"}'],
+      ["COLLECTOR_CIDRS", "10.9.8.7/32"],
+      ["COLLECTOR_PORT", "14318"],
+    ]);
+    expect(told(of("minimal"))).toEqual([]);
+    const untraced = await render({ values: "everything", sets: ["global.tracing.endpoint="] });
+    expect(JSON.stringify(untraced)).not.toMatch(/10\.9\.8\.7|TRACING/);
+  });
+
   test("only doors are open to everybody", () => {
     const open = of("everything")
       .filter(({ kind }) => kind === "NetworkPolicy")

@@ -2,6 +2,7 @@ import { expect, test } from "@jest/globals";
 import type { Environment } from "@perdure/custom-resources";
 import type { KubeObject } from "@perdure/driver-kubernetes";
 import { cell } from "../../test/cell.js";
+import type { Cell } from "../cell.js";
 import { networkPolicies, PLATFORM_ROLE } from "./network-policies.js";
 
 const environment = {
@@ -61,4 +62,33 @@ test("a database elsewhere is reached by its addresses, and who scrapes from ano
       },
     ],
   });
+});
+
+/** What pods may reach beside the platform's, with this said of the collector of traces. */
+function reachedBeside(collector: Partial<Cell["collector"]>) {
+  const traced: Cell = { ...cell, tracingEndpoint: "http://collector:4318", collector: { ...cell.collector, ...collector } };
+  const control = networkPolicies(environment, traced).find(({ metadata }) => metadata.name === "allow-control") as KubeObject;
+  return (control["spec"] as { readonly egress: readonly unknown[] }).egress.slice(1);
+}
+
+test("a collector of traces is reached at its port, by labels or addresses", () => {
+  const namespaceLabels = { team: "observability" };
+  const podLabels = { app: "collector" };
+  const ports = [{ protocol: "TCP", port: 4318 }];
+  const namespaceSelector = { matchLabels: namespaceLabels };
+  const podSelector = { matchLabels: podLabels };
+  expect(reachedBeside({ namespaceLabels })).toEqual([{ to: [{ namespaceSelector }], ports }]);
+  expect(reachedBeside({ namespaceLabels, podLabels, cidrs: ["10.1.2.3/32"], port: 8318 })).toEqual([
+    { to: [{ namespaceSelector, podSelector }, { ipBlock: { cidr: "10.1.2.3/32" } }], ports: [{ protocol: "TCP", port: 8318 }] },
+  ]);
+  const own = { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": cell.namespace } }, podSelector };
+  expect(reachedBeside({ podLabels })).toEqual([{ to: [own], ports }]);
+});
+
+test("nothing is opened for a collector that nobody has named, or that runtimes are not told of", () => {
+  expect(reachedBeside({})).toEqual([]);
+  const labels = { namespaceLabels: { team: "observability" } };
+  expect(networkPolicies(environment, { ...cell, collector: { ...cell.collector, ...labels } })).toEqual(
+    networkPolicies(environment, cell),
+  );
 });

@@ -101,7 +101,7 @@ export function networkPolicies(environment: Environment, cell: Cell): KubeObjec
           from(watchers, tcp(PORTS.probes, PORTS.gatewayProbes)),
           from([...watchers, platform("tenancy")], tcp(PORTS.admin)),
         ],
-        egress: [to([platform("postgres"), platform("tunnel-relay")]), ...databaseRules(cell)],
+        egress: [to([platform("postgres"), platform("tunnel-relay")]), ...databaseRules(cell), ...collectorRules(cell)],
       },
     ],
     ["allow-dns", { pods: {}, egress: [dnsRule(cell)] }],
@@ -118,6 +118,21 @@ function monitoringPeer({ namespace, monitoring: { namespaceLabels, podLabels } 
 function databaseRules({ database: { cidrs, port } }: Cell) {
   const [first, ...more] = cidrs.map((cidr): Peer => ({ ipBlock: { cidr } }));
   return first === undefined ? [] : [to([first, ...more], tcp(port))];
+}
+
+/** Only where runtimes are told of it; and whom to reach is named, because users choose where workers send attempts to. */
+function collectorRules(cell: Cell) {
+  const { tracingEndpoint, collector } = cell;
+  if (tracingEndpoint === undefined) return [];
+  const [first, ...more] = [...collectorPods(cell), ...collector.cidrs.map((cidr): Peer => ({ ipBlock: { cidr } }))];
+  return first === undefined ? [] : [to([first, ...more], tcp(collector.port))];
+}
+
+function collectorPods({ namespace, collector: { namespaceLabels, podLabels } }: Cell): readonly Peer[] {
+  const hasPods = Object.keys(podLabels).length > 0;
+  if (Object.keys(namespaceLabels).length === 0) return hasPods ? [inNamespace(namespace, podLabels)] : [];
+  const place = { namespaceSelector: { matchLabels: namespaceLabels } };
+  return [hasPods ? { ...place, podSelector: { matchLabels: podLabels } } : place];
 }
 
 function dnsRule({ dns }: Cell) {

@@ -35,10 +35,10 @@ const PROGRAMS: Readonly<Record<Program, readonly string[]>> = {
   gateway: ["ingress."],
   admin: ["environment-name", "redis."],
 };
-const EVERYBODY = ["cluster-name", "log-format"];
+const EVERYBODY = ["cluster-name", "log-format", "tracing-endpoint"];
 
 /** What the processes of a runtime are told, by the dotted names of settings. */
-export function runtimeSettings(environment: Environment): Readonly<Record<string, string>> {
+export function runtimeSettings(environment: Environment, { tracingEndpoint }: Cell): Readonly<Record<string, string>> {
   const { spec } = environment;
   const sizing = sizingOf(environment);
   const keyPrefix = spec.redis.external?.keyPrefix;
@@ -47,6 +47,8 @@ export function runtimeSettings(environment: Environment): Readonly<Record<strin
     "cluster-name": spec.environmentId,
     "environment-name": spec.environmentId,
     "log-format": "json",
+    // Said only where there is one: pods of a cell without a collector have nothing new to start for.
+    ...(tracingEndpoint === undefined ? {} : { "tracing-endpoint": tracingEndpoint }),
     "worker.default-journal-retention": `${secondsOf(spec.retention.completedJournal)}s`,
     "worker.default-idempotency-retention": `${secondsOf(spec.retention.idempotency)}s`,
     "worker.default-workflow-retention": `${secondsOf(spec.retention.workflow)}s`,
@@ -72,17 +74,17 @@ function planSettings({ spec: { limits } }: Environment): Readonly<Record<string
   return Object.fromEntries(given.map(([name, bound]) => [`limits.${name}`, String(bound)]));
 }
 
-export function runtimeConfig(environment: Environment): KubeObject {
+export function runtimeConfig(environment: Environment, cell: Cell): KubeObject {
   const data = Object.fromEntries(
-    Object.entries(runtimeSettings(environment)).map(([name, value]) => [settingName(name), value]),
+    Object.entries(runtimeSettings(environment, cell)).map(([name, value]) => [settingName(name), value]),
   );
   return childOf(environment, { ...resources.configMaps, name: CONFIG_MAP }, { data });
 }
 
 /** Those of the ConfigMap that are for a program. */
-export function configVariables(environment: Environment, program: Program): readonly Variable[] {
+export function configVariables(environment: Environment, cell: Cell, program: Program): readonly Variable[] {
   const known = [...EVERYBODY, ...PROGRAMS[program]];
-  return Object.keys(runtimeSettings(environment))
+  return Object.keys(runtimeSettings(environment, cell))
     .filter((name) => known.some((one) => (/[.-]$/.test(one) ? name.startsWith(one) : name === one)))
     .map((name) => ({ name: settingName(name), valueFrom: { configMapKeyRef: { name: CONFIG_MAP, key: settingName(name) } } }));
 }

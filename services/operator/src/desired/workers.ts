@@ -98,7 +98,7 @@ function workerTemplate(environment: Environment, cell: Cell, inputs: Omit<Input
     setting("registry.addresses", registryAddress(environment, cell)),
     ...sharedVariables,
     ...trustVariables(environment, cell),
-    ...configVariables(environment, "worker"),
+    ...configVariables(environment, cell, "worker"),
   ];
   const { limits } = environment.spec.workers.resources ?? {};
   const requests = workerRequests(environment);
@@ -250,7 +250,7 @@ function frontContainer(
   return {
     name: program,
     image: imageOf(cell, program, environment.spec.version),
-    env: [...env, ...configVariables(environment, program)],
+    env: [...env, ...configVariables(environment, cell, program)],
     ports: Object.entries(ports).map(([name, containerPort]) => ({ name, containerPort, protocol: "TCP" })),
     resources: resourcesOf(FRONT),
     securityContext: containerSecurity,

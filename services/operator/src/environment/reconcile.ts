@@ -132,7 +132,7 @@ class Pass {
     const network = await this.#step("NetworkIsolated", () => this.#isolate());
     // No pod before its walls.
     if (!isGood(network)) return this.#report(undefined);
-    const furniture = [...quotas(environment), ...serviceAccounts(environment), runtimeConfig(environment)];
+    const furniture = [...quotas(environment), ...serviceAccounts(environment), runtimeConfig(environment, cell)];
     if (!(await this.#also("NamespaceReady", () => this.#applyAll(furniture)))) return this.#report(undefined);
     const secrets = await this.#secrets();
     if (secrets === undefined) return this.#report(undefined);
@@ -235,7 +235,7 @@ class Pass {
   }
 
   #configHash(): string {
-    return hashOf(runtimeSettings(this.#environment));
+    return hashOf(runtimeSettings(this.#environment, this.#ports.cell));
   }
 
   #report(secrets: EnvironmentSecrets | undefined): Promise<Reconciled> {

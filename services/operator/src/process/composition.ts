@@ -62,7 +62,7 @@ const observerOf =
   };
 
 function cellOf({ cell, kubernetes, images, postgres, allowPolicyDisable, ...more }: Settings): Cell {
-  const { grpcTls, keda, releases, network, signingKeyOverlap, snapshots } = more;
+  const { grpcTls, keda, releases, network, runtimes, signingKeyOverlap, snapshots } = more;
   const { namespace, clusterDns, dnsNamespaceLabels, dnsPodLabels, secretsRole, removalRole, serviceAccount } = kubernetes;
   const subject = { kind: "ServiceAccount", name: serviceAccount, namespace } as const;
   return {
@@ -87,6 +87,13 @@ function cellOf({ cell, kubernetes, images, postgres, allowPolicyDisable, ...mor
     allowPolicyDisable,
     database: { cidrs: network.postgresCidrs, port: network.postgresPort },
     monitoring: { namespaceLabels: network.monitoringNamespaceLabels, podLabels: network.monitoringPodLabels },
+    tracingEndpoint: runtimes.tracingEndpoint,
+    collector: {
+      namespaceLabels: network.collectorNamespaceLabels,
+      podLabels: network.collectorPodLabels,
+      cidrs: network.collectorCidrs,
+      port: network.collectorPort,
+    },
     dns: { namespaceLabels: dnsNamespaceLabels, podLabels: dnsPodLabels },
   };
 }

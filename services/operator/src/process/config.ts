@@ -35,6 +35,9 @@ const addressRanges = z
   .pipe(z.array(z.string().regex(/^[0-9a-fA-F.:]+\/\d{1,3}$/, "must be like 10.0.0.0/8")))
   .prefault([]);
 
+/** One that a runtime would not start with must not get as far as that. */
+const collectorAddress = z.url({ protocol: /^https?$/, error: "must be an address such as http://collector:4318" }).optional();
+
 const release = (sentence: string) =>
   custom(
     z
@@ -91,6 +94,24 @@ export const settings = group("Settings of perdure-operator. Every line can be s
       { sentence: "Labels of the namespace of who scrapes; the operator's own when empty." },
     ),
     monitoringPodLabels: textMap({ [PLATFORM_ROLE]: "monitoring" }, { sentence: "Labels of the pods that scrape." }),
+    collectorNamespaceLabels: textMap(
+      {},
+      { sentence: "Labels of the namespace of the collector of traces; the operator's own when only its pods have labels." },
+    ),
+    collectorPodLabels: textMap({}, { sentence: "Labels of the collector's pods; all of that namespace when empty." }),
+    collectorCidrs: custom(addressRanges, {
+      sentence: "Ranges of addresses of collectors that are no pods of the cluster, separated by commas.",
+      form: "scalar",
+      show: tomlValue,
+    }),
+    collectorPort: integer(4318, { sentence: "The port that the collector itself listens at.", min: 1, max: 65_535 }),
+  }),
+  runtimes: group("What the processes of all environments are told.", {
+    tracingEndpoint: custom(collectorAddress, {
+      sentence:
+        "OTLP/HTTP collector for their traces, which network.collector-* must let them reach; nothing of them is traced when not set.",
+      form: "scalar",
+    }),
   }),
   images: group("Where images come from.", {
     registry: optionalText({ sentence: "In front of every image's name, e.g. registry.example.org/perdure." }),

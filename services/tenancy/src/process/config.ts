@@ -143,6 +143,9 @@ export const settings = group("Settings of perdure-tenancy. Every line can be se
     egress: choice(["guarded", "open"], "guarded", {
       sentence: "guarded: runtimes connect only to what is public on the internet; open: anywhere, for development.",
     }),
+    tracingEndpoint: originSetting(
+      "Processes: OTLP/HTTP collector that runtimes send their traces to; as provisioner.config-file says when not set. On Kubernetes the operator has it.",
+    ),
     onStop: choice(["leave", "stop"], "leave", {
       sentence:
         "What becomes of runtimes when this process ends: leave lets them go on for the process that comes next; stop, for a laptop, ends them all.",

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
@@ -49,6 +49,28 @@ test("OPS0001 with a control group that is none", async () => {
 test("with one, runtimes are made there", async () => {
   await using provisioner = await open("--provisioner.directory", directory, "--provisioner.program", "main.mjs")?.();
   expect(provisioner?.state(aWish().environmentId)).toBeUndefined();
+});
+
+test("runtimes of this machine are told of the collector of traces that settings name, and of none otherwise", async () => {
+  const argumentsWith = async (...flags: string[]): Promise<string[]> => {
+    const opening = open(
+      "--provisioner.directory",
+      directory,
+      "--provisioner.program",
+      "main.mjs",
+      "--provisioner.on-stop=stop",
+      ...flags,
+    );
+    await using provisioner = await opening?.();
+    const wish = aWish();
+    await provisioner?.apply(wish);
+    const { args } = JSON.parse(readFileSync(join(directory, wish.environmentId, "launch.json"), "utf8")) as { args: string[] };
+    return args.filter((arg) => arg.startsWith("--tracing"));
+  };
+  expect(await argumentsWith("--provisioner.tracing-endpoint=http://localhost:4318")).toEqual([
+    "--tracing-endpoint=http://localhost:4318",
+  ]);
+  expect(await argumentsWith()).toEqual([]);
 });
 
 test.each([

@@ -34,13 +34,14 @@ function ofMachine(
   { cloud: { domain }, provisioner }: Settings,
   { clock, random, logger }: ProcessPorts,
 ): OpenProvisioner | undefined {
-  const { directory, program, configFile, egress, onStop, cgroup, portsFirst, portsLast } = provisioner;
+  const { directory, program, configFile, egress, tracingEndpoint, onStop, cgroup, portsFirst, portsLast } = provisioner;
   if (directory === undefined) return undefined;
   const options = {
     directory,
     program: required("provisioner.program", program),
     configFile,
     egress,
+    tracingEndpoint,
     ownDomains: [domain],
     onDispose: onStop,
     cgroup,
