@@ -45,6 +45,9 @@ export interface Upstream {
 /** Of an environment whose traffic is used up, at each door (cloud.md §5.4). */
 export const THROTTLED_BYTES_PER_SECOND = 1024 * 1024;
 
+/** `asleep`: its processes are away, or about to go, and a caller who is known wakes it; `waking`: they are on their way back. */
+export type EnvironmentSleep = "asleep" | "waking";
+
 export interface EnvironmentFacts {
   readonly id: EnvironmentId;
   readonly accountId: AccountId;
@@ -52,6 +55,8 @@ export interface EnvironmentFacts {
   readonly status: EnvironmentStatus;
   /** Undefined while no runtime answers. */
   readonly upstream: Upstream | undefined;
+  /** Absent while it is awake, and where runtimes never sleep; `upstream` does not answer meanwhile. */
+  readonly sleep?: EnvironmentSleep;
   /** What tenants call, without a slash at the end. */
   readonly ingressUrl: string;
   readonly adminUrl: string;

@@ -3,9 +3,9 @@
  * is too much is refused before it costs anybody else.
  */
 import type { Clock } from "@perdure/base";
-import { type Caller, mayCaller } from "@perdure/cloud";
+import { type Caller, mayCaller, type Tenancy } from "@perdure/cloud";
 import type { Answers } from "./answers.js";
-import { type Environment, inFlightMaxOf } from "./environments.js";
+import { type Environment, type Environments, inFlightMaxOf } from "./environments.js";
 import { FairQueue } from "./fair-queue.js";
 import { KeyRates } from "./key-rates.js";
 import { BYTES_PER_COST, COST_MAX } from "./limits.js";
@@ -15,8 +15,11 @@ import type { RateSharing } from "./rate-shares.js";
 import * as refusal from "./refusal.js";
 import type { Upstreams } from "./upstreams.js";
 import type { Forwarding, Visit } from "./visit.js";
+import { Waking } from "./waking.js";
 
 export interface AdmissionPorts {
+  readonly tenancy: Tenancy;
+  readonly environments: Environments;
   readonly clock: Clock;
   readonly answers: Answers;
   readonly upstreams: Upstreams;
@@ -35,8 +38,10 @@ export class Admission {
   readonly #keyRates = new KeyRates();
   readonly #passages = new Set<Passage>();
   readonly #passagePorts: PassagePorts;
+  readonly #waking: Waking;
 
-  constructor(ports: AdmissionPorts) {
+  /** `issuer`: the `iss` of access tokens. */
+  constructor(ports: AdmissionPorts, issuer: string) {
     this.#ports = ports;
     this.#queue = new FairQueue({ serve: (visit) => this.#forward(visit), nextTurn: ports.nextTurn });
     this.#passagePorts = {
@@ -44,11 +49,20 @@ export class Admission {
       refuse: (visit, refused) => ports.answers.refuse(visit, refused),
       retried: () => ports.metrics?.retried(),
     };
+    const { tenancy, clock, environments, metrics, answers } = ports;
+    const refuse = this.#passagePorts.refuse;
+    const goOn = (visit: Visit, environment: Environment): void => answers.resume(visit, () => this.#woken(visit, environment));
+    this.#waking = new Waking({ tenancy, clock, environments, metrics, refuse, goOn }, issuer);
   }
 
   /** Admitted requests that wait for their turn. */
   get waiting(): number {
     return this.#queue.waiting;
+  }
+
+  /** Admitted requests whose environment is being woken. */
+  get heldForWaking(): number {
+    return this.#waking.held;
   }
 
   admit(visit: Visit, environment: Environment, caller: Caller): void {
@@ -77,10 +91,34 @@ export class Admission {
     if (facts.upstream === undefined) return answers.refuse(visit, refusal.unreachable, own.pace);
     state.inFlight++;
     visit.forwarding = WAITING;
+    if (facts.sleep !== undefined) return this.#waking.hold(visit, environment);
+    this.#takeTurn(visit, environment);
+  }
+
+  /** Called when nobody comes any more. */
+  close(): void {
+    this.#waking.close();
+  }
+
+  /** What was true when it came may be so no more. */
+  #woken(visit: Visit, { facts, state: latest }: Environment): void {
+    const { answers } = this.#ports;
+    const { status } = facts;
+    const environment = { facts, state: visit.environment?.state ?? latest }; // Where it was counted when it came.
+    visit.forwarding = WAITING;
+    visit.environment = environment;
+    if (status === "DELETING" || status === "DELETED") return answers.refuse(visit, refusal.unknownEnvironment);
+    if (status === "SUSPENDED") return answers.refuse(visit, refusal.suspended);
+    this.#takeTurn(visit, environment);
+  }
+
+  #takeTurn(visit: Visit, { state }: Environment): void {
+    const { answers } = this.#ports;
+    const { door, head } = visit;
     if (this.#queue.enter(state.line, visit, costOf(head.contentLength)) === "full") {
       state.inFlight--;
       visit.forwarding = undefined;
-      answers.refuse(visit, refusal.tooManyInFlight, own.pace);
+      answers.refuse(visit, refusal.tooManyInFlight, state[door].pace);
     }
   }
 

@@ -129,6 +129,7 @@ export class Answers {
       this.refuse(visit, refusal.tooManyFailures(address.anonymous.secondsToNext), address.pace);
     } else if (preflight) this.#answerPreflight(visit);
     else if (special === "ui") this.#showConsole(visit);
+    else if (facts.sleep !== undefined) this.refuse(visit, refusal.asleep);
     else this.#tellPublic(visit, special === "version" ? () => publicAnswers.version(facts) : () => publicAnswers.health(facts));
     return true;
   }

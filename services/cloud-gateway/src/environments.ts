@@ -11,7 +11,7 @@ import {
 } from "@perdure/cloud";
 import type { Address } from "./addresses.js";
 import { Line } from "./fair-queue.js";
-import { FreshCache } from "./fresh-cache.js";
+import { FreshCache, type Freshness } from "./fresh-cache.js";
 import {
   ENVIRONMENTS_MAX,
   IN_FLIGHT_MAX,
@@ -20,6 +20,7 @@ import {
   LOOKUPS_MAX,
   NEGATIVE_TTL_MS,
   POSITIVE_TTL_MS,
+  SLEEP_TTL_MS,
   STALE_MS,
   STRANGERS_MAX,
 } from "./limits.js";
@@ -73,6 +74,7 @@ type Known = Environment | "nobody";
 const ACTIVE = { ttlMs: POSITIVE_TTL_MS, staleMs: STALE_MS };
 /** About to change, and news may be lost. */
 const BRIEF = { ttlMs: NEGATIVE_TTL_MS, staleMs: STALE_MS };
+const SLEEPING = { ttlMs: SLEEP_TTL_MS, staleMs: STALE_MS };
 const NOT_KEPT = { ttlMs: 0, staleMs: 0 };
 
 export class Environments {
@@ -92,7 +94,7 @@ export class Environments {
       clock,
       entriesMax: ENVIRONMENTS_MAX,
       loadsMax: LOOKUPS_MAX,
-      freshness: (found) => (found === "nobody" ? NOT_KEPT : found.facts.status === "ACTIVE" ? ACTIVE : BRIEF),
+      freshness: freshnessOf,
       overloaded: () => new PerdureError("TEN0001", "too many environments are being looked up"),
     });
   }
@@ -112,6 +114,12 @@ export class Environments {
       return "nobody";
     }
     return address.mayLookUp(nowMs) ? this.#lookUp(bare, address, load) : "throttled";
+  }
+
+  /** Of one that was there a moment ago, for whoever was let in: nobody's allowance is taken. Rejects as `find` does. */
+  async again(bare: BareEnvironmentId): Promise<Known> {
+    const load = (): Promise<Known> => this.#load(bare);
+    return this.#known.fresh(bare, load) ?? this.#known.load(bare, load);
   }
 
   heard(news: TenancyNews): void {
@@ -152,6 +160,12 @@ export class Environments {
     }
     return state;
   }
+}
+
+function freshnessOf(found: Known): Freshness {
+  if (found === "nobody") return NOT_KEPT;
+  if (found.facts.sleep !== undefined) return SLEEPING;
+  return found.facts.status === "ACTIVE" ? ACTIVE : BRIEF;
 }
 
 /** How many requests of an environment may wait for its runtime here. */

@@ -68,7 +68,8 @@ class Gateway implements CloudGateway, VisitOwner {
     this.#answers = new Answers({ clock, logger, publicAnswers }, options.consoleUrl);
     const nextTurn = (turn: () => void): void => void setImmediate(turn);
     const parts = { answers: this.#answers, upstreams: this.#upstreams, rates: this.#rates };
-    this.#admission = new Admission({ clock, metrics, nextTurn, ...parts });
+    const environments = this.#environments;
+    this.#admission = new Admission({ tenancy, environments, clock, metrics, nextTurn, ...parts }, options.issuer);
     this.#settlement = new Settlement({ logger, metrics }, options.logsRequests !== false);
     this.#reception = new Reception(
       {
@@ -95,6 +96,7 @@ class Gateway implements CloudGateway, VisitOwner {
     return {
       heldRefusals: this.#answers.held,
       waiting: this.#admission.waiting,
+      heldForWaking: this.#admission.heldForWaking,
       gateways: this.#rates.gateways,
       callers: this.#callers.stats,
       environments: this.#environments.stats,
@@ -146,6 +148,7 @@ class Gateway implements CloudGateway, VisitOwner {
   async #close(): Promise<void> {
     this.#answers.close();
     await Promise.all([...this.#listeners].map((listener) => listener.close(this.#options.drainMs ?? DRAIN_MS)));
+    this.#admission.close();
     this.#watch.abort();
     this.#sweep.cancel();
     await this.#rates[Symbol.asyncDispose]();

@@ -148,6 +148,22 @@ export const DEMANDS_MAX = 1_000;
 /** Keys with a rate of their own that are remembered; the one used longest ago is forgotten, and starts anew. */
 export const KEY_BUCKETS_MAX = 100_000;
 
+// ── sleepers ─────────────────────────────────────────────────────────────────────────────────────
+
+/** A caller of a sleeper waits for so long, then it is told to come again (kubernetes.md §6). */
+export const WAKE_HELD_MS = 10_000;
+/** …after this long, in seconds: most are up by then. */
+export const WAKE_RETRY_SECONDS = 5;
+/** How often it is looked whether a sleeper is up; tenancy is asked only when it said so, or the last answer is older than `SLEEP_TTL_MS`. */
+export const WAKE_LOOK_MS = 100;
+export const SLEEP_TTL_MS = 1_000;
+/** One that still sleeps is asked for again: what was said before may be lost. */
+export const WAKE_AGAIN_MS = 2_000;
+/** Held requests of one environment: a crowd that all waited would meet a runtime that has just begun. */
+export const HELD_PER_SLEEPER_MAX = 100;
+/** …of all: each holds a connection or a stream, and what arrived of its body with the headers. */
+export const HELD_TOTAL_MAX = 2_000;
+
 // ── usage ────────────────────────────────────────────────────────────────────────────────────────
 
 /** How often what passed is told to tenancy; GetUsage shows it within a minute (§8, 72). */

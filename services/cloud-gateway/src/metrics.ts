@@ -2,6 +2,7 @@
 import type { Metrics } from "@perdure/role";
 import type { GatewayDoor } from "./environments.js";
 import { type RefusalReason, refusalReasons } from "./refusal.js";
+import { type WakeResult, wakeResults } from "./waking.js";
 
 /** Told about visits; must not throw. */
 export interface GatewayMetrics {
@@ -12,6 +13,8 @@ export interface GatewayMetrics {
   bytes(door: GatewayDoor, bytesIn: number, bytesOut: number): void;
   retried(): void;
   flooded(): void;
+  /** Nobody waits for a sleeper any more. */
+  woke(result: WakeResult, durationMs: number): void;
 }
 
 const DOORS = ["ingress", "admin"];
@@ -65,6 +68,16 @@ export function gatewayMetrics(metrics: Metrics): GatewayMetrics {
     name: "perdure_cloud_gateway_floods_total",
     help: "HTTP/2 connections that were closed for the frames they sent",
   });
+  const wakes = metrics.counter({
+    name: "perdure_gateway_wakes_total",
+    help: "Sleeping environments whose callers were held, by what came of it",
+    labels: { result: [...wakeResults] },
+  });
+  const wakeDurations = metrics.histogram({
+    name: "perdure_gateway_wake_duration_seconds",
+    help: "Time from the first caller of a sleeping environment that was held until none was",
+    labels: { result: [...wakeResults] },
+  });
   return {
     answered(door, status, reason, durationMs) {
       const code = STATUS_CLASSES[Math.floor(status / 100) - 1] ?? "other";
@@ -82,6 +95,10 @@ export function gatewayMetrics(metrics: Metrics): GatewayMetrics {
     },
     retried: () => retries.inc(),
     flooded: () => floods.inc(),
+    woke(result, durationMs) {
+      wakes.inc(result);
+      wakeDurations.observe(durationMs / 1000, result);
+    },
   };
 }
 

@@ -63,6 +63,8 @@ export interface CloudGateway extends AsyncDisposable {
     readonly heldRefusals: number;
     /** Admitted requests that wait for their environment's turn. */
     readonly waiting: number;
+    /** Admitted requests whose environment is being woken. */
+    readonly heldForWaking: number;
     /** Living gateways of the region, among which rates are divided. */
     readonly gateways: number;
     readonly callers: Callers["stats"];

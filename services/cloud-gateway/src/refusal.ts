@@ -1,5 +1,7 @@
 /** Why: everything the gateway itself can answer instead of a runtime, with its status and code, in one list (cloud.md §6.2). */
 
+import { WAKE_RETRY_SECONDS } from "./limits.js";
+
 /** What a caller is told. `code` is the `restate_code` of the body, which command lines print. */
 export interface Refusal {
   readonly status: number;
@@ -25,6 +27,7 @@ export const refusalReasons = [
   "too_large",
   "upstream",
   "timeout",
+  "waking",
   "internal",
 ] as const;
 export type RefusalReason = (typeof refusalReasons)[number];
@@ -87,6 +90,14 @@ export const tooManyFailures = (retryAfterSeconds: number): Refusal =>
 export const pending = refusal(503, "The environment is being set up", "not_ready", { code: "PERD0101", retryAfterSeconds: 5 });
 export const failed = refusal(503, "The environment could not be set up", "not_ready", { code: "PERD0102" });
 export const unreachable = refusal(503, "The environment's runtime does not answer", "upstream", { retryAfterSeconds: 1 });
+/** A caller who is known has woken it. */
+export const waking = refusal(503, "The environment was asleep and is being started; come again", "waking", {
+  retryAfterSeconds: WAKE_RETRY_SECONDS,
+});
+/** To the anonymous, who wake nobody. */
+export const asleep = refusal(503, "The environment is asleep; a request with a credential wakes it", "waking", {
+  retryAfterSeconds: WAKE_RETRY_SECONDS,
+});
 export const tenancyAway = refusal(503, "Credentials cannot be checked right now", "not_ready", { retryAfterSeconds: 2 });
 export const brokenAnswer = refusal(502, "The environment's runtime broke off before it answered", "upstream");
 export const lateAnswer = refusal(504, "The environment's runtime took too long to answer", "timeout");

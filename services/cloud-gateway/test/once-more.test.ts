@@ -16,7 +16,8 @@ beforeEach(async () => {
     retries++;
     onRetry();
   };
-  fixture = await startGateway({ metrics: { answered: nothing, abandoned: nothing, bytes: nothing, flooded: nothing, retried } });
+  const silent = { answered: nothing, abandoned: nothing, bytes: nothing, flooded: nothing, woke: nothing };
+  fixture = await startGateway({ metrics: { ...silent, retried } });
   runtime = await startRuntime();
 });
 afterEach(async () => {

@@ -1,6 +1,6 @@
 /** What the parts of tenancy are made with. */
 import type { Clock, Logger, Random } from "@perdure/base";
-import type { EnvironmentId } from "@perdure/cloud";
+import type { EnvironmentId, EnvironmentSleep } from "@perdure/cloud";
 import type { TenancyDatabase } from "@perdure/driver-postgres";
 import type { LogLine, LogSpan } from "@perdure/driver-process";
 import type { Addresses } from "./addresses.js";
@@ -8,6 +8,14 @@ import type { PlanQuota } from "./api/errors.js";
 import type { EnvironmentKeys } from "./secrets/environment-keys.js";
 import type { KeyRing } from "./secrets/key-ring.js";
 import type { AccessTokens } from "./tokens/access-tokens.js";
+
+/** Who sleeps, as this process sees it. */
+export interface Sleepers {
+  /** Undefined: it is awake, or nothing is known of it yet. */
+  sleepOf(id: EnvironmentId): EnvironmentSleep | undefined;
+  /** Calls back after each change, until the signal aborts. */
+  watch(listener: (id: EnvironmentId) => void, options: { readonly signal: AbortSignal }): void;
+}
 
 export interface TenancyPorts {
   readonly database: TenancyDatabase;
@@ -22,6 +30,8 @@ export interface TenancyPorts {
   readonly onPlanLimit?: ((quota: PlanQuota) => void) | undefined;
   /** Told when somebody wants an environment, so that one that sleeps gets up; often, and cheap. */
   readonly onWanted?: ((id: EnvironmentId) => void) | undefined;
+  /** Undefined where runtimes never sleep. */
+  readonly sleepers?: Sleepers | undefined;
   /** What runtimes said; undefined where this process cannot see it. */
   readonly readLogs?: ((id: EnvironmentId, span: LogSpan) => Promise<readonly LogLine[]>) | undefined;
 }

@@ -100,6 +100,8 @@ class DatabaseTenancy implements Tenancy {
   watch(listener: (news: TenancyNews) => void, { signal }: { readonly signal: AbortSignal }): void {
     if (signal.aborted) return;
     signal.addEventListener("abort", this.#ports.database.onNews(listener), { once: true });
+    // No news of the database: each process sees for itself who falls asleep and gets up.
+    this.#ports.sleepers?.watch((id) => listener({ kind: "environment", id }), { signal });
   }
 
   async report(reports: readonly UsageReport[]): Promise<void> {

@@ -1,8 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Secret, systemRandom } from "@perdure/base";
-import { apiKeyText, bareOf, type EnvironmentId, newApiKey, newEnvironmentId, parseApiKey } from "@perdure/cloud";
+import {
+  apiKeyText,
+  bareOf,
+  type EnvironmentId,
+  type EnvironmentSleep,
+  newApiKey,
+  newEnvironmentId,
+  parseApiKey,
+  type TenancyNews,
+} from "@perdure/cloud";
 import { type PostgresServer, startPostgres } from "@perdure/servers";
 import { createTenancy } from "../src/index.js";
+import type { Sleepers } from "../src/ports.js";
 import { openTestTenancy, type TestTenancy, type TestUser } from "../src/testing/index.js";
 
 let server: PostgresServer;
@@ -145,5 +155,35 @@ describe("what doors are told", () => {
     await other.promise;
     listening.abort();
     expect(heard).toEqual([]);
+  });
+});
+
+describe("who sleeps", () => {
+  test("is told with the facts, and each change as news of the environment; who is awake has no word about it", async () => {
+    const { create } = await world();
+    const [sleeper, other] = [await create("sleeper"), await create("other")];
+    const sleeps = new Map<EnvironmentId, EnvironmentSleep>([[sleeper, "asleep"]]);
+    const changes = new Set<(id: EnvironmentId) => void>();
+    const sleepers: Sleepers = {
+      sleepOf: (id) => sleeps.get(id),
+      watch: (listener, { signal }) => {
+        changes.add(listener);
+        signal.addEventListener("abort", () => changes.delete(listener), { once: true });
+      },
+    };
+    const tenancy = createTenancy({ ...cloud.ports, sleepers });
+    expect(await tenancy.environment(bareOf(sleeper))).toMatchObject({ id: sleeper, sleep: "asleep" });
+    expect(await tenancy.environment(bareOf(other))).not.toHaveProperty("sleep");
+    sleeps.set(other, "waking");
+    const all = new Map((await tenancy.environments()).map(({ id, sleep }) => [id, sleep]));
+    expect([all.get(sleeper), all.get(other)]).toEqual(["asleep", "waking"]);
+
+    const stop = new AbortController();
+    const heard: TenancyNews[] = [];
+    tenancy.watch((news) => heard.push(news), { signal: stop.signal });
+    for (const tell of changes) tell(sleeper);
+    expect(heard).toContainEqual({ kind: "environment", id: sleeper });
+    stop.abort();
+    expect(changes.size).toBe(0);
   });
 });

@@ -6,7 +6,7 @@ import type { TenancyPorts } from "../ports.js";
 /** What upstream secrets are sealed as. */
 export const UPSTREAM_SECRET = "upstream secret";
 
-type Ports = Pick<TenancyPorts, "keys" | "addresses">;
+type Ports = Pick<TenancyPorts, "keys" | "addresses" | "sleepers">;
 
 export function factsOf(
   ports: Ports,
@@ -14,12 +14,14 @@ export function factsOf(
   signingKeys: readonly SigningKeyRecord[],
   limits: EnvironmentLimits,
 ): EnvironmentFacts {
+  const sleep = ports.sleepers?.sleepOf(environment.id);
   return {
     id: environment.id,
     accountId: environment.accountId,
     region: environment.region,
     status: environment.status,
     upstream: upstreamOf(ports, environment),
+    ...(sleep === undefined ? {} : { sleep }),
     ingressUrl: ports.addresses.ingressUrl(environment),
     adminUrl: ports.addresses.adminUrl(environment),
     signingPublicKeys: signingKeys.map(({ publicKey }) => publicKey),

@@ -46,6 +46,7 @@ import { SealRenewal } from "../secrets/renewal.js";
 import { createTenancy } from "../tenancy.js";
 import { openAccessTokens } from "../tokens/access-tokens.js";
 import type { Settings } from "./config.js";
+import { sleepersOf } from "./sleepers.js";
 import { wakerOf } from "./waker.js";
 
 /** Who makes the runtimes of environments; opened by the process that leads, and closed when it does no longer. */
@@ -82,6 +83,8 @@ export async function startTenancy(
   const tokens = await lifecycle.start("access tokens", () => available(() => openAccessTokens(tokenPorts, { issuer })));
   const openWaker = await lifecycle.prepare(() => wakerOf(settings, process));
   const waker = openWaker === undefined ? undefined : await lifecycle.start("waking of runtimes", openWaker);
+  const openSleepers = await lifecycle.prepare(() => sleepersOf(settings, process));
+  const sleepers = openSleepers === undefined ? undefined : await lifecycle.start("sleep of runtimes", openSleepers);
   const ports: TenancyPorts = {
     database,
     ring,
@@ -93,6 +96,7 @@ export async function startTenancy(
     logger: logger.child({ component: "tenancy" }),
     readLogs: readLogsOf(settings),
     onWanted: waker === undefined ? undefined : (id) => waker.wanted(id),
+    sleepers,
     onPlanLimit: planLimits(metrics),
   };
 
