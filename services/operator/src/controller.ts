@@ -89,7 +89,9 @@ export class Controller {
 
   #endSpan(span: EdgeOperation | undefined, key: string, result: string, error: string | undefined): void {
     if (span === undefined) return;
-    const attributes = { "k8s.namespace.name": key, "perdure.reconcile.result": result };
+    const namespace = namespaceOf(this.#kind, key);
+    const place = namespace === undefined ? {} : { "k8s.namespace.name": namespace };
+    const attributes = { ...place, "perdure.reconcile.result": result };
     span.note({ name: `reconcile ${this.#kind}`, attributes });
     span.end(error);
   }
@@ -130,6 +132,13 @@ export class Controller {
       metrics.reconcileDuration.observe((clock.monotonicMs() - startedAt) / 1000, kind);
     }
   }
+}
+
+/** Keys are `namespace/name`, or the name of what is in no namespace; but an environment has one of its own, of its name. */
+function namespaceOf(kind: ReconciledKind, key: string): string | undefined {
+  const slash = key.indexOf("/");
+  if (slash !== -1) return key.slice(0, slash);
+  return kind === "Environment" ? key : undefined;
 }
 
 function errorOf(cause: unknown): ReconcileError {

@@ -4,6 +4,7 @@ import { nodeTransport } from "@perdure/admin-client/node";
 import type { Clock, Logger } from "@perdure/base";
 import type { CloudEnvironment } from "@perdure/custom-resources";
 import { type EventRecorder, type KubernetesClient, keyOf, type MetadataOnly, resources } from "@perdure/driver-kubernetes";
+import type { Edge } from "@perdure/role";
 import type { Applier } from "./applier.js";
 import type { Caches } from "./caches.js";
 import type { Cell } from "./cell.js";
@@ -25,6 +26,8 @@ export interface ServicesAndTunnelsPorts {
   readonly events: EventRecorder;
   readonly logger: Logger;
   readonly metrics: OperatorMetrics;
+  /** Undefined: nobody traces. */
+  readonly edge?: Edge | undefined;
   readonly definitions: Pick<Definitions, "outdated">;
 }
 
@@ -46,7 +49,7 @@ export function servicesAndTunnels(options: ServicesAndTunnelsOptions, ports: Se
   const transport = nodeTransport();
   const doors = new AdminDoors({ clock, transport: transport.send });
   const more = { ...ports, doors, addresses };
-  const controllerPorts = { clock, logger: logger.child({ component: "controller" }), metrics };
+  const controllerPorts = { clock, logger: logger.child({ component: "controller" }), metrics, edge: ports.edge };
   const deployments = new ServiceDeployments(more, options);
   const services = new Controller(
     "ServiceDeployment",
