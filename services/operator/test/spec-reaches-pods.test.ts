@@ -285,7 +285,8 @@ describe("a bundled Redis", () => {
     environmentWith({ redis: { bundled: { ...BUNDLED, ...bundled } as NonNullable<Spec["redis"]["bundled"]> } });
   const argsOf = (environment: Environment): string => redisTemplate(environment).spec.containers[0]?.args?.join(" ") ?? "";
 
-  test("keeps a log, throws nothing away, and syncs as the spec says", () => {
+  test("keeps a log, throws nothing away, syncs as the spec says, and takes small blocks for journals", () => {
+    for (const mode of ["standalone", "replicated"]) expect(argsOf(redisWith({ mode }))).toContain("--stream-node-max-bytes 512");
     expect(argsOf(redisWith({}))).toMatch(/--appendonly yes --appendfsync always .*--maxmemory-policy noeviction/);
     expect(argsOf(redisWith({ fsync: "everysec" }))).toMatch(/--appendfsync everysec/);
     const half = 512 * 1024 * 1024 * 0.5;

@@ -18,6 +18,8 @@ export const REDIS_CLAIM = "data-redis-0";
 const REPLICATED_PODS = 3;
 const MIB = 1024 ** 2;
 const DATA_PATH = "/data";
+/** A journal takes a block of this size when it begins; with Redis's default of 4,096 most would take four times of what they need. */
+const STREAM_NODE_BYTES_MAX = "512";
 /** A primary that is cut off from all of its replicas takes no writes, because nobody would have them but itself. */
 const REPLICATED_SETTINGS = {
   "min-replicas-to-write": "1",
@@ -115,6 +117,7 @@ function container(environment: Environment, cell: Cell): Readonly<Record<string
     save: "",
     maxmemory: String(memoryBytes),
     "maxmemory-policy": "noeviction",
+    "stream-node-max-bytes": STREAM_NODE_BYTES_MAX,
     requirepass: "$(REDIS_PASSWORD)",
     masterauth: "$(REDIS_PASSWORD)",
     dir: DATA_PATH,
