@@ -16,14 +16,12 @@ import { Rates } from "./rates.js";
 export type { OidcSettings } from "./oidc.js";
 
 export interface LoginOptions {
-  /** Served at `/.auth-config` (cloud.md §1.6, option A); undefined: people log in with our own command line. */
-  readonly authConfigClientId: string | undefined;
   /** Whether an address must be shown to be theirs before somebody signs in with it and a password. */
   readonly verifiesEmail: boolean;
   readonly oidc: OidcSettings | undefined;
 }
 
-export const NO_OTHER_LOGIN: LoginOptions = { authConfigClientId: undefined, verifiesEmail: false, oidc: undefined };
+export const NO_OTHER_LOGIN: LoginOptions = { verifiesEmail: false, oidc: undefined };
 
 export interface Login {
   /** For the origins where people and command lines come. */
@@ -41,7 +39,7 @@ export async function openLogin(ports: TenancyPorts, tenancy: TenancyOptions, lo
   const oidc =
     login.oidc === undefined ? undefined : new Oidc(login.oidc, { ring, clock, random, redirectUri, fetch: fetchOf(login.oidc) });
   const router = Router();
-  router.use(oauthRoutes(ports, rates, login));
+  router.use(oauthRoutes(ports, rates));
   const pagesPorts: PagesPorts = { ...ports, rates, passwords, oidc, verifiesEmail: login.verifiesEmail };
   const visits = new Visits(pagesPorts, tenancy, new Browser(ports));
   router.use(pageRoutes(visits));

@@ -37,12 +37,7 @@ class OAuthError extends ApiError {
   }
 }
 
-export interface OAuthOptions {
-  /** Of the WorkOS tenant whose tokens are ours (cloud.md §1.6, option A); undefined where people use our own command line. */
-  readonly authConfigClientId: string | undefined;
-}
-
-export function oauthRoutes(ports: TenancyPorts, rates: Rates, options: OAuthOptions): Router {
+export function oauthRoutes(ports: TenancyPorts, rates: Rates): Router {
   const oauth = new OAuth(ports, rates);
   const router = Router({ caseSensitive: true, strict: true });
   router.post(
@@ -59,11 +54,9 @@ export function oauthRoutes(ports: TenancyPorts, rates: Rates, options: OAuthOpt
   );
   router.get("/oauth/jwks.json", async (_req, res) => shared(res, await ports.tokens.jwks()));
   router.get("/.well-known/openid-configuration", (_req, res) => shared(res, configurationOf(ports.tokens.issuer)));
-  router.get("/.auth-config", (_req, res) => {
-    if (options.authConfigClientId === undefined) {
-      throw new ApiError("PERD0404", "Use 'perdure login' to log in here: it writes the configuration of this command line too");
-    }
-    res.json({ client_id: options.authConfigClientId });
+  // The official command line asks which client it is; it can log in only where WorkOS knows it (cloud.md §1.6, option B).
+  router.get("/.auth-config", () => {
+    throw new ApiError("PERD0404", "Use 'perdure login' to log in here: it writes the configuration of this command line too");
   });
   return router;
 }

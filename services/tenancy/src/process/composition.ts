@@ -249,14 +249,14 @@ function mailerOf({ mail }: Settings, logger: Logger): Mailer {
 }
 
 function loginOptionsOf({ login, mail }: Settings): LoginOptions {
-  const { authConfigClientId, oidcIssuer, oidcName, verifyEmail } = login;
+  const { oidcIssuer, oidcName, verifyEmail } = login;
   const verifiesEmail = verifyEmail === "auto" ? mail.smtpHost !== undefined : verifyEmail === "on";
-  if (oidcIssuer === undefined) return { authConfigClientId, verifiesEmail, oidc: undefined };
+  if (oidcIssuer === undefined) return { verifiesEmail, oidc: undefined };
   const clientId = required("login.oidc-client-id", login.oidcClientId);
   const path = required("login.oidc-client-secret-file", login.oidcClientSecretFile);
   const clientSecret = new Secret(readSettingFile("login.oidc-client-secret-file", path).trim());
   const allowances = login.oidcAllow.flatMap((text) => parseAllowance(text) ?? []);
-  return { authConfigClientId, verifiesEmail, oidc: { issuer: oidcIssuer, clientId, clientSecret, name: oidcName, allowances } };
+  return { verifiesEmail, oidc: { issuer: oidcIssuer, clientId, clientSecret, name: oidcName, allowances } };
 }
 
 function optionsOf({ cloud }: Settings): TenancyOptions {

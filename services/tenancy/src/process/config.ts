@@ -90,9 +90,6 @@ export const settings = group("Settings of perdure-tenancy. Every line can be se
     verifyEmail: choice(["auto", "on", "off"], "auto", {
       sentence: "Whether people must show that an address is theirs before they sign in with it; auto: when mail can be sent.",
     }),
-    authConfigClientId: optionalText({
-      sentence: "Client id that the official command line logs in with; only where its identity provider issues our tokens.",
-    }),
   }),
   mail: group(
     "How people are written to. Without a server mails go to the log, for development: whoever reads it has their links.",
