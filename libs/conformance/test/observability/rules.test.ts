@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { runPromtool } from "@perdure/servers";
+import { ROOT } from "../../src/index.js";
 import { documentedMetrics, SCRAPE_LABELS } from "./metrics-page.js";
 import {
   alerts,
@@ -43,6 +44,29 @@ test("strangers are found, or the tests below would mean nothing", () => {
   expect(strangersIn('perdure_gateway_requests_total{service="x"}')).toEqual(["perdure_gateway_requests_total{service}"]);
   expect(strangersIn("sum by (le, handler) (perdure_gateway_overhead_seconds_bucket)")).toEqual(["by (handler)"]);
   expect(strangersIn("perdure_gateway_in_flight_count")).toEqual(["perdure_gateway_in_flight_count"]);
+});
+
+/** Tables of PostgreSQL whose names look like those of metrics. */
+const TABLES: ReadonlySet<string> = new Set(["perdure_accounts", "perdure_environments", "perdure_plans"]);
+
+/** Names in a page, whatever is around them, that no metric has; `perdure_worker_*` stands for all that begin so. */
+function unknownIn(page: string): string[] {
+  const isTold = (name: string): boolean =>
+    name.endsWith("_") ? [...documented.keys()].some((known) => known.startsWith(name)) : strangersIn(name).length === 0;
+  // A name that ends in the middle of a word is nobody's, also when a star follows.
+  return [...page.matchAll(/(?<![\w/.-])perdure_[a-z0-9_]+/g)]
+    .map(([name]) => name)
+    .filter((name) => !TABLES.has(name) && !isTold(name));
+}
+
+test("metrics that any page names are told", () => {
+  expect(unknownIn("`perdure_worker_handover*` and perdure_gateway_requests_total of `perdure_gateway_*`")).toEqual([
+    "perdure_worker_handover",
+  ]);
+  const pages = readdirSync(join(ROOT, "docs"), { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".md"));
+  expect(pages.length).toBeGreaterThan(100);
+  const named = (file: string): string => readFileSync(join(ROOT, "docs", file), "utf8");
+  expect(pages.flatMap((file) => unknownIn(named(file)).map((name) => `${file}: ${name}`))).toEqual([]);
 });
 
 describe("alert rules", () => {
