@@ -127,9 +127,11 @@ export const faults: readonly Fault[] = [
     series: [
       rising('perdure_cloud_gateway_requests_total{door="ingress",code="2xx",outcome="runtime"}', 0, 100),
       rising('perdure_cloud_gateway_requests_total{door="ingress",code="5xx",outcome="gateway"}', 0, 5),
+      // At first all of them are callers of environments that are being woken.
+      { series: 'perdure_cloud_gateway_refusals_total{reason="waking"}', values: `0+5x15 75+0x${MINUTES}` },
     ],
-    quietMinute: 3,
-    firesMinute: 10,
+    quietMinute: 15,
+    firesMinute: 30,
   },
   {
     alert: "PerdureCertExpiry",
