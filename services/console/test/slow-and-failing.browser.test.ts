@@ -143,3 +143,53 @@ test.each(cases)("%s says that the server failed, and goes on when it is asked a
   await looked.content(page).first().waitFor({ timeout: CONTENT_MS_MAX });
   await alert.first().waitFor({ state: "detached" });
 });
+
+interface Part {
+  readonly what: string;
+  readonly path: () => string;
+  readonly fails: (url: URL, body: string) => boolean;
+  readonly title: string;
+  /** What stands there when it was read after all. */
+  readonly content?: (page: Page) => Locator;
+}
+
+const PARTS: readonly Part[] = [
+  {
+    what: "why an invocation stands where it stands",
+    path: () => `/invocations/${ui.data.approval}`,
+    fails: ({ pathname }) => pathname.endsWith("/explain"),
+    title: "Why it stands where it stands could not be read.",
+  },
+  {
+    what: "which deployments are newer",
+    path: () => `/deployments/${deployment}`,
+    fails: ({ pathname }) => pathname.endsWith("/deployments"),
+    title: "Whether newer revisions serve its services could not be read.",
+    content: (page) => page.getByRole("main").getByText("active", { exact: true }),
+  },
+  {
+    what: "the names to complete",
+    path: () => "/sql",
+    fails: (_url, body) => body.includes("information_schema.columns"),
+    title: "The names to complete could not be read.",
+  },
+];
+
+test.each(PARTS.map((part) => [part.what, part] as const))("a page that could not read only %s says so", async (_, part) => {
+  const page = await (await ui.browser.visitor({ mayFail: true })).newPage();
+  await page.route(isAsked, (route, request) =>
+    part.fails(new URL(request.url()), request.postData() ?? "")
+      ? route.fulfill({ status: 500, json: FAILURE })
+      : route.continue(),
+  );
+  await page.goto(ui.url(part.path()));
+  const alert = page.getByRole("main").getByRole("alert");
+  await alert.filter({ hasText: part.title }).waitFor({ timeout: CONTENT_MS_MAX });
+  expect(await alert.count()).toBe(1);
+  await expectAccessible(page);
+  await page.unrouteAll({ behavior: "wait" });
+  // A page that looks again by itself may have done so already.
+  await page.evaluate(() => document.querySelector<HTMLButtonElement>("main .problem button")?.click());
+  await alert.first().waitFor({ state: "detached" });
+  await part.content?.(page).first().waitFor({ timeout: CONTENT_MS_MAX });
+});

@@ -91,6 +91,13 @@ function Deployment({ deployment }: { readonly deployment: DeploymentView }) {
         </>
       }
     >
+      {all.data === undefined && all.isError && (
+        <ProblemNote
+          cause={all.error}
+          title="Whether newer revisions serve its services could not be read."
+          onRetry={() => void all.refetch()}
+        />
+      )}
       <Facts
         facts={[
           ["State", isKnown ? <StateBadge key="s" state={state} /> : "…"],

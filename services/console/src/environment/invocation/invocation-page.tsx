@@ -64,6 +64,13 @@ function Known({ facts, problem }: { readonly facts: InvocationFacts; readonly p
       {problem}
       <CrashNote id={id} crash={crash} />
       {!isDone && explanation.data !== undefined && <ExplanationPanel id={id} explanation={explanation.data} actions={actions} />}
+      {!isDone && explanation.data === undefined && explanation.isError && (
+        <ProblemNote
+          cause={explanation.error}
+          title="Why it stands where it stands could not be read."
+          onRetry={() => void explanation.refetch()}
+        />
+      )}
       <HeadFacts facts={facts} />
       <TimelineSection id={id} crash={crash} actions={actions} />
       {dialogs}

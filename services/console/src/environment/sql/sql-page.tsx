@@ -1,5 +1,5 @@
 /** Why: everything there is to know about an environment can be asked in SQL, from an address that others can open. */
-import { type FormEvent, useEffect, useMemo, useState } from "react";
+import { type FormEvent, type ReactNode, useEffect, useMemo, useState } from "react";
 import {
   Button,
   CodeEditor,
@@ -38,7 +38,7 @@ export default function SqlPage() {
   const { run, start, cancel } = useRun();
   const [memory, remember] = useMemory();
   const [isSaving, setSaving] = useState(false);
-  const tables = useTables();
+  const { tables, problem } = useTables();
   const isEmpty = statementOf(text).text === "";
   const runNow = (statement: string) => {
     if (statementOf(statement).text === "") return;
@@ -59,6 +59,7 @@ export default function SqlPage() {
           tables={tables}
           linesMin={6}
         />
+        {problem}
         <div className="row">
           <Button
             look="primary"
@@ -118,9 +119,16 @@ export default function SqlPage() {
   );
 }
 
-function useTables(): Readonly<Record<string, readonly string[]>> {
-  const { data } = useAsk(["sql-columns"], ({ admin }, signal) => admin.sql.query(COLUMNS, { signal }));
-  return useMemo(() => {
+interface Tables {
+  /** Columns by table, for completion. */
+  readonly tables: Readonly<Record<string, readonly string[]>>;
+  /** To be shown where they could not be read. */
+  readonly problem: ReactNode;
+}
+
+function useTables(): Tables {
+  const { data, isError, error, refetch } = useAsk(["sql-columns"], ({ admin }, signal) => admin.sql.query(COLUMNS, { signal }));
+  const tables = useMemo(() => {
     const tables: Record<string, string[]> = {};
     for (const row of data ?? []) {
       const [table, column] = [textOf(row, "table_name"), textOf(row, "column_name")];
@@ -131,6 +139,13 @@ function useTables(): Readonly<Record<string, readonly string[]>> {
     }
     return tables;
   }, [data]);
+  const isUnknown = data === undefined && isError;
+  return {
+    tables,
+    problem: isUnknown && (
+      <ProblemNote cause={error} title="The names to complete could not be read." onRetry={() => void refetch()} />
+    ),
+  };
 }
 
 function Outcome({ run }: { readonly run: Run }) {
