@@ -8,7 +8,7 @@ import { runInNewContext } from "node:vm";
 import { IDLE_BUSY_MAX, IDLE_GARBAGE_BYTES_MIN, IDLE_GARBAGE_SHARE_MIN, IDLE_LOOK_MS, IDLE_LOOKS_MIN } from "./limits.js";
 
 export interface IdleCollectionPorts {
-  /** Share of the time since the last time asked in which the event loop was busy, 0 to 1. */
+  /** Processors that this process used since the last time asked: 0.5 is half of one. */
   readonly busy: () => number;
   /** Bytes in the old generation, garbage included. */
   readonly oldBytes: () => number;
@@ -43,14 +43,18 @@ export class IdleCollection {
 
 /** For this process, until disposed of. Keeps no process alive. */
 export function collectWhenIdle(): Disposable {
-  let since = performance.eventLoopUtilization();
+  let atMs = performance.now();
+  let cpu = process.cpuUsage();
   let collect: (() => void) | undefined;
   const collection = new IdleCollection({
+    // Not by how long the event loop took: on a busy machine it waits in the middle of things that are nothing.
     busy: () => {
-      const now = performance.eventLoopUtilization();
-      const { utilization } = performance.eventLoopUtilization(now, since);
-      since = now;
-      return utilization;
+      const nowMs = performance.now();
+      const { user, system } = process.cpuUsage(cpu);
+      const share = (user + system) / 1_000 / Math.max(nowMs - atMs, 1);
+      atMs = nowMs;
+      cpu = process.cpuUsage();
+      return share;
     },
     oldBytes: () => {
       let bytes = 0;

@@ -34,7 +34,7 @@ export const SLOW_SPAN_MS = 5_000;
 /** Spans of failures in a second that are kept although their traces were not: enough to see what is wrong, and no flood. */
 export const LATE_TRACES_PER_SECOND = 20;
 
-/** How often a process looks whether it is idle; at most this share of the time between two looks it is busy then, looks in a row. */
+/** How often a process looks whether it is idle; at most this share of a processor it uses then, so many looks in a row. */
 export const IDLE_LOOK_MS = 1_000;
 export const IDLE_BUSY_MAX = 0.02;
 export const IDLE_LOOKS_MIN = 2;
