@@ -134,13 +134,23 @@ async function prepare(directory: string, port: number, controllerPort: number, 
   const lines = Object.entries({ ...settingsOf(directory, port, controllerPort, options), ...options.config });
   await writeFile(file, lines.map(([name, value]) => `${name}=${value.replaceAll("\n", "\\n")}\n`).join(""));
   if (existsSync(join(directory, "log", "meta.properties"))) return;
-  const id = randomBytes(16).toString("base64url");
+  const id = randomBytes(16).toString("base64url"); // One in 64 begins with a dash: it is given as one word with its flag.
   const { sasl } = options;
   const user =
     sasl === undefined || sasl.mechanism === "PLAIN"
       ? []
       : ["--add-scram", `${sasl.mechanism}=[name=${sasl.username},password=${sasl.password}]`];
-  const args = [HEAP, "-cp", await classPath(), "kafka.tools.StorageTool", "format", "-t", id, "-c", file, ...user];
+  const args = [
+    HEAP,
+    "-cp",
+    await classPath(),
+    "kafka.tools.StorageTool",
+    "format",
+    `--cluster-id=${id}`,
+    "--config",
+    file,
+    ...user,
+  ];
   await run("java", args, { timeout: READY_MS_MAX });
 }
 
