@@ -1,4 +1,5 @@
 /** Both doors of a running server take anything, answer what can be answered, and stay as they were. */
+import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { SeededRandom } from "@perdure/testkit";
 import { type Answer, HttpClient, World } from "../src/index.js";
@@ -136,10 +137,30 @@ async function expectSound(): Promise<void> {
   expect(world.server.lines.filter((line) => line.includes('"level":"error"'))).toEqual([]);
 }
 
+const DECODERS: Readonly<Record<string, (bytes: Uint8Array) => Buffer>> = {
+  zstd: zstdDecompressSync,
+  br: brotliDecompressSync,
+  gzip: gunzipSync,
+  deflate: inflateSync,
+};
+
+/** The text of an answer in whatever way it was encoded, as the request had asked for. */
+function textOf({ headers, bytes }: Answer): string {
+  return (DECODERS[headers["content-encoding"] ?? ""]?.(bytes) ?? bytes).toString("utf8");
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** A door may refuse, but not fall: 500 is for what other programs did wrong, and says which. */
 function blunder(answer: Answer): boolean {
   if (answer.status < 500) return false;
-  const { restate_code: code, message } = (answer.json ?? {}) as { restate_code?: string | null; message?: string };
+  const { restate_code: code, message } = (jsonOf(textOf(answer)) ?? {}) as { restate_code?: string | null; message?: string };
   const isAboutAnEndpoint = code?.startsWith("META") === true || /decoded|discover|Lambda/.test(message ?? "");
   const isBadBody = answer.status === 500 && message?.startsWith("cannot read body: invalid") === true;
   const isBadLookup = answer.status === 500 && message?.startsWith("cannot read body: invalid lookup body") === true;
@@ -161,7 +182,7 @@ async function fuzz(door: string, samples: readonly Sample[], seed: number): Pro
           : brokenOff(cause, { method, path, headers, body }),
       );
     if (answer !== undefined && blunder(answer))
-      blunders.push({ request: { method, path, headers, body }, answer: `${answer.status} ${answer.text}` });
+      blunders.push({ request: { method, path, headers, body }, answer: `${answer.status} ${textOf(answer)}` });
   });
   expect(blunders.slice(0, 5)).toEqual([]);
   expect(count).toBeGreaterThan(200);
