@@ -167,7 +167,8 @@ async function serve<S extends GroupSchema>(
     const tracers = await startTracing(settings, lifecycle, logger, spec.service);
     const sampler = new Sampler({ ratio: settings.tracingSampleRatio }, systemRandom);
     const ports = { lifecycle, metrics, ...tracers, sampler, clock: systemClock, random: systemRandom, logger };
-    greet(settings, await start(settings, ports), logger);
+    // One part around all others: between two of them none is pending, and a readiness probe at that moment would send requests to ports that are not open yet.
+    greet(settings, await lifecycle.awaitPart("start-up", () => start(settings, ports)), logger);
     flushCompileCache(); // Now that all of it is compiled: a process that is killed later would not have kept it.
   } catch (cause) {
     // Told to stop while starting: that is no failure, and the lifecycle is already at it.
