@@ -6,6 +6,7 @@ export * from "./byte-size.js";
 export * from "./bytes.js";
 export * from "./clock.js";
 export * from "./duration.js";
+export * from "./error-events.js";
 export * from "./errors/catalogue.js";
 export * from "./errors/perdure-error.js";
 export { hashBucket, hashString } from "./hash.js";

@@ -1,6 +1,7 @@
 /** Why: what tests of every package share: seeded chance, virtual time, and proof that nothing was left behind. */
 
 export * from "./certificates.js";
+export * from "./http2-frames.js";
 export * from "./leak-check.js";
 export * from "./patience.js";
 export * from "./seeded-random.js";

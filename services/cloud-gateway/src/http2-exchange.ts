@@ -34,7 +34,7 @@ export class Http2Exchange extends Exchange {
   override startBody(receiver: BodyReceiver): void {
     if (!this.#facts.bodyExpected) return receiver.end();
     const stream = this.#stream;
-    if (this.#facts.expectsContinue && !stream.destroyed) stream.additionalHeaders({ ":status": 100 });
+    if (this.#facts.expectsContinue && !stream.destroyed && !stream.closed) stream.additionalHeaders({ ":status": 100 });
     stream.on("data", (chunk: Buffer) => receiver.data(chunk));
     stream.on("end", () => {
       if (!stream.aborted && !stream.destroyed) receiver.end(); // A reset ends the readable side like the last byte does.

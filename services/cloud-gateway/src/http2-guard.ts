@@ -32,8 +32,9 @@ export class Http2Guard {
 
   opened(stream: ServerHttp2Stream): void {
     this.#streams++;
-    stream.once("aborted", () => this.#count());
     stream.once("close", () => this.#streams--);
+    if (stream.aborted) this.#count();
+    else stream.once("aborted", () => this.#count());
   }
 
   #count(): void {

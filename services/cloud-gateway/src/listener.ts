@@ -20,7 +20,7 @@ import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
-import { type Clock, type Logger, PerdureError } from "@perdure/base";
+import { type Clock, handleErrors, type Logger, PerdureError } from "@perdure/base";
 import { type CertificateSource, isLeaving, sniffProtocol } from "@perdure/role/http";
 import type { ConnectionCount } from "./connection-count.js";
 import type { Exchange } from "./exchange.js";
@@ -74,8 +74,14 @@ export function createListener(
   const event = isSecure ? "secureConnection" : "connection";
   const acceptHttp1 = http1.listeners(event) as ((connection: Duplex) => void)[];
   http1.removeAllListeners(event);
-  if (isSecure) http1.prependListener("connection", (socket: Socket) => void connections.admit(socket));
+  if (isSecure) {
+    http1.prependListener("connection", (socket: Socket) => {
+      handleErrors(socket);
+      connections.admit(socket);
+    });
+  }
   http1.on(event, (socket: Socket) => {
+    handleErrors(socket);
     if (!isSecure && !connections.admit(socket)) return;
     if (isSecure) return handOver(socket, (socket as TLSSocket).alpnProtocol === "h2");
     undecided.add(socket);
@@ -88,6 +94,7 @@ export function createListener(
   http1.maxConnections = limits.CONNECTIONS_MAX;
   http1.maxHeadersCount = 0; // Bounded by bytes; what is too many is counted and refused, not cut off silently.
   http1.on("tlsClientError", (cause: Error, socket: Socket) => {
+    handleErrors(socket);
     logger.debug({ cause: cause.message }, "TLS handshake failed");
     socket.destroy();
   });
@@ -131,8 +138,12 @@ export function createListener(
   http1.on("request", (req, res) => onRequest(req, res, false));
   http1.on("checkContinue", (req, res) => onRequest(req, res, true));
   http1.on("checkExpectation", (req, res) => onRequest(req, res, false)); // An unknown `expect` is nobody's business here.
-  http1.on("connect", (_req, socket: Duplex) => sayUnreadable(socket, malformed("This method is not taken")));
+  http1.on("connect", (_req, socket: Duplex) => {
+    handleErrors(socket); // Node has taken its own listener away: the connection is this handler's now.
+    sayUnreadable(socket, malformed("This method is not taken"));
+  });
   http1.on("clientError", (cause: NodeJS.ErrnoException, socket: Duplex) => {
+    handleErrors(socket);
     const pipeline = pipelines.get(socket as Socket);
     if (!socket.writable) return void socket.destroy();
     if (cause.code === "ECONNRESET" || cause.code === "EPIPE") return void socket.destroy();
@@ -158,6 +169,7 @@ export function createListener(
   // ── HTTP/2 ─────────────────────────────────────────────────────────────────────────────────────
 
   http2.on("session", (session: ServerHttp2Session) => {
+    handleErrors(session);
     const guard = new Http2Guard(session, clock, handlers.flooded);
     sessions.set(session, guard);
     session.once("close", () => sessions.delete(session));
@@ -169,10 +181,13 @@ export function createListener(
   });
   http2.on("sessionError", (cause: Error) => logger.debug({ cause: cause.message }, "HTTP/2 connection failed"));
   const onStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: string[]): void => {
+    // A connection error that arrived with the request has destroyed the session and this stream before Node emits `stream`.
+    handleErrors(stream);
     const session = stream.session as ServerHttp2Session | undefined;
     const socket = session?.socket;
     if (session === undefined || socket === undefined) return void stream.destroy();
     sessions.get(session)?.opened(stream);
+    if (stream.destroyed || stream.closed) return void stream.destroy(); // Its reset came with it.
     const exchange = new Http2Exchange(
       stream,
       {
