@@ -66,7 +66,7 @@ check: $(INSTALLED) ## Format, lint, types, and the rules of the house
 	@node_modules/.bin/biome check .
 	@node_modules/.bin/tsc -p tsconfig.json --noEmit
 	@node_modules/.bin/tsc -p services/console --noEmit
-	@$(JEST) libs/conformance/src/tidy.test.ts
+	@$(JEST) libs/conformance/src/tidy
 
 format: $(INSTALLED) ## Rewrite what the formatter and the linter can fix
 	@node_modules/.bin/biome check --write .

@@ -4,7 +4,7 @@
  */
 import { isIP } from "node:net";
 import { connect as tlsConnect } from "node:tls";
-import type { Clock } from "@perdure/base";
+import { type Clock, handleErrors } from "@perdure/base";
 import type { EgressGuard } from "@perdure/egress";
 import { type EndpointTransport, exchangeWhole, type TransportFailure } from "@perdure/invoker";
 import { refusedFailure } from "./admit.js";
@@ -89,6 +89,8 @@ function agreedVersion(base: EndpointBase, { clock, trustedCertificates, guard }
       ...(trustedCertificates === undefined ? {} : { ca: trustedCertificates }),
       ...(admission === undefined ? {} : { lookup: admission.lookup }),
     });
+    // After the first call the promise is settled and later errors change nothing.
+    handleErrors(socket, (cause) => failed(cause));
     if (admission !== undefined) socket.once("close", admission.release);
     const finish = (agreed: Agreed) => {
       timer.cancel();
@@ -100,6 +102,5 @@ function agreedVersion(base: EndpointBase, { clock, trustedCertificates, guard }
     socket.once("secureConnect", () =>
       finish({ kind: "agreed", httpVersion: socket.alpnProtocol === "h2" ? "HTTP/2.0" : "HTTP/1.1" }),
     );
-    socket.on("error", failed); // After the first call the promise is settled and later errors change nothing.
   });
 }

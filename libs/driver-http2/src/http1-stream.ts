@@ -5,7 +5,7 @@
 import { type Agent, type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
-import type { Clock, TimerHandle } from "@perdure/base";
+import { type Clock, handleErrors, type TimerHandle } from "@perdure/base";
 import { EGRESS_DENIED_CODE } from "@perdure/egress";
 import type { EndpointStream, StreamListener, StreamRequest, TransportFailure } from "@perdure/invoker";
 import { type EndpointBase, requestTarget } from "./endpoint-base.js";
@@ -80,10 +80,10 @@ export class Http1EndpointStream implements EndpointStream {
       path: requestTarget(base, request.path),
       headers: { host: base.authority, ...request.headers },
     });
+    handleErrors(outgoing, this.#onError);
     outgoing.on("socket", this.#onSocket);
     outgoing.on("response", this.#onResponse);
     outgoing.on("drain", this.#onDrain);
-    outgoing.on("error", this.#onError);
     outgoing.on("close", this.#onClose);
     return outgoing;
   }
@@ -105,6 +105,7 @@ export class Http1EndpointStream implements EndpointStream {
   };
 
   readonly #onResponse = (response: IncomingMessage): void => {
+    handleErrors(response, this.#onError);
     if (this.#over) {
       response.resume();
       return;
@@ -112,7 +113,6 @@ export class Http1EndpointStream implements EndpointStream {
     this.#response = response;
     response.on("data", this.#onData);
     response.on("end", this.#onEnd);
-    response.on("error", this.#onError);
     this.#listener.response(response.statusCode ?? 0, response.headers as Record<string, string | undefined>);
     if (this.#readingPaused) response.pause();
   };

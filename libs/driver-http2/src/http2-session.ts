@@ -3,7 +3,7 @@
  * It takes no stream before the SETTINGS, because only then is known how many the peer allows.
  */
 import { type ClientHttp2Session, connect } from "node:http2";
-import type { Clock, Random, TimerHandle } from "@perdure/base";
+import { type Clock, handleErrors, type Random, type TimerHandle } from "@perdure/base";
 import type { EgressGuard, Lookup } from "@perdure/egress";
 import type { TransportFailure } from "@perdure/invoker";
 import type { EndpointBase } from "./endpoint-base.js";
@@ -65,6 +65,7 @@ export class PooledSession implements StreamHost {
       ...(deps.trustedCertificates === undefined ? {} : { ca: deps.trustedCertificates }),
       ...(lookup === undefined ? {} : { lookup }),
     });
+    handleErrors(this.#session, (cause) => this.#failed(cause));
     this.#timer = deps.clock.setTimer(CONNECT_TIMEOUT_MS, () =>
       this.#giveUp(connectFailure(base.authority, `no HTTP/2 connection within ${CONNECT_TIMEOUT_MS / 1000} s`)),
     );
@@ -73,7 +74,6 @@ export class PooledSession implements StreamHost {
     });
     this.#session.on("remoteSettings", () => this.#settingsArrived());
     this.#session.on("goaway", () => this.#stopTaking());
-    this.#session.on("error", (cause: unknown) => this.#failed(cause));
     this.#session.on("close", () => this.#closed());
   }
 

@@ -5,6 +5,7 @@
  */
 import { createConnection, type NetConnectOpts, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
+import { handleErrors } from "@perdure/base";
 import { AbstractConnector } from "ioredis";
 
 interface ConnectorOptions {
@@ -29,7 +30,7 @@ export class SocketConnector extends AbstractConnector {
     const address = { host, port } as NetConnectOpts;
     const socket = tls === undefined ? createConnection(address) : connectTls({ ...address, ...tls });
     // The first error is the client's to report; those after it say nothing new about a connection that is over.
-    socket.on("error", (cause: Error) => {
+    handleErrors(socket, (cause) => {
       this.firstError ??= cause;
     });
     this.#socket = socket;

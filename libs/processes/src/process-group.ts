@@ -80,11 +80,11 @@ export class ProcessGroup {
 function isTaken(port: number): Promise<boolean> {
   return new Promise((answer) => {
     const socket = connect({ port, host: "localhost" });
+    socket.on("error", () => answer(false));
     socket.once("connect", () => {
       socket.destroy();
       answer(true);
     });
-    socket.once("error", () => answer(false));
   });
 }
 

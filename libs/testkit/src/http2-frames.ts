@@ -42,6 +42,20 @@ export function requestBlock(authority: string): Buffer {
   return Buffer.concat([Buffer.from([0x82, 0x86, 0x84, 0x01, authority.length]), Buffer.from(authority)]);
 }
 
+/** Header fields as HPACK literals without indexing; names in lower case, lengths up to 16,383 bytes (RFC 7541 §6.2.2). */
+export function headerBlock(fields: Readonly<Record<string, string>>): Buffer {
+  return Buffer.concat(
+    Object.entries(fields).flatMap(([name, value]) => [Buffer.from([0]), hpackString(name), hpackString(value)]),
+  );
+}
+
+function hpackString(text: string): Buffer {
+  const bytes = Buffer.from(text);
+  const rest = bytes.length - 127;
+  const length = rest < 0 ? [bytes.length] : rest < 128 ? [127, rest] : [127, (rest & 127) | 128, rest >> 7];
+  return Buffer.concat([Buffer.from(length), bytes]);
+}
+
 /** A whole `GET /` on `stream`. */
 export function requestFrame(stream: number, authority: string, flags: number = END_STREAM | END_HEADERS): Buffer {
   return http2Frame(FRAME.headers, flags, stream, requestBlock(authority));
@@ -54,6 +68,16 @@ const uint32 = (value: number): Buffer => {
 };
 
 const setting = (id: number, value: number): Buffer => Buffer.concat([Buffer.from([0, id]), uint32(value)]);
+
+/** How a test sends the frames of one connection. */
+export const SEGMENTATIONS: Readonly<Record<string, (frames: readonly Buffer[]) => readonly Buffer[]>> = {
+  "in one segment": (frames) => [Buffer.concat(frames)],
+  "frame by frame": (frames) => frames,
+  "cut inside the last frame": (frames) => {
+    const bytes = Buffer.concat(frames);
+    return [bytes.subarray(0, -5), bytes.subarray(-5)];
+  },
+};
 
 /** Frames that are an error of the whole connection or of its only stream, in the order of RFC 9113 §6; each follows a request. */
 const ERRORS: Readonly<Record<string, (authority: string) => Buffer>> = {
@@ -90,12 +114,20 @@ const ERRORS: Readonly<Record<string, (authority: string) => Buffer>> = {
 
 export interface ProtocolError {
   readonly name: string;
-  /** The connection from its first byte, frame by frame: preface, SETTINGS, one request, and the error. */
-  frames(authority: string): readonly Buffer[];
+  /**
+   * The connection from its first byte, frame by frame: preface, SETTINGS, one request on stream 1, and the error.
+   * `request` takes the place of `GET /`.
+   */
+  frames(authority: string, request?: Buffer): readonly Buffer[];
 }
 
 /** Every error of the list behind a request, as a client without any credential can send it. */
 export const http2ProtocolErrors: readonly ProtocolError[] = Object.entries(ERRORS).map(([name, error]) => ({
   name,
-  frames: (authority) => [HTTP2_PREFACE, http2Frame(FRAME.settings, 0, 0), requestFrame(1, authority), error(authority)],
+  frames: (authority, request = requestFrame(1, authority)) => [
+    HTTP2_PREFACE,
+    http2Frame(FRAME.settings, 0, 0),
+    request,
+    error(authority),
+  ],
 }));

@@ -4,5 +4,6 @@ export * from "./certificates.js";
 export * from "./http2-frames.js";
 export * from "./leak-check.js";
 export * from "./patience.js";
+export * from "./raw-connection.js";
 export * from "./seeded-random.js";
 export * from "./virtual-clock.js";

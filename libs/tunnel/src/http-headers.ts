@@ -29,6 +29,11 @@ export function passedHeaders(headers: Headers, dropped: ReadonlySet<string>): R
   return passed;
 }
 
+/** Whether Node's HTTP/2 sends it as the status of an answer; it throws on all others. */
+export function isFinalStatus(status: number | undefined): boolean {
+  return status !== undefined && status >= 200 && status <= 599;
+}
+
 /** JSON as all doors of the cloud answer errors (cloud.md §1.4). */
 export function errorBody(code: number, message: string): string {
   return JSON.stringify({ code, message });

@@ -5,7 +5,17 @@ import { type AddressInfo, createServer as createTcp } from "node:net";
 import { describe, expect, test } from "@jest/globals";
 import { type Clock, Secret, systemClock, systemRandom } from "@perdure/base";
 import { createRequestIdentity } from "@perdure/invoker";
-import { DRAIN_PATH, HEALTH_PATH, HTTP_VERSION_HEADER, openTunnel, type TunnelEvent, type TunnelOptions } from "../src/index.js";
+import { FRAME, headerBlock, http2Frame, http2ProtocolErrors } from "@perdure/testkit";
+import {
+  DRAIN_PATH,
+  HEALTH_PATH,
+  HTTP_VERSION_HEADER,
+  openTunnel,
+  START_TUNNEL_PATH,
+  type TunnelEvent,
+  type TunnelOptions,
+} from "../src/index.js";
+import { HANDSHAKE_MS } from "../src/limits.js";
 import { answerOf, ask, FakeRelay, open } from "./fake-relay.js";
 
 const ENVIRONMENT = "env_201k0yd4rz8yftmd4awh1bajg4v";
@@ -15,6 +25,14 @@ const stranger = createRequestIdentity(
   new Secret(generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString()),
   systemClock,
 );
+
+const END_STREAM = 1;
+const END_HEADERS = 4;
+/** A client that dials again does so at once; handshakes have the time that they always have. */
+const HURRIED: Clock = {
+  ...systemClock,
+  setTimer: (delayMs, fire) => systemClock.setTimer(delayMs === HANDSHAKE_MS ? delayMs : 0, fire),
+};
 
 function signed(path: string, by = identity): Record<string, string> {
   const headers: Record<string, string> = {};
@@ -62,7 +80,7 @@ async function aLocal(version: "h1" | "h2" = "h2"): Promise<Local> {
 }
 
 /** A tunnel, and what it told. */
-function aTunnel(relay: FakeRelay, set: Partial<TunnelOptions> = {}) {
+function aTunnel(relay: Pick<FakeRelay, "url">, set: Partial<TunnelOptions> = {}) {
   const events: TunnelEvent[] = [];
   const waiting: { kind: string; resolve: (event: TunnelEvent) => void }[] = [];
   const tunnel = openTunnel({
@@ -341,4 +359,47 @@ describe("a life", () => {
     });
     expect(await tunnel.next("resolveFailed")).toEqual({ kind: "resolveFailed", srv: "nowhere.test", reason: "SERVFAIL" });
   });
+});
+
+test("T26: a local service that answers with a status that HTTP/2 does not have costs its own request only", async () => {
+  const local = createHttp1((_request, response) => response.writeHead(700).end());
+  await new Promise<void>((resolve) => local.listen(0, "127.0.0.1", resolve));
+  const { port } = local.address() as AddressInfo;
+  await using relay = await FakeRelay.open(letIn);
+  await using _open = aTunnel(relay, { locals: [{ tunnelPort: 1, host: "127.0.0.1", port }] });
+  const connection = await relay.next();
+  const headers = { ...signed("/x"), [HTTP_VERSION_HEADER]: "HTTP/1.1" };
+  expect((await ask(connection, "/http/localhost/1/x", headers)).status).toBe(502);
+  expect((await ask(connection, HEALTH_PATH)).status).toBe(200);
+  local.closeAllConnections();
+  await new Promise<void>((resolve) => local.close(() => resolve()));
+});
+
+const requestFor = (path: string): Buffer =>
+  http2Frame(
+    FRAME.headers,
+    END_STREAM | END_HEADERS,
+    1,
+    headerBlock({ ":method": "GET", ":scheme": "http", ":path": path, ":authority": "a" }),
+  );
+
+describe("T26: a relay that breaks HTTP/2 right behind its request", () => {
+  test.each([HEALTH_PATH, DRAIN_PATH, START_TUNNEL_PATH, "/http/localhost/1/x"])(
+    "loses that connection, and the client dials again: %s",
+    async (path) => {
+      const connections = http2ProtocolErrors.map(({ frames }) => Buffer.concat(frames("a", requestFor(path))));
+      const dialledOften = Promise.withResolvers<void>();
+      const server = createTcp((socket) => {
+        socket.on("error", () => undefined);
+        const bytes = connections.pop();
+        if (bytes === undefined) return dialledOften.resolve();
+        socket.end(bytes);
+      });
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      await using _open = aTunnel({ url }, { clock: HURRIED });
+      await dialledOften.promise;
+      server.close();
+    },
+  );
 });

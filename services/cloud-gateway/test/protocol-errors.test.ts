@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { EnvironmentFacts } from "@perdure/cloud";
-import { http2ProtocolErrors } from "@perdure/testkit";
+import { http2ProtocolErrors, SEGMENTATIONS, sendSegments } from "@perdure/testkit";
 import { bearer, type GatewayFixture, hostOf, startGateway, startRuntime, type TestRuntime } from "./fixture.js";
 
 /** The reset must arrive between the request and the answer, which not every turn achieves. */
@@ -24,22 +24,6 @@ afterAll(async () => {
   await runtime[Symbol.asyncDispose]();
 });
 
-/** Sends the segments, one write and one turn of the event loop for each, and resolves when the gateway has closed the connection. */
-async function sendUntilClosed(port: number, segments: readonly Uint8Array[]): Promise<void> {
-  const socket = connect({ port, host: "127.0.0.1", noDelay: true });
-  socket.on("error", () => undefined); // The gateway may reset the connection.
-  socket.resume();
-  await once(socket, "connect");
-  const closed = once(socket, "close");
-  for (const segment of segments) {
-    socket.write(segment);
-    await new Promise(setImmediate);
-  }
-  // Errors of one stream leave the connection open, so the client ends it.
-  socket.end();
-  await closed;
-}
-
 async function expectServed(door: "ingress" | "admin"): Promise<void> {
   const answer = await fixture.ask("h2", door, facts, { path: "/S/h", headers: bearer(key) });
   expect(answer.status).toBe(200);
@@ -47,20 +31,11 @@ async function expectServed(door: "ingress" | "admin"): Promise<void> {
 
 // An exception that nothing catches fails the test in which it is thrown: in a program it would end the process.
 describe.each(["ingress", "admin"] as const)("T21: at the listener %s", (door) => {
-  test.each(http2ProtocolErrors)("$name in one segment with its request ends one connection", async ({ frames }) => {
-    await sendUntilClosed(fixture.ports[door], [Buffer.concat(frames(hostOf(facts)))]);
-    await expectServed(door);
-  });
-
-  test.each(http2ProtocolErrors)("$name in a segment of its own ends one connection", async ({ frames }) => {
-    await sendUntilClosed(fixture.ports[door], frames(hostOf(facts)));
-    await expectServed(door);
-  });
-
-  test.each(http2ProtocolErrors)("$name cut in the middle of a frame ends one connection", async ({ frames }) => {
-    const bytes = Buffer.concat(frames(hostOf(facts)));
-    await sendUntilClosed(fixture.ports[door], [bytes.subarray(0, bytes.length - 5), bytes.subarray(bytes.length - 5)]);
-    await expectServed(door);
+  describe.each(Object.entries(SEGMENTATIONS))("%s", (_name, segments) => {
+    test.each(http2ProtocolErrors)("$name ends one connection", async ({ frames }) => {
+      await sendSegments(fixture.ports[door], segments(frames(hostOf(facts))));
+      await expectServed(door);
+    });
   });
 });
 

@@ -36,7 +36,7 @@ export class Http2Exchange extends Exchange {
     if (!this.#bodyExpected) return reading.end();
     this.reading = reading;
     const stream = this.#stream;
-    if (this.#expectsContinue) stream.additionalHeaders({ ":status": 100 });
+    if (this.#expectsContinue && !stream.destroyed && !stream.closed) stream.additionalHeaders({ ":status": 100 });
     stream.on("data", (chunk: Buffer) => reading.push(chunk));
     stream.on("end", () => {
       if (!stream.aborted) reading.end(); // A reset ends the readable side like the last byte does.

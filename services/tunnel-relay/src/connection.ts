@@ -5,7 +5,7 @@
  */
 import { type ClientHttp2Session, type ClientHttp2Stream, constants, type OutgoingHttpHeaders } from "node:http2";
 import type { Duplex } from "node:stream";
-import type { Clock, Logger, Secret, TimerHandle } from "@perdure/base";
+import { type Clock, handleErrors, type Logger, type Secret, type TimerHandle } from "@perdure/base";
 import type { Caller, EnvironmentId } from "@perdure/cloud";
 import { DRAIN_PATH, HEALTH_PATH } from "@perdure/tunnel";
 import {
@@ -98,6 +98,7 @@ export class TunnelConnection {
   request(headers: OutgoingHttpHeaders, endStream: boolean): ClientHttp2Stream | undefined {
     if (this.rank === 0) return undefined;
     const stream = this.#session.request(headers, { endStream });
+    handleErrors(stream); // `close` follows.
     this.#inFlight++;
     stream.once("close", this.#ended);
     return stream;
@@ -176,6 +177,7 @@ export class TunnelConnection {
   #tell(path: string, method: string, answered?: () => void): void {
     if (this.#session.closed || this.#session.destroyed) return;
     const stream = this.#session.request({ ":method": method, ":path": path, ":scheme": "http", ":authority": "tunnel-client" });
+    handleErrors(stream, () => late.cancel()); // The connection broke: its `close` says so.
     const late = this.#ports.clock.setTimer(HEALTH_TIMEOUT_MS, () => {
       stream.close(constants.NGHTTP2_CANCEL);
       if (answered !== undefined && ++this.#missed >= HEALTH_MISSED_MAX) this.destroy("the client does not answer");
@@ -184,7 +186,6 @@ export class TunnelConnection {
       late.cancel();
       answered?.();
     });
-    stream.on("error", () => late.cancel()); // The connection broke: seen elsewhere.
     stream.on("close", () => late.cancel());
     stream.resume();
   }

@@ -4,7 +4,7 @@
  */
 import { type ClientHttp2Session, connect } from "node:http2";
 import type { Duplex } from "node:stream";
-import type { Clock, Logger } from "@perdure/base";
+import { type Clock, handleErrors, type Logger } from "@perdure/base";
 import { parseHello, START_TUNNEL_PATH, type TunnelHello, type TunnelWelcome, welcomeTrailers } from "@perdure/tunnel";
 import {
   CONNECTION_WINDOW_BYTES,
@@ -50,25 +50,29 @@ export function greet<T>(socket: Duplex, { clock, logger, judge }: HandshakePort
       socket.destroy();
       end(undefined);
     };
+    handleErrors(socket, (cause) => giveUp(cause.message));
     let deadline = clock.setTimer(HANDSHAKE_MS, () => giveUp("it took too long"));
     const session = connect("http://tunnel-client", {
       createConnection: () => socket,
       maxSessionMemory: SESSION_MEMORY_MEGABYTES,
       settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES, maxHeaderListSize: HEADER_BYTES_MAX },
     });
-    session.once("connect", () => session.setLocalWindowSize(CONNECTION_WINDOW_BYTES));
-    session.on("error", (cause: Error) => giveUp(cause.message));
+    handleErrors(session, (cause) => giveUp(cause.message));
+    session.once("connect", () => {
+      if (!session.destroyed) session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
+    });
     session.on("close", () => giveUp("the client went"));
-    socket.on("error", (cause: Error) => giveUp(cause.message));
 
     const stream = session.request(
       { ":method": "GET", ":scheme": "http", ":authority": "tunnel-client", ":path": START_TUNNEL_PATH },
       { endStream: false, waitForTrailers: true },
     );
+    handleErrors(stream, (cause) => giveUp(cause.message));
     let verdict: Verdict<T> | undefined;
     let wantsTrailers = false;
     const finish = (): void => {
-      if (verdict === undefined || verdict.kind === "later" || !wantsTrailers || stream.destroyed) return;
+      if (verdict === undefined || verdict.kind === "later" || !wantsTrailers) return;
+      if (stream.destroyed || stream.closed) return;
       stream.sendTrailers(welcomeTrailers(verdict.welcome));
     };
     stream.on("wantTrailers", () => {
@@ -84,7 +88,6 @@ export function greet<T>(socket: Duplex, { clock, logger, judge }: HandshakePort
         finish();
       });
     });
-    stream.on("error", (cause: Error) => giveUp(cause.message));
     stream.on("close", () => {
       if (verdict?.kind === "welcome" && !session.destroyed) return end({ session, facts: verdict.facts });
       if (verdict?.kind !== "refused") return giveUp("the client ended the handshake");

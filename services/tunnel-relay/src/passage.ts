@@ -4,14 +4,14 @@
  */
 import { type ClientHttp2Stream, constants } from "node:http2";
 import type { Clock } from "@perdure/base";
-import { breakOff, DRAINING_HEADER, passedHeaders } from "@perdure/tunnel";
+import { breakOff, DRAINING_HEADER, isFinalStatus, passedHeaders } from "@perdure/tunnel";
 import { REPLAYED_BYTES_MAX, RETRY_AFTER_SECONDS } from "./limits.js";
 import { Valve } from "./valve.js";
 import { refuse, type Visit } from "./visit.js";
 
 /** Somebody who takes the request: a connection of a client, or another relay. */
 export interface Carrier {
-  /** Undefined when it ended this very moment. */
+  /** Undefined when it ended this very moment. The stream has a listener for its errors. */
   open(endStream: boolean): ClientHttp2Stream | undefined;
   /** Whether its answer may say that nothing was executed. */
   readonly mayDecline: boolean;
@@ -84,6 +84,10 @@ class Passage {
         return this.#declined(carrier);
       }
       this.#sent = undefined;
+      if (!isFinalStatus(status)) {
+        refuse(this.#visit, 502, "the tunnel's client answered with a status that HTTP/2 does not have");
+        return breakOff(stream);
+      }
       this.#visit.respond(status, passedHeaders(headers as Record<string, string | string[]>, NOT_ANSWERED));
     });
     stream.on("data", (chunk: Uint8Array) => {
@@ -99,7 +103,6 @@ class Passage {
     stream.on("drain", () => {
       if (this.#stream === stream) this.#requestValve.drained();
     });
-    stream.on("error", NOTHING); // `close` follows.
     stream.on("close", () => {
       if (this.#stream === stream) this.#streamClosed(stream, carrier);
     });
@@ -157,5 +160,3 @@ const RETRY_AFTER = { "retry-after": String(RETRY_AFTER_SECONDS) };
 function wasReset(stream: ClientHttp2Stream): boolean {
   return stream.rstCode !== undefined && stream.rstCode !== constants.NGHTTP2_NO_ERROR;
 }
-
-const NOTHING = (): void => undefined;

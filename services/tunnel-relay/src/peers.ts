@@ -1,6 +1,6 @@
 /** Why: a runtime asks any relay, and the client it wants may be connected to another: that one is asked, once (cloud.md §2.6, 7). */
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from "node:http2";
-import type { Clock, Logger } from "@perdure/base";
+import { type Clock, handleErrors, type Logger } from "@perdure/base";
 import { type ProxyPath, RUNTIME_TOKEN_HEADER } from "@perdure/tunnel";
 import { PEER_HOLDS_MS, PEER_NAMES_MAX, PEER_QUESTION_MS, SESSION_MEMORY_MEGABYTES, STREAM_WINDOW_BYTES } from "./limits.js";
 
@@ -15,7 +15,9 @@ export class Peer {
   }
 
   request(headers: OutgoingHttpHeaders, endStream: boolean): ClientHttp2Stream {
-    return this.#open().request(headers, { endStream });
+    const stream = this.#open().request(headers, { endStream });
+    handleErrors(stream); // `close` follows.
+    return stream;
   }
 
   close(): void {
@@ -29,8 +31,8 @@ export class Peer {
       maxSessionMemory: SESSION_MEMORY_MEGABYTES,
       ...(this.#ca === undefined ? {} : { ca: this.#ca }),
     });
+    handleErrors(session); // Its streams receive the error too.
     this.#session = session;
-    session.on("error", NOTHING); // Its streams hear of it.
     session.on("goaway", () => {
       if (this.#session === session) this.#session = undefined;
     });
@@ -80,11 +82,9 @@ export class Peers {
     return new Promise((resolve) => {
       const headers = { ":method": "HEAD", ":path": `/_/held/${key}`, [RUNTIME_TOKEN_HEADER]: token };
       const stream = peer.request(headers, true);
+      handleErrors(stream, (cause) => this.#logger.warn({ peer: peer.origin, cause: cause.message }, "a relay does not answer"));
       const late = this.#clock.setTimer(PEER_QUESTION_MS, () => stream.close());
       stream.on("response", (answer) => resolve(answer[":status"] === 204));
-      stream.on("error", (cause: Error) =>
-        this.#logger.warn({ peer: peer.origin, cause: cause.message }, "a relay does not answer"),
-      );
       stream.on("close", () => {
         late.cancel();
         resolve(false);
@@ -93,5 +93,3 @@ export class Peers {
     });
   }
 }
-
-const NOTHING = (): void => undefined;

@@ -3,7 +3,7 @@ import { createServer as createHttp1Server } from "node:http";
 import { createServer as createHttp2Server, type ServerHttp2Session } from "node:http2";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
-import { type Clock, type Logger, PerdureError } from "@perdure/base";
+import { type Clock, handleErrors, type Logger, PerdureError } from "@perdure/base";
 import { sniffProtocol } from "@perdure/role/http";
 import {
   CONNECTION_WINDOW_BYTES,
@@ -56,18 +56,23 @@ export async function openProxyPort(
     },
   });
   http2.on("session", (session) => {
+    handleErrors(session, (cause) => logger.debug({ cause: cause.message }, "a runtime's connection failed"));
     sessions.add(session);
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     session.once("close", () => sessions.delete(session));
-    session.on("error", (cause: Error) => logger.debug({ cause: cause.message }, "a runtime's connection failed"));
   });
-  http2.on("stream", (stream, headers) => take(new Http2Visit(stream, headers as Record<string, string | string[]>)));
+  http2.on("stream", (stream, headers) => {
+    // A reset or a connection error that arrived with the request has ended this stream before Node emits `stream`.
+    handleErrors(stream);
+    if (stream.destroyed || stream.closed) return void stream.destroy();
+    take(new Http2Visit(stream, headers as Record<string, string | string[]>));
+  });
   http2.on("sessionError", (cause: Error) => logger.debug({ cause: cause.message }, "a runtime's connection failed"));
 
   const accept = (socket: Socket): void => {
+    handleErrors(socket, () => socket.destroy());
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
-    socket.on("error", () => socket.destroy());
     if (certificates !== undefined) return handOver(socket, (socket as TLSSocket).alpnProtocol === "h2");
     sniffProtocol(socket, HEADERS_TIMEOUT_MS, (protocol) => handOver(socket, protocol === "h2c"));
   };
@@ -81,7 +86,10 @@ export async function openProxyPort(
         );
   if (certificates !== undefined && "setSecureContext" in server) {
     certificates.onChange((certificate) => server.setSecureContext(contextOf(certificate)));
-    server.on("tlsClientError", (_cause, socket) => socket.destroy());
+    server.on("tlsClientError", (_cause, socket) => {
+      handleErrors(socket);
+      socket.destroy();
+    });
   }
   await bind(server, host, port);
   server.on("error", (cause) => logger.warn({ cause: cause.message }, "the proxy's socket failed"));

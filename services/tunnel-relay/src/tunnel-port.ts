@@ -1,7 +1,7 @@
 /** Why: where tunnel clients dial in: each socket has five seconds to become a tunnel, and each network its share of attempts (T26). */
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
-import type { Logger } from "@perdure/base";
+import { handleErrors, type Logger } from "@perdure/base";
 import type { HandshakeRate } from "./handshake-rate.js";
 import { HANDSHAKE_MS, HANDSHAKES_MAX } from "./limits.js";
 import type { RelayListenOptions } from "./ports.js";
@@ -32,13 +32,14 @@ export async function openTunnelPort(
   /** Sockets that are no tunnels yet. */
   const strangers = new Set<Socket>();
   const admit = (socket: Socket): boolean => {
-    socket.on("error", () => socket.destroy());
+    handleErrors(socket, () => socket.destroy());
     if (strangers.size < HANDSHAKES_MAX && rate.take(socket.remoteAddress)) return true;
     throttled();
     socket.destroy();
     return false;
   };
   const accept = (socket: Socket): void => {
+    handleErrors(socket, () => socket.destroy());
     strangers.add(socket);
     socket.once("close", () => strangers.delete(socket));
     socket.setNoDelay(true);
@@ -47,6 +48,7 @@ export async function openTunnelPort(
   const server =
     certificates === undefined
       ? createServer((socket) => {
+          handleErrors(socket);
           if (admit(socket)) accept(socket);
         })
       : createTlsServer({ ...contextOf(certificates.current), ALPNProtocols: ["h2"], handshakeTimeout: HANDSHAKE_MS }, accept);
@@ -55,6 +57,7 @@ export async function openTunnelPort(
     // Before TLS begins: a flood should not cost us its handshakes.
     server.prependListener("connection", admit);
     server.on("tlsClientError", (cause, socket) => {
+      handleErrors(socket);
       logger.debug({ cause: cause.message }, "TLS handshake failed");
       socket.destroy();
     });

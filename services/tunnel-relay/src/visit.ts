@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
 import type { Readable, Writable } from "node:stream";
+import { handleErrors } from "@perdure/base";
 import { breakOff, errorBody } from "@perdure/tunnel";
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
@@ -19,6 +20,7 @@ export interface Visit {
   readonly answer: Writable;
   readonly isAnswered: boolean;
   readonly isClosed: boolean;
+  /** Nothing when it is closed. */
   respond(status: number, headers: Readonly<Record<string, string | string[]>>): void;
   /** Breaks it off: the other side is not to take it for a whole answer. */
   abort(): void;
@@ -34,7 +36,7 @@ export class Http2Visit implements Visit {
   constructor(stream: ServerHttp2Stream, headers: Headers) {
     this.#stream = stream;
     this.headers = headers;
-    stream.on("error", NOTHING); // `close` follows.
+    handleErrors(stream); // `close` follows.
   }
 
   get method(): string {
@@ -59,7 +61,7 @@ export class Http2Visit implements Visit {
     return this.#stream.destroyed || this.#stream.closed;
   }
   respond(status: number, headers: Readonly<Record<string, string | string[]>>): void {
-    this.#stream.respond({ ...headers, ":status": status });
+    if (!this.isClosed) this.#stream.respond({ ...headers, ":status": status });
   }
   abort(): void {
     breakOff(this.#stream);
@@ -80,8 +82,8 @@ export class Http1Visit implements Visit {
     this.#response = response;
     const { headers } = request;
     this.isWhole = headers["transfer-encoding"] === undefined && (headers["content-length"] ?? "0") === "0";
-    response.on("error", NOTHING); // `close` follows.
-    request.on("error", NOTHING);
+    handleErrors(response); // `close` follows.
+    handleErrors(request);
   }
 
   get method(): string {
@@ -125,5 +127,3 @@ export function refuse(visit: Visit, status: number, message: string, headers: R
   visit.answer.end(body);
   visit.body.resume(); // Whatever still comes is nobody's.
 }
-
-const NOTHING = (): void => undefined;

@@ -5,9 +5,12 @@
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { type Duplex, duplexPair } from "node:stream";
+import { handleErrors } from "@perdure/base";
 
 /** Say something only about one HTTP/1.1 connection; HTTP/2 forbids them (RFC 9113 §8.2.2). */
 const CONNECTION_HEADERS = new Set(["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "te"]);
+
+const STATUS_MAX = 599;
 
 /** Returns a stream handler that answers through whatever `accept` does with an HTTP/1.1 connection. */
 export function bridgeStreams(
@@ -15,6 +18,8 @@ export function bridgeStreams(
 ): (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void {
   const connect = (remoteAddress: string | undefined): Duplex => {
     const [near, far] = duplexPair();
+    handleErrors(near);
+    handleErrors(far);
     // The two sides tell each other of an end, but not of a destruction.
     near.on("close", () => far.destroy());
     far.on("close", () => {
@@ -33,21 +38,31 @@ export function bridgeStreams(
       headers: requestHeaders(headers),
       setHost: false,
     });
+    handleErrors(outgoing, (cause) => {
+      if (!isAnswered) stream.destroy(cause); // Not close(): that would end the answer as if it were whole.
+    });
     let isAnswered = false;
     outgoing.on("response", (incoming) => {
       isAnswered = true;
       answer(stream, incoming);
     });
     outgoing.on("continue", () => {
-      if (!stream.destroyed) stream.additionalHeaders({ ":status": 100 });
-    });
-    outgoing.on("error", (cause) => {
-      if (!isAnswered) stream.destroy(cause); // Not close(): that would end the answer as if it were whole.
+      if (!isOver(stream)) stream.additionalHeaders({ ":status": 100 });
     });
     stream.on("error", () => outgoing.destroy());
     stream.on("close", () => outgoing.destroy());
     stream.pipe(outgoing);
   };
+}
+
+/** HTTP/1.1 knows statuses up to 999; Node throws when one above 599 is to be sent in HTTP/2. */
+function statusOf({ statusCode = 500 }: IncomingMessage): number {
+  return statusCode > STATUS_MAX ? 500 : statusCode;
+}
+
+/** Nothing can be sent on it any more: Node would throw. */
+function isOver(stream: ServerHttp2Stream): boolean {
+  return stream.destroyed || stream.closed;
 }
 
 function requestHeaders(headers: IncomingHttpHeaders): Record<string, string | string[]> {
@@ -62,14 +77,14 @@ function requestHeaders(headers: IncomingHttpHeaders): Record<string, string | s
 }
 
 function answer(stream: ServerHttp2Stream, incoming: IncomingMessage): void {
-  if (stream.destroyed) return void incoming.destroy();
-  const headers: Record<string, string | string[] | number> = { ":status": incoming.statusCode ?? 500 };
+  handleErrors(incoming, (cause) => stream.destroy(cause));
+  if (isOver(stream)) return void incoming.destroy();
+  const headers: Record<string, string | string[] | number> = { ":status": statusOf(incoming) };
   for (const name of Object.keys(incoming.headers)) {
     const value = incoming.headers[name];
     if (value !== undefined && !CONNECTION_HEADERS.has(name)) headers[name] = value;
   }
   stream.respond(headers);
-  incoming.on("error", (cause) => stream.destroy(cause));
   // What the client still sends is not wanted: the stream must not stay open for it (RFC 9113 §8.1).
   stream.once("finish", () => {
     if (stream.readableEnded || stream.closed) return;

@@ -4,6 +4,7 @@
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
+import { handleErrors } from "@perdure/base";
 
 /** An answer without the handler; the body is JSON. */
 export interface Refusal {
@@ -37,9 +38,9 @@ export function guardedRequest(guard: Guard, handle: RequestHandler): RequestHan
 
 export function guardedStream(guard: Guard, handle: StreamHandler): StreamHandler {
   return (stream, headers, flags, rawHeaders) => {
+    handleErrors(stream); // A client that is refused may hang up.
     const refusal = guard.refusal(headers[":method"] as string, headers[":path"] as string, headers);
     if (refusal !== undefined) {
-      stream.on("error", () => undefined); // Who is refused may hang up; there is nothing more to say.
       stream.respond({ ":status": refusal.status, "content-type": "application/json", ...refusal.headers });
       stream.end(refusal.body);
       return;

@@ -12,7 +12,7 @@ import {
 } from "node:http2";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { type Clock, type Logger, PerdureError } from "@perdure/base";
+import { type Clock, handleErrors, type Logger, PerdureError } from "@perdure/base";
 import { bridgeStreams } from "./bridge.js";
 import type { CertificateSource } from "./certificates.js";
 import { type Guard, guardedRequest, guardedStream } from "./guard.js";
@@ -85,6 +85,7 @@ export function createHttpPort(
   http1.removeAllListeners("connection");
   const secured = options.certificates === undefined ? undefined : securedBy(options.certificates, logger, headersTimeoutMs);
   http1.on("connection", (socket: Socket) => {
+    handleErrors(socket);
     undecided.add(socket);
     socket.once("close", () => undecided.delete(socket));
     const decided = (connection: Socket, protocol: Protocol): void => {
@@ -118,6 +119,7 @@ export function createHttpPort(
     },
   });
   http2.on("session", (session: ServerHttp2Session) => {
+    handleErrors(session);
     sessions.add(session);
     session.once("close", () => sessions.delete(session));
     session.setLocalWindowSize(limits.connectionWindowBytes);
@@ -125,7 +127,13 @@ export function createHttpPort(
     if (closed !== undefined) session.close();
   });
   http2.on("sessionError", (cause: Error) => logger.debug({ cause: cause.message }, "HTTP/2 connection failed"));
-  const onStream = handlers.stream?.bind(handlers) ?? bridgeStreams(toHttp1);
+  const answer = handlers.stream?.bind(handlers) ?? bridgeStreams(toHttp1);
+  const onStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: string[]): void => {
+    // A reset or a connection error that arrived with the request has ended this stream before Node emits `stream`.
+    handleErrors(stream);
+    if (stream.destroyed || stream.closed) return void stream.destroy();
+    answer(stream, headers, flags, rawHeaders);
+  };
   http2.on("stream", onStream as (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number) => void);
 
   function toHttp1(connection: Duplex): void {

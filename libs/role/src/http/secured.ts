@@ -1,7 +1,7 @@
 /** Why: a port that speaks TLS takes each connection with the certificate that is good then; those that were there keep theirs. */
 import type { Socket } from "node:net";
 import { createServer, type SecureContextOptions, type TLSSocket } from "node:tls";
-import type { Logger } from "@perdure/base";
+import { handleErrors, type Logger } from "@perdure/base";
 import type { Certificate, CertificateSource } from "./certificates.js";
 import type { Protocol } from "./sniff.js";
 
@@ -17,9 +17,11 @@ export function securedBy(
   const waiting = new Map<string, Decided>();
   const options = { ALPNProtocols: ["h2", "http/1.1"], handshakeTimeout: timeoutMs, ...contextOf(certificates.current) };
   const server = createServer(options, (connection) => {
+    handleErrors(connection);
     waiting.get(peerOf(connection))?.(connection, connection.alpnProtocol === "h2" ? "h2c" : "http/1.1");
   });
   server.on("tlsClientError", (cause: Error, connection: TLSSocket) => {
+    handleErrors(connection);
     logger.debug({ cause: cause.message }, "a TLS handshake failed");
     connection.destroy();
   });

@@ -5,7 +5,7 @@
  */
 import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
-import type { Clock, TimerHandle } from "@perdure/base";
+import { type Clock, handleErrors, type TimerHandle } from "@perdure/base";
 import {
   DRAIN_PATH,
   DRAINING_HEADER,
@@ -111,6 +111,7 @@ export class TunnelConnection {
   }
 
   #serve(socket: Socket): void {
+    handleErrors(socket, (cause) => this.#end(cause.message));
     this.#socket = socket;
     if (this.#abort.signal.aborted) return this.#end("the tunnel closes");
     this.#state = "greeting";
@@ -122,18 +123,20 @@ export class TunnelConnection {
       },
       maxSessionMemory: SESSION_MEMORY_MEGABYTES,
     });
+    handleErrors(session, (cause) => this.#end(cause.message));
     this.#session = session;
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
-    session.on("stream", (stream, headers) => this.#asked(stream, headers));
-    session.on("error", (cause: Error) => this.#end(cause.message));
+    session.on("stream", (stream, headers) => {
+      handleErrors(stream); // Whoever works on it sees `close`.
+      if (stream.destroyed || stream.closed) return void stream.destroy(); // Its reset came with it.
+      this.#asked(stream, headers);
+    });
     session.on("close", () => this.#end("the relay closed the connection"));
-    socket.on("error", (cause: Error) => this.#end(cause.message));
     socket.on("close", () => this.#end("the relay closed the connection"));
     this.#timer = this.#ports.clock.setTimer(HANDSHAKE_MS, () => this.#end(`no handshake within ${HANDSHAKE_MS / 1000} s`));
   }
 
   #asked(stream: ServerHttp2Stream, headers: Readonly<Record<string, string | string[] | undefined>>): void {
-    stream.on("error", NOTHING); // Whoever works on it sees `close`.
     const path = headers[":path"];
     if (path === HEALTH_PATH) return answerOk(stream);
     if (path === DRAIN_PATH) {
@@ -239,5 +242,3 @@ function answerOk(stream: ServerHttp2Stream): void {
   stream.respond({ ":status": 200 }, { endStream: true });
   stream.resume();
 }
-
-const NOTHING = (): void => undefined;

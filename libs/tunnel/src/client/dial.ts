@@ -1,7 +1,7 @@
 /** Why: a tunnel begins as a connection of ours to a relay, with TLS made out to its name. */
 import { type Socket, connect as tcpConnect } from "node:net";
 import { connect as tlsConnect } from "node:tls";
-import type { Clock } from "@perdure/base";
+import { type Clock, handleErrors } from "@perdure/base";
 import { HANDSHAKE_MS } from "../limits.js";
 import type { RelayServer } from "./servers.js";
 
@@ -13,21 +13,22 @@ export function dial(server: RelayServer, ca: string | undefined, clock: Clock, 
       serverName === undefined
         ? tcpConnect({ host, port, noDelay: true })
         : tlsConnect({ host, port, servername: serverName, ALPNProtocols: ["h2"], ...(ca === undefined ? {} : { ca }) });
+    handleErrors(socket, (cause) => failed(cause)); // After the first call the promise is settled and later errors change nothing.
     const failed = (cause: Error): void => {
+      if (isSettled) return;
       settle();
       socket.destroy();
-      socket.on("error", () => undefined); // Late news of a connection that nobody waits for.
       reject(cause);
     };
     const aborted = (): void => failed(new Error("the tunnel closes"));
     const timer = clock.setTimer(HANDSHAKE_MS, () => failed(new Error(`no connection within ${HANDSHAKE_MS / 1000} s`)));
+    let isSettled = false;
     const settle = (): void => {
+      isSettled = true;
       timer.cancel();
       signal.removeEventListener("abort", aborted);
-      socket.removeListener("error", failed);
     };
     signal.addEventListener("abort", aborted);
-    socket.on("error", failed);
     socket.once(serverName === undefined ? "connect" : "secureConnect", () => {
       if (serverName !== undefined && "alpnProtocol" in socket && socket.alpnProtocol !== "h2") {
         return failed(new Error("the server does not offer HTTP/2"));

@@ -6,10 +6,10 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { type ClientHttp2Session, connect, type ServerHttp2Stream } from "node:http2";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { connect as tlsConnect } from "node:tls";
-import type { Clock } from "@perdure/base";
+import { type Clock, handleErrors } from "@perdure/base";
 import { breakOff } from "../break-off.js";
 import { HTTP_VERSION_HEADER } from "../handshake.js";
-import { errorBody, passedHeaders } from "../http-headers.js";
+import { errorBody, isFinalStatus, passedHeaders } from "../http-headers.js";
 import {
   CONNECTION_WINDOW_BYTES,
   LOCAL_CONNECT_MS,
@@ -77,13 +77,14 @@ export class LocalCalls implements Disposable {
     outgoing[":authority"] = service.authority;
     outgoing[":path"] = target;
     const local = this.#session(service).request(outgoing, { endStream: stream.endAfterHeaders });
+    handleErrors(local, (cause) => unreachable(stream, service, cause));
     local.on("response", (answer) => {
-      if (stream.destroyed || stream.headersSent) return;
+      if (stream.destroyed || stream.closed || stream.headersSent) return;
+      if (!isFinalStatus(answer[":status"])) return wrongStatus(stream, local, service);
       const passed = passedHeaders(answer as Record<string, string | string[]>, NOT_ANSWERED);
       stream.respond({ ...passed, ":status": answer[":status"] ?? 502 });
       local.pipe(stream);
     });
-    local.on("error", (cause) => unreachable(stream, service, cause));
     local.on("close", () => {
       if (!stream.destroyed && !stream.writableEnded) unreachable(stream, service, undefined);
     });
@@ -101,18 +102,18 @@ export class LocalCalls implements Disposable {
       settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
       maxSessionMemory: SESSION_MEMORY_MEGABYTES,
     });
-    this.#sessions.set(origin, session);
+    handleErrors(session, () => forget()); // Its streams receive the error too, and answer.
     const forget = (): void => {
       if (this.#sessions.get(origin) === session) this.#sessions.delete(origin);
     };
+    this.#sessions.set(origin, session);
     const slow = this.#clock.setTimer(LOCAL_CONNECT_MS, () =>
       session.destroy(new Error(`no connection within ${LOCAL_CONNECT_MS / 1000} s`)),
     );
     session.once("connect", () => {
       slow.cancel();
-      session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
+      if (!session.destroyed) session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     });
-    session.on("error", forget); // Its streams hear it too, and answer.
     session.on("goaway", forget);
     session.on("close", () => {
       slow.cancel();
@@ -138,17 +139,18 @@ export class LocalCalls implements Disposable {
       path: target,
       headers: { ...passedHeaders(headers, NOT_PASSED), host: service.authority },
     });
+    handleErrors(outgoing, (cause) => unreachable(stream, service, cause));
     outgoing.on("response", (answer: IncomingMessage) => {
-      if (stream.destroyed || stream.headersSent) {
+      handleErrors(answer, (cause) => unreachable(stream, service, cause));
+      if (stream.destroyed || stream.closed || stream.headersSent) {
         answer.destroy();
         return;
       }
+      if (!isFinalStatus(answer.statusCode)) return wrongStatus(stream, outgoing, service);
       stream.respond({ ...passedHeaders(answer.headers, NOT_ANSWERED), ":status": answer.statusCode ?? 502 });
-      answer.on("error", (cause) => unreachable(stream, service, cause));
       answer.on("aborted", () => unreachable(stream, service, undefined));
       answer.pipe(stream);
     });
-    outgoing.on("error", (cause) => unreachable(stream, service, cause));
     stream.on("close", () => outgoing.destroy());
     if (stream.endAfterHeaders) outgoing.end();
     else stream.pipe(outgoing);
@@ -163,11 +165,11 @@ export class LocalCalls implements Disposable {
       servername: service.host,
       ALPNProtocols: ["h2", "http/1.1"],
     });
+    handleErrors(socket, reject);
     const slow = this.#clock.setTimer(LOCAL_CONNECT_MS, () =>
       reject(new Error(`no TLS connection within ${LOCAL_CONNECT_MS / 1000} s`)),
     );
     socket.once("secureConnect", () => resolve(socket.alpnProtocol === "h2" ? "HTTP/2.0" : "HTTP/1.1"));
-    socket.on("error", reject);
     try {
       const version = await promise;
       this.#versions.set(service.authority, version);
@@ -187,6 +189,12 @@ function unreachable(stream: ServerHttp2Stream, { authority }: LocalService, cau
   if (stream.headersSent) return breakOff(stream);
   const why = cause instanceof Error ? cause.message : "it gave the request up";
   answerError(stream, 502, `${authority} does not answer: ${why}`);
+}
+
+/** HTTP/1.1 services may answer up to 999; Node throws when such a status is to be sent in HTTP/2. */
+function wrongStatus(stream: ServerHttp2Stream, local: { destroy(): unknown }, { authority }: LocalService): void {
+  answerError(stream, 502, `${authority} answers with a status that HTTP/2 does not have`);
+  local.destroy();
 }
 
 /** The whole answer at once. Nothing when it is too late. */

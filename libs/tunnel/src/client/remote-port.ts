@@ -12,8 +12,8 @@ import {
 import { createServer as createHttp2Server, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { type AddressInfo, createServer, isIP, type Socket } from "node:net";
-import { PerdureError } from "@perdure/base";
-import { errorBody, passedHeaders } from "../http-headers.js";
+import { handleErrors, PerdureError } from "@perdure/base";
+import { errorBody, isFinalStatus, passedHeaders } from "../http-headers.js";
 import { LOCAL_SOCKETS_MAX } from "../limits.js";
 
 export type RemotePortEvent =
@@ -72,9 +72,9 @@ export async function openRemotePort(options: RemotePortOptions): Promise<Remote
   const http2 = createHttp2Server(answer);
   const sockets = new Set<Socket>();
   const server = createServer({ noDelay: true }, (socket) => {
+    handleErrors(socket, () => socket.destroy());
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
-    socket.on("error", () => socket.destroy());
     socket.once("readable", () => {
       const head = socket.read() as Buffer | null;
       if (head === null) return;
@@ -109,10 +109,11 @@ async function pass(
 ): Promise<void> {
   const method = request.method ?? "GET";
   const path = (request.url ?? "/").replace(/\?.*$/s, "");
+  handleErrors(request); // `close` follows.
+  handleErrors(response);
   response.on("close", () =>
     onEvent?.({ kind: "request", method, path, status: response.headersSent ? response.statusCode : 0 }),
   );
-  response.on("error", () => undefined); // Told by `close`.
   try {
     const authorization = `Bearer ${await credential()}`;
     const length = request.headers["content-length"];
@@ -128,13 +129,17 @@ async function pass(
         ...(length === undefined ? {} : { "content-length": length }),
       },
     });
+    handleErrors(outgoing, (cause) => refuse(response, `${target.origin} does not answer: ${cause.message}`));
     outgoing.on("response", (answer) => {
+      handleErrors(answer, () => (response as ServerResponse).destroy());
+      if (request.httpVersionMajor === 2 && !isFinalStatus(answer.statusCode)) {
+        refuse(response, `${target.origin} answers with a status that HTTP/2 does not have`);
+        return void outgoing.destroy();
+      }
       // The two response types write alike, but TypeScript cannot call a method of a union with overloads.
       (response as ServerResponse).writeHead(answer.statusCode ?? 502, passedHeaders(answer.headers, NOT_ANSWERED));
-      answer.on("error", () => (response as ServerResponse).destroy());
       answer.pipe(response as ServerResponse);
     });
-    outgoing.on("error", (cause) => refuse(response, `${target.origin} does not answer: ${cause.message}`));
     response.on("close", () => outgoing.destroy());
     request.pipe(outgoing);
   } catch (cause) {

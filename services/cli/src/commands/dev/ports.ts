@@ -2,6 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { createServer } from "node:net";
+import { handleErrors } from "@perdure/base";
 
 export interface Holder {
   readonly pid: number;
@@ -18,7 +19,7 @@ function canListen(port: number, host: string | undefined): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
     // No IPv6 here is no reason against the port.
-    server.once("error", ({ code }: NodeJS.ErrnoException) => resolve(code === "EADDRNOTAVAIL" || code === "EAFNOSUPPORT"));
+    handleErrors(server, ({ code }: NodeJS.ErrnoException) => resolve(code === "EADDRNOTAVAIL" || code === "EAFNOSUPPORT"));
     server.listen({ port, exclusive: true, ...(host === undefined ? {} : { host }) }, () => server.close(() => resolve(true)));
   });
 }

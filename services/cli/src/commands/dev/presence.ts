@@ -7,7 +7,7 @@ export class Presence {
   #isHeld = true;
 
   constructor(url: string, onLost: () => void) {
-    this.#session = connect(new URL(url).origin);
+    this.#session = connect(new URL(url).origin, { settings: { enablePush: false } });
     this.#session.on("error", () => undefined); // `close` follows, and says all that matters here.
     this.#session.once("close", () => {
       if (this.#isHeld) onLost();

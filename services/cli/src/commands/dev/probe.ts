@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { request as http1Request } from "node:http";
 import { type ClientHttp2Session, connect } from "node:http2";
+import { handleErrors } from "@perdure/base";
 import { MANIFEST_ACCEPT, MANIFEST_BYTES_MAX } from "@perdure/manifest";
 import { z } from "zod";
 import { PROBE_MS_MAX } from "./limits.js";
@@ -94,7 +95,8 @@ function servicesIn(text: string): readonly string[] | undefined {
 
 async function askHttp2(url: string): Promise<Answer> {
   const { origin, pathname } = new URL(url);
-  const session = connect(origin);
+  const session = connect(origin, { settings: { enablePush: false } });
+  handleErrors(session); // The exchange has its own listener.
   try {
     return await exchange(session, `${pathname.replace(/\/$/, "")}${PATH}`);
   } finally {
@@ -112,6 +114,7 @@ function exchange(session: ClientHttp2Session, path: string): Promise<Answer> {
     session.once("error", fail);
     session.once("close", () => fail(new Error("the connection was closed")));
     const stream = session.request({ ":path": path, accept: MANIFEST_ACCEPT });
+    handleErrors(stream, fail);
     const body = new Body();
     let [status, contentType] = [0, ""];
     stream.on("response", (headers) => {
@@ -119,7 +122,6 @@ function exchange(session: ClientHttp2Session, path: string): Promise<Answer> {
       contentType = headers["content-type"] ?? "";
     });
     stream.on("data", (chunk: Buffer) => body.add(chunk, () => stream.destroy(new Error("the answer is too long"))));
-    stream.once("error", fail);
     stream.once("end", () => {
       clearTimeout(patience);
       resolve({ status, contentType, body: body.whole() });
@@ -139,7 +141,7 @@ function askHttp1(url: string): Promise<Answer> {
         resolve({ status: response.statusCode ?? 0, contentType: response.headers["content-type"] ?? "", body: body.whole() }),
       );
     });
-    request.once("error", reject);
+    handleErrors(request, reject);
     request.end();
   });
 }

@@ -1,17 +1,18 @@
 /** Why: a service that is not up yet cannot be registered; a connection tells, and costs it nothing. */
 import { connect } from "node:net";
+import { handleErrors } from "@perdure/base";
 import { CONNECT_MS_MAX } from "../../limits.js";
 
 /** Whether somebody takes connections there. */
 export function isListening(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: CONNECT_MS_MAX });
+    handleErrors(socket, () => end(false));
     const end = (isOpen: boolean): void => {
       socket.destroy();
       resolve(isOpen);
     };
     socket.once("connect", () => end(true));
     socket.once("timeout", () => end(false));
-    socket.once("error", () => end(false));
   });
 }

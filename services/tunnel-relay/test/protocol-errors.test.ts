@@ -1,0 +1,77 @@
+/** Peers of a relay that break HTTP/2 end their own connection, at both of its listeners (cloud.md §7 T21, T26). */
+import { connect } from "node:net";
+import { describe, expect, test } from "@jest/globals";
+import { FRAME, headerBlock, http2Frame, http2ProtocolErrors, SEGMENTATIONS, sendSegments } from "@perdure/testkit";
+import { HANDSHAKES_MAX } from "../src/limits.js";
+import { aWorld, credentials, FakeRuntime, hurried, until, type World } from "./fixture.js";
+import { aServed } from "./local.js";
+
+const END_STREAM = 1;
+const END_HEADERS = 4;
+const PREFACE_BYTES = 24;
+const SETTINGS = http2Frame(FRAME.settings, 0, 0);
+
+const portOf = (url: string): number => Number(new URL(url).port);
+
+/** A runtime's request still goes through a tunnel. */
+async function expectServed(world: World): Promise<void> {
+  await using _served = await aServed(world);
+  await using runtime = new FakeRuntime(world);
+  expect((await runtime.ask({ tenant: world.tenant, path: "t/http/localhost/1/x", body: "hi" })).status).toBe(200);
+}
+
+// An exception that nothing catches fails the test in which it is thrown: in a program it would end the process.
+describe.each(Object.entries(SEGMENTATIONS))("protocol errors %s", (_name, segments) => {
+  test("T21: of a runtime behind its request end its connection", async () => {
+    await using world = await aWorld();
+    for (const { frames } of http2ProtocolErrors) await sendSegments(portOf(world.proxyUrl), segments(frames("a")));
+    await expectServed(world);
+  });
+
+  test("T26: of a tunnel client behind its answer end its connection", async () => {
+    await using world = await aWorld({}, { clock: hurried(100) });
+    const hello = http2Frame(FRAME.headers, END_HEADERS, 1, headerBlock({ ":status": "200", ...credentials(world.tenant) }));
+    for (const { frames } of http2ProtocolErrors) {
+      // Towards a relay the client of TCP is the server of HTTP/2: no preface, and the first stream is the relay's.
+      const error = frames("a").at(-1) as Buffer;
+      await sendSegments(portOf(world.tunnelUrl), segments([SETTINGS, hello, error]));
+      await sendSegments(portOf(world.tunnelUrl), segments([SETTINGS, error]));
+    }
+    await until(() => world.relay.stats.handshakes === 0 && world.relay.stats.connections === 0);
+    await expectServed(world);
+  });
+});
+
+test("T26: a tunnel client that answers with a status that HTTP/2 does not have costs that request only", async () => {
+  await using world = await aWorld();
+  const socket = connect(portOf(world.tunnelUrl), "127.0.0.1");
+  const hello = headerBlock({ ":status": "200", ...credentials(world.tenant) });
+  socket.write(Buffer.concat([SETTINGS, http2Frame(FRAME.headers, END_HEADERS | END_STREAM, 1, hello)]));
+  let received = Buffer.alloc(0);
+  let read = PREFACE_BYTES;
+  socket.on("data", (chunk: Buffer) => {
+    received = Buffer.concat([received, chunk]);
+    for (; received.length >= read + 9; read += 9 + received.readUIntBE(read, 3)) {
+      const [type, stream] = [received[read + 3], received.readUInt32BE(read + 5)];
+      if (type !== FRAME.headers || stream === 1) continue;
+      socket.write(http2Frame(FRAME.headers, END_HEADERS | END_STREAM, stream, headerBlock({ ":status": "999" })));
+    }
+  });
+  await until(() => world.relay.stats.connections === 1);
+  await using runtime = new FakeRuntime(world);
+  const answer = await runtime.ask({ tenant: world.tenant, path: "t/http/localhost/1/x", body: "hi" });
+  expect([answer.status, JSON.parse(answer.body)]).toMatchObject([502, { code: 502 }]);
+  expect(world.relay.stats.connections).toBe(1);
+  socket.destroy();
+});
+
+test("T26: connections that are reset during the handshake give their places back", async () => {
+  await using world = await aWorld();
+  for (let turn = 0; turn < HANDSHAKES_MAX / 10; turn++) {
+    const socket = connect(portOf(world.tunnelUrl), "127.0.0.1", () => socket.write(SETTINGS, () => socket.resetAndDestroy()));
+    socket.on("error", () => undefined);
+    await new Promise((resolve) => socket.once("close", resolve));
+  }
+  await until(() => world.relay.stats.handshakes === 0);
+  await expectServed(world);
+});
