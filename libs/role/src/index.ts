@@ -1,5 +1,6 @@
 /** Why: what every role's process needs around its actual work. The HTTP kit is entered by `@perdure/role/http`. */
 export * from "./config/index.js";
+export { type ConnectionErrorKind, ConnectionErrors, connectionErrorKind, type UncaughtOrigin } from "./connection-errors.js";
 export * from "./health.js";
 export * from "./lifecycle.js";
 export * from "./logging.js";

@@ -179,6 +179,22 @@ describe("attachToProcess", () => {
     expect(events).toContain("close store");
   });
 
+  test("an uncaught failure that the process survives changes nothing, and the next one may be fatal", async () => {
+    const { lifecycle } = aLifecycle();
+    const fake = new FakeProcess();
+    const asked: string[] = [];
+    using _attached = attachToProcess(lifecycle, fake, (cause, origin) => {
+      asked.push(origin);
+      return cause instanceof RangeError;
+    });
+    fake.emit("uncaughtException", new RangeError("one connection"));
+    fake.emit("unhandledRejection", new RangeError("one connection"));
+    expect(lifecycle.stopping.aborted).toBe(false);
+    fake.emit("uncaughtException", new TypeError("oops"));
+    expect(await lifecycle.untilEnded()).toMatchObject({ kind: "failed", error: { code: "OPS0003" } });
+    expect(asked).toEqual(["uncaughtException", "unhandledRejection", "uncaughtException"]);
+  });
+
   test("an uncaught failure is fatal; disposing lets go of the process", async () => {
     const { lifecycle } = aLifecycle();
     const fake = new FakeProcess();

@@ -5,6 +5,7 @@
  */
 import type { Clock, Logger } from "@perdure/base";
 import { PerdureError } from "@perdure/base";
+import type { UncaughtOrigin } from "./connection-errors.js";
 import type { Health, HealthReport } from "./health.js";
 import { FAILURES_TOLD_MAX } from "./limits.js";
 
@@ -165,7 +166,7 @@ export class Lifecycle {
 /** The few things of `process` that end a program. */
 export interface ProcessHooks {
   on(event: "SIGINT" | "SIGTERM", listener: () => void): unknown;
-  on(event: "uncaughtException" | "unhandledRejection", listener: (cause: unknown) => void): unknown;
+  on(event: UncaughtOrigin, listener: (cause: unknown) => void): unknown;
   off(event: string, listener: (cause: unknown) => void): unknown;
   exit(code: number): void;
 }
@@ -173,8 +174,15 @@ export interface ProcessHooks {
 /** Exit code of a process that a second signal ended, as shells report an interrupt. */
 const INTERRUPTED = 130;
 
-/** Connects a lifecycle with the process's signals and uncaught failures. Disposing disconnects. */
-export function attachToProcess(lifecycle: Lifecycle, hooks: ProcessHooks): Disposable {
+/**
+ * Connects a lifecycle with the process's signals and uncaught failures. Disposing disconnects. `survives` decides which uncaught failures do
+ * not end the process; without it each does.
+ */
+export function attachToProcess(
+  lifecycle: Lifecycle,
+  hooks: ProcessHooks,
+  survives: (cause: unknown, origin: UncaughtOrigin) => boolean = () => false,
+): Disposable {
   let signalled = false;
   const onSignal = (name: string) => (): void => {
     if (signalled) hooks.exit(INTERRUPTED);
@@ -183,17 +191,23 @@ export function attachToProcess(lifecycle: Lifecycle, hooks: ProcessHooks): Disp
   };
   const onInterrupt = onSignal("SIGINT");
   const onTerminate = onSignal("SIGTERM");
-  const onFailure = (cause: unknown): void => lifecycle.fail(cause);
+  const onFailure =
+    (origin: UncaughtOrigin) =>
+    (cause: unknown): void => {
+      if (!survives(cause, origin)) lifecycle.fail(cause);
+    };
+  const onException = onFailure("uncaughtException");
+  const onRejection = onFailure("unhandledRejection");
   hooks.on("SIGINT", onInterrupt);
   hooks.on("SIGTERM", onTerminate);
-  hooks.on("uncaughtException", onFailure);
-  hooks.on("unhandledRejection", onFailure);
+  hooks.on("uncaughtException", onException);
+  hooks.on("unhandledRejection", onRejection);
   return {
     [Symbol.dispose]() {
       hooks.off("SIGINT", onInterrupt);
       hooks.off("SIGTERM", onTerminate);
-      hooks.off("uncaughtException", onFailure);
-      hooks.off("unhandledRejection", onFailure);
+      hooks.off("uncaughtException", onException);
+      hooks.off("unhandledRejection", onRejection);
     },
   };
 }

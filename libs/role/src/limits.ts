@@ -45,3 +45,7 @@ export const IDLE_LOOKS_MIN = 2;
  */
 export const IDLE_GARBAGE_BYTES_MIN = 4 * 1024 * 1024;
 export const IDLE_GARBAGE_SHARE_MIN = 0.25;
+
+/** Lines about uncaught errors of single connections in a window: enough to find the mistake, and no flood when somebody sends many. */
+export const CONNECTION_ERRORS_LOGGED_MAX = 10;
+export const CONNECTION_ERRORS_WINDOW_MS = 60_000;

@@ -145,6 +145,12 @@ export const faults: readonly Fault[] = [
     quietMinute: 5,
     firesMinute: 12,
   },
+  {
+    alert: "PerdureUncaughtConnectionErrors",
+    series: [{ series: 'perdure_uncaught_connection_errors_total{job="cloud-gateway"}', values: `0x10 1+0x${MINUTES}` }],
+    quietMinute: 9,
+    firesMinute: 15,
+  },
   { alert: "PerdureNoLeader", series: [always("perdure_operator_leader", 0)], quietMinute: 1, firesMinute: 4 },
   {
     alert: "PerdureTwoLeaders",

@@ -5,6 +5,7 @@ import type { z } from "zod";
 import type { ConfigInputs, LoadedConfig } from "../config/load.js";
 import { printConfig } from "../config/print.js";
 import type { GroupSchema } from "../config/tree.js";
+import { ConnectionErrors } from "../connection-errors.js";
 import { Health } from "../health.js";
 import { collectWhenIdle } from "../idle-collection.js";
 import { attachToProcess, Lifecycle } from "../lifecycle.js";
@@ -45,6 +46,11 @@ export interface ProcessSpec<S extends GroupSchema> {
   readonly schema: S;
   readonly load: (inputs: Pick<ConfigInputs, "file" | "environment" | "flags">) => LoadedConfig<S>;
   readonly advice?: Advice;
+  /**
+   * Its listeners serve clients of many tenants, and it leads no partitions: an uncaught exception that belongs to one connection for certain
+   * is logged and counted, and the process goes on. Unset: every uncaught exception ends the process.
+   */
+  readonly isEdge?: boolean;
   /** Starts everything as parts of the lifecycle; resolves when it serves. */
   readonly start: (settings: z.output<S>, ports: ProcessPorts) => Promise<ReadyFacts>;
 }
@@ -153,14 +159,15 @@ async function serve<S extends GroupSchema>(
   { logger, setFilter }: Logging,
 ): Promise<number> {
   const { program, advice, start } = spec;
+  const metrics = new Metrics();
   const lifecycle = new Lifecycle({
     logger,
     clock: systemClock,
     health: new Health(),
     shutdownTimeoutMs: settings.shutdownTimeout,
   });
-  using _attached = attachToProcess(lifecycle, process);
-  const metrics = new Metrics();
+  const errors = spec.isEdge === true ? new ConnectionErrors({ clock: systemClock, logger, metrics }) : undefined;
+  using _attached = attachToProcess(lifecycle, process, errors?.survives);
   using _sampling = registerProcessMetrics(metrics);
   using _collection = collectWhenIdle();
   try {

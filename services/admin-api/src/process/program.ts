@@ -8,6 +8,7 @@ const spec: ProcessSpec<typeof settings> = {
   service: "admin-api",
   schema: settings,
   load: loadSettings,
+  isEdge: true,
   start: startAdmin,
 };
 

@@ -8,6 +8,7 @@ const spec: ProcessSpec<typeof settings> = {
   service: "cloud-gateway",
   schema: settings,
   load: loadSettings,
+  isEdge: true,
   start: startCloudGateway,
 };
 

@@ -8,6 +8,7 @@ const spec: ProcessSpec<typeof settings> = {
   service: "ingress-gateway",
   schema: settings,
   load: loadSettings,
+  isEdge: true,
   start: startGateway,
 };
 

@@ -17,6 +17,7 @@ export function runTenancy(
     service: "tenancy",
     schema: settings,
     load: loadSettings,
+    isEdge: true,
     start: (values, ports) => startTenancy(values, ports, openProvisioner ?? provisionerOf(values, ports)),
   };
   return runProgram(spec, "keeps accounts, environments, keys and usage of the cloud", args, environment);

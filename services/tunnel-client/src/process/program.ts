@@ -8,6 +8,7 @@ const spec: ProcessSpec<typeof settings> = {
   service: "tunnel-client",
   schema: settings,
   load: loadSettings,
+  isEdge: true,
   start: startTunnelClient,
 };
 
