@@ -1,7 +1,16 @@
 export { agreeOnArchiving } from "./archiving.js";
 export { connectRedis, type RedisConnections, type RedisPorts } from "./connect.js";
+export {
+  type ExpectedDataSet,
+  type PlacedMarks,
+  placeMarks,
+  type ReplacedData,
+  readMarks,
+  storedPartitionCount,
+} from "./data-set.js";
 export { beginIncarnation } from "./incarnation.js";
 export { RedisLeases, type RedisLeasesOptions } from "./leases.js";
+export { INCARNATION_EPOCHS } from "./limits.js";
 export { RedisMembership, type RedisMembershipOptions } from "./membership.js";
 export type { RedisNode, RedisOptions } from "./options.js";
 export { agreedPartitionCount } from "./partition-count.js";

@@ -2,7 +2,8 @@
  * The keys of a partition, all under the hash tag `{<environment>:<partition>}`, so that a cluster keeps them on one node, after whatever
  * all keys of a shared server begin with:
  *
- *   epoch          hash    number of the leadership, of its last batch, and of the format; name of the last claim; actions ever done
+ *   epoch          hash    number of the leadership, of its last batch, and of the format; name of the last claim; actions ever done;
+ *                          `mark` of the data set that the partition belongs to (`data-set.ts`)
  *   lease          string  worker that holds the lease; expires with it
  *   inv            hash    id → unfinished invocation
  *   status         hash    id → status byte of those unfinished that are not suspended: what a new leader looks for

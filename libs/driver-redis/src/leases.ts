@@ -7,6 +7,7 @@
 import { type Clock, PerdureError } from "@perdure/base";
 import type { LeaseHolder, LeaseOutcome, Leases, WorkerId } from "@perdure/store";
 import type { RedisConnections } from "./connect.js";
+import { type ExpectedDataSet, NO_MARK } from "./data-set.js";
 import type { ScriptCall } from "./folding.js";
 import { FORMAT, partitionPrefix } from "./keys.js";
 import { LEASE_MARGIN_MS, LEASE_MS } from "./limits.js";
@@ -19,9 +20,15 @@ export interface RedisLeasesOptions {
   readonly leaseMs?: number;
   /** How much earlier it ends for its holder. Default 200 ms. */
   readonly marginMs?: number;
+  /** Undefined: partitions of any data set are leased. */
+  readonly dataSet?: ExpectedDataSet | undefined;
 }
 
-type ScriptOutcome = readonly [taken: 1, epoch: number] | readonly [taken: 0, holder: Buffer, leftMs: number];
+type ScriptOutcome =
+  | readonly [held: 1, epoch: number]
+  | readonly [taken: 0, holder: Buffer, leftMs: number]
+  | readonly [foreign: 2, mark: Buffer];
+type HolderReply = readonly [mark: Buffer] | readonly [mark: Buffer, holder: Buffer, epoch: number, leftMs: number];
 
 export class RedisLeases implements Leases {
   readonly #redis: RedisConnections;
@@ -30,6 +37,7 @@ export class RedisLeases implements Leases {
   readonly #worker: WorkerId;
   readonly #leaseMs: number;
   readonly #marginMs: number;
+  readonly #dataSet: ExpectedDataSet | undefined;
 
   /** Throws OPS0001 when the margin leaves nothing of the lease, or the environment's name cannot be part of a key. */
   constructor(redis: RedisConnections, options: RedisLeasesOptions, clock: Clock) {
@@ -40,16 +48,17 @@ export class RedisLeases implements Leases {
     this.#worker = options.worker;
     this.#leaseMs = options.leaseMs ?? LEASE_MS;
     this.#marginMs = options.marginMs ?? LEASE_MARGIN_MS;
+    this.#dataSet = options.dataSet;
     if (this.#marginMs >= this.#leaseMs) throw new PerdureError("OPS0001", "a lease must be longer than its margin");
   }
 
   acquire(partitions: readonly number[]): Promise<readonly LeaseOutcome[]> {
-    const args = [FORMAT, this.#worker, this.#leaseMs];
+    const args = [FORMAT, this.#worker, this.#leaseMs, this.#mark];
     return this.#each(partitions, true, (keys) => ({ script: acquireScript, keys, args }));
   }
 
   renew(partitions: readonly number[]): Promise<readonly LeaseOutcome[]> {
-    const args = [this.#worker, this.#leaseMs];
+    const args = [this.#worker, this.#leaseMs, this.#mark];
     return this.#each(partitions, false, (keys) => ({ script: renewScript, keys, args }));
   }
 
@@ -64,14 +73,18 @@ export class RedisLeases implements Leases {
 
   async holders(partitions: readonly number[]): Promise<readonly (LeaseHolder | undefined)[]> {
     const options = { patienceMs: this.#leaseMs };
-    return Promise.all(
-      partitions.map(async (partition) => {
-        // Both of one moment: a holder with its successor's epoch would be believed for ever.
-        const call: ScriptCall = { script: holderScript, keys: this.#keys(partition), args: [] };
-        const reply = (await this.#redis.leases.one(call, options)) as readonly [] | readonly [Buffer, number, number];
-        return reply.length === 0 ? undefined : { worker: reply[0].toString(), epoch: reply[1], leftMs: reply[2] };
-      }),
+    // All of one moment: a holder with its successor's epoch would be believed for ever.
+    const calls = partitions.map((partition): ScriptCall => ({ script: holderScript, keys: this.#keys(partition), args: [] }));
+    const asked = calls.map(async (call) => (await this.#redis.leases.one(call, options)) as HolderReply);
+    const replies = await Promise.all(asked);
+    this.#dataSet?.found(replies.map(([mark]) => markOf(mark)));
+    return replies.map(([, worker, epoch, leftMs]) =>
+      worker === undefined ? undefined : { worker: worker.toString(), epoch: epoch as number, leftMs: leftMs as number },
     );
+  }
+
+  get #mark(): string {
+    return this.#dataSet?.id ?? NO_MARK;
   }
 
   /** What is asked in one round of the event loop leaves in one write; in a cluster in one for each node. */
@@ -82,18 +95,29 @@ export class RedisLeases implements Leases {
   ): Promise<readonly LeaseOutcome[]> {
     const sentAtMs = this.#clock.monotonicMs();
     const options = { replicated, patienceMs: this.#leaseMs };
-    const replies = await Promise.all(
-      partitions.map((partition) => this.#redis.leases.one(call(this.#keys(partition)), options)),
+    const asked = partitions.map(
+      async (partition) => (await this.#redis.leases.one(call(this.#keys(partition)), options)) as ScriptOutcome,
     );
+    const replies = await Promise.all(asked);
     return partitions.map((partition, n): LeaseOutcome => {
       const outcome = replies[n] as ScriptOutcome;
       if (outcome[0] === 0) return { kind: "taken", partition, by: outcome[1].toString(), forMs: outcome[2] };
+      if (outcome[0] === 2) return this.#foreign(partition, markOf(outcome[1]));
       return { kind: "held", lease: { partition, epoch: outcome[1], endsAtMs: sentAtMs + this.#leaseMs - this.#marginMs } };
     });
+  }
+
+  #foreign(partition: number, mark: string | undefined): LeaseOutcome {
+    this.#dataSet?.found([mark]);
+    return { kind: "foreign", partition, mark };
   }
 
   #keys(partition: number): readonly [epoch: string, lease: string] {
     const prefix = partitionPrefix(this.#redis, this.#environment, partition);
     return [`${prefix}epoch`, `${prefix}lease`];
   }
+}
+
+function markOf(reply: Buffer): string | undefined {
+  return reply.length === 0 ? undefined : reply.toString();
 }

@@ -50,6 +50,7 @@ import { answer } from "./asking.js";
 import { type Known, packBatch } from "./batch.js";
 import { ChunkSets, chunkKey, INLINE, type StagedPayload } from "./big-values.js";
 import type { RedisConnections } from "./connect.js";
+import { type ExpectedDataSet, NO_MARK } from "./data-set.js";
 import { fetchRows, fieldCells, fieldOf, promisesFrom, readJournal, stateFrom } from "./fetch.js";
 import { FORMAT, objectName, parseObjectName, parseTimerMember, partitionPrefix } from "./keys.js";
 import { KnownStatuses } from "./known-statuses.js";
@@ -64,6 +65,8 @@ export interface RedisPartitionStoreOptions {
   readonly environment: string;
   /** Claims succeed only while this worker holds the partition's lease. Without, anybody may claim. */
   readonly holder?: WorkerId;
+  /** Claims and commits succeed only in partitions that carry its mark; undefined: in any. */
+  readonly dataSet?: Pick<ExpectedDataSet, "id"> | undefined;
   /** Told of commits for invocations whose trace is kept. */
   readonly observer?: OperationObserver | undefined;
 }
@@ -71,6 +74,8 @@ export interface RedisPartitionStoreOptions {
 /** What we know of a partition that we claimed. */
 interface Leadership {
   readonly epoch: number;
+  /** Of the data set that it was claimed in. */
+  readonly mark: string;
   readonly known: Known;
   /** Number of the last batch handed to Redis. */
   batch: number;
@@ -97,20 +102,26 @@ export class RedisPartitionStore implements AsyncPartitionStore {
 
   // ── leading ────────────────────────────────────────────────────────────────────────────────────
 
-  /** Rejects with STO0002 when the lease is not (or no longer) the holder's, STO0003 when the partition has another format. */
+  /**
+   * Rejects with STO0002 when the lease is not (or no longer) the holder's, STO0003 when the partition has another format, STO0005
+   * when it is not of the expected data set.
+   */
   async claim(partition: number): Promise<number> {
     const prefix = this.#prefix(partition);
+    const mark = this.#options.dataSet?.id ?? NO_MARK;
     const call = {
       script: claimScript,
       keys: [`${prefix}epoch`, `${prefix}lease`],
-      args: [FORMAT, this.#options.holder ?? "", randomUUID()],
+      args: [FORMAT, this.#options.holder ?? "", randomUUID(), mark],
     };
     const { commits } = this.#redis;
     const replies = await commits.ask([call, ["HGETALL", `${prefix}big`]], { replicated: true });
     const epoch = answer(replies[0] as Reply) as number;
+    if (epoch === OTHER_DATA_SET)
+      throw new PerdureError("STO0005", `partition ${partition} does not carry the mark ${mark} of the data set`);
     if (epoch < 0) throw new PerdureError("STO0002", `the lease of partition ${partition} is not ours, or not any more`);
     const known = { sets: new ChunkSets(epoch, answer(replies[1] as Reply) as readonly Buffer[]), statuses: new KnownStatuses() };
-    this.#leaderships.set(partition, { epoch, known, batch: 0, tail: Promise.resolve(), queued: 0, broken: undefined });
+    this.#leaderships.set(partition, { epoch, mark, known, batch: 0, tail: Promise.resolve(), queued: 0, broken: undefined });
     return epoch;
   }
 
@@ -175,7 +186,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
     const prefix = this.#prefix(partition);
     try {
       if (staged.length > 0) await this.#stage(prefix, staged);
-      const call = { script: commitScript, keys: [`${prefix}epoch`], args: [packed] };
+      const call = { script: commitScript, keys: [`${prefix}epoch`], args: [packed, leadership.mark] };
       const [reply] = await this.#redis.commits.ask([call], REPLICATED);
       const written = answer(reply as Reply) as number;
       return written > 0 ? COMMITTED : { kind: "fenced", partition, by: -1 - written };
@@ -417,6 +428,8 @@ export class RedisPartitionStore implements AsyncPartitionStore {
 
 const COMMITTED: CommitOutcome = Object.freeze({ kind: "committed" });
 const REPLICATED = { replicated: true } as const;
+/** What `claimScript` replies then. */
+const OTHER_DATA_SET = -2;
 const NOTHING = (): void => undefined;
 const ALL = (): boolean => true;
 

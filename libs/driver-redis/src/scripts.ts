@@ -34,7 +34,8 @@ return replies
 export const CONFLICT = "PERDURE";
 
 /**
- * One batch of one partition. KEYS: `epoch`. ARGV: epoch, number of the batch and what to write (`batch.ts`).
+ * One batch of one partition. KEYS: `epoch`. ARGV: epoch, number of the batch and what to write (`batch.ts`); mark of the data set, ''
+ * for any. A partition whose epoch is gone (an emptied Redis) or whose mark is another one is refused like a stale epoch.
  *
  * Replies 1: written. 2: this very batch was written before; the write that stands for it is replicated and synced again, because the
  * earlier reply may have been lost before it was. −1−n: nothing written, the epoch is n. An error that begins with `PERDURE`: nothing
@@ -42,11 +43,11 @@ export const CONFLICT = "PERDURE";
  */
 export const commitScript = script(
   1,
-  1,
+  2,
   `
-local stored = redis.call('HMGET', KEYS[1], 'epoch', 'batch', 'actions')
+local stored = redis.call('HMGET', KEYS[1], 'epoch', 'batch', 'actions', 'mark')
 local epoch, batch, actions, journals, writes, emptied, staged = unpack(cmsgpack.unpack(ARGV[1]))
-if stored[1] ~= epoch then return -1 - tonumber(stored[1] or '0') end
+if stored[1] ~= epoch or ARGV[2] ~= '' and stored[4] ~= ARGV[2] then return -1 - tonumber(stored[1] or '0') end
 local last, number = tonumber(stored[2]), tonumber(batch)
 if number <= last then
   redis.call('HSET', KEYS[1], 'batch', stored[2])
@@ -101,14 +102,24 @@ local function foreign(key, format)
 end
 `;
 
+/** What a partition of another data set answers, or of none; nothing is written. `mark` '' stands for any. */
+const FOREIGN = `
+local function mismatch(key, mark)
+  local found = mark ~= '' and (redis.call('HGET', key, 'mark') or '')
+  return found ~= mark and found
+end
+`;
+
 /**
- * KEYS: `epoch`, `lease`. ARGV: format, holder or nothing, a name of this claim. Replies the new epoch, the same one when the claim is
- * sent again; −1 when the lease is not the holder's; an error when the partition has another format.
+ * KEYS: `epoch`, `lease`. ARGV: format, holder or nothing, a name of this claim, mark of the data set. Replies the new epoch, the same
+ * one when the claim is sent again; −1 when the lease is not the holder's, −2 when the data set is another; an error when the partition
+ * has another format.
  */
 export const claimScript = script(
   2,
-  3,
-  `${RISE}
+  4,
+  `${RISE}${FOREIGN}
+if mismatch(KEYS[1], ARGV[4]) then return -2 end
 if ARGV[2] ~= '' and redis.call('GET', KEYS[2]) ~= ARGV[2] then return -1 end
 if foreign(KEYS[1], ARGV[1]) then return redis.error_reply('${CONFLICT} the partition is stored in another format') end
 if redis.call('HGET', KEYS[1], 'claim') == ARGV[3] then
@@ -121,13 +132,16 @@ return rise(KEYS[1])
 );
 
 /**
- * KEYS: `epoch`, `lease`. ARGV: format, worker, milliseconds. Replies `[1, epoch]`: taken, or lengthened when it was ours; `[0, holder,
- * ms left]`: somebody else's. Taking makes the epoch rise: every commit of the leader before fails from that instant.
+ * KEYS: `epoch`, `lease`. ARGV: format, worker, milliseconds, mark of the data set. Replies `[1, epoch]`: taken, or lengthened when it
+ * was ours; `[0, holder, ms left]`: somebody else's; `[2, mark]`: the data set is another. Taking makes the epoch rise: every commit of
+ * the leader before fails from that instant.
  */
 export const acquireScript = script(
   2,
-  3,
-  `${RISE}
+  4,
+  `${RISE}${FOREIGN}
+local foreignMark = mismatch(KEYS[1], ARGV[4])
+if foreignMark then return { 2, foreignMark } end
 local holder = redis.call('GET', KEYS[2])
 if holder and holder ~= ARGV[2] then return { 0, holder, redis.call('PTTL', KEYS[2]) } end
 if foreign(KEYS[1], ARGV[1]) then return redis.error_reply('${CONFLICT} the partition is stored in another format') end
@@ -137,11 +151,16 @@ return { 1, epoch }
 `,
 );
 
-/** KEYS: `epoch`, `lease`. ARGV: worker, milliseconds. As `acquireScript`, but only for who holds it; `[0, '', 0]` when nobody does. */
+/**
+ * KEYS: `epoch`, `lease`. ARGV: worker, milliseconds, mark of the data set. As `acquireScript`, but only for who holds it; `[0, '', 0]`
+ * when nobody does.
+ */
 export const renewScript = script(
   2,
-  2,
-  `
+  3,
+  `${FOREIGN}
+local foreignMark = mismatch(KEYS[1], ARGV[3])
+if foreignMark then return { 2, foreignMark } end
 local holder = redis.call('GET', KEYS[2])
 if not holder then return { 0, '', 0 } end
 if holder ~= ARGV[1] then return { 0, holder, redis.call('PTTL', KEYS[2]) } end
@@ -167,14 +186,45 @@ return 1
 `,
 );
 
-/** KEYS: `epoch`, `lease`. Replies `[holder, epoch, ms left]` of one moment, nothing when nobody holds it. */
+/** KEYS: `epoch`, `lease`. Replies `[mark or '', holder, epoch, ms left]` of one moment; the mark alone when nobody holds it. */
 export const holderScript = script(
   2,
   0,
   `
+local stored = redis.call('HMGET', KEYS[1], 'mark', 'epoch')
 local holder = redis.call('GET', KEYS[2])
-if not holder then return {} end
-return { holder, tonumber(redis.call('HGET', KEYS[1], 'epoch') or '0'), redis.call('PTTL', KEYS[2]) }
+if not holder then return { stored[1] or '' } end
+return { stored[1] or '', holder, tonumber(stored[2] or '0'), redis.call('PTTL', KEYS[2]) }
+`,
+);
+
+/**
+ * KEYS: `epoch`, `lease`. ARGV: mark of a new data set; 1 when it replaces others, else 0; then the highest epoch of data sets before,
+ * how far to jump beyond it, and the name of the incarnation. Replies `[1, epoch]`: the partition carries the mark; `[0, mark]`: it
+ * carries another one and nothing was written.
+ *
+ * A partition without a mark keeps what it has. One that is replaced begins as after a restore: see `incarnateScript`.
+ */
+export const markScript = script(
+  2,
+  5,
+  `
+local stored = redis.call('HMGET', KEYS[1], 'mark', 'epoch')
+local epoch = tonumber(stored[2] or '0')
+if stored[1] == ARGV[1] then
+  redis.call('HSET', KEYS[1], 'mark', ARGV[1])
+  return { 1, epoch }
+end
+if ARGV[2] == '1' then
+  epoch = math.max(epoch, tonumber(ARGV[3])) + tonumber(ARGV[4])
+  redis.call('HSET', KEYS[1], 'mark', ARGV[1], 'epoch', string.format('%.0f', epoch), 'batch', '0', 'incarnation', ARGV[5])
+  redis.call('HDEL', KEYS[1], 'actions')
+  redis.call('DEL', KEYS[2])
+  return { 1, epoch }
+end
+if stored[1] then return { 0, stored[1] } end
+redis.call('HSET', KEYS[1], 'mark', ARGV[1])
+return { 1, epoch }
 `,
 );
 

@@ -1,5 +1,6 @@
 /** Why: metadata behind one port: a small transactional store, the records kept in it, and what roles ask of the registry. */
 export { checkKey, checkWrites, documentText } from "./check.js";
+export { type AcceptedLoss, type DataSet, newDataSetId, readDataSet, type StoredDataSet, writeDataSet } from "./data-set.js";
 export { CHECK_BOUNDS_MAX, CHECK_DEFAULTS, LISTED_DOCUMENTS_MAX } from "./limits.js";
 export * from "./memory-store.js";
 export * from "./records.js";

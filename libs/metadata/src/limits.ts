@@ -1,6 +1,11 @@
 /** Why: every bound of this package in one place, each with the reason for its value. */
 import type { CheckBounds } from "./verification.js";
 
+/** Values of `worker.incarnation` that are remembered: one for each restore, and nobody goes back further than that. */
+export const INCARNATIONS_KEPT = 64;
+/** Accepted losses of data that are remembered, for audits. */
+export const ACCEPTED_LOSSES_KEPT = 64;
+
 /** Longest key in UTF-16 units: the longest names we store (services, clusters, patterns) with their prefix. */
 export const KEY_CHARS_MAX = 1024;
 

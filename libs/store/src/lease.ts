@@ -19,13 +19,15 @@ export interface HeldLease {
 export type LeaseOutcome =
   | { readonly kind: "held"; readonly lease: HeldLease }
   /** Somebody else holds it, for at most `forMs` unless renewed. */
-  | { readonly kind: "taken"; readonly partition: number; readonly by: WorkerId; readonly forMs: number };
+  | { readonly kind: "taken"; readonly partition: number; readonly by: WorkerId; readonly forMs: number }
+  /** The partition does not carry the mark of the expected data set. `mark` is the one found; undefined: none. Nothing was written. */
+  | { readonly kind: "foreign"; readonly partition: number; readonly mark: string | undefined };
 
 /** Leases of one worker. All methods take many partitions in one round trip and reject with STO0001 when the medium does not answer. */
 export interface Leases {
   /** Takes those that are free or ours already. From then on commits of former leaders are fenced. Outcomes in the order asked. */
   acquire(partitions: readonly number[]): Promise<readonly LeaseOutcome[]>;
-  /** Lengthens those that are still ours; `taken` tells of one that is lost. Outcomes in the order asked. */
+  /** Lengthens those that are still ours; `taken` and `foreign` say that one is lost. Outcomes in the order asked. */
   renew(partitions: readonly number[]): Promise<readonly LeaseOutcome[]>;
   /** Gives them back at once, and fences ourselves: what we have not committed by then never will be. Those not ours stay as they are. */
   release(partitions: readonly number[]): Promise<void>;

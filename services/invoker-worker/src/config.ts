@@ -44,6 +44,10 @@ export const workerSettings = group("The worker: partitions, their storage, and 
   incarnation: optionalText({
     sentence: "Name of the life that a restored Redis begins: workers of before are fenced, once for each name. Clusters only.",
   }),
+  acceptDataLoss: optionalText({
+    sentence:
+      "Mark of the data set whose loss is accepted, as the error STO0005 names it; what is stored instead is used from then on. Remove it afterwards.",
+  }),
   ...retentionSettings,
   storageRocksdb: group("Where partitions live.", {
     path: optionalText({ sentence: "Directory; <base-dir>/<node-name>/db when not set." }),

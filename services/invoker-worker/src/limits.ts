@@ -15,3 +15,12 @@ export const ATTEMPT_MEAN_WEIGHT = 0.05;
 
 /** How often it is noted whether anything happened: environments sleep after minutes, so seconds do not matter. */
 export const ACTIVITY_LOOK_MS = 5_000;
+
+/** Changes of the record of a data set by other processes that one agreement follows: each worker that starts makes two at most. */
+export const AGREEMENT_STEPS_MAX = 64;
+/** How often the record is read again while all is well: it changes only when an operator accepts a loss or the database is another one. */
+export const RECORD_CHECK_MS = 60_000;
+/** How often while the data are not the expected ones: as long an operator waits after bringing them back or accepting their loss. */
+export const MISMATCH_CHECK_MS = 2_000;
+/** How often the mismatch is logged again while it lasts. */
+export const MISMATCH_LOG_MS = 60_000;

@@ -85,6 +85,7 @@ export const catalogue = {
   STO0002: entry("leadership was lost: a newer leader fenced this one", 503, "ABORTED"),
   STO0003: entry("stored data is damaged", 500, "INTERNAL"),
   STO0004: entry("storage is full", 503, "RESOURCE_EXHAUSTED"),
+  STO0005: entry("partition data are not those that this environment was using", 503, "FAILED_PRECONDITION"),
 
   TEN0001: entry("tenancy cannot be reached", 503, "UNAVAILABLE"),
   TEN0002: entry("the environment has as many as its plan allows", 403, "RESOURCE_EXHAUSTED"),

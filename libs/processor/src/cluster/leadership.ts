@@ -75,6 +75,7 @@ export class Leadership implements AsyncDisposable {
   #isDraining = false;
   /** Draining for good. */
   #isLeaving = false;
+  #isBarred = false;
   #isClosed = false;
   #isSilent = false;
   #drained: (() => void)[] = [];
@@ -126,6 +127,11 @@ export class Leadership implements AsyncDisposable {
   /** Takes its share again; changes nothing once `drain` was called. */
   stay(): void {
     this.#isDraining = this.#isLeaving;
+  }
+
+  /** While barred it leads nothing, whether or not it drains: the data are not those it should lead. */
+  setBarred(isBarred: boolean): void {
+    this.#isBarred = isBarred;
   }
 
   /** Gives everything away and takes nothing any more; resolves when nothing is held. */
@@ -180,7 +186,7 @@ export class Leadership implements AsyncDisposable {
     const { leases, membership, seen } = this.#ports;
     const { id, address } = this.#options;
     const held = [...this.#seats.values()].filter(({ state }) => state !== "lost");
-    const self: Member = { id, address, draining: this.#isDraining };
+    const self: Member = { id, address, draining: this.#isDraining || this.#isBarred };
     const [renewals, members, holders] = await Promise.all([
       leases.renew(held.map(({ partition }) => partition)),
       membership.beat(self),
@@ -189,6 +195,7 @@ export class Leadership implements AsyncDisposable {
     for (const [index, outcome] of renewals.entries()) {
       const seat = held[index] as Seat;
       if (outcome.kind === "held") seat.endsAtMs = outcome.lease.endsAtMs;
+      else if (outcome.kind === "foreign") this.#lose(seat, "the partition is not of the expected data set");
       else this.#lose(seat, "the lease is somebody else's");
     }
     this.#watchLeases();
@@ -208,7 +215,7 @@ export class Leadership implements AsyncDisposable {
     for (const seat of this.#seats.values()) {
       if (seat.state === "leading" && ours[seat.partition] !== id && this.#moves.size < HAND_OVERS_AT_ONCE) this.#handOver(seat);
     }
-    if (this.#isDraining || this.#isClosed) return;
+    if (this.#isDraining || this.#isBarred || this.#isClosed) return;
     const free = this.#all.filter(
       (partition) => ours[partition] === id && !this.#seats.has(partition) && (holders[partition]?.worker ?? id) === id,
     );

@@ -50,7 +50,7 @@ export class WayToMedium {
       const sentAtMs = this.#body.clock.monotonicMs();
       const outcomes = await this.#ask(ask, leaseMs);
       return outcomes.map((outcome): LeaseOutcome => {
-        if (outcome.kind === "taken") return outcome;
+        if (outcome.kind !== "held") return outcome;
         const lease: HeldLease = { ...outcome.lease, endsAtMs: sentAtMs + leaseMs - marginMs };
         return { kind: "held", lease };
       });

@@ -69,6 +69,8 @@ export interface ClusterWorker extends AsyncDisposable {
   standDown(): void;
   stay(): void;
   isDraining(): boolean;
+  /** While barred it leads nothing, whether or not it drains. */
+  setBarred(isBarred: boolean): void;
 }
 
 /** Resolves when the worker is on the list and looks for partitions. Rejects with STO0001 when the store does not answer. */
@@ -135,6 +137,7 @@ export async function createClusterWorker(ports: ClusterWorkerPorts, options: Cl
     standDown: () => leadership.standDown(),
     stay: () => leadership.stay(),
     isDraining: () => leadership.isDraining,
+    setBarred: (isBarred) => leadership.setBarred(isBarred),
     async [Symbol.asyncDispose]() {
       await leadership[Symbol.asyncDispose]();
       remote.close();

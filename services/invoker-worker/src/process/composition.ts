@@ -41,6 +41,9 @@ import { runSubscriptions } from "@perdure/subscription";
 import { type ClusterWorker, createClusterWorker } from "../cluster/cluster-worker.js";
 import { MEMBER_MS } from "../cluster/limits.js";
 import { invokerOptionsOf } from "../config.js";
+import type { DataSetGuard } from "../data-set/guard.js";
+import { LateMetadata } from "../data-set/late-metadata.js";
+import { openDataSet } from "../data-set/open.js";
 import { observeSubscriptions, observeWorker, redisMetrics, workerMetrics } from "../metrics.js";
 import { countUnfinished } from "../usage.js";
 import type { Settings } from "./config.js";
@@ -73,15 +76,9 @@ export async function startWorker(settings: Settings, ports: ProcessPorts): Prom
     return seen;
   });
   await lifecycle.start("metrics of Redis", () => pollMetrics("Redis", pulse, ports));
-  const partitionCount = await lifecycle.awaitPart("number of partitions", () =>
-    untilAvailable(
-      "Redis",
-      () => agreedPartitionCount(redis, environment, settings.worker.numPartitions),
-      ports,
-      lifecycle.stopping,
-    ),
-  );
-  await beginLife(settings, redis, partitionCount, ports);
+  const barred = (isBarred: boolean): void => late.worker?.setBarred(isBarred);
+  const { partitionCount, incarnation, guard: dataSet } = await dataSetOf(settings, redis, barred, ports);
+  await beginLife(environment, incarnation, redis, partitionCount, ports);
   const client = await lifecycle.start("registry", () =>
     openRegistryClient({ addresses: registries, tls }, true, { clock, logger }),
   );
@@ -96,7 +93,7 @@ export async function startWorker(settings: Settings, ports: ProcessPorts): Prom
   const id = `${settings.nodeName}-${randomUUID()}`;
   const address = settings.advertisedAddress ?? `localhost:${door.port}`;
   const observer = tracedOperations(ports, "client", redisSpan);
-  const store = new RedisPartitionStore(redis, { environment, holder: id, observer });
+  const store = new RedisPartitionStore(redis, { environment, holder: id, dataSet, observer });
   const archiving = await openArchiving(settings, store, ports);
   const agree = () => agreeOnArchiving(redis, environment, archiving !== undefined);
   await lifecycle.awaitPart("archiving", () => untilAvailable("Redis", agree, ports, lifecycle.stopping));
@@ -110,7 +107,7 @@ export async function startWorker(settings: Settings, ports: ProcessPorts): Prom
         mayLead: async () => {
           if (archiving === undefined) await agree(); // Who archives has said so for good.
         },
-        ...leadershipPorts(redis, environment, id, clock),
+        ...leadershipPorts(redis, environment, id, dataSet, clock),
         registry: client.registry,
         transports: { http: traced(transports.http), lambda: traced(transports.lambda) },
         identity,
@@ -133,6 +130,7 @@ export async function startWorker(settings: Settings, ports: ProcessPorts): Prom
     return { ...opened, drain: () => opened.drain(), [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
   });
   late.worker = worker;
+  worker.setBarred(dataSet?.isMismatched === true);
   const observed = {
     counters: worker.counters,
     slots: worker.slots,
@@ -170,14 +168,52 @@ export async function startWorker(settings: Settings, ports: ProcessPorts): Prom
   };
 }
 
+/** What the partitions are, and who watches that they stay so. */
+interface Partitioned {
+  readonly partitionCount: number;
+  readonly incarnation: string | undefined;
+  /** Undefined without a database to compare Redis with. */
+  readonly guard: DataSetGuard | undefined;
+}
+
+/** Resolves when Redis holds the data of the environment, however long that takes. */
+async function dataSetOf(
+  { worker, metadata: { postgresUrl }, environmentName: environment }: Settings,
+  redis: RedisConnections,
+  onChange: (isMismatched: boolean) => void,
+  ports: ProcessPorts,
+): Promise<Partitioned> {
+  const { lifecycle, logger } = ports;
+  const { incarnation, acceptDataLoss, numPartitions } = worker;
+  if (postgresUrl === undefined) {
+    logger.warn({}, "'metadata.postgres-url' is not set: a Redis that lost its data cannot be told from a new one");
+    const agree = () => agreedPartitionCount(redis, environment, numPartitions);
+    const partitionCount = await lifecycle.awaitPart("number of partitions", () =>
+      untilAvailable("Redis", agree, ports, lifecycle.stopping),
+    );
+    return { partitionCount, incarnation, guard: undefined };
+  }
+  const metadata = await lifecycle.start(
+    "record of the data set",
+    () => new LateMetadata({ url: postgresUrl.reveal(), environment }, logger),
+  );
+  return openDataSet(
+    redis,
+    metadata,
+    { environment, partitionCount: numPartitions, incarnation, acceptDataLoss },
+    onChange,
+    ports,
+  );
+}
+
 /** Before anybody leads: whoever led before a restore must not go on. */
 async function beginLife(
-  { worker, environmentName }: Settings,
+  environmentName: string,
+  incarnation: string | undefined,
   redis: RedisConnections,
   partitionCount: number,
   ports: ProcessPorts,
 ): Promise<void> {
-  const { incarnation } = worker;
   if (incarnation === undefined) return;
   const begin = () => beginIncarnation(redis, environmentName, partitionCount, incarnation);
   const begun = await ports.lifecycle.awaitPart("incarnation", () =>
@@ -186,9 +222,15 @@ async function beginLife(
   if (begun > 0) ports.logger.info({ partitions: begun, incarnation }, "a restored environment begins a life of its own");
 }
 
-function leadershipPorts(redis: RedisConnections, environment: string, id: string, clock: Clock) {
+function leadershipPorts(
+  redis: RedisConnections,
+  environment: string,
+  id: string,
+  dataSet: DataSetGuard | undefined,
+  clock: Clock,
+) {
   return {
-    leases: new RedisLeases(redis, { environment, worker: id }, clock),
+    leases: new RedisLeases(redis, { environment, worker: id, dataSet }, clock),
     membership: new RedisMembership(redis, { environment, memberMs: MEMBER_MS }),
   };
 }

@@ -1,0 +1,221 @@
+/**
+ * A cluster whose Redis loses its data, or is another one: nobody leads, nothing starts anew, and the right data heal it. Only the mark of
+ * the lost data set lets it go on without them.
+ */
+import { cpSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { freePorts, startRedis } from "@perdure/servers";
+import { type Context, type ObjectContext, object, service } from "@restatedev/restate-sdk";
+import {
+  AdminClient,
+  eventually,
+  IngressClient,
+  type Program,
+  SdkEndpoint,
+  temporaryDirectory,
+  WholeCluster,
+} from "../../src/index.js";
+
+const TEST_MS = 180_000;
+const START_MS = 300_000;
+
+const counter = object({
+  name: "Counter",
+  handlers: {
+    add: async (ctx: ObjectContext, by: number) => {
+      const value = ((await ctx.get<number>("n")) ?? 0) + by;
+      ctx.set("n", value);
+      return value;
+    },
+    get: async (ctx: ObjectContext) => (await ctx.get<number>("n")) ?? 0,
+  },
+});
+const waiter = service({ name: "Waiter", handlers: { wait: async (ctx: Context) => ctx.sleep(3_600_000) } });
+
+const owned = new AsyncDisposableStack();
+let cluster: WholeCluster;
+let folder: string;
+let admin: AdminClient;
+let ingress: IngressClient;
+
+beforeAll(async () => {
+  folder = temporaryDirectory();
+  owned.defer(() => rmSync(folder, { recursive: true, force: true }));
+  const directories = { postgres: join(folder, "postgres"), redis: join(folder, "redis") };
+  for (const directory of Object.values(directories)) mkdirSync(directory);
+  const endpoint = owned.use(await SdkEndpoint.start({ services: [counter, waiter] }));
+  cluster = owned.use(await WholeCluster.start({ directories }));
+  admin = owned.use(new AdminClient(cluster.adminUrl));
+  ingress = owned.use(new IngressClient(cluster.ingressUrls[0] as string));
+  await eventually("the deployment is registered", () => admin.register({ uri: endpoint.url }), 30_000);
+  expect(await eventually("calls are answered", () => add("erx1").catch(() => undefined), 30_000)).toBe(1);
+}, START_MS);
+afterAll(() => owned.disposeAsync(), 60_000);
+
+/** The value after it; throws when the call is refused. */
+const add = (key: string): Promise<number> => ingress.result<number>(["Counter", "erx", "add"], 1, { idempotencyKey: key });
+const probesOf = async (worker: Program): Promise<string> => new URL((await worker.ready())["probes"] as string).origin;
+const statusOf = async (url: string): Promise<number> => (await fetch(url)).status;
+
+async function mismatchOf(probes: string): Promise<number> {
+  const metrics = await (await fetch(`${probes}/metrics`)).text();
+  return Number(/^perdure_worker_data_set_mismatch (\d)$/m.exec(metrics)?.[1]);
+}
+
+/** Resolves when the worker says that it leads nothing, and why; with the mark that it expects. */
+async function refuses(worker: Program, probes: string): Promise<string> {
+  await eventually("the worker is not ready", async () => (await statusOf(`${probes}/readyz`)) === 503, 30_000);
+  expect(await (await fetch(`${probes}/readyz`)).text()).toContain("data set");
+  expect(await mismatchOf(probes)).toBe(1);
+  const line = worker.lines.findLast((one) => one.includes('"STO0005"')) ?? "{}";
+  const { mark } = JSON.parse(line) as { mark?: string };
+  expect(mark).toMatch(/^[0-9a-f]{32}$/);
+  return mark as string;
+}
+
+async function heals(worker: Program, probes: string): Promise<void> {
+  await eventually(`worker ${worker.pid} is ready`, async () => (await statusOf(`${probes}/readyz`)) === 200, 60_000);
+  expect(await mismatchOf(probes)).toBe(0);
+}
+
+/** Keys of partitions: leases, epochs, invocations, state. */
+const partitionKeys = async (): Promise<readonly unknown[]> => (await cluster.redis.ask("KEYS", "{*:*}:*")) as readonly unknown[];
+
+/** Stops Redis, exchanges its folder by what `change` makes of it, and starts it again. */
+async function exchangeFolder(change: (directory: string) => void): Promise<void> {
+  await cluster.redis.kill();
+  change(cluster.redis.directory);
+  await cluster.redis.start();
+}
+
+describe("a cluster whose Redis has other data", () => {
+  test(
+    "leads nothing when it comes back empty, and goes on where it was when the data are back",
+    async () => {
+      expect(await add("erx2")).toBe(2);
+      const { invocationId } = await ingress.send(["Waiter", "wait"]);
+      const [first, second] = cluster.workers as [Program, Program];
+      const probes = [await probesOf(first), await probesOf(second)] as const;
+      const gone = join(folder, "redis.gone");
+      await exchangeFolder((directory) => {
+        renameSync(directory, gone);
+        mkdirSync(directory);
+      });
+      await refuses(first, probes[0]);
+      await refuses(second, probes[1]);
+      expect((await ingress.call(["Counter", "erx", "get"])).status).toBe(503);
+      await expect(add("erx1")).rejects.toThrow("503");
+      expect(await partitionKeys()).toEqual([]);
+
+      // One that starts now finds the same, before it leads anything.
+      await second.kill();
+      const [port] = (await freePorts(1)) as [number];
+      await second.launchAgain({ "probes.bind-port": port });
+      const restarted = `http://127.0.0.1:${port}`;
+      await eventually("it answers", () => statusOf(`${restarted}/readyz`).catch(() => undefined), 30_000);
+      await eventually("it says why", () => second.lines.some((line) => line.includes('"STO0005"')), 30_000);
+      await refuses(second, restarted);
+      expect(await partitionKeys()).toEqual([]);
+
+      await exchangeFolder((directory) => {
+        rmSync(directory, { recursive: true });
+        renameSync(gone, directory);
+      });
+      await heals(first, probes[0]);
+      await heals(second, restarted);
+      expect(await add("erx1")).toBe(1);
+      expect(await add("erx3")).toBe(3);
+      expect((await ingress.output(invocationId)).status).toBe(470);
+    },
+    TEST_MS,
+  );
+
+  test(
+    "answers nothing wrong when it is flushed while calls run",
+    async () => {
+      const [first, second] = cluster.workers as [Program, Program];
+      const probes = [await probesOf(first), await probesOf(second)] as const;
+      const copy = join(folder, "redis.copy");
+      await exchangeFolder((directory) => cpSync(directory, copy, { recursive: true }));
+      await eventually("calls are answered", () => add("warm").catch(() => undefined), 30_000);
+
+      const answers: number[] = [];
+      let isOver = false;
+      const calls = Promise.all(
+        Array.from({ length: 4 }, async (_, caller) => {
+          for (let n = 0; !isOver && n < 500; n++) {
+            const answer = await add(`run ${caller} ${n}`).catch(() => undefined);
+            if (answer !== undefined) answers.push(answer);
+          }
+        }),
+      );
+      await eventually("calls run", () => answers.length > 20, 30_000);
+      await cluster.redis.ask("FLUSHALL");
+      await refuses(first, probes[0]);
+      await refuses(second, probes[1]);
+      // No number twice, none anew: the object never began at zero.
+      expect(new Set(answers).size).toBe(answers.length);
+      expect(Math.min(...answers)).toBeGreaterThan(4);
+      expect(await partitionKeys()).toEqual([]);
+      isOver = true;
+      await exchangeFolder((directory) => {
+        rmSync(directory, { recursive: true });
+        renameSync(copy, directory);
+      });
+      await calls;
+      await heals(first, probes[0]);
+      await heals(second, probes[1]);
+      expect(await add("erx2")).toBe(2);
+    },
+    TEST_MS,
+  );
+
+  test(
+    "starts no worker on another Redis, and writes nothing there",
+    async () => {
+      await using empty = await startRedis();
+      const second = cluster.workers[1] as Program;
+      await second.kill();
+      const [port] = (await freePorts(1)) as [number];
+      await second.launchAgain({ "redis.url": empty.url, "probes.bind-port": port });
+      await eventually("it says why", () => second.lines.some((line) => line.includes('"STO0005"')), 60_000);
+      await refuses(second, `http://127.0.0.1:${port}`);
+      expect(await empty.ask("DBSIZE")).toBe(0);
+      await second.kill();
+      await second.launchAgain();
+      await second.ready();
+    },
+    TEST_MS,
+  );
+
+  test(
+    "goes on without the data only when their mark is given, and workers that were not restarted follow",
+    async () => {
+      const [first, second] = cluster.workers as [Program, Program];
+      const probes = [await probesOf(first), await probesOf(second)] as const;
+      const { invocationId } = await ingress.send(["Waiter", "wait"]);
+      await cluster.redis.ask("FLUSHALL");
+      const mark = await refuses(first, probes[0]);
+      await refuses(second, probes[1]);
+      const [port] = (await freePorts(1)) as [number];
+      const restarted = `http://127.0.0.1:${port}`;
+      await second.kill();
+      await second.launchAgain({ "worker.accept-data-loss": "f".repeat(32), "probes.bind-port": port });
+      await eventually("it says why", () => second.lines.some((line) => line.includes('"STO0005"')), 60_000);
+      expect(await refuses(second, restarted)).toBe(mark);
+      await second.kill();
+      await second.launchAgain({ "worker.accept-data-loss": mark, "probes.bind-port": port });
+      await heals(second, restarted);
+      await heals(first, probes[0]);
+      expect(second.lines.some((line) => line.includes("the loss of a data set was accepted"))).toBe(true);
+
+      await eventually("calls are answered", () => add("erx1").catch(() => undefined), 30_000);
+      expect(await ingress.result(["Counter", "erx", "get"])).toBe(1);
+      expect((await ingress.output(invocationId)).status).toBe(404);
+      const [key] = (await cluster.redis.ask("KEYS", "{*:0}:epoch")) as readonly string[];
+      expect(Number(await cluster.redis.ask("HGET", key as string, "epoch"))).toBeGreaterThan(2 ** 32);
+    },
+    TEST_MS,
+  );
+});

@@ -1,0 +1,128 @@
+/** Marks of data sets on a real Redis: what leads, claims and commits while they are right, missing or different. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { systemClock } from "@perdure/base";
+import { type RedisServer, startRedis, startReplicatedRedis } from "@perdure/servers";
+import { COMMITTED, connectTo } from "../test/connected.js";
+import { placeMarks, type RedisConnections, RedisLeases, RedisPartitionStore, readMarks, storedPartitionCount } from "./index.js";
+
+const ENVIRONMENT = "marked";
+const [MARK, OTHER] = ["a".repeat(32), "b".repeat(32)];
+const put = (seq: number) => ({ kind: "putDedup", producer: "p", seq }) as const;
+
+const owned = new AsyncDisposableStack();
+let server: RedisServer;
+let redis: RedisConnections;
+beforeAll(async () => {
+  server = owned.use(await startRedis());
+  redis = owned.use(await connectTo(server.port));
+});
+beforeEach(async () => {
+  await server.ask("FLUSHALL");
+});
+afterAll(() => owned.disposeAsync());
+
+/** A worker that expects a data set, with the marks that it was told of. */
+function worker(name: string, id = MARK, connections = redis) {
+  const found: (readonly (string | undefined)[])[] = [];
+  const dataSet = { id, found: (marks: readonly (string | undefined)[]) => void found.push(marks) };
+  const leases = new RedisLeases(connections, { environment: ENVIRONMENT, worker: name, leaseMs: 60_000, dataSet }, systemClock);
+  const store = new RedisPartitionStore(connections, { environment: ENVIRONMENT, holder: name, dataSet });
+  return { leases, store, found };
+}
+
+/** Its one partition is led. */
+async function leader(name: string, id = MARK, connections = redis) {
+  const one = worker(name, id, connections);
+  expect((await one.leases.acquire([0]))[0]?.kind).toBe("held");
+  const epoch = await one.store.claim(0);
+  return { ...one, epoch, put: (seq: number) => one.store.commit([{ partition: 0, epoch, mutations: [put(seq)] }]) };
+}
+
+const keys = async (): Promise<readonly unknown[]> => (await server.ask("KEYS", "*")) as readonly unknown[];
+
+describe("marks", () => {
+  test("are placed on partitions that have none, once, and leave everything else as it is", async () => {
+    const old = new RedisPartitionStore(redis, { environment: ENVIRONMENT });
+    const epoch = await old.claim(0);
+    expect(await old.commit([{ partition: 0, epoch, mutations: [put(1)] }])).toEqual(COMMITTED);
+    expect(await readMarks(redis, ENVIRONMENT, 2)).toEqual([undefined, undefined]);
+    for (let n = 0; n < 2; n++)
+      expect(await placeMarks(redis, ENVIRONMENT, 2, MARK)).toEqual({ kind: "placed", epochMax: epoch });
+    expect(await readMarks(redis, ENVIRONMENT, 2)).toEqual([MARK, MARK]);
+    // A worker of the version before goes on, whatever the mark is.
+    expect(await old.commit([{ partition: 0, epoch, mutations: [put(2)] }])).toEqual(COMMITTED);
+    expect(await placeMarks(redis, ENVIRONMENT, 2, OTHER)).toEqual({ kind: "foreign", mark: MARK });
+    expect(await readMarks(redis, ENVIRONMENT, 2)).toEqual([MARK, MARK]);
+  });
+
+  test("that replace others put every epoch beyond all of before, once, and take leases from their holders", async () => {
+    await placeMarks(redis, ENVIRONMENT, 1, MARK);
+    const before = await leader("old");
+    expect(await before.put(1)).toEqual(COMMITTED);
+    const replaces = { epochBase: 7 * 2 ** 32, incarnation: "second" };
+    const placed = await placeMarks(redis, ENVIRONMENT, 1, OTHER, replaces);
+    expect(placed).toEqual({ kind: "placed", epochMax: 8 * 2 ** 32 });
+    expect(await placeMarks(redis, ENVIRONMENT, 1, OTHER, replaces)).toEqual(placed);
+    expect(await before.put(2)).toMatchObject({ kind: "fenced" });
+    expect((await before.leases.renew([0]))[0]).toEqual({ kind: "foreign", partition: 0, mark: OTHER });
+    expect((await leader("new", OTHER)).epoch).toBeGreaterThan(8 * 2 ** 32);
+  });
+});
+
+describe("a partition without the expected mark", () => {
+  test("of an empty Redis is not leased, claimed or written, and stays empty", async () => {
+    await placeMarks(redis, ENVIRONMENT, 1, MARK);
+    const before = await leader("a");
+    expect(await before.put(1)).toEqual(COMMITTED);
+    await server.ask("FLUSHALL");
+    const foreign = { kind: "foreign", partition: 0, mark: undefined };
+    expect(await before.leases.renew([0])).toEqual([foreign]);
+    expect(await before.leases.acquire([0])).toEqual([foreign]);
+    expect(await before.leases.holders([0])).toEqual([undefined]);
+    expect(await before.put(2)).toMatchObject({ kind: "fenced" });
+    await expect(before.store.claim(0)).rejects.toMatchObject({ code: "STO0005" });
+    await before.leases.release([0]);
+    expect(before.found.slice(-3)).toEqual([[undefined], [undefined], [undefined]]);
+    expect(await keys()).toEqual([]);
+    expect(await storedPartitionCount(redis, ENVIRONMENT)).toBe(undefined);
+    expect(await keys()).toEqual([]);
+  });
+
+  test("of another data set is not written, even when epoch and batch happen to be the next ones", async () => {
+    await placeMarks(redis, ENVIRONMENT, 1, MARK);
+    const before = await leader("a");
+    await server.ask("FLUSHALL");
+    await placeMarks(redis, ENVIRONMENT, 1, OTHER);
+    const other = await leader("b", OTHER);
+    expect(other.epoch).toBe(before.epoch);
+    expect(await before.put(1)).toMatchObject({ kind: "fenced" });
+    expect(await before.leases.acquire([0])).toEqual([{ kind: "foreign", partition: 0, mark: OTHER }]);
+    expect(await other.put(1)).toEqual(COMMITTED);
+  });
+
+  test("is found with every poll, beside those that are right", async () => {
+    await placeMarks(redis, ENVIRONMENT, 2, MARK);
+    const { leases, found } = worker("a");
+    expect((await leases.acquire([0, 1])).map(({ kind }) => kind)).toEqual(["held", "held"]);
+    await server.ask("HDEL", `{${ENVIRONMENT}:1}:epoch`, "mark");
+    expect((await leases.holders([0, 1])).map((holder) => holder?.worker)).toEqual(["a", "a"]);
+    expect(found.at(-1)).toEqual([MARK, undefined]);
+    expect((await leases.renew([0, 1])).map(({ kind }) => kind)).toEqual(["held", "foreign"]);
+  });
+});
+
+test("a replica that never had the data and is promoted is refused", async () => {
+  await using replicated = await startReplicatedRedis(1);
+  const replica = replicated.replicas[0] as RedisServer;
+  await using toPrimary = await connectTo(replicated.primary.port);
+  await placeMarks(toPrimary, ENVIRONMENT, 1, MARK);
+  const before = await leader("a", MARK, toPrimary);
+  expect(await before.put(1)).toEqual(COMMITTED);
+  // What a replica is whose volume was lost and whose first synchronisation did not end.
+  await replica.ask("REPLICAOF", "NO", "ONE");
+  await replica.ask("FLUSHALL");
+  await using toReplica = await connectTo(replica.port);
+  const after = worker("b", MARK, toReplica);
+  expect(await after.leases.acquire([0])).toEqual([{ kind: "foreign", partition: 0, mark: undefined }]);
+  expect((await replica.ask("KEYS", "*")) as readonly unknown[]).toEqual([]);
+});

@@ -1,0 +1,87 @@
+/**
+ * Which data an environment uses: a random name (the mark) in the metadata that the partition store carries too. A store without the
+ * mark, or with another one, is empty, foreign or out of date, and must not be mistaken for a new environment.
+ *
+ *     (nothing) ── creating ──▶ established ── replacing ──▶ established …
+ *
+ * The document is written before the store is marked, and `established` after all of it is, so that a crash in between is not taken for
+ * a loss: `creating` and `replacing` are finished by whichever process starts next. No partition is led before `established`.
+ */
+import { PerdureError, type Random } from "@perdure/base";
+import { ACCEPTED_LOSSES_KEPT, INCARNATIONS_KEPT } from "./limits.js";
+import type { Json, MetadataStore } from "./store.js";
+
+const KEY = "cluster/data-set";
+const STATES = ["creating", "replacing", "established"] as const;
+const MARK_BYTES = 16;
+
+/** An operator's decision to go on with other data than before. Kept for audits. */
+export interface AcceptedLoss {
+  /** Mark of the data set that was given up; undefined: the metadata knew none. */
+  readonly lostId: string | undefined;
+  /** `incarnation <name>` or `worker.accept-data-loss`. */
+  readonly reason: string;
+  /** Milliseconds since 1970. */
+  readonly atMs: number;
+}
+
+export interface DataSet {
+  readonly id: string;
+  /** `creating`: partitions without a mark get it. `replacing`: all partitions get it. */
+  readonly state: (typeof STATES)[number];
+  readonly partitionCount: number;
+  /** No leader of a data set before began with a higher epoch. */
+  readonly epochBase: number;
+  /** Values of `worker.incarnation` for which other data were accepted already, newest last. */
+  readonly incarnations: readonly string[];
+  readonly accepted: readonly AcceptedLoss[];
+}
+
+/** As it is stored; `version` is what a write expects, 0 for a first one. */
+export interface StoredDataSet extends DataSet {
+  readonly version: number;
+}
+
+/** A mark that no other data set has: 128 random bits as 32 hexadecimal digits. */
+export function newDataSetId(random: Random): string {
+  const bytes = new Uint8Array(MARK_BYTES);
+  random.bytes(bytes);
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Undefined when there is none. Rejects with STO0003 when it cannot be understood, STO0001 when the store does not answer. */
+export async function readDataSet(store: Pick<MetadataStore, "get">): Promise<StoredDataSet | undefined> {
+  const document = await store.get(KEY);
+  if (document === undefined) return undefined;
+  const { id, state, partitionCount, epochBase, incarnations, accepted } = (document.value ?? {}) as Partial<DataSet>;
+  if (
+    typeof id !== "string" ||
+    id === "" ||
+    !STATES.includes(state as DataSet["state"]) ||
+    !isCount(partitionCount, 1) ||
+    !isCount(epochBase, 0) ||
+    !Array.isArray(incarnations) ||
+    !Array.isArray(accepted)
+  )
+    throw new PerdureError("STO0003", `the metadata document '${KEY}' cannot be read`);
+  const version = document.version;
+  return { id, state: state as DataSet["state"], partitionCount, epochBase, incarnations, accepted, version };
+}
+
+/** Writes it over the version that was read, or as the first one with version 0. False: another process was faster; read again. */
+export async function writeDataSet(store: Pick<MetadataStore, "write">, dataSet: StoredDataSet): Promise<boolean> {
+  const { id, state, partitionCount, epochBase, version } = dataSet;
+  const incarnations = dataSet.incarnations.slice(-INCARNATIONS_KEPT);
+  const accepted = dataSet.accepted.slice(-ACCEPTED_LOSSES_KEPT).map(({ lostId, reason, atMs }) => ({
+    ...(lostId === undefined ? {} : { lostId }),
+    reason,
+    atMs,
+  }));
+  const value: Json = { id, state, partitionCount, epochBase, incarnations, accepted };
+  const outcome = await store.write([{ kind: "put", key: KEY, value, expectedVersion: version }]);
+  return outcome.kind === "written";
+}
+
+function isCount(value: unknown, least: number): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= least;
+}

@@ -1,0 +1,196 @@
+/**
+ * Decides, before any partition is led, whether the partitions are those that the environment was using. PostgreSQL holds a record with
+ * the mark of the data set, each partition in Redis carries the mark.
+ *
+ *     record        partitions                        then
+ *     none          no mark (new, or older version)   record `creating` ▸ mark the partitions ▸ `established`
+ *     none          a mark                            refuse: another database, or another Redis
+ *     creating      –                                 go on marking: a process stopped in between, or another one is at it
+ *     replacing     –                                 the same, over whatever marks there are
+ *     established   the mark everywhere               agreed
+ *     established   missing or another                refuse, unless the loss is accepted ▸ record `replacing` with a new mark
+ *
+ * Every change of the record is a compare-and-set and every mark is placed idempotently, so processes that start together do each
+ * other's work; whichever loses a race reads again. No window remains in which a crash looks like a loss: marks are written after the
+ * record, and compared only after `established`. Two windows remain in which a loss looks like a start: Redis is emptied while the very
+ * first marks are placed, or a process that was frozen while it placed them wakes up after Redis was emptied.
+ */
+import { type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
+import { INCARNATION_EPOCHS, type PlacedMarks, type ReplacedData } from "@perdure/driver-redis";
+import {
+  type AcceptedLoss,
+  type MetadataStore,
+  newDataSetId,
+  readDataSet,
+  type StoredDataSet,
+  writeDataSet,
+} from "@perdure/metadata";
+import { AGREEMENT_STEPS_MAX } from "../limits.js";
+
+/** The partitions of the environment, as far as their marks matter. */
+export interface MarkedPartitions {
+  /** Undefined when the store knows none. Writes nothing. */
+  count(): Promise<number | undefined>;
+  /** Writes the number down unless there is one; resolves with the one that counts. */
+  agreeOnCount(count: number): Promise<number>;
+  marks(count: number): Promise<readonly (string | undefined)[]>;
+  place(count: number, mark: string, replaces: ReplacedData | undefined): Promise<PlacedMarks>;
+}
+
+export interface AgreementPorts {
+  readonly metadata: Pick<MetadataStore, "get" | "write">;
+  readonly partitions: MarkedPartitions;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export interface AgreementOptions {
+  /** Of a new environment. */
+  readonly partitionCount: number;
+  /** `worker.incarnation`: other data are accepted once for each value. */
+  readonly incarnation: string | undefined;
+  /** `worker.accept-data-loss`: mark of the data set that may be given up. */
+  readonly acceptDataLoss: string | undefined;
+}
+
+export interface Mismatch {
+  readonly kind: "mismatch";
+  /** What accepts it as `worker.accept-data-loss`: the mark in the record; without a record the one in Redis. */
+  readonly mark: string;
+  readonly detail: string;
+}
+
+export interface Agreed {
+  readonly kind: "agreed";
+  readonly id: string;
+  readonly partitionCount: number;
+  /** Under which the partitions must begin before they are led (`beginIncarnation`); undefined: as they are. */
+  readonly incarnation: string | undefined;
+}
+
+/** Rejects with STO0001 when PostgreSQL or Redis does not answer, STO0003 when the record cannot be understood. */
+export async function agreeOnDataSet(ports: AgreementPorts, options: AgreementOptions): Promise<Agreed | Mismatch> {
+  for (let step = 0; step < AGREEMENT_STEPS_MAX; step++) {
+    const record = await readDataSet(ports.metadata);
+    const outcome = await nextStep(record, ports, options);
+    if (outcome !== undefined) return outcome;
+  }
+  throw new PerdureError("STO0001", "other processes keep changing the record of the data set");
+}
+
+/** Undefined: the record was changed, here or elsewhere. */
+function nextStep(record: StoredDataSet | undefined, ports: AgreementPorts, options: AgreementOptions) {
+  if (record === undefined) return create(ports, options);
+  return record.state === "established" ? compare(record, ports, options) : place(record, ports, options);
+}
+
+async function create(ports: AgreementPorts, options: AgreementOptions): Promise<Mismatch | undefined> {
+  const { partitions, metadata, random, logger } = ports;
+  const partitionCount = (await partitions.count()) ?? options.partitionCount;
+  const present = (await partitions.marks(partitionCount)).find((mark) => mark !== undefined);
+  const blank = { partitionCount, epochBase: 0, incarnations: [], accepted: [], version: 0 };
+  if (present !== undefined) {
+    const empty = { ...blank, id: present, state: "creating" } as const;
+    const detail = `PostgreSQL has no record of a data set, and partitions in Redis carry the mark ${present} of one. Check 'metadata.postgres-url' and 'redis.url'.`;
+    return acceptOr({ kind: "mismatch", mark: present, detail }, empty, undefined, ports, options);
+  }
+  const { incarnation } = options;
+  const incarnations = incarnation === undefined ? [] : [incarnation];
+  const id = newDataSetId(random);
+  if (await writeDataSet(metadata, { ...blank, id, state: "creating", incarnations }))
+    logger.info({ mark: id, partitions: partitionCount }, "recorded a new data set");
+  return undefined;
+}
+
+async function place(record: StoredDataSet, ports: AgreementPorts, options: AgreementOptions): Promise<Mismatch | undefined> {
+  const { id, partitionCount, epochBase } = record;
+  const { partitions, metadata } = ports;
+  // A data set that replaces another counts from zero, so it has an incarnation of its own even where none is set.
+  const incarnation = incarnationOf(record) ?? id;
+  const replaces = record.state === "replacing" ? { epochBase, incarnation } : undefined;
+  const placed = await partitions.place(partitionCount, id, replaces);
+  if (placed.kind === "foreign") {
+    const detail = `the data set ${id} was being created, and partitions in Redis carry the mark ${placed.mark} of another one. Check 'redis.url'.`;
+    return acceptOr({ kind: "mismatch", mark: id, detail }, record, id, ports, options);
+  }
+  await partitions.agreeOnCount(partitionCount);
+  await writeDataSet(metadata, { ...record, state: "established", epochBase: Math.max(epochBase, placed.epochMax) });
+  return undefined;
+}
+
+async function compare(
+  record: StoredDataSet,
+  ports: AgreementPorts,
+  options: AgreementOptions,
+): Promise<Agreed | Mismatch | undefined> {
+  const { id, partitionCount, incarnations, epochBase } = record;
+  const { partitions, metadata } = ports;
+  const [count, marks] = await Promise.all([partitions.count(), partitions.marks(partitionCount)]);
+  const problem = problemWith(record, count, marks);
+  if (problem !== undefined) {
+    const detail = `${problem}. Point 'redis.url' to the right Redis or bring its data back.`;
+    return acceptOr({ kind: "mismatch", mark: id, detail }, record, id, ports, options);
+  }
+  const { incarnation } = options;
+  if (incarnation !== undefined && !incarnations.includes(incarnation)) {
+    // The partitions are about to jump (`beginIncarnation`), and what replaces them one day must begin beyond that.
+    const next = { incarnations: [...incarnations, incarnation], epochBase: epochBase + INCARNATION_EPOCHS };
+    await writeDataSet(metadata, { ...record, ...next });
+    return undefined;
+  }
+  await partitions.agreeOnCount(partitionCount);
+  return { kind: "agreed", id, partitionCount, incarnation: incarnationOf(record) };
+}
+
+function problemWith(
+  { id, partitionCount }: StoredDataSet,
+  count: number | undefined,
+  marks: readonly (string | undefined)[],
+): string | undefined {
+  const other = marks.filter((mark) => mark !== id);
+  if (other.length > 0) {
+    const found = other.find((mark) => mark !== undefined);
+    const instead = found === undefined ? "they carry none" : `one carries ${found}`;
+    return `${other.length} of ${partitionCount} partitions in Redis do not carry the mark ${id} of this environment's data set; ${instead}`;
+  }
+  if (count !== undefined && count !== partitionCount)
+    return `Redis says that there are ${count} partitions and PostgreSQL says ${partitionCount}`;
+  return undefined;
+}
+
+/**
+ * The same for all workers, whichever settings each was started with: the name that was recorded last. A data set that replaced another
+ * must not begin again under a name that its partitions had before.
+ */
+function incarnationOf({ accepted, incarnations, id }: StoredDataSet): string | undefined {
+  const incarnation = incarnations.at(-1);
+  if (accepted.length === 0) return incarnation;
+  return incarnation === undefined ? id : `${incarnation}.${id}`;
+}
+
+/** The mismatch, unless the operator has accepted it: then the record says what replaces the data, and undefined is returned. */
+async function acceptOr(
+  mismatch: Mismatch,
+  record: StoredDataSet,
+  lostId: string | undefined,
+  { partitions, metadata, clock, random, logger }: AgreementPorts,
+  { incarnation, acceptDataLoss }: AgreementOptions,
+): Promise<Mismatch | undefined> {
+  const isRestored = incarnation !== undefined && !record.incarnations.includes(incarnation);
+  if (!isRestored && acceptDataLoss !== mismatch.mark) return mismatch;
+  const reason = isRestored ? `incarnation ${incarnation}` : "worker.accept-data-loss";
+  const loss: AcceptedLoss = { lostId, reason, atMs: clock.nowMs() };
+  const id = newDataSetId(random);
+  const isWritten = await writeDataSet(metadata, {
+    ...record,
+    id,
+    state: "replacing",
+    // What is there was divided among as many partitions as it says.
+    partitionCount: (await partitions.count()) ?? record.partitionCount,
+    incarnations: isRestored ? [...record.incarnations, incarnation] : record.incarnations,
+    accepted: [...record.accepted, loss],
+  });
+  if (isWritten) logger.warn({ lost: mismatch.mark, mark: id, reason }, "the loss of a data set was accepted");
+  return undefined;
+}

@@ -1,0 +1,37 @@
+/** Why: a worker must start, and go on, while PostgreSQL is away; it connects when the record of the data set is first needed. */
+import type { Logger } from "@perdure/base";
+import { openPostgresMetadataStore, type PostgresOptions } from "@perdure/driver-postgres";
+import type { DocumentWrite, MetadataStore } from "@perdure/metadata";
+
+export class LateMetadata implements Pick<MetadataStore, "get" | "write">, AsyncDisposable {
+  readonly #options: PostgresOptions;
+  readonly #logger: Logger;
+  #opening: Promise<MetadataStore> | undefined;
+
+  constructor(options: PostgresOptions, logger: Logger) {
+    this.#options = options;
+    this.#logger = logger;
+  }
+
+  async get(key: string) {
+    return (await this.#store()).get(key);
+  }
+
+  async write(writes: readonly DocumentWrite[]) {
+    return (await this.#store()).write(writes);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const store = await this.#opening?.catch(() => undefined); // One that never opened holds nothing.
+    await store?.[Symbol.asyncDispose]();
+  }
+
+  /** Rejects as `openPostgresMetadataStore` does; the next call tries again. */
+  #store(): Promise<MetadataStore> {
+    this.#opening ??= openPostgresMetadataStore(this.#options, this.#logger).catch((cause: unknown) => {
+      this.#opening = undefined;
+      throw cause;
+    });
+    return this.#opening;
+  }
+}

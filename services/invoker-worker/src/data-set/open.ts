@@ -1,0 +1,141 @@
+/**
+ * Why: a worker that starts must not lead anything before it knows that Redis holds the data of its environment. While it does not, the
+ * worker waits, is not ready, and says why; the right data, or an accepted loss, let it go on without a restart.
+ */
+import { PerdureError, type TimerHandle } from "@perdure/base";
+import { agreedPartitionCount, placeMarks, type RedisConnections, readMarks, storedPartitionCount } from "@perdure/driver-redis";
+import { type MetadataStore, readDataSet } from "@perdure/metadata";
+import { type ProcessPorts, untilAvailable } from "@perdure/role";
+import { MISMATCH_CHECK_MS, MISMATCH_LOG_MS } from "../limits.js";
+import { type Agreed, type AgreementOptions, agreeOnDataSet, type MarkedPartitions, type Mismatch } from "./agreement.js";
+import { DataSetGuard } from "./guard.js";
+
+export interface OpenDataSet extends Omit<Agreed, "kind"> {
+  readonly guard: DataSetGuard;
+}
+
+/** Environment name and settings of the agreement. */
+export interface DataSetOptions extends AgreementOptions {
+  readonly environment: string;
+}
+
+/** PART of `/readyz` while the data are not the expected ones. */
+const PART = "data set";
+
+/**
+ * Resolves when the partitions in Redis are those of the environment; the guard, a part of the lifecycle, watches that they stay so.
+ * `onChange` is called when they are no longer, and when they are again. Rejects with OPS0004 when the process is stopped before.
+ */
+export async function openDataSet(
+  redis: RedisConnections,
+  metadata: Pick<MetadataStore, "get" | "write">,
+  options: DataSetOptions,
+  onChange: (isMismatched: boolean) => void,
+  ports: ProcessPorts,
+): Promise<OpenDataSet> {
+  const { lifecycle, clock, random, logger: processLogger } = ports;
+  const logger = processLogger.child({ component: "data set" });
+  const mismatched = dataSetMetric(ports);
+  const partitions = markedPartitions(redis, options.environment);
+  const agreementPorts = { metadata, partitions, clock, random, logger };
+  const agree = () => agreeOrTrust(() => agreeOnDataSet(agreementPorts, options), partitions, options);
+  const agreed = await lifecycle.awaitPart(PART, () => untilAgreed(agree, mismatched, ports));
+  let matched = Promise.withResolvers<void>();
+  const changed = (isMismatched: boolean): void => {
+    mismatched.set(isMismatched ? 1 : 0);
+    if (isMismatched) {
+      matched = Promise.withResolvers<void>();
+      // It never rejects, and the health of the process follows it.
+      void lifecycle.awaitPart(PART, () => matched.promise).catch(() => undefined);
+    } else matched.resolve();
+    onChange(isMismatched);
+  };
+  const guard = await lifecycle.start("guard of the data set", async () => {
+    const readRecord = () => readDataSet(metadata);
+    return new DataSetGuard(
+      { readRecord, onChange: changed, clock, random, logger },
+      agreed.partitionCount,
+      agreed.id,
+      agreed.isRecorded,
+    );
+  });
+  return { id: agreed.id, partitionCount: agreed.partitionCount, incarnation: agreed.incarnation, guard };
+}
+
+type Trusted = Agreed & { readonly isRecorded: boolean };
+
+/**
+ * While PostgreSQL is away, a Redis whose partitions all carry one mark is trusted: an empty one carries none. The guard compares it
+ * with the record later. A restored environment waits for the record, which says whether its incarnation began.
+ */
+async function agreeOrTrust(
+  agree: () => Promise<Agreed | Mismatch>,
+  partitions: MarkedPartitions,
+  { incarnation }: AgreementOptions,
+): Promise<Trusted | Mismatch> {
+  try {
+    const agreement = await agree();
+    return agreement.kind === "mismatch" ? agreement : { ...agreement, isRecorded: true };
+  } catch (cause) {
+    if (incarnation !== undefined || !(cause instanceof PerdureError) || cause.code !== "STO0001") throw cause;
+    const partitionCount = await partitions.count();
+    const marks = partitionCount === undefined ? [] : await partitions.marks(partitionCount);
+    const [id] = marks;
+    if (partitionCount === undefined || id === undefined || marks.some((mark) => mark !== id)) throw cause;
+    return { kind: "agreed", id, partitionCount, incarnation: undefined, isRecorded: false };
+  }
+}
+
+async function untilAgreed(
+  agree: () => Promise<Trusted | Mismatch>,
+  mismatched: { set(value: number): void },
+  ports: ProcessPorts,
+): Promise<Trusted> {
+  const { lifecycle, clock, random, logger } = ports;
+  const { stopping } = lifecycle;
+  for (let loggedAtMs = Number.NEGATIVE_INFINITY; ; ) {
+    const outcome = await untilAvailable("Redis or PostgreSQL", agree, ports, stopping);
+    mismatched.set(outcome.kind === "mismatch" ? 1 : 0);
+    if (outcome.kind === "agreed") return outcome;
+    const nowMs = clock.monotonicMs();
+    if (nowMs - loggedAtMs >= MISMATCH_LOG_MS) {
+      loggedAtMs = nowMs;
+      const { mark, detail } = outcome;
+      const accept = `worker.accept-data-loss=${mark}`;
+      logger.error(
+        { code: "STO0005", mark, detail, accept },
+        "partition data are not those of the environment; no partition is led",
+      );
+    }
+    await pause(MISMATCH_CHECK_MS * (0.5 + random.float() / 2), ports);
+  }
+}
+
+/** Ends early when the process is stopped. */
+async function pause(delayMs: number, { clock, lifecycle: { stopping } }: ProcessPorts): Promise<void> {
+  let timer: TimerHandle | undefined;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const stop = (): void => resolve();
+  stopping.addEventListener("abort", stop, { once: true });
+  if (stopping.aborted) resolve();
+  else timer = clock.setTimer(delayMs, resolve);
+  await promise;
+  timer?.cancel();
+  stopping.removeEventListener("abort", stop);
+}
+
+function markedPartitions(redis: RedisConnections, environment: string): MarkedPartitions {
+  return {
+    count: () => storedPartitionCount(redis, environment),
+    agreeOnCount: (count) => agreedPartitionCount(redis, environment, count),
+    marks: (count) => readMarks(redis, environment, count),
+    place: (count, mark, replaces) => placeMarks(redis, environment, count, mark, replaces),
+  };
+}
+
+function dataSetMetric({ metrics }: ProcessPorts) {
+  return metrics.gauge({
+    name: "perdure_worker_data_set_mismatch",
+    help: "1 when the partitions in Redis are not those of the environment, so that none is led, else 0",
+  });
+}
