@@ -1,4 +1,4 @@
 export { type LevelStore, openLevelKeyValue } from "./level-key-value.js";
 export { type LevelReader, openLevelReader } from "./level-reader.js";
 export { openLevelMetadataStore } from "./metadata-store.js";
-export { prepareStorageDirectory, STORAGE_FORMAT, type StorageDirectory } from "./version-file.js";
+export { holdsDatabase, prepareStorageDirectory, STORAGE_FORMAT, type StorageDirectory } from "./version-file.js";

@@ -2,12 +2,13 @@
  * Every storage directory says which format it holds, in a file beside the database. A directory without one is somebody
  * else's data, or older than version files: we refuse it and never wipe anything ourselves (specification, item 6).
  */
-import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { access, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type ErrorCode, PerdureError } from "@perdure/base";
 
 export const STORAGE_FORMAT = 1;
 const FILE = "perdure-format.json";
+const DATABASE = "level";
 
 /** `setting` is what a person changes to use another directory; `missing` the code for a directory without version. */
 export interface StorageDirectory {
@@ -60,7 +61,16 @@ async function prepare({ path, setting, missing }: StorageDirectory): Promise<st
       `${path} holds storage format ${String(formatOf(stored) ?? "of unreadable version")}; this version reads ${STORAGE_FORMAT}. Run the version that wrote it, or set ${setting} to another directory.`,
     );
   }
-  return join(path, "level");
+  return join(path, DATABASE);
+}
+
+/** Whether a database was ever made below the directory. Changes nothing. */
+export async function holdsDatabase(path: string): Promise<boolean> {
+  // LevelDB's pointer to its present state: renamed into place when the database is made.
+  return await access(join(path, DATABASE, "CURRENT")).then(
+    () => true,
+    () => false,
+  );
 }
 
 function formatOf(text: string): unknown {

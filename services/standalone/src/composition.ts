@@ -13,8 +13,7 @@ import {
   sqlOptionsOf,
   type UsageReport,
 } from "@perdure/admin-api";
-import { type Clock, PerdureError, type Random, Secret } from "@perdure/base";
-import { randomBase62 } from "@perdure/cloud";
+import { type Clock, PerdureError, Secret } from "@perdure/base";
 import type { Partitions } from "@perdure/control";
 import { createHttpTransport, type HttpTransportDeps } from "@perdure/driver-http2";
 import { createKafkaSource } from "@perdure/driver-kafka";
@@ -56,13 +55,13 @@ import { checkAddress, type Door, openDoor } from "@perdure/role/http";
 import { invocationSpans, invocationTracing, recordSpans, tracedTransport } from "@perdure/role/tracing";
 import type { Schedules } from "@perdure/schedule";
 import { createSqlThread, liveRowsOf, type SourceDescription, type SqlEngine } from "@perdure/sql";
-import { ActionMeter, KvPartitionStore, type PartitionStore } from "@perdure/store";
+import { ActionMeter, KvPartitionStore, type PartitionStore, type StoredPartitions, storedPartitions } from "@perdure/store";
 import { type Deliveries, runSubscriptions, type Subscriptions } from "@perdure/subscription";
 import { createTunnelTransport, TunnelRoutes } from "@perdure/tunnel";
 import { directoriesOf, type Settings } from "./config.js";
+import { LocalDataSet } from "./data-set.js";
 import { limitedPartitions, type StorageFull, storageIsFull } from "./limited-partitions.js";
 import { STORAGE_HELD_RETRY_MS } from "./limits.js";
-import { partitionCountOf } from "./partition-count.js";
 import { adminGuard, type GuardOptions, ingressGuard } from "./runtime-guard.js";
 import { StorageLimit } from "./storage-limit.js";
 
@@ -79,7 +78,8 @@ export interface Doors {
 
 /**
  * Starts everything as parts of the lifecycle and resolves when both doors answer. Rejects with RT0004 (address), RT0005 (locked),
- * RT0009, META0010, META0011 (version of a directory), META0005 (damaged metadata), STO… (storage), OPS0001 (identity key).
+ * RT0009, META0010, META0011 (version of a directory), META0005 (damaged metadata), STO0005 (directories that do not belong together),
+ * STO… (storage), OPS0001 (identity key).
  */
 export async function startStandalone(settings: Settings, ports: ProcessPorts): Promise<Doors> {
   const { lifecycle, metrics, clock, random, logger } = ports;
@@ -92,10 +92,16 @@ export async function startStandalone(settings: Settings, ports: ProcessPorts): 
   await lifecycle.prepare(() => checkAddress(settings.admin));
 
   const directories = directoriesOf(settings);
+  const { numPartitions, acceptDataLoss } = settings.worker;
+  const dataSet = new LocalDataSet({ directories, numPartitions, acceptDataLoss }, { clock, random, logger });
+  await lifecycle.prepare(() => dataSet.checkDirectories(() => lookAtPartitions(directories.partitions)));
   const metadata = await lifecycle.start("metadata store", () => openMetadata(directories.metadata));
+  const newMark = await lifecycle.prepare(() => dataSet.beforePartitions(metadata));
   const directory = await lifecycle.prepare(() => partitionsDirectory(directories.partitions));
-  const { store, usage, level } = await lifecycle.start("partition store", () => openPartitions(directory, random));
-  const partitionCount = await lifecycle.prepare(() => partitionCountOf(metadata, settings.worker.numPartitions, logger));
+  const check = (stored: StoredPartitions) => dataSet.check(metadata, stored, newMark);
+  const partitioned = await lifecycle.start("partition store", () => openPartitions(directory, newMark, check));
+  const { store, usage, level } = partitioned;
+  const partitionCount = await lifecycle.prepare(() => dataSet.settle(metadata, partitioned.mark, partitioned.stored));
 
   // What comes before the worker asks it only later, when somebody uses it.
   const late: Late = { worker: undefined };
@@ -257,26 +263,45 @@ function partitionsDirectory(path: string): Promise<string> {
   return prepareStorageDirectory({ path, setting: "worker.storage-rocksdb.path", missing: "RT0009" });
 }
 
-/** Of the name that data gets: two never have the same one. */
-const SOURCE_CHARS = 22;
+async function lookAtPartitions(path: string): Promise<StoredPartitions> {
+  await using level = await openLevelKeyValue(await partitionsDirectory(path));
+  return storedPartitions(level);
+}
 
 /** What is committed, and what it amounts to. */
 interface Partitioned extends AsyncDisposable {
   readonly store: KvPartitionStore;
   readonly usage: () => Promise<UsageReport>;
   readonly level: LevelStore;
+  /** What was there before anything was written. */
+  readonly stored: StoredPartitions;
+  /** Of the data set; usage is reported under the same name. */
+  readonly mark: string;
 }
 
-async function openPartitions(directory: string, random: Random): Promise<Partitioned> {
+/** `newMark` is for data without one; nothing is written when `check` rejects. */
+async function openPartitions(
+  directory: string,
+  newMark: string,
+  check: (stored: StoredPartitions) => Promise<void>,
+): Promise<Partitioned> {
   const level = await openLevelKeyValue(directory);
-  const meter = await ActionMeter.open(level, () => randomBase62(SOURCE_CHARS, random)).catch(async (cause: unknown) => {
+  let stored: StoredPartitions;
+  let meter: ActionMeter;
+  try {
+    stored = storedPartitions(level);
+    await check(stored);
+    meter = await ActionMeter.open(level, () => newMark);
+  } catch (cause) {
     await level[Symbol.asyncDispose]();
     throw cause;
-  });
+  }
   const store = new KvPartitionStore(level, meter);
   return {
     store,
     level,
+    stored,
+    mark: meter.source,
     async usage() {
       const storedBytes = await level.storedBytes();
       return { source: meter.source, actions: meter.actions, storedBytes };

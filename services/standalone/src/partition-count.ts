@@ -5,19 +5,24 @@
 import { type Logger, PerdureError } from "@perdure/base";
 import type { MetadataStore } from "@perdure/metadata";
 
-const KEY = "cluster/partitions";
+export const PARTITIONS_KEY = "cluster/partitions";
 
 /** The number to use. Throws STO0003 when what is stored is no number. */
 export async function partitionCountOf(metadata: MetadataStore, setting: number, logger: Logger): Promise<number> {
-  const stored = await metadata.get(KEY);
+  const stored = await metadata.get(PARTITIONS_KEY);
   if (stored === undefined) {
-    await metadata.write([{ kind: "put", key: KEY, value: { count: setting }, expectedVersion: 0 }]);
+    await metadata.write([{ kind: "put", key: PARTITIONS_KEY, value: { count: setting }, expectedVersion: 0 }]);
     return setting;
   }
   const { count } = (stored.value ?? {}) as { count?: unknown };
   if (!Number.isSafeInteger(count) || (count as number) < 1)
-    throw new PerdureError("STO0003", `the metadata document '${KEY}' cannot be read`);
+    throw new PerdureError("STO0003", `the metadata document '${PARTITIONS_KEY}' cannot be read`);
   if (count !== setting)
     logger.info({ numPartitions: count, setting }, "the data directory keeps the number of partitions it was made with");
   return count as number;
+}
+
+/** Over whatever number is there: only when data are used that are not those of the metadata. */
+export async function writePartitionCount(metadata: MetadataStore, count: number): Promise<void> {
+  await metadata.write([{ kind: "put", key: PARTITIONS_KEY, value: { count }, expectedVersion: undefined }]);
 }

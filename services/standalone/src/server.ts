@@ -16,6 +16,8 @@ const ADVICE: Advice = {
   STO0001: "Check that the disk is healthy and that this user may write to the directory.",
   STO0002: "Make sure that only one server uses the data directory.",
   STO0003: "Restore the directory from a backup, or move it away to start empty.",
+  STO0005:
+    "Bring back the directory that belongs to the other one (worker.storage-rocksdb.path, meta.storage-path), or start once with the worker.accept-data-loss that the message names.",
   STO0004: "Make room on the disk, then start again: nothing that was acknowledged is lost.",
 };
 

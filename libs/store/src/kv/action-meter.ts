@@ -11,7 +11,7 @@ import { decodeNumber, encodeNumber } from "../codec/rows.js";
 import type { KeyValue } from "./key-value.js";
 
 /** Before all partitions, whose first char is a digit or behind it. */
-const SOURCE_KEY = "!s";
+export const SOURCE_KEY = "!s";
 const ACTIONS_KEY = "!a";
 
 /** Counts the starts of invocations and the steps of journals; commits of its store follow each other. */

@@ -1,0 +1,22 @@
+/**
+ * Why: before an engine is used as a partition store, its owner wants to know whose partitions it holds. Reads a few keys and writes
+ * nothing.
+ */
+import { fromUtf8 } from "@perdure/base";
+import { SOURCE_KEY } from "./action-meter.js";
+import type { KeyValue } from "./key-value.js";
+import { epochKey } from "./keys.js";
+
+export interface StoredPartitions {
+  /** Name of the data, made with them (`ActionMeter.source`); undefined in data of versions that gave them none. */
+  readonly mark: string | undefined;
+  /** Partitions that were ever led, which are all once a first start has finished; 0: nothing is stored. */
+  readonly partitionCount: number;
+}
+
+export function storedPartitions(kv: Pick<KeyValue, "get">): StoredPartitions {
+  const mark = kv.get(SOURCE_KEY);
+  let partitionCount = 0;
+  while (kv.get(epochKey(partitionCount)) !== undefined) partitionCount++;
+  return { mark: mark === undefined ? undefined : fromUtf8(mark), partitionCount };
+}

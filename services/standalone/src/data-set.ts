@@ -1,0 +1,145 @@
+/**
+ * Why: `db` (partitions) and `local-metadata-store` (what is registered, and the number of partitions) belong together. When one of them
+ * is gone or exchanged the other looks like a new start: counters begin at 0 beside the old deployments, or ids lead to wrong
+ * partitions. So the metadata record the mark of the partitions, and a server refuses to start on a pair that does not match.
+ *
+ *     metadata            partitions           then
+ *     none                none                 a new start: record `creating` ▸ database with that mark ▸ `established`
+ *     none, or empty      data                 refuse: the metadata are lost
+ *     older version's     data                 their mark is recorded
+ *     older version's     none                 refuse: the partitions are lost
+ *     record              none, or other mark  refuse: the partitions are lost or exchanged
+ *
+ * `creating` is written before the database is made, so a crash in between is finished by the next start. A refusal changes nothing.
+ */
+import { type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
+import { randomBase62 } from "@perdure/cloud";
+import { holdsDatabase } from "@perdure/driver-level";
+import { type AcceptedLoss, type MetadataStore, readDataSet, type StoredDataSet, writeDataSet } from "@perdure/metadata";
+import type { StoredPartitions } from "@perdure/store";
+import { PARTITIONS_KEY, partitionCountOf, writePartitionCount } from "./partition-count.js";
+
+/** Of the mark that data get: two never have the same one. */
+const MARK_CHARS = 22;
+/** Accepts the loss of data that an older version made without a mark. */
+const UNMARKED = "unmarked";
+
+export interface DataSetOptions {
+  readonly directories: { readonly partitions: string; readonly metadata: string };
+  readonly numPartitions: number;
+  /** `worker.accept-data-loss`. */
+  readonly acceptDataLoss: string | undefined;
+}
+
+export interface DataSetPorts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export class LocalDataSet {
+  readonly #options: DataSetOptions;
+  readonly #ports: DataSetPorts;
+  #hadPartitions = false;
+  #record: StoredDataSet | undefined;
+  /** Of the partitions that are there, or of metadata that are not. */
+  #acceptedLoss: AcceptedLoss | undefined;
+
+  constructor(options: DataSetOptions, ports: DataSetPorts) {
+    this.#options = options;
+    this.#ports = ports;
+  }
+
+  /** Before the directory of the metadata is made. `look` reads partitions that are there. Throws STO0005 when the metadata are lost. */
+  async checkDirectories(look: () => Promise<StoredPartitions>): Promise<void> {
+    const { partitions, metadata } = this.#options.directories;
+    this.#hadPartitions = await holdsDatabase(partitions);
+    if (!this.#hadPartitions || (await holdsDatabase(metadata))) return;
+    this.#refuseLostMetadata(await look(), "is not there");
+  }
+
+  /** Before the directory of the partitions is made; resolves with the mark for a new one. Throws STO0005 when they are lost. */
+  async beforePartitions(metadata: MetadataStore): Promise<string> {
+    const { numPartitions, directories } = this.#options;
+    const record = await readDataSet(metadata);
+    const newMark = randomBase62(MARK_CHARS, this.#ports.random);
+    if (record?.state === "creating") {
+      this.#record = record;
+      return record.id;
+    }
+    if (this.#hadPartitions) {
+      this.#record = record;
+      return newMark; // For data of a version that gave them none.
+    }
+    const blank = { partitionCount: numPartitions, epochBase: 0, incarnations: [], accepted: [], version: 0 };
+    const isNew = record === undefined && (await metadata.get(PARTITIONS_KEY)) === undefined;
+    const lost = record?.id ?? UNMARKED;
+    if (!isNew && !this.#accepts(lost))
+      throw refusal(
+        lost,
+        `the storage directory ${directories.partitions} is empty, and ${directories.metadata} belongs to data`,
+      );
+    const accepted = isNew ? [] : [...(record?.accepted ?? []), this.#loss(lost)];
+    await writeDataSet(metadata, { ...(record ?? blank), id: newMark, state: "creating", accepted });
+    this.#record = await readDataSet(metadata);
+    return newMark;
+  }
+
+  /**
+   * With the partitions open, before anything is written to them: `stored` is what they say, and `newMark` what they get when they
+   * have no mark. Throws STO0005 when they are others.
+   */
+  async check(metadata: MetadataStore, stored: StoredPartitions, newMark: string): Promise<void> {
+    const { partitions, metadata: path } = this.#options.directories;
+    const record = this.#record;
+    if (record === undefined) {
+      if ((await metadata.get(PARTITIONS_KEY)) !== undefined || stored.partitionCount === 0) return;
+      this.#refuseLostMetadata(stored, "is empty");
+      this.#acceptedLoss = this.#loss(stored.mark ?? UNMARKED);
+      return;
+    }
+    const mark = stored.mark ?? newMark;
+    if (record.id === mark) return;
+    if (!this.#accepts(record.id))
+      throw refusal(record.id, `the storage directory ${partitions} holds another data set, and ${path} belongs to ${record.id}`);
+    this.#acceptedLoss = this.#loss(record.id);
+  }
+
+  /** With the mark durable in the partitions; resolves with their number. */
+  async settle(metadata: MetadataStore, mark: string, stored: StoredPartitions): Promise<number> {
+    const record = this.#record;
+    const loss = this.#acceptedLoss;
+    // Whatever the metadata say, ids were divided among as many partitions as the data have.
+    if (loss !== undefined && stored.partitionCount > 0) await writePartitionCount(metadata, stored.partitionCount);
+    const partitionCount = await partitionCountOf(metadata, this.#options.numPartitions, this.#ports.logger);
+    if (record?.id === mark && record.state === "established") return partitionCount;
+    const blank = { epochBase: 0, incarnations: [], accepted: [], version: 0 };
+    const accepted = [...(record?.accepted ?? []), ...(loss === undefined ? [] : [loss])];
+    await writeDataSet(metadata, { ...blank, ...record, id: mark, state: "established", partitionCount, accepted });
+    return partitionCount;
+  }
+
+  #refuseLostMetadata({ mark = UNMARKED, partitionCount }: StoredPartitions, what: string): void {
+    const { partitions, metadata } = this.#options.directories;
+    // Without any partition it is a first start that was broken off.
+    if (partitionCount === 0 || this.#accepts(mark)) return;
+    throw refusal(mark, `the metadata directory ${metadata} ${what}, and ${partitions} holds the data set ${mark}`);
+  }
+
+  #accepts(mark: string): boolean {
+    return this.#options.acceptDataLoss === mark;
+  }
+
+  #loss(lostId: string): AcceptedLoss {
+    const { clock, logger } = this.#ports;
+    logger.warn({ lost: lostId }, "the loss of a data set was accepted; remove the setting worker.accept-data-loss");
+    return { lostId, reason: "worker.accept-data-loss", atMs: clock.nowMs() };
+  }
+}
+
+function refusal(mark: string, detail: string): PerdureError {
+  return new PerdureError(
+    "STO0005",
+    `${detail}. Bring back the directory that belongs to the other one, or correct its setting. To go on with what is there, start with --worker.accept-data-loss=${mark}. Nothing was changed.`,
+  );
+}
