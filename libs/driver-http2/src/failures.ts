@@ -24,6 +24,11 @@ export function resetFailure(rstCode: number): TransportFailure {
   return { kind: "reset", message: `the endpoint reset the stream: ${resetNames[rstCode] ?? `code ${rstCode}`}` };
 }
 
+/** The stream was not processed (RFC 9113 §8.7). */
+export function unprocessedFailure(rstCode: number): TransportFailure {
+  return { ...resetFailure(rstCode), kind: "refused" };
+}
+
 export function lostFailure(cause: unknown): TransportFailure {
   return { kind: "reset", message: `the connection was lost: ${errorText(cause)}` };
 }

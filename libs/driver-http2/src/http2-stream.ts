@@ -5,7 +5,7 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from "node:http2";
 import type { EndpointStream, StreamListener, StreamRequest, TransportFailure } from "@perdure/invoker";
 import { type EndpointBase, requestTarget } from "./endpoint-base.js";
-import { clientFailure, errorCodeOf, lostFailure, resetFailure } from "./failures.js";
+import { clientFailure, errorCodeOf, lostFailure, resetFailure, unprocessedFailure } from "./failures.js";
 import { PENDING_WRITE_BYTES } from "./limits.js";
 
 const NO_OPTIONS = { endStream: false };
@@ -189,8 +189,9 @@ export class Http2EndpointStream implements EndpointStream {
   }
 
   #failReset(stream: ClientHttp2Stream): void {
-    if (!this.#answered && wasRefused(stream)) this.#host?.streamRefused();
-    this.fail(resetFailure(stream.rstCode));
+    if (this.#answered || !wasRefused(stream)) return this.fail(resetFailure(stream.rstCode));
+    this.#host?.streamRefused();
+    this.fail(unprocessedFailure(stream.rstCode));
   }
 }
 

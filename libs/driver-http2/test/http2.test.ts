@@ -151,10 +151,10 @@ describe("HTTP/2 with prior knowledge", () => {
   });
 
   test.each([
-    [2, "INTERNAL_ERROR"],
-    [8, "CANCEL"],
-    [7, "REFUSED_STREAM"],
-  ])("a reset with code %i is a failure, before and after the headers", async (code, name) => {
+    [2, "INTERNAL_ERROR", "reset"],
+    [8, "CANCEL", "reset"],
+    [7, "REFUSED_STREAM", "refused"],
+  ])("a reset with code %i is a failure, before and after the headers", async (code, name, early) => {
     let late = false;
     await using server = await serveRaw((peer, streamId) => {
       if (late) {
@@ -165,7 +165,7 @@ describe("HTTP/2 with prior knowledge", () => {
     });
     await using transport = aTransport();
     const failure = { kind: "reset", message: `the endpoint reset the stream: ${name}` };
-    expect((await open(transport, server.uri).heard.closed()).failure).toEqual(failure);
+    expect((await open(transport, server.uri).heard.closed()).failure).toEqual({ ...failure, kind: early });
     late = true;
     const { heard } = open(transport, server.uri);
     await heard.closed();
@@ -264,7 +264,7 @@ describe("HTTP/2 with prior knowledge", () => {
       old.stream.write(utf8("a"));
       await old.heard.until(({ bytes }) => bytes === 1);
       const refused = open(transport, server.uri, { path: "/refused" });
-      expect((await refused.heard.closed()).failure?.kind).toBe("reset");
+      expect((await refused.heard.closed()).failure?.kind).toBe("refused");
       const next = open(transport, server.uri, { path: "/refused" });
       next.stream.write(utf8("b"));
       await next.heard.until(({ bytes }) => bytes === 1);

@@ -29,6 +29,7 @@ const sdkServices = [
         await ctx.sleep(ms);
         return "slept";
       },
+      largeStep: async (ctx: restate.Context) => (await ctx.run("large", () => "x".repeat(40 << 20))).length,
       flaky: async () => {
         if (failing-- > 0) throw new Error("not yet");
         return "at last";
@@ -60,6 +61,7 @@ const services = {
   Svc: {
     handlers: {
       echo: {},
+      largeStep: {},
       steps: {},
       nap: { inactivityTimeoutMs: 50 },
       flaky: {},
@@ -199,6 +201,21 @@ describe("with the TypeScript SDK", () => {
     const tooLarge = world.partition.invoke(svc("echo"), json("y".repeat(9 << 20)));
     await world.partition.until(() => tooLarge.failures.length > 0);
     expect(tooLarge.failures[0]?.error.errorCode).toBe("RT0003");
+  });
+
+  test("a handler whose step is too large costs calls beside it on the same endpoint no attempt", async () => {
+    await using endpoint = await serveSdk(sdkServices);
+    await using world = aWorld(endpoint.uri, { services });
+    const large = world.partition.invoke(svc("largeStep"), json(null));
+    const innocent = [];
+    while (large.failures.length === 0) {
+      innocent.push(world.partition.invoke(svc("echo"), json(innocent.length)));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    for (let i = 0; i < 32; i++) innocent.push(world.partition.invoke(svc("echo"), json(innocent.length)));
+    for (const [i, invocation] of innocent.entries()) expect(await resultOf(world, invocation)).toBe(i);
+    expect(innocent.flatMap(({ failures }) => failures.map(({ error }) => error.message))).toEqual([]);
+    expect(large.failures[0]?.error.errorCode).toBe("RT0003");
   });
 
   test("an endpoint that knows our public key accepts us and nobody else", async () => {

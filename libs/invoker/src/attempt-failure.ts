@@ -14,6 +14,8 @@ export interface AttemptFailure {
   readonly countsForSdk: boolean;
   /** The rest of the response is of no use: reset the stream instead of draining it. */
   readonly resetStream: boolean;
+  /** The endpoint refused the stream without processing it: the attempt did not take place. */
+  readonly isUnprocessed: boolean;
 }
 
 const INTERNAL_CODE = 500;
@@ -48,6 +50,7 @@ export function failure(
     behavior: "retry",
     countsForSdk,
     resetStream,
+    isUnprocessed: false,
   };
 }
 
@@ -103,6 +106,7 @@ export function reportedFailure(message: ErrorMessage): AttemptFailure {
     behavior: message.behavior,
     countsForSdk: true,
     resetStream: false,
+    isUnprocessed: false,
   };
 }
 
@@ -119,5 +123,6 @@ export function endOfStreamFailure(truncated: boolean): AttemptFailure {
 }
 
 export function transportFailure(cause: TransportFailure): AttemptFailure {
+  if (cause.kind === "refused") return { ...failure("RT0010", cause.message, { countsForSdk: false }), isUnprocessed: true };
   return failure(cause.kind === "http11Peer" ? "META0014" : "RT0010", cause.message);
 }

@@ -427,6 +427,7 @@ describe("what an endpoint does wrong ends the attempt and nothing else", () => 
         behavior: "retry",
         countsForSdk: true,
         resetStream: false,
+        isUnprocessed: false,
       },
     });
     expect(attempt.halfClosed).toBe(true);

@@ -26,6 +26,13 @@ export const UNSETTLED_COMMANDS_MAX = 1_024;
 /** Longest delay between two attempts, a year: policies multiply without end, clocks do not. */
 export const RETRY_DELAY_MS_MAX = 365 * 24 * 3_600_000;
 
+/**
+ * Times in a row that an invocation whose stream was refused unprocessed is tried again without counting an attempt: the connection is
+ * retired, and the next one usually takes it. The delay before the n-th is random, up to this long times 2^n: 1.3 s in all at most.
+ */
+export const REFUSALS_MAX = 6;
+export const REFUSAL_DELAY_MS = 10;
+
 /** Random increase of a policy's delay, as a share of it (service-protocol §8.2): what failed together must not return together. */
 export const RETRY_JITTER = 1 / 3;
 

@@ -79,10 +79,11 @@ export interface StreamRequest {
 /**
  * `connect` no connection came about · `reset` it broke or the peer gave the stream up · `protocol` the peer breaks HTTP ·
  * `http11Peer` it answers HTTP/2 with something older · `client` the request cannot be made, or the far side ran it and failed ·
- * `denied` the egress guard does not let us go there.
+ * `denied` the egress guard does not let us go there · `refused` the peer takes no streams on this connection now and has not processed
+ * this one (RFC 9113 §8.7), another connection may take it.
  */
 export type TransportFailure = {
-  readonly kind: "connect" | "reset" | "protocol" | "http11Peer" | "client" | "denied";
+  readonly kind: "connect" | "reset" | "protocol" | "http11Peer" | "client" | "denied" | "refused";
   readonly message: string;
 };
 

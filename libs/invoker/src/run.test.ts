@@ -166,6 +166,27 @@ describe("control", () => {
     expect([...world.invoker.statuses()]).toEqual([]);
   });
 
+  test("a refused stream is tried again soon and is no attempt; when it is refused again and again it is", async () => {
+    const world = new World();
+    const invocation = await world.invoke();
+    const refused = { kind: "refused", message: "REFUSED_STREAM" } as const;
+    for (let i = 1; i <= 6; i++) {
+      world.last.listener.failed(refused);
+      await world.turn();
+      expect(world.status(invocation)).toMatchObject({ retryCount: 0, lastFailure: undefined });
+      await world.pass(10 * 2 ** (i - 1));
+      expect(world.streams.length).toBe(i + 1);
+    }
+    expect(failuresOf(invocation)).toEqual([]);
+    world.last.listener.failed(refused);
+    await world.turn();
+    expect(failuresOf(invocation)).toEqual(["RT0010 retry"]);
+    await world.pass(5_000);
+    world.last.respond().finish().close();
+    await world.turn();
+    expect(invocation.status).toBe("completed");
+  });
+
   test("an attempt that is cut off is reset and tried again, more often than its policy has attempts", async () => {
     const world = new World();
     const invocation = await world.invoke();

@@ -27,7 +27,7 @@ import type { Attempt, AttemptOwner } from "./attempt.js";
 import { type AttemptFailure, failure } from "./attempt-failure.js";
 import type { AttemptEnding } from "./attempt-plan.js";
 import { JournalTail } from "./journal-tail.js";
-import { RETRY_DELAY_MS_MAX } from "./limits.js";
+import { REFUSAL_DELAY_MS, REFUSALS_MAX, RETRY_DELAY_MS_MAX } from "./limits.js";
 import type { AttemptTransport } from "./metrics.js";
 import { openAttempt } from "./open-attempt.js";
 import { handlerFor, type Route, routeOf } from "./pin.js";
@@ -65,6 +65,8 @@ export class Run implements AttemptOwner, SlotUser {
 
   #attemptCount = 0;
   #failureCount = 0;
+  /** Streams in a row that the endpoint refused without processing them. */
+  #refusalCount = 0;
   #retryCountSinceLastStoredEntry = 0;
   #lastStartAtMs: number | undefined;
   #lastFailure: AttemptError | undefined;
@@ -252,6 +254,7 @@ export class Run implements AttemptOwner, SlotUser {
   // ── an attempt ends ────────────────────────────────────────────────────────────────────────────
 
   submit(command: AttemptCommand): void {
+    this.#refusalCount = 0;
     if (command.kind === "appendCommand") this.#retryCountSinceLastStoredEntry = 0;
     if (this.#owesPin && this.#pinned !== undefined) {
       this.#owesPin = false;
@@ -288,6 +291,7 @@ export class Run implements AttemptOwner, SlotUser {
   }
 
   #fail(cause: AttemptFailure): void {
+    if (cause.isUnprocessed && this.#refusalCount < REFUSALS_MAX) return this.#tryElsewhere();
     const { error } = cause;
     this.#failureCount++;
     this.#lastFailure = error;
@@ -306,12 +310,28 @@ export class Run implements AttemptOwner, SlotUser {
       "attempt failed",
     );
     this.#phase = verdict.action === "retry" ? "recovering" : "over";
-    if (this.#owesPin) {
-      this.#owesPin = false;
-      this.#pinned = undefined;
-    }
+    this.#unpin();
     this.#reportFailure(error, verdict.action, false);
     if (verdict.action === "retry") this.#recover(verdict.delayMs);
+  }
+
+  /** Another connection may take what this one refused: soon again, and nothing of the retry policy is used up. */
+  #tryElsewhere(): void {
+    const { random, metrics } = this.#context;
+    const delayMs = random.float() * REFUSAL_DELAY_MS * 2 ** this.#refusalCount++;
+    this.#attemptCount--;
+    metrics.attemptBrokenOff();
+    this.#isEndOwed = false;
+    this.#phase = "recovering";
+    this.#unpin();
+    this.#recover(delayMs);
+  }
+
+  /** Nothing was stored yet: the next attempt may choose another deployment. */
+  #unpin(): void {
+    if (!this.#owesPin) return;
+    this.#owesPin = false;
+    this.#pinned = undefined;
   }
 
   #queue(): void {

@@ -35,6 +35,7 @@ export interface DiscoveryPorts {
 }
 
 const RETRIED_STATUSES: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
+const RETRIED_FAILURES: ReadonlySet<string> = new Set(["connect", "reset", "refused"]);
 /** TypeScript SDKs 1.0 to 1.2 announce more than they speak. */
 const MISTAKEN_SDKS = /^restate-sdk-typescript\/1\.[0-2]\./;
 
@@ -85,7 +86,7 @@ async function askPatiently(
 
 function isWorthRetrying(answer: DiscoveryAnswer): boolean {
   if (answer.kind === "response") return RETRIED_STATUSES.has(answer.status);
-  return answer.failure.kind === "connect" || answer.failure.kind === "reset";
+  return RETRIED_FAILURES.has(answer.failure.kind);
 }
 
 /** Ends early, and quietly, when the signal does. */
