@@ -6,6 +6,12 @@ export const headerBytesMaxDefault = 32 * 1024;
 /** Time for a connection to say what it speaks and to finish a header section: nobody honest needs ten seconds (slowloris). */
 export const headersTimeoutMsDefault = 10_000;
 
+/**
+ * Node's own timeout for headers is this many times longer than ours. It counts stalls of this process as the client's time, and is the
+ * only one for the second and later requests of a connection.
+ */
+export const STALLED_FACTOR = 6;
+
 /** Time for one whole HTTP/1.1 request to arrive, body included: 32 MiB in five minutes is 110 KiB/s. */
 export const requestTimeoutMsDefault = 300_000;
 

@@ -15,6 +15,7 @@ import type { Duplex } from "node:stream";
 import { type Clock, handleErrors, type Logger, PerdureError } from "@perdure/base";
 import { bridgeStreams } from "./bridge.js";
 import type { CertificateSource } from "./certificates.js";
+import { FirstHeaders } from "./first-headers.js";
 import { type Guard, guardedRequest, guardedStream } from "./guard.js";
 import * as limits from "./limits.js";
 import { isLeaving } from "./linger.js";
@@ -69,6 +70,7 @@ export function createHttpPort(
   const handlers = options.guard === undefined ? unguarded : guarded(options.guard, unguarded);
   const headersTimeoutMs = options.headersTimeoutMs ?? limits.headersTimeoutMsDefault;
   const undecided = new Set<Socket>();
+  const firstHeaders = new FirstHeaders(clock, headersTimeoutMs);
   const sessions = new Set<Http2Session>();
   let closed: Promise<void> | undefined;
 
@@ -97,6 +99,7 @@ export function createHttpPort(
   });
   http1.maxConnections = options.connectionsMax ?? limits.connectionsMaxDefault;
   const onRequest = (req: IncomingMessage, res: ServerResponse): void => {
+    firstHeaders.arrived(req.socket);
     if (closed !== undefined) res.shouldKeepAlive = false; // express has a prototype of its own for answers.
     if (!isLeaving(req.socket)) handlers.request(req, res); // Leaving: pipelined behind an answer that closes.
   };
@@ -105,6 +108,7 @@ export function createHttpPort(
   const expecting = handlers.requestExpectingContinue;
   if (expecting !== undefined) {
     http1.on("checkContinue", (req, res) => {
+      firstHeaders.arrived(req.socket);
       if (!isLeaving(req.socket)) expecting.call(handlers, req, res);
     });
   }
@@ -141,7 +145,10 @@ export function createHttpPort(
   }
 
   function handOver(socket: Socket, protocol: Protocol): void {
-    if (protocol === "http/1.1") return toHttp1(socket);
+    if (protocol === "http/1.1") {
+      firstHeaders.expect(socket);
+      return toHttp1(socket);
+    }
     socket.allowHalfOpen = false; // HTTP/1.1 servers accept half-closed peers; an HTTP/2 peer that ends is gone.
     http2.emit("connection", socket);
   }
@@ -168,6 +175,7 @@ export function createHttpPort(
     } finally {
       deadline.cancel();
       sweep.cancel();
+      firstHeaders.close();
       http1.close(); // Ends its own looks at connections, too.
     }
   }
@@ -208,7 +216,7 @@ function guarded(guard: Guard, handlers: HttpHandlers): HttpHandlers {
 function http1Options(options: HttpPortOptions, headersTimeoutMs: number): ServerOptions {
   return {
     maxHeaderSize: options.headerBytesMax ?? limits.headerBytesMaxDefault,
-    headersTimeout: headersTimeoutMs,
+    headersTimeout: limits.STALLED_FACTOR * headersTimeoutMs,
     requestTimeout: options.requestTimeoutMs ?? limits.requestTimeoutMsDefault,
     keepAliveTimeout: options.keepAliveTimeoutMs ?? limits.keepAliveTimeoutMsDefault,
     connectionsCheckingInterval: Math.min(1000, headersTimeoutMs),

@@ -2,7 +2,9 @@
 import type { Socket } from "node:net";
 import { createServer, type SecureContextOptions, type TLSSocket } from "node:tls";
 import { handleErrors, type Logger } from "@perdure/base";
+import { afterReading } from "./after-reading.js";
 import type { Certificate, CertificateSource } from "./certificates.js";
+import { STALLED_FACTOR } from "./limits.js";
 import type { Protocol } from "./sniff.js";
 
 type Decided = (connection: Socket, protocol: Protocol) => void;
@@ -15,10 +17,17 @@ export function securedBy(
 ): (socket: Socket, decided: Decided) => void {
   /** By where they come from, which is all that both ends of a handshake know. */
   const waiting = new Map<string, Decided>();
-  const options = { ALPNProtocols: ["h2", "http/1.1"], handshakeTimeout: timeoutMs, ...contextOf(certificates.current) };
+  const options = {
+    ALPNProtocols: ["h2", "http/1.1"],
+    handshakeTimeout: STALLED_FACTOR * timeoutMs,
+    ...contextOf(certificates.current),
+  };
   const server = createServer(options, (connection) => {
     handleErrors(connection);
-    waiting.get(peerOf(connection))?.(connection, connection.alpnProtocol === "h2" ? "h2c" : "http/1.1");
+    const peer = peerOf(connection);
+    const decided = waiting.get(peer);
+    waiting.delete(peer);
+    decided?.(connection, connection.alpnProtocol === "h2" ? "h2c" : "http/1.1");
   });
   server.on("tlsClientError", (cause: Error, connection: TLSSocket) => {
     handleErrors(connection);
@@ -29,7 +38,11 @@ export function securedBy(
   return (socket, decided) => {
     const peer = peerOf(socket);
     waiting.set(peer, decided);
-    socket.once("close", () => waiting.delete(peer));
+    const timeout = setTimeout(() => afterReading(() => waiting.get(peer) === decided && socket.destroy()), timeoutMs);
+    socket.once("close", () => {
+      clearTimeout(timeout);
+      waiting.delete(peer);
+    });
     server.emit("connection", socket);
   };
 }

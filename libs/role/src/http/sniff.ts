@@ -3,6 +3,7 @@
  * words, `PRI * HTTP/2.0`, and no HTTP/1.1 method begins with `PRI`, so three bytes decide.
  */
 import type { Socket } from "node:net";
+import { afterReading } from "./after-reading.js";
 
 export type Protocol = "http/1.1" | "h2c";
 
@@ -43,7 +44,7 @@ function isAscii(bytes: Buffer, end: number): boolean {
 
 /**
  * Waits for the first bytes of a fresh connection and hands it over with those bytes still unread, but for `withEncodedTarget`. A connection that
- * stays silent for `timeoutMs` is destroyed.
+ * stays silent for `timeoutMs` is destroyed; time in which this process did not read does not count.
  */
 export function sniffProtocol(socket: Socket, timeoutMs: number, decided: (protocol: Protocol) => void): void {
   let seen: Buffer | undefined;
@@ -51,6 +52,7 @@ export function sniffProtocol(socket: Socket, timeoutMs: number, decided: (proto
     seen = seen === undefined ? chunk : Buffer.concat([seen, chunk]);
     const protocol = protocolOf(seen);
     if (protocol === undefined) return;
+    isDecided = true;
     socket.off("data", onData);
     socket.off("timeout", onTimeout);
     socket.off("end", onGone);
@@ -62,8 +64,11 @@ export function sniffProtocol(socket: Socket, timeoutMs: number, decided: (proto
     // An HTTP/2 session reads what is buffered by itself and then takes the socket's handle.
     if (protocol === "http/1.1") socket.resume();
   };
+  let isDecided = false;
   const onTimeout = (): void => {
-    socket.destroy();
+    afterReading(() => {
+      if (!isDecided) socket.destroy();
+    });
   };
   const onGone = (): void => {
     socket.destroy(); // It ended or broke before it said anything: there is nobody to tell and nothing to undo.

@@ -1,0 +1,62 @@
+/**
+ * Why: a connection has a few seconds for its first header section (slowloris), and the time in which this process itself stood still is
+ * not the client's. Node's own check runs before what has arrived meanwhile is read, and would reset everybody after a long stall. Here
+ * what is due is checked once more after the event loop has read from all sockets.
+ */
+import type { Socket } from "node:net";
+import type { Clock, TimerHandle } from "@perdure/base";
+import { afterReading } from "./after-reading.js";
+
+/** Looks per timeout: a connection is cut at most this share of it late. */
+const LOOKS = 10;
+
+const REQUEST_TIMEOUT = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
+
+export class FirstHeaders {
+  readonly #clock: Clock;
+  readonly #timeoutMs: number;
+  /** Sockets without a request yet, in the order in which they are due, and when that is. */
+  readonly #waiting = new Map<Socket, number>();
+  #timer: TimerHandle | undefined;
+
+  constructor(clock: Clock, timeoutMs: number) {
+    this.#clock = clock;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** Answers 408 and closes the socket, unless `arrived` is called in time or it closes by itself. */
+  expect(socket: Socket): void {
+    this.#waiting.set(socket, this.#clock.monotonicMs() + this.#timeoutMs);
+    socket.once("close", () => this.arrived(socket));
+    this.#timer ??= this.#look();
+  }
+
+  /** The first request of this socket is here, or none will come. */
+  arrived(socket: Socket): void {
+    if (this.#waiting.size > 0) this.#waiting.delete(socket);
+  }
+
+  /** Nobody is cut any more. */
+  close(): void {
+    this.#waiting.clear();
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  #look(): TimerHandle {
+    return this.#clock.setTimer(this.#timeoutMs / LOOKS, () => {
+      const nowMs = this.#clock.monotonicMs();
+      for (const [socket, dueMs] of this.#waiting) {
+        if (dueMs > nowMs) break;
+        afterReading(() => this.#cut(socket));
+      }
+      this.#timer = this.#waiting.size > 0 ? this.#look() : undefined;
+    });
+  }
+
+  #cut(socket: Socket): void {
+    if (!this.#waiting.delete(socket)) return;
+    if (socket.writable) socket.write(REQUEST_TIMEOUT);
+    socket.destroySoon();
+  }
+}
