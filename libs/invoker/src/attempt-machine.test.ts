@@ -99,6 +99,7 @@ class Harness implements AttemptOutput {
   }
   raw(type: number, body: Uint8Array = EMPTY_BYTES, flags = 0): this {
     this.machine.received(encodeFrame(type, body, flags));
+    this.machine.work(Number.POSITIVE_INFINITY);
     return this;
   }
   stored(entry: { type: number; body: Uint8Array }, tell: EntryStored["tell"] = { kind: "push", thenAck: undefined }): this {
@@ -173,6 +174,7 @@ describe("an attempt", () => {
       encodeCommand({ kind: "setState", stateKey: utf8("a"), value: utf8("value"), name: "" }),
     );
     attempt.machine.received(chunk);
+    attempt.machine.work(Number.POSITIVE_INFINITY);
     chunk.fill(0);
     const [command] = attempt.submitted;
     expect(command).toMatchObject({ kind: "appendCommand", action: { kind: "setState", key: "a", value: utf8("value") } });
@@ -373,6 +375,7 @@ describe("what an endpoint does wrong ends the attempt and nothing else", () => 
   test("a message over the limit is RT0003 as soon as its header is read", () => {
     const attempt = new Harness({ messageBytesMax: 1000 });
     attempt.machine.received(Uint8Array.of(0x04, 0x01, 0, 0, 0x00, 0x10, 0, 0));
+    attempt.machine.work(Number.POSITIVE_INFINITY);
     expect(attempt.failureCode).toBe("RT0003");
     expect(attempt.ending).toMatchObject({ failure: { resetStream: true } });
   });
@@ -441,6 +444,7 @@ describe("what an endpoint does wrong ends the attempt and nothing else", () => 
     });
     const cut = new Harness();
     cut.machine.received(encodeFrame(MessageType.Run, encodeCommand(run(1))).subarray(0, 9));
+    cut.machine.work(Number.POSITIVE_INFINITY);
     cut.machine.responseEnded();
     expect(cut.ending).toMatchObject({
       failure: { error: { errorCode: "RT0007", message: "the response ended inside a message" } },

@@ -44,6 +44,7 @@ import {
 import { type AttemptDeps, type AttemptEnding, type AttemptOutput, type AttemptPlan, startBody } from "./attempt-plan.js";
 import { commandAction } from "./command-action.js";
 import { KnownNotifications } from "./known-notifications.js";
+import { UNIT_BYTES } from "./limits.js";
 import { Outgoing, type OutgoingFrame } from "./outgoing.js";
 
 const SUSPENDED: AttemptEnding = { kind: "suspended" };
@@ -64,6 +65,7 @@ export class AttemptMachine {
   #openRuns: Set<number> | undefined;
   #awaiting: Future | undefined;
   #over = false;
+  #isBacklogged = false;
 
   constructor(plan: AttemptPlan, output: AttemptOutput, deps: AttemptDeps) {
     this.#plan = plan;
@@ -111,20 +113,37 @@ export class AttemptMachine {
     }
   }
 
-  /** Bytes of the response. */
+  /** Takes bytes of the response, which `work` decodes. They must not change before that. */
   received(chunk: Uint8Array): void {
-    if (this.#over) return;
+    if (!this.#over) this.#decoder.push(chunk);
+  }
+
+  /** Handles frames for about `units`, the last one whole; returns what was used. `isBacklogged` tells whether frames may be left. */
+  work(units: number): number {
+    this.#isBacklogged = false;
+    let used = 0;
     try {
-      this.#decoder.push(chunk);
-      for (let frame = this.#decoder.next(); frame !== undefined; frame = this.#decoder.next()) {
+      while (!this.#over) {
+        if (used >= units) {
+          this.#isBacklogged = this.#decoder.hasBytes;
+          return used;
+        }
+        const frame = this.#decoder.next();
+        if (frame === undefined) break;
+        used += 1 + Math.floor(frame.body.length / UNIT_BYTES);
         this.#handle(frame);
-        if (this.#over) return; // What follows a final message is nobody's.
       }
       const { fault } = this.#decoder;
       if (fault !== undefined) this.fail(protocolFailure(fault));
     } catch (cause) {
       this.fail(this.#internalFailure(cause));
     }
+    return used;
+  }
+
+  /** `work` stopped because its units were used, not because there was nothing left. */
+  get isBacklogged(): boolean {
+    return this.#isBacklogged;
   }
 
   /** The response ended cleanly; without a final message that is a failure. */

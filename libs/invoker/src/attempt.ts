@@ -13,11 +13,11 @@ import { type AttemptFailure, failure, transportFailure } from "./attempt-failur
 import { AttemptMachine } from "./attempt-machine.js";
 import type { AttemptDeps, AttemptEnding, AttemptOutput, AttemptPlan } from "./attempt-plan.js";
 import type { Deadlines, Waiting } from "./deadlines.js";
+import type { FairShares, ServiceShare, ShareMember } from "./fair-shares.js";
 import type { Flushable, FlushGroup } from "./flush-group.js";
-import { DRAIN_MS } from "./limits.js";
+import { ATTEMPT_UNITS, DRAIN_MS } from "./limits.js";
 import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest, TransportFailure } from "./ports.js";
 import { type ResponseHeaders, responseFailure } from "./response-check.js";
-import { UnsettledWindow, type WindowEvents } from "./unsettled-window.js";
 
 export interface AttemptTimes {
   readonly inactivityTimeoutMs: number;
@@ -27,7 +27,6 @@ export interface AttemptTimes {
 /** The run an attempt belongs to. */
 export interface AttemptOwner {
   submit(command: AttemptCommand): void;
-  settled(callback: () => void): void;
   /** The handler's last word, or why there is none. */
   attemptEnded(ending: AttemptEnding): void;
   /** After that: the stream is gone. */
@@ -40,22 +39,28 @@ export interface AttemptContext extends AttemptDeps {
   readonly transport: EndpointTransport;
   readonly flushes: FlushGroup;
   readonly deadlines: Deadlines;
+  readonly shares: FairShares;
 }
 
-export class Attempt implements AttemptOutput, StreamListener, WindowEvents, Waiting, Flushable {
+export class Attempt implements AttemptOutput, StreamListener, ShareMember, Waiting, Flushable {
   readonly #plan: AttemptPlan;
   readonly #times: AttemptTimes;
   readonly #owner: AttemptOwner;
   readonly #context: AttemptContext;
   readonly #machine: AttemptMachine;
   readonly #stream: EndpointStream;
-  readonly #window: UnsettledWindow;
+  readonly #share: ServiceShare;
+  /** Units it spent in the epoch that it spent in last. */
+  #spent = 0;
+  #spentEpoch = 0;
   #waitsFor: "inactivity" | "abort" | "drain" = "inactivity";
   /** A place in line for whole delays; what is left of one after some activity has a timer of its own. */
   #deadline: TimerHandle | undefined;
   #lastActivityMs: number;
-  /** We do not listen because the partition is behind: the endpoint's silence is ours. */
+  /** It waits for its turn to handle what has arrived, and does not read meanwhile: the endpoint's silence is ours. */
   #readingHeld = false;
+  /** The response ended while what had arrived was not handled yet. */
+  #hasEnded = false;
   #over = false;
 
   /** Opens the stream and sends what is known. Throws when the journal cannot be read as one. */
@@ -65,7 +70,7 @@ export class Attempt implements AttemptOutput, StreamListener, WindowEvents, Wai
     this.#owner = owner;
     this.#context = context;
     this.#lastActivityMs = context.clock.monotonicMs();
-    this.#window = new UnsettledWindow(this);
+    this.#share = context.shares.serviceShare(plan.facts.target.service);
     this.#machine = new AttemptMachine(plan, this, context);
     this.#stream = context.transport.open(request, this);
     this.#machine.begin();
@@ -114,7 +119,6 @@ export class Attempt implements AttemptOutput, StreamListener, WindowEvents, Wai
 
   submit(command: AttemptCommand): void {
     this.#owner.submit(command);
-    if (command.kind === "appendCommand" || command.kind === "proposeRun") this.#window.add(command.body.length);
   }
 
   over(ending: AttemptEnding): void {
@@ -126,21 +130,6 @@ export class Attempt implements AttemptOutput, StreamListener, WindowEvents, Wai
     this.#owner.attemptEnded(ending);
     if (reset) this.#finish(true);
     else if (this.#readingHeld) this.#stream.resumeReading(); // Nothing more is kept, so the rest may come as fast as it likes.
-  }
-
-  settled(callback: () => void): void {
-    this.#owner.settled(callback);
-  }
-
-  windowFull(): void {
-    this.#readingHeld = true;
-    this.#stream.pauseReading();
-  }
-
-  windowFreed(): void {
-    this.#readingHeld = false;
-    this.#lastActivityMs = this.#context.clock.monotonicMs();
-    if (!this.#over) this.#stream.resumeReading();
   }
 
   wantsFlush(): void {
@@ -166,10 +155,29 @@ export class Attempt implements AttemptOutput, StreamListener, WindowEvents, Wai
     if (this.#over) return;
     this.#lastActivityMs = this.#context.clock.monotonicMs();
     this.#machine.received(chunk);
+    if (this.#readingHeld) return;
+    const { shares } = this.#context;
+    if (this.#spentEpoch !== shares.epoch) {
+      this.#spentEpoch = shares.epoch;
+      this.#spent = 0;
+    }
+    const used = this.#machine.work(Math.min(ATTEMPT_UNITS - this.#spent, shares.allowance(this.#share)));
+    if (used > 0) {
+      this.#spent += used;
+      shares.spend(this.#share, used);
+    }
+    if (!this.#machine.isBacklogged) return;
+    this.#readingHeld = true;
+    this.#stream.pauseReading();
+    shares.wait(this.#share, this);
   }
 
   end(): void {
     if (this.#over) return;
+    if (this.#readingHeld && !this.#machine.over) {
+      this.#hasEnded = true;
+      return;
+    }
     this.#machine.responseEnded();
     this.#finish(false);
   }
@@ -182,6 +190,24 @@ export class Attempt implements AttemptOutput, StreamListener, WindowEvents, Wai
 
   drain(): void {
     if (!this.#over) this.#machine.drained();
+  }
+
+  // ── turns ──────────────────────────────────────────────────────────────────────────────────────
+
+  /** Handles frames that have arrived; when none are left it reads on. */
+  serve(units: number): number {
+    if (!this.isWaiting) return 0;
+    const used = this.#machine.work(units);
+    if (this.#machine.isBacklogged) return used;
+    this.#readingHeld = false;
+    this.#lastActivityMs = this.#context.clock.monotonicMs();
+    if (this.#hasEnded) this.end();
+    else if (!this.#machine.over) this.#stream.resumeReading();
+    return used;
+  }
+
+  get isWaiting(): boolean {
+    return this.#readingHeld && !this.#over && !this.#machine.over;
   }
 
   // ── time ───────────────────────────────────────────────────────────────────────────────────────

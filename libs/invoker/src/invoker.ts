@@ -4,8 +4,10 @@ import type { RegistryView } from "@perdure/control";
 import type { EntryStored, RequestPause, RetryNow, StartRun, StopRun } from "@perdure/partition";
 import { failure } from "./attempt-failure.js";
 import { Deadlines } from "./deadlines.js";
+import { FairShares, type ShareMember } from "./fair-shares.js";
 import { FlushGroup } from "./flush-group.js";
 import type { RequestIdentity } from "./identity.js";
+import { FRAME_SHARES, START_SHARES } from "./limits.js";
 import { type InvokerMetrics, noMetrics } from "./metrics.js";
 import { type InvokerOptions, invokerDefaults } from "./options.js";
 import type { CutAttempt, EndpointTransport, Invoker, InvokerHost, InvokerStatus } from "./ports.js";
@@ -52,10 +54,13 @@ class PartitionInvoker implements InterruptibleInvoker {
   /** Stopped runs whose streams still drain. */
   readonly #draining = new Set<Run>();
   readonly #context: RunContext;
+  readonly #starts: FairShares;
   #disposed = false;
 
   constructor(deps: InvokerDeps, options: InvokerOptions) {
     const { host, registry, clock, random, logger, transports } = deps;
+    const settled = (callback: () => void): void => host.settled(callback);
+    this.#starts = new FairShares(START_SHARES, settled);
     this.#context = {
       host,
       registry,
@@ -69,6 +74,7 @@ class PartitionInvoker implements InterruptibleInvoker {
       slots: deps.slots ?? new Slots(options.concurrentInvocationsMax),
       flushes: new FlushGroup(),
       deadlines: new Deadlines(clock),
+      shares: new FairShares(FRAME_SHARES, settled),
       options,
       drained: (run) => this.#draining.delete(run),
     };
@@ -81,6 +87,10 @@ class PartitionInvoker implements InterruptibleInvoker {
     if (older !== undefined) this.#stop(older); // Its word no longer counts.
     const run = new Run(effect, this.#context);
     this.#runs.set(id, run);
+    const share = this.#starts.serviceShare(effect.invocation.facts.target.service);
+    if (this.#starts.allowance(share) <= 0)
+      return this.#starts.wait(share, new DelayedStart(run, () => this.#runs.get(id) === run));
+    this.#starts.spend(share, 1);
     run.start();
   }
 
@@ -136,5 +146,22 @@ class PartitionInvoker implements InterruptibleInvoker {
   #present({ id, run: number }: { readonly id: InvocationId; readonly run: number }): Run | undefined {
     const run = this.#runs.get(id);
     return run !== undefined && run.number === number ? run : undefined;
+  }
+}
+
+/** A run whose service has used up its share of starts: it starts when it is its service's turn, unless it was stopped before. */
+class DelayedStart implements ShareMember {
+  readonly isWaiting = false;
+  readonly #run: Run;
+  readonly #isWanted: () => boolean;
+
+  constructor(run: Run, isWanted: () => boolean) {
+    this.#run = run;
+    this.#isWanted = isWanted;
+  }
+
+  serve(): number {
+    if (this.#isWanted()) this.#run.start();
+    return 1;
   }
 }

@@ -1,4 +1,5 @@
 /** Bounds and timings of attempts, with the reason for each value. Settings users may change are in `options.ts`. */
+import type { ShareLimits } from "./fair-shares.js";
 
 /** How long a response may go on after the handler's last message until its stream is reset (service-protocol §6.4). */
 export const DRAIN_MS = 5_000;
@@ -18,10 +19,36 @@ export const SLAB_SLICE_BYTES_MAX = 4 * 1024;
  */
 export const OUTGOING_BYTES_MAX = 2 * 1024 * 1024;
 
-/** Bytes of commands and proposals not yet durable, at which an attempt stops reading its stream … */
-export const UNSETTLED_BYTES_MAX = 1024 * 1024;
-/** … and their number, because small commands cost the partition as much as large ones. */
-export const UNSETTLED_COMMANDS_MAX = 1_024;
+/**
+ * Shares of frames are counted in units of some 25 µs of processor time: a message is one, and one more for each of so many bytes of it.
+ * A state of 1 MiB costs 20 to 40 ms to store.
+ */
+export const UNIT_BYTES = 1024;
+
+/** What attempts may submit between two commits. */
+export const FRAME_SHARES: ShareLimits = {
+  // A batch of about 5 ms, of which a call waits for two or three.
+  sharedUnits: 192,
+  // About 50 ms: sockets and timers stay lively.
+  aloneUnits: 2_048,
+  // One attempt of a few messages.
+  serviceUnitsMin: 16,
+  serviceTurnUnits: 64,
+  memberTurnUnits: 16,
+  epochsAtWork: 32,
+};
+/** Units of one attempt between two commits without taking turns: honest fan-outs of some dozen calls go at once. */
+export const ATTEMPT_UNITS = 64;
+
+/** Attempts that may start between two commits, some 100 µs each. */
+export const START_SHARES: ShareLimits = {
+  sharedUnits: 48,
+  aloneUnits: 256,
+  serviceUnitsMin: 8,
+  serviceTurnUnits: 8,
+  memberTurnUnits: 1,
+  epochsAtWork: 32,
+};
 
 /** Longest delay between two attempts, a year: policies multiply without end, clocks do not. */
 export const RETRY_DELAY_MS_MAX = 365 * 24 * 3_600_000;

@@ -29,7 +29,7 @@ export type Opened =
 
 export function openAttempt(opening: Opening, owner: AttemptOwner, context: RunContext): Opened {
   const { facts, run, route } = opening;
-  const { transports, options, registry, clock, random, scopesEnabled, logger, flushes, deadlines } = context;
+  const { transports, options, registry, clock, random, scopesEnabled, logger, flushes, deadlines, shares } = context;
   const { deployment, handler } = route;
   const transport = deployment.address.kind === "lambda" ? transports.lambda : transports.http;
   if (transport === undefined)
@@ -60,6 +60,7 @@ export function openAttempt(opening: Opening, owner: AttemptOwner, context: RunC
       logger,
       flushes,
       deadlines,
+      shares,
       transport,
     });
     return { kind: "opened", attempt };

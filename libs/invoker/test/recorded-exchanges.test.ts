@@ -140,6 +140,7 @@ class Playback implements AttemptOutput {
     for (let at = 0; at < bytes.length; ) {
       const size = this.#random.chance(0.3) ? bytes.length : 1 + this.#random.below(12);
       this.#machine.received(bytes.subarray(at, at + size));
+      this.#machine.work(Number.POSITIVE_INFINITY);
       at += size;
     }
   }

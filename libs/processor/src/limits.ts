@@ -2,6 +2,10 @@
 
 /** Commands applied before the event loop gets a turn: about 20 ms of work, so that sockets and timers stay lively. */
 export const TURN_COMMANDS_MAX = 1_000;
+/** On a slow or busy machine a turn ends after this long, and the rest waits for the next one … */
+export const TURN_MS_MAX = 15;
+/** … which is checked after so many commands, because reading the clock costs a few percent of a command. */
+export const TURN_CLOCK_COMMANDS = 32;
 
 /** Waiting commands beyond which new invocations are refused: some 100 MB of small ones, seconds of work. */
 export const MAILBOX_COMMANDS_MAX = 50_000;

@@ -7,7 +7,14 @@ import { type RowKey, rowName, rowsFor } from "@perdure/store";
 import type { GroupCommit } from "./group-commit.js";
 import type { Led, LedPartitionTable } from "./led.js";
 import { bytesOf, type Letter } from "./letter.js";
-import { MAILBOX_BYTES_MAX, MAILBOX_COMMANDS_MAX, PENDING_BYTES_MAX, TURN_COMMANDS_MAX } from "./limits.js";
+import {
+  MAILBOX_BYTES_MAX,
+  MAILBOX_COMMANDS_MAX,
+  PENDING_BYTES_MAX,
+  TURN_CLOCK_COMMANDS,
+  TURN_COMMANDS_MAX,
+  TURN_MS_MAX,
+} from "./limits.js";
 import type { RowCache } from "./row-cache.js";
 
 export interface MailboxPorts {
@@ -67,7 +74,9 @@ export class Mailbox {
     this.#isScheduled = false;
     const { led: all, commits, open } = this.#ports;
     if (this.#ports.isClosed() || this.#isFetching || this.#fetch()) return;
-    const nowMs = this.#ports.clock.nowMs();
+    const { clock } = this.#ports;
+    const nowMs = clock.nowMs();
+    const endMs = clock.monotonicMs() + TURN_MS_MAX;
     let pendingBytes = 0;
     for (const led of all.values()) {
       led.view.nowMs = nowMs;
@@ -80,6 +89,7 @@ export class Mailbox {
       this.#bytes -= bytes;
       pendingBytes += bytes;
       open(letter);
+      if (opened % TURN_CLOCK_COMMANDS === TURN_CLOCK_COMMANDS - 1 && clock.monotonicMs() >= endMs) break;
     }
     commits.write();
     if (!this.isEmpty && !(commits.isWriting && pendingBytes >= PENDING_BYTES_MAX)) this.schedule();

@@ -74,6 +74,11 @@ export class FrameDecoder {
     return { type: this.#type, flags: this.#flags, body };
   }
 
+  /** Some pushed bytes were not looked at yet; they may be less than a frame. */
+  get hasBytes(): boolean {
+    return this.#hasBytes();
+  }
+
   /** The stream has ended: true when it stopped inside a frame, whose bytes are lost. Ends the decoder's work. */
   end(): boolean {
     const truncated = this.#fault === undefined && (this.#length >= 0 || this.#headerFilled > 0 || this.#hasBytes());

@@ -1,0 +1,168 @@
+/**
+ * Fair shares of what attempts may hand to their partition between two commits, so that a batch stays small beside a greedy handler:
+ * every call of a neighbour waits for two or three batches, whoever filled them.
+ *
+ * An attempt that does little between two commits, as nearly all do, spends from its service's share and never waits. One that has more
+ * stops reading its stream and takes turns: services with each other, and the attempts of a service among themselves (deficit round
+ * robin). What cannot be divided, e.g. a frame of a megabyte, may overdraw the share, and the service waits until later commits have paid
+ * for it. Backpressure on the stream does the rest. A service that is alone may fill whole batches.
+ */
+import { Ring } from "@perdure/base";
+
+export interface ShareLimits {
+  /** Units of all services between two commits when several are at work. */
+  readonly sharedUnits: number;
+  /** Units of a service that is alone. */
+  readonly aloneUnits: number;
+  /** However many services share, each may spend so much. */
+  readonly serviceUnitsMin: number;
+  /** Units of a service until the next one's turn. */
+  readonly serviceTurnUnits: number;
+  /** Units of one member until the next one of its service. */
+  readonly memberTurnUnits: number;
+  /** Commits for which a service counts as being at work after it spent something. */
+  readonly epochsAtWork: number;
+}
+
+/** Something that waits for its turn. */
+export interface ShareMember {
+  /** Works for about `units`; returns how many it used, which the caller counts. */
+  serve(units: number): number;
+  /** It has more to do. Read after `serve`; who says no has left. */
+  readonly isWaiting: boolean;
+}
+
+/** What one service spent since the last commit. Kept for ever: there are as many as services. */
+export interface ServiceShare {
+  readonly service: string;
+  /** The epoch in which it spent last. */
+  epoch: number;
+  /** Of this epoch, with what was overdrawn before. */
+  spent: number;
+  /** Who waits; made when first needed. */
+  waiting: Ring<ShareMember> | undefined;
+  /** It is among those that take turns. */
+  isQueued: boolean;
+}
+
+export class FairShares {
+  readonly #limits: ShareLimits;
+  readonly #settled: (callback: () => void) => void;
+  readonly #services = new Map<string, ServiceShare>();
+  /** Services of which somebody waits, each once, in the order of their turns. */
+  readonly #turns = new Ring<ServiceShare>();
+  /** Counts commits that followed some spending. */
+  #epoch = 1;
+  #isEpochEnding = false;
+  /** Services that spent in this epoch. */
+  #active = 0;
+  /** Services among which the units are divided, until `#sharersUntil`. */
+  #sharers = 1;
+  #sharersUntil = 0;
+
+  /** @param settled calls back when everything submitted before is durable */
+  constructor(limits: ShareLimits, settled: (callback: () => void) => void) {
+    this.#limits = limits;
+    this.#settled = settled;
+  }
+
+  serviceShare(service: string): ServiceShare {
+    let share = this.#services.get(service);
+    if (share === undefined) {
+      share = { service, epoch: 0, spent: 0, waiting: undefined, isQueued: false };
+      this.#services.set(service, share);
+    }
+    return share;
+  }
+
+  /** Counts commits, so that members can keep a share of their own. */
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  /** Units that the service may spend now without taking turns; 0 or less: whoever wants more must `wait`. */
+  allowance(service: ServiceShare): number {
+    const limit = this.#serviceLimit();
+    if (service.epoch === this.#epoch) return limit - service.spent;
+    return limit - Math.max(0, service.spent - limit * (this.#epoch - service.epoch));
+  }
+
+  spend(service: ServiceShare, units: number): void {
+    if (service.epoch !== this.#epoch) {
+      service.spent = Math.max(0, service.spent - this.#serviceLimit() * (this.#epoch - service.epoch));
+      service.epoch = this.#epoch;
+      this.#countActive();
+    }
+    service.spent += units;
+    this.#endEpoch();
+  }
+
+  /** Calls `member.serve` when it is its turn, again and again until it waits no more. */
+  wait(service: ServiceShare, member: ShareMember): void {
+    service.waiting ??= new Ring();
+    service.waiting.push(member);
+    if (!service.isQueued) {
+      service.isQueued = true;
+      this.#turns.push(service);
+    }
+    this.#endEpoch();
+  }
+
+  #serviceLimit(): number {
+    const { aloneUnits, sharedUnits, serviceUnitsMin } = this.#limits;
+    return this.#sharers <= 1 ? aloneUnits : Math.max(serviceUnitsMin, Math.floor(sharedUnits / this.#sharers));
+  }
+
+  #countActive(): void {
+    this.#active++;
+    if (this.#active < this.#sharers) return;
+    this.#sharers = this.#active;
+    this.#sharersUntil = this.#epoch + this.#limits.epochsAtWork;
+  }
+
+  /** The epoch ends with the next commit, or at once when there is nothing to commit. */
+  #endEpoch(): void {
+    if (this.#isEpochEnding) return;
+    this.#isEpochEnding = true;
+    this.#settled(this.#epochEnded);
+  }
+
+  readonly #epochEnded = (): void => {
+    this.#epoch++;
+    this.#isEpochEnding = false;
+    if (this.#epoch > this.#sharersUntil) this.#sharers = Math.max(1, this.#active);
+    this.#active = 0;
+    try {
+      this.#takeTurns();
+    } finally {
+      if (this.#turns.length > 0) this.#endEpoch();
+    }
+  };
+
+  #takeTurns(): void {
+    // Services that overdrew wait for later epochs: the round is over when none of those that are left may spend.
+    for (let refused = 0; refused < this.#turns.length; ) {
+      const service = this.#turns.shift()!;
+      const units = Math.min(this.allowance(service), this.#limits.serviceTurnUnits);
+      refused = units <= 0 ? refused + 1 : 0;
+      try {
+        if (units > 0) this.#serve(service, service.waiting!, units);
+      } finally {
+        service.isQueued = service.waiting!.length > 0;
+        if (service.isQueued) this.#turns.push(service);
+      }
+    }
+  }
+
+  #serve(service: ServiceShare, waiting: Ring<ShareMember>, units: number): void {
+    for (let left = units; left > 0; ) {
+      const member = waiting.shift();
+      if (member === undefined) return;
+      // One unit at least: a member that has nothing to do must not keep the turn going for ever.
+      const used = Math.max(1, member.serve(Math.min(left, this.#limits.memberTurnUnits)));
+      this.spend(service, used);
+      left -= used;
+      if (member.isWaiting) waiting.push(member);
+    }
+  }
+}
