@@ -2,6 +2,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import { connect } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "@jest/globals";
+import { FRAME, headerBlock, http2Frame, http2ProtocolErrors, SEGMENTATIONS, sendSegments } from "@perdure/testkit";
 import { openRemotePort, type RemotePortEvent } from "../src/index.js";
 
 /** An ingress that says what it was asked and echoes what it is told. */
@@ -23,7 +24,27 @@ async function aTarget() {
   };
 }
 
+const END_HEADERS = 4;
+/** A POST whose client waits for `100 Continue`. */
+const expecting = http2Frame(
+  FRAME.headers,
+  END_HEADERS,
+  1,
+  headerBlock({ ":method": "POST", ":scheme": "http", ":path": "/", ":authority": "a", expect: "100-continue" }),
+);
+
 describe("a remote port", () => {
+  // An exception that nothing catches fails the test in which it is thrown: in a program it would end the process.
+  test.each(Object.entries(SEGMENTATIONS))("survives callers that break HTTP/2 %s", async (_name, segments) => {
+    await using target = await aTarget();
+    await using port = await openRemotePort({ port: 0, target: target.url, credential: async () => "key_1" });
+    for (const { frames } of http2ProtocolErrors) {
+      await sendSegments(port.port, segments(frames("a")));
+      await sendSegments(port.port, segments(frames("a", expecting)));
+    }
+    expect((await fetch(`${port.url}/x`)).status).toBe(201);
+  });
+
   test("adds the credential, whatever the caller shows, and takes everything else along", async () => {
     await using target = await aTarget();
     const events: RemotePortEvent[] = [];

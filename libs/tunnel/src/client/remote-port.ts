@@ -70,6 +70,11 @@ export async function openRemotePort(options: RemotePortOptions): Promise<Remote
   const answer = (request: Request, response: Response): void => void pass(options, target, agent, request, response);
   const http1 = createHttpServer(answer);
   const http2 = createHttp2Server(answer);
+  // Without this listener Node sends 100 by itself, and throws when the stream has ended already.
+  http2.on("checkContinue", (request: Http2ServerRequest, response: Http2ServerResponse) => {
+    if (!request.stream.destroyed && !request.stream.closed) response.writeContinue();
+    answer(request, response);
+  });
   const sockets = new Set<Socket>();
   const server = createServer({ noDelay: true }, (socket) => {
     handleErrors(socket, () => socket.destroy());
