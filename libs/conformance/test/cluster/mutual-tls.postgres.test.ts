@@ -72,7 +72,7 @@ test("a gateway with our certificates gets ready, one with somebody else's or no
   await ours.ready();
   for (const port of gates.slice(1)) {
     const { status, text } = await eventually("it says what it waits for", () => probe(port));
-    expect({ status, text }).toEqual({ status: 503, text: "waiting for: registry's state\n" });
+    expect({ status, text }).toEqual({ status: 503, text: "waiting for: start-up, registry's state\n" });
   }
 }, 60_000);
 
