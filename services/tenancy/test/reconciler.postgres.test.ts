@@ -94,7 +94,9 @@ describe("environments come and go", () => {
     expect(facts?.signingPublicKeys).toEqual([publicKey]);
     const token = wish?.tunnels?.token.reveal() as string;
     expect(await cloud.tenancy.runtimeOf(token)).toBe(id);
-    expect(await cloud.tenancy.runtimeOf(`${token.slice(0, -1)}${token.endsWith("A") ? "B" : "A"}`)).toBeUndefined();
+    // Not the last character: some of its bits are padding, and a token that differs in these alone is the same token.
+    const forged = `${token.slice(0, -4)}${token.at(-4) === "A" ? "B" : "A"}${token.slice(-3)}`;
+    expect(await cloud.tenancy.runtimeOf(forged)).toBeUndefined();
   });
 
   test("three failures are enough, and asking again begins anew", async () => {
