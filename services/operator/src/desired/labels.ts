@@ -7,6 +7,8 @@ export const MANAGED_BY = "perdure-operator";
 /** Label selector of what the operator made. */
 export const MANAGED_SELECTOR = `app.kubernetes.io/managed-by=${MANAGED_BY}`;
 export const COMPONENT = "app.kubernetes.io/component";
+/** Annotation of an environment that is made again under an id whose data were kept or deleted; its value is the uid of the note about them. */
+export const ADOPT_ANNOTATION = "perdure.dev/adopt-retained";
 
 export type Component = "worker" | "front" | "redis" | "environment";
 

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { type Environment, secondsOf } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import type { Cell } from "../cell.js";
-import { childOf } from "./labels.js";
+import { ADOPT_ANNOTATION, childOf } from "./labels.js";
 import { settingName, type Variable } from "./pods.js";
 import { isReplicated } from "./redis.js";
 import { frontsOf, sizingOf } from "./sizes.js";
@@ -15,9 +15,13 @@ export function hostOf({ spec }: Environment, { region, domain }: Cell): string 
   return `${spec.environmentId.slice("env_".length)}.env.${region}.${domain}`;
 }
 
-/** Of one that was made from a snapshot: a name that no other life of it has, so that its workers fence those of before. */
+/**
+ * Of an environment that is made again, from a snapshot or deliberately with what `adopt-retained` names: a name that no earlier object of
+ * this id had. Its workers fence those of the earlier object, and accept once that Redis holds other data than PostgreSQL recorded (STO0005).
+ */
 export function incarnationOf({ spec, metadata }: Environment): string | undefined {
-  return spec.backup?.restoreFrom === undefined ? undefined : metadata.uid;
+  const isMadeAgain = spec.backup?.restoreFrom !== undefined || metadata.annotations?.[ADOPT_ANNOTATION] !== undefined;
+  return isMadeAgain ? metadata.uid : undefined;
 }
 
 /** Of each that answers for the environment: callers are spread over them. */

@@ -4,9 +4,10 @@ import { ApiError, type KubeObject, type KubernetesClient, type Resource, resour
 import { environmentWith } from "../../test/an-environment.js";
 import { cell, OPERATOR_NAMESPACE } from "../../test/cell.js";
 import type { Applier } from "../applier.js";
+import { ADOPT_ANNOTATION } from "../desired/labels.js";
 import { ensureNamespace } from "./namespace-step.js";
 import { step } from "./outcome.js";
-import { ADOPT_ANNOTATION, noteNameOf } from "./teardown.js";
+import { noteNameOf } from "./teardown.js";
 
 const SIGNAL = new AbortController().signal;
 const NOTE_UID = "uid-of-the-note";

@@ -4,10 +4,11 @@ import type { KubernetesClient } from "@perdure/driver-kubernetes";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import type { Applier } from "../applier.js";
 import type { Cell } from "../cell.js";
+import { ADOPT_ANNOTATION } from "../desired/labels.js";
 import { namespaceOf, secretsBinding } from "../desired/namespace.js";
 import { WAIT_REFERENCE_MS, WAIT_TERMINATING_MS } from "../limits.js";
 import { bad, good, type Outcome } from "./outcome.js";
-import { ADOPT_ANNOTATION, noteNameOf } from "./teardown.js";
+import { noteNameOf } from "./teardown.js";
 
 const TYPE = "NamespaceReady";
 

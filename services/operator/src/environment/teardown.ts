@@ -22,7 +22,6 @@ import { fingerprintOf } from "./secrets.js";
 import { markContent, snapshotsServed, takeSnapshot, type VolumeSnapshot } from "./snapshots.js";
 
 export const FINALIZER = "perdure.dev/environment";
-export const ADOPT_ANNOTATION = "perdure.dev/adopt-retained";
 
 export type Teardown =
   | { readonly kind: "gone" }
