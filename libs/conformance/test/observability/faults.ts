@@ -57,8 +57,8 @@ export const faults: readonly Fault[] = [
     quietMinute: 5,
     firesMinute: 30,
   },
-  { alert: "PerdureDataSetMismatch", series: [always("perdure_worker_data_set_mismatch", 1)], quietMinute: 0, firesMinute: 2 },
   { alert: "PerdureWorkersRedisDown", series: [always("perdure_worker_redis_up", 0)], quietMinute: 1, firesMinute: 4 },
+  { alert: "PerdureDataSetMismatch", series: [always("perdure_worker_data_set_mismatch", 1)], quietMinute: 0, firesMinute: 2 },
   { alert: "PerdureRedisMemory", series: [always("perdure_worker_redis_memory_ratio", 0.9)], quietMinute: 5, firesMinute: 12 },
   {
     alert: "PerdureRedisMemoryCritical",
