@@ -88,6 +88,21 @@ describe("a partition without the expected mark", () => {
     expect(await keys()).toEqual([]);
   });
 
+  test("of an empty Redis gets no chunk of a large payload either", async () => {
+    await placeMarks(redis, ENVIRONMENT, 1, MARK);
+    const before = await leader("a");
+    const large = { kind: "putState", service: "s", key: "k", stateKey: "x", value: new Uint8Array(600 * 1024) } as const;
+    const putLarge = () => before.store.commit([{ partition: 0, epoch: before.epoch, mutations: [large] }]);
+    expect(await putLarge()).toEqual(COMMITTED);
+    await server.ask("FLUSHALL");
+    expect(await putLarge()).toMatchObject({ kind: "fenced", by: 0 });
+    expect(await keys()).toEqual([]);
+    await placeMarks(redis, ENVIRONMENT, 1, OTHER);
+    const marked = await keys();
+    expect(await putLarge()).toMatchObject({ kind: "fenced" });
+    expect(await keys()).toEqual(marked);
+  });
+
   test("of another data set is not written, even when epoch and batch happen to be the next ones", async () => {
     await placeMarks(redis, ENVIRONMENT, 1, MARK);
     const before = await leader("a");

@@ -52,13 +52,14 @@ import { ChunkSets, chunkKey, INLINE, type StagedPayload } from "./big-values.js
 import type { RedisConnections } from "./connect.js";
 import { type ExpectedDataSet, NO_MARK } from "./data-set.js";
 import { fetchRows, fieldCells, fieldOf, promisesFrom, readJournal, stateFrom } from "./fetch.js";
+import type { ScriptCall } from "./folding.js";
 import { FORMAT, objectName, parseObjectName, parseTimerMember, partitionPrefix } from "./keys.js";
 import { KnownStatuses } from "./known-statuses.js";
 import { CHUNK_BYTES, CHUNKS_AT_ONCE, COMMITS_QUEUED_MAX, STAGED_MS } from "./limits.js";
 import type { Command, Reply } from "./link.js";
 import { payloadsOf } from "./payloads.js";
 import { scanHash, scanObjects, scanValues } from "./scans.js";
-import { claimScript, commitScript } from "./scripts.js";
+import { claimScript, commitScript, stageScript } from "./scripts.js";
 
 export interface RedisPartitionStoreOptions {
   /** Whose partitions; part of every key. */
@@ -185,34 +186,30 @@ export class RedisPartitionStore implements AsyncPartitionStore {
     if (leadership.broken !== undefined) throw leadership.broken;
     const prefix = this.#prefix(partition);
     try {
-      if (staged.length > 0) await this.#stage(prefix, staged);
+      const refused = await this.#stage(prefix, leadership, staged);
+      if (refused !== undefined) return { kind: "fenced", partition, by: refused };
       const call = { script: commitScript, keys: [`${prefix}epoch`], args: [packed, leadership.mark] };
       const [reply] = await this.#redis.commits.ask([call], REPLICATED);
       const written = answer(reply as Reply) as number;
-      return written > 0 ? COMMITTED : { kind: "fenced", partition, by: -1 - written };
+      return written > 0 ? COMMITTED : { kind: "fenced", partition, by: epochOf(written) };
     } catch (cause) {
       leadership.broken = PerdureError.from(cause);
       throw leadership.broken;
     }
   }
 
-  /** Large payloads, in pieces that hold Redis up for no longer than small ones do. */
-  async #stage(prefix: string, staged: readonly StagedPayload[]): Promise<void> {
-    let some: Command[] = [];
-    const send = async (): Promise<void> => {
-      for (const reply of await this.#redis.commits.ask(some)) answer(reply);
-      some = [];
-    };
-    for (const { set, payload } of staged) {
-      for (let from = 0, n = 0; from < payload.length; from += CHUNK_BYTES, n++) {
-        const chunk = payload.subarray(from, from + CHUNK_BYTES);
-        const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
-        // A copy of this that arrives late must not give a lasting chunk an end.
-        some.push(["SET", prefix + chunkKey(set, n), bytes, "PX", STAGED_MS, "NX"]);
-        if (some.length === CHUNKS_AT_ONCE) await send();
-      }
+  /**
+   * Writes large payloads, in pieces that hold Redis up for no longer than small ones do. Resolves with the stored epoch when that, or the
+   * data set, is another, else with undefined.
+   */
+  async #stage(prefix: string, { epoch, mark }: Leadership, staged: readonly StagedPayload[]): Promise<number | undefined> {
+    const calls = stageCalls(prefix, epoch, mark, staged);
+    for (let from = 0; from < calls.length; from += CHUNKS_AT_ONCE) {
+      const replies = await this.#redis.commits.ask(calls.slice(from, from + CHUNKS_AT_ONCE));
+      const refused = replies.map((reply) => answer(reply) as number).find((written) => written < 0);
+      if (refused !== undefined) return epochOf(refused);
     }
-    if (some.length > 0) await send();
+    return undefined;
   }
 
   async #storedEpoch(partition: number): Promise<number> {
@@ -424,6 +421,23 @@ export class RedisPartitionStore implements AsyncPartitionStore {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([...this.#leaderships.values()].map(({ tail }) => tail));
   }
+}
+
+function stageCalls(prefix: string, epoch: number, mark: string, staged: readonly StagedPayload[]): ScriptCall[] {
+  const calls: ScriptCall[] = [];
+  for (const { set, payload } of staged) {
+    for (let from = 0, n = 0; from < payload.length; from += CHUNK_BYTES, n++) {
+      const chunk = payload.subarray(from, from + CHUNK_BYTES);
+      const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
+      calls.push({ script: stageScript, keys: [`${prefix}epoch`], args: [epoch, mark, chunkKey(set, n), bytes, STAGED_MS] });
+    }
+  }
+  return calls;
+}
+
+/** Of a script that wrote nothing, because the stored epoch or the data set is another. */
+function epochOf(refusal: number): number {
+  return -1 - refusal;
 }
 
 const COMMITTED: CommitOutcome = Object.freeze({ kind: "committed" });

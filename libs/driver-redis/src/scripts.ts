@@ -88,6 +88,22 @@ return 1
 `,
 );
 
+/**
+ * One chunk of a large payload, before the commit that stores its row. KEYS: `epoch`. ARGV: epoch; mark of the data set, '' for any; name
+ * of the chunk, its bytes, and the milliseconds after which Redis deletes it unless a commit makes it last. Replies 1, or as
+ * `commitScript` when the epoch or the data set is another: then nothing is written, so an emptied Redis stays empty.
+ */
+export const stageScript = script(
+  1,
+  5,
+  `
+local stored = redis.call('HMGET', KEYS[1], 'epoch', 'mark')
+if stored[1] ~= ARGV[1] or ARGV[2] ~= '' and stored[2] ~= ARGV[2] then return -1 - tonumber(stored[1] or '0') end
+redis.call('SET', string.sub(KEYS[1], 1, -6) .. ARGV[3], ARGV[4], 'PX', ARGV[5], 'NX')
+return 1
+`,
+);
+
 /** A leadership begins: the epoch rises, its batches count from one. */
 const RISE = `
 local function rise(key)

@@ -126,10 +126,18 @@ describe("large payloads", () => {
     expect(await store.completedBefore(partition, Number.MAX_SAFE_INTEGER, 10)).toEqual([]);
   });
 
-  test("chunks whose commit was fenced expire", async () => {
+  test("a fenced leader writes no chunks", async () => {
     const old = await leader();
     await lead(await owned.use(await connectTo(server.port)), partition);
     expect((await old.put(putState(payload(MIB)))).kind).toBe("fenced");
+    expect(await chunkKeys()).toEqual([]);
+  });
+
+  test("chunks whose commit did not come about expire", async () => {
+    const { put } = await leader();
+    await expect(put(putState(payload(MIB)), append(7, utf8("no entry is before it")))).rejects.toMatchObject({
+      code: "STO0003",
+    });
     const keys = await chunkKeys();
     expect(keys).toHaveLength(4);
     for (const key of keys) expect(await server.ask("PTTL", key)).toBeGreaterThan(60_000);
