@@ -21,12 +21,13 @@ async function prepared(
 ): Promise<void> {
   const sinceMs = performance.now();
   const seconds = (): number => Math.round((performance.now() - sinceMs) / 1000);
-  let saidMs = 0;
+  let printedMs: number | undefined;
   await prepare((name, compiled) => {
-    if (saidMs === 0) console.log(`Compiling ${what} for the tests, once on this machine; this takes minutes …`);
-    if (performance.now() - saidMs < PREPARE_WORD_MS) return;
-    saidMs = performance.now();
+    if (printedMs === undefined) {
+      console.log(`Compiling ${what} for the tests, once on this machine; this takes minutes …`);
+    } else if (performance.now() - printedMs < PREPARE_WORD_MS) return;
+    printedMs = performance.now();
     console.log(`  ${String(seconds()).padStart(4)} s  ${compiled} packages, now ${name}`);
   });
-  if (saidMs > 0) console.log(`Compiled ${what} in ${seconds()} s.`);
+  if (printedMs !== undefined) console.log(`Compiled ${what} in ${seconds()} s.`);
 }
