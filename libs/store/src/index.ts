@@ -13,7 +13,7 @@ export * from "./codec/rows.js";
 export { ActionMeter } from "./kv/action-meter.js";
 export { type KeyValue, MemoryKeyValue } from "./kv/key-value.js";
 export { KvPartitionStore } from "./kv/kv-partition-store.js";
-export { type StoredPartitions, storedPartitions } from "./kv/stored-partitions.js";
+export { countAcceptedLoss, type StoredPartitions, storedPartitions } from "./kv/stored-partitions.js";
 export * from "./lease.js";
 export * from "./partition-store.js";
 export * from "./population.js";

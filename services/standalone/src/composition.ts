@@ -101,7 +101,7 @@ export async function startStandalone(settings: Settings, ports: ProcessPorts): 
   const check = (stored: StoredPartitions) => dataSet.check(metadata, stored, newMark);
   const partitioned = await lifecycle.start("partition store", () => openPartitions(directory, newMark, check));
   const { store, usage, level } = partitioned;
-  const partitionCount = await lifecycle.prepare(() => dataSet.settle(metadata, partitioned.mark, partitioned.stored));
+  const partitionCount = await lifecycle.prepare(() => dataSet.settle(metadata, partitioned));
 
   // What comes before the worker asks it only later, when somebody uses it.
   const late: Late = { worker: undefined };

@@ -53,7 +53,7 @@ async function refused(...flags: string[]): Promise<{ readonly detail: string; r
   );
   expect(cause).toMatchObject({ code: "STO0005" });
   const { detail } = cause as { detail: string };
-  return { detail, mark: /accept-data-loss=(\w+)/.exec(detail)?.[1] as string };
+  return { detail, mark: /accept-data-loss=([\w.]+?)\.? /.exec(detail)?.[1] as string };
 }
 
 async function inMetadata<T>(work: (metadata: Awaited<ReturnType<typeof openLevelMetadataStore>>) => Promise<T>): Promise<T> {
@@ -134,6 +134,25 @@ describe("a server whose metadata are gone", () => {
     expect(await countOf()).toEqual({ count: 2 });
     expect(await recorded()).toMatchObject({ id: mark, partitionCount: 2, accepted: [{ lostId: mark }] });
     await run();
+  });
+
+  test("refuses a second loss under a setting that was left behind, whether it accepted the first or stood there before", async () => {
+    await run();
+    rmSync(at(METADATA), { recursive: true });
+    const first = await refused();
+    const left = `--worker.accept-data-loss=${first.mark}`;
+    await run(left);
+    await run(left);
+    rmSync(at(METADATA), { recursive: true });
+    const second = await refused(left);
+    expect(second.mark).not.toBe(first.mark);
+    await run(`--worker.accept-data-loss=${second.mark}`);
+    expect(await recorded()).toMatchObject({ id: first.mark, state: "established" });
+
+    const next = second.mark.replace(/\d+$/, (count) => String(Number(count) + 1));
+    await run(`--worker.accept-data-loss=${next}`);
+    rmSync(at(METADATA), { recursive: true });
+    await refused(`--worker.accept-data-loss=${next}`);
   });
 });
 

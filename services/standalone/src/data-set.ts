@@ -16,7 +16,7 @@ import { type Clock, type Logger, PerdureError, type Random } from "@perdure/bas
 import { randomBase62 } from "@perdure/cloud";
 import { holdsDatabase } from "@perdure/driver-level";
 import { type AcceptedLoss, type MetadataStore, readDataSet, type StoredDataSet, writeDataSet } from "@perdure/metadata";
-import type { StoredPartitions } from "@perdure/store";
+import { countAcceptedLoss, type KeyValue, type StoredPartitions } from "@perdure/store";
 import { PARTITIONS_KEY, partitionCountOf, writePartitionCount } from "./partition-count.js";
 
 /** Of the mark that data get: two never have the same one. */
@@ -105,8 +105,24 @@ export class LocalDataSet {
     this.#acceptedLoss = this.#loss(record.id);
   }
 
-  /** With the mark durable in the partitions; resolves with their number. */
-  async settle(metadata: MetadataStore, mark: string, stored: StoredPartitions): Promise<number> {
+  /**
+   * With the mark durable in the partitions; resolves with their number. A setting that accepts the loss of these metadata is used up
+   * with that, also when nothing was lost: left behind, it must not accept a later loss.
+   */
+  async settle(
+    metadata: MetadataStore,
+    {
+      mark,
+      stored,
+      level,
+    }: { readonly mark: string; readonly stored: StoredPartitions; readonly level: Pick<KeyValue, "write"> },
+  ): Promise<number> {
+    const partitionCount = await this.#establish(metadata, mark, stored);
+    if (stored.partitionCount > 0 && this.#accepts(lostMetadata(stored))) await countAcceptedLoss(level, stored);
+    return partitionCount;
+  }
+
+  async #establish(metadata: MetadataStore, mark: string, stored: StoredPartitions): Promise<number> {
     const record = this.#record;
     const loss = this.#acceptedLoss;
     // Whatever the metadata say, ids were divided among as many partitions as the data have.
@@ -119,11 +135,15 @@ export class LocalDataSet {
     return partitionCount;
   }
 
-  #refuseLostMetadata({ mark = UNMARKED, partitionCount }: StoredPartitions, what: string): void {
+  #refuseLostMetadata(stored: StoredPartitions, what: string): void {
     const { partitions, metadata } = this.#options.directories;
+    const lost = lostMetadata(stored);
     // Without any partition it is a first start that was broken off.
-    if (partitionCount === 0 || this.#accepts(mark)) return;
-    throw refusal(mark, `the metadata directory ${metadata} ${what}, and ${partitions} holds the data set ${mark}`);
+    if (stored.partitionCount === 0 || this.#accepts(lost)) return;
+    throw refusal(
+      lost,
+      `the metadata directory ${metadata} ${what}, and ${partitions} holds the data set ${stored.mark ?? UNMARKED}`,
+    );
   }
 
   #accepts(mark: string): boolean {
@@ -135,6 +155,11 @@ export class LocalDataSet {
     logger.warn({ lost: lostId }, "the loss of a data set was accepted; remove the setting worker.accept-data-loss");
     return { lostId, reason: "worker.accept-data-loss", atMs: clock.nowMs() };
   }
+}
+
+/** Accepts that the metadata of these partitions are lost; another text after each time, because the partitions keep their mark. */
+function lostMetadata({ mark = UNMARKED, acceptedLossCount }: StoredPartitions): string {
+  return acceptedLossCount === 0 ? mark : `${mark}.${acceptedLossCount}`;
 }
 
 function refusal(mark: string, detail: string): PerdureError {

@@ -3,6 +3,7 @@
  * nothing.
  */
 import { fromUtf8 } from "@perdure/base";
+import { decodeNumber, encodeNumber } from "../codec/rows.js";
 import { SOURCE_KEY } from "./action-meter.js";
 import type { KeyValue } from "./key-value.js";
 import { epochKey } from "./keys.js";
@@ -12,11 +13,26 @@ export interface StoredPartitions {
   readonly mark: string | undefined;
   /** Partitions that were ever led, which are all once a first start has finished; 0: nothing is stored. */
   readonly partitionCount: number;
+  /** How often an operator accepted that the metadata of these partitions were lost. */
+  readonly acceptedLossCount: number;
 }
+
+/** Before all partitions, like the keys of `ActionMeter`. */
+const ACCEPTED_LOSSES_KEY = "!l";
 
 export function storedPartitions(kv: Pick<KeyValue, "get">): StoredPartitions {
   const mark = kv.get(SOURCE_KEY);
   let partitionCount = 0;
   while (kv.get(epochKey(partitionCount)) !== undefined) partitionCount++;
-  return { mark: mark === undefined ? undefined : fromUtf8(mark), partitionCount };
+  const losses = kv.get(ACCEPTED_LOSSES_KEY);
+  return {
+    mark: mark === undefined ? undefined : fromUtf8(mark),
+    partitionCount,
+    acceptedLossCount: losses === undefined ? 0 : decodeNumber(losses),
+  };
+}
+
+/** Counts one more accepted loss than `stored` says; durable when it resolves. Only while nothing else writes. */
+export async function countAcceptedLoss(kv: Pick<KeyValue, "write">, stored: StoredPartitions): Promise<void> {
+  await kv.write(new Map([[ACCEPTED_LOSSES_KEY, encodeNumber(stored.acceptedLossCount + 1)]]));
 }
