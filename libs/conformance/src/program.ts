@@ -70,24 +70,34 @@ export class Program implements AsyncDisposable {
     this.#ready = launched.ready;
   }
 
+  /** Runs a command of the program with its settings, beside the process; resolves with its exit code and what it printed. */
+  async runCommand(...args: string[]): Promise<{ readonly code: number | null; readonly text: string }> {
+    const { path, environment } = await commandOf(this.#options);
+    const child = Child.start(process.execPath, [path, ...args], environment);
+    const { code } = await child.exited;
+    return { code, text: child.lines.join("\n") };
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.isRunning) await this.kill();
   }
 }
 
-async function launch({
-  service,
-  settings,
-  environment: more,
-}: ProgramOptions): Promise<{ child: Child; ready: Promise<ReadyFacts> }> {
-  const path = await programBundle(`services/${service}`);
-  const ready = Promise.withResolvers<ReadyFacts>();
-  const environment = {
-    PATH: process.env["PATH"],
-    HOME: process.env["HOME"],
-    ...more,
-    ...environmentOf({ "log-format": "json", ...settings }),
+async function commandOf({ service, settings, environment }: ProgramOptions) {
+  return {
+    path: await programBundle(`services/${service}`),
+    environment: {
+      PATH: process.env["PATH"],
+      HOME: process.env["HOME"],
+      ...environment,
+      ...environmentOf({ "log-format": "json", ...settings }),
+    },
   };
+}
+
+async function launch(options: ProgramOptions): Promise<{ child: Child; ready: Promise<ReadyFacts> }> {
+  const { path, environment } = await commandOf(options);
+  const ready = Promise.withResolvers<ReadyFacts>();
   const child = Child.start(process.execPath, [path], environment, (line) => {
     if (line.includes('"msg":"ready"')) ready.resolve(JSON.parse(line) as ReadyFacts);
   });

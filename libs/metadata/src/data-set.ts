@@ -19,7 +19,7 @@ const MARK_BYTES = 16;
 export interface AcceptedLoss {
   /** Mark of the data set that was given up; undefined: the metadata knew none. */
   readonly lostId: string | undefined;
-  /** `incarnation <name>` or `worker.accept-data-loss`. */
+  /** `incarnation <name>` or `accept-data-loss`. */
   readonly reason: string;
   /** Milliseconds since 1970. */
   readonly atMs: number;

@@ -153,7 +153,7 @@ export class LocalDataSet {
   #loss(lostId: string): AcceptedLoss {
     const { clock, logger } = this.#ports;
     logger.warn({ lost: lostId }, "the loss of a data set was accepted; remove the setting worker.accept-data-loss");
-    return { lostId, reason: "worker.accept-data-loss", atMs: clock.nowMs() };
+    return { lostId, reason: "accept-data-loss", atMs: clock.nowMs() };
   }
 }
 

@@ -204,11 +204,17 @@ describe("a cluster whose Redis has other data", () => {
       await second.launchAgain({ "worker.accept-data-loss": "f".repeat(32), "probes.bind-port": port });
       await eventually("it says why", () => second.lines.some((line) => line.includes('"STO0005"')), 60_000);
       expect(await refuses(second, restarted)).toBe(mark);
-      await second.kill();
-      await second.launchAgain({ "worker.accept-data-loss": mark, "probes.bind-port": port });
+      expect(await first.runCommand("accept-data-loss", "e".repeat(32))).toMatchObject({
+        code: 1,
+        text: expect.stringContaining(mark),
+      });
+      expect(await partitionKeys()).toEqual([]);
+      const accepted = await first.runCommand("accept-data-loss", mark);
+      expect(accepted).toMatchObject({ code: 0, text: expect.stringContaining("the loss of a data set was accepted") });
       await heals(second, restarted);
       await heals(first, probes[0]);
-      expect(second.lines.some((line) => line.includes("the loss of a data set was accepted"))).toBe(true);
+      const again = await second.runCommand("accept-data-loss", mark);
+      expect(again).toMatchObject({ code: 0, text: expect.stringContaining("accepted before") });
 
       await eventually("calls are answered", () => add("erx1").catch(() => undefined), 30_000);
       expect(await ingress.result(["Counter", "erx", "get"])).toBe(1);

@@ -4,6 +4,7 @@ import { PerdureError, silentLogger } from "@perdure/base";
 import { INCARNATION_EPOCHS, type PlacedMarks, type ReplacedData } from "@perdure/driver-redis";
 import { createMemoryMetadataStore, readDataSet } from "@perdure/metadata";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
+import { acceptLoss } from "./accept-loss.js";
 import { type Agreed, type AgreementOptions, agreeOnDataSet, type MarkedPartitions, type Mismatch } from "./agreement.js";
 
 /** Redis, as far as marks go. It breaks off before its `failsAt`th mark or read. */
@@ -84,7 +85,8 @@ function world() {
     expect(outcome.kind).toBe("mismatch");
     return outcome as Mismatch;
   };
-  return { metadata, partitions, start, record, agreed, refused };
+  const accept = (lost: string) => acceptLoss(ports, lost);
+  return { metadata, partitions, start, record, agreed, refused, accept };
 }
 
 describe("an environment without a record", () => {
@@ -176,7 +178,7 @@ describe("an environment whose data are known", () => {
     expect(partitions.incarnation).toBe(after.id);
     expect(Math.min(...partitions.epochs)).toBeGreaterThan(INCARNATION_EPOCHS);
     expect(await record()).toMatchObject({
-      accepted: [{ lostId: lost, reason: "worker.accept-data-loss", atMs: expect.any(Number) }],
+      accepted: [{ lostId: lost, reason: "accept-data-loss", atMs: expect.any(Number) }],
     });
     const epochs = [...partitions.epochs];
     partitions.empty();
@@ -202,6 +204,47 @@ describe("an environment whose data are known", () => {
       stops++;
     }
     expect(stops).toBeGreaterThan(6);
+  });
+});
+
+describe("the command that accepts a loss", () => {
+  test("gives the partitions a new mark when it names the lost one, and does nothing more when it is repeated", async () => {
+    const { partitions, agreed, accept, record } = world();
+    const { id: lost } = await agreed();
+    partitions.empty();
+    await expect(accept("another")).rejects.toMatchObject({ code: "STO0005", detail: expect.stringContaining(lost) });
+    expect(partitions.stored).toEqual([]);
+    const { kind, mark } = await accept(lost);
+    expect(kind).toBe("accepted");
+    expect(partitions.stored).toEqual([mark, mark, mark]);
+    expect((await agreed()).id).toBe(mark);
+    const written = await record();
+    expect(written.accepted).toEqual([{ lostId: lost, reason: "accept-data-loss", atMs: expect.any(Number) }]);
+    expect(await accept(lost)).toEqual({ kind: "acceptedBefore", mark });
+    expect(await record()).toEqual(written);
+  });
+
+  test("is refused while the data are there, and in an environment that has no mark yet; nothing is written", async () => {
+    const { partitions, agreed, accept, record } = world();
+    await expect(accept("any")).rejects.toMatchObject({ code: "OPS0001" });
+    partitions.number = 3;
+    await expect(accept("any")).rejects.toMatchObject({ code: "OPS0001" });
+    expect(await record()).toBeUndefined();
+    expect(partitions.stored).toEqual([]);
+    const { id } = await agreed();
+    const before = await record();
+    await expect(accept(id)).rejects.toMatchObject({ code: "OPS0001", detail: expect.stringContaining("no loss") });
+    expect(await record()).toEqual(before);
+  });
+
+  test("accepts a lost record by the mark that the partitions carry", async () => {
+    const { partitions, agreed, accept } = world();
+    partitions.stored = ["theirs", "theirs", "theirs"];
+    partitions.number = 3;
+    await expect(accept("ours")).rejects.toMatchObject({ code: "STO0005", detail: expect.stringContaining("theirs") });
+    const { kind, mark } = await accept("theirs");
+    expect(kind).toBe("accepted");
+    expect((await agreed()).id).toBe(mark);
   });
 });
 

@@ -50,13 +50,13 @@ export interface AgreementOptions {
   readonly partitionCount: number;
   /** `worker.incarnation`: other data are accepted once for each value. */
   readonly incarnation: string | undefined;
-  /** `worker.accept-data-loss`: mark of the data set that may be given up. */
+  /** Mark of the data set that may be given up (`worker.accept-data-loss`, or the command `accept-data-loss`). */
   readonly acceptDataLoss: string | undefined;
 }
 
 export interface Mismatch {
   readonly kind: "mismatch";
-  /** What accepts it as `worker.accept-data-loss`: the mark in the record; without a record the one in Redis. */
+  /** What `accept-data-loss` must name: the mark in the record; without a record the one in Redis. */
   readonly mark: string;
   readonly detail: string;
 }
@@ -179,7 +179,7 @@ async function acceptOr(
 ): Promise<Mismatch | undefined> {
   const isRestored = incarnation !== undefined && !record.incarnations.includes(incarnation);
   if (!isRestored && acceptDataLoss !== mismatch.mark) return mismatch;
-  const reason = isRestored ? `incarnation ${incarnation}` : "worker.accept-data-loss";
+  const reason = isRestored ? `incarnation ${incarnation}` : "accept-data-loss";
   const loss: AcceptedLoss = { lostId, reason, atMs: clock.nowMs() };
   const id = newDataSetId(random);
   const isWritten = await writeDataSet(metadata, {

@@ -3,12 +3,13 @@
  * worker waits, is not ready, and says why; the right data, or an accepted loss, let it go on without a restart.
  */
 import { PerdureError, type TimerHandle } from "@perdure/base";
-import { agreedPartitionCount, placeMarks, type RedisConnections, readMarks, storedPartitionCount } from "@perdure/driver-redis";
+import type { RedisConnections } from "@perdure/driver-redis";
 import { type MetadataStore, readDataSet } from "@perdure/metadata";
 import { type ProcessPorts, untilAvailable } from "@perdure/role";
 import { MISMATCH_CHECK_MS, MISMATCH_LOG_MS } from "../limits.js";
 import { type Agreed, type AgreementOptions, agreeOnDataSet, type MarkedPartitions, type Mismatch } from "./agreement.js";
 import { DataSetGuard } from "./guard.js";
+import { markedPartitions } from "./marked-partitions.js";
 
 export interface OpenDataSet extends Omit<Agreed, "kind"> {
   readonly guard: DataSetGuard;
@@ -101,7 +102,7 @@ async function untilAgreed(
     if (nowMs - loggedAtMs >= MISMATCH_LOG_MS) {
       loggedAtMs = nowMs;
       const { mark, detail } = outcome;
-      const accept = `worker.accept-data-loss=${mark}`;
+      const accept = `perdure-worker accept-data-loss ${mark}`;
       logger.error(
         { code: "STO0005", mark, detail, accept },
         "partition data are not those of the environment; no partition is led",
@@ -122,15 +123,6 @@ async function pause(delayMs: number, { clock, lifecycle: { stopping } }: Proces
   await promise;
   timer?.cancel();
   stopping.removeEventListener("abort", stop);
-}
-
-function markedPartitions(redis: RedisConnections, environment: string): MarkedPartitions {
-  return {
-    count: () => storedPartitionCount(redis, environment),
-    agreeOnCount: (count) => agreedPartitionCount(redis, environment, count),
-    marks: (count) => readMarks(redis, environment, count),
-    place: (count, mark, replaces) => placeMarks(redis, environment, count, mark, replaces),
-  };
 }
 
 function dataSetMetric({ metrics }: ProcessPorts) {

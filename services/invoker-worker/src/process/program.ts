@@ -1,5 +1,6 @@
 /** The program `perdure-worker`. */
 import { type ProcessSpec, runProgram } from "@perdure/role";
+import { ACCEPT_DATA_LOSS, runAcceptDataLoss } from "./accept-data-loss.js";
 import { startWorker } from "./composition.js";
 import { loadSettings, settings } from "./config.js";
 
@@ -11,7 +12,8 @@ const spec: ProcessSpec<typeof settings> = {
   start: startWorker,
 };
 
-/** Resolves with the exit code. */
+/** `accept-data-loss <mark>` as the first arguments only accepts that Redis lost its data. Resolves with the exit code. */
 export function runWorker(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  if (args[0] === ACCEPT_DATA_LOSS) return runAcceptDataLoss(args.slice(1), environment);
   return runProgram(spec, "leads partitions of a cluster and runs their invocations", args, environment);
 }

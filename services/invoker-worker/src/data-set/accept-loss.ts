@@ -1,0 +1,44 @@
+/**
+ * Why: that the data in Redis are lost for good is an operator's decision, made once and for all workers. It needs no restart of a worker:
+ * running ones read the record in PostgreSQL and follow within seconds.
+ */
+import { PerdureError } from "@perdure/base";
+import { readDataSet } from "@perdure/metadata";
+import { type AgreementPorts, agreeOnDataSet } from "./agreement.js";
+
+/** `accepted`: partitions carry `mark` now. `acceptedBefore`: this loss was accepted earlier, and nothing was changed. */
+export interface LossAcceptance {
+  readonly kind: "accepted" | "acceptedBefore";
+  readonly mark: string;
+}
+
+/**
+ * Gives the partitions in Redis a new mark, and epochs beyond all earlier ones, when `lost` is the mark that the environment misses.
+ * Rejects with STO0005 when another mark is missing, OPS0001 when nothing is missing, STO0001 when PostgreSQL or Redis does not answer.
+ */
+export async function acceptLoss(ports: AgreementPorts, lost: string): Promise<LossAcceptance> {
+  const { metadata, partitions } = ports;
+  const before = await readDataSet(metadata);
+  const count = await partitions.count();
+  if (before === undefined && count === undefined)
+    throw new PerdureError("OPS0001", "neither PostgreSQL nor Redis knows a data set of this environment; nothing was changed");
+  // Of a new environment, or of data of an earlier version, workers make the record.
+  const partitionCount = before?.partitionCount ?? (count as number);
+  const isUnmarked = before === undefined && (await partitions.marks(partitionCount)).every((mark) => mark === undefined);
+  if (isUnmarked) throw new PerdureError("OPS0001", "the environment has no mark of a data set yet; nothing was changed");
+
+  const outcome = await agreeOnDataSet(ports, { partitionCount, incarnation: undefined, acceptDataLoss: lost });
+  if (outcome.kind === "mismatch")
+    throw new PerdureError(
+      "STO0005",
+      `${outcome.detail} The mark of what is lost is ${outcome.mark}, not ${lost}. Nothing was changed.`,
+    );
+  const after = await readDataSet(metadata);
+  const isAccepted = after?.accepted.some(({ lostId }) => lostId === lost) === true || before === undefined;
+  if (!isAccepted)
+    throw new PerdureError(
+      "OPS0001",
+      `Redis holds the data set ${outcome.id}: there is no loss to accept, and nothing was changed`,
+    );
+  return { kind: outcome.id === before?.id ? "acceptedBefore" : "accepted", mark: outcome.id };
+}
