@@ -117,11 +117,12 @@ export class Caller {
     );
   }
 
-  /** Accepted, and gone since: right only where records are not kept, or somebody removed it. */
+  /** Right only when the record was deleted after its retention, or by an operator; the id may have begun again since. */
   #notFound(): void {
     this.#state = "done";
     const life = this.#world.ledger.lastLife(this.command.id);
-    this.#world.findings.require(life !== undefined, "what was accepted is there", () => `${this.name}: ${this.command.id}`);
+    const wasDeleted = life !== undefined && (life.forgotten || life.number > 0);
+    this.#world.findings.require(wasDeleted, "what was accepted is there", () => `${this.name}: ${this.command.id}`);
   }
 
   #again(number: number): void {

@@ -23,6 +23,9 @@ function serving(change: (served: ServedPartitions) => Partial<ServedPartitions>
 /** Whoever writes is taken for the present leader. */
 const fenceOff = (): Plant => ({ medium: { epochOf: (_batch, present) => present } });
 
+/** A store that came back empty is taken for that of a new environment. */
+const markIgnored = (): Plant => ({ medium: { ignoresMark: true } });
+
 /** A leader goes on after its lease has ended. */
 const leaseHeldAfterItsEnd = (): Plant => {
   const longer = (outcome: LeaseOutcome): LeaseOutcome =>
@@ -86,6 +89,7 @@ const redirectedIsNew = serving(({ partitions }) => ({
 /** Each call plants afresh; these need worlds of clusters. */
 export const CLUSTER_PLANTS = {
   fenceOff,
+  markIgnored,
   leaseHeldAfterItsEnd,
   acknowledgedBeforeCommit,
   dedupLostOnHandOver,

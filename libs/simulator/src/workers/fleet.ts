@@ -17,6 +17,8 @@ const RESTART_MS = 1_000;
 /** How long a cut or an outage lasts at most. */
 const CUT_MS = 6_000;
 const OUTAGE_MS = 3_000;
+/** Until the data of an emptied store are brought back, at most. */
+const EMPTIED_MS = 4_000;
 /** How late news of leaders, and repeated messages, may come. */
 const STALE_MS = 3_000;
 const REPEATED_AFTER_MS = 3_000;
@@ -73,7 +75,6 @@ export class Fleet implements Leaders {
       world,
       pace: this.#pace,
       medium: this.#medium,
-      rows,
       network: this.#network,
       registry,
       outside,
@@ -179,6 +180,12 @@ export class Fleet implements Leaders {
       this.#medium.isDown = true;
       scheduler.after(OUTAGE_MS * random.float(), () => this.#storeReturns());
     });
+    this.#often("storeEmptiedEveryMs", () => {
+      if (this.#medium.isEmptied) return;
+      this.#note("the store is emptied");
+      this.#medium.empty();
+      scheduler.after(EMPTIED_MS * random.float(), () => this.#dataReturn());
+    });
     this.#often("storeCutEveryMs", ({ way, body }) => {
       this.#note(`${body.name} does not reach the store`);
       way.isCut = true;
@@ -226,6 +233,12 @@ export class Fleet implements Leaders {
     this.#medium.isDown = false;
   }
 
+  #dataReturn(): void {
+    if (!this.#medium.isEmptied) return;
+    this.#note("the data of the store are back");
+    this.#medium.bringBack();
+  }
+
   #note(what: string): void {
     this.#world.trace.note("weather", () => what);
   }
@@ -250,6 +263,7 @@ export class Fleet implements Leaders {
     this.#weather = undefined;
     this.#network.healAll();
     this.#storeReturns();
+    this.#dataReturn();
     for (const worker of this.#workers()) {
       worker.way.isCut = false;
       worker.body.wake();

@@ -3,7 +3,17 @@
  * other, and looks at each: who writes must be the latest leader, and no epoch may have two.
  */
 import { PerdureError } from "@perdure/base";
-import type { CommitOutcome, HeldLease, LeaseHolder, LeaseOutcome, Member, PartitionBatch, PartitionStore } from "@perdure/store";
+import {
+  type CommitOutcome,
+  type HeldLease,
+  KvPartitionStore,
+  type LeaseHolder,
+  type LeaseOutcome,
+  type Member,
+  MemoryKeyValue,
+  type PartitionBatch,
+  type PartitionStore,
+} from "@perdure/store";
 import type { World } from "../world.js";
 import type { Pace } from "./settings.js";
 
@@ -21,6 +31,8 @@ export interface MediumEvents {
 export interface MediumPlant {
   /** Under which epoch a batch is written, when that of the latest leader is `present`. */
   readonly epochOf?: (batch: PartitionBatch, present: number) => number;
+  /** Leases, claims and commits do not compare the mark of the data set. */
+  readonly ignoresMark?: boolean;
 }
 
 export class Medium {
@@ -34,6 +46,10 @@ export class Medium {
   readonly #members = new Map<string, { readonly member: Member; readonly untilMs: number }>();
   /** Nobody is answered. */
   isDown = false;
+  /** Another, empty data set is in place of this one, until the data are brought back: the mark of the expected one is missing. */
+  #isEmptied = false;
+  /** What is read meanwhile. */
+  readonly #nothing: PartitionStore = new KvPartitionStore(new MemoryKeyValue());
 
   constructor(world: World, store: PartitionStore, pace: Pace, events: MediumEvents, plant: MediumPlant | undefined) {
     this.#world = world;
@@ -48,7 +64,34 @@ export class Medium {
     return this.#leaseOf(partition)?.worker === worker;
   }
 
+  /** Rows as a read finds them at this moment. */
+  get rows(): PartitionStore {
+    return this.#isEmptied ? this.#nothing : this.#store;
+  }
+
+  /** The store refuses whoever expects the mark. */
+  get #isForeign(): boolean {
+    return this.#isEmptied && this.#plant?.ignoresMark !== true;
+  }
+
+  get isEmptied(): boolean {
+    return this.#isEmptied;
+  }
+
+  empty(): void {
+    this.#isEmptied = true;
+    if (!this.#isForeign) this.#leases.clear();
+    this.#members.clear();
+  }
+
+  /** Rows, epochs and leases are what they were. */
+  bringBack(): void {
+    this.#isEmptied = false;
+    this.#members.clear();
+  }
+
   async acquire(worker: string, partitions: readonly number[]): Promise<LeaseOutcome[]> {
+    if (this.#isForeign) return partitions.map(foreign);
     const outcomes: LeaseOutcome[] = [];
     for (const partition of partitions) {
       const lease = this.#leaseOf(partition);
@@ -62,6 +105,7 @@ export class Medium {
   }
 
   async renew(worker: string, partitions: readonly number[]): Promise<LeaseOutcome[]> {
+    if (this.#isForeign) return partitions.map(foreign);
     return partitions.map((partition) => {
       const lease = this.#leaseOf(partition);
       if (lease?.worker !== worker) return this.#taken(partition, lease);
@@ -70,6 +114,7 @@ export class Medium {
   }
 
   async release(worker: string, partitions: readonly number[]): Promise<void> {
+    if (this.#isForeign) return;
     for (const partition of partitions) {
       if (this.#leaseOf(partition)?.worker !== worker) continue;
       this.#leases.delete(partition);
@@ -78,6 +123,7 @@ export class Medium {
   }
 
   async holders(partitions: readonly number[]): Promise<(LeaseHolder | undefined)[]> {
+    if (this.#isForeign) return partitions.map(() => undefined);
     return partitions.map((partition) => {
       const lease = this.#leaseOf(partition);
       if (lease === undefined) return undefined;
@@ -97,6 +143,7 @@ export class Medium {
   }
 
   async claim(worker: string, partition: number): Promise<number> {
+    if (this.#isForeign) throw new PerdureError("STO0005", "the partition does not carry the mark of the data set");
     if (!this.isHeldBy(worker, partition)) throw new PerdureError("STO0002", "the lease is somebody else's");
     const epoch = await this.#raise(partition);
     this.#events.claimed(partition, epoch, worker);
@@ -104,12 +151,14 @@ export class Medium {
   }
 
   async commit(worker: string, batches: readonly PartitionBatch[]): Promise<CommitOutcome> {
+    const [first] = batches;
+    if (this.#isForeign && first !== undefined) return { kind: "fenced", partition: first.partition, by: 0 };
     const { epochOf } = this.#plant ?? {};
     const written =
       epochOf === undefined
         ? batches
         : batches.map((batch) => ({ ...batch, epoch: epochOf(batch, this.#epochOf(batch.partition)) }));
-    const outcome = await this.#store.commit(written);
+    const outcome = await this.rows.commit(written);
     if (outcome.kind !== "committed") return outcome;
     for (const { partition, epoch } of batches) {
       this.#world.findings.require(
@@ -127,7 +176,7 @@ export class Medium {
   }
 
   async #raise(partition: number): Promise<number> {
-    const epoch = await this.#store.claim(partition);
+    const epoch = await this.rows.claim(partition);
     this.#world.findings.require(
       epoch > this.#epochOf(partition),
       "an epoch is given out once",
@@ -157,4 +206,9 @@ export class Medium {
   #nowMs(): number {
     return this.#world.scheduler.clock.monotonicMs();
   }
+}
+
+/** What the lease of a partition without the expected mark says. */
+function foreign(partition: number): LeaseOutcome {
+  return { kind: "foreign", partition, mark: undefined };
 }

@@ -14,6 +14,8 @@ export interface ClusterWeather {
   /** The store answers nobody, or one worker does not reach it. */
   readonly storeOutageEveryMs: number | undefined;
   readonly storeCutEveryMs: number | undefined;
+  /** The store comes back empty: none of its partitions carries the mark of the data set, until the data are brought back. */
+  readonly storeEmptiedEveryMs: number | undefined;
   /** Two processes do not reach each other, in one direction or both. */
   readonly linkCutEveryMs: number | undefined;
   /** Chance that news of leaders come seconds late. */
@@ -50,6 +52,7 @@ export const FAIR_CLUSTER_WEATHER: ClusterWeather = {
   gatewayCrashEveryMs: undefined,
   storeOutageEveryMs: undefined,
   storeCutEveryMs: undefined,
+  storeEmptiedEveryMs: undefined,
   linkCutEveryMs: undefined,
   staleNews: 0,
 };
@@ -72,7 +75,7 @@ export function drawClusterSettings(random: SeededRandom, settings: Settings): S
     lookMs,
     weather: isFair ? FAIR_CLUSTER_WEATHER : drawClusterWeather(random),
   };
-  return {
+  const drawn: Settings = {
     ...settings,
     cluster,
     partitionCount,
@@ -90,6 +93,10 @@ export function drawClusterSettings(random: SeededRandom, settings: Settings): S
       ? FAIR_WEATHER
       : { ...settings.weather, crashEveryMs: undefined, takeOverEveryMs: undefined, clockJumpEveryMs: undefined },
   };
+  // Drawn last: what is drawn before stays what it was in worlds of earlier versions.
+  if (isFair || !random.chance(0.3)) return drawn;
+  const storeEmptiedEveryMs = random.pick([2_000, 5_000]);
+  return { ...drawn, cluster: { ...cluster, weather: { ...cluster.weather, storeEmptiedEveryMs } } };
 }
 
 function drawClusterWeather(random: SeededRandom): ClusterWeather {
@@ -101,6 +108,7 @@ function drawClusterWeather(random: SeededRandom): ClusterWeather {
     gatewayCrashEveryMs: sometimes([2_000]),
     storeOutageEveryMs: sometimes([3_000, 6_000]),
     storeCutEveryMs: sometimes([1_000, 4_000]),
+    storeEmptiedEveryMs: undefined,
     linkCutEveryMs: sometimes([400, 2_000]),
     staleNews: random.pick([0, 0.2, 0.6]),
   };

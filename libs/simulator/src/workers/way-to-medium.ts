@@ -11,7 +11,6 @@ import type {
   Leases,
   Membership,
   PartitionBatch,
-  PartitionStore,
 } from "@perdure/store";
 import { behindNetwork } from "@perdure/store/testing/behind-network";
 import type { World } from "../world.js";
@@ -71,29 +70,30 @@ export class WayToMedium {
     };
   }
 
-  store(rows: PartitionStore): AsyncPartitionStore {
+  store(): AsyncPartitionStore {
     const { name } = this.#body;
-    const near = behindNetwork(rows, (task) => task());
+    const medium = this.#medium;
+    const near = (): AsyncPartitionStore => behindNetwork(medium.rows, (task) => task());
     const scan = <T>(read: () => AsyncIterable<T>): AsyncIterable<T> => this.#scan(read);
     return {
       capabilities: { sharedBatch: false, syncReads: false },
-      fetch: (partition, keys) => this.#ask(() => near.fetch(partition, keys)),
-      claim: (partition) => this.#ask(() => this.#medium.claim(name, partition)),
+      fetch: (partition, keys) => this.#ask(() => near().fetch(partition, keys)),
+      claim: (partition) => this.#ask(() => medium.claim(name, partition)),
       commit: (batches) => this.#commit(batches),
-      readJournal: (partition, id, length) => this.#ask(() => rows.readJournal(partition, id, length)),
-      stateOf: (partition, service, key) => this.#ask(() => rows.stateOf(partition, service, key)),
-      promisesOf: (partition, service, key) => this.#ask(() => rows.promisesOf(partition, service, key)),
-      timers: (partition, group, fromMs, limit) => this.#ask(() => rows.timers(partition, group, fromMs, limit)),
-      outbox: (partition, afterSeq, limit) => this.#ask(() => rows.outbox(partition, afterSeq, limit)),
-      flow: (partition) => this.#ask(() => rows.flow(partition)),
-      events: (partition, id) => this.#ask(() => rows.events(partition, id)),
-      takenUp: (partition, counted) => scan(() => rows.takenUp(partition, counted)),
-      unfinished: (partition, status) => scan(() => rows.unfinished(partition, status)),
-      completed: (partition) => scan(() => rows.completed(partition)),
-      scanState: (partition, service, where) => scan(() => rows.scanState(partition, service, where)),
-      scanPromises: (partition) => scan(() => rows.scanPromises(partition)),
-      scanLocks: (partition) => scan(() => rows.scanLocks(partition)),
-      scanInboxes: (partition) => scan(() => rows.scanInboxes(partition)),
+      readJournal: (partition, id, length) => this.#ask(() => medium.rows.readJournal(partition, id, length)),
+      stateOf: (partition, service, key) => this.#ask(() => medium.rows.stateOf(partition, service, key)),
+      promisesOf: (partition, service, key) => this.#ask(() => medium.rows.promisesOf(partition, service, key)),
+      timers: (partition, group, fromMs, limit) => this.#ask(() => medium.rows.timers(partition, group, fromMs, limit)),
+      outbox: (partition, afterSeq, limit) => this.#ask(() => medium.rows.outbox(partition, afterSeq, limit)),
+      flow: (partition) => this.#ask(() => medium.rows.flow(partition)),
+      events: (partition, id) => this.#ask(() => medium.rows.events(partition, id)),
+      takenUp: (partition, counted) => scan(() => medium.rows.takenUp(partition, counted)),
+      unfinished: (partition, status) => scan(() => medium.rows.unfinished(partition, status)),
+      completed: (partition) => scan(() => medium.rows.completed(partition)),
+      scanState: (partition, service, where) => scan(() => medium.rows.scanState(partition, service, where)),
+      scanPromises: (partition) => scan(() => medium.rows.scanPromises(partition)),
+      scanLocks: (partition) => scan(() => medium.rows.scanLocks(partition)),
+      scanInboxes: (partition) => scan(() => medium.rows.scanInboxes(partition)),
       async [Symbol.asyncDispose]() {}, // The world owns the data.
     };
   }

@@ -14,7 +14,6 @@ import {
   type StreamListener,
 } from "@perdure/invoker";
 import { createLeadingWorker, type LeadingWorker } from "@perdure/processor";
-import type { PartitionStore } from "@perdure/store";
 import type { Outside } from "../endpoint/session.js";
 import { SimulatedTransport, type StreamOwner } from "../endpoint/transport.js";
 import type { Plant } from "../plant.js";
@@ -29,7 +28,6 @@ export interface WorkerPorts {
   readonly world: World;
   readonly pace: Pace;
   readonly medium: Medium;
-  readonly rows: PartitionStore;
   readonly network: Network;
   readonly registry: RegistryView;
   readonly outside: Outside;
@@ -127,12 +125,12 @@ export class SimulatedWorker {
   }
 
   #createCore(): LeadingWorker {
-    const { world, pace, registry, rows, plant } = this.#ports;
+    const { world, pace, registry, plant } = this.#ports;
     const { scheduler, settings } = world;
     const { clock, name } = this.body;
     const { protocolVersionMax, concurrentInvocationsMax, eagerStateBytesMax } = settings;
     const slots = new Slots(concurrentInvocationsMax);
-    const store = this.way.store(rows);
+    const store = this.way.store();
     const planted = plant?.asyncStore?.(store, world) ?? store;
     const leases = this.way.leases();
     return createLeadingWorker(
