@@ -73,7 +73,10 @@ async function world(kv = new MemoryKeyValue()) {
       soon: (task) => setImmediate(task),
       invoker: (given) => {
         host = given;
-        return idleInvoker({ startRun: (effect) => started.push(effect) });
+        return idleInvoker({
+          startRun: (effect) => started.push(effect),
+          [Symbol.asyncDispose]: async () => void stopped.push("attempts"),
+        });
       },
       rules: NO_RULES,
       peers,
@@ -215,7 +218,8 @@ describe("Processor under stress", () => {
     ]);
     for (const answer of await asked) expect(answer).toMatchObject({ status: "rejected", reason: { code: "STO0002" } });
     await expect(partitions.describe(invoke.id)).rejects.toMatchObject({ code: "STO0002" });
-    expect(stopped).toEqual([fate === "fenced" ? "fenced" : "fatal"]);
+    // Attempts end first: what backs off must not call an endpoint beside the next leader.
+    expect(stopped).toEqual(["attempts", fate === "fenced" ? "fenced" : "fatal"]);
   });
 
   test.each(["fenced", "broken", "closed"] as const)(

@@ -333,6 +333,7 @@ export class Processor implements AsyncDisposable {
   #fenced(partition: number): void {
     this.#ports.logger.warn({ partition }, "another leader took over; stopping");
     this.#shut("the partition is led elsewhere");
+    this.#abortAttempts();
     this.#ports.onFenced(partition);
   }
 
@@ -344,6 +345,7 @@ export class Processor implements AsyncDisposable {
       "storage failed; stopping before anything is promised that is not kept",
     );
     this.#shut("storage failed");
+    this.#abortAttempts();
     this.#ports.onFatal(error);
   }
 
@@ -364,6 +366,11 @@ export class Processor implements AsyncDisposable {
   abandon(reason: string): void {
     if (this.#closed) return;
     this.#shut(reason);
+    this.#abortAttempts();
+  }
+
+  /** In the background. Without it, what backs off would call endpoints again and again beside the next leader. */
+  #abortAttempts(): void {
     this.#invoker[Symbol.asyncDispose]().then(undefined, (cause: unknown) => {
       this.#ports.logger.warn({ error: cause instanceof Error ? cause.message : String(cause) }, "stopping attempts failed");
     });
