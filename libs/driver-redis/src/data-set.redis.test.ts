@@ -103,6 +103,24 @@ describe("a partition without the expected mark", () => {
     expect(await keys()).toEqual(marked);
   });
 
+  test("of an empty Redis is not read as if nothing had ever been there", async () => {
+    await placeMarks(redis, ENVIRONMENT, 1, MARK);
+    const { store, put: write } = await leader("a");
+    const dedup = { kind: "dedup", producer: "p" } as const;
+    const state = { kind: "state", service: "s", key: "k", stateKey: "x" } as const;
+    await write(7);
+    expect(await store.fetch(0, [dedup])).toEqual([{ ...dedup, value: 7 }]);
+    expect(await store.fetch(0, [dedup, state])).toHaveLength(2);
+    await server.ask("FLUSHALL");
+    await expect(store.fetch(0, [dedup])).rejects.toMatchObject({ code: "STO0005" });
+    await expect(store.fetch(0, [dedup, state])).rejects.toMatchObject({ code: "STO0005" });
+    await placeMarks(redis, ENVIRONMENT, 1, OTHER);
+    await expect(store.fetch(0, [dedup])).rejects.toMatchObject({ code: "STO0005" });
+    // Without a leadership any data set may be read, as introspection does.
+    const reader = new RedisPartitionStore(redis, { environment: ENVIRONMENT });
+    expect(await reader.fetch(0, [dedup])).toEqual([{ ...dedup, value: undefined }]);
+  });
+
   test("of another data set is not written, even when epoch and batch happen to be the next ones", async () => {
     await placeMarks(redis, ENVIRONMENT, 1, MARK);
     const before = await leader("a");

@@ -218,8 +218,9 @@ export class RedisPartitionStore implements AsyncPartitionStore {
 
   // ── rows ───────────────────────────────────────────────────────────────────────────────────────
 
+  /** Rejects with STO0005 when the partition is led from here and does not carry the mark any more that it had when it was claimed. */
   fetch(partition: number, keys: readonly RowKey[]): Promise<readonly Row[]> {
-    return fetchRows(this.#redis.reads, this.#prefix(partition), keys);
+    return fetchRows(this.#redis.reads, this.#prefix(partition), keys, this.#leaderships.get(partition)?.mark);
   }
 
   readJournal(partition: number, id: InvocationId, length: number): Promise<JournalEntry[]> {

@@ -74,6 +74,11 @@ export class Medium {
     return this.#isEmptied && this.#plant?.ignoresMark !== true;
   }
 
+  /** Throws STO0005 when the data set is not the expected one. */
+  requireMark(): void {
+    if (this.#isForeign) throw new PerdureError("STO0005", "the partition does not carry the mark of the data set");
+  }
+
   get isEmptied(): boolean {
     return this.#isEmptied;
   }
@@ -143,7 +148,7 @@ export class Medium {
   }
 
   async claim(worker: string, partition: number): Promise<number> {
-    if (this.#isForeign) throw new PerdureError("STO0005", "the partition does not carry the mark of the data set");
+    this.requireMark();
     if (!this.isHeldBy(worker, partition)) throw new PerdureError("STO0002", "the lease is somebody else's");
     const epoch = await this.#raise(partition);
     this.#events.claimed(partition, epoch, worker);

@@ -77,7 +77,12 @@ export class WayToMedium {
     const scan = <T>(read: () => AsyncIterable<T>): AsyncIterable<T> => this.#scan(read);
     return {
       capabilities: { sharedBatch: false, syncReads: false },
-      fetch: (partition, keys) => this.#ask(() => near().fetch(partition, keys)),
+      fetch: (partition, keys) =>
+        this.#ask(async () => {
+          const rows = await near().fetch(partition, keys);
+          medium.requireMark();
+          return rows;
+        }),
       claim: (partition) => this.#ask(() => medium.claim(name, partition)),
       commit: (batches) => this.#commit(batches),
       readJournal: (partition, id, length) => this.#ask(() => medium.rows.readJournal(partition, id, length)),
