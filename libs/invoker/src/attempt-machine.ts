@@ -50,6 +50,9 @@ import { Outgoing, type OutgoingFrame } from "./outgoing.js";
 const SUSPENDED: AttemptEnding = { kind: "suspended" };
 const ENDED: AttemptEnding = { kind: "ended" };
 
+/** See `BLOCKED_AFTER_MS`. */
+export type Blockage = "declared" | "evident" | "possible";
+
 export class AttemptMachine {
   readonly #plan: AttemptPlan;
   readonly #output: AttemptOutput;
@@ -64,6 +67,12 @@ export class AttemptMachine {
   /** Completion ids of runs without a result. Made when first needed. */
   #openRuns: Set<number> | undefined;
   #awaiting: Future | undefined;
+  /** The handler has done nothing since it said what it waits for. */
+  #isAwaiting = false;
+  /** Proposals of run results that are not stored yet. */
+  #openProposals = 0;
+  /** Sleeps, calls and other commands that a handler may wait for long, without those whose completion is stored. */
+  #openWaits = 0;
   #over = false;
   #isBacklogged = false;
 
@@ -96,6 +105,15 @@ export class AttemptMachine {
     return this.#outgoing.open;
   }
 
+  /** What shows that the handler only waits; undefined while it works, may be working, or can be sent no request to suspend. */
+  get blockage(): Blockage | undefined {
+    if (this.#over || !this.#outgoing.isIdle) return undefined;
+    // A run without a result executes, or its result is on its way.
+    if (this.#openProposals > 0 || (this.#openRuns?.size ?? 0) > 0) return undefined;
+    if (this.#isAwaiting && this.#awaiting !== undefined) return this.#hasArrived(this.#awaiting) ? undefined : "declared";
+    return this.#openWaits > 0 ? "evident" : "possible";
+  }
+
   /** Sends Start and the journal, and in request/response mode the end of the request. */
   begin(): void {
     this.#outgoing.flush();
@@ -106,7 +124,7 @@ export class AttemptMachine {
   entryStored(effect: EntryStored): void {
     if (this.#over) return;
     try {
-      if (isNotification(effect.entry.type)) this.#known.add(effect.entry);
+      if (isNotification(effect.entry.type)) this.#notified(effect.entry);
       this.#tell(effect);
     } catch (cause) {
       this.fail(this.#internalFailure(cause));
@@ -178,6 +196,16 @@ export class AttemptMachine {
     if (!this.#over) this.#finish({ kind: "failed", failure: cause });
   }
 
+  #notified(entry: JournalEntry): void {
+    this.#known.add(entry);
+    if (endsWait(entry.type)) this.#openWaits--;
+    else if (entry.type === MessageType.RunCompletion && this.#openProposals > 0) this.#openProposals--;
+  }
+
+  #hasArrived(awaited: Future): boolean {
+    return evaluateFuture(awaited, (id) => this.#known.lookup(id)).kind === "resolved";
+  }
+
   #tell({ entry, tell }: EntryStored): void {
     switch (tell.kind) {
       case "push":
@@ -200,10 +228,12 @@ export class AttemptMachine {
     const { type } = entry;
     if (isNotification(type)) {
       this.#known.add(entry);
-      if (type === MessageType.RunCompletion) this.#closeRun(entry);
+      if (endsWait(type)) this.#openWaits--;
+      else if (type === MessageType.RunCompletion) this.#closeRun(entry);
       return;
     }
     this.#commands++;
+    if (beginsWait(type)) this.#openWaits++;
     if (type === MessageType.Output) this.#hasOutput = true;
     else if (type === MessageType.Run) this.#openRun(resultCompletionIdOf(type, entry.body) ?? 0);
   }
@@ -245,6 +275,8 @@ export class AttemptMachine {
     if (action.kind === "refused") return this.fail(refusalFailure(action, command, type, this.#commands));
     if (command.kind === "output") this.#hasOutput = true;
     else if (command.kind === "run") this.#openRun(command.resultCompletionId);
+    else if (beginsWait(type)) this.#openWaits++;
+    this.#isAwaiting = false;
     this.#commands++;
     const ackRequested = (flags & requestedAckFlag) !== 0;
     this.#output.submit({ kind: "appendCommand", id: this.#id, run: this.#plan.run, type, body, ackRequested, action });
@@ -272,6 +304,8 @@ export class AttemptMachine {
       const why = `ProposeRunCompletion for completion id ${completionId}, which belongs to no run without a result`;
       return this.fail(protocolFailure(protocolViolation(why)));
     }
+    this.#isAwaiting = false;
+    this.#openProposals++;
     const body = encodeCompletion(completionId, result);
     const ackOnly = ackRequested && this.#plan.version >= 7;
     this.#output.submit({ kind: "proposeRun", id: this.#id, run: this.#plan.run, completionId, body, ackOnly });
@@ -280,6 +314,7 @@ export class AttemptMachine {
   #awaits(message: AwaitingOn): void {
     if (this.#plan.version < 7) return this.fail(protocolFailure(protocolViolation("AwaitingOn is unknown before protocol 7")));
     this.#awaiting = message.awaitingOn;
+    this.#isAwaiting = !message.executingSideEffects;
   }
 
   #suspend(awaitingOn: Future): void {
@@ -325,6 +360,24 @@ export class AttemptMachine {
     this.#deps.logger.error({ invocationId: this.#id, run: this.#plan.run, error, cause }, "attempt broke inside the server");
     return failure("RT0006", error.detail);
   }
+}
+
+function beginsWait(type: number): boolean {
+  return (
+    type === MessageType.Sleep ||
+    type === MessageType.Call ||
+    type === MessageType.AttachInvocation ||
+    type === MessageType.GetPromise
+  );
+}
+
+function endsWait(type: number): boolean {
+  return (
+    type === MessageType.SleepCompletion ||
+    type === MessageType.CallCompletion ||
+    type === MessageType.AttachInvocationCompletion ||
+    type === MessageType.GetPromiseCompletion
+  );
 }
 
 /** A copy, unless the view is all there is of its memory: the decoder assembles what came in pieces afresh, and that is owned already. */

@@ -15,7 +15,7 @@ import type { AttemptDeps, AttemptEnding, AttemptOutput, AttemptPlan } from "./a
 import type { Deadlines, Waiting } from "./deadlines.js";
 import type { FairShares, ServiceShare, ShareMember } from "./fair-shares.js";
 import type { Flushable, FlushGroup } from "./flush-group.js";
-import { ATTEMPT_UNITS, DRAIN_MS } from "./limits.js";
+import { ATTEMPT_UNITS, BLOCKED_AFTER_MS, DRAIN_MS } from "./limits.js";
 import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest, TransportFailure } from "./ports.js";
 import { type ResponseHeaders, responseFailure } from "./response-check.js";
 
@@ -54,6 +54,8 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
   #spent = 0;
   #spentEpoch = 0;
   #waitsFor: "inactivity" | "abort" | "drain" = "inactivity";
+  /** Silence after the end of the request until the attempt is aborted. */
+  #abortTimeoutMs: number;
   /** A place in line for whole delays; what is left of one after some activity has a timer of its own. */
   #deadline: TimerHandle | undefined;
   #lastActivityMs: number;
@@ -67,6 +69,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
   constructor(plan: AttemptPlan, request: StreamRequest, times: AttemptTimes, owner: AttemptOwner, context: AttemptContext) {
     this.#plan = plan;
     this.#times = times;
+    this.#abortTimeoutMs = times.abortTimeoutMs;
     this.#owner = owner;
     this.#context = context;
     this.#lastActivityMs = context.clock.monotonicMs();
@@ -87,6 +90,21 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
 
   /** Asks the handler to suspend when it blocks. */
   closeRequest(): void {
+    this.#machine.closeRequest();
+  }
+
+  /** Since when (monotonic) the handler has only been waiting, as far as that is known; undefined while it works. */
+  blockedSinceMs(): number | undefined {
+    if (this.#over || this.#readingHeld || this.#plan.mode !== "bidi") return undefined;
+    const silentMs = this.#context.clock.monotonicMs() - this.#lastActivityMs;
+    if (silentMs < BLOCKED_AFTER_MS.declared) return undefined;
+    const blockage = this.#machine.blockage;
+    return blockage !== undefined && silentMs >= BLOCKED_AFTER_MS[blockage] ? this.#lastActivityMs : undefined;
+  }
+
+  /** Requests a suspension before the inactivity timeout; a handler that works after all may be silent as long as ever. */
+  suspendBlocked(): void {
+    this.#abortTimeoutMs = this.#times.inactivityTimeoutMs + this.#times.abortTimeoutMs;
     this.#machine.closeRequest();
   }
 
@@ -114,7 +132,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
     this.#stream.end();
     if (this.#machine.over || this.#waitsFor === "abort") return;
     this.#lastActivityMs = this.#context.clock.monotonicMs();
-    this.#waitFor("abort", this.#times.abortTimeoutMs);
+    this.#waitFor("abort", this.#abortTimeoutMs);
   }
 
   submit(command: AttemptCommand): void {
@@ -232,9 +250,9 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
         this.#waitFor("abort", this.#times.abortTimeoutMs);
         return this.#machine.closeRequest();
       case "abort":
-        if (this.#waitOn(this.#times.abortTimeoutMs)) return;
+        if (this.#waitOn(this.#abortTimeoutMs)) return;
         return this.#machine.fail(
-          failure("RT0001", `no message from the handler for ${this.#times.abortTimeoutMs} ms after its request was closed`),
+          failure("RT0001", `no message from the handler for ${this.#abortTimeoutMs} ms after its request was closed`),
         );
       case "drain":
         return this.#finish(true);

@@ -68,3 +68,31 @@ export const QUOTED_CHARS_MAX = 200;
 
 /** A run that must wait for a slot keeps the journal it was handed only up to this many bytes; a longer one is read again. */
 export const HELD_JOURNAL_BYTES_MAX = 4 * 1024;
+
+/** Share of the slots that only continuations use: callees of waiting callers, and invocations that go on after a suspension. */
+export const SLOT_RESERVE_SHARE = 1 / 8;
+/** Continuations that get a slot before a beginning gets one, when both wait: work in progress ends first, but new work goes on. */
+export const CONTINUATIONS_IN_A_ROW = 4;
+
+/** While runs wait for a slot, attempts are checked this often for blocked handlers. */
+export const SLOT_PRESSURE_INTERVAL_MS = 20;
+/** SDKs suspend within a few milliseconds; a handler that takes longer works, and suspends when it waits for something. */
+export const SUSPENSION_ANSWER_MS = 500;
+
+/**
+ * Silence after which a handler counts as blocked while runs wait for a slot, by what is known about it. `declared`: it said what it waits
+ * for (protocol 7). `evident`: a sleep, a call, a promise or an invocation of its journal has no completion yet, and nothing else is under
+ * way. `possible`: neither; it waits for an awakeable, or it computes and its endpoint is slow: to suspend it in vain costs a replay.
+ */
+export const BLOCKED_AFTER_MS = { declared: 10, evident: 50, possible: 1_000 } as const;
+
+/**
+ * Memory of one attempt with an open stream, in the process: 25 to 35 KiB were measured for a handler that sleeps, and its journal comes
+ * on top. A quarter of the memory is for attempts.
+ */
+export const SLOT_BYTES = 64 * 1024;
+export const SLOT_MEMORY_SHARE = 1 / 4;
+/** What the reference runs at least; a process that is too small for it suspends handlers soon enough. */
+export const SLOTS_DEFAULT_MIN = 1_000;
+/** What 64 connections of 128 streams carry to one endpoint: more attempts would hold slots and wait for a stream. */
+export const SLOTS_DEFAULT_MAX = 8_192;

@@ -59,6 +59,11 @@ export class Outgoing {
     return this.#state === "open";
   }
 
+  /** The request takes more frames, and the stream has taken all there were. */
+  get isIdle(): boolean {
+    return this.#state === "open" && this.#writable && this.#replay.length === 0 && (this.#live?.length ?? 0) === 0;
+  }
+
   /** Everything was sent, the end included. */
   get closed(): boolean {
     return this.#state === "closed";

@@ -37,11 +37,15 @@ import { RetryBudget } from "./retry-budget.js";
 import type { RunContext } from "./run-context.js";
 import type { SlotUser } from "./slots.js";
 
+/** Number of an invocation's first run; a later one goes on after a suspension or a pause. */
+const FIRST_RUN = 1;
+
 export class Run implements AttemptOwner, SlotUser {
   readonly id: InvocationId;
   /** The number that fences its commands. */
   readonly number: number;
   queuedAtMs = 0;
+  readonly isContinuation: boolean;
   readonly #facts: InvocationFacts;
   readonly #context: RunContext;
   readonly #journal: JournalTail;
@@ -49,6 +53,7 @@ export class Run implements AttemptOwner, SlotUser {
   /** An attempt began, and nobody was told yet how it ended. */
   #isEndOwed = false;
   #holdsSlot = false;
+  #isWaitingForSlot = false;
   #pinned: Pinned | undefined;
   /** The deployment is chosen, and the partition does not know of it yet. */
   #owesPin = false;
@@ -78,6 +83,7 @@ export class Run implements AttemptOwner, SlotUser {
   constructor({ invocation, firstEntries }: StartRun, context: RunContext) {
     this.id = invocation.facts.id;
     this.number = invocation.run;
+    this.isContinuation = invocation.run > FIRST_RUN || invocation.sinks.length > 0;
     this.#facts = invocation.facts;
     this.#milestones = invocation.milestones;
     this.#context = context;
@@ -178,7 +184,24 @@ export class Run implements AttemptOwner, SlotUser {
 
   // ── an attempt begins ──────────────────────────────────────────────────────────────────────────
 
+  get service(): string {
+    return this.#facts.target.service;
+  }
+
+  get isWaitingForSlot(): boolean {
+    return this.#isWaitingForSlot;
+  }
+
+  blockedSinceMs(): number | undefined {
+    return this.#phase === "attempting" ? this.#attempt?.blockedSinceMs() : undefined;
+  }
+
+  suspendBlocked(): void {
+    if (this.#phase === "attempting") this.#attempt?.suspendBlocked();
+  }
+
   slotGranted(): boolean {
+    this.#isWaitingForSlot = false;
     if (this.#phase !== "queued") return false;
     this.#holdsSlot = true;
     this.#begin();
@@ -336,6 +359,7 @@ export class Run implements AttemptOwner, SlotUser {
 
   #queue(): void {
     this.queuedAtMs = this.#context.clock.nowMs();
+    this.#isWaitingForSlot = true;
     this.#context.slots.acquire(this);
   }
 
@@ -387,6 +411,10 @@ export class Run implements AttemptOwner, SlotUser {
 
   #finish(): void {
     this.#phase = "over";
+    if (this.#isWaitingForSlot) {
+      this.#isWaitingForSlot = false;
+      this.#context.slots.withdraw(this);
+    }
     if (this.#isEndOwed) this.#context.metrics.attemptBrokenOff();
     this.#isEndOwed = false;
     if (this.#sinceMs !== undefined) this.#context.metrics.running(this.#sinceMs, -1);
@@ -400,7 +428,7 @@ export class Run implements AttemptOwner, SlotUser {
   #releaseSlot(): void {
     if (!this.#holdsSlot) return;
     this.#holdsSlot = false;
-    this.#context.slots.release();
+    this.#context.slots.release(this);
   }
 
   #countEnd(how: "ended" | "suspended" | "failed", errorCode: string | undefined): void {

@@ -1,7 +1,9 @@
 /** Attempts at the same time are bounded: who waits, in which order, and what holds all of them back. */
 import { describe, expect, test } from "@jest/globals";
 import { utf8 } from "@perdure/base";
+import { VirtualClock } from "@perdure/testkit";
 import { Slots } from "./index.js";
+import type { SlotUser } from "./slots.js";
 import { aRegistry, aRegistryOf, someFacts } from "./testing/index.js";
 import { failuresOf, handler, World } from "./testing/world.js";
 
@@ -24,7 +26,8 @@ describe("bounds", () => {
   });
 
   test("held: what runs is broken off, nothing begins and no attempt is used up; then all goes on", async () => {
-    const slots = new Slots(10);
+    const clock = new VirtualClock();
+    const slots = new Slots(10, clock);
     const world = new World({}, {}, { slots });
     const broken = await world.invoke();
     world.last.respond();
@@ -54,5 +57,103 @@ describe("bounds", () => {
     world.partition.kill(blocking.facts.id);
     await world.turn();
     expect(many.every(({ failures }) => failures[0]?.error.errorCode === "RT0011")).toBe(true);
+  });
+});
+
+/** A run as the slots see it. */
+class User implements SlotUser {
+  queuedAtMs = 0;
+  isWaitingForSlot = true;
+  blockedSince: number | undefined;
+  readonly name: string;
+  readonly service: string;
+  readonly isContinuation: boolean;
+  readonly #log: string[];
+
+  constructor(log: string[], name: string, isContinuation = false) {
+    this.#log = log;
+    this.name = name;
+    this.service = name[0]!;
+    this.isContinuation = isContinuation;
+  }
+
+  slotGranted(): boolean {
+    this.isWaitingForSlot = false;
+    this.#log.push(this.name);
+    return true;
+  }
+  blockedSinceMs(): number | undefined {
+    return this.blockedSince;
+  }
+  suspendBlocked(): void {
+    this.#log.push(`suspend ${this.name}`);
+  }
+}
+
+describe("whose turn it is", () => {
+  test("services take turns, so that a call of one does not wait behind all calls of another", () => {
+    const log: string[] = [];
+    const slots = new Slots(1, new VirtualClock());
+    const first = new User(log, "a0");
+    slots.acquire(first);
+    const burst = Array.from({ length: 95_000 }, (_, i) => new User(log, `a${i + 1}`));
+    for (const user of burst) slots.acquire(user);
+    for (const name of ["b0", "c0"]) slots.acquire(new User(log, name));
+    expect(slots.waiting).toBe(95_002);
+    slots.release(first);
+    slots.release(burst[0]!);
+    expect(log).toEqual(["a0", "a1", "b0"]);
+  });
+
+  test("they do so in the order in which they came, and within a service the first is first", () => {
+    const log: string[] = [];
+    const slots = new Slots(1, new VirtualClock());
+    const users = ["a0", "a1", "a2", "a3", "b0", "b1", "c0"].map((name) => new User(log, name));
+    for (const user of users) slots.acquire(user);
+    for (let i = 0; i < users.length - 1; i++) slots.release(users.find(({ name }) => name === log.at(-1))!);
+    expect(log).toEqual(["a0", "a1", "b0", "c0", "a2", "b1", "a3"]);
+  });
+
+  test("an eighth of the slots is for continuations, which come first but do not keep new work from beginning", () => {
+    const log: string[] = [];
+    const slots = new Slots(8, new VirtualClock());
+    const beginnings = Array.from({ length: 9 }, (_, i) => new User(log, `a${i}`));
+    for (const user of beginnings) slots.acquire(user);
+    expect([slots.used, slots.waiting]).toEqual([7, 2]);
+    const continuations = Array.from({ length: 7 }, (_, i) => new User(log, `b${i}`, true));
+    for (const user of continuations) slots.acquire(user);
+    expect(slots.used).toBe(8);
+    log.length = 0;
+    for (const user of [...beginnings.slice(0, 6), continuations[0]!]) slots.release(user);
+    expect(log).toEqual(["b1", "b2", "b3", "a7", "b4", "b5", "b6"]);
+  });
+
+  test("when only beginnings wait and slots of continuations are free, attempts of beginnings are requested to suspend", () => {
+    const log: string[] = [];
+    const clock = new VirtualClock();
+    const slots = new Slots(8, clock);
+    const continuation = new User(log, "b0", true);
+    slots.acquire(continuation);
+    const beginnings = Array.from({ length: 7 }, (_, i) => new User(log, `a${i}`));
+    for (const user of beginnings) slots.acquire(user);
+    slots.release(continuation);
+    const other = new User(log, "b1", true);
+    slots.acquire(other);
+    slots.release(other);
+    slots.acquire(new User(log, "c0"));
+    beginnings[3]!.blockedSince = 2;
+    other.blockedSince = 1;
+    clock.advanceBy(20);
+    expect([log.at(-1), slots.suspensionsRequested]).toEqual(["suspend a3", 1]);
+  });
+
+  test("the oldest of all is what has waited longest, stopped runs left out", () => {
+    const slots = new Slots(1, new VirtualClock());
+    const users = ["a0", "a1", "b0", "b1"].map((name, i) => Object.assign(new User([], name), { queuedAtMs: i }));
+    for (const user of users) slots.acquire(user);
+    expect(slots.oldestQueuedAtMs).toBe(1);
+    users[1]!.isWaitingForSlot = false;
+    slots.withdraw(users[1]!);
+    expect([slots.oldestQueuedAtMs, slots.waiting]).toEqual([2, 2]);
   });
 });

@@ -1,65 +1,197 @@
-/** The limit on attempts at the same time: who finds no slot waits in the order of asking. While held, nobody is given one. */
-import { Ring } from "@perdure/base";
+/**
+ * The limit on attempts with an open stream in this process, and who gets the next slot.
+ *
+ *     waiting: continuations (a caller waits for them, or they go on after a suspension)  ─┐ 4 : 1   services take turns
+ *              beginnings (all others), which leave a reserve to the continuations        ─┘
+ *
+ * While runs wait, attempts whose handler is blocked are requested to suspend, those that have been blocked longest first: a handler
+ * that waits for a timer or a callee does not need its stream. Otherwise callers that wait for callees could hold every slot that the
+ * callees need.
+ */
+import type { Clock, TimerHandle } from "@perdure/base";
+import { CONTINUATIONS_IN_A_ROW, SLOT_PRESSURE_INTERVAL_MS, SLOT_RESERVE_SHARE, SUSPENSION_ANSWER_MS } from "./limits.js";
+import { type QueuedForSlot, SlotQueue } from "./slot-queue.js";
 
-export interface SlotUser {
-  /** When it began to wait, by the wall clock. */
-  readonly queuedAtMs: number;
-  /** A slot is yours; give it back with `release`. False: not wanted any more, the next one gets it. */
+export interface SlotUser extends QueuedForSlot {
+  /** A caller waits for its result, or it goes on after a suspension: slots are reserved for it. */
+  readonly isContinuation: boolean;
+  /** A slot is granted; return it with `release`. False: not needed any more, the next run gets it. */
   slotGranted(): boolean;
+  /**
+   * Since when (monotonic) the handler of its attempt has been blocked; undefined while the handler works, or when the attempt cannot be
+   * requested to suspend or was requested already.
+   */
+  blockedSinceMs(): number | undefined;
+  /** Requests its attempt to suspend. */
+  suspendBlocked(): void;
 }
 
 export class Slots {
   /** How many attempts may run. */
   readonly limit: number;
-  #free: number;
+  /** Slots that only continuations use. */
+  readonly #reserve: number;
+  readonly #clock: Clock;
+  readonly #beginnings = new SlotQueue<SlotUser>();
+  readonly #continuations = new SlotQueue<SlotUser>();
+  /** Runs that wait now; the queues may also hold runs that were stopped. */
+  #waitingBeginnings = 0;
+  #waitingContinuations = 0;
+  readonly #holders = new Set<SlotUser>();
+  #heldByBeginnings = 0;
+  /** Attempts that were requested to suspend, and when (monotonic). */
+  readonly #requested = new Map<SlotUser, number>();
+  #continuationsInARow = 0;
   #granting = false;
   #isHeld = false;
-  readonly #waiting = new Ring<SlotUser>();
+  #pressure: TimerHandle | undefined;
+  #suspensionsRequested = 0;
 
-  constructor(count: number) {
-    this.limit = count;
-    this.#free = count;
+  constructor(limit: number, clock: Clock) {
+    this.limit = limit;
+    this.#reserve = Math.floor(limit * SLOT_RESERVE_SHARE);
+    this.#clock = clock;
   }
 
   get used(): number {
-    return this.limit - this.#free;
+    return this.#holders.size;
   }
 
-  /** Who waits for a slot; some may have lost interest meanwhile. */
+  /** Runs that wait for a slot. */
   get waiting(): number {
-    return this.#waiting.length;
+    return this.#waitingBeginnings + this.#waitingContinuations;
   }
 
-  /** Since when the first in line waits; undefined when nobody does. */
+  /** Attempts that were requested to suspend because other runs waited, since the process started. */
+  get suspensionsRequested(): number {
+    return this.#suspensionsRequested;
+  }
+
+  /** Since when the run waits that has waited longest; undefined when none does. */
   get oldestQueuedAtMs(): number | undefined {
-    return this.#waiting.peek()?.queuedAtMs;
+    if (this.waiting === 0) return undefined;
+    const oldest = Math.min(
+      this.#beginnings.oldestQueuedAtMs ?? Number.POSITIVE_INFINITY,
+      this.#continuations.oldestQueuedAtMs ?? Number.POSITIVE_INFINITY,
+    );
+    return Number.isFinite(oldest) ? oldest : undefined;
   }
 
-  /** Grants at once or later, always in order. */
+  /** Grants at once or later. `user.isWaitingForSlot` must be true from now until the grant or `withdraw`. */
   acquire(user: SlotUser): void {
-    this.#waiting.push(user);
+    this.#queueOf(user).push(user);
+    this.#count(user, 1);
     this.#grant();
   }
 
-  release(): void {
-    this.#free++;
+  /** A run that waited was stopped; its `isWaitingForSlot` is false already. */
+  withdraw(user: SlotUser): void {
+    this.#count(user, -1);
+    this.#watchPressure();
+  }
+
+  release(user: SlotUser): void {
+    if (!this.#holders.delete(user)) return;
+    if (!user.isContinuation) this.#heldByBeginnings--;
+    this.#requested.delete(user);
     this.#grant();
   }
 
-  /** Attempts that have a slot keep it. */
+  /** While held, no slot is granted. Attempts that have a slot keep it. */
   hold(isHeld: boolean): void {
     this.#isHeld = isHeld;
     this.#grant();
   }
 
+  #queueOf(user: SlotUser): SlotQueue<SlotUser> {
+    return user.isContinuation ? this.#continuations : this.#beginnings;
+  }
+
+  #count(user: SlotUser, change: 1 | -1): void {
+    if (user.isContinuation) this.#waitingContinuations += change;
+    else this.#waitingBeginnings += change;
+  }
+
+  // ── grants ─────────────────────────────────────────────────────────────────────────────────────
+
   /** An attempt that fails at once releases inside the grant; the loop goes on from here, so that many of them do not pile up on the stack. */
   #grant(): void {
     if (this.#granting) return;
     this.#granting = true;
-    while (!this.#isHeld && this.#free > 0 && this.#waiting.length > 0) {
-      this.#free--;
-      if (!this.#waiting.shift()!.slotGranted()) this.#free++;
+    for (let user = this.#next(); user !== undefined; user = this.#next()) {
+      this.#count(user, -1);
+      this.#holders.add(user);
+      if (!user.isContinuation) this.#heldByBeginnings++;
+      if (user.slotGranted()) continue;
+      this.#holders.delete(user);
+      if (!user.isContinuation) this.#heldByBeginnings--;
     }
     this.#granting = false;
+    this.#watchPressure();
+  }
+
+  #next(): SlotUser | undefined {
+    if (this.#isHeld || this.#holders.size >= this.limit) return undefined;
+    const mayBegin = this.#waitingBeginnings > 0 && this.#mayBegin;
+    const mayContinue = this.#waitingContinuations > 0;
+    if (mayContinue && (!mayBegin || this.#continuationsInARow < CONTINUATIONS_IN_A_ROW)) {
+      this.#continuationsInARow++;
+      return this.#continuations.shift();
+    }
+    this.#continuationsInARow = 0;
+    return mayBegin ? this.#beginnings.shift() : undefined;
+  }
+
+  get #mayBegin(): boolean {
+    return this.#heldByBeginnings < this.limit - this.#reserve;
+  }
+
+  // ── pressure ───────────────────────────────────────────────────────────────────────────────────
+
+  /** Runs wait, and nothing but other attempts keeps them from their slots. */
+  get #isUnderPressure(): boolean {
+    return this.waiting > 0 && !this.#isHeld;
+  }
+
+  #watchPressure(): void {
+    if (!this.#isUnderPressure) {
+      this.#pressure?.cancel();
+      this.#pressure = undefined;
+    } else this.#pressure ??= this.#clock.setTimer(SLOT_PRESSURE_INTERVAL_MS, this.#relieve);
+  }
+
+  /** Requests no more attempts to suspend than runs wait, those included whose answer is still to come. */
+  readonly #relieve = (): void => {
+    this.#pressure = undefined;
+    const needed = this.waiting - this.#answersExpected();
+    if (needed > 0) {
+      for (const user of this.#longestBlocked(needed)) {
+        this.#requested.set(user, this.#clock.monotonicMs());
+        this.#suspensionsRequested++;
+        user.suspendBlocked();
+      }
+    }
+    this.#watchPressure();
+  };
+
+  /** A handler that does not answer within the time was busy after all: it does not count, so that others are requested instead. */
+  #answersExpected(): number {
+    const sinceMs = this.#clock.monotonicMs() - SUSPENSION_ANSWER_MS;
+    let expected = 0;
+    for (const requestedAtMs of this.#requested.values()) if (requestedAtMs > sinceMs) expected++;
+    return expected;
+  }
+
+  #longestBlocked(count: number): SlotUser[] {
+    // While there are free slots, only beginnings wait, and what they wait for are slots of beginnings.
+    const beginningsOnly = this.#holders.size < this.limit;
+    const blocked: { readonly user: SlotUser; readonly sinceMs: number }[] = [];
+    for (const user of this.#holders) {
+      if (beginningsOnly && user.isContinuation) continue;
+      const sinceMs = user.blockedSinceMs();
+      if (sinceMs !== undefined) blocked.push({ user, sinceMs });
+    }
+    blocked.sort((a, b) => a.sinceMs - b.sinceMs);
+    return blocked.slice(0, count).map(({ user }) => user);
   }
 }

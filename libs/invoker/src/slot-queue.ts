@@ -1,0 +1,54 @@
+/** Runs that wait for a slot: services take turns, and the runs of one service are served in the order in which they came. */
+import { Ring } from "@perdure/base";
+
+export interface QueuedForSlot {
+  readonly service: string;
+  /** When it began to wait, by the wall clock. */
+  readonly queuedAtMs: number;
+  /** False once it was stopped: its place in the queue is passed over. */
+  readonly isWaitingForSlot: boolean;
+}
+
+export class SlotQueue<User extends QueuedForSlot> {
+  readonly #services = new Map<string, Ring<User>>();
+  /** Services with a queue, each once, in the order of their turns. */
+  readonly #turns = new Ring<string>();
+
+  push(user: User): void {
+    let queue = this.#services.get(user.service);
+    if (queue === undefined) {
+      queue = new Ring();
+      this.#services.set(user.service, queue);
+      this.#turns.push(user.service);
+    }
+    queue.push(user);
+  }
+
+  /** The first run of the service whose turn it is; undefined when no run waits. */
+  shift(): User | undefined {
+    for (let service = this.#turns.shift(); service !== undefined; service = this.#turns.shift()) {
+      const queue = this.#services.get(service)!;
+      dropStopped(queue);
+      const user = queue.shift();
+      if (queue.length > 0) this.#turns.push(service);
+      else this.#services.delete(service);
+      if (user !== undefined) return user;
+    }
+    return undefined;
+  }
+
+  /** When the run that has waited longest began to wait; undefined when no run waits. */
+  get oldestQueuedAtMs(): number | undefined {
+    let oldest: number | undefined;
+    for (const queue of this.#services.values()) {
+      dropStopped(queue);
+      const queuedAtMs = queue.peek()?.queuedAtMs;
+      if (queuedAtMs !== undefined && (oldest === undefined || queuedAtMs < oldest)) oldest = queuedAtMs;
+    }
+    return oldest;
+  }
+}
+
+function dropStopped(queue: Ring<QueuedForSlot>): void {
+  while (queue.peek()?.isWaitingForSlot === false) queue.shift();
+}
