@@ -1,5 +1,5 @@
 /** Every setting of the worker, with its sentence, unit and default. Names are the reference's where it has them. */
-import type { InvokerOptions } from "@perdure/invoker";
+import { type InvokerOptions, slotsByMemory } from "@perdure/invoker";
 import {
   attemptSettings,
   byteSize,
@@ -15,6 +15,7 @@ import {
 import { isSupportedVersion, protocolVersionDefaultMax, protocolVersionMax, protocolVersionMin } from "@perdure/service-protocol";
 import type { z } from "zod";
 import { PARTITION_COUNT_DEFAULT, PARTITION_COUNT_SETTING_MAX } from "./limits.js";
+import { memoryBytesMax } from "./memory.js";
 
 const invokerSettings = group("Attempts: the streams to user endpoints.", {
   ...attemptSettings,
@@ -26,7 +27,10 @@ const invokerSettings = group("Attempts: the streams to user endpoints.", {
     sentence: "Entries of one journal, beyond which a handler may only end (RT0100); unlimited when not set.",
     min: 2,
   }),
-  concurrentInvocationsLimit: integer(1000, { sentence: "Attempts with an open stream at one time; others wait.", min: 1 }),
+  concurrentInvocationsLimit: optionalInteger({
+    sentence: "Attempts with an open stream at one time; others wait. By the memory of the process, 1000 to 8192, when not set.",
+    min: 1,
+  }),
   maxProtocolVersion: integer(protocolVersionDefaultMax, {
     sentence: "Highest service protocol version offered to endpoints.",
     min: protocolVersionMin,
@@ -65,7 +69,7 @@ export function invokerOptionsOf(
 ): InvokerOptions {
   const { invoker } = settings;
   return {
-    concurrentInvocationsMax: invoker.concurrentInvocationsLimit,
+    concurrentInvocationsMax: invoker.concurrentInvocationsLimit ?? slotsByMemory(memoryBytesMax()),
     protocolVersionMax: isSupportedVersion(invoker.maxProtocolVersion) ? invoker.maxProtocolVersion : protocolVersionDefaultMax,
     messageBytesMax: invoker.messageSizeLimit,
     journalEntriesMax: invoker.journalEntriesLimit,
