@@ -437,6 +437,9 @@ describe("a server with few slots, and SDKs that do not say what they wait for",
     const explained = await ask(waiting);
     expect([explained.status, explained.waits_for.kind]).toEqual(["ready", "invoker_slot"]);
     expect(explained.sentence).toContain("for its invoker");
+    expect(await small.admin.query("SELECT id, service, is_continuation FROM sys_slot_wait")).toEqual([
+      { id: waiting, service: "Stuck", is_continuation: false },
+    ]);
     probe.put(letGo(name), true);
     await small.ingress.outcome(waiting);
 

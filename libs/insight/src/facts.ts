@@ -17,6 +17,8 @@ export interface Held {
   readonly lastFailure: AttemptError | undefined;
   /** What the running handler says it waits for, as introspection writes it; only SDKs on service protocol 7 say so. */
   readonly lastAwaitingJson: string | undefined;
+  /** While it waits for a slot of its worker. */
+  readonly slotWait?: { readonly sinceMs: number } | undefined;
 }
 
 /** What is stored of one invocation, and held in memory. */

@@ -19,6 +19,7 @@ import {
   type Move,
   type MoveState,
   movesOf,
+  resumptionsIn,
 } from "@perdure/partition";
 import { MessageType } from "@perdure/service-protocol";
 import type { Known } from "./facts.js";
@@ -246,7 +247,7 @@ class Walk {
   }
 
   move({ state, atMs }: Move): void {
-    if (this.state === "backingOff") this.doubt(); // Whoever moves runs: an attempt without another sign.
+    if (this.state === "backingOff" && state !== "slot") this.doubt(); // It ran before it moved: an attempt without another sign.
     if (this.state !== state || state === "running") this.enter(state, atMs, true, ENDING_OF_MOVE[state], undefined);
     this.#isNoted = true;
   }
@@ -380,6 +381,11 @@ function finish({ invocation, held, entries }: Known, walk: Walk, endMs: number)
 }
 
 function finishInvoked(held: Known["held"], modifiedAtMs: number, walk: Walk, endMs: number): void {
+  const wait = held?.slotWait;
+  if (wait !== undefined) {
+    if (walk.state !== "slot") walk.enter("slot", wait.sinceMs, true, "interrupted", undefined);
+    return walk.end(endMs, "interrupted");
+  }
   if (held?.inFlight === true) {
     const startedAtMs = held.lastStartAtMs ?? walk.lastActMs;
     if (walk.state !== "running") {
@@ -402,7 +408,7 @@ function suspensionsIn(walk: Walk, { invocation }: Known): ReadonlySet<Gap> {
   const moves = movesOf(invocation.milestones);
   // One that waits for a slot was woken and has not begun its next run.
   const isWoken = invocation.status === "ready" && moves.length === 0;
-  const resumed = invocation.run - 1 - runsIn(moves) + (isWoken ? 1 : 0);
+  const resumed = invocation.run - 1 - resumptionsIn(moves) + (isWoken ? 1 : 0);
   const count = Math.max(0, resumed - walk.resumedPauses);
   const gaps = walk.stretches.flatMap((each) => each.gaps);
   gaps.sort((a, b) => b.toMs - b.fromMs - (a.toMs - a.fromMs));
@@ -417,16 +423,11 @@ const PHASES: Readonly<Record<Stretch["state"], readonly [Phase, WaitsFor]>> = {
   slot: ["queued", "slot"],
 };
 
-/** How often moves say that it went on. */
-function runsIn(moves: readonly Move[]): number {
-  return moves.filter(({ state }) => state === "running").length;
-}
-
 /** All moves are there, and no failure was written over: each run begins to write over those of the runs before. */
 function remembersAll({ invocation, events }: Known): boolean {
   const failures = events.filter(({ kind }) => kind !== "paused").length;
   const hasAllFailures = failures === 0 || (invocation.run <= 1 && failures < EVENT_SLOTS);
-  return hasAllFailures && runsIn(movesOf(invocation.milestones)) === invocation.run - 1;
+  return hasAllFailures && resumptionsIn(movesOf(invocation.milestones)) === invocation.run - 1;
 }
 
 function layDown(walk: Walk, suspensions: ReadonlySet<Gap>, idleMs: number, isComplete: boolean, track: Track): void {

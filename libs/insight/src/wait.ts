@@ -129,6 +129,11 @@ function flowUnknown({ facts }: Invocation): FlowFacts {
 
 function invoked(invocation: Invoked, known: Known, { route }: Surroundings): Judged {
   const { held } = known;
+  if (held?.slotWait !== undefined) {
+    // As in SQL, an attempt that is due after a failure counts as backing off until it begins.
+    const status = held.retryCount > 0 ? "backing-off" : "ready";
+    return { status, wait: { kind: "invokerSlot" }, sinceMs: held.slotWait.sinceMs };
+  }
   if (held === undefined || (!held.inFlight && held.retryCount === 0)) {
     return { status: "ready", wait: { kind: "invokerSlot" }, sinceMs: invocation.modifiedAtMs };
   }

@@ -53,8 +53,12 @@ export class Life {
   #openSleeps: number[] = [];
   #timers: TimerKey[] = [];
 
-  constructor(random: SeededRandom) {
+  readonly #slotsRunOut: boolean;
+
+  /** @param slotsRunOut attempts may wait for a slot of their worker */
+  constructor(random: SeededRandom, slotsRunOut = true) {
     this.#random = random;
+    this.#slotsRunOut = slotsRunOut;
     this.#isKeyed = random.chance(0.4);
     this.partition.nowMs = 10_000;
     if (this.#isKeyed && random.chance(0.6))
@@ -98,6 +102,7 @@ export class Life {
       case "inboxed":
         return this.#play(endOfHolder());
       case "invoked":
+        if (this.#isWaitingForSlot) return this.#wait();
         return this.#held?.inFlight === true ? this.#run() : this.#backOff();
       case "suspended":
         return this.#random.chance(0.7) ? this.#fire("sleep") : this.#play({ kind: "resume", id: ID, moveTo: undefined });
@@ -106,6 +111,26 @@ export class Life {
       default:
         return; // Completed: only time passes.
     }
+  }
+
+  get #isWaitingForSlot(): boolean {
+    return this.#held?.slotWait !== undefined;
+  }
+
+  /** All slots of the worker are taken: the attempt begins later. */
+  #queue(held: Held): void {
+    this.#held = { ...held, inFlight: false, slotWait: { sinceMs: this.partition.nowMs } };
+    this.#note("queued", true);
+  }
+
+  #wait(): void {
+    const { slotWait, ...held } = this.#held as Held;
+    if (this.#random.chance(0.3)) return this.#fire("sleep");
+    if (slotWait === undefined || this.#random.chance(0.3)) return;
+    const nowMs = this.partition.nowMs;
+    this.#held = { ...held, inFlight: true, retryCount: held.retryCount + 1, lastStartAtMs: nowMs };
+    this.#play({ kind: "slotWaited", id: ID, run: this.invocation.run, sinceMs: slotWait.sinceMs, untilMs: nowMs });
+    this.#note("running", true);
   }
 
   #run(): void {
@@ -151,6 +176,10 @@ export class Life {
     if (this.#random.chance(0.3)) return this.#fire("sleep");
     if (this.#random.chance(0.05))
       return this.#play({ kind: "signal", id: ID, signal: { kind: "signalName", name: "s" }, result: voidResult });
+    if (this.#slotsRunOut && this.#random.chance(0.2)) {
+      this.#openRuns = [];
+      return this.#queue(this.#held as Held);
+    }
     this.#held = {
       ...(this.#held as Held),
       inFlight: true,
@@ -194,9 +223,11 @@ export class Life {
         lastFailure: undefined,
         lastAwaitingJson: undefined,
       };
-      this.#note("running", true);
-    } else if (invocation.status === "invoked") this.#note(this.#held?.inFlight === true ? "running" : "backingOff");
-    else {
+      if (this.#slotsRunOut && this.#random.chance(0.15)) this.#queue({ ...this.#held, retryCount: 0, lastStartAtMs: undefined });
+      else this.#note("running", true);
+    } else if (invocation.status === "invoked") {
+      if (!this.#isWaitingForSlot) this.#note(this.#held?.inFlight === true ? "running" : "backingOff");
+    } else {
       this.#held = undefined;
       if (invocation.status === "inboxed") this.#note("queued");
       else if (invocation.status === "suspended" || invocation.status === "paused" || invocation.status === "completed")

@@ -76,6 +76,11 @@ export const CONTINUATIONS_IN_A_ROW = 4;
 
 /** While runs wait for a slot, attempts are checked this often for blocked handlers. */
 export const SLOT_PRESSURE_INTERVAL_MS = 20;
+/** A wait for a slot that lasts this long is stored, so that timelines show it later; shorter ones are not worth the room in the row. */
+export const SLOT_WAIT_STORED_MS = 1_000;
+
+/** At most one warning in so long that runs wait for a slot: the first one comes at once, and metrics show the rest. */
+export const SLOT_WARNING_INTERVAL_MS = 60_000;
 /** SDKs suspend within a few milliseconds; a handler that takes longer works, and suspends when it waits for something. */
 export const SUSPENSION_ANSWER_MS = 500;
 

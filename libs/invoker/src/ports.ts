@@ -47,6 +47,14 @@ export interface CutAttempt {
   readonly journalLength: number;
 }
 
+/** A wait of a run for a slot of its worker. */
+export interface SlotWait {
+  readonly service: string;
+  /** A caller waits for its result, or it goes on after a suspension. */
+  readonly isContinuation: boolean;
+  readonly sinceMs: number;
+}
+
 /** The volatile view behind `sys_invocation_state`. */
 export interface InvokerStatus {
   readonly id: InvocationId;
@@ -59,6 +67,8 @@ export interface InvokerStatus {
   readonly lastAttemptServer: string | undefined;
   readonly lastFailure: AttemptError | undefined;
   readonly lastAwaitingJson: string | undefined;
+  /** While it waits for a slot. Workers of earlier versions send none. */
+  readonly slotWait?: SlotWait | undefined;
 }
 
 // ── transport ────────────────────────────────────────────────────────────────────────────────────

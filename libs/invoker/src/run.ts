@@ -27,11 +27,11 @@ import type { Attempt, AttemptOwner } from "./attempt.js";
 import { type AttemptFailure, failure } from "./attempt-failure.js";
 import type { AttemptEnding } from "./attempt-plan.js";
 import { JournalTail } from "./journal-tail.js";
-import { REFUSAL_DELAY_MS, REFUSALS_MAX, RETRY_DELAY_MS_MAX } from "./limits.js";
+import { REFUSAL_DELAY_MS, REFUSALS_MAX, RETRY_DELAY_MS_MAX, SLOT_WAIT_STORED_MS } from "./limits.js";
 import type { AttemptTransport } from "./metrics.js";
 import { openAttempt } from "./open-attempt.js";
 import { handlerFor, type Route, routeOf } from "./pin.js";
-import type { CutAttempt, InvokerStatus } from "./ports.js";
+import type { CutAttempt, InvokerStatus, SlotWait } from "./ports.js";
 import { Recovery } from "./recovery.js";
 import { RetryBudget } from "./retry-budget.js";
 import type { RunContext } from "./run-context.js";
@@ -179,7 +179,14 @@ export class Run implements AttemptOwner, SlotUser {
       lastAttemptServer: this.#lastServer,
       lastFailure: this.#lastFailure,
       lastAwaitingJson: awaiting === undefined ? undefined : JSON.stringify(futureToJson(awaiting)),
+      slotWait: this.#slotWait(),
     };
+  }
+
+  #slotWait(): SlotWait | undefined {
+    if (!this.#isWaitingForSlot) return undefined;
+    const { service, isContinuation, queuedAtMs: sinceMs } = this;
+    return { service, isContinuation, sinceMs };
   }
 
   // ── an attempt begins ──────────────────────────────────────────────────────────────────────────
@@ -204,8 +211,16 @@ export class Run implements AttemptOwner, SlotUser {
     this.#isWaitingForSlot = false;
     if (this.#phase !== "queued") return false;
     this.#holdsSlot = true;
+    this.#reportWait();
     this.#begin();
     return true;
+  }
+
+  #reportWait(): void {
+    const { host, clock } = this.#context;
+    const untilMs = clock.nowMs();
+    if (untilMs - this.queuedAtMs < SLOT_WAIT_STORED_MS) return;
+    host.submit({ kind: "slotWaited", id: this.id, run: this.number, sinceMs: this.queuedAtMs, untilMs });
   }
 
   #begin(): void {

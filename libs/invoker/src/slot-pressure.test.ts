@@ -155,3 +155,24 @@ test("while no run waits, a blocked handler keeps its stream until the inactivit
   await world.pass(1_000);
   expect(sleeper.ended).toBe(true);
 });
+
+test("a long wait for a slot is in the status while it lasts, and stored when it is over", async () => {
+  const world = worldWith(1);
+  await world.invoke();
+  const holder = world.last.respond().command({ kind: "run", resultCompletionId: 1, name: "" });
+  const sinceMs = world.clock.nowMs();
+  const long = await world.invoke();
+  await world.pass(2_500);
+  const waiting = await world.invoke();
+  expect(world.status(long)).toMatchObject({ inFlight: false, slotWait: { service: "Svc", isContinuation: false, sinceMs } });
+  await world.pass(500);
+  holder.finish().close();
+  await world.turn();
+  expect(world.status(long)?.slotWait).toBeUndefined();
+  world.last.respond().finish().close();
+  await world.turn();
+  world.last.respond().finish().close();
+  await world.turn();
+  expect(long.commands[0]).toMatchObject({ kind: "slotWaited", run: 1, sinceMs, untilMs: sinceMs + 3_000 });
+  expect(waiting.commands.map(({ kind }) => kind)).toEqual(["pin", "appendCommand", "end"]);
+});

@@ -18,7 +18,7 @@ import { unreachable } from "@perdure/base";
 import type { PartitionCommand } from "./command.js";
 import { admit } from "./flow/admit.js";
 import { pauseQueue, resumeQueue } from "./flow/queue.js";
-import { attemptFailed, end, pin, proposeRun, suspend } from "./invocation/attempt.js";
+import { attemptFailed, end, pin, proposeRun, slotWaited, suspend } from "./invocation/attempt.js";
 import { cancel, kill, pause, purge, purgeJournal, resume, signalInvocation } from "./invocation/control.js";
 import { invoke } from "./invocation/invoke.js";
 import { attach, queryOutput } from "./invocation/outcome.js";
@@ -40,6 +40,8 @@ export function apply(view: PartitionView, command: PartitionCommand, out: Trans
       return proposeRun(view, command, out);
     case "pin":
       return pin(view, command, out);
+    case "slotWaited":
+      return slotWaited(view, command, out);
     case "end":
       return end(view, command, out);
     case "suspend":

@@ -123,6 +123,15 @@ export interface ProposeRun {
   readonly ackOnly: boolean;
 }
 
+/** The run waited long for a slot of its worker before the attempt that reports this began. */
+export interface SlotWaited {
+  readonly kind: "slotWaited";
+  readonly id: InvocationId;
+  readonly run: number;
+  readonly sinceMs: number;
+  readonly untilMs: number;
+}
+
 /** The handler waits and let go of its stream. `knownNotifications` of the journal were already considered by the attempt. */
 export interface Suspend {
   readonly kind: "suspend";
@@ -249,7 +258,7 @@ export interface ResumeQueue {
   readonly queue: VqueueId;
 }
 
-export type AttemptCommand = Pin | AppendCommand | ProposeRun | Suspend | End | AttemptFailed;
+export type AttemptCommand = Pin | SlotWaited | AppendCommand | ProposeRun | Suspend | End | AttemptFailed;
 
 export type PartitionCommand =
   | Invoke

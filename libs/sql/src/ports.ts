@@ -165,6 +165,8 @@ export interface HeldInvocation {
   readonly lastAttemptServer: string | undefined;
   readonly lastFailure: AttemptError | undefined;
   readonly lastAwaitingJson: string | undefined;
+  /** While it waits for a slot of its worker. */
+  readonly slotWait?: { readonly service: string; readonly isContinuation: boolean; readonly sinceMs: number } | undefined;
 }
 
 export interface RegistryRows {

@@ -181,6 +181,7 @@ const COLUMNS = {
     "text: scope l1 l2",
     "u32: available",
   ],
+  sys_slot_wait: ["u64: partition_key", "text: id service", "bool: is_continuation", "timestamp: queued_at", "u64: retry_count"],
   sys_schedule: [
     "text: id name description status cron zone",
     "duration: jitter",

@@ -80,6 +80,18 @@ describe("sys_invocation", () => {
     ]);
   });
 
+  test("shows who waits for a slot, and since when", async () => {
+    expect(await ask("select id, service, is_continuation, queued_at, retry_count from sys_slot_wait")).toEqual([
+      {
+        id: world.ids.retrying,
+        service: "Greeter",
+        is_continuation: true,
+        queued_at: "2026-11-21T07:25:50.243Z",
+        retry_count: 3,
+      },
+    ]);
+  });
+
   test("reads one row for a look-up by id", async () => {
     const rows = await ask(`SELECT id FROM sys_invocation inv WHERE inv.id = '${world.ids.done}'  LIMIT 1`);
     expect(idsOf(rows)).toEqual([world.ids.done]);

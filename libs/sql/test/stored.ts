@@ -340,6 +340,7 @@ function heldInvocation(id: InvocationId, inFlight: boolean, lastFailure: HeldIn
     lastAttemptServer: "restate-sdk-typescript/1.17.2",
     lastFailure,
     lastAwaitingJson: undefined,
+    slotWait: inFlight ? undefined : { service: "Greeter", isContinuation: true, sinceMs: NOW + 1 },
   };
 }
 

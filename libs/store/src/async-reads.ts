@@ -130,6 +130,7 @@ const ROWS: { readonly [K in PartitionCommand["kind"]]: RowsOf<Extract<Partition
   notify: itself,
   signal: itself,
   pin: itself,
+  slotWaited: itself,
   proposeRun: itself,
   cancel: itself,
   pause: itself,

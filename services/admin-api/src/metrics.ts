@@ -49,6 +49,7 @@ const QUERY_TABLES = [
   "sys_schedule",
   "sys_scheduler",
   "sys_service",
+  "sys_slot_wait",
   "sys_user_limits",
   "sys_vqueue_entry_status",
   "sys_vqueue_meta",

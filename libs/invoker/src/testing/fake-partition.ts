@@ -196,6 +196,8 @@ export class FakePartition implements InvokerHost {
       case "pin":
         invocation.pinned = command.pinned;
         return;
+      case "slotWaited":
+        return;
       case "appendCommand":
         return this.#appendCommand(invocation, command);
       case "proposeRun": {

@@ -23,6 +23,7 @@ import {
   suspendOf,
   tree,
 } from "../testing/index.js";
+import { movesOf } from "./moves.js";
 
 const ID = anId(1);
 
@@ -37,6 +38,7 @@ const words: readonly (readonly [string, AttemptCommand])[] = [
   ["a command", sleepOf(ID, 1, 1, 60_000)],
   ["a run's result", proposeOf(ID, 1, 1, { kind: "value", value: utf8("v") })],
   ["a suspension", suspendOf(ID, 1, [1])],
+  ["a wait for a slot", { kind: "slotWaited", id: ID, run: 1, sinceMs: 1_000, untilMs: 2_000 }],
   ["an end", endOf(ID, 1)],
   ["a failure", failOf(ID, 1, "retry")],
   ["a failure that kills", failOf(ID, 1, "kill")],
@@ -77,6 +79,17 @@ describe("a pin", () => {
     partition.play(pinOf(ID, 1, 6));
     expect(partition.play(pinOf(ID, 1, 7)).mutations).toEqual([]);
     expect(partition.invocation(ID)?.pinned).toEqual({ deploymentId: DEPLOYMENT, protocolVersion: 6 });
+  });
+});
+
+describe("a wait for a slot", () => {
+  test("is kept with the moves of the invocation", () => {
+    const partition = started();
+    partition.play({ kind: "slotWaited", id: ID, run: 1, sinceMs: 1_000, untilMs: 3_000 });
+    expect(movesOf(partition.invocation(ID)!.milestones)).toEqual([
+      { state: "slot", atMs: 1_000 },
+      { state: "running", atMs: 3_000 },
+    ]);
   });
 });
 

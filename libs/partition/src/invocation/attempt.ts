@@ -5,7 +5,7 @@
 
 import { invariant } from "@perdure/base";
 import { evaluateFuture, MessageType, outputResultOf } from "@perdure/service-protocol";
-import type { AttemptFailed, End, Pin, ProposeRun, Suspend } from "../command.js";
+import type { AttemptFailed, End, Pin, ProposeRun, SlotWaited, Suspend } from "../command.js";
 import type { AttemptError } from "../entry.js";
 import type { Invoked, Outcome, Paused, Ready, Suspended } from "../invocation.js";
 import { appendNotification, newestNotifications } from "../journal/append.js";
@@ -29,6 +29,14 @@ export function pin(view: PartitionView, command: Pin, out: Transition): void {
   const invocation = present(view, command);
   if (invocation === undefined || invocation.pinned !== undefined) return;
   out.mutate({ kind: "putInvocation", invocation: { ...invocation, pinned: command.pinned } });
+}
+
+export function slotWaited(view: PartitionView, command: SlotWaited, out: Transition): void {
+  const invocation = present(view, command);
+  if (invocation === undefined) return;
+  const waiting = withMove(invocation.milestones, "slot", command.sinceMs);
+  const milestones = withMove(waiting, "running", command.untilMs);
+  out.mutate({ kind: "putInvocation", invocation: { ...invocation, milestones } });
 }
 
 export function proposeRun(view: PartitionView, command: ProposeRun, out: Transition): void {

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { anInvocation } from "../testing/index.js";
-import { MOVES_KEPT_MAX, type Move, movesOf, runningSinceMs, withMove } from "./moves.js";
+import { MOVES_KEPT_MAX, type Move, movesOf, resumptionsIn, runningSinceMs, withMove } from "./moves.js";
 
 const { milestones } = anInvocation("invoked");
 
@@ -31,6 +31,15 @@ test("since when an invocation runs is when it went on last, or when it began", 
   const suspended = withMove(begun, "suspended", 200);
   expect(runningSinceMs(suspended)).toBe(100);
   expect(runningSinceMs(withMove(suspended, "running", 300))).toBe(300);
+});
+
+test("a wait for a slot of the worker is no resumption; one for a slot of the scope ends in one", () => {
+  const states = (...names: readonly Move["state"][]) => resumptionsIn(names.map((state, atMs) => ({ state, atMs })));
+  expect(states()).toBe(0);
+  expect(states("slot", "running")).toBe(0);
+  expect(states("suspended", "running", "slot", "running")).toBe(1);
+  expect(states("suspended", "slot", "running", "slot", "running")).toBe(1);
+  expect(states("running", "paused", "running")).toBe(2);
 });
 
 test("a clock that goes back moves nothing before what was noted", () => {

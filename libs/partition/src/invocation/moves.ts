@@ -5,7 +5,7 @@
  */
 import type { Milestones } from "../invocation.js";
 
-/** What an invocation does after a move. `slot`: it could go on, and waits for a slot in its scope. */
+/** What an invocation does after a move. `slot`: it could go on, and waits for a slot in its scope or of its worker. */
 export type MoveState = "running" | "suspended" | "slot" | "paused";
 
 export interface Move {
@@ -51,6 +51,17 @@ export function runningSinceMs({ runningAtMs, moves }: Milestones): number | und
   if (moves === undefined || moves.length < MOVE_BYTES) return runningAtMs;
   const last = read(moves, moves.length - MOVE_BYTES);
   return STATES[last % STATES.length] === "running" ? Math.floor(last / STATES.length) : runningAtMs;
+}
+
+/** How often the moves say that the invocation went on after a suspension or a pause: a wait for a slot of its worker is no such stop. */
+export function resumptionsIn(moves: readonly Move[]): number {
+  let count = 0;
+  for (const [at, { state }] of moves.entries()) {
+    if (state !== "running") continue;
+    const isWorkerSlot = moves[at - 1]?.state === "slot" && (moves[at - 2]?.state ?? "running") === "running";
+    if (!isWorkerSlot) count++;
+  }
+  return count;
 }
 
 function read(bytes: Uint8Array, at: number): number {

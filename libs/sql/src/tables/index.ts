@@ -11,6 +11,7 @@ import { inbox, keyedServiceStatus, promise, state } from "./keyed.js";
 import { locks } from "./locks.js";
 import { deployment, rules, service } from "./registry.js";
 import { schedule } from "./schedules.js";
+import { slotWait } from "./slot-wait.js";
 
 export const TABLES: readonly Table[] = [
   invocation,
@@ -33,4 +34,5 @@ export const TABLES: readonly Table[] = [
   userLimits,
   rateLimits,
   schedule,
+  slotWait,
 ];
