@@ -71,7 +71,7 @@ class PartitionInvoker implements InterruptibleInvoker {
       transports: { http: transports.http, lambda: transports.lambda },
       identity: deps.identity,
       metrics: deps.metrics ?? noMetrics,
-      slots: deps.slots ?? new Slots(options.concurrentInvocationsMax, clock),
+      slots: deps.slots ?? new Slots(options.concurrentInvocationsMax, clock, logger),
       flushes: new FlushGroup(),
       deadlines: new Deadlines(clock),
       shares: new FairShares(FRAME_SHARES, settled),

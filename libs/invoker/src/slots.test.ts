@@ -1,6 +1,6 @@
 /** Attempts at the same time are bounded: who waits, in which order, and what holds all of them back. */
 import { describe, expect, test } from "@jest/globals";
-import { utf8 } from "@perdure/base";
+import { silentLogger, utf8 } from "@perdure/base";
 import { VirtualClock } from "@perdure/testkit";
 import { Slots } from "./index.js";
 import type { SlotUser } from "./slots.js";
@@ -27,7 +27,7 @@ describe("bounds", () => {
 
   test("held: what runs is broken off, nothing begins and no attempt is used up; then all goes on", async () => {
     const clock = new VirtualClock();
-    const slots = new Slots(10, clock);
+    const slots = new Slots(10, clock, silentLogger);
     const world = new World({}, {}, { slots });
     const broken = await world.invoke();
     world.last.respond();
@@ -93,7 +93,7 @@ class User implements SlotUser {
 describe("whose turn it is", () => {
   test("services take turns, so that a call of one does not wait behind all calls of another", () => {
     const log: string[] = [];
-    const slots = new Slots(1, new VirtualClock());
+    const slots = new Slots(1, new VirtualClock(), silentLogger);
     const first = new User(log, "a0");
     slots.acquire(first);
     const burst = Array.from({ length: 95_000 }, (_, i) => new User(log, `a${i + 1}`));
@@ -107,7 +107,7 @@ describe("whose turn it is", () => {
 
   test("they do so in the order in which they came, and within a service the first is first", () => {
     const log: string[] = [];
-    const slots = new Slots(1, new VirtualClock());
+    const slots = new Slots(1, new VirtualClock(), silentLogger);
     const users = ["a0", "a1", "a2", "a3", "b0", "b1", "c0"].map((name) => new User(log, name));
     for (const user of users) slots.acquire(user);
     for (let i = 0; i < users.length - 1; i++) slots.release(users.find(({ name }) => name === log.at(-1))!);
@@ -116,7 +116,7 @@ describe("whose turn it is", () => {
 
   test("an eighth of the slots is for continuations, which come first but do not keep new work from beginning", () => {
     const log: string[] = [];
-    const slots = new Slots(8, new VirtualClock());
+    const slots = new Slots(8, new VirtualClock(), silentLogger);
     const beginnings = Array.from({ length: 9 }, (_, i) => new User(log, `a${i}`));
     for (const user of beginnings) slots.acquire(user);
     expect([slots.used, slots.waiting]).toEqual([7, 2]);
@@ -131,7 +131,7 @@ describe("whose turn it is", () => {
   test("when only beginnings wait and slots of continuations are free, attempts of beginnings are requested to suspend", () => {
     const log: string[] = [];
     const clock = new VirtualClock();
-    const slots = new Slots(8, clock);
+    const slots = new Slots(8, clock, silentLogger);
     const continuation = new User(log, "b0", true);
     slots.acquire(continuation);
     const beginnings = Array.from({ length: 7 }, (_, i) => new User(log, `a${i}`));
@@ -148,7 +148,7 @@ describe("whose turn it is", () => {
   });
 
   test("the oldest of all is what has waited longest, stopped runs left out", () => {
-    const slots = new Slots(1, new VirtualClock());
+    const slots = new Slots(1, new VirtualClock(), silentLogger);
     const users = ["a0", "a1", "b0", "b1"].map((name, i) => Object.assign(new User([], name), { queuedAtMs: i }));
     for (const user of users) slots.acquire(user);
     expect(slots.oldestQueuedAtMs).toBe(1);
@@ -156,4 +156,19 @@ describe("whose turn it is", () => {
     slots.withdraw(users[1]!);
     expect([slots.oldestQueuedAtMs, slots.waiting]).toEqual([2, 2]);
   });
+});
+
+test("that runs wait is logged at once, and not again for a minute", () => {
+  const clock = new VirtualClock();
+  const warnings: object[] = [];
+  const logger = { ...silentLogger, warn: (fields: object) => void warnings.push(fields) };
+  const slots = new Slots(1, clock, logger);
+  const log: string[] = [];
+  for (const name of ["a0", "a1", "b0"]) slots.acquire(new User(log, name));
+  clock.advanceBy(20);
+  expect(warnings).toEqual([{ waiting: 2, used: 1, limit: 1, suspensionsRequested: 0 }]);
+  clock.advanceBy(59_000);
+  expect(warnings.length).toBe(1);
+  clock.advanceBy(2_000);
+  expect(warnings.length).toBe(2);
 });

@@ -8,8 +8,14 @@
  * that waits for a timer or a callee does not need its stream. Otherwise callers that wait for callees could hold every slot that the
  * callees need.
  */
-import type { Clock, TimerHandle } from "@perdure/base";
-import { CONTINUATIONS_IN_A_ROW, SLOT_PRESSURE_INTERVAL_MS, SLOT_RESERVE_SHARE, SUSPENSION_ANSWER_MS } from "./limits.js";
+import type { Clock, Logger, TimerHandle } from "@perdure/base";
+import {
+  CONTINUATIONS_IN_A_ROW,
+  SLOT_PRESSURE_INTERVAL_MS,
+  SLOT_RESERVE_SHARE,
+  SLOT_WARNING_INTERVAL_MS,
+  SUSPENSION_ANSWER_MS,
+} from "./limits.js";
 import { type QueuedForSlot, SlotQueue } from "./slot-queue.js";
 
 export interface SlotUser extends QueuedForSlot {
@@ -32,6 +38,7 @@ export class Slots {
   /** Slots that only continuations use. */
   readonly #reserve: number;
   readonly #clock: Clock;
+  readonly #logger: Logger;
   readonly #beginnings = new SlotQueue<SlotUser>();
   readonly #continuations = new SlotQueue<SlotUser>();
   /** Runs that wait now; the queues may also hold runs that were stopped. */
@@ -46,11 +53,14 @@ export class Slots {
   #isHeld = false;
   #pressure: TimerHandle | undefined;
   #suspensionsRequested = 0;
+  /** When (monotonic) the last warning was logged. */
+  #warnedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(limit: number, clock: Clock) {
+  constructor(limit: number, clock: Clock, logger: Logger) {
     this.limit = limit;
     this.#reserve = Math.floor(limit * SLOT_RESERVE_SHARE);
     this.#clock = clock;
+    this.#logger = logger;
   }
 
   get used(): number {
@@ -163,6 +173,7 @@ export class Slots {
   /** Requests no more attempts to suspend than runs wait, those included whose answer is still to come. */
   readonly #relieve = (): void => {
     this.#pressure = undefined;
+    this.#warn();
     const needed = this.waiting - this.#answersExpected();
     if (needed > 0) {
       for (const user of this.#longestBlocked(needed)) {
@@ -173,6 +184,16 @@ export class Slots {
     }
     this.#watchPressure();
   };
+
+  #warn(): void {
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs - this.#warnedAtMs < SLOT_WARNING_INTERVAL_MS) return;
+    this.#warnedAtMs = nowMs;
+    this.#logger.warn(
+      { waiting: this.waiting, used: this.used, limit: this.limit, suspensionsRequested: this.#suspensionsRequested },
+      "invocations wait for a slot of their worker",
+    );
+  }
 
   /** A handler that does not answer within the time was busy after all: it does not count, so that others are requested instead. */
   #answersExpected(): number {

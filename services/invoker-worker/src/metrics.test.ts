@@ -48,7 +48,7 @@ test("outcomes are told apart by how an invocation ended", () => {
 /** Nothing that depends on attempts or slots. */
 const anObserved = () => ({
   counters: { commands: 0, commits: 0, mutations: 0, completed: 0 },
-  slots: { limit: 4, used: 0, waiting: 0, oldestQueuedAtMs: undefined as number | undefined },
+  slots: { limit: 4, used: 0, waiting: 0, oldestQueuedAtMs: undefined as number | undefined, suspensionsRequested: 0 },
   partitionCounts: () => ({ leading: 2, taking: 1, yielding: 0 }),
   population: () => ({ scheduled: 5, inboxed: 4, invoked: 9, suspended: 7, ready: 2, paused: 1, timers: 6 }),
   connections: () => ({ connecting: 0, open: 3, draining: 1, http11: 2 }),
@@ -90,7 +90,7 @@ test("what is ready is told with how long its head has waited, and how long it w
   const metrics = new Metrics();
   const worker = workerMetrics(metrics);
   const clock = { ...systemClock, nowMs: () => 10_000 };
-  const slots = { limit: 4, used: 4, waiting: 8, oldestQueuedAtMs: 7_000 };
+  const slots = { limit: 4, used: 4, waiting: 8, oldestQueuedAtMs: 7_000, suspensionsRequested: 3 };
   observeWorker(metrics, { ...anObserved(), slots }, worker, clock);
   for (let i = 0; i < 500; i++) {
     worker.attemptStarted(0);
@@ -98,6 +98,10 @@ test("what is ready is told with how long its head has waited, and how long it w
   }
   worker.attemptStarted(0);
   worker.backingOff(1);
+  expect(samples(metrics, "perdure_worker_slots_waiting")).toEqual(["perdure_worker_slots_waiting 8"]);
+  expect(samples(metrics, "perdure_worker_suspensions_requested_total")).toEqual([
+    "perdure_worker_suspensions_requested_total 3",
+  ]);
   expect(samples(metrics, "perdure_worker_oldest_ready_age_seconds")).toEqual(["perdure_worker_oldest_ready_age_seconds 3"]);
   expect(samples(metrics, "perdure_worker_invocations{")).toEqual([
     'perdure_worker_invocations{state="scheduled"} 5',

@@ -184,7 +184,7 @@ export interface PartitionCounts {
 /** A worker as far as it is looked at. */
 export interface ObservedWorker {
   readonly counters: Readonly<ProcessorCounters>;
-  readonly slots: Pick<Slots, "limit" | "used" | "waiting" | "oldestQueuedAtMs">;
+  readonly slots: Pick<Slots, "limit" | "used" | "waiting" | "oldestQueuedAtMs" | "suspensionsRequested">;
   readonly partitionCounts: () => PartitionCounts;
   /** What the partitions have that are led here. */
   readonly population: () => Population;
@@ -242,13 +242,19 @@ export function observeWorker(metrics: Metrics, worker: ObservedWorker, { attemp
       ["http11", http11],
     ];
   });
+  gauge("perdure_worker_slots_waiting", "Invocations that wait for a slot of this worker", () => slots.waiting);
+  count(
+    "perdure_worker_suspensions_requested_total",
+    "Attempts with a blocked handler that were requested to suspend because others waited for a slot",
+    () => slots.suspensionsRequested,
+  );
   each("perdure_worker_concurrency_slots", "Attempts that run at the same time, and how many may", "state", () => [
     ["used", slots.used],
     ["limit", slots.limit],
   ]);
   gauge(
     "perdure_worker_oldest_ready_age_seconds",
-    "How long the attempt has waited that gets the next slot",
+    "How long the invocation has waited that has waited longest for a slot",
     () => Math.max(0, clock.nowMs() - (slots.oldestQueuedAtMs ?? clock.nowMs())) / 1000,
   );
   gauge(

@@ -80,7 +80,7 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
   const peers = new LoopbackPeers();
   const partitions = Array.from({ length: options.partitionCount }, (_, partition) => partition);
   const invokers: InterruptibleInvoker[] = [];
-  const slots = new Slots(options.invoker.concurrentInvocationsMax, clock);
+  const slots = new Slots(options.invoker.concurrentInvocationsMax, clock, logger.child({ component: "invoker" }));
   const processor = await Processor.start(
     {
       store,

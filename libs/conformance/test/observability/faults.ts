@@ -86,6 +86,12 @@ export const faults: readonly Fault[] = [
     quietMinute: 6,
     firesMinute: 12,
   },
+  {
+    alert: "PerdureSlotsExhausted",
+    series: [rising("perdure_worker_oldest_ready_age_seconds", 0, 60)],
+    quietMinute: 1,
+    firesMinute: 4,
+  },
   { alert: "PerdureFencedWrites", series: [rising("perdure_worker_fenced_writes_total", 0, 2)], quietMinute: 2, firesMinute: 20 },
   {
     alert: "PerdureEndpointsUnreachable",

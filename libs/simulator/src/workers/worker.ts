@@ -129,7 +129,7 @@ export class SimulatedWorker {
     const { scheduler, settings } = world;
     const { clock, name } = this.body;
     const { protocolVersionMax, concurrentInvocationsMax, eagerStateBytesMax } = settings;
-    const slots = new Slots(concurrentInvocationsMax, clock);
+    const slots = new Slots(concurrentInvocationsMax, clock, this.#logger({}));
     const store = this.way.store();
     const planted = plant?.asyncStore?.(store, world) ?? store;
     const leases = this.way.leases();

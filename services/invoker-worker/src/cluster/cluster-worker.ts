@@ -80,7 +80,7 @@ export async function createClusterWorker(ports: ClusterWorkerPorts, options: Cl
   const directory = new LeaderDirectory();
   const links = linksToWorkers(directory, tls);
   const remote = new RemotePartitions({ directory, link: (address) => links.at(address), clock });
-  const slots = new Slots(options.invoker.concurrentInvocationsMax, clock);
+  const slots = new Slots(options.invoker.concurrentInvocationsMax, clock, logger.child({ component: "invoker" }));
   const counters = newCounters();
   const { led, leadership, courier } = createLeadingWorker(
     {
