@@ -84,7 +84,7 @@ microbench: $(INSTALLED) ## Measure single packages (FILTER=ids narrows them)
 	@$(NODE) deploy/microbench.mjs $(FILTER)
 
 # Left out on a cluster: what is about the one process, its files and its memory, and what builds clusters of its own.
-ONE_PROCESS := 'crash-attempt|disk-full|error-catalogue|query-thread|readme|restart|fuzz|test/cluster/'
+ONE_PROCESS := 'crash-attempt|disk-full|error-catalogue|query-process|query-limits|readme|restart|fuzz|test/cluster/'
 
 conformance: build ## Run real SDK services against a server that is killed and restarted (CLUSTER=1: against clusters)
 ifeq ($(CLUSTER),1)

@@ -43,13 +43,13 @@ const COMMONJS_BANNER = [
 ].join(" ");
 
 /**
- * Writes `<outdir>/main.mjs` and what it imports lazily; resolves with the paths written, relative to the root. `threads` are entry
- * points of worker threads by name: each becomes `<outdir>/<name>.mjs`. `plugins`: of esbuild, besides ours.
+ * Writes `<outdir>/main.mjs` and what it imports lazily; resolves with the paths written, relative to the root. `others` are entry
+ * points of processes that it starts, by name: each becomes `<outdir>/<name>.mjs`. `plugins`: of esbuild, besides ours.
  */
-export async function bundle(entry, outdir, threads = {}, plugins = []) {
+export async function bundle(entry, outdir, others = {}, plugins = []) {
   const { metafile, outputFiles } = await build({
     absWorkingDir: root,
-    entryPoints: [{ in: entry, out: "main" }, ...Object.entries(threads).map(([name, path]) => ({ in: path, out: name }))],
+    entryPoints: [{ in: entry, out: "main" }, ...Object.entries(others).map(([name, path]) => ({ in: path, out: name }))],
     outdir,
     bundle: true,
     splitting: true, // What is imported lazily stays in a file of its own, and costs nothing until it is needed.
@@ -70,7 +70,7 @@ export async function bundle(entry, outdir, threads = {}, plugins = []) {
   });
   await mkdir(outdir, { recursive: true });
   // Entry points last: what they import is there by then.
-  const entries = new Set(["main", ...Object.keys(threads)].map((name) => `${name}.mjs`));
+  const entries = new Set(["main", ...Object.keys(others)].map((name) => `${name}.mjs`));
   const isEntry = ({ path }) => entries.has(basename(path));
   await Promise.all(outputFiles.filter((file) => !isEntry(file)).map(put));
   await Promise.all(outputFiles.filter(isEntry).map(put));

@@ -3,7 +3,7 @@
 /** Longest statement: a list of 5,000 ids fits, and neither parser ever chews on a megabyte. */
 export const QUERY_CHARS_MAX = 256 * 1024;
 
-/** Statements running at once. Each holds one of Node's four pool threads, and commits of the store must never wait for both others. */
+/** Statements running at once, each in a process of its own, so that one that takes long does not hold up the next. */
 export const RUNNING_QUERIES_MAX = 2;
 
 /** Statements that wait for their turn; whoever comes later is told to try again. */
@@ -27,7 +27,7 @@ export const ROWS_PER_VECTOR_MAX = 2048;
 /** Rows of tables that come one by one are handled so many at a time. */
 export const PAGE_ROWS = 256;
 
-/** Values of a result that are read from the engine and encoded between two turns of the thread's event loop: some milliseconds. */
+/** Values of a result that are read from the engine and encoded between two turns of the process's event loop: some milliseconds. */
 export const CELLS_PER_TURN = 16_384;
 
 /** However many columns there are, this many rows go at a time: a turn must be worth its overhead. */
@@ -62,27 +62,57 @@ export const RESULT_BYTES_MAX = 512 * 1024 * 1024;
 /** Results that may be being read while others run and wait: each holds rows in the engine. */
 export const OPEN_RESULTS_MAX = 16;
 
-/** Rows of the process's memory that go to the thread at a time: well under a millisecond of the main thread. */
+/** Rows of the server's memory that go to a process of statements at a time: well under a millisecond of the main thread. */
 export const LIVE_PAGE_ROWS = 256;
 
-/** JavaScript heap of the thread; rows and results lie outside of it and have their own bounds. */
-export const THREAD_HEAP_MB_MAX = 256;
+/** Stored rows that go to a process of statements at a time: their copy costs the main thread a fraction of a millisecond. */
+export const STORE_PAGE_BYTES = 256 * 1024;
+export const STORE_PAGE_ROWS = 2048;
+
+/** Keys that the store looks up in one step. Their values are in the server's memory together, and one may have 32 MB. */
+export const STORE_KEYS_AT_ONCE = 32;
+
+/** JavaScript heap of a process of statements; rows and results lie outside of it and have their own bounds. */
+export const PROCESS_HEAP_MB_MAX = 256;
+
+/** What a process holds before its first statement, the libraries' own memory: measured 90 MB. */
+const PROCESS_BASE_BYTES = 128 * 1024 * 1024;
+
+/** Memory (anonymous, resident) at which a process of statements is killed. */
+export function processMemoryBytesMax(engineMemoryBytesMax: number, gatheredBytesMax: number): number {
+  return PROCESS_BASE_BYTES + PROCESS_HEAP_MB_MAX * 1024 * 1024 + engineMemoryBytesMax + gatheredBytesMax;
+}
+
+/** How often the memory of a process is read while it runs statements: what it takes in between is some 50 MB. */
+export const MEMORY_CHECK_EVERY_MS = 50;
 
 /**
- * Of which for the young. When the heap is full Node lets it grow by 16 MiB while it ends the thread; a collection that moves more than
- * that out of the young generation at once would end the process instead.
+ * Address space beyond `processMemoryBytesMax` that a process may map (RLIMIT_DATA): Node and the engine reserve 600 MiB that they do
+ * not use. An allocation beyond it fails at once, however fast it is.
  */
-export const THREAD_YOUNG_HEAP_MB_MAX = 12;
+export const PROCESS_RESERVED_BYTES = 1024 * 1024 * 1024;
 
-/** Threads started within `THREAD_STARTS_WINDOW_MS`; one that dies again and again must not take the process's time. */
-export const THREAD_STARTS_MAX = 5;
-export const THREAD_STARTS_WINDOW_MS = 60_000;
+/** How much a process of statements stands back behind the server (0 not at all, 19 entirely). At 19 statements starve on a busy machine: a count took 9 s. */
+export const PROCESS_NICENESS = 10;
 
-/** A thread that has statements and says nothing for the time of a statement and this counts as dead. Longer than a reader may pause. */
-export const OVERDUE_MS = 70_000;
+/** A statement that goes on so long after its time is over is in a step that no interrupt ends; its process is killed. */
+export const INTERRUPT_GRACE_MS = 1000;
 
-/** How long closing waits for the thread; then the process goes on without it. */
-export const THREAD_CLOSE_MS = 3000;
+/** A process without statements ends after this: a console that polls keeps it, an idle server has its memory back. */
+export const PROCESS_IDLE_MS = 60_000;
+
+/** Processes of one slot that ended by themselves within `PROCESS_STARTS_WINDOW_MS`; one that fails again and again must not take the machine's time. */
+export const PROCESS_STARTS_MAX = 5;
+export const PROCESS_STARTS_WINDOW_MS = 60_000;
+
+/** Longest pause before the place of a process that was killed is taken by another; the pause is a random part of it. */
+export const RESTART_PAUSE_MS_MAX = 250;
+
+/** Bytes that a process sends of a result at a time. */
+export const CHUNK_BYTES_MAX = 256 * 1024;
+
+/** What is kept of the last words of a process, for the log. */
+export const STDERR_CHARS_MAX = 4096;
 
 /** Invocations looked up by id in one go: one round trip to a store behind a network, of some hundred kilobytes. */
 export const IDS_AT_ONCE = 256;

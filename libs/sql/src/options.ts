@@ -9,7 +9,7 @@ import {
 import type { Sql } from "./ports.js";
 
 export interface SqlEngineOptions {
-  /** Statements that run at once; each holds one of Node's pool threads. */
+  /** Statements that run at once, each in a process of its own. */
   readonly runningQueriesMax: number;
   readonly waitingQueriesMax: number;
   readonly statementTimeoutMs: number;

@@ -13,6 +13,7 @@ import type {
   ServiceType,
   WorkflowPromise,
 } from "@perdure/partition";
+import type { KeyValue } from "@perdure/store";
 
 /** How rows are encoded: one JSON object `{"rows":[…]}`, or an Arrow IPC stream (introspection-sql.md §3). */
 export type SqlFormat = "json" | "arrow";
@@ -43,18 +44,22 @@ export interface IntrospectionSource {
   readonly live: LiveRows;
 }
 
-/** Where another thread finds what is committed: plain data. Another kind of store is another variant. */
+/** Where the process of a statement finds what is committed: plain data. Another kind of store is another variant. */
 export interface SourceDescription {
   readonly store: StoreDescription;
   readonly partitionCount: number;
 }
 /**
- * `level`: a LevelDB directory that this process has open for several threads. `redis`: the partitions of an environment in Redis;
- * `options` say how to reach it, as text, in whatever form whoever opens the store wants them.
+ * `served`: the server has it open and answers reads of it. `redis`: the partitions of an environment in Redis;
+ * `options` are how to reach it, as text, in the form that the module that opens the store expects.
  */
-export type StoreDescription =
-  | { readonly kind: "level"; readonly directory: string }
-  | { readonly kind: "redis"; readonly options: string };
+export type StoreDescription = { readonly kind: "served" } | { readonly kind: "redis"; readonly options: string };
+
+/** A store that the server has open for statements. */
+export interface SnapshotSource extends AsyncDisposable {
+  /** What is committed now, for reading alone. */
+  snapshot(): KeyValue;
+}
 
 /** Gives each statement its own view. */
 export interface SourcePort {
@@ -65,7 +70,7 @@ export interface SourcePort {
 export interface OpenSource extends IntrospectionSource, AsyncDisposable {}
 
 /**
- * What only the process that runs invocations knows. Statements run in another thread, so arguments and rows are plain data
+ * What only the process that runs invocations knows. Statements run in another process, so arguments are JSON and rows plain data
  * (what `structuredClone` copies unchanged), and a method is called only when a statement's tables need it. A new method is
  * also named in `LIVE_METHODS` (`live.ts`), which makes it reachable from there.
  */

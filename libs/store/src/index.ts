@@ -12,7 +12,7 @@ export { decodeOwed, encodeOwed, type OwedCommand } from "./codec/message.js";
 export * from "./codec/rows.js";
 export { ActionMeter } from "./kv/action-meter.js";
 export { type KeyValue, MemoryKeyValue } from "./kv/key-value.js";
-export { KvPartitionStore } from "./kv/kv-partition-store.js";
+export { invocationRowKeys, KvPartitionStore } from "./kv/kv-partition-store.js";
 export { countAcceptedLoss, type StoredPartitions, storedPartitions } from "./kv/stored-partitions.js";
 export * from "./lease.js";
 export * from "./partition-store.js";

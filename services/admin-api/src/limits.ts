@@ -99,6 +99,3 @@ export const ADMIN_DRAIN_MS = 2000;
 
 /** Longest name of a Kafka cluster; it is part of a key of the metadata store, which bounds these at 1,024. */
 export const KAFKA_CLUSTER_NAME_CHARS_MAX = 512;
-
-/** How much the thread of SQL statements stands back behind the one that answers people (0 not at all, 19 entirely). */
-export const SQL_THREAD_NICENESS = 19;

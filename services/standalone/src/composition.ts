@@ -18,7 +18,13 @@ import type { Partitions } from "@perdure/control";
 import { createHttpTransport, type HttpTransportDeps } from "@perdure/driver-http2";
 import { createKafkaSource } from "@perdure/driver-kafka";
 import { createLambdaTransport } from "@perdure/driver-lambda";
-import { type LevelStore, openLevelKeyValue, openLevelMetadataStore, prepareStorageDirectory } from "@perdure/driver-level";
+import {
+  type LevelStore,
+  openLevelKeyValue,
+  openLevelMetadataStore,
+  openLevelReader,
+  prepareStorageDirectory,
+} from "@perdure/driver-level";
 import type { EgressGuard } from "@perdure/egress";
 import { createIngress, ingressMetrics, ingressOptionsOf, observeIngress } from "@perdure/ingress-gateway";
 import { createReplayCheck, createRequestIdentity, type EndpointTransport, type RequestIdentity } from "@perdure/invoker";
@@ -54,7 +60,7 @@ import {
 import { checkAddress, type Door, openDoor } from "@perdure/role/http";
 import { invocationSpans, invocationTracing, recordSpans, tracedTransport } from "@perdure/role/tracing";
 import type { Schedules } from "@perdure/schedule";
-import { createSqlThread, liveRowsOf, type SourceDescription, type SqlEngine } from "@perdure/sql";
+import { createSqlProcesses, liveRowsOf, type SourceDescription, type SqlEngine } from "@perdure/sql";
 import { ActionMeter, KvPartitionStore, type PartitionStore, type StoredPartitions, storedPartitions } from "@perdure/store";
 import { type Deliveries, runSubscriptions, type Subscriptions } from "@perdure/subscription";
 import { createTunnelTransport, TunnelRoutes } from "@perdure/tunnel";
@@ -66,7 +72,7 @@ import { adminGuard, type GuardOptions, ingressGuard } from "./runtime-guard.js"
 import { StorageLimit } from "./storage-limit.js";
 
 /** Bundled beside this module's bundle. */
-const SQL_THREAD = new URL("./sql-thread.mjs", import.meta.url);
+const SQL_PROCESS = new URL("./sql-process.mjs", import.meta.url);
 
 /** Where the doors were bound; different from the settings when those say port 0. */
 export interface Doors {
@@ -163,9 +169,10 @@ export async function startStandalone(settings: Settings, ports: ProcessPorts): 
   if (subscriptions !== undefined) observeSubscriptions(metrics, subscriptions);
   const schedules = await lifecycle.start("schedules", () => openSchedules(scheduleParts));
   const live = liveRowsOf({ invoker: worker, registry, flow: worker, schedules, partitionCount, clock });
-  const source: SourceDescription = { store: { kind: "level", directory }, partitionCount };
-  const sqlPorts = { entry: SQL_THREAD, source, live, clock, logger: logger.child({ component: "sql" }) };
-  const sql = await lifecycle.start("SQL engine", () => createSqlThread(sqlPorts, sqlOptionsOf(settings.admin)));
+  const source: SourceDescription = { store: { kind: "served" }, partitionCount };
+  const openStore = () => openLevelReader(directory);
+  const sqlPorts = { entry: SQL_PROCESS, source, openStore, live, clock, random, logger: logger.child({ component: "sql" }) };
+  const sql = await lifecycle.start("SQL engine", () => createSqlProcesses(sqlPorts, sqlOptionsOf(settings.admin)));
   const insight = { partitionCount, store, invoker: worker };
   const batchParts = { registry, partitions, insight, metadata, clock, random, logger: logger.child({ component: "batches" }) };
   const batches = await lifecycle.start("batches", () => (isSuspended ? openSharedBatches(batchParts) : openBatches(batchParts)));

@@ -1,8 +1,5 @@
 /** Why: the bounds of this process, each with its reason. */
 
-/** How much the thread of SQL statements stands back behind those that run invocations (0 not at all, 19 entirely): at 10 the p99 of calls beside it grew by two fifths, at 19 it did not. */
-export const SQL_THREAD_NICENESS = 19;
-
 /** How often what is stored is compared with its limit: by what a disk writes in this time the limit may be exceeded. */
 export const STORAGE_LOOK_EVERY_MS = 1_000;
 /** Once full, writes are taken again below this part of the limit, so that doors do not open and close with every invocation. */

@@ -58,6 +58,11 @@ import * as keys from "./keys.js";
 const JOURNAL_READ_ROWS = 512;
 const NO_BYTES = new Uint8Array(0);
 
+/** Where an invocation is stored: under the one key while it is unfinished, under the other when it is completed. */
+export function invocationRowKeys(partition: number, id: InvocationId): readonly [unfinished: string, completed: string] {
+  return [keys.unfinishedKey(partition, id), keys.completedKey(partition, id)];
+}
+
 export class KvPartitionStore implements PartitionStore {
   readonly capabilities: StoreCapabilities = { sharedBatch: true };
   readonly reads: SyncReads;

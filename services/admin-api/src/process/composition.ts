@@ -77,7 +77,7 @@ export async function startAdmin(settings: Settings, ports: ProcessPorts): Promi
     partitionCount,
   );
   const where = whereText({ environment, redis, postgresUrl: url });
-  const sqlPorts = { registry, rows, partitionCount, where, clock };
+  const sqlPorts = { registry, rows, partitionCount, where, clock, random };
   const sql = await lifecycle.start("SQL engine", () =>
     openClusterSql({ ...sqlPorts, logger: logger.child({ component: "sql" }) }, sqlOptionsOf(settings.admin)),
   );

@@ -1,28 +1,42 @@
 /**
- * Why: statements of a cluster read Redis and the archive from a thread of their own, and ask workers and the registry for what only those know. The
- * engine starts with the first statement, when the number of partitions is known: until a worker told it there is nothing to read.
+ * Why: statements of a cluster read Redis and the archive in processes of their own, and get from workers and the registry what only those know. The
+ * engine starts with the first statement, when the number of partitions is known: until a worker has reported it there is nothing to read.
  */
-import type { Clock, Logger } from "@perdure/base";
+import type { Clock, Logger, Random } from "@perdure/base";
 import type { RemoteRegistry, RemoteRows } from "@perdure/driver-grpc";
 import { scheduleRow } from "@perdure/schedule";
-import { createSqlThread, type LiveRows, registryRowsOf, type SqlEngine, type SqlEngineOptions } from "@perdure/sql";
+import { createSqlProcesses, type LiveRows, registryRowsOf, type SqlEngine, type SqlEngineOptions } from "@perdure/sql";
 
 /** Bundled beside the process's own module. */
-const SQL_THREAD = new URL("./sql-thread.mjs", import.meta.url);
+const SQL_PROCESS = new URL("./sql-process.mjs", import.meta.url);
+
+/** What connections to Redis and PostgreSQL take from the environment: certificates, and libpq's own settings. */
+const ENVIRONMENT = [
+  "PATH",
+  "HOME",
+  "NODE_EXTRA_CA_CERTS",
+  "SSL_CERT_FILE",
+  "SSL_CERT_DIR",
+  "PGSSLMODE",
+  "PGSSLROOTCERT",
+  "PGSSLCERT",
+  "PGSSLKEY",
+];
 
 export interface ClusterSqlPorts {
   readonly registry: RemoteRegistry;
   readonly rows: RemoteRows;
   /** 0 while no worker has been heard. */
   readonly partitionCount: () => number;
-  /** For the thread: where Redis and the archive are, see `where-text.ts`. */
+  /** For the process: where Redis and the archive are, see `where-text.ts`. */
   readonly where: string;
   readonly clock: Clock;
+  readonly random: Random;
   readonly logger: Logger;
 }
 
 export function openClusterSql(ports: ClusterSqlPorts, options: Partial<SqlEngineOptions>): SqlEngine {
-  const { partitionCount, where, clock, logger } = ports;
+  const { partitionCount, where, clock, random, logger } = ports;
   const live = liveRows(ports);
   let engine: SqlEngine | undefined;
   return {
@@ -37,7 +51,9 @@ export function openClusterSql(ports: ClusterSqlPorts, options: Partial<SqlEngin
             retryAfterSeconds: undefined,
           };
         const source = { store: { kind: "redis", options: where }, partitionCount: count } as const;
-        engine = createSqlThread({ entry: SQL_THREAD, source, live, clock, logger }, options);
+        const openStore = () => Promise.reject(new Error("the process opens Redis itself"));
+        const processPorts = { entry: SQL_PROCESS, source, openStore, live, environment: ENVIRONMENT, clock, random, logger };
+        engine = createSqlProcesses(processPorts, options);
       }
       return await engine.query(text, format, signal);
     },

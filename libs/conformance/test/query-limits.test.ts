@@ -1,0 +1,122 @@
+/** Statements that read and nothing else, written to take a server down: each is answered, and all else goes on. */
+import { execFileSync } from "node:child_process";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type Answer, HttpClient, type Server, World } from "../src/index.js";
+import { featureServices } from "../src/services/index.js";
+
+const TIMEOUT_SECONDS = 3;
+/** Beyond the time of a statement: what no interrupt ends has a second more, and the machine may be busy. */
+const ANSWER_MS = (TIMEOUT_SECONDS + 12) * 1000;
+
+let world: World;
+beforeAll(async () => {
+  world = await World.start({ settings: { "admin.query-engine.timeout": `${TIMEOUT_SECONDS}s` } });
+  await world.deploy({ services: featureServices("") });
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+function query(text: string, client: HttpClient = world.admin.http): Promise<Answer> {
+  return client.request("POST", "/query", {
+    json: { query: text },
+    headers: { accept: "application/json" },
+    withinMs: ANSWER_MS,
+  });
+}
+
+function nested(name: string, depth: number, of: string): string {
+  return `${`${name}(`.repeat(depth)}${of}${")".repeat(depth)}`;
+}
+
+/** A text that doubles with each step, by functions that people need. */
+function doubled(depth: number): string {
+  return `${"replace(".repeat(depth)}'aaaaaaaa'${", 'a', 'aa')".repeat(depth)}`;
+}
+
+async function expectAtWork(): Promise<void> {
+  expect((await world.ingress.http.request("GET", "/restate/health", {})).status).toBe(200);
+  expect((await world.ingress.call(["Echo", "echo"], "durable")).status).toBe(200);
+  expect((await query("select 1 as one")).json).toEqual({ rows: [{ one: 1 }] });
+}
+
+/** MiB that the server and the processes it started hold now. */
+function memoryMib(): number {
+  const { pid } = world.server as Server;
+  const lines = execFileSync("ps", ["-eo", "pid=,ppid=,rss="], { encoding: "utf8" }).trim().split("\n");
+  const processes = lines.map((line) => line.trim().split(/\s+/).map(Number) as [number, number, number]);
+  return processes.reduce((sum, [own, parent, kib]) => sum + (own === pid || parent === pid ? kib / 1024 : 0), 0);
+}
+
+describe("a stored value of 30 MB", () => {
+  const SIZE = 30_000_000;
+
+  test("is read by a join, by its id, and after a restart, and the server lives", async () => {
+    const called = await world.ingress.http.request("POST", "/Echo/bytes", {
+      body: new Uint8Array(SIZE).fill(120),
+      headers: { "content-type": "application/octet-stream" },
+      withinMs: ANSWER_MS,
+    });
+    expect(called.status).toBe(200);
+    for (let round = 0; round < 2; round++) {
+      const joined = await query(
+        "SELECT i.status, j.entry_json FROM sys_invocation i LEFT JOIN sys_journal j ON i.id = j.id AND j.entry_type = 'Command: Output' WHERE i.id = 'inv_none'",
+      );
+      expect(joined.status).toBeLessThan(504);
+      const listed = await query("SELECT id FROM sys_invocation WHERE target = 'Echo/bytes'");
+      const [{ id } = { id: "" }] = (listed.json as { rows: { id: string }[] }).rows;
+      expect(id).toMatch(/^inv_/);
+      expect((await query(`SELECT entry_json FROM sys_journal WHERE id = '${id}'`)).status).toBeLessThan(504);
+      await expectAtWork();
+      if (round > 0) continue;
+      await world.server.stop();
+      await world.server.startAgain();
+    }
+  }, 90_000);
+});
+
+describe("memory that functions take", () => {
+  test.each([
+    ["hex", `select length(${nested("hex", 28, "'aaaaaaaa'")})`],
+    ["replace", `select length(${doubled(30)})`],
+    ["damerau_levenshtein", `select damerau_levenshtein(${doubled(13)}, ${nested("upper", 1, doubled(13))})`],
+  ])("in one step is bounded: %s", async (_name, text) => {
+    const before = memoryMib();
+    let most = before;
+    const watch = setInterval(() => {
+      most = Math.max(most, memoryMib());
+    }, 20);
+    const answer = await query(text);
+    clearInterval(watch);
+    expect(answer.status).toBe(400);
+    expect(answer.json).toMatchObject({ message: expect.stringMatching(/memory|took longer|not available/) });
+    expect(most - before).toBeLessThan(1600);
+    await expectAtWork();
+  });
+});
+
+describe("time that no interrupt ends", () => {
+  // Some minutes of one step: 4 · 2¹⁶ characters against as many.
+  const ENDLESS = `select levenshtein(${doubled(15)}, upper(${doubled(15)}))`;
+
+  test("is over after the time of a statement, for all that wait", async () => {
+    const clients = Array.from({ length: 2 }, () => new HttpClient(world.server.adminUrl));
+    const answers = clients.map((client) => query(ENDLESS, client));
+    // What is durable goes on meanwhile.
+    for (let i = 0; i < 20; i++) expect((await world.ingress.call(["Echo", "echo"], i)).status).toBe(200);
+    expect((await query("select 1 as one")).json).toEqual({ rows: [{ one: 1 }] });
+    for (const answer of await Promise.all(answers)) {
+      expect(answer.status).toBe(400);
+      expect(answer.json).toMatchObject({ message: expect.stringMatching(/took longer than 3 seconds|not available/) });
+    }
+    for (const client of clients) client[Symbol.dispose]();
+    await expectAtWork();
+  });
+
+  test("is over soon when the client leaves", async () => {
+    const clients = Array.from({ length: 4 }, () => new HttpClient(world.server.adminUrl));
+    const answers = Promise.allSettled(clients.map((client) => query(ENDLESS, client)));
+    expect((await world.ingress.call(["Echo", "echo"], "meanwhile")).status).toBe(200);
+    for (const client of clients) client[Symbol.dispose]();
+    await answers;
+    await expectAtWork();
+  });
+});

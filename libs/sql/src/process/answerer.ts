@@ -1,0 +1,199 @@
+/**
+ * Why: the server answers what a process of statements requests: rows of the server's memory, and bytes of the store that it has
+ * open. Each answer is a small page made in one turn of the event loop; the next follows when it is requested.
+ */
+
+import { invariant } from "@perdure/base";
+import type { KeyValue } from "@perdure/store";
+import { LIVE_PAGE_ROWS, STORE_KEYS_AT_ONCE, STORE_PAGE_BYTES, STORE_PAGE_ROWS } from "../limits.js";
+import { LIVE_METHODS } from "../live.js";
+import type { LiveRows, Rows, SnapshotSource } from "../ports.js";
+import type { FromProcess, StoreMethod, StorePage, ToProcess } from "./messages.js";
+
+type Request = FromProcess & { readonly kind: "ask" | "read" | "askMore" | "askEnd" | "snapshot" | "release" };
+/** Returns the last page, so that a request with few rows is answered by one message. */
+type Pages = AsyncGenerator<readonly unknown[], readonly unknown[]>;
+
+export class Answerer {
+  readonly #live: LiveRows;
+  readonly #store: () => Promise<SnapshotSource>;
+  readonly #send: (message: ToProcess) => void;
+  /** Requests with rows left. A process has a few for each statement that runs. */
+  readonly #open = new Map<number, Pages>();
+  readonly #snapshots = new Map<number, Promise<KeyValue>>();
+  #isClosed = false;
+
+  constructor(live: LiveRows, store: () => Promise<SnapshotSource>, send: (message: ToProcess) => void) {
+    this.#live = live;
+    this.#store = store;
+    this.#send = send;
+  }
+
+  /** Never rejects: what goes wrong is answered. */
+  async receive(message: Request): Promise<void> {
+    if (message.kind === "snapshot") return this.#openSnapshot(message.snapshot);
+    if (message.kind === "release") return await this.#release(message.snapshot);
+    const { ask } = message;
+    try {
+      if (message.kind === "askEnd") return await this.#end(ask);
+      if (message.kind === "ask") this.#open.set(ask, inPages(this.#liveRows(message.method, message.args)));
+      if (message.kind === "read") {
+        const snapshot = this.#snapshots.get(message.snapshot);
+        invariant(snapshot !== undefined, "a read names a snapshot that was opened before");
+        this.#open.set(ask, storePages(snapshot, message.method, message.args));
+      }
+      await this.#page(ask);
+    } catch (cause) {
+      this.#open.delete(ask);
+      this.#send({ kind: "askFailed", ask, message: cause instanceof Error ? cause.message : String(cause) });
+    }
+  }
+
+  /** Lets go of everything. Never rejects. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.allSettled([...this.#open.keys()].map((ask) => this.#end(ask)));
+    await Promise.allSettled([...this.#snapshots.keys()].map((snapshot) => this.#release(snapshot)));
+  }
+
+  #openSnapshot(snapshot: number): void {
+    const opened = this.#store().then((store) => {
+      invariant(!this.#isClosed, "the process of the statement has ended");
+      return store.snapshot();
+    });
+    opened.catch(() => undefined); // Reads of it report the failure.
+    this.#snapshots.set(snapshot, opened);
+  }
+
+  async #release(snapshot: number): Promise<void> {
+    const opened = this.#snapshots.get(snapshot);
+    this.#snapshots.delete(snapshot);
+    await opened?.then(
+      (kv) => kv[Symbol.asyncDispose](),
+      () => undefined,
+    );
+  }
+
+  #liveRows(method: keyof LiveRows, args: readonly unknown[]): Rows<unknown> {
+    if (LIVE_METHODS[method] !== true) throw new Error(`there are no live rows called ${method}`);
+    const read = this.#live[method] as (...args: readonly unknown[]) => Rows<unknown>;
+    return read.apply(
+      this.#live,
+      [...args].map((argument) => argument ?? undefined),
+    ); // JSON knows null alone.
+  }
+
+  async #page(ask: number): Promise<void> {
+    const pages = this.#open.get(ask);
+    if (pages === undefined) return; // Ended while this was on its way.
+    const { done, value: rows } = await pages.next();
+    if (!this.#open.has(ask)) return;
+    if (done === true) this.#open.delete(ask);
+    this.#send({ kind: "rows", ask, rows, isLast: done === true });
+  }
+
+  async #end(ask: number): Promise<void> {
+    const pages = this.#open.get(ask);
+    this.#open.delete(ask);
+    await pages?.return([]);
+  }
+}
+
+/** Rows of memory, so many that a page is well under a millisecond. */
+async function* inPages(rows: Rows<unknown>): Pages {
+  const iterator = Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]();
+  let page: unknown[] = [];
+  let isOver = false;
+  try {
+    for (;;) {
+      const step = iterator.next();
+      const { done, value } = step instanceof Promise ? await step : step;
+      isOver = done === true;
+      if (isOver) return page;
+      page.push(value);
+      if (page.length < LIVE_PAGE_ROWS) continue;
+      yield page;
+      page = [];
+    }
+  } finally {
+    if (!isOver) await iterator.return?.();
+  }
+}
+
+/** Each page is one `StorePage`. */
+async function* storePages(opened: Promise<KeyValue>, method: StoreMethod, args: readonly unknown[]): Pages {
+  const kv = await opened;
+  const packer = new Packer();
+  switch (method) {
+    case "getMany": {
+      const keys = texts(args[0]);
+      for (let from = 0; from < keys.length; from += STORE_KEYS_AT_ONCE) {
+        if (packer.isFull) yield [packer.take()];
+        for (const value of await kv.getMany(keys.slice(from, from + STORE_KEYS_AT_ONCE))) packer.add(value);
+      }
+      return [packer.take()];
+    }
+    case "values": {
+      const [from, to] = texts(args) as readonly [string, string];
+      for await (const page of kv.values(from, to)) {
+        for (const value of page) packer.add(value);
+        if (packer.isFull) yield [packer.take()];
+      }
+      return [packer.take()];
+    }
+    case "scan": {
+      const [from, to] = texts(args.slice(0, 2)) as readonly [string, string];
+      for await (const [key, value] of kv.scan(from, to, scanOptions(args[2]))) {
+        packer.add(value, key);
+        if (packer.isFull) yield [packer.take()];
+      }
+      return [packer.take()];
+    }
+    default:
+      throw new Error(`a store has no ${String(method satisfies never)}`);
+  }
+}
+
+function texts(value: unknown): readonly string[] {
+  invariant(Array.isArray(value) && value.every((one) => typeof one === "string"), "keys are texts");
+  return value as readonly string[];
+}
+
+function scanOptions(value: unknown): { readonly limit?: number; readonly keysOnly?: boolean } {
+  const { limit, keysOnly } = (value ?? {}) as { limit?: unknown; keysOnly?: unknown };
+  return { ...(typeof limit === "number" ? { limit } : {}), keysOnly: keysOnly === true };
+}
+
+class Packer {
+  #values: Uint8Array[] = [];
+  #ends: number[] = [];
+  #keys: string[] | undefined;
+  #bytes = 0;
+
+  get isFull(): boolean {
+    return this.#bytes >= STORE_PAGE_BYTES || this.#ends.length >= STORE_PAGE_ROWS;
+  }
+
+  add(value: Uint8Array | undefined, key?: string): void {
+    if (key !== undefined) {
+      this.#keys ??= [];
+      this.#keys.push(key);
+    }
+    if (value === undefined && key === undefined) return void this.#ends.push(-1);
+    if (value !== undefined) {
+      this.#values.push(value);
+      this.#bytes += value.length;
+    }
+    this.#ends.push(this.#bytes);
+  }
+
+  take(): StorePage {
+    const data = this.#values.length === 1 ? (this.#values[0] as Uint8Array) : Buffer.concat(this.#values, this.#bytes);
+    const page: StorePage = { data, ends: this.#ends, ...(this.#keys === undefined ? {} : { keys: this.#keys }) };
+    this.#values = [];
+    this.#ends = [];
+    this.#keys = undefined;
+    this.#bytes = 0;
+    return page;
+  }
+}

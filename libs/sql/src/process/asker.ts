@@ -1,0 +1,68 @@
+/** Why: a process of statements requests rows of its server, a page at a time, and only when a table reads them. */
+import { invariant } from "@perdure/base";
+import { LIVE_METHODS } from "../live.js";
+import type { LiveRows } from "../ports.js";
+import type { FromProcess, ToProcess } from "./messages.js";
+
+type Page = ToProcess & { readonly kind: "rows" | "askFailed" };
+type Request = FromProcess & { readonly kind: "ask" | "read" };
+/** A request but its number. */
+type Unnumbered<R> = R extends Request ? Omit<R, "ask"> : never;
+
+export class Asker {
+  readonly rows: LiveRows;
+  readonly #send: (message: FromProcess) => void;
+  /** Resolves with the next page, by request. */
+  readonly #waiting = new Map<number, (page: Page) => void>();
+  #last = 0;
+
+  constructor(send: (message: FromProcess) => void) {
+    this.#send = send;
+    const methods = Object.keys(LIVE_METHODS) as (keyof LiveRows)[];
+    this.rows = Object.fromEntries(
+      methods.map((method) => [method, (...args: readonly unknown[]) => this.#rows(method, args)]),
+    ) as unknown as LiveRows;
+  }
+
+  /** A page that came. */
+  receive(page: Page): void {
+    const resolve = this.#waiting.get(page.ask);
+    this.#waiting.delete(page.ask);
+    resolve?.(page); // No reader is left when the statement ended meanwhile.
+  }
+
+  async *#rows(method: keyof LiveRows, args: readonly unknown[]): AsyncIterable<unknown> {
+    for await (const page of this.pages({ kind: "ask", method, args })) yield* page;
+  }
+
+  /** The next page is requested while the one at hand is read. */
+  async *pages(request: Unnumbered<Request>): AsyncIterable<readonly unknown[]> {
+    const ask = ++this.#last;
+    let next = this.#page(ask, { ...request, ask } as Request);
+    let isOver = false;
+    try {
+      for (;;) {
+        const page = await next;
+        if (page.kind === "askFailed") {
+          isOver = true;
+          throw new Error(`${request.method} could not be read: ${page.message}`);
+        }
+        isOver = page.isLast;
+        if (!isOver) next = this.#page(ask, { kind: "askMore", ask });
+        yield page.rows;
+        if (isOver) return;
+      }
+    } finally {
+      this.#waiting.delete(ask);
+      if (!isOver) this.#send({ kind: "askEnd", ask });
+    }
+  }
+
+  #page(ask: number, message: FromProcess): Promise<Page> {
+    invariant(!this.#waiting.has(ask), "a request waits for one page at a time");
+    const { promise, resolve } = Promise.withResolvers<Page>();
+    this.#waiting.set(ask, resolve);
+    this.#send(message);
+    return promise;
+  }
+}

@@ -1,0 +1,230 @@
+/**
+ * Why: the server's side of one process that runs statements (`guest.ts`), one at a time. It hands chunks on no faster than they are
+ * read, and kills the process when a statement does not end when its time is over, or takes more memory than one may have. Nothing
+ * that the server needs is lost with it.
+ */
+import type { ChildProcess } from "node:child_process";
+import type { Duplex } from "node:stream";
+import { type TimerHandle, unreachable } from "@perdure/base";
+import { refused } from "../errors.js";
+import {
+  INTERRUPT_GRACE_MS,
+  MEMORY_CHECK_EVERY_MS,
+  PROCESS_IDLE_MS,
+  processMemoryBytesMax,
+  STDERR_CHARS_MAX,
+} from "../limits.js";
+import type { SqlEngineOptions } from "../options.js";
+import type { SqlAnswer, SqlFormat } from "../ports.js";
+import { Answerer } from "./answerer.js";
+import { decodeFromProcess, encodeToProcess, FROM_PROCESS_BYTES_MAX, FrameReader, writeFrame } from "./frames.js";
+import type { SqlProcessPorts } from "./host.js";
+import type { FromProcess, Refusal, ToProcess } from "./messages.js";
+import { memoryBytesOf, spawnSqlProcess } from "./spawn.js";
+import { Statement } from "./statement.js";
+
+/** Why a process was killed: a statement took too long, too much memory, or went on after its client had left. */
+export type KillReason = "time" | "memory" | "abandoned";
+
+const GONE = "the query engine stopped unexpectedly; what it was doing is lost, try again";
+const CUT_OFF = "the query engine was stopped because another query took too much; run the query again";
+
+export interface RunningStatement {
+  readonly answer: Promise<SqlAnswer>;
+  /** Resolves when the process is free for the next statement, or gone. */
+  readonly ran: Promise<void>;
+}
+
+export class EngineProcess {
+  readonly #ports: SqlProcessPorts;
+  readonly #options: SqlEngineOptions;
+  readonly #memoryBytesMax: number;
+  readonly #child: ChildProcess;
+  readonly #stream: Duplex;
+  readonly #answerer: Answerer;
+  readonly #exited = Promise.withResolvers<void>();
+  /** Those that run or whose rows are being read. */
+  readonly #statements = new Map<number, Statement>();
+  /** The one that runs. */
+  #running: { readonly query: number; readonly free: () => void; timer: TimerHandle } | undefined;
+  #last = 0;
+  #stderr = "";
+  #memoryCheck: TimerHandle | undefined;
+  #idle: TimerHandle | undefined;
+  isAlive = true;
+  /** Undefined while it lives, and when it ended by itself. */
+  killedFor: KillReason | "idle" | undefined;
+
+  constructor(ports: SqlProcessPorts, options: SqlEngineOptions) {
+    this.#ports = ports;
+    this.#options = options;
+    this.#memoryBytesMax = processMemoryBytesMax(options.engineMemoryBytesMax, options.gatheredBytesMax);
+    const { entry, environment = [] } = ports;
+    this.#child = spawnSqlProcess({ entry, memoryBytesMax: this.#memoryBytesMax, environment });
+    this.#stream = this.#child.stdio[3] as Duplex;
+    this.#answerer = new Answerer(ports.live, ports.openStore, (message) => this.#send(message));
+    const frames = new FrameReader(FROM_PROCESS_BYTES_MAX);
+    this.#stream.on("data", (piece: Buffer) => {
+      try {
+        for (const frame of frames.push(piece)) this.#receive(decodeFromProcess(frame));
+      } catch (cause) {
+        this.#end(cause);
+      }
+    });
+    this.#stream.on("error", () => undefined); // Its end is reported by the exit of the process.
+    this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.#stderr = (this.#stderr + text).slice(-STDERR_CHARS_MAX);
+    });
+    this.#child.on("error", (cause) => {
+      this.#end(cause);
+      this.#exited.resolve(); // It was never there.
+    });
+    this.#child.on("exit", (code, signal) => {
+      this.#end(new Error(`the process ended with ${signal ?? `exit code ${code}`}`));
+      this.#exited.resolve();
+    });
+    this.#send({ kind: "start", data: { source: ports.source, options } });
+    ports.logger.info({ pid: this.#child.pid }, "the query engine starts");
+  }
+
+  get isFree(): boolean {
+    return this.isAlive && this.#running === undefined;
+  }
+
+  /** Statements whose rows are being read. */
+  get openResults(): number {
+    return this.#statements.size - (this.#running === undefined ? 0 : 1);
+  }
+
+  /** When it `isFree`. */
+  query(text: string, format: SqlFormat, signal: AbortSignal): RunningStatement {
+    const { clock } = this.#ports;
+    const query = ++this.#last;
+    const statement = new Statement({
+      more: () => this.#send({ kind: "more", query }),
+      cancel: () => this.#cancel(query),
+      signal,
+    });
+    const { promise: ran, resolve: free } = Promise.withResolvers<void>();
+    const timeoutMs = this.#options.statementTimeoutMs;
+    const timer = clock.setTimer(timeoutMs + INTERRUPT_GRACE_MS, () =>
+      this.#kill("time", refused("invalid", `the query took longer than ${timeoutMs / 1000} seconds`)),
+    );
+    this.#running = { query, free, timer };
+    this.#statements.set(query, statement);
+    this.#idle?.cancel();
+    this.#idle = undefined;
+    if (this.#memoryCheck === undefined) this.#watchMemory();
+    this.#send({ kind: "query", query, text, format });
+    return { answer: statement.answer, ran };
+  }
+
+  /** Resolves when the process is gone. */
+  async close(): Promise<void> {
+    if (this.isAlive) {
+      this.killedFor = "idle";
+      for (const statement of this.#statements.values()) statement.lose(refused("unavailable", "the query was cancelled"));
+      this.#end(undefined);
+    }
+    await this.#exited.promise;
+  }
+
+  #send(message: ToProcess): void {
+    if (this.isAlive) writeFrame(this.#stream, encodeToProcess(message));
+  }
+
+  /** The client has left. The statement is interrupted, and what cannot be interrupted is killed. */
+  #cancel(query: number): void {
+    if (!this.isAlive) return;
+    this.#send({ kind: "cancel", query });
+    const running = this.#running;
+    if (running?.query !== query) return;
+    running.timer.cancel();
+    running.timer = this.#ports.clock.setTimer(INTERRUPT_GRACE_MS, () =>
+      this.#kill("abandoned", refused("unavailable", "the query was cancelled")),
+    );
+  }
+
+  #watchMemory(): void {
+    this.#memoryCheck = this.#ports.clock.setTimer(MEMORY_CHECK_EVERY_MS, () => {
+      const { pid } = this.#child;
+      const bytes = pid === undefined ? undefined : memoryBytesOf(pid);
+      if (bytes !== undefined && bytes > this.#memoryBytesMax)
+        return this.#kill("memory", refused("invalid", "the query needs more memory than one statement may use"));
+      this.#watchMemory();
+    });
+  }
+
+  #kill(reason: KillReason, refusal: Refusal): void {
+    if (!this.isAlive) return;
+    this.killedFor = reason;
+    this.#ports.logger.warn({ pid: this.#child.pid, reason }, "a query was killed with its engine; the next one starts it again");
+    const running = this.#running;
+    if (running !== undefined) this.#statements.get(running.query)?.lose(refusal);
+    this.#end(undefined);
+  }
+
+  #receive(message: FromProcess): void {
+    switch (message.kind) {
+      case "ask":
+      case "read":
+      case "askMore":
+      case "askEnd":
+      case "snapshot":
+      case "release":
+        void this.#answerer.receive(message);
+        return;
+      case "engineError":
+        this.#ports.logger.error({ stack: message.stack }, message.what);
+        return;
+      case "refused":
+      case "answer":
+      case "chunk":
+      case "end":
+      case "failed": {
+        const statement = this.#statements.get(message.query);
+        if (message.kind !== "chunk" && this.#running?.query === message.query) this.#free();
+        if (message.kind !== "answer" && message.kind !== "chunk") this.#forget(message.query);
+        statement?.receive(message);
+        return;
+      }
+      default:
+        return unreachable(message);
+    }
+  }
+
+  #free(): void {
+    this.#running?.timer.cancel();
+    this.#running?.free();
+    this.#running = undefined;
+  }
+
+  #forget(query: number): void {
+    this.#statements.delete(query);
+    if (this.#statements.size > 0 || !this.isAlive) return;
+    this.#memoryCheck?.cancel();
+    this.#memoryCheck = undefined;
+    this.#idle = this.#ports.clock.setTimer(PROCESS_IDLE_MS, () => {
+      this.killedFor = "idle";
+      this.#end(undefined);
+    });
+  }
+
+  /** Once. `cause` when it ended by itself. */
+  #end(cause: unknown): void {
+    if (!this.isAlive) return;
+    this.isAlive = false;
+    if (this.killedFor === undefined) {
+      const fields = { cause, stderr: this.#stderr };
+      this.#ports.logger.error(fields, "the query engine stopped; the next statement starts it again");
+    }
+    const refusal = refused("unavailable", this.killedFor === undefined ? GONE : CUT_OFF);
+    for (const statement of this.#statements.values()) statement.lose(refusal);
+    this.#statements.clear();
+    this.#free();
+    this.#memoryCheck?.cancel();
+    this.#idle?.cancel();
+    this.#child.kill("SIGKILL");
+    void this.#answerer.close();
+  }
+}

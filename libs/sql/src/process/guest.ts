@@ -1,0 +1,220 @@
+/**
+ * Why: the process in which statements run. It has the engine, and nothing whose loss would matter: the server kills it when a
+ * statement takes too long or too much memory. A service's entry point starts it with a way to open stores.
+ *
+ *     stream ▸ query ─▸ engine ─▸ store (the server's, or a connection of its own)     chunks ─▸ stream, as many as were requested
+ *                         └────▸ Asker ─▸ stream ─▸ what only the server knows
+ */
+import { writeFileSync } from "node:fs";
+import { Socket } from "node:net";
+import { setPriority } from "node:os";
+import { systemClock, unreachable } from "@perdure/base";
+import { createSqlEngine } from "../engine.js";
+import { CHUNK_BYTES_MAX, CHUNKS_AHEAD, PROCESS_NICENESS, READ_STALL_MS, RESULT_BYTES_MAX } from "../limits.js";
+import type { SqlEngine } from "../options.js";
+import type { SourceDescription, SqlAnswer, StoredRows } from "../ports.js";
+import { Asker } from "./asker.js";
+import { decodeToProcess, encodeFromProcess, FrameReader, TO_PROCESS_BYTES_MAX, writeFrame } from "./frames.js";
+import type { FromProcess, ProcessData, ToProcess } from "./messages.js";
+import { openServedStore } from "./remote-rows.js";
+
+/** File descriptor of the stream to the server. */
+export const STREAM_FD = 3;
+
+/** A store as a process of statements sees it. */
+export interface OpenStore extends AsyncDisposable {
+  /** Of its snapshots, see `IntrospectionSource`. */
+  readonly isOneMoment: boolean;
+  /** What is committed now; disposed of when the statement has read it. */
+  snapshot(): StoredRows & AsyncDisposable;
+}
+
+export interface SqlProcessParts {
+  /** Opens a store that the server does not serve. */
+  readonly openStore: (description: SourceDescription) => Promise<OpenStore>;
+}
+
+/** Answers what comes over the stream until that ends, and the process with it. */
+export function runSqlProcess({ openStore }: SqlProcessParts): void {
+  standBack();
+  const stream = new Socket({ fd: STREAM_FD, readable: true, writable: true });
+  const send = (message: FromProcess): void => writeFrame(stream, encodeFromProcess(message));
+  const asker = new Asker(send);
+  const frames = new FrameReader(TO_PROCESS_BYTES_MAX);
+  let statements: Promise<Statements> | undefined;
+
+  stream.on("data", (piece) => {
+    for (const frame of frames.push(piece)) {
+      const message = decodeToProcess(frame);
+      switch (message.kind) {
+        case "start":
+          statements = openEngine(message.data, { openStore, asker, send });
+          break;
+        case "rows":
+        case "askFailed":
+          asker.receive(message);
+          break;
+        case "query":
+        case "more":
+        case "cancel":
+          void statements?.then((opened) => opened.receive(message));
+          break;
+        default:
+          unreachable(message);
+      }
+    }
+  });
+  stream.on("error", end);
+  stream.on("close", end);
+}
+
+/** The server is gone. Threads of the engine may be in the middle of something that no exit would wait for. */
+function end(): void {
+  process.kill(process.pid, "SIGKILL");
+}
+
+/** Before any thread is started: threads inherit it. */
+function standBack(): void {
+  if (process.platform !== "linux") return;
+  setPriority(0, PROCESS_NICENESS);
+  try {
+    writeFileSync("/proc/self/oom_score_adj", "1000"); // Where memory is short this process goes first.
+  } catch {
+    // No such file where /proc is hidden.
+  }
+}
+
+interface EngineParts extends SqlProcessParts {
+  readonly asker: Asker;
+  readonly send: (message: FromProcess) => void;
+}
+
+async function openEngine(data: ProcessData, { openStore, asker, send }: EngineParts): Promise<Statements> {
+  const store = data.source.store.kind === "served" ? openServedStore(asker, send) : await openStore(data.source);
+  const ports = { source: sourceOf(data, store, asker), clock: systemClock, logger: errorsOver(send) };
+  return new Statements(createSqlEngine(ports, { ...data.options, runningQueriesMax: 1 }), send);
+}
+
+function sourceOf({ source: { partitionCount } }: ProcessData, store: OpenStore, asker: Asker) {
+  return {
+    open() {
+      const rows = store.snapshot();
+      return {
+        partitionCount,
+        isOneMoment: store.isOneMoment,
+        store: rows,
+        live: asker.rows,
+        [Symbol.asyncDispose]: () => rows[Symbol.asyncDispose](),
+      };
+    },
+  };
+}
+
+type AboutStatement = ToProcess & { readonly kind: "query" | "more" | "cancel" };
+
+class Statements {
+  readonly #engine: SqlEngine;
+  readonly #send: (message: FromProcess) => void;
+  readonly #readers = new Map<number, Reader>();
+
+  constructor(engine: SqlEngine, send: (message: FromProcess) => void) {
+    this.#engine = engine;
+    this.#send = send;
+  }
+
+  receive(message: AboutStatement): void {
+    switch (message.kind) {
+      case "query": {
+        const reader = new Reader(message, this.#send);
+        this.#readers.set(message.query, reader);
+        void reader.run(this.#engine).finally(() => this.#readers.delete(message.query));
+        return;
+      }
+      case "more":
+        return this.#readers.get(message.query)?.more();
+      case "cancel":
+        return this.#readers.get(message.query)?.cancel();
+      default:
+        return unreachable(message);
+    }
+  }
+}
+
+/** One statement and the way of its chunks to the server. */
+class Reader {
+  readonly #message: ToProcess & { readonly kind: "query" };
+  readonly #send: (message: FromProcess) => void;
+  readonly #controller = new AbortController();
+  /** Chunks that may be sent before more are requested. */
+  #credit = CHUNKS_AHEAD;
+  #onCredit: (() => void) | undefined;
+
+  constructor(message: ToProcess & { readonly kind: "query" }, send: (message: FromProcess) => void) {
+    this.#message = message;
+    this.#send = send;
+  }
+
+  more(): void {
+    this.#credit++;
+    this.#onCredit?.();
+  }
+
+  cancel(): void {
+    this.#controller.abort(new Error("the query was cancelled"));
+    this.#onCredit?.();
+  }
+
+  /** Never rejects. */
+  async run(engine: SqlEngine): Promise<void> {
+    const { query, text, format } = this.#message;
+    const answer = await engine.query(text, format, this.#controller.signal);
+    if (answer.kind === "refused") return this.#send({ kind: "refused", query, refusal: answer });
+    this.#send({ kind: "answer", query, contentType: answer.contentType });
+    try {
+      await this.#sendChunks(answer);
+      this.#send({ kind: "end", query });
+    } catch (cause) {
+      this.#send({ kind: "failed", query, message: cause instanceof Error ? cause.message : String(cause) });
+    }
+  }
+
+  async #sendChunks(answer: SqlAnswer & { readonly kind: "rows" }): Promise<void> {
+    const { query } = this.#message;
+    let sent = 0;
+    for await (const chunk of answer.chunks) {
+      sent += chunk.length;
+      if (sent > RESULT_BYTES_MAX) throw new Error(`the result is larger than ${RESULT_BYTES_MAX} bytes`);
+      for (let start = 0; start < chunk.length; start += CHUNK_BYTES_MAX) {
+        await this.#untilWanted();
+        this.#credit--;
+        this.#send({ kind: "chunk", query, bytes: chunk.subarray(start, start + CHUNK_BYTES_MAX) });
+      }
+    }
+  }
+
+  async #untilWanted(): Promise<void> {
+    const { signal } = this.#controller;
+    if (this.#credit === 0 && !signal.aborted) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#onCredit = resolve;
+      const timer = systemClock.setTimer(READ_STALL_MS, () => {
+        this.#controller.abort(new Error(`the client did not read the result for ${READ_STALL_MS / 1000} seconds`));
+        resolve();
+      });
+      await promise;
+      timer.cancel();
+      this.#onCredit = undefined;
+    }
+    signal.throwIfAborted();
+  }
+}
+
+/** The engine's log lines that matter to the server; their fields do not travel. */
+function errorsOver(send: (message: FromProcess) => void) {
+  const report = (fields: object, what: string): void => {
+    const cause: unknown = "cause" in fields ? fields.cause : undefined;
+    send({ kind: "engineError", what, stack: cause instanceof Error ? (cause.stack ?? cause.message) : String(cause) });
+  };
+  const logger = { debug() {}, info() {}, warn: report, error: report, child: () => logger };
+  return logger;
+}

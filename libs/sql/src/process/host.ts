@@ -1,0 +1,180 @@
+/**
+ * Why: the server's side of the processes that run statements. There are as many places as statements may run at once; a process
+ * is started when a statement finds no free one, and ends when it is idle. A process that was killed or failed is replaced by the
+ * next statement, after a short random pause.
+ */
+import { type Clock, invariant, type Logger, type Random } from "@perdure/base";
+import { refused } from "../errors.js";
+import {
+  OPEN_RESULTS_MAX,
+  PROCESS_STARTS_MAX,
+  PROCESS_STARTS_WINDOW_MS,
+  RESTART_PAUSE_MS_MAX,
+  RETRY_AFTER_SECONDS,
+} from "../limits.js";
+import { SQL_ENGINE_DEFAULTS, type SqlEngine, type SqlEngineOptions } from "../options.js";
+import type { LiveRows, SnapshotSource, SourceDescription, SqlAnswer, SqlFormat } from "../ports.js";
+import { Turns } from "../turns.js";
+import { EngineProcess, type RunningStatement } from "./engine-process.js";
+
+export interface SqlProcessPorts {
+  /** Module that calls `runSqlProcess`. */
+  readonly entry: URL;
+  /** Where the process finds what is committed. */
+  readonly source: SourceDescription;
+  /** Opens the store that is `served`; called at the first read of it. */
+  readonly openStore: () => Promise<SnapshotSource>;
+  readonly live: LiveRows;
+  /** Names of environment variables that the process gets. */
+  readonly environment?: readonly string[];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** Costs nothing until the first statement. Disposing of it waits until the processes are gone. */
+export function createSqlProcesses(ports: SqlProcessPorts, options: Partial<SqlEngineOptions> = {}): SqlEngine {
+  return new Host(ports, { ...SQL_ENGINE_DEFAULTS, ...options });
+}
+
+class Host implements SqlEngine {
+  readonly #turns: Turns;
+  readonly #places: readonly Place[];
+  readonly #closing = new AbortController();
+  readonly #store: { opened: Promise<SnapshotSource> | undefined };
+  readonly query = (text: string, format: SqlFormat, signal: AbortSignal): Promise<SqlAnswer> =>
+    this.#query(text, format, signal);
+
+  constructor(ports: SqlProcessPorts, options: SqlEngineOptions) {
+    const store: { opened: Promise<SnapshotSource> | undefined } = { opened: undefined };
+    this.#store = store;
+    const served: SqlProcessPorts = {
+      ...ports,
+      openStore() {
+        store.opened ??= ports.openStore().catch((cause: unknown) => {
+          store.opened = undefined;
+          throw cause;
+        });
+        return store.opened;
+      },
+    };
+    this.#turns = new Turns(options.runningQueriesMax, options.waitingQueriesMax);
+    this.#places = Array.from({ length: options.runningQueriesMax }, () => new Place(served, options));
+  }
+
+  async #query(text: string, format: SqlFormat, callerSignal: AbortSignal): Promise<SqlAnswer> {
+    const signal = AbortSignal.any([callerSignal, this.#closing.signal]);
+    if (signal.aborted) return CANCELLED;
+    const openResults = this.#places.reduce((sum, place) => sum + place.openResults, 0);
+    if (openResults >= OPEN_RESULTS_MAX) return BUSY;
+    try {
+      if (!(await this.#turns.begin(signal))) return BUSY;
+    } catch {
+      return CANCELLED;
+    }
+    let running: RunningStatement | undefined;
+    try {
+      running = await this.#freePlace().run(text, format, signal);
+    } finally {
+      if (running === undefined) this.#turns.end();
+      else void running.ran.then(() => this.#turns.end());
+    }
+    if (running !== undefined) return await running.answer;
+    return signal.aborted ? CANCELLED : FAILS_AGAIN_AND_AGAIN;
+  }
+
+  /** One whose process is there already, when there is one. */
+  #freePlace(): Place {
+    const free = this.#places.filter(({ isFree }) => isFree);
+    const place = free.find(({ isWarm }) => isWarm) ?? free[0];
+    invariant(place !== undefined, "there are as many places as turns");
+    return place;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort(new Error("the server is stopping"));
+    await Promise.all(this.#places.map((place) => place.close()));
+    const store = await this.#store.opened?.catch(() => undefined);
+    await store?.[Symbol.asyncDispose]();
+  }
+}
+
+const CANCELLED = refused("unavailable", "the query was cancelled");
+const BUSY = refused("busy", "too many queries are running", RETRY_AFTER_SECONDS);
+const FAILS_AGAIN_AND_AGAIN = refused(
+  "unavailable",
+  "the query engine has stopped several times in a row; try again in a minute",
+);
+
+/** Where a process runs, or the next one will. */
+class Place {
+  readonly #ports: SqlProcessPorts;
+  readonly #options: SqlEngineOptions;
+  #process: EngineProcess | undefined;
+  /** A statement is about to run here. */
+  #isTaken = false;
+  /** When processes ended by themselves, within the window. */
+  #failedAtMs: readonly number[] = [];
+
+  constructor(ports: SqlProcessPorts, options: SqlEngineOptions) {
+    this.#ports = ports;
+    this.#options = options;
+  }
+
+  get isFree(): boolean {
+    return !this.#isTaken && (this.#process === undefined || !this.#process.isAlive || this.#process.isFree);
+  }
+
+  /** A statement need not wait until a process has started. */
+  get isWarm(): boolean {
+    return this.#process?.isAlive === true;
+  }
+
+  get openResults(): number {
+    return this.#process?.openResults ?? 0;
+  }
+
+  /** When it `isFree`. Undefined when the signal is aborted before, and when processes ended by themselves too often of late. */
+  async run(text: string, format: SqlFormat, signal: AbortSignal): Promise<RunningStatement | undefined> {
+    this.#isTaken = true;
+    try {
+      if (this.#process?.isAlive !== true) {
+        const hasFailed = this.#noteEnd();
+        if (this.#failedAtMs.length >= PROCESS_STARTS_MAX) return undefined;
+        // Not all servers of a fleet, nor both places of one, at the same moment.
+        if (hasFailed) await pause(this.#ports.clock, this.#ports.random.float() * RESTART_PAUSE_MS_MAX, signal);
+        if (signal.aborted) return undefined; // No process for a client that has left.
+        this.#process = new EngineProcess(this.#ports, this.#options);
+      }
+      return signal.aborted ? undefined : this.#process.query(text, format, signal);
+    } finally {
+      this.#isTaken = false;
+    }
+  }
+
+  /** Whether the last process was killed or ended by itself, which counts. */
+  #noteEnd(): boolean {
+    const { clock } = this.#ports;
+    const nowMs = clock.monotonicMs();
+    this.#failedAtMs = this.#failedAtMs.filter((atMs) => nowMs - atMs < PROCESS_STARTS_WINDOW_MS);
+    const last = this.#process;
+    this.#process = undefined;
+    if (last === undefined || last.killedFor === "idle") return false;
+    if (last.killedFor === undefined) this.#failedAtMs = [...this.#failedAtMs, nowMs];
+    return true;
+  }
+
+  async close(): Promise<void> {
+    await this.#process?.close();
+  }
+}
+
+async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = clock.setTimer(ms, resolve);
+  const onAbort = () => resolve();
+  signal.addEventListener("abort", onAbort, { once: true });
+  await promise;
+  timer.cancel();
+  signal.removeEventListener("abort", onAbort);
+}

@@ -1,0 +1,98 @@
+/** Why: what a client of a statement waits for, first an answer, then its chunks, whatever becomes of the process that works on it. */
+import { unreachable } from "@perdure/base";
+import { refused } from "../errors.js";
+import type { SqlAnswer } from "../ports.js";
+import type { FromProcess, Refusal } from "./messages.js";
+
+export interface StatementParts {
+  readonly more: () => void;
+  readonly cancel: () => void;
+  readonly signal: AbortSignal;
+}
+
+export type AboutStatement = FromProcess & { readonly kind: "refused" | "answer" | "chunk" | "end" | "failed" };
+
+export class Statement {
+  readonly #parts: StatementParts;
+  readonly #answer = Promise.withResolvers<SqlAnswer>();
+  /** Chunks that came and were not read. The process sends no more of them than it was allowed. */
+  readonly #chunks: Uint8Array[] = [];
+  #ended: { readonly failure: Error | undefined } | undefined;
+  #wake: (() => void) | undefined;
+  readonly #onAbort = (): void => this.cancel();
+
+  constructor(parts: StatementParts) {
+    this.#parts = parts;
+    parts.signal.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  get answer(): Promise<SqlAnswer> {
+    return this.#answer.promise;
+  }
+
+  receive(message: AboutStatement): void {
+    switch (message.kind) {
+      case "refused":
+        this.#settle(message.refusal);
+        return;
+      case "answer":
+        this.#answer.resolve({ kind: "rows", contentType: message.contentType, chunks: this.#read() });
+        return;
+      case "chunk":
+        this.#chunks.push(message.bytes);
+        this.#wake?.();
+        return;
+      case "end":
+        return this.#end(undefined);
+      case "failed":
+        return this.#end(new Error(message.message));
+      default:
+        return unreachable(message);
+    }
+  }
+
+  /** The client does not wait; the process ends the statement. */
+  cancel(): void {
+    this.#parts.cancel();
+    this.lose(refused("unavailable", "the query was cancelled"));
+  }
+
+  /** The process is gone, or the statement with it. */
+  lose(refusal: Refusal): void {
+    this.#settle(refusal);
+    this.#end(new Error(refusal.message));
+  }
+
+  #settle(answer: SqlAnswer): void {
+    this.#answer.resolve(answer);
+    this.#parts.signal.removeEventListener("abort", this.#onAbort);
+  }
+
+  #end(failure: Error | undefined): void {
+    this.#ended ??= { failure };
+    this.#parts.signal.removeEventListener("abort", this.#onAbort);
+    this.#wake?.();
+  }
+
+  async *#read(): AsyncIterable<Uint8Array> {
+    try {
+      for (;;) {
+        const chunk = this.#chunks.shift(); // At most `CHUNKS_AHEAD` are there.
+        if (chunk !== undefined) {
+          yield chunk;
+          this.#parts.more();
+        } else if (this.#ended !== undefined) {
+          if (this.#ended.failure !== undefined) throw this.#ended.failure;
+          return;
+        } else {
+          const { promise, resolve } = Promise.withResolvers<void>();
+          this.#wake = resolve;
+          await promise;
+          this.#wake = undefined;
+        }
+      }
+    } finally {
+      if (this.#ended === undefined) this.cancel(); // A client that stops reading needs no more of it.
+    }
+  }
+}
