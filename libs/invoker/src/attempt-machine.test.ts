@@ -53,7 +53,8 @@ class Harness implements AttemptOutput {
         durationSinceLastStoredEntryMs: 0,
         eagerStateBytesMax: 1024,
         messageBytesMax: 64 * 1024,
-        journalEntriesMax: undefined,
+        journalEntriesMax: 100_000,
+        journalBytesMax: 1024 * 1024 * 1024,
         ...plan,
       },
       this,
@@ -386,6 +387,21 @@ describe("what an endpoint does wrong ends the attempt and nothing else", () => 
     const full = new Harness({ journalEntriesMax: 2 }).command(sleep).command({ ...sleep, resultCompletionId: 2 });
     expect(full.ending).toMatchObject({ kind: "failed", failure: { behavior: "pause", error: { errorCode: "RT0100" } } });
     const ended = new Harness({ journalEntriesMax: 2 }).command(sleep).command(output).control({ kind: "end" });
+    expect(ended.ending).toEqual({ kind: "ended" });
+  });
+
+  test("so is one that makes the journal larger than is allowed, replayed entries and results included", () => {
+    const state = { kind: "setState", name: "", stateKey: EMPTY_BYTES, value: new Uint8Array(600) } as const;
+    const output = { kind: "output", name: "", result: { kind: "value", value: new Uint8Array(600) } } as const;
+    const facts = someFacts({ target: aTarget({ serviceType: "virtualObject", handlerType: "exclusive", key: "k" }) });
+    const small = { facts, journalBytesMax: 1_000 };
+    const full = new Harness(small).command(state).command(state);
+    expect(full.submitted).toHaveLength(1);
+    expect(full.ending).toMatchObject({ kind: "failed", failure: { behavior: "pause", error: { errorCode: "RT0100" } } });
+    const stored = { type: MessageType.SetState, body: encodeCommand(state), appendedAtMs: 0 };
+    const replayed = new Harness({ ...small, entries: [input, stored] }).command(state);
+    expect(replayed.failureCode).toBe("RT0100");
+    const ended = new Harness(small).command(state).command(output).control({ kind: "end" });
     expect(ended.ending).toEqual({ kind: "ended" });
   });
 

@@ -46,6 +46,7 @@ import { commandAction } from "./command-action.js";
 import { KnownNotifications } from "./known-notifications.js";
 import { UNIT_BYTES } from "./limits.js";
 import { Outgoing, type OutgoingFrame } from "./outgoing.js";
+import type { Handled } from "./pace.js";
 
 const SUSPENDED: AttemptEnding = { kind: "suspended" };
 const ENDED: AttemptEnding = { kind: "ended" };
@@ -63,6 +64,10 @@ export class AttemptMachine {
   readonly #known = new KnownNotifications();
   /** Commands of the journal, Input included: also the index of the next one. */
   #commands = 0;
+  /** Bodies of all entries. */
+  #journalBytes = 0;
+  #handledMessages = 0;
+  #handledBytes = 0;
   #hasOutput = false;
   /** Completion ids of runs without a result. Made when first needed. */
   #openRuns: Set<number> | undefined;
@@ -124,7 +129,10 @@ export class AttemptMachine {
   entryStored(effect: EntryStored): void {
     if (this.#over) return;
     try {
-      if (isNotification(effect.entry.type)) this.#notified(effect.entry);
+      if (isNotification(effect.entry.type)) {
+        this.#notified(effect.entry);
+        this.#journalBytes += effect.entry.body.length;
+      }
       this.#tell(effect);
     } catch (cause) {
       this.fail(this.#internalFailure(cause));
@@ -149,6 +157,8 @@ export class AttemptMachine {
         const frame = this.#decoder.next();
         if (frame === undefined) break;
         used += 1 + Math.floor(frame.body.length / UNIT_BYTES);
+        this.#handledMessages++;
+        this.#handledBytes += frame.body.length;
         this.#handle(frame);
       }
       const { fault } = this.#decoder;
@@ -162,6 +172,10 @@ export class AttemptMachine {
   /** `work` stopped because its units were used, not because there was nothing left. */
   get isBacklogged(): boolean {
     return this.#isBacklogged;
+  }
+
+  get handled(): Handled {
+    return { messages: this.#handledMessages, bytes: this.#handledBytes };
   }
 
   /** The response ended cleanly; without a final message that is a failure. */
@@ -226,6 +240,7 @@ export class AttemptMachine {
   /** Takes in an entry of the replayed journal. */
   #remember(entry: JournalEntry): void {
     const { type } = entry;
+    this.#journalBytes += entry.body.length;
     if (isNotification(type)) {
       this.#known.add(entry);
       if (endsWait(type)) this.#openWaits--;
@@ -270,7 +285,8 @@ export class AttemptMachine {
     const body = ownedBytes(view); // It is stored as it is, and the action's bytes are views of it.
     const command = decodeCommand(type, body);
     if (isFault(command)) return this.fail(protocolFailure(command));
-    if (command.kind !== "output" && this.#isJournalFull()) return this.fail(this.#journalFailure());
+    const full = command.kind === "output" ? undefined : this.#journalFailure(body.length);
+    if (full !== undefined) return this.fail(full);
     const action = commandAction(this.#plan.facts, command, this.#deps);
     if (action.kind === "refused") return this.fail(refusalFailure(action, command, type, this.#commands));
     if (command.kind === "output") this.#hasOutput = true;
@@ -278,6 +294,7 @@ export class AttemptMachine {
     else if (beginsWait(type)) this.#openWaits++;
     this.#isAwaiting = false;
     this.#commands++;
+    this.#journalBytes += body.length;
     const ackRequested = (flags & requestedAckFlag) !== 0;
     this.#output.submit({ kind: "appendCommand", id: this.#id, run: this.#plan.run, type, body, ackRequested, action });
   }
@@ -344,14 +361,16 @@ export class AttemptMachine {
     this.#output.over(ending);
   }
 
-  #isJournalFull(): boolean {
-    return this.#commands + this.#known.count >= (this.#plan.journalEntriesMax ?? Number.POSITIVE_INFINITY);
-  }
-
-  /** Trying again would not make it shorter. */
-  #journalFailure(): AttemptFailure {
-    const made = failure("RT0100", `the journal has ${this.#plan.journalEntriesMax} entries, and no more are allowed`);
-    return { ...made, behavior: "pause" };
+  /** Why the journal takes no command of `moreBytes`. Another attempt would come here again, so it pauses at once. */
+  #journalFailure(moreBytes: number): AttemptFailure | undefined {
+    const { journalEntriesMax, journalBytesMax } = this.#plan;
+    const entries = this.#commands + this.#known.count;
+    let why: string;
+    if (entries >= journalEntriesMax) why = `the journal has ${entries} entries, and ${journalEntriesMax} are allowed`;
+    else if (this.#journalBytes + moreBytes > journalBytesMax)
+      why = `the journal has ${this.#journalBytes} bytes; with ${moreBytes} more it would exceed the ${journalBytesMax} that are allowed`;
+    else return undefined;
+    return { ...failure("RT0100", why), behavior: "pause" };
   }
 
   #internalFailure(cause: unknown): AttemptFailure {

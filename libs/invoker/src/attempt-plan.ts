@@ -23,7 +23,9 @@ export interface AttemptPlan {
   readonly durationSinceLastStoredEntryMs: number;
   readonly eagerStateBytesMax: number;
   readonly messageBytesMax: number;
-  readonly journalEntriesMax: number | undefined;
+  readonly journalEntriesMax: number;
+  /** Of the bodies of all entries. */
+  readonly journalBytesMax: number;
 }
 
 export type AttemptEnding =

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { utf8 } from "@perdure/base";
 import { encodeCommand, encodeFrame, MessageType } from "@perdure/service-protocol";
+import { noMetrics } from "./metrics.js";
 import { failuresOf, handler, names, object, sleep, World, waitForSleep } from "./testing/world.js";
 
 describe("time", () => {
@@ -121,6 +122,40 @@ describe("bounds", () => {
     world.partition.settled = settled;
     expect(invocation.status).toBe("completed");
     expect(world.clock.pendingTimers).toBe(0); // The stream is not waited for: its end was seen.
+  });
+
+  test("an attempt beyond its rates is read more slowly, loses nothing, and may end meanwhile", async () => {
+    let slowdowns = 0;
+    const metrics = { ...noMetrics, attemptSlowedDown: () => void slowdowns++ };
+    const world = new World({}, { pace: { messagesPerSecond: 10, bytesPerSecond: 1_000_000 } }, { metrics });
+    const invocation = await world.invoke();
+    world.last.respond();
+    for (let id = 1; id <= 50; id++) world.last.command({ kind: "run", resultCompletionId: id, name: "" });
+    expect([world.last.readingPaused, slowdowns]).toEqual([false, 0]);
+    world.last.command({ kind: "run", resultCompletionId: 51, name: "" });
+    expect([world.last.readingPaused, slowdowns]).toEqual([true, 1]);
+    for (let id = 52; id <= 60; id++) world.last.command({ kind: "run", resultCompletionId: id, name: "" });
+    world.last.command({ kind: "output", result: { kind: "value", value: utf8("done") }, name: "" });
+    world.last.control({ kind: "end" });
+    world.last.listener.end();
+    await world.pass(99);
+    expect(invocation.entries).toHaveLength(1 + 51);
+    await world.pass(1);
+    expect(invocation.entries).toHaveLength(1 + 60 + 1);
+    await world.pass(2_000);
+    expect(invocation.status).toBe("completed");
+    expect(world.clock.pendingTimers).toBe(0);
+  });
+
+  test("an attempt that is aborted while it is read more slowly leaves no timer", async () => {
+    const world = new World({}, { pace: { messagesPerSecond: 1, bytesPerSecond: 1_000_000 } });
+    await world.invoke();
+    world.last.respond();
+    for (let id = 1; id <= 6; id++) world.last.command({ kind: "run", resultCompletionId: id, name: "" });
+    expect(world.last.readingPaused).toBe(true);
+    world.last.listener.failed({ kind: "reset", message: "gone" });
+    await world.turn();
+    expect(world.clock.pendingTimers).toBe(1); // The next attempt's.
   });
 
   test("while we do not listen, the endpoint's silence does not count against it", async () => {

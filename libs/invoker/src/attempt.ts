@@ -16,6 +16,8 @@ import type { Deadlines, Waiting } from "./deadlines.js";
 import type { FairShares, ServiceShare, ShareMember } from "./fair-shares.js";
 import type { Flushable, FlushGroup } from "./flush-group.js";
 import { ATTEMPT_UNITS, BLOCKED_AFTER_MS, DRAIN_MS } from "./limits.js";
+import type { InvokerMetrics } from "./metrics.js";
+import { Pace, type PaceLimits } from "./pace.js";
 import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest, TransportFailure } from "./ports.js";
 import { type ResponseHeaders, responseFailure } from "./response-check.js";
 
@@ -40,6 +42,8 @@ export interface AttemptContext extends AttemptDeps {
   readonly flushes: FlushGroup;
   readonly deadlines: Deadlines;
   readonly shares: FairShares;
+  readonly pace: PaceLimits;
+  readonly metrics: InvokerMetrics;
 }
 
 export class Attempt implements AttemptOutput, StreamListener, ShareMember, Waiting, Flushable {
@@ -50,6 +54,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
   readonly #machine: AttemptMachine;
   readonly #stream: EndpointStream;
   readonly #share: ServiceShare;
+  readonly #pace: Pace;
   /** Units it spent in the epoch that it spent in last. */
   #spent = 0;
   #spentEpoch = 0;
@@ -59,8 +64,10 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
   /** A place in line for whole delays; what is left of one after some activity has a timer of its own. */
   #deadline: TimerHandle | undefined;
   #lastActivityMs: number;
-  /** It waits for its turn to handle what has arrived, and does not read meanwhile: the endpoint's silence is ours. */
+  /** It waits for its turn or its pace to handle what has arrived, and does not read meanwhile: the endpoint's silence is ours. */
   #readingHeld = false;
+  /** It is beyond its rates; afterwards it waits for its turn. */
+  #slowedDown: TimerHandle | undefined;
   /** The response ended while what had arrived was not handled yet. */
   #hasEnded = false;
   #over = false;
@@ -74,6 +81,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
     this.#context = context;
     this.#lastActivityMs = context.clock.monotonicMs();
     this.#share = context.shares.serviceShare(plan.facts.target.service);
+    this.#pace = new Pace(context.pace, this.#lastActivityMs);
     this.#machine = new AttemptMachine(plan, this, context);
     this.#stream = context.transport.open(request, this);
     this.#machine.begin();
@@ -118,6 +126,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
     if (this.#over) return;
     this.#over = true;
     this.#stopWaiting();
+    this.#hurry();
     this.#stream.abort();
   }
 
@@ -140,6 +149,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
   }
 
   over(ending: AttemptEnding): void {
+    this.#hurry();
     const reset = ending.kind === "failed" && ending.failure.resetStream;
     if (!reset) this.#waitFor("drain", DRAIN_MS);
     // A transport that fails at once does so before its stream is ours.
@@ -184,10 +194,11 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
       this.#spent += used;
       shares.spend(this.#share, used);
     }
-    if (!this.#machine.isBacklogged) return;
+    const isSlowedDown = this.#slowDown();
+    if (!isSlowedDown && !this.#machine.isBacklogged) return;
     this.#readingHeld = true;
     this.#stream.pauseReading();
-    shares.wait(this.#share, this);
+    if (!isSlowedDown) shares.wait(this.#share, this);
   }
 
   end(): void {
@@ -216,7 +227,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
   serve(units: number): number {
     if (!this.isWaiting) return 0;
     const used = this.#machine.work(units);
-    if (this.#machine.isBacklogged) return used;
+    if (this.#slowDown() || this.#machine.isBacklogged) return used;
     this.#readingHeld = false;
     this.#lastActivityMs = this.#context.clock.monotonicMs();
     if (this.#hasEnded) this.end();
@@ -225,7 +236,21 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
   }
 
   get isWaiting(): boolean {
-    return this.#readingHeld && !this.#over && !this.#machine.over;
+    return this.#readingHeld && this.#slowedDown === undefined && !this.#over && !this.#machine.over;
+  }
+
+  /** Whether the attempt is beyond its rates: then it handles nothing for a while, and waits for its turn after that. */
+  #slowDown(): boolean {
+    const { clock, metrics, shares } = this.#context;
+    if (this.#machine.over) return false;
+    const delayMs = this.#pace.delayMs(this.#machine.handled, clock.monotonicMs());
+    if (delayMs === 0) return false;
+    metrics.attemptSlowedDown();
+    this.#slowedDown = clock.setTimer(delayMs, () => {
+      this.#slowedDown = undefined;
+      if (this.isWaiting) shares.wait(this.#share, this);
+    });
+    return true;
   }
 
   // ── time ───────────────────────────────────────────────────────────────────────────────────────
@@ -239,6 +264,11 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
   #stopWaiting(): void {
     this.#deadline?.cancel();
     this.#deadline = undefined;
+  }
+
+  #hurry(): void {
+    this.#slowedDown?.cancel();
+    this.#slowedDown = undefined;
   }
 
   deadlineReached(): void {
@@ -271,6 +301,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
     if (this.#over) return;
     this.#over = true;
     this.#stopWaiting();
+    this.#hurry();
     if (reset) this.#stream.abort();
     else this.#stream.end();
     this.#owner.attemptOver();

@@ -75,6 +75,7 @@ class PartitionInvoker implements InterruptibleInvoker {
       flushes: new FlushGroup(),
       deadlines: new Deadlines(clock),
       shares: new FairShares(FRAME_SHARES, settled),
+      pace: options.pace,
       options,
       drained: (run) => this.#draining.delete(run),
     };

@@ -40,6 +40,11 @@ export const FRAME_SHARES: ShareLimits = {
 /** Units of one attempt between two commits without taking turns: honest fan-outs of some dozen calls go at once. */
 export const ATTEMPT_UNITS = 64;
 
+/** Seconds of its rates that an attempt may do at once: fan-outs of thousands are honest, and a message of the largest size must pass. */
+export const PACE_RESERVE_SECONDS = 5;
+/** An attempt that is too fast is not read for so long at least: one timer for some dozen messages. */
+export const PACE_DELAY_MS_MIN = 20;
+
 /** Attempts that may start between two commits, some 100 µs each. */
 export const START_SHARES: ShareLimits = {
   sharedUnits: 48,

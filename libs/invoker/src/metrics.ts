@@ -11,6 +11,8 @@ export interface InvokerMetrics {
   ): void;
   /** An attempt was broken off from outside: it neither ended nor failed. */
   attemptBrokenOff(): void;
+  /** An attempt exceeded its rates and is not read for a while. */
+  attemptSlowedDown(): void;
   /** More (or fewer) invocations run here that began, or went on after their last suspension, at this time. */
   running(sinceMs: number, change: 1 | -1): void;
   /** More (or fewer, when negative) invocations wait for their next attempt after a failure. */
@@ -24,6 +26,7 @@ export const noMetrics: InvokerMetrics = {
   attemptStarted() {},
   attemptEnded() {},
   attemptBrokenOff() {},
+  attemptSlowedDown() {},
   running() {},
   backingOff() {},
 };

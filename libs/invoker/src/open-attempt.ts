@@ -29,7 +29,8 @@ export type Opened =
 
 export function openAttempt(opening: Opening, owner: AttemptOwner, context: RunContext): Opened {
   const { facts, run, route } = opening;
-  const { transports, options, registry, clock, random, scopesEnabled, logger, flushes, deadlines, shares } = context;
+  const { transports, options, registry, clock, random, scopesEnabled, logger, flushes, deadlines, shares, pace, metrics } =
+    context;
   const { deployment, handler } = route;
   const transport = deployment.address.kind === "lambda" ? transports.lambda : transports.http;
   if (transport === undefined)
@@ -48,6 +49,7 @@ export function openAttempt(opening: Opening, owner: AttemptOwner, context: RunC
     eagerStateBytesMax: options.eagerStateBytesMax,
     messageBytesMax: options.messageBytesMax,
     journalEntriesMax: options.journalEntriesMax,
+    journalBytesMax: options.journalBytesMax,
   };
   const times = { inactivityTimeoutMs, abortTimeoutMs: handler?.abortTimeoutMs ?? options.abortTimeoutMsDefault };
   try {
@@ -61,6 +63,8 @@ export function openAttempt(opening: Opening, owner: AttemptOwner, context: RunC
       flushes,
       deadlines,
       shares,
+      pace,
+      metrics,
       transport,
     });
     return { kind: "opened", attempt };

@@ -1,6 +1,7 @@
 /** What an operator may set about invoking, with the reference's defaults. */
 import type { RetryPolicy } from "@perdure/control";
 import { messageBytesMaxDefault, type ProtocolVersion, protocolVersionDefaultMax } from "@perdure/service-protocol";
+import type { PaceLimits } from "./pace.js";
 
 export interface InvokerOptions {
   /** Attempts with an open stream at the same time; further runs wait in order. */
@@ -9,8 +10,11 @@ export interface InvokerOptions {
   readonly protocolVersionMax: ProtocolVersion;
   /** Nominal limit of one message from an endpoint, bytes (RT0003). */
   readonly messageBytesMax: number;
-  /** Entries of a journal beyond which the handler may only end (RT0100); undefined: none. */
-  readonly journalEntriesMax: number | undefined;
+  /** Entries of a journal, and bytes of their bodies, beyond which the handler may only end (RT0100). */
+  readonly journalEntriesMax: number;
+  readonly journalBytesMax: number;
+  /** What one attempt may do in the long run; beyond, its stream is read more slowly. */
+  readonly pace: PaceLimits;
   /** Keys and values sent along in Start, bytes; 0 sends none. */
   readonly eagerStateBytesMax: number;
   /** Sent with every request. Lower-case names. */
@@ -29,7 +33,9 @@ export const invokerDefaults: InvokerOptions = {
   concurrentInvocationsMax: 1_000,
   protocolVersionMax: protocolVersionDefaultMax,
   messageBytesMax: messageBytesMaxDefault,
-  journalEntriesMax: undefined,
+  journalEntriesMax: 100_000,
+  journalBytesMax: 256 * 1024 * 1024,
+  pace: { messagesPerSecond: 2_000, bytesPerSecond: 8 * 1024 * 1024 },
   eagerStateBytesMax: messageBytesMaxDefault,
   additionalRequestHeaders: { "x-restate-cluster-name": "localcluster" },
   retryPolicyDefault: { initialIntervalMs: 500, factor: 2, maxIntervalMs: 60_000, maxAttempts: 70, onMaxAttempts: "pause" },

@@ -2,7 +2,6 @@
 
 import type { AttemptContext } from "./attempt.js";
 import type { RequestIdentity } from "./identity.js";
-import type { InvokerMetrics } from "./metrics.js";
 import type { InvokerOptions } from "./options.js";
 import type { EndpointTransport, InvokerHost } from "./ports.js";
 import type { Run } from "./run.js";
@@ -14,7 +13,6 @@ export interface RunContext extends Omit<AttemptContext, "transport"> {
   readonly options: InvokerOptions;
   readonly transports: { readonly http: EndpointTransport; readonly lambda: EndpointTransport | undefined };
   readonly identity: RequestIdentity | undefined;
-  readonly metrics: InvokerMetrics;
   /** The last stream of a run that was stopped is gone. */
   drained(run: Run): void;
 }

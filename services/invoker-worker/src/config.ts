@@ -23,9 +23,20 @@ const invokerSettings = group("Attempts: the streams to user endpoints.", {
   eagerStateSizeLimit: optionalByteSize({
     sentence: "State up to this is sent along when an attempt starts (size); the message size limit when not set.",
   }),
-  journalEntriesLimit: optionalInteger({
-    sentence: "Entries of one journal, beyond which a handler may only end (RT0100); unlimited when not set.",
+  journalEntriesLimit: integer(100_000, {
+    sentence: "Entries of one journal, beyond which a handler may only end (RT0100).",
     min: 2,
+  }),
+  journalSizeLimit: byteSize("256MiB", {
+    sentence: "Bytes of all entries of one journal, beyond which a handler may only end (size, RT0100).",
+  }),
+  commandsPerSecondLimit: integer(2_000, {
+    sentence: "Messages per second of one attempt, after five seconds' worth at once; beyond, its stream is read more slowly.",
+    min: 1,
+  }),
+  commandBytesPerSecondLimit: byteSize("8MiB", {
+    sentence:
+      "Bytes of messages per second of one attempt, after five seconds' worth at once; beyond, its stream is read more slowly (size).",
   }),
   concurrentInvocationsLimit: optionalInteger({
     sentence: "Attempts with an open stream at one time; others wait. By the memory of the process, 1000 to 8192, when not set.",
@@ -73,6 +84,8 @@ export function invokerOptionsOf(
     protocolVersionMax: isSupportedVersion(invoker.maxProtocolVersion) ? invoker.maxProtocolVersion : protocolVersionDefaultMax,
     messageBytesMax: invoker.messageSizeLimit,
     journalEntriesMax: invoker.journalEntriesLimit,
+    journalBytesMax: invoker.journalSizeLimit,
+    pace: { messagesPerSecond: invoker.commandsPerSecondLimit, bytesPerSecond: invoker.commandBytesPerSecondLimit },
     eagerStateBytesMax: invoker.eagerStateSizeLimit ?? invoker.messageSizeLimit,
     additionalRequestHeaders: requestHeaders,
     retryPolicyDefault: retryPolicyOf(invoker),

@@ -42,6 +42,10 @@ function attemptMetrics(metrics: Metrics): InvokerMetrics & Pick<WorkerMetrics, 
     name: "perdure_worker_schedule_delay_seconds",
     help: "From when an attempt could run until it got a slot and began",
   });
+  const slowedDown = metrics.counter({
+    name: "perdure_worker_attempt_slowdowns_total",
+    help: "Times that the stream of an attempt was not read for a while because the attempt exceeded its rate of commands or bytes",
+  });
   const recent: RecentAttempts = { running: 0, backingOff: 0, meanSeconds: 0, ages: new RunningAges() };
   metrics.observed(
     { type: "gauge", name: "perdure_worker_attempts_running", help: "Attempts with an open stream" },
@@ -62,6 +66,7 @@ function attemptMetrics(metrics: Metrics): InvokerMetrics & Pick<WorkerMetrics, 
       durations.observe(durationMs / 1000, transport);
       recent.meanSeconds += (durationMs / 1000 - recent.meanSeconds) * ATTEMPT_MEAN_WEIGHT;
     },
+    attemptSlowedDown: () => slowedDown.inc(),
     running: (sinceMs, change) => recent.ages.change(sinceMs, change),
     backingOff(change) {
       recent.backingOff += change;

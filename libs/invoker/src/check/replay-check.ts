@@ -104,7 +104,9 @@ function planOf({ facts, version, state, lastStoredAtMs }: SpokenSubject, nowMs:
     durationSinceLastStoredEntryMs: Math.max(0, nowMs - lastStoredAtMs),
     eagerStateBytesMax: options.eagerStateBytesMax,
     messageBytesMax: options.messageBytesMax,
-    journalEntriesMax: undefined, // What is there may be replayed.
+    // What is there may be replayed.
+    journalEntriesMax: Number.POSITIVE_INFINITY,
+    journalBytesMax: Number.POSITIVE_INFINITY,
   };
 }
 
