@@ -76,3 +76,12 @@ test("garbage of this process is gone seconds after the work", async () => {
   while (getHeapStatistics().used_heap_size > full - 15 * MIB) await new Promise((resolve) => setTimeout(resolve, 250));
   expect(kept).toBeUndefined();
 }, 60_000);
+
+test("so are its buffers outside the heap, which the heap's size does not show", async () => {
+  using _collection = collectWhenIdle();
+  let kept: Uint8Array[] | undefined = Array.from({ length: 30 }, () => new Uint8Array(MIB).fill(1));
+  const full = getHeapStatistics().external_memory;
+  kept = undefined;
+  while (getHeapStatistics().external_memory > full - 25 * MIB) await new Promise((resolve) => setTimeout(resolve, 250));
+  expect(kept).toBeUndefined();
+}, 60_000);

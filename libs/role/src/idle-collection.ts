@@ -3,14 +3,14 @@
  * that has nothing to do collects it at once, and a machine holds more of them.
  */
 import { performance } from "node:perf_hooks";
-import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
+import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { IDLE_BUSY_MAX, IDLE_GARBAGE_BYTES_MIN, IDLE_GARBAGE_SHARE_MIN, IDLE_LOOK_MS, IDLE_LOOKS_MIN } from "./limits.js";
 
 export interface IdleCollectionPorts {
   /** Processors that this process used since the last time asked: 0.5 is half of one. */
   readonly busy: () => number;
-  /** Bytes in the old generation, garbage included. */
+  /** Bytes in the old generation and of buffers outside the heap, garbage included. */
   readonly oldBytes: () => number;
   /** A full collection. */
   readonly collect: () => void;
@@ -57,7 +57,8 @@ export function collectWhenIdle(): Disposable {
       return share;
     },
     oldBytes: () => {
-      let bytes = 0;
+      // A buffer outside the heap is freed when the collector finds its small object: what arrived in large messages waits there.
+      let bytes = getHeapStatistics().external_memory;
       for (const { space_name: name, space_used_size: used } of getHeapSpaceStatistics())
         if (name === "old_space" || name === "large_object_space") bytes += used;
       return bytes;
