@@ -120,10 +120,19 @@ export class ProtoWriter {
     return this.join();
   }
 
-  /** What was written, copied into memory of the caller's own (see `allocateBytes`); the writer can be reset and reused. */
+  /** What was written, in memory of the caller's own (see `allocateBytes`); the writer must be reset before it is used again. */
   finish(): Uint8Array {
     invariant(this.#forks.length === 0, "every fork() is joined before finish()");
+    if (this.#pos > WRITER_KEPT_BYTES_MAX) return this.#giveAway();
     return copyBytes(this.#buf, 0, this.#pos);
+  }
+
+  /** A large message is not copied: its memory is given away, and the writer begins with new memory. */
+  #giveAway(): Uint8Array {
+    const given = new Uint8Array(this.#buf.buffer, 0, this.#pos);
+    this.#buf = Buffer.allocUnsafeSlow(WRITER_INITIAL_BYTES);
+    this.#pos = 0;
+    return given;
   }
 
   #shortAscii(text: string, chars: number): boolean {

@@ -76,6 +76,23 @@ describe("LevelDB as a key-value engine", () => {
     expect(await rows(kv, "", "z")).toEqual(["b=2"]);
   });
 
+  test("a batch of large values lets the event loop serve others in between, and stays one batch", async () => {
+    await using kv = await fresh();
+    const value = randomBytes(3_000_000);
+    let turns = 0;
+    let sawSome = false;
+    const written = kv.write(new Map(Array.from({ length: 6 }, (_, n) => [`k${n}`, value] as const)));
+    const counting = setInterval(() => {
+      turns++;
+      sawSome ||= kv.get("k0") !== undefined && kv.get("k5") === undefined;
+    }, 0);
+    await written;
+    clearInterval(counting);
+    expect(turns).toBeGreaterThan(0);
+    expect(sawSome).toBe(false);
+    expect(kv.get("k5")).toEqual(new Uint8Array(value));
+  });
+
   test("it knows how much it holds, what was written last included", async () => {
     await using kv = await openLevelKeyValue(join(root, "sized"));
     const before = await kv.storedBytes();

@@ -69,6 +69,8 @@ export class AttemptMachine {
   #handledMessages = 0;
   #handledBytes = 0;
   #hasOutput = false;
+  /** Body of the last Output, if this attempt sent it. */
+  #result: Uint8Array | undefined;
   /** Completion ids of runs without a result. Made when first needed. */
   #openRuns: Set<number> | undefined;
   #awaiting: Future | undefined;
@@ -289,8 +291,10 @@ export class AttemptMachine {
     if (full !== undefined) return this.fail(full);
     const action = commandAction(this.#plan.facts, command, this.#deps);
     if (action.kind === "refused") return this.fail(refusalFailure(action, command, type, this.#commands));
-    if (command.kind === "output") this.#hasOutput = true;
-    else if (command.kind === "run") this.#openRun(command.resultCompletionId);
+    if (command.kind === "output") {
+      this.#hasOutput = true;
+      this.#result = body;
+    } else if (command.kind === "run") this.#openRun(command.resultCompletionId);
     else if (beginsWait(type)) this.#openWaits++;
     this.#isAwaiting = false;
     this.#commands++;
@@ -350,7 +354,7 @@ export class AttemptMachine {
 
   #end(): void {
     if (!this.#hasOutput) return this.fail(protocolFailure(protocolViolation("End without an Output before it")));
-    this.#output.submit({ kind: "end", id: this.#id, run: this.#plan.run });
+    this.#output.submit({ kind: "end", id: this.#id, run: this.#plan.run, output: this.#result });
     this.#finish(ENDED);
   }
 

@@ -148,6 +148,8 @@ export interface End {
   readonly kind: "end";
   readonly id: InvocationId;
   readonly run: number;
+  /** Body of that Output, when this attempt sent it: it may be large and need not be read again. The journal has it too. */
+  readonly output?: Uint8Array | undefined;
 }
 
 /** An attempt failed. `retry` keeps the invocation with the invoker; `pause` and `kill` take it away. */

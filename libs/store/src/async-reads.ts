@@ -155,7 +155,8 @@ const ROWS: { readonly [K in PartitionCommand["kind"]]: RowsOf<Extract<Partition
     const rows = [...itself(command, known)];
     if (known === undefined) return rows;
     // Not there yet: the Output is on its way in front of the end, and will be applied by then.
-    if (known.journal.outputIndex >= 0) rows.push({ kind: "entry", id: command.id, index: known.journal.outputIndex });
+    if (command.output === undefined && known.journal.outputIndex >= 0)
+      rows.push({ kind: "entry", id: command.id, index: known.journal.outputIndex });
     return rows.concat(rowsOfCompletion(known));
   },
   attemptFailed: (command, known) => [

@@ -84,9 +84,9 @@ export function suspend(view: PartitionView, command: Suspend, out: Transition):
 export function end(view: PartitionView, command: End, out: Transition): void {
   const invocation = present(view, command);
   if (invocation === undefined) return;
-  const output = view.entry(command.id, invocation.journal.outputIndex);
+  const output = command.output ?? view.entry(command.id, invocation.journal.outputIndex)?.body;
   invariant(output !== undefined, "an attempt ends only after its Output");
-  const result = outputResultOf(output.body);
+  const result = outputResultOf(output);
   const outcome: Outcome =
     result.kind === "value"
       ? { kind: "success", value: result.value }
