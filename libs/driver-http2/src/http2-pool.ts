@@ -32,9 +32,8 @@ export class Http2Pool implements SessionOwner {
 
   open(stream: Http2EndpointStream): void {
     if (this.#waiting.length === 0) {
-      for (const session of this.#sessions) {
-        if (session.room > 0) return session.open(stream);
-      }
+      const session = this.#sessionFor(stream);
+      if (session !== undefined) return session.open(stream);
     }
     if (this.#waiting.length >= WAITING_STREAMS_MAX) {
       queueMicrotask(() =>
@@ -44,6 +43,25 @@ export class Http2Pool implements SessionOwner {
     }
     this.#waiting.push(stream);
     this.#connectIfNeeded();
+  }
+
+  /**
+   * The first with room on which nothing large is on its way. When all are busy with large messages, the next streams get another connection,
+   * and this one does not wait for it: perhaps the peer takes no more. A large stream prefers a busy one, so that few are.
+   */
+  #sessionFor(stream: Http2EndpointStream): PooledSession | undefined {
+    let busy: PooledSession | undefined;
+    let free: PooledSession | undefined;
+    for (const session of this.#sessions) {
+      if (session.room <= 0) continue;
+      if (session.isBusyWithLargeMessage) busy ??= session;
+      else free ??= session;
+      if (!stream.isLarge && free !== undefined) return free;
+    }
+    if (stream.isLarge) return busy ?? free;
+    if (busy !== undefined && this.#sessions.length < SESSIONS_PER_ORIGIN_MAX && !this.#sessions.some((each) => each.connecting))
+      this.#connect();
+    return busy;
   }
 
   addCounts(counts: { connecting: number; open: number; draining: number }): void {

@@ -47,6 +47,8 @@ export class PooledSession implements StreamHost {
   readonly #session: ClientHttp2Session;
   #state: "connecting" | "ready" | "draining" | "closed" = "connecting";
   #active = 0;
+  /** Streams on which a large message is on its way. */
+  #largeMessages = 0;
   #opened = 0;
   #idleSinceMs: number;
   #timer: TimerHandle;
@@ -88,6 +90,11 @@ export class PooledSession implements StreamHost {
     return Math.min(STREAMS_PER_SESSION_MAX, allowed) - this.#active;
   }
 
+  /** What is sent on it waits behind a large message of another stream. */
+  get isBusyWithLargeMessage(): boolean {
+    return this.#largeMessages > 0;
+  }
+
   /** Only with room. */
   open(stream: Http2EndpointStream): void {
     this.#active++;
@@ -107,6 +114,10 @@ export class PooledSession implements StreamHost {
    */
   streamRefused(): void {
     this.#stopTaking();
+  }
+
+  largeMessage(isComing: boolean): void {
+    this.#largeMessages += isComing ? 1 : -1;
   }
 
   streamClosed(): void {

@@ -14,6 +14,8 @@ const NO_OPTIONS = { endStream: false };
 export interface StreamHost {
   /** The peer takes no streams on this connection now; this one was never looked at. Comes before the listener hears of it, who may try again at once. */
   streamRefused(): void;
+  /** A large message is on its way on this stream, or no longer. */
+  largeMessage(isComing: boolean): void;
   /** Once for each stream, when it is closed on both sides. */
   streamClosed(): void;
 }
@@ -24,6 +26,8 @@ type OwnedStream = ClientHttp2Stream & { [owner]: Http2EndpointStream | undefine
 
 export class Http2EndpointStream implements EndpointStream {
   readonly base: EndpointBase;
+  /** It sends much at once. */
+  readonly isLarge: boolean;
   readonly #request: StreamRequest;
   readonly #listener: StreamListener;
   #session: ClientHttp2Session | undefined;
@@ -36,11 +40,13 @@ export class Http2EndpointStream implements EndpointStream {
   /** The listener has heard its last word, or does not want to. */
   #over = false;
   #answered = false;
+  #carriesLargeMessage = false;
   /** Undefined before it starts, and once the stream no longer counts against its session. */
   #host: StreamHost | undefined;
 
   constructor(base: EndpointBase, request: StreamRequest, listener: StreamListener) {
     this.base = base;
+    this.isLarge = request.isLarge === true;
     this.#request = request;
     this.#listener = listener;
   }
@@ -63,6 +69,7 @@ export class Http2EndpointStream implements EndpointStream {
     this.#session = session;
     this.#stream = stream;
     this.#host = host;
+    this.carriesLargeMessage(this.isLarge);
     (stream as OwnedStream)[owner] = this;
     stream.on("response", onResponse);
     stream.on("data", onData);
@@ -114,6 +121,13 @@ export class Http2EndpointStream implements EndpointStream {
   resumeReading(): void {
     this.#readingPaused = false;
     this.#stream?.resume();
+  }
+
+  carriesLargeMessage(isLarge: boolean): void {
+    const isBusy = isLarge || (this.isLarge && this.#stream !== undefined);
+    if (this.#carriesLargeMessage === isBusy) return;
+    this.#carriesLargeMessage = isBusy;
+    this.#host?.largeMessage(isBusy);
   }
 
   /** Pseudo headers first, in one flat list: Node takes it as it is instead of copying an object. */
@@ -183,6 +197,7 @@ export class Http2EndpointStream implements EndpointStream {
     else this.fail(lostFailure("closed before the end of the response"));
     this.#stream = undefined;
     this.#session = undefined;
+    this.carriesLargeMessage(false);
     const host = this.#host;
     this.#host = undefined;
     host?.streamClosed();

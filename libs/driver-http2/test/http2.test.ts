@@ -5,7 +5,7 @@ import { describe, expect, test } from "@jest/globals";
 import { systemClock, systemRandom, utf8 } from "@perdure/base";
 import type { EndpointTransport } from "@perdure/invoker";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
-import { createHttpTransport } from "../src/index.js";
+import { type CountingTransport, createHttpTransport } from "../src/index.js";
 import { openSockets } from "./open-sockets.js";
 import { serveRaw } from "./raw-http2.js";
 import { open } from "./recorder.js";
@@ -306,6 +306,32 @@ describe("HTTP/2 with prior knowledge", () => {
       expect(server.peers.length).toBe(2);
     },
   );
+
+  test("while a large message is on its way, new streams get another connection; large ones share one", async () => {
+    const sessionOf = new Map<unknown, number>();
+    await using server = await serve((stream, headers) => {
+      sessionOf.set(headers[":path"], server.sessions.indexOf(stream.session as ServerHttp2Session));
+      stream.respond({ ":status": 200 });
+    });
+    await using transport = aTransport();
+    const arrived = async (path: string, isLarge = false) => {
+      const { stream } = open(transport, server.uri, { path, isLarge });
+      await io(() => sessionOf.has(path));
+      return { stream, session: sessionOf.get(path) };
+    };
+    const first = await arrived("/first");
+    expect((await arrived("/second")).session).toBe(0);
+    first.stream.carriesLargeMessage?.(true);
+    await arrived("/third"); // It is not held up by the new connection.
+    await io(() => server.sessions.length === 2);
+    await io(() => (transport as CountingTransport).connections().open === 2);
+    expect((await arrived("/fourth")).session).toBe(1);
+    expect((await arrived("/large", true)).session).toBe(0);
+    first.stream.carriesLargeMessage?.(false);
+    expect((await arrived("/fifth")).session).toBe(1); // The large one is still there.
+    expect((await arrived("/largeToo", true)).session).toBe(0);
+    expect(server.sessions).toHaveLength(2);
+  });
 
   test("nobody listening is a connect failure for everyone who waits", async () => {
     const server = await serve(echo);

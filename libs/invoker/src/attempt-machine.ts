@@ -176,6 +176,11 @@ export class AttemptMachine {
     return this.#isBacklogged;
   }
 
+  /** Length of a message of which only a part has arrived; 0 when there is none. */
+  get pendingMessageBytes(): number {
+    return this.#over ? 0 : this.#decoder.pendingBodyBytes;
+  }
+
   get handled(): Handled {
     return { messages: this.#handledMessages, bytes: this.#handledBytes };
   }

@@ -3,6 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { utf8 } from "@perdure/base";
 import { encodeCommand, encodeFrame, MessageType } from "@perdure/service-protocol";
 import { noMetrics } from "./metrics.js";
+import type { FakeStream } from "./testing/fake-transport.js";
 import { failuresOf, handler, names, object, sleep, World, waitForSleep } from "./testing/world.js";
 
 describe("time", () => {
@@ -156,6 +157,52 @@ describe("bounds", () => {
     world.last.listener.failed({ kind: "reset", message: "gone" });
     await world.turn();
     expect(world.clock.pendingTimers).toBe(1); // The next attempt's.
+  });
+
+  test("large messages arrive one after the other, and the connection of each is known to be busy meanwhile", async () => {
+    const world = new World();
+    const invocations = [await world.invoke(), await world.invoke()];
+    const [first, second] = world.streams as [FakeStream, FakeStream];
+    const busy: string[] = [];
+    first.carriesLargeMessage = (isLarge) => busy.push(`first ${isLarge}`);
+    second.carriesLargeMessage = (isLarge) => busy.push(`second ${isLarge}`);
+    const value = new Uint8Array(20 * 1024 * 1024);
+    const output = encodeCommand({ kind: "output", result: { kind: "value", value }, name: "" });
+    const frame = encodeFrame(MessageType.Output, output);
+    for (const stream of [first, second]) {
+      stream.respond();
+      stream.listener.data(frame.subarray(0, 1000));
+    }
+    expect([first.readingPaused, second.readingPaused]).toEqual([false, true]);
+    expect(busy).toEqual(["first true", "second true"]);
+    first.listener.data(frame.subarray(1000));
+    first.control({ kind: "end" });
+    first.listener.end();
+    await world.turn();
+    expect(invocations.map(({ status }) => status)).toEqual(["completed", "invoked"]);
+    expect([second.readingPaused, busy.slice(2)]).toEqual([false, ["first false"]]);
+    second.listener.data(frame.subarray(1000));
+    second.control({ kind: "end" });
+    second.listener.end();
+    await world.turn();
+    expect(invocations[1]?.status).toBe("completed");
+    expect(world.clock.pendingTimers).toBe(0);
+  });
+
+  test("an attempt that fails in the middle of a large message makes room for the next", async () => {
+    const world = new World();
+    await world.invoke();
+    await world.invoke();
+    const [first, second] = world.streams as [FakeStream, FakeStream];
+    const beginning = encodeFrame(MessageType.Output, new Uint8Array(20 * 1024 * 1024)).subarray(0, 1000);
+    for (const stream of [first, second]) {
+      stream.respond();
+      stream.listener.data(beginning);
+    }
+    expect(second.readingPaused).toBe(true);
+    first.listener.failed({ kind: "reset", message: "gone" });
+    await world.turn();
+    expect(second.readingPaused).toBe(false);
   });
 
   test("while we do not listen, the endpoint's silence does not count against it", async () => {

@@ -15,7 +15,8 @@ import type { AttemptDeps, AttemptEnding, AttemptOutput, AttemptPlan } from "./a
 import type { Deadlines, Waiting } from "./deadlines.js";
 import type { FairShares, ServiceShare, ShareMember } from "./fair-shares.js";
 import type { Flushable, FlushGroup } from "./flush-group.js";
-import { ATTEMPT_UNITS, BLOCKED_AFTER_MS, DRAIN_MS } from "./limits.js";
+import type { LargeMessages, LargeTurn } from "./large-messages.js";
+import { ATTEMPT_UNITS, BLOCKED_AFTER_MS, DRAIN_MS, LARGE_MESSAGE_BYTES } from "./limits.js";
 import type { InvokerMetrics } from "./metrics.js";
 import { Pace, type PaceLimits } from "./pace.js";
 import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest, TransportFailure } from "./ports.js";
@@ -29,6 +30,8 @@ export interface AttemptTimes {
 /** The run an attempt belongs to. */
 export interface AttemptOwner {
   submit(command: AttemptCommand): void;
+  /** As `InvokerHost.settled`. */
+  settled(callback: () => void): void;
   /** The handler's last word, or why there is none. */
   attemptEnded(ending: AttemptEnding): void;
   /** After that: the stream is gone. */
@@ -43,6 +46,7 @@ export interface AttemptContext extends AttemptDeps {
   readonly deadlines: Deadlines;
   readonly shares: FairShares;
   readonly pace: PaceLimits;
+  readonly largeMessages: LargeMessages;
   readonly metrics: InvokerMetrics;
 }
 
@@ -68,6 +72,8 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
   #readingHeld = false;
   /** It is beyond its rates; afterwards it waits for its turn. */
   #slowedDown: TimerHandle | undefined;
+  /** For the large message that is arriving or not durable yet. */
+  #largeTurn: LargeTurn | undefined;
   /** The response ended while what had arrived was not handled yet. */
   #hasEnded = false;
   #over = false;
@@ -126,7 +132,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
     if (this.#over) return;
     this.#over = true;
     this.#stopWaiting();
-    this.#hurry();
+    this.#stopHoldingUp();
     this.#stream.abort();
   }
 
@@ -149,7 +155,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
   }
 
   over(ending: AttemptEnding): void {
-    this.#hurry();
+    this.#stopHoldingUp();
     const reset = ending.kind === "failed" && ending.failure.resetStream;
     if (!reset) this.#waitFor("drain", DRAIN_MS);
     // A transport that fails at once does so before its stream is ours.
@@ -194,11 +200,11 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
       this.#spent += used;
       shares.spend(this.#share, used);
     }
-    const isSlowedDown = this.#slowDown();
-    if (!isSlowedDown && !this.#machine.isBacklogged) return;
+    const mustWait = this.#mustWait();
+    if (!mustWait && !this.#machine.isBacklogged) return;
     this.#readingHeld = true;
     this.#stream.pauseReading();
-    if (!isSlowedDown) shares.wait(this.#share, this);
+    if (!mustWait) shares.wait(this.#share, this);
   }
 
   end(): void {
@@ -227,7 +233,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
   serve(units: number): number {
     if (!this.isWaiting) return 0;
     const used = this.#machine.work(units);
-    if (this.#slowDown() || this.#machine.isBacklogged) return used;
+    if (this.#mustWait() || this.#machine.isBacklogged) return used;
     this.#readingHeld = false;
     this.#lastActivityMs = this.#context.clock.monotonicMs();
     if (this.#hasEnded) this.end();
@@ -236,21 +242,55 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
   }
 
   get isWaiting(): boolean {
-    return this.#readingHeld && this.#slowedDown === undefined && !this.#over && !this.#machine.over;
+    return this.#readingHeld && !this.#isHeldUp && !this.#over && !this.#machine.over;
   }
 
-  /** Whether the attempt is beyond its rates: then it handles nothing for a while, and waits for its turn after that. */
-  #slowDown(): boolean {
-    const { clock, metrics, shares } = this.#context;
+  /** Something else than its turn must come first. */
+  get #isHeldUp(): boolean {
+    return this.#slowedDown !== undefined || this.#largeTurn?.state === "waiting";
+  }
+
+  /** Whether the attempt must stop handling what arrives until it goes on by itself; called after each piece of work. */
+  #mustWait(): boolean {
     if (this.#machine.over) return false;
+    this.#takeLargeTurn();
+    this.#slowDown();
+    return this.#isHeldUp;
+  }
+
+  readonly #goOn = (): void => {
+    if (this.isWaiting) this.#context.shares.wait(this.#share, this);
+  };
+
+  /** A large message arrives in a turn of its own, which lasts until what came with it is durable. */
+  #takeLargeTurn(): void {
+    const { pendingMessageBytes: bytes, isBacklogged } = this.#machine;
+    const isLarge = bytes >= LARGE_MESSAGE_BYTES;
+    if (this.#largeTurn === undefined) {
+      if (!isLarge) return;
+      this.#largeTurn = this.#context.largeMessages.acquire(bytes, this.#goOn);
+      this.#stream.carriesLargeMessage?.(true);
+    } else if (!isLarge && !isBacklogged) this.#endLargeTurn();
+  }
+
+  #endLargeTurn(): void {
+    const turn = this.#largeTurn;
+    if (turn === undefined) return;
+    this.#largeTurn = undefined;
+    (this.#stream as EndpointStream | undefined)?.carriesLargeMessage?.(false);
+    this.#owner.settled(() => turn.release());
+  }
+
+  /** An attempt that is beyond its rates handles nothing for a while, and waits for its turn after that. */
+  #slowDown(): void {
+    const { clock, metrics } = this.#context;
     const delayMs = this.#pace.delayMs(this.#machine.handled, clock.monotonicMs());
-    if (delayMs === 0) return false;
+    if (delayMs === 0) return;
     metrics.attemptSlowedDown();
     this.#slowedDown = clock.setTimer(delayMs, () => {
       this.#slowedDown = undefined;
-      if (this.isWaiting) shares.wait(this.#share, this);
+      this.#goOn();
     });
-    return true;
   }
 
   // ── time ───────────────────────────────────────────────────────────────────────────────────────
@@ -266,9 +306,10 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
     this.#deadline = undefined;
   }
 
-  #hurry(): void {
+  #stopHoldingUp(): void {
     this.#slowedDown?.cancel();
     this.#slowedDown = undefined;
+    this.#endLargeTurn();
   }
 
   deadlineReached(): void {
@@ -301,7 +342,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
     if (this.#over) return;
     this.#over = true;
     this.#stopWaiting();
-    this.#hurry();
+    this.#stopHoldingUp();
     if (reset) this.#stream.abort();
     else this.#stream.end();
     this.#owner.attemptOver();

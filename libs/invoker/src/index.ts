@@ -11,6 +11,7 @@ export {
 } from "./check/replay-check.js";
 export { createRequestIdentity, IDENTITY_LEEWAY_SECONDS, type RequestIdentity } from "./identity.js";
 export { createInvoker, type InterruptibleInvoker, type Interruption, type InvokerDeps } from "./invoker.js";
+export { LargeMessages } from "./large-messages.js";
 export { type InvokerMetrics, noMetrics } from "./metrics.js";
 export { type InvokerOptions, invokerDefaults } from "./options.js";
 export * from "./ports.js";

@@ -7,6 +7,7 @@ import { Deadlines } from "./deadlines.js";
 import { FairShares, type ShareMember } from "./fair-shares.js";
 import { FlushGroup } from "./flush-group.js";
 import type { RequestIdentity } from "./identity.js";
+import { LargeMessages } from "./large-messages.js";
 import { FRAME_SHARES, START_SHARES } from "./limits.js";
 import { type InvokerMetrics, noMetrics } from "./metrics.js";
 import { type InvokerOptions, invokerDefaults } from "./options.js";
@@ -28,6 +29,8 @@ export interface InvokerDeps {
   readonly metrics?: InvokerMetrics | undefined;
   /** Shared by the invokers of a process; undefined: as many of its own as the options say. */
   readonly slots?: Slots | undefined;
+  /** Likewise; undefined: turns of its own. */
+  readonly largeMessages?: LargeMessages | undefined;
 }
 
 /** Why attempts that run are broken off, and when the next ones ask for a slot; no attempt of a retry policy is used up. */
@@ -76,6 +79,7 @@ class PartitionInvoker implements InterruptibleInvoker {
       deadlines: new Deadlines(clock),
       shares: new FairShares(FRAME_SHARES, settled),
       pace: options.pace,
+      largeMessages: deps.largeMessages ?? new LargeMessages(clock),
       options,
       drained: (run) => this.#draining.delete(run),
     };

@@ -45,6 +45,13 @@ export const PACE_RESERVE_SECONDS = 5;
 /** An attempt that is too fast is not read for so long at least: one timer for some dozen messages. */
 export const PACE_DELAY_MS_MIN = 20;
 
+/** From here on a message is large: handling it takes milliseconds, and it delays others on its connection. */
+export const LARGE_MESSAGE_BYTES = 1024 * 1024;
+/** Large messages that may arrive and be stored at the same time, one at least: each is in memory some five times until it is durable. */
+export const LARGE_MESSAGES_BYTES_MAX = 32 * 1024 * 1024;
+/** The largest message arrives within this at 250 Mbit/s; slower ones must not hold up the others. */
+export const LARGE_TURN_MS_MAX = 1_000;
+
 /** Attempts that may start between two commits, some 100 µs each. */
 export const START_SHARES: ShareLimits = {
   sharedUnits: 48,

@@ -4,6 +4,7 @@ import type { InvocationFacts, JournalEntry } from "@perdure/partition";
 import { Attempt, type AttemptOwner } from "./attempt.js";
 import { type AttemptFailure, failure } from "./attempt-failure.js";
 import type { AttemptPlan } from "./attempt-plan.js";
+import { LARGE_MESSAGE_BYTES } from "./limits.js";
 import type { Route } from "./pin.js";
 import type { StreamRequest } from "./ports.js";
 import { invokePath, requestHeaders } from "./request-headers.js";
@@ -29,8 +30,21 @@ export type Opened =
 
 export function openAttempt(opening: Opening, owner: AttemptOwner, context: RunContext): Opened {
   const { facts, run, route } = opening;
-  const { transports, options, registry, clock, random, scopesEnabled, logger, flushes, deadlines, shares, pace, metrics } =
-    context;
+  const {
+    transports,
+    options,
+    registry,
+    clock,
+    random,
+    scopesEnabled,
+    logger,
+    flushes,
+    deadlines,
+    shares,
+    pace,
+    largeMessages,
+    metrics,
+  } = context;
   const { deployment, handler } = route;
   const transport = deployment.address.kind === "lambda" ? transports.lambda : transports.http;
   if (transport === undefined)
@@ -64,6 +78,7 @@ export function openAttempt(opening: Opening, owner: AttemptOwner, context: RunC
       deadlines,
       shares,
       pace,
+      largeMessages,
       metrics,
       transport,
     });
@@ -74,12 +89,8 @@ export function openAttempt(opening: Opening, owner: AttemptOwner, context: RunC
   }
 }
 
-function requestOf(
-  { facts, version, mode }: AttemptPlan,
-  deployment: DeploymentView,
-  attempt: number,
-  context: RunContext,
-): StreamRequest {
+function requestOf(plan: AttemptPlan, deployment: DeploymentView, attempt: number, context: RunContext): StreamRequest {
+  const { facts, version, mode } = plan;
   const { identity, options, random } = context;
   const path = invokePath(facts);
   const headers = requestHeaders({
@@ -92,5 +103,13 @@ function requestOf(
     identity,
   });
   const requestResponse = mode === "requestResponse";
-  return { address: deployment.address, method: "POST", path, headers, requestResponse, attempt };
+  return { address: deployment.address, method: "POST", path, headers, requestResponse, attempt, isLarge: isLarge(plan) };
+}
+
+/** Whether much of a connection's time goes into what is sent first. */
+function isLarge({ entries, state }: AttemptPlan): boolean {
+  let bytes = 0;
+  for (const { body } of entries) bytes += body.length;
+  if (bytes < LARGE_MESSAGE_BYTES && state !== undefined) for (const value of state.values()) bytes += value.length;
+  return bytes >= LARGE_MESSAGE_BYTES;
 }

@@ -82,6 +82,8 @@ export interface StreamRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** The whole body is known when the request is ended at once (request/response); lets drivers that buffer do so. */
   readonly requestResponse: boolean;
+  /** Much is sent at once: it should not share a connection with small requests. */
+  readonly isLarge?: boolean | undefined;
   /** Of an invocation: which attempt of its run this is, from 1. Undefined for other questions. */
   readonly attempt?: number | undefined;
 }
@@ -119,6 +121,11 @@ export interface EndpointStream {
   /** Stop and resume reading the response. */
   pauseReading(): void;
   resumeReading(): void;
+  /**
+   * A large message is on its way on this stream, or no longer. Everything else on its connection waits behind it, so new streams should have
+   * another one meanwhile.
+   */
+  carriesLargeMessage?(isLarge: boolean): void;
   /** For who watches attempts: how this one ended, which the bytes alone do not tell. The stream may still drain. */
   concluded?(how: "ended" | "suspended" | "failed", errorCode: string | undefined): void;
 }

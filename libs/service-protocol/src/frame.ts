@@ -79,6 +79,11 @@ export class FrameDecoder {
     return this.#hasBytes();
   }
 
+  /** Announced length of the body that is still coming; 0 between two frames. */
+  get pendingBodyBytes(): number {
+    return Math.max(0, this.#length);
+  }
+
   /** The stream has ended: true when it stopped inside a frame, whose bytes are lost. Ends the decoder's work. */
   end(): boolean {
     const truncated = this.#fault === undefined && (this.#length >= 0 || this.#headerFilled > 0 || this.#hasBytes());

@@ -13,6 +13,7 @@ import {
   type Interruption,
   type InvokerOptions,
   type InvokerStatus,
+  LargeMessages,
   type RequestIdentity,
   Slots,
 } from "@perdure/invoker";
@@ -81,6 +82,7 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
   const partitions = Array.from({ length: options.partitionCount }, (_, partition) => partition);
   const invokers: InterruptibleInvoker[] = [];
   const slots = new Slots(options.invoker.concurrentInvocationsMax, clock, logger.child({ component: "invoker" }));
+  const largeMessages = new LargeMessages(clock);
   const processor = await Processor.start(
     {
       store,
@@ -90,7 +92,18 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
       soon: setImmediate,
       invoker(host) {
         const invokerLogger = logger.child({ component: "invoker" });
-        const deps = { host, registry, transports, clock, random, logger: invokerLogger, identity, metrics, slots };
+        const deps = {
+          host,
+          registry,
+          transports,
+          clock,
+          random,
+          logger: invokerLogger,
+          identity,
+          metrics,
+          slots,
+          largeMessages,
+        };
         const invoker = createInvoker(deps, options.invoker);
         invokers.push(invoker);
         return invoker;

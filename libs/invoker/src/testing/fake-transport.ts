@@ -54,6 +54,7 @@ export class FakeStream implements EndpointStream {
   abort(): void {
     this.aborted = true;
   }
+  carriesLargeMessage: (isLarge: boolean) => void = () => undefined;
   pauseReading(): void {
     this.readingPaused = true;
   }

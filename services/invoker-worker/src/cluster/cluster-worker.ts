@@ -12,7 +12,14 @@ import {
   RemotePartitions,
   type ServedPartitions,
 } from "@perdure/driver-grpc";
-import { createInvoker, type EndpointTransport, type InvokerOptions, type RequestIdentity, Slots } from "@perdure/invoker";
+import {
+  createInvoker,
+  type EndpointTransport,
+  type InvokerOptions,
+  LargeMessages,
+  type RequestIdentity,
+  Slots,
+} from "@perdure/invoker";
 import { type Archiving, createLeadingWorker, type LedPartitions, newCounters, type ProcessorCounters } from "@perdure/processor";
 import type { AsyncPartitionStore, Leases, Membership } from "@perdure/store";
 import type { Deliveries } from "@perdure/subscription";
@@ -81,6 +88,7 @@ export async function createClusterWorker(ports: ClusterWorkerPorts, options: Cl
   const links = linksToWorkers(directory, tls);
   const remote = new RemotePartitions({ directory, link: (address) => links.at(address), clock });
   const slots = new Slots(options.invoker.concurrentInvocationsMax, clock, logger.child({ component: "invoker" }));
+  const largeMessages = new LargeMessages(clock);
   const counters = newCounters();
   const { led, leadership, courier } = createLeadingWorker(
     {
@@ -103,6 +111,7 @@ export async function createClusterWorker(ports: ClusterWorkerPorts, options: Cl
             identity,
             metrics,
             slots,
+            largeMessages,
           },
           options.invoker,
         ),

@@ -1,0 +1,80 @@
+/**
+ * Turns for large messages of all attempts of a process. While a message arrives, is stored and becomes an outcome, several copies of it
+ * exist at once, so what arrives at the same time is bounded: attempts without a turn stop reading, and flow control leaves the rest of
+ * their message with the endpoint. A turn that lasts long no longer counts: a slow endpoint must not hold up the others.
+ */
+import { type Clock, Ring, type TimerHandle } from "@perdure/base";
+import { LARGE_MESSAGES_BYTES_MAX, LARGE_TURN_MS_MAX } from "./limits.js";
+
+export class LargeMessages {
+  readonly #clock: Clock;
+  readonly #waiting = new Ring<LargeTurn>();
+  #bytes = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** A turn for a message of `bytes`, at once or later: `granted` is called only for a later one, and not after `release`. */
+  acquire(bytes: number, granted: () => void): LargeTurn {
+    const turn = new LargeTurn(bytes, granted, this);
+    if (this.#waiting.length === 0 && this.#fits(bytes)) this.#grant(turn);
+    else this.#waiting.push(turn);
+    return turn;
+  }
+
+  /** Of a turn that was granted, is over, or is no longer wanted. */
+  ended(bytes: number): void {
+    this.#bytes -= bytes;
+    for (let next = this.#waiting.peek(); next !== undefined; next = this.#waiting.peek()) {
+      if (next.state === "over") this.#waiting.shift();
+      else if (this.#fits(next.bytes)) {
+        this.#waiting.shift();
+        this.#grant(next);
+        next.granted();
+      } else return;
+    }
+  }
+
+  /** One message always fits. */
+  #fits(bytes: number): boolean {
+    return this.#bytes === 0 || this.#bytes + bytes <= LARGE_MESSAGES_BYTES_MAX;
+  }
+
+  #grant(turn: LargeTurn): void {
+    this.#bytes += turn.bytes;
+    turn.begin(this.#clock.setTimer(LARGE_TURN_MS_MAX, () => turn.release()));
+  }
+}
+
+export class LargeTurn {
+  readonly bytes: number;
+  readonly granted: () => void;
+  readonly #messages: LargeMessages;
+  #expiry: TimerHandle | undefined;
+  #state: "waiting" | "granted" | "over" = "waiting";
+
+  constructor(bytes: number, granted: () => void, messages: LargeMessages) {
+    this.bytes = bytes;
+    this.granted = granted;
+    this.#messages = messages;
+  }
+
+  get state(): "waiting" | "granted" | "over" {
+    return this.#state;
+  }
+
+  begin(expiry: TimerHandle): void {
+    this.#state = "granted";
+    this.#expiry = expiry;
+  }
+
+  /** The message is dealt with, or no longer wanted. May be called again. */
+  release(): void {
+    const counted = this.#state === "granted" ? this.bytes : 0;
+    if (this.#state === "over") return;
+    this.#state = "over";
+    this.#expiry?.cancel();
+    this.#messages.ended(counted);
+  }
+}
