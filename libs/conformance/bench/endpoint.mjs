@@ -45,6 +45,16 @@ const sleeper = restate.service({
   },
 });
 
+/** Handlers that wait with their stream open, and a callee that answers at once. */
+const waiting = restate.service({
+  name: "Waiting",
+  handlers: {
+    sleep: async (ctx, ms) => ctx.sleep(ms),
+    call: async (ctx, n) => ctx.serviceClient(waiting).quick(n),
+    quick: async (_ctx, n) => n,
+  },
+});
+
 http2
-  .createServer(restate.createEndpointHandler({ services: [bench, counter, sleeper], logger: () => {} }))
+  .createServer(restate.createEndpointHandler({ services: [bench, counter, sleeper, waiting], logger: () => {} }))
   .listen(Number(process.argv[2]), "127.0.0.1", () => console.log("ready"));

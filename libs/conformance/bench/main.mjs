@@ -1,7 +1,7 @@
 /**
  * `make bench`: the reference server and Perdure side by side on one machine, one SDK endpoint, alternating rounds, medians.
  * Writes docs/benchmarks.md. QUICK=1 runs short rounds and writes nothing; ONLY=queries measures SQL, ONLY=cluster a cluster, ONLY=cloud the
- * platform, ONLY=kubernetes the operator, and each rewrites its section.
+ * platform, ONLY=kubernetes the operator, ONLY=slots handlers that wait, and each rewrites its section.
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -13,6 +13,7 @@ import { measureKubernetes } from "./kubernetes.mjs";
 import { endpointCeiling, workloads, wrk } from "./load.mjs";
 import { measureQueries } from "./queries.mjs";
 import { cpuSeconds, REFERENCE_VERSION, residentMiB, root, Server, startEndpoint, until } from "./servers.mjs";
+import { measureSlots } from "./slots.mjs";
 
 const quick = process.env.QUICK === "1";
 const SECONDS = Number(process.env.SECONDS ?? (quick ? 2 : 8));
@@ -42,6 +43,8 @@ const clusterSection = () =>
 const kubernetesSection = () => measureKubernetes({ quick, say, machine, commit });
 
 const cloudSection = () => measureCloud({ rounds: ROUNDS, seconds: Math.min(SECONDS, 5), quick, say, machine, commit });
+
+const slotSection = () => measureSlots({ rounds: ROUNDS, quick, say, machine, commit });
 
 const BENCHMARKS = join(root, "docs/benchmarks.md");
 
@@ -250,7 +253,13 @@ ${queries}`;
   rewrite(text);
 }
 
-const sections = { queries: querySection, cluster: clusterSection, cloud: cloudSection, kubernetes: kubernetesSection };
+const sections = {
+  queries: querySection,
+  cluster: clusterSection,
+  cloud: cloudSection,
+  kubernetes: kubernetesSection,
+  slots: slotSection,
+};
 const only = Object.fromEntries(
   Object.entries(sections).map(([name, measured]) => [name, async () => rewrite(await measured())]),
 );

@@ -50,8 +50,9 @@ export async function until(what, probe, withinMs = 60_000) {
 }
 
 export class Server {
-  /** `kind` is "reference" or "perdure"; ports are `port` (ingress) and `port + 1` (admin). */
-  constructor(kind, port) {
+  /** `kind` is "reference" or "perdure"; ports are `port` (ingress) and `port + 1` (admin); `environment` has further settings. */
+  constructor(kind, port, environment = {}) {
+    this.environment = environment;
     this.kind = kind;
     this.ingress = `http://127.0.0.1:${port}`;
     this.admin = `http://127.0.0.1:${port + 1}`;
@@ -81,6 +82,7 @@ export class Server {
           PERDURE_ADMIN__BIND_PORT: String(this.port + 1),
           PERDURE_INGRESS__BIND_ADDRESS: "127.0.0.1",
           PERDURE_ADMIN__BIND_ADDRESS: "127.0.0.1",
+          ...this.environment,
         },
       });
     }
