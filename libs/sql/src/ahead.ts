@@ -35,3 +35,28 @@ function begin<Page>({ done, value }: IteratorResult<AsyncIterable<Page>, unknow
 async function end<Page>(range: Begun<Page> | undefined): Promise<void> {
   await range?.pages.return?.();
 }
+
+/**
+ * The results of `start` in the order of the items; `ahead` of them are begun before their turn, so that a store behind a stream receives
+ * several at once. `isLarge` results are waited for one by one from then on: so many of them at once might be too much.
+ */
+export async function* mapAhead<Item, Result>(
+  items: Iterable<Item>,
+  ahead: number,
+  start: (item: Item) => Promise<Result>,
+  isLarge: (result: Result) => boolean,
+): AsyncIterable<Result> {
+  const begun: Promise<Result>[] = [];
+  let most = ahead;
+  for (const item of items) {
+    const result = start(item);
+    result.catch(() => undefined); // Reported when it is its turn.
+    begun.push(result);
+    while (begun.length >= most) {
+      const next = await (begun.shift() as Promise<Result>);
+      if (isLarge(next)) most = 1;
+      yield next;
+    }
+  }
+  for (const result of begun) yield await result;
+}

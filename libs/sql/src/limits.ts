@@ -114,5 +114,10 @@ export const CHUNK_BYTES_MAX = 256 * 1024;
 /** What is kept of the last words of a process, for the log. */
 export const STDERR_CHARS_MAX = 4096;
 
+/** Journals (and lists of events) that are requested before the first of them has come: most have a few hundred bytes. */
+export const JOURNALS_AHEAD = 8;
+/** A longer journal ends that, for there may be many such. */
+export const JOURNAL_BYTES_AHEAD_MAX = 1024 * 1024;
+
 /** Invocations looked up by id in one go: one round trip to a store behind a network, of some hundred kilobytes. */
 export const IDS_AT_ONCE = 256;

@@ -108,6 +108,40 @@ describe("sys_invocation", () => {
     expect(world.source.counts).toEqual({ pointReads: 2, rows: 0, scans: [] });
   });
 
+  describe("reads one row of each table that a join's key narrows:", () => {
+    const both = { pointReads: 2, rows: 0, scans: ["journal"] };
+    test.each([
+      ["the key stands in ON", "sys_invocation i JOIN sys_journal j ON j.id = i.id WHERE i.id = '$id'"],
+      [
+        "of the padded side of an outer join",
+        "sys_invocation i LEFT JOIN sys_journal j ON i.id = j.id AND j.index = 0 WHERE i.id = '$id'",
+      ],
+      ["the filter stands on the padded side", "sys_invocation i LEFT JOIN sys_journal j ON i.id = j.id WHERE j.id = '$id'"],
+      ["of a full join", "sys_invocation i FULL JOIN sys_journal j ON i.id = j.id WHERE i.id = '$id'"],
+      ["the key stands in WHERE", "sys_invocation i, sys_journal j WHERE i.id = j.id AND j.id IN ('$id')"],
+    ])("%s", async (_what, from) => {
+      const sql = `SELECT count(*) AS n FROM ${from.replace("$id", world.ids.done)}`;
+      expect((await ask(sql))[0]?.["n"]).toBeGreaterThan(0);
+      expect(world.source.counts).toEqual(both);
+    });
+
+    test("a conjunct of ON itself", async () => {
+      const on = `j.id = '${world.ids.done}' AND j.index = 0`;
+      const rows = await ask(
+        `SELECT i.id, j.index FROM sys_service i LEFT JOIN sys_journal j ON ${on}`.replace("i.id", "i.name"),
+      );
+      expect(rows.length).toBeGreaterThan(0);
+      expect(world.source.counts.pointReads).toBe(1);
+    });
+
+    test("but not of a side that the join preserves", async () => {
+      const on = `i.id = j.id AND i.id = '${world.ids.done}'`;
+      const [row] = await ask(`SELECT count(DISTINCT i.id) AS n FROM sys_invocation i LEFT JOIN sys_journal j ON ${on}`);
+      const [all] = await ask("SELECT count(*) AS n FROM sys_invocation");
+      expect(row).toEqual(all);
+    });
+  });
+
   test("answers nothing for a malformed id", async () => {
     expect(await ask("select * from sys_invocation where id = 'inv_bad'")).toEqual([]);
     expect(world.source.counts).toEqual({ pointReads: 0, rows: 0, scans: [] });

@@ -1,26 +1,14 @@
 /**
  * Why: the engine can do more than answer questions about this environment. Its catalog shows settings and paths, some functions run
- * text as SQL, sleep, or take memory that no cap counts, and a plan of very many parts takes minutes that no interrupt ends. So a
+ * text as SQL, sleep, or take memory that no cap counts (`functions.ts` names those that may be called), and a plan of very many parts takes minutes that no interrupt ends. So a
  * statement's tree is looked through before anything is planned: which tables, which functions, how many parts.
  */
 import { DESCRIBED_SCHEMA } from "../duckdb/information-schema.js";
 import { CATALOG } from "../duckdb/setup.js";
 import { NotAQuery } from "../errors.js";
 import { QUERY_PARTS_MAX, TABLE_REFERENCES_MAX } from "../limits.js";
+import { ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS } from "./functions.js";
 import { child, children, nodes, type SyntaxNode, text } from "./syntax-tree.js";
-
-/** Functions in FROM: those that make rows of their arguments. */
-const TABLE_FUNCTIONS = new Set(["unnest", "range", "generate_series", "json_each", "json_tree"]);
-
-/** `settings` and the like of the process; what waits; what takes memory in one step, as much as a number says. */
-const DENIED_FUNCTIONS = new Set(
-  [
-    "current_setting getvariable getenv write_log parse_duckdb_log_message inet_client_addr inet_client_port inet_server_addr",
-    "inet_server_port pg_conf_load_time pg_postmaster_start_time current_connection_id txid_current pg_get_viewdef",
-    "sleep_ms pg_sleep nextval currval setseed json_serialize_plan json_execute_serialized_sql",
-    "repeat lpad rpad range generate_series list_resize array_resize printf format bar",
-  ].flatMap((names) => names.split(" ")),
-);
 
 /** Throws `NotAQuery`. `tables` are the names of ours; `tree` is what the engine's `json_serialize_sql` answers. */
 export function checkPermitted(tree: unknown, tables: ReadonlySet<string>): void {
@@ -34,7 +22,7 @@ export function checkPermitted(tree: unknown, tables: ReadonlySet<string>): void
     if (type === "SHOW_REF" || type === "PIVOT") throw new NotAQuery("only queries can stand in FROM");
     if (type === "BASE_TABLE") references.push(node);
     else if (type === "TABLE_FUNCTION") checkTableFunction(node, references);
-    else if (name !== undefined && DENIED_FUNCTIONS.has(name) && !isOfTableFunction(references, node))
+    else if (name !== undefined && !ALLOWED_FUNCTIONS.has(name) && !isOfTableFunction(references, node))
       throw new NotAQuery(`the function ${name} is not available`);
     if (type === "SELECT_NODE" || type === "SET_OPERATION_NODE" || type === "SUBQUERY") parts++;
   }
@@ -47,7 +35,7 @@ export function checkPermitted(tree: unknown, tables: ReadonlySet<string>): void
 function checkTableFunction(node: SyntaxNode, references: SyntaxNode[]): void {
   const call = child(node, "function");
   const name = (call && text(call, "function_name")?.toLowerCase()) ?? "";
-  if (!TABLE_FUNCTIONS.has(name)) throw new NotAQuery(`the table function ${name} is not available`);
+  if (!ALLOWED_TABLE_FUNCTIONS.has(name)) throw new NotAQuery(`the table function ${name} is not available`);
   references.push(node);
 }
 

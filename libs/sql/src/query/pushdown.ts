@@ -5,7 +5,9 @@
  *
  * Sound because it takes little: a table that is named exactly once, in a SELECT whose joins match rows by their values only, and
  * conjuncts of its WHERE that compare a column with texts or whole numbers. Such a predicate is never true for NULL, so it may also be applied
- * to the padded side of an outer join: a row it removes too early is one that WHERE would have removed.
+ * to the padded side of an outer join: a row it removes too early is one that WHERE would have removed. It holds as well for a column
+ * that WHERE or a join's ON equates with that column: rows with another value meet only rows that WHERE removes. A conjunct of ON
+ * itself removes rows of a side that the join does not preserve.
  */
 import { TOP_ROWS_MAX } from "../limits.js";
 import type { ColumnHeader } from "../table.js";
@@ -47,9 +49,12 @@ export function hintsOf(
     if (from === undefined) continue;
     const conjuncts = conjunctsOf(child(select, "where_clause"));
     const predicates = conjuncts.map((conjunct) => predicateOf(conjunct, from));
+    const joins = joinsOf(child(select, "from_table"));
+    const equated = equatedPredicates(predicates, [...conjuncts, ...joins.flatMap(({ conjuncts }) => conjuncts)], from);
+    const joined = joins.flatMap((join) => predicatesOfJoin(join, from));
     for (const reference of from) {
       if (reference === "other" || uses.get(reference.table) !== 1) continue;
-      const filters = filtersFor(reference, predicates);
+      const filters = filtersFor(reference, [...predicates, ...equated, ...joined]);
       const isFiltered = !predicates.includes(undefined);
       const limit = isFiltered ? limitOf(select, from) : undefined;
       const top = isFiltered ? topOf(select, from, reference) : undefined;
@@ -81,6 +86,75 @@ function referencesOf(from: SyntaxNode | undefined, known: Tables): (TableRefere
     default:
       return ["other"];
   }
+}
+
+interface Join {
+  readonly node: SyntaxNode;
+  readonly conjuncts: readonly SyntaxNode[];
+}
+
+/** All joins of a FROM, and what stands in their ON. */
+function joinsOf(from: SyntaxNode | undefined): Join[] {
+  if (from === undefined || text(from, "type") !== "JOIN") return [];
+  const conjuncts = conjunctsOf(child(from, "condition"));
+  return [{ node: from, conjuncts }, ...joinsOf(child(from, "left")), ...joinsOf(child(from, "right"))];
+}
+
+/** Sides whose rows appear only when they match. */
+const NOT_PRESERVED: Readonly<Record<string, readonly ("left" | "right")[]>> = {
+  INNER: ["left", "right"],
+  LEFT: ["right"],
+  RIGHT: ["left"],
+};
+
+/** What ON demands of rows that appear only when they match. */
+function predicatesOfJoin({ node, conjuncts }: Join, from: readonly (TableReference | "other")[]): Predicate[] {
+  const sides = NOT_PRESERVED[text(node, "join_type") ?? ""] ?? [];
+  const aliases = new Set(sides.flatMap((side) => aliasesOf(child(node, side))));
+  return conjuncts.flatMap((conjunct) => {
+    const predicate = predicateOf(conjunct, from);
+    return predicate !== undefined && aliases.has(predicate.owner.alias) ? [predicate] : [];
+  });
+}
+
+function aliasesOf(from: SyntaxNode | undefined): string[] {
+  if (from === undefined) return [];
+  if (text(from, "type") === "JOIN") return [...aliasesOf(child(from, "left")), ...aliasesOf(child(from, "right"))];
+  return [(text(from, "alias") ?? text(from, "table_name") ?? "").toLowerCase()];
+}
+
+/** What holds for columns because a conjunct equates them with columns of which WHERE names the values. */
+function equatedPredicates(
+  predicates: readonly (Predicate | undefined)[],
+  conjuncts: readonly SyntaxNode[],
+  from: readonly (TableReference | "other")[],
+): Predicate[] {
+  const pairs = conjuncts.flatMap((conjunct) => {
+    if (text(conjunct, "type") !== "COMPARE_EQUAL") return [];
+    const left = columnOf(child(conjunct, "left") ?? {}, from);
+    const right = columnOf(child(conjunct, "right") ?? {}, from);
+    if (left === undefined || right === undefined || typeOf(left) !== typeOf(right)) return [];
+    return [[left, right] as const, [right, left] as const];
+  });
+  const named = predicates.filter((predicate) => predicate !== undefined && !predicate.isDenial) as Predicate[];
+  const equated: Predicate[] = [];
+  for (let known = named; known.length > 0; ) {
+    const found: Predicate[] = [];
+    for (const { owner, column, values } of known) {
+      for (const [one, other] of pairs) {
+        if (one.owner !== owner || one.column !== column) continue;
+        const isKnown = [...named, ...equated, ...found].some((p) => p.owner === other.owner && p.column === other.column);
+        if (!isKnown) found.push({ ...other, values, isDenial: false });
+      }
+    }
+    equated.push(...found);
+    known = found;
+  }
+  return equated;
+}
+
+function typeOf({ owner, column }: { readonly owner: TableReference; readonly column: string }): string | undefined {
+  return owner.columns.get(column)?.type;
 }
 
 const MATCHING_REFS = new Set(["REGULAR", "CROSS"]);

@@ -1,6 +1,7 @@
 /**
  * Why: the official CLI shows a journal by parsing `entry_json`, and drops an entry to its bare type when a field is missing. So
- * the texts have the shape the reference gives them (introspection-sql.md §1): externally tagged unions, bytes as lists of numbers.
+ * the texts have the shape the reference gives them (introspection-sql.md §1): externally tagged unions, bytes as lists of numbers. Of
+ * long bytes only the first are listed, and `truncated_bytes` says how many there are.
  */
 import { fromUtf8, unreachable } from "@perdure/base";
 import type { JournalEntry, Target } from "@perdure/partition";
@@ -20,16 +21,17 @@ import {
   type SignalId,
 } from "@perdure/service-protocol";
 import { type Callee, calleeOf, type JournalContext } from "./callee.js";
+import { cutBytesOf, jsonText } from "./json-text.js";
 
 /** The whole entry; undefined when it cannot be decoded. */
 export function entryJson(entry: JournalEntry, context: JournalContext): string | undefined {
   const word = journalCommandName(entry.type);
   if (isCommand(entry.type)) {
     const command = decodeCommand(entry.type, entry.body);
-    return isFault(command) ? undefined : JSON.stringify({ Command: { [word]: commandFields(command, context) } });
+    return isFault(command) ? undefined : jsonText({ Command: { [word]: marked(commandFields(command, context)) } });
   }
   const notification = decodeNotification(entry.type, entry.body);
-  return isFault(notification) ? undefined : JSON.stringify({ Notification: notificationFields(notification, word) });
+  return isFault(notification) ? undefined : jsonText({ Notification: notificationFields(notification, word) });
 }
 
 /** The entry without payloads; undefined when it cannot be decoded. */
@@ -46,17 +48,23 @@ export function entryLiteJson(entry: JournalEntry, context: JournalContext): str
   return JSON.stringify({ Notification: { ty, id: notificationIdToJson(notification.id), result } });
 }
 
+/** Says so where bytes in the fields of an entry are not listed whole. */
+function marked(fields: object): object {
+  const cut = cutBytesOf(fields);
+  return cut === undefined ? fields : { ...fields, truncated_bytes: cut };
+}
+
 function commandFields(command: JournalCommand, context: JournalContext): object {
   const { name } = command;
   switch (command.kind) {
     case "input":
-      return { headers: headersJson(command.headers), payload: bytes(command.value), name };
+      return { headers: headersJson(command.headers), payload: command.value, name };
     case "output":
       return { result: resultJson(command.result), name };
     case "getLazyState":
       return { key: fromUtf8(command.stateKey), completion_id: command.resultCompletionId, name };
     case "setState":
-      return { key: fromUtf8(command.stateKey), value: bytes(command.value), name };
+      return { key: fromUtf8(command.stateKey), value: command.value, name };
     case "clearState":
       return { key: fromUtf8(command.stateKey), name };
     case "clearAllState":
@@ -160,7 +168,7 @@ function liteFields(command: JournalCommand, context: JournalContext): object {
 }
 
 function notificationFields({ id, result }: Notification, word: string): object {
-  if (id.kind !== "completion") return { Signal: { id: signalIdJson(id), result: resultJson(result) } };
+  if (id.kind !== "completion") return { Signal: marked({ id: signalIdJson(id), result: resultJson(result) }) };
   const completion_id = id.id;
   if (result.kind === "invocationId") return { Completion: { [word]: { completion_id, invocation_id: result.invocationId } } };
   if (result.kind === "stateKeys") {
@@ -168,7 +176,7 @@ function notificationFields({ id, result }: Notification, word: string): object 
   }
   // A sleep has nothing to say but that it is over.
   if (word === "Sleep") return { Completion: { [word]: { completion_id } } };
-  return { Completion: { [word]: { completion_id, result: resultJson(result) } } };
+  return { Completion: { [word]: marked({ completion_id, result: resultJson(result) }) } };
 }
 
 function resultJson(result: NotificationResult): unknown {
@@ -176,7 +184,7 @@ function resultJson(result: NotificationResult): unknown {
     case "void":
       return "Void";
     case "value":
-      return { Success: bytes(result.value) };
+      return { Success: result.value };
     case "failure":
       return { Failure: failureJson(result.failure) };
     case "invocationId":
@@ -213,7 +221,7 @@ function requestJson(command: JournalCommand & { readonly kind: "call" | "oneWay
   return {
     ...calleeJson(callee),
     span_context: NO_SPAN,
-    parameter: bytes(command.parameter),
+    parameter: command.parameter,
     headers: headersJson(command.headers),
     idempotency_key: command.idempotencyKey ?? null,
     completion_retention_duration: durationJson(callee.facts?.completionRetentionMs ?? 0),
@@ -264,8 +272,4 @@ function headersJson(headers: readonly { readonly key: string; readonly value: s
 
 function durationJson(ms: number): object {
   return { secs: Math.floor(ms / 1000), nanos: (ms % 1000) * 1_000_000 };
-}
-
-function bytes(value: Uint8Array): number[] {
-  return Array.from(value);
 }

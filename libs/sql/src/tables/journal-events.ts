@@ -3,6 +3,8 @@ import { type InvocationId, partitionKeyOf, partitionOf } from "@perdure/base";
 import type { AttemptError, JournalEvent } from "@perdure/partition";
 import { journalCommandName } from "@perdure/service-protocol";
 import { InvocationFields } from "@perdure/store";
+import { mapAhead } from "../ahead.js";
+import { JOURNALS_AHEAD } from "../limits.js";
 import { defineTable } from "../table.js";
 import { anyStatus, findInvocations } from "./invocations.js";
 
@@ -22,17 +24,25 @@ export const journalEvents = defineTable<EventRow>({
     event_json: ({ event }) => eventJson(event),
   },
   async *rows(source, hints) {
-    const fields = new InvocationFields();
     for await (const rows of findInvocations(source, hints, anyStatus)) {
-      for (const row of rows) {
-        fields.load(row);
-        if (!fields.progress.hasEvents) continue;
-        const id = fields.invocationId;
-        for (const event of await source.store.events(partitionOf(id, source.partitionCount), id)) yield { id, event };
+      const read = async (id: InvocationId) => {
+        const events = await source.store.events(partitionOf(id, source.partitionCount), id);
+        return { id, events };
+      };
+      for await (const { id, events } of mapAhead(withEvents(rows), JOURNALS_AHEAD, read, () => false)) {
+        for (const event of events) yield { id, event };
       }
     }
   },
 });
+
+function* withEvents(rows: readonly Uint8Array[]): Iterable<InvocationId> {
+  const fields = new InvocationFields();
+  for (const row of rows) {
+    fields.load(row);
+    if (fields.progress.hasEvents) yield fields.invocationId;
+  }
+}
 
 function typeName({ kind }: JournalEvent): "TransientError" | "Paused" {
   return kind === "transientError" ? "TransientError" : "Paused";

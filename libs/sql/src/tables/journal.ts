@@ -6,6 +6,8 @@ import { type InvocationId, partitionKeyOf, partitionOf } from "@perdure/base";
 import type { JournalEntry } from "@perdure/partition";
 import { decodeCommand, isCommand, isFault, journalEntryTypeName } from "@perdure/service-protocol";
 import { InvocationFields } from "@perdure/store";
+import { mapAhead } from "../ahead.js";
+import { JOURNAL_BYTES_AHEAD_MAX, JOURNALS_AHEAD } from "../limits.js";
 import type { IntrospectionSource, ServiceRow } from "../ports.js";
 import { isRead } from "../query/hints.js";
 import { defineTable } from "../table.js";
@@ -41,16 +43,40 @@ export const journal = defineTable<EntryRow>({
   async *rows(source, hints) {
     const areCalleesShown = isRead(hints, "entry_json") || isRead(hints, "entry_lite_json");
     const services = areCalleesShown ? await servicesOf(source) : undefined;
-    const fields = new InvocationFields();
     for await (const rows of findInvocations(source, hints, anyStatus)) {
-      for (const row of rows) {
-        fields.load(row);
-        const { journalLength } = fields.progress;
-        if (journalLength > 0) yield* entriesOf(source, services, fields.invocationId, journalLength);
+      const read = (journal: Wanted) => readJournal(source, services, journal);
+      for await (const { id, entries, context } of mapAhead(withJournals(rows), JOURNALS_AHEAD, read, isLarge)) {
+        for (const [index, entry] of entries.entries()) yield { id, index, entry, context };
       }
     }
   },
 });
+
+interface Wanted {
+  readonly id: InvocationId;
+  readonly length: number;
+}
+
+interface Journal {
+  readonly id: InvocationId;
+  readonly entries: readonly JournalEntry[];
+  readonly context: JournalContext;
+}
+
+function* withJournals(rows: readonly Uint8Array[]): Iterable<Wanted> {
+  const fields = new InvocationFields();
+  for (const row of rows) {
+    fields.load(row);
+    const { journalLength } = fields.progress;
+    if (journalLength > 0) yield { id: fields.invocationId, length: journalLength };
+  }
+}
+
+function isLarge({ entries }: Journal): boolean {
+  let bytes = 0;
+  for (const { body } of entries) bytes += body.length;
+  return bytes > JOURNAL_BYTES_AHEAD_MAX;
+}
 
 async function servicesOf({ live }: IntrospectionSource): Promise<ReadonlyMap<string, ServiceRow>> {
   const services = new Map<string, ServiceRow>();
@@ -59,15 +85,14 @@ async function servicesOf({ live }: IntrospectionSource): Promise<ReadonlyMap<st
 }
 
 /** `services` only when callees are shown. */
-async function* entriesOf(
+async function readJournal(
   source: IntrospectionSource,
   services: ReadonlyMap<string, ServiceRow> | undefined,
-  id: InvocationId,
-  length: number,
-): AsyncIterable<EntryRow> {
+  { id, length }: Wanted,
+): Promise<Journal> {
   const entries = await source.store.readJournal(partitionOf(id, source.partitionCount), id, length);
   const context = services === undefined ? NO_CALLEES : await contextOf(source, services, entries);
-  for (let index = 0; index < entries.length; index++) yield { id, index, entry: entries[index] as JournalEntry, context };
+  return { id, entries, context };
 }
 
 /** For statements that show no callees. */
