@@ -1,8 +1,17 @@
+import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { connect } from "node:http2";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect as connectTcp } from "node:net";
 import { describe, expect, test } from "@jest/globals";
-import { FRAME, headerBlock, http2Frame, http2ProtocolErrors, SEGMENTATIONS, sendSegments } from "@perdure/testkit";
+import {
+  FRAME,
+  HTTP2_PREFACE,
+  headerBlock,
+  http2Frame,
+  http2ProtocolErrors,
+  SEGMENTATIONS,
+  sendSegments,
+} from "@perdure/testkit";
 import { openRemotePort, type RemotePortEvent } from "../src/index.js";
 
 /** An ingress that says what it was asked and echoes what it is told. */
@@ -14,8 +23,13 @@ async function aTarget() {
     request.pipe(response);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  let connections = 0;
+  server.on("connection", () => connections++);
   return {
     asked,
+    get connections() {
+      return connections;
+    },
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
@@ -43,6 +57,48 @@ describe("a remote port", () => {
       await sendSegments(port.port, segments(frames("a", expecting)));
     }
     expect((await fetch(`${port.url}/x`)).status).toBe(201);
+  });
+
+  test.each([
+    ["HTTP/1.1", Buffer.from("POST /abandoned HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n")],
+    ["HTTP/2", Buffer.concat([HTTP2_PREFACE, http2Frame(FRAME.settings, 0, 0), expecting])],
+  ])("sends nothing for a caller that hung up before the credential was there, over %s", async (_name, bytes) => {
+    await using target = await aTarget();
+    const requested = Promise.withResolvers<void>();
+    const credential = Promise.withResolvers<string>();
+    const over = Promise.withResolvers<void>();
+    await using port = await openRemotePort({
+      port: 0,
+      target: target.url,
+      credential: () => {
+        requested.resolve();
+        return credential.promise;
+      },
+      onEvent: () => over.resolve(),
+    });
+    const socket = connectTcp(port.port, "127.0.0.1", () => socket.write(bytes));
+    await requested.promise;
+    socket.destroy();
+    await over.promise;
+    credential.resolve("key_1");
+    expect((await fetch(`${port.url}/x`)).status).toBe(201);
+    expect(target.asked.map(({ url }) => url)).toEqual(["/x"]);
+    expect(target.connections).toBe(1);
+  });
+
+  test("takes HTTP/1.1 whose first byte comes alone", async () => {
+    await using target = await aTarget();
+    await using port = await openRemotePort({ port: 0, target: target.url, credential: async () => "key_1" });
+    const socket = connectTcp(port.port, "127.0.0.1", () => socket.write("P"));
+    await once(socket, "connect");
+    await fetch(`${port.url}/y`); // By now the port has read the byte.
+    socket.write("OST /x HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
+    socket.resume();
+    await once(socket, "close");
+    expect(target.asked.map(({ method, url }) => [method, url])).toEqual([
+      ["GET", "/y"],
+      ["POST", "/x"],
+    ]);
   });
 
   test("adds the credential, whatever the caller shows, and takes everything else along", async () => {

@@ -44,7 +44,8 @@ export interface RemotePort extends AsyncDisposable {
 type Request = IncomingMessage | Http2ServerRequest;
 type Response = ServerResponse | Http2ServerResponse;
 
-const HTTP2_PREFACE = Buffer.from("PRI * HTTP/2.0");
+/** No method of HTTP/1.1 begins like this. */
+const HTTP2_BEGIN = Buffer.from("PRI");
 /** Said anew, or nobody's business beyond this machine. */
 const NOT_PASSED: ReadonlySet<string> = new Set(["host", "authorization", "content-length"]);
 const NOT_ANSWERED: ReadonlySet<string> = new Set();
@@ -80,13 +81,18 @@ export async function openRemotePort(options: RemotePortOptions): Promise<Remote
     handleErrors(socket, () => socket.destroy());
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
-    socket.once("readable", () => {
-      const head = socket.read() as Buffer | null;
-      if (head === null) return;
+    let head = Buffer.alloc(0);
+    const onReadable = (): void => {
+      const chunk = socket.read() as Buffer | null;
+      if (chunk === null) return;
+      head = Buffer.concat([head, chunk]);
+      const isHttp2 = head.subarray(0, HTTP2_BEGIN.length).equals(HTTP2_BEGIN.subarray(0, head.length));
+      if (isHttp2 && head.length < HTTP2_BEGIN.length) return; // A POST begins with P, too.
+      socket.off("readable", onReadable);
       socket.unshift(head);
-      const isHttp2 = head.subarray(0, HTTP2_PREFACE.length).equals(HTTP2_PREFACE.subarray(0, head.length));
       (isHttp2 ? http2 : http1).emit("connection", socket);
-    });
+    };
+    socket.on("readable", onReadable);
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause) => reject(new PerdureError("RT0004", `cannot listen on ${host}:${options.port}`, { cause })));
@@ -116,11 +122,14 @@ async function pass(
   const path = (request.url ?? "/").replace(/\?.*$/s, "");
   handleErrors(request); // `close` follows.
   handleErrors(response);
-  response.on("close", () =>
-    onEvent?.({ kind: "request", method, path, status: response.headersSent ? response.statusCode : 0 }),
-  );
+  const caller = new AbortController();
+  response.on("close", () => {
+    onEvent?.({ kind: "request", method, path, status: response.headersSent ? response.statusCode : 0 });
+    caller.abort();
+  });
   try {
     const authorization = `Bearer ${await credential()}`;
+    if (caller.signal.aborted) return; // The caller hung up meanwhile.
     const length = request.headers["content-length"];
     const send = target.protocol === "https:" ? httpsRequest : httpRequest;
     const outgoing = send(target, {
@@ -145,7 +154,7 @@ async function pass(
       (response as ServerResponse).writeHead(answer.statusCode ?? 502, passedHeaders(answer.headers, NOT_ANSWERED));
       answer.pipe(response as ServerResponse);
     });
-    response.on("close", () => outgoing.destroy());
+    caller.signal.addEventListener("abort", () => outgoing.destroy());
     request.pipe(outgoing);
   } catch (cause) {
     refuse(response, cause instanceof Error ? cause.message : String(cause));
