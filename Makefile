@@ -15,11 +15,12 @@ SOURCES := $(shell find libs services proto deploy \( -name node_modules -o -nam
 
 SEED ?=
 COUNT ?=
+CONNECTIONS ?=
 FILTER ?=
 WORKERS ?= 2
 CLUSTER ?=
 
-.PHONY: help build run cluster cluster-down cloud cloud-down test test-k8s programs check format sim bench chaos microbench test-sdks conformance screenshots charts images images-check clean
+.PHONY: help build run cluster cluster-down cloud cloud-down test test-k8s programs check format sim bench chaos fuzz microbench test-sdks conformance screenshots charts images images-check clean
 
 help: ## Show this list
 	@echo "Perdure. Usage: make <target>"
@@ -79,6 +80,9 @@ bench: build ## Measure Perdure and the reference side by side (QUICK=1 for a fi
 
 chaos: build ## Break a cluster at work for MINUTES=10 (SEED=n replays; FAULT=text TIMES=n plays and measures one kind, FAULT=' ' all)
 	@MINUTES='$(MINUTES)' SEED='$(SEED)' FAULT='$(FAULT)' TIMES='$(TIMES)' CALLERS='$(CALLERS)' $(NODE) libs/conformance/chaos/run.mjs
+
+fuzz: build ## Send protocol errors and random frames to every listener (CONNECTIONS=100000, SEED=n replays, FILTER=listener)
+	@CONNECTIONS='$(CONNECTIONS)' SEED='$(SEED)' FILTER='$(FILTER)' $(NODE) deploy/run-ts.mjs libs/conformance/test/fuzzer/main.ts
 
 microbench: $(INSTALLED) ## Measure single packages (FILTER=ids narrows them)
 	@$(NODE) deploy/microbench.mjs $(FILTER)
