@@ -55,7 +55,8 @@ test.each(LISTENERS)(
     const target = platform.targets.find((one) => one.name === name);
     if (target === undefined) throw new Error(`there is no listener ${name}`);
     const { connections } = await fuzzTarget(target, { seed: SEED, connections: CONNECTIONS });
-    expect(connections).toBeGreaterThan(CONNECTIONS / 4);
+    // A tunnel client dials as often as its pauses allow.
+    expect(connections).toBeGreaterThan(name === "tunnel-client relays" ? 0 : CONNECTIONS - 1);
   },
   TEST_MS,
 );

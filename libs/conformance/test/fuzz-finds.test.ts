@@ -1,9 +1,13 @@
 /** The fuzzer finds what it is for: a program that one connection ends, and one that keeps connections whose peers are gone. */
+import { once } from "node:events";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
+import { FRAME, HTTP2_PREFACE, http2Frame } from "@perdure/testkit";
 import { Child, ROOT } from "../src/index.js";
 import { listeningTarget } from "./fuzzer/cluster-targets.js";
 import { drawConnection } from "./fuzzer/draw.js";
+import { HEALTHY_MS } from "./fuzzer/limits.js";
 import { fuzzTarget } from "./fuzzer/run.js";
 import type { Subject, Target } from "./fuzzer/subject.js";
 
@@ -53,12 +57,28 @@ class Planted implements Subject, AsyncDisposable {
 
   target(): Target {
     const requests = { authority: "a", paths: ["/"], headers: {} };
-    const healthy = async (): Promise<void> => undefined;
-    return listeningTarget({ name: "planted", subject: this, port: () => this.#port, speech: "http", requests, healthy });
+    return listeningTarget({
+      name: "planted",
+      subject: this,
+      port: () => this.#port,
+      speech: "http",
+      requests,
+      healthy: expectBytes,
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#child?.kill();
+  }
+}
+
+/** Both programs answer the beginning of HTTP/2 with bytes of theirs. */
+async function expectBytes(port: number): Promise<void> {
+  const socket = connect(port, "127.0.0.1", () => socket.write(Buffer.concat([HTTP2_PREFACE, http2Frame(FRAME.settings, 0, 0)])));
+  try {
+    await once(socket, "data", { signal: AbortSignal.timeout(HEALTHY_MS) });
+  } finally {
+    socket.destroy();
   }
 }
 

@@ -27,8 +27,6 @@ export const DESCRIPTORS_MORE_MAX = 24;
 export const MEMORY_MORE_MIB_MAX = 192;
 /** Bytes of a connection that a report shows. */
 export const SHOWN_BYTES_MAX = 2_000;
-/** When a batch is narrowed, a program gets so long to break after one connection. */
-export const REPLAY_PAUSE_MS = 30;
 /** Attempts at an endpoint that is hostile follow each other by the retry policy: a batch of them is over after this time at the latest. */
 export const HOSTILE_BATCH_MS_MAX = 60_000 * PATIENCE;
 /** Calls whose attempts dial a hostile endpoint at one time. */

@@ -153,8 +153,14 @@ async function narrow(target: Target, port: () => number, { seed, first, last, b
   for (let index = first; index < last; index++) {
     const connection = drawConnection(seed, target.name, index, target.speech, target.requests);
     await sendConnection(port(), connection).catch(() => undefined);
-    await delay(limits.REPLAY_PAUSE_MS);
+    // An answer shows that the program has dealt with what came before.
+    const isHealthy = await target.healthy().then(
+      () => true,
+      () => false,
+    );
+    if (!isHealthy) await settles(() => !subject.isRunning, limits.DEATH_MS);
     if (!subject.isRunning || subject.pid !== pid) return `Connection ${index} ends it: ${shown(connection)}`;
+    if (!isHealthy) return `A healthy request fails after connection ${index}: ${shown(connection)}`;
     if (!isClosed() && !(await settles(isClosed, baseline.settleMs)))
       return `Connection ${index} stays open for more than ${baseline.settleMs / 1000} s: ${shown(connection)}`;
   }
