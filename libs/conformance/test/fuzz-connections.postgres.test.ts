@@ -7,7 +7,7 @@ import { fuzzTarget } from "./fuzzer/run.js";
 const SEED = Number(process.env["PERDURE_CONFORMANCE_SEED"] ?? 20_261_125);
 const CONNECTIONS = 120;
 const START_MS = 120_000;
-const TEST_MS = 60_000 * PATIENCE;
+const TEST_MS = 90_000 * PATIENCE;
 
 const LISTENERS = [
   "ingress-gateway ingress",

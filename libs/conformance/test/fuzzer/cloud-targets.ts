@@ -137,12 +137,14 @@ export class CloudTargets implements AsyncDisposable {
     // Not killed: it ends the runtimes that it started.
     this.#close.defer(async () => void (await tenancy.stop()));
     await Promise.all([tenancy, gateway, relay].map((program) => program.ready()));
-    const environment = await this.#environment(postgresUrl, `http://127.0.0.1:${apiPort}`);
+    const apiUrl = `http://127.0.0.1:${apiPort}`;
+    const environment = await this.#environment(postgresUrl, apiUrl, "healthy");
+    const hostile = await this.#environment(postgresUrl, apiUrl, "hostile");
     const ofRelay = new ProgramSubject("tunnel-relay", relay, await relay.ready());
     const ofTunnels = await this.#tunnelClientTargets(ofRelay, environment);
     this.#targets.push(
       ...tenancyTargets(new ProgramSubject("tenancy", tenancy, await tenancy.ready())),
-      ...gatewayTargets(new ProgramSubject("cloud-gateway", gateway, await gateway.ready()), environment),
+      ...gatewayTargets(new ProgramSubject("cloud-gateway", gateway, await gateway.ready()), environment, hostile),
       ...relayTargets(ofRelay, environment),
       ...ofTunnels,
       operatorTarget(operator, operatorPort),
@@ -175,14 +177,14 @@ export class CloudTargets implements AsyncDisposable {
     ];
   }
 
-  async #environment(postgresUrl: string, apiUrl: string): Promise<Environment> {
+  async #environment(postgresUrl: string, apiUrl: string, name: string): Promise<Environment> {
     await using people = await openTestTenancy(postgresUrl);
     const user = await people.user();
     const accountId = await user.account("team");
     const client = new CloudClient({ baseUrl: apiUrl, accessToken: () => new Secret(user.token) });
-    const { environmentId: id } = await client.account(accountId, "CreateEnvironment", { name: "fuzzed", region: "us" });
+    const { environmentId: id } = await client.account(accountId, "CreateEnvironment", { name, region: "us" });
     const described = await eventually(
-      "the environment is active",
+      `the environment ${name} is active`,
       async () => {
         const found = await client.account(accountId, "DescribeEnvironment", { environmentId: id });
         return found.status === "ACTIVE" ? found : undefined;
@@ -261,25 +263,35 @@ function tenancyTargets(tenancy: ProgramSubject): readonly Target[] {
   return [httpTarget(tenancy, "api", API_REQUESTS, "/login"), grpcTarget(tenancy), probesTarget(tenancy)];
 }
 
-function gatewayTargets(gateway: ProgramSubject, { id, key, ingressUrl, adminUrl }: Environment): readonly Target[] {
-  const authority = `${bareOf(id)}.env.us.${DOMAIN}`;
-  const headers = { authorization: `Bearer ${key}` };
+/**
+ * The fuzzer has a key of one environment, and healthy requests are for another one: the share of the first is used up, and what is
+ * refused for it is refused slowly.
+ */
+function gatewayTargets(gateway: ProgramSubject, healthy: Environment, hostile: Environment): readonly Target[] {
+  const hostOf = ({ id }: Environment): string => `${bareOf(id)}.env.us.${DOMAIN}`;
+  const authorization = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
   const listener = (name: string, port: () => number, requests: Requests, path: string): Target =>
     listeningTarget({
       name: `cloud-gateway ${name}`,
       subject: gateway,
       port,
       speech: "http",
-      // Most of what reaches the environment has its key, so that bodies and answers are passed on.
-      requests: { ...requests, authority, headers: { ...requests.headers, ...headers } },
-      healthy: (at) => expectStatus(`http://127.0.0.1:${at}${path}`, 200, { headers: { ...headers, host: authority } }),
+      requests: {
+        ...requests,
+        authority: hostOf(hostile),
+        headers: { ...requests.headers, ...authorization(hostile.key) },
+      },
+      healthy: (at) =>
+        expectStatus(`http://127.0.0.1:${at}${path}`, 200, {
+          headers: { ...authorization(healthy.key), host: hostOf(healthy) },
+        }),
     });
   const portOf = (url: string) => (): number => Number(new URL(url).port);
   return [
     listener("ingress", () => gateway.portOf("ingress"), INGRESS_REQUESTS, "/restate/health"),
     listener("admin", () => gateway.portOf("admin"), ADMIN_REQUESTS, "/health"),
-    listener("ingress of an environment", portOf(ingressUrl), INGRESS_REQUESTS, "/restate/health"),
-    listener("admin of an environment", portOf(adminUrl), ADMIN_REQUESTS, "/health"),
+    listener("ingress of an environment", portOf(healthy.ingressUrl), INGRESS_REQUESTS, "/restate/health"),
+    listener("admin of an environment", portOf(healthy.adminUrl), ADMIN_REQUESTS, "/health"),
     probesTarget(gateway),
   ];
 }

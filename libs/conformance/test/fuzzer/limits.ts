@@ -11,8 +11,8 @@ export const CONNECTION_MS_MAX = 150;
 export const BATCH_CONNECTIONS = 500;
 /** A healthy request is answered within this time, also right behind a batch. */
 export const HEALTHY_MS = 5_000 * PATIENCE;
-/** Within this time a program has closed what a batch left: the longest of its timeouts for heads and handshakes (10 s), and then some. */
-export const SETTLE_MS = 20_000 * PATIENCE;
+/** Within this time a program has closed what a batch left: refusals that the gateway holds back take up to 21 s, and then some. */
+export const SETTLE_MS = 30_000 * PATIENCE;
 /** The system reports the end of a process a little after its listener is gone. */
 export const DEATH_MS = 2_000;
 export const SETTLE_POLL_MS = 100;
