@@ -21,7 +21,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { type Clock, handleErrors, type Logger, PerdureError } from "@perdure/base";
-import { type CertificateSource, isLeaving, sniffProtocol } from "@perdure/role/http";
+import { type CertificateSource, FirstHeaders, httpLimits, isLeaving, sniffProtocol } from "@perdure/role/http";
 import type { ConnectionCount } from "./connection-count.js";
 import type { Exchange } from "./exchange.js";
 import { Http1Exchange } from "./http1-exchange.js";
@@ -62,6 +62,7 @@ export function createListener(
   const isSecure = certificates !== undefined;
   const http1 = isSecure ? secureServer(certificates) : createHttp1Server(http1Options);
   const http2 = createHttp2Server(http2Options);
+  const firstHeaders = new FirstHeaders(clock, limits.HEADERS_TIMEOUT_MS, (socket) => sayUnreadable(socket, slowRequest));
   const undecided = new Set<Socket>();
   const sessions = new Map<ServerHttp2Session, Http2Guard>();
   /** Requests of a connection that are not answered yet. */
@@ -104,6 +105,7 @@ export function createListener(
       socket.allowHalfOpen = false; // HTTP/1.1 servers accept half-closed peers; an HTTP/2 peer that ends is gone.
       http2.emit("connection", socket);
     } else {
+      firstHeaders.expect(socket);
       for (const accept of acceptHttp1) accept.call(http1, socket);
     }
   }
@@ -117,6 +119,7 @@ export function createListener(
 
   const onRequest = (req: IncomingMessage, res: ServerResponse, expectsContinue: boolean): void => {
     const socket = req.socket;
+    firstHeaders.arrived(socket);
     if (isLeaving(socket)) return; // Pipelined behind an answer that closes.
     let pipeline = pipelines.get(socket);
     if (pipeline === undefined) {
@@ -229,6 +232,7 @@ export function createListener(
     }
     http1.closeIdleConnections();
     await stopped;
+    firstHeaders.close();
     for (const each of [cut, idle, sweep]) each.cancel();
   }
 
@@ -263,7 +267,7 @@ const DRAIN_SWEEP_MS = 50;
 
 const http1Options: ServerOptions = {
   maxHeaderSize: limits.HEADER_BYTES_MAX,
-  headersTimeout: limits.HEADERS_TIMEOUT_MS,
+  headersTimeout: httpLimits.STALLED_FACTOR * limits.HEADERS_TIMEOUT_MS,
   requestTimeout: 0, // Bodies have a least rate instead: a whole one may take its time.
   keepAliveTimeout: limits.IDLE_CONNECTION_MS,
   connectionsCheckingInterval: limits.SWEEP_MS,

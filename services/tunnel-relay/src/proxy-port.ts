@@ -4,7 +4,7 @@ import { createServer as createHttp2Server, type ServerHttp2Session } from "node
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import { type Clock, handleErrors, type Logger, PerdureError } from "@perdure/base";
-import { sniffProtocol } from "@perdure/role/http";
+import { FirstHeaders, httpLimits, sniffProtocol } from "@perdure/role/http";
 import {
   CONNECTION_WINDOW_BYTES,
   HANDSHAKE_MS,
@@ -30,19 +30,21 @@ export interface ProxyPort {
 export async function openProxyPort(
   take: (visit: Visit) => void,
   { host, port, certificates }: RelayListenOptions,
-  { logger }: { readonly clock: Clock; readonly logger: Logger },
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<ProxyPort> {
   const sockets = new Set<Socket>();
   const sessions = new Set<ServerHttp2Session>();
   let isStopped = false;
   const http1 = createHttp1Server({
     maxHeaderSize: HEADER_BYTES_MAX,
-    headersTimeout: HEADERS_TIMEOUT_MS,
+    headersTimeout: httpLimits.STALLED_FACTOR * HEADERS_TIMEOUT_MS,
     requestTimeout: 0, // Attempts stream for as long as they run.
     keepAliveTimeout: IDLE_CONNECTION_MS,
     noDelay: true,
   });
+  const firstHeaders = new FirstHeaders(clock, HEADERS_TIMEOUT_MS);
   http1.on("request", (request, response) => {
+    firstHeaders.arrived(request.socket);
     if (isStopped) response.setHeader("connection", "close");
     take(new Http1Visit(request, response));
   });
@@ -76,7 +78,10 @@ export async function openProxyPort(
     if (certificates !== undefined) return handOver(socket, (socket as TLSSocket).alpnProtocol === "h2");
     sniffProtocol(socket, HEADERS_TIMEOUT_MS, (protocol) => handOver(socket, protocol === "h2c"));
   };
-  const handOver = (socket: Socket, isHttp2: boolean): void => void (isHttp2 ? http2 : http1).emit("connection", socket);
+  const handOver = (socket: Socket, isHttp2: boolean): void => {
+    if (!isHttp2) firstHeaders.expect(socket);
+    (isHttp2 ? http2 : http1).emit("connection", socket);
+  };
   const server =
     certificates === undefined
       ? createServer({ noDelay: true }, accept)
@@ -99,6 +104,7 @@ export async function openProxyPort(
     server.close();
     for (const session of sessions) session.close();
     http1.closeIdleConnections();
+    firstHeaders.close();
   };
   return {
     address: server.address() as AddressInfo,

@@ -17,14 +17,17 @@ export class FirstHeaders {
   readonly #timeoutMs: number;
   /** Sockets without a request yet, in the order in which they are due, and when that is. */
   readonly #waiting = new Map<Socket, number>();
+  readonly #refuse: (socket: Socket) => void;
   #timer: TimerHandle | undefined;
 
-  constructor(clock: Clock, timeoutMs: number) {
+  /** @param refuse answers a socket whose time is over, and ends it; by default with 408 */
+  constructor(clock: Clock, timeoutMs: number, refuse: (socket: Socket) => void = refuseWith408) {
+    this.#refuse = refuse;
     this.#clock = clock;
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Answers 408 and closes the socket, unless `arrived` is called in time or it closes by itself. */
+  /** Refuses the socket, unless `arrived` is called in time or it closes by itself. */
   expect(socket: Socket): void {
     this.#waiting.set(socket, this.#clock.monotonicMs() + this.#timeoutMs);
     socket.once("close", () => this.arrived(socket));
@@ -55,8 +58,11 @@ export class FirstHeaders {
   }
 
   #cut(socket: Socket): void {
-    if (!this.#waiting.delete(socket)) return;
-    if (socket.writable) socket.write(REQUEST_TIMEOUT);
-    socket.destroySoon();
+    if (this.#waiting.delete(socket)) this.#refuse(socket);
   }
+}
+
+function refuseWith408(socket: Socket): void {
+  if (socket.writable) socket.write(REQUEST_TIMEOUT);
+  socket.destroySoon();
 }

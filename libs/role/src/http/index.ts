@@ -8,6 +8,7 @@ export {
   WatchedCertificate,
 } from "./certificates.js";
 export { checkAddress, type Door, type DoorSettings, type ListenAddress, listenOn, openDoor } from "./door.js";
+export { FirstHeaders } from "./first-headers.js";
 export type { Guard, Refusal } from "./guard.js";
 export * as httpLimits from "./limits.js";
 export { isLeaving, lingerBeforeClose } from "./linger.js";

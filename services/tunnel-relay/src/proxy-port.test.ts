@@ -1,0 +1,56 @@
+/** The timeout for headers, by a clock that jumps as it does for a process that stood still. */
+import { connect } from "node:net";
+import { expect, test } from "@jest/globals";
+import { silentLogger } from "@perdure/base";
+import { VirtualClock } from "@perdure/testkit";
+import { HEADERS_TIMEOUT_MS } from "./limits.js";
+import { openProxyPort } from "./proxy-port.js";
+
+async function aProxyPort() {
+  const clock = new VirtualClock();
+  const taken: string[] = [];
+  const port = await openProxyPort(
+    (visit) => {
+      taken.push(visit.path);
+      visit.respond(200, {});
+      visit.answer.end();
+    },
+    { host: "127.0.0.1", port: 0, certificates: undefined },
+    { clock, logger: silentLogger },
+  );
+  return {
+    clock,
+    taken,
+    /** A connection that has sent the beginning of a header section, and what it is answered until it closes. */
+    async begun() {
+      const socket = connect(port.address.port, "127.0.0.1");
+      let text = "";
+      socket.on("data", (chunk) => {
+        text += String(chunk);
+      });
+      const closed = new Promise<string>((resolve) => socket.on("close", () => resolve(text)));
+      await new Promise<void>((resolve) => socket.write("GET /late HTTP/1.1\r\nhost: x\r\n", () => resolve()));
+      while (clock.pendingTimers < 1) await new Promise<void>((resolve) => setImmediate(resolve));
+      return { socket, closed };
+    },
+    [Symbol.asyncDispose]: () => port.close(),
+  };
+}
+
+test("a header section that was finished while the relay stood still is served", async () => {
+  await using proxy = await aProxyPort();
+  const { socket } = await proxy.begun();
+  await new Promise<void>((resolve) => socket.write("\r\n", () => resolve()));
+  proxy.clock.advanceBy(6 * HEADERS_TIMEOUT_MS); // Before the event loop reads again.
+  while (proxy.taken.length === 0 && !socket.destroyed) await new Promise<void>((resolve) => setImmediate(resolve));
+  expect(proxy.taken).toEqual(["/late"]);
+  socket.destroy();
+});
+
+test("a header section that is never finished is answered 408", async () => {
+  await using proxy = await aProxyPort();
+  const { closed } = await proxy.begun();
+  proxy.clock.advanceBy(2 * HEADERS_TIMEOUT_MS);
+  expect(await closed).toContain("408");
+  expect(proxy.taken).toEqual([]);
+});
