@@ -27,6 +27,9 @@ export interface StartPorts {
   readonly shares: Shares;
 }
 
+/** Large buffers go back to the system as soon as they are freed, as in the script `perdure`, which explains it. */
+const ALLOCATOR = { MALLOC_MMAP_THRESHOLD_: "1048576", MALLOC_TRIM_THRESHOLD_: "8388608" };
+
 /** Runs the program of a launch. It does not end with us, so that our crash is not the crash of all environments. */
 export function startProcess(launch: Launch, { program, files, clock, shares }: StartPorts, id: EnvironmentId): RunningProcess {
   const log = openSync(files.log, "a", 0o600);
@@ -37,7 +40,7 @@ export function startProcess(launch: Launch, { program, files, clock, shares }: 
     const script = `${enter}ulimit -c 0; ulimit -n ${OPEN_FILES_MAX} 2>/dev/null; exec "$@"`;
     const child = spawn("/bin/sh", ["-c", script, "sh", ...prefix, ...node], {
       cwd: files.data,
-      env: { PATH: process.env["PATH"], HOME: files.data },
+      env: { PATH: process.env["PATH"], HOME: files.data, ...ALLOCATOR },
       detached: true, // A signal to our group is not for it.
       stdio: ["ignore", log, log],
     });
