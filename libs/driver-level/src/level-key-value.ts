@@ -15,8 +15,8 @@ const WRITE_BUFFER_BYTES = 4 * 1024 * 1024;
 /** Blocks of cold data kept unpacked; hot data is in the memtable anyway. */
 const BLOCK_CACHE_BYTES = 8 * 1024 * 1024;
 /**
- * Values are copied into native memory on the event loop, 30 MB in 50 to 100 ms. A batch with more large values than this lets the event
- * loop serve others in between.
+ * Values are copied into native memory on the event loop, 30 MB in 50 to 100 ms. The event loop serves
+ * others before each value that would make it more than this in one piece.
  */
 const COPIED_BYTES_MAX = 4 * 1024 * 1024;
 /** Rows fetched from an iterator at a time. */
@@ -92,7 +92,7 @@ class LevelKeyValue implements LevelStore {
       let bytes = 0;
       for (const [key, value] of batch) {
         const moreBytes = value?.length ?? 0;
-        if (bytes > 0 && bytes + moreBytes > COPIED_BYTES_MAX) {
+        if (bytes + moreBytes > COPIED_BYTES_MAX) {
           await setImmediate();
           bytes = 0;
         }
