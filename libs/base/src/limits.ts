@@ -41,3 +41,12 @@ export const HASH_SCRATCH_BYTES = 4096;
 
 /** Bytes of a scope and of each level of a limit key (ingress.md §6). */
 export const SCOPE_BYTES_MAX = 36;
+
+/** Lines of one kind that are logged in full within a period: enough to find the mistake. */
+export const SUMMARY_LINES_IN_FULL = 20;
+/** How often a summary says how many more there were: within the minute in which an operator notices. */
+export const SUMMARY_PERIOD_MS = 60_000;
+/** Kinds of lines that are counted apart, some hundred bytes each; more are counted together. */
+export const SUMMARY_KINDS_MAX = 256;
+/** Summaries of a period, of the most frequent kinds; one more line counts the others. */
+export const SUMMARY_LINES_MAX = 20;

@@ -1,5 +1,5 @@
 /** The invoker of one partition: keeps its runs and passes each effect to the run it is about. */
-import type { Clock, ErrorCode, InvocationId, Logger, Random } from "@perdure/base";
+import { type Clock, type ErrorCode, type InvocationId, type Logger, type Random, SummaryLog } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
 import type { EntryStored, RequestPause, RetryNow, StartRun, StopRun } from "@perdure/partition";
 import { failure } from "./attempt-failure.js";
@@ -29,6 +29,8 @@ export interface InvokerDeps {
   readonly metrics?: InvokerMetrics | undefined;
   /** Shared by the invokers of a process; undefined: as many of its own as the options say. */
   readonly slots?: Slots | undefined;
+  /** Likewise; undefined: one of its own. */
+  readonly failureLog?: SummaryLog | undefined;
   /** Likewise; undefined: turns of its own. */
   readonly largeMessages?: LargeMessages | undefined;
 }
@@ -74,6 +76,7 @@ class PartitionInvoker implements InterruptibleInvoker {
       transports: { http: transports.http, lambda: transports.lambda },
       identity: deps.identity,
       metrics: deps.metrics ?? noMetrics,
+      failureLog: deps.failureLog ?? new SummaryLog(logger, clock),
       slots: deps.slots ?? new Slots(options.concurrentInvocationsMax, clock, logger),
       flushes: new FlushGroup(),
       deadlines: new Deadlines(clock),

@@ -1,5 +1,6 @@
 /** What all runs of one invoker share. */
 
+import type { SummaryLog } from "@perdure/base";
 import type { AttemptContext } from "./attempt.js";
 import type { RequestIdentity } from "./identity.js";
 import type { InvokerOptions } from "./options.js";
@@ -10,6 +11,8 @@ import type { Slots } from "./slots.js";
 export interface RunContext extends Omit<AttemptContext, "transport"> {
   readonly host: InvokerHost;
   readonly slots: Slots;
+  /** Where failed attempts are logged. */
+  readonly failureLog: SummaryLog;
   readonly options: InvokerOptions;
   readonly transports: { readonly http: EndpointTransport; readonly lambda: EndpointTransport | undefined };
   readonly identity: RequestIdentity | undefined;

@@ -1,6 +1,6 @@
 /** The way of an invocation through its attempts, and what the partition can do to it on the way. */
 import { describe, expect, test } from "@jest/globals";
-import { type DeploymentId, utf8 } from "@perdure/base";
+import { type DeploymentId, silentLogger, utf8 } from "@perdure/base";
 import type { AttemptFailed } from "@perdure/partition";
 import { MessageType } from "@perdure/service-protocol";
 import { aRegistry, aRegistryOf } from "./testing/index.js";
@@ -232,4 +232,16 @@ test("introspection sees attempt, deployment, server and what is awaited", async
   const status = world.status(invocation)!;
   expect(status).toMatchObject({ inFlight: false, lastAwaitingJson: undefined, lastFailure: { message: "no" } });
   expect(status.nextRetryAtMs! - world.clock.nowMs()).toBeGreaterThanOrEqual(1_000);
+});
+
+test("failures of one endpoint are logged in full a few times, and then counted", async () => {
+  const lines: string[] = [];
+  const logger = { ...silentLogger, warn: (_fields: object, message: string) => void lines.push(message) };
+  const world = new World({}, {}, { logger });
+  for (let n = 0; n < 50; n++) {
+    await world.invoke();
+    world.last.listener.failed({ kind: "connect", message: "refused" });
+    await world.turn();
+  }
+  expect(lines).toEqual(Array.from({ length: 20 }, () => "attempt failed"));
 });

@@ -336,7 +336,9 @@ export class Run implements AttemptOwner, SlotUser {
     if (cause.countsForSdk) this.#retryCountSinceLastStoredEntry++;
     this.#countEnd("failed", error.errorCode);
     const verdict = this.#verdict(cause);
-    this.#context.logger.warn(
+    this.#context.failureLog.warn(
+      this.#context.logger,
+      { service: this.#facts.target.service, code: error.errorCode },
       {
         invocationId: this.id,
         run: this.number,

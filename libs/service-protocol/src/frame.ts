@@ -9,7 +9,13 @@
  */
 import { EMPTY_BYTES, Ring } from "@perdure/base";
 import { type ProtocolFault, protocolViolation } from "./fault.js";
-import { frameBodyBytesLimit, frameGatherBytesInitial, frameHeaderBytes } from "./limits.js";
+import {
+  frameBodyBytesLimit,
+  frameGatherBytesInitial,
+  frameGatherBytesQuick,
+  frameGatherQuickFactor,
+  frameHeaderBytes,
+} from "./limits.js";
 import { isKnownMessageType, MessageType, messageTypeName } from "./message-type.js";
 
 export interface Frame {
@@ -143,7 +149,8 @@ export class FrameDecoder {
     let body = this.#body ?? EMPTY_BYTES;
     if (filled > body.length) {
       // The last growth stops at the announced length, so that the buffer is the body.
-      const larger = new Uint8Array(Math.min(this.#length, Math.max(filled, body.length * 2, frameGatherBytesInitial)));
+      const factor = body.length < frameGatherBytesQuick ? 2 : frameGatherQuickFactor;
+      const larger = new Uint8Array(Math.min(this.#length, Math.max(filled, body.length * factor, frameGatherBytesInitial)));
       larger.set(body);
       this.#body = larger;
       body = larger;

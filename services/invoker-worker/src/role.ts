@@ -2,7 +2,15 @@
  * Why: the role that leads partitions. It puts a processor on a partition store and an invoker beside it, and shows both to the
  * other roles as `Partitions`. What it stands on comes in as ports, so that one process and a cluster call the same function.
  */
-import { type Clock, type DeploymentId, type InvocationId, type Logger, PerdureError, type Random } from "@perdure/base";
+import {
+  type Clock,
+  type DeploymentId,
+  type InvocationId,
+  type Logger,
+  PerdureError,
+  type Random,
+  SummaryLog,
+} from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
 import type { FlowLimits, FlowRows, FlowWait } from "@perdure/flow";
 import {
@@ -83,6 +91,7 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
   const invokers: InterruptibleInvoker[] = [];
   const slots = new Slots(options.invoker.concurrentInvocationsMax, clock, logger.child({ component: "invoker" }));
   const largeMessages = new LargeMessages(clock);
+  const failureLog = new SummaryLog(logger.child({ component: "invoker" }), clock);
   const processor = await Processor.start(
     {
       store,
@@ -103,6 +112,7 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
           metrics,
           slots,
           largeMessages,
+          failureLog,
         };
         const invoker = createInvoker(deps, options.invoker);
         invokers.push(invoker);
@@ -162,6 +172,9 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
       },
     },
     countUsage: (id, services) => countUnfinished(store, partitions, id, services),
-    [Symbol.asyncDispose]: () => processor[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await processor[Symbol.asyncDispose]();
+      failureLog[Symbol.dispose]();
+    },
   };
 }

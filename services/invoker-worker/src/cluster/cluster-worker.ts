@@ -2,7 +2,7 @@
  * The worker of a cluster: leads the partitions whose leases it holds, each with a processor and an invoker of its own, answers for
  * them over gRPC, and brings what they owe to leaders elsewhere.
  */
-import type { Clock, Logger, Random } from "@perdure/base";
+import { type Clock, type Logger, type Random, SummaryLog } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
 import {
   LeaderDirectory,
@@ -89,6 +89,7 @@ export async function createClusterWorker(ports: ClusterWorkerPorts, options: Cl
   const remote = new RemotePartitions({ directory, link: (address) => links.at(address), clock });
   const slots = new Slots(options.invoker.concurrentInvocationsMax, clock, logger.child({ component: "invoker" }));
   const largeMessages = new LargeMessages(clock);
+  const failureLog = new SummaryLog(logger.child({ component: "invoker" }), clock);
   const counters = newCounters();
   const { led, leadership, courier } = createLeadingWorker(
     {
@@ -112,6 +113,7 @@ export async function createClusterWorker(ports: ClusterWorkerPorts, options: Cl
             metrics,
             slots,
             largeMessages,
+            failureLog,
           },
           options.invoker,
         ),
@@ -151,6 +153,7 @@ export async function createClusterWorker(ports: ClusterWorkerPorts, options: Cl
       await leadership[Symbol.asyncDispose]();
       remote.close();
       links.close();
+      failureLog[Symbol.dispose]();
     },
   };
 }
