@@ -117,7 +117,8 @@ export class AttemptMachine {
     if (this.#over || !this.#outgoing.isIdle) return undefined;
     // A run without a result executes, or its result is on its way.
     if (this.#openProposals > 0 || (this.#openRuns?.size ?? 0) > 0) return undefined;
-    if (this.#isAwaiting && this.#awaiting !== undefined) return this.#hasArrived(this.#awaiting) ? undefined : "declared";
+    // Once what it said has arrived, it works or waits for something else, which not every SDK says again.
+    if (this.#isAwaiting && this.#awaiting !== undefined && !this.#hasArrived(this.#awaiting)) return "declared";
     return this.#openWaits > 0 ? "evident" : "possible";
   }
 

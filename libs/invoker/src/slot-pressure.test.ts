@@ -88,6 +88,9 @@ describe("while a run waits for a slot", () => {
     await world.invoke();
     await world.pass(900);
     expect(stream.ended).toBe(false);
+    stream.command(secondSleep); // It went on, and does not say that it waits for this one.
+    await world.pass(100);
+    expect(stream.ended).toBe(true);
   });
 
   test.each<[string, readonly JournalCommand[]]>([
