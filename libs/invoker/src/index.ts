@@ -15,6 +15,6 @@ export { LargeMessages } from "./large-messages.js";
 export { type InvokerMetrics, noMetrics } from "./metrics.js";
 export { type InvokerOptions, invokerDefaults } from "./options.js";
 export * from "./ports.js";
-export { Slots } from "./slots.js";
+export { Slots, type SlotUser } from "./slots.js";
 export { slotsByMemory } from "./slots-by-memory.js";
 export { type ExchangeBounds, exchangeWhole, type WholeExchange } from "./whole-exchange.js";

@@ -61,6 +61,10 @@ export class Cluster implements Leaders {
   /** The weather is the world's. */
   calm(): void {}
 
+  check(): void {
+    for (const leader of this.#leaders) leader.check();
+  }
+
   /** Leaders that have begun to close and not come to an end. */
   get closing(): readonly string[] {
     return this.#leaders.filter((leader) => leader.stopping && leader.alive).map((leader) => leader.name);

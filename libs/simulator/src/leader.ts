@@ -2,7 +2,7 @@
 import { type InvocationId, type Logger, partitionOf } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
 import { FlowScheduler } from "@perdure/flow";
-import { createInvoker } from "@perdure/invoker";
+import { createInvoker, Slots } from "@perdure/invoker";
 import type { PartitionCommand } from "@perdure/partition";
 import { LocalPartitions, LoopbackPeers, type OutboxPeers, Processor } from "@perdure/processor";
 import type { PartitionBatch, PartitionStore } from "@perdure/store";
@@ -12,6 +12,7 @@ import { LeaderClock } from "./leader-clock.js";
 import { LeaderStore, type StoreUser } from "./leader-store.js";
 import { type Receiver, SimulatedPeers } from "./peers.js";
 import type { Plant } from "./plant.js";
+import { SlotWatch } from "./slot-watch.js";
 import type { World } from "./world.js";
 
 export interface LeaderPorts {
@@ -42,6 +43,7 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
   readonly #ports: LeaderPorts;
   readonly #group: readonly number[];
   readonly #transport: SimulatedTransport;
+  #slotWatch: SlotWatch | undefined;
   #processor: Processor | undefined;
   #partitions: Partitions | undefined;
   /** Who talks to this process and must hear that it is gone. */
@@ -78,6 +80,9 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
       applied: (batches) => this.#ports.applied(batches),
     });
     const logger = this.#logger();
+    const { concurrentInvocationsMax } = settings;
+    const slots = plant?.slots?.(concurrentInvocationsMax, this.clock) ?? new Slots(concurrentInvocationsMax, this.clock, logger);
+    this.#slotWatch = new SlotWatch(world, this.name, slots, this.#transport);
     const processor = await Processor.start(
       {
         store: plant?.store?.(leaderStore, world) ?? leaderStore,
@@ -93,9 +98,10 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
             clock: this.clock,
             random: scheduler.random,
             logger,
+            slots,
           };
-          const { protocolVersionMax, concurrentInvocationsMax, eagerStateBytesMax } = settings;
-          const invoker = createInvoker(deps, { protocolVersionMax, concurrentInvocationsMax, eagerStateBytesMax });
+          const { protocolVersionMax, eagerStateBytesMax } = settings;
+          const invoker = createInvoker(deps, { protocolVersionMax, eagerStateBytesMax });
           return plant?.invoker?.(invoker, planted) ?? invoker;
         },
         rules: { rules: () => registry.current().rules, onChange: (listener) => registry.onChange(listener) },
@@ -111,6 +117,11 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
     loopback?.connect(processor);
     this.#partitions = new LocalPartitions(processor);
     world.trace.note("leads", () => `${this.name} leads ${this.#group.join()}`);
+  }
+
+  /** Rules that hold at every moment. */
+  check(): void {
+    if (this.alive && !this.stopping) this.#slotWatch?.check();
   }
 
   deliver(command: PartitionCommand, producer: string, seq: number, delivered: () => void): boolean {

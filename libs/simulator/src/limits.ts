@@ -15,6 +15,12 @@ export const QUIET_MS_CLUSTER = 4 * 60_000;
 /** Rounds of helping invocations that wait for somebody who was killed; each frees at least one, and worlds have few. */
 export const HELP_ROUNDS_MAX = 40;
 
+/**
+ * Virtual time that a handler may be blocked with its stream open while runs wait for its slot: the invoker needs up to a second to be
+ * sure, half a second for each handler that does not answer, and the slowest endpoint some hundred milliseconds for each message.
+ */
+export const BLOCKED_WITH_SLOT_MS_MAX = 4_000;
+
 /** Lines of trace kept: the last ones tell why, and a world must not fill the memory. */
 export const TRACE_LINES_MAX = 20_000;
 

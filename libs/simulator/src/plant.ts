@@ -3,9 +3,10 @@
  * the tests show that simulation finds each of them within a bounded number of seeds.
  */
 
+import type { Clock } from "@perdure/base";
 import type { ServedPartitions } from "@perdure/driver-grpc";
 import type { FlowScheduler, RuleBook } from "@perdure/flow";
-import type { Invoker, InvokerHost } from "@perdure/invoker";
+import type { Invoker, InvokerHost, Slots } from "@perdure/invoker";
 import type { PartitionCommand } from "@perdure/partition";
 import type { Processor } from "@perdure/processor";
 import type { AsyncPartitionStore, Leases, PartitionStore } from "@perdure/store";
@@ -16,6 +17,8 @@ import type { World } from "./world.js";
 export interface Plant {
   readonly store?: (store: PartitionStore, world: World) => PartitionStore;
   readonly host?: (host: InvokerHost) => InvokerHost;
+  /** In place of the real ones, of each leader. */
+  readonly slots?: (limit: number, clock: Clock) => Slots;
   readonly invoker?: (invoker: Invoker, host: InvokerHost) => Invoker;
   /** In place of the real one, of each partition. */
   readonly flowScheduler?: (book: RuleBook, world: World) => FlowScheduler;

@@ -17,6 +17,8 @@ export interface Leaders {
   leaderFor(id: InvocationId): Reached | undefined;
   /** Processes that have begun to close and not come to an end. */
   readonly closing: readonly string[];
+  /** Checks after each step what must hold inside the processes. */
+  check(): void;
   /** Nothing bad happens from now on. */
   calm(): void;
 }

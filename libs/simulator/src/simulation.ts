@@ -198,6 +198,7 @@ class Simulation {
       if (scheduler.steps >= STEPS_MAX)
         return findings.report("a world comes to rest", `after ${STEPS_MAX} steps: ${this.#unfinishedText()}`);
       if (!(await scheduler.step())) return findings.report("a world goes on", "nothing is left to happen");
+      this.#cluster.check();
       if (ledger.commits !== this.#checkedCommits && scheduler.random.chance(chance)) await this.#checkInvariants();
     }
   }

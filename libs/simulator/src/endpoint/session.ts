@@ -62,6 +62,8 @@ export class Session {
   #script: Generator<Ask, ValueOrFailure, void> | undefined;
   #waiting: Extract<Ask, { ask: "wait" }> | undefined;
   #working = false;
+  /** Since when the handler can do nothing before something comes. */
+  #blockedSinceMs: number | undefined;
   #requestEnded = false;
   #over = false;
   #commandsSent = 0;
@@ -87,6 +89,11 @@ export class Session {
       mismatch: (detail) => world.ledger.attempts.mismatch(attempt, detail),
       copied: attempt.life?.facts.source.kind === "restart",
     });
+  }
+
+  /** Since when the handler keeps its stream and waits; undefined while it works, or once it was requested to suspend. */
+  get blockedSinceMs(): number | undefined {
+    return this.#over || this.#requestEnded || this.#working || this.#proposed.size > 0 ? undefined : this.#blockedSinceMs;
   }
 
   // ── what comes from the server ─────────────────────────────────────────────────────────────────
@@ -168,11 +175,13 @@ export class Session {
         if (this.#waiting !== undefined && !this.#conversation.resolved(this.#waiting.future, this.#waiting.deaf))
           return this.#block();
         this.#waiting = undefined;
+        this.#blockedSinceMs = undefined;
         const next = this.#script.next();
         if (next.done === true) return this.#finish(next.value);
         if (!this.#take(next.value)) return;
       } catch (cause) {
         if (this.#waiting === undefined) throw cause;
+        this.#blockedSinceMs = undefined;
         this.#waiting = undefined; // Cancelled: the handler hears of it where it waited.
         const next = this.#script.throw(cause);
         if (next.done === true) return this.#finish(next.value);
@@ -220,6 +229,7 @@ export class Session {
 
   /** Nothing to do until something comes: gives the stream up if nothing can come any more. */
   #block(): void {
+    this.#blockedSinceMs ??= this.#world.scheduler.clock.monotonicMs();
     const future = this.#conversation.remaining((this.#waiting as Extract<Ask, { ask: "wait" }>).future);
     const { random } = this.#world.scheduler;
     // An SDK may let go of an open stream whenever it is blocked.

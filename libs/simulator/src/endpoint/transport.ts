@@ -35,6 +35,16 @@ export class SimulatedTransport implements EndpointTransport {
     return stream;
   }
 
+  /** Attempts whose handler has been blocked with its stream open since `sinceMs` or longer. */
+  blockedSince(sinceMs: number): string[] {
+    const names: string[] = [];
+    for (const stream of this.#streams) {
+      const blockedSinceMs = stream.blockedSinceMs;
+      if (blockedSinceMs !== undefined && blockedSinceMs <= sinceMs) names.push(stream.name);
+    }
+    return names;
+  }
+
   /** The leader's process is gone: its connections break, which endpoints notice some time later. */
   crashed(): void {
     for (const stream of this.#streams) stream.crashed();
@@ -100,6 +110,15 @@ class SimulatedStream implements EndpointStream, ResponseSide {
       this.#head(refusal.status, refusal.headers);
       this.#response.push({ kind: "end" });
     }
+  }
+
+  get name(): string {
+    return this.#attempt.name;
+  }
+
+  /** As the endpoint sees it, while the leader reads along. */
+  get blockedSinceMs(): number | undefined {
+    return this.#attempt.aborted || this.#attempt.responseOver || this.#requestOver ? undefined : this.#session.blockedSinceMs;
   }
 
   // ── the server's side ──────────────────────────────────────────────────────────────────────────

@@ -14,6 +14,7 @@ const LOSSY = { storeFailure: 0, messageLoss: 0.02, messageRepeated: 0.1, badAtt
 const FAVOURABLE: Partial<Record<keyof typeof PLANTS, Partial<Settings>>> = {
   retryTooEarly: { weather: { ...ROUGH, ...LOSSY, crashEveryMs: undefined }, commitMs: 40, objects: 1 },
   staleAttemptAccepted: { operatorActions: 30, objects: 1 },
+  blockedKeepSlots: { concurrentInvocationsMax: 1, callers: 9 },
   deliveryAcknowledgedEarly: { weather: { ...ROUGH, ...LOSSY }, partitionCount: 4, groups: [[0], [1], [2], [3]] },
 };
 

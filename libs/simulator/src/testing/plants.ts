@@ -1,7 +1,7 @@
 /** Known bugs, each planted between real parts. Simulation must find every one of them: that is the test of the checkers. */
-import type { InvocationId, VqueueId } from "@perdure/base";
+import { type InvocationId, silentLogger, type VqueueId } from "@perdure/base";
 import { type BucketValue, type FlowRule, FlowScheduler, type FlowSubject, RuleBook } from "@perdure/flow";
-import type { InvokerHost } from "@perdure/invoker";
+import { type InvokerHost, Slots, type SlotUser } from "@perdure/invoker";
 import type { AttemptCommand, Mutation } from "@perdure/partition";
 import type { PartitionBatch, PartitionStore } from "@perdure/store";
 import type { Plant } from "../plant.js";
@@ -164,6 +164,36 @@ const signalLost = changing((command) =>
   command.kind === "appendCommand" && command.action.kind === "sendSignal" ? { ...command, action: { kind: "none" } } : command,
 );
 
+/** Handlers that are blocked keep their slots, whatever waits for one. */
+const blockedKeepSlots = (): Plant => ({
+  slots: (limit, clock) =>
+    new (class extends Slots {
+      readonly #busy = new Map<SlotUser, SlotUser>();
+
+      override acquire(user: SlotUser): void {
+        const busy: SlotUser = {
+          service: user.service,
+          queuedAtMs: user.queuedAtMs,
+          isContinuation: user.isContinuation,
+          get isWaitingForSlot() {
+            return user.isWaitingForSlot;
+          },
+          slotGranted: () => user.slotGranted(),
+          blockedSinceMs: () => undefined,
+          suspendBlocked: () => undefined,
+        };
+        this.#busy.set(user, busy);
+        super.acquire(busy);
+      }
+      override withdraw(user: SlotUser): void {
+        super.withdraw(this.#busy.get(user) ?? user);
+      }
+      override release(user: SlotUser): void {
+        super.release(this.#busy.get(user) ?? user);
+      }
+    })(limit, clock, silentLogger),
+});
+
 // ── flow control ─────────────────────────────────────────────────────────────────────────────────
 
 /** A scheduler in which `change` replaces something. */
@@ -260,4 +290,5 @@ export const PLANTS = {
   retryTooEarly,
   staleState,
   signalLost,
+  blockedKeepSlots,
 } satisfies Record<string, () => Plant>;

@@ -96,6 +96,9 @@ export class Fleet implements Leaders {
     return [...this.#leaving].filter(({ body }) => body.alive).map(({ body }) => body.name);
   }
 
+  /** Slots are watched in worlds of leaders only: a worker may be stopped for seconds, and requests nothing meanwhile. */
+  check(): void {}
+
   start(): void {
     for (let n = 0; n < this.#cluster.gateways; n++) this.#startGateway();
     for (let n = 0; n < this.#cluster.workers; n++) {
