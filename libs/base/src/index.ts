@@ -42,6 +42,7 @@ export * from "./operation.js";
 export * from "./proto-reader.js";
 export * from "./proto-writer.js";
 export * from "./random.js";
+export { NO_COMMIT } from "./readiness.js";
 export {
   newBatchId,
   newDeploymentId,

@@ -192,6 +192,23 @@ test(
 );
 
 test(
+  "one that answers and commits nothing is ended and started again",
+  async () => {
+    const provisioner = await open({}, hastyClock);
+    const wish = aWish();
+    await provisioner.apply(wish);
+    const pid = await pidAt((await untilState(provisioner, wish, "ready")).upstream);
+    const noticed = nextPhase(provisioner, "starting");
+    writeFileSync(join(filesOf(wish).data, "stuck"), "");
+    await noticed;
+    rmSync(join(filesOf(wish).data, "stuck"));
+    const again = await untilState(provisioner, wish, "ready");
+    expect(await pidAt(again.upstream)).not.toBe(pid);
+  },
+  TEST_MS,
+);
+
+test(
   "one that takes more memory than it may is ended each time, until that is told as its failure",
   async () => {
     const provisioner = await open({}, hastyClock);

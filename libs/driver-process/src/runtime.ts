@@ -5,7 +5,7 @@
  *                                               ├▸ other settings: stop, start
  *                                               └▸ hangs, or takes too much memory: ended, and so on as above
  */
-import type { Clock, Logger, Secret, TimerHandle } from "@perdure/base";
+import { type Clock, type Logger, NO_COMMIT, type Secret, type TimerHandle } from "@perdure/base";
 import { type EnvironmentId, RUNTIME_SECRET_HEADER, type RuntimeState, type Upstream } from "@perdure/cloud";
 import type { EnvironmentFiles, Launch } from "./files.js";
 import {
@@ -173,7 +173,9 @@ export class Runtime {
     const { clock } = this.#ports;
     const { pid } = running;
     const memoryMib = (): number | undefined => (pid === undefined ? undefined : memoryMibOf(pid));
-    const answers = (): Promise<boolean> => this.#asks(launch).then((status) => status !== undefined);
+    // One that is not ready may be about to be; one that commits nothing is of no use, however well it answers.
+    const answers = (): Promise<boolean> =>
+      this.#asks(launch).then((answer) => answer !== undefined && !(answer.status === 503 && answer.text.includes(NO_COMMIT)));
     // A process that has ended answers nothing either: that it has is heard first, and ends the watch.
     const over = AbortSignal.any([changed, endOf(running)]);
     const trouble = await untilTrouble({ answers, memoryMib, memoryMibMax: launch.memoryMib, clock }, over);
@@ -201,18 +203,17 @@ export class Runtime {
 
   /** Whether it may be given work. */
   async #answers(launch: Launch): Promise<boolean> {
-    const status = await this.#asks(launch);
-    return status !== undefined && status >= 200 && status < 300;
+    const status = (await this.#asks(launch))?.status ?? 0;
+    return status >= 200 && status < 300;
   }
 
-  /** The status of what it answers; undefined when it does not. */
-  async #asks(launch: Launch): Promise<number | undefined> {
+  /** What it answers; undefined when it does not. */
+  async #asks(launch: Launch): Promise<{ readonly status: number; readonly text: string } | undefined> {
     const headers = { [RUNTIME_SECRET_HEADER]: this.#ports.secret.reveal() };
     try {
       const signal = AbortSignal.timeout(HEALTH_TIMEOUT_MS);
       const response = await fetch(`${this.#upstream(launch).admin}/readyz`, { headers, signal });
-      await response.body?.cancel();
-      return response.status;
+      return { status: response.status, text: await response.text() };
     } catch {
       return undefined; // Nobody listens yet, or it has ended: the latter is seen elsewhere.
     }

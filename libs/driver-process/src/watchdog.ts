@@ -6,7 +6,7 @@ import type { Clock } from "@perdure/base";
 import { HUNG_AFTER_MS, MEMORY_LOOK_EVERY_MS, MEMORY_LOOKS, MEMORY_SHARE_AT_ONCE, PROBE_EVERY_MS } from "./limits.js";
 
 export interface WatchdogPorts {
-  /** Whether it answers anything at all; takes a bounded time. */
+  /** Whether it answers, and commits what it is given; takes a bounded time. */
   readonly answers: () => Promise<boolean>;
   /** MiB; undefined when the process has ended. */
   readonly memoryMib: () => number | undefined;

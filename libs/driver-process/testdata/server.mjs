@@ -12,6 +12,10 @@ const secret = readFileSync(settings.get("runtime.secret-file"), "utf8");
 for (const door of ["ingress", "admin"]) {
   createServer((request, response) => {
     response.statusCode = request.headers["x-perdure-runtime-secret"] === secret ? 200 : 401;
+    if (door === "admin" && request.url === "/readyz" && existsSync(join(data, "stuck"))) {
+      response.statusCode = 503;
+      return response.end('{"message":"not ready: waiting for a durable commit"}');
+    }
     response.end(`${process.pid}${big === undefined ? "" : " big"}`);
   }).listen(Number(settings.get(`${door}.bind-port`)), settings.get(`${door}.bind-address`));
 }

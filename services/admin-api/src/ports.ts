@@ -71,6 +71,8 @@ export interface AdminPorts {
   readonly batches: Batches;
   /** Whether the process is worth keeping, and may be given work. */
   readonly health: () => HealthReport;
+  /** Whether commits become durable, where the process makes them; takes a bounded time. */
+  readonly isCommitting?: (() => Promise<boolean>) | undefined;
   /** Text in the Prometheus exposition format. */
   readonly metrics: () => string | Promise<string>;
   /** Where requests are counted; nowhere when left out. */

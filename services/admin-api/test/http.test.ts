@@ -266,6 +266,14 @@ test.each([
   if (message !== undefined) expect(answer.json()).toEqual({ message, restate_code: null });
 });
 
+test("a server that commits nothing is alive and not ready", async () => {
+  const { ask } = await open({ isCommitting: () => Promise.resolve(false) });
+  expect((await ask("GET", "/livez")).status).toBe(200);
+  const answer = await ask("GET", "/readyz");
+  expect(answer.status).toBe(503);
+  expect(answer.json()).toEqual({ message: "not ready: waiting for a durable commit", restate_code: null });
+});
+
 test("metrics are text in the exposition format", async () => {
   const { ask } = await open({ metrics: async () => "perdure_up 1\n" });
   const answer = await ask("GET", "/metrics");

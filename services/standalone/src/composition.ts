@@ -64,6 +64,7 @@ import { createSqlProcesses, liveRowsOf, type SourceDescription, type SqlEngine 
 import { ActionMeter, KvPartitionStore, type PartitionStore, type StoredPartitions, storedPartitions } from "@perdure/store";
 import { type Deliveries, runSubscriptions, type Subscriptions } from "@perdure/subscription";
 import { createTunnelTransport, TunnelRoutes } from "@perdure/tunnel";
+import { CommitProbe } from "./commit-probe.js";
 import { directoriesOf, type Settings } from "./config.js";
 import { LocalDataSet } from "./data-set.js";
 import { limitedPartitions, type StorageFull, storageIsFull } from "./limited-partitions.js";
@@ -181,7 +182,8 @@ export async function startStandalone(settings: Settings, ports: ProcessPorts): 
   // Behind a gateway it is somebody's production.
   const mayCrash = guards.secret === undefined && !settings.admin.disableCrashAttempt;
   const crashAttempt = mayCrash ? worker.cutAttempt : undefined;
-  const adminParts = { ...stored, askEndpoint, usage, crashAttempt, guards, ingressPort: ingressDoor.port };
+  const commits = new CommitProbe(level, clock);
+  const adminParts = { ...stored, commits, askEndpoint, usage, crashAttempt, guards, ingressPort: ingressDoor.port };
   const adminDoor = await lifecycle.start("admin API", () => openAdmin(settings, adminParts, ports));
   return { ingressPort: ingressDoor.port, adminPort: adminDoor.port, identityPublicKey: identity?.publicKey };
 }
@@ -218,6 +220,7 @@ interface AdminParts {
   readonly sql: SqlEngine;
   readonly insight: AdminPorts["insight"];
   readonly batches: AdminPorts["batches"];
+  readonly commits: CommitProbe;
   readonly askEndpoint: AdminPorts["askEndpoint"];
   readonly usage: () => Promise<UsageReport>;
   readonly crashAttempt: AdminPorts["crashAttempt"];
@@ -227,7 +230,7 @@ interface AdminParts {
 
 function openAdmin(
   settings: Settings,
-  { subscriptions, sql, guards, ingressPort, ...parts }: AdminParts,
+  { subscriptions, sql, commits, guards, ingressPort, ...parts }: AdminParts,
   ports: ProcessPorts,
 ): Promise<Door> {
   const { lifecycle, metrics, clock, random, logger: root } = ports;
@@ -239,6 +242,7 @@ function openAdmin(
       subscriptionStatuses: subscriptions?.statuses ?? NO_STATUSES,
       sql: sql.query,
       health: () => lifecycle.health,
+      isCommitting: () => commits.isCommitting(),
       metrics: () => metrics.text(),
       measures: metrics,
       edge: tracedEdge(ports, "server"),

@@ -1,4 +1,5 @@
 /** Why: what clients ask before anything else: which generations of the interface there are, and whether we are well. */
+import { NO_COMMIT } from "@perdure/base";
 import { z } from "zod";
 import { empty, json, text } from "../http/answer.js";
 import { ApiError } from "../http/errors.js";
@@ -42,7 +43,13 @@ const ClusterHealthShape = z.strictObject({
   metadata_cluster_health: z.strictObject({ members: z.array(z.int()) }),
 });
 
-export function metaRoutes({ metrics, health }: AdminPorts, options: AdminOptions): readonly Route[] {
+/** Where other processes commit, their readiness says whether they do. */
+const EVER_COMMITTING = (): Promise<boolean> => Promise.resolve(true);
+
+export function metaRoutes(
+  { metrics, health, isCommitting = EVER_COMMITTING }: AdminPorts,
+  options: AdminOptions,
+): readonly Route[] {
   return [
     {
       path: "/health",
@@ -85,9 +92,11 @@ export function metaRoutes({ metrics, health }: AdminPorts, options: AdminOption
         GET: {
           summary: "Whether the process may be given work, for orchestrators",
           answers: { 200: "It may", 503: "Not now; the message says what it waits for" },
-          handle: () => {
-            const { ready, waitingFor } = health();
-            if (ready) return empty(200);
+          handle: async () => {
+            const { ready, waitingFor: parts } = health();
+            const commits = await isCommitting();
+            if (ready && commits) return empty(200);
+            const waitingFor = commits ? parts : [...parts, NO_COMMIT];
             throw new ApiError(503, waitingFor.length === 0 ? "not ready" : `not ready: waiting for ${waitingFor.join(", ")}`);
           },
         },

@@ -30,6 +30,7 @@ export interface TestAdminSetup {
   metrics?: () => string | Promise<string>;
   /** Well and ready unless said otherwise. */
   health?: AdminPorts["health"];
+  isCommitting?: AdminPorts["isCommitting"];
   /** No attempt runs unless said otherwise; null: attempts cannot be cut off. */
   crashAttempt?: AdminPorts["crashAttempt"] | null;
   /** None unless said otherwise. */
@@ -90,6 +91,7 @@ export function createTestAdminApi(setup: TestAdminSetup): RequestListener {
     askEndpoint: setup.askEndpoint ?? (async () => ({ kind: "failed", message: "nobody is there" })),
     metrics: setup.metrics ?? (() => ""),
     health: setup.health ?? (() => ({ live: true, ready: true, waitingFor: [] })),
+    isCommitting: setup.isCommitting,
     crashAttempt: setup.crashAttempt === null ? undefined : (setup.crashAttempt ?? (() => undefined)),
     console: setup.console,
     clock: systemClock,
