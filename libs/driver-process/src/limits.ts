@@ -49,7 +49,9 @@ export const MEMORY_LOOKS = 3;
 export const MEMORY_SHARE_AT_ONCE = 1.5;
 /** With control groups the kernel's bound is this part of its memory: our own look comes first, and says why. */
 export const CGROUP_MEMORY_SLACK = 1.25;
-/** Processes and threads of one runtime: Node has some twenty. */
+/** And this much for the processes of its SQL statements, which fit themselves into what there is. */
+export const CGROUP_SQL_MIB = 512;
+/** Processes and threads of one runtime and of its SQL statements: each Node has some twenty. */
 export const CGROUP_TASKS_MAX = 128;
 /** How far runtimes stand back behind the platform's own processes, where there are no control groups (0 not at all, 19 entirely). */
 export const NICENESS = 5;

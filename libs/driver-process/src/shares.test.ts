@@ -23,8 +23,8 @@ test("each runtime gets a group with its memory and a fair share, and its proces
   const { environmentId: id } = aWish();
   const { script, prefix } = shares.prepare(id, 256);
   expect(prefix).toEqual([]);
-  expect(read(id, "memory.max")).toBe(String(320 * 1024 * 1024));
-  expect([read(id, "cpu.weight"), read(id, "pids.max"), read(id, "memory.oom.group")]).toEqual(["100", "128", "1"]);
+  expect(read(id, "memory.max")).toBe(String((320 + 512) * 1024 * 1024));
+  expect([read(id, "cpu.weight"), read(id, "pids.max"), read(id, "memory.oom.group")]).toEqual(["100", "128", "0"]);
   const pid = execFileSync("/bin/sh", ["-c", `${script}exec sh -c 'echo $$'`], { encoding: "utf8" });
   expect(read(id, "cgroup.procs")).toBe(pid);
 });

@@ -7,7 +7,7 @@ import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PerdureError } from "@perdure/base";
 import type { EnvironmentId } from "@perdure/cloud";
-import { CGROUP_MEMORY_SLACK, CGROUP_TASKS_MAX, NICENESS } from "./limits.js";
+import { CGROUP_MEMORY_SLACK, CGROUP_SQL_MIB, CGROUP_TASKS_MAX, NICENESS } from "./limits.js";
 
 export interface Shares {
   /** Lines of a shell that the process becomes the runtime behind, and what precedes its command. */
@@ -44,8 +44,9 @@ export function cgroupShares(group: string): Shares {
     prepare(id, memoryMib) {
       const own = ofEnvironment(id);
       mkdirSync(own, { recursive: true });
-      const bytes = Math.ceil(memoryMib * CGROUP_MEMORY_SLACK) * MIB;
-      const settings = { "memory.max": bytes, "memory.oom.group": 1, "cpu.weight": 100, "pids.max": CGROUP_TASKS_MAX };
+      const bytes = (Math.ceil(memoryMib * CGROUP_MEMORY_SLACK) + CGROUP_SQL_MIB) * MIB;
+      // Where memory is short a process of a statement goes first, and it alone.
+      const settings = { "memory.max": bytes, "memory.oom.group": 0, "cpu.weight": 100, "pids.max": CGROUP_TASKS_MAX };
       for (const [name, value] of Object.entries(settings)) writeFileSync(join(own, name), String(value));
       // The shell enters it and then becomes the runtime, so that nothing of it was ever outside.
       return { script: `echo $$ > '${join(own, "cgroup.procs").replaceAll("'", "'\\''")}' || exit 1; `, prefix: [] };

@@ -1,6 +1,6 @@
 /** Introspection: the `sys_*` tables, what to read for a statement, and the engine that runs it in processes of its own. */
 export { type LivePorts, liveRowsOf, registryRowsOf } from "./live.js";
-export { SQL_ENGINE_DEFAULTS, type SqlEngine, type SqlEngineOptions } from "./options.js";
+export { memoryOptions, SQL_ENGINE_DEFAULTS, type SqlEngine, type SqlEngineOptions } from "./options.js";
 export type * from "./ports.js";
 export { createSqlProcesses, type SqlProcessPorts } from "./process/host.js";
 export { type CheckedCondition, CONDITION_CHARS_MAX, checkCondition } from "./query/condition.js";

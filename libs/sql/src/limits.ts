@@ -73,21 +73,24 @@ export const STORE_PAGE_ROWS = 2048;
 export const STORE_KEYS_AT_ONCE = 32;
 
 /** JavaScript heap of a process of statements; rows and results lie outside of it and have their own bounds. */
-export const PROCESS_HEAP_MB_MAX = 256;
+export const PROCESS_HEAP_BYTES_MAX = 256 * 1024 * 1024;
+/** Node and the decoded rows of some pages need this much. */
+export const PROCESS_HEAP_BYTES_MIN = 64 * 1024 * 1024;
 
-/** What a process holds before its first statement, the libraries' own memory: measured 90 MB. */
-const PROCESS_BASE_BYTES = 128 * 1024 * 1024;
+/** What a process holds before its first statement, and stored values on their way: measured 90 MB, and one value may have 32 MB. */
+export const PROCESS_BASE_BYTES = 128 * 1024 * 1024;
 
-/** Memory (anonymous, resident) at which a process of statements is killed. */
-export function processMemoryBytesMax(engineMemoryBytesMax: number, gatheredBytesMax: number): number {
-  return PROCESS_BASE_BYTES + PROCESS_HEAP_MB_MAX * 1024 * 1024 + engineMemoryBytesMax + gatheredBytesMax;
-}
+/** What the server itself needs of a memory that it shares with its processes of statements. */
+export const SERVER_BYTES = 256 * 1024 * 1024;
+
+/** Below this much for each of two processes only one is started. */
+export const PROCESS_BYTES_MIN = 224 * 1024 * 1024;
 
 /** How often the memory of a process is read while it runs statements: what it takes in between is some 50 MB. */
 export const MEMORY_CHECK_EVERY_MS = 50;
 
 /**
- * Address space beyond `processMemoryBytesMax` that a process may map (RLIMIT_DATA): Node and the engine reserve 600 MiB that they do
+ * Address space beyond its memory that a process may map (RLIMIT_DATA): Node and the engine reserve 600 MiB that they do
  * not use. An allocation beyond it fails at once, however fast it is.
  */
 export const PROCESS_RESERVED_BYTES = 1024 * 1024 * 1024;

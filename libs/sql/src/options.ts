@@ -2,7 +2,12 @@
 import {
   ENGINE_MEMORY_BYTES_MAX,
   GATHERED_BYTES_MAX,
+  PROCESS_BASE_BYTES,
+  PROCESS_BYTES_MIN,
+  PROCESS_HEAP_BYTES_MAX,
+  PROCESS_HEAP_BYTES_MIN,
   RUNNING_QUERIES_MAX,
+  SERVER_BYTES,
   STATEMENT_TIMEOUT_MS,
   WAITING_QUERIES_MAX,
 } from "./limits.js";
@@ -17,6 +22,8 @@ export interface SqlEngineOptions {
   readonly engineMemoryBytesMax: number;
   /** What one statement may read from the tables. */
   readonly gatheredBytesMax: number;
+  /** JavaScript heap of a process. */
+  readonly heapBytesMax: number;
 }
 
 export const SQL_ENGINE_DEFAULTS: SqlEngineOptions = {
@@ -25,7 +32,39 @@ export const SQL_ENGINE_DEFAULTS: SqlEngineOptions = {
   statementTimeoutMs: STATEMENT_TIMEOUT_MS,
   engineMemoryBytesMax: ENGINE_MEMORY_BYTES_MAX,
   gatheredBytesMax: GATHERED_BYTES_MAX,
+  heapBytesMax: PROCESS_HEAP_BYTES_MAX,
 };
+
+/** Memory (anonymous, resident) at which a process of statements is killed. */
+export function processMemoryBytesMax({ engineMemoryBytesMax, gatheredBytesMax, heapBytesMax }: SqlEngineOptions): number {
+  return PROCESS_BASE_BYTES + heapBytesMax + engineMemoryBytesMax + gatheredBytesMax;
+}
+
+/** All bounds of memory for an engine that may use so much for sorts, joins and results: a small one reads little as well. */
+export function memoryOptions(engineMemoryBytesMax: number): Partial<SqlEngineOptions> {
+  const share = Math.max(engineMemoryBytesMax, PROCESS_HEAP_BYTES_MIN);
+  return {
+    engineMemoryBytesMax,
+    gatheredBytesMax: Math.min(GATHERED_BYTES_MAX, share),
+    heapBytesMax: Math.min(PROCESS_HEAP_BYTES_MAX, share),
+  };
+}
+
+/** The options with which the server and its processes fit into the memory of their container; as given without a container. */
+export function optionsWithin(options: SqlEngineOptions, containerBytes: number | undefined): SqlEngineOptions {
+  if (containerBytes === undefined) return options;
+  const freeBytes = Math.max(containerBytes - SERVER_BYTES, PROCESS_BYTES_MIN);
+  if (freeBytes >= options.runningQueriesMax * processMemoryBytesMax(options)) return options;
+  const runningQueriesMax = Math.max(1, Math.min(options.runningQueriesMax, Math.floor(freeBytes / PROCESS_BYTES_MIN)));
+  const share = Math.floor((freeBytes / runningQueriesMax - PROCESS_BASE_BYTES) / 3);
+  return {
+    ...options,
+    runningQueriesMax,
+    engineMemoryBytesMax: Math.min(options.engineMemoryBytesMax, share),
+    gatheredBytesMax: Math.min(options.gatheredBytesMax, share),
+    heapBytesMax: Math.min(options.heapBytesMax, Math.max(share, PROCESS_HEAP_BYTES_MIN)),
+  };
+}
 
 export interface SqlEngine extends AsyncDisposable {
   readonly query: Sql;

@@ -12,7 +12,7 @@ import {
   tomlValue,
   traceUrl,
 } from "@perdure/role";
-import { SQL_ENGINE_DEFAULTS, type SqlEngineOptions } from "@perdure/sql";
+import { memoryOptions, SQL_ENGINE_DEFAULTS, type SqlEngineOptions } from "@perdure/sql";
 import { z } from "zod";
 
 /** Names as a browser has them in its address, with or without a port. */
@@ -35,7 +35,7 @@ export const adminSettingsShape = {
   }),
   queryEngine: group("SQL over invocations and services.", {
     memorySize: byteSize(formatByteSize(SQL_ENGINE_DEFAULTS.engineMemoryBytesMax), {
-      sentence: "Memory for sorts, joins and results of all queries together (size).",
+      sentence: "Memory for sorts, joins and results of a query (size); two run at once, each in a process of its own.",
     }),
     timeout: duration(formatDuration(SQL_ENGINE_DEFAULTS.statementTimeoutMs), {
       sentence: "A query that takes longer is stopped (duration).",
@@ -49,5 +49,5 @@ export const adminSettings = group("The management API.", adminSettingsShape);
 export type AdminSettings = z.output<typeof adminSettings>;
 
 export function sqlOptionsOf({ queryEngine }: AdminSettings): Partial<SqlEngineOptions> {
-  return { engineMemoryBytesMax: queryEngine.memorySize, statementTimeoutMs: queryEngine.timeout };
+  return { ...memoryOptions(queryEngine.memorySize), statementTimeoutMs: queryEngine.timeout };
 }

@@ -5,4 +5,5 @@ export { type Batches, type BatchPorts, openBatches, openSharedBatches } from ".
 export { type AdminSettings, adminSettings, adminSettingsShape, sqlOptionsOf } from "./config.js";
 export { openAdminDoor } from "./door.js";
 export type { RequestListener } from "./http/server.js";
+export { sqlEndings } from "./metrics.js";
 export type { AdminOptions, AdminPorts, AskEndpoint, EndpointAnswer, Sql, SqlAnswer, SqlFormat, UsageReport } from "./ports.js";

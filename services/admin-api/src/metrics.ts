@@ -31,6 +31,19 @@ function operationOf(method: string, path: string): string {
   return `${method} ${path}`;
 }
 
+/** Why a process of SQL statements ended, when it was not idle. */
+const SQL_ENDINGS = ["time", "memory", "abandoned", "failed"] as const;
+
+/** Counts processes of SQL statements that were killed or failed. */
+export function sqlEndings(metrics: Metrics): (reason: (typeof SQL_ENDINGS)[number]) => void {
+  const endings = metrics.counter({
+    name: "perdure_sql_processes_ended_total",
+    help: "Processes of SQL statements that were killed or failed, by the reason",
+    labels: { reason: SQL_ENDINGS },
+  });
+  return (reason) => endings.inc(reason);
+}
+
 /** What statements may ask. */
 const QUERY_TABLES = [
   "state",

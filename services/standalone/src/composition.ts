@@ -10,6 +10,7 @@ import {
   openAdminDoor,
   openBatches,
   openSharedBatches,
+  sqlEndings,
   sqlOptionsOf,
   type UsageReport,
 } from "@perdure/admin-api";
@@ -172,7 +173,9 @@ export async function startStandalone(settings: Settings, ports: ProcessPorts): 
   const live = liveRowsOf({ invoker: worker, registry, flow: worker, schedules, partitionCount, clock });
   const source: SourceDescription = { store: { kind: "served" }, partitionCount };
   const openStore = () => openLevelReader(directory);
-  const sqlPorts = { entry: SQL_PROCESS, source, openStore, live, clock, random, logger: logger.child({ component: "sql" }) };
+  const sqlLogger = logger.child({ component: "sql" });
+  const onEnd = sqlEndings(metrics);
+  const sqlPorts = { entry: SQL_PROCESS, source, openStore, live, onEnd, clock, random, logger: sqlLogger };
   const sql = await lifecycle.start("SQL engine", () => createSqlProcesses(sqlPorts, sqlOptionsOf(settings.admin)));
   const insight = { partitionCount, store, invoker: worker };
   const batchParts = { registry, partitions, insight, metadata, clock, random, logger: logger.child({ component: "batches" }) };

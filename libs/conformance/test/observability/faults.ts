@@ -158,6 +158,12 @@ export const faults: readonly Fault[] = [
     quietMinute: 9,
     firesMinute: 15,
   },
+  {
+    alert: "PerdureSqlProcessesEnd",
+    series: [{ series: 'perdure_sql_processes_ended_total{job="admin",reason="time"}', values: `0x10 0+1x${MINUTES}` }],
+    quietMinute: 13,
+    firesMinute: 20,
+  },
   { alert: "PerdureNoLeader", series: [always("perdure_operator_leader", 0)], quietMinute: 1, firesMinute: 4 },
   {
     alert: "PerdureTwoLeaders",

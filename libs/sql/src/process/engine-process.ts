@@ -7,14 +7,8 @@ import type { ChildProcess } from "node:child_process";
 import type { Duplex } from "node:stream";
 import { type TimerHandle, unreachable } from "@perdure/base";
 import { refused } from "../errors.js";
-import {
-  INTERRUPT_GRACE_MS,
-  MEMORY_CHECK_EVERY_MS,
-  PROCESS_IDLE_MS,
-  processMemoryBytesMax,
-  STDERR_CHARS_MAX,
-} from "../limits.js";
-import type { SqlEngineOptions } from "../options.js";
+import { INTERRUPT_GRACE_MS, MEMORY_CHECK_EVERY_MS, PROCESS_IDLE_MS, STDERR_CHARS_MAX } from "../limits.js";
+import { processMemoryBytesMax, type SqlEngineOptions } from "../options.js";
 import type { SqlAnswer, SqlFormat } from "../ports.js";
 import { Answerer } from "./answerer.js";
 import { decodeFromProcess, encodeToProcess, FROM_PROCESS_BYTES_MAX, FrameReader, writeFrame } from "./frames.js";
@@ -58,9 +52,14 @@ export class EngineProcess {
   constructor(ports: SqlProcessPorts, options: SqlEngineOptions) {
     this.#ports = ports;
     this.#options = options;
-    this.#memoryBytesMax = processMemoryBytesMax(options.engineMemoryBytesMax, options.gatheredBytesMax);
+    this.#memoryBytesMax = processMemoryBytesMax(options);
     const { entry, environment = [] } = ports;
-    this.#child = spawnSqlProcess({ entry, memoryBytesMax: this.#memoryBytesMax, environment });
+    this.#child = spawnSqlProcess({
+      entry,
+      memoryBytesMax: this.#memoryBytesMax,
+      heapBytesMax: options.heapBytesMax,
+      environment,
+    });
     this.#stream = this.#child.stdio[3] as Duplex;
     this.#answerer = new Answerer(ports.live, ports.openStore, (message) => this.#send(message));
     const frames = new FrameReader(FROM_PROCESS_BYTES_MAX);
@@ -218,6 +217,7 @@ export class EngineProcess {
       const fields = { cause, stderr: this.#stderr };
       this.#ports.logger.error(fields, "the query engine stopped; the next statement starts it again");
     }
+    if (this.killedFor !== "idle") this.#ports.onEnd?.(this.killedFor ?? "failed");
     const refusal = refused("unavailable", this.killedFor === undefined ? GONE : CUT_OFF);
     for (const statement of this.#statements.values()) statement.lose(refusal);
     this.#statements.clear();

@@ -8,14 +8,23 @@ import { createSqlProcesses } from "./host.js";
 const entry = new URL("../../testdata/processes/scripted.mjs", import.meta.url);
 const never = new AbortController().signal;
 let engine: SqlEngine;
+const endings: string[] = [];
 afterEach(async () => {
+  endings.length = 0;
   await engine[Symbol.asyncDispose]();
 });
 
 function start(live: Partial<LiveRows> = {}, options: Partial<SqlEngineOptions> = {}): SqlEngine {
   const source = { store: { kind: "served" }, partitionCount: 1 } as const;
   const openStore = () => Promise.reject(new Error("no store"));
-  const ports = { entry, source, openStore, live: live as LiveRows, environment: ["PATH"] };
+  const ports = {
+    entry,
+    source,
+    openStore,
+    live: live as LiveRows,
+    environment: ["PATH"],
+    onEnd: (reason: string) => void endings.push(reason),
+  };
   // Pauses between two processes are of no length.
   const random = { ...systemRandom, float: () => 0 };
   engine = createSqlProcesses({ ...ports, clock: systemClock, random, logger: silentLogger }, options);
@@ -93,6 +102,8 @@ describe("processes that run statements", () => {
     start({}, { statementTimeoutMs: 500 });
     expect(await run("deaf")).toBe("invalid: the query took longer than 0.5 seconds");
     expect(await run("echo again")).toBe("again");
+    await run("exit");
+    expect(endings).toEqual(["time", "failed"]);
   });
 
   test("are killed as often as need be, and the next statement is answered nevertheless", async () => {
@@ -114,7 +125,7 @@ describe("processes that run statements", () => {
 
   test("are killed when a statement takes more memory than one may", async () => {
     if (process.platform !== "linux") return void start(); // The system does not say what a process holds.
-    start({}, { engineMemoryBytesMax: 1, gatheredBytesMax: 1 });
+    start({}, { engineMemoryBytesMax: 1, gatheredBytesMax: 1, heapBytesMax: 64 * 1024 * 1024 });
     expect(await run("take")).toBe("invalid: the query needs more memory than one statement may use");
     expect(await run("echo again")).toBe("again");
   });

@@ -3,6 +3,7 @@
  * is started when a statement finds no free one, and ends when it is idle. A process that was killed or failed is replaced by the
  * next statement, after a short random pause.
  */
+import { totalmem } from "node:os";
 import { type Clock, invariant, type Logger, type Random } from "@perdure/base";
 import { refused } from "../errors.js";
 import {
@@ -12,10 +13,10 @@ import {
   RESTART_PAUSE_MS_MAX,
   RETRY_AFTER_SECONDS,
 } from "../limits.js";
-import { SQL_ENGINE_DEFAULTS, type SqlEngine, type SqlEngineOptions } from "../options.js";
+import { optionsWithin, SQL_ENGINE_DEFAULTS, type SqlEngine, type SqlEngineOptions } from "../options.js";
 import type { LiveRows, SnapshotSource, SourceDescription, SqlAnswer, SqlFormat } from "../ports.js";
 import { Turns } from "../turns.js";
-import { EngineProcess, type RunningStatement } from "./engine-process.js";
+import { EngineProcess, type KillReason, type RunningStatement } from "./engine-process.js";
 
 export interface SqlProcessPorts {
   /** Module that calls `runSqlProcess`. */
@@ -27,6 +28,8 @@ export interface SqlProcessPorts {
   readonly live: LiveRows;
   /** Names of environment variables that the process gets. */
   readonly environment?: readonly string[];
+  /** A process was killed, or `failed` by itself. */
+  readonly onEnd?: (reason: KillReason | "failed") => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -34,7 +37,13 @@ export interface SqlProcessPorts {
 
 /** Costs nothing until the first statement. Disposing of it waits until the processes are gone. */
 export function createSqlProcesses(ports: SqlProcessPorts, options: Partial<SqlEngineOptions> = {}): SqlEngine {
-  return new Host(ports, { ...SQL_ENGINE_DEFAULTS, ...options });
+  return new Host(ports, optionsWithin({ ...SQL_ENGINE_DEFAULTS, ...options }, containerBytes()));
+}
+
+/** Memory of the container that the server is in; undefined when it is in none. */
+function containerBytes(): number | undefined {
+  const bytes = process.constrainedMemory();
+  return bytes > 0 && bytes < totalmem() ? bytes : undefined;
 }
 
 class Host implements SqlEngine {

@@ -2,8 +2,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { PROCESS_HEAP_MB_MAX, PROCESS_RESERVED_BYTES } from "../limits.js";
+import { PROCESS_RESERVED_BYTES } from "../limits.js";
 
+const MIB = 1024 * 1024;
 const SHELL = "/bin/sh";
 /** The shell sets limits and then becomes the program. No image of its memory is left behind: there is users' data in it. */
 const SCRIPT = 'ulimit -c 0 2>/dev/null; ulimit -d "$1" 2>/dev/null; shift; exec "$@"';
@@ -12,13 +13,14 @@ export interface SpawnOptions {
   /** Module that calls `runSqlProcess`. */
   readonly entry: URL;
   readonly memoryBytesMax: number;
+  readonly heapBytesMax: number;
   /** Names of environment variables that are passed on. */
   readonly environment: readonly string[];
 }
 
 /** Its third stream beyond the standard ones carries messages (`frames.ts`). */
-export function spawnSqlProcess({ entry, memoryBytesMax, environment }: SpawnOptions): ChildProcess {
-  const node = [process.execPath, `--max-old-space-size=${PROCESS_HEAP_MB_MAX}`, fileURLToPath(entry)];
+export function spawnSqlProcess({ entry, memoryBytesMax, heapBytesMax, environment }: SpawnOptions): ChildProcess {
+  const node = [process.execPath, `--max-old-space-size=${Math.floor(heapBytesMax / MIB)}`, fileURLToPath(entry)];
   const dataKib = String(Math.ceil((memoryBytesMax + PROCESS_RESERVED_BYTES) / 1024));
   const hasLimits = process.platform === "linux" && existsSync(SHELL);
   const [program, ...args] = hasLimits ? [SHELL, "-c", SCRIPT, "sh", dataKib, ...node] : node;

@@ -26,6 +26,7 @@ import { createAskEndpoint } from "../ask-endpoint.js";
 import { BATCHES_PREFIX, openSharedBatches } from "../batches/batches.js";
 import { sqlOptionsOf } from "../config.js";
 import { openAdminDoor } from "../door.js";
+import { sqlEndings } from "../metrics.js";
 import type { Settings } from "./config.js";
 import { clusterInsight } from "./insight.js";
 import { openClusterSql } from "./sql.js";
@@ -77,7 +78,7 @@ export async function startAdmin(settings: Settings, ports: ProcessPorts): Promi
     partitionCount,
   );
   const where = whereText({ environment, redis, postgresUrl: url });
-  const sqlPorts = { registry, rows, partitionCount, where, clock, random };
+  const sqlPorts = { registry, rows, partitionCount, where, onEnd: sqlEndings(metrics), clock, random };
   const sql = await lifecycle.start("SQL engine", () =>
     openClusterSql({ ...sqlPorts, logger: logger.child({ component: "sql" }) }, sqlOptionsOf(settings.admin)),
   );

@@ -5,7 +5,14 @@
 import type { Clock, Logger, Random } from "@perdure/base";
 import type { RemoteRegistry, RemoteRows } from "@perdure/driver-grpc";
 import { scheduleRow } from "@perdure/schedule";
-import { createSqlProcesses, type LiveRows, registryRowsOf, type SqlEngine, type SqlEngineOptions } from "@perdure/sql";
+import {
+  createSqlProcesses,
+  type LiveRows,
+  registryRowsOf,
+  type SqlEngine,
+  type SqlEngineOptions,
+  type SqlProcessPorts,
+} from "@perdure/sql";
 
 /** Bundled beside the process's own module. */
 const SQL_PROCESS = new URL("./sql-process.mjs", import.meta.url);
@@ -30,13 +37,14 @@ export interface ClusterSqlPorts {
   readonly partitionCount: () => number;
   /** For the process: where Redis and the archive are, see `where-text.ts`. */
   readonly where: string;
+  readonly onEnd: NonNullable<SqlProcessPorts["onEnd"]>;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
 }
 
 export function openClusterSql(ports: ClusterSqlPorts, options: Partial<SqlEngineOptions>): SqlEngine {
-  const { partitionCount, where, clock, random, logger } = ports;
+  const { partitionCount, where, onEnd, clock, random, logger } = ports;
   const live = liveRows(ports);
   let engine: SqlEngine | undefined;
   return {
@@ -52,7 +60,17 @@ export function openClusterSql(ports: ClusterSqlPorts, options: Partial<SqlEngin
           };
         const source = { store: { kind: "redis", options: where }, partitionCount: count } as const;
         const openStore = () => Promise.reject(new Error("the process opens Redis itself"));
-        const processPorts = { entry: SQL_PROCESS, source, openStore, live, environment: ENVIRONMENT, clock, random, logger };
+        const processPorts = {
+          entry: SQL_PROCESS,
+          source,
+          openStore,
+          live,
+          environment: ENVIRONMENT,
+          onEnd,
+          clock,
+          random,
+          logger,
+        };
         engine = createSqlProcesses(processPorts, options);
       }
       return await engine.query(text, format, signal);

@@ -57,6 +57,8 @@ const SIZES: Readonly<Record<Environment["spec"]["size"], Sizing>> = {
 
 /** Of the process that answers for an environment: it is mostly waiting. */
 export const FRONT: Amounts = { cpu: "50m", memory: "192Mi" };
+/** What the management API may take while SQL statements run, each in a process of its own; these fit themselves into it. */
+export const ADMIN_MEMORY_LIMIT = "768Mi";
 
 export function sizingOf({ spec }: Environment): Sizing {
   return SIZES[spec.size];

@@ -23,7 +23,7 @@ import {
 } from "./pods.js";
 import { REDIS_AUTH } from "./redis.js";
 import { configVariables, hashOf, hostOf, type Program } from "./runtime-config.js";
-import { type Amounts, FRONT, frontsOf, sizingOf } from "./sizes.js";
+import { ADMIN_MEMORY_LIMIT, type Amounts, FRONT, frontsOf, sizingOf } from "./sizes.js";
 import { trustMounts, trustVariables, trustVolumes } from "./trust.js";
 import { tunnelMounts, tunnelVolumes } from "./tunnels.js";
 
@@ -252,7 +252,7 @@ function frontContainer(
     image: imageOf(cell, program, environment.spec.version),
     env: [...env, ...configVariables(environment, cell, program)],
     ports: Object.entries(ports).map(([name, containerPort]) => ({ name, containerPort, protocol: "TCP" })),
-    resources: resourcesOf(FRONT),
+    resources: program === "admin" ? { ...resourcesOf(FRONT), limits: { memory: ADMIN_MEMORY_LIMIT } } : resourcesOf(FRONT),
     securityContext: containerSecurity,
     volumeMounts: [keysMount, scratchMount, ...trustMounts(environment, cell), ...tunnelMounts(environment, program)],
     ...probesOf(probed),
