@@ -1,7 +1,7 @@
 /** Why: an exchange over `node:http`. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "@perdure/base";
-import { lingerBeforeClose } from "@perdure/role/http";
+import { boundRestOfBody, lingerBeforeClose } from "@perdure/role/http";
 import { type BodyReceiver, Exchange } from "./exchange.js";
 import { GATHERED_BODY_BYTES_MAX, LINGER_MS } from "./limits.js";
 
@@ -64,8 +64,10 @@ export class Http1Exchange extends Exchange {
   }
 
   protected override complete(): void {
+    const req = this.#req;
+    if (!req.complete) this.#res.once("finish", () => boundRestOfBody(req, this.#clock, LINGER_MS));
     this.#res.end();
-    if (!this.#req.complete) this.#req.resume(); // What is left of the body is of no use any more, but in the way.
+    if (!req.complete) req.resume(); // What is left of the body is of no use any more, but in the way.
   }
 
   protected override cut(): void {

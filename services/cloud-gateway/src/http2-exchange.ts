@@ -1,6 +1,7 @@
 /** Why: an exchange over one HTTP/2 stream, on the core API: the compatibility layer costs as much again as the stream. */
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { Clock } from "@perdure/base";
+import { boundRestOfStream } from "@perdure/role/http";
 import { type BodyReceiver, Exchange } from "./exchange.js";
 import { LINGER_MS } from "./limits.js";
 
@@ -68,18 +69,7 @@ export class Http2Exchange extends Exchange {
   protected override complete(): void {
     const stream = this.#stream;
     if (stream.writable) stream.end();
-    if (!this.bodyIsComplete && !stream.destroyed) this.#leaveBodyBehind();
-  }
-
-  /**
-   * The answer stands, the body is of no use any more. What still comes is thrown away for a moment: clients may fail on a
-   * reset before they have looked at the answer. Then they are told to stop (RFC 9113 §8.1).
-   */
-  #leaveBodyBehind(): void {
-    const stream = this.#stream;
-    stream.resume();
-    const timer = this.#clock.setTimer(LINGER_MS, () => stream.close(constants.NGHTTP2_NO_ERROR));
-    stream.once("close", () => timer.cancel());
+    if (!this.bodyIsComplete) boundRestOfStream(stream, this.#clock, LINGER_MS);
   }
 
   protected override cut(): void {

@@ -1,6 +1,7 @@
 /** Why: an exchange over one HTTP/2 stream, on the core API: the compatibility layer costs as much again as the stream. */
-import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { Clock } from "@perdure/base";
+import { boundRestOfStream } from "@perdure/role/http";
 import type { BodyReading } from "./body-reading.js";
 import { Exchange, type ExchangeOwner } from "./exchange.js";
 import { lingerMs } from "./limits.js";
@@ -55,18 +56,7 @@ export class Http2Exchange extends Exchange {
       stream.respond(fields);
       stream.end(body);
     }
-    if (this.#bodyExpected && !stream.readableEnded) this.#leaveBodyBehind();
-  }
-
-  /**
-   * The answer stands, the body is of no use any more. What still comes is thrown away for a moment: clients may fail on a
-   * reset before they have looked at the answer. Then they are told to stop (RFC 9113 §8.1).
-   */
-  #leaveBodyBehind(): void {
-    const stream = this.#stream;
-    stream.resume();
-    const timer = this.#clock.setTimer(lingerMs, () => stream.close(constants.NGHTTP2_NO_ERROR));
-    stream.once("close", () => timer.cancel());
+    if (this.#bodyExpected) boundRestOfStream(stream, this.#clock, lingerMs);
   }
 
   protected override abort(): void {

@@ -89,3 +89,5 @@ export const REPORT_MS = 10_000;
 /** After a connection opened or closed, so that many of them make one report. */
 export const REPORT_SOON_MS = 200;
 export const REPORTS_PER_MESSAGE = 500;
+/** After a whole answer, the rest of a request may come for so long: clients may fail on a reset before they have read the answer. */
+export const LINGER_MS = 2_000;

@@ -4,13 +4,14 @@ import { createServer as createHttp2Server, type ServerHttp2Session } from "node
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import { type Clock, handleErrors, type Logger, PerdureError } from "@perdure/base";
-import { FirstHeaders, httpLimits, sniffProtocol } from "@perdure/role/http";
+import { boundRestOfBody, boundRestOfStream, FirstHeaders, httpLimits, sniffProtocol } from "@perdure/role/http";
 import {
   CONNECTION_WINDOW_BYTES,
   HANDSHAKE_MS,
   HEADER_BYTES_MAX,
   HEADERS_TIMEOUT_MS,
   IDLE_CONNECTION_MS,
+  LINGER_MS,
   SESSION_MEMORY_MEGABYTES,
   STREAM_WINDOW_BYTES,
   STREAMS_PER_CALLER_MAX,
@@ -46,6 +47,7 @@ export async function openProxyPort(
   http1.on("request", (request, response) => {
     firstHeaders.arrived(request.socket);
     if (isStopped) response.setHeader("connection", "close");
+    response.once("finish", () => boundRestOfBody(request, clock, LINGER_MS));
     take(new Http1Visit(request, response));
   });
   const http2 = createHttp2Server({
@@ -67,6 +69,7 @@ export async function openProxyPort(
     // A reset or a connection error that arrived with the request has ended this stream before Node emits `stream`.
     handleErrors(stream);
     if (stream.destroyed || stream.closed) return void stream.destroy();
+    stream.once("finish", () => boundRestOfStream(stream, clock, LINGER_MS));
     take(new Http2Visit(stream, headers as Record<string, string | string[]>));
   });
   http2.on("sessionError", (cause: Error) => logger.debug({ cause: cause.message }, "a runtime's connection failed"));

@@ -4,7 +4,9 @@
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
-import { handleErrors } from "@perdure/base";
+import { type Clock, handleErrors } from "@perdure/base";
+import { lingerMsDefault } from "./limits.js";
+import { boundRestOfStream, lingerBeforeClose } from "./linger.js";
 
 /** An answer without the handler; the body is JSON. */
 export interface Refusal {
@@ -23,10 +25,11 @@ export interface Guard {
 type RequestHandler = (req: IncomingMessage, res: ServerResponse) => void;
 type StreamHandler = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: string[]) => void;
 
-export function guardedRequest(guard: Guard, handle: RequestHandler): RequestHandler {
+export function guardedRequest(guard: Guard, handle: RequestHandler, clock: Clock): RequestHandler {
   return (req, res) => {
     const refusal = guard.refusal(req.method ?? "", req.url ?? "/", req.headers);
     if (refusal !== undefined) {
+      if (!req.complete) lingerBeforeClose(req.socket, clock, lingerMsDefault);
       res.writeHead(refusal.status, { "content-type": "application/json", ...refusal.headers, connection: "close" });
       res.end(refusal.body);
       return;
@@ -36,13 +39,14 @@ export function guardedRequest(guard: Guard, handle: RequestHandler): RequestHan
   };
 }
 
-export function guardedStream(guard: Guard, handle: StreamHandler): StreamHandler {
+export function guardedStream(guard: Guard, handle: StreamHandler, clock: Clock): StreamHandler {
   return (stream, headers, flags, rawHeaders) => {
     handleErrors(stream); // A client that is refused may hang up.
     const refusal = guard.refusal(headers[":method"] as string, headers[":path"] as string, headers);
     if (refusal !== undefined) {
       stream.respond({ ":status": refusal.status, "content-type": "application/json", ...refusal.headers });
       stream.end(refusal.body);
+      boundRestOfStream(stream, clock, lingerMsDefault);
       return;
     }
     hide(guard, headers, rawHeaders);

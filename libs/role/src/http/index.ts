@@ -11,7 +11,7 @@ export { checkAddress, type Door, type DoorSettings, type ListenAddress, listenO
 export { FirstHeaders } from "./first-headers.js";
 export type { Guard, Refusal } from "./guard.js";
 export * as httpLimits from "./limits.js";
-export { isLeaving, lingerBeforeClose } from "./linger.js";
+export { boundRestOfBody, boundRestOfStream, isLeaving, lingerBeforeClose } from "./linger.js";
 export { createHttpPort, type HttpHandlers, type HttpPort, type HttpPortDependencies, type HttpPortOptions } from "./port.js";
 export { type Elsewhere, openProbes, type ProbePorts } from "./probes.js";
 export { type Protocol, protocolOf, sniffProtocol } from "./sniff.js";

@@ -3,18 +3,22 @@ import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { describe, expect, test } from "@jest/globals";
 import { PerdureError, silentLogger, systemClock } from "@perdure/base";
+import { VirtualClock } from "@perdure/testkit";
 import express from "express";
 import { lingerBeforeClose } from "./linger.js";
-import { createHttpPort, type HttpHandlers, type HttpPort, type HttpPortOptions } from "./port.js";
+import { createHttpPort, type HttpHandlers, type HttpPort, type HttpPortDependencies, type HttpPortOptions } from "./port.js";
 
 const host = "127.0.0.1";
-const dependencies = { clock: systemClock, logger: silentLogger };
+const dependencies: HttpPortDependencies = { clock: systemClock, logger: silentLogger };
+/** Rounds of a hundred milliseconds: more than twice the time for the rest of a body. */
+const DRIPS_MAX = 50;
 
 async function open(
   handlers: HttpHandlers,
   options: HttpPortOptions = {},
+  ports = dependencies,
 ): Promise<{ port: number; server: HttpPort } & AsyncDisposable> {
-  const server = createHttpPort(handlers, dependencies, options);
+  const server = createHttpPort(handlers, ports, options);
   const { port } = await server.listen({ host, port: 0 });
   return { port, server, [Symbol.asyncDispose]: () => server.close(0) };
 }
@@ -281,4 +285,92 @@ describe("a lingering close", () => {
     clearInterval(sending);
     expect(received).toMatch(/enough$/);
   });
+
+  const REFUSING = {
+    hidden: [],
+    refusal: () => ({ status: 403, headers: {}, body: "no" }),
+  };
+
+  test.each([
+    ["answered", {}],
+    ["refused by a guard", { guard: REFUSING }],
+  ])("T22: a client that is %s and sends its body a byte at a time is cut off soon", async (_name, options) => {
+    const clock = new VirtualClock();
+    const handlers: HttpHandlers = { request: (_req, res) => void res.end("no") };
+    await using door = await open(handlers, options, { clock, logger: silentLogger });
+    for (const length of [9_999, 99_999]) {
+      const dripping = await drip(door.port, `POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${length}\r\n\r\n`, "no");
+      expect(dripping.isClosed()).toBe(false); // There is time to read the answer.
+      await dripping.until(() => clock.advanceBy(100));
+      expect(clock.monotonicMs()).toBeLessThanOrEqual(2 * 2_500);
+    }
+  });
+
+  test("T22: a stream of HTTP/2 that a guard refuses is closed soon, however much its client still sends", async () => {
+    const clock = new VirtualClock();
+    const handlers: HttpHandlers = { request: () => undefined, stream: () => undefined };
+    await using door = await open(handlers, { guard: REFUSING }, { clock, logger: silentLogger });
+    const session = connectHttp2(`http://${host}:${door.port}`);
+    const stream = session.request({ ":method": "POST" }, { endStream: false });
+    await new Promise((resolve) => stream.on("data", resolve));
+    const isClosed = new Promise<true>((resolve) => stream.on("close", () => resolve(true)));
+    while (!(await Promise.race([isClosed, turns()]))) {
+      clock.advanceBy(100);
+      if (stream.writable) stream.write("x");
+      expect(clock.monotonicMs()).toBeLessThanOrEqual(2_500);
+    }
+    session.destroy();
+  });
+
+  test("a connection whose body came in time serves the next request", async () => {
+    const clock = new VirtualClock();
+    await using door = await open({ request: (_req, res) => void res.end("early") }, {}, { clock, logger: silentLogger });
+    const socket = connect(door.port, host).setEncoding("latin1");
+    let received = "";
+    socket.on("data", (chunk) => {
+      received += chunk;
+    });
+    const answers = async (count: number): Promise<void> => {
+      while (received.split("early").length <= count) await turns();
+    };
+    socket.write("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\na");
+    await answers(1);
+    socket.write("b");
+    await turns();
+    clock.advanceBy(10_000);
+    socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+    await answers(2);
+    socket.destroy();
+  });
 });
+
+/** Lets sockets of this process read what was written. */
+const turns = (): Promise<false> => new Promise((resolve) => setTimeout(() => resolve(false), 2));
+
+/** Sends a head and waits for an answer with this in it; `until` then sends a byte in each round until the connection is closed. */
+async function drip(port: number, head: string, body: string) {
+  const socket = connect({ port, host, allowHalfOpen: true, noDelay: true }).setEncoding("latin1"); // It goes on when the server has ended its side.
+  let received = "";
+  let isClosed = false;
+  socket
+    .on("error", () => undefined)
+    .on("close", () => {
+      isClosed = true;
+    });
+  socket.on("data", (chunk) => {
+    received += chunk;
+  });
+  socket.write(head);
+  while (!received.includes(body)) await turns();
+  return {
+    isClosed: () => isClosed,
+    async until(round: () => void): Promise<void> {
+      for (let left = DRIPS_MAX; !isClosed && left > 0; left--) {
+        round();
+        if (socket.writable) socket.write("x");
+        await turns();
+      }
+      expect(isClosed).toBe(true);
+    },
+  };
+}

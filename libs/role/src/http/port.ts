@@ -18,7 +18,7 @@ import type { CertificateSource } from "./certificates.js";
 import { FirstHeaders } from "./first-headers.js";
 import { type Guard, guardedRequest, guardedStream } from "./guard.js";
 import * as limits from "./limits.js";
-import { isLeaving } from "./linger.js";
+import { boundRestOfBody, isLeaving } from "./linger.js";
 import { securedBy } from "./secured.js";
 import { type Protocol, sniffProtocol } from "./sniff.js";
 
@@ -67,7 +67,7 @@ export function createHttpPort(
   { clock, logger }: HttpPortDependencies,
   options: HttpPortOptions = {},
 ): HttpPort {
-  const handlers = options.guard === undefined ? unguarded : guarded(options.guard, unguarded);
+  const handlers = options.guard === undefined ? unguarded : guarded(options.guard, unguarded, clock);
   const headersTimeoutMs = options.headersTimeoutMs ?? limits.headersTimeoutMsDefault;
   const undecided = new Set<Socket>();
   const firstHeaders = new FirstHeaders(clock, headersTimeoutMs);
@@ -98,8 +98,12 @@ export function createHttpPort(
     else secured(socket, decided);
   });
   http1.maxConnections = options.connectionsMax ?? limits.connectionsMaxDefault;
+  function answered(this: ServerResponse): void {
+    if (!isLeaving(this.req.socket)) boundRestOfBody(this.req, clock, limits.lingerMsDefault);
+  }
   const onRequest = (req: IncomingMessage, res: ServerResponse): void => {
     firstHeaders.arrived(req.socket);
+    res.once("finish", answered);
     if (closed !== undefined) res.shouldKeepAlive = false; // express has a prototype of its own for answers.
     if (!isLeaving(req.socket)) handlers.request(req, res); // Leaving: pipelined behind an answer that closes.
   };
@@ -109,6 +113,7 @@ export function createHttpPort(
   if (expecting !== undefined) {
     http1.on("checkContinue", (req, res) => {
       firstHeaders.arrived(req.socket);
+      res.once("finish", answered);
       if (!isLeaving(req.socket)) expecting.call(handlers, req, res);
     });
   }
@@ -204,12 +209,12 @@ export function createHttpPort(
 }
 
 /** A stream that is translated to a request is guarded as that. */
-function guarded(guard: Guard, handlers: HttpHandlers): HttpHandlers {
+function guarded(guard: Guard, handlers: HttpHandlers, clock: Clock): HttpHandlers {
   const { requestExpectingContinue: expecting, stream } = handlers;
   return {
-    request: guardedRequest(guard, handlers.request.bind(handlers)),
-    ...(expecting === undefined ? {} : { requestExpectingContinue: guardedRequest(guard, expecting.bind(handlers)) }),
-    ...(stream === undefined ? {} : { stream: guardedStream(guard, stream.bind(handlers)) }),
+    request: guardedRequest(guard, handlers.request.bind(handlers), clock),
+    ...(expecting === undefined ? {} : { requestExpectingContinue: guardedRequest(guard, expecting.bind(handlers), clock) }),
+    ...(stream === undefined ? {} : { stream: guardedStream(guard, stream.bind(handlers), clock) }),
   };
 }
 
