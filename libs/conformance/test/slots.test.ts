@@ -16,6 +16,7 @@ const crowd = service({
     sleeps: async (ctx: Context, ms: number) => ctx.sleep(ms),
     awaits: async (ctx: Context) => ctx.awakeable().promise,
     calls: async (ctx: Context, n: number) => ctx.serviceClient(child).answer(n),
+    busy: async (_ctx: Context, ms: number) => new Promise((resolve) => setTimeout(resolve, ms)),
     works: async (ctx: Context, { name, ms }: { name: string; ms: number }) =>
       ctx.run("work", async () => {
         await new Promise((resolve) => setTimeout(resolve, ms));
@@ -67,6 +68,19 @@ describe.each([6, 7])("a server with few slots, and handlers on protocol %i", (v
       world.ingress.result<number>(["SlotCrowd", "works"], { name: `${name}:${n}`, ms: 400 }),
     );
     expect(new Set(await Promise.all(works))).toEqual(new Set([1]));
+  });
+
+  test("a schedule of another service fires on time after a burst of sends that all slots are busy with", async () => {
+    const send = () => world.ingress.send(["SlotCrowd", "busy"], 1_000);
+    for (let sent = 0; sent < 3_000; sent += 100) await Promise.all(Array.from({ length: 100 }, send));
+    const schedule = { name: `after a burst ${version}`, cron: "@yearly", target: { service: "SlotNoOp", handler: "run" } };
+    const { id } = (await world.admin.post("/schedules", schedule)).json as { id: string };
+    const startedAt = performance.now();
+    const run = (await world.admin.post(`/schedules/${id}/run`, {})).json as { invocation_id: string };
+    expect(await world.ingress.outcome(run.invocation_id)).toBe("done");
+    expect(performance.now() - startedAt).toBeLessThan(SOON_MS);
+    const [{ waiting } = { waiting: 0 }] = await world.admin.query("SELECT count(*) AS waiting FROM sys_slot_wait");
+    expect(Number(waiting)).toBeGreaterThan(SLOTS); // The burst is not over.
   });
 });
 

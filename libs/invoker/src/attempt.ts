@@ -37,6 +37,8 @@ export interface AttemptOwner {
   /** After that: the stream is gone. */
   attemptOver(): void;
   serverSeen(name: string): void;
+  /** The endpoint has begun to respond. */
+  responded(): void;
 }
 
 export interface AttemptContext extends AttemptDeps {
@@ -92,6 +94,10 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
     this.#stream = context.transport.open(request, this);
     this.#machine.begin();
     if (plan.mode === "bidi") this.#waitFor("inactivity", times.inactivityTimeoutMs);
+  }
+
+  get isBidirectional(): boolean {
+    return this.#plan.mode === "bidi";
   }
 
   get awaiting(): Future | undefined {
@@ -181,6 +187,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
     this.#lastActivityMs = this.#context.clock.monotonicMs();
     const wrong = responseFailure(status, headers, invocationContentType(this.#plan.version), this.#context.clock.nowMs());
     if (wrong !== undefined) return this.#machine.fail(wrong);
+    this.#owner.responded();
     const server = headers["x-restate-server"];
     if (server !== undefined) this.#owner.serverSeen(server);
   }

@@ -286,6 +286,8 @@ export class Run implements AttemptOwner, SlotUser {
     const opened = openAttempt(opening, this, this.#context);
     if (opened.kind === "failed") return this.#failBeforeOpening(opened.failure);
     this.#attempt = opened.attempt;
+    // In this mode a response may come only when the handler is done.
+    if (!opened.attempt.isBidirectional) this.#context.slots.answered(this);
     if (this.#pauseRequested) opened.attempt.closeRequest();
   }
 
@@ -303,6 +305,10 @@ export class Run implements AttemptOwner, SlotUser {
 
   settled(callback: () => void): void {
     this.#context.host.settled(callback);
+  }
+
+  responded(): void {
+    this.#context.slots.answered(this);
   }
 
   serverSeen(name: string): void {

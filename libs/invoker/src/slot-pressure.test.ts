@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { utf8 } from "@perdure/base";
 import { type JournalCommand, MessageType } from "@perdure/service-protocol";
 import type { FakeStream } from "./testing/fake-transport.js";
-import { aTarget } from "./testing/index.js";
+import { aTarget, someFacts } from "./testing/index.js";
 import { failuresOf, handler, names, sleep, World, waitForSleep } from "./testing/world.js";
 
 const secondSleep: JournalCommand = { ...sleep, resultCompletionId: 2 };
@@ -178,4 +178,16 @@ test("a long wait for a slot is in the status while it lasts, and stored when it
   await world.turn();
   expect(long.commands[0]).toMatchObject({ kind: "slotWaited", run: 1, sinceMs, untilMs: sinceMs + 3_000 });
   expect(waiting.commands.map(({ kind }) => kind)).toEqual(["pin", "appendCommand", "end"]);
+});
+
+test.each([
+  ["the first response", "bidiStream", 257],
+  ["no response, where it comes only with the result", "requestResponse", 300],
+] as const)("the attempts of a burst wait for %s", async (_title, protocolType, streams) => {
+  const world = new World({ protocolType }, { concurrentInvocationsMax: 1_000 });
+  for (let i = 0; i < 300; i++) world.partition.invoke(someFacts(), utf8(""));
+  await world.turn();
+  world.streams[0]!.respond();
+  await world.turn();
+  expect(world.streams.length).toBe(streams);
 });

@@ -24,9 +24,14 @@ export class SlotQueue<User extends QueuedForSlot> {
     queue.push(user);
   }
 
-  /** The first run of the service whose turn it is; undefined when no run waits. */
-  shift(): User | undefined {
-    for (let service = this.#turns.shift(); service !== undefined; service = this.#turns.shift()) {
+  /** The first run of the service whose turn it is, of those that `maySend`; undefined when no such run waits. */
+  shift(maySend: (service: string) => boolean): User | undefined {
+    for (let services = this.#turns.length; services > 0; services--) {
+      const service = this.#turns.shift()!;
+      if (!maySend(service)) {
+        this.#turns.push(service);
+        continue;
+      }
       const queue = this.#services.get(service)!;
       dropStopped(queue);
       const user = queue.shift();

@@ -172,3 +172,34 @@ test("that runs wait is logged at once, and not again for a minute", () => {
   clock.advanceBy(2_000);
   expect(warnings.length).toBe(2);
 });
+
+describe("a burst of calls of one service", () => {
+  test("has only so many attempts without a response; a call of another service begins at once", () => {
+    const log: string[] = [];
+    const slots = new Slots(8_000, new VirtualClock(), silentLogger);
+    const burst = Array.from({ length: 5_000 }, (_, i) => new User(log, `a${i}`));
+    for (const user of burst) slots.acquire(user);
+    expect([slots.used, slots.waiting]).toEqual([256, 4_744]);
+    const other = new User(log, "b0");
+    slots.acquire(other);
+    expect(log.at(-1)).toBe("b0");
+    slots.answered(burst[0]!);
+    slots.release(burst[1]!);
+    slots.answered(burst[0]!); // Once is enough.
+    expect([log.at(-2), log.at(-1), slots.used]).toEqual(["a256", "a257", 258]);
+  });
+
+  test("goes on at an endpoint that responds late, if not as fast, and nothing is requested to suspend or logged for that", () => {
+    const log: string[] = [];
+    const clock = new VirtualClock();
+    const warnings: object[] = [];
+    const slots = new Slots(8_000, clock, { ...silentLogger, warn: (fields: object) => void warnings.push(fields) });
+    for (let i = 0; i < 1_000; i++) slots.acquire(new User(log, `a${i}`));
+    clock.advanceBy(480);
+    expect(slots.used).toBe(256);
+    clock.advanceBy(20);
+    expect(slots.used).toBe(512);
+    clock.advanceBy(1_100);
+    expect([slots.used, slots.waiting, slots.suspensionsRequested, warnings.length]).toEqual([1_000, 0, 0, 0]);
+  });
+});

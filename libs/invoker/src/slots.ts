@@ -7,6 +7,9 @@
  * While runs wait, attempts whose handler is blocked are requested to suspend, those that have been blocked longest first: a handler
  * that waits for a timer or a callee does not need its stream. Otherwise callers that wait for callees could hold every slot that the
  * callees need.
+ *
+ * A service has only so many attempts to which its endpoint has not responded yet. The others of a burst wait here, where services take
+ * turns, and not at the endpoint, where calls of other services would wait behind all of them.
  */
 import type { Clock, Logger, TimerHandle } from "@perdure/base";
 import {
@@ -15,6 +18,8 @@ import {
   SLOT_RESERVE_SHARE,
   SLOT_WARNING_INTERVAL_MS,
   SUSPENSION_ANSWER_MS,
+  UNANSWERED_MS,
+  UNANSWERED_PER_SERVICE_MAX,
 } from "./limits.js";
 import { type QueuedForSlot, SlotQueue } from "./slot-queue.js";
 
@@ -48,6 +53,9 @@ export class Slots {
   #heldByBeginnings = 0;
   /** Attempts that were requested to suspend, and when (monotonic). */
   readonly #requested = new Map<SlotUser, number>();
+  /** Attempts to which the endpoint has not responded yet, in the order of their beginnings (monotonic). */
+  readonly #unanswered = new Map<SlotUser, number>();
+  readonly #unansweredByService = new Map<string, number>();
   #continuationsInARow = 0;
   #granting = false;
   #isHeld = false;
@@ -100,8 +108,14 @@ export class Slots {
     this.#watchPressure();
   }
 
+  /** The endpoint of its attempt has begun to respond, or is not waited for: it does not hold back others of its service any more. */
+  answered(user: SlotUser): void {
+    if (this.#settle(user) && this.waiting > 0) this.#grant();
+  }
+
   release(user: SlotUser): void {
     if (!this.#holders.delete(user)) return;
+    this.#settle(user);
     if (!user.isContinuation) this.#heldByBeginnings--;
     this.#requested.delete(user);
     this.#grant();
@@ -132,7 +146,10 @@ export class Slots {
       this.#count(user, -1);
       this.#holders.add(user);
       if (!user.isContinuation) this.#heldByBeginnings++;
+      this.#unanswered.set(user, this.#clock.monotonicMs());
+      this.#unansweredByService.set(user.service, this.#unansweredOf(user.service) + 1);
       if (user.slotGranted()) continue;
+      this.#settle(user);
       this.#holders.delete(user);
       if (!user.isContinuation) this.#heldByBeginnings--;
     }
@@ -141,30 +158,66 @@ export class Slots {
   }
 
   #next(): SlotUser | undefined {
-    if (this.#isHeld || this.#holders.size >= this.limit) return undefined;
-    const mayBegin = this.#waitingBeginnings > 0 && this.#mayBegin;
-    const mayContinue = this.#waitingContinuations > 0;
-    if (mayContinue && (!mayBegin || this.#continuationsInARow < CONTINUATIONS_IN_A_ROW)) {
-      this.#continuationsInARow++;
-      return this.#continuations.shift();
-    }
-    this.#continuationsInARow = 0;
-    return mayBegin ? this.#beginnings.shift() : undefined;
+    if (this.#isHeld || this.waiting === 0 || this.#holders.size >= this.limit) return undefined;
+    const isTurnOfBeginnings = this.#continuationsInARow >= CONTINUATIONS_IN_A_ROW;
+    if (isTurnOfBeginnings) return this.#nextBeginning() ?? this.#nextContinuation();
+    return this.#nextContinuation() ?? this.#nextBeginning();
+  }
+
+  #nextContinuation(): SlotUser | undefined {
+    if (this.#waitingContinuations === 0) return undefined;
+    const user = this.#continuations.shift(this.#maySend);
+    if (user !== undefined) this.#continuationsInARow++;
+    return user;
+  }
+
+  #nextBeginning(): SlotUser | undefined {
+    if (this.#waitingBeginnings === 0 || !this.#mayBegin) return undefined;
+    const user = this.#beginnings.shift(this.#maySend);
+    if (user !== undefined) this.#continuationsInARow = 0;
+    return user;
   }
 
   get #mayBegin(): boolean {
     return this.#heldByBeginnings < this.limit - this.#reserve;
   }
 
+  // ── backlog of endpoints ───────────────────────────────────────────────────────────────────────
+
+  readonly #maySend = (service: string): boolean => this.#unansweredOf(service) < UNANSWERED_PER_SERVICE_MAX;
+
+  #unansweredOf(service: string): number {
+    return this.#unansweredByService.get(service) ?? 0;
+  }
+
+  /** False: it was settled before. */
+  #settle(user: SlotUser): boolean {
+    if (!this.#unanswered.delete(user)) return false;
+    const left = this.#unansweredOf(user.service) - 1;
+    if (left > 0) this.#unansweredByService.set(user.service, left);
+    else this.#unansweredByService.delete(user.service);
+    return true;
+  }
+
+  /** Some endpoints respond only with what the handler says first: those that take their time do not hold back others for long. */
+  #settleLateOnes(): void {
+    const sinceMs = this.#clock.monotonicMs() - UNANSWERED_MS;
+    for (const [user, begunAtMs] of this.#unanswered) {
+      if (begunAtMs > sinceMs) return;
+      this.#settle(user);
+    }
+  }
+
   // ── pressure ───────────────────────────────────────────────────────────────────────────────────
 
-  /** Runs wait, and nothing but other attempts keeps them from their slots. */
+  /** Runs wait for slots that other attempts have. */
   get #isUnderPressure(): boolean {
-    return this.waiting > 0 && !this.#isHeld;
+    if (this.#holders.size >= this.limit) return this.waiting > 0;
+    return this.#waitingBeginnings > 0 && !this.#mayBegin;
   }
 
   #watchPressure(): void {
-    if (!this.#isUnderPressure) {
+    if (this.waiting === 0 || this.#isHeld) {
       this.#pressure?.cancel();
       this.#pressure = undefined;
     } else this.#pressure ??= this.#clock.setTimer(SLOT_PRESSURE_INTERVAL_MS, this.#relieve);
@@ -173,16 +226,17 @@ export class Slots {
   /** Requests no more attempts to suspend than runs wait, those included whose answer is still to come. */
   readonly #relieve = (): void => {
     this.#pressure = undefined;
+    this.#settleLateOnes();
+    this.#grant();
+    if (!this.#isUnderPressure || this.#isHeld) return;
     this.#warn();
     const needed = this.waiting - this.#answersExpected();
-    if (needed > 0) {
-      for (const user of this.#longestBlocked(needed)) {
-        this.#requested.set(user, this.#clock.monotonicMs());
-        this.#suspensionsRequested++;
-        user.suspendBlocked();
-      }
+    if (needed <= 0) return;
+    for (const user of this.#longestBlocked(needed)) {
+      this.#requested.set(user, this.#clock.monotonicMs());
+      this.#suspensionsRequested++;
+      user.suspendBlocked();
     }
-    this.#watchPressure();
   };
 
   #warn(): void {
