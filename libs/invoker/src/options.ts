@@ -4,7 +4,7 @@ import { messageBytesMaxDefault, type ProtocolVersion, protocolVersionDefaultMax
 import type { PaceLimits } from "./pace.js";
 
 export interface InvokerOptions {
-  /** Attempts with an open stream at the same time; further runs wait in order. */
+  /** Attempts with an open stream at the same time; further runs wait, services in turn. Workers take it from their memory by default. */
   readonly concurrentInvocationsMax: number;
   /** Highest protocol version offered to deployments; invocations pinned to a higher one keep it. */
   readonly protocolVersionMax: ProtocolVersion;

@@ -32,8 +32,14 @@ describe("settings of the server", () => {
   test("without any, the invoker gets the defaults it documents itself", () => {
     const { values } = load();
     const options = invokerOptionsOf(values.worker, requestHeadersOf(values), values.experimentalEnableVqueues);
-    // By the memory of the machine.
     expect(options).toEqual({ ...invokerDefaults, concurrentInvocationsMax: expect.any(Number) });
+  });
+
+  test("attempts at one time follow from the memory of the process, unless a limit is set", () => {
+    const attemptsMax = (toml: string) => invokerOptionsOf(load(toml).values.worker, {}, true).concurrentInvocationsMax;
+    expect(attemptsMax("")).toBeGreaterThanOrEqual(1_000);
+    expect(attemptsMax("")).toBeLessThanOrEqual(8_192);
+    expect(attemptsMax("[worker.invoker]\nconcurrent-invocations-limit = 7")).toBe(7);
   });
 
   test("the names of the interface specification work as they are written there", () => {
