@@ -366,6 +366,7 @@ export class AttemptMachine {
 
   #finish(ending: AttemptEnding): void {
     this.#over = true;
+    this.#result = undefined;
     if (ending.kind === "failed" && ending.failure.resetStream) this.#outgoing.abandon();
     else this.#outgoing.closeNow();
     this.#output.over(ending);

@@ -8,11 +8,14 @@ import { LARGE_MESSAGES_BYTES_MAX, LARGE_TURN_MS_MAX } from "./limits.js";
 
 export class LargeMessages {
   readonly #clock: Clock;
+  readonly #dealtWith: (bytes: number) => void;
   readonly #waiting = new Ring<LargeTurn>();
   #bytes = 0;
 
-  constructor(clock: Clock) {
+  /** @param dealtWith called when a message of so many bytes is durable or dropped, and its memory is garbage */
+  constructor(clock: Clock, dealtWith: (bytes: number) => void = () => undefined) {
     this.#clock = clock;
+    this.#dealtWith = dealtWith;
   }
 
   /** A turn for a message of `bytes`, at once or later: `granted` is called only for a later one, and not after `release`. */
@@ -26,6 +29,7 @@ export class LargeMessages {
   /** Of a turn that was granted, is over, or is no longer wanted. */
   ended(bytes: number): void {
     this.#bytes -= bytes;
+    if (bytes > 0) this.#dealtWith(bytes);
     for (let next = this.#waiting.peek(); next !== undefined; next = this.#waiting.peek()) {
       if (next.state === "over") this.#waiting.shift();
       else if (this.#fits(next.bytes)) {

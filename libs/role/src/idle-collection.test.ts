@@ -1,6 +1,7 @@
+import { constants, PerformanceObserver } from "node:perf_hooks";
 import { getHeapStatistics } from "node:v8";
 import { expect, test } from "@jest/globals";
-import { collectWhenIdle, IdleCollection } from "./idle-collection.js";
+import { collectWhenIdle, IdleCollection, largeGarbage } from "./idle-collection.js";
 
 const MIB = 1024 * 1024;
 
@@ -88,3 +89,39 @@ test("so are its buffers outside the heap, which the heap's size does not show",
     await new Promise((resolve) => setTimeout(resolve, 250));
   expect(kept).toBeUndefined();
 }, 60_000);
+
+test("garbage of large messages is collected when it is much, once and a little later", async () => {
+  let collections = 0;
+  const dealtWith = largeGarbage(() => collections++);
+  const soon = () => new Promise((resolve) => setImmediate(resolve));
+  for (let n = 0; n < 15; n++) dealtWith(MIB);
+  await soon();
+  expect(collections).toBe(0);
+  for (let n = 0; n < 100; n++) dealtWith(MIB);
+  expect(collections).toBe(0);
+  await soon();
+  expect(collections).toBe(1);
+  dealtWith(MIB);
+  await soon();
+  expect(collections).toBe(1);
+});
+
+interface PerformanceEntry {
+  readonly detail?: unknown;
+}
+const isMinor = ({ detail }: PerformanceEntry): boolean =>
+  (detail as { readonly kind: number }).kind === constants.NODE_PERFORMANCE_GC_MINOR;
+
+test("the young generation of this process can be collected", async () => {
+  const dealtWith = largeGarbage();
+  const collected = new Promise<void>((resolve) => {
+    const observer = new PerformanceObserver((list) => {
+      if (!(list.getEntries() as PerformanceEntry[]).some(isMinor)) return;
+      observer.disconnect();
+      resolve();
+    });
+    observer.observe({ entryTypes: ["gc"] });
+  });
+  dealtWith(100 * MIB);
+  await collected;
+});

@@ -5,7 +5,14 @@
 import { performance } from "node:perf_hooks";
 import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { IDLE_BUSY_MAX, IDLE_GARBAGE_BYTES_MIN, IDLE_GARBAGE_SHARE_MIN, IDLE_LOOK_MS, IDLE_LOOKS_MIN } from "./limits.js";
+import {
+  IDLE_BUSY_MAX,
+  IDLE_GARBAGE_BYTES_MIN,
+  IDLE_GARBAGE_SHARE_MIN,
+  IDLE_LOOK_MS,
+  IDLE_LOOKS_MIN,
+  LARGE_GARBAGE_BYTES,
+} from "./limits.js";
 
 export interface IdleCollectionPorts {
   /** Processors that this process used since the last time asked: 0.5 is half of one. */
@@ -72,8 +79,34 @@ export function collectWhenIdle(): Disposable {
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
+/**
+ * Counts bytes of large buffers that have become garbage, and collects the young generation when they are many: V8 waits until they are so many
+ * that it collects everything, and does not know of memory of native objects at all.
+ */
+export function largeGarbage(collectYoung: () => void = youngCollector()): (bytes: number) => void {
+  let garbageBytes = 0;
+  return (bytes) => {
+    const isDue = garbageBytes >= LARGE_GARBAGE_BYTES;
+    garbageBytes += bytes;
+    if (isDue || garbageBytes < LARGE_GARBAGE_BYTES) return;
+    // Later, when nothing on the stack refers to them.
+    setImmediate(() => {
+      garbageBytes = 0;
+      collectYoung();
+    });
+  };
+}
+
+function youngCollector(): () => void {
+  let collect: ((options: { readonly type: "minor" }) => void) | undefined;
+  return () => {
+    collect ??= exposedCollector();
+    collect({ type: "minor" });
+  };
+}
+
 /** Node hands it out only to programs that were started for it, and to contexts that are made after the flag was set. */
-function exposedCollector(): () => void {
+function exposedCollector(): (options?: { readonly type: "minor" }) => void {
   setFlagsFromString("--expose-gc");
-  return runInNewContext("gc") as () => void;
+  return runInNewContext("gc") as (options?: { readonly type: "minor" }) => void;
 }

@@ -2,6 +2,7 @@
 export * from "./config/index.js";
 export { type ConnectionErrorKind, ConnectionErrors, connectionErrorKind, type UncaughtOrigin } from "./connection-errors.js";
 export * from "./health.js";
+export { largeGarbage } from "./idle-collection.js";
 export * from "./lifecycle.js";
 export * from "./logging.js";
 export * from "./metrics.js";

@@ -27,6 +27,7 @@ import {
 } from "@perdure/invoker";
 import type { DeploymentUsage } from "@perdure/metadata";
 import { LocalPartitions, LoopbackPeers, Processor, type ProcessorCounters } from "@perdure/processor";
+import { largeGarbage } from "@perdure/role";
 import { newPopulation, type PartitionStore, type Population } from "@perdure/store";
 import type { Deliveries } from "@perdure/subscription";
 import type { WorkerMetrics } from "./metrics.js";
@@ -90,7 +91,7 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
   const partitions = Array.from({ length: options.partitionCount }, (_, partition) => partition);
   const invokers: InterruptibleInvoker[] = [];
   const slots = new Slots(options.invoker.concurrentInvocationsMax, clock, logger.child({ component: "invoker" }));
-  const largeMessages = new LargeMessages(clock);
+  const largeMessages = new LargeMessages(clock, largeGarbage());
   const failureLog = new SummaryLog(logger.child({ component: "invoker" }), clock);
   const processor = await Processor.start(
     {

@@ -21,6 +21,7 @@ import {
   Slots,
 } from "@perdure/invoker";
 import { type Archiving, createLeadingWorker, type LedPartitions, newCounters, type ProcessorCounters } from "@perdure/processor";
+import { largeGarbage } from "@perdure/role";
 import type { AsyncPartitionStore, Leases, Membership } from "@perdure/store";
 import type { Deliveries } from "@perdure/subscription";
 import type { PartitionCounts, WorkerMetrics } from "../metrics.js";
@@ -88,7 +89,7 @@ export async function createClusterWorker(ports: ClusterWorkerPorts, options: Cl
   const links = linksToWorkers(directory, tls);
   const remote = new RemotePartitions({ directory, link: (address) => links.at(address), clock });
   const slots = new Slots(options.invoker.concurrentInvocationsMax, clock, logger.child({ component: "invoker" }));
-  const largeMessages = new LargeMessages(clock);
+  const largeMessages = new LargeMessages(clock, largeGarbage());
   const failureLog = new SummaryLog(logger.child({ component: "invoker" }), clock);
   const counters = newCounters();
   const { led, leadership, courier } = createLeadingWorker(
