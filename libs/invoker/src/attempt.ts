@@ -275,7 +275,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
     const isLarge = bytes >= LARGE_MESSAGE_BYTES;
     if (this.#largeTurn === undefined) {
       if (!isLarge) return;
-      this.#largeTurn = this.#context.largeMessages.acquire(bytes, this.#goOn);
+      this.#largeTurn = this.#context.largeMessages.acquire(this.#plan.facts.target.service, bytes, this.#goOn);
       this.#stream.carriesLargeMessage?.(true);
     } else if (!isLarge && !isBacklogged) this.#endLargeTurn();
   }

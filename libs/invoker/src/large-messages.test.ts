@@ -9,7 +9,11 @@ function turns() {
   const clock = new VirtualClock();
   const messages = new LargeMessages(clock);
   const granted: string[] = [];
-  return { clock, granted, acquire: (name: string, bytes: number) => messages.acquire(bytes, () => granted.push(name)) };
+  return {
+    clock,
+    granted,
+    acquire: (name: string, bytes: number, service = "Svc") => messages.acquire(service, bytes, () => granted.push(name)),
+  };
 }
 
 describe("turns for large messages", () => {
@@ -35,6 +39,19 @@ describe("turns for large messages", () => {
     expect([huge.state, granted]).toEqual(["granted", []]);
     huge.release();
     expect(granted).toEqual(["second"]);
+  });
+
+  test("services take turns: a service with many large messages does not keep another one waiting", () => {
+    const { acquire, granted } = turns();
+    const first = acquire("bad 0", LARGE_MESSAGES_BYTES_MAX, "Bad");
+    const waiting = [1, 2, 3].map((n) => acquire(`bad ${n}`, LARGE_MESSAGES_BYTES_MAX, "Bad"));
+    const good = acquire("good", LARGE_MESSAGES_BYTES_MAX, "Good");
+    first.release();
+    waiting[0]?.release();
+    expect(granted).toEqual(["bad 1", "good"]);
+    good.release();
+    waiting[1]?.release();
+    expect(granted).toEqual(["bad 1", "good", "bad 2", "bad 3"]);
   });
 
   test("who does not want it any more is passed over", () => {

@@ -9,7 +9,8 @@ import { LARGE_MESSAGES_BYTES_MAX, LARGE_TURN_MS_MAX } from "./limits.js";
 export class LargeMessages {
   readonly #clock: Clock;
   readonly #dealtWith: (bytes: number) => void;
-  readonly #waiting = new Ring<LargeTurn>();
+  /** Who waits, by service; the services in the order of their turns. */
+  readonly #waiting = new Map<string, Ring<LargeTurn>>();
   #bytes = 0;
 
   /** @param dealtWith called when a message of so many bytes is durable or dropped, and its memory is garbage */
@@ -19,10 +20,14 @@ export class LargeMessages {
   }
 
   /** A turn for a message of `bytes`, at once or later: `granted` is called only for a later one, and not after `release`. */
-  acquire(bytes: number, granted: () => void): LargeTurn {
+  acquire(service: string, bytes: number, granted: () => void): LargeTurn {
     const turn = new LargeTurn(bytes, granted, this);
-    if (this.#waiting.length === 0 && this.#fits(bytes)) this.#grant(turn);
-    else this.#waiting.push(turn);
+    if (this.#waiting.size === 0 && this.#fits(bytes)) this.#grant(turn);
+    else {
+      const queue = this.#waiting.get(service) ?? new Ring();
+      queue.push(turn);
+      this.#waiting.set(service, queue);
+    }
     return turn;
   }
 
@@ -30,13 +35,17 @@ export class LargeMessages {
   ended(bytes: number): void {
     this.#bytes -= bytes;
     if (bytes > 0) this.#dealtWith(bytes);
-    for (let next = this.#waiting.peek(); next !== undefined; next = this.#waiting.peek()) {
-      if (next.state === "over") this.#waiting.shift();
-      else if (this.#fits(next.bytes)) {
-        this.#waiting.shift();
-        this.#grant(next);
-        next.granted();
-      } else return;
+    for (const [service, queue] of this.#waiting) {
+      while (queue.peek()?.state === "over") queue.shift();
+      const next = queue.peek();
+      if (next !== undefined && !this.#fits(next.bytes)) return;
+      queue.shift();
+      // Behind the other services, which this loop then comes to first.
+      this.#waiting.delete(service);
+      if (queue.length > 0) this.#waiting.set(service, queue);
+      if (next === undefined) continue;
+      this.#grant(next);
+      next.granted();
     }
   }
 
