@@ -9,6 +9,7 @@ export * from "./duration.js";
 export * from "./error-events.js";
 export * from "./errors/catalogue.js";
 export * from "./errors/perdure-error.js";
+export * from "./half-close.js";
 export { hashBucket, hashString } from "./hash.js";
 export type {
   AwakeableId,

@@ -3,7 +3,7 @@
  * It takes no stream before the SETTINGS, because only then is known how many the peer allows.
  */
 import { type ClientHttp2Session, connect } from "node:http2";
-import { type Clock, handleErrors, type Random, type TimerHandle } from "@perdure/base";
+import { boundHalfClose, type Clock, handleErrors, type Random, type TimerHandle } from "@perdure/base";
 import type { EgressGuard, Lookup } from "@perdure/egress";
 import type { TransportFailure } from "@perdure/invoker";
 import type { EndpointBase } from "./endpoint-base.js";
@@ -12,6 +12,7 @@ import type { Http2EndpointStream, StreamHost } from "./http2-stream.js";
 import {
   CONNECT_TIMEOUT_MS,
   CONNECTION_WINDOW_BYTES,
+  HALF_CLOSE_MS,
   IDLE_CLOSE_MS,
   PING_INTERVAL_MS,
   PING_JITTER,
@@ -71,7 +72,8 @@ export class PooledSession implements StreamHost {
     this.#timer = deps.clock.setTimer(CONNECT_TIMEOUT_MS, () =>
       this.#giveUp(connectFailure(base.authority, `no HTTP/2 connection within ${CONNECT_TIMEOUT_MS / 1000} s`)),
     );
-    this.#session.on("connect", () => {
+    this.#session.on("connect", (_session, socket) => {
+      boundHalfClose(socket, deps.clock, HALF_CLOSE_MS);
       if (this.#state === "connecting") this.#session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     });
     this.#session.on("remoteSettings", () => this.#settingsArrived());

@@ -38,6 +38,9 @@ export const SESSION_MEMORY_MEGABYTES = 4_096;
 /** Bytes a stream may be given before its connection exists, until `write` asks to wait. */
 export const PENDING_WRITE_BYTES = 64 * 1024;
 
+/** An endpoint may take so long to end its side of a connection that has ended in order. */
+export const HALF_CLOSE_MS = 10_000;
+
 /** Idle HTTP/1.1 sockets kept for one origin. */
 export const IDLE_SOCKETS_MAX = 256;
 

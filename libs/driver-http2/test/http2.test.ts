@@ -7,7 +7,7 @@ import type { EndpointTransport } from "@perdure/invoker";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
 import { type CountingTransport, createHttpTransport } from "../src/index.js";
 import { openSockets } from "./open-sockets.js";
-import { serveRaw } from "./raw-http2.js";
+import { RawPeer, serveRaw } from "./raw-http2.js";
 import { open } from "./recorder.js";
 import { listen, type SdkEndpoint } from "./sdk-endpoint.js";
 
@@ -44,6 +44,15 @@ async function io(until: () => boolean): Promise<void> {
     if (turn > 5_000) throw new Error("nothing happens");
     await new Promise<void>((resolve) => setTimeout(resolve, 1));
   }
+}
+
+/** Whether the connection takes a byte. */
+async function write(socket: Socket): Promise<boolean> {
+  const taken = await new Promise<boolean>((resolve) => {
+    socket.write("x", (cause) => resolve(cause === undefined || cause === null));
+  });
+  await new Promise<void>((resolve) => setTimeout(resolve, 1));
+  return taken;
 }
 
 describe("HTTP/2 with prior knowledge", () => {
@@ -365,6 +374,31 @@ describe("HTTP/2 with prior knowledge", () => {
     clock.advanceBy(1);
     expect(heard.failure).toMatchObject({ kind: "connect", message: expect.stringContaining("within 10 s") });
     expect(clock.pendingTimers).toBe(0);
+  });
+
+  test("a peer that ends a connection in order and never closes its side loses it", async () => {
+    const peers: Socket[] = [];
+    const staying = createTcpServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+      peers.push(socket);
+      new RawPeer(socket, (peer, streamId) => {
+        peer.headers(streamId, true);
+        peer.goaway(streamId, 0);
+      });
+    });
+    await using server = await listen(staying);
+    const clock = new VirtualClock();
+    await using transport = createHttpTransport({ clock, random: new SeededRandom(1) });
+    const { stream, heard } = open(transport, server.uri);
+    stream.end();
+    await heard.closed();
+    const [peer] = peers as [Socket];
+    await io(() => peer.readableEnded); // The driver has ended its side.
+    clock.advanceBy(9_999);
+    await write(peer);
+    expect(await write(peer)).toBe(true);
+    clock.advanceBy(1);
+    await write(peer); // Answered by a reset.
+    expect(await write(peer)).toBe(false);
   });
 
   test("a peer that stops answering PING loses its connection", async () => {

@@ -112,6 +112,13 @@ const ERRORS: Readonly<Record<string, (authority: string) => Buffer>> = {
   "a frame that is too large": () => http2Frame(FRAME.data, 0, 1, Buffer.alloc(FRAME_BYTES_MAX + 1)),
 };
 
+/** A client that begins, says in the same segment that it leaves, and is answered in order (RFC 9113 §6.8). */
+export const HTTP2_LEAVING: Buffer = Buffer.concat([
+  HTTP2_PREFACE,
+  http2Frame(FRAME.settings, 0, 0),
+  http2Frame(FRAME.goaway, 0, 0, Buffer.alloc(8)),
+]);
+
 export interface ProtocolError {
   readonly name: string;
   /**

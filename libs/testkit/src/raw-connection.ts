@@ -1,6 +1,7 @@
 /** Why: tests of what listens send bytes as no library would, and wait only for what the listener does with the connection. */
 import { once } from "node:events";
 import { connect } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 
 /**
  * Sends the segments to 127.0.0.1, one write and one turn of the event loop for each, then ends its side and resolves when the
@@ -18,4 +19,33 @@ export async function sendSegments(port: number, segments: readonly Uint8Array[]
   }
   socket.end();
   await closed;
+}
+
+/** Time in which sockets of this process read what was written to them. */
+const ROUND_MS = 2;
+
+/**
+ * Sends the bytes to 127.0.0.1 and waits until the listener has ended its side. This side never ends: in each round it sends a byte, and
+ * calls `round`, which moves a virtual clock. Resolves with the number of rounds until the connection is gone, `undefined` after `roundsMax`.
+ */
+export async function roundsUntilGone(
+  port: number,
+  bytes: Uint8Array,
+  round: () => void,
+  roundsMax: number,
+): Promise<number | undefined> {
+  const socket = connect({ port, host: "127.0.0.1", noDelay: true, allowHalfOpen: true });
+  socket.on("error", () => undefined);
+  socket.resume();
+  const ended = once(socket, "end");
+  socket.write(bytes);
+  await ended;
+  for (let count = 0; count < roundsMax; count++) {
+    if (socket.destroyed) return count;
+    round();
+    socket.write("x");
+    await delay(ROUND_MS);
+  }
+  socket.destroy();
+  return undefined;
 }

@@ -36,6 +36,8 @@ export const DRAIN_MS = 120_000;
 
 /** What was written when the last request ended leaves the process in this time; Node does not always tell. */
 export const FLUSH_MS = 250;
+/** A caller of a remote port may take so long to end its side of an HTTP/2 connection that has ended in order. */
+export const LINGER_MS = 2_000;
 
 /** What one stream may receive before anybody reads it, and all of a connection together. */
 export const STREAM_WINDOW_BYTES = 1024 * 1024;

@@ -20,7 +20,7 @@ import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
-import { type Clock, handleErrors, type Logger, PerdureError } from "@perdure/base";
+import { boundHalfClose, type Clock, handleErrors, type Logger, PerdureError } from "@perdure/base";
 import { type CertificateSource, FirstHeaders, httpLimits, isLeaving, sniffProtocol } from "@perdure/role/http";
 import type { ConnectionCount } from "./connection-count.js";
 import type { Exchange } from "./exchange.js";
@@ -103,6 +103,7 @@ export function createListener(
   function handOver(socket: Socket, isHttp2: boolean): void {
     if (isHttp2) {
       socket.allowHalfOpen = false; // HTTP/1.1 servers accept half-closed peers; an HTTP/2 peer that ends is gone.
+      boundHalfClose(socket, clock, limits.LINGER_MS);
       http2.emit("connection", socket);
     } else {
       firstHeaders.expect(socket);

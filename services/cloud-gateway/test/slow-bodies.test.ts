@@ -1,7 +1,7 @@
 /** A client that is answered and goes on to send its body, a byte at a time, is cut off soon (cloud.md §7 T22). Time is virtual. */
 import { connect } from "node:net";
 import { expect, test } from "@jest/globals";
-import { VirtualClock } from "@perdure/testkit";
+import { HTTP2_LEAVING, roundsUntilGone, VirtualClock } from "@perdure/testkit";
 import { LINGER_MS } from "../src/limits.js";
 import { type GatewayFixture, hostOf, startGateway } from "./fixture.js";
 import { statusesIn } from "./raw.js";
@@ -47,4 +47,11 @@ test.each([
   const head = `POST /S/h HTTP/1.1\r\nhost: ${hostOf(facts)}\r\n${length}\r\n\r\n`;
   // What was written between the rounds moves the end by as much.
   expect(await openAfterAnswer(fixture, clock, head)).toBeLessThanOrEqual(LINGER_MS * 1.5);
+});
+
+test("T21: a client of HTTP/2 that says that it leaves, and stays, is cut off soon", async () => {
+  const clock = new VirtualClock();
+  await using fixture = await startGateway({ clock });
+  const round = (): void => clock.advanceBy(LINGER_MS / 10);
+  expect(await roundsUntilGone(fixture.ports.ingress, HTTP2_LEAVING, round, ROUNDS_MAX)).toBeGreaterThanOrEqual(10);
 });

@@ -4,13 +4,14 @@
  */
 import { type ClientHttp2Session, connect } from "node:http2";
 import type { Duplex } from "node:stream";
-import { type Clock, handleErrors, type Logger } from "@perdure/base";
+import { boundHalfClose, type Clock, handleErrors, type Logger } from "@perdure/base";
 import { parseHello, START_TUNNEL_PATH, type TunnelHello, type TunnelWelcome, welcomeTrailers } from "@perdure/tunnel";
 import {
   CONNECTION_WINDOW_BYTES,
   HANDSHAKE_MS,
   HEADER_BYTES_MAX,
   HELLO_BYTES_MAX,
+  LINGER_MS,
   REFUSED_LINGER_MS,
   SESSION_MEMORY_MEGABYTES,
   STREAM_WINDOW_BYTES,
@@ -51,6 +52,7 @@ export function greet<T>(socket: Duplex, { clock, logger, judge }: HandshakePort
       end(undefined);
     };
     handleErrors(socket, (cause) => giveUp(cause.message));
+    boundHalfClose(socket, clock, LINGER_MS);
     let deadline = clock.setTimer(HANDSHAKE_MS, () => giveUp("it took too long"));
     const session = connect("http://tunnel-client", {
       createConnection: () => socket,

@@ -3,7 +3,7 @@ import { createServer as createHttp1Server } from "node:http";
 import { createServer as createHttp2Server, type ServerHttp2Session } from "node:http2";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
-import { type Clock, handleErrors, type Logger, PerdureError } from "@perdure/base";
+import { boundHalfClose, type Clock, handleErrors, type Logger, PerdureError } from "@perdure/base";
 import { boundRestOfBody, boundRestOfStream, FirstHeaders, httpLimits, sniffProtocol } from "@perdure/role/http";
 import {
   CONNECTION_WINDOW_BYTES,
@@ -82,7 +82,8 @@ export async function openProxyPort(
     sniffProtocol(socket, HEADERS_TIMEOUT_MS, (protocol) => handOver(socket, protocol === "h2c"));
   };
   const handOver = (socket: Socket, isHttp2: boolean): void => {
-    if (!isHttp2) firstHeaders.expect(socket);
+    if (isHttp2) boundHalfClose(socket, clock, LINGER_MS);
+    else firstHeaders.expect(socket);
     (isHttp2 ? http2 : http1).emit("connection", socket);
   };
   const server =

@@ -2,7 +2,7 @@
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { expect, test } from "@jest/globals";
-import { VirtualClock } from "@perdure/testkit";
+import { HTTP2_LEAVING, roundsUntilGone, VirtualClock } from "@perdure/testkit";
 import { LINGER_MS } from "../src/limits.js";
 import { aWorld } from "./fixture.js";
 
@@ -59,4 +59,12 @@ test("T22: a refused stream of HTTP/2 whose body comes a byte at a time is close
   await expectClosedSoon({ isAnswered: () => isAnswered, isClosed: () => stream.closed, send }, clock);
   expect(session.destroyed).toBe(false);
   session.destroy();
+});
+
+test("T21: a runtime that says that it leaves, and stays, is cut off soon", async () => {
+  const clock = new VirtualClock();
+  await using world = await aWorld({}, { clock });
+  const round = (): void => clock.advanceBy(LINGER_MS / 10);
+  const port = Number(new URL(world.proxyUrl).port);
+  expect(await roundsUntilGone(port, HTTP2_LEAVING, round, ROUNDS_MAX)).toBeGreaterThanOrEqual(10);
 });

@@ -3,7 +3,7 @@ import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { describe, expect, test } from "@jest/globals";
 import { PerdureError, silentLogger, systemClock } from "@perdure/base";
-import { VirtualClock } from "@perdure/testkit";
+import { HTTP2_LEAVING, roundsUntilGone, VirtualClock } from "@perdure/testkit";
 import express from "express";
 import { lingerBeforeClose } from "./linger.js";
 import { createHttpPort, type HttpHandlers, type HttpPort, type HttpPortDependencies, type HttpPortOptions } from "./port.js";
@@ -320,6 +320,13 @@ describe("a lingering close", () => {
       expect(clock.monotonicMs()).toBeLessThanOrEqual(2_500);
     }
     session.destroy();
+  });
+
+  test("T21: a client of HTTP/2 that says that it leaves, and stays, is cut off soon", async () => {
+    const clock = new VirtualClock();
+    await using door = await open({ request: (_req, res) => void res.end("hi") }, {}, { clock, logger: silentLogger });
+    const rounds = await roundsUntilGone(door.port, HTTP2_LEAVING, () => clock.advanceBy(100), DRIPS_MAX);
+    expect(rounds).toBeGreaterThanOrEqual(20);
   });
 
   test("a connection whose body came in time serves the next request", async () => {

@@ -12,7 +12,7 @@ import {
 } from "node:http2";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { type Clock, handleErrors, type Logger, PerdureError } from "@perdure/base";
+import { boundHalfClose, type Clock, handleErrors, type Logger, PerdureError } from "@perdure/base";
 import { bridgeStreams } from "./bridge.js";
 import type { CertificateSource } from "./certificates.js";
 import { FirstHeaders } from "./first-headers.js";
@@ -155,6 +155,7 @@ export function createHttpPort(
       return toHttp1(socket);
     }
     socket.allowHalfOpen = false; // HTTP/1.1 servers accept half-closed peers; an HTTP/2 peer that ends is gone.
+    boundHalfClose(socket, clock, limits.lingerMsDefault);
     http2.emit("connection", socket);
   }
 

@@ -12,9 +12,9 @@ import {
 import { createServer as createHttp2Server, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { type AddressInfo, createServer, isIP, type Socket } from "node:net";
-import { handleErrors, PerdureError } from "@perdure/base";
+import { boundHalfClose, handleErrors, PerdureError, systemClock } from "@perdure/base";
 import { errorBody, isFinalStatus, passedHeaders } from "../http-headers.js";
-import { LOCAL_SOCKETS_MAX } from "../limits.js";
+import { LINGER_MS, LOCAL_SOCKETS_MAX } from "../limits.js";
 
 export type RemotePortEvent =
   /** 0: it broke before an answer. Without query. */
@@ -90,6 +90,7 @@ export async function openRemotePort(options: RemotePortOptions): Promise<Remote
       if (isHttp2 && head.length < HTTP2_BEGIN.length) return; // A POST begins with P, too.
       socket.off("readable", onReadable);
       socket.unshift(head);
+      if (isHttp2) boundHalfClose(socket, systemClock, LINGER_MS);
       (isHttp2 ? http2 : http1).emit("connection", socket);
     };
     socket.on("readable", onReadable);
