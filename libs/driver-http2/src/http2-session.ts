@@ -73,6 +73,7 @@ export class PooledSession implements StreamHost {
       this.#giveUp(connectFailure(base.authority, `no HTTP/2 connection within ${CONNECT_TIMEOUT_MS / 1000} s`)),
     );
     this.#session.on("connect", (_session, socket) => {
+      handleErrors(socket);
       boundHalfClose(socket, deps.clock, HALF_CLOSE_MS);
       if (this.#state === "connecting") this.#session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     });
