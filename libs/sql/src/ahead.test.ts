@@ -21,26 +21,26 @@ async function all(pages: AsyncIterable<string>): Promise<string[]> {
 }
 
 test("pages come in their order, also those of empty ranges and of none", async () => {
-  expect(await all(readAhead([range("a", ["1", "2"]), range("b", []), range("c", ["3"])]))).toEqual(["1", "2", "3"]);
-  expect(await all(readAhead<string>([]))).toEqual([]);
+  expect(await all(readAhead([range("a", ["1", "2"]), range("b", []), range("c", ["3"])], 1))).toEqual(["1", "2", "3"]);
+  expect(await all(readAhead<string>([], 1))).toEqual([]);
 });
 
 test("a range is begun while the one before it is read, and none before that", async () => {
   const happened: string[] = [];
-  const pages = readAhead(["a", "b", "c"].map((name) => range(name, [`${name}1`], happened)));
+  const pages = readAhead(["a", "b", "c"].map((name) => range(name, [`${name}1`], happened)), 1);
   for await (const page of pages) happened.push(page);
   expect(happened).toEqual(["begin a", "begin b", "a1", "end a", "begin c", "b1", "end b", "c1", "end c"]);
 });
 
 test("whoever leaves early ends what was begun, and nothing else is begun", async () => {
   const happened: string[] = [];
-  for await (const _ of readAhead(["a", "b", "c"].map((name) => range(name, ["1", "2"], happened)))) break;
+  for await (const _ of readAhead(["a", "b", "c"].map((name) => range(name, ["1", "2"], happened)), 1)) break;
   expect(happened).toEqual(["begin a", "begin b", "end a", "end b"]);
 });
 
 test("a range that fails is told in its turn, after the pages before it", async () => {
   const happened: string[] = [];
-  const pages = readAhead([range("a", ["1", "2"], happened), range("b", ["broken"], happened), range("c", [], happened)]);
+  const pages = readAhead([range("a", ["1", "2"], happened), range("b", ["broken"], happened), range("c", [], happened)], 1);
   const found: string[] = [];
   await expect(
     (async () => {

@@ -8,19 +8,24 @@ interface Begun<Page> {
   readonly first: Promise<IteratorResult<Page>>;
 }
 
-/** All pages of all ranges in their order. At most one range is begun before its turn; leaving early ends it too. */
-export async function* readAhead<Page>(ranges: Iterable<AsyncIterable<Page>>): AsyncIterable<Page> {
+/** All pages of all ranges in their order. At most `ahead` ranges are begun before their turn; leaving early ends them too. */
+export async function* readAhead<Page>(ranges: Iterable<AsyncIterable<Page>>, ahead: number): AsyncIterable<Page> {
   const waiting = ranges[Symbol.iterator]();
-  let current = begin(waiting.next());
-  let next: Begun<Page> | undefined;
+  const begun: Begun<Page>[] = [];
   try {
-    for (; current !== undefined; current = next) {
-      next = begin(waiting.next());
+    for (;;) {
+      while (begun.length <= ahead) {
+        const next = begin(waiting.next());
+        if (next === undefined) break;
+        begun.push(next);
+      }
+      const [current] = begun;
+      if (current === undefined) return;
       for (let page = await current.first; page.done !== true; page = await current.pages.next()) yield page.value;
+      begun.shift();
     }
   } finally {
-    await end(current);
-    await end(next);
+    for (const range of begun) await range.pages.return?.();
   }
 }
 
@@ -30,10 +35,6 @@ function begin<Page>({ done, value }: IteratorResult<AsyncIterable<Page>, unknow
   const first = pages.next();
   first.catch(() => undefined); // Who waits for it hears of it; when nobody does any more, it concerns nobody.
   return { pages, first };
-}
-
-async function end<Page>(range: Begun<Page> | undefined): Promise<void> {
-  await range?.pages.return?.();
 }
 
 /**

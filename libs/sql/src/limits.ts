@@ -117,6 +117,14 @@ export const CHUNK_BYTES_MAX = 256 * 1024;
 /** What is kept of the last words of a process, for the log. */
 export const STDERR_CHARS_MAX = 4096;
 
+/** Ranges of the store that are requested before it is their turn: each costs a way to the server and back, and there are two for each partition. */
+export const RANGES_AHEAD = 8;
+/** Rows of a LIMIT above which most ranges are read anyway. */
+export const LIMIT_AHEAD_MIN = 1000;
+
+/** Reads of the store that the server makes at once for all statements: each takes one of the four threads that commits need as well. */
+export const STORE_READS_AT_ONCE = 2;
+
 /** Journals (and lists of events) that are requested before the first of them has come: most have a few hundred bytes. */
 export const JOURNALS_AHEAD = 8;
 /** A longer journal ends that, for there may be many such. */

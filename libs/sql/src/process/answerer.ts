@@ -8,24 +8,36 @@ import type { KeyValue } from "@perdure/store";
 import { LIVE_PAGE_ROWS, STORE_KEYS_AT_ONCE, STORE_PAGE_BYTES, STORE_PAGE_ROWS } from "../limits.js";
 import { LIVE_METHODS } from "../live.js";
 import type { LiveRows, Rows, SnapshotSource } from "../ports.js";
-import type { FromProcess, StoreMethod, StorePage, ToProcess } from "./messages.js";
+import type { Turns } from "../turns.js";
+import { type FromProcess, NO_VALUE, type StoreMethod, type StorePage, type ToProcess } from "./messages.js";
 
 type Request = FromProcess & { readonly kind: "ask" | "read" | "askMore" | "askEnd" | "snapshot" | "release" };
 /** Returns the last page, so that a request with few rows is answered by one message. */
 type Pages = AsyncGenerator<readonly unknown[], readonly unknown[]>;
 
+export interface AnswererPorts {
+  readonly live: LiveRows;
+  readonly openStore: () => Promise<SnapshotSource>;
+  /** Reads of the store take turns, those of all processes together. */
+  readonly reads: Turns;
+}
+
+const NEVER = new AbortController().signal;
+
 export class Answerer {
   readonly #live: LiveRows;
   readonly #store: () => Promise<SnapshotSource>;
+  readonly #reads: Turns;
   readonly #send: (message: ToProcess) => void;
   /** Requests with rows left. A process has a few for each statement that runs. */
-  readonly #open = new Map<number, Pages>();
+  readonly #open = new Map<number, { readonly pages: Pages; readonly takesTurns: boolean }>();
   readonly #snapshots = new Map<number, Promise<KeyValue>>();
   #isClosed = false;
 
-  constructor(live: LiveRows, store: () => Promise<SnapshotSource>, send: (message: ToProcess) => void) {
+  constructor({ live, openStore, reads }: AnswererPorts, send: (message: ToProcess) => void) {
     this.#live = live;
-    this.#store = store;
+    this.#store = openStore;
+    this.#reads = reads;
     this.#send = send;
   }
 
@@ -36,11 +48,14 @@ export class Answerer {
     const { ask } = message;
     try {
       if (message.kind === "askEnd") return await this.#end(ask);
-      if (message.kind === "ask") this.#open.set(ask, inPages(this.#liveRows(message.method, message.args)));
+      if (message.kind === "ask") {
+        const pages = inPages(this.#liveRows(message.method, message.args));
+        this.#open.set(ask, { pages, takesTurns: false });
+      }
       if (message.kind === "read") {
         const snapshot = this.#snapshots.get(message.snapshot);
         invariant(snapshot !== undefined, "a read names a snapshot that was opened before");
-        this.#open.set(ask, storePages(snapshot, message.method, message.args));
+        this.#open.set(ask, { pages: storePages(snapshot, message.method, message.args), takesTurns: true });
       }
       await this.#page(ask);
     } catch (cause) {
@@ -84,18 +99,27 @@ export class Answerer {
   }
 
   async #page(ask: number): Promise<void> {
-    const pages = this.#open.get(ask);
-    if (pages === undefined) return; // Ended while this was on its way.
-    const { done, value: rows } = await pages.next();
+    const open = this.#open.get(ask);
+    if (open === undefined) return; // Ended while this was on its way.
+    const { done, value: rows } = open.takesTurns ? await this.#inTurn(open.pages) : await open.pages.next();
     if (!this.#open.has(ask)) return;
     if (done === true) this.#open.delete(ask);
     this.#send({ kind: "rows", ask, rows, isLast: done === true });
   }
 
+  async #inTurn(pages: Pages): Promise<IteratorResult<readonly unknown[], readonly unknown[]>> {
+    await this.#reads.begin(NEVER);
+    try {
+      return await pages.next();
+    } finally {
+      this.#reads.end();
+    }
+  }
+
   async #end(ask: number): Promise<void> {
-    const pages = this.#open.get(ask);
+    const open = this.#open.get(ask);
     this.#open.delete(ask);
-    await pages?.return([]);
+    await open?.pages.return([]);
   }
 }
 
@@ -179,7 +203,7 @@ class Packer {
       this.#keys ??= [];
       this.#keys.push(key);
     }
-    if (value === undefined && key === undefined) return void this.#ends.push(-1);
+    if (value === undefined && key === undefined) return void this.#ends.push(NO_VALUE);
     if (value !== undefined) {
       this.#values.push(value);
       this.#bytes += value.length;
@@ -189,7 +213,11 @@ class Packer {
 
   take(): StorePage {
     const data = this.#values.length === 1 ? (this.#values[0] as Uint8Array) : Buffer.concat(this.#values, this.#bytes);
-    const page: StorePage = { data, ends: this.#ends, ...(this.#keys === undefined ? {} : { keys: this.#keys }) };
+    const page: StorePage = {
+      data,
+      ends: Uint32Array.from(this.#ends),
+      ...(this.#keys === undefined ? {} : { keys: this.#keys }),
+    };
     this.#values = [];
     this.#ends = [];
     this.#keys = undefined;

@@ -10,6 +10,7 @@ import { refused } from "../errors.js";
 import { INTERRUPT_GRACE_MS, MEMORY_CHECK_EVERY_MS, PROCESS_IDLE_MS, STDERR_CHARS_MAX } from "../limits.js";
 import { processMemoryBytesMax, type SqlEngineOptions } from "../options.js";
 import type { SqlAnswer, SqlFormat } from "../ports.js";
+import type { Turns } from "../turns.js";
 import { Answerer } from "./answerer.js";
 import { decodeFromProcess, encodeToProcess, FROM_PROCESS_BYTES_MAX, FrameReader, writeFrame } from "./frames.js";
 import type { SqlProcessPorts } from "./host.js";
@@ -49,7 +50,7 @@ export class EngineProcess {
   /** Undefined while it lives, and when it ended by itself. */
   killedFor: KillReason | "idle" | undefined;
 
-  constructor(ports: SqlProcessPorts, options: SqlEngineOptions) {
+  constructor(ports: SqlProcessPorts, options: SqlEngineOptions, reads: Turns) {
     this.#ports = ports;
     this.#options = options;
     this.#memoryBytesMax = processMemoryBytesMax(options);
@@ -61,7 +62,7 @@ export class EngineProcess {
       environment,
     });
     this.#stream = this.#child.stdio[3] as Duplex;
-    this.#answerer = new Answerer(ports.live, ports.openStore, (message) => this.#send(message));
+    this.#answerer = new Answerer({ live: ports.live, openStore: ports.openStore, reads }, (message) => this.#send(message));
     const frames = new FrameReader(FROM_PROCESS_BYTES_MAX);
     this.#stream.on("data", (piece: Buffer) => {
       try {

@@ -12,6 +12,7 @@ import {
   PROCESS_STARTS_WINDOW_MS,
   RESTART_PAUSE_MS_MAX,
   RETRY_AFTER_SECONDS,
+  STORE_READS_AT_ONCE,
 } from "../limits.js";
 import { optionsWithin, SQL_ENGINE_DEFAULTS, type SqlEngine, type SqlEngineOptions } from "../options.js";
 import type { LiveRows, SnapshotSource, SourceDescription, SqlAnswer, SqlFormat } from "../ports.js";
@@ -67,8 +68,9 @@ class Host implements SqlEngine {
         return store.opened;
       },
     };
+    const reads = new Turns(STORE_READS_AT_ONCE, Number.POSITIVE_INFINITY); // Each statement has a bounded number of them.
     this.#turns = new Turns(options.runningQueriesMax, options.waitingQueriesMax);
-    this.#places = Array.from({ length: options.runningQueriesMax }, () => new Place(served, options));
+    this.#places = Array.from({ length: options.runningQueriesMax }, () => new Place(served, options, reads));
   }
 
   async #query(text: string, format: SqlFormat, callerSignal: AbortSignal): Promise<SqlAnswer> {
@@ -119,15 +121,17 @@ const FAILS_AGAIN_AND_AGAIN = refused(
 class Place {
   readonly #ports: SqlProcessPorts;
   readonly #options: SqlEngineOptions;
+  readonly #reads: Turns;
   #process: EngineProcess | undefined;
   /** A statement is about to run here. */
   #isTaken = false;
   /** When processes ended by themselves, within the window. */
   #failedAtMs: readonly number[] = [];
 
-  constructor(ports: SqlProcessPorts, options: SqlEngineOptions) {
+  constructor(ports: SqlProcessPorts, options: SqlEngineOptions, reads: Turns) {
     this.#ports = ports;
     this.#options = options;
+    this.#reads = reads;
   }
 
   get isFree(): boolean {
@@ -153,7 +157,7 @@ class Place {
         // Not all servers of a fleet, nor both places of one, at the same moment.
         if (hasFailed) await pause(this.#ports.clock, this.#ports.random.float() * RESTART_PAUSE_MS_MAX, signal);
         if (signal.aborted) return undefined; // No process for a client that has left.
-        this.#process = new EngineProcess(this.#ports, this.#options);
+        this.#process = new EngineProcess(this.#ports, this.#options, this.#reads);
       }
       return signal.aborted ? undefined : this.#process.query(text, format, signal);
     } finally {

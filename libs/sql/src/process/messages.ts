@@ -17,10 +17,12 @@ export type Refusal = SqlAnswer & { readonly kind: "refused" };
 /** Reads that a process requests of the store that its server has open. */
 export type StoreMethod = "getMany" | "scan" | "values";
 
-/** Values of a page, one after the other in `data`; `ends` says where each ends, -1 where a key has no value. */
+export const NO_VALUE = 0xffff_ffff;
+
+/** Values of a page, one after the other in `data`; `ends` says where each ends, `NO_VALUE` where a key has none. */
 export interface PackedValues {
   readonly data: Uint8Array;
-  readonly ends: readonly number[];
+  readonly ends: Uint32Array;
 }
 
 export type StorePage = PackedValues & {

@@ -7,7 +7,7 @@ import { invocationRowKeys, type KeyValue, KvPartitionStore } from "@perdure/sto
 import type { StoredRows } from "../ports.js";
 import type { Asker } from "./asker.js";
 import type { OpenStore } from "./guest.js";
-import type { FromProcess, PackedValues, StoreMethod, StorePage } from "./messages.js";
+import { type FromProcess, NO_VALUE, type PackedValues, type StoreMethod, type StorePage } from "./messages.js";
 
 /** The store that the server has open. */
 export function openServedStore(asker: Asker, send: (message: FromProcess) => void): OpenStore {
@@ -133,11 +133,13 @@ class ServedKeyValue implements KeyValue {
 const NO_BYTES = new Uint8Array(0);
 
 function unpacked({ data, ends }: PackedValues): readonly (Uint8Array | undefined)[] {
+  const values = new Array<Uint8Array | undefined>(ends.length);
   let start = 0;
-  return ends.map((end) => {
-    if (end < 0) return undefined;
-    const value = data.subarray(start, end);
+  for (let n = 0; n < ends.length; n++) {
+    const end = ends[n] as number;
+    if (end === NO_VALUE) continue;
+    values[n] = data.subarray(start, end);
     start = end;
-    return value;
-  });
+  }
+  return values;
 }

@@ -3,7 +3,7 @@ import { hashString, type InvocationId, parseInvocationId, partitionOf, partitio
 import type { Invocation } from "@perdure/partition";
 import { statusOf } from "@perdure/store";
 import { readAhead } from "../ahead.js";
-import { IDS_AT_ONCE } from "../limits.js";
+import { IDS_AT_ONCE, LIMIT_AHEAD_MIN, RANGES_AHEAD } from "../limits.js";
 import type { IntrospectionSource } from "../ports.js";
 import { allowedValues, type ScanHints } from "../query/hints.js";
 
@@ -27,8 +27,9 @@ export async function* findInvocations(
     return;
   }
   const ranges = wantedRanges(source, hints, isWanted);
-  // Whoever stops at a LIMIT should find that little was read for it.
-  if (source.isOneMoment && hints.limit === undefined) yield* readAhead(ranges);
+  // A small LIMIT should find that little was read for it.
+  const isMost = hints.limit === undefined || hints.limit > LIMIT_AHEAD_MIN;
+  if (source.isOneMoment && isMost) yield* readAhead(ranges, RANGES_AHEAD);
   else for (const range of ranges) yield* range;
 }
 
