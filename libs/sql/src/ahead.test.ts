@@ -27,14 +27,21 @@ test("pages come in their order, also those of empty ranges and of none", async 
 
 test("a range is begun while the one before it is read, and none before that", async () => {
   const happened: string[] = [];
-  const pages = readAhead(["a", "b", "c"].map((name) => range(name, [`${name}1`], happened)), 1);
+  const pages = readAhead(
+    ["a", "b", "c"].map((name) => range(name, [`${name}1`], happened)),
+    1,
+  );
   for await (const page of pages) happened.push(page);
   expect(happened).toEqual(["begin a", "begin b", "a1", "end a", "begin c", "b1", "end b", "c1", "end c"]);
 });
 
 test("whoever leaves early ends what was begun, and nothing else is begun", async () => {
   const happened: string[] = [];
-  for await (const _ of readAhead(["a", "b", "c"].map((name) => range(name, ["1", "2"], happened)), 1)) break;
+  for await (const _ of readAhead(
+    ["a", "b", "c"].map((name) => range(name, ["1", "2"], happened)),
+    1,
+  ))
+    break;
   expect(happened).toEqual(["begin a", "begin b", "end a", "end b"]);
 });
 

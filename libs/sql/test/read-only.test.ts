@@ -262,6 +262,12 @@ describe("schema", () => {
   });
 });
 
+test("bytes written in hex are bytes", async () => {
+  expect(await rowsOf(engine, "select x'00ff' = unhex('00FF') as same, hex(x'00ff') as text")).toEqual([
+    { same: true, text: "00FF" },
+  ]);
+});
+
 describe("what helps people look around", () => {
   test("the tables are listed under catalog and schema of the reference", async () => {
     const rows = await rowsOf(

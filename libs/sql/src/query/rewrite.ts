@@ -29,7 +29,12 @@ const AFTER_DERIVED_TABLE = new Set(
 export function rewrite(sql: string, tokens: readonly Token[]): string {
   const edits: Edit[] = [];
   for (let i = 0; i < tokens.length; i++) {
-    const edit = firstOrLast(tokens, i) ?? unsigned(tokens, i) ?? derivedTableAlias(tokens, i) ?? described(tokens, i);
+    const edit =
+      firstOrLast(tokens, i) ??
+      unsigned(tokens, i) ??
+      derivedTableAlias(tokens, i) ??
+      described(tokens, i) ??
+      bytesLiteral(tokens, i);
     if (edit !== undefined) edits.push(edit);
   }
   return apply(sql.slice(0, tokens.at(-1)?.end ?? 0), edits);
@@ -74,6 +79,14 @@ function described(tokens: readonly Token[], at: number): Edit | undefined {
   if (schema.folded !== "information_schema" || (schema.kind !== "word" && schema.kind !== "name")) return undefined;
   if (tokens[at + 1]?.text !== "." || !DESCRIBED_VIEWS.some((name) => name === view?.folded)) return undefined;
   return { start: schema.start, end: schema.end, text: DESCRIBED_SCHEMA };
+}
+
+/** `x'00ff'` are bytes; the engine reads a text of it. */
+function bytesLiteral(tokens: readonly Token[], at: number): Edit | undefined {
+  const prefix = tokens[at] as Token;
+  const digits = tokens[at + 1];
+  if (prefix.kind !== "word" || prefix.folded !== "x" || digits?.kind !== "text" || digits.start !== prefix.end) return undefined;
+  return { start: prefix.start, end: digits.end, text: `unhex(${digits.text})` };
 }
 
 /** Index of the bracket that closes the one at `open`, or of the last token. */

@@ -19,6 +19,7 @@ describe("rewriting", () => {
     ["with a filter", "select first_value(a) filter (where b) from t", "select first(a) filter (where b) from t"],
     ["not in quotes", "select 'first_value(a)' as \"first_value(\" from t", "select 'first_value(a)' as \"first_value(\" from t"],
     ["not as a column", "select first_value from t", "select first_value from t"],
+    ["bytes in hex", "select x'00fF', X'', x 'a', 'x', f.x", "select unhex('00fF'), unhex(''), x 'a', 'x', f.x"],
     ["unsigned integers", "select cast(1 as INT UNSIGNED), x::bigint unsigned", "select cast(1 as UINTEGER), x::UBIGINT"],
     [
       "the alias inside a derived table",
