@@ -388,6 +388,8 @@ describe("what an endpoint does wrong ends the attempt and nothing else", () => 
     expect(full.ending).toMatchObject({ kind: "failed", failure: { behavior: "pause", error: { errorCode: "RT0100" } } });
     const ended = new Harness({ journalEntriesMax: 2 }).command(sleep).command(output).control({ kind: "end" });
     expect(ended.ending).toEqual({ kind: "ended" });
+    const endless = new Harness({ journalEntriesMax: 2 }).command(sleep).command(output).command(output);
+    expect(endless.failureCode).toBe("RT0100");
   });
 
   test("so is one that makes the journal larger than is allowed, replayed entries and results included", () => {

@@ -161,7 +161,8 @@ export class AttemptMachine {
         if (frame === undefined) break;
         used += 1 + Math.floor(frame.body.length / UNIT_BYTES);
         this.#handledMessages++;
-        this.#handledBytes += frame.body.length;
+        // The result is the last that is stored: holding back the end behind it would save nothing.
+        if (frame.type !== MessageType.Output || this.#hasOutput) this.#handledBytes += frame.body.length;
         this.#handle(frame);
       }
       const { fault } = this.#decoder;
@@ -293,7 +294,8 @@ export class AttemptMachine {
     const body = ownedBytes(view); // It is stored as it is, and the action's bytes are views of it.
     const command = decodeCommand(type, body);
     if (isFault(command)) return this.fail(protocolFailure(command));
-    const full = command.kind === "output" ? undefined : this.#journalFailure(body.length);
+    const isResult = command.kind === "output" && !this.#hasOutput;
+    const full = isResult ? undefined : this.#journalFailure(body.length);
     if (full !== undefined) return this.fail(full);
     const action = commandAction(this.#plan.facts, command, this.#deps);
     if (action.kind === "refused") return this.fail(refusalFailure(action, command, type, this.#commands));

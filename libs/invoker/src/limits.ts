@@ -40,8 +40,10 @@ export const FRAME_SHARES: ShareLimits = {
 /** Units of one attempt between two commits without taking turns: honest fan-outs of some dozen calls go at once. */
 export const ATTEMPT_UNITS = 64;
 
-/** Seconds of its rates that an attempt may do at once: fan-outs of thousands are honest, and a message of the largest size must pass. */
-export const PACE_RESERVE_SECONDS = 5;
+/** Seconds of its rates that an attempt may do at once. Fan-outs of thousands of messages are honest. */
+export const PACE_MESSAGES_RESERVE_SECONDS = 5;
+/** Bytes cost more of the store than messages do. A message that is larger passes too, and is paid for afterwards. */
+export const PACE_BYTES_RESERVE_SECONDS = 2;
 /** An attempt that is too fast is not read for so long at least: one timer for some dozen messages. */
 export const PACE_DELAY_MS_MIN = 20;
 

@@ -4,7 +4,7 @@ import { Pace } from "./pace.js";
 describe("the pace of an attempt", () => {
   const limits = { messagesPerSecond: 100, bytesPerSecond: 1_000 };
 
-  test("lets five seconds' worth pass at once, and then waits until the rate has paid for the rest", () => {
+  test("lets five seconds' worth of messages pass at once, and then waits until the rate has paid for the rest", () => {
     const pace = new Pace(limits, 0);
     expect(pace.delayMs({ messages: 500, bytes: 0 }, 0)).toBe(0);
     expect(pace.delayMs({ messages: 550, bytes: 0 }, 0)).toBe(500);
@@ -13,8 +13,8 @@ describe("the pace of an attempt", () => {
 
   test("bounds bytes as well as messages", () => {
     const pace = new Pace(limits, 0);
-    expect(pace.delayMs({ messages: 1, bytes: 5_000 }, 0)).toBe(0);
-    expect(pace.delayMs({ messages: 2, bytes: 8_000 }, 0)).toBe(3_000);
+    expect(pace.delayMs({ messages: 1, bytes: 2_000 }, 0)).toBe(0);
+    expect(pace.delayMs({ messages: 2, bytes: 5_000 }, 0)).toBe(3_000);
   });
 
   test("saves up no more than the reserve, however long the attempt was quiet", () => {

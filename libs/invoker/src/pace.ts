@@ -1,9 +1,9 @@
 /**
- * How fast an attempt may be: messages and bytes per second, each with a reserve of some seconds. Beyond, its stream is read more slowly,
+ * How fast an attempt may be: messages and bytes per second, each with a reserve. Beyond, its stream is read more slowly,
  * which the handler notices as backpressure and nothing else. Shares (`fair-shares.ts`) divide what there is among those at work; the pace
  * bounds what one attempt takes in the long run, also of the disk, when it is alone.
  */
-import { PACE_DELAY_MS_MIN, PACE_RESERVE_SECONDS } from "./limits.js";
+import { PACE_BYTES_RESERVE_SECONDS, PACE_DELAY_MS_MIN, PACE_MESSAGES_RESERVE_SECONDS } from "./limits.js";
 
 export interface PaceLimits {
   readonly messagesPerSecond: number;
@@ -39,7 +39,10 @@ export class Pace {
     this.#bytes = Math.max(0, this.#bytes - seconds * bytesPerSecond) + handled.bytes - this.#countedBytes;
     this.#countedMessages = handled.messages;
     this.#countedBytes = handled.bytes;
-    const behindSeconds = Math.max(this.#messages / messagesPerSecond, this.#bytes / bytesPerSecond) - PACE_RESERVE_SECONDS;
+    const behindSeconds = Math.max(
+      this.#messages / messagesPerSecond - PACE_MESSAGES_RESERVE_SECONDS,
+      this.#bytes / bytesPerSecond - PACE_BYTES_RESERVE_SECONDS,
+    );
     return behindSeconds <= 0 ? 0 : Math.max(PACE_DELAY_MS_MIN, behindSeconds * 1000);
   }
 }

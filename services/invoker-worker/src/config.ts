@@ -36,7 +36,7 @@ const invokerSettings = group("Attempts: the streams to user endpoints.", {
   }),
   commandBytesPerSecondLimit: byteSize("8MiB", {
     sentence:
-      "Bytes of messages per second of one attempt, after five seconds' worth at once; beyond, its stream is read more slowly (size).",
+      "Bytes of messages per second of one attempt, after two seconds' worth at once; beyond, its stream is read more slowly (size).",
   }),
   concurrentInvocationsLimit: optionalInteger({
     sentence: "Attempts with an open stream at one time; others wait. By the memory of the process, 1000 to 8192, when not set.",
