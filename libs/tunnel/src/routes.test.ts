@@ -111,6 +111,7 @@ describe("the transport", () => {
       path: "/invoke/S/h",
       headers: { "x-a": "b", ...headers },
       requestResponse: false,
+      isLarge: true,
     };
     transport.open(request, { response() {}, data() {}, end() {}, drain() {}, failed: (failure) => failures.push(failure) });
     return { plain: plain.asked, toProxy: toProxy.asked, failures };
@@ -128,6 +129,7 @@ describe("the transport", () => {
           path: "/invoke/S/h",
           headers: { "x-a": "b", [RUNTIME_TOKEN_HEADER]: "rt_1" },
           requestResponse: false,
+          isLarge: true,
         },
       ]);
     },

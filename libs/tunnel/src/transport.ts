@@ -50,9 +50,9 @@ class TunnelTransport implements EndpointTransport {
     headers[RUNTIME_TOKEN_HEADER] = this.#access.token.reveal();
     // The relay is spoken to in HTTP/2 either way; this says what the client speaks to the service behind.
     if (address.httpVersion === "HTTP/1.1") headers[HTTP_VERSION_HEADER] = "HTTP/1.1";
-    const { method, path, requestResponse } = request;
+    const { method, path, requestResponse, isLarge } = request;
     return this.#toProxy.open(
-      { address: { kind: "http", uri: way.uri, httpVersion: "HTTP/2.0" }, method, path, headers, requestResponse },
+      { address: { kind: "http", uri: way.uri, httpVersion: "HTTP/2.0" }, method, path, headers, requestResponse, isLarge },
       listener,
     );
   }
