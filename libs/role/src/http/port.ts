@@ -17,6 +17,7 @@ import { bridgeStreams } from "./bridge.js";
 import type { CertificateSource } from "./certificates.js";
 import { FirstHeaders } from "./first-headers.js";
 import { type Guard, guardedRequest, guardedStream } from "./guard.js";
+import { IdleSessions } from "./idle-sessions.js";
 import * as limits from "./limits.js";
 import { boundRestOfBody, isLeaving } from "./linger.js";
 import { securedBy } from "./secured.js";
@@ -72,6 +73,8 @@ export function createHttpPort(
   const undecided = new Set<Socket>();
   const firstHeaders = new FirstHeaders(clock, headersTimeoutMs);
   const sessions = new Set<Http2Session>();
+  const sessionIdleTimeoutMs = options.sessionIdleTimeoutMs ?? limits.sessionIdleTimeoutMsDefault;
+  const idleSessions = new IdleSessions(clock, sessionIdleTimeoutMs, (session) => session.close());
   let closed: Promise<void> | undefined;
 
   class Answer extends ServerResponse {
@@ -132,7 +135,7 @@ export function createHttpPort(
     sessions.add(session);
     session.once("close", () => sessions.delete(session));
     session.setLocalWindowSize(limits.connectionWindowBytes);
-    session.setTimeout(options.sessionIdleTimeoutMs ?? limits.sessionIdleTimeoutMsDefault, () => session.close());
+    idleSessions.watch(session);
     if (closed !== undefined) session.close();
   });
   http2.on("sessionError", (cause: Error) => logger.debug({ cause: cause.message }, "HTTP/2 connection failed"));

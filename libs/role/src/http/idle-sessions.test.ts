@@ -1,0 +1,69 @@
+import { once } from "node:events";
+import { type ClientHttp2Session, connect, createServer, type ServerHttp2Session } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { expect, test } from "@jest/globals";
+import { http2ProtocolErrors, sendSegments, VirtualClock } from "@perdure/testkit";
+import { IdleSessions } from "./idle-sessions.js";
+
+interface World extends AsyncDisposable {
+  readonly clock: VirtualClock;
+  readonly idle: IdleSessions;
+  readonly port: number;
+  readonly found: ServerHttp2Session[];
+}
+
+async function aWorld(): Promise<World> {
+  const clock = new VirtualClock();
+  const found: ServerHttp2Session[] = [];
+  const idle = new IdleSessions(clock, 1_000, (session) => found.push(session));
+  const sessions = new Set<ServerHttp2Session>();
+  const server = createServer((_request, response) => response.end("hi"));
+  server.on("sessionError", () => undefined);
+  server.on("session", (session) => {
+    sessions.add(session);
+    idle.watch(session);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    clock,
+    idle,
+    found,
+    port: (server.address() as AddressInfo).port,
+    async [Symbol.asyncDispose]() {
+      for (const session of sessions) session.destroy();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+/** A whole request: traffic. */
+async function visit(session: ClientHttp2Session): Promise<void> {
+  const stream = session.request({ ":path": "/" });
+  stream.resume();
+  await once(stream, "close");
+  // The server has read the acknowledgements that follow the answer.
+  await new Promise<void>((resolve, reject) => session.ping((cause) => (cause === null ? resolve() : reject(cause))));
+}
+
+test("a session is idle when nothing was read or written for the whole time, and again after as long", async () => {
+  await using world = await aWorld();
+  const session = connect(`http://127.0.0.1:${world.port}`);
+  await visit(session);
+  world.clock.advanceBy(800);
+  await visit(session);
+  world.clock.advanceBy(1_000);
+  expect(world.found).toHaveLength(0); // Only the check at 1,000 has seen the second request.
+  world.clock.advanceBy(1_000);
+  expect(world.found).toHaveLength(1);
+  world.clock.advanceBy(1_000);
+  expect(world.found).toHaveLength(2);
+  session.destroy();
+});
+
+test("T21: nothing is kept of sessions that break, neither a session nor a timer", async () => {
+  await using world = await aWorld();
+  for (const { frames } of http2ProtocolErrors) await sendSegments(world.port, frames("a"));
+  for (let turn = 0; turn < 500 && world.idle.size > 0; turn++) await new Promise((resolve) => setTimeout(resolve, 2));
+  expect(world.idle.size).toBe(0);
+  expect(world.clock.pendingTimers).toBe(0);
+});
