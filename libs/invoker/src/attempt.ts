@@ -37,7 +37,7 @@ export interface AttemptOwner {
   /** After that: the stream is gone. */
   attemptOver(): void;
   serverSeen(name: string): void;
-  /** The endpoint has begun to respond. */
+  /** The handler has sent its first message. */
   responded(): void;
 }
 
@@ -76,6 +76,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
   #slowedDown: TimerHandle | undefined;
   /** For the large message that is arriving or not durable yet. */
   #largeTurn: LargeTurn | undefined;
+  #hasResponded = false;
   /** The response ended while what had arrived was not handled yet. */
   #hasEnded = false;
   #over = false;
@@ -187,13 +188,16 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
     this.#lastActivityMs = this.#context.clock.monotonicMs();
     const wrong = responseFailure(status, headers, invocationContentType(this.#plan.version), this.#context.clock.nowMs());
     if (wrong !== undefined) return this.#machine.fail(wrong);
-    this.#owner.responded();
     const server = headers["x-restate-server"];
     if (server !== undefined) this.#owner.serverSeen(server);
   }
 
   data(chunk: Uint8Array): void {
     if (this.#over) return;
+    if (!this.#hasResponded) {
+      this.#hasResponded = true;
+      this.#owner.responded();
+    }
     this.#lastActivityMs = this.#context.clock.monotonicMs();
     this.#machine.received(chunk);
     if (this.#readingHeld) return;

@@ -106,12 +106,12 @@ export const SUSPENSION_ANSWER_MS = 500;
 export const BLOCKED_AFTER_MS = { declared: 10, evident: 50, possible: 1_000 } as const;
 
 /**
- * Attempts of a service to which its endpoint has not responded yet: what waits at the endpoint before a call of another service that
- * shares it, some 0.1 s. SDKs respond as soon as they have read the request, before the handler is done.
+ * Attempts of a service whose handler has not sent its first message yet: what waits at the endpoint before a call of another service that
+ * shares it, some 0.1 s. The head of a response does not count: endpoints send it long before they get to the handler.
  */
 export const UNANSWERED_PER_SERVICE_MAX = 256;
-/** An attempt without a response counts for so long: endpoints that respond late still get 512 attempts a second of each service. */
-export const UNANSWERED_MS = 500;
+/** An attempt without a message counts for so long: handlers that are silent at first still get 256 attempts a second of each service. */
+export const UNANSWERED_MS = 1_000;
 
 /**
  * Memory of one attempt with an open stream, in the process: 25 to 35 KiB were measured for a handler that sleeps, and its journal comes

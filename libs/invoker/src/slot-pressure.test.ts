@@ -181,13 +181,16 @@ test("a long wait for a slot is in the status while it lasts, and stored when it
 });
 
 test.each([
-  ["the first response", "bidiStream", 257],
-  ["no response, where it comes only with the result", "requestResponse", 300],
-] as const)("the attempts of a burst wait for %s", async (_title, protocolType, streams) => {
+  ["the first message of a handler", "bidiStream", 256, 257],
+  ["no message, where it comes only with the result", "requestResponse", 300, 300],
+] as const)("the attempts of a burst wait for %s", async (_title, protocolType, before, after) => {
   const world = new World({ protocolType }, { concurrentInvocationsMax: 1_000 });
   for (let i = 0; i < 300; i++) world.partition.invoke(someFacts(), utf8(""));
   await world.turn();
   world.streams[0]!.respond();
   await world.turn();
-  expect(world.streams.length).toBe(streams);
+  expect(world.streams.length).toBe(before);
+  world.streams[0]!.command(sleep);
+  await world.turn();
+  expect(world.streams.length).toBe(after);
 });

@@ -174,7 +174,7 @@ test("that runs wait is logged at once, and not again for a minute", () => {
 });
 
 describe("a burst of calls of one service", () => {
-  test("has only so many attempts without a response; a call of another service begins at once", () => {
+  test("has only so many attempts without a message; a call of another service begins at once", () => {
     const log: string[] = [];
     const slots = new Slots(8_000, new VirtualClock(), silentLogger);
     const burst = Array.from({ length: 5_000 }, (_, i) => new User(log, `a${i}`));
@@ -189,17 +189,17 @@ describe("a burst of calls of one service", () => {
     expect([log.at(-2), log.at(-1), slots.used]).toEqual(["a256", "a257", 258]);
   });
 
-  test("goes on at an endpoint that responds late, if not as fast, and nothing is requested to suspend or logged for that", () => {
+  test("goes on where handlers are silent at first, if not as fast, and nothing is requested to suspend or logged for that", () => {
     const log: string[] = [];
     const clock = new VirtualClock();
     const warnings: object[] = [];
     const slots = new Slots(8_000, clock, { ...silentLogger, warn: (fields: object) => void warnings.push(fields) });
     for (let i = 0; i < 1_000; i++) slots.acquire(new User(log, `a${i}`));
-    clock.advanceBy(480);
+    clock.advanceBy(980);
     expect(slots.used).toBe(256);
     clock.advanceBy(20);
     expect(slots.used).toBe(512);
-    clock.advanceBy(1_100);
+    clock.advanceBy(2_100);
     expect([slots.used, slots.waiting, slots.suspensionsRequested, warnings.length]).toEqual([1_000, 0, 0, 0]);
   });
 });

@@ -8,7 +8,7 @@
  * that waits for a timer or a callee does not need its stream. Otherwise callers that wait for callees could hold every slot that the
  * callees need.
  *
- * A service has only so many attempts to which its endpoint has not responded yet. The others of a burst wait here, where services take
+ * A service has only so many attempts whose handler has not sent a message yet. The others of a burst wait here, where services take
  * turns, and not at the endpoint, where calls of other services would wait behind all of them.
  */
 import type { Clock, Logger, TimerHandle } from "@perdure/base";
@@ -53,7 +53,7 @@ export class Slots {
   #heldByBeginnings = 0;
   /** Attempts that were requested to suspend, and when (monotonic). */
   readonly #requested = new Map<SlotUser, number>();
-  /** Attempts to which the endpoint has not responded yet, in the order of their beginnings (monotonic). */
+  /** Attempts whose handler has not sent a message yet, in the order of their beginnings (monotonic). */
   readonly #unanswered = new Map<SlotUser, number>();
   readonly #unansweredByService = new Map<string, number>();
   #continuationsInARow = 0;
@@ -108,7 +108,7 @@ export class Slots {
     this.#watchPressure();
   }
 
-  /** The endpoint of its attempt has begun to respond, or is not waited for: it does not hold back others of its service any more. */
+  /** The handler of its attempt has sent a message, or none is to be waited for: it does not hold back others of its service any more. */
   answered(user: SlotUser): void {
     if (this.#settle(user) && this.waiting > 0) this.#grant();
   }
@@ -199,7 +199,7 @@ export class Slots {
     return true;
   }
 
-  /** Some endpoints respond only with what the handler says first: those that take their time do not hold back others for long. */
+  /** Handlers that are silent at first do not hold back others for long. */
   #settleLateOnes(): void {
     const sinceMs = this.#clock.monotonicMs() - UNANSWERED_MS;
     for (const [user, begunAtMs] of this.#unanswered) {
