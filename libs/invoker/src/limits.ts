@@ -110,8 +110,8 @@ export const BLOCKED_AFTER_MS = { declared: 10, evident: 50, possible: 1_000 } a
  * shares it, some 0.1 s. The head of a response does not count: endpoints send it long before they get to the handler.
  */
 export const UNANSWERED_PER_SERVICE_MAX = 256;
-/** An attempt without a message counts for so long: handlers that are silent at first still get 256 attempts a second of each service. */
-export const UNANSWERED_MS = 1_000;
+/** An attempt without a message counts for so long: handlers that are silent at first still get 512 attempts a second of each service. */
+export const UNANSWERED_MS = 500;
 
 /**
  * Memory of one attempt with an open stream, in the process: 25 to 35 KiB were measured for a handler that sleeps, and its journal comes

@@ -195,11 +195,11 @@ describe("a burst of calls of one service", () => {
     const warnings: object[] = [];
     const slots = new Slots(8_000, clock, { ...silentLogger, warn: (fields: object) => void warnings.push(fields) });
     for (let i = 0; i < 1_000; i++) slots.acquire(new User(log, `a${i}`));
-    clock.advanceBy(980);
+    clock.advanceBy(480);
     expect(slots.used).toBe(256);
     clock.advanceBy(20);
     expect(slots.used).toBe(512);
-    clock.advanceBy(2_100);
+    clock.advanceBy(1_100);
     expect([slots.used, slots.waiting, slots.suspensionsRequested, warnings.length]).toEqual([1_000, 0, 0, 0]);
   });
 });
