@@ -1,6 +1,6 @@
 /**
- * Bundles every service that has a `src/main.ts` into `services/<name>/dist/main.mjs`, and each `src/<name>-process.ts` beside it, the
- * entry point of a process that the service starts; so too the programs of `deploy` that are made of our packages, and the console, which is no program.
+ * Bundles every service that has a `src/main.ts` into `services/<name>/dist/main.mjs`, and each `src/<name>-process.ts` and `src/<name>-thread.ts` beside it, the
+ * entry points of processes and threads that the service starts; so too the programs of `deploy` that are made of our packages, and the console, which is no program.
  * Arguments name some of them; `programs` are all but the console.
  */
 import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
@@ -10,7 +10,7 @@ import { buildConsole } from "./console.mjs";
 
 async function bundleProgram({ folder }) {
   const outdir = join(folder, "dist");
-  const processes = readdirSync(join(folder, "src")).filter((file) => file.endsWith("-process.ts"));
+  const processes = readdirSync(join(folder, "src")).filter((file) => /-(?:process|thread)\.ts$/.test(file));
   const entries = processes.map((file) => [basename(file, ".ts"), join(folder, "src", file)]);
   const written = await bundle(join(folder, "src/main.ts"), outdir, Object.fromEntries(entries));
   removeStale(outdir, new Set(written.map((path) => basename(path))));

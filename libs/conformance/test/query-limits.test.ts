@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Answer, HttpClient, type Server, World } from "../src/index.js";
 import { featureServices } from "../src/services/index.js";
 
-const TIMEOUT_SECONDS = 3;
+const TIMEOUT_SECONDS = 8;
 /** Beyond the time of a statement: what no interrupt ends has a second more, and the machine may be busy. */
 const ANSWER_MS = (TIMEOUT_SECONDS + 12) * 1000;
 
@@ -122,11 +122,11 @@ describe("time that no interrupt ends", () => {
     expect((await query("select 1 as one")).json).toEqual({ rows: [{ one: 1 }] });
     for (const answer of await Promise.all(answers)) {
       expect(answer.status).toBe(400);
-      expect(answer.json).toMatchObject({ message: "the query took longer than 3 seconds" });
+      expect(answer.json).toMatchObject({ message: `the query took longer than ${TIMEOUT_SECONDS} seconds` });
     }
     for (const client of clients) client[Symbol.dispose]();
     await expectAtWork();
-  });
+  }, 60_000);
 
   test("is over soon when the client leaves", async () => {
     const clients = Array.from({ length: 4 }, () => new HttpClient(world.server.adminUrl));

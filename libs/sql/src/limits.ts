@@ -122,6 +122,9 @@ export const RANGES_AHEAD = 8;
 /** Rows of a LIMIT above which most ranges are read anyway. */
 export const LIMIT_AHEAD_MIN = 1000;
 
+/** How long closing waits until the thread has let go of the store; then it is ended. */
+export const STORE_THREAD_CLOSE_MS = 3000;
+
 /** Reads of the store that the server makes at once for all statements: each takes one of the four threads that commits need as well. */
 export const STORE_READS_AT_ONCE = 2;
 

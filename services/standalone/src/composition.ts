@@ -19,13 +19,7 @@ import type { Partitions } from "@perdure/control";
 import { createHttpTransport, type HttpTransportDeps } from "@perdure/driver-http2";
 import { createKafkaSource } from "@perdure/driver-kafka";
 import { createLambdaTransport } from "@perdure/driver-lambda";
-import {
-  type LevelStore,
-  openLevelKeyValue,
-  openLevelMetadataStore,
-  openLevelReader,
-  prepareStorageDirectory,
-} from "@perdure/driver-level";
+import { type LevelStore, openLevelKeyValue, openLevelMetadataStore, prepareStorageDirectory } from "@perdure/driver-level";
 import type { EgressGuard } from "@perdure/egress";
 import { createIngress, ingressMetrics, ingressOptionsOf, observeIngress } from "@perdure/ingress-gateway";
 import { createReplayCheck, createRequestIdentity, type EndpointTransport, type RequestIdentity } from "@perdure/invoker";
@@ -61,7 +55,7 @@ import {
 import { checkAddress, type Door, openDoor } from "@perdure/role/http";
 import { invocationSpans, invocationTracing, recordSpans, tracedTransport } from "@perdure/role/tracing";
 import type { Schedules } from "@perdure/schedule";
-import { createSqlProcesses, liveRowsOf, type SourceDescription, type SqlEngine } from "@perdure/sql";
+import { createSqlProcesses, createStoreThread, liveRowsOf, type SourceDescription, type SqlEngine } from "@perdure/sql";
 import { ActionMeter, KvPartitionStore, type PartitionStore, type StoredPartitions, storedPartitions } from "@perdure/store";
 import { type Deliveries, runSubscriptions, type Subscriptions } from "@perdure/subscription";
 import { createTunnelTransport, TunnelRoutes } from "@perdure/tunnel";
@@ -74,6 +68,7 @@ import { adminGuard, type GuardOptions, ingressGuard } from "./runtime-guard.js"
 import { StorageLimit } from "./storage-limit.js";
 
 /** Bundled beside this module's bundle. */
+const SQL_STORE_THREAD = new URL("./sql-store-thread.mjs", import.meta.url);
 const SQL_PROCESS = new URL("./sql-process.mjs", import.meta.url);
 
 /** Where the doors were bound; different from the settings when those say port 0. */
@@ -172,10 +167,10 @@ export async function startStandalone(settings: Settings, ports: ProcessPorts): 
   const schedules = await lifecycle.start("schedules", () => openSchedules(scheduleParts));
   const live = liveRowsOf({ invoker: worker, registry, flow: worker, schedules, partitionCount, clock });
   const source: SourceDescription = { store: { kind: "served" }, partitionCount };
-  const openStore = () => openLevelReader(directory);
   const sqlLogger = logger.child({ component: "sql" });
   const onEnd = sqlEndings(metrics);
-  const sqlPorts = { entry: SQL_PROCESS, source, openStore, live, onEnd, clock, random, logger: sqlLogger };
+  const storeService = createStoreThread({ entry: SQL_STORE_THREAD, store: directory, clock, logger: sqlLogger });
+  const sqlPorts = { entry: SQL_PROCESS, source, storeService, live, onEnd, clock, random, logger: sqlLogger };
   const sql = await lifecycle.start("SQL engine", () => createSqlProcesses(sqlPorts, sqlOptionsOf(settings.admin)));
   const insight = { partitionCount, store, invoker: worker };
   const batchParts = { registry, partitions, insight, metadata, clock, random, logger: logger.child({ component: "batches" }) };

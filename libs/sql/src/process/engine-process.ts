@@ -10,11 +10,11 @@ import { refused } from "../errors.js";
 import { INTERRUPT_GRACE_MS, MEMORY_CHECK_EVERY_MS, PROCESS_IDLE_MS, STDERR_CHARS_MAX } from "../limits.js";
 import { processMemoryBytesMax, type SqlEngineOptions } from "../options.js";
 import type { SqlAnswer, SqlFormat } from "../ports.js";
-import type { Turns } from "../turns.js";
+import { Turns } from "../turns.js";
 import { Answerer } from "./answerer.js";
 import { decodeFromProcess, encodeToProcess, FROM_PROCESS_BYTES_MAX, FrameReader, writeFrame } from "./frames.js";
 import type { SqlProcessPorts } from "./host.js";
-import type { FromProcess, Refusal, ToProcess } from "./messages.js";
+import type { FromProcess, Refusal, StoreAddress, ToProcess } from "./messages.js";
 import { memoryBytesOf, spawnSqlProcess } from "./spawn.js";
 import { Statement } from "./statement.js";
 
@@ -23,6 +23,10 @@ export type KillReason = "time" | "memory" | "abandoned";
 
 const GONE = "the query engine stopped unexpectedly; what it was doing is lost, try again";
 const CUT_OFF = "the query engine was stopped because another query took too much; run the query again";
+
+/** The store is served elsewhere, if at all. */
+const NO_STORE = () => Promise.reject(new Error("the main thread serves no store"));
+const NO_READS = new Turns(1, 0);
 
 export interface RunningStatement {
   readonly answer: Promise<SqlAnswer>;
@@ -50,7 +54,7 @@ export class EngineProcess {
   /** Undefined while it lives, and when it ended by itself. */
   killedFor: KillReason | "idle" | undefined;
 
-  constructor(ports: SqlProcessPorts, options: SqlEngineOptions, reads: Turns) {
+  constructor(ports: SqlProcessPorts, options: SqlEngineOptions, store: StoreAddress | undefined) {
     this.#ports = ports;
     this.#options = options;
     this.#memoryBytesMax = processMemoryBytesMax(options);
@@ -62,7 +66,7 @@ export class EngineProcess {
       environment,
     });
     this.#stream = this.#child.stdio[3] as Duplex;
-    this.#answerer = new Answerer({ live: ports.live, openStore: ports.openStore, reads }, (message) => this.#send(message));
+    this.#answerer = new Answerer({ live: ports.live, openStore: NO_STORE, reads: NO_READS }, (message) => this.#send(message));
     const frames = new FrameReader(FROM_PROCESS_BYTES_MAX);
     this.#stream.on("data", (piece: Buffer) => {
       try {
@@ -83,7 +87,7 @@ export class EngineProcess {
       this.#end(new Error(`the process ended with ${signal ?? `exit code ${code}`}`));
       this.#exited.resolve();
     });
-    this.#send({ kind: "start", data: { source: ports.source, options } });
+    this.#send({ kind: "start", data: { source: ports.source, options, store } });
     ports.logger.info({ pid: this.#child.pid }, "the query engine starts");
   }
 

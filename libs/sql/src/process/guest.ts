@@ -6,17 +6,19 @@
  *                         └────▸ Asker ─▸ stream ─▸ what only the server knows
  */
 import { writeFileSync } from "node:fs";
-import { Socket } from "node:net";
+import { connect, Socket } from "node:net";
 import { setPriority } from "node:os";
-import { systemClock, unreachable } from "@perdure/base";
+import { systemClock, unreachable, utf8 } from "@perdure/base";
 import { createSqlEngine } from "../engine.js";
 import { CHUNK_BYTES_MAX, CHUNKS_AHEAD, PROCESS_NICENESS, READ_STALL_MS, RESULT_BYTES_MAX } from "../limits.js";
 import type { SqlEngine } from "../options.js";
 import type { SourceDescription, SqlAnswer, StoredRows } from "../ports.js";
 import { Asker } from "./asker.js";
 import { decodeToProcess, encodeFromProcess, FrameReader, TO_PROCESS_BYTES_MAX, writeFrame } from "./frames.js";
-import type { FromProcess, ProcessData, ToProcess } from "./messages.js";
+import type { FromProcess, ProcessData, StoreAddress, ToProcess } from "./messages.js";
 import { openServedStore } from "./remote-rows.js";
+
+export { runStoreThread, type StoreThreadData } from "./store-server.js";
 
 /** File descriptor of the stream to the server. */
 export const STREAM_FD = 3;
@@ -90,9 +92,27 @@ interface EngineParts extends SqlProcessParts {
 }
 
 async function openEngine(data: ProcessData, { openStore, asker, send }: EngineParts): Promise<Statements> {
-  const store = data.source.store.kind === "served" ? openServedStore(asker, send) : await openStore(data.source);
+  const store = data.store === undefined ? await openStore(data.source) : openServed(data.store);
   const ports = { source: sourceOf(data, store, asker), clock: systemClock, logger: errorsOver(send) };
   return new Statements(createSqlEngine(ports, { ...data.options, runningQueriesMax: 1 }), send);
+}
+
+/** A second stream, to the thread of the server that reads its store. */
+function openServed({ path, token }: StoreAddress): OpenStore {
+  const stream = connect(path);
+  stream.on("error", end);
+  const frames = new FrameReader(TO_PROCESS_BYTES_MAX);
+  const send = (message: FromProcess): void => writeFrame(stream, encodeFromProcess(message));
+  const asker = new Asker(send);
+  writeFrame(stream, utf8(token));
+  stream.on("data", (piece) => {
+    for (const frame of frames.push(piece)) {
+      const message = decodeToProcess(frame);
+      if (message.kind === "rows" || message.kind === "askFailed") asker.receive(message);
+    }
+  });
+  stream.on("close", end); // Without the store no statement can go on.
+  return openServedStore(asker, send);
 }
 
 function sourceOf({ source: { partitionCount } }: ProcessData, store: OpenStore, asker: Asker) {

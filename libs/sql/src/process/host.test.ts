@@ -16,11 +16,9 @@ afterEach(async () => {
 
 function start(live: Partial<LiveRows> = {}, options: Partial<SqlEngineOptions> = {}): SqlEngine {
   const source = { store: { kind: "served" }, partitionCount: 1 } as const;
-  const openStore = () => Promise.reject(new Error("no store"));
   const ports = {
     entry,
     source,
-    openStore,
     live: live as LiveRows,
     environment: ["PATH"],
     onEnd: (reason: string) => void endings.push(reason),

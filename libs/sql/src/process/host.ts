@@ -12,20 +12,20 @@ import {
   PROCESS_STARTS_WINDOW_MS,
   RESTART_PAUSE_MS_MAX,
   RETRY_AFTER_SECONDS,
-  STORE_READS_AT_ONCE,
 } from "../limits.js";
 import { optionsWithin, SQL_ENGINE_DEFAULTS, type SqlEngine, type SqlEngineOptions } from "../options.js";
-import type { LiveRows, SnapshotSource, SourceDescription, SqlAnswer, SqlFormat } from "../ports.js";
+import type { LiveRows, SourceDescription, SqlAnswer, SqlFormat } from "../ports.js";
 import { Turns } from "../turns.js";
 import { EngineProcess, type KillReason, type RunningStatement } from "./engine-process.js";
+import type { StoreService } from "./store-server.js";
 
 export interface SqlProcessPorts {
   /** Module that calls `runSqlProcess`. */
   readonly entry: URL;
   /** Where the process finds what is committed. */
   readonly source: SourceDescription;
-  /** Opens the store that is `served`; called at the first read of it. */
-  readonly openStore: () => Promise<SnapshotSource>;
+  /** Serves the store that is `served`; disposed of with the engine. */
+  readonly storeService?: StoreService;
   readonly live: LiveRows;
   /** Names of environment variables that the process gets. */
   readonly environment?: readonly string[];
@@ -51,26 +51,14 @@ class Host implements SqlEngine {
   readonly #turns: Turns;
   readonly #places: readonly Place[];
   readonly #closing = new AbortController();
-  readonly #store: { opened: Promise<SnapshotSource> | undefined };
+  readonly #store: StoreService | undefined;
   readonly query = (text: string, format: SqlFormat, signal: AbortSignal): Promise<SqlAnswer> =>
     this.#query(text, format, signal);
 
   constructor(ports: SqlProcessPorts, options: SqlEngineOptions) {
-    const store: { opened: Promise<SnapshotSource> | undefined } = { opened: undefined };
-    this.#store = store;
-    const served: SqlProcessPorts = {
-      ...ports,
-      openStore() {
-        store.opened ??= ports.openStore().catch((cause: unknown) => {
-          store.opened = undefined;
-          throw cause;
-        });
-        return store.opened;
-      },
-    };
-    const reads = new Turns(STORE_READS_AT_ONCE, Number.POSITIVE_INFINITY); // Each statement has a bounded number of them.
+    this.#store = ports.storeService;
     this.#turns = new Turns(options.runningQueriesMax, options.waitingQueriesMax);
-    this.#places = Array.from({ length: options.runningQueriesMax }, () => new Place(served, options, reads));
+    this.#places = Array.from({ length: options.runningQueriesMax }, () => new Place(ports, options));
   }
 
   async #query(text: string, format: SqlFormat, callerSignal: AbortSignal): Promise<SqlAnswer> {
@@ -105,8 +93,7 @@ class Host implements SqlEngine {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(new Error("the server is stopping"));
     await Promise.all(this.#places.map((place) => place.close()));
-    const store = await this.#store.opened?.catch(() => undefined);
-    await store?.[Symbol.asyncDispose]();
+    await this.#store?.[Symbol.asyncDispose]();
   }
 }
 
@@ -121,17 +108,15 @@ const FAILS_AGAIN_AND_AGAIN = refused(
 class Place {
   readonly #ports: SqlProcessPorts;
   readonly #options: SqlEngineOptions;
-  readonly #reads: Turns;
   #process: EngineProcess | undefined;
   /** A statement is about to run here. */
   #isTaken = false;
   /** When processes ended by themselves, within the window. */
   #failedAtMs: readonly number[] = [];
 
-  constructor(ports: SqlProcessPorts, options: SqlEngineOptions, reads: Turns) {
+  constructor(ports: SqlProcessPorts, options: SqlEngineOptions) {
     this.#ports = ports;
     this.#options = options;
-    this.#reads = reads;
   }
 
   get isFree(): boolean {
@@ -157,7 +142,9 @@ class Place {
         // Not all servers of a fleet, nor both places of one, at the same moment.
         if (hasFailed) await pause(this.#ports.clock, this.#ports.random.float() * RESTART_PAUSE_MS_MAX, signal);
         if (signal.aborted) return undefined; // No process for a client that has left.
-        this.#process = new EngineProcess(this.#ports, this.#options, this.#reads);
+        const store = await this.#ports.storeService?.address().catch(() => "failed" as const); // It is in the log.
+        if (store === "failed") return undefined;
+        this.#process = new EngineProcess(this.#ports, this.#options, store);
       }
       return signal.aborted ? undefined : this.#process.query(text, format, signal);
     } finally {

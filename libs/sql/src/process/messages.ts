@@ -10,6 +10,14 @@ import type { LiveRows, SourceDescription, SqlAnswer, SqlFormat } from "../ports
 export interface ProcessData {
   readonly source: SourceDescription;
   readonly options: SqlEngineOptions;
+  /** Of a store that is `served`. */
+  readonly store: StoreAddress | undefined;
+}
+
+/** Where a thread of the server serves its store, and what lets a process in. */
+export interface StoreAddress {
+  readonly path: string;
+  readonly token: string;
 }
 
 export type Refusal = SqlAnswer & { readonly kind: "refused" };

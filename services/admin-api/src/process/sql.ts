@@ -59,11 +59,9 @@ export function openClusterSql(ports: ClusterSqlPorts, options: Partial<SqlEngin
             retryAfterSeconds: undefined,
           };
         const source = { store: { kind: "redis", options: where }, partitionCount: count } as const;
-        const openStore = () => Promise.reject(new Error("the process opens Redis itself"));
         const processPorts = {
           entry: SQL_PROCESS,
           source,
-          openStore,
           live,
           environment: ENVIRONMENT,
           onEnd,

@@ -1,0 +1,176 @@
+/**
+ * Why: LevelDB is open in the server's process, and reading it makes millions of small objects. So a thread of the server serves
+ * it to processes of statements, over a socket that they alone know, and the main thread neither reads nor collects any of that.
+ */
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type MessagePort, Worker } from "node:worker_threads";
+import type { Clock, Logger } from "@perdure/base";
+import { STORE_READS_AT_ONCE, STORE_THREAD_CLOSE_MS } from "../limits.js";
+import type { LiveRows, SnapshotSource } from "../ports.js";
+import { Turns } from "../turns.js";
+import { Answerer } from "./answerer.js";
+import { decodeFromProcess, encodeToProcess, FROM_PROCESS_BYTES_MAX, FrameReader, writeFrame } from "./frames.js";
+import type { StoreAddress } from "./messages.js";
+
+const TOKEN_BYTES = 32;
+
+/** The store as processes of statements reach it. Disposing of it lets go of the store. */
+export interface StoreService extends AsyncDisposable {
+  /** Starts the thread at its first call, and again when it has ended. */
+  address(): Promise<StoreAddress>;
+}
+
+interface StoreThreadPorts {
+  /** Module that calls `runStoreThread`. */
+  readonly entry: URL;
+  /** What the module opens the store with: plain data. */
+  readonly store: unknown;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What a thread is started with. */
+export interface StoreThreadData {
+  readonly address: StoreAddress;
+  readonly store: unknown;
+}
+
+export function createStoreThread({ entry, store, clock, logger }: StoreThreadPorts): StoreService {
+  let running: { readonly worker: Worker; readonly address: Promise<StoreAddress>; readonly ended: Promise<void> } | undefined;
+
+  function start() {
+    const { address, forget } = newAddress();
+    const worker = new Worker(entry, { workerData: { address, store } satisfies StoreThreadData, name: "sql-store" });
+    const listening = Promise.withResolvers<StoreAddress>();
+    listening.promise.catch(() => undefined); // Statements report it.
+    const ended = Promise.withResolvers<void>();
+    const started = { worker, address: listening.promise, ended: ended.promise };
+    worker.once("message", () => listening.resolve(address));
+    worker.on("error", (cause) => {
+      logger.error({ cause }, "the thread that reads for queries failed; the next query starts it again");
+      listening.reject(cause);
+    });
+    worker.once("exit", () => {
+      listening.reject(new Error("the thread that reads for queries has ended"));
+      if (running === started) running = undefined;
+      forget();
+      ended.resolve();
+    });
+    return started;
+  }
+
+  return {
+    address() {
+      running ??= start();
+      return running.address;
+    },
+    async [Symbol.asyncDispose]() {
+      if (running === undefined) return;
+      const { worker, ended } = running;
+      worker.postMessage("close");
+      const timer = clock.setTimer(STORE_THREAD_CLOSE_MS, () => void worker.terminate());
+      await ended;
+      timer.cancel();
+    },
+  };
+}
+
+/** On Linux a name that no file has; elsewhere a file that only this user may open. The token keeps others out in any case. */
+function newAddress(): { readonly address: StoreAddress; readonly forget: () => void } {
+  const token = randomBytes(TOKEN_BYTES).toString("hex");
+  if (process.platform === "linux") {
+    const path = `\0perdure-sql-${process.pid}-${randomBytes(8).toString("hex")}`;
+    return { address: { path, token }, forget: () => undefined };
+  }
+  const directory = mkdtempSync(join(tmpdir(), "perdure-sql-"));
+  chmodSync(directory, 0o700);
+  return {
+    address: { path: join(directory, "store"), token },
+    forget: () => rmSync(directory, { recursive: true, force: true }),
+  };
+}
+
+export interface StoreThreadParts {
+  readonly port: MessagePort;
+  readonly data: StoreThreadData;
+  readonly openStore: () => Promise<SnapshotSource>;
+}
+
+/** In the thread: serves until it is told to close. Rejects when the store does not open. */
+export async function runStoreThread({ port, data, openStore }: StoreThreadParts): Promise<void> {
+  const store = await openStore();
+  const sockets = new Set<Socket>();
+  const answerers = new Set<Answerer>();
+  const reads = new Turns(STORE_READS_AT_ONCE, Number.POSITIVE_INFINITY); // Each statement has a bounded number of them.
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined); // Its end is what matters.
+    sockets.add(socket);
+    let answerer: Answerer | undefined;
+    serve(socket, data.address.token, (send) => {
+      answerer = new Answerer({ live: NO_ROWS, openStore: () => Promise.resolve(store), reads }, send);
+      answerers.add(answerer);
+      return answerer;
+    });
+    socket.once("close", () => {
+      sockets.delete(socket);
+      if (answerer !== undefined) answerers.delete(answerer);
+    });
+  });
+  await listen(server, data.address.path);
+  port.on("message", () => void close());
+  port.postMessage("listening");
+
+  async function close(): Promise<void> {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await Promise.all([...answerers].map((answerer) => answerer.close()));
+    await store[Symbol.asyncDispose]();
+    port.close();
+  }
+}
+
+/** Rows of the server's memory come from its main thread. */
+const NO_ROWS = {} as LiveRows;
+
+function serve(socket: Socket, token: string, open: (send: ConstructorParameters<typeof Answerer>[1]) => Answerer): void {
+  const frames = new FrameReader(FROM_PROCESS_BYTES_MAX);
+  let answerer: Answerer | undefined;
+  socket.on("data", (piece) => {
+    try {
+      for (const frame of frames.push(piece)) {
+        if (answerer === undefined) {
+          const expected = Buffer.from(token);
+          if (frame.length !== expected.length || !timingSafeEqual(frame, expected)) return void socket.destroy();
+          answerer = open((message) => writeFrame(socket, encodeToProcess(message)));
+          continue;
+        }
+        const message = decodeFromProcess(frame);
+        switch (message.kind) {
+          case "read":
+          case "askMore":
+          case "askEnd":
+          case "snapshot":
+          case "release":
+            void answerer.receive(message);
+            break;
+          default:
+            throw new Error(`${message.kind} is no read of a store`);
+        }
+      }
+    } catch {
+      socket.destroy();
+    }
+  });
+  socket.once("close", () => void answerer?.close());
+}
+
+function listen(server: Server, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(path, () => resolve());
+  });
+}

@@ -1,0 +1,9 @@
+/** Why: the entry point of the thread that reads LevelDB for processes of SQL statements. It is bundled beside `main.mjs`. */
+import { parentPort, workerData } from "node:worker_threads";
+import { invariant } from "@perdure/base";
+import { openLevelReader } from "@perdure/driver-level";
+import { runStoreThread, type StoreThreadData } from "@perdure/sql/process";
+
+invariant(parentPort !== null, "this module is started as a thread");
+const data = workerData as StoreThreadData;
+await runStoreThread({ port: parentPort, data, openStore: () => openLevelReader(String(data.store)) });
