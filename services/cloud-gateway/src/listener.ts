@@ -21,7 +21,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { boundHalfClose, type Clock, handleErrors, type Logger, PerdureError } from "@perdure/base";
-import { type CertificateSource, FirstHeaders, httpLimits, IdleSessions, isLeaving, sniffProtocol } from "@perdure/role/http";
+import { type CertificateSource, FirstHeaders, httpLimits, isLeaving, sniffProtocol } from "@perdure/role/http";
 import type { ConnectionCount } from "./connection-count.js";
 import type { Exchange } from "./exchange.js";
 import { Http1Exchange } from "./http1-exchange.js";
@@ -65,9 +65,6 @@ export function createListener(
   const firstHeaders = new FirstHeaders(clock, limits.HEADERS_TIMEOUT_MS, (socket) => sayUnreadable(socket, slowRequest));
   const undecided = new Set<Socket>();
   const sessions = new Map<ServerHttp2Session, Http2Guard>();
-  const idleSessions = new IdleSessions(clock, limits.IDLE_CONNECTION_MS, (session) => {
-    if (sessions.get(session)?.isIdle === true) session.close();
-  });
   /** Requests of a connection that are not answered yet. */
   const pipelines = new WeakMap<Socket, Pipeline>();
   let closed: Promise<void> | undefined;
@@ -181,7 +178,10 @@ export function createListener(
     sessions.set(session, guard);
     session.once("close", () => sessions.delete(session));
     session.setLocalWindowSize(limits.CONNECTION_WINDOW_BYTES);
-    idleSessions.watch(session);
+    // Not IdleSessions: this timer holds a broken session until it is due, and Node 24.21 aborts when such sessions are collected at once.
+    session.setTimeout(limits.IDLE_CONNECTION_MS, () => {
+      if (guard.isIdle) session.close();
+    });
     if (closed !== undefined) session.close();
   });
   http2.on("sessionError", (cause: Error) => logger.debug({ cause: cause.message }, "HTTP/2 connection failed"));
