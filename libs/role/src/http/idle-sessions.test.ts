@@ -60,10 +60,15 @@ test("a session is idle when nothing was read or written for the whole time, and
   session.destroy();
 });
 
-test("T21: nothing is kept of sessions that break, neither a session nor a timer", async () => {
+test("T21: sessions that break are kept for half a minute, so that their streams are collected first, and no longer", async () => {
   await using world = await aWorld();
   for (const { frames } of http2ProtocolErrors) await sendSegments(world.port, frames("a"));
   for (let turn = 0; turn < 500 && world.idle.size > 0; turn++) await new Promise((resolve) => setTimeout(resolve, 2));
   expect(world.idle.size).toBe(0);
+  expect(world.idle.closedCount).toBe(http2ProtocolErrors.length);
+  world.clock.advanceBy(29_000);
+  expect(world.idle.closedCount).toBe(http2ProtocolErrors.length);
+  world.clock.advanceBy(2_000);
+  expect(world.idle.closedCount).toBe(0);
   expect(world.clock.pendingTimers).toBe(0);
 });

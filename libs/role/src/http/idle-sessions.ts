@@ -1,12 +1,19 @@
 /**
  * Why: HTTP/2 connections without traffic are closed. Node's `session.setTimeout` would do it, but its timer outlives a session that is
  * destroyed, and keeps it in memory until it is due: a client that breaks connections fills the memory with them.
+ *
+ * A closed session is kept for a while all the same. Node 24.21 aborts the process (`current_nghttp2_memory_`) when a session is collected
+ * before a stream of it that holds headers; by then what refers to its streams, e.g. a timer for the rest of a body, is over.
  */
 import type { ServerHttp2Session } from "node:http2";
-import type { Clock, TimerHandle } from "@perdure/base";
+import { type Clock, Ring, type TimerHandle } from "@perdure/base";
 
 /** Checks per timeout: a session is closed at most this share of it late. */
 const CHECKS = 5;
+/** How long a closed session is kept: far beyond the two seconds for which the rest of a body is awaited. */
+const CLOSED_KEPT_MS = 30_000;
+/** Some 15 KiB each. With more, the oldest are kept for a shorter time. */
+const CLOSED_KEPT_MAX = 4_096;
 
 interface Watched {
   /** Read and written so far. */
@@ -14,11 +21,17 @@ interface Watched {
   sinceMs: number;
 }
 
+interface Closed {
+  readonly session: ServerHttp2Session;
+  readonly atMs: number;
+}
+
 export class IdleSessions {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
   readonly #onIdle: (session: ServerHttp2Session) => void;
   readonly #watched = new Map<ServerHttp2Session, Watched>();
+  readonly #closed = new Ring<Closed>();
   #timer: TimerHandle | undefined;
 
   /** `onIdle`: nothing was read or written for `timeoutMs`; called again after as long when the session is still there. */
@@ -33,28 +46,41 @@ export class IdleSessions {
     return this.#watched.size;
   }
 
+  /** Sessions that are closed and kept for a while. */
+  get closedCount(): number {
+    return this.#closed.length;
+  }
+
   watch(session: ServerHttp2Session): void {
     this.#watched.set(session, { bytes: bytesOf(session), sinceMs: this.#clock.monotonicMs() });
-    session.once("close", () => this.#forget(session));
+    session.once("close", () => this.#keepClosed(session));
     this.#timer ??= this.#arm();
   }
 
-  #forget(session: ServerHttp2Session): void {
-    this.#watched.delete(session);
-    if (this.#watched.size > 0) return;
+  /** Watches and keeps nothing any more. */
+  close(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
+    this.#watched.clear();
+    while (this.#closed.length > 0) this.#closed.shift();
+  }
+
+  #keepClosed(session: ServerHttp2Session): void {
+    if (!this.#watched.delete(session)) return;
+    this.#closed.push({ session, atMs: this.#clock.monotonicMs() });
+    if (this.#closed.length > CLOSED_KEPT_MAX) this.#closed.shift();
   }
 
   #arm(): TimerHandle {
-    return this.#clock.setTimer(this.#timeoutMs / CHECKS, () => {
+    return this.#clock.setTimer(Math.min(this.#timeoutMs / CHECKS, CLOSED_KEPT_MS), () => {
       this.#check();
-      this.#timer = this.#watched.size > 0 ? this.#arm() : undefined;
+      this.#timer = this.#watched.size > 0 || this.#closed.length > 0 ? this.#arm() : undefined;
     });
   }
 
   #check(): void {
     const nowMs = this.#clock.monotonicMs();
+    while ((this.#closed.peek()?.atMs ?? nowMs) <= nowMs - CLOSED_KEPT_MS) this.#closed.shift();
     for (const [session, watched] of this.#watched) {
       if (session.destroyed) continue;
       const bytes = bytesOf(session);

@@ -185,6 +185,7 @@ export function createHttpPort(
       deadline.cancel();
       sweep.cancel();
       firstHeaders.close();
+      idleSessions.close();
       http1.close(); // Ends its own looks at connections, too.
     }
   }
