@@ -3,7 +3,7 @@
  * waited for, and is healed again.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Network } from "./faulty-proxy.js";
+import type { FaultyProxy, Network } from "./faulty-proxy.js";
 import { FREEZE_MS } from "./limits.js";
 import { type Stage, type StagedWorker, signal } from "./stage.js";
 
@@ -40,8 +40,9 @@ export interface Fault {
 /** A worker that has committed nothing for so many looks has nothing to commit; longer, and it gives its leases up. */
 const HELD_LOOKS_MAX = 40;
 const HELD_LOOK_MS = 25;
-/** A commit as it travels: its key, then the number of its epoch. Scripts of leases take another key first. */
-const COMMIT = /epoch\r\n\$\d+\r\n\d+\r\n/;
+const MUTE_TRIES_MAX = 8;
+/** A commit as it travels: the last of its keys, then a packed list of seven. Scripts of leases take another key after that one. */
+const COMMIT = /epoch\r\n\$\d+\r\n\x97/;
 
 const NOTHING = async (): Promise<void> => undefined;
 
@@ -61,15 +62,30 @@ const killWorker: Fault = {
  * What the leader writes in its last moments is held up on its way, and arrives after others have taken over, together with what it
  * writes when it wakes: all of that must be refused.
  */
+/**
+ * Mutes the worker with a commit on its way; renewals of leases are on their way as well. When reads of rows came first in all of its
+ * partitions, no commit follows before they are answered, and it is tried again.
+ */
+async function holdCommit(toRedis: FaultyProxy): Promise<void> {
+  for (let tries = 0; tries < MUTE_TRIES_MAX; tries++) {
+    toRedis.become("mute");
+    for (let looks = 0; looks < HELD_LOOKS_MAX; looks++) {
+      if (toRedis.holds(COMMIT)) return;
+      await delay(HELD_LOOK_MS);
+    }
+    toRedis.become("whole");
+    await delay(HELD_LOOK_MS);
+  }
+  toRedis.become("mute");
+}
+
 const freezeWorker: Fault = {
   name: "freeze a leader for longer than its lease",
   async strike(stage) {
     const worker = aWorker(stage);
     const partitions = await stage.ledBy(worker);
     const refusedBefore = worker.toRedis.refusedCommits;
-    worker.toRedis.become("mute");
-    // Renewals of leases are on their way as well: what matters is a commit.
-    for (let looks = 0; looks < HELD_LOOKS_MAX && !worker.toRedis.holds(COMMIT); looks++) await delay(HELD_LOOK_MS);
+    await holdCommit(worker.toRedis);
     const sinceMs = performance.now();
     signal(worker.program, "SIGSTOP");
     const heal = async (): Promise<void> => {
