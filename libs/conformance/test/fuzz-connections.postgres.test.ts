@@ -1,4 +1,4 @@
-/** Hostile connections to every listener of every program cost nobody but their sender anything; `make fuzz` sends many more. */
+/** Hostile connections to every listener of every program harm no other client; `make fuzz` sends many more. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { PATIENCE } from "@perdure/testkit";
 import { FuzzPlatform } from "./fuzzer/platform.js";

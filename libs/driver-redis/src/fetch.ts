@@ -24,7 +24,7 @@ import { sortedState } from "./storage-order.js";
 
 /**
  * `mark`: the data set that the partition must still carry after the read, `NO_MARK` for any. Rejects with STO0005 when it does not: what
- * was not found may be lost, and nobody may be answered that it does not exist.
+ * was not found may be lost, and no caller may get the answer that it does not exist.
  */
 export async function fetchRows(
   asker: Asker,

@@ -86,7 +86,7 @@ export class CloudTargets implements AsyncDisposable {
     return this.#targets;
   }
 
-  /** `directory`: for keys and data of environments; whoever made it removes it. */
+  /** `directory`: for keys and data of environments; the caller removes it. */
   static async start(postgresUrl: string, directory: string): Promise<CloudTargets> {
     const cloud = new CloudTargets(directory);
     try {

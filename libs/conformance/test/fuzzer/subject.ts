@@ -143,7 +143,7 @@ export function expectGrpcHealth(port: number): Promise<void> {
   });
 }
 
-/** A relay starts the handshake with whoever dials its listener for tunnels: the preface of HTTP/2. */
+/** A relay starts the handshake with every client that connects to its listener for tunnels: the preface of HTTP/2. */
 export function expectRelayPreface(port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: "127.0.0.1", localAddress: HEALTHY_ADDRESS });

@@ -69,7 +69,7 @@ export class Medium {
     return this.#isEmptied ? this.#nothing : this.#store;
   }
 
-  /** The store refuses whoever expects the mark. */
+  /** The store refuses workers that expect the mark. */
   get #isForeign(): boolean {
     return this.#isEmptied && this.#plant?.ignoresMark !== true;
   }
