@@ -223,7 +223,7 @@ describe("a partition led in another process", () => {
 
 describe("with certificates", () => {
   test("both sides prove who they are", async () => {
-    const { trusted, stranger } = makeCertificates();
+    const { trusted, stranger } = await makeCertificates();
     const leader = await worker(new MemoryKeyValue(), { epoch: 1, tls: trusted });
     const ours = gateway(leader, trusted);
     expect(await call(ours.partitions, anInvoke()).outcome).toMatch(/^done /);

@@ -9,7 +9,7 @@ import { createKafkaSource } from "../src/index.js";
 import { Taken, TestRegistry } from "./world.js";
 
 test("SASL over TLS lets in who has the password and knows the authority, and says why others stay outside", async () => {
-  const { trusted } = makeCertificates();
+  const { trusted } = await makeCertificates();
   const sasl = { mechanism: "SCRAM-SHA-256", username: "perdure", password: "secret" } as const;
   await using broker = await startKafka({ sasl, tls: trusted });
   const kafka = new kafkajs.Kafka({
@@ -36,7 +36,7 @@ test("SASL over TLS lets in who has the password and knows the authority, and sa
     "ssl.ca.pem": trusted.authority,
   };
   const failures: (string | undefined)[] = [];
-  for (const change of [{ "sasl.password": "wrong" }, { "ssl.ca.pem": makeCertificates().stranger.authority }, {}]) {
+  for (const change of [{ "sasl.password": "wrong" }, { "ssl.ca.pem": (await makeCertificates()).stranger.authority }, {}]) {
     const registry = new TestRegistry({ ...properties, ...change });
     registry.serve("Svc", "service");
     registry.put({ source: "kafka://k1/t1" });

@@ -7,7 +7,7 @@ import { resources } from "./resource.js";
 
 // Seen: an API server that went away ended a whole suite, by an error of the HTTP/2 client that nobody could catch.
 test("requests are made over HTTP/1.1, though API servers offer HTTP/2", async () => {
-  const { trusted } = makeCertificates();
+  const { trusted } = await makeCertificates();
   const server = createSecureServer({ cert: trusted.certificate, key: trusted.privateKey, allowHTTP1: true });
   const asked: string[] = [];
   server.on("request", ({ httpVersion, url }, response) => {

@@ -18,7 +18,7 @@ let runtime: TestRuntime;
 let fixture: GatewayFixture;
 let facts: EnvironmentFacts;
 beforeAll(async () => {
-  pairs = makeCertificates();
+  pairs = await makeCertificates();
   directory = mkdtempSync(join(tmpdir(), "perdure-gateway-"));
   install(pairs.trusted);
   const files = { certificateFile: join(directory, "cert.pem"), privateKeyFile: join(directory, "key.pem"), checkMs: 60_000 };

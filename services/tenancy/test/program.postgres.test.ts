@@ -34,7 +34,7 @@ const opened: (() => PromiseLike<void> | void)[] = [];
 beforeAll(async () => {
   server = await startPostgres();
   opened.push(() => server[Symbol.asyncDispose]());
-  const { trusted } = makeCertificates();
+  const { trusted } = await makeCertificates();
   const keyFile = file("keys", TEST_KEYS);
   const tls = {
     "tls.authority-file": file("ca.pem", trusted.authority),
@@ -274,7 +274,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 
   test("a door with a certificate speaks TLS, to the official command line as well", async () => {
     const { user } = await someone();
-    const { trusted } = makeCertificates();
+    const { trusted } = await makeCertificates();
     const [port] = (await freePorts(1)) as [number];
     const settings = {
       "metadata.postgres-url": server.url,

@@ -62,7 +62,7 @@ function insideTests(): void {
   test(
     "opens a tunnel, registers through it, serves with signatures checked, comes back, and ends with the relay's word",
     async () => {
-      const { trusted } = makeCertificates();
+      const { trusted } = await makeCertificates();
       const home = mkdtempSync(join(tmpdir(), "perdure-official-"));
       const file = (name: string, text: string): string => {
         writeFileSync(join(home, name), text);

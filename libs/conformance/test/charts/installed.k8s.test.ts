@@ -142,7 +142,7 @@ test(
     await using pods = new AsyncDisposableStack();
     const folder = mkdtempSync(join(tmpdir(), "perdure-cell-"));
     pods.defer(() => rmSync(folder, { recursive: true }));
-    const { certificate, privateKey } = makeCertificates().trusted;
+    const { certificate, privateKey } = (await makeCertificates()).trusted;
     const file = (name: string, text: string): string => {
       writeFileSync(join(folder, name), text);
       return join(folder, name);

@@ -39,7 +39,7 @@ function filesOf(name: string, { authority, certificate, privateKey }: MutualTls
 }
 
 test("a gateway with our certificates gets ready, one with somebody else's or none never does", async () => {
-  const { trusted, stranger } = makeCertificates();
+  const { trusted, stranger } = await makeCertificates();
   const worker = await TestWorker.start(new MemoryKeyValue(), { epoch: 1, tls: trusted });
   things.push(worker);
   const [grpc, probes, ...gates] = (await freePorts(5)) as [number, number, number, number, number];
@@ -77,7 +77,7 @@ test("a gateway with our certificates gets ready, one with somebody else's or no
 }, 60_000);
 
 test("a certificate that cannot be read is told by the name of its setting", async () => {
-  const settings = { ...filesOf("half", makeCertificates().trusted), "tls.private-key-file": join(folder, "none.pem") };
+  const settings = { ...filesOf("half", (await makeCertificates()).trusted), "tls.private-key-file": join(folder, "none.pem") };
   const program = await Program.launch({ service: "registry", settings: { ...LOCAL, ...settings } });
   things.push(program);
   await expect(program.ready()).rejects.toThrow("tls.private-key-file");

@@ -30,7 +30,7 @@ let certificates: Renewable;
 let server: HttpPort;
 let port: number;
 beforeAll(async () => {
-  pairs = makeCertificates();
+  pairs = await makeCertificates();
   certificates = new Renewable(pairs.trusted);
   const handlers = {
     request: (req: { httpVersion: string; socket: { encrypted?: boolean } }, res: { end(text: string): void }) =>
