@@ -1,5 +1,5 @@
-# The front door. `make` alone lists what there is. Only Node (20 or later), npm and make need to be installed, and for the tests Go and
-# Java: everything else, including the Node that runs Perdure, comes from the lock file or is fetched once.
+# `make` alone lists the targets. Only Node (20 or later), npm and make need to be installed: everything else, including the Node that runs
+# Perdure, comes from the lock file. Tests that need more (databases, Java, Go …) have targets of their own, which say what is missing.
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 PNPM := npx -y pnpm@10.34.8
@@ -18,9 +18,14 @@ COUNT ?=
 CONNECTIONS ?=
 FILTER ?=
 WORKERS ?= 2
+# Exported, because the runner of the tests reads it.
+export WORKERS
+TIERS := $(NODE) deploy/testing/run.mjs
+# A filtered run starts at once: suites that start a program build it themselves when its sources are newer.
+TO_TEST = $(if $(FILTER),$(INSTALLED),build)
 CLUSTER ?=
 
-.PHONY: help build run cluster cluster-down cloud cloud-down test test-k8s programs check format sim bench chaos fuzz microbench test-sdks conformance screenshots charts images images-check clean
+.PHONY: help build run cluster cluster-down cloud cloud-down test test-db test-kafka test-browser test-k8s test-images test-sdks test-all programs check format sim bench chaos fuzz microbench conformance screenshots charts images images-check clean
 
 help: ## Show this list
 	@echo "Perdure. Usage: make <target>"
@@ -53,15 +58,32 @@ cloud: build ## Demo: the whole platform (accounts, environments, gateway, tunne
 cloud-down: build ## Stop it from elsewhere, also after a crash; its data stay
 	@exec $(CLOUD_PROGRAM) down
 
-test: programs ## Run the tests, two suites at a time (FILTER=path, WORKERS=1); a new machine compiles a Kubernetes control plane first
-	@$(JEST) --maxWorkers=$(WORKERS) $(FILTER)
+test: $(TO_TEST) ## Run every suite that needs only Node, servers as processes included (FILTER=path narrows, WORKERS=1)
+	@$(TIERS) node $(FILTER)
 
-# What tests need and this machine has not compiled yet.
+test-db: $(TO_TEST) ## Run what needs PostgreSQL, Redis, a cluster of processes, or programs of Debian packages
+	@$(TIERS) db $(FILTER)
+
+test-kafka: $(TO_TEST) ## Run what needs Kafka (Java 17, Maven)
+	@$(TIERS) kafka $(FILTER)
+
+test-browser: $(TO_TEST) ## Run what needs a browser
+	@$(TIERS) browser $(FILTER)
+
+test-k8s: $(TO_TEST) ## Run what needs a Kubernetes control plane, compiled once (Go 1.26, ten minutes)
+	@$(TIERS) k8s $(FILTER)
+
+test-images: $(TO_TEST) ## Do every step of the images in clean directories, without an engine, and start the result (minutes)
+	@$(TIERS) images $(FILTER)
+
+test-sdks: build ## Run the published SDKs of every language against a server
+	@$(NODE) libs/conformance/sdks/run.mjs $(FILTER)
+
+test-all: test test-db test-kafka test-browser test-k8s test-images test-sdks ## Run all of these
+
+# What tests need and this machine has not compiled or unpacked yet.
 programs: $(INSTALLED)
 	@$(NODE) deploy/run-ts.mjs libs/servers/src/prepare.ts
-
-test-k8s: programs ## Run only what needs a Kubernetes control plane
-	@$(JEST) '\.k8s\.test\.ts$$'
 
 check: $(INSTALLED) ## Format, lint, types, and the rules of the house
 	@node_modules/.bin/biome check .
@@ -92,13 +114,10 @@ ONE_PROCESS := 'crash-attempt|disk-full|error-catalogue|query-process|query-limi
 
 conformance: build ## Run real SDK services against a server that is killed and restarted (CLUSTER=1: against clusters)
 ifeq ($(CLUSTER),1)
-	@PERDURE_CONFORMANCE_CLUSTER=1 $(JEST) --testTimeout=90000 --testPathIgnorePatterns $(ONE_PROCESS) -- $(or $(FILTER),libs/conformance/test)
+	@$(JEST) --setupFilesAfterEnv=./libs/conformance/test/cluster/worlds-are-clusters.ts --testPathIgnorePatterns $(ONE_PROCESS) -- $(or $(FILTER),libs/conformance/test)
 else
 	@$(JEST) libs/conformance/test $(FILTER)
 endif
-
-test-sdks: build ## Run the published SDKs of every language against a server
-	@$(NODE) libs/conformance/sdks/run.mjs $(FILTER)
 
 screenshots: programs ## Take the pictures of the console in docs/screenshots anew
 	@PERDURE_SCREENSHOTS=1 $(JEST) services/console/test/screenshots
@@ -109,8 +128,7 @@ charts: $(INSTALLED) ## Write the charts' definitions of custom resources, and t
 images: ## Build the images for this machine with docker (REGISTRY=ghcr.io/perdure VERSION=0.1.0)
 	@deploy/images/build.sh --load $(or $(REGISTRY),ghcr.io/perdure) $(or $(VERSION),0.1.0)
 
-images-check: build ## Do every step of the images in clean directories, without an engine, and start what comes out (minutes)
-	@IMAGE_SUITES=1 $(JEST) '\.images\.test\.ts$$'
+images-check: test-images
 
 clean: ## Remove what was built; data and installed packages stay
 	@rm -rf services/*/dist deploy/*/dist coverage .cache

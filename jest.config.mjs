@@ -8,13 +8,13 @@ export default {
     "<rootDir>/deploy/cluster",
   ],
   testMatch: ["**/*.test.ts"],
-  // Building every image in clean directories takes minutes: `make images-check`.
-  testPathIgnorePatterns: ["/node_modules/", ...(process.env.IMAGE_SUITES === "1" ? [] : ["\\.images\\.test\\.ts$"])],
+  // Building every image in clean directories takes minutes: only `make test-images` runs these suites, by their paths.
+  testPathIgnorePatterns: ["/node_modules/", "\\.images\\.test\\.ts$"],
   // With workers (`make test`), some suites beside each other and some alone.
-  runner: "<rootDir>/deploy/test-runner.mjs",
+  runner: "<rootDir>/deploy/testing/beside-then-alone.mjs",
   // Each suite leaves its copy of the modules behind; a worker that has grown is replaced between two suites.
   workerIdleMemoryLimit: "2GB",
-  testEnvironment: "<rootDir>/deploy/patient-environment.mjs",
+  testEnvironment: "<rootDir>/deploy/testing/patient-environment.mjs",
   extensionsToTreatAsEsm: [".ts"],
   moduleNameMapper: { "^(\\.{1,2}/.*)\\.js$": "$1" },
   transform: {

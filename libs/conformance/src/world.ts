@@ -4,7 +4,6 @@
  */
 import { AdminClient, type Registration } from "./admin-client.js";
 import { livingChildren } from "./child.js";
-import { ClusterServer } from "./cluster-server.js";
 import { IngressClient } from "./ingress-client.js";
 import { type OpenHandles, openHandles, untilClosed } from "./leaks.js";
 import { SdkEndpoint, type SdkEndpointOptions } from "./sdk-endpoint.js";
@@ -15,11 +14,13 @@ export interface Deployed {
   readonly id: string;
 }
 
-let onClusters = process.env["PERDURE_CONFORMANCE_CLUSTER"] === "1";
+type StartServer = (options: ServerOptions) => Promise<TestServer>;
 
-/** From now on the worlds of this process are clusters; without it they are when PERDURE_CONFORMANCE_CLUSTER is 1. */
-export function useClusters(): void {
-  onClusters = true;
+let startServer: StartServer = (options) => Server.start(options);
+
+/** From now on the worlds of this process have another server than one process. A world itself knows none: what needs databases says so. */
+export function useServers(start: StartServer): void {
+  startServer = start;
 }
 
 /** Lines of a dead server that are shown. */
@@ -45,7 +46,7 @@ export class World implements AsyncDisposable {
   static async start(options: ServerOptions = {}): Promise<World> {
     const before = openHandles();
     const othersBefore = new Set(livingChildren);
-    return new World(await (onClusters ? ClusterServer : Server).start(options), before, othersBefore);
+    return new World(await startServer(options), before, othersBefore);
   }
 
   /** Serves the services and registers them; the endpoint ends with the world. */

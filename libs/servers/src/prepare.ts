@@ -1,6 +1,6 @@
 /**
  * Why: some programs that tests need are compiled on this machine, once, which takes minutes; people want to see that something happens,
- * and no test shall wait for it. Run by `make test`; a machine that has them is done at once.
+ * and no test shall wait for it. Run before a tier that needs them; a machine that has them is done at once.
  */
 import { chromiumProgram } from "./chromium.js";
 import { helmProgram } from "./helm.js";
@@ -9,11 +9,17 @@ import { KUBERNETES_VERSION, kubernetesPrograms } from "./kube-programs.js";
 import { kubectlProgram } from "./kubectl.js";
 import { PREPARE_WORD_MS } from "./limits.js";
 
-await prepared(`the Kubernetes ${KUBERNETES_VERSION} control plane`, kubernetesPrograms);
-await prepared("kubectl", kubectlProgram);
-await prepared("helm", helmProgram);
-await prepared("Chromium", chromiumProgram);
-await prepared("readers of Dockerfiles and Compose files", imageTools);
+/** Tiers to prepare, see `libs/testkit/src/tiers.ts`; all of them when none is named. */
+const tiers: ReadonlySet<string> = new Set(process.argv.slice(2));
+const isWanted = (...names: readonly string[]): boolean => tiers.size === 0 || names.some((name) => tiers.has(name));
+
+if (isWanted("k8s")) {
+  await prepared(`the Kubernetes ${KUBERNETES_VERSION} control plane`, kubernetesPrograms);
+  await prepared("kubectl", kubectlProgram);
+  await prepared("helm", helmProgram);
+}
+if (isWanted("browser")) await prepared("Chromium", chromiumProgram);
+if (isWanted("k8s", "images")) await prepared("readers of Dockerfiles and Compose files", imageTools);
 
 async function prepared(
   what: string,

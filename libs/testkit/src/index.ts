@@ -6,4 +6,5 @@ export * from "./leak-check.js";
 export * from "./patience.js";
 export * from "./raw-connection.js";
 export * from "./seeded-random.js";
+export * from "./tiers.js";
 export * from "./virtual-clock.js";

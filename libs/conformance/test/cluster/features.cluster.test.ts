@@ -1,3 +1,3 @@
 /** Every feature of an SDK's context works the same when the server is a cluster of processes. */
 import "./worlds-are-clusters.js";
-import "../features.test.js";
+import "../features.server.test.js";

@@ -1,5 +1,6 @@
 /** Statements that read and nothing else, written to take a server down: each is answered, and all else goes on. */
 import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Answer, HttpClient, type Server, World } from "../src/index.js";
 import { featureServices } from "../src/services/index.js";
@@ -41,9 +42,27 @@ async function expectAtWork(): Promise<void> {
 /** MiB that the server and the processes it started hold now. */
 function memoryMib(): number {
   const { pid } = world.server as Server;
-  const lines = execFileSync("ps", ["-eo", "pid=,ppid=,rss="], { encoding: "utf8" }).trim().split("\n");
-  const processes = lines.map((line) => line.trim().split(/\s+/).map(Number) as [number, number, number]);
-  return processes.reduce((sum, [own, parent, kib]) => sum + (own === pid || parent === pid ? kib / 1024 : 0), 0);
+  return processes().reduce((sum, [own, parent, kib]) => sum + (own === pid || parent === pid ? kib / 1024 : 0), 0);
+}
+
+/** Id, parent and resident KiB of every process: from `/proc` on Linux, where `ps` may not be installed, else from `ps`. */
+function processes(): [pid: number, parent: number, kib: number][] {
+  if (!existsSync("/proc/self/status")) {
+    const lines = execFileSync("ps", ["-eo", "pid=,ppid=,rss="], { encoding: "utf8" }).trim().split("\n");
+    return lines.map((line) => line.trim().split(/\s+/).map(Number) as [number, number, number]);
+  }
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      let status: string;
+      try {
+        status = readFileSync(`/proc/${name}/status`, "utf8");
+      } catch {
+        return []; // Ended meanwhile.
+      }
+      const field = (label: string): number => Number(new RegExp(`^${label}:\\s*(\\d+)`, "m").exec(status)?.[1] ?? 0);
+      return [[Number(name), field("PPid"), field("VmRSS")] as [number, number, number]];
+    });
 }
 
 describe("a stored value of 30 MB", () => {

@@ -12,7 +12,7 @@ const ALONE = [
   // Frames and first loads.
   /speed\.browser\.test\.ts$/,
   // Pauses, rates, or the order of things that begin within a second or two.
-  /conformance\/test\/(?:error-catalogue|flow-control|lifecycle|protocol|schedules|transport)\.test\.ts$/,
+  /conformance\/test\/(?:error-catalogue|flow-control|lifecycle|protocol|schedules|transport)\.server\.test\.ts$/,
   /invoker-worker\/test\/cluster\.redis\.test\.ts$/,
   /operator\/test\/cloud-environment\.k8s\.test\.ts$/,
   /tenancy\/test\/program\.postgres\.test\.ts$/,

@@ -27,7 +27,7 @@ let tenant: Tenant;
 let tunnelPort: string;
 let proxyUrl: string;
 beforeAll(async () => {
-  certificates = makeCertificates().trusted;
+  certificates = (await makeCertificates()).trusted;
   writeFileSync(join(folder, "cert.pem"), certificates.certificate);
   writeFileSync(join(folder, "key.pem"), certificates.privateKey);
   tenant = aTenant(tenancy);

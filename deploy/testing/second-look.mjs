@@ -1,0 +1,14 @@
+/**
+ * Why: a machine of CI may stand still for a while and take along what runs then. A suite that fails there is run once more; one that
+ * passes then is a flake, a defect of the product or of the test that is reported and mended. What follows bounds how far that goes.
+ */
+
+/** Suites that break things by chance: what shows there once is true, and they have no second look. */
+const BREAKS_BY_CHANCE = /chaos|simulat|crash|fuzz/;
+/** More failed suites than that are no accident. */
+export const SECOND_LOOKS_MAX = 12;
+/** More flakes than that fail a run. */
+export const FLAKES_MAX = 2;
+
+/** `name`: the path of a suite below the root. */
+export const hasSecondLook = (name) => !BREAKS_BY_CHANCE.test(name);

@@ -1,0 +1,101 @@
+/**
+ * Why: the suffix of a suite's name says what the suite needs, and a tier is a set of suites that need the same. The Makefile, Jest's
+ * configuration, the runner and the test over the tree all take the tiers from here. This file is also loaded by Node directly
+ * (type stripping), so it imports nothing.
+ */
+
+export type TierName = "node" | "db" | "kafka" | "browser" | "k8s" | "images";
+
+/** A program that the suites of a tier start. One of `programs`, `cached` or `isInDebian` is enough. */
+export interface Need {
+  /** Names on the PATH, or absolute paths. */
+  readonly programs: readonly string[];
+  /** Beginning of the name of a folder in the cache: the program was fetched or compiled before. */
+  readonly cached?: string;
+  /** Whether Debian's package tools can fetch it into the cache, without an installation. */
+  readonly isInDebian?: boolean;
+  /** `<platform>-<architecture>` where a package of the lock file brings it. */
+  readonly inLockFileOn?: string;
+  /** The sentence that ends the tier when it is missing; it says what to install. */
+  readonly missing: string;
+}
+
+export interface Tier {
+  readonly name: TierName;
+  /** The target of the Makefile. */
+  readonly target: string;
+  /** Parts of a suite's name before `.test.ts`; the empty suffix is a suite that needs only Node and starts no process. */
+  readonly suffixes: readonly string[];
+  readonly needs: readonly Need[];
+}
+
+const REDIS: Need = {
+  programs: ["redis-server"],
+  cached: "redis",
+  isInDebian: true,
+  missing: "Redis is missing: install it (`redis-server` on the PATH), or use Debian, whose packages are fetched.",
+};
+const POSTGRES: Need = {
+  programs: ["initdb", "/usr/lib/postgresql"],
+  cached: "postgresql",
+  isInDebian: true,
+  missing: "PostgreSQL is missing: install it (`initdb` on the PATH), or use Debian, whose packages are fetched.",
+};
+const PROMTOOL: Need = {
+  programs: ["promtool"],
+  cached: "prometheus",
+  isInDebian: true,
+  missing: "promtool is missing: install Prometheus (`promtool` on the PATH), or use Debian, whose packages are fetched.",
+};
+const GO: Need = {
+  programs: ["go"],
+  cached: "kubernetes-",
+  missing: "Go is missing: install Go 1.26 (`go` on the PATH), which compiles a Kubernetes control plane, kubectl and Helm once.",
+};
+const JAVA: Need = { programs: ["java"], missing: "Java is missing: install Java 17 (`java` on the PATH), which runs Kafka." };
+const MAVEN: Need = {
+  programs: ["mvn"],
+  cached: "kafka-",
+  missing: "Maven is missing: install it (`mvn` on the PATH), which fetches Kafka once.",
+};
+const CHROMIUM: Need = {
+  programs: ["chromium", "chromium-browser", "google-chrome", "chrome"],
+  inLockFileOn: "linux-x64",
+  missing: "Chromium is missing: install it (`chromium` on the PATH); the lock file brings it for Linux on x64 only.",
+};
+const DATABASES = [REDIS, POSTGRES] as const;
+
+/** In order: a suite with suffixes of several tiers belongs to the last of them. */
+export const TIERS: readonly Tier[] = [
+  { name: "node", target: "test", suffixes: ["", "server"], needs: [] },
+  {
+    name: "db",
+    target: "test-db",
+    // `cluster`: PostgreSQL, Redis and every role. `debian`: small programs of Debian's packages (promtool, shells, ShellCheck).
+    // `namespace`: a network of its own, where the machine allows it.
+    suffixes: ["redis", "postgres", "cluster", "debian", "namespace"],
+    needs: [...DATABASES, PROMTOOL],
+  },
+  { name: "kafka", target: "test-kafka", suffixes: ["kafka"], needs: [JAVA, MAVEN, ...DATABASES] },
+  { name: "browser", target: "test-browser", suffixes: ["browser"], needs: [CHROMIUM, ...DATABASES] },
+  { name: "k8s", target: "test-k8s", suffixes: ["k8s"], needs: [GO, ...DATABASES, PROMTOOL] },
+  { name: "images", target: "test-images", suffixes: ["images"], needs: [GO, ...DATABASES] },
+];
+
+const KNOWN_SUFFIXES: ReadonlySet<string> = new Set(TIERS.flatMap(({ suffixes }) => suffixes));
+
+/** `a/archive.postgres.redis.test.ts` → `["postgres", "redis"]`. Undefined for a path that is no suite. */
+export function suffixesOf(path: string): readonly string[] | undefined {
+  const [, name] = /([^/\\]+)\.test\.ts$/.exec(path) ?? [];
+  return name?.split(".").slice(1);
+}
+
+/** The tier of a suite. Throws for a path that is no suite, and for a suffix that no tier has. */
+export function tierOf(path: string): Tier {
+  const suffixes = suffixesOf(path);
+  if (suffixes === undefined) throw new Error(`${path} is not a suite: its name does not end in .test.ts`);
+  const unknown = suffixes.filter((suffix) => !KNOWN_SUFFIXES.has(suffix));
+  if (unknown.length > 0) throw new Error(`${path}: no tier has the suffix '${unknown.join("', '")}'`);
+  const tier = TIERS.findLast((one) => one.suffixes.some((suffix) => suffix !== "" && suffixes.includes(suffix)));
+  return tier ?? (TIERS[0] as Tier);
+}
