@@ -1,11 +1,13 @@
 /**
- * Why: a limit of a test is there to end one that hangs, not to judge the machine. CI's machines stand still now and then, one for more than a
- * minute: there every limit of a test and of a hook is a multiple. What a test measures itself stays as it is.
+ * Why: a limit of a test is there to end one that hangs, not to judge the machine. Machines stand still now and then, one of CI's for more than
+ * a minute: every limit of a test and of a hook is a multiple of what is written. What a test measures itself stays as it is.
  */
 import { TestEnvironment } from "jest-environment-node";
 
 /** `PATIENCE` in `libs/testkit/src/patience.ts` is the same for what the harness waits for. */
-const PATIENCE = process.env.CI === undefined ? 1 : 4;
+const PATIENCE = 4;
+/** Where `jest.setTimeout` leaves its value. */
+const LIMIT_OF_SUITE = Symbol.for("TEST_TIMEOUT_SYMBOL");
 
 export default class PatientEnvironment extends TestEnvironment {
   /** Hooks begin many times. */
@@ -14,6 +16,8 @@ export default class PatientEnvironment extends TestEnvironment {
   /** Jest's runner asks before it reads a limit. */
   handleTestEvent(event, state) {
     if (event.name === "setup") state.testTimeout *= PATIENCE;
+    // Jest has replaced the limit by that of `jest.setTimeout` in this moment, if there is one.
+    if (event.name === "run_start" && this.global[LIMIT_OF_SUITE] !== undefined) state.testTimeout *= PATIENCE;
     if (event.name === "hook_start") this.#give(event.hook);
     if (event.name === "test_fn_start") this.#give(event.test);
   }

@@ -8,7 +8,7 @@ const PATIENCE_MS = 60_000;
 const LOOK_MS = 50;
 const QUESTIONS = 100;
 
-/** Resolves when it holds; rejects after a minute, in CI some, at the line that waited. */
+/** Resolves when it holds; rejects after some minutes, at the line that waited. */
 export async function eventually(holds: () => Promise<boolean>, withinMs = PATIENCE_MS): Promise<void> {
   const late = new Error("it did not come about");
   for (const deadline = performance.now() + withinMs * PATIENCE; !(await holds()); ) {
