@@ -3,7 +3,7 @@
  * be reached; changes go to a registry and resolve when this process sees them too.
  */
 import { create } from "@bufbuild/protobuf";
-import type { Client, ClientReadableStream } from "@grpc/grpc-js";
+import { type Client, type ClientReadableStream, Metadata } from "@grpc/grpc-js";
 import { type Clock, type Logger, PerdureError, type TimerHandle } from "@perdure/base";
 import type { RegistrySnapshot, RegistryView } from "@perdure/control";
 import type { EffectiveOptions, LocatedRevision, Registry, ServiceRevision } from "@perdure/metadata";
@@ -20,7 +20,7 @@ import {
 } from "./codec/registry.js";
 import { registryDefinition } from "./definitions.js";
 import { type ChangeReply, ChangeRequestSchema, type RegistryState, WatchRegistryRequestSchema } from "./gen/v1/registry_pb.js";
-import { CHANGE_DEADLINE_MS, RECONNECT_FIRST_MS, RECONNECT_LONGEST_MS, SEEN_WAIT_MS } from "./limits.js";
+import { CHANGE_DEADLINE_MS, RECONNECT_FIRST_MS, RECONNECT_LONGEST_MS, SEEN_WAIT_MS, SNAPSHOT_DEADLINE_MS } from "./limits.js";
 import { errorOf } from "./refusal.js";
 import { remoteSchedules } from "./remote-schedules.js";
 import { askUnary } from "./unary.js";
@@ -42,6 +42,8 @@ export interface RemoteRegistry extends Registry, RegistryView {
   readonly ready: Promise<void>;
   /** Those of the registry that is listened to. */
   readonly schedules: Schedules;
+  /** What each registry that answers in time has now, in no order; other registries than the one that is listened to among them. */
+  snapshots(): Promise<readonly RegistrySnapshot[]>;
   /** Since a registry was last listened to: what is known may be as old. 0 while one is. */
   readonly syncAgeMs: number;
   close(): void;
@@ -69,6 +71,7 @@ export function openRemoteRegistry(ports: RemoteRegistryPorts, options: RemoteRe
       return watch.syncAgeMs;
     },
     close: () => watch.close(),
+    snapshots: async () => (await Promise.all(ports.channels.map(snapshotOf))).filter((each) => each !== undefined),
     current: () => watch.state.snapshot,
     onChange: (listener) => watch.onChange(listener),
 
@@ -104,6 +107,22 @@ export function openRemoteRegistry(ports: RemoteRegistryPorts, options: RemoteRe
     putRules: (changes) => change("putRules", [changes]),
     deleteRules: (deletions) => change("deleteRules", [deletions]),
   };
+}
+
+/** The first state of a watch that ends with it; undefined when there is none in time. */
+function snapshotOf(channel: Client): Promise<RegistrySnapshot | undefined> {
+  const { path, requestSerialize, responseDeserialize } = registryDefinition.watch;
+  const request = create(WatchRegistryRequestSchema, { withRecords: false });
+  const options = { deadline: Date.now() + SNAPSHOT_DEADLINE_MS };
+  return new Promise((resolve) => {
+    const stream = channel.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, new Metadata(), options);
+    stream.once("data", ({ body }: RegistryState) => {
+      resolve(decodeState(body).snapshot);
+      stream.cancel();
+    });
+    stream.on("end", () => resolve(undefined));
+    stream.on("error", () => resolve(undefined)); // Cancelling reports itself as an error, too.
+  });
 }
 
 const NOTHING: RegistrySnapshot = { services: new Map(), deployments: new Map(), rules: [] };

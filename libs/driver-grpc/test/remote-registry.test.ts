@@ -136,6 +136,19 @@ describe("a registry in another process", () => {
     expect(remote.rules()).toMatchObject([{ pattern: "s1", concurrency: 3 }]);
   });
 
+  test("reads what every registry has now, whichever it listens to, and does without those that cannot be reached", async () => {
+    const [one, other] = [await createTestRegistry(), await createTestRegistry()];
+    const [listenedTo, second] = [await serve(one), await serve(other)];
+    const remote = await connect([listenedTo.address, second.address], false);
+    await other.putRules([rule("only there", 3)]);
+    expect(remote.current().rules).toEqual([]);
+    const patterns = async () => (await remote.snapshots()).flatMap(({ rules }) => rules.map(({ pattern }) => pattern));
+    expect(await patterns()).toEqual(["only there"]);
+    second.stop();
+    expect(await patterns()).toEqual([]);
+    expect(await remote.snapshots()).toHaveLength(1);
+  });
+
   test("that cannot be reached leaves what is known, says so to whoever wants a change, and is replaced by the next", async () => {
     const metadata = emptyMemoryMetadata();
     const first = await createTestRegistry({ metadata: createMemoryMetadataStore(metadata) });

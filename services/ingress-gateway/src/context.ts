@@ -5,6 +5,7 @@ import type { Edge } from "@perdure/role";
 import type { StartSpan } from "@perdure/role/tracing";
 import type { BodyGate } from "./body-reading.js";
 import type { Exchange, ExchangeKind } from "./exchange.js";
+import type { ReadRegistries } from "./late-routes.js";
 import type { Advice, Refusal } from "./refusal.js";
 
 /** Told about exchanges; must not throw. */
@@ -23,6 +24,8 @@ export interface IngressMetrics {
 
 export interface IngressPorts {
   readonly registry: RegistryView;
+  /** Where `registry` is a copy that follows: reads the registries now. Undefined where it is the registry itself. */
+  readonly readRegistries?: ReadRegistries | undefined;
   readonly partitions: Partitions;
   readonly clock: Clock;
   readonly random: Random;

@@ -14,13 +14,14 @@ import type { Exchange, ExchangeOwner } from "./exchange.js";
 import { Http1Exchange } from "./http1-exchange.js";
 import { Http2Exchange } from "./http2-exchange.js";
 import { handleInvoke } from "./invoke.js";
+import { LateRoutes, mayBeOutdated } from "./late-routes.js";
 import * as limits from "./limits.js";
-import { parseRequestTarget } from "./path.js";
+import { parseRequestTarget, type RequestPath } from "./path.js";
 import * as refusal from "./refusal.js";
 import { RequestRate } from "./request-rate.js";
 import { beginSpan, endSpan } from "./request-span.js";
 import { handleResult, handleResultByBody } from "./result.js";
-import { routeOf } from "./route.js";
+import { type Route, routeOf } from "./route.js";
 
 export interface IngressOptions {
   /** `ingress.request-size-limit`, bytes. */
@@ -59,6 +60,7 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
   const concurrentRequestsMax = options.concurrentRequestsMax ?? Number.POSITIVE_INFINITY;
   const { requestsPerSecondMax } = options;
   const rate = requestsPerSecondMax === undefined ? undefined : new RequestRate(requestsPerSecondMax, clock.monotonicMs());
+  const lateRoutes = ports.readRegistries === undefined ? undefined : new LateRoutes(ports.readRegistries, clock);
   let inFlight = 0;
 
   const context: IngressContext = {
@@ -119,11 +121,21 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
     if (exchange.rawHeaders.length > limits.headerLinesMax * 2) return context.refuse(exchange, refusal.headersTooMany);
     const path = parseRequestTarget(exchange.requestTarget);
     const route = routeOf(path.path, registry.current());
-    if (metrics !== undefined) noteLookup(route, metrics);
     if (route.kind !== "health") {
       if (inFlight > concurrentRequestsMax) return context.refuse(exchange, refusal.overloaded);
       if (rate?.take(clock.monotonicMs()) === false) return context.refuse(exchange, refusal.overloaded);
     }
+    if (route.kind !== "refused" || lateRoutes === undefined || !mayBeOutdated(route)) return follow(exchange, route, path);
+    lateRoutes.routeOf(path.path).then(
+      (late) => {
+        if (!exchange.settled) follow(exchange, late ?? route, path);
+      },
+      (cause: unknown) => context.crash(exchange, cause),
+    );
+  }
+
+  function follow(exchange: Exchange, route: Route | refusal.Refusal, path: RequestPath): void {
+    if (metrics !== undefined) noteLookup(route, metrics);
     switch (route.kind) {
       case "refused":
         return context.refuse(exchange, route);

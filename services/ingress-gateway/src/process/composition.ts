@@ -34,6 +34,7 @@ export async function startGateway(settings: Settings, ports: ProcessPorts): Pro
   const ingress = createIngress(
     {
       registry: client.registry,
+      readRegistries: () => client.registry.snapshots(),
       partitions: workers.partitions,
       clock,
       random,

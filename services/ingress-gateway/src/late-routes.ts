@@ -1,0 +1,76 @@
+/**
+ * Why: a gateway learns of a registration a moment after the registry has answered it. A caller that comes in between would be told that
+ * the service does not exist, so such a request is held until the registries have been read once more.
+ */
+import type { Clock } from "@perdure/base";
+import type { RegistrySnapshot } from "@perdure/control";
+import { LATE_READ_PAUSE_FACTOR, LATE_READ_PAUSE_MS_MIN, LATE_REQUESTS_MAX } from "./limits.js";
+import * as refusal from "./refusal.js";
+import { type Route, routeOf } from "./route.js";
+
+/** Resolves with what each registry that can be reached has now; never rejects. */
+export type ReadRegistries = () => Promise<readonly RegistrySnapshot[]>;
+
+/** Whether a newer state of the registry may say something else. */
+export function mayBeOutdated({ code, ...rest }: refusal.Refusal): boolean {
+  switch (code) {
+    case "ING0002": // No such service or handler; paths that no registration makes valid have one text.
+      return rest.message !== refusal.notFound.message;
+    case "ING0007": // Not public.
+    case "RT0020": // Its deployment is too old.
+      return true;
+    default:
+      return false;
+  }
+}
+
+/**
+ * Reads the registries for requests that found no route. Requests that come while a reading has not begun share it, and readings follow each
+ * other at a distance of some times what the last one took: whoever calls names at random costs a registry a bounded part of its time.
+ * Nothing is remembered as absent, since it may be registered before the next request.
+ */
+export class LateRoutes {
+  readonly #read: ReadRegistries;
+  readonly #clock: Clock;
+  /** The reading that has not begun. */
+  #next: Promise<readonly RegistrySnapshot[]> | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+  /** Monotonic. */
+  #freeAtMs = 0;
+  #waiting = 0;
+
+  constructor(read: ReadRegistries, clock: Clock) {
+    this.#read = read;
+    this.#clock = clock;
+  }
+
+  /** Resolves with a route that a state read from now on has for `path`; undefined when none has, or too many requests wait. */
+  async routeOf(path: string): Promise<Route | undefined> {
+    if (this.#waiting >= LATE_REQUESTS_MAX) return undefined;
+    this.#waiting++;
+    try {
+      this.#next ??= this.#begin(this.#last);
+      for (const snapshot of await this.#next) {
+        const route = routeOf(path, snapshot);
+        if (route.kind !== "refused") return route;
+      }
+      return undefined;
+    } finally {
+      this.#waiting--;
+    }
+  }
+
+  async #begin(last: Promise<unknown>): Promise<readonly RegistrySnapshot[]> {
+    await last;
+    const pauseMs = this.#freeAtMs - this.#clock.monotonicMs();
+    if (pauseMs > 0) await new Promise<void>((resolve) => this.#clock.setTimer(pauseMs, resolve));
+    this.#next = undefined; // A request from here on must not be served by a state that is older than it is.
+    const startedAtMs = this.#clock.monotonicMs();
+    const reading = this.#read();
+    this.#last = reading;
+    const snapshots = await reading;
+    const endedAtMs = this.#clock.monotonicMs();
+    this.#freeAtMs = endedAtMs + Math.max(LATE_READ_PAUSE_MS_MIN, LATE_READ_PAUSE_FACTOR * (endedAtMs - startedAtMs));
+    return snapshots;
+  }
+}

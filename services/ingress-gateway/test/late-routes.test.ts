@@ -1,0 +1,113 @@
+/** Registrations that the registry has answered and this gateway has not heard of yet. */
+import { describe, expect, test } from "@jest/globals";
+import type { RegistrySnapshot } from "@perdure/control";
+import { VirtualClock } from "@perdure/testkit";
+import { LateRoutes } from "../src/late-routes.js";
+import { LATE_READ_PAUSE_MS_MIN } from "../src/limits.js";
+import { aHandler, aRegistry } from "../src/testing/index.js";
+import { bothProtocols, openClient } from "./client.js";
+import { startIngress } from "./fixture.js";
+
+const known = (handler: string, isPublic = true): RegistrySnapshot =>
+  aRegistry({ S: { type: "service", handlers: [aHandler("S", handler, { public: isPublic })] } }).current();
+
+const json = { "content-type": "application/json" };
+
+describe.each(bothProtocols)("a request over %s for what this gateway does not know", (http) => {
+  test("is served when a registry knows it", async () => {
+    const registry = aRegistry({});
+    const readRegistries = async () => [registry.current(), known("h")];
+    await using fixture = await startIngress({ registry, ports: { readRegistries } });
+    await using client = openClient(http, fixture.port);
+    for (const path of ["/S/h", "/restate/call/S/h", "/S/h/send"]) {
+      expect((await client.send({ path, headers: json, body: "1" })).status).toBeLessThan(300);
+    }
+    expect(fixture.partitions.invoked).toHaveLength(3);
+  });
+
+  test("is refused as before when no registry knows it, or none can be reached", async () => {
+    let snapshots: readonly RegistrySnapshot[] = [known("h")];
+    await using fixture = await startIngress({ registry: aRegistry({}), ports: { readRegistries: async () => snapshots } });
+    await using client = openClient(http, fixture.port);
+    const refused = { status: 404, text: expect.stringContaining("service 'T' not found") };
+    expect(await client.send({ path: "/T/h", headers: json, body: "1" })).toMatchObject(refused);
+    snapshots = [];
+    expect(await client.send({ path: "/T/h", headers: json, body: "1" })).toMatchObject(refused);
+  });
+});
+
+test("a handler that was added or made public since is found, too", async () => {
+  const registry = { current: () => known("old", false), onChange: () => () => undefined };
+  let snapshot = known("new");
+  await using fixture = await startIngress({ registry, ports: { readRegistries: async () => [snapshot] } });
+  await using client = openClient("http/1.1", fixture.port);
+  expect((await client.send({ path: "/S/new", headers: json, body: "1" })).status).toBe(200);
+  expect((await client.send({ path: "/S/old", headers: json, body: "1" })).status).toBe(400);
+  snapshot = known("old");
+  expect((await client.send({ path: "/S/old", headers: json, body: "1" })).status).toBe(200);
+});
+
+test("paths that no registration makes valid read no registry", async () => {
+  let readings = 0;
+  const readRegistries = async () => {
+    readings++;
+    return [];
+  };
+  await using fixture = await startIngress({ ports: { readRegistries } });
+  await using client = openClient("http/1.1", fixture.port);
+  for (const path of ["/restate/nothing", "/openapi/x", "/Greeter", "/restate/call"]) {
+    expect((await client.send({ path })).status).toBeGreaterThanOrEqual(400);
+  }
+  expect(readings).toBe(0);
+});
+
+describe("readings of the registries", () => {
+  /** Each reading waits until the test ends it. */
+  function held(clock: VirtualClock) {
+    const readings: ((snapshots: readonly RegistrySnapshot[]) => void)[] = [];
+    const routes = new LateRoutes(() => new Promise((resolve) => readings.push(resolve)), clock);
+    return { readings, routes };
+  }
+  const turns = () => new Promise((resolve) => setImmediate(resolve));
+
+  test("are shared by requests that come before one begins, and never by those that come after", async () => {
+    const clock = new VirtualClock();
+    const { readings, routes } = held(clock);
+    const early = [routes.routeOf("/S/h"), routes.routeOf("/S/h")];
+    await turns();
+    expect(readings).toHaveLength(1);
+    // Registered while the first reading is on its way: only a later reading is sure to have it.
+    const late = routes.routeOf("/S/h");
+    readings[0]?.([]);
+    expect(await Promise.all(early)).toEqual([undefined, undefined]);
+    await turns();
+    expect(readings).toHaveLength(1);
+    clock.advanceBy(LATE_READ_PAUSE_MS_MIN);
+    await turns();
+    expect(readings).toHaveLength(2);
+    readings[1]?.([known("h")]);
+    expect(await late).toMatchObject({ kind: "invoke" });
+  });
+
+  test("follow each other at ten times what they take, however many requests come", async () => {
+    const clock = new VirtualClock();
+    const { readings, routes } = held(clock);
+    const ask = async (): Promise<void> => {
+      void routes.routeOf("/S/h");
+      await turns();
+    };
+    await ask();
+    clock.advanceBy(100); // So long the first one takes.
+    readings[0]?.([]);
+    await turns();
+    for (let n = 0; n < 8; n++) {
+      await ask();
+      clock.advanceBy(100);
+      await turns();
+    }
+    expect(readings).toHaveLength(1);
+    clock.advanceBy(100);
+    await turns();
+    expect(readings).toHaveLength(2);
+  });
+});
