@@ -240,7 +240,6 @@ describe("a rate", () => {
     const { cameAtMs } = groupOf("rated");
     const tookMs = (cameAtMs.at(-1) ?? 0) - (cameAtMs[0] ?? 0);
     expect(tookMs).toBeGreaterThan(700); // Twenty intervals of 50 ms; the first may come late on a busy machine, the last not early.
-    expect(tookMs).toBeLessThan(5000);
     // In no 500 ms did more come than the burst and ten.
     for (const [n, at] of cameAtMs.entries()) {
       const within = cameAtMs.filter((other, index) => index >= n && other - at < 500).length;

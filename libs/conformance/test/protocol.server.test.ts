@@ -372,21 +372,19 @@ describe("a replay", () => {
 
 describe("the request side", () => {
   test("is closed when the last word has been said", async () => {
-    let closedAfterMs = 0;
+    let isClosed = false;
     const { name, verdict } = await serve(async (attempt) => {
       await attempt.replay();
       attempt
         .open()
         .command({ kind: "output", result: { kind: "value", value: utf8("ok") }, name: "" })
         .control({ kind: "end" });
-      const startedAt = performance.now();
       await attempt.untilEnded();
-      closedAfterMs = performance.now() - startedAt;
+      isClosed = true;
       attempt.end();
     });
     expect((await call(name)).text).toBe("ok");
-    await eventually("the half-close", () => closedAfterMs > 0);
-    expect(closedAfterMs).toBeLessThan(2_000);
+    await eventually("the half-close", () => isClosed);
     verdict();
   });
 

@@ -140,6 +140,7 @@ describe("a server without any of that", () => {
       environment: lambda.environment,
       settings: {
         "worker.invoker.default-retry-policy.initial-interval": "60ms",
+        "worker.invoker.default-retry-policy.exponentiation-factor": 1000,
         "worker.invoker.default-retry-policy.max-interval": "150ms",
         "worker.invoker.default-retry-policy.max-attempts": 4,
         "worker.invoker.default-retry-policy.on-max-attempts": "kill",
@@ -185,7 +186,8 @@ describe("a server without any of that", () => {
       },
     });
     await world.deploy({ services: [crowd] });
-    await Promise.all(Array.from({ length: 400 }, () => world.ingress.result(["Crowd", "come"], 100)));
+    // Long enough that a busy machine brings the first two hundred together.
+    await Promise.all(Array.from({ length: 400 }, () => world.ingress.result(["Crowd", "come"], 2_000)));
     expect(most).toBeGreaterThan(200);
     expect(most).toBeLessThanOrEqual(300);
   });
@@ -205,9 +207,9 @@ describe("a server without any of that", () => {
     const answer = await world.ingress.call(["Unlucky", "fail"]);
     expect([answer.status, at.length]).toEqual([500, 4]);
     const pauses = at.slice(1).map((time, i) => time - at[i]!);
-    for (const [i, least] of [60, 120, 150].entries()) {
+    for (const [i, least] of [60, 150, 150].entries()) {
       expect(pauses[i]).toBeGreaterThanOrEqual(least - 2);
-      expect(pauses[i]).toBeLessThan(least * 1.34 + 250);
+      expect(pauses[i]).toBeLessThan(60_000); // Without the bound: a minute, and then a thousand.
     }
   });
 
@@ -223,22 +225,22 @@ describe("a server without any of that", () => {
 
   test("aborts a handler that does not let go in time, and only after it was asked", async () => {
     let attempts = 0;
+    const letGo = Promise.withResolvers<void>();
     const stubborn = service({
       name: "Stubborn",
       handlers: {
         stay: handlers.handler({ inactivityTimeout: 80, abortTimeout: 120 }, async () => {
-          const startedAt = performance.now();
-          if (++attempts === 1) await new Promise((resolve) => setTimeout(resolve, 2_000));
-          return performance.now() - startedAt;
+          if (++attempts === 1) await letGo.promise;
+          return attempts;
         }),
       },
     });
     await world.deploy({ services: [stubborn] });
     const startedAt = performance.now();
-    await world.ingress.result(["Stubborn", "stay"]);
-    expect(attempts).toBe(2);
+    // The first attempt is still there when the second has answered.
+    expect(await world.ingress.result(["Stubborn", "stay"])).toBe(2);
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(80 + 120 + 60 - 3);
-    expect(performance.now() - startedAt).toBeLessThan(1_900);
+    letGo.resolve();
   });
 
   test("is not held up by an endpoint that floods it", async () => {
@@ -266,7 +268,7 @@ describe("a server without any of that", () => {
       slowestMs = Math.max(slowestMs, performance.now() - startedAt);
     }
     expect((await flooded).text).toBe("the last one");
-    expect(slowestMs).toBeLessThan(5_000);
+    expect(slowestMs).toBeLessThan(30_000);
   }, 60_000);
 
   test("reaches services on AWS Lambda", async () => {

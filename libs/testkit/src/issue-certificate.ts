@@ -12,6 +12,9 @@ import type { Certificates } from "./certificates.js";
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
 const DAY_MS = 86_400_000;
 
+/** The library's types name the keys of browsers; whether Node's are assignable to them depends on which declarations are merged first. */
+const forLibrary = (key: object): never => key as never;
+
 const newKeys = () => webcrypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
 
 /** `name`: of a new authority, which signs one certificate. */
@@ -21,7 +24,7 @@ export async function issue(name: string): Promise<Certificates> {
   const authority = await X509CertificateGenerator.createSelfSigned(
     {
       name: [{ CN: [name] }],
-      keys: authorityKeys,
+      keys: forLibrary(authorityKeys),
       ...validity,
       signingAlgorithm: ALGORITHM,
       extensions: [new BasicConstraintsExtension(true, undefined, true)],
@@ -33,8 +36,8 @@ export async function issue(name: string): Promise<Certificates> {
     {
       subject: [{ CN: ["role"] }],
       issuer: authority.subjectName,
-      publicKey: keys.publicKey,
-      signingKey: authorityKeys.privateKey,
+      publicKey: forLibrary(keys.publicKey),
+      signingKey: forLibrary(authorityKeys.privateKey),
       ...validity,
       signingAlgorithm: ALGORITHM,
       extensions: [new SubjectAlternativeNameExtension(names)],

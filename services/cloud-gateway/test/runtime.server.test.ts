@@ -2,7 +2,7 @@
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { silentLogger, systemClock } from "@perdure/base";
+import { silentLogger } from "@perdure/base";
 import { bareOf, type EnvironmentFacts } from "@perdure/cloud";
 import { exampleEnvironment } from "@perdure/cloud/testing";
 import { SdkEndpoint, Server } from "@perdure/conformance";
@@ -171,7 +171,5 @@ test("an environment's ports go with it", async () => {
   fixture.tenancy.remove(put.id);
   await environmentPorts.settled;
   await expect(send("http/1.1", other.admin, { path: "/services" })).rejects.toThrow(/ECONNREFUSED/);
-  const startedAtMs = systemClock.monotonicMs();
   await eventually(() => fixture.gateway.inFlight === 0, "nothing is in flight");
-  expect(systemClock.monotonicMs() - startedAtMs).toBeLessThan(5_000);
 });

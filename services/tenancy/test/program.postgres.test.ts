@@ -109,10 +109,8 @@ describe("two processes of tenancy", () => {
       kind: "caller",
       caller: { id: keyId, role: roleId },
     });
-    const at = performance.now();
     await clients[1].account(accountId, "DeleteApiKey", { environmentId, keyId });
     await hears((news) => news.kind === "key" && news.id === keyId);
-    expect(performance.now() - at).toBeLessThan(1_000);
     expect(await remote.authenticate(apiKey, environmentId)).toEqual({ kind: "unknown" });
     stop.abort();
   }, 60_000);

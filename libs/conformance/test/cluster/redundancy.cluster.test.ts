@@ -8,8 +8,8 @@ import { probe } from "./setup.js";
 
 const WHOLE_TEST_MS = 400_000;
 const LONG_MS = 120_000;
-/** Registrations whose way to the gateways is measured. */
-const MEASURED = 20;
+/** Registrations, each of which is called at once. */
+const REGISTRATIONS = 20;
 const CALLS = 600;
 
 const done = service({ name: "Done", handlers: { work: async (_ctx: Context) => "done" } });
@@ -69,22 +69,13 @@ const isCallable = async (name: string): Promise<boolean> => {
 
 describe("what is registered", () => {
   test(
-    "can be called through every gateway within a second, whichever registry took it",
+    "can be called through every gateway by the next request, whichever registry took it",
     async () => {
-      const delays: number[] = [];
-      for (let n = 0; n < MEASURED; n++) {
+      for (let n = 0; n < REGISTRATIONS; n++) {
         const endpoint = await serve(`Fresh${n}`);
         await (admins[n % 2] as AdminClient).register({ uri: endpoint.url });
-        const since = performance.now();
-        while (!(await isCallable(`Fresh${n}`))) expect(performance.now() - since).toBeLessThan(LONG_MS);
-        delays.push(performance.now() - since);
+        expect([n, await isCallable(`Fresh${n}`)]).toEqual([n, true]);
       }
-      delays.sort((a, b) => a - b);
-      const share = (part: number): number => Math.round(delays[Math.floor((delays.length - 1) * part)] as number);
-      console.info(
-        `registered to callable through every gateway: p50 ${share(0.5)} ms, p90 ${share(0.9)} ms, most ${share(1)} ms`,
-      );
-      expect(share(0.9)).toBeLessThan(1_000);
     },
     WHOLE_TEST_MS,
   );
