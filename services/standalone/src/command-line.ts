@@ -14,7 +14,7 @@ Usage: perdure server [--config-file FILE] [--base-dir DIR] [--node-name NAME] [
   --SETTING VALUE      any other setting by its name, e.g. --ingress.bind-port 8081
 
 The environment sets any of them too: PERDURE_ followed by the name, two underscores between levels,
-e.g. PERDURE_WORKER__INVOKER__INACTIVITY_TIMEOUT=1m.
+e.g. PERDURE_WORKER__INVOKER__INACTIVITY_TIMEOUT=1m. Variables of Restate's server (RESTATE_…) work too; PERDURE_ wins.
 `;
 
 const OK = 0;

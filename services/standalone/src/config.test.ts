@@ -85,6 +85,24 @@ describe("settings of the server", () => {
     });
   });
 
+  test("variables of the reference server work: those of its testcontainers library, and addresses with a port", () => {
+    const { values, ignoredVariables } = load("", {
+      RESTATE_WORKER__INVOKER__INACTIVITY_TIMEOUT: "0s",
+      RESTATE_DEFAULT_RETRY_POLICY__MAX_ATTEMPTS: "1",
+      RESTATE_DEFAULT_RETRY_POLICY__ON_MAX_ATTEMPTS: "kill",
+      RESTATE_INGRESS__BIND_ADDRESS: "127.0.0.1:8181",
+      RESTATE_ADMIN__BIND_ADDRESS: "[::1]:9171",
+      RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE: "1GB",
+    });
+    expect(values.worker.invoker).toMatchObject({
+      inactivityTimeout: 0,
+      defaultRetryPolicy: { maxAttempts: 1, onMaxAttempts: "kill" },
+    });
+    expect(values.ingress).toMatchObject({ bindAddress: "127.0.0.1", bindPort: 8181 });
+    expect(values.admin).toMatchObject({ bindAddress: "::1", bindPort: 9171 });
+    expect(ignoredVariables).toEqual(["RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE"]);
+  });
+
   test("the cluster's name is told to endpoints, and must be fit for a header", () => {
     expect(requestHeadersOf(load('cluster-name = "eu-1"').values)).toEqual({ "x-restate-cluster-name": "eu-1" });
     expect(refusal('cluster-name = "zwölf"')).toContain("must be visible ASCII without blanks");

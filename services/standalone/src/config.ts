@@ -87,7 +87,12 @@ const ALIASES: readonly Alias[] = [
 
 /** `flags` without `--config-file`. Throws PerdureError as `loadConfig` does. */
 export function loadSettings(inputs: Pick<ConfigInputs, "file" | "environment" | "flags">): LoadedSettings {
-  return loadConfig(settings, { ...inputs, reservedVariables: RESERVED_VARIABLES, aliases: ALIASES });
+  return loadConfig(settings, {
+    ...inputs,
+    reservedVariables: RESERVED_VARIABLES,
+    aliases: ALIASES,
+    readsRestateVariables: true,
+  });
 }
 
 /** Absolute directories that follow from the settings. */

@@ -147,10 +147,53 @@ describe("sources", () => {
       PERDURE_SERVICE_PORT_HTTP: "1",
       PERDURE_PORT_8080_TCP_ADDR: "10.0.0.1",
       PERDURE_INGRESS_PORT: "tcp://10.0.0.1:80",
+      PERDURE_DNS_PORT_53_UDP: "udp://10.0.0.1:53",
       PERDUREX: "x",
       PATH: "/bin",
     };
     expect(load({ environment, reservedVariables: new Set(["NODE"]) }).origins.size).toBe(0);
+  });
+});
+
+describe("variables of the reference server", () => {
+  const readsRestateVariables = true;
+
+  test("RESTATE_ variables set what PERDURE_ variables and flags do not", () => {
+    const environment = {
+      RESTATE_INGRESS__BIND_PORT: "81",
+      RESTATE_BASE_DIR: "restate",
+      PERDURE_BASE_DIR: "perdure",
+      RESTATE_CLUSTER_NAME: "restate",
+    };
+    const toml = 'cluster-name = "file"\n[ingress]\nbind-port = 80';
+    const { values, origins } = load({ readsRestateVariables, toml, environment, flags: ["--ingress.bind-port=82"] });
+    expect([values.ingress.bindPort, values.baseDir, values.clusterName]).toEqual([82, "perdure", "restate"]);
+    expect(origins.get("cluster-name")).toBe("RESTATE_CLUSTER_NAME");
+    expect(load({ readsRestateVariables, environment }).values.ingress.bindPort).toBe(81);
+    expect(load({ environment }).origins.has("ingress.bind-port")).toBe(false);
+  });
+
+  test("aliases hold, and a wrong value is refused by the variable's name", () => {
+    const aliases = [{ alias: "default-retry-policy", name: "worker.invoker.defaultRetryPolicy" }];
+    const environment = { RESTATE_DEFAULT_RETRY_POLICY__MAX_ATTEMPTS: "0" };
+    expect(refusal({ readsRestateVariables, aliases, environment }).detail).toMatch(
+      /^RESTATE_DEFAULT_RETRY_POLICY__MAX_ATTEMPTS: /,
+    );
+  });
+
+  test("settings that only the reference has are listed, variables of its clients and of Kubernetes are not", () => {
+    const environment = {
+      RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE: "1GiB",
+      RESTATE_BIFROST__DEFAULT_PROVIDER: "replicated",
+      RESTATE_WORKER: "1",
+      RESTATE_ADMIN_URL: "http://localhost:9070",
+      RESTATE_SERVICE_HOST: "10.0.0.1",
+      RESTATE_PORT: "tcp://10.0.0.1:80",
+    };
+    const loaded = load({ readsRestateVariables, environment });
+    const ignored = ["RESTATE_BIFROST__DEFAULT_PROVIDER", "RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE", "RESTATE_WORKER"];
+    expect(loaded.ignoredVariables).toEqual(ignored);
+    expect(printConfig(schema, loaded)).toContain("# RESTATE_WORKER has no setting here and is ignored\n");
   });
 });
 
@@ -181,6 +224,12 @@ describe("refusals", () => {
     const error = refusal({ environment: { PERDURE_WORKER__INVOKER__INACTIVITY_TIMEOT: "1m" } });
     expect(error.detail).toContain(
       "PERDURE_WORKER__INVOKER__INACTIVITY_TIMEOT; did you mean 'PERDURE_WORKER__INVOKER__INACTIVITY_TIMEOUT'?",
+    );
+  });
+
+  test("a variable that ends in _PORT is a setting's misspelling unless its value is a service link's", () => {
+    expect(refusal({ environment: { PERDURE_INGRESS_BIND_PORT: "3" } }).detail).toBe(
+      "there is no setting for the environment variable PERDURE_INGRESS_BIND_PORT; did you mean 'PERDURE_INGRESS__BIND_PORT'?",
     );
   });
 

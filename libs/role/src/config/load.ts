@@ -1,6 +1,6 @@
 /**
  * Why: one call turns everything people may have set into a typed configuration, or into one error that lists every mistake,
- * each with its origin and what would be right. Later sources win: defaults, file, environment, flags.
+ * each with its origin and what would be right. Later sources win: defaults, file, `RESTATE_` variables, `PERDURE_` variables, flags.
  */
 import { PerdureError } from "@perdure/base";
 import type { z } from "zod";
@@ -14,6 +14,7 @@ import {
   type Names,
   type Problem,
   readFileSource,
+  restateSource,
   type SourceResult,
 } from "./sources.js";
 import { type GroupSchema, settingTree } from "./tree.js";
@@ -28,12 +29,16 @@ export interface ConfigInputs {
   readonly flags: readonly string[];
   /** Other names of settings and tables. */
   readonly aliases: readonly Alias[];
+  /** Whether `RESTATE_` variables of the reference server are read, too. Default: no. */
+  readonly readsRestateVariables?: boolean;
 }
 
 export interface LoadedConfig<S extends z.ZodType> {
   readonly values: z.output<S>;
   /** What set a setting (by dotted name); settings that have their default are absent. */
   readonly origins: ReadonlyMap<string, string>;
+  /** Names of `RESTATE_` variables that have no setting here, sorted; empty where none are read. */
+  readonly ignoredVariables: readonly string[];
 }
 
 /**
@@ -44,6 +49,8 @@ export function loadConfig<S extends GroupSchema>(schema: S, inputs: ConfigInput
   const names: Names = { root: settingTree(schema), aliases: inputs.aliases };
   const sources: SourceResult[] = [];
   if (inputs.file !== undefined) sources.push(readFileSource(inputs.file, names));
+  const restate = inputs.readsRestateVariables === true ? restateSource(inputs.environment, names) : undefined;
+  if (restate !== undefined) sources.push(restate);
   sources.push(environmentSource(inputs.environment, inputs.reservedVariables, names), flagSource(inputs.flags, names));
 
   const problems = sources.flatMap((source) => source.problems);
@@ -53,7 +60,8 @@ export function loadConfig<S extends GroupSchema>(schema: S, inputs: ConfigInput
   const parsed = schema.safeParse(asTree(given.values()));
   for (const issue of parsed.error?.issues ?? []) problems.push(problemOf(issue, given));
   if (problems.length > 0 || !parsed.success) throw errorOf(problems);
-  return { values: parsed.data, origins: new Map([...given].map(([name, one]) => [name, one.origin])) };
+  const origins = new Map([...given].map(([name, one]) => [name, one.origin]));
+  return { values: parsed.data, origins, ignoredVariables: restate?.ignored ?? [] };
 }
 
 function asTree(given: Iterable<Given>): Record<string, unknown> {

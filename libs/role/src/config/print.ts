@@ -8,6 +8,8 @@ import { type GroupSchema, type SettingNode, settingTree } from "./tree.js";
 export function printConfig<S extends GroupSchema>(schema: S, loaded: LoadedConfig<S>): string {
   const blocks: string[] = [];
   printGroup(settingTree(schema), loaded.values, loaded as LoadedConfig<z.ZodType>, blocks);
+  const ignored = loaded.ignoredVariables.map((name) => `# ${name} has no setting here and is ignored`);
+  if (ignored.length > 0) blocks.push(ignored.join("\n"));
   return `${blocks.join("\n\n")}\n`;
 }
 

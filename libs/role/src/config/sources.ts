@@ -111,9 +111,20 @@ function isTable(value: unknown): value is Record<string, unknown> {
 // ── environment ──────────────────────────────────────────────────────────────────────────────────
 
 const ENVIRONMENT_PREFIX = "PERDURE_";
+const RESTATE_PREFIX = "RESTATE_";
 
-/** Kubernetes gives pods these for each Service of the namespace, also for one called `perdure`; they are not ours. */
-const SERVICE_LINK = /^(.*_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/;
+/**
+ * Kubernetes sets these for each Service of the namespace, also for Services named `perdure`. A name that merely ends in `_PORT` may be
+ * a misspelt setting (`PERDURE_INGRESS_BIND_PORT`), so it counts as a service link only with the value that Kubernetes writes.
+ */
+const SERVICE_LINK = /^(.*_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)_(PROTO|PORT|ADDR))$/;
+const SERVICE_LINK_URL = /^(.*_)?PORT(_\d+_(TCP|UDP|SCTP))?$/;
+const SERVICE_LINK_VALUE = /^(tcp|udp|sctp):\/\//;
+
+function isServiceLink(name: string, value: string): boolean {
+  if (name.includes("__")) return false;
+  return SERVICE_LINK.test(name) || (SERVICE_LINK_URL.test(name) && SERVICE_LINK_VALUE.test(value));
+}
 
 /** `PERDURE_` variables. `reserved` are the names (without prefix) that other programs or the launcher read. */
 export function environmentSource(
@@ -125,7 +136,7 @@ export function environmentSource(
   for (const [variable, text] of Object.entries(environment)) {
     if (text === undefined || !variable.toUpperCase().startsWith(ENVIRONMENT_PREFIX)) continue;
     const rest = variable.slice(ENVIRONMENT_PREFIX.length);
-    if (reserved.has(rest.toUpperCase()) || (!rest.includes("__") && SERVICE_LINK.test(rest.toUpperCase()))) continue;
+    if (reserved.has(rest.toUpperCase()) || isServiceLink(rest.toUpperCase(), text)) continue;
     const node = find(rest.split("__"), names);
     if (node?.kind === "setting") {
       out.given.push({ path: node.path, value: fromText(text, node.facts.form), origin: variable });
@@ -139,6 +150,45 @@ export function environmentSource(
     }
   }
   return finish(out);
+}
+
+/** Variables that the CLI, the SDKs and the tunnel client of Restate read; a server has no setting for them. */
+const RESTATE_CLIENT_VARIABLE =
+  /^(HOST|HOST_SCHEME|INGRESS_URL|ADMIN_URL|AUTH_TOKEN|ENVIRONMENT|LOGGING|IDENTITY_KEY|API_KEY|CLI_\w+|CLOUD_\w+|TUNNEL_\w+)$/;
+
+export interface RestateSource extends SourceResult {
+  /** Names of variables that look like server settings and have none here, sorted. */
+  readonly ignored: readonly string[];
+}
+
+/**
+ * `RESTATE_` variables of the reference server, so that existing set-ups and its testcontainers library work. A variable without a
+ * setting here is no mistake, because the reference has settings that mean nothing here: it is listed in `ignored`.
+ */
+export function restateSource(environment: Readonly<Record<string, string | undefined>>, names: Names): RestateSource {
+  const out = { given: [] as Given[], problems: [] as Problem[], ignored: [] as string[] };
+  for (const [variable, text] of Object.entries(environment)) {
+    if (text === undefined || !variable.toUpperCase().startsWith(RESTATE_PREFIX)) continue;
+    const rest = variable.slice(RESTATE_PREFIX.length);
+    if (isServiceLink(rest.toUpperCase(), text) || RESTATE_CLIENT_VARIABLE.test(rest.toUpperCase())) continue;
+    const node = find(rest.split("__"), names);
+    if (node?.kind === "setting") out.given.push(...restateValues(node, text, variable, names));
+    else out.ignored.push(variable);
+  }
+  out.ignored.sort();
+  finish(out);
+  return out;
+}
+
+/** The reference's `bind-address` is `ip:port`; here the port is a setting of its own. */
+function restateValues(node: SettingNode & { kind: "setting" }, text: string, origin: string, names: Names): Given[] {
+  const parts = foldName(node.path.at(-1)!) === foldName("bindAddress") ? /^(.+):(\d+)$/.exec(text) : null;
+  const port = parts === null ? undefined : find([...node.path.slice(0, -1), "bindPort"], names);
+  if (parts === null || port?.kind !== "setting") return [{ path: node.path, value: fromText(text, node.facts.form), origin }];
+  return [
+    { path: node.path, value: parts[1]!.replace(/^\[(.+)\]$/, "$1"), origin },
+    { path: port.path, value: parts[2]!, origin },
+  ];
 }
 
 function variableOf(dotted: string): string {

@@ -106,6 +106,10 @@ export async function runProcess<S extends GroupSchema>(
     const own = loaded.values as ProcessSettings & z.output<S>;
     const logging = createLogging(loggingOptions(own, spec.service, environment));
     const read = () => (spec.load({ file: command.file, environment, flags: command.flags }).values as ProcessSettings).logFilter;
+    if (loaded.ignoredVariables.length > 0) {
+      const variables = loaded.ignoredVariables.join(", ");
+      logging.logger.warn({ variables }, "environment variables of Restate without a setting here are ignored");
+    }
     using _levels = followLogFilter(command.file, read, logging, process);
     return await serve(spec, own, logging);
   } catch (cause) {

@@ -41,5 +41,5 @@ export type Settings = z.output<typeof settings>;
 
 /** Throws PerdureError as `loadConfig` does. */
 export function loadSettings(inputs: Pick<ConfigInputs, "file" | "environment" | "flags">): LoadedConfig<typeof settings> {
-  return loadConfig(settings, { ...inputs, reservedVariables: RESERVED_VARIABLES, aliases: [] });
+  return loadConfig(settings, { ...inputs, reservedVariables: RESERVED_VARIABLES, aliases: [], readsRestateVariables: true });
 }
