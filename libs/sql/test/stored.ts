@@ -160,6 +160,7 @@ export async function openWorld(): Promise<World> {
   const boom = attemptError();
   await put(at(ids.retrying), [
     { kind: "putEvent", id: ids.retrying, slot: 1, event: { kind: "transientError", afterIndex: 0, atMs: NOW + 5, error: boom } },
+    { kind: "putEvent", id: ids.retrying, slot: 2, event: { kind: "transientError", afterIndex: 0, atMs: NOW + 6, error: boom } },
   ]);
   await put(at(ids.paused), [
     { kind: "putEvent", id: ids.paused, slot: 16, event: { kind: "paused", afterIndex: 0, atMs: NOW + 9, error: boom } },

@@ -30,7 +30,7 @@ export const journalEvents = defineTable<EventRow>({
         return { id, events };
       };
       for await (const { id, events } of mapAhead(withEvents(rows), JOURNALS_AHEAD, read, () => false)) {
-        for (const event of events) yield { id, event };
+        for (const event of withoutRepetitions(events)) yield { id, event };
       }
     }
   },
@@ -42,6 +42,30 @@ function* withEvents(rows: readonly Uint8Array[]): Iterable<InvocationId> {
     fields.load(row);
     if (fields.progress.hasEvents) yield fields.invocationId;
   }
+}
+
+/**
+ * One event for consecutive attempts that failed alike, with the time of the first of them that is still stored. The reference stores no
+ * more, and tests of the published SDK count them. Stores keep each failure, because the timeline needs its time.
+ */
+function* withoutRepetitions(events: readonly JournalEvent[]): Iterable<JournalEvent> {
+  let previous: JournalEvent | undefined;
+  for (const event of events) {
+    if (previous === undefined || !isRepetition(previous, event)) yield event;
+    previous = event;
+  }
+}
+
+function isRepetition({ kind, error: before }: JournalEvent, { kind: kindNow, error: now }: JournalEvent): boolean {
+  if (kind !== "transientError" || kindNow !== "transientError" || before === undefined || now === undefined) return false;
+  return (
+    before.errorCode === now.errorCode &&
+    before.code === now.code &&
+    before.message === now.message &&
+    before.relatedCommandIndex === now.relatedCommandIndex &&
+    before.relatedCommandName === now.relatedCommandName &&
+    before.relatedCommandType === now.relatedCommandType
+  );
 }
 
 function typeName({ kind }: JournalEvent): "TransientError" | "Paused" {
