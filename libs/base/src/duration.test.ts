@@ -43,7 +43,7 @@ describe("a duration is read", () => {
   test("from every spelling of every unit", () => {
     const sizes: [number, string[]][] = [
       [7 * DAY, ["w", "wk", "wks", "week", "weeks"]],
-      [DAY, ["d", "day", "days", "Days"]],
+      [DAY, ["d", "day", "days"]],
       [HOUR, ["h", "hr", "hrs", "hour", "hours"]],
       [60_000, ["m", "min", "mins", "minute", "minutes"]],
       [1000, ["s", "sec", "secs", "second", "seconds"]],
@@ -73,6 +73,9 @@ describe("a duration is refused", () => {
     ["99999999999:00:00", "longer than 10000 years"],
     ["1 fortnight", "'fortnight' is not a unit of time"],
     ["abc", "every number needs a unit"],
+    ["1S", "'S' is not a unit of time"],
+    ["1MIN", "'MIN' is not a unit of time"],
+    ["3 Days", "'Days' is not a unit of time"],
     ["5s 5s", "each at most once"],
     ["5s 5m", "from large to small"],
     ["1.5h 3m", "only the smallest unit may have a fraction"],

@@ -1,6 +1,7 @@
 /**
  * Why: durations are written by people, in settings, manifests and query parameters, and shown to them again (admin-api.md
- * §1.3, ingress.md §3.1). Two notations are read: ISO 8601 (`PT1H30M`) and the friendly one (`1h30m`, `1 day 2 hours`, `1d 02:30:00`).
+ * §1.3, ingress.md §3.1). Two notations are read: ISO 8601 (`PT1H30M`) and the friendly one (`1h30m`, `1 day 2 hours`, `1d 02:30:00`),
+ * whose units are lower-case letters: `1M` could be a minute or a month, and the reference refuses it, too.
  */
 import { DURATION_MS_MAX, QUANTITY_TEXT_CHARS_MAX } from "./limits.js";
 
@@ -72,11 +73,11 @@ function parseFriendly(text: string): ParsedDuration {
     PIECE.lastIndex = at;
     const match = PIECE.exec(text);
     if (match === null) return bad(`'${text}' is not a duration such as 90s, 1h30m or PT1H30M; every number needs a unit`);
-    const name = match[2]!.toLowerCase();
+    const name = match[2]!;
     const unit = UNIT_BY_NAME.get(name);
     if (unit === undefined) {
       if (CALENDAR_UNITS.has(name)) return bad(TOO_LARGE_UNIT);
-      return bad(name === "ago" ? NEGATIVE : `'${match[2]}' is not a unit of time`);
+      return bad(name === "ago" ? NEGATIVE : `'${name}' is not a unit of time`);
     }
     if (unit.rank >= lastRank) return bad("units must go from large to small, each at most once");
     if (fractionSeen) return bad("only the smallest unit may have a fraction");

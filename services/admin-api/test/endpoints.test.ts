@@ -211,6 +211,11 @@ describe("queries", () => {
     expectError(await server.ask(method, path), [400], path);
   });
 
+  test.each(["x", "/t", "http://mykafka/t"])("the subscription source %p is 400 with META0009", async (source) => {
+    const { status, text } = await server.ask("POST", "/subscriptions", { source, sink: "service://PageA/x" });
+    expect([status, JSON.parse(text)]).toEqual([400, expect.objectContaining({ restate_code: "META0009" })]);
+  });
+
   test("fields and parameters that nobody knows are left alone", async () => {
     expect((await server.ask("GET", "/deployments?colour=blue")).status).toBe(200);
     expect(

@@ -18,8 +18,8 @@ import {
 import { listShape } from "../views/service-shape.js";
 
 const Properties = z.record(z.string(), z.string());
-/** An absolute URI; its scheme is judged by the registry. */
-const Uri = z.string().regex(/^[a-z][a-z0-9+.-]*:\/\/[^\s]*$/i, "is not an absolute URI");
+/** A URI, a host or an absolute path. The registry checks scheme, cluster and handler, and refuses with META0009. */
+const Uri = z.string().regex(/^([a-z][a-z0-9+.-]*:\/\/[^\s]*|\/[^\s]*|[^\s/]+)$/i, "invalid format");
 
 /** Sources name a cluster where URIs have their host (`kafka://<name>/<topic>`), so its characters are those that may stand there. */
 const ClusterName = z
