@@ -211,6 +211,15 @@ describe("queries", () => {
     expectError(await server.ask(method, path), [400], path);
   });
 
+  test.each<[object, string]>([
+    [{ url: "http://127.0.0.1:1" }, "missing field `uri`"],
+    [{ arn: 1 }, "arn: Invalid input: expected string, received number"],
+    [{}, "missing field `uri`"],
+  ])("POST /deployments of %j names the field", async (body, reason) => {
+    const { status, text } = await server.ask("POST", "/deployments", body);
+    expect([status, text]).toEqual([422, expect.stringContaining(reason)]);
+  });
+
   test.each(["x", "/t", "http://mykafka/t"])("the subscription source %p is 400 with META0009", async (source) => {
     const { status, text } = await server.ask("POST", "/subscriptions", { source, sink: "service://PageA/x" });
     expect([status, JSON.parse(text)]).toEqual([400, expect.objectContaining({ restate_code: "META0009" })]);

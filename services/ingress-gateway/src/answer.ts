@@ -62,11 +62,6 @@ export function answerPreflight(exchange: Exchange): void {
   exchange.send(200, headers, "");
 }
 
-/** The body was announced as too large. The reference says so below its CORS and error layers, in plain text. */
-export function answerLengthLimit(exchange: Exchange): void {
-  exchange.send(413, ["content-type", "text/plain; charset=utf-8"], "length limit exceeded");
-}
-
 function answerError(
   exchange: Exchange,
   status: number,

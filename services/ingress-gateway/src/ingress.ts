@@ -6,7 +6,7 @@
 import type { AddressInfo } from "node:net";
 import { PerdureError, unreachable } from "@perdure/base";
 import { createHttpPort, type HttpPortOptions } from "@perdure/role/http";
-import { answerJson, answerLengthLimit, answerPreflight, answerRefusal } from "./answer.js";
+import { answerJson, answerPreflight, answerRefusal } from "./answer.js";
 import { handleAwakeable } from "./awakeable.js";
 import { BodyGate } from "./body-reading.js";
 import type { IngressContext, IngressMetrics, IngressPorts } from "./context.js";
@@ -114,8 +114,7 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
 
   function dispatch(exchange: Exchange): void {
     if (exchange.contentLength !== undefined && exchange.contentLength > requestBytesMax) {
-      exchange.refusedWith = refusal.bodyTooLarge.code;
-      return answerLengthLimit(exchange);
+      return context.refuse(exchange, refusal.announcedTooLarge(exchange.contentLength, requestBytesMax));
     }
     if (exchange.method === "OPTIONS") return answerPreflight(exchange);
     if (exchange.rawHeaders.length > limits.headerLinesMax * 2) return context.refuse(exchange, refusal.headersTooMany);

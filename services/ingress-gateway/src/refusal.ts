@@ -24,6 +24,11 @@ export const notReady = refuse("ING0002", "the invocation exists but has not com
 export const overloaded = refuse("ING0005", "too many requests, the ingress is overloaded. Retry later.");
 export const headersTooMany = refuse("ING0003", "too many header fields", 431);
 export const bodyTooLarge = refuse("ING0004", "cannot read body: LengthLimitError");
+/** The reference answers the first three words as plain text; README of the specification, no. 10, asks for a proper error. */
+export function announcedTooLarge(bytes: number, bytesMax: number): Refusal {
+  const limit = `the request body has ${bytes} bytes, and ingress.request-size-limit allows ${bytesMax}`;
+  return refuse("ING0004", `length limit exceeded: ${limit}`);
+}
 export const bodyTooSlow = refuse("ING0009", "cannot read body: it did not arrive in time", 408);
 export const notPublic = refuse("ING0007", "the invoked service is not public");
 export const internalError = refuse("OPS0003", "internal error");

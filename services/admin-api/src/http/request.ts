@@ -130,9 +130,25 @@ function unknownFields(error: z.ZodError): string | undefined {
 
 function firstIssue(error: z.ZodError): string {
   const issue = error.issues[0];
-  if (issue === undefined) return "unexpected shape";
+  return issue === undefined ? "unexpected shape" : issueText(issue);
+}
+
+function issueText(issue: z.core.$ZodIssue): string {
+  const [nested] = issue.code === "invalid_union" ? likeliestAlternative(issue.errors) : [];
+  if (nested !== undefined) return issueText({ ...nested, path: [...issue.path, ...nested.path] });
   const path = issue.path.map((part, index) =>
     typeof part === "number" ? `[${part}]` : `${index > 0 ? "." : ""}${String(part)}`,
   );
-  return path.length === 0 ? issue.message : `${path.join("")}: ${issue.message}`;
+  if (path.length === 0) return issue.message;
+  return isMissing(issue) ? `missing field \`${path.join("")}\`` : `${path.join("")}: ${issue.message}`;
+}
+
+/** The issues of the alternative of a union that the body comes closest to: the fewest mistakes, a missing field counted twice. */
+function likeliestAlternative(alternatives: readonly (readonly z.core.$ZodIssue[])[]): readonly z.core.$ZodIssue[] {
+  const cost = (issues: readonly z.core.$ZodIssue[]) => issues.reduce((sum, issue) => sum + (isMissing(issue) ? 2 : 1), 0);
+  return alternatives.toSorted((a, b) => cost(a) - cost(b))[0] ?? [];
+}
+
+function isMissing(issue: z.core.$ZodIssue): boolean {
+  return issue.code === "invalid_type" && issue.message.endsWith("received undefined");
 }
