@@ -80,7 +80,11 @@ export class RemotePartitions implements Partitions, Courier {
   submit(command: Exclude<PartitionCommand, Invoke>): Promise<Answer> {
     const value = encodeCommand(command as RemoteCommand);
     return new Promise((resolve, reject) => {
-      const read = (tell: Tell) => (tell.case === "answer" ? resolve(decodeAnswer(tell.value)) : reject(unexpected(tell)));
+      const read = (tell: Tell, isRepetition: boolean) => {
+        if (tell.case !== "answer") return reject(unexpected(tell));
+        const answer = decodeAnswer(tell.value);
+        resolve(isRepetition && endsInvocations(command) && answer.kind === "alreadyCompleted" ? { kind: "done" } : answer);
+      };
       this.#send(new QuestionErrand(this.#road, command.id, () => ({ case: "submit", value }), read, reject));
     });
   }
@@ -330,14 +334,16 @@ class AttachErrand extends Errand implements Detach {
 /** One question, one answer. */
 class QuestionErrand extends Errand {
   readonly #question: () => Ask;
-  readonly #read: (tell: Tell) => void;
+  readonly #read: (tell: Tell, isRepetition: boolean) => void;
   readonly #reject: (error: PerdureError) => void;
+  /** Whether a leader may have carried out the request before its answer was lost. */
+  #isRepetition = false;
 
   constructor(
     road: Road,
     id: InvocationId,
     question: () => Ask,
-    read: (tell: Tell) => void,
+    read: (tell: Tell, isRepetition: boolean) => void,
     reject: (error: PerdureError) => void,
   ) {
     super(road, id);
@@ -352,13 +358,23 @@ class QuestionErrand extends Errand {
 
   protected heard(tell: Tell): boolean {
     if (tell.case === "unavailable") this.failed(tell.value);
-    else this.#read(tell);
+    else this.#read(tell, this.#isRepetition);
     return true;
+  }
+
+  override broken(): void {
+    this.#isRepetition = true;
+    super.broken();
   }
 
   failed(reason: string): void {
     this.#reject(new PerdureError("STO0002", reason));
   }
+}
+
+/** Such a command that finds its invocation completed, after an answer was lost, may have completed it itself: that is success. */
+function endsInvocations({ kind }: PartitionCommand): boolean {
+  return kind === "kill" || kind === "cancel";
 }
 
 function completionOf({ outcome, expiresAtMs }: CompletedTell): Completion {

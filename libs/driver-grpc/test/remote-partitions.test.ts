@@ -114,6 +114,35 @@ describe("a partition led in another process", () => {
     expect(await missing).toBe("not found");
   });
 
+  test.each(["kill", "cancel"] as const)("a %s whose answer is lost is done when it is repeated", async (kind) => {
+    const leader = await worker(new MemoryKeyValue(), { epoch: 1 });
+    const { directory, links, partitions: direct } = gateway(leader);
+    const completed = anInvoke();
+    await call(direct, completed).outcome;
+    const link = links.get(leader.address) as Link;
+    /** Loses the first answer. */
+    let lost = 0;
+    const lossy = Object.create(link, {
+      ask: {
+        value: (ask: Parameters<Link["ask"]>[0], asker: Parameters<Link["ask"]>[1]) =>
+          link.ask(ask, {
+            id: asker.id,
+            answered: (tell) => {
+              if (lost++ > 0) return asker.answered(tell);
+              asker.broken("the answer was lost");
+              return true;
+            },
+            broken: (reason) => asker.broken(reason),
+          }),
+      },
+    }) as Link;
+    const partitions = new RemotePartitions({ directory, link: () => lossy, clock: systemClock });
+    opened.push(() => partitions.close());
+    expect(await partitions.submit({ kind, id: completed.id })).toEqual({ kind: "done" });
+    expect(lost).toBe(2);
+    expect(await partitions.submit({ kind, id: completed.id })).toEqual({ kind: "alreadyCompleted" });
+  });
+
   test("names the invocation that was there before", async () => {
     const { partitions } = gateway(await worker(new MemoryKeyValue(), { epoch: 1 }));
     const first = anInvoke({ idempotencyKey: "once" });
