@@ -266,6 +266,10 @@ describe("the sentence", () => {
     expect(await say(retrying)).toMatch(
       /^Its attempt 2 failed with RT0007 \[500\] "no luck"; .+ \(in 5s\) \(3 more, then it fails\)\.$/,
     );
+    const message = "Feature 'scope' is not supported by the negotiated protocol version: v6";
+    expect(await say({ ...retrying, failure: { ...SOME_ERROR, code: 573, message } })).toMatch(
+      /raise worker\.invoker\.max-protocol-version \(to 7\)\.$/,
+    );
     expect(await say({ kind: "delayedStart", startsAtMs: Number.MAX_SAFE_INTEGER })).toContain("the end of time");
   });
 

@@ -146,8 +146,14 @@ function problemOf(route: Situation["route"], failure: AttemptError | undefined)
     return ` Its deployment ${route.deploymentId} was removed: no attempt will succeed until it is moved to another one.`;
   if (route.kind === "noService") return " No deployment serves it: no attempt will succeed until one is registered.";
   if (route.kind === "handlerRemoved") return ` Deployment ${route.deploymentId} does not list its handler any more.`;
+  if (failure?.code === UNSUPPORTED_FEATURE && failure.message.includes("protocol version")) {
+    return " Its SDK needs a newer service protocol for this: raise worker.invoker.max-protocol-version (to 7).";
+  }
   return failure?.errorCode === "RT0010" ? " Its endpoint does not answer." : "";
 }
+
+/** Code of SDKs for what the negotiated protocol version cannot do (service-protocol §6.3). */
+const UNSUPPORTED_FEATURE = 573;
 
 function routeProblem(
   kind: Situation["route"]["kind"],

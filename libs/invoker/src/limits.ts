@@ -123,3 +123,6 @@ export const SLOT_MEMORY_SHARE = 1 / 4;
 export const SLOTS_DEFAULT_MIN = 1_000;
 /** What 64 connections of 128 streams carry to one endpoint: more attempts would hold slots and wait for a stream. */
 export const SLOTS_DEFAULT_MAX = 8_192;
+
+/** Of a failure's message, which a handler may make as long as it likes, this much is in the log; SQL has it whole. */
+export const LOGGED_REASON_CHARS_MAX = 500;

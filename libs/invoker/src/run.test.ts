@@ -234,6 +234,18 @@ test("introspection sees attempt, deployment, server and what is awaited", async
   expect(status.nextRetryAtMs! - world.clock.nowMs()).toBeGreaterThanOrEqual(1_000);
 });
 
+test("a failed attempt is logged with its target and the beginning of its message", async () => {
+  const lines: object[] = [];
+  const logger = { ...silentLogger, warn: (fields: object) => void lines.push(fields) };
+  const world = new World({}, {}, { logger });
+  const invocation = await world.invoke();
+  world.last.fails("x".repeat(1000)).close();
+  await world.turn();
+  const { service, handler } = invocation.facts.target;
+  expect(lines).toMatchObject([{ target: `${service}/${handler}`, code: "RT0007", reason: "x".repeat(500), action: "retry" }]);
+  expect(Number.isInteger((lines[0] as { delayMs: number }).delayMs)).toBe(true);
+});
+
 test("failures of one endpoint are logged in full a few times, and then counted", async () => {
   const lines: string[] = [];
   const logger = { ...silentLogger, warn: (_fields: object, message: string) => void lines.push(message) };

@@ -27,7 +27,7 @@ import type { Attempt, AttemptOwner } from "./attempt.js";
 import { type AttemptFailure, failure } from "./attempt-failure.js";
 import type { AttemptEnding } from "./attempt-plan.js";
 import { JournalTail } from "./journal-tail.js";
-import { REFUSAL_DELAY_MS, REFUSALS_MAX, RETRY_DELAY_MS_MAX, SLOT_WAIT_STORED_MS } from "./limits.js";
+import { LOGGED_REASON_CHARS_MAX, REFUSAL_DELAY_MS, REFUSALS_MAX, RETRY_DELAY_MS_MAX, SLOT_WAIT_STORED_MS } from "./limits.js";
 import type { AttemptTransport } from "./metrics.js";
 import { openAttempt } from "./open-attempt.js";
 import { handlerFor, type Route, routeOf } from "./pin.js";
@@ -347,11 +347,14 @@ export class Run implements AttemptOwner, SlotUser {
       { service: this.#facts.target.service, code: error.errorCode },
       {
         invocationId: this.id,
+        target: `${this.#facts.target.service}/${this.#facts.target.handler}`,
         run: this.number,
         attempt: this.#attemptCount,
         code: error.errorCode,
+        reason: error.message.slice(0, LOGGED_REASON_CHARS_MAX),
+        command: error.relatedCommandName,
         action: verdict.action,
-        delayMs: verdict.delayMs,
+        delayMs: Math.round(verdict.delayMs),
       },
       "attempt failed",
     );
