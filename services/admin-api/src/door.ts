@@ -26,6 +26,13 @@ export async function openAdminDoor(
   const isShown = showsConsole && !settings.disableWebUi;
   const console = isShown ? await openAdminConsole(CONSOLE_DIRECTORY, logger) : undefined;
   const request = createAdminApi({ ...ports, console }, { ...options, traceUrl: settings.traceUrl });
-  const port = createHttpPort({ request }, { clock, logger }, { guard: guardsInTurn([guard, browserGuard(settings)]) });
+  const port = createHttpPort(
+    { request },
+    { clock, logger },
+    {
+      guard: guardsInTurn([guard, browserGuard(settings)]),
+      errorForm: (_code, message) => ({ body: { message, restate_code: null } }),
+    },
+  );
   return openDoor(settings, port.listen, () => port.close(ADMIN_DRAIN_MS));
 }

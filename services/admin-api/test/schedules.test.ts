@@ -147,7 +147,7 @@ describe("a body that is wrong is refused", () => {
     [{ target: { service: "Greeter", handler: "greet", limitKey: "l" } }, 400, null, "unknown fields: 'target.limitKey'"],
     [{ name: "" }, 422, null, "name: empty string"],
     [{ name: "a\nb" }, 422, null, "name: has control characters"],
-    [{ name: undefined }, 422, null, "name: "],
+    [{ name: undefined }, 422, null, "missing field `name`"],
     [{ jitter: "2h" }, 422, null, "jitter: is longer than 3600000 ms"],
     [{ jitter: "soon" }, 422, null, "jitter: is not a duration"],
     [{ start_at: "tomorrow" }, 422, null, "start_at: "],

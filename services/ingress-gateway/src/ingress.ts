@@ -166,7 +166,14 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
       stream: (stream, headers, flags, rawHeaders) => handle(new Http2Exchange(owner, stream, headers, flags, rawHeaders, clock)),
     },
     { clock, logger },
-    options.http,
+    {
+      headerBytesMax: limits.headerBytesMax,
+      errorForm: (code, message) => ({
+        body: { code, message, source: "ingress" },
+        headerLines: ["x-restate-error-source: ingress"],
+      }),
+      ...options.http,
+    },
   );
   async function close(): Promise<void> {
     await port.close(options.drainMs ?? limits.drainMsDefault);

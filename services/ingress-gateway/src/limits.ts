@@ -18,6 +18,12 @@ export const bodyRateGraceMs = 30_000;
 /** How often slow bodies are looked for. */
 export const bodySweepMs = 1000;
 
+/**
+ * Bytes of a request line and headers over HTTP/1.1: a path of 64 KiB, as keys may be long, and 256 KiB of headers, as the reference takes.
+ * A gateway in front has a smaller limit of its own.
+ */
+export const headerBytesMax = 320 * 1024;
+
 /** Header lines of one request. The reference's HTTP library stops at 100 too. */
 export const headerLinesMax = 100;
 

@@ -274,8 +274,10 @@ describe("whatever comes over the wire", () => {
         const { received } = await exchangeRaw(fixture.port, bytes, { end: true });
         // Behind a preface the answer is frames of HTTP/2: there it is enough that the connection ended.
         if (received.length > 0 && !bytes.toString("latin1").startsWith("PRI")) {
-          const isHead = /^HEAD /.test(bytes.toString("latin1"));
-          for (const answer of parseAnswers(received, () => isHead)) checkAnswer(answer, isHead);
+          // What cannot be parsed has no method: its answer has a body also where the damaged request began with HEAD.
+          const isUnreadable = /^HTTP\/1\.1 (400|408|413|431) [\s\S]*connection: close/.test(received.toString("latin1"));
+          const isHead = (index: number) => index === 0 && !isUnreadable && bytes.toString("latin1").startsWith("HEAD ");
+          for (const [index, answer] of parseAnswers(received, isHead).entries()) checkAnswer(answer, isHead(index));
         }
       }
       await stillServes();

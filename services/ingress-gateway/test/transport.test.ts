@@ -164,10 +164,27 @@ describe("limits", () => {
     expect(answer).toMatchObject({ status: 431, text: '{"code":431,"message":"too many header fields","source":"ingress"}' });
   });
 
-  test("a header section beyond its bytes hears 431 and the connection ends", async () => {
+  test("a path of 64 KB and 250 KB of headers are taken", async () => {
     await using fixture = await startIngress();
-    const { received, closed } = await exchangeRaw(fixture.port, post("/Greeter/greet", [`x: ${"y".repeat(40_000)}`]));
-    expect(parseAnswers(received).map(({ status }) => status)).toEqual([431]);
+    const key = "k".repeat(64_000);
+    const lines = Array.from({ length: 5 }, (_, n) => `x-${n}: ${"y".repeat(50_000)}`);
+    const { received } = await exchangeRaw(fixture.port, post(`/Counter/${key}/add`, [...lines, "content-length: 0"]), {
+      done: (bytes) => bytes.includes('"ok"'),
+    });
+    expect(parseAnswers(received).map(({ status }) => status)).toEqual([200]);
+    expect(fixture.partitions.invoked[0]?.facts.target.key).toBe(key);
+  });
+
+  test("longer ones are 431 with a reason in JSON, and the connection ends", async () => {
+    await using fixture = await startIngress();
+    const { received, closed } = await exchangeRaw(fixture.port, post("/Greeter/greet", [`x: ${"y".repeat(330_000)}`]));
+    const message = "the request line and the headers are longer than 327680 bytes";
+    const answers = parseAnswers(received).map(({ status, headers, body }) => [
+      status,
+      headers.get("content-type"),
+      String(body),
+    ]);
+    expect(answers).toEqual([[431, "application/json", JSON.stringify({ code: 431, message, source: "ingress" })]]);
     expect(closed).toBe(true);
   });
 });

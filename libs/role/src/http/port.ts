@@ -22,6 +22,7 @@ import * as limits from "./limits.js";
 import { boundRestOfBody, isLeaving } from "./linger.js";
 import { securedBy } from "./secured.js";
 import { type Protocol, sniffProtocol } from "./sniff.js";
+import { type ErrorForm, plainErrorForm, refuseUnreadable } from "./unreadable.js";
 
 /** Who answers. Nobody may throw; whatever waits must watch its own `close` event. */
 export interface HttpHandlers {
@@ -41,6 +42,8 @@ export interface HttpPortOptions {
   readonly sessionIdleTimeoutMs?: number;
   readonly concurrentStreamsMax?: number;
   readonly connectionsMax?: number;
+  /** Form of the answer to a request that cannot be parsed. Default: `code` and `message`. */
+  readonly errorForm?: ErrorForm;
   /** Looks at each request first. */
   readonly guard?: Guard | undefined;
   /** With it the port speaks TLS alone (ALPN says which HTTP), and new connections get the present certificate. */
@@ -56,6 +59,12 @@ export interface HttpPort {
    */
   close(graceMs: number): Promise<void>;
   readonly closing: boolean;
+}
+
+/** Requests of one HTTP/1.1 connection that are not answered in full. */
+interface Pipeline {
+  waiting: number;
+  newest: ServerResponse;
 }
 
 export interface HttpPortDependencies {
@@ -100,12 +109,32 @@ export function createHttpPort(
     if (secured === undefined) sniffProtocol(socket, headersTimeoutMs, (protocol) => decided(socket, protocol));
     else secured(socket, decided);
   });
+  const pipelines = new WeakMap<Duplex, Pipeline>();
+  http1.on("clientError", (cause: NodeJS.ErrnoException, socket: Duplex) => {
+    handleErrors(socket);
+    const pipeline = pipelines.get(socket);
+    // Behind an answer that has begun, or before one to an earlier request, the refusal would be taken for a part of it.
+    const isAmbiguous =
+      pipeline !== undefined && (pipeline.waiting > 1 || (pipeline.waiting === 1 && pipeline.newest.headersSent));
+    if (!socket.writable || isAmbiguous || cause.code === "ECONNRESET") return void socket.destroy();
+    const headerBytesMax = options.headerBytesMax ?? limits.headerBytesMaxDefault;
+    refuseUnreadable(socket, cause, headerBytesMax, options.errorForm ?? plainErrorForm);
+  });
   http1.maxConnections = options.connectionsMax ?? limits.connectionsMaxDefault;
+  function begun(socket: Duplex, res: ServerResponse): void {
+    const pipeline = pipelines.get(socket);
+    if (pipeline === undefined) return void pipelines.set(socket, { waiting: 1, newest: res });
+    pipeline.waiting++;
+    pipeline.newest = res;
+  }
   function answered(this: ServerResponse): void {
+    const pipeline = pipelines.get(this.req.socket);
+    if (pipeline !== undefined) pipeline.waiting--;
     if (!isLeaving(this.req.socket)) boundRestOfBody(this.req, clock, limits.lingerMsDefault);
   }
   const onRequest = (req: IncomingMessage, res: ServerResponse): void => {
     firstHeaders.arrived(req.socket);
+    begun(req.socket, res);
     res.once("finish", answered);
     if (closed !== undefined) res.shouldKeepAlive = false; // express has a prototype of its own for answers.
     if (!isLeaving(req.socket)) handlers.request(req, res); // Leaving: pipelined behind an answer that closes.
@@ -116,6 +145,7 @@ export function createHttpPort(
   if (expecting !== undefined) {
     http1.on("checkContinue", (req, res) => {
       firstHeaders.arrived(req.socket);
+      begun(req.socket, res);
       res.once("finish", answered);
       if (!isLeaving(req.socket)) expecting.call(handlers, req, res);
     });

@@ -1,0 +1,41 @@
+/** The answer to an HTTP/1.1 request that Node's parser refuses: a status and the reason as JSON, where Node writes a status alone. */
+import { STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+
+/** An error in the form of one API: an object that becomes JSON, and header lines (`name: value`) beside those that every answer has. */
+export type ErrorForm = (code: number, message: string) => { readonly body: object; readonly headerLines?: readonly string[] };
+
+export const plainErrorForm: ErrorForm = (code, message) => ({ body: { code, message } });
+
+/** Writes the refusal and closes the connection. `cause` is the parser's error, `headerBytesMax` the limit of the port in bytes. */
+export function refuseUnreadable(
+  socket: Duplex,
+  cause: NodeJS.ErrnoException,
+  headerBytesMax: number,
+  errorForm: ErrorForm,
+): void {
+  const { code, message } = reasonOf(cause, headerBytesMax);
+  const form = errorForm(code, message);
+  const body = JSON.stringify(form.body);
+  const head = [
+    `HTTP/1.1 ${code} ${STATUS_CODES[code]}`,
+    "content-type: application/json",
+    `content-length: ${Buffer.byteLength(body)}`,
+    "connection: close",
+    ...(form.headerLines ?? []),
+  ];
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
+}
+
+function reasonOf({ code }: NodeJS.ErrnoException, headerBytesMax: number): { code: number; message: string } {
+  switch (code) {
+    case "HPE_HEADER_OVERFLOW":
+      return { code: 431, message: `the request line and the headers are longer than ${headerBytesMax} bytes` };
+    case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
+      return { code: 413, message: "the extensions of the body's chunks are too long" };
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return { code: 408, message: "the request did not arrive in time" };
+    default:
+      return { code: 400, message: "the request is not valid HTTP/1.1" };
+  }
+}
