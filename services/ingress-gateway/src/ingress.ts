@@ -4,7 +4,7 @@
  * per request than all the rest of an invocation.
  */
 import type { AddressInfo } from "node:net";
-import { PerdureError, unreachable } from "@perdure/base";
+import { PerdureError, SummaryLog, unreachable } from "@perdure/base";
 import { createHttpPort, type HttpPortOptions } from "@perdure/role/http";
 import { answerJson, answerPreflight, answerRefusal } from "./answer.js";
 import { handleAwakeable } from "./awakeable.js";
@@ -62,6 +62,7 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
   const rate = requestsPerSecondMax === undefined ? undefined : new RequestRate(requestsPerSecondMax, clock.monotonicMs());
   const lateRoutes = ports.readRegistries === undefined ? undefined : new LateRoutes(ports.readRegistries, clock);
   let inFlight = 0;
+  const failures = new SummaryLog(logger, clock);
 
   const context: IngressContext = {
     ports,
@@ -77,7 +78,10 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
     },
     fail(exchange, cause, advice) {
       const error = PerdureError.from(cause);
-      logger.warn({ code: error.code, kind: exchange.kind, cause: error }, "partition did not answer");
+      // An expected refusal comes once for each client that waits, and its stack says nothing.
+      const reason = error.code === "OPS0003" ? { cause: error } : { reason: error.detail };
+      const fields = { code: error.code, kind: exchange.kind, ...reason };
+      failures.warn(logger, { service: "ingress", code: error.code }, fields, "partition did not answer");
       context.refuse(exchange, refusal.unavailable(error.detail, advice));
     },
     crash(exchange, cause) {
@@ -178,6 +182,7 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
   async function close(): Promise<void> {
     await port.close(options.drainMs ?? limits.drainMsDefault);
     context.bodies.stop();
+    failures[Symbol.dispose]();
   }
 
   return {

@@ -1,6 +1,14 @@
 /** Asking for results later, and completing awakeables. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { awakeableId, type InvocationId, idempotentInvocationId, newInvocationId, systemRandom, utf8 } from "@perdure/base";
+import {
+  awakeableId,
+  type InvocationId,
+  idempotentInvocationId,
+  newInvocationId,
+  PerdureError,
+  systemRandom,
+  utf8,
+} from "@perdure/base";
 import { aHandler, aRegistry } from "../src/testing/index.js";
 import { bothProtocols, type Client, openClient } from "./client.js";
 import { eventually, type Fixture, startIngress, success } from "./fixture.js";
@@ -109,6 +117,22 @@ describe.each(bothProtocols)("results over %s", (http) => {
     expect(fixture.complaints).toMatchObject([
       { message: "partition did not answer", fields: { code: "OPS0003", kind: "output" } },
     ]);
+  });
+
+  test("a partition without a leader is 503, and many such requests are few lines without a stack", async () => {
+    const id = await idOfSend(client, "/S/h");
+    fixture.complaints.length = 0;
+    fixture.partitions.output = () => Promise.reject(new PerdureError("STO0002", "the partition has no leader"));
+    for (let n = 0; n < 30; n++) {
+      expect((await client.send({ method: "GET", path: `/restate/output/${id}` })).status).toBe(503);
+    }
+    expect(fixture.complaints).toHaveLength(20);
+    expect(fixture.complaints[0]?.fields).toEqual({
+      service: "ingress",
+      code: "STO0002",
+      kind: "output",
+      reason: "the partition has no leader",
+    });
   });
 
   test("lookup needs nobody to exist", async () => {
