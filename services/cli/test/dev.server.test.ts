@@ -248,6 +248,23 @@ describe("beside a service that runs", () => {
 });
 
 test(
+  "a service of another folder at a usual port is not used, and the new service gets another port",
+  async () => {
+    const greeter = service({ name: "Stranger", handlers: { greet: async () => "from elsewhere" } });
+    mkdirSync(join(home.path, "empty"));
+    await using stranger = await SdkEndpoint.start({ services: [greeter], port: 9080 });
+    const perdure = dev("empty", "--yes");
+    expect(await event(perdure, "foreign")).toMatchObject({ url: "http://localhost:9080", pid: process.pid });
+    await event(perdure, "written");
+    const { services, url, ingressUrl } = await event(perdure, "registered");
+    expect(services).toEqual(["Greeter"]);
+    expect(url).not.toBe(`http://localhost:${stranger.port}`);
+    expect(await call(ingressUrl, "/Greeter/greet", "Ann")).toMatch(/^"Hello Ann/);
+  },
+  TEST_MS,
+);
+
+test(
   "a port that is taken is told with who has it and what to do",
   async () => {
     mkdirSync(join(home.path, "empty"));

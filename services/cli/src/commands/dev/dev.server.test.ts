@@ -1,11 +1,12 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { createServer as createHttp1Server } from "node:http";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { Listener, SdkEndpoint } from "@perdure/conformance";
 import { service } from "@restatedev/restate-sdk";
+import { isForeign } from "./foreign.js";
 import { holderOf, isPortFree, listeningInodes } from "./ports.js";
 import { type Found, type Probed, probe } from "./probe.js";
 import { installOf, isEmptyFolder, startOf, startText } from "./project.js";
@@ -194,11 +195,44 @@ describe("a folder", () => {
   });
 });
 
+describe("a service at a usual port", () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = realpathSync(mkdtempSync(join(tmpdir(), "perdure-foreign-")));
+    mkdirSync(join(folder, "workspace/app"), { recursive: true });
+    mkdirSync(join(folder, "empty"));
+    writeFileSync(join(folder, "workspace/app/main.ts"), "");
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  test.each([
+    ["workspace/app", "workspace/app", false],
+    ["workspace/app/src", "workspace/app", false],
+    ["workspace", "workspace/app", false],
+    ["elsewhere", "workspace/app", true],
+    ["workspace/app2", "workspace/app", true],
+    ["", "empty", true],
+  ])("of a program in '%s' is foreign to '%s': %p", (its, own, isIt) => {
+    const holder = { pid: 1, command: "", folder: join(folder, its) };
+    expect(isForeign(holder, join(folder, own))).toBe(isIt);
+  });
+
+  test("of an unknown program is foreign to an empty folder alone", () => {
+    expect(isForeign(undefined, join(folder, "empty"))).toBe(true);
+    expect(isForeign(undefined, join(folder, "workspace/app"))).toBe(false);
+    expect(isForeign({ pid: 1, command: "", folder: "/" }, join(folder, "workspace/app"))).toBe(true);
+  });
+});
+
 describe("a port", () => {
   test("that is taken has a holder with a name", async () => {
     const listener = await Listener.open(createServer(), 0);
     expect(await isPortFree(listener.port)).toBe(false);
-    expect(holderOf(listener.port)).toMatchObject({ pid: process.pid, command: expect.stringContaining("node") });
+    expect(holderOf(listener.port)).toMatchObject({
+      pid: process.pid,
+      command: expect.stringContaining("node"),
+      folder: process.cwd(),
+    });
     await listener.close();
     expect(await isPortFree(listener.port)).toBe(true);
     expect(holderOf(listener.port)).toBeUndefined();

@@ -12,7 +12,9 @@ import { pause } from "../manage/pause.js";
 import { App } from "./app.js";
 import { Child, exitText } from "./child.js";
 import { type EndpointEvents, findEndpoints, USUAL_PORTS, watchEndpoint } from "./endpoint.js";
+import { foreignPorts } from "./foreign.js";
 import { SEARCH_LOOKS_QUICK, SEARCH_PAUSE_MS } from "./limits.js";
+import { isPortFree } from "./ports.js";
 import { type Install, installOf, isEmptyFolder, type Start, startOf, startText } from "./project.js";
 import { Report } from "./report.js";
 import { type DevServer, requirePorts, type ServerPorts, startServer } from "./server.js";
@@ -30,10 +32,19 @@ export interface DevOptions {
   readonly command: readonly string[];
 }
 
-export async function dev(context: Context, options: DevOptions): Promise<void> {
+/** What is known once the usual ports were checked. */
+interface Surroundings extends DevOptions {
+  /** Usual ports whose services belong to other projects. */
+  readonly foreign: readonly number[];
+  /** Given to the service as `PORT`: the chosen port, or a free one when another project has the usual one. */
+  readonly appPort: number | undefined;
+}
+
+export async function dev(context: Context, given: DevOptions): Promise<void> {
   const report = new Report(context);
   const folder = process.cwd();
-  await requirePorts(context, options.serverPorts);
+  await requirePorts(context, given.serverPorts);
+  const options = await lookAround(context, report, folder, given);
   const isNew = await prepareFolder(context, report, folder, options);
   const data = resolve(folder, options.data);
   using transport = nodeTransport();
@@ -72,6 +83,19 @@ export async function dev(context: Context, options: DevOptions): Promise<void> 
   }
 }
 
+async function lookAround(context: Context, report: Report, folder: string, options: DevOptions): Promise<Surroundings> {
+  if (options.port !== undefined || options.attachOnly) return { ...options, foreign: [], appPort: options.port };
+  const foreign = await foreignPorts(context, report, folder, portsOf({ ...options, foreign: [] }));
+  const surroundings = { ...options, foreign };
+  const isUsualTaken = foreign.includes(USUAL_PORTS[0] as number);
+  return { ...surroundings, appPort: isUsualTaken ? await firstFree(portsOf(surroundings)) : undefined };
+}
+
+async function firstFree(ports: readonly number[]): Promise<number | undefined> {
+  for (const port of ports) if (await isPortFree(port)) return port;
+  return undefined;
+}
+
 async function settled(starting: Promise<DevServer>): Promise<DevServer | undefined> {
   const [outcome] = await Promise.allSettled([starting]);
   return outcome.status === "fulfilled" ? outcome.value : undefined;
@@ -90,7 +114,7 @@ async function untilServerEnds(context: Context, { child }: DevServer): Promise<
 // ── the folder ───────────────────────────────────────────────────────────────────────────────────
 
 /** Whether a new service was written. */
-async function prepareFolder(context: Context, report: Report, folder: string, options: DevOptions): Promise<boolean> {
+async function prepareFolder(context: Context, report: Report, folder: string, options: Surroundings): Promise<boolean> {
   if (options.command.length > 0 || options.attachOnly || !isEmptyFolder(folder)) return false;
   if ((await findEndpoints(portsOf(options))).length > 0) return false;
   const isWanted =
@@ -154,21 +178,24 @@ async function installPackages(context: Context, report: Report, folder: string,
 
 // ── the service ──────────────────────────────────────────────────────────────────────────────────
 
-/** Ports to look at; never those of our own server. */
-function portsOf({ port, serverPorts }: DevOptions, server?: DevServer): readonly number[] {
+/** Ports to check for services; never those of our own server or of other projects. */
+function portsOf(
+  { port, serverPorts, foreign }: Pick<Surroundings, "port" | "serverPorts" | "foreign">,
+  server?: DevServer,
+): readonly number[] {
   if (port !== undefined) return [port];
   const ours =
     server === undefined
       ? [serverPorts.ingress, serverPorts.admin]
       : [server.ingressUrl, server.adminUrl].map((url) => Number(new URL(url).port));
-  return USUAL_PORTS.filter((usual) => !ours.includes(usual));
+  return USUAL_PORTS.filter((usual) => !ours.includes(usual) && !foreign.includes(usual));
 }
 
 async function startApp(
   context: Context,
   report: Report,
   folder: string,
-  options: DevOptions,
+  options: Surroundings,
   ports: readonly number[],
 ): Promise<App | undefined> {
   const start = await whatToStart(context, report, folder, options, ports);
@@ -176,7 +203,7 @@ async function startApp(
   report.say("starting", `Starting: ${startText(start)} (${start.because})`, { command: startText(start) });
   const app = new App(
     context,
-    { command: start.command, args: start.args, cwd: folder, env: appEnvironment(context, options.port) },
+    { command: start.command, args: start.args, cwd: folder, env: appEnvironment(context, options.appPort) },
     {
       line: (text) => report.line("app", text),
       ended: (how, again) => {
@@ -255,7 +282,7 @@ function appEnvironment({ output }: Context, port: number | undefined): NodeJS.P
 async function serve(
   context: Context,
   report: Report,
-  options: DevOptions,
+  options: Surroundings,
   server: DevServer,
   transport: NodeTransport,
   app: App | undefined,

@@ -7,6 +7,8 @@ import { handleErrors } from "@perdure/base";
 export interface Holder {
   readonly pid: number;
   readonly command: string;
+  /** Its working directory; undefined when the system does not say. */
+  readonly folder: string | undefined;
 }
 
 /** Whether a server could listen there, on loopback as on every address. */
@@ -36,7 +38,8 @@ function holderByProc(port: number): Holder | undefined {
     if (!/^\d+$/.test(entry)) continue;
     if (socketsOf(entry).some((inode) => inodes.has(inode))) {
       const command = readOrEmpty(`/proc/${entry}/cmdline`).replaceAll("\0", " ").trim();
-      return { pid: Number(entry), command: command.slice(0, COMMAND_CHARS_MAX) };
+      const folder = linkOrEmpty(`/proc/${entry}/cwd`);
+      return { pid: Number(entry), command: command.slice(0, COMMAND_CHARS_MAX), folder: folder === "" ? undefined : folder };
     }
   }
   return undefined;
@@ -88,14 +91,18 @@ function unreadable<T>(cause: unknown, nothing: T): T {
 const COMMAND_CHARS_MAX = 120;
 
 function holderByLsof(port: number): Holder | undefined {
+  const listener = lsof("-nP", `-iTCP:${port}`, "-sTCP:LISTEN", "-Fpc");
+  const pid = /^p(\d+)$/m.exec(listener)?.[1];
+  if (pid === undefined) return undefined;
+  const folder = /^n(.+)$/m.exec(lsof("-a", "-p", pid, "-d", "cwd", "-Fn"))?.[1];
+  return { pid: Number(pid), command: /^c(.*)$/m.exec(listener)?.[1] ?? "", folder };
+}
+
+/** Empty when it is not installed, or found nothing, which it reports with its exit code. */
+function lsof(...args: readonly string[]): string {
   try {
-    const text = execFileSync("lsof", ["-nP", `-iTCP:${port}`, "-sTCP:LISTEN", "-Fpc"], {
-      encoding: "utf8",
-      stdio: ["ignore", "pipe", "ignore"],
-    });
-    const pid = /^p(\d+)$/m.exec(text)?.[1];
-    return pid === undefined ? undefined : { pid: Number(pid), command: /^c(.*)$/m.exec(text)?.[1] ?? "" };
+    return execFileSync("lsof", args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
   } catch {
-    return undefined; // It is not installed, or it found nobody, which it says with its exit code.
+    return "";
   }
 }

@@ -10,18 +10,21 @@ const SERVICE = `/**
  *
  *   curl localhost:8080/Greeter/greet --json '"Ann"'
  */
-import { type Context, serve, service } from ${JSON.stringify(SDK.name)};
+import { type Context, handlers, serde, serve, service } from ${JSON.stringify(SDK.name)};
+
+/** A JSON schema with an example: perdure dev and the console suggest it as a body. */
+const nameSerde = new serde.JsonSerde<string>({ type: "string", examples: ["Ann"] });
 
 const greeter = service({
   name: "Greeter",
   handlers: {
-    greet: async (ctx: Context, name: string): Promise<string> => {
+    greet: handlers.handler({ input: nameSerde }, async (ctx: Context, name: string): Promise<string> => {
       // Runs once, however often the handler is tried: its result is in the journal.
       const number = await ctx.run("choose a number", () => Math.ceil(Math.random() * 100));
       // A durable timer: it goes on after a restart of service and server.
       await ctx.sleep({ seconds: 1 });
       return \`Hello \${name}, your number is \${number}.\`;
-    },
+    }),
   },
 });
 

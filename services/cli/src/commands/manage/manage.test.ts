@@ -52,6 +52,17 @@ describe("a ready curl", () => {
     );
   });
 
+  test.each([undefined, {}])("has a placeholder that no handler takes when the schema is %j", (schema) => {
+    const handler = {
+      name: "add",
+      public: true,
+      input_description: "any",
+      output_description: "",
+      input_json_schema: schema,
+    };
+    expect(curlOf("http://localhost:8080/", aService("S", 1, []), handler)).toBe("curl localhost:8080/S/add --json '<JSON>'");
+  });
+
   test("is one word for every shell", () => {
     expect(shellWord(`{"a":"it's"}`)).toBe(`'{"a":"it'\\''s"}'`);
   });

@@ -108,12 +108,15 @@ export function curlOf(ingressUrl: string, service: ServiceView, handler: Handle
   return `curl ${url.replace(/^http:\/\//, "")}${data === "" ? " -X POST" : data}`;
 }
 
+/** Not JSON: a line that is pasted without a change is refused, where an invented value could become part of a state. */
+const UNKNOWN_BODY = "<JSON>";
+
 /** A body that the handler may take; undefined when it takes none. */
 function exampleOf(handler: HandlerView): string | undefined {
   if (handler.input_description === "none") return undefined;
   const schema = handler.input_json_schema;
-  const example = typeof schema === "object" && schema !== null ? exampleValue(schema as Schema, 0) : undefined;
-  return JSON.stringify(example ?? "Ann");
+  const isDescribed = typeof schema === "object" && schema !== null && Object.keys(schema).length > 0;
+  return isDescribed ? JSON.stringify(exampleValue(schema as Schema, 0)) : UNKNOWN_BODY;
 }
 
 interface Schema {

@@ -1,0 +1,56 @@
+/**
+ * Which services at the usual ports belong to other projects. A service that another project left running must not become
+ * part of this one without a question.
+ */
+import { realpathSync } from "node:fs";
+import { sep } from "node:path";
+import type { Context } from "../../context.js";
+import { findEndpoints, type Seen } from "./endpoint.js";
+import { type Holder, holderOf } from "./ports.js";
+import { isEmptyFolder } from "./project.js";
+import type { Report } from "./report.js";
+
+/** Ports among `ports` whose services are not to be registered; reports each with the way to use it anyway. */
+export async function foreignPorts(
+  context: Context,
+  report: Report,
+  folder: string,
+  ports: readonly number[],
+): Promise<readonly number[]> {
+  const foreign: number[] = [];
+  for (const { url, probed } of await findEndpoints(ports)) {
+    const port = Number(new URL(url).port);
+    const holder = holderOf(port);
+    if (!isForeign(holder, folder)) continue;
+    const what = `${servicesOf(probed)} at ${url} belongs to ${ownerText(holder)}`;
+    if (
+      context.prompts.isInteractive &&
+      !context.yes &&
+      (await context.prompts.confirm(`${what}. Use it here?`, `--port ${port}`))
+    ) {
+      continue;
+    }
+    foreign.push(port);
+    report.say("foreign", `${what}: not used. To use it: perdure dev --port ${port}`, { url, pid: holder?.pid });
+  }
+  return foreign;
+}
+
+/** A program in the project's folder, below it or above it belongs to the project; an unknown one not to an empty folder. */
+export function isForeign(holder: Holder | undefined, folder: string): boolean {
+  if (holder?.folder === undefined) return isEmptyFolder(folder);
+  const [own, its] = [realpathSync(folder), holder.folder];
+  if (its === own || its.startsWith(own + sep)) return false;
+  // A workspace starts programs from its root; the root of the file system or a home directory is no project.
+  return isEmptyFolder(folder) || !own.startsWith(its + sep) || its === sep || its === process.env["HOME"];
+}
+
+function servicesOf(probed: Seen["probed"]): string {
+  return probed.kind === "found" && probed.services.length > 0 ? probed.services.join(", ") : "A service";
+}
+
+function ownerText(holder: Holder | undefined): string {
+  if (holder === undefined) return "another program";
+  const where = holder.folder === undefined ? "" : ` in ${holder.folder}`;
+  return `process ${holder.pid}${where} (${holder.command})`;
+}
