@@ -191,6 +191,22 @@ describe("calls", () => {
     TEST_MS,
   );
 
+  test(
+    "report the invocation and its failure when they take long, and how to go on after Ctrl-C",
+    async () => {
+      failuresLeft = 1_000;
+      const call = home.start(["call", "Desk/flaky"]);
+      await call.until(/inv_\w+ is [a-z-]+; attempt \d+ failed: .*not yet/);
+      call.signal("SIGINT");
+      const { exitCode, stderr } = await call.ended;
+      const id = /perdure invocations cancel (inv_\w+)/.exec(stderr)?.[1] as string;
+      expect([exitCode, stderr]).toEqual([130, expect.stringContaining(`${id} goes on in the server`)]);
+      failuresLeft = 0;
+      await untilStatus(id, "completed");
+    },
+    TEST_MS,
+  );
+
   test("say what the handler said when it fails, and what is wrong when nothing was called", async () => {
     expectFailure(
       await home.run(["call", "Desk/refuse", '"I am a teapot"']),

@@ -3,7 +3,8 @@ import { type HandlerAddress, type HandlerInput, InvocationFailure } from "@perd
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
 import { CliError, FAILED, USAGE } from "../../errors.js";
-import { action, asCliError, harmless, ingressOf } from "./connect.js";
+import { CallProgress } from "./call-progress.js";
+import { action, adminOf, asCliError, harmless, ingressOf } from "./connect.js";
 import { bytesJson, bytesText, jsonOf } from "./texts.js";
 import { bodyOf, durationText, headers, wholeNumber } from "./values.js";
 
@@ -22,7 +23,9 @@ interface CallFlags {
 export function registerCalls(program: Command, context: Context): void {
   const call = program
     .command("call")
-    .description("call a handler and print what it returns; waits as long as it takes")
+    .description(
+      "call a handler and print what it returns; waits as long as it takes, and reports the invocation after two seconds",
+    )
     .action(action((target: string, body: string | undefined, flags: CallFlags) => callHandler(context, target, body, flags)));
   const send = program
     .command("send")
@@ -48,13 +51,17 @@ export function registerCalls(program: Command, context: Context): void {
 async function callHandler(context: Context, target: string, argument: string | undefined, flags: CallFlags): Promise<void> {
   const { address, input } = requestOf(context, target, argument, flags);
   const { output } = context;
+  using progress = new CallProgress(context, adminOf(context), address);
+  const headers = { traceparent: progress.traceparent, ...input.headers };
+  if (flags.header?.["traceparent"] === undefined) void progress.report();
   try {
-    const outcome = await ingressOf(context).call(address, input);
+    const outcome = await ingressOf(context).call(address, { ...input, headers });
     output.result({ invocation_id: outcome.invocationId ?? null, result: bytesJson(outcome.body) }, () => {
       if (outcome.invocationId !== undefined) output.note(output.paint("dim", outcome.invocationId));
       if (outcome.body.length > 0) output.print(bytesText(outcome.body, 2));
     });
   } catch (cause) {
+    if (context.signal.aborted) output.note(progress.interrupted());
     throw cause instanceof InvocationFailure ? failureOf(cause) : cause;
   }
 }

@@ -24,3 +24,7 @@ export const STEPS_SHOWN_MAX = 200;
 export const TIMELINE_PAGES_MAX = 20;
 /** Longest answers of an interactive question that are kept for the arrow keys. */
 export const HISTORY_LINES_MAX = 200;
+/** A call that takes longer than this is reported with its id: long enough for most handlers to have answered. */
+export const CALL_SILENCE_MS = 2_000;
+/** Searches for the invocation of a call by its trace id, each of which reads the invocations of its service. */
+export const CALL_SEARCHES_MAX = 3;
