@@ -7,6 +7,7 @@ import { CliError, FAILED } from "../../errors.js";
 import { Child, exitText } from "./child.js";
 import { SERVER_READY_MS_MAX } from "./limits.js";
 import { holderOf, isPortFree } from "./ports.js";
+import { entryOf, textOf } from "./server-log.js";
 
 export interface ServerPorts {
   readonly ingress: number;
@@ -106,30 +107,4 @@ function settingsOf({ ingress, admin }: ServerPorts, bind: string): Record<strin
     PERDURE_ADMIN__BIND_PORT: String(admin),
     PERDURE_ADMIN__BIND_ADDRESS: bind,
   };
-}
-
-interface LogEntry {
-  readonly level?: string;
-  readonly msg?: string;
-  readonly ingress?: string;
-  readonly admin?: string;
-  readonly code?: string;
-  readonly error?: unknown;
-}
-
-/** Undefined for what is not of its log: the last words of a program that cannot start. */
-function entryOf(line: string): LogEntry | undefined {
-  if (!line.startsWith("{")) return undefined;
-  try {
-    return JSON.parse(line) as LogEntry;
-  } catch (cause) {
-    if (cause instanceof SyntaxError) return undefined;
-    throw cause;
-  }
-}
-
-function textOf(line: string, entry: LogEntry | undefined): string {
-  if (entry === undefined) return line;
-  const { level, msg, code } = entry;
-  return `${level}: ${code === undefined ? "" : `${code} `}${msg ?? line}`;
 }

@@ -1,0 +1,47 @@
+/** Lines of the server's log as `perdure dev` shows them: what failed, why, and the command that helps. */
+import { harmless } from "../manage/connect.js";
+
+/** Fields of a line in JSON that are shown. */
+export interface LogEntry {
+  readonly level?: string;
+  readonly msg?: string;
+  readonly ingress?: string;
+  readonly admin?: string;
+  readonly code?: string;
+  readonly invocationId?: string;
+  readonly target?: string;
+  readonly attempt?: number;
+  readonly reason?: string;
+  readonly command?: string;
+  readonly action?: string;
+}
+
+/** Undefined for a line that is not of the log: the last output of a program that cannot start. */
+export function entryOf(line: string): LogEntry | undefined {
+  if (!line.startsWith("{")) return undefined;
+  try {
+    return JSON.parse(line) as LogEntry;
+  } catch (cause) {
+    if (cause instanceof SyntaxError) return undefined;
+    throw cause;
+  }
+}
+
+export function textOf(line: string, entry: LogEntry | undefined): string {
+  if (entry === undefined) return line;
+  const { level, msg, code, invocationId } = entry;
+  const head = `${level}: ${code === undefined ? "" : `${code} `}`;
+  if (msg !== "attempt failed" || invocationId === undefined) {
+    const reason = entry.reason === undefined ? "" : `: ${harmless(entry.reason)}`;
+    return `${head}${msg ?? line}${reason}`;
+  }
+  const step = entry.command === undefined ? "" : ` at '${harmless(entry.command)}'`;
+  const what = `attempt ${entry.attempt} of ${entry.target} failed${step}: ${harmless(entry.reason ?? "")}`;
+  return `${head}${what} (${invocationId}, ${entry.action}). ${adviceOf(code, invocationId)}`;
+}
+
+/** A journal that the new code does not fit stays so until the invocation begins anew or the old code is back. */
+function adviceOf(code: string | undefined, id: string): string {
+  if (code === "RT0016") return `Undo the change, or: perdure invocations restart ${id}, perdure invocations kill ${id}`;
+  return `See: perdure explain ${id}`;
+}
