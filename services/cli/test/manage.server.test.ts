@@ -170,6 +170,19 @@ describe("deployments and services", () => {
   );
 });
 
+describe("what does not exist", () => {
+  test.each<[readonly string[], string]>([
+    [["state", "get", "Nope", "x"], "The requested service 'Nope' does not exist"],
+    [["state", "list", "Nope"], "The requested service 'Nope' does not exist"],
+    [["state", "get", "Desk", "x"], "'Desk' has no state: it is a Service"],
+    [["promises", "list", "Nope"], "The requested service 'Nope' does not exist"],
+    [["promises", "list", "Cart"], "'Cart' has no promises: it is a VirtualObject"],
+    [["queues", "describe", "x"], "There is no queue 'x', or nothing is in it"],
+  ])("%j fails", async (args, why) => {
+    expectFailure(await home.run(args), 1, why);
+  });
+});
+
 describe("calls", () => {
   test(
     "print what the handler returns, from an argument, stdin or a file",

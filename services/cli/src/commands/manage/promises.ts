@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import type { Context } from "../../context.js";
 import { USAGE } from "../../errors.js";
 import { action, adminOf, ingressOf } from "./connect.js";
+import { requireService } from "./known-service.js";
 import { LIST_ROWS_DEFAULT, LIST_ROWS_MAX } from "./limits.js";
 import { jsonOf, textOf } from "./texts.js";
 import { bodyOf, wholeNumber } from "./values.js";
@@ -71,11 +72,13 @@ async function resolve(
 
 async function list(context: Context, workflow: string, key: string | undefined, limit: number): Promise<void> {
   const ofKey = key === undefined ? "" : ` AND service_key = ${sqlText(key)}`;
-  const promises = await adminOf(context).sql.query(
+  const admin = adminOf(context);
+  const promises = await admin.sql.query(
     "SELECT service_name, service_key, key, completed, completion_success_value_utf8, completion_failure FROM sys_promise " +
       `WHERE service_name = ${sqlText(workflow)}${ofKey} ORDER BY service_key, key LIMIT ${limit}`,
     context,
   );
+  if (promises.length === 0) await requireService(context, admin, workflow, ["Workflow"], "promises");
   const { output } = context;
   output.result({ promises }, () =>
     output.table(

@@ -285,6 +285,8 @@ async function describeQueue(context: Context, id: string, limit: number): Promi
     `SELECT entry_id, entry_kind, stage, status, has_lock, created_at, run_at FROM sys_vqueues WHERE id = ${sqlText(id)} ORDER BY sequence_number LIMIT ${limit}`,
     context,
   );
+  // Queues exist while something is in them, so that a mistyped id and an empty queue look alike.
+  if (entries.length === 0) context.fail(FAILED, `There is no queue '${id}', or nothing is in it`, "See: perdure queues list");
   const { output, clock } = context;
   const nowMs = clock.nowMs();
   output.result({ id, entries }, () =>

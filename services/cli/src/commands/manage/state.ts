@@ -6,6 +6,7 @@ import { FAILED, USAGE } from "../../errors.js";
 import { showBytes } from "../../output/index.js";
 import { action, adminOf } from "./connect.js";
 import { editJson } from "./editor.js";
+import { requireService } from "./known-service.js";
 import { LIST_ROWS_DEFAULT, LIST_ROWS_MAX, STATE_APPLIED_MS, STATE_PAUSE_MS } from "./limits.js";
 import { pause } from "./pause.js";
 import { bytesJson, bytesText, jsonOf } from "./texts.js";
@@ -71,7 +72,9 @@ export function registerState(program: Command, context: Context): void {
 }
 
 async function list(context: Context, service: string, limit: number): Promise<void> {
-  const keys = await adminOf(context).state.keys(service, limit, context);
+  const admin = adminOf(context);
+  const keys = await admin.state.keys(service, limit, context);
+  if (keys.length === 0) await requireService(context, admin, service, ["VirtualObject", "Workflow"], "state");
   const { output } = context;
   output.result({ service, keys }, () =>
     output.table(
@@ -90,7 +93,9 @@ const asJson = (entries: StateMap): Record<string, unknown> =>
   Object.fromEntries([...entries].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, bytes]) => [name, bytesJson(bytes)]));
 
 async function get(context: Context, service: string, key: string, name: string | undefined): Promise<void> {
-  const { entries, version } = await adminOf(context).state.read(service, key, context);
+  const admin = adminOf(context);
+  const { entries, version } = await admin.state.read(service, key, context);
+  if (entries.size === 0) await requireService(context, admin, service, ["VirtualObject", "Workflow"], "state");
   const { output } = context;
   if (name !== undefined) {
     const value = entries.get(name);
