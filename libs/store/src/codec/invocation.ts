@@ -2,7 +2,15 @@
  * The stored form of an invocation: one status byte (so that scans can pass over rows unread), then protobuf fields.
  * The facts are a submessage encoded once in a life and copied from then on. Unknown fields are skipped on read.
  */
-import { type DeploymentId, type InvocationId, invariant, ProtoReader, ProtoWriter, type SubscriptionId } from "@perdure/base";
+import {
+  type DeploymentId,
+  type InvocationId,
+  invariant,
+  PerdureError,
+  ProtoReader,
+  ProtoWriter,
+  type SubscriptionId,
+} from "@perdure/base";
 import {
   type HandlerType,
   type Invocation,
@@ -201,7 +209,9 @@ export function decodeInvocation(row: Uint8Array): Invocation {
         r.skip(tag & 7);
     }
   }
-  invariant(facts !== undefined && status !== undefined, "a stored invocation has a status and its facts");
+  if (status === undefined)
+    throw new PerdureError("STO0003", `an invocation is stored with status ${row[0]}, which this version does not know`);
+  invariant(facts !== undefined, "a stored invocation has its facts");
   const pinned: Pinned | undefined = deploymentId === undefined ? undefined : { deploymentId, protocolVersion };
   const journal: JournalProgress = { length, commands, notifications, outputIndex, hasEvents };
   const milestones: Milestones = { scheduledAtMs, inboxedAtMs, runningAtMs, completedAtMs, moves };

@@ -2,7 +2,7 @@
  * Commands that travel between partitions, as they are kept in an outbox and sent to another leader. Only what one
  * partition may owe another has a form here; attempts and people always speak to the leader directly.
  */
-import { type InvocationId, invariant, ProtoReader, ProtoWriter } from "@perdure/base";
+import { type InvocationId, invariant, PerdureError, ProtoReader, ProtoWriter } from "@perdure/base";
 import type { InvocationFacts, PartitionCommand, Sink } from "@perdure/partition";
 import { decodeNotification, encodeNotification, isFault, MessageType } from "@perdure/service-protocol";
 import { decodeFacts, encodeFacts } from "./invocation.js";
@@ -55,7 +55,7 @@ function writeSink(w: ProtoWriter, sink: Sink): void {
 
 export function decodeOwed(row: Uint8Array): OwedCommand {
   const r = new ProtoReader(row);
-  let kind: OwedCommand["kind"] | undefined;
+  let kind: OwedCommand["kind"] | undefined = KINDS[0]; // Default of the field.
   let id = "" as InvocationId;
   let facts: InvocationFacts | undefined;
   let input: Uint8Array | undefined;
@@ -119,7 +119,7 @@ export function decodeOwed(row: Uint8Array): OwedCommand {
     case "kill":
       return { kind, id };
     default:
-      throw new Error("an outbox message of unknown kind");
+      throw new PerdureError("STO0003", "a message between partitions is of a kind that this version does not know");
   }
 }
 
