@@ -1,16 +1,6 @@
 /** Why: every stored form that is a message, with what tests need of it: values of all shapes, our codec, and the independent one. */
-import { toBinaryString } from "@perdure/base";
-import type {
-  InboxEntry,
-  Invocation,
-  InvocationFacts,
-  JournalEvent,
-  QueuePause,
-  Sink,
-  WorkflowPromise,
-} from "@perdure/partition";
-import type { NotificationId, ResultValue } from "@perdure/service-protocol";
-import fc from "fast-check";
+import type { InboxEntry, Invocation, InvocationFacts, JournalEvent, QueuePause, WorkflowPromise } from "@perdure/partition";
+import type fc from "fast-check";
 import { decodeFacts, encodeFacts } from "../src/codec/invocation.js";
 import {
   decodeEvent,
@@ -33,7 +23,7 @@ import {
   packRows,
   unpackRows,
 } from "../src/index.js";
-import { arbitraryFacts, arbitraryId, arbitraryInvocation, arbitraryOutcome } from "../src/testing/index.js";
+import { arbitraryFacts, arbitraryInvocation } from "../src/testing/arbitraries.js";
 import {
   type OracleMessage,
   oracleEvent,
@@ -47,6 +37,16 @@ import {
   oraclePause,
   oraclePromise,
 } from "./oracle.js";
+import {
+  arbitraryEvent,
+  arbitraryInbox,
+  arbitraryLock,
+  arbitraryOwed,
+  arbitraryPacked,
+  arbitraryPause,
+  arbitraryPromise,
+  arbitrarySafe,
+} from "./row-arbitraries.js";
 
 /** `encode` and `decode` are ours and know the message alone: of an invocation, what follows its status byte. */
 export interface Form<T> {
@@ -57,88 +57,6 @@ export interface Form<T> {
   decode(message: Uint8Array, like: T): T;
   oracle(value: T): OracleMessage;
 }
-
-const text = fc.string({ unit: "grapheme", maxLength: 12 });
-const bytes = fc.uint8Array({ maxLength: 24 });
-const uint32 = fc.oneof(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 0xffff_ffff }));
-const safe = fc.oneof(fc.nat(3), fc.maxSafeNat(), fc.constant(Number.MAX_SAFE_INTEGER));
-const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(arbitrary, { nil: undefined });
-
-const event: fc.Arbitrary<JournalEvent> = fc.record({
-  kind: fc.constantFrom("transientError", "paused"),
-  afterIndex: fc.integer({ min: -1, max: 0xffff_fffe }),
-  atMs: safe,
-  error: maybe(
-    fc.record({
-      errorCode: text,
-      code: uint32,
-      message: text,
-      stacktrace: maybe(text),
-      relatedCommandIndex: maybe(uint32),
-      relatedCommandName: maybe(text),
-      relatedCommandType: maybe(uint32),
-    }),
-  ),
-});
-
-const stateEntry = fc.record({ key: bytes.map(toBinaryString), value: bytes });
-const inbox: fc.Arbitrary<InboxEntry> = fc.oneof(
-  fc.record({ kind: fc.constant("invocation" as const), id: arbitraryId }),
-  fc.record({
-    kind: fc.constant("stateMutation" as const),
-    expectedVersion: maybe(text),
-    entries: fc.array(stateEntry, { maxLength: 3 }),
-  }),
-);
-
-const promise: fc.Arbitrary<WorkflowPromise> = fc.oneof(
-  fc.record({ kind: fc.constant("completed" as const), outcome: arbitraryOutcome }),
-  fc.record({
-    kind: fc.constant("pending" as const),
-    listeners: fc.array(fc.record({ id: arbitraryId, life: maybe(safe), completionId: uint32 }), { maxLength: 3 }),
-  }),
-);
-
-const pause: fc.Arbitrary<QueuePause> = fc.record({ pausedAtMs: safe, lock: maybe(fc.record({ service: text, key: text })) });
-
-const sink: fc.Arbitrary<Sink> = fc.record({
-  kind: fc.constantFrom("call", "attach"),
-  callerId: arbitraryId,
-  callerLife: maybe(safe),
-  completionId: uint32,
-});
-const signal: fc.Arbitrary<Exclude<NotificationId, { kind: "completion" }>> = fc.oneof(
-  fc.record({ kind: fc.constant("signalIndex" as const), index: uint32 }),
-  fc.record({ kind: fc.constant("signalName" as const), name: text }),
-);
-const result: fc.Arbitrary<ResultValue> = fc.oneof(
-  fc.constant<ResultValue>({ kind: "void" }),
-  fc.record({ kind: fc.constant("value" as const), value: bytes }),
-  fc.record({
-    kind: fc.constant("failure" as const),
-    failure: fc.record({
-      code: uint32,
-      message: text,
-      metadata: fc.array(fc.record({ key: text, value: text }), { maxLength: 2 }),
-    }),
-  }),
-);
-const owed: fc.Arbitrary<OwedCommand> = fc.oneof(
-  fc
-    .record({ kind: fc.constant("invoke" as const), facts: arbitraryFacts, input: bytes, sink: maybe(sink) })
-    .map((invoke) => ({ ...invoke, id: invoke.facts.id })),
-  fc.record({ kind: fc.constant("attach" as const), id: arbitraryId, sink }),
-  fc.record({
-    kind: fc.constant("queryOutput" as const),
-    id: arbitraryId,
-    callerId: arbitraryId,
-    callerLife: maybe(safe),
-    completionId: uint32,
-  }),
-  fc.record({ kind: fc.constant("notify" as const), id: arbitraryId, life: maybe(safe), type: uint32, body: bytes }),
-  fc.record({ kind: fc.constant("signal" as const), id: arbitraryId, signal, result }),
-  fc.record({ kind: fc.constant("kill" as const), id: arbitraryId }),
-);
 
 /** The bytes that facts remember are no part of their value. */
 const withoutBytes = (facts: InvocationFacts): InvocationFacts => ({ ...facts, bytes: undefined });
@@ -169,34 +87,52 @@ export const FORMS: readonly Form<unknown>[] = [
     decode: (message) => withoutBytes(decodeFacts(message)),
     oracle: oracleFacts,
   }),
-  form<JournalEvent>({ name: "journal event", values: event, encode: encodeEvent, decode: decodeEvent, oracle: oracleEvent }),
+  form<JournalEvent>({
+    name: "journal event",
+    values: arbitraryEvent,
+    encode: encodeEvent,
+    decode: decodeEvent,
+    oracle: oracleEvent,
+  }),
   form({
     name: "lock",
-    values: fc.record({ holder: maybe(arbitraryId), head: safe, tail: safe }),
+    values: arbitraryLock,
     encode: encodeLock,
     decode: decodeLock,
     oracle: oracleLock,
   }),
-  form<InboxEntry>({ name: "inbox entry", values: inbox, encode: encodeInbox, decode: decodeInbox, oracle: oracleInbox }),
+  form<InboxEntry>({
+    name: "inbox entry",
+    values: arbitraryInbox,
+    encode: encodeInbox,
+    decode: decodeInbox,
+    oracle: oracleInbox,
+  }),
   form<WorkflowPromise>({
     name: "workflow promise",
-    values: promise,
+    values: arbitraryPromise,
     encode: encodePromise,
     decode: decodePromise,
     oracle: oraclePromise,
   }),
-  form<QueuePause>({ name: "paused queue", values: pause, encode: encodePause, decode: decodePause, oracle: oraclePause }),
-  form<number>({ name: "number", values: safe, encode: encodeNumber, decode: decodeNumber, oracle: oracleNumber }),
+  form<QueuePause>({
+    name: "paused queue",
+    values: arbitraryPause,
+    encode: encodePause,
+    decode: decodePause,
+    oracle: oraclePause,
+  }),
+  form<number>({ name: "number", values: arbitrarySafe, encode: encodeNumber, decode: decodeNumber, oracle: oracleNumber }),
   form<readonly Uint8Array[]>({
     name: "packed rows",
-    values: fc.array(bytes, { maxLength: 4 }),
+    values: arbitraryPacked,
     encode: packRows,
     decode: unpackRows,
     oracle: oraclePacked,
   }),
   form<OwedCommand>({
     name: "outbox command",
-    values: owed,
+    values: arbitraryOwed,
     encode: (value) => encodeOwed(value.kind === "invoke" ? { ...value, facts: withoutBytes(value.facts) } : value),
     decode: (message) => {
       const decoded = decodeOwed(message);

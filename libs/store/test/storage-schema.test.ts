@@ -5,7 +5,7 @@ import { describe, expect, test } from "@jest/globals";
 import { anId } from "@perdure/partition/testing";
 import fc from "fast-check";
 import { decodeInvocation, decodeOwed, decodePromise, encodeInvocation } from "../src/index.js";
-import { arbitraryInvocation } from "../src/testing/index.js";
+import { arbitraryInvocation } from "../src/testing/arbitraries.js";
 import { FORMS } from "./forms.js";
 import { file_v1_invocation } from "./gen/v1/invocation_pb.js";
 import { file_v1_outbox } from "./gen/v1/outbox_pb.js";
