@@ -147,7 +147,8 @@ class CutLine implements AsyncDisposable {
 }
 
 describe("migrations", () => {
-  const steps = [...migrations, { number: migrations.length + 1, name: "later", sql: "CREATE TABLE later_table (n int)" }];
+  const LAST = migrations.at(-1)?.number ?? 0;
+  const steps = [...migrations, { number: LAST + 1, name: "later", sql: "CREATE TABLE later_table (n int)" }];
   const migrated = (all = migrations) => withClient(server.url, (client) => migrate(client, silentLogger, all));
 
   test("are taken once, by whichever of many processes comes first", async () => {
@@ -158,7 +159,7 @@ describe("migrations", () => {
   });
 
   test("that fail leave nothing behind, and are taken when they can be", async () => {
-    const broken = { number: steps.length, name: "later", sql: "CREATE TABLE later_table (n int); SELECT 1/0" };
+    const broken = { number: LAST + 1, name: "later", sql: "CREATE TABLE later_table (n int); SELECT 1/0" };
     await expect(migrated([...migrations, broken])).rejects.toThrow("division");
     expect(await sql("SELECT to_regclass('later_table') AS found")).toEqual([{ found: null }]);
     expect(await migrated(steps)).toBe(1);
@@ -168,7 +169,19 @@ describe("migrations", () => {
     await expect(open()).rejects.toThrow("META0010");
   });
 
-  test("are numbered without holes", () => {
-    expect(migrations.map(({ number }) => number)).toEqual(migrations.map((_, index) => index + 1));
+  test("of a version before the first release are not continued, and the database stays as it is", async () => {
+    await emptyDatabase(server.url);
+    await sql(
+      "CREATE TABLE perdure_migrations (number int PRIMARY KEY, name text NOT NULL, applied_at timestamptz DEFAULT now())",
+    );
+    await sql("INSERT INTO perdure_migrations (number, name) VALUES (6, 'mail')");
+    await expect(open()).rejects.toThrow(/META0010.*before 0\.1\.0/);
+    expect(await sql("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")).toEqual([
+      { tablename: "perdure_migrations" },
+    ]);
+  });
+
+  test("are numbered without holes, from the one that stands for all before the first release", () => {
+    expect(migrations.map(({ number }) => number)).toEqual(migrations.map((_, index) => 7 + index));
   });
 });

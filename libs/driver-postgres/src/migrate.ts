@@ -17,21 +17,30 @@ const BOOK = `
     applied_at timestamptz NOT NULL DEFAULT now()
   )`;
 
-/** Resolves with how many steps were taken. Throws META0010 when the database is newer, STO0001 when it fails. */
+/** Resolves with how many steps were taken. Throws META0010 when the database is newer, or older than the first step, STO0001 when it fails. */
 export async function migrate(client: Client, logger: Logger, steps: readonly Migration[] = migrations): Promise<number> {
   await client.query(`SET lock_timeout = ${MIGRATION_LOCK_TIMEOUT_MS}`);
   await client.query("SELECT pg_advisory_lock($1)", [LOCK]);
   try {
     await client.query(BOOK);
     const { rows } = await client.query<{ number: number }>("SELECT number FROM perdure_migrations ORDER BY number");
-    const taken = rows.at(-1)?.number ?? 0;
-    if (taken > steps.length) {
+    const taken = rows.at(-1)?.number;
+    const first = steps[0]?.number ?? 0;
+    const last = steps.at(-1)?.number ?? 0;
+    if (taken !== undefined && taken > last) {
       throw new PerdureError(
         "META0010",
-        `the database has taken ${taken} migrations and this version knows ${steps.length}; run the version that migrated it, or a newer one`,
+        `the database has taken migration ${taken} and this version knows ${last}; run the version that migrated it, or a newer one`,
       );
     }
-    for (const step of steps.slice(taken)) {
+    if (taken !== undefined && taken < first) {
+      throw new PerdureError(
+        "META0010",
+        `the database was left by a version before 0.1.0 at migration ${taken}, which no release continues; empty it, or use another database`,
+      );
+    }
+    const missing = steps.filter(({ number }) => number > (taken ?? 0));
+    for (const step of missing) {
       await client.query("BEGIN");
       try {
         await client.query(step.sql);
@@ -43,7 +52,7 @@ export async function migrate(client: Client, logger: Logger, steps: readonly Mi
       }
       logger.info({ number: step.number, name: step.name }, "database migrated");
     }
-    return steps.length - taken;
+    return missing.length;
   } finally {
     await client.query("SELECT pg_advisory_unlock($1)", [LOCK]);
   }

@@ -201,7 +201,8 @@ CREATE TABLE public.perdure_api_keys (
     created_at_ms bigint NOT NULL,
     expires_at_ms bigint,
     last_used_at_ms bigint,
-    deleted_at_ms bigint
+    deleted_at_ms bigint,
+    rate_per_second integer
 );
 
 
@@ -339,7 +340,20 @@ CREATE TABLE public.perdure_environments (
     created_at_ms bigint NOT NULL,
     changed_at_ms bigint NOT NULL,
     last_traffic_at_ms bigint NOT NULL,
-    erase_at_ms bigint
+    erase_at_ms bigint,
+    throttled boolean DEFAULT false NOT NULL
+);
+
+
+--
+-- Name: perdure_gateways; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE UNLOGGED TABLE public.perdure_gateways (
+    gateway text NOT NULL,
+    region text NOT NULL,
+    demands json NOT NULL,
+    seen_at_ms bigint NOT NULL
 );
 
 
@@ -374,6 +388,47 @@ CREATE TABLE public.perdure_invitations (
 
 
 --
+-- Name: perdure_mail_tokens; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.perdure_mail_tokens (
+    token_hash bytea NOT NULL,
+    kind text NOT NULL,
+    user_id text NOT NULL,
+    email text NOT NULL,
+    created_at_ms bigint NOT NULL,
+    expires_at_ms bigint NOT NULL
+);
+
+
+--
+-- Name: perdure_mails; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.perdure_mails (
+    id bigint NOT NULL,
+    sealed bytea NOT NULL,
+    created_at_ms bigint NOT NULL,
+    due_at_ms bigint NOT NULL,
+    tries integer DEFAULT 0 NOT NULL
+);
+
+
+--
+-- Name: perdure_mails_id_seq; Type: SEQUENCE; Schema: public; Owner: -
+--
+
+ALTER TABLE public.perdure_mails ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.perdure_mails_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+
+--
 -- Name: perdure_members; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -393,6 +448,18 @@ CREATE TABLE public.perdure_migrations (
     number integer NOT NULL,
     name text NOT NULL,
     applied_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+
+--
+-- Name: perdure_notices; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.perdure_notices (
+    subject text NOT NULL,
+    kind text NOT NULL,
+    period text NOT NULL,
+    at_ms bigint NOT NULL
 );
 
 
@@ -434,7 +501,9 @@ CREATE TABLE public.perdure_plans (
     tunnel_names_max integer NOT NULL,
     tunnel_connections_max integer NOT NULL,
     memory_mib_max integer NOT NULL,
-    plain_http_allowed boolean NOT NULL
+    plain_http_allowed boolean NOT NULL,
+    members_max integer DEFAULT 5 NOT NULL,
+    self_service boolean DEFAULT false NOT NULL
 );
 
 
@@ -463,7 +532,8 @@ CREATE TABLE public.perdure_sessions (
     cookie_hash bytea,
     created_at_ms bigint NOT NULL,
     expires_at_ms bigint NOT NULL,
-    ended_at_ms bigint
+    ended_at_ms bigint,
+    confirmed_at_ms bigint
 );
 
 
@@ -550,7 +620,8 @@ CREATE TABLE public.perdure_users (
     id text NOT NULL,
     email text NOT NULL,
     name text,
-    created_at_ms bigint NOT NULL
+    created_at_ms bigint NOT NULL,
+    email_verified_at_ms bigint
 );
 
 
@@ -568,26 +639,28 @@ CREATE TABLE public.perdure_versions (
 -- Data for Name: perdure_accounts; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.perdure_accounts VALUES ('acc_15ChR1PDwZt22Rn2lfZrRo5', 'Acme', NULL, 'team', 1763700000000);
+INSERT INTO public.perdure_accounts VALUES ('acc_0123456789ABCDEFGHIJKLM', 'Acme', NULL, 'team', 1763700000000);
 
 
 --
 -- Data for Name: perdure_api_keys; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.perdure_api_keys VALUES ('key_00000000000000000000001', 'env_201k0yd4rz8yftmd4awh1bajg4v', 'acc_15ChR1PDwZt22Rn2lfZrRo5', 'rst:role::FullAccess', '\x01', 1, NULL, 'user_01kak2v0000000000000000000', 1763700000000, NULL, NULL, NULL);
+INSERT INTO public.perdure_api_keys VALUES ('key_00000000000000000000001', 'env_201kaj2h3j4k5m6n7p8q9r0s1t2', 'acc_0123456789ABCDEFGHIJKLM', 'rst:role::FullAccess', '\x01', 1, NULL, 'user_01kaj2h3j4k5m6n7p8q9r0s1t2', 1763700000000, NULL, NULL, NULL, NULL);
 
 
 --
 -- Data for Name: perdure_archive; Type: TABLE DATA; Schema: public; Owner: -
 --
 
+INSERT INTO public.perdure_archive VALUES ('env_1', '\x000000000000000000000000000000000000000000000001', 0, 'S', false, 1000, 1000, 61000, true, '\x050a410a26696e765f3130303030303030303030303031535a777669597a6573326d6a4f616d754d4a5777120a0a01531a016820002801400048e80758e0d40360e0d40310e8071801300038014000480070e8079201030a0101', '\x', '\x');
 
 
 --
 -- Data for Name: perdure_archive_leaders; Type: TABLE DATA; Schema: public; Owner: -
 --
 
+INSERT INTO public.perdure_archive_leaders VALUES ('env_1', 0, 3);
 
 
 --
@@ -600,7 +673,7 @@ INSERT INTO public.perdure_api_keys VALUES ('key_00000000000000000000001', 'env_
 -- Data for Name: perdure_audit; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.perdure_audit OVERRIDING SYSTEM VALUE VALUES (1, 1763700000000, 'acc_15ChR1PDwZt22Rn2lfZrRo5', NULL, 'user', 'user_01kak2v0000000000000000000', 'account.create', NULL, '{"name":"Acme"}', NULL, NULL);
+INSERT INTO public.perdure_audit OVERRIDING SYSTEM VALUE VALUES (1, 1763700000000, 'acc_0123456789ABCDEFGHIJKLM', NULL, 'user', 'user_01kaj2h3j4k5m6n7p8q9r0s1t2', 'account.create', NULL, '{"name":"Acme"}', NULL, NULL);
 
 
 --
@@ -613,13 +686,22 @@ INSERT INTO public.perdure_audit OVERRIDING SYSTEM VALUE VALUES (1, 176370000000
 -- Data for Name: perdure_documents; Type: TABLE DATA; Schema: public; Owner: -
 --
 
+INSERT INTO public.perdure_documents VALUES ('env_1', '\x6465706c6f796d656e74732f64705f3135436852315044775a743232526e326c665a72526f35', 1, '{"uri":"http://greeter:9080/","createdAtMs":1763700000000}');
+INSERT INTO public.perdure_documents VALUES ('env_1', '\x73657276696365732f47726565746572', 2, '{"revision":2,"public":true,"note":"it''s ünicode ☃ \\ ''"}');
+INSERT INTO public.perdure_documents VALUES ('env_2', '\x73657276696365732f47726565746572', 1, '{"revision":7}');
 
 
 --
 -- Data for Name: perdure_environments; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.perdure_environments VALUES ('env_201k0yd4rz8yftmd4awh1bajg4v', 'acc_15ChR1PDwZt22Rn2lfZrRo5', 'dev', 'us', NULL, 'PENDING', NULL, 1, 0, NULL, NULL, NULL, NULL, NULL, '{*}', false, NULL, NULL, 1763700000000, 1763700000000, 1763700000000, NULL);
+INSERT INTO public.perdure_environments VALUES ('env_201kaj2h3j4k5m6n7p8q9r0s1t2', 'acc_0123456789ABCDEFGHIJKLM', 'dev', 'us', NULL, 'ACTIVE', NULL, 3, 0, NULL, NULL, NULL, NULL, NULL, '{*}', false, NULL, NULL, 1763700000000, 1763700000000, 1763700000000, NULL, false);
+
+
+--
+-- Data for Name: perdure_gateways; Type: TABLE DATA; Schema: public; Owner: -
+--
+
 
 
 --
@@ -635,35 +717,57 @@ INSERT INTO public.perdure_environments VALUES ('env_201k0yd4rz8yftmd4awh1bajg4v
 
 
 --
+-- Data for Name: perdure_mail_tokens; Type: TABLE DATA; Schema: public; Owner: -
+--
+
+
+
+--
+-- Data for Name: perdure_mails; Type: TABLE DATA; Schema: public; Owner: -
+--
+
+
+
+--
 -- Data for Name: perdure_members; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.perdure_members VALUES ('acc_15ChR1PDwZt22Rn2lfZrRo5', 'user_01kak2v0000000000000000000', 'owner', 1763700000000);
+INSERT INTO public.perdure_members VALUES ('acc_0123456789ABCDEFGHIJKLM', 'user_01kaj2h3j4k5m6n7p8q9r0s1t2', 'owner', 1763700000000);
 
 
 --
 -- Data for Name: perdure_migrations; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.perdure_migrations VALUES (1, 'documents', '2026-11-21 16:01:39.459447+00');
-INSERT INTO public.perdure_migrations VALUES (2, 'archive', '2026-11-21 16:01:39.49226+00');
-INSERT INTO public.perdure_migrations VALUES (3, 'tenancy', '2026-11-21 16:01:39.55971+00');
-INSERT INTO public.perdure_migrations VALUES (4, 'login', '2026-11-21 18:09:48.812756+00');
+INSERT INTO public.perdure_migrations VALUES (1, 'documents', '2026-11-21 12:57:16.879455+00');
+INSERT INTO public.perdure_migrations VALUES (2, 'archive', '2026-11-25 21:24:27.185725+00');
+INSERT INTO public.perdure_migrations VALUES (3, 'tenancy', '2026-11-25 21:24:27.225133+00');
+INSERT INTO public.perdure_migrations VALUES (4, 'login', '2026-11-25 21:24:27.355249+00');
+INSERT INTO public.perdure_migrations VALUES (5, 'gateways', '2026-11-25 21:24:27.416196+00');
+INSERT INTO public.perdure_migrations VALUES (6, 'mail', '2026-11-25 21:24:27.44349+00');
+INSERT INTO public.perdure_migrations VALUES (7, 'console', '2026-11-25 21:24:27.470244+00');
+
+
+--
+-- Data for Name: perdure_notices; Type: TABLE DATA; Schema: public; Owner: -
+--
+
 
 
 --
 -- Data for Name: perdure_passwords; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.perdure_passwords VALUES ('user_01kak2v0000000000000000000', '$argon2id$old', 1763700000000);
+INSERT INTO public.perdure_passwords VALUES ('user_01kaj2h3j4k5m6n7p8q9r0s1t2', '$argon2id$…', 1763700000000);
 
 
 --
 -- Data for Name: perdure_plans; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.perdure_plans VALUES ('free', 'Free', 1, 2, 5, 50000, 5368709120, 1209600000, 20, 50, 5, 20, 4194304, 100, 1073741824, 86400000, 20, 50, 0, 4, 16, 256, false);
-INSERT INTO public.perdure_plans VALUES ('team', 'Team', 5, 20, 50, 5000000, 536870912000, NULL, 500, 1500, 50, 200, 33554432, 5000, 53687091200, 2592000000, 500, 2000, 20, 50, 256, 1024, false);
+INSERT INTO public.perdure_plans VALUES ('team', 'Team', 5, 20, 50, 5000000, 536870912000, NULL, 500, 1500, 50, 200, 33554432, 5000, 53687091200, 2592000000, 500, 2000, 20, 50, 256, 1024, false, 100, false);
+INSERT INTO public.perdure_plans VALUES ('free', 'Free', 1, 2, 5, 50000, 5368709120, 1209600000, 20, 50, 5, 20, 4194304, 100, 1073741824, 86400000, 20, 50, 0, 4, 16, 256, false, 5, true);
+INSERT INTO public.perdure_plans VALUES ('own', 'Our own', 5, 20, 50, 5000000, 536870912000, NULL, 500, 1500, 50, 200, 33554432, 5000, 53687091200, 2592000000, 500, 2000, 20, 50, 256, 1024, false, 5, false);
 
 
 --
@@ -676,6 +780,8 @@ INSERT INTO public.perdure_plans VALUES ('team', 'Team', 5, 20, 50, 5000000, 536
 -- Data for Name: perdure_sessions; Type: TABLE DATA; Schema: public; Owner: -
 --
 
+INSERT INTO public.perdure_sessions VALUES ('session_0123456789ABCDEFGHIJKL', 'user_01kaj2h3j4k5m6n7p8q9r0s1t2', 'browser', 'Firefox', '192.0.2.1', '\xd7e83e28a04b537e64424546b14caf9b67bad2f28dabce68116e0d372319fa00', 1763700000000, 4102444800000, NULL, NULL);
+INSERT INTO public.perdure_sessions VALUES ('session_1123456789ABCDEFGHIJKL', 'user_01kaj2h3j4k5m6n7p8q9r0s1t2', 'device', 'laptop', '192.0.2.1', NULL, 1763700000000, 4102444800000, NULL, NULL);
 
 
 --
@@ -712,20 +818,29 @@ INSERT INTO public.perdure_plans VALUES ('team', 'Team', 5, 20, 50, 5000000, 536
 -- Data for Name: perdure_users; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.perdure_users VALUES ('user_01kak2v0000000000000000000', 'Ada@example.test', 'Ada', 1763700000000);
+INSERT INTO public.perdure_users VALUES ('user_01kaj2h3j4k5m6n7p8q9r0s1t2', 'ada@example.test', 'Ada', 1763700000000, NULL);
 
 
 --
 -- Data for Name: perdure_versions; Type: TABLE DATA; Schema: public; Owner: -
 --
 
+INSERT INTO public.perdure_versions VALUES ('env_1', 4);
+INSERT INTO public.perdure_versions VALUES ('env_2', 1);
 
 
 --
 -- Name: perdure_audit_number_seq; Type: SEQUENCE SET; Schema: public; Owner: -
 --
 
-SELECT pg_catalog.setval('public.perdure_audit_number_seq', 1, true);
+SELECT pg_catalog.setval('public.perdure_audit_number_seq', 10, true);
+
+
+--
+-- Name: perdure_mails_id_seq; Type: SEQUENCE SET; Schema: public; Owner: -
+--
+
+SELECT pg_catalog.setval('public.perdure_mails_id_seq', 1, false);
 
 
 --
@@ -809,6 +924,14 @@ ALTER TABLE ONLY public.perdure_environments
 
 
 --
+-- Name: perdure_gateways perdure_gateways_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.perdure_gateways
+    ADD CONSTRAINT perdure_gateways_pkey PRIMARY KEY (gateway);
+
+
+--
 -- Name: perdure_identities perdure_identities_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -833,6 +956,22 @@ ALTER TABLE ONLY public.perdure_invitations
 
 
 --
+-- Name: perdure_mail_tokens perdure_mail_tokens_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.perdure_mail_tokens
+    ADD CONSTRAINT perdure_mail_tokens_pkey PRIMARY KEY (token_hash);
+
+
+--
+-- Name: perdure_mails perdure_mails_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.perdure_mails
+    ADD CONSTRAINT perdure_mails_pkey PRIMARY KEY (id);
+
+
+--
 -- Name: perdure_members perdure_members_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -846,6 +985,14 @@ ALTER TABLE ONLY public.perdure_members
 
 ALTER TABLE ONLY public.perdure_migrations
     ADD CONSTRAINT perdure_migrations_pkey PRIMARY KEY (number);
+
+
+--
+-- Name: perdure_notices perdure_notices_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.perdure_notices
+    ADD CONSTRAINT perdure_notices_pkey PRIMARY KEY (subject, kind, period);
 
 
 --
@@ -1043,6 +1190,27 @@ CREATE INDEX perdure_invitations_by_account ON public.perdure_invitations USING 
 
 
 --
+-- Name: perdure_mail_tokens_by_expiry; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX perdure_mail_tokens_by_expiry ON public.perdure_mail_tokens USING btree (expires_at_ms);
+
+
+--
+-- Name: perdure_mail_tokens_by_user; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX perdure_mail_tokens_by_user ON public.perdure_mail_tokens USING btree (user_id);
+
+
+--
+-- Name: perdure_mails_by_due; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX perdure_mails_by_due ON public.perdure_mails USING btree (due_at_ms);
+
+
+--
 -- Name: perdure_members_by_user; Type: INDEX; Schema: public; Owner: -
 --
 
@@ -1151,6 +1319,14 @@ ALTER TABLE ONLY public.perdure_identities
 
 ALTER TABLE ONLY public.perdure_invitations
     ADD CONSTRAINT perdure_invitations_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.perdure_accounts(id);
+
+
+--
+-- Name: perdure_mail_tokens perdure_mail_tokens_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.perdure_mail_tokens
+    ADD CONSTRAINT perdure_mail_tokens_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.perdure_users(id);
 
 
 --
