@@ -1,0 +1,11 @@
+/** Why: a recorded world and the processes that finish it need the same settings. */
+import type { Settings, WholeClusterOptions } from "../../src/index.js";
+
+/** Scopes need version 7 of the service protocol. */
+export const SERVER_SETTINGS: Settings = { "worker.invoker.max-protocol-version": 7 };
+
+export const CLUSTER_OPTIONS = {
+  workers: 2,
+  gateways: 1,
+  workerSettings: SERVER_SETTINGS,
+} as const satisfies WholeClusterOptions;
