@@ -44,6 +44,27 @@ export const TOP_ROWS_MAX = 10_000;
 /** Tables, views and table functions a statement may name, each time counted: planning thirty joins takes 0.2 s, a hundred most of a minute. */
 export const TABLE_REFERENCES_MAX = 32;
 
+/** Values of a column, found in other tables, by which a table is narrowed: so many look-ups cost less than reading a large table. */
+export const KEYS_MAX = 10_000;
+
+/** How much is read of a table without a filter, in comparison: a few rows of memory, a row for each invocation, or all they did and hold. */
+export function tableCost(table: string): number {
+  if (LARGE_TABLES.has(table)) return 3;
+  return SMALL_TABLES.has(table) ? 1 : 2;
+}
+const LARGE_TABLES: ReadonlySet<string> = new Set(["sys_journal", "sys_journal_events", "state"]);
+const SMALL_TABLES: ReadonlySet<string> = new Set([
+  ...[
+    "sys_invocation_state",
+    "sys_deployment",
+    "sys_service",
+    "sys_rules",
+    "sys_schedule",
+    "sys_slot_wait",
+    "sys_keyed_service_status",
+  ],
+]);
+
 /** SELECTs in a statement, those of subqueries and UNIONs counted: thousands take the planner a minute and gigabytes. */
 export const QUERY_PARTS_MAX = 256;
 

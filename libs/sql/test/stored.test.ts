@@ -142,6 +142,85 @@ describe("sys_invocation", () => {
     });
   });
 
+  describe("reads the journals of a few invocations when which ones stands in another table:", () => {
+    const OF_STEPS = "i.target LIKE '%/steps'";
+    test.each([
+      ["a join", `sys_journal j JOIN sys_invocation i ON j.id = i.id WHERE ${OF_STEPS}`],
+      ["a join the other way round", `sys_invocation i JOIN sys_journal j ON j.id = i.id WHERE ${OF_STEPS}`],
+      ["the padded side of an outer join", `sys_invocation i LEFT JOIN sys_journal j ON j.id = i.id WHERE ${OF_STEPS}`],
+      ["an equality of WHERE", `sys_invocation i, sys_journal j WHERE j.id = i.id AND upper(i.target) LIKE '%/STEPS'`],
+      ["IN", `sys_journal WHERE id IN (SELECT id FROM sys_invocation i WHERE ${OF_STEPS})`],
+      ["IN with what a column has", "sys_journal WHERE id IN (SELECT id FROM sys_invocation WHERE journal_size > 8)"],
+      [
+        "IN with the first rows",
+        "sys_journal WHERE id IN (SELECT id FROM sys_invocation WHERE target LIKE '%/steps' ORDER BY created_at LIMIT 2)",
+      ],
+      ["EXISTS", `sys_journal j WHERE EXISTS (SELECT 1 FROM sys_invocation i WHERE i.id = j.id AND ${OF_STEPS})`],
+      [
+        "a subquery of a subquery",
+        "sys_journal WHERE id IN (SELECT id FROM sys_invocation WHERE target_handler_name IN (SELECT 'steps' FROM sys_service))",
+      ],
+      ["a time", `sys_journal j JOIN sys_invocation i ON j.id = i.id WHERE i.created_at < now() AND ${OF_STEPS}`],
+      [
+        "a union",
+        `(SELECT j.id FROM sys_journal j JOIN sys_invocation i ON j.id = i.id WHERE ${OF_STEPS} UNION ALL SELECT NULL)`,
+      ],
+    ])("%s", async (_what, from) => {
+      const [row] = await ask(`SELECT count(*) AS n FROM ${from}`);
+      expect(row?.["n"]).toBeGreaterThan(10);
+      expect(world.source.counts.scans.filter((scan) => scan === "journal")).toEqual(["journal"]);
+    });
+
+    test("the other table is the one with the IN", async () => {
+      const rows = await ask(
+        "SELECT target FROM sys_invocation WHERE target LIKE '%/steps' AND id IN (SELECT id FROM sys_journal WHERE entry_type = 'Command: Sleep')",
+      );
+      expect(rows).toEqual([{ target: "Greeter/steps" }]);
+      expect(world.source.counts.scans.filter((scan) => scan === "journal")).toEqual(["journal"]);
+    });
+
+    test("none when no invocation is meant", async () => {
+      const [row] = await ask(
+        "SELECT count(*) AS n FROM sys_journal WHERE id IN (SELECT id FROM sys_invocation WHERE target LIKE 'x%')",
+      );
+      expect(row).toEqual({ n: 0 });
+      expect(world.source.counts.scans).not.toContain("journal");
+    });
+
+    test.each([
+      ["the journal is on the side that is preserved", `sys_journal j LEFT JOIN sys_invocation i ON j.id = i.id AND ${OF_STEPS}`],
+      ["NOT IN", `sys_journal WHERE id NOT IN (SELECT id FROM sys_invocation i WHERE ${OF_STEPS})`],
+      ["OR", `sys_journal j WHERE j.index = 0 OR j.id IN (SELECT id FROM sys_invocation i WHERE ${OF_STEPS})`],
+      [
+        "a name of a WITH",
+        `sys_journal j WHERE j.id IN (WITH sys_invocation AS (SELECT id FROM sys_promise) SELECT id FROM sys_invocation) OR true`,
+      ],
+    ])("but of all where they matter: %s", async (_what, from) => {
+      const [row] = await ask(`SELECT count(*) AS n FROM ${from}`);
+      expect(row?.["n"]).toBeGreaterThan(5);
+      expect(world.source.counts.scans.filter((scan) => scan === "journal").length).toBeGreaterThan(5);
+    });
+
+    test("as a check: all statements answer as they do over all rows", async () => {
+      // Without a table that is named once nothing is narrowed.
+      const twice = "AND (SELECT count(*) FROM sys_journal) > 0 AND (SELECT count(*) FROM sys_invocation) > 0";
+      for (const from of [
+        "sys_journal j JOIN sys_invocation i ON j.id = i.id WHERE i.status = 'completed' AND i.created_at < now()",
+        "sys_journal j JOIN sys_invocation i USING (id) WHERE i.status <> 'completed'",
+        "sys_invocation i FULL JOIN sys_journal j ON j.id = i.id WHERE j.index IS NULL OR j.index < 2",
+        "sys_journal j WHERE EXISTS (SELECT count(*) FROM sys_invocation i WHERE i.id = j.id AND i.status = 'nope')",
+        "sys_invocation i LEFT JOIN sys_journal j ON i.id = j.id AND j.index = 1 WHERE j.id IS NULL",
+        "sys_journal j WHERE j.id IN (SELECT i.id FROM sys_invocation i WHERE i.journal_size > j.index)",
+      ]) {
+        const [narrowed] = await ask(`SELECT count(*) AS n FROM ${from}`);
+        expect([from, narrowed]).toEqual([
+          from,
+          (await ask(`SELECT count(*) AS n FROM ${from.replace("WHERE", `WHERE (`)}) ${twice}`))[0],
+        ]);
+      }
+    });
+  });
+
   test("answers nothing for a malformed id", async () => {
     expect(await ask("select * from sys_invocation where id = 'inv_bad'")).toEqual([]);
     expect(world.source.counts).toEqual({ pointReads: 0, rows: 0, scans: [] });

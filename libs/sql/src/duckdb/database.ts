@@ -3,9 +3,10 @@
  * everything outside before the first statement comes. Loaded at first use: the library is large and many servers never need it.
  */
 import { type DuckDBConnection, DuckDBInstance, StatementType } from "@duckdb/node-api";
+import { invariant } from "@perdure/base";
 import type { ResultRows } from "../encode/result.js";
 import { NotAQuery, plainMessage } from "../errors.js";
-import { isNode, parseTree } from "../query/syntax-tree.js";
+import { isNode, parseTree, printTree, type SyntaxNode } from "../query/syntax-tree.js";
 import type { Table } from "../table.js";
 import { informationSchema } from "./information-schema.js";
 import { rowsOf } from "./result.js";
@@ -16,6 +17,8 @@ import { registerTable, type StatementRows } from "./table-function.js";
 export interface Session {
   /** The query's tree as the engine prints it. Rejects with `NotAQuery` when it is none. */
   parse(query: string): Promise<unknown>;
+  /** The text of a query, given by its tree (`SELECT_NODE`). */
+  print(query: SyntaxNode): Promise<string>;
   /** Rejects with `NotAQuery` unless `query` is a single statement that only reads. */
   check(query: string): Promise<void>;
   /** The whole result, held by the engine until it was read or is forgotten. Rejects with the engine's error. */
@@ -73,6 +76,13 @@ function sessionOf(connection: DuckDBConnection, rows: Map<number, StatementRows
       const { error, error_message: message } = isNode(tree) ? tree : {};
       if (error === false) return tree;
       throw new NotAQuery(typeof message === "string" ? plainMessage(message) : "only statements that read are supported");
+    },
+    async print(query) {
+      const tree = printTree({ error: false, statements: [{ node: query, named_param_map: [] }] });
+      const result = await connection.run("SELECT json_deserialize_sql($1::JSON)", [tree]);
+      const [[text] = []] = await result.getRows();
+      invariant(typeof text === "string", "the engine prints a tree as text");
+      return text;
     },
     async check(query) {
       const statements = await connection.extractStatements(query);

@@ -11,18 +11,23 @@
  */
 import { TOP_ROWS_MAX } from "../limits.js";
 import type { ColumnHeader } from "../table.js";
+import {
+  columnOf,
+  conjunctsOf,
+  isAbsent,
+  isRowByRow,
+  type Join,
+  joinsOf,
+  notPreserved,
+  partsOf,
+  type Reference,
+  referencesOf,
+  type TableReference,
+  tablesByName,
+  typeOf,
+} from "./from.js";
 import type { ColumnFilter, ScanHints, TopHint } from "./hints.js";
-import { child, children, isNode, nodes, type SyntaxNode, text } from "./syntax-tree.js";
-
-/** A table named in a FROM. */
-interface TableReference {
-  /** What columns may be qualified with. */
-  readonly alias: string;
-  readonly table: string;
-  readonly columns: ReadonlyMap<string, ColumnHeader>;
-}
-
-type Tables = ReadonlyMap<string, ReadonlyMap<string, ColumnHeader>>;
+import { child, children, type SyntaxNode, text } from "./syntax-tree.js";
 
 /** Hints by table name; tables without any are missing. `tree` is what the engine's `json_serialize_sql` answers. */
 export function hintsOf(
@@ -30,20 +35,10 @@ export function hintsOf(
   tables: readonly { name: string; columns: readonly ColumnHeader[] }[],
 ): Map<string, ScanHints> {
   const hints = new Map<string, ScanHints>();
-  const known: Tables = new Map(
-    tables.map(({ name, columns }) => [name, new Map(columns.map((column) => [column.name, column]))]),
-  );
-  const uses = new Map<string, number>();
-  const selects: SyntaxNode[] = [];
-  for (const node of nodes(tree)) {
-    const type = text(node, "type");
-    if (type === "TABLE_FUNCTION") return hints; // Functions such as query() hide what they read.
-    if (type === "SELECT_NODE") selects.push(node);
-    if (type === "BASE_TABLE") {
-      const name = text(node, "table_name")?.toLowerCase() ?? "";
-      uses.set(name, (uses.get(name) ?? 0) + 1);
-    }
-  }
+  const known = tablesByName(tables);
+  const parts = partsOf(tree);
+  if (parts === undefined) return hints;
+  const { uses, selects } = parts;
   for (const select of selects) {
     const from = referencesOf(child(select, "from_table"), known);
     if (from === undefined) continue;
@@ -66,68 +61,20 @@ export function hintsOf(
   return hints;
 }
 
-/** The tables of a FROM, `other` for what is not one of ours; undefined when a join looks at more than two rows at a time. */
-function referencesOf(from: SyntaxNode | undefined, known: Tables): (TableReference | "other")[] | undefined {
-  if (from === undefined || isNode(from["sample"])) return undefined;
-  switch (text(from, "type")) {
-    case "BASE_TABLE": {
-      const table = text(from, "table_name")?.toLowerCase() ?? "";
-      const columns = known.get(table);
-      const isRenamed = !isAbsent(from["column_name_alias"]);
-      if (columns === undefined || isRenamed) return ["other"];
-      return [{ alias: (text(from, "alias") ?? table).toLowerCase(), table, columns }];
-    }
-    case "JOIN": {
-      const isPlain = MATCHING_REFS.has(text(from, "ref_type") ?? "") && MATCHING_JOINS.has(text(from, "join_type") ?? "");
-      const left = referencesOf(child(from, "left"), known);
-      const right = referencesOf(child(from, "right"), known);
-      return isPlain && left !== undefined && right !== undefined ? [...left, ...right] : undefined;
-    }
-    default:
-      return ["other"];
-  }
-}
-
-interface Join {
-  readonly node: SyntaxNode;
-  readonly conjuncts: readonly SyntaxNode[];
-}
-
-/** All joins of a FROM, and what stands in their ON. */
-function joinsOf(from: SyntaxNode | undefined): Join[] {
-  if (from === undefined || text(from, "type") !== "JOIN") return [];
-  const conjuncts = conjunctsOf(child(from, "condition"));
-  return [{ node: from, conjuncts }, ...joinsOf(child(from, "left")), ...joinsOf(child(from, "right"))];
-}
-
-/** Sides whose rows appear only when they match. */
-const NOT_PRESERVED: Readonly<Record<string, readonly ("left" | "right")[]>> = {
-  INNER: ["left", "right"],
-  LEFT: ["right"],
-  RIGHT: ["left"],
-};
-
 /** What ON demands of rows that appear only when they match. */
-function predicatesOfJoin({ node, conjuncts }: Join, from: readonly (TableReference | "other")[]): Predicate[] {
-  const sides = NOT_PRESERVED[text(node, "join_type") ?? ""] ?? [];
-  const aliases = new Set(sides.flatMap((side) => aliasesOf(child(node, side))));
-  return conjuncts.flatMap((conjunct) => {
+function predicatesOfJoin(join: Join, from: readonly Reference[]): Predicate[] {
+  const aliases = notPreserved(join);
+  return join.conjuncts.flatMap((conjunct) => {
     const predicate = predicateOf(conjunct, from);
     return predicate !== undefined && aliases.has(predicate.owner.alias) ? [predicate] : [];
   });
-}
-
-function aliasesOf(from: SyntaxNode | undefined): string[] {
-  if (from === undefined) return [];
-  if (text(from, "type") === "JOIN") return [...aliasesOf(child(from, "left")), ...aliasesOf(child(from, "right"))];
-  return [(text(from, "alias") ?? text(from, "table_name") ?? "").toLowerCase()];
 }
 
 /** What holds for columns because a conjunct equates them with columns of which WHERE names the values. */
 function equatedPredicates(
   predicates: readonly (Predicate | undefined)[],
   conjuncts: readonly SyntaxNode[],
-  from: readonly (TableReference | "other")[],
+  from: readonly Reference[],
 ): Predicate[] {
   const pairs = conjuncts.flatMap((conjunct) => {
     if (text(conjunct, "type") !== "COMPARE_EQUAL") return [];
@@ -153,19 +100,6 @@ function equatedPredicates(
   return equated;
 }
 
-function typeOf({ owner, column }: { readonly owner: TableReference; readonly column: string }): string | undefined {
-  return owner.columns.get(column)?.type;
-}
-
-const MATCHING_REFS = new Set(["REGULAR", "CROSS"]);
-const MATCHING_JOINS = new Set(["INNER", "LEFT", "RIGHT", "OUTER", "FULL"]);
-
-function conjunctsOf(where: SyntaxNode | undefined): SyntaxNode[] {
-  if (where === undefined) return [];
-  if (text(where, "type") === "CONJUNCTION_AND") return children(where, "children").flatMap(conjunctsOf);
-  return [where];
-}
-
 /** A column compared with texts or whole numbers. */
 interface Predicate {
   readonly owner: TableReference;
@@ -174,7 +108,7 @@ interface Predicate {
   readonly isDenial: boolean;
 }
 
-function predicateOf(node: SyntaxNode, from: readonly (TableReference | "other")[]): Predicate | undefined {
+function predicateOf(node: SyntaxNode, from: readonly Reference[]): Predicate | undefined {
   const type = text(node, "type");
   switch (type) {
     case "COMPARE_EQUAL":
@@ -197,7 +131,7 @@ function predicateOf(node: SyntaxNode, from: readonly (TableReference | "other")
 function comparison(
   operand: SyntaxNode,
   constants: readonly SyntaxNode[],
-  from: readonly (TableReference | "other")[],
+  from: readonly Reference[],
   isDenial: boolean,
 ): Predicate | undefined {
   if (constants.length === 0) return undefined;
@@ -211,30 +145,6 @@ function comparison(
     values.push(value);
   }
   return { ...found, values, isDenial };
-}
-
-/** Whose column an expression is, if it is a plain one. */
-function columnOf(
-  node: SyntaxNode,
-  from: readonly (TableReference | "other")[],
-): { readonly owner: TableReference; readonly column: string } | undefined {
-  const path = text(node, "type") === "COLUMN_REF" ? node["column_names"] : undefined;
-  const names = Array.isArray(path) ? path.map((name) => String(name).toLowerCase()) : [];
-  const column = names.at(-1) ?? "";
-  const owner = names.length === 2 ? ownerByAlias(names[0] ?? "", from) : ownerByColumn(names.length === 1 ? column : "", from);
-  return owner?.columns.has(column) === true ? { owner, column } : undefined;
-}
-
-function ownerByAlias(alias: string, from: readonly (TableReference | "other")[]): TableReference | undefined {
-  const owners = from.filter((reference) => reference !== "other" && reference.alias === alias);
-  return owners.length === 1 ? (owners[0] as TableReference) : undefined;
-}
-
-/** A plain name belongs to the one table that has it, provided that all are known. */
-function ownerByColumn(column: string, from: readonly (TableReference | "other")[]): TableReference | undefined {
-  if (from.includes("other")) return undefined;
-  const owners = from.filter((reference) => reference !== "other" && reference.columns.has(column));
-  return owners.length === 1 ? (owners[0] as TableReference) : undefined;
 }
 
 function textConstant(node: SyntaxNode): string | undefined {
@@ -277,20 +187,16 @@ function filtersFor(reference: TableReference, predicates: readonly (Predicate |
 /** How many rows a SELECT of plain columns from one table can use, OFFSET included. All its conjuncts are known to be filters. */
 function limitOf(select: SyntaxNode, from: readonly unknown[]): number | undefined {
   const [modifier, ...others] = children(select, "modifiers");
-  return others.length === 0 && isRowByRow(select, from) ? rowsOfLimit(modifier) : undefined;
+  return others.length === 0 && from.length === 1 && isRowByRow(select) ? rowsOfLimit(modifier) : undefined;
 }
 
 /** The first rows by a time: all that `ORDER BY time, … LIMIT n` can show. All conjuncts are known to be filters. */
-function topOf(
-  select: SyntaxNode,
-  from: readonly (TableReference | "other")[],
-  { columns }: TableReference,
-): TopHint | undefined {
+function topOf(select: SyntaxNode, from: readonly Reference[], { columns }: TableReference): TopHint | undefined {
   const modifiers = children(select, "modifiers");
   const order = modifiers.find((modifier) => text(modifier, "type") === "ORDER_MODIFIER");
   const count = rowsOfLimit(modifiers.find((modifier) => text(modifier, "type") === "LIMIT_MODIFIER"));
   if (modifiers.length !== 2 || order === undefined || count === undefined || count > TOP_ROWS_MAX) return undefined;
-  if (!isRowByRow(select, from)) return undefined;
+  if (from.length !== 1 || !isRowByRow(select)) return undefined;
   const [first] = children(order, "orders");
   const found = columnOf((first && child(first, "expression")) ?? {}, from);
   if (first === undefined || found === undefined || columns.get(found.column)?.type !== "timestamp") return undefined;
@@ -299,28 +205,12 @@ function topOf(
   return isShadowed ? undefined : { column: found.column, isDescending: text(first, "type") === "DESCENDING", count };
 }
 
-/** Whether a SELECT shows rows of one table as they are. */
-function isRowByRow(select: SyntaxNode, from: readonly unknown[]): boolean {
-  const isPlain = children(select, "select_list").every(
-    (item) => PLAIN_ITEMS.has(text(item, "type") ?? "") && isAbsent(item["replace_list"]),
-  );
-  const isGrouped = ["having", "qualify", "sample", "group_expressions", "group_sets"].some((key) => !isAbsent(select[key]));
-  return from.length === 1 && isPlain && !isGrouped && text(select, "aggregate_handling") === "STANDARD_HANDLING";
-}
-
 /** How many rows a LIMIT lets through, those that OFFSET skips included. */
 function rowsOfLimit(modifier: SyntaxNode | undefined): number | undefined {
   if (modifier === undefined || text(modifier, "type") !== "LIMIT_MODIFIER") return undefined;
   const limit = wholeConstant(child(modifier, "limit"));
   const offset = isAbsent(modifier["offset"]) ? 0 : wholeConstant(child(modifier, "offset"));
   return limit === undefined || offset === undefined ? undefined : limit + offset;
-}
-
-const PLAIN_ITEMS = new Set(["COLUMN_REF", "STAR"]);
-
-/** The engine prints what a statement does not have as null or as an empty list. */
-function isAbsent(value: unknown): boolean {
-  return value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 }
 
 function wholeConstant(node: SyntaxNode | undefined): number | undefined {

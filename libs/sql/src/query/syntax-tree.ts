@@ -23,6 +23,13 @@ export function parseTree(json: string): unknown {
   );
 }
 
+const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
+
+/** A tree, or what was made of parts of one, as JSON for the engine. */
+export function printTree(tree: unknown): string {
+  return JSON.stringify(tree, (_key, value: unknown) => (typeof value === "bigint" ? rawJson(String(value)) : value));
+}
+
 export function isNode(value: unknown): value is SyntaxNode {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
