@@ -108,6 +108,38 @@ test("~ looks for a match anywhere, and not for its opposite", async () => {
   ]);
 });
 
+describe("the length of bytes", () => {
+  test.each([
+    ["length(x'6162c3a4')", 3], // Characters, as the reference counts.
+    ["char_length(x'c3a4') + character_length(x'61')", 2],
+    ["length(x'00ff')", 2], // No text: bytes.
+    ["octet_length(x'6162c3a4')", 4],
+    ["length(max(x'6162'))", 2],
+    ["length('\u00e4\u00f6')", 2],
+    ["octet_length('\u00e4\u00f6')", 4],
+    ["length([1, 2, 3])", 3],
+    ["length(array_agg(now()))", 1],
+    ["coalesce(length(nullif(x'00', x'00')), -1)", -1],
+  ])("%s is %d", async (text, length) => {
+    expect(await rowsOf(engine, `select ${text} as n`)).toEqual([{ n: length }]);
+  });
+
+  test("of a column", async () => {
+    const [row] = await rowsOf(
+      engine,
+      "select count(*) as n, sum(octet_length(raw)) as own, sum(raw_length) as n2 from sys_journal",
+    );
+    expect(row?.["n"]).toBeGreaterThan(0);
+    expect(row?.["own"]).toEqual(row?.["n2"]);
+  });
+
+  test("x'00ff' are bytes, whatever the case of its letters", async () => {
+    expect(await rowsOf(engine, "select x'00ff' as a, X'AB' as b, x'' as c, x'0' as d, x'61' = 'a' as e")).toEqual([
+      { a: "00ff", b: "ab", c: "", d: "00", e: true },
+    ]);
+  });
+});
+
 describe("date_bin", () => {
   test.each([
     ["interval '7 days', timestamp '2026-11-21 12:00:00'", "2026-11-19T00:00:00Z"], // 1970 began on a Thursday.

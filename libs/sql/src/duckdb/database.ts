@@ -8,6 +8,7 @@ import type { ResultRows } from "../encode/result.js";
 import { NotAQuery, plainMessage } from "../errors.js";
 import { isNode, parseTree, printTree, type SyntaxNode } from "../query/syntax-tree.js";
 import type { Table } from "../table.js";
+import { registerByteFunctions } from "./byte-functions.js";
 import { informationSchema } from "./information-schema.js";
 import { rowsOf } from "./result.js";
 import { ENTER, LOCK, MACROS, PREPARE } from "./setup.js";
@@ -52,6 +53,7 @@ export async function openDatabase(tables: readonly Table[], options: DatabaseOp
   if (first !== undefined) {
     for (const sql of PREPARE) await first.run(sql);
     for (const connection of connections) await connection.run(ENTER);
+    registerByteFunctions(first);
     for (const sql of MACROS) await first.run(sql);
     for (const table of tables) await registerTable(first, table, rows);
     for (const sql of informationSchema(tables)) await first.run(sql);

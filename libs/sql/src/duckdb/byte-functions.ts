@@ -1,0 +1,37 @@
+/**
+ * Why: the reference takes bytes where a function wants a text, the engine does not, and a macro with types fails for aggregates. These
+ * are further overloads of functions that the engine has for texts.
+ */
+import { isUtf8 } from "node:buffer";
+import { BIGINT, BLOB, type DuckDBBlobValue, type DuckDBConnection, DuckDBScalarFunction } from "@duckdb/node-api";
+
+export function registerByteFunctions(connection: DuckDBConnection): void {
+  for (const name of ["length", "char_length", "character_length"]) register(connection, name, characterCount);
+  register(connection, "strlen", (bytes) => bytes.length); // What the macro `octet_length` calls.
+}
+
+/** Characters where the bytes are UTF-8, as for the reference; otherwise bytes, where the reference fails. */
+function characterCount(bytes: Uint8Array): number {
+  if (!isUtf8(bytes)) return bytes.length;
+  let count = 0;
+  for (const byte of bytes) if ((byte & 0xc0) !== 0x80) count++;
+  return count;
+}
+
+function register(connection: DuckDBConnection, name: string, measure: (bytes: Uint8Array) => number): void {
+  connection.registerScalarFunction(
+    DuckDBScalarFunction.create({
+      name,
+      parameterTypes: [BLOB],
+      returnType: BIGINT,
+      mainFunction(_info, input, output) {
+        const values = input.getColumnVector(0);
+        for (let row = 0; row < input.rowCount; row++) {
+          const value = values.getItem(row) as DuckDBBlobValue | null;
+          output.setItem(row, value === null ? null : BigInt(measure(value.bytes)));
+        }
+        output.flush();
+      },
+    }),
+  );
+}
