@@ -2,6 +2,8 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type ObjectContext, object, serde } from "@restatedev/restate-sdk";
+import { Cli } from "../src/cli/index.js";
 import { type Answer, HttpClient, type Server, World } from "../src/index.js";
 import { featureServices } from "../src/services/index.js";
 
@@ -9,10 +11,22 @@ const TIMEOUT_SECONDS = 8;
 /** Beyond the time of a statement: what no interrupt ends has a second more, and the machine may be busy. */
 const ANSWER_MS = (TIMEOUT_SECONDS + 12) * 1000;
 
+const bigState = object({
+  name: "BigState",
+  handlers: {
+    fill: async (ctx: ObjectContext, { key, size }: { readonly key: string; readonly size: number }) => {
+      const text = new Uint8Array(size).fill(120); // A text in JSON, as the official command line expects.
+      text[0] = 34;
+      text[size - 1] = 34;
+      ctx.set(key, text, serde.binary);
+    },
+  },
+});
+
 let world: World;
 beforeAll(async () => {
   world = await World.start({ settings: { "admin.query-engine.timeout": `${TIMEOUT_SECONDS}s` } });
-  await world.deploy({ services: featureServices("") });
+  await world.deploy({ services: [...featureServices(""), bigState] });
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
@@ -101,6 +115,43 @@ describe("a stored value of 30 MB", () => {
       await world.server.startAgain();
     }
   }, 90_000);
+});
+
+describe("values of the state of 30 MB", () => {
+  const SIZE = 30_000_000;
+  const TOO_MUCH = /the query (?:reads too much of state|needs more memory than one statement may use)/;
+
+  test("are shown whole, and several at once are refused in words of ours, by the official command line as well", async () => {
+    for (const [object, count] of [
+      ["one", 1],
+      ["many", 6],
+    ] as const) {
+      for (let i = 0; i < count; i++) {
+        expect((await world.ingress.call(["BigState", object, "fill"], { key: `v${i}`, size: SIZE })).status).toBe(200);
+      }
+    }
+    const one = await query("select key, value from state where service_name = 'BigState' and service_key = 'one'");
+    const [row] = (one.json as { rows: { key: string; value: string }[] }).rows;
+    expect([row?.key, row?.value.length]).toEqual(["v0", 2 * SIZE]);
+    const many = await query("select value, value_utf8 from state where service_name = 'BigState' and service_key = 'many'");
+    expect([many.status, many.json]).toEqual([400, { message: expect.stringMatching(TOO_MUCH), restate_code: null }]);
+    const longer = await query(
+      "select key, value_utf8 || 'x' || value_utf8 as twice from state where service_name = 'BigState' and service_key = 'one'",
+    );
+    expect([longer.status, longer.json]).toEqual([
+      400,
+      {
+        message: expect.stringMatching(/^\[META0102\] column twice of the result in row 1 has 60000001 bytes/),
+        restate_code: "META0102",
+      },
+    ]);
+    const cli = world.own(new Cli(world.server));
+    const shown = await cli.run(["kv", "get", "BigState", "one", "--plain"]);
+    expect([shown.exitCode, shown.stdout]).toEqual([0, expect.stringContaining("x".repeat(64))]);
+    const refused = await cli.run(["kv", "get", "BigState", "many", "--plain"]);
+    expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringMatching(TOO_MUCH)]);
+    await expectAtWork();
+  }, 180_000);
 });
 
 describe("memory that functions take", () => {

@@ -3,6 +3,7 @@
  * every cell of 100,000 rows would cost more than all the rest of a statement.
  */
 import { invariant, utf8 } from "@perdure/base";
+import { CELL_BYTES_MAX } from "./limits.js";
 import type { Cell, ColumnType } from "./table.js";
 
 /** Rows for which a new buffer has room; it doubles from there. */
@@ -13,11 +14,24 @@ const SHORT_COPY_BYTES = 64;
 
 export type AnyColumn = TextColumn | NumberColumn | BigColumn | ListColumn;
 
-export function newColumn(type: ColumnType): AnyColumn {
+/** Thrown by columns of texts: a value is too large, or all of them together are. */
+export class ColumnFull extends Error {
+  override readonly name = "ColumnFull";
+  /** Of one value; undefined when all together are too large. */
+  readonly valueBytes: number | undefined;
+
+  constructor(valueBytes: number | undefined) {
+    super("a column is full");
+    this.valueBytes = valueBytes;
+  }
+}
+
+/** Texts of a column have at most `textBytesMax` together; more throw `ColumnFull`. */
+export function newColumn(type: ColumnType, textBytesMax = Number.POSITIVE_INFINITY): AnyColumn {
   switch (type) {
     case "text":
     case "bytes":
-      return new TextColumn();
+      return new TextColumn(textBytesMax);
     case "u64":
       return new BigColumn();
     case "u32":
@@ -70,6 +84,12 @@ export class TextColumn extends Column {
   /** Where the value of a row ends in `data`; it begins where that of the row before ends. */
   ends: Uint32Array = new Uint32Array(ROWS_MIN);
   #size = 0;
+  readonly #bytesMax: number;
+
+  constructor(bytesMax = Number.POSITIVE_INFINITY) {
+    super();
+    this.#bytesMax = bytesMax;
+  }
 
   get bytes(): number {
     return this.#size + this.length * 4;
@@ -112,6 +132,7 @@ export class TextColumn extends Column {
   /** A part of the next value; `pushBytes` or `close` completes it. */
   append(bytes: Uint8Array, start: number, end: number): void {
     const size = end - start;
+    if (size > CELL_BYTES_MAX) throw new ColumnFull(size);
     this.#reserve(size);
     const { data } = this;
     const at = this.#size;
@@ -142,7 +163,9 @@ export class TextColumn extends Column {
   #reserve(size: number): void {
     const needed = this.#size + size;
     invariant(needed < 0xffff_ffff, "the budget of a statement ends long before an offset does");
-    if (needed > this.data.length) this.data = grown(this.data, Math.max(needed, this.data.length * 2));
+    if (needed <= this.data.length) return;
+    if (needed > this.#bytesMax) throw new ColumnFull(undefined);
+    this.data = grown(this.data, Math.max(needed, Math.min(this.data.length * 2, this.#bytesMax)));
   }
 }
 

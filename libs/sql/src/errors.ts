@@ -1,5 +1,6 @@
 /** Why: tells callers' mistakes from ours. The engine throws plain errors whose first words say what kind they are. */
 import { PerdureError } from "@perdure/base";
+import { CELL_BYTES_MAX } from "./limits.js";
 import type { SqlAnswer } from "./ports.js";
 
 type Refusal = SqlAnswer & { readonly kind: "refused" };
@@ -12,6 +13,17 @@ export class NotAQuery extends Error {
 /** A statement that would have to read more than one statement may. */
 export class TooMuchData extends Error {
   override readonly name = "TooMuchData";
+}
+
+/** A value, stored or of the result, that is larger than a value of a statement may be. */
+export class ValueTooLarge extends Error {
+  override readonly name = "ValueTooLarge";
+
+  constructor(where: string, sizeBytes: number) {
+    super(
+      `${where} has ${sizeBytes} bytes, and a value of a query at most ${CELL_BYTES_MAX}: select its length, or leave it out`,
+    );
+  }
 }
 
 /** A value of the result that no answer can carry. */
@@ -31,6 +43,9 @@ export function refused(reason: Refusal["reason"], message: string, retryAfterSe
 const CALLERS_ERRORS =
   /^(?:Failed to extract statements: )?(?:Parser|Binder|Catalog|Conversion|Invalid Input|Out of Range|Constraint|Permission|Not implemented|Syntax|Invalid Type|Mismatch Type|Divide by Zero|Expression|Dependency|Parameter Not Resolved|Sequence|Cardinality|Invalid Configuration) Error: /i;
 
+/** The engine's own error; a second form comes out of functions of ours that it calls; the third is Node's, for a buffer. */
+const NO_MEMORY = /^Out of Memory Error: |"exception_type":"Out of Memory"|^Array buffer allocation failed$/;
+
 /** What a caller is told when this was thrown; `undefined` when it is our fault and its text not for callers. */
 export function refusalOf(cause: unknown): Refusal | undefined {
   const message = messageOf(cause);
@@ -42,11 +57,10 @@ export function refusalOf(cause: unknown): Refusal | undefined {
   ) {
     return refused("invalid", cause.message);
   }
+  if (cause instanceof ValueTooLarge) return { ...refused("invalid", cause.message), code: "META0102" };
   // A store or archive that is away.
   if (cause instanceof PerdureError && cause.http === 503) return refused("unavailable", cause.message);
-  if (message.startsWith("Out of Memory Error: ")) {
-    return refused("invalid", "the query needs more memory than one statement may use");
-  }
+  if (NO_MEMORY.test(message)) return refused("invalid", "the query needs more memory than one statement may use");
   return CALLERS_ERRORS.test(message) ? refused("invalid", plainMessage(message)) : undefined;
 }
 

@@ -21,6 +21,12 @@ export const ENGINE_MEMORY_BYTES_MAX = 256 * 1024 * 1024;
 /** Row data one statement may gather from the partitions before it is refused: some 100,000 invocations with all columns. */
 export const GATHERED_BYTES_MAX = 256 * 1024 * 1024;
 
+/** Largest value that a statement reads or shows: stored ones have at most as much unless an operator raised the limit of messages. */
+export const CELL_BYTES_MAX = 32 * 1024 * 1024;
+
+/** Texts that are given to the engine at a time, one of them in any case: it holds these beside what was gathered. */
+export const VECTOR_BYTES_MAX = 8 * 1024 * 1024;
+
 /** The engine's vectors hold no more rows. A multiple of 64, which its masks of NULLs need. */
 export const ROWS_PER_VECTOR_MAX = 2048;
 

@@ -2,7 +2,7 @@
  * Why: introspection reads what other packages own, and they stand behind these narrow shapes. They are structural: the
  * partition store, the invoker and the registry satisfy them as they are.
  */
-import type { DeploymentId, InvocationId } from "@perdure/base";
+import type { DeploymentId, ErrorCode, InvocationId } from "@perdure/base";
 import type { FlowBucketRow, FlowEntryRow, FlowLimitRow, FlowLimits, FlowQueueRow, FlowRate, FlowRows } from "@perdure/flow";
 import type {
   AttemptError,
@@ -28,6 +28,8 @@ export type SqlAnswer =
       readonly kind: "refused";
       readonly reason: "invalid" | "failed" | "unavailable" | "busy";
       readonly message: string;
+      /** Absent where the catalogue of errors has none: messages of the engine, and most bounds. */
+      readonly code?: ErrorCode;
       /** Only with `busy`. */
       readonly retryAfterSeconds: number | undefined;
     };

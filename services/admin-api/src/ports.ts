@@ -1,5 +1,5 @@
 /** Why: everything the management API needs from the rest of the system, as plain parameters. */
-import type { Clock, InvocationId, Logger, Random } from "@perdure/base";
+import type { Clock, ErrorCode, InvocationId, Logger, Random } from "@perdure/base";
 import type { ConsoleHost } from "@perdure/console-host";
 import type { Partitions, RegistryView } from "@perdure/control";
 import type { CutAttempt } from "@perdure/invoker";
@@ -23,6 +23,8 @@ export type SqlAnswer =
       readonly kind: "refused";
       readonly reason: "invalid" | "failed" | "unavailable" | "busy";
       readonly message: string;
+      /** Of the catalogue of errors, where it has one. */
+      readonly code?: ErrorCode;
       /** Only with `busy`. */
       readonly retryAfterSeconds: number | undefined;
     };

@@ -43,6 +43,7 @@ export const catalogue = {
   META0017: entry("several deployments share the destination to be forced", 409, "FAILED_PRECONDITION"),
   META0100: entry("schedule is invalid", 400, "INVALID_ARGUMENT"),
   META0101: entry("new code would fail with existing invocations", 409, "FAILED_PRECONDITION"),
+  META0102: entry("a value is too large for a query", 400, "RESOURCE_EXHAUSTED"),
 
   RT0001: entry("attempt aborted: no message within the abort timeout", 500, "DEADLINE_EXCEEDED"),
   RT0002: entry("configuration cannot be read", 500, "INVALID_ARGUMENT"),

@@ -18,21 +18,27 @@ import {
   DuckDBTypeId,
   type DuckDBValue,
 } from "@duckdb/node-api";
-import type { ResultBatch, ResultRows, ResultType, ResultValue } from "../encode/result.js";
-import { ValueOutOfRange } from "../errors.js";
-import { rowsPerTurn } from "../limits.js";
+import type { ResultBatch, ResultColumn, ResultRows, ResultType, ResultValue } from "../encode/result.js";
+import { ValueOutOfRange, ValueTooLarge } from "../errors.js";
+import { CELL_BYTES_MAX, rowsPerTurn } from "../limits.js";
 
 /** The result as typed batches. */
 export function rowsOf(result: DuckDBResult, signal: AbortSignal): ResultRows {
   const names = result.columnNames();
   const readers = result.columnTypes().map(readerOf);
   const columns = readers.map(({ type }, i) => ({ name: OTHER_NAMES[names[i] ?? ""] ?? names[i] ?? "", type }));
-  return { columns, batches: batchesOf(result, readers, signal) };
+  return { columns, batches: batchesOf(result, columns, readers, signal) };
 }
 
 /** The engine's chunks in pieces that one turn of the event loop handles. */
-async function* batchesOf(result: DuckDBResult, readers: readonly Reader[], signal: AbortSignal): AsyncIterable<ResultBatch> {
+async function* batchesOf(
+  result: DuckDBResult,
+  columns: readonly ResultColumn[],
+  readers: readonly Reader[],
+  signal: AbortSignal,
+): AsyncIterable<ResultBatch> {
   const turn = rowsPerTurn(readers.length);
+  let before = 0;
   for (;;) {
     signal.throwIfAborted();
     const chunk = await result.fetchChunk();
@@ -40,8 +46,14 @@ async function* batchesOf(result: DuckDBResult, readers: readonly Reader[], sign
     for (let start = 0; start < chunk.rowCount; start += turn) {
       if (start > 0) await nextTurn();
       const end = Math.min(start + turn, chunk.rowCount);
-      yield { rowCount: end - start, values: readers.map((reader, i) => columnValues(chunk, i, reader, start, end)) };
+      const values = columns.map(({ name }, i) => {
+        const read = columnValues(chunk, i, readers[i] as Reader, start, end);
+        checkSizes(read, name, before + start);
+        return read;
+      });
+      yield { rowCount: end - start, values };
     }
+    before += chunk.rowCount;
   }
 }
 
@@ -53,6 +65,20 @@ function columnValues(chunk: DuckDBDataChunk, index: number, { read }: Reader, s
     values.push(value === null ? null : read(value));
   }
   return values;
+}
+
+function checkSizes(values: readonly ResultValue[], column: string, before: number): void {
+  for (let i = 0; i < values.length; i++) {
+    const sizeBytes = largeSizeOf(values[i] as ResultValue);
+    if (sizeBytes > CELL_BYTES_MAX) throw new ValueTooLarge(`column ${column} of the result in row ${before + i + 1}`, sizeBytes);
+  }
+}
+
+/** Bytes of a large value; 0 for others. */
+function largeSizeOf(value: ResultValue): number {
+  if (value instanceof Uint8Array) return value.length;
+  const isLarge = typeof value === "string" && value.length * 3 > CELL_BYTES_MAX;
+  return isLarge ? Buffer.byteLength(value) : 0;
 }
 
 interface Reader {

@@ -20,7 +20,7 @@ import {
 import bindings from "@duckdb/node-bindings";
 import { invariant } from "@perdure/base";
 import { type AnyColumn, BigColumn, ListColumn, TextColumn } from "../column.js";
-import { ROWS_PER_VECTOR_MAX } from "../limits.js";
+import { ROWS_PER_VECTOR_MAX, VECTOR_BYTES_MAX } from "../limits.js";
 import type { GatheredTable } from "../query/gather.js";
 import type { ColumnType, Table } from "../table.js";
 import { CATALOG, SCHEMA } from "./setup.js";
@@ -90,7 +90,7 @@ function hasAll(gathered: GatheredTable | undefined, columns: readonly number[])
 }
 
 function writeRows(output: DuckDBDataChunk, table: Table, gathered: GatheredTable, scan: Scan): number {
-  const count = Math.min(ROWS_PER_VECTOR_MAX, gathered.rowCount - scan.nextRow);
+  const count = rowsThatFit(gathered, scan);
   output.rowCount = count;
   for (let i = 0; i < scan.columns.length && count > 0; i++) {
     const index = scan.columns[i] as number;
@@ -98,6 +98,19 @@ function writeRows(output: DuckDBDataChunk, table: Table, gathered: GatheredTabl
     const type = table.columns[index]?.type;
     invariant(column !== undefined && type !== undefined, "a scan starts only when its columns are gathered");
     writeColumn(output, i, type, column, scan.nextRow, count);
+  }
+  return count;
+}
+
+/** Rows whose texts have `VECTOR_BYTES_MAX` in each column, at least one. */
+function rowsThatFit({ rowCount, columns }: GatheredTable, scan: Scan): number {
+  const from = scan.nextRow;
+  let count = Math.min(ROWS_PER_VECTOR_MAX, rowCount - from);
+  for (const index of scan.columns) {
+    const column = columns.get(index);
+    if (!(column instanceof TextColumn) || count <= 1) continue;
+    const start = column.startOf(from);
+    while (count > 1 && column.startOf(from + count) - start > VECTOR_BYTES_MAX) count >>= 1;
   }
   return count;
 }

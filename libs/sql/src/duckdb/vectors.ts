@@ -26,7 +26,7 @@ const bytesView = new Uint8Array(scratch);
 const words = new Uint32Array(scratch);
 const mask = new Uint8Array(ROWS_PER_VECTOR_MAX / 8);
 
-/** Rows `from`…`from + count` of a column become the first rows of the vector. `from` is a multiple of 8. */
+/** Rows `from`…`from + count` of a column become the first rows of the vector. */
 export function writeTexts(vector: Vector, column: TextColumn, from: number, count: number): void {
   const first = column.startOf(from);
   const last = column.startOf(from + count);
@@ -108,7 +108,13 @@ export function writeBigs(vector: Vector, column: BigColumn, from: number, count
 function writeNulls(vector: Vector, column: TextColumn | NumberColumn | BigColumn, from: number, count: number): void {
   if (!column.hasNulls) return;
   const bytes = Math.ceil(count / 64) * 8;
-  for (let i = 0; i < bytes; i++) mask[i] = ~column.nullBits(from + i * 8);
+  if ((from & 7) === 0) {
+    for (let i = 0; i < bytes; i++) mask[i] = ~column.nullBits(from + i * 8);
+  } else {
+    mask.fill(0xff, 0, bytes); // Behind a vector with fewer rows.
+    for (let row = 0; row < count; row++)
+      if (column.isNull(from + row)) mask[row >> 3] = (mask[row >> 3] as number) & ~(1 << (row & 7));
+  }
   bindings.vector_ensure_validity_writable(vector);
   bindings.copy_data_to_vector_validity(vector, 0, mask.buffer as ArrayBuffer, 0, bytes);
 }

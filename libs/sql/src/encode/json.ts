@@ -16,6 +16,13 @@ export async function* encodeJson({ columns, batches }: ResultRows): AsyncIterab
       let separator = "";
       for (let i = 0; i < columns.length; i++) {
         const value = values[i]?.[row] ?? null;
+        if (isLong(value)) {
+          yield utf8(`${text}${separator}${keys[i]}"`);
+          yield* piecesOf(value);
+          text = '"';
+          separator = ",";
+          continue;
+        }
         const encoded = value === null ? undefined : valueText(columns[i]?.type as ResultType, value);
         if (encoded === undefined) continue;
         text += separator + keys[i] + encoded;
@@ -29,6 +36,28 @@ export async function* encodeJson({ columns, batches }: ResultRows): AsyncIterab
     }
   }
   yield utf8(`${text}]}`);
+}
+
+function isLong(value: ResultValue): value is string | Uint8Array {
+  return (typeof value === "string" || value instanceof Uint8Array) && value.length > JSON_CHUNK_CHARS;
+}
+
+/** What stands between the quotes of a long value; the whole of it would take several times its size at once. */
+function* piecesOf(value: string | Uint8Array): Iterable<Uint8Array> {
+  for (let start = 0; start < value.length; ) {
+    let end = Math.min(start + JSON_CHUNK_CHARS, value.length);
+    if (typeof value === "string") {
+      if (end < value.length && isHighSurrogate(value.charCodeAt(end - 1))) end--; // Halves of a character stay together.
+      yield utf8(JSON.stringify(value.slice(start, end)).slice(1, -1));
+    } else {
+      yield utf8(toHex(value.subarray(start, end)));
+    }
+    start = end;
+  }
+}
+
+function isHighSurrogate(code: number): boolean {
+  return code >= 0xd800 && code < 0xdc00;
 }
 
 /** Undefined for numbers JSON cannot say. */

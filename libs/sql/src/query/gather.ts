@@ -1,6 +1,6 @@
 /** Why: the engine asks for columns; this collects them from the partitions, page by page and within a bound. */
-import { type AnyColumn, newColumn } from "../column.js";
-import { TooMuchData } from "../errors.js";
+import { type AnyColumn, ColumnFull, newColumn } from "../column.js";
+import { TooMuchData, ValueTooLarge } from "../errors.js";
 import type { IntrospectionSource } from "../ports.js";
 import type { Cell, RowPage, Table } from "../table.js";
 import { type ColumnFilter, passes, type ScanHints } from "./hints.js";
@@ -26,16 +26,12 @@ export async function gather(
   budget: GatherBudget,
   signal: AbortSignal,
 ): Promise<GatheredTable> {
-  const gathering = new Gathering(table, wanted, hints);
+  const gathering = new Gathering(table, wanted, hints, budget.bytesLeft);
   if (hints.limit !== 0) {
     for await (const page of table.scan(source, { ...hints, columns: gathering.columnsRead })) {
       signal.throwIfAborted();
       const isEnough = gathering.take(page);
-      if (gathering.bytes() > budget.bytesLeft) {
-        throw new TooMuchData(
-          `the query reads too much of ${table.name}: select fewer columns, or narrow it by id, service or status`,
-        );
-      }
+      if (gathering.bytes() > budget.bytesLeft) throw tooMuchOf(table);
       if (isEnough) break;
     }
   }
@@ -43,7 +39,12 @@ export async function gather(
   return { rowCount: gathering.rowCount, columns: gathering.columns };
 }
 
+function tooMuchOf({ name }: Table): TooMuchData {
+  return new TooMuchData(`the query reads too much of ${name}: select fewer columns, or narrow it by id, service or status`);
+}
+
 class Gathering {
+  readonly #table: Table;
   readonly columns: ReadonlyMap<number, AnyColumn>;
   /** Names of the columns whose values are looked at. */
   readonly columnsRead: ReadonlySet<string>;
@@ -53,9 +54,10 @@ class Gathering {
   readonly #limit: number;
   readonly #top: { readonly rows: TopRows; readonly index: number } | undefined;
 
-  constructor(table: Table, wanted: ReadonlySet<number>, { filters, limit, top }: ScanHints) {
+  constructor(table: Table, wanted: ReadonlySet<number>, { filters, limit, top }: ScanHints, bytesMax: number) {
+    this.#table = table;
     const indexOf = (name: string): number => table.columns.findIndex((column) => column.name === name);
-    this.columns = new Map([...wanted].map((index) => [index, newColumn(table.columns[index]?.type ?? "text")]));
+    this.columns = new Map([...wanted].map((index) => [index, newColumn(table.columns[index]?.type ?? "text", bytesMax)]));
     this.#wanted = [...this.columns];
     this.#filters = [...filters].map(([name, filter]) => ({ index: indexOf(name), filter }));
     this.#limit = limit ?? Number.POSITIVE_INFINITY;
@@ -75,7 +77,11 @@ class Gathering {
       if (!this.#isNeeded(page)) continue;
       for (let i = 0; i < wanted.length; i++) {
         const [index, column] = wanted[i] as readonly [number, AnyColumn];
-        page.append(index, column);
+        try {
+          page.append(index, column);
+        } catch (cause) {
+          throw cause instanceof ColumnFull ? this.#refusalOf(cause, page, index) : cause;
+        }
       }
       if (++this.rowCount >= this.#limit) return true;
     }
@@ -89,6 +95,16 @@ class Gathering {
     return bytes;
   }
 
+  #refusalOf({ valueBytes }: ColumnFull, page: RowPage, column: number): Error {
+    if (valueBytes === undefined) return tooMuchOf(this.#table);
+    const { name, columns } = this.#table;
+    const row = columns.flatMap((column, index) => {
+      const value = NAMES_OF_ROWS.has(column.name) ? page.read(index) : undefined;
+      return value === undefined ? [] : [`${column.name} = '${String(value)}'`];
+    });
+    return new ValueTooLarge(`column ${columns[column]?.name} of ${name} in the row with ${row.join(" and ")}`, valueBytes);
+  }
+
   #isNeeded(page: RowPage): boolean {
     for (const { index, filter } of this.#filters) if (!matches(page.read(index), filter)) return false;
     if (this.#top === undefined) return true;
@@ -96,6 +112,9 @@ class Gathering {
     return key === undefined || this.#top.rows.offer(Number(key)); // Where NULLs come is the engine's business.
   }
 }
+
+/** Columns whose values name a row of the tables with large values. */
+const NAMES_OF_ROWS: ReadonlySet<string> = new Set(["id", "index", "scope", "service_name", "service_key", "key"]);
 
 function matches(value: Cell, filter: ColumnFilter): boolean {
   if (typeof value === "string") return passes(filter, value);

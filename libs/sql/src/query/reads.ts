@@ -5,7 +5,7 @@
  */
 import type { StatementRows } from "../duckdb/table-function.js";
 import type { ResultRows } from "../encode/result.js";
-import { isEngineBroken, TooMuchData } from "../errors.js";
+import { isEngineBroken, TooMuchData, ValueTooLarge } from "../errors.js";
 import { KEYS_MAX, tableCost } from "../limits.js";
 import type { ColumnType, Table } from "../table.js";
 import { type GatherBudget, type GatheredTable, gather } from "./gather.js";
@@ -114,7 +114,7 @@ export class StatementReads implements StatementRows {
       rows = await this.run(`SELECT DISTINCT k FROM (${text}) AS keys(k) LIMIT ${KEYS_MAX + 1}`, this.#signal);
     } catch (cause) {
       this.#signal.throwIfAborted();
-      if (cause instanceof TooMuchData || isEngineBroken(cause)) throw cause;
+      if (cause instanceof TooMuchData || cause instanceof ValueTooLarge || isEngineBroken(cause)) throw cause;
       return undefined; // It names what only the whole statement has.
     }
     if (rows.columns.length !== 1 || !isOfType(rows.columns[0]?.type.kind ?? "", type)) return undefined;

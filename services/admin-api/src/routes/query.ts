@@ -35,9 +35,8 @@ export function queryRoutes(sql: Sql): readonly Route[] {
   ];
 }
 
-/** Engines have no codes of ours. */
 function refusal(answer: SqlAnswer & { kind: "refused" }): ApiError {
   const retryAfter: Record<string, string> =
     answer.retryAfterSeconds === undefined ? {} : { "retry-after": String(answer.retryAfterSeconds) };
-  return new ApiError(STATUSES[answer.reason], answer.message, undefined, retryAfter);
+  return new ApiError(STATUSES[answer.reason], answer.message, answer.code, retryAfter);
 }
