@@ -1,4 +1,5 @@
 export { agreeOnArchiving } from "./archiving.js";
+export { commitNothing } from "./commit-nothing.js";
 export { connectRedis, type RedisConnections, type RedisPorts } from "./connect.js";
 export {
   type ExpectedDataSet,

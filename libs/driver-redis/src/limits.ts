@@ -69,3 +69,8 @@ export const INCARNATION_EPOCHS = 2 ** 32;
 
 /** A look at a Redis from outside is given up after so long: whoever looks has others to look at. */
 export const PROBE_MS_MAX = 3_000;
+
+/** How long a commit of a readiness probe is sent again; a probe itself waits less and finds it under way. */
+export const PROBE_COMMIT_MS = 2_000;
+/** How long the key that it writes is there. */
+export const PROBE_KEPT_MS = 60_000;

@@ -272,3 +272,14 @@ end
 return redis.call('HGETALL', KEYS[1])
 `,
 );
+
+/** KEYS: `epoch`, `probe`. ARGV: milliseconds. Writes the second key for so long, beside a partition that is there. Replies 1 when it did. */
+export const probeScript = script(
+  2,
+  1,
+  `
+if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+redis.call('SET', KEYS[2], '', 'PX', ARGV[1])
+return 1
+`,
+);

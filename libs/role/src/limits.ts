@@ -51,3 +51,8 @@ export const LARGE_GARBAGE_BYTES = 16 * 1024 * 1024;
 /** Lines about uncaught errors of single connections in a window: enough to find the mistake, and no flood when somebody sends many. */
 export const CONNECTION_ERRORS_LOGGED_MAX = 10;
 export const CONNECTION_ERRORS_WINDOW_MS = 60_000;
+
+/** How long a durable commit counts for the server's readiness: a tiny write each few seconds at most. */
+export const COMMIT_PROBE_EVERY_MS = 5_000;
+/** How long a probe waits for a commit: below the 2 s within which who probes expects an answer. A commit takes some milliseconds. */
+export const COMMIT_PROBE_WAIT_MS = 1_500;

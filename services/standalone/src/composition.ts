@@ -44,6 +44,7 @@ import {
   serviceDefaultsOf,
 } from "@perdure/registry";
 import {
+  CommitProbe,
   egressGuardOf,
   type ProcessPorts,
   readSettingFile,
@@ -59,7 +60,6 @@ import { createSqlProcesses, createStoreThread, liveRowsOf, type SourceDescripti
 import { ActionMeter, KvPartitionStore, type PartitionStore, type StoredPartitions, storedPartitions } from "@perdure/store";
 import { type Deliveries, runSubscriptions, type Subscriptions } from "@perdure/subscription";
 import { createTunnelTransport, TunnelRoutes } from "@perdure/tunnel";
-import { CommitProbe } from "./commit-probe.js";
 import { directoriesOf, type Settings } from "./config.js";
 import { LocalDataSet } from "./data-set.js";
 import { limitedPartitions, type StorageFull, storageIsFull } from "./limited-partitions.js";
@@ -180,7 +180,8 @@ export async function startStandalone(settings: Settings, ports: ProcessPorts): 
   // Behind a gateway it is somebody's production.
   const mayCrash = guards.secret === undefined && !settings.admin.disableCrashAttempt;
   const crashAttempt = mayCrash ? worker.cutAttempt : undefined;
-  const commits = new CommitProbe(level, clock);
+  // A key that is never written: no partition has it, and deleting nothing is a commit like any other.
+  const commits = new CommitProbe(() => level.write(new Map([["\u00ffcommit probe", null]])), clock);
   const adminParts = { ...stored, commits, askEndpoint, usage, crashAttempt, guards, ingressPort: ingressDoor.port };
   const adminDoor = await lifecycle.start("admin API", () => openAdmin(settings, adminParts, ports));
   return { ingressPort: ingressDoor.port, adminPort: adminDoor.port, identityPublicKey: identity?.publicKey };

@@ -10,8 +10,3 @@ export const STORAGE_HELD_SHARE = 1.1;
 export const STORAGE_COMPACT_EVERY_MS = 60_000;
 /** An attempt that was broken off asks for a slot again after this. */
 export const STORAGE_HELD_RETRY_MS = 1_000;
-
-/** How long a durable commit counts for the server's readiness: a tiny write each few seconds at most. */
-export const COMMIT_PROBE_EVERY_MS = 5_000;
-/** How long a probe waits for a commit: below the 2 s within which who probes expects an answer. A commit takes some milliseconds. */
-export const COMMIT_PROBE_WAIT_MS = 1_500;

@@ -1,6 +1,6 @@
 /** Why: roles whose own door is not for orchestrators, or not HTTP, answer probes and scrapes at a port of their own. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Clock, Logger } from "@perdure/base";
+import { type Clock, type Logger, NO_COMMIT } from "@perdure/base";
 import type { HealthReport } from "../health.js";
 import { PROBES_DRAIN_MS } from "../limits.js";
 import { type Door, type DoorSettings, openDoor } from "./door.js";
@@ -8,6 +8,8 @@ import { createHttpPort } from "./port.js";
 
 export interface ProbePorts {
   readonly health: () => HealthReport;
+  /** Of a process that makes things durable: what does not is not ready. */
+  readonly isCommitting?: () => Promise<boolean>;
   /** Text in the Prometheus exposition format. */
   readonly metrics: () => string | Promise<string>;
   /** Answers of a role's own, by path; they look at the method themselves. */
@@ -27,14 +29,17 @@ const NOTHING_ELSE: Elsewhere = { status: 404, text: "there are /livez, /readyz 
 /** `/livez`, `/readyz` (503 names what is waited for) and `/metrics`. Rejects with RT0004. */
 export function openProbes(
   settings: DoorSettings,
-  { health, metrics, more = {}, clock, logger }: ProbePorts,
+  { health, isCommitting = ALWAYS, metrics, more = {}, clock, logger }: ProbePorts,
   elsewhere = NOTHING_ELSE,
 ): Promise<Door> {
   const answers: Readonly<Record<string, (res: ServerResponse) => void>> = {
     "/livez": (res) => answer(res, health().live ? 200 : 503, health().live ? "live\n" : "failed\n"),
     "/readyz": (res) => {
       const { ready, waitingFor } = health();
-      answer(res, ready ? 200 : 503, ready ? "ready\n" : `waiting for: ${waitingFor.join(", ")}\n`);
+      if (!ready) return answer(res, 503, `waiting for: ${waitingFor.join(", ")}\n`);
+      void isCommitting().then((isDurable) =>
+        isDurable ? answer(res, 200, "ready\n") : answer(res, 503, `waiting for: ${NO_COMMIT}\n`),
+      );
     },
     "/metrics": (res) => {
       Promise.resolve()
@@ -67,6 +72,8 @@ export function openProbes(
   // Not drained: as long as anything of the process is there, somebody may ask how it is.
   return openDoor(settings, port.listen, close).then((door) => ({ port: door.port, [Symbol.asyncDispose]: close }));
 }
+
+const ALWAYS = (): Promise<boolean> => Promise.resolve(true);
 
 function answer(res: ServerResponse, status: number, text: string): void {
   res.writeHead(status, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });

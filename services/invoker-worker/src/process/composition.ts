@@ -16,6 +16,7 @@ import {
   agreeOnArchiving,
   askRedisPulse,
   beginIncarnation,
+  commitNothing,
   connectRedis,
   type RedisConnections,
   RedisLeases,
@@ -25,6 +26,7 @@ import {
 import type { EndpointTransport } from "@perdure/invoker";
 import { type Archiving, createArchiving } from "@perdure/processor";
 import {
+  CommitProbe,
   POLL_METRICS_MS,
   type ProcessPorts,
   pollMetrics,
@@ -62,14 +64,22 @@ export async function startWorker(settings: Settings, ports: ProcessPorts): Prom
   const { transports, connections, identity, guard } = await openEndpoints(settings, ports);
   const environment = settings.environmentName;
 
-  const late: { worker: ClusterWorker | undefined; logBytes: number | undefined } = { worker: undefined, logBytes: undefined };
+  const late: Late = { worker: undefined, redis: undefined, logBytes: undefined };
   const standing = new Standing(clock);
   const more = drainAnswers({ worker: () => late.worker, standing, logBytes: () => late.logBytes, clock, logger });
-  const probePorts = { health: () => lifecycle.health, metrics: () => metrics.text(), more, clock, logger };
+  // Where it leads nothing, the first partition stands for all: a Redis that is away takes leases as well.
+  const commits = new CommitProbe(async () => {
+    const { worker, redis } = late;
+    const led = worker?.leading() ?? [];
+    if (redis !== undefined) await commitNothing(redis, environment, led.length > 0 ? led : [0]);
+  }, clock);
+  const isCommitting = () => commits.isCommitting();
+  const probePorts = { health: () => lifecycle.health, isCommitting, metrics: () => metrics.text(), more, clock, logger };
   const probes = await lifecycle.start("probes", () => openProbes(settings.probes, probePorts));
   const redis = await lifecycle.start("Redis", () =>
     untilAvailable("Redis", () => connectRedis(redisOptions, { clock, logger }), ports, lifecycle.stopping),
   );
+  late.redis = redis;
   const pulse = redisMetrics(metrics, async () => {
     const seen = await askRedisPulse(redis, POLL_METRICS_MS);
     late.logBytes = seen.logBytes;
@@ -166,6 +176,14 @@ export async function startWorker(settings: Settings, ports: ProcessPorts): Prom
     partitions: String(partitionCount),
     identity: identity?.publicKey,
   };
+}
+
+/** Parts that probes need and that come later. */
+interface Late {
+  worker: ClusterWorker | undefined;
+  redis: RedisConnections | undefined;
+  /** Of Redis. */
+  logBytes: number | undefined;
 }
 
 /** What the partitions are, and who watches that they stay so. */
