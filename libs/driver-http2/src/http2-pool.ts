@@ -42,6 +42,7 @@ export class Http2Pool implements SessionOwner {
       return;
     }
     this.#waiting.push(stream);
+    stream.wait();
     this.#connectIfNeeded();
   }
 
@@ -106,14 +107,16 @@ export class Http2Pool implements SessionOwner {
     while (this.#waiting.length > 0) this.#waiting.shift()!.fail({ kind: "reset", message: "the transport is closing" });
   }
 
-  /** As many connections as the waiting streams would fill, one at least. */
+  /** As many connections as the waiting streams would fill, one at least. Another one takes as many as those that are there, it is assumed. */
   #connectIfNeeded(): void {
+    let each = STREAMS_PER_SESSION_MAX;
     let coming = 0;
-    for (const session of this.#sessions) if (session.connecting) coming += STREAMS_PER_SESSION_MAX;
+    for (const session of this.#sessions) each = Math.min(each, session.streamsMax);
+    for (const session of this.#sessions) if (session.connecting) coming += each;
     while (coming < this.#waiting.length && this.#sessions.length < SESSIONS_PER_ORIGIN_MAX) {
       const refusal = this.#connect();
       if (refusal !== undefined) return this.#refused(refusal);
-      coming += STREAMS_PER_SESSION_MAX;
+      coming += each;
     }
   }
 

@@ -86,11 +86,19 @@ export class PooledSession implements StreamHost {
     return this.#state === "connecting";
   }
 
+  /** Streams that it takes at the same time, one at least; what the peer allows is known once it is ready. */
+  get streamsMax(): number {
+    if (this.#state !== "ready") return STREAMS_PER_SESSION_MAX;
+    return Math.max(1, this.#allowed);
+  }
+
   /** Streams it would take now. */
   get room(): number {
-    if (this.#state !== "ready") return 0;
-    const allowed = this.#session.remoteSettings.maxConcurrentStreams ?? STREAMS_PER_SESSION_MAX;
-    return Math.min(STREAMS_PER_SESSION_MAX, allowed) - this.#active;
+    return this.#state === "ready" ? this.#allowed - this.#active : 0;
+  }
+
+  get #allowed(): number {
+    return Math.min(STREAMS_PER_SESSION_MAX, this.#session.remoteSettings.maxConcurrentStreams ?? STREAMS_PER_SESSION_MAX);
   }
 
   /** What is sent on it waits behind a large message of another stream. */

@@ -40,6 +40,7 @@ export class Http2EndpointStream implements EndpointStream {
   /** The listener has heard its last word, or does not want to. */
   #over = false;
   #answered = false;
+  #isWaiting = false;
   #carriesLargeMessage = false;
   /** Undefined before it starts, and once the stream no longer counts against its session. */
   #host: StreamHost | undefined;
@@ -56,8 +57,16 @@ export class Http2EndpointStream implements EndpointStream {
     return this.#over;
   }
 
+  /** No session has room now; `start` or `fail` follows unless nobody waits any more. */
+  wait(): void {
+    this.#isWaiting = true;
+    this.#listener.waiting?.(true);
+  }
+
   /** Starts on a session that has room. */
   start(session: ClientHttp2Session, host: StreamHost): void {
+    if (this.#isWaiting) this.#listener.waiting?.(false);
+    this.#isWaiting = false;
     let stream: ClientHttp2Stream;
     try {
       stream = session.request(this.#headers(), NO_OPTIONS);

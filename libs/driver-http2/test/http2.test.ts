@@ -523,3 +523,39 @@ describe("HTTP/2 with prior knowledge", () => {
     await leaks.settled();
   });
 });
+
+describe("an endpoint that allows ten streams on a connection", () => {
+  const isAnswered = ({ heard }: { heard: { status: number } }) => heard.status === 200;
+
+  test("gets the connections that 500 streams need, and no connection gets more than ten", async () => {
+    await using server = await serveRaw((peer, streamId) => peer.headers(streamId), 10);
+    await using transport = aTransport();
+    const streams = Array.from({ length: 500 }, () => open(transport, server.uri));
+    await Promise.all(streams.map(({ heard }) => heard.until(() => heard.status === 200)));
+    expect(streams.some(({ heard }) => heard.isWaiting)).toBe(false);
+    expect(server.peers.length).toBeGreaterThanOrEqual(50);
+    expect(server.peers.length).toBeLessThanOrEqual(64);
+  });
+
+  test("has those beyond 64 connections wait, who say so, begin in order and hold up no other endpoint", async () => {
+    const open640: { peer: RawPeer; streamId: number }[] = [];
+    await using server = await serveRaw((peer, streamId) => {
+      peer.headers(streamId);
+      open640.push({ peer, streamId });
+    }, 10);
+    await using other = await serve(echo);
+    await using transport = aTransport();
+    const streams = Array.from({ length: 700 }, () => open(transport, server.uri));
+    await io(() => streams.filter(isAnswered).length === 640);
+    expect(streams.filter(({ heard }) => heard.isWaiting).length).toBe(60);
+    expect(server.peers.length).toBe(64);
+    const elsewhere = open(transport, other.uri);
+    elsewhere.stream.write(utf8("hello"));
+    elsewhere.stream.end();
+    expect((await elsewhere.heard.closed()).text).toBe("hello");
+    for (const { heard, stream } of streams) if (heard.status === 200) stream.end();
+    for (const { peer, streamId } of open640.slice(0, 60)) peer.data(streamId, new Uint8Array(0), true);
+    await io(() => streams.every(isAnswered));
+    expect(streams.some(({ heard }) => heard.isWaiting || heard.failure !== undefined)).toBe(false);
+  });
+});

@@ -19,10 +19,12 @@ export class RawPeer {
   #prefaceSeen = false;
   #answersPings = true;
 
-  constructor(socket: Socket, onStream: (peer: RawPeer, streamId: number) => void) {
+  /** @param streamsMax SETTINGS_MAX_CONCURRENT_STREAMS; undefined: it is not sent */
+  constructor(socket: Socket, onStream: (peer: RawPeer, streamId: number) => void, streamsMax?: number) {
     this.socket = socket;
     socket.on("error", () => {}); // Breaking off is what these tests are about.
-    this.#frame(TYPE.settings, 0, 0, Buffer.alloc(0));
+    const limit = streamsMax === undefined ? Buffer.alloc(0) : Buffer.concat([Uint8Array.of(0, 3), uint32(streamsMax)]);
+    this.#frame(TYPE.settings, 0, 0, limit);
     socket.on("data", (chunk: Buffer) => {
       this.#buffer = Buffer.concat([this.#buffer, chunk]);
       this.#parse(onStream);
@@ -85,8 +87,8 @@ export interface RawServer extends SdkEndpoint {
   readonly peers: RawPeer[];
 }
 
-export async function serveRaw(onStream: (peer: RawPeer, streamId: number) => void): Promise<RawServer> {
+export async function serveRaw(onStream: (peer: RawPeer, streamId: number) => void, streamsMax?: number): Promise<RawServer> {
   const peers: RawPeer[] = [];
-  const listening = await listen(createServer((socket) => peers.push(new RawPeer(socket, onStream))));
+  const listening = await listen(createServer((socket) => peers.push(new RawPeer(socket, onStream, streamsMax))));
   return { uri: listening.uri, peers, [Symbol.asyncDispose]: () => listening[Symbol.asyncDispose]() };
 }

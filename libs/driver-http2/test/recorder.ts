@@ -9,6 +9,8 @@ export class Recorder implements StreamListener {
   failure: TransportFailure | undefined;
   ended = false;
   drains = 0;
+  /** For a connection with room. */
+  isWaiting = false;
   bytes = 0;
   readonly #waiting: { condition: (heard: Recorder) => boolean; resolve: () => void }[] = [];
 
@@ -35,6 +37,10 @@ export class Recorder implements StreamListener {
   }
   drain(): void {
     this.drains++;
+    this.#wake();
+  }
+  waiting(isWaiting: boolean): void {
+    this.isWaiting = isWaiting;
     this.#wake();
   }
 

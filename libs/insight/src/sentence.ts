@@ -52,7 +52,7 @@ export function ownSentence(situation: Situation, nowMs: number): string {
     case "limit":
       return limitSentence(wait.flow, since, nowMs);
     case "invokerSlot":
-      return `It is ready to run and has waited ${since} for its invoker, which runs as many attempts as it may at one time; it starts when another attempt ends.`;
+      return `It is ready to run and has waited ${since} for its invoker, which runs as many attempts as it may at one time, or as its endpoint takes; it starts when another attempt ends.`;
     case "running":
       return runningSentence(wait, since, nowMs);
     case "retry":

@@ -39,6 +39,8 @@ export interface AttemptOwner {
   serverSeen(name: string): void;
   /** The handler has sent its first message. */
   responded(): void;
+  /** The endpoint takes no more streams now, and the one of the attempt waits; or it does not wait any more. */
+  streamWaits(isWaiting: boolean): void;
 }
 
 export interface AttemptContext extends AttemptDeps {
@@ -76,6 +78,8 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
   #slowedDown: TimerHandle | undefined;
   /** For the large message that is arriving or not durable yet. */
   #largeTurn: LargeTurn | undefined;
+  /** No connection has room for its stream. */
+  #isStreamWaiting = false;
   #hasResponded = false;
   /** The response ended while what had arrived was not handled yet. */
   #hasEnded = false;
@@ -116,7 +120,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
 
   /** Since when (monotonic) the handler has only been waiting, as far as that is known; undefined while it works. */
   blockedSinceMs(): number | undefined {
-    if (this.#over || this.#readingHeld || this.#plan.mode !== "bidi") return undefined;
+    if (this.#over || this.#readingHeld || this.#isStreamWaiting || this.#plan.mode !== "bidi") return undefined;
     const silentMs = this.#context.clock.monotonicMs() - this.#lastActivityMs;
     if (silentMs < BLOCKED_AFTER_MS.declared) return undefined;
     const blockage = this.#machine.blockage;
@@ -238,6 +242,13 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
     if (!this.#over) this.#machine.drained();
   }
 
+  waiting(isWaiting: boolean): void {
+    if (this.#over) return;
+    this.#isStreamWaiting = isWaiting;
+    this.#lastActivityMs = this.#context.clock.monotonicMs();
+    this.#owner.streamWaits(isWaiting);
+  }
+
   // ── turns ──────────────────────────────────────────────────────────────────────────────────────
 
   /** Handles frames that have arrived; when none are left it reads on. */
@@ -343,7 +354,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
 
   /** Waits for what is left of the delay since the last activity; false when nothing is. */
   #waitOn(delayMs: number): boolean {
-    const quietMs = this.#readingHeld ? 0 : this.#context.clock.monotonicMs() - this.#lastActivityMs;
+    const quietMs = this.#readingHeld || this.#isStreamWaiting ? 0 : this.#context.clock.monotonicMs() - this.#lastActivityMs;
     if (quietMs >= delayMs) return false;
     this.#deadline = this.#context.clock.setTimer(delayMs - quietMs, () => this.deadlineReached());
     return true;

@@ -110,6 +110,10 @@ export const BLOCKED_AFTER_MS = { declared: 10, evident: 50, possible: 1_000 } a
  * shares it, some 0.1 s. The head of a response does not count: endpoints send it long before they get to the handler.
  */
 export const UNANSWERED_PER_SERVICE_MAX = 256;
+/** Attempts of a service whose stream waits for a connection: what one connection takes when it is there. The rest of a burst waits without a slot. */
+export const STREAMLESS_PER_SERVICE_MAX = 128;
+/** A stream that waits longer is not just waiting for a handshake: its endpoint takes no more. */
+export const STREAM_WAIT_MS = 200;
 /** An attempt without a message counts for so long: handlers that are silent at first still get 512 attempts a second of each service. */
 export const UNANSWERED_MS = 500;
 

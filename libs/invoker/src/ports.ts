@@ -109,6 +109,11 @@ export interface StreamListener {
   failed(failure: TransportFailure): void;
   /** `write` may be called freely again. */
   drain(): void;
+  /**
+   * The stream waits for a connection with room for it, or no longer. True may be called inside `open`; false is not called for a stream that
+   * fails.
+   */
+  waiting?(isWaiting: boolean): void;
 }
 
 export interface EndpointStream {

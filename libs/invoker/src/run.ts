@@ -54,6 +54,8 @@ export class Run implements AttemptOwner, SlotUser {
   #isEndOwed = false;
   #holdsSlot = false;
   #isWaitingForSlot = false;
+  /** Since when its attempt waits for a connection that takes its stream. */
+  #streamWaitSinceMs: number | undefined;
   #pinned: Pinned | undefined;
   /** The deployment is chosen, and the partition does not know of it yet. */
   #owesPin = false;
@@ -125,6 +127,7 @@ export class Run implements AttemptOwner, SlotUser {
     this.#finish();
     this.#attempt?.abort();
     this.#attempt = undefined;
+    this.#streamWaitSinceMs = undefined;
     this.#releaseSlot();
   }
 
@@ -171,7 +174,7 @@ export class Run implements AttemptOwner, SlotUser {
     const awaiting = this.#phase === "attempting" ? this.#attempt?.awaiting : undefined;
     return {
       id: this.id,
-      inFlight: this.#phase === "attempting" || this.#phase === "reading",
+      inFlight: (this.#phase === "attempting" && this.#streamWaitSinceMs === undefined) || this.#phase === "reading",
       retryCount: this.#attemptCount,
       lastStartAtMs: this.#lastStartAtMs,
       nextRetryAtMs: this.#recovery?.nextAttemptAtMs,
@@ -184,15 +187,19 @@ export class Run implements AttemptOwner, SlotUser {
   }
 
   #slotWait(): SlotWait | undefined {
-    if (!this.#isWaitingForSlot) return undefined;
-    const { service, isContinuation, queuedAtMs: sinceMs } = this;
-    return { service, isContinuation, sinceMs };
+    const sinceMs = this.#isWaitingForSlot ? this.queuedAtMs : this.#streamWaitSinceMs;
+    const { service, isContinuation } = this;
+    return sinceMs === undefined ? undefined : { service, isContinuation, sinceMs };
   }
 
   // ── an attempt begins ──────────────────────────────────────────────────────────────────────────
 
   get service(): string {
     return this.#facts.target.service;
+  }
+
+  get endpoint(): string | undefined {
+    return this.#lastDeployment;
   }
 
   get isWaitingForSlot(): boolean {
@@ -311,6 +318,11 @@ export class Run implements AttemptOwner, SlotUser {
     this.#context.slots.answered(this);
   }
 
+  streamWaits(isWaiting: boolean): void {
+    this.#streamWaitSinceMs = isWaiting ? this.#context.clock.nowMs() : undefined;
+    this.#context.slots.streamWaits(this, isWaiting);
+  }
+
   serverSeen(name: string): void {
     this.#lastServer = name;
   }
@@ -323,6 +335,7 @@ export class Run implements AttemptOwner, SlotUser {
 
   attemptOver(): void {
     this.#attempt = undefined;
+    this.#streamWaitSinceMs = undefined;
     this.#releaseSlot();
     if (this.#recovery !== undefined) this.#recovery.drained();
     else this.#context.drained(this);

@@ -65,6 +65,7 @@ class User implements SlotUser {
   queuedAtMs = 0;
   isWaitingForSlot = true;
   blockedSince: number | undefined;
+  endpoint: string | undefined = "dp_1";
   readonly name: string;
   readonly service: string;
   readonly isContinuation: boolean;
@@ -202,4 +203,70 @@ describe("a burst of calls of one service", () => {
     clock.advanceBy(1_100);
     expect([slots.used, slots.waiting, slots.suspensionsRequested, warnings.length]).toEqual([1_000, 0, 0, 0]);
   });
+});
+
+describe("an endpoint that takes no more streams", () => {
+  test("keeps so many slots of a service, and those of no other service or endpoint", () => {
+    const log: string[] = [];
+    const slots = new Slots(8_000, new VirtualClock(), silentLogger);
+    let room = 10;
+    class Caller extends User {
+      override slotGranted(): boolean {
+        super.slotGranted();
+        slots.streamWaits(this, --room < 0);
+        return true;
+      }
+    }
+    const burst = Array.from({ length: 500 }, (_, i) => new Caller(log, `a${i}`));
+    for (const user of burst) slots.acquire(user);
+    expect([slots.used, slots.waiting]).toEqual([138, 362]);
+    slots.acquire(new User(log, "b0"));
+    expect(log.at(-1)).toBe("b0");
+    slots.release(burst[0]!);
+    expect(slots.waiting).toBe(362); // Its connection is for a stream that waits already.
+    slots.streamWaits(burst[10]!, false);
+    expect([log.at(-1), slots.waiting]).toEqual(["a138", 361]);
+    slots.release(burst[11]!);
+    expect([log.at(-1), slots.waiting]).toEqual(["a139", 360]);
+  });
+
+  test("has its blocked handlers requested to suspend, and no others", () => {
+    const log: string[] = [];
+    const clock = new VirtualClock();
+    const slots = new Slots(100, clock, silentLogger);
+    const [first, second, elsewhere, waiting] = ["a0", "a1", "b0", "c0"].map((name) => new User(log, name)) as [
+      User,
+      User,
+      User,
+      User,
+    ];
+    elsewhere.endpoint = "dp_2";
+    for (const user of [first, second, elsewhere, waiting]) slots.acquire(user);
+    for (const user of [first, second, elsewhere]) slots.answered(user);
+    first.blockedSince = 2;
+    second.blockedSince = 1;
+    elsewhere.blockedSince = 0;
+    slots.streamWaits(waiting, true);
+    clock.advanceBy(150);
+    expect(slots.suspensionsRequested).toBe(0); // That may be a handshake.
+    clock.advanceBy(100);
+    expect([log.at(-1), slots.suspensionsRequested]).toEqual(["suspend a1", 1]);
+    slots.streamWaits(waiting, false);
+    clock.advanceBy(10_000);
+    expect([slots.suspensionsRequested, clock.pendingTimers]).toEqual([1, 0]);
+  });
+});
+
+test("an attempt whose stream waits does not count as running, and its silence is not the handler's", async () => {
+  const world = new World({}, {});
+  const invocation = await world.invoke();
+  world.last.listener.waiting?.(true);
+  await world.pass(10 * 60_000);
+  expect(world.status(invocation)).toMatchObject({ inFlight: false, slotWait: { service: "Svc", isContinuation: false } });
+  expect([world.last.ended, failuresOf(invocation)]).toEqual([false, []]);
+  world.last.listener.waiting?.(false);
+  expect(world.status(invocation)).toMatchObject({ inFlight: true, slotWait: undefined });
+  world.last.respond().finish().close();
+  await world.turn();
+  expect(invocation.status).toBe("completed");
 });

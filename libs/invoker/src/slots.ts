@@ -9,7 +9,9 @@
  * callees need.
  *
  * A service has only so many attempts whose handler has not sent a message yet. The others of a burst wait here, where services take
- * turns, and not at the endpoint, where calls of other services would wait behind all of them.
+ * turns, and not at the endpoint, where calls of other services would wait behind all of them. The same holds for attempts whose
+ * stream waits because no connection to the endpoint takes more of them: only so many hold a slot, and handlers of that endpoint that are
+ * blocked are requested to suspend.
  */
 import type { Clock, Logger, TimerHandle } from "@perdure/base";
 import {
@@ -17,6 +19,8 @@ import {
   SLOT_PRESSURE_INTERVAL_MS,
   SLOT_RESERVE_SHARE,
   SLOT_WARNING_INTERVAL_MS,
+  STREAM_WAIT_MS,
+  STREAMLESS_PER_SERVICE_MAX,
   SUSPENSION_ANSWER_MS,
   UNANSWERED_MS,
   UNANSWERED_PER_SERVICE_MAX,
@@ -35,6 +39,8 @@ export interface SlotUser extends QueuedForSlot {
   blockedSinceMs(): number | undefined;
   /** Requests its attempt to suspend. */
   suspendBlocked(): void;
+  /** Of its last attempt; runs with the same one share connections. */
+  readonly endpoint: string | undefined;
 }
 
 export class Slots {
@@ -56,6 +62,9 @@ export class Slots {
   /** Attempts whose handler has not sent a message yet, in the order of their beginnings (monotonic). */
   readonly #unanswered = new Map<SlotUser, number>();
   readonly #unansweredByService = new Map<string, number>();
+  /** Holders whose stream waits for a connection, and since when (monotonic). */
+  readonly #streamless = new Map<SlotUser, number>();
+  readonly #streamlessByService = new Map<string, number>();
   #continuationsInARow = 0;
   #granting = false;
   #isHeld = false;
@@ -113,9 +122,22 @@ export class Slots {
     if (this.#settle(user) && this.waiting > 0) this.#grant();
   }
 
+  /** The stream of its attempt waits for a connection that takes it, or does so no longer. */
+  streamWaits(user: SlotUser, isWaiting: boolean): void {
+    if (!isWaiting) {
+      if (this.#endStreamWait(user) && this.waiting > 0) this.#grant();
+      return;
+    }
+    if (this.#streamless.has(user) || !this.#holders.has(user)) return;
+    this.#streamless.set(user, this.#clock.monotonicMs());
+    this.#streamlessByService.set(user.service, this.#streamlessOf(user.service) + 1);
+    this.#watchPressure();
+  }
+
   release(user: SlotUser): void {
     if (!this.#holders.delete(user)) return;
     this.#settle(user);
+    this.#endStreamWait(user);
     if (!user.isContinuation) this.#heldByBeginnings--;
     this.#requested.delete(user);
     this.#grant();
@@ -184,7 +206,21 @@ export class Slots {
 
   // ── backlog of endpoints ───────────────────────────────────────────────────────────────────────
 
-  readonly #maySend = (service: string): boolean => this.#unansweredOf(service) < UNANSWERED_PER_SERVICE_MAX;
+  readonly #maySend = (service: string): boolean =>
+    this.#unansweredOf(service) < UNANSWERED_PER_SERVICE_MAX && this.#streamlessOf(service) < STREAMLESS_PER_SERVICE_MAX;
+
+  #streamlessOf(service: string): number {
+    return this.#streamlessByService.get(service) ?? 0;
+  }
+
+  /** False: its stream did not wait. */
+  #endStreamWait(user: SlotUser): boolean {
+    if (!this.#streamless.delete(user)) return false;
+    const left = this.#streamlessOf(user.service) - 1;
+    if (left > 0) this.#streamlessByService.set(user.service, left);
+    else this.#streamlessByService.delete(user.service);
+    return true;
+  }
 
   #unansweredOf(service: string): number {
     return this.#unansweredByService.get(service) ?? 0;
@@ -217,7 +253,7 @@ export class Slots {
   }
 
   #watchPressure(): void {
-    if (this.waiting === 0 || this.#isHeld) {
+    if ((this.waiting === 0 && this.#streamless.size === 0) || this.#isHeld) {
       this.#pressure?.cancel();
       this.#pressure = undefined;
     } else this.#pressure ??= this.#clock.setTimer(SLOT_PRESSURE_INTERVAL_MS, this.#relieve);
@@ -228,16 +264,40 @@ export class Slots {
     this.#pressure = undefined;
     this.#settleLateOnes();
     this.#grant();
-    if (!this.#isUnderPressure || this.#isHeld) return;
-    this.#warn();
-    const needed = this.waiting - this.#answersExpected();
+    if (this.#isHeld) return;
+    if (this.#isUnderPressure) {
+      this.#warn();
+      // While there are free slots, only beginnings wait, and what they wait for are slots of beginnings.
+      const beginningsOnly = this.#holders.size < this.limit;
+      this.#suspendBlocked(this.waiting, (user) => !beginningsOnly || !user.isContinuation);
+    }
+    const { count, endpoints } = this.#withoutStream();
+    if (count > 0) this.#suspendBlocked(count, (user) => user.endpoint !== undefined && endpoints.has(user.endpoint));
+  };
+
+  /** Requests those blocked longest, as many as are needed with those whose answer is expected. */
+  #suspendBlocked(count: number, isCandidate: (user: SlotUser) => boolean): void {
+    const needed = count - this.#answersExpected();
     if (needed <= 0) return;
-    for (const user of this.#longestBlocked(needed)) {
+    for (const user of this.#longestBlocked(needed, isCandidate)) {
       this.#requested.set(user, this.#clock.monotonicMs());
       this.#suspensionsRequested++;
       user.suspendBlocked();
     }
-  };
+  }
+
+  /** Attempts whose stream has waited longer than a connection takes, and their endpoints. */
+  #withoutStream(): { readonly count: number; readonly endpoints: ReadonlySet<string> } {
+    const sinceMs = this.#clock.monotonicMs() - STREAM_WAIT_MS;
+    const endpoints = new Set<string>();
+    let count = 0;
+    for (const [{ endpoint }, waitsSinceMs] of this.#streamless) {
+      if (waitsSinceMs > sinceMs) break;
+      count++;
+      if (endpoint !== undefined) endpoints.add(endpoint);
+    }
+    return { count, endpoints };
+  }
 
   #warn(): void {
     const nowMs = this.#clock.monotonicMs();
@@ -257,12 +317,10 @@ export class Slots {
     return expected;
   }
 
-  #longestBlocked(count: number): SlotUser[] {
-    // While there are free slots, only beginnings wait, and what they wait for are slots of beginnings.
-    const beginningsOnly = this.#holders.size < this.limit;
+  #longestBlocked(count: number, isCandidate: (user: SlotUser) => boolean): SlotUser[] {
     const blocked: { readonly user: SlotUser; readonly sinceMs: number }[] = [];
     for (const user of this.#holders) {
-      if (beginningsOnly && user.isContinuation) continue;
+      if (!isCandidate(user)) continue;
       const sinceMs = user.blockedSinceMs();
       if (sinceMs !== undefined) blocked.push({ user, sinceMs });
     }

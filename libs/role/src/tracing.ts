@@ -173,6 +173,9 @@ class TracedListener implements StreamListener {
   drain(): void {
     this.#inner.drain();
   }
+  waiting(isWaiting: boolean): void {
+    this.#inner.waiting?.(isWaiting);
+  }
 }
 
 type Conclusion = "ended" | "suspended" | "failed";

@@ -181,6 +181,7 @@ const blockedKeepSlots = (): Plant => ({
           slotGranted: () => user.slotGranted(),
           blockedSinceMs: () => undefined,
           suspendBlocked: () => undefined,
+          endpoint: undefined,
         };
         this.#busy.set(user, busy);
         super.acquire(busy);

@@ -213,6 +213,7 @@ export class SimulatedWorker {
           drain: () => body.enter(() => listener.drain()),
           end: () => body.enter(() => listener.end()),
           failed: (failure) => body.enter(() => listener.failed(failure)),
+          waiting: (isWaiting) => body.enter(() => listener.waiting?.(isWaiting)),
         };
         return transport.open(request, awake);
       },
