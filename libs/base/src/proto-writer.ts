@@ -74,6 +74,14 @@ export class ProtoWriter {
     return this;
   }
 
+  /** Tag and length of a field whose `length` bytes follow elsewhere. */
+  bytesHead(field: number, length: number): this {
+    this.#reserve(10);
+    this.#varint32(((field << 3) | 2) >>> 0);
+    this.#varint32(length);
+    return this;
+  }
+
   /** Opens a submessage; everything until the matching `join()` is inside it. */
   fork(field: number): this {
     invariant(this.#forks.length < WRITER_DEPTH_MAX, "a message we write does not nest this deep");

@@ -54,3 +54,23 @@ test("a write that fails ends the process with its code, and a start with room f
     expect(answer).toMatchObject({ status: 200, json: text.length });
   }
 });
+
+test("so does a payload whose file cannot be written: it is not accepted, and what was stays", async () => {
+  const kept = randomBytes(600_000).toString("base64");
+  const { invocationId } = await world.ingress.send(["Length", "of"], kept, { idempotencyKey: "kept" });
+  await world.server.kill();
+  writeFileSync(limit, "");
+  await world.server.startAgain();
+  // Larger than a file may get now.
+  const text = randomBytes(1_600_000).toString("base64");
+  const refused = await world.ingress.send(["Length", "of"], text, { idempotencyKey: "refused" }).catch(() => undefined);
+  expect(refused).toBeUndefined();
+  await eventually("the server to have ended", () => !world.server.isRunning);
+  expect(world.server.lines.join("\n")).toMatch(/STO000[14]/);
+
+  rmSync(limit);
+  await world.server.startAgain();
+  expect(await world.ingress.attach(invocationId)).toMatchObject({ status: 200, json: kept.length });
+  const answer = await world.ingress.call(["Length", "of"], text);
+  expect(answer).toMatchObject({ status: 200, json: text.length });
+});

@@ -1,22 +1,38 @@
 /**
- * LevelDB as the engine under partition stores. One synced batch per commit; point reads are synchronous, because a
+ * LevelDB, and files for large payloads (`blob-files.ts`), as the engine under partition stores. One synced batch per commit; point reads are synchronous, because a
  * miss answered by the bloom filter or a hit in the memtable costs less than a trip through the thread pool.
  */
+import { randomBytes } from "node:crypto";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { PerdureError } from "@perdure/base";
-import type { KeyValue } from "@perdure/store";
+import { type KeyValue, type RowBytes, rowOf } from "@perdure/store";
 import { ClassicLevel } from "classic-level";
+import { BlobFile, BlobFiles, contains, type Segment } from "./blob-files.js";
+import { BlobReads } from "./blob-reads.js";
+import { BLOB_BYTES_MIN } from "./limits.js";
 import { openFailure, writeFailure } from "./open-failure.js";
+import { ReadHolds } from "./read-holds.js";
+import {
+  decodeOwner,
+  encodeOwner,
+  MARKER_BYTES,
+  MARKER_KEY,
+  OWNER_PREFIX,
+  OWNERS_END,
+  ROWS_END,
+  valueInParts,
+  wholeValue,
+} from "./stored-value.js";
 
 /** Memtable: two of them are in memory and bound what is replayed at start; 4 MiB hold some thousand invocations. */
 const WRITE_BUFFER_BYTES = 4 * 1024 * 1024;
 /** Blocks of cold data kept unpacked; hot data is in the memtable anyway. */
 const BLOCK_CACHE_BYTES = 8 * 1024 * 1024;
 /**
- * Values are copied into native memory on the event loop, 30 MB in 50 to 100 ms. The event loop serves
- * others before each value that would make it more than this in one piece.
+ * Values are copied into native memory on the event loop. It serves others before each value that would make it more than this in one
+ * piece, about 10 ms.
  */
 const COPIED_BYTES_MAX = 4 * 1024 * 1024;
 /** Rows fetched from an iterator at a time. */
@@ -26,6 +42,7 @@ type Database = ClassicLevel<string, Uint8Array>;
 
 /** An engine that knows how much it holds. */
 export interface LevelStore extends KeyValue {
+  readonly staging: NonNullable<KeyValue["staging"]>;
   /** Bytes on disk, roughly: what was deleted counts until it is compacted. Reads no data, so it may be asked often. */
   storedBytes(): Promise<number>;
   /** Batches written since it was opened: while it stays the same, so does what is stored. */
@@ -39,13 +56,19 @@ const written = new Set<string>();
 
 /**
  * Opens or creates the database, which other threads of this process may then read (`openLevelReader`). Rejects with RT0005 when
- * another process holds it or this one writes it already, STO0001/STO0003 otherwise.
+ * another process holds it or this one writes it already, STO0003 when it is damaged or blob files are missing, STO0001 otherwise.
  */
 export async function openLevelKeyValue(directory: string): Promise<LevelStore> {
   if (written.has(directory)) throw new PerdureError("RT0005", `the storage directory ${directory} is open already`);
   written.add(directory);
   try {
-    return new LevelKeyValue(await open(directory), directory, () => written.delete(directory));
+    const db = await open(directory);
+    try {
+      return await LevelKeyValue.open(db, directory);
+    } catch (cause) {
+      await db.close();
+      throw cause instanceof PerdureError ? cause : openFailure(directory, cause);
+    }
   } catch (cause) {
     written.delete(directory);
     throw cause;
@@ -62,16 +85,37 @@ async function open(directory: string): Promise<Database> {
   return db;
 }
 
+type Batch = ReturnType<Database["batch"]>;
+
 class LevelKeyValue implements LevelStore {
+  readonly staging: LevelStore["staging"];
   readonly #db: Database;
   readonly #directory: string;
-  readonly #onClose: () => void;
+  readonly #holds: ReadHolds;
+  readonly #blobs: BlobFiles;
+  readonly #reads: BlobReads;
+  /** Undefined until there are blob files. */
+  #marker: Uint8Array | undefined;
+  #isMarkerStored: boolean;
+  /** The files of every row that refers to some, each once. */
+  readonly #owners: Map<string, readonly BlobFile[]>;
   #batches = 0;
 
-  constructor(db: Database, directory: string, onClose: () => void) {
+  private constructor(db: Database, directory: string, blobs: Blobs) {
     this.#db = db;
     this.#directory = directory;
-    this.#onClose = onClose;
+    this.#holds = blobs.holds;
+    this.#blobs = blobs.files;
+    this.#reads = new BlobReads(directory);
+    this.#marker = blobs.marker;
+    this.#isMarkerStored = blobs.marker !== undefined;
+    this.#owners = blobs.owners;
+    this.staging = { bytesMin: BLOB_BYTES_MIN, stage: (bytes) => this.#blobs.stage(bytes) };
+  }
+
+  static async open(db: Database, directory: string): Promise<LevelKeyValue> {
+    const holds = ReadHolds.publish(directory);
+    return new LevelKeyValue(db, directory, { ...(await openBlobs(db, directory, holds)), holds });
   }
 
   get batches(): number {
@@ -79,32 +123,126 @@ class LevelKeyValue implements LevelStore {
   }
 
   get(key: string): Uint8Array | undefined {
-    return this.#db.getSync(key);
+    const value = this.#db.getSync(key);
+    return value === undefined ? undefined : this.#reads.rowSync(value, this.#marker);
   }
 
   async getMany(keys: readonly string[]): Promise<readonly (Uint8Array | undefined)[]> {
-    return await this.#db.getMany([...keys]);
+    const release = this.#holds.hold();
+    try {
+      const rows: (Uint8Array | undefined)[] = [];
+      for (const value of await this.#db.getMany([...keys])) {
+        const row = value === undefined ? undefined : this.#reads.row(value, this.#marker);
+        rows.push(row instanceof Promise ? await row : row);
+      }
+      return rows;
+    } finally {
+      release();
+    }
   }
 
-  async write(batch: ReadonlyMap<string, Uint8Array | null>): Promise<void> {
+  async write(batch: ReadonlyMap<string, RowBytes | null>): Promise<void> {
     try {
+      const segments = await this.#writeBlobs(batch);
       const chained = this.#db.batch();
+      const owners = new Map<string, readonly BlobFile[]>();
       let bytes = 0;
-      for (const [key, value] of batch) {
-        const moreBytes = value?.length ?? 0;
-        if (bytes + moreBytes > COPIED_BYTES_MAX) {
+      for (const [key, row] of batch) {
+        const owned = row === null ? undefined : this.#putParts(chained, key, row, segments);
+        if (owned !== undefined) owners.set(key, owned);
+        if (owned === undefined && this.#owners.size > 0 && this.#owners.has(key)) chained.del(OWNER_PREFIX + key);
+        if (row === null) chained.del(key);
+        if (row === null || owned !== undefined) continue;
+        const value = rowOf(row);
+        if (bytes + value.length > COPIED_BYTES_MAX) {
           await setImmediate();
           bytes = 0;
         }
-        bytes += moreBytes;
-        if (value === null) chained.del(key);
-        else chained.put(key, value);
+        bytes += value.length;
+        chained.put(key, wholeValue(value, this.#marker));
       }
+      if (owners.size > 0 && !this.#isMarkerStored) chained.put(MARKER_KEY, this.#marker as Uint8Array);
       await chained.write(SYNCED);
       this.#batches++;
+      this.#settle(batch, owners, segments);
     } catch (cause) {
       throw writeFailure(batch.size, cause);
     }
+  }
+
+  /** Where every large part of the batch is: staged before, or written now. The file of each is held once for it. */
+  async #writeBlobs(batch: ReadonlyMap<string, RowBytes | null>): Promise<ReadonlyMap<Uint8Array, Segment>> {
+    let large: Uint8Array[] | undefined;
+    for (const row of batch.values()) {
+      if (row === null) continue;
+      for (const part of partsOf(row)) {
+        if (part.length < BLOB_BYTES_MIN) continue;
+        large ??= [];
+        large.push(part);
+      }
+    }
+    if (large === undefined) return NO_SEGMENTS;
+    this.#marker ??= randomBytes(MARKER_BYTES);
+    const segments = new Map<Uint8Array, Segment>();
+    const missing: Uint8Array[] = [];
+    // The longest first: parts of it are found there, as a value is in the journal entry that it came with.
+    for (const part of large.sort((a, b) => b.length - a.length)) {
+      const staged = this.#blobs.find(part);
+      if (staged !== undefined && !segments.has(part)) {
+        staged.file.holderCount++;
+        segments.set(part, staged);
+      } else if (staged === undefined && !missing.some((each) => contains(each, part))) missing.push(part);
+    }
+    const written = missing.length === 0 ? [] : await this.#blobs.write(missing);
+    for (const [index, part] of missing.entries()) segments.set(part, written[index] as Segment);
+    for (const part of large) {
+      const segment = segments.has(part) ? undefined : written.find((each) => each.contains(part));
+      if (segment === undefined) continue;
+      segment.file.holderCount++;
+      segments.set(part, segment);
+    }
+    return segments;
+  }
+
+  /** A row with parts in files; returns these, or undefined when there are none. */
+  #putParts(
+    chained: Batch,
+    key: string,
+    row: RowBytes,
+    segments: ReadonlyMap<Uint8Array, Segment>,
+  ): readonly BlobFile[] | undefined {
+    if (segments.size === 0) return undefined;
+    const files = new Set<BlobFile>();
+    const parts = partsOf(row).map((part) => {
+      const segment = segments.get(part);
+      if (segment === undefined) return part;
+      files.add(segment.file);
+      return segment.reference(part);
+    });
+    if (files.size === 0) return undefined;
+    chained.put(key, valueInParts(parts, this.#marker as Uint8Array));
+    chained.put(OWNER_PREFIX + key, encodeOwner(files));
+    return [...files];
+  }
+
+  /** The batch is durable: its rows hold their files now, and those that they replace no longer do. */
+  #settle(
+    batch: ReadonlyMap<string, RowBytes | null>,
+    owners: ReadonlyMap<string, readonly BlobFile[]>,
+    segments: ReadonlyMap<Uint8Array, Segment>,
+  ): void {
+    if (owners.size > 0) this.#isMarkerStored = true;
+    for (const files of owners.values()) for (const file of files) file.holderCount++;
+    if (this.#owners.size > 0) {
+      for (const key of batch.keys()) {
+        const before = this.#owners.get(key);
+        if (before === undefined) continue;
+        this.#owners.delete(key);
+        for (const file of before) this.#blobs.release(file);
+      }
+    }
+    for (const [key, files] of owners) this.#owners.set(key, files);
+    for (const { file } of segments.values()) this.#blobs.release(file);
   }
 
   async *scan(
@@ -113,52 +251,90 @@ class LevelKeyValue implements LevelStore {
     options?: { readonly limit?: number; readonly keysOnly?: boolean },
   ): AsyncIterable<readonly [string, Uint8Array]> {
     const limit = options?.limit ?? -1;
-    const iterator = this.#db.iterator({ gte: from, lt: to, limit, values: options?.keysOnly !== true, fillCache: false });
+    const release = this.#holds.hold();
+    const lt = to < ROWS_END ? to : ROWS_END;
+    const iterator = this.#db.iterator({ gte: from, lt, limit, values: options?.keysOnly !== true, fillCache: false });
     try {
       for (;;) {
         const page = await iterator.nextv(limit > 0 ? Math.min(limit, SCAN_PAGE) : SCAN_PAGE);
         if (page.length === 0) return;
-        yield* page as readonly (readonly [string, Uint8Array])[];
+        if (this.#marker === undefined || options?.keysOnly === true) yield* page as readonly (readonly [string, Uint8Array])[];
+        else for (const [key, value] of page) yield [key, await this.#reads.row(value as Uint8Array, this.#marker)];
       }
     } finally {
+      release();
       await iterator.close();
     }
   }
 
   async *values(from: string, to: string): AsyncIterable<readonly Uint8Array[]> {
-    const iterator = this.#db.values({ gte: from, lt: to, fillCache: false });
+    const release = this.#holds.hold();
+    const iterator = this.#db.values({ gte: from, lt: to < ROWS_END ? to : ROWS_END, fillCache: false });
     try {
       for (;;) {
         const page = await iterator.nextv(SCAN_PAGE);
         if (page.length === 0) return;
-        yield page;
+        if (this.#marker === undefined) yield page;
+        else yield* this.#reads.pages(page, this.#marker);
       }
     } finally {
+      release();
       await iterator.close();
     }
   }
 
   async storedBytes(): Promise<number> {
-    const [tables, names] = await Promise.all([this.#db.approximateSize("", END), readdir(this.#directory)]);
+    const [tables, names] = await Promise.all([this.#db.approximateSize("", OWNERS_END), readdir(this.#directory)]);
     // What was written last is in the log, and in no table yet.
     const logs = await Promise.all(
       names.filter((name) => name.endsWith(".log")).map((name) => sizeOf(join(this.#directory, name))),
     );
-    return logs.reduce((sum, bytes) => sum + bytes, tables);
+    return logs.reduce((sum, bytes) => sum + bytes, tables + this.#blobs.storedBytes);
   }
 
   compact(): Promise<void> {
-    return this.#db.compactRange("", END);
+    return this.#db.compactRange("", OWNERS_END);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    ReadHolds.withdraw(this.#directory);
+    await this.#blobs[Symbol.asyncDispose]();
     await this.#db.close();
-    this.#onClose();
+    written.delete(this.#directory);
   }
 }
 
-/** Beyond all keys, whose chars are 0–255. */
-const END = "\u0100";
+interface Blobs {
+  readonly files: BlobFiles;
+  readonly holds: ReadHolds;
+  readonly marker: Uint8Array | undefined;
+  readonly owners: Map<string, readonly BlobFile[]>;
+}
+
+/** Which rows refer to which files; removes files that none does. */
+async function openBlobs(db: Database, directory: string, holds: ReadHolds): Promise<Omit<Blobs, "holds">> {
+  const marker = db.getSync(MARKER_KEY);
+  const files = new Map<number, BlobFile>();
+  const owners = new Map<string, readonly BlobFile[]>();
+  if (marker !== undefined) {
+    for await (const [key, value] of db.iterator({ gte: OWNER_PREFIX, lt: OWNERS_END, fillCache: false })) {
+      const owned = decodeOwner(value).map(({ number, bytes }) => {
+        const file = files.get(number) ?? new BlobFile(number, bytes);
+        files.set(number, file);
+        file.holderCount++;
+        return file;
+      });
+      owners.set(key.slice(OWNER_PREFIX.length), owned);
+    }
+  }
+  return { files: await BlobFiles.open(directory, holds, [...files.values()]), marker, owners };
+}
+
+function partsOf(row: RowBytes): readonly Uint8Array[] {
+  return row instanceof Uint8Array ? [row] : row;
+}
+
+const NO_SEGMENTS: ReadonlyMap<Uint8Array, Segment> = new Map();
 
 /** 0 when it is gone: LevelDB begins a new log whenever it likes. */
 async function sizeOf(path: string): Promise<number> {

@@ -6,7 +6,10 @@
 import { PerdureError } from "@perdure/base";
 import type { KeyValue } from "@perdure/store";
 import { ClassicLevel } from "classic-level";
+import { BlobReads } from "./blob-reads.js";
 import { openFailure } from "./open-failure.js";
+import { ReadHolds } from "./read-holds.js";
+import { MARKER_KEY, ROWS_END } from "./stored-value.js";
 
 /** Bytes and rows fetched at a time: large steps, because a scan here reads very many rows and nobody waits behind it. */
 const PAGE_BYTES = 256 * 1024;
@@ -31,27 +34,42 @@ export async function openLevelReader(directory: string): Promise<LevelReader> {
   } catch (cause) {
     throw openFailure(directory, cause);
   }
+  const holds = ReadHolds.of(directory);
+  const reads = new BlobReads(directory);
   return {
-    snapshot: () => new LevelSnapshot(db),
+    snapshot: () => new LevelSnapshot(db, reads, holds.hold()),
     [Symbol.asyncDispose]: () => db.close(),
   };
 }
 
 class LevelSnapshot implements KeyValue {
   readonly #db: Database;
+  readonly #reads: BlobReads;
+  /** Lets files go that the snapshot may need. */
+  readonly #release: () => void;
   readonly #snapshot: Snapshot;
+  readonly #marker: Uint8Array | undefined;
 
-  constructor(db: Database) {
+  constructor(db: Database, reads: BlobReads, release: () => void) {
     this.#db = db;
+    this.#reads = reads;
+    this.#release = release;
     this.#snapshot = db.snapshot();
+    this.#marker = db.getSync(MARKER_KEY, { snapshot: this.#snapshot });
   }
 
   get(key: string): Uint8Array | undefined {
-    return this.#db.getSync(key, { snapshot: this.#snapshot });
+    const value = this.#db.getSync(key, { snapshot: this.#snapshot });
+    return value === undefined ? undefined : this.#reads.rowSync(value, this.#marker);
   }
 
   async getMany(keys: readonly string[]): Promise<readonly (Uint8Array | undefined)[]> {
-    return await this.#db.getMany([...keys], { snapshot: this.#snapshot, fillCache: false });
+    const rows: (Uint8Array | undefined)[] = [];
+    for (const value of await this.#db.getMany([...keys], { snapshot: this.#snapshot, fillCache: false })) {
+      const row = value === undefined ? undefined : this.#reads.row(value, this.#marker);
+      rows.push(row instanceof Promise ? await row : row);
+    }
+    return rows;
   }
 
   write(): Promise<void> {
@@ -65,7 +83,7 @@ class LevelSnapshot implements KeyValue {
   ): AsyncIterable<readonly [string, Uint8Array]> {
     const iterator = this.#db.iterator({
       gte: from,
-      lt: to,
+      lt: to < ROWS_END ? to : ROWS_END,
       limit: options?.limit ?? -1,
       values: options?.keysOnly !== true,
       fillCache: false,
@@ -76,7 +94,8 @@ class LevelSnapshot implements KeyValue {
       for (;;) {
         const page = await iterator.nextv(PAGE_ROWS);
         if (page.length === 0) return;
-        yield* page as readonly (readonly [string, Uint8Array])[];
+        if (this.#marker === undefined || options?.keysOnly === true) yield* page as readonly (readonly [string, Uint8Array])[];
+        else for (const [key, value] of page) yield [key, await this.#reads.row(value as Uint8Array, this.#marker)];
       }
     } finally {
       await iterator.close();
@@ -87,7 +106,7 @@ class LevelSnapshot implements KeyValue {
   async *values(from: string, to: string): AsyncIterable<readonly Uint8Array[]> {
     const iterator = this.#db.values({
       gte: from,
-      lt: to,
+      lt: to < ROWS_END ? to : ROWS_END,
       fillCache: false,
       highWaterMarkBytes: PAGE_BYTES,
       snapshot: this.#snapshot,
@@ -98,7 +117,8 @@ class LevelSnapshot implements KeyValue {
         const page = await next;
         if (page.length === 0) return;
         next = iterator.nextv(PAGE_ROWS);
-        yield page;
+        if (this.#marker === undefined) yield page;
+        else yield* this.#reads.pages(page, this.#marker);
       }
     } finally {
       await next.catch(() => undefined); // The reader has left; what it would have read concerns nobody.
@@ -107,6 +127,7 @@ class LevelSnapshot implements KeyValue {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
+    this.#release();
     return this.#snapshot.close();
   }
 }

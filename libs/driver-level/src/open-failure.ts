@@ -19,5 +19,5 @@ export function writeFailure(rows: number, cause: unknown): PerdureError {
 }
 
 function isFull(why: string): boolean {
-  return why.includes("No space left on device");
+  return /no space left on device/i.test(why);
 }

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { prepareStorageDirectory, STORAGE_FORMAT, type StorageDirectory } from "./version-file.js";
+import { prepareStorageDirectory, raiseFormat, STORAGE_FORMAT, type StorageDirectory } from "./version-file.js";
 
 let root = "";
 let count = 0;
@@ -26,7 +26,7 @@ describe("the version file of a storage directory", () => {
   test("a directory that is not there is made, with its version beside the database", async () => {
     const database = await prepareStorageDirectory(worker());
     expect(database.startsWith(path)).toBe(true);
-    expect(JSON.parse(await readFile(file(), "utf8"))).toMatchObject({ format: STORAGE_FORMAT });
+    expect(JSON.parse(await readFile(file(), "utf8"))).toMatchObject({ format: 1 });
     expect(await readdir(path)).toEqual(["perdure-format.json"]); // No draft is left.
   });
 
@@ -54,7 +54,8 @@ describe("the version file of a storage directory", () => {
 
   test.each([
     ["a later format", JSON.stringify({ format: STORAGE_FORMAT + 1 })],
-    ["an earlier format", JSON.stringify({ format: STORAGE_FORMAT - 1 })],
+    ["an earlier format", JSON.stringify({ format: 0 })],
+    ["a format between two", JSON.stringify({ format: 1.5 })],
     ["no format at all", "{}"],
     ["something that is not JSON", "{oops"],
     ["an empty file", ""],
@@ -69,7 +70,22 @@ describe("the version file of a storage directory", () => {
     await mkdir(path, { recursive: true });
     await writeFile(`${file()}.4711`, '{"form');
     await prepareStorageDirectory(worker());
+    expect(JSON.parse(await readFile(file(), "utf8"))).toMatchObject({ format: 1 });
+  });
+
+  test("the format is raised once, for what only the latest one allows, and the directory is opened as before", async () => {
+    const database = await prepareStorageDirectory(worker());
+    await raiseFormat(database);
+    await raiseFormat(database);
     expect(JSON.parse(await readFile(file(), "utf8"))).toMatchObject({ format: STORAGE_FORMAT });
+    expect(await prepareStorageDirectory(worker())).toBe(database);
+    expect(await readdir(path)).toEqual(["perdure-format.json"]);
+  });
+
+  test("a database without a version file beside it gets none", async () => {
+    await mkdir(path, { recursive: true });
+    await raiseFormat(join(path, "level"));
+    expect(await readdir(path)).toEqual([]);
   });
 
   test("a version file that cannot be read is an error, not a new directory", async () => {

@@ -2,11 +2,14 @@
  * Every storage directory says which format it holds, in a file beside the database. A directory without one is somebody
  * else's data, or older than version files: we refuse it and never wipe anything ourselves (specification, item 6).
  */
-import { access, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { access, mkdir, open, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { type ErrorCode, PerdureError } from "@perdure/base";
 
-export const STORAGE_FORMAT = 1;
+/** The latest format: large payloads are in blob files. A directory gets it with its first blob file. */
+export const STORAGE_FORMAT = 2;
+/** Rows are whole in LevelDB. New directories begin with it, and versions that know no other can go on with them until there are blob files. */
+const FIRST_FORMAT = 1;
 const FILE = "perdure-format.json";
 const DATABASE = "level";
 
@@ -51,17 +54,43 @@ async function prepare({ path, setting, missing }: StorageDirectory): Promise<st
         `${path} is not empty and has no ${FILE}: it holds data of something else, or damaged data. Move it away or set ${setting} to another directory.`,
       );
     }
-    // Renamed into place, so that a crash leaves no half-written version behind.
-    const draft = `${file}.${process.pid}`;
-    await writeFile(draft, `${JSON.stringify({ format: STORAGE_FORMAT, writtenBy: "perdure" })}\n`, { flush: true });
-    await rename(draft, file);
-  } else if (formatOf(stored) !== STORAGE_FORMAT) {
+    await writeFormat(path, FIRST_FORMAT);
+  } else if (!isReadable(formatOf(stored))) {
     throw new PerdureError(
       "META0010",
-      `${path} holds storage format ${String(formatOf(stored) ?? "of unreadable version")}; this version reads ${STORAGE_FORMAT}. Run the version that wrote it, or set ${setting} to another directory.`,
+      `${path} holds storage format ${String(formatOf(stored) ?? "of unreadable version")}; this version reads ${FIRST_FORMAT} to ${STORAGE_FORMAT}. Run the version that wrote it, or set ${setting} to another directory.`,
     );
   }
   return join(path, DATABASE);
+}
+
+function isReadable(format: unknown): boolean {
+  return typeof format === "number" && Number.isInteger(format) && format >= FIRST_FORMAT && format <= STORAGE_FORMAT;
+}
+
+/** Renamed into place, so that a crash leaves no half-written version behind. */
+async function writeFormat(path: string, format: number): Promise<void> {
+  const file = join(path, FILE);
+  const draft = `${file}.${process.pid}`;
+  await writeFile(draft, `${JSON.stringify({ format, writtenBy: "perdure" })}\n`, { flush: true });
+  await rename(draft, file);
+}
+
+/** The database is about to hold what only the latest format allows; durable when it resolves. A database without version file is left as it is. */
+export async function raiseFormat(database: string): Promise<void> {
+  const path = dirname(database);
+  const stored = await readFile(join(path, FILE), "utf8").catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === "ENOENT") return undefined;
+    throw cause;
+  });
+  if (stored === undefined || formatOf(stored) === STORAGE_FORMAT) return;
+  await writeFormat(path, STORAGE_FORMAT);
+  const directory = await open(path, "r");
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
 }
 
 /** Whether a database was ever made below the directory. Changes nothing. */

@@ -11,7 +11,7 @@ export { type FactFields, InvocationFields, type ProgressFields, type TextField 
 export { decodeOwed, encodeOwed, type OwedCommand } from "./codec/message.js";
 export * from "./codec/rows.js";
 export { ActionMeter } from "./kv/action-meter.js";
-export { type KeyValue, MemoryKeyValue } from "./kv/key-value.js";
+export { type KeyValue, MemoryKeyValue, type RowBytes, rowOf, type Staging } from "./kv/key-value.js";
 export { invocationRowKeys, KvPartitionStore } from "./kv/kv-partition-store.js";
 export { countAcceptedLoss, type StoredPartitions, storedPartitions } from "./kv/stored-partitions.js";
 export * from "./lease.js";

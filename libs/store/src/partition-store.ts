@@ -16,6 +16,7 @@ import type {
   TimerKey,
   WorkflowPromise,
 } from "@perdure/partition";
+import type { Staging } from "./kv/key-value.js";
 import type { Population } from "./population.js";
 
 /** What one partition contributes to a commit. `mutations` are applied in order. */
@@ -56,6 +57,8 @@ export interface StoreCapabilities {
 export interface PartitionStore extends AsyncDisposable {
   readonly capabilities: StoreCapabilities;
   readonly reads: SyncReads;
+  /** How large bytes of mutations may be written before their commit; undefined: only with it. */
+  readonly staging?: Staging | undefined;
   /** Become the leader: a higher epoch than any before, durable. Commits of lower epochs are fenced from now on. */
   claim(partition: number): Promise<number>;
   /** Rejects with PerdureError STO0001 when the medium fails; the fate of the batch is then unknown and the store unusable. */

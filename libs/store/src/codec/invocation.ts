@@ -26,6 +26,7 @@ import {
   type Target,
 } from "@perdure/partition";
 import { decodeFuture, encodeFuture, type Failure } from "@perdure/service-protocol";
+import type { RowBytes } from "../kv/key-value.js";
 
 /** By the first byte of a row. Who waits for a lock and who waits for a slot are told apart there: a new leader looks for the latter. */
 const STATUSES: readonly Invocation["status"][] = [
@@ -46,6 +47,12 @@ const HANDLER_TYPES: readonly HandlerType[] = ["exclusive", "shared", "workflow"
 
 const writer = new ProtoWriter();
 const factsWriter = new ProtoWriter();
+const partWriter = new ProtoWriter();
+
+/** Payloads from this size are parts of their rows. Copying less costs next to nothing. */
+export const PART_BYTES_MIN = 64 * 1024;
+/** Field of a completed invocation. */
+const OUTCOME = 18;
 
 /** Status of a stored row without decoding it. */
 export function statusOf(row: Uint8Array): Invocation["status"] | undefined {
@@ -65,6 +72,26 @@ function statusByteOf(invocation: Invocation): Uint8Array {
 }
 
 export function encodeInvocation(invocation: Invocation): Uint8Array {
+  const w = writeInvocation(invocation);
+  if (invocation.status === "completed") writeOutcome(w, OUTCOME, invocation.outcome);
+  return w.finish();
+}
+
+/** Like `encodeInvocation`, with a large result as a part of its own. */
+export function invocationRow(invocation: Invocation): RowBytes {
+  if (invocation.status !== "completed" || invocation.outcome.kind !== "success") return encodeInvocation(invocation);
+  const { value } = invocation.outcome;
+  if (value.length < PART_BYTES_MIN) return encodeInvocation(invocation);
+  const outcome = partWriter.reset().bytesHead(1, value.length).finish();
+  const head = writeInvocation(invocation)
+    .bytesHead(OUTCOME, outcome.length + value.length)
+    .raw(outcome)
+    .finish();
+  return [head, value];
+}
+
+/** All but the outcome, which comes last. */
+function writeInvocation(invocation: Invocation): ProtoWriter {
   const { facts, journal, milestones, pinned } = invocation;
   facts.bytes ??= encodeFacts(facts);
   const w = writer.reset();
@@ -104,13 +131,11 @@ export function encodeInvocation(invocation: Invocation): Uint8Array {
       w.bytes(17, encodeFuture(invocation.awaiting));
       break;
     case "completed":
-      writeOutcome(w, 18, invocation.outcome);
-      break;
     case "scheduled":
     case "paused":
       break;
   }
-  return w.finish();
+  return w;
 }
 
 const STATUS_BYTES = STATUSES.map((_, index) => Uint8Array.of(index));
@@ -193,7 +218,7 @@ export function decodeInvocation(row: Uint8Array): Invocation {
       case 17:
         future = r.bytes();
         break;
-      case 18:
+      case OUTCOME:
         outcome = decodeOutcome(r.bytes());
         break;
       case 19:

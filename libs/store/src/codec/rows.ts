@@ -11,7 +11,8 @@ import type {
   StateEntry,
   WorkflowPromise,
 } from "@perdure/partition";
-import { decodeOutcome, writeOutcome } from "./invocation.js";
+import type { RowBytes } from "../kv/key-value.js";
+import { decodeOutcome, PART_BYTES_MIN, writeOutcome } from "./invocation.js";
 
 const writer = new ProtoWriter();
 
@@ -21,6 +22,20 @@ const ENTRY_HEADER_BYTES = 8;
 
 export function encodeEntry(entry: JournalEntry): Uint8Array {
   const row = new Uint8Array(ENTRY_HEADER_BYTES + entry.body.length);
+  writeEntryHeader(row, entry);
+  row.set(entry.body, ENTRY_HEADER_BYTES);
+  return row;
+}
+
+/** Like `encodeEntry`, with a large body as a part of its own. */
+export function entryRow(entry: JournalEntry): RowBytes {
+  if (entry.body.length < PART_BYTES_MIN) return encodeEntry(entry);
+  const header = new Uint8Array(ENTRY_HEADER_BYTES);
+  writeEntryHeader(header, entry);
+  return [header, entry.body];
+}
+
+function writeEntryHeader(row: Uint8Array, entry: JournalEntry): void {
   const high = Math.floor(entry.appendedAtMs / 65_536);
   row[0] = high >>> 24;
   row[1] = high >>> 16;
@@ -30,8 +45,6 @@ export function encodeEntry(entry: JournalEntry): Uint8Array {
   row[5] = entry.appendedAtMs;
   row[6] = entry.type >>> 8;
   row[7] = entry.type;
-  row.set(entry.body, ENTRY_HEADER_BYTES);
-  return row;
 }
 
 export function decodeEntry(row: Uint8Array): JournalEntry {

@@ -8,7 +8,7 @@ import { fromUtf8, utf8 } from "@perdure/base";
 import type { Mutation } from "@perdure/partition";
 import { actionsOf } from "../actions.js";
 import { decodeNumber, encodeNumber } from "../codec/rows.js";
-import type { KeyValue } from "./key-value.js";
+import type { KeyValue, RowBytes } from "./key-value.js";
 
 /** Before all partitions, whose first char is a digit or behind it. */
 export const SOURCE_KEY = "!s";
@@ -48,7 +48,7 @@ export class ActionMeter {
   }
 
   /** The total goes with the batch, if it has changed. Answers what `settle` is told when the batch is durable. */
-  seal(write: Map<string, Uint8Array | null>): number {
+  seal(write: Map<string, RowBytes | null>): number {
     if (this.#counted !== this.#durable) write.set(ACTIONS_KEY, encodeNumber(this.#counted));
     return this.#counted;
   }

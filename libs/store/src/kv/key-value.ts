@@ -2,11 +2,18 @@
  * The little that a partition store needs of an ordered key-value engine. Keys are strings of chars 0–255, ordered by
  * char, so that UTF-8 engines and JavaScript agree on the order.
  */
+import { concatBytes } from "@perdure/base";
+
 export interface KeyValue extends AsyncDisposable {
+  /** How large bytes of rows may be written before the batch that stores the rows; undefined: only with it. */
+  readonly staging?: Staging | undefined;
   get(key: string): Uint8Array | undefined;
   getMany(keys: readonly string[]): Promise<readonly (Uint8Array | undefined)[]>;
-  /** Atomic and durable when it resolves. A null value deletes. */
-  write(batch: ReadonlyMap<string, Uint8Array | null>): Promise<void>;
+  /**
+   * Atomic and durable when it resolves. A null value deletes. Bytes must not change before that. Writes that are not awaited may become
+   * durable in any order.
+   */
+  write(batch: ReadonlyMap<string, RowBytes | null>): Promise<void>;
   /** Pairs with from ≤ key < to, ascending, as of the moment of the call. */
   scan(
     from: string,
@@ -15,6 +22,26 @@ export interface KeyValue extends AsyncDisposable {
   ): AsyncIterable<readonly [string, Uint8Array]>;
   /** Like `scan`, without keys and many at a time: for whoever reads very many rows. */
   values(from: string, to: string): AsyncIterable<readonly Uint8Array[]>;
+}
+
+/** One row: its bytes, or parts that are the row in their order. Parts save copying what is large: an engine may keep it apart. */
+export type RowBytes = Uint8Array | readonly Uint8Array[];
+
+/** The row in one piece; a copy when it is in several. */
+export function rowOf(row: RowBytes): Uint8Array {
+  if (row instanceof Uint8Array) return row;
+  return row.length === 1 ? (row[0] as Uint8Array) : concatBytes(...row);
+}
+
+export interface Staging {
+  /** Smaller ones are not worth a write of their own. */
+  readonly bytesMin: number;
+  /**
+   * Writes the bytes, durable when it resolves, without holding up commits. Rows of later writes that have them, or a view of a piece of
+   * them, as a part refer to what was written. Until the result is disposed of, the bytes must not change; afterwards they are kept only
+   * for rows. Rejects with the error of the medium; rows with the bytes can be written all the same.
+   */
+  stage(bytes: Uint8Array): Promise<Disposable>;
 }
 
 /** In memory, for tests and simulation: what is written is kept as the same bytes an engine would keep. */
@@ -30,8 +57,9 @@ export class MemoryKeyValue implements KeyValue {
     return Promise.resolve(keys.map((key) => this.#rows.get(key)));
   }
 
-  write(batch: ReadonlyMap<string, Uint8Array | null>): Promise<void> {
-    for (const [key, value] of batch) {
+  write(batch: ReadonlyMap<string, RowBytes | null>): Promise<void> {
+    for (const [key, row] of batch) {
+      const value = row === null ? null : rowOf(row);
       if (value === null) {
         if (this.#rows.delete(key)) this.#sorted = undefined;
       } else {

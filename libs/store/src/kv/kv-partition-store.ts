@@ -16,7 +16,7 @@ import type {
   WorkflowPromise,
 } from "@perdure/partition";
 import { EVENT_SLOTS } from "@perdure/partition";
-import { decodeInvocation, encodeInvocation, isTakenUp, statusOf } from "../codec/invocation.js";
+import { decodeInvocation, invocationRow, isTakenUp, statusOf } from "../codec/invocation.js";
 import { decodeOwed, encodeOwed } from "../codec/message.js";
 import {
   decodeEntry,
@@ -26,13 +26,13 @@ import {
   decodeNumber,
   decodePause,
   decodePromise,
-  encodeEntry,
   encodeEvent,
   encodeInbox,
   encodeLock,
   encodeNumber,
   encodePause,
   encodePromise,
+  entryRow,
 } from "../codec/rows.js";
 import type {
   CommitOutcome,
@@ -51,7 +51,7 @@ import type {
 } from "../partition-store.js";
 import type { Population } from "../population.js";
 import type { ActionMeter } from "./action-meter.js";
-import type { KeyValue } from "./key-value.js";
+import type { KeyValue, RowBytes, Staging } from "./key-value.js";
 import * as keys from "./keys.js";
 
 /** Rows read at a time when a long journal is read back. */
@@ -66,6 +66,7 @@ export function invocationRowKeys(partition: number, id: InvocationId): readonly
 export class KvPartitionStore implements PartitionStore {
   readonly capabilities: StoreCapabilities = { sharedBatch: true };
   readonly reads: SyncReads;
+  readonly staging: Staging | undefined;
   readonly #kv: KeyValue;
   readonly #epochs = new Map<number, number>();
 
@@ -76,6 +77,7 @@ export class KvPartitionStore implements PartitionStore {
     this.#kv = kv;
     this.#meter = meter;
     this.reads = syncReads(kv);
+    this.staging = kv.staging;
   }
 
   async claim(partition: number): Promise<number> {
@@ -87,7 +89,7 @@ export class KvPartitionStore implements PartitionStore {
   }
 
   async commit(batches: readonly PartitionBatch[]): Promise<CommitOutcome> {
-    const write = new Map<string, Uint8Array | null>();
+    const write = new Map<string, RowBytes | null>();
     for (const batch of batches) {
       const present = this.#epochs.get(batch.partition) ?? 0;
       if (present !== batch.epoch) return { kind: "fenced", partition: batch.partition, by: present };
@@ -101,7 +103,7 @@ export class KvPartitionStore implements PartitionStore {
   async #writeMetered(
     meter: ActionMeter,
     batches: readonly PartitionBatch[],
-    write: Map<string, Uint8Array | null>,
+    write: Map<string, RowBytes | null>,
   ): Promise<void> {
     for (const { mutations } of batches) meter.count(mutations);
     const sealed = meter.seal(write);
@@ -290,7 +292,7 @@ function syncReads(kv: KeyValue): SyncReads {
 }
 
 /** Turns mutations into rows; of several writes to one row the last one counts. */
-function collect(partition: number, mutations: readonly Mutation[], write: Map<string, Uint8Array | null>): void {
+function collect(partition: number, mutations: readonly Mutation[], write: Map<string, RowBytes | null>): void {
   // Encoding waits until the end of the batch: an invocation that changed five times is encoded once.
   const invocations = new Map<InvocationId, Invocation | undefined>();
   let forgotten: Set<InvocationId> | undefined;
@@ -305,7 +307,7 @@ function collect(partition: number, mutations: readonly Mutation[], write: Map<s
         forgotten.add(mutation.id);
         break;
       case "appendEntry":
-        write.set(keys.entryKey(partition, mutation.id, mutation.index), encodeEntry(mutation.entry));
+        write.set(keys.entryKey(partition, mutation.id, mutation.index), entryRow(mutation.entry));
         break;
       case "deleteJournal":
         for (let index = 0; index < mutation.length; index++) write.set(keys.entryKey(partition, mutation.id, index), null);
@@ -379,9 +381,9 @@ function collect(partition: number, mutations: readonly Mutation[], write: Map<s
       write.set(completed, null);
     } else if (invocation.status === "completed") {
       write.set(unfinished, null);
-      write.set(completed, encodeInvocation(invocation));
+      write.set(completed, invocationRow(invocation));
     } else {
-      write.set(unfinished, encodeInvocation(invocation));
+      write.set(unfinished, invocationRow(invocation));
       if (forgotten?.has(id)) write.set(completed, null); // Forgotten and born again in one batch.
     }
   }

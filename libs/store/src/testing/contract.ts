@@ -5,6 +5,7 @@ import { commitsAndLeaders } from "./commits-and-leaders.js";
 import { flowRows } from "./flow-rows.js";
 import { invocationsAndJournals } from "./invocations-and-journals.js";
 import { keyedRows } from "./keyed-rows.js";
+import { largePayloads } from "./large-payloads.js";
 import { reopening } from "./reopening.js";
 import { timersAndQueues } from "./timers-and-queues.js";
 
@@ -23,6 +24,7 @@ export function describePartitionStore(driver: string, store: StoreUnderTest): v
     keyedRows(store);
     timersAndQueues(store);
     flowRows(store);
+    largePayloads(store);
     reopening(store);
   });
 }

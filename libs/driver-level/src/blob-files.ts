@@ -1,0 +1,301 @@
+/**
+ * Large payloads in files of their own, beside the database. LevelDB would copy one into its batch on the event loop, checksum and
+ * compress it, hold up every other commit while its log is synced, and copy it again in compactions.
+ *
+ *     payload ▸ written and synced ▸ batch with rows that refer to the file ▸ … ▸ batch without ▸ reads have ended ▸ file removed
+ *
+ * A file holds one payload or several small ones, and is never changed. It exists as long as a row refers to it or somebody holds it;
+ * which rows do is stored with them. After a crash, files without a row are removed when the database is opened.
+ */
+import { type FileHandle, mkdir, open, readdir, rm } from "node:fs/promises";
+import { basename, dirname } from "node:path";
+import { crc32 } from "node:zlib";
+import { PerdureError } from "@perdure/base";
+import { blobDirectory, blobPath } from "./blob-reads.js";
+import { BLOB_GROUP_BYTES_MAX, BLOB_HELD_MS_MAX, BLOB_PIECE_BYTES, BLOB_REMOVE_RETRY_MS } from "./limits.js";
+import type { ReadHolds } from "./read-holds.js";
+import type { BlobReference } from "./stored-value.js";
+import { raiseFormat } from "./version-file.js";
+
+export class BlobFile {
+  readonly number: number;
+  readonly bytes: number;
+  /** Rows that refer to it, and writers that are going to. */
+  holderCount = 0;
+
+  constructor(number: number, bytes: number) {
+    this.number = number;
+    this.bytes = bytes;
+  }
+}
+
+/** Bytes in memory that are in a file, too. They must not change meanwhile. */
+export class Segment {
+  readonly file: BlobFile;
+  readonly #bytes: Uint8Array;
+  readonly #position: number;
+  readonly #crc: number;
+
+  constructor(file: BlobFile, bytes: Uint8Array, position: number, crc: number) {
+    this.file = file;
+    this.#bytes = bytes;
+    this.#position = position;
+    this.#crc = crc;
+  }
+
+  /** Whether the part is the segment, or a view of a piece of it. */
+  contains(part: Uint8Array): boolean {
+    return contains(this.#bytes, part);
+  }
+
+  reference(part: Uint8Array): BlobReference {
+    return {
+      file: this.file.number,
+      position: this.#position,
+      length: this.#bytes.length,
+      crc: this.#crc,
+      from: part.byteOffset - this.#bytes.byteOffset,
+      bytes: part.length,
+    };
+  }
+}
+
+/** Whether `part` is a view of memory that `whole` is a view of, too. */
+export function contains(whole: Uint8Array, part: Uint8Array): boolean {
+  const from = part.byteOffset - whole.byteOffset;
+  return part.buffer === whole.buffer && from >= 0 && from + part.length <= whole.length;
+}
+
+interface Waiting {
+  readonly bytes: Uint8Array;
+  readonly staged: (segment: Segment) => void;
+  readonly failed: (cause: unknown) => void;
+}
+
+export class BlobFiles {
+  readonly #database: string;
+  readonly #directory: string;
+  readonly #holds: ReadHolds;
+  readonly #live = new Set<BlobFile>();
+  #nextNumber: number;
+  #storedBytes = 0;
+  /** Made with the first file. */
+  #made: Promise<FileHandle> | undefined;
+  readonly #staged = new Map<ArrayBufferLike, Segment[]>();
+  readonly #waiting: Waiting[] = [];
+  #staging: Promise<void> | undefined;
+  /** Nobody needs them but reads of the past period, and of the present one. */
+  #past: BlobFile[] = [];
+  #present: BlobFile[] = [];
+  #pastSinceMs = 0;
+  #removal: NodeJS.Timeout | undefined;
+  readonly #removing = new Set<Promise<void>>();
+  #isClosed = false;
+
+  private constructor(database: string, holds: ReadHolds, nextNumber: number) {
+    this.#database = database;
+    this.#directory = blobDirectory(database);
+    this.#holds = holds;
+    this.#nextNumber = nextNumber;
+  }
+
+  /** Removes files that no row refers to. `owned`: those that some do. Rejects with STO0003 when one of them is not there. */
+  static async open(database: string, holds: ReadHolds, owned: readonly BlobFile[]): Promise<BlobFiles> {
+    const present = await numbersIn(blobDirectory(database));
+    const numbers = new Set(owned.map(({ number }) => number));
+    const missing = [...numbers].filter((number) => !present.has(number));
+    if (missing.length > 0) {
+      throw new PerdureError(
+        "STO0003",
+        `${missing.length} of ${numbers.size} blob files are missing in ${blobDirectory(database)}, among them ${missing[0]}.blob. Bring them back from where the database comes from.`,
+      );
+    }
+    let last = 0;
+    for (const number of present) last = Math.max(last, number);
+    for (const number of present) if (!numbers.has(number)) await rm(blobPath(blobDirectory(database), number), { force: true });
+    const files = new BlobFiles(database, holds, last + 1);
+    for (const file of owned) files.#add(file);
+    return files;
+  }
+
+  /** On disk, those that wait to be removed included. */
+  get storedBytes(): number {
+    return this.#storedBytes;
+  }
+
+  /** The staged segment that contains the part. */
+  find(part: Uint8Array): Segment | undefined {
+    return this.#staged.size === 0 ? undefined : this.#staged.get(part.buffer)?.find((segment) => segment.contains(part));
+  }
+
+  /**
+   * Writes bytes before the batch that stores rows with them. They must not change until the result is disposed of, which lets the file
+   * go unless rows refer to it. Rejects like `write`.
+   */
+  async stage(bytes: Uint8Array): Promise<Disposable> {
+    const segment = await new Promise<Segment>((staged, failed) => {
+      this.#waiting.push({ bytes, staged, failed });
+      this.#staging ??= this.#stageWaiting();
+    });
+    const { buffer } = bytes;
+    const segments = this.#staged.get(buffer);
+    if (segments === undefined) this.#staged.set(buffer, [segment]);
+    else segments.push(segment);
+    let isStaged = true;
+    return {
+      [Symbol.dispose]: () => {
+        if (!isStaged) return;
+        isStaged = false;
+        const left = this.#staged.get(buffer)?.filter((each) => each !== segment) ?? [];
+        if (left.length === 0) this.#staged.delete(buffer);
+        else this.#staged.set(buffer, left);
+        this.release(segment.file);
+      },
+    };
+  }
+
+  /** One file at a time, so that large payloads leave most threads of the pool to others. */
+  async #stageWaiting(): Promise<void> {
+    for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
+      let count = 1;
+      for (let bytes = first.bytes.length; count < this.#waiting.length; count++) {
+        bytes += this.#waiting[count]?.bytes.length ?? 0;
+        if (bytes > BLOB_GROUP_BYTES_MAX) break;
+      }
+      const group = this.#waiting.splice(0, count);
+      try {
+        const segments = await this.write(group.map(({ bytes }) => bytes));
+        for (const [index, { staged }] of group.entries()) staged(segments[index] as Segment);
+      } catch (cause) {
+        for (const { failed } of group) failed(cause);
+      }
+    }
+    this.#staging = undefined;
+  }
+
+  /**
+   * Writes a file with these payloads, durable when it resolves; the caller holds the file once for each of them. Rejects with the error
+   * of the file system, and leaves no file then.
+   */
+  async write(payloads: readonly Uint8Array[]): Promise<readonly Segment[]> {
+    const directory = await this.#make();
+    const number = this.#nextNumber++;
+    const path = blobPath(this.#directory, number);
+    const checksums: number[] = [];
+    let bytes = 0;
+    try {
+      await using file = await open(path, "wx");
+      for (const payload of payloads) {
+        let crc = 0;
+        for (let at = 0; at < payload.length; at += BLOB_PIECE_BYTES) {
+          const piece = payload.subarray(at, at + BLOB_PIECE_BYTES);
+          crc = crc32(piece, crc);
+          await writeWhole(file, piece, bytes + at);
+        }
+        checksums.push(crc);
+        bytes += payload.length;
+      }
+      await file.datasync();
+    } catch (cause) {
+      await rm(path, { force: true }).catch(() => undefined); // What cannot be removed now is removed at the next start.
+      throw cause;
+    }
+    await directory.sync();
+    const blob = new BlobFile(number, bytes);
+    blob.holderCount = payloads.length;
+    this.#add(blob);
+    let position = 0;
+    return payloads.map((payload, index) => {
+      const segment = new Segment(blob, payload, position, checksums[index] as number);
+      position += payload.length;
+      return segment;
+    });
+  }
+
+  /** Of somebody who held it. The last one to do so frees the file. */
+  release(file: BlobFile): void {
+    if (--file.holderCount > 0 || this.#isClosed) return;
+    this.#live.delete(file);
+    this.#present.push(file);
+    this.#removeFree();
+  }
+
+  #add(file: BlobFile): void {
+    this.#live.add(file);
+    this.#storedBytes += file.bytes;
+  }
+
+  #make(): Promise<FileHandle> {
+    this.#made ??= makeDirectory(this.#database, this.#directory);
+    this.#made.catch(() => {
+      this.#made = undefined; // The next one tries again.
+    });
+    return this.#made;
+  }
+
+  /** Removes what reads of past periods no longer need, now or as soon as they have ended. */
+  #removeFree(): void {
+    while (this.#past.length > 0 || this.#present.length > 0) {
+      const isLate = this.#past.length > 0 && performance.now() - this.#pastSinceMs > BLOB_HELD_MS_MAX;
+      if (this.#holds.arePastReadsUnderWay && !isLate) {
+        this.#removal ??= setTimeout(() => {
+          this.#removal = undefined;
+          this.#removeFree();
+        }, BLOB_REMOVE_RETRY_MS).unref();
+        return;
+      }
+      for (const file of this.#past) this.#remove(file);
+      this.#past = this.#present;
+      this.#present = [];
+      this.#pastSinceMs = performance.now();
+      this.#holds.nextPeriod();
+    }
+  }
+
+  #remove({ number, bytes }: BlobFile): void {
+    // What cannot be removed now is removed at the next start.
+    const removing = rm(blobPath(this.#directory, number), { force: true }).catch(() => undefined);
+    this.#removing.add(removing);
+    void removing.then(() => {
+      this.#storedBytes -= bytes;
+      this.#removing.delete(removing);
+    });
+  }
+
+  /** Nothing is staged or written any more. Files that reads may still need are removed at the next start. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#removal);
+    await this.#staging;
+    await Promise.all(this.#removing);
+    const directory = await this.#made?.catch(() => undefined);
+    await directory?.close();
+  }
+}
+
+async function writeWhole(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at, bytes.length - at, position + at)).bytesWritten;
+}
+
+/** Earlier versions must not open the database from now on: they would take references for rows. */
+async function makeDirectory(database: string, directory: string): Promise<FileHandle> {
+  await raiseFormat(database);
+  await mkdir(directory, { recursive: true });
+  const parent = await open(dirname(directory), "r");
+  try {
+    await parent.sync();
+  } finally {
+    await parent.close();
+  }
+  return open(directory, "r");
+}
+
+async function numbersIn(directory: string): Promise<Set<number>> {
+  const names = await readdir(directory).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === "ENOENT") return [];
+    throw cause;
+  });
+  const numbers = new Set<number>();
+  for (const name of names) if (/^[0-9]+\.blob$/.test(name)) numbers.add(Number(basename(name, ".blob")));
+  return numbers;
+}

@@ -1,0 +1,61 @@
+/**
+ * Reads under way, in the writer's thread and in others of the process, hold the files that they may still need. A read belongs to the
+ * present period. Files that become free wait until their period is over and its reads have ended: two counters suffice, because a
+ * period begins only when no read of the one before the last is left.
+ */
+import { getEnvironmentData, setEnvironmentData } from "node:worker_threads";
+
+const PERIOD = 0;
+const COUNTS = 1;
+
+const nameOf = (directory: string): string => `perdure level reads ${directory}`;
+
+export class ReadHolds {
+  readonly #shared: Int32Array;
+
+  constructor(shared: SharedArrayBuffer = new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT)) {
+    this.#shared = new Int32Array(shared);
+  }
+
+  /** For the writer of a directory: threads that are started from now on find it with `of`. */
+  static publish(directory: string): ReadHolds {
+    const shared = new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT);
+    setEnvironmentData(nameOf(directory), shared);
+    return new ReadHolds(shared);
+  }
+
+  static withdraw(directory: string): void {
+    setEnvironmentData(nameOf(directory), undefined as never);
+  }
+
+  static of(directory: string): ReadHolds {
+    return new ReadHolds(getEnvironmentData(nameOf(directory)) as SharedArrayBuffer | undefined);
+  }
+
+  /** Begins a read; the result ends it, once. */
+  hold(): () => void {
+    for (;;) {
+      const period = Atomics.load(this.#shared, PERIOD);
+      const slot = COUNTS + (period & 1);
+      Atomics.add(this.#shared, slot, 1);
+      if (Atomics.load(this.#shared, PERIOD) === period) {
+        let isHeld = true;
+        return () => {
+          if (isHeld) Atomics.sub(this.#shared, slot, 1);
+          isHeld = false;
+        };
+      }
+      Atomics.sub(this.#shared, slot, 1);
+    }
+  }
+
+  /** Whether reads of the period before the present one are still under way. */
+  get arePastReadsUnderWay(): boolean {
+    return Atomics.load(this.#shared, COUNTS + ((Atomics.load(this.#shared, PERIOD) + 1) & 1)) > 0;
+  }
+
+  /** Begins the next period. Only while no past reads are under way. */
+  nextPeriod(): void {
+    Atomics.add(this.#shared, PERIOD, 1);
+  }
+}

@@ -1,0 +1,38 @@
+/** A process that stops where it is told, so that it can be killed there: `blob-writer.ts <database> <where>`. */
+import { utf8 } from "@perdure/base";
+import { openLevelKeyValue } from "../src/level-key-value.js";
+
+const [database, where] = process.argv.slice(2) as [string, string];
+const payload = (n: number): Uint8Array => new Uint8Array(600_000 + n).fill(n);
+
+const kv = await openLevelKeyValue(database);
+switch (where) {
+  case "between file and batch":
+    await kv.staging.stage(payload(2));
+    break;
+  case "between batch and removal": {
+    // A scan holds the files; the rows that have them are gone.
+    const scan = kv.scan("", "z")[Symbol.asyncIterator]();
+    await scan.next();
+    await kv.write(new Map([["a", utf8("small")]]));
+    break;
+  }
+  case "anywhere":
+    for (let n = 0; ; n++) {
+      const value = payload(n % 200);
+      const staged = n % 3 === 0 ? await kv.staging.stage(value) : undefined;
+      await kv.write(
+        new Map<string, Uint8Array | null>([
+          [`k${n % 5}`, value],
+          [`n`, utf8(`${n}`)],
+          [`k${(n + 2) % 5}`, null],
+        ]),
+      );
+      staged?.[Symbol.dispose]();
+      console.log(`written ${n}`);
+    }
+  default:
+    throw new Error(`nowhere: ${where}`);
+}
+console.log("there");
+setInterval(() => undefined, 1000);
