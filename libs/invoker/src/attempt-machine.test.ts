@@ -35,6 +35,7 @@ class Harness implements AttemptOutput {
   readonly submitted: AttemptCommand[] = [];
   readonly writes: Uint8Array[] = [];
   ending: AttemptEnding | undefined;
+  readonly isSubmitting = false;
   halfClosed = false;
   writable = true;
   readonly #decoder = new FrameDecoder();

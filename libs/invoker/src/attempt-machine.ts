@@ -164,6 +164,9 @@ export class AttemptMachine {
         // The result is the last that is stored: holding back the end behind it would save nothing.
         if (frame.type !== MessageType.Output || this.#hasOutput) this.#handledBytes += frame.body.length;
         this.#handle(frame);
+        if (!this.#output.isSubmitting) continue;
+        this.#isBacklogged = this.#decoder.hasBytes;
+        return used;
       }
       const { fault } = this.#decoder;
       if (fault !== undefined) this.fail(protocolFailure(fault));
@@ -173,7 +176,7 @@ export class AttemptMachine {
     return used;
   }
 
-  /** `work` stopped because its units were used, not because there was nothing left. */
+  /** `work` stopped because its units were used or a command is on its way, not because there was nothing left. */
   get isBacklogged(): boolean {
     return this.#isBacklogged;
   }

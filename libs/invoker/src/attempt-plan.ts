@@ -35,6 +35,8 @@ export type AttemptEnding =
 
 export interface AttemptOutput extends OutgoingSink {
   submit(command: AttemptCommand): void;
+  /** A submitted command is still on its way to the partition: the frames behind it wait. */
+  readonly isSubmitting: boolean;
   /** The attempt's last word, once; the response may go on, but nobody listens. */
   over(ending: AttemptEnding): void;
 }

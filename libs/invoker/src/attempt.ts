@@ -32,6 +32,8 @@ export interface AttemptOwner {
   submit(command: AttemptCommand): void;
   /** As `InvokerHost.settled`. */
   settled(callback: () => void): void;
+  /** As `InvokerHost.stage`. */
+  readonly stage: ((body: Uint8Array) => Promise<Disposable>) | undefined;
   /** The handler's last word, or why there is none. */
   attemptEnded(ending: AttemptEnding): void;
   /** After that: the stream is gone. */
@@ -80,6 +82,8 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
   #largeTurn: LargeTurn | undefined;
   /** No connection has room for its stream. */
   #isStreamWaiting = false;
+  /** A large command is being staged, and submitted afterwards. */
+  #isSubmitting = false;
   #hasResponded = false;
   /** The response ended while what had arrived was not handled yet. */
   #hasEnded = false;
@@ -161,8 +165,28 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
     this.#waitFor("abort", this.#abortTimeoutMs);
   }
 
+  /** A large body is staged first. When the attempt is over before that, the command is lost like one that never arrived. */
   submit(command: AttemptCommand): void {
+    const { stage } = this.#owner;
+    const body = stage === undefined ? undefined : bodyOf(command);
+    if (stage === undefined || body === undefined || body.length < LARGE_MESSAGE_BYTES) return this.#owner.submit(command);
+    this.#isSubmitting = true;
+    stage(body).then(
+      (staged) => this.#staged(command, staged),
+      () => this.#staged(command, undefined), // Its commit writes it, and reports what is wrong.
+    );
+  }
+
+  get isSubmitting(): boolean {
+    return this.#isSubmitting;
+  }
+
+  #staged(command: AttemptCommand, staged: Disposable | undefined): void {
+    this.#isSubmitting = false;
+    if (this.#over || this.#machine.over) return staged?.[Symbol.dispose]();
     this.#owner.submit(command);
+    if (staged !== undefined) this.#owner.settled(() => staged[Symbol.dispose]());
+    this.#goOn();
   }
 
   over(ending: AttemptEnding): void {
@@ -269,7 +293,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
 
   /** Something else than its turn must come first. */
   get #isHeldUp(): boolean {
-    return this.#slowedDown !== undefined || this.#largeTurn?.state === "waiting";
+    return this.#isSubmitting || this.#slowedDown !== undefined || this.#largeTurn?.state === "waiting";
   }
 
   /** Whether the attempt must stop handling what arrives until it goes on by itself; called after each piece of work. */
@@ -292,7 +316,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
       if (!isLarge) return;
       this.#largeTurn = this.#context.largeMessages.acquire(this.#plan.facts.target.service, bytes, this.#goOn);
       this.#stream.carriesLargeMessage?.(true);
-    } else if (!isLarge && !isBacklogged) this.#endLargeTurn();
+    } else if (!isLarge && !isBacklogged && !this.#isSubmitting) this.#endLargeTurn();
   }
 
   #endLargeTurn(): void {
@@ -369,4 +393,9 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
     else this.#stream.end();
     this.#owner.attemptOver();
   }
+}
+
+/** What may be large of a command. */
+function bodyOf(command: AttemptCommand): Uint8Array | undefined {
+  return command.kind === "appendCommand" || command.kind === "proposeRun" ? command.body : undefined;
 }

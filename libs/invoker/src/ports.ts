@@ -21,6 +21,12 @@ export interface InvokerHost {
   submit(command: AttemptCommand): void;
   /** Called once everything submitted before is durable and its effects were performed. */
   settled(callback: () => void): void;
+  /**
+   * Writes the body of a large command before the command is submitted, so that commits of others do not wait for it. Resolves when that is
+   * durable; the result is disposed of when the command is durable or dropped. Rejections may be ignored: the command's commit writes it then.
+   * Undefined where bodies are only written with their commands.
+   */
+  readonly stage?: ((body: Uint8Array) => Promise<Disposable>) | undefined;
   /** Entries 0 … length-1, all durable. Rejects with PerdureError when storage fails. */
   readJournal(id: InvocationId, length: number): Promise<readonly JournalEntry[]>;
   /** All state of a key as durable now, in storage order; keys are binary strings. */

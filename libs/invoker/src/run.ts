@@ -314,6 +314,10 @@ export class Run implements AttemptOwner, SlotUser {
     this.#context.host.settled(callback);
   }
 
+  get stage(): ((body: Uint8Array) => Promise<Disposable>) | undefined {
+    return this.#context.host.stage;
+  }
+
   responded(): void {
     this.#context.slots.answered(this);
   }

@@ -69,6 +69,7 @@ class Playback implements AttemptOutput {
   readonly submitted: AttemptCommand[] = [];
   halfClosed = false;
   ending: AttemptEnding | undefined;
+  readonly isSubmitting = false;
   readonly #machine: AttemptMachine;
   readonly #random: SeededRandom;
 

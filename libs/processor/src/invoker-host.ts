@@ -12,7 +12,9 @@ export interface HostPorts {
 }
 
 export function hostOf({ store, led, mailbox }: HostPorts): InvokerHost {
+  const { staging } = store;
   return {
+    stage: staging === undefined ? undefined : (body) => staging.stage(body),
     submit: (command) => mailbox.post({ kind: "command", command, reply: undefined }),
     settled: (callback) => mailbox.post({ kind: "barrier", passed: callback }),
     async readJournal(id, length) {

@@ -67,6 +67,8 @@ export class FakePartition implements InvokerHost {
   readonly #watchers: (() => void)[] = [];
   /** Replace to make storage slow or broken. */
   readJournal: InvokerHost["readJournal"] = async (id, length) => this.get(id).entries.slice(0, length);
+  /** Set to stage large bodies. */
+  stage: InvokerHost["stage"];
   readState: InvokerHost["readState"] = async (_id, service, key) => this.#stateOf(service, key);
 
   constructor({ clock, later = setImmediate }: FakePartitionOptions) {
