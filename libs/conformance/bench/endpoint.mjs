@@ -6,6 +6,7 @@ const bench = restate.service({
   name: "Bench",
   handlers: {
     noop: async () => "hello",
+    echo: async (_ctx, text) => text,
     hang: () => new Promise(() => {}),
     three: async (ctx) => {
       const a = await ctx.run("a", () => 1);
@@ -25,6 +26,18 @@ const counter = restate.object({
       return next;
     },
     read: restate.handlers.object.shared(async (ctx) => (await ctx.get("n")) ?? 0),
+  },
+});
+
+/** Reads and replaces a state as large as the text it is called with. */
+const keeper = restate.object({
+  name: "Keeper",
+  handlers: {
+    replace: async (ctx, length) => {
+      const before = (await ctx.get("text")) ?? "";
+      ctx.set("text", String(before.length % 10).repeat(length));
+      return before.length;
+    },
   },
 });
 
@@ -56,5 +69,5 @@ const waiting = restate.service({
 });
 
 http2
-  .createServer(restate.createEndpointHandler({ services: [bench, counter, sleeper, waiting], logger: () => {} }))
+  .createServer(restate.createEndpointHandler({ services: [bench, counter, keeper, sleeper, waiting], logger: () => {} }))
   .listen(Number(process.argv[2]), "127.0.0.1", () => console.log("ready"));

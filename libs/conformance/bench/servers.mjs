@@ -50,9 +50,13 @@ export async function until(what, probe, withinMs = 60_000) {
 }
 
 export class Server {
-  /** `kind` is "reference" or "perdure"; ports are `port` (ingress) and `port + 1` (admin); `environment` has further settings. */
-  constructor(kind, port, environment = {}) {
+  /**
+   * `kind` is "reference" or "perdure"; ports are `port` (ingress) and `port + 1` (admin); `environment` has further settings; `program` is
+   * another build of `perdure`.
+   */
+  constructor(kind, port, environment = {}, program = join(root, "perdure")) {
     this.environment = environment;
+    this.program = program;
     this.kind = kind;
     this.ingress = `http://127.0.0.1:${port}`;
     this.admin = `http://127.0.0.1:${port + 1}`;
@@ -74,7 +78,7 @@ export class Server {
         env: { ...process.env, DO_NOT_TRACK: "1", RESTATE_DISABLE_TELEMETRY: "true" },
       });
     } else {
-      this.process = spawn(join(root, "perdure"), ["server", "--base-dir", join(this.data, "data")], {
+      this.process = spawn(this.program, ["server", "--base-dir", join(this.data, "data")], {
         stdio: ["ignore", "ignore", "inherit"],
         env: {
           ...process.env,

@@ -8,15 +8,12 @@ import { LARGE_MESSAGES_BYTES_MAX, LARGE_TURN_MS_MAX } from "./limits.js";
 
 export class LargeMessages {
   readonly #clock: Clock;
-  readonly #dealtWith: (bytes: number) => void;
   /** Who waits, by service; the services in the order of their turns. */
   readonly #waiting = new Map<string, Ring<LargeTurn>>();
   #bytes = 0;
 
-  /** @param dealtWith called when a message of so many bytes is durable or dropped, and its memory is garbage */
-  constructor(clock: Clock, dealtWith: (bytes: number) => void = () => undefined) {
+  constructor(clock: Clock) {
     this.#clock = clock;
-    this.#dealtWith = dealtWith;
   }
 
   /** A turn for a message of `bytes`, at once or later: `granted` is called only for a later one, and not after `release`. */
@@ -34,7 +31,6 @@ export class LargeMessages {
   /** Of a turn that was granted, is over, or is no longer wanted. */
   ended(bytes: number): void {
     this.#bytes -= bytes;
-    if (bytes > 0) this.#dealtWith(bytes);
     for (const [service, queue] of this.#waiting) {
       while (queue.peek()?.state === "over") queue.shift();
       const next = queue.peek();

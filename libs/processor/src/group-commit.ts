@@ -6,6 +6,7 @@ import type { Clock } from "@perdure/base";
 import type { AsyncPartitionStore, PartitionBatch, PartitionStore } from "@perdure/store";
 import type { Led, LedPartitionTable } from "./led.js";
 import type { Wish } from "./letter.js";
+import { LARGE_PAYLOAD_BYTES } from "./limits.js";
 import type { ProcessorCounters, ProcessorMetrics } from "./ports.js";
 
 export interface GroupCommitPorts {
@@ -14,6 +15,8 @@ export interface GroupCommitPorts {
   readonly counters: ProcessorCounters;
   readonly metrics: ProcessorMetrics | undefined;
   readonly clock: Clock;
+  /** As `ProcessorPorts.largeStored`. */
+  readonly largeStored: ((bytes: number) => void) | undefined;
   readonly isClosed: () => boolean;
   /** Does what was wished for, now that it is durable. */
   readonly perform: (wishes: readonly Wish[]) => void;
@@ -78,11 +81,17 @@ export class GroupCommit {
     const batches: PartitionBatch[] = [];
     const sealed: Led[] = [];
     let count = 0;
+    let largeBytes = 0;
     for (const led of all.values()) {
       if (led.view.mutationCount === 0) continue;
       const mutations = led.view.seal();
       count += mutations.length;
-      if (metrics !== undefined) for (const each of mutations) if (each.kind === "appendEntry") metrics.appended(each.entry);
+      for (const each of mutations) {
+        if (each.kind !== "appendEntry") continue;
+        metrics?.appended(each.entry);
+        // Outcomes and states are views of the entries they came with.
+        if (each.entry.body.length >= LARGE_PAYLOAD_BYTES) largeBytes += each.entry.body.length;
+      }
       batches.push({ partition: led.view.partition, epoch: led.epoch, mutations });
       sealed.push(led);
     }
@@ -110,6 +119,7 @@ export class GroupCommit {
           led.view.settle();
         }
         perform(wishes);
+        if (largeBytes > 0) this.#ports.largeStored?.(largeBytes);
         this.becameIdle(); // Other partitions may never leave a pause between two commits.
         this.write();
         this.#ports.written();

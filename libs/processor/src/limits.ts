@@ -55,3 +55,6 @@ export const FINGERPRINTS_KEPT_MS = 86_400_000;
 export const LEARN_AGAIN_MS = 10_000;
 /** A message that cannot do without the archive asks again after this long, while that is away. */
 export const ARCHIVE_ASK_AGAIN_MS = 1_000;
+
+/** Bodies from this size are counted as garbage once they are durable; smaller ones are collected soon enough with everything else. */
+export const LARGE_PAYLOAD_BYTES = 64 * 1024;

@@ -75,6 +75,7 @@ export class Processor implements AsyncDisposable {
       counters,
       metrics,
       clock,
+      largeStored: ports.largeStored,
       isClosed,
       perform: (wishes) => this.#performer.perform(wishes),
       written: () => {

@@ -1,7 +1,8 @@
 import { constants, PerformanceObserver } from "node:perf_hooks";
 import { getHeapStatistics } from "node:v8";
-import { expect, test } from "@jest/globals";
-import { collectWhenIdle, IdleCollection, largeGarbage } from "./idle-collection.js";
+import { expect, jest, test } from "@jest/globals";
+import { collectWhenIdle, HeapGrowth, IdleCollection, largeGarbage } from "./idle-collection.js";
+import { LARGE_GROWTH_MS } from "./limits.js";
 
 const MIB = 1024 * 1024;
 
@@ -94,7 +95,7 @@ test("garbage of large messages is collected when it is much, once and a little 
   let collections = 0;
   const dealtWith = largeGarbage(() => collections++);
   const soon = () => new Promise((resolve) => setImmediate(resolve));
-  for (let n = 0; n < 15; n++) dealtWith(MIB);
+  for (let n = 0; n < 7; n++) dealtWith(MIB);
   await soon();
   expect(collections).toBe(0);
   for (let n = 0; n < 100; n++) dealtWith(MIB);
@@ -104,6 +105,35 @@ test("garbage of large messages is collected when it is much, once and a little 
   dealtWith(MIB);
   await soon();
   expect(collections).toBe(1);
+});
+
+test("the old generation may grow by more while large buffers come, and as before some seconds later", () => {
+  jest.useFakeTimers();
+  try {
+    const percents: number[] = [];
+    const growth = new HeapGrowth(
+      60,
+      (percent) => percents.push(percent),
+      () => 24 * MIB,
+    );
+    growth.largeBuffers();
+    growth.largeBuffers();
+    expect(percents).toEqual([400]);
+    jest.advanceTimersByTime(LARGE_GROWTH_MS - 1);
+    growth.largeBuffers();
+    jest.advanceTimersByTime(LARGE_GROWTH_MS - 1);
+    expect(percents).toEqual([400]);
+    jest.advanceTimersByTime(1);
+    expect(percents).toEqual([400, 60]);
+    new HeapGrowth(
+      60,
+      (percent) => percents.push(percent),
+      () => 400 * MIB,
+    ).largeBuffers(); // Grows by enough already.
+    expect(percents).toEqual([400, 60]);
+  } finally {
+    jest.useRealTimers();
+  }
 });
 
 interface PerformanceEntry {

@@ -12,6 +12,8 @@ import {
   IDLE_LOOK_MS,
   IDLE_LOOKS_MIN,
   LARGE_GARBAGE_BYTES,
+  LARGE_GROWTH_BYTES,
+  LARGE_GROWTH_MS,
 } from "./limits.js";
 
 export interface IdleCollectionPorts {
@@ -80,12 +82,18 @@ export function collectWhenIdle(): Disposable {
 }
 
 /**
- * Counts bytes of large buffers that have become garbage, and collects the young generation when they are many: V8 waits until they are so many
- * that it collects everything, and does not know of memory of native objects at all.
+ * Is told of bytes of large buffers that have become garbage, and collects the young generation when they are many: V8 waits until they are so
+ * many that it collects everything. While large buffers come and go it also lets the old generation grow by more between two full collections:
+ * V8 counts what is in such buffers as growth of the old generation, so a small process with large payloads would collect everything for every
+ * second one.
  */
-export function largeGarbage(collectYoung: () => void = youngCollector()): (bytes: number) => void {
+export function largeGarbage(
+  collectYoung: () => void = youngCollector(),
+  growth: HeapGrowth | undefined = heapGrowth(),
+): (bytes: number) => void {
   let garbageBytes = 0;
   return (bytes) => {
+    growth?.largeBuffers();
     const isDue = garbageBytes >= LARGE_GARBAGE_BYTES;
     garbageBytes += bytes;
     if (isDue || garbageBytes < LARGE_GARBAGE_BYTES) return;
@@ -95,6 +103,47 @@ export function largeGarbage(collectYoung: () => void = youngCollector()): (byte
       collectYoung();
     });
   };
+}
+
+const GROWTH_FLAG = "--heap-growing-percent=";
+
+/** By how much V8 lets the old generation grow between two full collections; undefined where V8 decides that by itself. */
+function heapGrowth(): HeapGrowth | undefined {
+  const flag = process.execArgv.find((argument) => argument.startsWith(GROWTH_FLAG));
+  if (flag === undefined) return undefined;
+  const usedBytes = (): number => getHeapStatistics().used_heap_size;
+  return new HeapGrowth(
+    Number(flag.slice(GROWTH_FLAG.length)),
+    (percent) => setFlagsFromString(`${GROWTH_FLAG}${percent}`),
+    usedBytes,
+  );
+}
+
+/** Raises the growth while large buffers come and go, and puts it back afterwards. Keeps no process alive. */
+export class HeapGrowth {
+  readonly #percent: number;
+  readonly #set: (percent: number) => void;
+  readonly #usedBytes: () => number;
+  /** Runs while the growth is raised. */
+  #raised: NodeJS.Timeout | undefined;
+
+  /** `percent` holds at other times; `set` changes it for collections from now on. */
+  constructor(percent: number, set: (percent: number) => void, usedBytes: () => number) {
+    this.#percent = percent;
+    this.#set = set;
+    this.#usedBytes = usedBytes;
+  }
+
+  largeBuffers(): void {
+    if (this.#raised !== undefined) return void this.#raised.refresh();
+    const percent = Math.round((LARGE_GROWTH_BYTES / this.#usedBytes()) * 100);
+    if (percent <= this.#percent) return;
+    this.#set(percent);
+    this.#raised = setTimeout(() => {
+      this.#raised = undefined;
+      this.#set(this.#percent);
+    }, LARGE_GROWTH_MS).unref();
+  }
 }
 
 function youngCollector(): () => void {

@@ -45,8 +45,12 @@ export const IDLE_LOOKS_MIN = 2;
  */
 export const IDLE_GARBAGE_BYTES_MIN = 4 * 1024 * 1024;
 export const IDLE_GARBAGE_SHARE_MIN = 0.25;
-/** Garbage of large messages for which the young generation is collected, some milliseconds; each leaves some five copies of itself. */
-export const LARGE_GARBAGE_BYTES = 16 * 1024 * 1024;
+/** Garbage of large payloads for which the young generation is collected, a millisecond or two; each leaves some five copies of itself. */
+export const LARGE_GARBAGE_BYTES = 8 * 1024 * 1024;
+/** The old generation may grow by so much between two full collections while large payloads come. */
+export const LARGE_GROWTH_BYTES = 96 * 1024 * 1024;
+/** So long after the last one. */
+export const LARGE_GROWTH_MS = 5_000;
 
 /** Lines about uncaught errors of single connections in a window: enough to find the mistake, and no flood when somebody sends many. */
 export const CONNECTION_ERRORS_LOGGED_MAX = 10;

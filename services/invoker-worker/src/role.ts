@@ -91,7 +91,7 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
   const partitions = Array.from({ length: options.partitionCount }, (_, partition) => partition);
   const invokers: InterruptibleInvoker[] = [];
   const slots = new Slots(options.invoker.concurrentInvocationsMax, clock, logger.child({ component: "invoker" }));
-  const largeMessages = new LargeMessages(clock, largeGarbage());
+  const largeMessages = new LargeMessages(clock);
   const failureLog = new SummaryLog(logger.child({ component: "invoker" }), clock);
   const processor = await Processor.start(
     {
@@ -100,6 +100,7 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
       clock,
       logger: logger.child({ component: "processor" }),
       soon: setImmediate,
+      largeStored: largeGarbage(),
       invoker(host) {
         const invokerLogger = logger.child({ component: "invoker" });
         const deps = {

@@ -89,13 +89,14 @@ export async function createClusterWorker(ports: ClusterWorkerPorts, options: Cl
   const links = linksToWorkers(directory, tls);
   const remote = new RemotePartitions({ directory, link: (address) => links.at(address), clock });
   const slots = new Slots(options.invoker.concurrentInvocationsMax, clock, logger.child({ component: "invoker" }));
-  const largeMessages = new LargeMessages(clock, largeGarbage());
+  const largeMessages = new LargeMessages(clock);
   const failureLog = new SummaryLog(logger.child({ component: "invoker" }), clock);
   const counters = newCounters();
   const { led, leadership, courier } = createLeadingWorker(
     {
       counters,
       metrics,
+      largeStored: largeGarbage(),
       store: ports.store,
       leases: ports.leases,
       membership: ports.membership,
