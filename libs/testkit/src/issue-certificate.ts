@@ -12,8 +12,8 @@ import type { Certificates } from "./certificates.js";
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
 const DAY_MS = 86_400_000;
 
-/** The library's types name the keys of browsers; whether Node's are assignable to them depends on which declarations are merged first. */
-const forLibrary = (key: object): never => key as never;
+/** The library's types name the keys and the Web Crypto interface of browsers; whether Node's are assignable to them depends on which declarations are merged first. */
+const forLibrary = (keyOrCrypto: object): never => keyOrCrypto as never;
 
 const newKeys = () => webcrypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
 
@@ -29,7 +29,7 @@ export async function issue(name: string): Promise<Certificates> {
       signingAlgorithm: ALGORITHM,
       extensions: [new BasicConstraintsExtension(true, undefined, true)],
     },
-    webcrypto,
+    forLibrary(webcrypto),
   );
   const names = [{ type: "ip", value: "127.0.0.1" } as const, { type: "dns", value: "localhost" } as const];
   const certificate = await X509CertificateGenerator.create(
@@ -42,7 +42,7 @@ export async function issue(name: string): Promise<Certificates> {
       signingAlgorithm: ALGORITHM,
       extensions: [new SubjectAlternativeNameExtension(names)],
     },
-    webcrypto,
+    forLibrary(webcrypto),
   );
   const key = await webcrypto.subtle.exportKey("pkcs8", keys.privateKey);
   return {
