@@ -1,4 +1,5 @@
 /** Why: the processes of a cluster as real processes on free ports, to be started, killed and started again. */
+import { join } from "node:path";
 import { environmentOf, type Settings } from "@perdure/cluster/local";
 import { programBundle } from "./bundle.js";
 import { Child, type Exit } from "./child.js";
@@ -10,13 +11,15 @@ export interface ProgramOptions {
   readonly settings: Settings;
   /** Further variables of its environment. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** Folder with the bundle of another build; the one of this tree when absent. */
+  readonly bundle?: string | undefined;
 }
 
 /** What a program says of itself when it is ready, e.g. where its doors are. */
 export type ReadyFacts = Readonly<Record<string, string>>;
 
 export class Program implements AsyncDisposable {
-  readonly #options: ProgramOptions;
+  #options: ProgramOptions;
   #child: Child;
   #ready: Promise<ReadyFacts>;
 
@@ -70,6 +73,11 @@ export class Program implements AsyncDisposable {
     this.#ready = launched.ready;
   }
 
+  /** The next starts are of another build; of the one of this tree when undefined. */
+  useBundle(bundle: string | undefined): void {
+    this.#options = { ...this.#options, bundle };
+  }
+
   /** Runs a command of the program with its settings, beside the process; resolves with its exit code and what it printed. */
   async runCommand(...args: string[]): Promise<{ readonly code: number | null; readonly text: string }> {
     const { path, environment } = await commandOf(this.#options);
@@ -83,9 +91,9 @@ export class Program implements AsyncDisposable {
   }
 }
 
-async function commandOf({ service, settings, environment }: ProgramOptions) {
+async function commandOf({ service, settings, environment, bundle }: ProgramOptions) {
   return {
-    path: await programBundle(`services/${service}`),
+    path: bundle === undefined ? await programBundle(`services/${service}`) : join(bundle, "main.mjs"),
     environment: {
       PATH: process.env["PATH"],
       HOME: process.env["HOME"],

@@ -23,6 +23,8 @@ export interface WholeClusterOptions {
   readonly settings?: Readonly<Partial<Record<LocalRole, Settings>>>;
   /** Further variables of the environment of every process of ours. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** Folder with the bundle of another build for a role; the one of this tree when absent. */
+  readonly bundles?: Readonly<Partial<Record<LocalRole, string>>>;
   /** Directories that outlive the cluster; temporary ones when absent. */
   readonly directories?: { readonly postgres: string; readonly redis: string };
   /** Told what is being started. */
@@ -85,7 +87,8 @@ export class WholeCluster implements AsyncDisposable {
     const launch: Launch = async (service, settings) => {
       const ofWorkers = service === "invoker-worker" ? options.workerSettings : {};
       const all = { ...settings, ...ofWorkers, ...options.settings?.[service] };
-      return use(await Program.launch({ service, settings: all, environment: options.environment ?? {} }));
+      const bundle = options.bundles?.[service];
+      return use(await Program.launch({ service, settings: all, environment: options.environment ?? {}, bundle }));
     };
     onStep("the roles");
     const cluster = new WholeCluster({
