@@ -35,12 +35,11 @@ type Build = "previous" | "present";
 class Mixed implements AsyncDisposable {
   readonly cluster: WholeCluster;
   readonly load: Load;
-  readonly #owned: AsyncDisposableStack;
+  #owned = new AsyncDisposableStack();
 
-  private constructor(cluster: WholeCluster, load: Load, owned: AsyncDisposableStack) {
+  private constructor(cluster: WholeCluster, load: Load) {
     this.cluster = cluster;
     this.load = load;
-    this.#owned = owned;
   }
 
   static async start(build: Build): Promise<Mixed> {
@@ -54,8 +53,9 @@ class Mixed implements AsyncDisposable {
     await eventually("the deployment is registered", () => admin.register({ uri: endpoint.url }), STEP_MS);
     const load = owned.use(new Load({ gateways: cluster.ingressUrls, record, random, callers: CALLERS }));
     load.start();
-    const mixed = new Mixed(cluster, load, owned.move());
+    const mixed = new Mixed(cluster, load);
     await mixed.progress("the load has begun");
+    mixed.#owned = owned.move();
     return mixed;
   }
 
@@ -100,8 +100,11 @@ class Mixed implements AsyncDisposable {
     );
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#owned.disposeAsync();
+  /** After a failure, callers end when they have waited long enough for a cluster that is gone. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const stopped = this.load.stop();
+    await this.#owned.disposeAsync();
+    await stopped;
   }
 }
 

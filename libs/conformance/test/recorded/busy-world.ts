@@ -4,7 +4,7 @@ import { probe } from "../../src/probe.js";
 import type { ExpectedEnd, RecordedFacts } from "./facts.js";
 import { awakeableOf } from "./services.js";
 
-/** Due long before anybody opens the recording, and not before the processes are killed. */
+/** Due after the processes are killed, and long before the recording is opened. */
 const NAP_MS = 120_000;
 const DELAY = "120s";
 

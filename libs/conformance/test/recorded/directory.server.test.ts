@@ -6,9 +6,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { type InvocationId, partitionOf } from "@perdure/base";
 import { openLevelKeyValue } from "@perdure/driver-level";
-import { KvPartitionStore, storedPartitions } from "@perdure/store";
-import { AdminClient, expectRefusal, IngressClient, SdkEndpoint, Server } from "../../src/index.js";
+import { invocationRowKeys, type KeyValue, KvPartitionStore, storedPartitions } from "@perdure/store";
+import { AdminClient, eventually, expectRefusal, IngressClient, SdkEndpoint, Server } from "../../src/index.js";
 import type { RecordedFacts } from "./facts.js";
 import { completeAll, expectAllFinished, expectNothingLost, moveDeployment, type OpenedWorld, resumeQueue } from "./finishing.js";
 import { filesOf, recordedFacts, unpackRecording } from "./packed.js";
@@ -17,6 +18,7 @@ import { SERVER_SETTINGS } from "./settings.js";
 import { type StoredRow, storedRows } from "./stored-rows.js";
 
 const TEST_MS = 180_000;
+const UNKNOWN_STATUS = 99;
 
 let baseDir: string;
 const directories: string[] = [];
@@ -77,6 +79,28 @@ describe("the present server", () => {
     TEST_MS,
   );
 
+  test(
+    "ends with STO0003 when it reads a row of an unknown version, and changes nothing in it",
+    async () => {
+      const { id } = facts.ends.find(({ what }) => what === "a refusal") as { id: string };
+      const directory = join(baseDir, "node1/db/level");
+      const [, key] = invocationRowKeys(partitionOf(id as InvocationId, await partitionCountIn(directory)), id as InvocationId);
+      const later = await withRows(directory, async (kv) => {
+        const row = Uint8Array.from(kv.get(key) ?? []);
+        row[0] = UNKNOWN_STATUS;
+        await kv.write(new Map([[key, row]]));
+        return row;
+      });
+      const server = await Server.start({ baseDir, settings: SERVER_SETTINGS });
+      using ingress = new IngressClient(server.ingressUrl);
+      await expect(ingress.output(id)).rejects.toThrow();
+      await eventually("the server ends", () => !server.isRunning);
+      expect(server.lines.join("\n")).toContain(`STO0003] an invocation is stored with status ${UNKNOWN_STATUS}`);
+      expect(await withRows(directory, async (kv) => kv.get(key))).toEqual(later);
+    },
+    TEST_MS,
+  );
+
   test.each([
     ["db", "META0010"],
     ["local-metadata-store", "META0010"],
@@ -93,3 +117,12 @@ describe("the present server", () => {
     for (const [path, bytes] of before) expect([path, after.get(path)?.equals(bytes)]).toEqual([path, true]);
   });
 });
+
+/** The rows of a server that is stopped, for as long as `work` takes. */
+async function withRows<T>(directory: string, work: (kv: KeyValue) => Promise<T>): Promise<T> {
+  await using kv = await openLevelKeyValue(directory);
+  return await work(kv);
+}
+
+const partitionCountIn = (directory: string): Promise<number> =>
+  withRows(directory, async (kv) => storedPartitions(kv).partitionCount);

@@ -41,7 +41,7 @@ test(
     await using redis = await startRedis({ directory: join(root, "redis") });
     const rows = await redisRows(redis.port);
     expect(rows.length).toBe(recorded.length);
-    // Redis tells the fields of a hash in any order.
+    // Redis returns the fields of a hash in any order.
     const sorted = (all: readonly StoredRow[]): string[] => all.map((row) => JSON.stringify(row)).sort();
     expect(sorted(rows)).toEqual(sorted(recorded));
     expect(rows.filter(({ table }) => table === "outbox")).toHaveLength(facts.outboxCount);

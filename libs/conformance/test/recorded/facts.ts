@@ -16,7 +16,7 @@ export interface ExpectedEnd {
 export interface RecordedFacts {
   readonly deploymentId: string;
   readonly ends: readonly ExpectedEnd[];
-  /** Awakeables that nobody has completed, by name, and values for them. */
+  /** Awakeables that were not completed, with the values that complete them. */
   readonly awakeables: readonly { readonly id: string; readonly value: string }[];
   /** Invocation that waits for the signal `go`. */
   readonly listenerId: string;
@@ -29,6 +29,6 @@ export interface RecordedFacts {
   /** Sends were under way to objects `<name> 0` … when the processes were killed. */
   readonly fan: { readonly name: string; readonly count: number };
   readonly schedules: readonly string[];
-  /** Outbox messages that nobody had acknowledged. */
+  /** Outbox messages that were not acknowledged. */
   readonly outboxCount: number;
 }

@@ -39,7 +39,7 @@ export async function completeAll({ admin, ingress, facts }: OpenedWorld): Promi
   }
 }
 
-/** Nobody starts from the paused queue until it is resumed. */
+/** No invocation starts from the paused queue until it is resumed. */
 export async function resumeQueue({ admin, facts }: OpenedWorld): Promise<void> {
   for (const id of facts.queuedIds) expect((await admin.row(id))?.["status"]).toBe("pending");
   expect((await admin.post(`/vqueues/${facts.pausedQueue}/resume`, {})).status).toBe(202);

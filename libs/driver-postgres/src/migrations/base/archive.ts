@@ -1,6 +1,6 @@
 /** Completed invocations, apart from those that are live. */
 export const archiveTables = `
--- The highest epoch that wrote, for each partition: whoever comes with a lower one was deposed.
+-- The highest epoch that wrote, for each partition: a writer with a lower one was deposed.
 CREATE TABLE perdure_archive_leaders (
   environment text NOT NULL,
   partition int NOT NULL,
@@ -9,7 +9,7 @@ CREATE TABLE perdure_archive_leaders (
 );
 
 -- One row per invocation; ids as their 24 bytes, times in milliseconds since 1970. Row, journal and events are as the partition
--- store keeps them. Not partitioned by time: rows are looked up by id, which tells no time, and leave one by one.
+-- store keeps them. Not partitioned by time: rows are read by id, which has no time in it, and are deleted one by one.
 CREATE TABLE perdure_archive (
   environment text NOT NULL,
   id bytea NOT NULL,

@@ -7,7 +7,7 @@ CREATE TABLE perdure_passwords (
   changed_at_ms bigint NOT NULL
 );
 
--- Who somebody is at an OpenID Connect provider.
+-- Identities of users at OpenID Connect providers.
 CREATE TABLE perdure_identities (
   issuer text NOT NULL,
   subject text NOT NULL,
@@ -17,7 +17,7 @@ CREATE TABLE perdure_identities (
 );
 CREATE INDEX perdure_identities_by_user ON perdure_identities (user_id);
 
--- A browser or a device where somebody is logged in; the sid of access tokens.
+-- A browser or a device where a user is logged in; the sid of access tokens.
 CREATE TABLE perdure_sessions (
   id text PRIMARY KEY,
   user_id text NOT NULL REFERENCES perdure_users,
@@ -55,7 +55,7 @@ CREATE TABLE perdure_device_codes (
   user_id text REFERENCES perdure_users,
   interval_ms int NOT NULL,
   polled_at_ms bigint,
-  -- How often somebody entered it.
+  -- How often a user entered it.
   looks int NOT NULL DEFAULT 0,
   created_at_ms bigint NOT NULL,
   expires_at_ms bigint NOT NULL

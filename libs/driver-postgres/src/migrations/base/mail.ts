@@ -1,6 +1,6 @@
 /** Mail: messages to be sent, links in them that work once, and notices that were sent already. */
 export const mailTables = `
--- Links that were sent to somebody: good once, for a while.
+-- Links that were sent by mail: valid once, until they expire.
 CREATE TABLE perdure_mail_tokens (
   token_hash bytea PRIMARY KEY,
   -- verify, reset
@@ -24,7 +24,7 @@ CREATE TABLE perdure_mails (
 );
 CREATE INDEX perdure_mails_by_due ON perdure_mails (due_at_ms);
 
--- What an account or environment was told, so that it is told once: a quota in a month, idleness since some time.
+-- Notices that were sent about an account or environment, so that each is sent once: a quota in a month, idleness since some time.
 CREATE TABLE perdure_notices (
   subject text NOT NULL,
   kind text NOT NULL,

@@ -10,7 +10,7 @@ CREATE TABLE perdure_token_keys (
   signs_from_ms bigint NOT NULL
 );
 
--- The highest totals that each source told; only what exceeds them counts.
+-- The highest totals that each source reported; only what exceeds them counts.
 CREATE TABLE perdure_usage_sources (
   environment_id text NOT NULL REFERENCES perdure_environments,
   source text NOT NULL,
@@ -67,7 +67,7 @@ BEGIN
 END
 $$;
 
--- What relays say is open now; nothing of it is worth keeping over a crash.
+-- Connections that relays reported as open; they need not survive a crash.
 CREATE UNLOGGED TABLE perdure_tunnels (
   relay text NOT NULL,
   id text NOT NULL,
@@ -99,7 +99,7 @@ CREATE TABLE perdure_audit (
 );
 CREATE INDEX perdure_audit_by_account ON perdure_audit (account_id, number);
 
--- What happened, happened: nobody changes or removes a line, by whatever statement.
+-- No statement changes or removes a line.
 CREATE FUNCTION perdure_audit_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION 'the audit log is append-only';
@@ -108,7 +108,7 @@ $$;
 CREATE TRIGGER perdure_audit_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON perdure_audit
   FOR EACH STATEMENT EXECUTE FUNCTION perdure_audit_refuse();
 
--- What gateways said last; nothing of it is worth keeping over a crash.
+-- Last reports of gateways; they need not survive a crash.
 CREATE UNLOGGED TABLE perdure_gateways (
   gateway text PRIMARY KEY,
   region text NOT NULL,
