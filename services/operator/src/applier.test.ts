@@ -95,3 +95,91 @@ test("who removes an object again and again is given way to; what we removed our
   }
   expect(fights).toEqual(["PodDisruptionBudget"]);
 });
+
+// Seen: a StatefulSet whose template somebody changed was put right for ever, because the partition of its rollout moved meanwhile.
+test("who changes a set again and again is given way to, also while the partition of its rollout moves", async () => {
+  const { applier, client, cached, fights } = aSet();
+  await applier.apply(set("ours", 0), SIGNAL);
+  for (let n = 1; n <= FIGHT_REVERTS; n++) {
+    expect(fights).toEqual([]);
+    await client.apply(set(`theirs ${n}`, n % 2 === 0 ? 1 : 0));
+    // Their template rolls, which moves our partition.
+    await applier.apply(set("ours", n % 2), SIGNAL);
+    expect(cached()).toEqual(set("ours", n % 2)["spec"]);
+  }
+  expect(fights).toEqual(["StatefulSet"]);
+});
+
+test("a rollout that moves by itself is nobody's doing, and neither is a new template of ours", async () => {
+  const { applier, fights } = aSet();
+  for (let n = 0; n <= 3 * FIGHT_REVERTS; n++) await applier.apply(set(`ours ${n / 3}`, n % 3), SIGNAL);
+  expect(fights).toEqual([]);
+});
+
+// Seen: an environment was told that its quota is fought over, because pods came while it was written again.
+test("what the controller of quotas notes of their use is nobody's change, whatever of it is seen when; what others want is", async () => {
+  const ours = { manager: "perdure-operator", operation: "Apply", time: "2026-01-01T00:00:00Z", fieldsV1: { "f:spec": {} } };
+  const used = (n: number) => ({ manager: "kube-controller-manager", subresource: "status", time: `2026-01-01T00:00:0${n}Z` });
+  let version = 0;
+  let managedFields: object[] = [ours];
+  let seen: object | undefined;
+  const metadata = () => ({ name: "env", namespace: "env-a", uid: "uid-1", resourceVersion: `${version}`, managedFields });
+  const fights: string[] = [];
+  let writes = 0;
+  const client = {
+    apply: async () => {
+      writes++;
+      if (managedFields.length > 2) managedFields = [{ ...ours, time: `2026-01-01T00:01:0${writes}Z` }];
+      version++; // Another pod came just before.
+      return { metadata: metadata() };
+    },
+  };
+  const applier = new Applier({
+    client: client as unknown as KubernetesClient,
+    cacheOf: () => ({ get: () => seen }) as unknown as ObjectCache,
+    clock: new VirtualClock(),
+    metrics: { driftReverts: { inc: () => {} } } as never,
+    onFight: ({ kind }) => fights.push(kind),
+  });
+  const quota = object(resources.resourceQuotas, "env", "env-a");
+  for (let n = 1; n <= 3 * FIGHT_REVERTS; n++) {
+    await applier.apply(quota, SIGNAL);
+    managedFields = [ours, used(n)];
+    version++;
+    seen = { metadata: metadata() };
+  }
+  expect([writes, fights]).toEqual([1, []]);
+  for (let n = 1; n <= FIGHT_REVERTS; n++) {
+    managedFields = [ours, used(n), { manager: "kubectl-edit", operation: "Update", fieldsV1: { "f:spec": {} } }];
+    seen = { metadata: metadata() };
+    await applier.apply(quota, SIGNAL);
+  }
+  expect(fights).toEqual(["ResourceQuota"]);
+});
+
+function set(template: string, partition: number): KubeObject {
+  const spec = { template, updateStrategy: { rollingUpdate: { partition } } };
+  return { ...object(resources.statefulSets, "worker", "env-a"), spec };
+}
+
+/** An API server with one StatefulSet, which counts changes of its spec. */
+function aSet() {
+  let there: KubeObject | undefined;
+  const client = {
+    apply: async (object: KubeObject) => {
+      const { generation = 0 } = there?.metadata ?? {};
+      const isChanged = JSON.stringify(there?.["spec"]) !== JSON.stringify(object["spec"]);
+      there = { ...object, metadata: { ...object.metadata, uid: "uid-1", generation: isChanged ? generation + 1 : generation } };
+      return { metadata: there.metadata };
+    },
+  };
+  const fights: string[] = [];
+  const applier = new Applier({
+    client: client as unknown as KubernetesClient,
+    cacheOf: () => ({ get: () => there }) as unknown as ObjectCache,
+    clock: new VirtualClock(),
+    metrics: { driftReverts: { inc: () => {} } } as never,
+    onFight: ({ kind }) => fights.push(kind),
+  });
+  return { applier, client, cached: () => there?.["spec"], fights };
+}

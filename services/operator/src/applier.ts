@@ -20,6 +20,8 @@ interface Remembered {
   readonly version: string;
   /** Of our write, monotonic. */
   readonly atMs: number;
+  /** Of a StatefulSet, what was written and the generation that it got. */
+  readonly rolling: { readonly object: KubeObject; readonly generation: number } | undefined;
 }
 
 export interface ApplierPorts {
@@ -45,29 +47,49 @@ export class Applier {
 
   /** Whether anything was written. Rejects as the API server says. */
   async apply(object: KubeObject, signal: AbortSignal): Promise<boolean> {
-    const { client, cacheOf, clock, metrics } = this.#ports;
+    const { cacheOf, clock } = this.#ports;
     const resource = resourceOf(object);
     const { name, namespace } = object.metadata;
     const key = `${resource.plural}/${keyOf(name, namespace)}`;
     const cached = cacheOf(resource)?.get(name, namespace);
     const hash = hashOf(object);
     const before = this.#remembered.get(key);
-    const isSame = before?.hash === hash;
-    if (isSame && this.#isAsWritten(resource, before, cached)) return false;
+    if (before?.hash === hash && this.#isAsWritten(resource, before, cached)) return false;
     if ((this.#pausedUntilMs.get(key) ?? 0) > clock.monotonicMs()) return false;
+    // How far a rollout goes follows from the pods, and these follow from what somebody else made of the template: our object changes
+    // with theirs. What was written before goes first then, so that undoing theirs is counted.
+    if (before?.rolling !== undefined && before.hash !== hash && isUndone(before.rolling, cached, object)) {
+      await this.#write(key, before.rolling.object, before.hash, cached, signal);
+    }
+    await this.#write(key, object, hash, cached, signal);
+    return true;
+  }
+
+  async #write(
+    key: string,
+    object: KubeObject,
+    hash: string,
+    cached: MetadataOnly | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { client, clock, metrics } = this.#ports;
+    const resource = resourceOf(object);
+    const before = this.#remembered.get(key);
     const written = await client.apply<MetadataOnly>(object, { manager: MANAGER, force: true, signal });
-    const { uid = "" } = written.metadata;
-    const version = versionOf(written);
+    const { uid = "", generation = 0 } = written.metadata;
+    const version = versionOf(written, resource);
     // Nothing is in a namespace that is another one than before, whatever we remember of kinds of which we keep no copy.
-    if (resource === resources.namespaces && before !== undefined && before.uid !== uid) this.#forgetWithin(name);
-    this.#remembered.set(key, { hash, uid, version, atMs: clock.monotonicMs() });
+    if (resource === resources.namespaces && before !== undefined && before.uid !== uid) this.#forgetWithin(object.metadata.name);
+    const rolling = resource === resources.statefulSets ? { object, generation } : undefined;
+    this.#remembered.set(key, { hash, uid, version, atMs: clock.monotonicMs(), rolling });
     const wasChanged =
-      isSame && (uid !== before.uid || version !== before.version) && (cached === undefined || versionOf(cached) !== version);
+      before?.hash === hash &&
+      (uid !== before.uid || version !== before.version) &&
+      (cached === undefined || versionOf(cached, resource) !== version);
     if (wasChanged) {
       metrics.driftReverts.inc(object.kind);
       this.#noteRevert(key, object);
     }
-    return true;
   }
 
   /** Everything is compared and written anew: another leader may have been at it. */
@@ -97,7 +119,7 @@ export class Applier {
   #isAsWritten(resource: Resource, { uid, version, atMs }: Remembered, cached: MetadataOnly | undefined): boolean {
     const { cacheOf, clock } = this.#ports;
     if (cacheOf(resource) === undefined) return clock.monotonicMs() - atMs < UNSEEN_TRUST_MS;
-    return cached !== undefined && cached.metadata.uid === uid && versionOf(cached) === version;
+    return cached !== undefined && cached.metadata.uid === uid && versionOf(cached, resource) === version;
   }
 
   #noteRevert(key: string, object: KubeObject): void {
@@ -112,14 +134,42 @@ export class Applier {
   }
 }
 
+/** Whether somebody changed the set after our last write, and all that is new about ours is how far its rollout goes. */
+function isUndone(
+  { object: before, generation }: NonNullable<Remembered["rolling"]>,
+  cached: MetadataOnly | undefined,
+  object: KubeObject,
+): boolean {
+  return (cached?.metadata.generation ?? 0) > generation && hashOf(withoutPartition(before)) === hashOf(withoutPartition(object));
+}
+
+function withoutPartition(object: KubeObject): KubeObject {
+  const { updateStrategy: _, ...spec } = (object["spec"] ?? {}) as Readonly<Record<string, unknown>>;
+  return { ...object, spec };
+}
+
 /**
  * Changes when somebody changes what is wanted of an object, and not when controllers say how it is: many kinds count those changes.
  * Labels and annotations are not among what is counted.
  */
-function versionOf({ metadata }: MetadataOnly): string {
+function versionOf({ metadata }: MetadataOnly, resource: Resource): string {
   const { generation, resourceVersion = "", labels, annotations } = metadata;
-  if (generation === undefined) return resourceVersion;
-  return hashOf([generation, labels ?? {}, annotationsOfPeople(annotations ?? {})]);
+  if (generation !== undefined) return hashOf([generation, labels ?? {}, annotationsOfPeople(annotations ?? {})]);
+  if (resource === resources.resourceQuotas) return hashOf([labels ?? {}, annotations ?? {}, ownersOf(metadata)]);
+  return resourceVersion;
+}
+
+interface ManagedFields {
+  readonly subresource?: string;
+}
+
+/**
+ * Who owns which fields of what is wanted, and since when. Quotas have no generation, and their controller writes into the status whenever a pod
+ * comes or goes, which is a new version of the object each time.
+ */
+function ownersOf(metadata: KubeObject["metadata"]): readonly ManagedFields[] {
+  const { managedFields = [] } = metadata as { readonly managedFields?: readonly ManagedFields[] };
+  return managedFields.filter(({ subresource }) => subresource !== "status");
 }
 
 const NOTED = /^(deployment\.kubernetes\.io\/.*|perdure\.dev\/(deployment-id|registered-at|superseded-at|remove-after))$/;
