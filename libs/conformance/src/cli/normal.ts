@@ -20,6 +20,8 @@ const REPLACEMENTS: readonly (readonly [RegExp, string])[] = [
   [/\b\d{4}-\d\d-\d\d\b/g, DATE],
   [/(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? \d{1,2} \w{3} \d{4} \d\d:\d\d:\d\d \+00:?00/g, TIME],
   [new RegExp(`${AMOUNT}(?:(?:, | and )${AMOUNT})*`, "g"), AGE],
+  // "a minute ago", where a run took longer than most.
+  [/\ban? (?:year|month|week|day|hour|minute|second)\b(?= ago)/g, AGE],
   [/\bPT\d+\.\d+S\b/g, AGE],
   [/\bnow ago\b/g, `${AGE} ago`],
   [/\(invoked <age>\)/g, `(invoked ${AGE} ago)`],
