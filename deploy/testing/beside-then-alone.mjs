@@ -1,18 +1,18 @@
 /**
  * Why: most suites spend their time waiting for servers of their own, so two of them share a machine well; some judge how long things
- * take, or break things by chance, and want the machine to themselves. Jest runs the first kind beside each other in workers, then the
- * others one by one: it stays one run with one sum, and `--maxWorkers=1` runs all of them one by one.
+ * take and want the machine to themselves. Jest runs the first kind beside each other in workers, then the others one by one: it stays one
+ * run with one sum, and `--maxWorkers=1` runs all of them one by one.
  */
 import TestRunner from "jest-runner";
 
-/** Which suites have the machine to themselves. Who only waits for an event is none: on a busy machine it comes later. */
+/** Suites that have the machine to themselves. One that only waits for an event is none: on a busy machine the event comes later. */
 const ALONE = [
-  // Break things by chance, and CI gives them no second look: what shows there once is true.
-  /chaos|simulat|crash|fuzz|failover/,
+  // Break a whole cluster by chance and measure its pauses, and CI gives them no second look: what shows there once is true.
+  /failover|fuzz-connections/,
   // Frames and first loads.
   /speed\.browser\.test\.ts$/,
-  // Pauses, rates, or the order of things that begin within a second or two.
-  /conformance\/test\/(?:error-catalogue|flow-control|lifecycle|protocol|schedules|transport)\.server\.test\.ts$/,
+  // Rates, and what begins within a second or two of something else.
+  /conformance\/test\/flow-control\.server\.test\.ts$/,
   /invoker-worker\/test\/cluster\.redis\.test\.ts$/,
   /operator\/test\/cloud-environment\.k8s\.test\.ts$/,
   /tenancy\/test\/program\.postgres\.test\.ts$/,

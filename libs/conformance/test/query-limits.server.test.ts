@@ -2,14 +2,15 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { PATIENCE } from "@perdure/testkit";
 import { type ObjectContext, object, serde } from "@restatedev/restate-sdk";
 import { Cli } from "../src/cli/index.js";
 import { type Answer, eventually, HttpClient, type Server, World } from "../src/index.js";
 import { featureServices } from "../src/services/index.js";
 
-const TIMEOUT_SECONDS = 8;
+const TIMEOUT_SECONDS = 5;
 /** Beyond the time of a statement: what no interrupt ends has a second more, and the machine may be busy. */
-const ANSWER_MS = (TIMEOUT_SECONDS + 12) * 1000;
+const ANSWER_MS = (TIMEOUT_SECONDS + 12) * 1000 * PATIENCE;
 
 const bigState = object({
   name: "BigState",
