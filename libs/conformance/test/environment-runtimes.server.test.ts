@@ -14,7 +14,7 @@ import { type Answer, eventually, HttpClient, programBundle, SdkEndpoint } from 
 
 const STEPS = 3;
 const CALLS = 20;
-const SLEEP_MS = 1_500;
+const SLEEP_MS = 6_000;
 const TEST_MS = 120_000;
 
 let steps = 0;

@@ -174,8 +174,9 @@ describe("editors", () => {
   test("state that changed under the editor is left alone, unless by force", async () => {
     await world.ingress.result(["Store", "raced", "put"], { a: 1 });
     const ingress = `${world.server.ingressUrl}/Store/raced/put`;
-    const racing = (n: number) =>
-      `curl -sf -X POST -H 'content-type: application/json' -d '{"a": ${n}}' ${ingress} && printf '{"a": 99}' > "$1"`;
+    const put = (n: number) =>
+      `fetch("${ingress}", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ a: ${n} }) }).then((a) => process.exit(a.ok ? 0 : 1))`;
+    const racing = (n: number) => `'${process.execPath}' -e '${put(n)}' && printf '{"a": 99}' > "$1"`;
     expect(await run(["state", "edit", "Store", "raced", "-y"], 1, editor(racing(2)))).toContain("409");
     expect(await world.ingress.result(["Store", "raced", "get"], "a")).toBe(2);
     await run(["state", "edit", "Store", "raced", "-y", "--force"], 0, editor(racing(3)));
