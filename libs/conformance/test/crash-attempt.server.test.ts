@@ -6,7 +6,7 @@ import { fiveSteps, HELD_STEP, STEPS } from "../src/services/crash-attempt.js";
 let world: World;
 beforeAll(async () => {
   await builtConsole();
-  world = await World.start({ settings: { "worker.invoker.inactivity-timeout": "25ms" } });
+  world = await World.start();
   await world.deploy({ services: [fiveSteps], kind: "h2-bidi" });
 }, 60_000);
 afterAll(() => world[Symbol.asyncDispose]());

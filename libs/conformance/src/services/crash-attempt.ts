@@ -1,5 +1,5 @@
 /** A handler of five steps that stops in the middle of a step when the test wants it to, so that it can be cut off there. */
-import { type Context, service } from "@restatedev/restate-sdk";
+import { type Context, handlers, service } from "@restatedev/restate-sdk";
 import { probe } from "../probe.js";
 
 export const STEPS = 5;
@@ -17,8 +17,8 @@ export const fiveSteps = service({
       for (let step = 1; step <= STEPS; step++) values.push(await ctx.run(`step ${step}`, () => doStep(name, step)));
       return values;
     },
-    /** Waits for what never comes. */
-    wait: async (ctx: Context) => await ctx.awakeable<string>().promise,
+    /** Waits for what never comes, and is soon suspended. Only this one is: steps that a busy machine stores slowly must not suspend `run`. */
+    wait: handlers.handler({ inactivityTimeout: 25 }, async (ctx: Context) => await ctx.awakeable<string>().promise),
   },
 });
 
