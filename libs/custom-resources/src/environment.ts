@@ -206,6 +206,10 @@ export const environmentSpec = withRules(
     suspended: z.boolean().default(false).describe("Nothing runs; all data stays."),
     hibernation: hibernation.optional(),
     backup: backup.optional(),
+    acceptDataLoss: text(64)
+      .regex(/^[0-9A-Za-z]+$/)
+      .optional()
+      .describe("Mark of a data set of Redis that is lost for good, as workers log it with STO0005. Accepted once."),
     reclaimPolicy: z.enum(["Retain", "Snapshot", "Delete"]).default("Retain").describe("What becomes of the data."),
     deletionProtection: z.boolean().default(true).describe("Data is deleted only when this is false."),
   }),
@@ -275,6 +279,10 @@ export const environmentStatus = z.strictObject({
       lastSnapshotTime: time(),
     })
     .optional(),
+  acceptedDataLoss: z
+    .strictObject({ mark: text(64), time: time() })
+    .optional()
+    .describe("The loss that was accepted last."),
   signingKey: z.strictObject({ publicKeys: list(text(80), 3).optional() }).optional(),
   lastActivityTime: time(),
   nextWakeTime: time().describe("When the first timer or schedule is due; it is awake a little earlier."),

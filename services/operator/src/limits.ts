@@ -101,3 +101,5 @@ export const WAIT_RELEASE_MS = 30_000;
 export const PROGRESS_MS_MAX = 900_000;
 /** How often pods of workers that are not ready yet are looked at without any change: seldom, for a cell may make hundreds at once. */
 export const WAIT_UNREADY_MS = 60_000;
+/** A loss of data that no worker could accept, or that all refuse, is tried again after this: data may come back, or a worker. */
+export const WAIT_LOSS_MS = 10_000;

@@ -19,7 +19,7 @@ import { referencesOf } from "./environment/secrets.js";
 import { VolumeLooks } from "./environment/volume-looks.js";
 import type { OperatorMetrics } from "./metrics.js";
 import { type ServicesAndTunnelsOptions, servicesAndTunnels } from "./services-and-tunnels.js";
-import { type WorkerDoor, workerDoor } from "./worker-door.js";
+import { type LossDoor, type WorkerDoor, workerDoor } from "./worker-door.js";
 
 export interface OperatorPorts {
   readonly client: KubernetesClient;
@@ -28,7 +28,7 @@ export interface OperatorPorts {
   readonly logger: Logger;
   readonly metrics: OperatorMetrics;
   /** How workers are asked; over HTTP when absent. */
-  readonly door?: WorkerDoor;
+  readonly door?: WorkerDoor & LossDoor;
   /** Begins the spans of looks. */
   readonly edge?: Edge | undefined;
   /** It cannot go on: nobody lets us in. */

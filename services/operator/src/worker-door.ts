@@ -36,17 +36,56 @@ export interface WorkerDoor {
   stay(address: string, signal: AbortSignal): Promise<WorkerReport | undefined>;
 }
 
-export const workerDoor: WorkerDoor = {
-  look: (address, signal) => ask("GET", address, signal),
-  drain: (address, signal) => ask("POST", address, signal),
-  stay: (address, signal) => ask("DELETE", address, signal),
+export type LossAnswer =
+  | { readonly kind: "accepted" | "acceptedBefore" }
+  /** Another mark is missing, or none. */
+  | { readonly kind: "refused"; readonly reason: string };
+
+export interface LossDoor {
+  /** The data set with this mark is lost for good. Undefined when it does not answer, or cannot now; never rejects. */
+  acceptLoss(address: string, mark: string, signal: AbortSignal): Promise<LossAnswer | undefined>;
+}
+
+export const workerDoor: WorkerDoor & LossDoor = {
+  look: (address, signal) => drainReport("GET", address, signal),
+  drain: (address, signal) => drainReport("POST", address, signal),
+  stay: (address, signal) => drainReport("DELETE", address, signal),
+  async acceptLoss(address, mark, signal) {
+    const path = `/accept-data-loss?mark=${encodeURIComponent(mark)}`;
+    const answer = await ask({ method: "POST", host: address, path }, signal);
+    if (answer?.status === 200) return parsed(accepted, answer.text);
+    const refusal = answer?.status === 409 ? parsed(refused, answer.text) : undefined;
+    return refusal === undefined ? undefined : { kind: "refused", reason: refusal.reason.slice(0, REASON_CHARS_MAX) };
+  },
 };
 
-function ask(method: "GET" | "POST" | "DELETE", host: string, signal: AbortSignal): Promise<WorkerReport | undefined> {
+const accepted = z.object({ kind: z.enum(["accepted", "acceptedBefore"]) });
+const refused = z.object({ reason: z.string() });
+/** Of a condition's message. */
+const REASON_CHARS_MAX = 1_000;
+
+async function drainReport(
+  method: "GET" | "POST" | "DELETE",
+  host: string,
+  signal: AbortSignal,
+): Promise<WorkerReport | undefined> {
+  const answer = await ask({ method, host, path: "/drain" }, signal);
+  return answer?.status === 200 ? parsed(report, answer.text) : undefined;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+function ask(
+  { method, host, path }: { readonly method: string; readonly host: string; readonly path: string },
+  signal: AbortSignal,
+): Promise<Answer | undefined> {
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(WORKER_ANSWER_MS_MAX)]);
   return new Promise((resolve) => {
     const nobody = (): void => resolve(undefined);
-    const asked = request({ method, host, port: PORTS.probes, path: "/drain", agent: false, signal: deadline }, (answer) => {
+    const asked = request({ method, host, port: PORTS.probes, path, agent: false, signal: deadline }, (answer) => {
       const chunks: Buffer[] = [];
       let length = 0;
       answer.on("data", (chunk: Buffer) => {
@@ -56,16 +95,16 @@ function ask(method: "GET" | "POST" | "DELETE", host: string, signal: AbortSigna
       });
       answer.on("error", nobody);
       answer.on("close", nobody);
-      answer.on("end", () => resolve(answer.statusCode === 200 ? parsed(Buffer.concat(chunks).toString()) : undefined));
+      answer.on("end", () => resolve({ status: answer.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
     });
     asked.on("error", nobody);
     asked.end();
   });
 }
 
-function parsed(text: string): WorkerReport | undefined {
+function parsed<S extends z.ZodType>(schema: S, text: string): z.output<S> | undefined {
   try {
-    return report.safeParse(JSON.parse(text)).data;
+    return schema.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined; // No JSON: not one of our workers.
   }

@@ -12,6 +12,8 @@ export interface FakeWorker {
   /** As it was asked, oldest first. */
   readonly asked: string[];
   report: WorkerReport;
+  /** The mark of the data set that it misses; undefined: its data are there. */
+  missingMark: string | undefined;
   isDeaf: boolean;
 }
 
@@ -47,11 +49,18 @@ export class FakeWorkers implements AsyncDisposable {
   /** At a new address. */
   async #listen(report: Partial<WorkerReport>): Promise<{ readonly address: string; readonly worker: FakeWorker }> {
     const address = `${this.#subnet}.${this.#servers.length + 1}`;
-    const worker: FakeWorker = { asked: [], report: { ...QUIET, ...report }, isDeaf: false };
+    const worker: FakeWorker = { asked: [], report: { ...QUIET, ...report }, missingMark: undefined, isDeaf: false };
     const server = createServer((req, res) => {
       worker.asked.push(`${req.method} ${req.url}`);
       if (worker.isDeaf) {
         res.destroy();
+        return;
+      }
+      const url = new URL(req.url ?? "/", "http://worker");
+      if (url.pathname === "/accept-data-loss") {
+        const isRight = url.searchParams.get("mark") === worker.missingMark;
+        res.statusCode = isRight ? 200 : 409;
+        res.end(JSON.stringify(isRight ? { kind: "accepted" } : { reason: `the mark is ${worker.missingMark ?? "none"}` }));
         return;
       }
       if (req.method === "POST") worker.report = { ...worker.report, draining: true };

@@ -224,4 +224,27 @@ describe("a cluster whose Redis has other data", () => {
     },
     TEST_MS,
   );
+
+  test(
+    "goes on as well when the mark is given to a worker at its port of probes, once",
+    async () => {
+      const first = cluster.workers[0] as Program;
+      const probes = await probesOf(first);
+      const accept = async (mark: string) => {
+        const answer = await fetch(`${probes}/accept-data-loss?mark=${mark}`, { method: "POST" });
+        return [answer.status, await answer.json()];
+      };
+      expect(await accept("e".repeat(32))).toEqual([409, { reason: expect.stringContaining("there is no loss to accept") }]);
+      await cluster.redis.ask("FLUSHALL");
+      const mark = await refuses(first, probes);
+      expect(await accept("e".repeat(32))).toEqual([409, { reason: expect.stringContaining(mark) }]);
+      expect((await fetch(`${probes}/accept-data-loss?mark=${mark}`)).status).toBe(405);
+      expect(await partitionKeys()).toEqual([]);
+      expect(await accept(mark)).toEqual([200, { kind: "accepted" }]);
+      await heals(first, probes);
+      expect(await accept(mark)).toEqual([200, { kind: "acceptedBefore" }]);
+      await eventually("calls are answered", () => add("erx2").catch(() => undefined), 30_000);
+    },
+    TEST_MS,
+  );
 });

@@ -43,13 +43,16 @@ import { runSubscriptions } from "@perdure/subscription";
 import { type ClusterWorker, createClusterWorker } from "../cluster/cluster-worker.js";
 import { MEMBER_MS } from "../cluster/limits.js";
 import { invokerOptionsOf } from "../config.js";
+import { acceptLoss, type LossAcceptance } from "../data-set/accept-loss.js";
 import type { DataSetGuard } from "../data-set/guard.js";
 import { LateMetadata } from "../data-set/late-metadata.js";
+import { markedPartitions } from "../data-set/marked-partitions.js";
 import { openDataSet } from "../data-set/open.js";
 import { observeSubscriptions, observeWorker, redisMetrics, workerMetrics } from "../metrics.js";
 import { countUnfinished } from "../usage.js";
 import type { Settings } from "./config.js";
 import { drainAnswers } from "./drain-answers.js";
+import { lossAnswers } from "./loss-answers.js";
 import { Standing } from "./standing.js";
 
 /**
@@ -64,9 +67,12 @@ export async function startWorker(settings: Settings, ports: ProcessPorts): Prom
   const { transports, connections, identity, guard } = await openEndpoints(settings, ports);
   const environment = settings.environmentName;
 
-  const late: Late = { worker: undefined, redis: undefined, logBytes: undefined };
+  const late: Late = { worker: undefined, redis: undefined, acceptLoss: undefined, logBytes: undefined };
   const standing = new Standing(clock);
-  const more = drainAnswers({ worker: () => late.worker, standing, logBytes: () => late.logBytes, clock, logger });
+  const more = {
+    ...drainAnswers({ worker: () => late.worker, standing, logBytes: () => late.logBytes, clock, logger }),
+    ...lossAnswers({ accept: () => late.acceptLoss, logger }),
+  };
   // Where it leads nothing, the first partition stands for all: a Redis that is away takes leases as well.
   const commits = new CommitProbe(async () => {
     const { worker, redis } = late;
@@ -87,7 +93,7 @@ export async function startWorker(settings: Settings, ports: ProcessPorts): Prom
   });
   await lifecycle.start("metrics of Redis", () => pollMetrics("Redis", pulse, ports));
   const barred = (isBarred: boolean): void => late.worker?.setBarred(isBarred);
-  const { partitionCount, incarnation, guard: dataSet } = await dataSetOf(settings, redis, barred, ports);
+  const { partitionCount, incarnation, guard: dataSet } = await dataSetOf(settings, redis, barred, late, ports);
   await beginLife(environment, incarnation, redis, partitionCount, ports);
   const client = await lifecycle.start("registry", () =>
     openRegistryClient({ addresses: registries, tls }, true, { clock, logger }),
@@ -182,6 +188,7 @@ export async function startWorker(settings: Settings, ports: ProcessPorts): Prom
 interface Late {
   worker: ClusterWorker | undefined;
   redis: RedisConnections | undefined;
+  acceptLoss: ((lost: string) => Promise<LossAcceptance>) | undefined;
   /** Of Redis. */
   logBytes: number | undefined;
 }
@@ -199,9 +206,10 @@ async function dataSetOf(
   { worker, metadata: { postgresUrl }, environmentName: environment }: Settings,
   redis: RedisConnections,
   onChange: (isMismatched: boolean) => void,
+  late: Pick<Late, "acceptLoss">,
   ports: ProcessPorts,
 ): Promise<Partitioned> {
-  const { lifecycle, logger } = ports;
+  const { lifecycle, clock, random, logger } = ports;
   const { incarnation, acceptDataLoss, numPartitions } = worker;
   if (postgresUrl === undefined) {
     logger.warn({}, "'metadata.postgres-url' is not set: a Redis that lost its data cannot be told from a new one");
@@ -215,6 +223,8 @@ async function dataSetOf(
     "record of the data set",
     () => new LateMetadata({ url: postgresUrl.reveal(), environment }, logger),
   );
+  const agreement = { metadata, partitions: markedPartitions(redis, environment), clock, random, logger };
+  late.acceptLoss = (lost) => acceptLoss(agreement, lost);
   return openDataSet(
     redis,
     metadata,

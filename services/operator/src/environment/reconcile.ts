@@ -19,8 +19,9 @@ import { front } from "../desired/workers.js";
 import { addFinalizer } from "../finalizer.js";
 import { WAIT_REFERENCE_MS, WAIT_RELEASE_MS, WAIT_SOON_MS } from "../limits.js";
 import type { OperatorMetrics } from "../metrics.js";
-import type { WorkerDoor } from "../worker-door.js";
+import type { LossDoor, WorkerDoor } from "../worker-door.js";
 import { pruneScaledObject, type Scaler, scalerOf } from "./autoscaling-step.js";
+import { type AcceptedLoss, dataLossStep, LOSS_CONDITION } from "./data-loss-step.js";
 import { type DataSeen, dataStep } from "./data-step.js";
 import type { Draining } from "./draining.js";
 import { type Rest, restingEnvironment } from "./hibernation.js";
@@ -48,7 +49,7 @@ export interface EnvironmentPorts {
   readonly events: EventRecorder;
   readonly metrics: Pick<OperatorMetrics, "readiness" | "snapshots" | "volumes">;
   readonly logger: Logger;
-  readonly door: WorkerDoor;
+  readonly door: WorkerDoor & LossDoor;
   readonly writes: OwnWrites;
   readonly turns: ReleaseTurns;
   readonly redisLooks: RedisLooks;
@@ -92,6 +93,7 @@ class Pass {
   #draining: Draining | undefined;
   #scaler: Scaler | undefined;
   #data: DataSeen | undefined;
+  #acceptedLoss: AcceptedLoss;
   readonly #ports: EnvironmentPorts;
   readonly #signal: AbortSignal;
   readonly #outcomes: Outcome[] = [];
@@ -142,6 +144,7 @@ class Pass {
     if (scaler.hindrance !== undefined) this.#outcomes.push(good("AutoscalerUnavailable", "KedaUnavailable", scaler.hindrance));
     await this.#step("StorageReady", () => this.#storage(secrets));
     await this.#step("WorkersReady", () => this.#workers(secrets, scaler));
+    if (environment.spec.acceptDataLoss !== undefined) await this.#step(LOSS_CONDITION, () => this.#acceptLoss());
     await this.#step("Routable", () => this.#front(secrets));
     await this.#also("WorkersReady", async () => {
       await this.#applyAll([...disruptionBudgets(environment), ...scaler.objects]);
@@ -226,6 +229,12 @@ class Pass {
     return outcome;
   }
 
+  async #acceptLoss(): Promise<Outcome> {
+    const { outcome, accepted } = await dataLossStep(this.#environment, this.#ports, this.#signal);
+    this.#acceptedLoss = accepted;
+    return outcome;
+  }
+
   async #front(secrets: EnvironmentSecrets): Promise<Outcome> {
     const { caches, cell } = this.#ports;
     const environment = this.#environment;
@@ -239,7 +248,14 @@ class Pass {
   }
 
   #report(secrets: EnvironmentSecrets | undefined): Promise<Reconciled> {
-    const seen = { secrets, rest: this.#rest, draining: this.#draining, scaler: this.#scaler, data: this.#data };
+    const seen = {
+      secrets,
+      rest: this.#rest,
+      draining: this.#draining,
+      scaler: this.#scaler,
+      data: this.#data,
+      acceptedLoss: this.#acceptedLoss,
+    };
     return report(this.#environment, this.#outcomes, seen, this.#ports, this.#signal);
   }
 }
@@ -276,15 +292,24 @@ interface Seen {
   readonly draining: Draining | undefined;
   readonly scaler: Scaler | undefined;
   readonly data: DataSeen | undefined;
+  /** The loss that was accepted last. */
+  readonly acceptedLoss: AcceptedLoss;
 }
 
-const NOTHING_SEEN: Seen = { secrets: undefined, rest: undefined, draining: undefined, scaler: undefined, data: undefined };
+const NOTHING_SEEN: Seen = {
+  secrets: undefined,
+  rest: undefined,
+  draining: undefined,
+  scaler: undefined,
+  data: undefined,
+  acceptedLoss: undefined,
+};
 
 /** Writes the status, if it says anything new, and tells when to look again. */
 async function report(
   environment: Environment,
   outcomes: readonly Outcome[],
-  { secrets, rest, draining, scaler, data }: Seen,
+  { secrets, rest, draining, scaler, data, acceptedLoss }: Seen,
   ports: EnvironmentPorts,
   signal: AbortSignal,
 ): Promise<Reconciled> {
@@ -313,6 +338,7 @@ async function report(
     draining,
     autoscaler: scaler?.isThere === true ? environment.spec.workers.autoscaling?.engine : undefined,
     data,
+    acceptedLoss,
   });
   ports.metrics.readiness.look(environment, status.phase ?? "Pending", isReady, clock.nowMs());
   if (hashOf(status) !== hashOf(before)) {
@@ -366,6 +392,7 @@ const WARNED: ReadonlySet<string> = new Set([
   "CrashLoop",
   "ImagePull",
   "Unschedulable",
+  "DataLossRefused",
 ]);
 
 async function warnOfNew(environment: Environment, now: ReturnType<typeof summary>, events: EventRecorder): Promise<void> {
@@ -386,6 +413,7 @@ interface StatusFacts
   readonly draining: Draining | undefined;
   readonly autoscaler: "hpa" | "keda" | undefined;
   readonly data: DataSeen | undefined;
+  readonly acceptedLoss: AcceptedLoss;
 }
 
 const VERSIONS_MAX = 5;
@@ -398,7 +426,7 @@ function knownOf(data: DataSeen | undefined): EnvironmentStatus["data"] {
 
 /** What was known and is not seen anew stays. */
 function statusOf(environment: Environment, facts: StatusFacts): EnvironmentStatus {
-  const { set, isReady, publicKeys, rest: resting, draining, autoscaler, data, ...rest } = facts;
+  const { set, isReady, publicKeys, rest: resting, draining, autoscaler, data, acceptedLoss, ...rest } = facts;
   const { status: before, spec } = environment;
   const current = isReady ? spec.version : before?.version?.current;
   const history = before?.version?.history ?? [];
@@ -429,6 +457,7 @@ function statusOf(environment: Environment, facts: StatusFacts): EnvironmentStat
       },
       data: { ...before?.data, ...knownOf(data), present: isReady || before?.data?.present === true, volumeSize },
       signingKey: publicKeys === undefined ? before?.signingKey : { publicKeys },
+      acceptedDataLoss: acceptedLoss ?? before?.acceptedDataLoss,
       // A pass that was broken off before it knew changes nothing of it.
       hibernation: (resting ?? before)?.hibernation,
       nextWakeTime: (resting ?? before)?.nextWakeTime,

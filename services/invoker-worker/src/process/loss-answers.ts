@@ -1,0 +1,47 @@
+/**
+ * Why: an operator of environments hands on that data are lost for good, to any worker: also to one that leads nothing because of that.
+ * Who names the mark of what is missing, which only logs say, may do so; nothing is accepted while the data are there.
+ *
+ *     POST /accept-data-loss?mark=…    200 `{"kind": "accepted" | "acceptedBefore"}`    409 `{"reason": …}`    503 later perhaps
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { type Logger, PerdureError } from "@perdure/base";
+import type { LossAcceptance } from "../data-set/accept-loss.js";
+
+interface LossPorts {
+  /** Undefined while PostgreSQL and Redis are not known, and without PostgreSQL. Rejects as `acceptLoss` does. */
+  readonly accept: () => ((lost: string) => Promise<LossAcceptance>) | undefined;
+  readonly logger: Logger;
+}
+
+const MARK = /^[0-9A-Za-z]{1,64}$/;
+
+export function lossAnswers({ accept, logger }: LossPorts) {
+  return {
+    "/accept-data-loss": (req: IncomingMessage, res: ServerResponse): void => {
+      if (req.method !== "POST") return answer(res, 405, { reason: "POST" });
+      const mark = new URL(req.url ?? "/", "http://localhost").searchParams.get("mark") ?? "";
+      if (!MARK.test(mark)) return answer(res, 409, { reason: `'${mark.slice(0, 64)}' is no mark of a data set` });
+      const run = accept();
+      if (run === undefined) return answer(res, 503, { reason: "there is no record of a data set" });
+      run(mark).then(
+        ({ kind }) => {
+          logger.warn({ lost: mark, kind }, "the loss of a data set was accepted on request");
+          answer(res, 200, { kind });
+        },
+        (cause: unknown) => {
+          const error = PerdureError.from(cause);
+          const isRefused = error.code === "STO0005" || error.code === "OPS0001";
+          if (!isRefused) logger.warn({ cause }, "the loss of a data set cannot be accepted now");
+          answer(res, isRefused ? 409 : 503, { reason: error.message });
+        },
+      );
+    },
+  };
+}
+
+function answer(res: ServerResponse, status: number, body: object): void {
+  if (res.writableEnded || res.destroyed) return; // The client has gone.
+  res.writeHead(status, { "content-type": "application/json" });
+  res.end(`${JSON.stringify(body)}\n`);
+}

@@ -1,0 +1,69 @@
+/**
+ * Why: that the data of an environment are lost for good is said once, for the mark of exactly these data, in its spec. Any worker can carry
+ * it out, for it has the addresses of Redis and PostgreSQL; which marks were accepted is kept in the status.
+ */
+import type { Clock } from "@perdure/base";
+import { type Environment, type EnvironmentStatus, objectNameOf } from "@perdure/custom-resources";
+import type { EventRecorder, KubeObject, KubernetesClient } from "@perdure/driver-kubernetes";
+import { WAIT_LOSS_MS } from "../limits.js";
+import type { LossDoor } from "../worker-door.js";
+import { bad, good, type Outcome } from "./outcome.js";
+import { workerPods } from "./worker-pods.js";
+
+export const LOSS_CONDITION = "DataLossAccepted";
+
+export type AcceptedLoss = EnvironmentStatus["acceptedDataLoss"];
+
+interface LossPorts {
+  readonly client: KubernetesClient;
+  readonly clock: Clock;
+  readonly events: EventRecorder;
+  readonly door: LossDoor;
+}
+
+export interface LossSeen {
+  readonly outcome: Outcome;
+  /** The loss that was accepted last. */
+  readonly accepted: AcceptedLoss;
+}
+
+/** Of an environment whose spec names a mark. Rejects as the API server says. */
+export async function dataLossStep(
+  environment: Environment,
+  { client, clock, events, door }: LossPorts,
+  signal: AbortSignal,
+): Promise<LossSeen> {
+  const { spec, status } = environment;
+  const { acceptDataLoss: mark = "" } = spec;
+  const before = status?.acceptedDataLoss;
+  if (before?.mark === mark) return { outcome: acceptedOutcome(mark), accepted: before };
+  const asks = (await workerPods(environment, client, signal)).filter(
+    ({ address, isEnding }) => address !== undefined && !isEnding,
+  );
+  for (const { address } of asks) {
+    const answer = await door.acceptLoss(address as string, mark, signal);
+    if (answer === undefined) continue; // It does not answer, or it cannot now; another may.
+    if (answer.kind === "refused") {
+      return { outcome: bad(LOSS_CONDITION, "DataLossRefused", answer.reason, WAIT_LOSS_MS), accepted: before };
+    }
+    const time = new Date(clock.nowMs()).toISOString().replace(/\.\d+Z$/, "Z");
+    const note = `the loss of the data set ${mark} was accepted; unfinished invocations and state that were in it are gone`;
+    await events.tell(environment as unknown as KubeObject, {
+      type: "Warning",
+      reason: "DataLossAccepted",
+      action: "Accept",
+      note,
+    });
+    return { outcome: acceptedOutcome(mark), accepted: { mark, time } };
+  }
+  const message = `no worker in ${objectNameOf(spec.environmentId)} answers that could accept the loss of ${mark}`;
+  return { outcome: bad(LOSS_CONDITION, "NoWorker", message, WAIT_LOSS_MS), accepted: before };
+}
+
+function acceptedOutcome(mark: string): Outcome {
+  return good(
+    LOSS_CONDITION,
+    "Accepted",
+    `the loss of the data set ${mark} was accepted; acceptDataLoss can be removed from the spec`,
+  );
+}
