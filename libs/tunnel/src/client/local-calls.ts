@@ -5,8 +5,9 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { type ClientHttp2Session, connect, type ServerHttp2Stream } from "node:http2";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import type { Socket } from "node:net";
 import { connect as tlsConnect } from "node:tls";
-import { type Clock, handleErrors } from "@perdure/base";
+import { type Clock, handleErrors, type TimerHandle } from "@perdure/base";
 import { breakOff } from "../break-off.js";
 import { HTTP_VERSION_HEADER } from "../handshake.js";
 import { errorBody, isFinalStatus, passedHeaders } from "../http-headers.js";
@@ -119,11 +120,27 @@ export class LocalCalls implements Disposable {
       slow.cancel();
       forget();
     });
-    session.setTimeout(LOCAL_IDLE_MS, () => {
+    this.#watchIdle(session, forget);
+    return session;
+  }
+
+  /** Node's `session.setTimeout` would keep a session that was destroyed in memory until it is due. */
+  #watchIdle(session: ClientHttp2Session, forget: () => void): void {
+    let bytes = 0;
+    let timer: TimerHandle;
+    const look = (): void => {
+      const { bytesRead = 0, bytesWritten = 0 } = (session.socket as Socket | undefined) ?? {};
+      const isIdle = bytesRead + bytesWritten === bytes;
+      bytes = bytesRead + bytesWritten;
+      if (!isIdle) {
+        timer = this.#clock.setTimer(LOCAL_IDLE_MS, look);
+        return;
+      }
       forget(); // What runs on it ends in its own time.
       session.close();
-    });
-    return session;
+    };
+    timer = this.#clock.setTimer(LOCAL_IDLE_MS, look);
+    session.once("close", () => timer.cancel());
   }
 
   // ── HTTP/1.1 ───────────────────────────────────────────────────────────────────────────────────
