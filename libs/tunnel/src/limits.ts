@@ -39,6 +39,11 @@ export const FLUSH_MS = 250;
 /** A caller of a remote port may take so long to end its side of an HTTP/2 connection that has ended in order. */
 export const LINGER_MS = 2_000;
 
+/** Headers of a request to a remote port, of each one on its connection, take at most so long; with a stall of this process, which counts as well. */
+export const HEADERS_TIMEOUT_MS = 60_000;
+/** How often that is checked. */
+export const HEADERS_CHECK_MS = 5_000;
+
 /** What one stream may receive before anybody reads it, and all of a connection together. */
 export const STREAM_WINDOW_BYTES = 1024 * 1024;
 export const CONNECTION_WINDOW_BYTES = 16 * 1024 * 1024;

@@ -48,6 +48,42 @@ const expecting = http2Frame(
 );
 
 describe("a remote port", () => {
+  test.each([
+    ["its first request", ""],
+    ["a later request", "GET /first HTTP/1.1\r\nhost: a\r\n\r\n"],
+  ])("cuts a connection whose headers never end, of %s", async (_title, before) => {
+    await using target = await aTarget();
+    await using port = await openRemotePort({
+      port: 0,
+      target: target.url,
+      credential: async () => "key_1",
+      headersTimeoutMs: 300,
+    });
+    const socket = connectTcp(port.port, "127.0.0.1");
+    socket.on("error", () => undefined);
+    let text = "";
+    socket.on("data", (chunk) => {
+      text += String(chunk);
+    });
+    const closed = once(socket, "close");
+    socket.write(before);
+    while (before !== "" && !text.includes("201")) await new Promise<void>((resolve) => setTimeout(resolve, 5));
+    socket.write("GET /slow HTTP/1.1\r\n");
+    const drip = setInterval(() => socket.write("x: y\r\n"), 50);
+    await closed;
+    clearInterval(drip);
+    expect(text).toContain("408");
+    expect(target.asked.map(({ url }) => url)).toEqual(before === "" ? [] : ["/first"]);
+  });
+
+  test("cuts a connection that says nothing", async () => {
+    await using target = await aTarget();
+    const options = { port: 0, target: target.url, credential: async () => "key_1", headersTimeoutMs: 300 };
+    await using port = await openRemotePort(options);
+    const socket = connectTcp(port.port, "127.0.0.1");
+    await once(socket.resume(), "close");
+  });
+
   // An exception that nothing catches fails the test in which it is thrown: in a program it would end the process.
   test.each(Object.entries(SEGMENTATIONS))("survives callers that break HTTP/2 %s", async (_name, segments) => {
     await using target = await aTarget();

@@ -11,10 +11,11 @@ import {
 } from "node:http";
 import { createServer as createHttp2Server, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import { type AddressInfo, createServer, isIP, type Socket } from "node:net";
+import { type AddressInfo, isIP, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { boundHalfClose, handleErrors, PerdureError, systemClock } from "@perdure/base";
 import { errorBody, isFinalStatus, passedHeaders } from "../http-headers.js";
-import { LINGER_MS, LOCAL_SOCKETS_MAX } from "../limits.js";
+import { HEADERS_CHECK_MS, HEADERS_TIMEOUT_MS, LINGER_MS, LOCAL_SOCKETS_MAX } from "../limits.js";
 
 export type RemotePortEvent =
   /** 0: it broke before an answer. Without query. */
@@ -34,6 +35,8 @@ export interface RemotePortOptions {
   /** PEM certificates to trust instead of the system's. */
   readonly ca?: string | undefined;
   readonly onEvent?: ((event: RemotePortEvent) => void) | undefined;
+  /** Shorter in tests. */
+  readonly headersTimeoutMs?: number | undefined;
 }
 
 export interface RemotePort extends AsyncDisposable {
@@ -60,6 +63,7 @@ export async function openRemotePort(options: RemotePortOptions): Promise<Remote
     );
   }
   const target = new URL(options.target);
+  const headersTimeout = options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS;
   const agent =
     target.protocol === "https:"
       ? new HttpsAgent({
@@ -69,7 +73,13 @@ export async function openRemotePort(options: RemotePortOptions): Promise<Remote
         })
       : new HttpAgent({ keepAlive: true, maxFreeSockets: LOCAL_SOCKETS_MAX });
   const answer = (request: Request, response: Response): void => void pass(options, target, agent, request, response);
-  const http1 = createHttpServer(answer);
+  const http1 = createHttpServer(
+    { headersTimeout, requestTimeout: 0, connectionsCheckingInterval: Math.min(HEADERS_CHECK_MS, headersTimeout), noDelay: true },
+    answer,
+  );
+  // The server listens, so that it watches how long headers take; it gets a connection only when that has shown to speak HTTP/1.1.
+  const acceptHttp1 = http1.listeners("connection") as ((connection: Duplex) => void)[];
+  http1.removeAllListeners("connection");
   const http2 = createHttp2Server(answer);
   // Without this listener Node sends 100 by itself, and throws when the stream has ended already.
   http2.on("checkContinue", (request: Http2ServerRequest, response: Http2ServerResponse) => {
@@ -77,10 +87,14 @@ export async function openRemotePort(options: RemotePortOptions): Promise<Remote
     answer(request, response);
   });
   const sockets = new Set<Socket>();
-  const server = createServer({ noDelay: true }, (socket) => {
+  http1.on("connection", (socket) => {
     handleErrors(socket, () => socket.destroy());
     sockets.add(socket);
-    socket.on("close", () => sockets.delete(socket));
+    const silent = systemClock.setTimer(headersTimeout, () => socket.destroy());
+    socket.on("close", () => {
+      silent.cancel();
+      sockets.delete(socket);
+    });
     let head = Buffer.alloc(0);
     const onReadable = (): void => {
       const chunk = socket.read() as Buffer | null;
@@ -88,23 +102,29 @@ export async function openRemotePort(options: RemotePortOptions): Promise<Remote
       head = Buffer.concat([head, chunk]);
       const isHttp2 = head.subarray(0, HTTP2_BEGIN.length).equals(HTTP2_BEGIN.subarray(0, head.length));
       if (isHttp2 && head.length < HTTP2_BEGIN.length) return; // A POST begins with P, too.
+      silent.cancel();
       socket.off("readable", onReadable);
       socket.unshift(head);
-      if (isHttp2) boundHalfClose(socket, systemClock, LINGER_MS);
-      (isHttp2 ? http2 : http1).emit("connection", socket);
+      if (!isHttp2) {
+        for (const accept of acceptHttp1) accept.call(http1, socket);
+        return;
+      }
+      socket.allowHalfOpen = false; // HTTP/1.1 servers accept half-closed peers; an HTTP/2 peer that ends is gone.
+      boundHalfClose(socket, systemClock, LINGER_MS);
+      http2.emit("connection", socket);
     };
     socket.on("readable", onReadable);
   });
   await new Promise<void>((resolve, reject) => {
-    server.once("error", (cause) => reject(new PerdureError("RT0004", `cannot listen on ${host}:${options.port}`, { cause })));
-    server.listen(options.port, host, resolve);
+    http1.once("error", (cause) => reject(new PerdureError("RT0004", `cannot listen on ${host}:${options.port}`, { cause })));
+    http1.listen(options.port, host, resolve);
   });
-  const { port } = server.address() as AddressInfo;
+  const { port } = http1.address() as AddressInfo;
   return {
     port,
     url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
     async [Symbol.asyncDispose]() {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      const closed = new Promise<void>((resolve) => http1.close(() => resolve()));
       for (const socket of sockets) socket.destroy();
       agent.destroy();
       await closed;
