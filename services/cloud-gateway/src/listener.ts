@@ -21,7 +21,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { boundHalfClose, type Clock, handleErrors, type Logger, PerdureError } from "@perdure/base";
-import { type CertificateSource, FirstHeaders, httpLimits, isLeaving, sniffProtocol } from "@perdure/role/http";
+import { boundHandshakes, type CertificateSource, FirstHeaders, httpLimits, isLeaving, sniffProtocol } from "@perdure/role/http";
 import type { ConnectionCount } from "./connection-count.js";
 import type { Exchange } from "./exchange.js";
 import { Http1Exchange } from "./http1-exchange.js";
@@ -60,7 +60,7 @@ export function createListener(
   { clock, logger, connections }: ListenerPorts,
 ): Listener {
   const isSecure = certificates !== undefined;
-  const http1 = isSecure ? secureServer(certificates) : createHttp1Server(http1Options);
+  const http1 = isSecure ? secureServer(certificates, clock) : createHttp1Server(http1Options);
   const http2 = createHttp2Server(http2Options);
   const firstHeaders = new FirstHeaders(clock, limits.HEADERS_TIMEOUT_MS, (socket) => sayUnreadable(socket, slowRequest));
   const undecided = new Set<Socket>();
@@ -293,7 +293,7 @@ const http2Options = {
   },
 } as const;
 
-function secureServer(certificates: CertificateSource): Server {
+function secureServer(certificates: CertificateSource, clock: Clock): Server {
   const contextOf = ({ certificate, privateKey }: CertificateSource["current"]) => ({
     cert: certificate,
     key: privateKey,
@@ -303,8 +303,9 @@ function secureServer(certificates: CertificateSource): Server {
     ...http1Options,
     ...contextOf(certificates.current),
     ALPNProtocols: ["h2", "http/1.1"],
-    handshakeTimeout: limits.HANDSHAKE_TIMEOUT_MS,
+    handshakeTimeout: httpLimits.STALLED_FACTOR * limits.HANDSHAKE_TIMEOUT_MS,
   });
+  boundHandshakes(server, clock, limits.HANDSHAKE_TIMEOUT_MS);
   certificates.onChange((certificate) => server.setSecureContext(contextOf(certificate)));
   return server as unknown as Server;
 }

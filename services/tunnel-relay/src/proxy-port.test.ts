@@ -1,8 +1,9 @@
 /** The timeout for headers, by a clock that jumps as it does for a process that stood still. */
 import { connect } from "node:net";
+import { connect as connectTls } from "node:tls";
 import { expect, test } from "@jest/globals";
-import { silentLogger } from "@perdure/base";
-import { VirtualClock } from "@perdure/testkit";
+import { silentLogger, systemClock } from "@perdure/base";
+import { makeCertificates, VirtualClock } from "@perdure/testkit";
 import { HEADERS_TIMEOUT_MS } from "./limits.js";
 import { openProxyPort } from "./proxy-port.js";
 
@@ -53,4 +54,37 @@ test("a header section that is never finished is answered 408", async () => {
   proxy.clock.advanceBy(2 * HEADERS_TIMEOUT_MS);
   expect(await closed).toContain("408");
   expect(proxy.taken).toEqual([]);
+});
+
+test.each([
+  ["in the open", undefined],
+  ["in TLS", makeCertificates().trusted],
+])("a later header section of a connection that is never finished is answered 408 %s", async (_title, pair) => {
+  const certificates = pair === undefined ? undefined : { current: pair, onChange() {} };
+  await using port = {
+    opened: await openProxyPort(
+      (visit) => {
+        visit.respond(200, {});
+        visit.answer.end();
+      },
+      { host: "127.0.0.1", port: 0, certificates },
+      { clock: systemClock, logger: silentLogger, headersTimeoutMs: 200 },
+    ),
+    [Symbol.asyncDispose]: () => port.opened.close(),
+  };
+  const target = { port: port.opened.address.port, host: "127.0.0.1" };
+  const socket = pair === undefined ? connect(target) : connectTls({ ...target, ca: pair.authority, servername: "localhost" });
+  let text = "";
+  socket.on("data", (chunk) => {
+    text += String(chunk);
+  });
+  socket.on("error", () => undefined);
+  const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+  socket.write("GET /first HTTP/1.1\r\nhost: x\r\n\r\n");
+  while (!text.includes("200")) await new Promise<void>((resolve) => setTimeout(resolve, 5));
+  socket.write("GET /slow HTTP/1.1\r\n");
+  const drip = setInterval(() => socket.write("x: y\r\n"), 100);
+  await closed;
+  clearInterval(drip);
+  expect(text).toContain("408");
 });

@@ -1,10 +1,12 @@
 /** Why: one port for runtimes: HTTP/2 and HTTP/1.1, told apart by the first bytes, or by ALPN where TLS is. */
-import { createServer as createHttp1Server } from "node:http";
+import { createServer as createHttp1Server, type Server } from "node:http";
 import { createServer as createHttp2Server, type ServerHttp2Session } from "node:http2";
-import { type AddressInfo, createServer, type Socket } from "node:net";
-import { createServer as createTlsServer, type TLSSocket } from "node:tls";
+import { createServer as createHttpsServer } from "node:https";
+import type { AddressInfo, Server as NetServer, Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { TLSSocket } from "node:tls";
 import { boundHalfClose, type Clock, handleErrors, type Logger, PerdureError } from "@perdure/base";
-import { boundRestOfBody, boundRestOfStream, FirstHeaders, httpLimits, sniffProtocol } from "@perdure/role/http";
+import { boundHandshakes, boundRestOfBody, boundRestOfStream, FirstHeaders, httpLimits, sniffProtocol } from "@perdure/role/http";
 import {
   CONNECTION_WINDOW_BYTES,
   HANDSHAKE_MS,
@@ -27,23 +29,31 @@ export interface ProxyPort {
   close(): Promise<void>;
 }
 
+interface ProxyPorts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Shorter in tests. */
+  readonly headersTimeoutMs?: number;
+}
+
 /** Rejects with RT0004. */
 export async function openProxyPort(
   take: (visit: Visit) => void,
   { host, port, certificates }: RelayListenOptions,
-  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  { clock, logger, headersTimeoutMs = HEADERS_TIMEOUT_MS }: ProxyPorts,
 ): Promise<ProxyPort> {
   const sockets = new Set<Socket>();
   const sessions = new Set<ServerHttp2Session>();
   let isStopped = false;
-  const http1 = createHttp1Server({
-    maxHeaderSize: HEADER_BYTES_MAX,
-    headersTimeout: httpLimits.STALLED_FACTOR * HEADERS_TIMEOUT_MS,
-    requestTimeout: 0, // Attempts stream for as long as they run.
-    keepAliveTimeout: IDLE_CONNECTION_MS,
-    noDelay: true,
-  });
-  const firstHeaders = new FirstHeaders(clock, HEADERS_TIMEOUT_MS);
+  const isSecure = certificates !== undefined;
+  const http1 = isSecure
+    ? secureServer(certificates, headersTimeoutMs, clock)
+    : createHttp1Server(http1Options(headersTimeoutMs));
+  // The server listens, so that it watches how long headers take; it gets a connection only when that has shown to speak HTTP/1.1.
+  const event = isSecure ? "secureConnection" : "connection";
+  const acceptHttp1 = http1.listeners(event) as ((connection: Duplex) => void)[];
+  http1.removeAllListeners(event);
+  const firstHeaders = new FirstHeaders(clock, headersTimeoutMs);
   http1.on("request", (request, response) => {
     firstHeaders.arrived(request.socket);
     if (isStopped) response.setHeader("connection", "close");
@@ -78,40 +88,31 @@ export async function openProxyPort(
     handleErrors(socket, () => socket.destroy());
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
-    if (certificates !== undefined) return handOver(socket, (socket as TLSSocket).alpnProtocol === "h2");
-    sniffProtocol(socket, HEADERS_TIMEOUT_MS, (protocol) => handOver(socket, protocol === "h2c"));
+    if (isSecure) return handOver(socket, (socket as TLSSocket).alpnProtocol === "h2");
+    sniffProtocol(socket, headersTimeoutMs, (protocol) => handOver(socket, protocol === "h2c"));
   };
   const handOver = (socket: Socket, isHttp2: boolean): void => {
-    if (isHttp2) boundHalfClose(socket, clock, LINGER_MS);
-    else firstHeaders.expect(socket);
-    (isHttp2 ? http2 : http1).emit("connection", socket);
+    if (isHttp2) {
+      socket.allowHalfOpen = false; // HTTP/1.1 servers accept half-closed peers; an HTTP/2 peer that ends is gone.
+      boundHalfClose(socket, clock, LINGER_MS);
+      http2.emit("connection", socket);
+    } else {
+      firstHeaders.expect(socket);
+      for (const each of acceptHttp1) each.call(http1, socket);
+    }
   };
-  const server =
-    certificates === undefined
-      ? createServer({ noDelay: true }, accept)
-      : createTlsServer(
-          { ...contextOf(certificates.current), ALPNProtocols: ["h2", "http/1.1"], handshakeTimeout: HANDSHAKE_MS },
-          accept,
-        );
-  if (certificates !== undefined && "setSecureContext" in server) {
-    certificates.onChange((certificate) => server.setSecureContext(contextOf(certificate)));
-    server.on("tlsClientError", (_cause, socket) => {
-      handleErrors(socket);
-      socket.destroy();
-    });
-  }
-  await bind(server, host, port);
-  server.on("error", (cause) => logger.warn({ cause: cause.message }, "the proxy's socket failed"));
+  http1.on(event, accept);
+  await bind(http1, host, port);
+  http1.on("error", (cause) => logger.warn({ cause: cause.message }, "the proxy's socket failed"));
   const stop = (): void => {
     if (isStopped) return;
     isStopped = true;
-    server.close();
+    http1.close(); // Idle connections of HTTP/1.1 as well.
     for (const session of sessions) session.close();
-    http1.closeIdleConnections();
     firstHeaders.close();
   };
   return {
-    address: server.address() as AddressInfo,
+    address: http1.address() as AddressInfo,
     stop,
     async close() {
       stop();
@@ -123,13 +124,44 @@ export async function openProxyPort(
   };
 }
 
+function http1Options(headersTimeoutMs: number) {
+  return {
+    maxHeaderSize: HEADER_BYTES_MAX,
+    headersTimeout: httpLimits.STALLED_FACTOR * headersTimeoutMs,
+    requestTimeout: 0, // Attempts stream for as long as they run.
+    connectionsCheckingInterval: Math.min(1_000, headersTimeoutMs),
+    keepAliveTimeout: IDLE_CONNECTION_MS,
+    noDelay: true,
+  };
+}
+
+function secureServer(
+  certificates: NonNullable<RelayListenOptions["certificates"]>,
+  headersTimeoutMs: number,
+  clock: Clock,
+): Server {
+  const server = createHttpsServer({
+    ...http1Options(headersTimeoutMs),
+    ...contextOf(certificates.current),
+    ALPNProtocols: ["h2", "http/1.1"],
+    handshakeTimeout: httpLimits.STALLED_FACTOR * HANDSHAKE_MS,
+  });
+  boundHandshakes(server, clock, HANDSHAKE_MS);
+  certificates.onChange((certificate) => server.setSecureContext(contextOf(certificate)));
+  server.on("tlsClientError", (_cause, socket) => {
+    handleErrors(socket);
+    socket.destroy();
+  });
+  return server as unknown as Server;
+}
+
 /** PEM texts as Node's TLS wants them. */
 export function contextOf({ certificate, privateKey }: { readonly certificate: string; readonly privateKey: string }) {
   return { cert: certificate, key: privateKey, minVersion: "TLSv1.2" } as const;
 }
 
 /** Rejects with RT0004. */
-export function bind(server: ReturnType<typeof createServer>, host: string | undefined, port: number): Promise<void> {
+export function bind(server: NetServer, host: string | undefined, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const failed = (cause: Error): void =>
       reject(new PerdureError("RT0004", `cannot listen on ${host ?? "*"}:${port}: ${cause.message}`, { cause }));

@@ -73,8 +73,9 @@ class Relay implements TunnelRelay {
   }
 
   async listenTunnels(options: RelayListenOptions): Promise<AddressInfo> {
-    const { logger, metrics } = this.#ports;
+    const { clock, logger, metrics } = this.#ports;
     const port = await openTunnelPort(options, {
+      clock,
       logger,
       rate: this.#rate,
       throttled: () => metrics?.shaken("throttled"),

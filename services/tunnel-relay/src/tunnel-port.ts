@@ -1,7 +1,8 @@
 /** Why: where tunnel clients dial in: each socket has five seconds to become a tunnel, and each network its share of attempts (T26). */
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
-import { handleErrors, type Logger } from "@perdure/base";
+import { type Clock, handleErrors, type Logger } from "@perdure/base";
+import { boundHandshakes, httpLimits } from "@perdure/role/http";
 import type { HandshakeRate } from "./handshake-rate.js";
 import { HANDSHAKE_MS, HANDSHAKES_MAX } from "./limits.js";
 import type { RelayListenOptions } from "./ports.js";
@@ -16,6 +17,7 @@ export interface TunnelPort {
 }
 
 export interface TunnelPortPorts {
+  readonly clock: Clock;
   readonly logger: Logger;
   readonly rate: HandshakeRate;
   /** One that was not let try. */
@@ -27,7 +29,7 @@ export interface TunnelPortPorts {
 /** Rejects with RT0004. */
 export async function openTunnelPort(
   { host, port, certificates }: RelayListenOptions,
-  { logger, rate, throttled, greet }: TunnelPortPorts,
+  { clock, logger, rate, throttled, greet }: TunnelPortPorts,
 ): Promise<TunnelPort> {
   /** Sockets that are no tunnels yet. */
   const strangers = new Set<Socket>();
@@ -51,11 +53,19 @@ export async function openTunnelPort(
           handleErrors(socket);
           if (admit(socket)) accept(socket);
         })
-      : createTlsServer({ ...contextOf(certificates.current), ALPNProtocols: ["h2"], handshakeTimeout: HANDSHAKE_MS }, accept);
+      : createTlsServer(
+          {
+            ...contextOf(certificates.current),
+            ALPNProtocols: ["h2"],
+            handshakeTimeout: httpLimits.STALLED_FACTOR * HANDSHAKE_MS,
+          },
+          accept,
+        );
   if (certificates !== undefined && "setSecureContext" in server) {
     certificates.onChange((certificate) => server.setSecureContext(contextOf(certificate)));
     // Before TLS begins: a flood should not cost us its handshakes.
     server.prependListener("connection", admit);
+    boundHandshakes(server, clock, HANDSHAKE_MS);
     server.on("tlsClientError", (cause, socket) => {
       handleErrors(socket);
       logger.debug({ cause: cause.message }, "TLS handshake failed");

@@ -10,6 +10,7 @@ export {
 export { checkAddress, type Door, type DoorSettings, type ListenAddress, listenOn, openDoor } from "./door.js";
 export { FirstHeaders } from "./first-headers.js";
 export type { Guard, Refusal } from "./guard.js";
+export { boundHandshakes } from "./handshakes.js";
 export { IdleSessions } from "./idle-sessions.js";
 export * as httpLimits from "./limits.js";
 export { boundRestOfBody, boundRestOfStream, isLeaving, lingerBeforeClose } from "./linger.js";
