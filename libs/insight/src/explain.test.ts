@@ -337,3 +337,11 @@ describe("awaited trees", () => {
     for (const other of ["null", "7", "[]", '{"Other":[]}', '{"Unknown":3}']) expect(futureFromJson(other)).toBeUndefined();
   });
 });
+
+test("a full scope is named with its rule, and that handlers which wait keep their slots", async () => {
+  const level = { name: "acme", rule: "acme", used: 2, limit: 2, waiting: 5, nextAtMs: undefined, isFull: true };
+  const flow = { scope: "acme", limitKey: undefined, levels: [level], isQueuePaused: false, place: 3 };
+  expect(sentenceOf(await explained([[A, { kind: "limit", flow }]]), NOW_MS)).toMatch(
+    /for a slot of 'acme', where 2 of 2 run \(rule 'acme'\) and 5 wait, at place 3 of its queue; it starts when one of them ends, suspends or is paused, or the rule allows more\. A handler that waits keeps its slot until it suspends\.$/,
+  );
+});

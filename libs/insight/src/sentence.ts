@@ -105,7 +105,7 @@ function limitSentence(flow: FlowFacts, since: string, nowMs: number): string {
   if (full.nextAtMs !== undefined) {
     return `It has waited ${since} for the rate of '${full.name}' (rule '${full.rule}')${place}; the next one may start at ${moment(full.nextAtMs)} (${distance(full.nextAtMs, nowMs)}).`;
   }
-  return `It has waited ${since} for a slot of '${full.name}', where ${full.used} of ${full.limit ?? "?"} run (rule '${full.rule}') and ${full.waiting} wait${place}; it starts when one of them ends or the rule allows more.`;
+  return `It has waited ${since} for a slot of '${full.name}', where ${full.used} of ${full.limit ?? "?"} run (rule '${full.rule}') and ${full.waiting} wait${place}; it starts when one of them ends, suspends or is paused, or the rule allows more. A handler that waits keeps its slot until it suspends.`;
 }
 
 function runningSentence(wait: Wait & { kind: "running" }, since: string, nowMs: number): string {
