@@ -10,7 +10,7 @@ import { boundHandshakes } from "./handshakes.js";
 const TIMEOUT_MS = 400;
 
 async function aServer() {
-  const { trusted } = makeCertificates();
+  const { trusted } = await makeCertificates();
   const server = createServer(
     { cert: trusted.certificate, key: trusted.privateKey, handshakeTimeout: 6 * TIMEOUT_MS },
     (socket) => {
