@@ -18,9 +18,9 @@ const COMMITS_PER_CALL_MAX = 12;
 const COMMANDS_PER_COMMIT_MAX = 400;
 const ENDLESS_MS = 120_000 * PATIENCE;
 const MIB = 1024 * 1024;
-/** Four such results at once took 900 to 1,110 MiB, and 670 to 750 stayed; now some 450 to 600, and 220 to 300 stay, the last one in LevelDB's memtables. */
-const RESIDENT_MIB_MAX = 850;
-const RESIDENT_AFTER_MIB_MAX = 400;
+/** Four such results at once took 450 to 600 MiB, and 220 to 300 stayed; in files of their own 250 to 340, and 130 to 210 stay. */
+const RESIDENT_MIB_MAX = 400;
+const RESIDENT_AFTER_MIB_MAX = 250;
 
 interface Counters {
   readonly commits: number;

@@ -51,17 +51,26 @@ export class BlobReads {
     return parts instanceof Uint8Array ? parts : this.#read(parts);
   }
 
-  /** The rows of a page, some at a time, so that those in memory together stay within a bound. */
-  async *pages(values: readonly Uint8Array[], marker: Uint8Array | undefined): AsyncIterable<readonly Uint8Array[]> {
+  /** The rows of a page, some at a time, so that those in memory together stay within a bound. `firstParts` as for `KeyValue.values`. */
+  async *pages(
+    values: readonly Uint8Array[],
+    marker: Uint8Array | undefined,
+    firstParts: boolean,
+  ): AsyncIterable<readonly Uint8Array[]> {
     let rows: Uint8Array[] = [];
     let bytes = 0;
     for (const value of values) {
-      const row = this.row(value, marker);
-      if (row instanceof Uint8Array) {
-        rows.push(row);
+      const parts = readValue(value, marker);
+      if (parts instanceof Uint8Array) {
+        rows.push(parts);
         continue;
       }
-      const whole = await row;
+      const [first] = parts;
+      if (firstParts && first instanceof Uint8Array) {
+        rows.push(first);
+        continue;
+      }
+      const whole = await this.#read(parts);
       rows.push(whole);
       bytes += whole.length;
       if (bytes < BLOB_PAGE_BYTES_MAX) continue;

@@ -104,6 +104,25 @@ describe("blob files", () => {
     expect(kv.get("value")).toEqual(utf8("small"));
   });
 
+  test("rows are read without their parts in files when only the first part is wanted", async () => {
+    await using kv = await open();
+    await kv.write(
+      new Map<string, Uint8Array | readonly Uint8Array[]>([
+        ["a", [utf8("head"), large(1)]],
+        ["b", large(2)],
+        ["c", utf8("small")],
+      ]),
+    );
+    await rm(join(blobDirectory(directory), (await files())[0] as string)); // Both are in it.
+    const rows = async (to: string) => {
+      const found: Uint8Array[] = [];
+      for await (const page of kv.values("", to, { firstParts: true })) found.push(...page);
+      return found;
+    };
+    expect(await rows("b")).toEqual([utf8("head")]);
+    await expect(rows("z")).rejects.toMatchObject({ code: "STO0003" }); // A row without a first part is read.
+  });
+
   test("many payloads of one batch share a file", async () => {
     await using kv = await open();
     await kv.write(new Map(Array.from({ length: 8 }, (_, n) => [`k${n}`, large(n, BLOB_BYTES_MIN)] as const)));

@@ -267,7 +267,7 @@ class LevelKeyValue implements LevelStore {
     }
   }
 
-  async *values(from: string, to: string): AsyncIterable<readonly Uint8Array[]> {
+  async *values(from: string, to: string, options?: { readonly firstParts?: boolean }): AsyncIterable<readonly Uint8Array[]> {
     const release = this.#holds.hold();
     const iterator = this.#db.values({ gte: from, lt: to < ROWS_END ? to : ROWS_END, fillCache: false });
     try {
@@ -275,7 +275,7 @@ class LevelKeyValue implements LevelStore {
         const page = await iterator.nextv(SCAN_PAGE);
         if (page.length === 0) return;
         if (this.#marker === undefined) yield page;
-        else yield* this.#reads.pages(page, this.#marker);
+        else yield* this.#reads.pages(page, this.#marker, options?.firstParts === true);
       }
     } finally {
       release();

@@ -103,7 +103,7 @@ class LevelSnapshot implements KeyValue {
   }
 
   /** The next page is fetched by another thread while the one at hand is read. */
-  async *values(from: string, to: string): AsyncIterable<readonly Uint8Array[]> {
+  async *values(from: string, to: string, options?: { readonly firstParts?: boolean }): AsyncIterable<readonly Uint8Array[]> {
     const iterator = this.#db.values({
       gte: from,
       lt: to < ROWS_END ? to : ROWS_END,
@@ -118,7 +118,7 @@ class LevelSnapshot implements KeyValue {
         if (page.length === 0) return;
         next = iterator.nextv(PAGE_ROWS);
         if (this.#marker === undefined) yield page;
-        else yield* this.#reads.pages(page, this.#marker);
+        else yield* this.#reads.pages(page, this.#marker, options?.firstParts === true);
       }
     } finally {
       await next.catch(() => undefined); // The reader has left; what it would have read concerns nobody.

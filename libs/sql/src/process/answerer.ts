@@ -158,8 +158,8 @@ async function* storePages(opened: Promise<KeyValue>, method: StoreMethod, args:
       return [packer.take()];
     }
     case "values": {
-      const [from, to] = texts(args) as readonly [string, string];
-      for await (const page of kv.values(from, to)) {
+      const [from, to] = texts(args.slice(0, 2)) as readonly [string, string];
+      for await (const page of kv.values(from, to, { firstParts: args[2] === true })) {
         for (const value of page) packer.add(value);
         if (packer.isFull) yield [packer.take()];
       }

@@ -115,8 +115,9 @@ class ServedKeyValue implements KeyValue {
     }
   }
 
-  async *values(from: string, to: string): AsyncIterable<readonly Uint8Array[]> {
-    for await (const page of this.#pages("values", [from, to])) yield unpacked(page) as readonly Uint8Array[];
+  async *values(from: string, to: string, options?: { readonly firstParts?: boolean }): AsyncIterable<readonly Uint8Array[]> {
+    for await (const page of this.#pages("values", [from, to, options?.firstParts === true]))
+      yield unpacked(page) as readonly Uint8Array[];
   }
 
   async *#pages(method: StoreMethod, args: readonly unknown[]): AsyncIterable<StorePage> {

@@ -6,7 +6,7 @@
  */
 import { fromUtf8, fromUtf8Strict, type InvocationId } from "@perdure/base";
 import type { Invocation, ServiceType, Source } from "@perdure/partition";
-import { decodeInvocation, statusOf } from "./invocation.js";
+import { decodeInvocation, statusOf, withoutCutResult } from "./invocation.js";
 
 /** A text of the row: its bytes stand at `start`…`end`. Not there: `start` is −1. */
 export interface TextField {
@@ -29,7 +29,7 @@ export class InvocationFields {
   #hasFacts = false;
   #hasProgress = false;
 
-  /** `row` is one that `encodeInvocation` made; bytes beyond the end count as zero. */
+  /** `row` is one that `encodeInvocation` made, or the first part of one with a large result; bytes beyond the end count as zero. */
   load(row: Uint8Array): void {
     this.row = row;
     this.#decoded = undefined;
@@ -80,9 +80,9 @@ export class InvocationFields {
     return text;
   }
 
-  /** The whole invocation, for what is not a field here; made once. */
+  /** The whole invocation, for what is not a field here; made once. A result that was cut off is empty. */
   decoded(): Invocation {
-    this.#decoded ??= decodeInvocation(this.row);
+    this.#decoded ??= decodeInvocation(withoutCutResult(this.row));
     return this.#decoded;
   }
 }

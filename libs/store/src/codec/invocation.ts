@@ -3,7 +3,9 @@
  * The facts are a submessage encoded once in a life and copied from then on. Unknown fields are skipped on read.
  */
 import {
+  concatBytes,
   type DeploymentId,
+  EMPTY_BYTES,
   type InvocationId,
   invariant,
   PerdureError,
@@ -53,6 +55,7 @@ const partWriter = new ProtoWriter();
 export const PART_BYTES_MIN = 64 * 1024;
 /** Field of a completed invocation. */
 const OUTCOME = 18;
+const EMPTY_RESULT = new ProtoWriter().fork(OUTCOME).bytes(1, EMPTY_BYTES).join().finish();
 
 /** Status of a stored row without decoding it. */
 export function statusOf(row: Uint8Array): Invocation["status"] | undefined {
@@ -88,6 +91,18 @@ export function invocationRow(invocation: Invocation): RowBytes {
     .raw(outcome)
     .finish();
   return [head, value];
+}
+
+/** The first part of a row with a large result as a row with an empty one; any other row as it is. */
+export function withoutCutResult(row: Uint8Array): Uint8Array {
+  const r = new ProtoReader(row, 1);
+  while (r.hasMore()) {
+    const at = r.pos;
+    const tag = r.tag();
+    if (tag >>> 3 !== OUTCOME) r.skip(tag & 7);
+    else return r.uint32() > row.length - r.pos ? concatBytes(row.subarray(0, at), EMPTY_RESULT) : row;
+  }
+  return row;
 }
 
 /** All but the outcome, which comes last. */

@@ -20,8 +20,11 @@ export interface KeyValue extends AsyncDisposable {
     to: string,
     options?: { readonly limit?: number; readonly keysOnly?: boolean },
   ): AsyncIterable<readonly [string, Uint8Array]>;
-  /** Like `scan`, without keys and many at a time: for whoever reads very many rows. */
-  values(from: string, to: string): AsyncIterable<readonly Uint8Array[]>;
+  /**
+   * Like `scan`, without keys and many at a time: for whoever reads very many rows. With `firstParts`, an engine that
+   * keeps later parts of a row elsewhere may leave them unread and yield the first one for the row.
+   */
+  values(from: string, to: string, options?: { readonly firstParts?: boolean }): AsyncIterable<readonly Uint8Array[]>;
 }
 
 /** One row: its bytes, or parts that are the row in their order. Parts save copying what is large: an engine may keep it apart. */

@@ -197,10 +197,10 @@ export class KvPartitionStore implements PartitionStore {
     for await (const [, row] of this.#kv.scan(start, keys.after(start))) yield decodeInvocation(row);
   }
 
-  /** Invocations as they are stored, many at a time, for `InvocationFields`. */
+  /** Invocations as they are stored, many at a time, for `InvocationFields`, which needs no results: those in large rows may be cut off. */
   invocationRows(partition: number, group: "unfinished" | "completed"): AsyncIterable<readonly Uint8Array[]> {
     const start = keys.table(partition, group === "unfinished" ? "i" : "c");
-    return this.#kv.values(start, keys.after(start));
+    return this.#kv.values(start, keys.after(start), { firstParts: true });
   }
 
   /** One of them; undefined when it is not there. */
