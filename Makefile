@@ -85,7 +85,7 @@ test-all: test test-db test-kafka test-browser test-k8s test-images test-sdks ##
 programs: $(INSTALLED)
 	@$(NODE) deploy/run-ts.mjs libs/servers/src/prepare.ts
 
-check: $(INSTALLED) ## Format, lint, types, and the rules of the house
+check: $(INSTALLED) ## Format, lint, types, and rules of the tree
 	@node_modules/.bin/biome check .
 	@node_modules/.bin/tsc -p tsconfig.json --noEmit
 	@node_modules/.bin/tsc -p services/console --noEmit

@@ -57,32 +57,42 @@ const STARTED_BY_A_PROGRAM: Readonly<Record<string, string>> = {
 };
 
 const starts = new StartedPrograms(ROOT, packages());
+/** All sources are parsed once: some seconds of processor time. */
+const WHOLE_TREE_MS = 180_000;
 
 test("every suffix of a suite belongs to a tier, and every tier has suites", () => {
   const tiers = new Set(suites.map((path) => tierOf(path).name));
   expect([...tiers].sort()).toEqual(TIERS.map(({ name }) => name).sort());
 });
 
-test("a suite that starts a process, a server or a browser carries the suffix of it", () => {
-  const wrong = suites.flatMap((path) => {
-    const covered = new Set((suffixesOf(path) ?? []).flatMap((suffix) => COVERS[suffix] ?? []));
-    return [...starts.of(path)].filter(([suffix]) => !covered.has(suffix)).map(([suffix, chain]) => `${suffix}: ${chain}`);
-  });
-  expect(wrong).toEqual([]);
-});
-
-test("no suite carries a suffix of something that it does not start", () => {
-  const wrong = suites
-    .filter((path) => STARTED_BY_A_PROGRAM[path] === undefined)
-    .flatMap((path) => {
-      const started = new Set(starts.of(path).keys());
-      if (started.has("redis") && started.has("postgres")) started.add("cluster");
-      if (started.size > 0) started.add("server");
-      return (suffixesOf(path) ?? []).filter((suffix) => !started.has(suffix)).map((suffix) => `${path}: ${suffix}`);
+test(
+  "a suite that starts a process, a server or a browser carries the suffix of it",
+  () => {
+    const wrong = suites.flatMap((path) => {
+      const covered = new Set((suffixesOf(path) ?? []).flatMap((suffix) => COVERS[suffix] ?? []));
+      return [...starts.of(path)].filter(([suffix]) => !covered.has(suffix)).map(([suffix, chain]) => `${suffix}: ${chain}`);
     });
-  expect(wrong).toEqual([]);
-  expect(Object.keys(STARTED_BY_A_PROGRAM).filter((path) => !suites.includes(path))).toEqual([]);
-});
+    expect(wrong).toEqual([]);
+  },
+  WHOLE_TREE_MS,
+);
+
+test(
+  "no suite carries a suffix of something that it does not start",
+  () => {
+    const wrong = suites
+      .filter((path) => STARTED_BY_A_PROGRAM[path] === undefined)
+      .flatMap((path) => {
+        const started = new Set(starts.of(path).keys());
+        if (started.has("redis") && started.has("postgres")) started.add("cluster");
+        if (started.size > 0) started.add("server");
+        return (suffixesOf(path) ?? []).filter((suffix) => !started.has(suffix)).map((suffix) => `${path}: ${suffix}`);
+      });
+    expect(wrong).toEqual([]);
+    expect(Object.keys(STARTED_BY_A_PROGRAM).filter((path) => !suites.includes(path))).toEqual([]);
+  },
+  WHOLE_TREE_MS,
+);
 
 test("every tier has its target in the Makefile, which runs that tier", () => {
   const makefile = readFileSync(join(ROOT, "Makefile"), "utf8");

@@ -181,7 +181,9 @@ export class StartedPrograms {
 
   #findFile(path: string): string | undefined {
     const candidates = [path, path.replace(/\.js$/, ".ts"), path.replace(/\.js$/, ".tsx")];
-    const found = candidates.find((one) => /\.(tsx?|mjs)$/.test(one) && existsSync(resolve(this.#root, one)));
+    // Generated messages start nothing, and are the largest files.
+    const isLeaf = (one: string): boolean => !/\.(tsx?|mjs)$/.test(one) || /[/\\]gen[/\\]/.test(one);
+    const found = candidates.find((one) => !isLeaf(one) && existsSync(resolve(this.#root, one)));
     return found === undefined ? undefined : relative(this.#root, resolve(this.#root, found));
   }
 
