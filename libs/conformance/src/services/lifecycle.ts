@@ -6,7 +6,7 @@ import { FOREVER_MS, QUICK_RETRIES } from "./common.js";
 import { mended } from "./failures.js";
 
 /** Between two attempts of `backsOff`: long enough to act in between, short enough to wait for. */
-export const BACK_OFF_MS = 400;
+export const BACK_OFF_MS = 3_000;
 
 export const lifeService = service({
   name: "Life",
