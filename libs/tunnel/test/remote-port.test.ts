@@ -76,6 +76,20 @@ describe("a remote port", () => {
     expect(target.asked.map(({ url }) => url)).toEqual(before === "" ? [] : ["/first"]);
   });
 
+  test("cuts a caller of HTTP/2 that says GOAWAY and stays", async () => {
+    await using target = await aTarget();
+    await using port = await openRemotePort({ port: 0, target: target.url, credential: async () => "key_1" });
+    const socket = connectTcp({ port: port.port, host: "127.0.0.1", allowHalfOpen: true });
+    const broken = new Promise<void>((resolve) => socket.once("error", () => resolve()));
+    const goaway = http2Frame(7, 0, 0, Buffer.alloc(8));
+    socket.write(Buffer.concat([HTTP2_PREFACE, http2Frame(FRAME.settings, 0, 0, Buffer.alloc(0)), goaway]));
+    await once(socket.resume(), "end");
+    // Its side stays open, and takes bytes until the port gives it up.
+    const writes = setInterval(() => socket.write("x"), 100);
+    await broken;
+    clearInterval(writes);
+  });
+
   test("cuts a connection that says nothing", async () => {
     await using target = await aTarget();
     const options = { port: 0, target: target.url, credential: async () => "key_1", headersTimeoutMs: 300 };
