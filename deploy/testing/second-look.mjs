@@ -7,8 +7,8 @@
 const BREAKS_BY_CHANCE = /chaos|simulat|crash|fuzz/;
 /** More failed suites than that are no accident. */
 export const SECOND_LOOKS_MAX = 12;
-/** More flakes than that fail a run. */
-export const FLAKES_MAX = 2;
+/** More flakes than that fail a run. It becomes 2 once the repeated runs of `docs/contributing/tests.md` have shown the suites to be quiet. */
+export const FLAKES_MAX = 6;
 
 /** `name`: the path of a suite below the root. */
 export const hasSecondLook = (name) => !BREAKS_BY_CHANCE.test(name);
