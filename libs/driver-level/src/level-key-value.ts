@@ -174,7 +174,7 @@ class LevelKeyValue implements LevelStore {
   async #writeBlobs(batch: ReadonlyMap<string, RowBytes | null>): Promise<ReadonlyMap<Uint8Array, Segment>> {
     let large: Uint8Array[] | undefined;
     for (const row of batch.values()) {
-      if (row === null) continue;
+      if (row === null || (row instanceof Uint8Array && row.length < BLOB_BYTES_MIN)) continue;
       for (const part of partsOf(row)) {
         if (part.length < BLOB_BYTES_MIN) continue;
         large ??= [];
