@@ -83,7 +83,7 @@ export class RemotePartitions implements Partitions, Courier {
       const read = (tell: Tell, isRepetition: boolean) => {
         if (tell.case !== "answer") return reject(unexpected(tell));
         const answer = decodeAnswer(tell.value);
-        resolve(isRepetition && endsInvocations(command) && answer.kind === "alreadyCompleted" ? { kind: "done" } : answer);
+        resolve(isRepetition && answer.kind === "alreadyCompleted" ? (OWN_DOING[command.kind] ?? answer) : answer);
       };
       this.#send(new QuestionErrand(this.#road, command.id, () => ({ case: "submit", value }), read, reject));
     });
@@ -372,10 +372,14 @@ class QuestionErrand extends Errand {
   }
 }
 
-/** Such a command that finds its invocation completed, after an answer was lost, may have completed it itself: that is success. */
-function endsInvocations({ kind }: PartitionCommand): boolean {
-  return kind === "kill" || kind === "cancel";
-}
+/**
+ * Answers to commands that find their invocation completed after an earlier answer was lost: they may have completed it themselves. A
+ * cancellation that was heeded was pending first; `done` would say that the invocation never began.
+ */
+const OWN_DOING: { readonly [kind in PartitionCommand["kind"]]?: Answer } = {
+  kill: { kind: "done" },
+  cancel: { kind: "pending" },
+};
 
 function completionOf({ outcome, expiresAtMs }: CompletedTell): Completion {
   return { outcome: decodeOutcome(outcome), expiresAtMs };

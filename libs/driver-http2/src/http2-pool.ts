@@ -18,6 +18,8 @@ export class Http2Pool implements SessionOwner {
   /** Take no more streams but still hold a socket. */
   readonly #draining = new Set<PooledSession>();
   readonly #waiting = new Ring<Http2EndpointStream>();
+  /** Some of them wait for the first connection, which may never be ready: that is the endpoint's silence, and its timeouts count. */
+  #someAwaitFirst = false;
 
   /** How the guard is told that a connection is gone; empty without a guard. */
   readonly #releases = new Map<PooledSession, () => void>();
@@ -42,7 +44,8 @@ export class Http2Pool implements SessionOwner {
       return;
     }
     this.#waiting.push(stream);
-    stream.wait();
+    if (this.#sessions.every(({ connecting }) => connecting)) this.#someAwaitFirst = true;
+    else stream.wait();
     this.#connectIfNeeded();
   }
 
@@ -78,7 +81,10 @@ export class Http2Pool implements SessionOwner {
       const stream = this.#waiting.shift()!;
       if (!stream.over) session.open(stream);
     }
-    if (this.#waiting.length > 0) this.#connectIfNeeded();
+    if (this.#waiting.length === 0) return;
+    if (this.#someAwaitFirst) for (const stream of this.#waiting) stream.wait();
+    this.#someAwaitFirst = false;
+    this.#connectIfNeeded();
   }
 
   /** A session that never worked fails those who wait; they try again by their own policy, which is slower than we would be. */

@@ -57,8 +57,9 @@ export class Http2EndpointStream implements EndpointStream {
     return this.#over;
   }
 
-  /** No session has room now; `start` or `fail` follows unless nobody waits any more. */
+  /** The endpoint takes no more streams now; `start` or `fail` follows unless nobody waits any more. Idempotent. */
   wait(): void {
+    if (this.#isWaiting || this.#over) return;
     this.#isWaiting = true;
     this.#listener.waiting?.(true);
   }
