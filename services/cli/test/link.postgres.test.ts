@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { SdkEndpoint } from "@perdure/conformance";
 import { freePorts } from "@perdure/servers";
 import { Visitor } from "@perdure/tenancy/testing";
-import { service } from "@restatedev/restate-sdk";
+import { type Context, handlers, serde, service } from "@restatedev/restate-sdk";
 import { Home, type Running } from "./home.js";
 import { approve, PASSWORD } from "./small-cloud.js";
 import { WholeCloud } from "./whole-cloud.js";
@@ -25,10 +25,14 @@ let calls = 0;
 const greeter = service({
   name: "Greeter",
   handlers: {
-    greet: async (ctx, name: string) => {
-      calls += await ctx.run(() => 1);
-      return `Hello ${name}`;
-    },
+    // With a schema, so that the line which the command prints has a body that the handler takes.
+    greet: handlers.handler(
+      { input: Object.assign(new serde.JsonSerde<string>(), { jsonSchema: { type: "string", examples: ["Ann"] } }) },
+      async (ctx: Context, name: string) => {
+        calls += await ctx.run(() => 1);
+        return `Hello ${name}`;
+      },
+    ),
   },
 });
 

@@ -65,8 +65,15 @@ async function mismatchOf(probes: string): Promise<number> {
 
 /** Resolves when the worker says that it leads nothing, and why; with the mark that it expects. */
 async function refuses(worker: Program, probes: string): Promise<string> {
-  await eventually("the worker is not ready", async () => (await statusOf(`${probes}/readyz`)) === 503, 30_000);
-  expect(await (await fetch(`${probes}/readyz`)).text()).toContain("data set");
+  // A commit may fail a moment before the mark was checked: the first reason is another one then.
+  await eventually(
+    "the worker is not ready because of its data set",
+    async () => {
+      const readiness = await fetch(`${probes}/readyz`);
+      return readiness.status === 503 && (await readiness.text()).includes("data set");
+    },
+    30_000,
+  );
   expect(await mismatchOf(probes)).toBe(1);
   const line = worker.lines.findLast((one) => one.includes('"STO0005"')) ?? "{}";
   const { mark } = JSON.parse(line) as { mark?: string };
