@@ -30,6 +30,7 @@ test("everything is reached with the keyboard", async () => {
   await page.keyboard.press("o");
   await page.getByRole("checkbox", { name: "Listen to single letters on pages" }).click();
   await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "hidden" });
   await page.keyboard.press("?");
   await page.keyboard.press("g");
   await page.keyboard.press("s");
