@@ -57,7 +57,7 @@ export class Http2EndpointStream implements EndpointStream {
     return this.#over;
   }
 
-  /** The endpoint takes no more streams now; `start` or `fail` follows unless nobody waits any more. Idempotent. */
+  /** The endpoint takes no more streams now; `start` or `fail` follows unless the attempt has ended. Idempotent. */
   wait(): void {
     if (this.#isWaiting || this.#over) return;
     this.#isWaiting = true;

@@ -4,7 +4,7 @@
  *
  *     payload ▸ written and synced ▸ batch with rows that refer to the file ▸ … ▸ batch without ▸ reads have ended ▸ file removed
  *
- * A file holds one payload or several small ones, and is never changed. It exists as long as a row refers to it or somebody holds it;
+ * A file holds one payload or several small ones, and is never changed. It exists as long as a row refers to it or a caller holds it;
  * which rows do is stored with them. After a crash, files without a row are removed when the database is opened.
  */
 import { type FileHandle, mkdir, open, readdir, rm } from "node:fs/promises";
@@ -84,7 +84,7 @@ export class BlobFiles {
   readonly #staged = new Map<ArrayBufferLike, Segment[]>();
   readonly #waiting: Waiting[] = [];
   #staging: Promise<void> | undefined;
-  /** Nobody needs them but reads of the past period, and of the present one. */
+  /** Only reads of the past period and of the present one still need them. */
   #past: BlobFile[] = [];
   #present: BlobFile[] = [];
   #pastSinceMs = 0;
@@ -212,7 +212,7 @@ export class BlobFiles {
     });
   }
 
-  /** Of somebody who held it. The last one to do so frees the file. */
+  /** Releases a caller's hold. The last release frees the file. */
   release(file: BlobFile): void {
     if (--file.holderCount > 0 || this.#isClosed) return;
     this.#live.delete(file);

@@ -9,7 +9,7 @@ export const BLOB_BYTES_MIN = 256 * 1024;
 export const BLOB_GROUP_BYTES_MAX = 4 * 1024 * 1024;
 /** Written and checksummed in one piece: less than a millisecond of the event loop. */
 export const BLOB_PIECE_BYTES = 2 * 1024 * 1024;
-/** Files that no row refers to are removed when every read that may still need them has ended; looked at this often meanwhile. */
+/** Files that no row refers to are removed when every read that may still need them has ended; this is the interval of that check. */
 export const BLOB_REMOVE_RETRY_MS = 200;
 /** Longer than any SQL statement may take: a thread that died without ending its reads must not keep files for ever. */
 export const BLOB_HELD_MS_MAX = 5 * 60_000;

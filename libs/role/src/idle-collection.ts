@@ -82,7 +82,7 @@ export function collectWhenIdle(): Disposable {
 }
 
 /**
- * Is told of bytes of large buffers that have become garbage, and collects the young generation when they are many: V8 waits until they are so
+ * Receives the bytes of large buffers that have become garbage, and collects the young generation when they are many: V8 waits until they are so
  * many that it collects everything. While large buffers come and go it also lets the old generation grow by more between two full collections:
  * V8 counts what is in such buffers as growth of the old generation, so a small process with large payloads would collect everything for every
  * second one.

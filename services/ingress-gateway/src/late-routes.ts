@@ -1,5 +1,5 @@
 /**
- * Why: a gateway learns of a registration a moment after the registry has answered it. A caller that comes in between would be told that
+ * Why: a gateway learns of a registration a moment after the registry has answered it. A caller that comes in between would get the answer that
  * the service does not exist, so such a request is held until the registries have been read once more.
  */
 import type { Clock } from "@perdure/base";
@@ -26,7 +26,7 @@ export function mayBeOutdated({ code, ...rest }: refusal.Refusal): boolean {
 
 /**
  * Reads the registries for requests that found no route. Requests that come while a reading has not begun share it, and readings follow each
- * other at a distance of some times what the last one took: whoever calls names at random costs a registry a bounded part of its time.
+ * other at a distance of some times what the last one took: a client that calls names at random costs a registry a bounded part of its time.
  * Nothing is remembered as absent, since it may be registered before the next request.
  */
 export class LateRoutes {

@@ -53,7 +53,7 @@ export function tableNameOf(node: SyntaxNode): string {
   return text(node, "table_name")?.toLowerCase() ?? "";
 }
 
-/** The tables of a FROM, `other` for what is not one of ours; undefined when a join looks at more than two rows at a time. */
+/** The tables of a FROM, `other` for what is not one of ours; undefined when a join compares more than two rows at a time. */
 export function referencesOf(from: SyntaxNode | undefined, known: Tables): Reference[] | undefined {
   if (from === undefined || isNode(from["sample"])) return undefined;
   switch (text(from, "type")) {
@@ -144,7 +144,7 @@ export function isAbsent(value: unknown): boolean {
   return value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 }
 
-/** Whether a SELECT shows plain columns of rows as they are, each row that its WHERE leaves. Its modifiers (ORDER BY, LIMIT) are not looked at. */
+/** Whether a SELECT shows plain columns of rows as they are, each row that its WHERE leaves. Its modifiers (ORDER BY, LIMIT) are not considered. */
 export function isRowByRow(select: SyntaxNode): boolean {
   const isPlain = children(select, "select_list").every(
     (item) => PLAIN_ITEMS.has(text(item, "type") ?? "") && isAbsent(item["replace_list"]),

@@ -21,7 +21,7 @@ export interface KeyValue extends AsyncDisposable {
     options?: { readonly limit?: number; readonly keysOnly?: boolean },
   ): AsyncIterable<readonly [string, Uint8Array]>;
   /**
-   * Like `scan`, without keys and many at a time: for whoever reads very many rows. With `firstParts`, an engine that
+   * Like `scan`, without keys and many at a time: for callers that read very many rows. With `firstParts`, an engine that
    * keeps later parts of a row elsewhere may leave them unread and yield the first one for the row.
    */
   values(from: string, to: string, options?: { readonly firstParts?: boolean }): AsyncIterable<readonly Uint8Array[]>;

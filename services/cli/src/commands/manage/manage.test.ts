@@ -52,7 +52,7 @@ describe("a ready curl", () => {
     );
   });
 
-  test.each([undefined, {}])("has a placeholder that no handler takes when the schema is %j", (schema) => {
+  test.each([undefined, {}])("has a placeholder for the body when the schema is %j", (schema) => {
     const handler = {
       name: "add",
       public: true,
