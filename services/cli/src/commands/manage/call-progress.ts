@@ -29,7 +29,7 @@ export class CallProgress implements Disposable {
     return `00-${this.#traceId}-${randomBytes(8).toString("hex")}-01`;
   }
 
-  /** Polls until it is disposed of. Never rejects: without access to introspection there is nothing to show. */
+  /** Polls until it is disposed of. Never rejects: a credential without access to introspection can still call, and gets one line that says so. */
   async report(): Promise<void> {
     const waiting = {
       clock: this.#context.clock,
@@ -42,8 +42,11 @@ export class CallProgress implements Disposable {
         await this.#look(waiting.signal);
         await pause(waiting, LOOK_PAUSE_MS_MAX);
       }
-    } catch {
-      // The call ended, the command was interrupted, or this credential may not read: the call itself goes on.
+    } catch (cause) {
+      if (waiting.signal.aborted) return; // The call ended, or the command was interrupted.
+      const { output } = this.#context;
+      const reason = cause instanceof Error ? harmless(cause.message) : String(cause);
+      output.note(output.paint("dim", `The call is running; its state cannot be read: ${reason}`));
     }
   }
 
