@@ -3,7 +3,9 @@
  * SDK), a quiet phase and one beside the bad handler. Prints latencies of the good calls, failed ones, the event loop's longest delay and
  * resident memory before, at most and after a minute.
  *
- *     make build && node deploy/run-ts.mjs libs/conformance/bench/neighbours.ts [mode …]
+ *     make build && node_modules/node/bin/node deploy/run-ts.mjs libs/conformance/bench/neighbours.ts [mode …]
+ *
+ * With the project's own Node, because the published SDK of the endpoint hangs under Node 20 (`Promise.withResolvers`).
  *
  * SECONDS=8 is the length of a phase, SETTLE=60 the wait before the last look at memory. Traffic goes to 127.0.0.1 only.
  * PERDURE_CONFORMANCE_EXECUTABLE names another build to measure.
