@@ -14,8 +14,9 @@ import { spawn } from "node:child_process";
 import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { delimiter, dirname, join, relative, resolve } from "node:path";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { TIERS, tierOf } from "../../libs/testkit/src/tiers.ts";
+import { suffixesOf, TIERS, tierOf } from "../../libs/testkit/src/tiers.ts";
 import { hasSecondLook, SECOND_LOOKS_MAX } from "./second-look.mjs";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
@@ -77,6 +78,28 @@ async function runSuites(suites, workers) {
   }
 }
 
+// ── what suites share ────────────────────────────────────────────────────────────────────────────
+
+const USES_POSTGRES = new Set(["postgres", "cluster", "browser", "k8s"]);
+
+/** Starts the PostgreSQL server in which suites make databases of their own (`libs/servers/src/database.ts`). Resolves with what stops it. */
+async function startSharedPostgres() {
+  const server = spawn(process.execPath, ["deploy/run-ts.mjs", "libs/servers/src/shared-postgres.ts"], {
+    cwd: root,
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const exited = new Promise((done) => server.once("exit", done));
+  const url = await new Promise((done, reject) => {
+    createInterface({ input: server.stdout }).once("line", done);
+    exited.then((code) => reject(new Error(`the shared PostgreSQL server ended with exit code ${code}`)));
+  });
+  process.env.SHARED_POSTGRES_URL = url;
+  return async () => {
+    server.stdin.end();
+    await exited;
+  };
+}
+
 const failedOf = (results) => results.suites.filter(({ failure }) => failure !== undefined);
 
 /** Runs what failed once more. Resolves with the flakes, and with the suites that failed again. */
@@ -133,9 +156,13 @@ if (tiers.some(({ name }) => name !== "node" && name !== "db")) {
 }
 
 const startedAt = performance.now();
+const usesPostgres = suites.filter((path) => suffixesOf(path).some((suffix) => USES_POSTGRES.has(suffix))).length > 1;
+const stopShared = usesPostgres ? await startSharedPostgres() : undefined;
 const results = await runSuites(suites, process.env.WORKERS || 2);
+const failures = results === undefined ? [] : failedOf(results);
+const { flakes, broken } = failures.length > 0 ? await lookAgain(failures) : { flakes: [], broken: [] };
+await stopShared?.();
 if (results === undefined) process.exit(1);
-const { flakes, broken } = failedOf(results).length > 0 ? await lookAgain(failedOf(results)) : { flakes: [], broken: [] };
 const sum = (of, field) => of.reduce((total, suite) => total + suite[field], 0);
 // What did not run (an interrupted worker) is a failure, too.
 const unseen = suites.length - results.suites.length;

@@ -1,13 +1,13 @@
 /** What a process asks of a real database is told, however it asks: by promise, in a transaction, and when it is refused. */
 import { expect, test } from "@jest/globals";
 import { type OperationObserver, silentLogger } from "@perdure/base";
-import { startPostgres } from "@perdure/servers";
+import { startDatabase } from "@perdure/servers";
 import pg from "pg";
 import { openPostgresMetadataStore } from "./metadata-store.js";
 import { clientOption } from "./observed-client.js";
 
 test("statements of a store and of a pool are told with how they ended", async () => {
-  await using server = await startPostgres();
+  await using database = await startDatabase();
   const told: string[] = [];
   const observer: OperationObserver = {
     begin: (name, target) => ({
@@ -16,14 +16,14 @@ test("statements of a store and of a pool are told with how they ended", async (
       end: (error) => void told.push(`${name} ${target} ${error ?? "ok"}`),
     }),
   };
-  await using store = await openPostgresMetadataStore({ url: server.url, environment: "env_seen", observer }, silentLogger);
+  await using store = await openPostgresMetadataStore({ url: database.url, environment: "env_seen", observer }, silentLogger);
   await store.write([{ kind: "put", key: "a", value: 1, expectedVersion: undefined }]);
   await store.get("a");
   expect(told).toEqual(["SELECT write ok", "SELECT documents ok"]);
   expect(store.connections()).toEqual({ idle: 1, used: 0, waiting: 0 });
 
   told.length = 0;
-  const pool = new pg.Pool({ connectionString: server.url, ...clientOption(observer) });
+  const pool = new pg.Pool({ connectionString: database.url, ...clientOption(observer) });
   const client = await pool.connect();
   await client.query("BEGIN");
   await expect(client.query("SELECT * FROM perdure_nowhere")).rejects.toThrow("perdure_nowhere");

@@ -1,5 +1,6 @@
 export { type ChildExit, ChildServer, type Launch } from "./child-server.js";
 export { chromiumProgram } from "./chromium.js";
+export { type Database, startDatabase } from "./database.js";
 export { cacheDirectory } from "./debian.js";
 export { freePorts } from "./free-port.js";
 export { runHelm } from "./helm.js";

@@ -20,6 +20,8 @@ export const TOOL_OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
 /** A database whose children are still ending after a crash refuses to start; it is asked again that often, this far apart. */
 export const DATABASE_TRIES_MAX = 20;
 export const DATABASE_PAUSE_MS = 250;
+/** Connections of the PostgreSQL server that the suites of a run share: two workers, each with a cloud of a dozen processes. */
+export const SHARED_CONNECTIONS_MAX = 400;
 /** Compiling a control plane: 1,900 packages, minutes on two cores and more beside others. */
 export const BUILD_MS_MAX = 45 * 60_000;
 /** Of what a compiler said, the lines that are kept for whoever asks why it failed. */

@@ -5,7 +5,7 @@
 import { createServer, type Server } from "node:http";
 import { Secret } from "@perdure/base";
 import { MemoryProvisioner } from "@perdure/cloud/testing";
-import { freePorts, type PostgresServer, startPostgres } from "@perdure/servers";
+import { type Database, freePorts, startDatabase } from "@perdure/servers";
 import { createReconciler } from "@perdure/tenancy";
 import { openTestTenancy, type TestTenancy, Visitor } from "@perdure/tenancy/testing";
 import type { Home, Running } from "./home.js";
@@ -21,7 +21,7 @@ export interface Knock {
 export class SmallCloud implements AsyncDisposable {
   readonly tenancy: TestTenancy;
   readonly provisioner: MemoryProvisioner;
-  readonly #database: PostgresServer;
+  readonly #database: Database;
   readonly #reconciler: AsyncDisposable;
   readonly #doors: Door[] = [];
   #people = 0;
@@ -29,7 +29,7 @@ export class SmallCloud implements AsyncDisposable {
   private constructor(parts: {
     tenancy: TestTenancy;
     provisioner: MemoryProvisioner;
-    database: PostgresServer;
+    database: Database;
     reconciler: AsyncDisposable;
   }) {
     this.tenancy = parts.tenancy;
@@ -39,7 +39,7 @@ export class SmallCloud implements AsyncDisposable {
   }
 
   static async start(): Promise<SmallCloud> {
-    const database = await startPostgres();
+    const database = await startDatabase();
     const [first] = (await freePorts(1)) as [number];
     // Tokens name their issuer; here it is the address that is called, as in production.
     const tenancy = await openTestTenancy(database.url, { withPorts: first });

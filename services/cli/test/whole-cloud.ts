@@ -10,7 +10,7 @@ import {
   tunnelRelaySettings,
 } from "@perdure/cluster/local-cloud";
 import { Program, programBundle } from "@perdure/conformance";
-import { freePorts, startPostgres } from "@perdure/servers";
+import { freePorts, startDatabase } from "@perdure/servers";
 
 /** Below the ports that systems give to outgoing connections; one test process has another range than the next. */
 const ENVIRONMENT_PORTS = 20_000 + (process.pid % 80) * 20;
@@ -31,7 +31,7 @@ export class WholeCloud implements AsyncDisposable {
     await using close = new AsyncDisposableStack();
     const directory = mkdtempSync(join(tmpdir(), "perdure-whole-cloud-"));
     close.defer(() => rmSync(directory, { recursive: true, force: true }));
-    const database = close.use(await startPostgres());
+    const database = close.use(await startDatabase());
     const ports = (await freePorts(6)) as [number, number, number, number, number, number];
     const [apiPort, tenancyPort, tunnelPort, tunnelProxyPort, ingress, admin] = ports;
     const keyFile = join(directory, "keys");

@@ -14,7 +14,7 @@ import {
   tunnelRelaySettings,
 } from "@perdure/cluster/local-cloud";
 import { builtConsole, eventually, Program, programBundle, type Settings } from "@perdure/conformance";
-import { freePorts, startPostgres } from "@perdure/servers";
+import { freePorts, startDatabase } from "@perdure/servers";
 import { CONSOLE_PASSWORD, ConsolePage, openTestTenancy, TEST_KEYS, type TestTenancy } from "@perdure/tenancy/testing";
 
 /** A runtime starts in a few seconds; a busy machine takes its time. */
@@ -53,7 +53,7 @@ export class CloudWorld implements AsyncDisposable {
     const directory = mkdtempSync(join(tmpdir(), "perdure-console-cloud-"));
     close.defer(() => rmSync(directory, { recursive: true, force: true }));
     const [database, ports, serverProgram] = await Promise.all([
-      startPostgres(),
+      startDatabase(),
       freePorts(6),
       programBundle("services/standalone"),
       builtConsole(),

@@ -1,18 +1,18 @@
 /** The audit log is complete: each operation of the Cloud API either only reads, or leaves a line that says who changed what. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { accountOperations, userOperations } from "@perdure/cloud-client";
-import { type PostgresServer, startPostgres } from "@perdure/servers";
+import { type Database, startDatabase } from "@perdure/servers";
 import { openTestTenancy, type TestTenancy, type TestUser } from "../src/testing/index.js";
 
-let server: PostgresServer;
+let database: Database;
 let cloud: TestTenancy;
 beforeAll(async () => {
-  server = await startPostgres();
-  cloud = await openTestTenancy(server.url);
+  database = await startDatabase();
+  cloud = await openTestTenancy(database.url);
 }, 120_000);
 afterAll(async () => {
   await cloud[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
 });
 
 type Operation = keyof typeof userOperations | keyof typeof accountOperations;

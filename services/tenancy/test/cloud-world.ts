@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { json } from "node:stream/consumers";
 import type { AccountId, EnvironmentId } from "@perdure/cloud";
-import { type PostgresServer, startPostgres } from "@perdure/servers";
+import { type Database, startDatabase } from "@perdure/servers";
 import { openTestTenancy, type TestTenancy, type TestUser } from "../src/testing/index.js";
 
 export interface Answer {
@@ -17,16 +17,16 @@ export const same = ({ status, body: { request_id: _, ...rest } }: Answer) => ({
 
 export class CloudWorld implements AsyncDisposable {
   readonly cloud: TestTenancy;
-  readonly #server: PostgresServer;
+  readonly #database: Database;
 
-  private constructor(cloud: TestTenancy, server: PostgresServer) {
+  private constructor(cloud: TestTenancy, database: Database) {
     this.cloud = cloud;
-    this.#server = server;
+    this.#database = database;
   }
 
   static async open(): Promise<CloudWorld> {
-    const server = await startPostgres();
-    return new CloudWorld(await openTestTenancy(server.url), server);
+    const database = await startDatabase();
+    return new CloudWorld(await openTestTenancy(database.url), database);
   }
 
   async ask(path: string, token: string | undefined, body = "{}"): Promise<Answer> {
@@ -59,6 +59,6 @@ export class CloudWorld implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.cloud[Symbol.asyncDispose]();
-    await this.#server[Symbol.asyncDispose]();
+    await this.#database[Symbol.asyncDispose]();
   }
 }

@@ -9,7 +9,7 @@ import type { TLSSocket } from "node:tls";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { bareOf, type EnvironmentId } from "@perdure/cloud";
 import { FORWARDED_FOR_HEADER, ForwardingKeys } from "@perdure/cloud/forwarding";
-import { type PostgresServer, startPostgres } from "@perdure/servers";
+import { type Database, startDatabase } from "@perdure/servers";
 import { PROXIED_BODY_BYTES_MAX, PROXIED_HEADERS_MS } from "../src/limits.js";
 import { CONSOLE_PASSWORD, ConsolePage, MovableClock, openTestTenancy, type TestTenancy } from "../src/testing/index.js";
 
@@ -19,7 +19,7 @@ type Script = (req: IncomingMessage, res: ServerResponse) => void;
 let gateway: Server;
 let script: Script;
 let heard: IncomingMessage[];
-let server: PostgresServer;
+let database: Database;
 let cloud: TestTenancy;
 let page: ConsolePage;
 let account: string;
@@ -33,9 +33,9 @@ beforeAll(async () => {
     script(req, res);
   });
   gateway.listen(0, "127.0.0.1");
-  [server] = await Promise.all([startPostgres(), once(gateway, "listening")]);
+  [database] = await Promise.all([startDatabase(), once(gateway, "listening")]);
   const port = portOf(gateway);
-  cloud = await openTestTenancy(server.url, {
+  cloud = await openTestTenancy(database.url, {
     console: { gateway: { host: "127.0.0.1", scheme: "http", ports: { ingress: port, admin: port } } },
   });
   page = await ConsolePage.of(cloud.origin, "ada@perdure.test");
@@ -46,7 +46,7 @@ afterAll(async () => {
   await cloud[Symbol.asyncDispose]();
   gateway.closeAllConnections();
   await new Promise((resolve) => gateway.close(resolve));
-  await server[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
 });
 beforeEach(() => {
   heard = [];
@@ -133,7 +133,7 @@ describe("what reaches the gateway", () => {
     const keys = ForwardingKeys.parse(`1 ${Buffer.alloc(32, 1).toString("base64")}`, "test");
     const port = portOf(gateway);
     const at127 = { host: "127.0.0.1", scheme: "http", ports: { ingress: port, admin: port } } as const;
-    await using telling = await openTestTenancy(server.url, { console: { gateway: at127, forwarding: keys } });
+    await using telling = await openTestTenancy(database.url, { console: { gateway: at127, forwarding: keys } });
     const teller = await ConsolePage.of(telling.origin, "teller@perdure.test");
     const theirs = (await teller.post("/console/cloud/ListAccounts")).json.accounts[0].accountId;
     const place = await anEnvironment(teller, theirs, "dev");
@@ -388,7 +388,7 @@ describe("how it flows", () => {
     } finally {
       timers();
     }
-    await using away = await openTestTenancy(server.url, {
+    await using away = await openTestTenancy(database.url, {
       console: { gateway: { host: "127.0.0.1", scheme: "http", ports: { ingress: 1, admin: 1 } } },
     });
     const there = new ConsolePage(away.origin, page.visitor);
@@ -467,7 +467,7 @@ test("over TLS the gateway hears the environment's name, and is known by its aut
     [undefined, 502],
   ] as const) {
     const known = authority === undefined ? {} : { gatewayAuthority: authority };
-    await using one = await openTestTenancy(server.url, { console: { gateway: link, ...known } });
+    await using one = await openTestTenancy(database.url, { console: { gateway: link, ...known } });
     const there = new ConsolePage(one.origin, page.visitor);
     there.csrf = page.csrf;
     expect((await there.ask("GET", at("admin", "/x"))).status).toBe(status);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { type EnvironmentId, newAccountId } from "@perdure/cloud";
 import { type ConsoleHost, openConsole } from "@perdure/console-host";
 import { TINY_SCRIPT, TINY_SCRIPT_PATH, type TinyConsole, writeTinyConsole } from "@perdure/console-host/testing";
-import { type PostgresServer, startPostgres } from "@perdure/servers";
+import { type Database, startDatabase } from "@perdure/servers";
 import {
   ConsolePage,
   openTestTenancy,
@@ -13,18 +13,18 @@ import {
   Visitor,
 } from "../src/testing/index.js";
 
-let server: PostgresServer;
+let database: Database;
 let tiny: TinyConsole;
 let cloud: TestTenancy;
 beforeAll(async () => {
-  [server, tiny] = await Promise.all([startPostgres(), writeTinyConsole()]);
+  [database, tiny] = await Promise.all([startDatabase(), writeTinyConsole()]);
   const host = await openConsole(tiny.directory, { base: "/", csp: { connect: [] } });
-  cloud = await openTestTenancy(server.url, { console: { host } });
+  cloud = await openTestTenancy(database.url, { console: { host } });
 }, 120_000);
 afterAll(async () => {
   await cloud[Symbol.asyncDispose]();
   await tiny[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
 });
 beforeEach(async () => {
   await cloud.ports.database.tables.session.write("DELETE FROM perdure_attempts");
@@ -402,21 +402,21 @@ describe("the page", () => {
       expect([path, await told(cloud, new URL(TEST_ISSUER).host, path)]).toEqual([path, "max-age=31536000"]);
     }
     expect(await told(cloud, "127.0.0.1", "/login")).toBeUndefined();
-    await using here = await openTestTenancy(server.url, { issuer: "https://api.perdure.localhost:8443" });
+    await using here = await openTestTenancy(database.url, { issuer: "https://api.perdure.localhost:8443" });
     expect(await told(here, "api.perdure.localhost:8443", "/login")).toBeUndefined();
-    await using clear = await openTestTenancy(server.url, { issuer: "http://api.us.perdure.test" });
+    await using clear = await openTestTenancy(database.url, { issuer: "http://api.us.perdure.test" });
     expect(await told(clear, "api.us.perdure.test", "/login")).toBeUndefined();
   });
 
   test("that is not built is not missed: people see their profile", async () => {
-    await using bare = await openTestTenancy(server.url);
+    await using bare = await openTestTenancy(database.url);
     const answer = await new ConsolePage(bare.origin).ask("GET", "/");
     expect([answer.status, answer.headers.location]).toEqual([303, "/profile"]);
   });
 
   test("is at its own name: who comes by the API's is sent there, and links lead there", async () => {
     const host: ConsoleHost | undefined = await openConsole(tiny.directory, { base: "/", csp: { connect: [] } });
-    await using two = await openTestTenancy(server.url, { console: { host, url: "https://console.perdure.test" } });
+    await using two = await openTestTenancy(database.url, { console: { host, url: "https://console.perdure.test" } });
     const at = (name: string, path = "/accounts?x=1") =>
       new ConsolePage(two.origin).ask("GET", path, { accept: "text/html", host: name });
     for (const path of ["/", "/accounts?x=1", "/login?return=%2Fx", "/device", "//evil.test/"]) {

@@ -3,22 +3,22 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Secret, systemClock } from "@perdure/base";
 import { CloudClient, OAuthClient } from "@perdure/cloud-client";
-import { type PostgresServer, startPostgres } from "@perdure/servers";
+import { type Database, startDatabase } from "@perdure/servers";
 import { csrfOf, openTestTenancy, TEST_ISSUER, type TestTenancy, Visitor } from "../src/testing/index.js";
 
 const PASSWORD = "correct horse battery";
 const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 const CLIENT = { client_id: "perdure-cli" };
 
-let server: PostgresServer;
+let database: Database;
 let cloud: TestTenancy;
 beforeAll(async () => {
-  server = await startPostgres();
-  cloud = await openTestTenancy(server.url);
+  database = await startDatabase();
+  cloud = await openTestTenancy(database.url);
 }, 120_000);
 afterAll(async () => {
   await cloud[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
 });
 
 /** So that no test uses up what another one may try. */
@@ -281,7 +281,7 @@ describe("pages", () => {
 
 describe("without TLS, for development", () => {
   test("cookies are sent over plain HTTP too", async () => {
-    await using plain = await openTestTenancy(server.url, { issuer: "http://127.0.0.1:8085" });
+    await using plain = await openTestTenancy(database.url, { issuer: "http://127.0.0.1:8085" });
     const visitor = new Visitor(plain.origin);
     const { headers } = await visitor.get("/login");
     expect(headers.getSetCookie()).toEqual([

@@ -2,23 +2,23 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Secret } from "@perdure/base";
-import { type PostgresServer, startPostgres } from "@perdure/servers";
+import { type Database, startDatabase } from "@perdure/servers";
 import { smtpMailer } from "../src/mail/mailer.js";
 import { linkIn, Mailbox, openTestTenancy, startSmtp, type TestTenancy, Visitor } from "../src/testing/index.js";
 
 const PASSWORD = "correct horse battery";
 const OTHER_PASSWORD = "another horse battery";
 
-let server: PostgresServer;
+let database: Database;
 let cloud: TestTenancy;
 const mailbox = new Mailbox();
 beforeAll(async () => {
-  server = await startPostgres();
-  cloud = await openTestTenancy(server.url, { login: { verifiesEmail: true } });
+  database = await startDatabase();
+  cloud = await openTestTenancy(database.url, { login: { verifiesEmail: true } });
 }, 120_000);
 afterAll(async () => {
   await cloud[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
 });
 
 /** So that no test uses up what another one may try. */

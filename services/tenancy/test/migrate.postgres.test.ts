@@ -3,17 +3,17 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { programBundle } from "@perdure/conformance";
-import { type PostgresServer, startPostgres } from "@perdure/servers";
+import { type Database, startDatabase } from "@perdure/servers";
 
 const TEST_MS = 60_000;
 
-let server: PostgresServer;
+let database: Database;
 let bundle: string;
 
 beforeAll(async () => {
-  [server, bundle] = await Promise.all([startPostgres(), programBundle("services/tenancy")]);
+  [database, bundle] = await Promise.all([startDatabase(), programBundle("services/tenancy")]);
 }, 180_000);
-afterAll(() => server[Symbol.asyncDispose]());
+afterAll(() => database[Symbol.asyncDispose]());
 
 interface Outcome {
   readonly code: number;
@@ -35,7 +35,7 @@ const steps = ({ stdout }: Outcome): number => stdout.split('"msg":"database mig
 test(
   "two at once take each step once, a third finds nothing to do, and all say that it is done",
   async () => {
-    const flag = `--metadata.postgres-url=${server.url}`;
+    const flag = `--metadata.postgres-url=${database.url}`;
     const both = await Promise.all([migrate(flag), migrate(flag)]);
     expect(both.map(({ code }) => code)).toEqual([0, 0]);
     const taken = both.map(steps);

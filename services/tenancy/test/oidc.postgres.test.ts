@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Secret } from "@perdure/base";
-import { type PostgresServer, startPostgres } from "@perdure/servers";
+import { type Database, startDatabase } from "@perdure/servers";
 import { ConsolePage, openTestTenancy, TEST_ISSUER, type TestTenancy, type Visited, Visitor } from "../src/testing/index.js";
 
 const CLIENT_SECRET = "a secret of the client";
@@ -33,19 +33,19 @@ async function startProvider(...manner: string[]): Promise<TestProvider> {
   };
 }
 
-let server: PostgresServer;
+let database: Database;
 let provider: TestProvider;
 let providerIssuer: string;
 let cloud: TestTenancy;
 beforeAll(async () => {
-  [server, provider] = await Promise.all([startPostgres(), startProvider()]);
+  [database, provider] = await Promise.all([startDatabase(), startProvider()]);
   providerIssuer = provider.issuer;
-  cloud = await openTestTenancy(server.url, { login: { oidc: settings(CLIENT_SECRET) } });
+  cloud = await openTestTenancy(database.url, { login: { oidc: settings(CLIENT_SECRET) } });
 }, 120_000);
 afterAll(async () => {
   await cloud[Symbol.asyncDispose]();
   await provider[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
 });
 
 const settings = (secret: string, issuer = providerIssuer) => ({
@@ -144,7 +144,7 @@ describe("another provider", () => {
   test("T31: at a provider that never says when somebody showed who they are, the question counts that we made it ask", async () => {
     await using silent = await startProvider("silent");
     const login = { oidc: settings(CLIENT_SECRET, silent.issuer) };
-    await using other = await openTestTenancy(server.url, { login });
+    await using other = await openTestTenancy(database.url, { login });
     const page = new ConsolePage(other.origin);
     const there = new Visitor(silent.issuer);
     await page.visitor.get(await toProvider(page.visitor, "grace", "/login/provider", there));
@@ -218,12 +218,12 @@ describe("another provider", () => {
     const refused = new Visitor(cloud.origin);
     expect((await refused.get(await toProvider(refused, undefined))).status).toBe(503);
     expect((await refused.get("/profile")).status).toBe(303);
-    await using wrong = await openTestTenancy(server.url, { login: { oidc: settings("another secret") } });
+    await using wrong = await openTestTenancy(database.url, { login: { oidc: settings("another secret") } });
     expect((await signIn(new Visitor(wrong.origin), "dave")).status).toBe(503);
     const away = { ...settings(CLIENT_SECRET), issuer: "http://127.0.0.1:1" };
-    await using unreachable = await openTestTenancy(server.url, { login: { oidc: away } });
+    await using unreachable = await openTestTenancy(database.url, { login: { oidc: away } });
     expect((await new Visitor(unreachable.origin).get("/login/provider")).status).toBe(503);
-    await using none = await openTestTenancy(server.url);
+    await using none = await openTestTenancy(database.url);
     expect((await new Visitor(none.origin).get("/login/provider")).status).toBe(404);
   }, 60_000);
 });

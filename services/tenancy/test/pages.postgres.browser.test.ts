@@ -5,7 +5,7 @@ import { AxeBuilder } from "@axe-core/playwright";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { openConsole } from "@perdure/console-host";
 import { writeTinyConsole } from "@perdure/console-host/testing";
-import { chromiumProgram, freePorts, type PostgresServer, startPostgres } from "@perdure/servers";
+import { chromiumProgram, type Database, freePorts, startDatabase } from "@perdure/servers";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { CONSOLE_PASSWORD, openTestTenancy, type TestTenancy } from "../src/testing/index.js";
 
@@ -13,16 +13,16 @@ import { CONSOLE_PASSWORD, openTestTenancy, type TestTenancy } from "../src/test
 const TEST_MS = 120_000;
 const LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 
-let server: PostgresServer;
+let database: Database;
 let cloud: TestTenancy;
 let browser: Browser;
 beforeAll(async () => {
   const [port] = (await freePorts(1)) as [number];
-  server = await startPostgres();
+  database = await startDatabase();
   // By HTTP, as on a laptop: no certificate that a browser would believe.
   await using tiny = await writeTinyConsole();
   const host = await openConsole(tiny.directory, { base: "/", csp: { connect: [] } });
-  cloud = await openTestTenancy(server.url, { port, issuer: `http://127.0.0.1:${port}`, console: { host } });
+  cloud = await openTestTenancy(database.url, { port, issuer: `http://127.0.0.1:${port}`, console: { host } });
   const { path, env } = await chromiumProgram();
   const args = ["--no-sandbox", "--disable-gpu"];
   browser = await chromium.launch({ executablePath: path, env: { ...process.env, ...env }, args });
@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close();
   await cloud?.[Symbol.asyncDispose]();
-  await server?.[Symbol.asyncDispose]();
+  await database?.[Symbol.asyncDispose]();
 }, 30_000);
 
 async function signUp(page: Page, email: string): Promise<void> {

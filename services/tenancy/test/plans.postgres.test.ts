@@ -2,26 +2,26 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { systemClock } from "@perdure/base";
 import { type AccountId, apiKeyText, bareOf, type EnvironmentId, newApiKey } from "@perdure/cloud";
-import { type PostgresServer, startPostgres } from "@perdure/servers";
+import { type Database, startDatabase } from "@perdure/servers";
 import { enforceQuotas } from "../src/environments/quotas.js";
 import { sendDue } from "../src/mail/outbox.js";
 import { Mailbox, openTestTenancy, type TestTenancy, type TestUser } from "../src/testing/index.js";
 
 const DAY_MS = 86_400_000;
 
-let server: PostgresServer;
+let database: Database;
 let cloud: TestTenancy;
 const mailbox = new Mailbox();
 const logs: { readonly atMs: number; readonly line: string }[] = [];
 beforeAll(async () => {
-  server = await startPostgres();
-  cloud = await openTestTenancy(server.url, {
+  database = await startDatabase();
+  cloud = await openTestTenancy(database.url, {
     readLogs: async (_id, { fromMs, toMs }) => logs.filter(({ atMs }) => atMs >= fromMs && atMs < toMs),
   });
 }, 120_000);
 afterAll(async () => {
   await cloud[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
 });
 
 const tables = () => cloud.ports.database.tables;

@@ -4,7 +4,7 @@ import { type AccountId, bareOf, type EnvironmentId, type Upstream } from "@perd
 import { MemoryProvisioner } from "@perdure/cloud/testing";
 import { PostgresLeadership } from "@perdure/driver-postgres";
 import { createRequestIdentity } from "@perdure/invoker";
-import { type PostgresServer, startPostgres } from "@perdure/servers";
+import { type Database, startDatabase } from "@perdure/servers";
 import { enforceQuotas } from "../src/environments/quotas.js";
 import { createReconciler, UsagePoller } from "../src/index.js";
 import { openTestTenancy, type TestTenancy, type TestUser } from "../src/testing/index.js";
@@ -15,19 +15,19 @@ const UPSTREAM: Upstream = {
   secret: new Secret("between us"),
 };
 
-let server: PostgresServer;
+let database: Database;
 let cloud: TestTenancy;
 let user: TestUser;
 let account: AccountId;
 beforeAll(async () => {
-  server = await startPostgres();
-  cloud = await openTestTenancy(server.url);
+  database = await startDatabase();
+  cloud = await openTestTenancy(database.url);
   user = await cloud.user();
   account = await user.account("team");
 }, 120_000);
 afterAll(async () => {
   await cloud[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
 });
 
 let provisioner: MemoryProvisioner;
@@ -225,7 +225,7 @@ describe("processes come and go", () => {
     const led = [0, 0];
     const candidate = (which: number) =>
       new PostgresLeadership(
-        { url: server.url, environment: "cloud", name: "environments" },
+        { url: database.url, environment: "cloud", name: "environments" },
         {
           lead: async (leadership) => {
             const own = new MemoryProvisioner();

@@ -2,17 +2,17 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { PerdureError } from "@perdure/base";
 import { bareOf, type EnvironmentId } from "@perdure/cloud";
-import { type PostgresServer, startPostgres } from "@perdure/servers";
+import { type Database, startDatabase } from "@perdure/servers";
 import { renewSeals } from "../src/secrets/renewal.js";
 import { openTestTenancy, TEST_KEYS } from "../src/testing/index.js";
 
 const NEXT_KEY = `2 ${Buffer.alloc(32, 9).toString("base64")}`;
 
-let server: PostgresServer;
+let database: Database;
 beforeAll(async () => {
-  server = await startPostgres();
+  database = await startDatabase();
 }, 120_000);
-afterAll(() => server[Symbol.asyncDispose]());
+afterAll(() => database[Symbol.asyncDispose]());
 
 const codeOf = (work: () => unknown): string => {
   try {
@@ -24,7 +24,7 @@ const codeOf = (work: () => unknown): string => {
 };
 
 test("T29: after a change of keys what lives is sealed with the new one alone, and a backup of what was deleted cannot be opened", async () => {
-  await using before = await openTestTenancy(server.url);
+  await using before = await openTestTenancy(database.url);
   const user = await before.user();
   const account = await user.account("team");
   const { environments, signingKeys, apiKeys } = before.ports.database.tables;
@@ -41,14 +41,14 @@ test("T29: after a change of keys what lives is sealed with the new one alone, a
   await environments.shred(deleted);
   const generation = (await environments.get(kept))?.generation ?? 0;
 
-  await using both = await openTestTenancy(server.url, { keys: `${TEST_KEYS}\n${NEXT_KEY}` });
+  await using both = await openTestTenancy(database.url, { keys: `${TEST_KEYS}\n${NEXT_KEY}` });
   expect(await renewSeals(both.ports)).toBe(2); // A data key, and the key of access tokens.
   expect(await renewSeals(both.ports)).toBe(0);
   expect((await environments.get(kept))?.generation).toBe(generation + 1);
   expect((await both.tenancy.authenticate(used.apiKey, kept)).kind).toBe("caller");
   expect(await apiKeys.countOlder(2)).toBe(1);
 
-  await using after = await openTestTenancy(server.url, { keys: NEXT_KEY });
+  await using after = await openTestTenancy(database.url, { keys: NEXT_KEY });
   const present = await environments.get(kept);
   const [current] = await signingKeys.of(kept);
   if (present === undefined || current === undefined) throw new Error("what lives is gone");

@@ -10,20 +10,20 @@ import {
   parseApiKey,
   type TenancyNews,
 } from "@perdure/cloud";
-import { type PostgresServer, startPostgres } from "@perdure/servers";
+import { type Database, startDatabase } from "@perdure/servers";
 import { createTenancy } from "../src/index.js";
 import type { Sleepers } from "../src/ports.js";
 import { openTestTenancy, type TestTenancy, type TestUser } from "../src/testing/index.js";
 
-let server: PostgresServer;
+let database: Database;
 let cloud: TestTenancy;
 beforeAll(async () => {
-  server = await startPostgres();
-  cloud = await openTestTenancy(server.url, { withPorts: true });
+  database = await startDatabase();
+  cloud = await openTestTenancy(database.url, { withPorts: true });
 }, 120_000);
 afterAll(async () => {
   await cloud[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
 });
 
 async function world() {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { silentLogger, systemRandom } from "@perdure/base";
 import { newUserId, type UserId } from "@perdure/cloud";
 import { openTenancyDatabase, type TenancyDatabase } from "@perdure/driver-postgres";
-import { type PostgresServer, startPostgres } from "@perdure/servers";
+import { type Database, startDatabase } from "@perdure/servers";
 import { VirtualClock } from "@perdure/testkit";
 import { type AccessTokens, KeyRing, openAccessTokens } from "../src/index.js";
 import { TEST_KEYS } from "../src/testing/index.js";
@@ -13,15 +13,15 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const ring = KeyRing.parse(TEST_KEYS, "test");
 
-let server: PostgresServer;
+let empty: Database;
 let database: TenancyDatabase;
 beforeAll(async () => {
-  server = await startPostgres();
-  database = await openTenancyDatabase(server.url, silentLogger);
+  empty = await startDatabase();
+  database = await openTenancyDatabase(empty.url, silentLogger);
 }, 120_000);
 afterAll(async () => {
   await database[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
+  await empty[Symbol.asyncDispose]();
 });
 
 let clock: VirtualClock;

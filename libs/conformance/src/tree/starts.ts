@@ -11,6 +11,7 @@ const STARTERS: Readonly<Record<string, string>> = {
   "node:child_process": "server",
   "libs/servers/src/redis.ts": "redis",
   "libs/servers/src/postgres.ts": "postgres",
+  "libs/servers/src/database.ts": "postgres",
   "libs/servers/src/kafka.ts": "kafka",
   "libs/servers/src/chromium.ts": "browser",
   "libs/servers/src/kubernetes.ts": "k8s",

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { Secret } from "@perdure/base";
 import { type AccountId, bareOf, type EnvironmentId, type KeyRole } from "@perdure/cloud";
 import { CloudClient } from "@perdure/cloud-client";
-import { freePorts, type PostgresServer, startPostgres } from "@perdure/servers";
+import { type Database, freePorts, startDatabase } from "@perdure/servers";
 import { openTestTenancy, TEST_ISSUER, TEST_KEYS, type TestTenancy, type TestUser } from "@perdure/tenancy/testing";
 import { type Answer, eventually, HttpClient, Program, programBundle } from "../../src/index.js";
 
@@ -55,7 +55,7 @@ export interface CloudOptions {
 
 export class CloudWorld implements AsyncDisposable {
   readonly directory: string;
-  readonly database: PostgresServer;
+  readonly database: Database;
   readonly tenancy: Program;
   readonly gateways: readonly Program[];
   readonly apiUrl: string;
@@ -83,7 +83,7 @@ export class CloudWorld implements AsyncDisposable {
     await using close = new AsyncDisposableStack();
     const directory = mkdtempSync(join(tmpdir(), "perdure-cloud-"));
     close.defer(() => rmSync(directory, { recursive: true, force: true }));
-    const database = close.use(await startPostgres());
+    const database = close.use(await startDatabase());
     const [api, grpc, ...doorPorts] = (await freePorts(2 + 3 * count)) as [number, number, ...number[]];
     const keyFile = join(directory, "keys");
     writeFileSync(keyFile, TEST_KEYS, { mode: 0o600 });

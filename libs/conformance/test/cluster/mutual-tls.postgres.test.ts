@@ -5,18 +5,18 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { MutualTls } from "@perdure/driver-grpc";
 import { TestWorker } from "@perdure/driver-grpc/testing";
-import { freePorts, type PostgresServer, startPostgres } from "@perdure/servers";
+import { type Database, freePorts, startDatabase } from "@perdure/servers";
 import { MemoryKeyValue } from "@perdure/store";
 import { makeCertificates } from "@perdure/testkit";
 import { eventually, Program, type Settings } from "../../src/index.js";
 import { LOCAL, probe } from "./setup.js";
 
 const folder = mkdtempSync(join(tmpdir(), "perdure-tls-"));
-let postgres: PostgresServer;
+let postgres: Database;
 const things: AsyncDisposable[] = [];
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = await startDatabase();
 }, 120_000);
 afterAll(async () => {
   for (const thing of things.toReversed()) await thing[Symbol.asyncDispose]();

@@ -2,21 +2,21 @@ import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { silentLogger, systemRandom } from "@perdure/base";
 import { newUserId, type UserId } from "@perdure/cloud";
-import { type PostgresServer, startPostgres } from "@perdure/servers";
+import { type Database, startDatabase } from "@perdure/servers";
 import { openTenancyDatabase, type TenancyDatabase } from "./index.js";
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 const DAY_MS = 86_400_000;
 
-let server: PostgresServer;
+let database: Database;
 let db: TenancyDatabase;
 beforeAll(async () => {
-  server = await startPostgres();
-  db = await openTenancyDatabase(server.url, silentLogger);
+  database = await startDatabase();
+  db = await openTenancyDatabase(database.url, silentLogger);
 }, 120_000);
 afterAll(async () => {
   await db[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
 });
 
 const hash = (text: string): Uint8Array => createHash("sha256").update(text).digest();

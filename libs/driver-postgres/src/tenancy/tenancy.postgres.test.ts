@@ -10,20 +10,20 @@ import {
   type TenancyNews,
   type UserId,
 } from "@perdure/cloud";
-import { type PostgresServer, startPostgres } from "@perdure/servers";
+import { type Database, startDatabase } from "@perdure/servers";
 import { AlreadyThere, openTenancyDatabase, type TenancyDatabase } from "./index.js";
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 
-let server: PostgresServer;
+let database: Database;
 let db: TenancyDatabase;
 beforeAll(async () => {
-  server = await startPostgres();
-  db = await openTenancyDatabase(server.url, silentLogger);
+  database = await startDatabase();
+  db = await openTenancyDatabase(database.url, silentLogger);
 }, 120_000);
 afterAll(async () => {
   await db[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
 });
 
 let users = 0;
@@ -332,7 +332,7 @@ test("gateways are what each said last, in its region, while they say something"
 
 describe("transactions and news", () => {
   test("what fails leaves no trace and is not announced; what is committed is, to other processes", async () => {
-    await using other = await openTenancyDatabase(server.url, silentLogger);
+    await using other = await openTenancyDatabase(database.url, silentLogger);
     const heard: TenancyNews[] = [];
     const listening = Promise.withResolvers<void>();
     const told = Promise.withResolvers<void>();
