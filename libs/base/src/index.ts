@@ -1,5 +1,6 @@
 /** Why: what every other package stands on. No I/O beyond the system's clock and random numbers, no knowledge of the domain beyond ids and errors. */
 export * from "./awakeable-id.js";
+export * from "./backoff.js";
 export * from "./base62.js";
 export type { Brand } from "./brand.js";
 export * from "./byte-size.js";

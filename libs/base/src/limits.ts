@@ -50,3 +50,6 @@ export const SUMMARY_PERIOD_MS = 60_000;
 export const SUMMARY_KINDS_MAX = 256;
 /** Summaries of a period, of the most frequent kinds; one more line counts the others. */
 export const SUMMARY_LINES_MAX = 20;
+
+/** Doublings of a pause that are counted: 2³⁰ times any first pause is beyond every bound, and stays an exact number. */
+export const BACKOFF_DOUBLINGS_MAX = 30;

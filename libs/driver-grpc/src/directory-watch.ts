@@ -4,16 +4,18 @@
  */
 import { create } from "@bufbuild/protobuf";
 import type { Client, ClientReadableStream } from "@grpc/grpc-js";
-import type { Clock, Logger, TimerHandle } from "@perdure/base";
+import { Backoff, type Clock, type Logger, type Random, type TimerHandle } from "@perdure/base";
 import { partitionsDefinition } from "./definitions.js";
 import { type Directory, WatchRequestSchema } from "./gen/v1/partitions_pb.js";
 import type { LeaderDirectory } from "./leadership.js";
-import { DIRECTORY_WATCHES, RECONNECT_FIRST_MS, RECONNECT_LONGEST_MS } from "./limits.js";
+import { DIRECTORY_WATCHES, RECONNECT_BOUNDS, RECONNECT_LONGEST_MS } from "./limits.js";
 
 export interface DirectoryWatchPorts {
   readonly directory: LeaderDirectory;
   readonly open: (address: string) => Client;
   readonly clock: Clock;
+  /** For the pauses between tries to connect. */
+  readonly random?: Random | undefined;
   readonly logger: Logger;
 }
 
@@ -34,6 +36,7 @@ export class DirectoryWatch {
 /** Asks one worker at a time, none that is asked already. */
 class Watch {
   readonly #ports: DirectoryWatchPorts;
+  readonly #backoff: Backoff;
   readonly #seeds: readonly string[];
   /** By all watches together. */
   readonly #asked: Set<string>;
@@ -42,11 +45,11 @@ class Watch {
   #stream: ClientReadableStream<Directory> | undefined;
   #pause: TimerHandle | undefined;
   #turn = 0;
-  #failures = 0;
   #closed = false;
 
   constructor(ports: DirectoryWatchPorts, seeds: readonly string[], asked: Set<string>) {
     this.#ports = ports;
+    this.#backoff = new Backoff(RECONNECT_BOUNDS, ports.random);
     this.#seeds = seeds;
     this.#asked = asked;
     this.#ask();
@@ -71,7 +74,7 @@ class Watch {
     const stream = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, create(WatchRequestSchema));
     this.#stream = stream;
     stream.on("data", (news: Directory) => {
-      this.#failures = 0;
+      this.#backoff.reset();
       directory.learn({
         partitionCount: news.partitionCount,
         workers: news.workers,
@@ -87,7 +90,7 @@ class Watch {
     this.#hangUp();
     const { logger } = this.#ports;
     logger.debug({ worker: address, reason }, "lost the worker that told who leads; asking the next");
-    this.#askLater(Math.min(RECONNECT_FIRST_MS * 2 ** this.#failures++, RECONNECT_LONGEST_MS));
+    this.#askLater(this.#backoff.next());
   }
 
   #askLater(pauseMs: number): void {

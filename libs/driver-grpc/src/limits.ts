@@ -17,6 +17,7 @@ export const REROUTE_MS = 50;
 /** Between attempts to reach a worker that does not answer: first and longest pause. */
 export const RECONNECT_FIRST_MS = 50;
 export const RECONNECT_LONGEST_MS = 2_000;
+export const RECONNECT_BOUNDS = { firstMs: RECONNECT_FIRST_MS, longestMs: RECONNECT_LONGEST_MS } as const;
 /** Workers asked who leads at the same time: while one is frozen the other tells. */
 export const DIRECTORY_WATCHES = 2;
 /** A silent connection is probed after this long and given up after the second. Below a lease, so that a cut cable is noticed. */

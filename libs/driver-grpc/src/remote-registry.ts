@@ -4,7 +4,7 @@
  */
 import { create } from "@bufbuild/protobuf";
 import { type Client, type ClientReadableStream, Metadata } from "@grpc/grpc-js";
-import { type Clock, type Logger, PerdureError, type TimerHandle } from "@perdure/base";
+import { Backoff, type Clock, type Logger, PerdureError, type Random, type TimerHandle } from "@perdure/base";
 import type { RegistrySnapshot, RegistryView } from "@perdure/control";
 import type { EffectiveOptions, LocatedRevision, Registry, ServiceRevision } from "@perdure/metadata";
 import type { Schedules } from "@perdure/schedule";
@@ -20,7 +20,7 @@ import {
 } from "./codec/registry.js";
 import { registryDefinition } from "./definitions.js";
 import { type ChangeReply, ChangeRequestSchema, type RegistryState, WatchRegistryRequestSchema } from "./gen/v1/registry_pb.js";
-import { CHANGE_DEADLINE_MS, RECONNECT_FIRST_MS, RECONNECT_LONGEST_MS, SEEN_WAIT_MS, SNAPSHOT_DEADLINE_MS } from "./limits.js";
+import { CHANGE_DEADLINE_MS, RECONNECT_BOUNDS, SEEN_WAIT_MS, SNAPSHOT_DEADLINE_MS } from "./limits.js";
 import { errorOf } from "./refusal.js";
 import { remoteSchedules } from "./remote-schedules.js";
 import { askUnary } from "./unary.js";
@@ -29,6 +29,8 @@ export interface RemoteRegistryPorts {
   /** Channels to the registries there are; at least one. They stay the caller's to close. */
   readonly channels: readonly Client[];
   readonly clock: Clock;
+  /** For the pauses between tries to connect. */
+  readonly random?: Random | undefined;
   readonly logger: Logger;
 }
 
@@ -129,6 +131,7 @@ const NOTHING: RegistrySnapshot = { services: new Map(), deployments: new Map(),
 
 class Watch {
   readonly ready: Promise<void>;
+  readonly #backoff: Backoff;
   state: TravellingState = { snapshot: NOTHING, records: undefined };
   /** Options of revisions that came as answers to changes: those of a dry run are in no state. */
   readonly unshown = new WeakMap<ServiceRevision, EffectiveOptions>();
@@ -142,13 +145,13 @@ class Watch {
   /** Changes that wait until their state is seen here. */
   #unseen: { readonly number: bigint; readonly seen: () => void }[] = [];
   #pause: TimerHandle | undefined;
-  #failures = 0;
   #isClosed = false;
   /** Undefined while a registry is listened to. Monotonic. */
   #lostAtMs: number | undefined;
 
   constructor(ports: RemoteRegistryPorts, options: RemoteRegistryOptions) {
     this.#ports = ports;
+    this.#backoff = new Backoff(RECONNECT_BOUNDS, ports.random);
     this.#withRecords = options.withRecords;
     this.#lostAtMs = ports.clock.monotonicMs();
     this.ready = new Promise((resolve) => {
@@ -222,7 +225,7 @@ class Watch {
     this.#stream = stream;
     stream.on("data", ({ number, body }: RegistryState) => {
       if (this.#stream !== stream) return;
-      this.#failures = 0;
+      this.#backoff.reset();
       this.#lostAtMs = undefined;
       this.state = decodeState(body);
       this.#becomeReady();
@@ -240,7 +243,7 @@ class Watch {
     this.#channel++;
     // Another registry counts for itself; its first state has everything that was durable.
     this.#unseen = this.#unseen.map(({ seen }) => ({ number: 0n, seen }));
-    const pauseMs = Math.min(RECONNECT_FIRST_MS * 2 ** this.#failures++, RECONNECT_LONGEST_MS);
+    const pauseMs = this.#backoff.next();
     this.#ports.logger.debug({ reason, pauseMs }, "lost the registry; going on with what is known of it");
     this.#pause = this.#ports.clock.setTimer(pauseMs, () => this.#listen());
   }

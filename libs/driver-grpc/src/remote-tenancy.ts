@@ -1,7 +1,7 @@
 /** Tenancy in another process: each question goes to the process that is listened to, and to the next when it does not answer. */
 import { create } from "@bufbuild/protobuf";
 import type { Client, ClientReadableStream } from "@grpc/grpc-js";
-import { type Clock, type Logger, PerdureError, type TimerHandle } from "@perdure/base";
+import { Backoff, type Clock, type Logger, PerdureError, type Random, type TimerHandle } from "@perdure/base";
 import type {
   Authentication,
   BareEnvironmentId,
@@ -18,13 +18,15 @@ import { fromJson, toJson } from "./codec/json.js";
 import { decodeFacts, type TenancyMethod, type TravellingFacts } from "./codec/tenancy.js";
 import { tenancyDefinition } from "./definitions.js";
 import { type TenancyNewsMessage, TenancyQuestionSchema, WatchTenancyRequestSchema } from "./gen/v1/tenancy_pb.js";
-import { RECONNECT_FIRST_MS, RECONNECT_LONGEST_MS, TENANCY_ASK_DEADLINE_MS } from "./limits.js";
+import { RECONNECT_BOUNDS, TENANCY_ASK_DEADLINE_MS } from "./limits.js";
 import { askUnary } from "./unary.js";
 
 export interface RemoteTenancyPorts {
   /** Channels to the tenancy processes there are; at least one. They stay the caller's to close. */
   readonly channels: readonly Client[];
   readonly clock: Clock;
+  /** For the pauses between tries to connect. */
+  readonly random?: Random | undefined;
   readonly logger: Logger;
 }
 
@@ -93,15 +95,16 @@ export class RemoteTenancy implements Tenancy {
 
 class Watch {
   readonly #ports: RemoteTenancyPorts;
+  readonly #backoff: Backoff;
   readonly #listener: (news: TenancyNews) => void;
   #stream: ClientReadableStream<TenancyNewsMessage> | undefined;
   #pause: TimerHandle | undefined;
   #turn = 0;
-  #failures = 0;
   #isStopped = false;
 
   constructor(ports: RemoteTenancyPorts, listener: (news: TenancyNews) => void, signal: AbortSignal) {
     this.#ports = ports;
+    this.#backoff = new Backoff(RECONNECT_BOUNDS, ports.random);
     this.#listener = listener;
     signal.addEventListener("abort", () => this.#stop(), { once: true });
     this.#listen();
@@ -116,7 +119,7 @@ class Watch {
     this.#stream = stream;
     stream.on("data", ({ news }: TenancyNewsMessage) => {
       if (this.#stream !== stream) return;
-      this.#failures = 0;
+      this.#backoff.reset();
       this.#listener(fromJson(news) as TenancyNews);
     });
     stream.on("end", () => this.#lost(stream, "it closed the stream"));
@@ -127,7 +130,7 @@ class Watch {
     if (this.#isStopped || this.#stream !== stream) return;
     this.#hangUp();
     const { clock, logger } = this.#ports;
-    const pauseMs = Math.min(RECONNECT_FIRST_MS * 2 ** this.#failures++, RECONNECT_LONGEST_MS);
+    const pauseMs = this.#backoff.next();
     logger.debug({ reason, pauseMs }, "lost the tenancy that told the news; asking the next");
     this.#pause = clock.setTimer(pauseMs, () => this.#listen());
   }

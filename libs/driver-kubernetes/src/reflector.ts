@@ -3,7 +3,7 @@
  * a kind: a list in pages, then a watch from there on; and a list again when the API server has forgotten where we were, with the
  * deletions that were missed. It never gives up: nothing that an API server does is a reason to stop (kubernetes.md D5).
  */
-import type { Clock, Logger, Random } from "@perdure/base";
+import { backoffMs, type Clock, type Logger, type Random } from "@perdure/base";
 import { ApiError, isExpired } from "./api-error.js";
 import type { KubernetesClient } from "./client.js";
 import { jsonLines } from "./json-lines.js";
@@ -230,8 +230,9 @@ export class Reflector<T extends MetadataOnly> implements ObjectCache<T> {
   }
 
   #pause(failures: number, signal: AbortSignal): Promise<void> {
-    const longest = Math.min(RELIST_LONGEST_MS, RELIST_FIRST_MS * 2 ** (failures - 1));
-    return waitFor(longest * (0.5 + this.#ports.random.float() / 2), this.#ports.clock, signal);
+    const { clock, random } = this.#ports;
+    const pauseMs = backoffMs(failures - 1, { firstMs: RELIST_FIRST_MS, longestMs: RELIST_LONGEST_MS }, random);
+    return waitFor(pauseMs, clock, signal);
   }
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { VirtualClock } from "@perdure/testkit";
+import { longestPauses, VirtualClock } from "@perdure/testkit";
 import { RETRY_FIRST_MS, RETRY_LONGEST_MS } from "./limits.js";
 import { WorkQueue } from "./work-queue.js";
 
@@ -10,7 +10,7 @@ function aQueue(options = {}): {
   takeNext: () => Promise<void>;
 } {
   const clock = new VirtualClock();
-  const queue = new WorkQueue(clock, options);
+  const queue = new WorkQueue(clock, { random: longestPauses, ...options });
   const taken: (string | undefined)[] = [];
   const takeNext = async (): Promise<void> => void taken.push((await queue.take())?.key);
   return { queue, clock, taken, takeNext };

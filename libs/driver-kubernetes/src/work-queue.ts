@@ -2,13 +2,15 @@
  * Why: a change says that an object should be looked at, not what to do about it. A queue of names: one that waits waits once, one that is
  * worked on is never worked on twice at the same time, one that fails comes back later and later, and all together not too fast.
  */
-import type { Clock, TimerHandle } from "@perdure/base";
+import { backoffMs, type Clock, type Random, type TimerHandle } from "@perdure/base";
 import { KEYS_AT_ONCE, KEYS_PER_SECOND, RETRY_FIRST_MS, RETRY_LONGEST_MS } from "./limits.js";
 
 export interface WorkQueueOptions {
   /** In the long run. */
   readonly keysPerSecond?: number;
   readonly keysAtOnce?: number;
+  /** For the pauses after failures. */
+  readonly random?: Random | undefined;
 }
 
 export interface TakenKey {
@@ -19,6 +21,7 @@ export interface TakenKey {
 
 export class WorkQueue {
   readonly #clock: Clock;
+  readonly #random: Random | undefined;
   readonly #perMs: number;
   readonly #atOnce: number;
   /** Waiting, oldest first, with when they were added. */
@@ -36,6 +39,7 @@ export class WorkQueue {
 
   constructor(clock: Clock, options: WorkQueueOptions = {}) {
     this.#clock = clock;
+    this.#random = options.random;
     this.#perMs = (options.keysPerSecond ?? KEYS_PER_SECOND) / 1000;
     this.#atOnce = options.keysAtOnce ?? KEYS_AT_ONCE;
     this.#tokens = this.#atOnce;
@@ -69,11 +73,12 @@ export class WorkQueue {
     this.#later.set(key, { atMs, timer: this.#clock.setTimer(delayMs, () => this.add(key)) });
   }
 
-  /** It did not work: again after a pause that doubles with each failure in a row. `atLeastMs`: somebody asked for more. */
+  /** It did not work: again after a random pause whose bound doubles with each failure in a row. `atLeastMs`: somebody asked for more. */
   retry(key: string, atLeastMs = 0): void {
     const failures = this.failuresOf(key);
     this.#failures.set(key, failures + 1);
-    this.addAfter(key, Math.max(atLeastMs, Math.min(RETRY_LONGEST_MS, RETRY_FIRST_MS * 2 ** failures)));
+    const pauseMs = backoffMs(failures, { firstMs: RETRY_FIRST_MS, longestMs: RETRY_LONGEST_MS }, this.#random);
+    this.addAfter(key, Math.max(atLeastMs, pauseMs));
   }
 
   /** It worked. */

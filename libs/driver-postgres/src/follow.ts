@@ -2,7 +2,7 @@
  * Why: several processes share a database. Each hears when anybody wrote, looks whether that concerns it, and reads again what
  * changed; so all of them, and whoever watches them, know of a change a moment after it was made.
  */
-import { type Clock, type Logger, PerdureError } from "@perdure/base";
+import { Backoff, type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
 import { FOLLOW_AGAIN_FIRST_MS, FOLLOW_AGAIN_LONGEST_MS } from "./limits.js";
 import type { PostgresMetadataStore } from "./metadata-store.js";
 
@@ -16,11 +16,12 @@ export interface Followed {
 export interface FollowPorts {
   readonly store: Pick<PostgresMetadataStore, "onChange" | "stamp">;
   readonly clock: Clock;
+  readonly random?: Random | undefined;
   readonly logger: Logger;
 }
 
 /** Follows until it is disposed of. While the database is away everybody goes on with what is known. */
-export function followChanges({ store, clock, logger }: FollowPorts, all: readonly Followed[]): AsyncDisposable {
+export function followChanges({ store, clock, random, logger }: FollowPorts, all: readonly Followed[]): AsyncDisposable {
   const stamps = new Map<Followed, string>();
   const stopped = Promise.withResolvers<void>();
   let isStopped = false;
@@ -35,15 +36,15 @@ export function followChanges({ store, clock, logger }: FollowPorts, all: readon
   }
 
   async function run(): Promise<void> {
-    let failures = 0;
+    const backoff = new Backoff({ firstMs: FOLLOW_AGAIN_FIRST_MS, longestMs: FOLLOW_AGAIN_LONGEST_MS }, random);
     while (isWanted && !isStopped) {
       isWanted = false;
       try {
         for (const one of all) await look(one);
-        failures = 0;
+        backoff.reset();
       } catch (cause) {
         const error = PerdureError.from(cause);
-        const pauseMs = Math.min(FOLLOW_AGAIN_FIRST_MS * 2 ** failures++, FOLLOW_AGAIN_LONGEST_MS);
+        const pauseMs = backoff.next();
         logger.warn({ code: error.code, reason: error.detail, pauseMs }, "cannot read what changed; going on with what is known");
         isWanted = true;
         await pause(pauseMs);

@@ -3,7 +3,7 @@
  * so the death of its holder frees it, and the database itself cuts off a holder that has gone silent. For a moment two may believe that they lead (a connection that is cut is noticed late): what
  * is led must be safe then, and only wasteful.
  */
-import type { Clock, Logger, TimerHandle } from "@perdure/base";
+import { backoffMs, type Clock, type Logger, type Random, type TimerHandle } from "@perdure/base";
 import pg from "pg";
 import { CONNECT_TIMEOUT_MS, LEADER_LOOK_MS, LEADER_LOOK_TIMEOUT_MS, LEADER_SILENT_MS } from "./limits.js";
 
@@ -28,6 +28,7 @@ export interface LeadershipPorts {
   /** Begins the work; disposing of what it gives ends it. A rejection counts as lost leadership. */
   readonly lead: (leadership: Leadership) => Promise<AsyncDisposable>;
   readonly clock: Clock;
+  readonly random?: Random | undefined;
   readonly logger: Logger;
 }
 
@@ -68,7 +69,7 @@ export class PostgresLeadership implements AsyncDisposable, Leadership {
 
   /** Never rejects. */
   async #look(): Promise<void> {
-    const { clock, logger } = this.#ports;
+    const { clock, random, logger } = this.#ports;
     const { name } = this.#options;
     try {
       const askedAtMs = clock.monotonicMs();
@@ -90,7 +91,9 @@ export class PostgresLeadership implements AsyncDisposable, Leadership {
       await this.#resign();
     }
     if (this.#isClosed) return;
-    this.#timer = clock.setTimer(LEADER_LOOK_MS, () => {
+    // Processes that lost a database together must not return to it together.
+    const bounds = { firstMs: LEADER_LOOK_MS, longestMs: LEADER_LOOK_MS };
+    this.#timer = clock.setTimer(this.#isAway ? backoffMs(0, bounds, random) : LEADER_LOOK_MS, () => {
       this.#timer = undefined;
       this.#looking = this.#look();
     });

@@ -1,5 +1,5 @@
 /** Hears what committed writers announce (LISTEN/NOTIFY), over a connection of its own that is made again when it breaks. */
-import type { Logger } from "@perdure/base";
+import { Backoff, type Logger, type Random } from "@perdure/base";
 import pg from "pg";
 import {
   CONNECT_TIMEOUT_MS,
@@ -14,16 +14,17 @@ export class Listener {
   readonly #channel: string;
   readonly #logger: Logger;
   readonly #listeners = new Set<(news: string | undefined) => void>();
+  readonly #backoff: Backoff;
   #client: pg.Client | undefined;
   #again: NodeJS.Timeout | undefined;
   #look: NodeJS.Timeout | undefined;
-  #failures = 0;
   #isClosed = false;
 
-  constructor(url: string, channel: string, logger: Logger) {
+  constructor(url: string, channel: string, logger: Logger, random?: Random) {
     this.#url = url;
     this.#channel = channel;
     this.#logger = logger;
+    this.#backoff = new Backoff({ firstMs: LISTEN_AGAIN_FIRST_MS, longestMs: LISTEN_AGAIN_LONGEST_MS }, random);
   }
 
   /** `undefined` says that news may have been missed. Listening begins with the first caller. Returns how to stop. */
@@ -57,7 +58,7 @@ export class Listener {
       .then(() => client.query(`LISTEN ${this.#channel}`))
       .then(
         () => {
-          this.#failures = 0;
+          this.#backoff.reset();
           this.#tell(undefined);
           this.#lookLater(client);
         },
@@ -81,7 +82,7 @@ export class Listener {
     this.#client = undefined;
     clearTimeout(this.#look);
     client.end().catch(() => undefined); // It is broken; whatever it says about that is known.
-    const pauseMs = Math.min(LISTEN_AGAIN_FIRST_MS * 2 ** this.#failures++, LISTEN_AGAIN_LONGEST_MS);
+    const pauseMs = this.#backoff.next();
     this.#logger.warn({ reason, pauseMs }, "lost the connection that tells of database changes; connecting again");
     this.#again = setTimeout(() => {
       this.#again = undefined;

@@ -2,7 +2,7 @@
  * The metadata store of a cluster: documents of one environment in PostgreSQL, shared by every process. A write is one statement,
  * and whoever listens hears of it when it is committed.
  */
-import { compareBytes, invariant, type Logger, type OperationObserver, utf8 } from "@perdure/base";
+import { compareBytes, invariant, type Logger, type OperationObserver, type Random, utf8 } from "@perdure/base";
 import type { Document, DocumentWrite, Json, MetadataStore, WriteOutcome } from "@perdure/metadata";
 import { checkKey, checkWrites, documentText, LISTED_DOCUMENTS_MAX } from "@perdure/metadata";
 import pg from "pg";
@@ -19,6 +19,8 @@ export interface PostgresOptions {
   readonly environment: string;
   /** Told of statements. */
   readonly observer?: OperationObserver | undefined;
+  /** For the pauses between tries to connect. */
+  readonly random?: Random | undefined;
 }
 
 export interface PostgresMetadataStore extends MetadataStore {
@@ -43,7 +45,7 @@ export async function openPostgresMetadataStore(options: PostgresOptions, logger
   });
   // A connection that breaks while nobody uses it is the pool's to replace.
   pool.on("error", (error) => logger.warn({ error: error.message }, "a database connection broke"));
-  const listener = new Listener(options.url, "perdure_documents", logger);
+  const listener = new Listener(options.url, "perdure_documents", logger, options.random);
   return new Store(pool, options.environment, listener);
 }
 

@@ -10,9 +10,9 @@ export const HEALTH_TIMEOUT_MS = 2_000;
 export const STOP_MS_MAX = 20_000;
 /** How often a process that is not our child is looked at. */
 export const WATCH_EVERY_MS = 250;
-/** Pauses between ends and new starts. */
-export const RESTART_FIRST_MS = 200;
-export const RESTART_LONGEST_MS = 10_000;
+/** Bounds of the random pauses between ends and new starts. */
+export const RESTART_FIRST_MS = 400;
+export const RESTART_LONGEST_MS = 20_000;
 /** Ends in a row after which it is no use. */
 export const CRASHES_MAX = 5;
 /** A runtime that answered for this long has recovered: earlier ends are forgotten. */

@@ -155,9 +155,9 @@ class ProcessProvisioner implements Provisioner {
   }
 
   #open(id: EnvironmentId, files: EnvironmentFiles, secret: Secret, launch: ReturnType<typeof launchOf>): Runtime {
-    const { clock, logger } = this.#ports;
+    const { clock, random, logger } = this.#ports;
     const onState = (state: RuntimeState): void => this.#tell(id, state);
-    const ports = { id, files, program: this.#program.path, secret, shares: this.#shares, clock, logger, onState };
+    const ports = { id, files, program: this.#program.path, secret, shares: this.#shares, clock, random, logger, onState };
     return new Runtime(ports, launch);
   }
 

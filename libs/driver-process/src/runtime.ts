@@ -5,7 +5,7 @@
  *                                               ├▸ other settings: stop, start
  *                                               └▸ hangs, or takes too much memory: ended, and so on as above
  */
-import { type Clock, type Logger, NO_COMMIT, type Secret, type TimerHandle } from "@perdure/base";
+import { backoffMs, type Clock, type Logger, NO_COMMIT, type Random, type Secret, type TimerHandle } from "@perdure/base";
 import { type EnvironmentId, RUNTIME_SECRET_HEADER, type RuntimeState, type Upstream } from "@perdure/cloud";
 import type { EnvironmentFiles, Launch } from "./files.js";
 import {
@@ -33,6 +33,7 @@ export interface RuntimePorts {
   readonly secret: Secret;
   readonly shares: Shares;
   readonly clock: Clock;
+  readonly random: Random;
   readonly logger: Logger;
   readonly onState: (state: RuntimeState) => void;
 }
@@ -122,7 +123,8 @@ export class Runtime {
         crashes = 0;
       } else {
         this.#become({ phase: "starting", generation });
-        await this.#pause(Math.min(RESTART_FIRST_MS * 2 ** (crashes - 1), RESTART_LONGEST_MS), this.#change.signal);
+        const pauseMs = backoffMs(crashes - 1, { firstMs: RESTART_FIRST_MS, longestMs: RESTART_LONGEST_MS }, this.#ports.random);
+        await this.#pause(pauseMs, this.#change.signal);
       }
     }
     if (!this.#isLeaving) await this.#stop();

@@ -2,9 +2,9 @@
  * Why: Redis may be away for a while (restart, fail-over, a cut network). Everything this driver sends may be sent again: reads,
  * claims (a higher epoch still), and commits, which carry their number. So one loop asks until there is an answer or patience ends.
  */
-import { type Clock, PerdureError } from "@perdure/base";
+import { Backoff, type Clock, PerdureError, type Random } from "@perdure/base";
 import type { Request } from "./folding.js";
-import { RETRY_MS_FIRST, RETRY_MS_MAX } from "./limits.js";
+import { RETRY_BOUNDS } from "./limits.js";
 import { type Link, LinkDown, type Reply } from "./link.js";
 
 export interface AskOptions {
@@ -24,12 +24,14 @@ export class Asker {
   readonly #clock: Clock;
   readonly #patienceMs: number;
   readonly #replicas: number;
+  readonly #random: Random | undefined;
 
-  constructor(link: Link, clock: Clock, patienceMs: number, replicas: number) {
+  constructor(link: Link, clock: Clock, patienceMs: number, replicas: number, random?: Random) {
     this.#link = link;
     this.#clock = clock;
     this.#patienceMs = patienceMs;
     this.#replicas = replicas;
+    this.#random = random;
   }
 
   /**
@@ -39,8 +41,9 @@ export class Asker {
   async ask(requests: readonly Request[], options: AskOptions = {}): Promise<readonly Reply[]> {
     const patienceMs = options.patienceMs ?? this.#patienceMs;
     const deadline = this.#clock.monotonicMs() + patienceMs;
+    const backoff = new Backoff(RETRY_BOUNDS, this.#random);
     let withText = false;
-    for (let attempt = 0; ; attempt++) {
+    for (;;) {
       const replies = await this.#link.send(requests, withText, options.replicated === true);
       const trouble = this.#troubleOf(replies, requests.length);
       if (trouble === undefined) return replies;
@@ -48,7 +51,7 @@ export class Asker {
         withText = true;
         continue;
       }
-      const waitMs = Math.min(RETRY_MS_FIRST * 2 ** Math.min(attempt, 10), RETRY_MS_MAX);
+      const waitMs = backoff.next();
       if (this.#clock.monotonicMs() + waitMs > deadline) {
         const code = FULL.test(trouble.message) ? "STO0004" : "STO0001";
         throw new PerdureError(code, `Redis gave no answer in ${patienceMs} ms: ${trouble.message}`, { cause: trouble });

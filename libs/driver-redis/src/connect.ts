@@ -29,7 +29,7 @@ export interface RedisConnections extends AsyncDisposable {
 export async function connectRedis(options: RedisOptions, { clock, logger }: RedisPorts): Promise<RedisConnections> {
   const links = ["commits", "reads", "leases"].map((role) => new Link(options, role, logger));
   const [commits, reads, leases] = links.map(
-    (link) => new Asker(link, clock, options.patienceMs ?? PATIENCE_MS, options.replicas ?? 0),
+    (link) => new Asker(link, clock, options.patienceMs ?? PATIENCE_MS, options.replicas ?? 0, options.random),
   ) as [Asker, Asker, Asker];
   const dispose = async (): Promise<void> => {
     await Promise.all(links.map((link) => link[Symbol.asyncDispose]()));

@@ -41,9 +41,8 @@ export const QUEUED_BYTES_MAX = 256 * 1024 * 1024;
 /** Commits of one partition that wait for the one before; a processor has one. */
 export const COMMITS_QUEUED_MAX = 16;
 
-/** Pauses between attempts to reach a Redis that does not answer: quick at first, because a restart takes a second. */
-export const RETRY_MS_FIRST = 10;
-export const RETRY_MS_MAX = 250;
+/** Bounds of the random pauses between attempts to reach a Redis that does not answer: quick at first, because a restart takes a second. */
+export const RETRY_BOUNDS = { firstMs: 10, longestMs: 250 } as const;
 /** A connection that has not come about by then is tried anew. */
 export const CONNECT_MS_MAX = 2_000;
 /** A connection that we close and that does not say so by then is left to the operating system. */

@@ -3,7 +3,7 @@
  * connection and nothing is sent twice behind our back: the layer above knows what may be repeated. All jobs of one round of the
  * event loop leave in one write.
  */
-import { invariant, type Logger, PerdureError } from "@perdure/base";
+import { backoffMs, invariant, type Logger, PerdureError } from "@perdure/base";
 import { type ChainableCommander, type RedisOptions as ClientOptions, Cluster, type ClusterOptions, Redis } from "ioredis";
 import { SocketConnector } from "./connector.js";
 import { Folding, type Request, sizeOf } from "./folding.js";
@@ -15,8 +15,7 @@ import {
   QUEUED_JOBS_MAX,
   REDIRECTIONS_MAX,
   REPLICA_WAIT_MS,
-  RETRY_MS_FIRST,
-  RETRY_MS_MAX,
+  RETRY_BOUNDS,
   SILENCE_MS_MAX,
 } from "./limits.js";
 import type { RedisOptions } from "./options.js";
@@ -183,17 +182,14 @@ function errorOf(error: Error): Error {
   return error.name === "ReplyError" ? error : new LinkDown(error.message, { cause: error });
 }
 
-function retryAfterMs(attempts: number): number {
-  return Math.min(RETRY_MS_FIRST * 2 ** Math.min(attempts, 10), RETRY_MS_MAX);
-}
-
 /** The primary became a replica: its name may lead to the new one by now. */
 function isDemoted(cause: Error): boolean {
   return cause.message.startsWith("READONLY");
 }
 
 function connect(options: RedisOptions, role: string): Redis | Cluster {
-  const { nodes, database, username, password, tls } = options;
+  const { nodes, database, username, password, tls, random } = options;
+  const retryAfterMs = (attempts: number): number => backoffMs(attempts, RETRY_BOUNDS, random);
   const client: ClientOptions = {
     connectTimeout: CONNECT_MS_MAX,
     socketTimeout: SILENCE_MS_MAX,

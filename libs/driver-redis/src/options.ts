@@ -1,6 +1,6 @@
 /** Where Redis is, how to log in, and how long to wait for it. */
 import type { ConnectionOptions } from "node:tls";
-import type { Secret } from "@perdure/base";
+import type { Random, Secret } from "@perdure/base";
 
 export interface RedisNode {
   readonly host: string;
@@ -26,6 +26,8 @@ export interface RedisOptions {
   readonly keyPrefix?: string;
   /** How Redis shows us in `CLIENT LIST`. */
   readonly name?: string;
+  /** For the pauses between tries to connect, and between commands that are sent again. */
+  readonly random?: Random;
 }
 
 export const PATIENCE_MS = 10_000;

@@ -72,7 +72,7 @@ export const RETRY_DELAY_MS_MAX = 365 * 24 * 3_600_000;
  * retired, and the next one usually takes it. The delay before the n-th is random, up to this long times 2^n: 1.3 s in all at most.
  */
 export const REFUSALS_MAX = 6;
-export const REFUSAL_DELAY_MS = 10;
+export const REFUSAL_BOUNDS = { firstMs: 10, longestMs: 1_000 } as const;
 
 /** Random increase of a policy's delay, as a share of it (service-protocol §8.2): what failed together must not return together. */
 export const RETRY_JITTER = 1 / 3;

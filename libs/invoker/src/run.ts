@@ -6,8 +6,7 @@
  *       ▲ slot              │ failed
  *       └── recovering ◀────┘   drained, backed off, and everything submitted before is durable
  */
-import type { InvocationId } from "@perdure/base";
-import { PerdureError } from "@perdure/base";
+import { backoffMs, type InvocationId, PerdureError } from "@perdure/base";
 import type { DeploymentView, RetryPolicy } from "@perdure/control";
 import {
   type AttemptCommand,
@@ -27,7 +26,7 @@ import type { Attempt, AttemptOwner } from "./attempt.js";
 import { type AttemptFailure, failure } from "./attempt-failure.js";
 import type { AttemptEnding } from "./attempt-plan.js";
 import { JournalTail } from "./journal-tail.js";
-import { LOGGED_REASON_CHARS_MAX, REFUSAL_DELAY_MS, REFUSALS_MAX, RETRY_DELAY_MS_MAX, SLOT_WAIT_STORED_MS } from "./limits.js";
+import { LOGGED_REASON_CHARS_MAX, REFUSAL_BOUNDS, REFUSALS_MAX, RETRY_DELAY_MS_MAX, SLOT_WAIT_STORED_MS } from "./limits.js";
 import type { AttemptTransport } from "./metrics.js";
 import { openAttempt } from "./open-attempt.js";
 import { handlerFor, type Route, routeOf } from "./pin.js";
@@ -384,7 +383,7 @@ export class Run implements AttemptOwner, SlotUser {
   /** Another connection may take what this one refused: soon again, and nothing of the retry policy is used up. */
   #tryElsewhere(): void {
     const { random, metrics } = this.#context;
-    const delayMs = random.float() * REFUSAL_DELAY_MS * 2 ** this.#refusalCount++;
+    const delayMs = backoffMs(this.#refusalCount++, REFUSAL_BOUNDS, random);
     this.#attemptCount--;
     metrics.attemptBrokenOff();
     this.#isEndOwed = false;

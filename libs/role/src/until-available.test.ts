@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { type Clock, PerdureError, silentLogger } from "@perdure/base";
+import { longestPauses } from "@perdure/testkit";
 import { untilAvailable } from "./until-available.js";
 
 /** Remembers the pauses and fires at once. */
@@ -14,7 +15,7 @@ function hasty() {
       return { cancel: () => undefined };
     },
   };
-  return { pauses, ports: { clock, logger: silentLogger } };
+  return { pauses, ports: { clock, random: longestPauses, logger: silentLogger } };
 }
 
 describe("waiting for what a process stands on", () => {

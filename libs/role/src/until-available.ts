@@ -2,11 +2,12 @@
  * Why: a process may be started before what it stands on. It then waits, says so once in a while, and is not ready, instead of
  * ending and being started again and again.
  */
-import { type Clock, type Logger, PerdureError } from "@perdure/base";
+import { Backoff, type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
 import { AVAILABLE_FIRST_MS, AVAILABLE_LONGEST_MS } from "./limits.js";
 
 export interface WaitingPorts {
   readonly clock: Clock;
+  readonly random?: Random | undefined;
   readonly logger: Logger;
 }
 
@@ -17,16 +18,17 @@ export interface WaitingPorts {
 export async function untilAvailable<T>(
   what: string,
   attempt: () => Promise<T>,
-  { clock, logger }: WaitingPorts,
+  { clock, random, logger }: WaitingPorts,
   signal: AbortSignal,
 ): Promise<T> {
-  for (let failures = 0; ; failures++) {
+  const backoff = new Backoff({ firstMs: AVAILABLE_FIRST_MS, longestMs: AVAILABLE_LONGEST_MS }, random);
+  for (;;) {
     if (signal.aborted) throw new PerdureError("OPS0004", "the process is stopping");
     try {
       return await attempt();
     } catch (cause) {
       if (!(cause instanceof PerdureError) || cause.code !== "STO0001") throw cause;
-      const pauseMs = Math.min(AVAILABLE_FIRST_MS * 2 ** failures, AVAILABLE_LONGEST_MS);
+      const pauseMs = backoff.next();
       logger.warn({ reason: cause.detail, pauseMs }, `${what} is not there yet; trying again`);
       await pause(pauseMs, clock, signal);
     }

@@ -6,7 +6,7 @@
  * A crash between submit and record means that the same is decided again, and that the same id meets the invocation that is there.
  * For the same reason two engines at once are harmless: both would submit the same ids. So it takes no leadership.
  */
-import { type Clock, type Logger, PerdureError, type ScheduleId, unreachable } from "@perdure/base";
+import { backoffMs, type Clock, type Logger, PerdureError, type Random, type ScheduleId, unreachable } from "@perdure/base";
 import type { Detach, Partitions, RegistryView } from "@perdure/control";
 import { Deadlines } from "./deadlines.js";
 import { decide, type PreviousRun, type ScheduleAction } from "./decide.js";
@@ -25,6 +25,8 @@ export interface SchedulePorts {
   readonly partitions: Partitions;
   readonly registry: RegistryView;
   readonly clock: Clock;
+  /** For the pauses between tries. */
+  readonly random?: Random | undefined;
   readonly logger: Logger;
 }
 
@@ -131,16 +133,17 @@ class Engine implements ScheduleEngine {
 
   /** One round of one schedule. Never rejects. */
   async #turn(id: ScheduleId): Promise<void> {
-    const { clock, logger } = this.#ports;
+    const { clock, random, logger } = this.#ports;
     try {
       const askAtMs = await this.#act(id);
       this.#failures.delete(id);
       if (askAtMs === undefined) this.#deadlines.delete(id);
       else this.#deadlines.set(id, askAtMs);
     } catch (cause) {
-      const failures = (this.#failures.get(id) ?? 0) + 1;
+      const before = this.#failures.get(id) ?? 0;
+      const failures = before + 1;
       this.#failures.set(id, failures);
-      const retryMs = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** (failures - 1));
+      const retryMs = backoffMs(before, { firstMs: RETRY_FIRST_MS, longestMs: RETRY_MAX_MS }, random);
       logger.warn({ scheduleId: id, cause, failures, retryMs }, "a schedule could not be acted upon; trying again");
       this.#deadlines.set(id, clock.nowMs() + retryMs);
       this.#ready.delete(id); // What it was told meanwhile it will see then: trying at once would go on without pause.

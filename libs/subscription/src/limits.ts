@@ -4,9 +4,8 @@
 export const RECORDS_UNDER_WAY_MAX = 1_000;
 /** Their payloads together. */
 export const BYTES_UNDER_WAY_MAX = 32 * 1024 * 1024;
-/** A consumer that failed is started again after this long, twice as long each time (ingress.md §13.4). */
-export const RESTART_FIRST_MS = 200;
-export const RESTART_LONGEST_MS = 10_000;
+/** Bounds of the random pauses after which a consumer that failed is started again (ingress.md §13.4). */
+export const RESTART_BOUNDS = { firstMs: 200, longestMs: 10_000 } as const;
 /** After this long without a failure the pause starts from the beginning. */
 export const HEALTHY_MS = 30_000;
 /** A record that its partition could not take is offered again after this long, for as long as it takes. */

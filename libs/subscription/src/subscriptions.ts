@@ -2,12 +2,21 @@
  * Keeps a consumer running for every subscription there is: starts, stops and restarts them as the registry changes, tries again
  * when one fails, and knows how far each is and what it is stuck at.
  */
-import type { Clock, InvocationId, Logger, SubscriptionId, TimerHandle } from "@perdure/base";
+import {
+  Backoff,
+  backoffMs,
+  type Clock,
+  type InvocationId,
+  type Logger,
+  type Random,
+  type SubscriptionId,
+  type TimerHandle,
+} from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
 import type { Registry, SubscriptionRecord } from "@perdure/metadata";
 import type { Invoke, Target, TraceContext } from "@perdure/partition";
 import { invocationOfRecord, PoisonRecord, producerOf } from "./invocation-of-record.js";
-import { HEALTHY_MS, REASON_CHARS_MAX, RESTART_FIRST_MS, RESTART_LONGEST_MS } from "./limits.js";
+import { HEALTHY_MS, REASON_CHARS_MAX, RESTART_BOUNDS } from "./limits.js";
 import { offerInOrder } from "./offer.js";
 import type { Deliveries, Position, RecordConsumer, RecordReceiver, RecordSource, Rest, SourceRecord } from "./ports.js";
 
@@ -16,6 +25,8 @@ export interface SubscriptionsPorts {
   readonly source: RecordSource;
   readonly deliveries: Deliveries;
   readonly clock: Clock;
+  /** For the pauses between tries. */
+  readonly random?: Random | undefined;
   readonly logger: Logger;
   /** Gives the invocation of a record its trace. */
   readonly traceRecord?: TraceRecord | undefined;
@@ -114,7 +125,7 @@ class Runner implements RecordReceiver {
   readonly #aborting = new AbortController();
   #consumer: Promise<RecordConsumer> | undefined;
   #restart: TimerHandle | undefined;
-  #failures = 0;
+  readonly #backoff: Backoff;
   #startedAtMs = 0;
   #state: SubscriptionStatus["state"] = "starting";
   #assigned: readonly number[] = [];
@@ -128,6 +139,7 @@ class Runner implements RecordReceiver {
 
   constructor(ports: SubscriptionsPorts, record: SubscriptionRecord, counts: Counting) {
     this.#ports = ports;
+    this.#backoff = new Backoff(RESTART_BOUNDS, ports.random);
     this.#counts = counts;
     this.#record = record;
     this.#properties = propertiesOf(ports, record);
@@ -231,8 +243,8 @@ class Runner implements RecordReceiver {
   failed(cause: unknown): void {
     if (this.#isStopped || this.#restart !== undefined) return;
     const { clock, logger } = this.#ports;
-    if (clock.monotonicMs() - this.#startedAtMs > HEALTHY_MS) this.#failures = 0;
-    const pauseMs = Math.min(RESTART_FIRST_MS * 2 ** this.#failures++, RESTART_LONGEST_MS);
+    if (clock.monotonicMs() - this.#startedAtMs > HEALTHY_MS) this.#backoff.reset();
+    const pauseMs = this.#backoff.next();
     const reason = reasonOf(cause);
     logger.warn({ subscriptionId: this.#record.id, pauseMs, reason }, "a subscription stopped consuming; trying again");
     this.#lastFailure = reason;
@@ -250,11 +262,11 @@ class Runner implements RecordReceiver {
 
   /** The partition of a record that cannot become an invocation is tried again after a while, or when the registry changes. */
   #rest({ record, message }: PoisonRecord): Rest {
-    const { clock, logger } = this.#ports;
+    const { clock, random, logger } = this.#ports;
     const { partition, offset } = record;
     const before = this.#resting.get(partition);
     const failures = before?.record.offset === offset ? before.failures + 1 : 0;
-    const pauseMs = Math.min(RESTART_FIRST_MS * 2 ** failures, RESTART_LONGEST_MS);
+    const pauseMs = backoffMs(failures, RESTART_BOUNDS, random);
     const stuck: StuckRecord = { partition, offset, reason: message };
     const { promise: over, resolve } = Promise.withResolvers<void>();
     const timer = clock.setTimer(pauseMs, resolve);

@@ -3,6 +3,7 @@
 export * from "./certificates.js";
 export * from "./http2-frames.js";
 export * from "./leak-check.js";
+export * from "./longest-pauses.js";
 export * from "./patience.js";
 export * from "./raw-connection.js";
 export * from "./seeded-random.js";

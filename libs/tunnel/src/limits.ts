@@ -13,11 +13,10 @@ export const PORTS_MAX = 64;
 /** Of host names (RFC 1035). */
 export const HOST_CHARS_MAX = 253;
 
-/** First wait before a connection is tried again, and the longest; a tunnel comes back quickly, and does not hammer a relay that is away. */
-export const BACKOFF_FIRST_MS = 10;
-export const BACKOFF_LONGEST_MS = 30_000;
-/** Waits are this share longer or shorter, so that the clients of a relay that ended do not come back in one moment. */
-export const BACKOFF_JITTER = 0.5;
+/** Bounds of the random pauses before a connection is tried again: a tunnel returns quickly, and does not overload a relay that is away. */
+export const BACKOFF_BOUNDS = { firstMs: 20, longestMs: 30_000 } as const;
+/** The same for SRV records that cannot be looked up. */
+export const RESOLVE_RETRY_BOUNDS = { firstMs: 2_000, longestMs: 30_000 } as const;
 /** A connection that lived so long was a good one: the next wait is the first again. */
 export const BACKOFF_RESET_MS = 5_000;
 /** Between two looks at the SRV records of relays. */

@@ -77,8 +77,8 @@ export const BATCH_SAMPLE_MAX = 20;
 
 /** Tries of one operation while its partition is not available, and … */
 export const BATCH_TRIES_MAX = 6;
-/** … the pause before the second; each further one is twice as long. Together some six seconds: a change of leaders. */
-export const BATCH_RETRY_MS = 200;
+/** … the bounds of the random pauses between them. Together some six seconds on average: a change of leaders. */
+export const BATCH_RETRY_BOUNDS = { firstMs: 400, longestMs: 6_400 } as const;
 /** A batch that stopped on an error is taken up again after this. */
 export const BATCH_AGAIN_MS = 5_000;
 /** Who cancels a batch that another process runs looks so often whether it is over, and so long. */

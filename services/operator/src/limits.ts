@@ -43,8 +43,7 @@ export const KNOWN_FOR_MS = 60_000;
 export const LOOK_ANSWER_MS = 10_000;
 export const REGISTER_ANSWER_MS = 60_000;
 /** One that did not answer is left alone for this long, doubled each time. */
-export const CIRCUIT_FIRST_MS = 2_000;
-export const CIRCUIT_LONGEST_MS = 30_000;
+export const CIRCUIT_BOUNDS = { firstMs: 2_000, longestMs: 30_000 } as const;
 /** Management APIs that do not answer now and are remembered: more than a cell has environments. */
 export const CIRCUITS_MAX = 4_096;
 /** Services whose last look at their versions is remembered; the oldest is asked for again. */

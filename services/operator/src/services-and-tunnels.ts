@@ -1,7 +1,7 @@
 /** Why: the controllers of services and of hosted environments, and what makes each of them look: its own object, its parts, and what it refers to. */
 
 import { nodeTransport } from "@perdure/admin-client/node";
-import type { Clock, Logger } from "@perdure/base";
+import type { Clock, Logger, Random } from "@perdure/base";
 import type { CloudEnvironment } from "@perdure/custom-resources";
 import { type EventRecorder, type KubernetesClient, keyOf, type MetadataOnly, resources } from "@perdure/driver-kubernetes";
 import type { Edge } from "@perdure/role";
@@ -23,6 +23,7 @@ export interface ServicesAndTunnelsPorts {
   readonly caches: Caches;
   readonly cell: Cell;
   readonly clock: Clock;
+  readonly random: Random;
   readonly events: EventRecorder;
   readonly logger: Logger;
   readonly metrics: OperatorMetrics;
@@ -44,10 +45,10 @@ export interface ServicesAndTunnels extends Disposable {
 }
 
 export function servicesAndTunnels(options: ServicesAndTunnelsOptions, ports: ServicesAndTunnelsPorts): ServicesAndTunnels {
-  const { caches, cell, clock, metrics, logger } = ports;
+  const { caches, cell, clock, random, metrics, logger } = ports;
   const addresses = options.addresses ?? addressesOf(cell);
   const transport = nodeTransport();
-  const doors = new AdminDoors({ clock, transport: transport.send });
+  const doors = new AdminDoors({ clock, random, transport: transport.send });
   const more = { ...ports, doors, addresses };
   const controllerPorts = { clock, logger: logger.child({ component: "controller" }), metrics, edge: ports.edge };
   const deployments = new ServiceDeployments(more, options);

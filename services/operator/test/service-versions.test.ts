@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { Transport, TransportResponse } from "@perdure/admin-client";
 import { Secret } from "@perdure/base";
 import { definitions, type ServiceDeployment, serviceDeploymentSpec } from "@perdure/custom-resources";
-import { VirtualClock } from "@perdure/testkit";
+import { longestPauses, VirtualClock } from "@perdure/testkit";
 import fc from "fast-check";
 import { lackingIn } from "../src/definitions.js";
 import { AdminDoors } from "../src/service-deployment/admin-doors.js";
@@ -179,7 +179,7 @@ describe("the doors of management APIs", () => {
       if (url.host === "admin.test:9070") throw new Error("connect ECONNREFUSED");
       return answer(200, { version: "1" });
     };
-    const doors = new AdminDoors({ clock, transport });
+    const doors = new AdminDoors({ clock, random: longestPauses, transport });
     expect(await doors.version(TARGET, never)).toMatchObject({ kind: "unreachable", againMs: 2_000 });
     expect(await doors.version(TARGET, never)).toMatchObject({ kind: "unreachable" });
     expect(await doors.version({ url: "http://other.test", token: undefined }, never)).toEqual({ kind: "answered", value: "1" });

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { RegistryRefusal } from "@perdure/metadata";
-import { VirtualClock } from "@perdure/testkit";
+import { longestPauses, VirtualClock } from "@perdure/testkit";
 import { type Discovered, discover } from "./discover.js";
 import type { DiscoveryAnswer, DiscoveryFetcher, DiscoveryRequest, DiscoveryTarget } from "./ports.js";
 import {
@@ -115,24 +115,24 @@ describe("patience", () => {
     expect(fetcher.requests).toHaveLength(5);
   });
 
-  test("pauses double from 100 ms", async () => {
+  test("pauses are bounded by 200 ms, then by twice as much", async () => {
     const virtual = new VirtualClock();
     const fetcher = scripted(failure("reset"), failure("connect"), said(aManifest([])));
     const done = discover(
-      { fetcher, clock: virtual, requestHeaders: {} },
+      { fetcher, clock: virtual, random: longestPauses, requestHeaders: {} },
       { kind: "http", uri: "http://x/", httpVersion: "auto" },
       {},
       new AbortController().signal,
     );
     const settle = () => new Promise((resolve) => setImmediate(resolve));
     await settle();
-    virtual.advanceBy(99);
+    virtual.advanceBy(199);
     await settle();
     expect(fetcher.requests).toHaveLength(1);
     virtual.advanceBy(1);
     await settle();
     expect(fetcher.requests).toHaveLength(2);
-    virtual.advanceBy(199);
+    virtual.advanceBy(399);
     await settle();
     expect(fetcher.requests).toHaveLength(2);
     virtual.advanceBy(1);

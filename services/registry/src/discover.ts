@@ -3,7 +3,7 @@
  * and turns every way of not getting a usable answer into the code that explains it (service-protocol.md §13.1, §13.3).
  */
 import { STATUS_CODES } from "node:http";
-import type { Clock } from "@perdure/base";
+import { Backoff, type Clock, type Random } from "@perdure/base";
 import { printable } from "@perdure/egress";
 import { MANIFEST_ACCEPT, MANIFEST_BYTES_MAX, type Manifest, PROTOCOL_VERSIONS, parseManifest } from "@perdure/manifest";
 import { type DeploymentAddress, RegistryRefusal } from "@perdure/metadata";
@@ -11,7 +11,7 @@ import { addressText } from "./address.js";
 import { destinationRefused } from "./guarded.js";
 import {
   DISCOVERY_ATTEMPTS_MAX,
-  DISCOVERY_RETRY_FIRST_MS,
+  DISCOVERY_RETRY_BOUNDS,
   DISCOVERY_TIMEOUT_MS,
   GUARDED_QUOTE_CHARS_MAX,
   QUOTED_BODY_CHARS_MAX,
@@ -28,6 +28,8 @@ export interface Discovered {
 export interface DiscoveryPorts {
   readonly fetcher: DiscoveryFetcher;
   readonly clock: Clock;
+  /** For the pauses between tries. */
+  readonly random?: Random | undefined;
   /** Sent with every request to an endpoint, under lower-case names; deployments' own headers win. */
   readonly requestHeaders: Readonly<Record<string, string>>;
   /** Strangers may have named the endpoint: they hear little of what it answers. */
@@ -64,7 +66,7 @@ export async function discover(
 }
 
 async function askPatiently(
-  { fetcher, clock, requestHeaders }: DiscoveryPorts,
+  { fetcher, clock, random, requestHeaders }: DiscoveryPorts,
   target: DiscoveryTarget,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
@@ -77,10 +79,11 @@ async function askPatiently(
     responseBytesMax: MANIFEST_BYTES_MAX,
     timeoutMs: DISCOVERY_TIMEOUT_MS,
   } as const;
+  const backoff = new Backoff(DISCOVERY_RETRY_BOUNDS, random);
   for (let attempt = 1; ; attempt++) {
     const answer = await fetcher.fetch(request, signal);
     if (attempt === DISCOVERY_ATTEMPTS_MAX || signal.aborted || !isWorthRetrying(answer)) return answer;
-    await pause(clock, DISCOVERY_RETRY_FIRST_MS * 2 ** (attempt - 1), signal);
+    await pause(clock, backoff.next(), signal);
   }
 }
 

@@ -3,8 +3,8 @@
 /** Attempts of one discovery: the endpoint may be starting, but a person is waiting for the answer. */
 export const DISCOVERY_ATTEMPTS_MAX = 5;
 
-/** First pause between two attempts, in milliseconds; each further one is twice as long: 1.5 s of waiting at most. */
-export const DISCOVERY_RETRY_FIRST_MS = 100;
+/** Bounds of the random pauses between two attempts: 1.5 s of waiting on average, 3 s at most. */
+export const DISCOVERY_RETRY_BOUNDS = { firstMs: 200, longestMs: 1_600 } as const;
 
 /** One attempt from connecting to the last byte, in milliseconds: a cold function of a cloud platform answers within this. */
 export const DISCOVERY_TIMEOUT_MS = 30_000;
@@ -15,8 +15,8 @@ export const QUOTED_BODY_CHARS_MAX = 2048;
 /** How often a change is decided anew because another process changed something meanwhile; each time somebody else got on. */
 export const CONFLICTS_MAX = 50;
 
-/** At most so long, times the number of conflicts so far, waits who met one: about what a write takes. */
-export const CONFLICT_PAUSE_MS = 10;
+/** Bounds of the random pauses after conflicts: about what some writes take. */
+export const CONFLICT_BOUNDS = { firstMs: 10, longestMs: 500 } as const;
 
 /** Changes that may wait for their turn; the door in front bounds its requests well below this. */
 export const WAITING_CHANGES_MAX = 4096;

@@ -5,7 +5,16 @@
  *     request ▸ discover (no lock) ▸ decide over the state ▸ write with expected versions ▸ new state ▸ tell listeners
  *                                          ▲──── another process was faster: reload ────┘
  */
-import { type Clock, invariant, type Logger, newDeploymentId, newSubscriptionId, PerdureError, type Random } from "@perdure/base";
+import {
+  backoffMs,
+  type Clock,
+  invariant,
+  type Logger,
+  newDeploymentId,
+  newSubscriptionId,
+  PerdureError,
+  type Random,
+} from "@perdure/base";
 import type { RegistrySnapshot, RegistryView } from "@perdure/control";
 import type { EgressGuard } from "@perdure/egress";
 import {
@@ -37,7 +46,7 @@ import {
   findCluster,
   listClusters,
 } from "./kafka.js";
-import { CONFLICT_PAUSE_MS, CONFLICTS_MAX, LISTENERS_MAX, WAITING_CHANGES_MAX } from "./limits.js";
+import { CONFLICT_BOUNDS, CONFLICTS_MAX, LISTENERS_MAX, WAITING_CHANGES_MAX } from "./limits.js";
 import { loadState, withWrites } from "./persistence.js";
 import { checkDeployment, checkSubscription, NO_PLAN_BOUNDS, type PlanBounds } from "./plan-bounds.js";
 import type { CountUsage, DiscoveryFetcher, DiscoveryTarget } from "./ports.js";
@@ -88,6 +97,7 @@ export async function createRegistry(ports: RegistryPorts, options: RegistryOpti
   const discovery: DiscoveryPorts = {
     fetcher: ports.fetcher,
     clock,
+    random,
     requestHeaders: options.requestHeaders,
     isGuarded: ports.guard !== undefined,
   };
@@ -273,7 +283,7 @@ async function createKeeper({ metadata, clock, random, logger }: RegistryPorts, 
         return answer;
       }
       await load();
-      if (attempt > 1) await pause(clock, random.uint32() % (CONFLICT_PAUSE_MS * attempt)); // So that two do not keep step.
+      if (attempt > 1) await pause(clock, backoffMs(attempt - 1, CONFLICT_BOUNDS, random)); // So that two do not keep step.
     }
     throw new PerdureError("STO0001", `${CONFLICTS_MAX} other changes came first, one after the other; try again`);
   }

@@ -57,10 +57,10 @@ export const PROVISION_TRIES_MAX = 3;
 export const PROVISION_MS_MAX = 120_000;
 /** Everything is looked at this often even when nothing was heard: news can be lost. */
 export const RECONCILE_EVERY_MS = 5_000;
-/** Between attempts to bring up a runtime that did work once: first and longest pause. */
-export const RECOVER_FIRST_MS = 1_000;
-export const RECOVER_LONGEST_MS = 60_000;
-/** So many failures of a runtime that worked once, half an hour of them, and its environment has failed: somebody must look. */
+/** Bounds of the random pauses between attempts to bring up a runtime that did work once. */
+export const RECOVER_FIRST_MS = 2_000;
+export const RECOVER_LONGEST_MS = 120_000;
+/** So many failures of a runtime that worked once, about half an hour of them, and its environment has failed: somebody must look. */
 export const RECOVER_TRIES_MAX = 30;
 /** Environments that are being changed at the same time: each may start a process. */
 export const RECONCILE_AT_ONCE = 8;
@@ -128,7 +128,7 @@ export const MAIL_TIMEOUT_MS = 10_000;
 export const MAIL_LOOK_EVERY_MS = 2_000;
 /** Sent at the same time by one process. */
 export const MAILS_AT_ONCE = 5;
-/** Between attempts to send one: first and longest pause. The first must be longer than an attempt takes. */
+/** Bounds of the random pauses between attempts to send one. Meanwhile it is held for the first, which must be longer than an attempt takes. */
 export const MAIL_AGAIN_FIRST_MS = 60_000;
 export const MAIL_AGAIN_LONGEST_MS = 3_600_000;
 /** After this nobody waits for it any more. */

@@ -3,6 +3,7 @@
  * promised. When nothing is broken any more, everything promised must have happened, once.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import { backoffMs } from "@perdure/base";
 import type { SeededRandom } from "@perdure/testkit";
 import type { Answer } from "../http.js";
 import { IngressClient } from "../ingress-client.js";
@@ -242,7 +243,7 @@ export class Load {
       }
       this.counts.retries++;
       if (performance.now() - Math.max(sinceMs, this.#brokenUntilMs) > LOST_AFTER_MS) throw new Error(`no answer: ${trouble}`);
-      await delay(Math.min(TRY_AGAIN_FIRST_MS * 2 ** turn, TRY_AGAIN_LONGEST_MS));
+      await delay(backoffMs(turn, { firstMs: TRY_AGAIN_FIRST_MS, longestMs: TRY_AGAIN_LONGEST_MS }, random));
     }
   }
 

@@ -2,12 +2,11 @@
  * Our tunnel client: it dials out to relays and serves what its owner named, until it is closed. A relay that goes is followed by another
  * connection before the old one ends; what breaks is tried again (cloud.md §2.1, §2.9).
  */
-import { PerdureError } from "@perdure/base";
+import { Backoff, PerdureError } from "@perdure/base";
 import type { TunnelHello } from "../handshake.js";
 import { IdentityVerifier, parsePublicKey } from "../identity.js";
-import { DRAIN_MS, RESOLVE_EVERY_MS, SERVERS_MAX } from "../limits.js";
+import { BACKOFF_BOUNDS, BACKOFF_RESET_MS, DRAIN_MS, RESOLVE_EVERY_MS, RESOLVE_RETRY_BOUNDS, SERVERS_MAX } from "../limits.js";
 import { isTunnelName } from "../name.js";
-import { Backoff } from "./backoff.js";
 import { TunnelConnection } from "./connection.js";
 import type { OnTunnelEvent } from "./events.js";
 import { LocalCalls } from "./local-calls.js";
@@ -110,17 +109,18 @@ class OpenTunnel implements Tunnel {
   /** Never rejects. What cannot be looked up leaves things as they are. */
   async #resolveAgainAndAgain(srv: string): Promise<void> {
     const { resolveSrv, random } = this.#options;
-    const backoff = new Backoff(random);
+    const backoff = new Backoff(RESOLVE_RETRY_BOUNDS, random);
     while (!this.#stop.signal.aborted) {
       let waitMs = RESOLVE_EVERY_MS;
       try {
         const found = await resolveServers(srv, resolveSrv);
         if (found.length === 0) throw new Error("there are no records");
+        backoff.reset();
         if (!this.#stop.signal.aborted) this.#want(found);
       } catch (cause) {
         const reason = cause instanceof Error ? cause.message : String(cause);
         this.#onEvent({ kind: "resolveFailed", srv, reason });
-        waitMs = Math.max(1_000, backoff.next(0));
+        waitMs = backoff.next();
       }
       await this.#pause(waitMs, this.#stop.signal);
     }
@@ -144,7 +144,7 @@ class OpenTunnel implements Tunnel {
 
   /** Never rejects. */
   async #keepOpen(server: RelayServer, gone: AbortSignal): Promise<void> {
-    const backoff = new Backoff(this.#options.random);
+    const backoff = new Backoff(BACKOFF_BOUNDS, this.#options.random);
     const stop = AbortSignal.any([gone, this.#stop.signal]);
     while (!stop.aborted) {
       const connection = this.#connect(server);
@@ -162,7 +162,8 @@ class OpenTunnel implements Tunnel {
         this.#onEvent({ kind: "draining", server: server.label });
         continue;
       }
-      const retryInMs = backoff.next(outcome.kind === "lost" ? outcome.servedMs : 0);
+      if (outcome.kind === "lost" && outcome.servedMs >= BACKOFF_RESET_MS) backoff.reset();
+      const retryInMs = backoff.next();
       const reason = outcome.kind === "lost" ? outcome.reason : outcome.status;
       this.#onEvent({ kind: "disconnected", server: server.label, reason, retryInMs });
       await this.#pause(retryInMs, stop);

@@ -5,10 +5,10 @@
  *     page ids ─▶ apply, some at a time ─▶ { results of the page, record: next page } ─▶ next page
  *                                           └ a crash before this write: the page is done again, with a look before each
  */
-import { type Clock, InvariantError, type InvocationId, type Logger } from "@perdure/base";
+import { Backoff, type Clock, InvariantError, type InvocationId, type Logger } from "@perdure/base";
 import type { DocumentWrite, MetadataStore } from "@perdure/metadata";
 import type { VerbOutcome } from "../invocation-operations.js";
-import { BATCH_RETRY_MS, BATCH_TRIES_MAX, BATCH_WORKERS_MAX } from "../limits.js";
+import { BATCH_RETRY_BOUNDS, BATCH_TRIES_MAX, BATCH_WORKERS_MAX } from "../limits.js";
 import { alreadyDone, applyOne, isUnavailable, type Operation, type OperationPorts } from "./apply-one.js";
 import {
   type BatchRecord,
@@ -113,7 +113,8 @@ export class BatchRun {
     mayBeDoneSinceMs: number | undefined,
     halt: AbortSignal,
   ): Promise<VerbOutcome | undefined> {
-    const { clock, logger } = this.#ports;
+    const { clock, random, logger } = this.#ports;
+    const backoff = new Backoff(BATCH_RETRY_BOUNDS, random);
     let sinceMs = mayBeDoneSinceMs;
     for (let tries = 1; ; tries++) {
       const startedAtMs = clock.nowMs();
@@ -127,7 +128,7 @@ export class BatchRun {
         }
         if (tries === BATCH_TRIES_MAX) return { status: 503, problem: (cause as Error).message, newId: undefined };
         sinceMs ??= startedAtMs;
-        if (await isHaltedWithin(clock, BATCH_RETRY_MS * 2 ** (tries - 1), halt)) return undefined;
+        if (await isHaltedWithin(clock, backoff.next(), halt)) return undefined;
       }
     }
   }

@@ -3,8 +3,8 @@
  * and a management API that did not answer is left alone for a while, longer each time (kubernetes.md §3.3).
  */
 import { AdminApiError, AdminClient, sqlOneOf, type Transport } from "@perdure/admin-client";
-import type { Clock } from "@perdure/base";
-import { CIRCUIT_FIRST_MS, CIRCUIT_LONGEST_MS, CIRCUITS_MAX, LOOK_ANSWER_MS, REGISTER_ANSWER_MS } from "../limits.js";
+import { backoffMs, type Clock, type Random } from "@perdure/base";
+import { CIRCUIT_BOUNDS, CIRCUITS_MAX, LOOK_ANSWER_MS, REGISTER_ANSWER_MS } from "../limits.js";
 import type { AdminTarget } from "./target.js";
 
 export type Answer<T> =
@@ -44,14 +44,23 @@ interface Circuit {
   message: string;
 }
 
+export interface AdminDoorPorts {
+  readonly clock: Clock;
+  /** For the time in which a management API that did not answer is left alone. */
+  readonly random?: Random | undefined;
+  readonly transport?: Transport | undefined;
+}
+
 export class AdminDoors {
   readonly #clock: Clock;
+  readonly #random: Random | undefined;
   readonly #transport: Transport | undefined;
   /** By the address of the management API; the one that failed longest ago is forgotten first. */
   readonly #circuits = new Map<string, Circuit>();
 
-  constructor({ clock, transport }: { readonly clock: Clock; readonly transport?: Transport | undefined }) {
+  constructor({ clock, random, transport }: AdminDoorPorts) {
     this.#clock = clock;
+    this.#random = random;
     this.#transport = transport;
   }
 
@@ -157,10 +166,10 @@ export class AdminDoors {
   }
 
   #fail(url: string, message: string): Answer<never> {
-    const failures = (this.#circuits.get(url)?.failures ?? 0) + 1;
-    const againMs = Math.min(CIRCUIT_LONGEST_MS, CIRCUIT_FIRST_MS * 2 ** (failures - 1));
+    const before = this.#circuits.get(url)?.failures ?? 0;
+    const againMs = backoffMs(before, CIRCUIT_BOUNDS, this.#random);
     this.#circuits.delete(url);
-    this.#circuits.set(url, { failures, openUntilMs: this.#clock.monotonicMs() + againMs, message });
+    this.#circuits.set(url, { failures: before + 1, openUntilMs: this.#clock.monotonicMs() + againMs, message });
     if (this.#circuits.size > CIRCUITS_MAX) this.#circuits.delete(this.#circuits.keys().next().value as string);
     return { kind: "unreachable", message, againMs };
   }

@@ -3,7 +3,7 @@
  * are there, the earlier ones kept for as long as they are needed (kubernetes.md §1.2). Each pass looks at the present state only, and
  * may be the last one of this process at any line.
  */
-import type { Clock, Logger } from "@perdure/base";
+import { backoffMs, type Clock, type Logger, type Random } from "@perdure/base";
 import {
   type CloudEnvironment,
   type Observation,
@@ -28,15 +28,7 @@ import type { Definitions } from "../definitions.js";
 import { hashOf } from "../desired/runtime-config.js";
 import { bad, good, isGood, type Outcome, step } from "../environment/outcome.js";
 import { addFinalizer } from "../finalizer.js";
-import {
-  CIRCUIT_FIRST_MS,
-  CIRCUIT_LONGEST_MS,
-  DRAIN_POLL_MS,
-  KNOWN_FOR_MS,
-  LOOKS_MAX,
-  RETIRED_POLL_MS,
-  WAIT_REFERENCE_MS,
-} from "../limits.js";
+import { CIRCUIT_BOUNDS, DRAIN_POLL_MS, KNOWN_FOR_MS, LOOKS_MAX, RETIRED_POLL_MS, WAIT_REFERENCE_MS } from "../limits.js";
 import type { Addresses } from "./addresses.js";
 import type { AdminDoors, Answer, Usage } from "./admin-doors.js";
 import { problemOf, replicaSet, serviceOf } from "./desired.js";
@@ -56,6 +48,8 @@ export interface ServiceDeploymentPorts {
   readonly caches: Caches;
   readonly cell: Cell;
   readonly clock: Clock;
+  /** For the pauses after refused registrations. */
+  readonly random?: Random | undefined;
   readonly events: EventRecorder;
   readonly logger: Logger;
   readonly doors: AdminDoors;
@@ -124,7 +118,7 @@ export class ServiceDeployments {
     this.refusals.delete(key);
     this.refusals.set(key, before + 1);
     if (this.refusals.size > LOOKS_MAX) this.refusals.delete(this.refusals.keys().next().value as string);
-    return Math.min(CIRCUIT_LONGEST_MS, CIRCUIT_FIRST_MS * 2 ** before);
+    return backoffMs(before, CIRCUIT_BOUNDS, this.ports.random);
   }
 }
 

@@ -7,7 +7,7 @@
  *     ACTIVE     keep it running ─▸ failing for half an hour: FAILED      SUSPENDED  keep it, but still
  *     FAILED     nothing runs        DELETING   nothing runs ─▸ after the window: erase, shred, DELETED
  */
-import { type Logger, PerdureError, Secret, type TimerHandle } from "@perdure/base";
+import { backoffMs, type Logger, PerdureError, Secret, type TimerHandle } from "@perdure/base";
 import type { EnvironmentId, Provisioner, RuntimeState, Upstream, WantedRuntime } from "@perdure/cloud";
 import type { AuditEntry, EnvironmentRecord, Step, TenancyTables } from "@perdure/driver-postgres";
 import {
@@ -177,11 +177,11 @@ class Reconciler implements AsyncDisposable {
     }
     if (state?.phase === "failed") {
       if (environment.upstreamIngress !== undefined) await this.#setUpstream(environment, undefined);
-      const { clock } = this.#ports;
+      const { clock, random } = this.#ports;
       const waiting = this.#notBeforeMs.get(id);
       if (waiting !== undefined && clock.monotonicMs() < waiting.atMs) return;
       const failures = (waiting?.failures ?? 0) + 1;
-      const pauseMs = Math.min(RECOVER_FIRST_MS * 2 ** failures, RECOVER_LONGEST_MS);
+      const pauseMs = backoffMs(failures, { firstMs: RECOVER_FIRST_MS, longestMs: RECOVER_LONGEST_MS }, random);
       this.#notBeforeMs.set(id, { atMs: clock.monotonicMs() + pauseMs, failures });
       this.#logger.warn({ environmentId: id, reason: state.reason, pauseMs }, "a runtime failed; starting it again");
       if (status === "ACTIVE" && tries + 1 >= RECOVER_TRIES_MAX) {

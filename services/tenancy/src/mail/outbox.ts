@@ -2,7 +2,7 @@
  * Why: what brings a mail about and the mail itself are one transaction, so neither is without the other; and who asks for one learns
  * nothing from how long it takes. Any process sends what waits; a mail may arrive twice when one dies in between.
  */
-import { fromUtf8, type Logger, PerdureError, type TimerHandle, utf8 } from "@perdure/base";
+import { backoffMs, fromUtf8, type Logger, PerdureError, type TimerHandle, utf8 } from "@perdure/base";
 import type { TenancyTables } from "@perdure/driver-postgres";
 import {
   MAIL_AGAIN_FIRST_MS,
@@ -26,7 +26,7 @@ export async function putMail({ ring, clock, random, logger }: TenancyPorts, tab
   await tables.mails.put(ring.seal(utf8(JSON.stringify(mail)), CONTEXT, random), clock.nowMs());
 }
 
-export interface OutboxPorts extends Pick<TenancyPorts, "database" | "ring" | "clock" | "logger"> {
+export interface OutboxPorts extends Pick<TenancyPorts, "database" | "ring" | "clock" | "random" | "logger"> {
   readonly mailer: Mailer;
 }
 
@@ -78,7 +78,7 @@ export async function sendDue(ports: OutboxPorts): Promise<number> {
 type Due = Awaited<ReturnType<TenancyTables["mails"]["take"]>>[number];
 
 async function sendOne(ports: OutboxPorts, { id, sealed, createdAtMs, tries }: Due): Promise<void> {
-  const { database, ring, mailer, clock, logger } = ports;
+  const { database, ring, mailer, clock, random, logger } = ports;
   try {
     await mailer.send(JSON.parse(fromUtf8(ring.open(sealed, CONTEXT))) as Mail);
   } catch (cause) {
@@ -86,7 +86,7 @@ async function sendOne(ports: OutboxPorts, { id, sealed, createdAtMs, tries }: D
     const reason = cause instanceof Error ? cause.message : String(cause);
     const nowMs = clock.nowMs();
     if (nowMs - createdAtMs < MAIL_GIVEN_UP_MS) {
-      const pauseMs = Math.min(MAIL_AGAIN_FIRST_MS * 2 ** (tries - 1), MAIL_AGAIN_LONGEST_MS);
+      const pauseMs = backoffMs(tries - 1, { firstMs: MAIL_AGAIN_FIRST_MS, longestMs: MAIL_AGAIN_LONGEST_MS }, random);
       logger.warn({ reason, tries, pauseMs }, "a mail could not be sent; trying again");
       await database.tables.mails.later(id, nowMs + pauseMs);
       return;

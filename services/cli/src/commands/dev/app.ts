@@ -1,8 +1,9 @@
 /** Why: the service itself, when we start it: its output with a prefix, its crashes told, and started again a few times. */
+import { backoffMs } from "@perdure/base";
 import type { Context } from "../../context.js";
 import { pause } from "../manage/pause.js";
 import { Child, exitText } from "./child.js";
-import { RESTART_PAUSE_MS, RESTARTS_MAX } from "./limits.js";
+import { RESTART_BOUNDS, RESTARTS_MAX } from "./limits.js";
 import { startText } from "./project.js";
 
 export interface AppEvents {
@@ -38,7 +39,7 @@ export class App {
     this.#child = child;
     void child.exited.then(async (exit) => {
       if (this.#isStopped || this.#context.signal.aborted) return;
-      const again = exit.code === 0 || this.#restarts >= RESTARTS_MAX ? undefined : RESTART_PAUSE_MS * 2 ** this.#restarts;
+      const again = exit.code === 0 || this.#restarts >= RESTARTS_MAX ? undefined : backoffMs(this.#restarts, RESTART_BOUNDS);
       this.#events.ended(`'${startText(this.#start)}' ended with ${exitText(exit)}`, again);
       if (again !== undefined) await this.#startAgain(again);
     });

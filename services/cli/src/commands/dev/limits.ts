@@ -14,8 +14,8 @@ export const SEARCH_PAUSE_MS = 300;
 export const SEARCH_LOOKS_QUICK = 200;
 /** How often a service that crashes is started again in a row; what crashes that often needs a person. */
 export const RESTARTS_MAX = 5;
-/** Pause before the first of them; it doubles. */
-export const RESTART_PAUSE_MS = 500;
+/** Bounds of the random pauses before them. */
+export const RESTART_BOUNDS = { firstMs: 1_000, longestMs: 16_000 } as const;
 /** Longest line of a program that is passed on. */
 export const LINE_CHARS_MAX = 8_000;
 /** Lines of a program that are shown when it does not start. */
