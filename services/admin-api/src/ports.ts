@@ -93,10 +93,10 @@ export interface AdminPorts {
 }
 
 export interface AdminOptions {
-  /** Where callers reach the ingress from outside, e.g. `http://localhost:8080/`. */
-  readonly ingressEndpoint: string | undefined;
+  /** Where callers reach the ingress from outside, e.g. `http://localhost:8080/`; it may be known only after the management API is open. */
+  readonly ingressEndpoint: () => string | undefined;
   /** Set when nothing is advertised and the ingress is on this machine: browsers find it at the name by which they found us. */
-  readonly ingressPort?: number | undefined;
+  readonly ingressPort?: (() => number | undefined) | undefined;
   /** Where traces are looked at, with `{traceId}` in it, for links of the console. */
   readonly traceUrl?: string | undefined;
   readonly clusterName: string;

@@ -63,7 +63,7 @@ describe("the console", () => {
     ["1.2.3.4.5", "http://localhost:8081/"],
     ["[::::]:9070", "http://localhost:8081/"],
   ])("finds the ingress of this machine at the name it came by: %s", async (host, ingressUrl) => {
-    const { ask } = await open({ crashAttempt: null, options: { ingressPort: 8081 } });
+    const { ask } = await open({ crashAttempt: null, options: { ingressPort: () => 8081 } });
     const { text, headers } = await ask("GET", "/ui/", undefined, { host });
     expect(bootOf(text)).toMatchObject({ ingressUrl, canCrash: false });
     expect(headers["content-security-policy"]).toContain(`connect-src 'self' ${ingressUrl.slice(0, -1)};`);

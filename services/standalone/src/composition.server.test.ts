@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { Health, Lifecycle, Metrics, noTracer, Sampler } from "@perdure/role";
@@ -56,6 +57,15 @@ async function start(...flags: string[]): Promise<Doors> {
   return doors;
 }
 
+/** Ports that nobody uses now. */
+async function freePorts(count: number): Promise<readonly number[]> {
+  const servers = Array.from({ length: count }, () => createServer());
+  await Promise.all(servers.map((server) => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))));
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
+
 async function stopLast(): Promise<void> {
   const lifecycle = running.pop()!;
   lifecycle.stop("test");
@@ -74,6 +84,33 @@ describe("a whole server in one process", () => {
     expect(version.ingress_endpoint).toBe(`http://localhost:${ingressPort}/`);
     const metrics = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
     expect(metrics).toContain('perdure_gateway_requests_total{kind="health",code="2xx",outcome="ok"} 1');
+  });
+
+  test("callers are let in when the management API answers, however many of them wait", async () => {
+    const [ingress, admin] = await freePorts(2);
+    const stop = new AbortController();
+    const first = Promise.withResolvers<number>();
+    /** Calls until it is answered, then asks for the health of the management API at once. */
+    const caller = async (): Promise<void> => {
+      while (!stop.signal.aborted) {
+        const answered = await fetch(`http://127.0.0.1:${ingress}/restate/health`).catch(() => undefined);
+        if (answered === undefined) {
+          await delay(2); // The server starts in this very process, and must get a chance to.
+          continue;
+        }
+        first.resolve(await fetch(`http://127.0.0.1:${admin}/health`).then(({ status }) => status));
+        return;
+      }
+    };
+    const callers = Array.from({ length: 4 }, caller);
+    for (const calling of callers) calling.catch(first.reject);
+    try {
+      await start(`--ingress.bind-port=${ingress}`, `--admin.bind-port=${admin}`);
+      expect(await first.promise).toBe(200);
+      await Promise.all(callers);
+    } finally {
+      stop.abort();
+    }
   });
 
   test("it stops in order, and starts again on the same data", async () => {

@@ -2,7 +2,9 @@
  * Why: the one place where a single process is put together: embedded drivers below, the roles' own functions on them, objects
  * passed where a cluster passes clients.
  *
- *     directories ▸ stores ▸ registry ▸ worker (leads all partitions) ▸ ingress, admin API
+ *     directories ▸ stores ▸ registry ▸ worker (leads all partitions) ▸ admin API ▸ ingress ▸ subscriptions
+ *
+ * Work comes in last: callers and topics fill the event loop in which everything else would still be starting.
  */
 import {
   type AdminPorts,
@@ -107,7 +109,7 @@ export async function startStandalone(settings: Settings, ports: ProcessPorts): 
   const partitionCount = await lifecycle.prepare(() => dataSet.settle(metadata, partitioned));
 
   // What comes before the worker asks it only later, when somebody uses it.
-  const late: Late = { worker: undefined };
+  const late: Late = { worker: undefined, subscriptions: undefined, ingressPort: undefined };
   const tracing = invocationTracing(ports);
   const traced = (plain: EndpointTransport): EndpointTransport =>
     tracing === undefined ? plain : tracedTransport(plain, () => late.worker?.partitions, tracing);
@@ -147,23 +149,9 @@ export async function startStandalone(settings: Settings, ports: ProcessPorts): 
     { ...ingressOptionsOf(settings.ingress, settings.experimentalEnableVqueues), http: { guard: ingressGuard(guards) } },
   );
   observeIngress(metrics, ingress, () => 0);
-  const ingressDoor = await lifecycle.start("ingress", () => openDoor(settings.ingress, ingress.listen, ingress.close));
   const scopesEnabled = settings.experimentalEnableVqueues;
   const scheduleLogger = logger.child({ component: "schedules" });
   const scheduleParts = { metadata, registry, partitions, scopesEnabled, isSuspended, clock, random, logger: scheduleLogger };
-  const subscriptionLogger = logger.child({ component: "subscriptions" });
-  const topics = {
-    registry,
-    source: createKafkaSource({ clock, logger: subscriptionLogger, guard }),
-    deliveries: storage === undefined ? worker.deliveries : deliveriesUntilFull(worker.deliveries, storage),
-  };
-  const traceRecord = tracing === undefined ? undefined : recordSpans(tracing);
-  const subscriptions = isSuspended
-    ? undefined
-    : await lifecycle.start("subscriptions", () =>
-        runSubscriptions({ ...topics, clock, logger: subscriptionLogger, traceRecord }),
-      );
-  if (subscriptions !== undefined) observeSubscriptions(metrics, subscriptions);
   const schedules = await lifecycle.start("schedules", () => openSchedules(scheduleParts));
   const live = liveRowsOf({ invoker: worker, registry, flow: worker, schedules, partitionCount, clock });
   const source: SourceDescription = { store: { kind: "served" }, partitionCount };
@@ -176,14 +164,29 @@ export async function startStandalone(settings: Settings, ports: ProcessPorts): 
   const batchParts = { registry, partitions, insight, metadata, clock, random, logger: logger.child({ component: "batches" }) };
   const batches = await lifecycle.start("batches", () => (isSuspended ? openSharedBatches(batchParts) : openBatches(batchParts)));
   const askEndpoint = createAskEndpoint({ transports, identity, clock });
-  const stored = { registry, partitions, schedules, subscriptions, sql, insight, batches };
+  const stored = { registry, partitions, schedules, sql, insight, batches };
   // Behind a gateway it is somebody's production.
   const mayCrash = guards.secret === undefined && !settings.admin.disableCrashAttempt;
   const crashAttempt = mayCrash ? worker.cutAttempt : undefined;
   // A key that is never written: no partition has it, and deleting nothing is a commit like any other.
   const commits = new CommitProbe(() => level.write(new Map([["\u00ffcommit probe", null]])), clock);
-  const adminParts = { ...stored, commits, askEndpoint, usage, crashAttempt, guards, ingressPort: ingressDoor.port };
+  const adminParts = { ...stored, commits, askEndpoint, usage, crashAttempt, guards, late };
   const adminDoor = await lifecycle.start("admin API", () => openAdmin(settings, adminParts, ports));
+  const ingressDoor = await lifecycle.start("ingress", () => openDoor(settings.ingress, ingress.listen, ingress.close));
+  late.ingressPort = ingressDoor.port;
+  const subscriptionLogger = logger.child({ component: "subscriptions" });
+  const topics = {
+    registry,
+    source: createKafkaSource({ clock, logger: subscriptionLogger, guard }),
+    deliveries: storage === undefined ? worker.deliveries : deliveriesUntilFull(worker.deliveries, storage),
+  };
+  const traceRecord = tracing === undefined ? undefined : recordSpans(tracing);
+  late.subscriptions = isSuspended
+    ? undefined
+    : await lifecycle.start("subscriptions", () =>
+        runSubscriptions({ ...topics, clock, logger: subscriptionLogger, traceRecord }),
+      );
+  if (late.subscriptions !== undefined) observeSubscriptions(metrics, late.subscriptions);
   return { ingressPort: ingressDoor.port, adminPort: adminDoor.port, identityPublicKey: identity?.publicKey };
 }
 
@@ -214,8 +217,6 @@ interface AdminParts {
   readonly registry: RegistryRole;
   readonly partitions: Partitions;
   readonly schedules: Schedules;
-  /** None while nothing is consumed. */
-  readonly subscriptions: Subscriptions | undefined;
   readonly sql: SqlEngine;
   readonly insight: AdminPorts["insight"];
   readonly batches: AdminPorts["batches"];
@@ -224,21 +225,19 @@ interface AdminParts {
   readonly usage: () => Promise<UsageReport>;
   readonly crashAttempt: AdminPorts["crashAttempt"];
   readonly guards: GuardOptions;
-  readonly ingressPort: number;
+  readonly late: Late;
 }
 
-function openAdmin(
-  settings: Settings,
-  { subscriptions, sql, commits, guards, ingressPort, ...parts }: AdminParts,
-  ports: ProcessPorts,
-): Promise<Door> {
+function openAdmin(settings: Settings, { sql, commits, guards, late, ...parts }: AdminParts, ports: ProcessPorts): Promise<Door> {
   const { lifecycle, metrics, clock, random, logger: root } = ports;
   const logger = root.child({ component: "admin" });
+  const { advertisedAddress, bindPort } = settings.ingress;
+  const ingressPort = (): number => late.ingressPort ?? bindPort;
   return openAdminDoor(
     settings.admin,
     {
       ...parts,
-      subscriptionStatuses: subscriptions?.statuses ?? NO_STATUSES,
+      subscriptionStatuses: () => late.subscriptions?.statuses() ?? [],
       sql: sql.query,
       health: () => lifecycle.health,
       isCommitting: () => commits.isCommitting(),
@@ -250,8 +249,8 @@ function openAdmin(
       logger,
     },
     {
-      ingressEndpoint: settings.ingress.advertisedAddress ?? `http://localhost:${ingressPort}/`,
-      ingressPort: settings.ingress.advertisedAddress === undefined ? ingressPort : undefined,
+      ingressEndpoint: () => advertisedAddress ?? `http://localhost:${ingressPort()}/`,
+      ingressPort: advertisedAddress === undefined ? ingressPort : undefined,
       clusterName: settings.clusterName,
       scopesEnabled: settings.experimentalEnableVqueues,
     },
@@ -259,8 +258,6 @@ function openAdmin(
     { guard: adminGuard(guards), showsConsole: guards.secret === undefined },
   );
 }
-
-const NO_STATUSES = (): readonly never[] => [];
 
 // ── below the roles ──────────────────────────────────────────────────────────────────────────────
 
@@ -343,9 +340,13 @@ interface Transports {
   readonly lambda: EndpointTransport;
 }
 
-/** The worker, once it is there. */
+/** What is there only after those parts that need it at work. */
 interface Late {
   worker: InvokerWorker | undefined;
+  /** None while nothing is consumed. */
+  subscriptions: Subscriptions | undefined;
+  /** Where it is bound; different from the setting when that is 0. */
+  ingressPort: number | undefined;
 }
 
 /** Behind tunnels too, when there are some: the proxy is the operator's, so that no guard is asked about it. */

@@ -51,7 +51,9 @@ export function withConsole(ports: AdminPorts, options: AdminOptions, api: Reque
 }
 
 /** Where the console's callers are sent: as it is advertised, else at the name that this port was reached by. */
-function ingressUrlFor(host: string | undefined, { ingressEndpoint, ingressPort }: AdminOptions): string {
+function ingressUrlFor(host: string | undefined, options: AdminOptions): string {
+  const ingressEndpoint = options.ingressEndpoint();
+  const ingressPort = options.ingressPort?.();
   if (ingressEndpoint !== undefined && ingressPort === undefined) return ingressEndpoint;
   const name = /^([\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i.exec(host ?? "")?.[1];
   const rest = `:${ingressPort ?? INGRESS_PORT}/`;

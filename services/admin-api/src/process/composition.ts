@@ -115,7 +115,7 @@ export async function startAdmin(settings: Settings, ports: ProcessPorts): Promi
         random,
         logger: logger.child({ component: "admin" }),
       },
-      { ingressEndpoint: settings.ingress.advertisedAddress, clusterName: settings.clusterName, scopesEnabled },
+      { ingressEndpoint: () => settings.ingress.advertisedAddress, clusterName: settings.clusterName, scopesEnabled },
     ),
   );
   return { admin: settings.admin.advertisedAddress ?? `http://localhost:${door.port}/` };

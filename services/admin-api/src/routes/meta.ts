@@ -67,7 +67,7 @@ export function metaRoutes(
               version: COMPATIBLE_VERSION,
               min_admin_api_version: MIN_API_VERSION,
               max_admin_api_version: MAX_API_VERSION,
-              ingress_endpoint: options.ingressEndpoint ?? null,
+              ingress_endpoint: options.ingressEndpoint() ?? null,
               features: Object.fromEntries(FEATURES.map((name) => [name, name === "vqueues" && options.scopesEnabled])),
             }),
         },

@@ -9,6 +9,7 @@ import { listAnswer, PAGE_QUERY } from "../http/page.js";
 import type { Route } from "../http/route.js";
 import { DocumentShape } from "../openapi/document-shape.js";
 import { serviceDocument } from "../openapi/service-document.js";
+import type { AdminOptions } from "../ports.js";
 import { HandlerShape, listShape, ServiceShape } from "../views/service-shape.js";
 import { handlerView, serviceView } from "../views/service-view.js";
 
@@ -30,7 +31,7 @@ export const ModifyService = z.object({
 });
 
 /** `ingressEndpoint` is where the OpenAPI documents say that handlers are called. */
-export function serviceRoutes(registry: Registry, ingressEndpoint: string | undefined): readonly Route[] {
+export function serviceRoutes(registry: Registry, ingressEndpoint: AdminOptions["ingressEndpoint"]): readonly Route[] {
   return [
     {
       path: "/services",
@@ -84,7 +85,7 @@ export function serviceRoutes(registry: Registry, ingressEndpoint: string | unde
           handle: (request) => {
             const located = requireService(registry, request.param("service"));
             const isPublic = (handler: HandlerDefinition) => handlerView(registry, located, handler).public;
-            return json(200, serviceDocument(located, isPublic, ingressEndpoint));
+            return json(200, serviceDocument(located, isPublic, ingressEndpoint()));
           },
         },
       },

@@ -99,7 +99,7 @@ export function createTestAdminApi(setup: TestAdminSetup): RequestListener {
     logger,
   };
   const options = {
-    ingressEndpoint: "http://localhost:21600/",
+    ingressEndpoint: () => "http://localhost:21600/",
     clusterName: "localcluster",
     scopesEnabled: setup.scopesEnabled ?? false,
     ...setup.options,
