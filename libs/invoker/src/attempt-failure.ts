@@ -116,6 +116,15 @@ function reportedErrorCode(code: number): ErrorCode {
   return "RT0007";
 }
 
+/**
+ * The handler was silent for too long after the end of its request. The stream stays open for the drain: a handler that comes to its next
+ * command meanwhile sees the end of its request and suspends, as at the reference, instead of a broken connection.
+ */
+export function abortTimeoutFailure(abortTimeoutMs: number): AttemptFailure {
+  const reason = `no message from the handler for ${abortTimeoutMs} ms after its request was closed`;
+  return failure("RT0001", reason, { resetStream: false });
+}
+
 /** The response ended before the handler said how it goes on. */
 export function endOfStreamFailure(truncated: boolean): AttemptFailure {
   const message = truncated ? "the response ended inside a message" : "the response ended without a final message";

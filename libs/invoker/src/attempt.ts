@@ -1,15 +1,15 @@
 /**
  * An attempt on the wire: the machine, the stream it talks through, and the three times it may take.
  *
- *     streaming ──(no message for long)──▶ half-closed ──(no response for long)──▶ aborted, RT0001
- *         └──────────── final message ─────────┴──▶ draining ──(5 s)──▶ reset
+ *     streaming ──(no message for long)──▶ half-closed ──(no response for long: RT0001)──▶ draining ──(5 s)──▶ reset
+ *         └──────────── final message ─────────┴─────────────────────────────────────────────▲
  *
  * One deadline at a time: it is not moved for each message, but looks when it comes how long all has been quiet.
  */
 import type { Clock, TimerHandle } from "@perdure/base";
 import type { AttemptCommand, EntryStored } from "@perdure/partition";
 import { type Future, invocationContentType } from "@perdure/service-protocol";
-import { type AttemptFailure, failure, transportFailure } from "./attempt-failure.js";
+import { type AttemptFailure, abortTimeoutFailure, transportFailure } from "./attempt-failure.js";
 import { AttemptMachine } from "./attempt-machine.js";
 import type { AttemptDeps, AttemptEnding, AttemptOutput, AttemptPlan } from "./attempt-plan.js";
 import type { Deadlines, Waiting } from "./deadlines.js";
@@ -368,9 +368,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
         return this.#machine.closeRequest();
       case "abort":
         if (this.#waitOn(this.#abortTimeoutMs)) return;
-        return this.#machine.fail(
-          failure("RT0001", `no message from the handler for ${this.#abortTimeoutMs} ms after its request was closed`),
-        );
+        return this.#machine.fail(abortTimeoutFailure(this.#abortTimeoutMs));
       case "drain":
         return this.#finish(true);
     }
