@@ -51,6 +51,62 @@ test("operations have names of their own, and everything they refer to is there"
   expect(text).not.toContain("#/$defs");
 });
 
+interface Described {
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: object }>> };
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, { readonly schema: object }>> }>>;
+}
+
+/** Names of the schemas of a request, or of an answer; of a list those of its items. */
+function schemaName(operation: string, status?: number): string | undefined {
+  const [method = "", path = ""] = operation.split(" ");
+  const { paths } = document as { paths: Record<string, Record<string, Described>> };
+  const described = paths[path]?.[method.toLowerCase()];
+  const content = status === undefined ? described?.requestBody?.content : described?.responses[status]?.content;
+  const schema = content?.["application/json"]?.schema as { $ref?: string; items?: { $ref?: string } } | undefined;
+  return (schema?.$ref ?? schema?.items?.$ref)?.split("/").at(-1);
+}
+
+describe("schemas have the names of the reference, which generated clients give to their types", () => {
+  test.each([
+    ["POST /deployments", "RegisterDeploymentRequest"],
+    ["PATCH /deployments/{deployment}", "UpdateDeploymentRequest"],
+    ["POST /kafka-clusters", "CreateKafkaClusterRequest"],
+    ["PATCH /kafka-clusters/{cluster_name}", "UpdateKafkaClusterRequest"],
+    ["POST /subscriptions", "CreateSubscriptionRequest"],
+    ["PATCH /services/{service}", "ModifyServiceRequest"],
+    ["POST /services/{service}/state", "ModifyServiceStateRequest"],
+    ["PUT /limits/rules", "UpsertRuleRequest"],
+    ["POST /limits/rules/bulk-delete", "DeleteRuleRequest"],
+    ["POST /query", "QueryRequest"],
+  ])("%s takes %s", (operation, name) => {
+    expect(schemaName(operation)).toBe(name);
+  });
+
+  test.each([
+    ["GET /deployments", 200, "ListDeploymentsResponse"],
+    ["POST /deployments", 200, "RegisterDeploymentResponse"],
+    ["POST /deployments", 201, "RegisterDeploymentResponse"],
+    ["GET /deployments/{deployment}", 200, "DetailedDeploymentResponse"],
+    ["GET /kafka-clusters", 200, "ListKafkaClustersResponse"],
+    ["POST /kafka-clusters", 201, "SimpleKafkaClusterResponse"],
+    ["GET /kafka-clusters/{cluster_name}", 200, "KafkaClusterResponse"],
+    ["GET /subscriptions", 200, "ListSubscriptionsResponse"],
+    ["POST /subscriptions", 201, "SubscriptionResponse"],
+    ["GET /services", 200, "ListServicesResponse"],
+    ["GET /services/{service}", 200, "ServiceMetadata"],
+    ["GET /services/{service}/handlers", 200, "ListServiceHandlersResponse"],
+    ["GET /services/{service}/handlers/{handler}", 200, "HandlerMetadata"],
+    ["PATCH /invocations/{invocation_id}/restart-as-new", 200, "RestartAsNewInvocationResponse"],
+    ["PUT /limits/rules", 200, "RuleResponse"],
+    ["GET /version", 200, "VersionInformation"],
+    ["GET /cluster-health", 200, "ClusterHealthResponse"],
+    ["GET /version", 500, undefined],
+    ["POST /deployments", 500, "ErrorDescriptionResponse"],
+  ])("%s answers %i with %s", (operation, status, name) => {
+    expect(schemaName(operation, status)).toBe(name);
+  });
+});
+
 describe("compared with the reference's", () => {
   test.each(Object.keys(reference))("%s has its parameters and fields", (operation) => {
     const missing = missingFacts(operation).filter((fact) => reasonFor(`${operation}: ${fact}`) === undefined);

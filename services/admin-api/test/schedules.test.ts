@@ -312,7 +312,10 @@ describe("run now", () => {
 });
 
 test("the OpenAPI document knows the schedules and what a body may say", async () => {
-  const { paths } = (await server.ask("GET", "/openapi")).json<{ paths: Record<string, Record<string, object>> }>();
+  const { paths, components } = (await server.ask("GET", "/openapi")).json<{
+    paths: Record<string, Record<string, object>>;
+    components: { schemas: Record<string, object> };
+  }>();
   const ours = Object.entries(paths).filter(([path]) => path.startsWith("/schedules"));
   expect(ours.map(([path, operations]) => `${path}: ${Object.keys(operations).join(" ")}`)).toEqual([
     "/schedules: get post",
@@ -322,5 +325,5 @@ test("the OpenAPI document knows the schedules and what a body may say", async (
     "/schedules/{schedule}/run: post",
     "/schedules/{schedule}/next: get",
   ]);
-  expect(JSON.stringify(paths["/schedules"])).toContain('"cancel_previous"');
+  expect(JSON.stringify(components.schemas["CreateScheduleRequest"])).toContain('"cancel_previous"');
 });

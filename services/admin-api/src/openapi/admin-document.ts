@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { Method, Operation, Route } from "../http/route.js";
 
 const JSON_TYPE = "application/json";
-const ERROR = { $ref: "#/components/schemas/Error" } as const;
+const ERROR = { $ref: "#/components/schemas/ErrorDescriptionResponse" } as const;
 
 const ErrorShape = z.object({
   message: z.string(),
@@ -21,7 +21,7 @@ type Components = Record<string, object>;
 
 /** OpenAPI 3.1 of all routes that make promises. */
 export function adminDocument(routes: readonly Route[]) {
-  const schemas: Components = { Error: schemaOf(ErrorShape, "output", {}) };
+  const schemas: Components = { ErrorDescriptionResponse: schemaOf(ErrorShape, "output", {}) };
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) {
     if (route.isInternal === true) continue;
@@ -87,7 +87,10 @@ function bodyOf(schema: z.ZodType, components: Components): object {
   return { required: true, content: { [JSON_TYPE]: { schema: schemaOf(schema, "input", components) } } };
 }
 
-/** JSON schema; what it names goes to the components. Answers may get fields later, so they are not closed. */
+/**
+ * JSON schema; what has a name goes to the components, itself included: types of generated clients get their names from there. They are those
+ * of the reference where it has one. Answers may get fields later, so they are not closed.
+ */
 function schemaOf(schema: z.ZodType, io: "input" | "output", components: Components): object {
   const {
     $schema: _dialect,
@@ -102,7 +105,10 @@ function schemaOf(schema: z.ZodType, io: "input" | "output", components: Compone
     },
   });
   for (const [name, definition] of Object.entries($defs ?? {})) components[name] ??= withComponentRefs(definition);
-  return withComponentRefs(shape);
+  const name = schema.meta()?.id;
+  if (name === undefined) return withComponentRefs(shape);
+  components[name] ??= withComponentRefs(shape);
+  return { $ref: `#/components/schemas/${name}` };
 }
 
 /** `#/$defs/X` → `#/components/schemas/X`, at any depth. */

@@ -42,7 +42,8 @@ export const StartBatch = z
   .refine(({ filter, ids }) => (filter ?? ids ?? undefined) !== undefined, { message: "give `filter` or `ids`" })
   .refine(({ operation, deployment }) => (deployment ?? undefined) === undefined || MOVING.has(operation), {
     message: "`deployment` goes with `resume` and `restart-as-new` only",
-  });
+  })
+  .meta({ id: "StartBatchRequest" });
 
 const MOVING: ReadonlySet<string> = new Set(["resume", "restart-as-new"]);
 

@@ -39,15 +39,17 @@ const size = (maxBytes: number) =>
     .nullish();
 
 /** What a check may take; everything that is not named has its default. */
-export const CheckBody = z.strictObject({
-  in_flight_per_handler: count(0, CHECK_BOUNDS_MAX.inFlightPerHandler),
-  completed_per_handler: count(0, CHECK_BOUNDS_MAX.completedPerHandler),
-  invocations: count(1, CHECK_BOUNDS_MAX.invocations),
-  timeout: time(CHECK_BOUNDS_MAX.timeoutMs),
-  replay_timeout: time(CHECK_BOUNDS_MAX.replayTimeoutMs),
-  bytes: size(CHECK_BOUNDS_MAX.bytes),
-  concurrency: count(1, CHECK_BOUNDS_MAX.concurrency),
-});
+export const CheckBody = z
+  .strictObject({
+    in_flight_per_handler: count(0, CHECK_BOUNDS_MAX.inFlightPerHandler),
+    completed_per_handler: count(0, CHECK_BOUNDS_MAX.completedPerHandler),
+    invocations: count(1, CHECK_BOUNDS_MAX.invocations),
+    timeout: time(CHECK_BOUNDS_MAX.timeoutMs),
+    replay_timeout: time(CHECK_BOUNDS_MAX.replayTimeoutMs),
+    bytes: size(CHECK_BOUNDS_MAX.bytes),
+    concurrency: count(1, CHECK_BOUNDS_MAX.concurrency),
+  })
+  .meta({ id: "CheckDeploymentRequest" });
 
 /** Field `verify` of a registration. */
 export const Verify = z.union([z.boolean(), CheckBody]).nullish();

@@ -28,16 +28,19 @@ const registration = { ...shared, metadata: Metadata.nullish(), breaking: Flag, 
 
 const RegisterHttp = z.object({ uri: UriText, use_http_11: Flag, ...registration });
 const RegisterLambda = z.object({ arn: z.string(), assume_role_arn: z.string().nullish(), ...registration });
-export const RegisterDeployment = z.union([RegisterHttp, RegisterLambda]);
+export const RegisterDeployment = z.union([RegisterHttp, RegisterLambda]).meta({ id: "RegisterDeploymentRequest" });
+const DeploymentsShape = listShape("deployments", DeploymentSummaryShape, "ListDeploymentsResponse");
 
-export const UpdateDeployment = z.object({
-  uri: UriText.nullish(),
-  use_http_11: z.boolean().nullish(),
-  arn: z.string().nullish(),
-  assume_role_arn: z.string().nullish(),
-  overwrite: Flag,
-  ...shared,
-});
+export const UpdateDeployment = z
+  .object({
+    uri: UriText.nullish(),
+    use_http_11: z.boolean().nullish(),
+    arn: z.string().nullish(),
+    assume_role_arn: z.string().nullish(),
+    overwrite: Flag,
+    ...shared,
+  })
+  .meta({ id: "UpdateDeploymentRequest" });
 
 export function deploymentRoutes(registry: Registry): readonly Route[] {
   const update: Operation = {
@@ -67,7 +70,7 @@ export function deploymentRoutes(registry: Registry): readonly Route[] {
           summary: "List deployments, oldest first",
           query: PAGE_QUERY,
           answers: { 200: "All deployments, or a page of them" },
-          results: { 200: listShape("deployments", DeploymentSummaryShape) },
+          results: { 200: DeploymentsShape },
           handle: (request) => listAnswer(request, "deployments", registry.deployments(), ageKey, deploymentSummary),
         },
         POST: {

@@ -21,6 +21,8 @@ const DELETE_MODES: ReadonlyMap<string, SimpleVerb> = new Map([
 ]);
 const FROM_MAX = 4_294_967_295;
 
+const RestartedShape = z.strictObject({ new_invocation_id: z.string() }).meta({ id: "RestartAsNewInvocationResponse" });
+
 export function invocationRoutes(ports: AdminPorts): readonly Route[] {
   const verb = (name: Verb, operation: Operation): Route => ({
     path: `/invocations/{invocation_id}/${name}`,
@@ -101,7 +103,7 @@ export function invocationRoutes(ports: AdminPorts): readonly Route[] {
         422: "Workflows cannot be restarted",
         425: "Not started yet",
       },
-      results: { 200: z.strictObject({ new_invocation_id: z.string() }) },
+      results: { 200: RestartedShape },
       handle: async (request) => {
         const id = invocationParam(request);
         const choice = deploymentQuery(request, { kind: "latest" });

@@ -28,12 +28,19 @@ const ClusterName = z
   .max(KAFKA_CLUSTER_NAME_CHARS_MAX, "name too long")
   .regex(/^[!$%&'()*+,\-.0-9:;=@A-Z[\]_a-z~]+$/, "invalid uri character");
 
-export const CreateKafkaCluster = z.object({
-  name: ClusterName,
-  properties: Properties,
-});
-export const UpdateKafkaCluster = z.object({ properties: Properties });
-export const CreateSubscription = z.object({ source: Uri, sink: Uri, options: Properties.nullish() });
+export const CreateKafkaCluster = z
+  .object({
+    name: ClusterName,
+    properties: Properties,
+  })
+  .meta({ id: "CreateKafkaClusterRequest" });
+export const UpdateKafkaCluster = z.object({ properties: Properties }).meta({ id: "UpdateKafkaClusterRequest" });
+export const CreateSubscription = z
+  .object({ source: Uri, sink: Uri, options: Properties.nullish() })
+  .meta({ id: "CreateSubscriptionRequest" });
+
+const ClustersShape = listShape("clusters", ClusterShape, "ListKafkaClustersResponse");
+const SubscriptionsShape = listShape("subscriptions", SubscriptionShape, "ListSubscriptionsResponse");
 
 export function kafkaRoutes(registry: Registry): readonly Route[] {
   return [...clusterRoutes(registry), ...subscriptionRoutes(registry)];
@@ -48,7 +55,7 @@ function clusterRoutes(registry: Registry): readonly Route[] {
           summary: "List Kafka clusters",
           query: PAGE_QUERY,
           answers: { 200: "All clusters or a page of them, secrets blacked out" },
-          results: { 200: listShape("clusters", ClusterShape) },
+          results: { 200: ClustersShape },
           handle: (request) => listAnswer(request, "clusters", registry.kafkaClusters(), ({ name }) => name, clusterView),
         },
         POST: {
@@ -121,7 +128,7 @@ function subscriptionRoutes(registry: Registry): readonly Route[] {
           summary: "List subscriptions",
           query: { source: "Only those of this source", sink: "Only those of this sink", ...PAGE_QUERY },
           answers: { 200: "The subscriptions, or a page of them" },
-          results: { 200: listShape("subscriptions", SubscriptionShape) },
+          results: { 200: SubscriptionsShape },
           handle: (request) => {
             const [source, sink] = [request.query.get("source"), request.query.get("sink")];
             const wanted = registry

@@ -30,18 +30,22 @@ const FEATURES = [
   "vqueues_migration_skip_completed",
 ] as const;
 
-const VersionShape = z.strictObject({
-  version: z.string().describe("The release of the reference system whose interface this is"),
-  min_admin_api_version: z.int(),
-  max_admin_api_version: z.int(),
-  ingress_endpoint: z.string().nullable(),
-  features: z.record(z.string(), z.boolean()),
-});
+const VersionShape = z
+  .strictObject({
+    version: z.string().describe("The release of the reference system whose interface this is"),
+    min_admin_api_version: z.int(),
+    max_admin_api_version: z.int(),
+    ingress_endpoint: z.string().nullable(),
+    features: z.record(z.string(), z.boolean()),
+  })
+  .meta({ id: "VersionInformation" });
 
-const ClusterHealthShape = z.strictObject({
-  cluster_name: z.string(),
-  metadata_cluster_health: z.strictObject({ members: z.array(z.int()) }),
-});
+const ClusterHealthShape = z
+  .strictObject({
+    cluster_name: z.string(),
+    metadata_cluster_health: z.strictObject({ members: z.array(z.int()) }),
+  })
+  .meta({ id: "ClusterHealthResponse" });
 
 /** Where other processes commit, their readiness says whether they do. */
 const EVER_COMMITTING = (): Promise<boolean> => Promise.resolve(true);

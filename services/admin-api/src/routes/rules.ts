@@ -54,27 +54,27 @@ const Limits = z.object({
   rate: Rate.nullish(),
 });
 
-export const PutRules = z
-  .array(
-    z.object({
-      pattern: Pattern,
-      limits: Limits.nullish(),
-      description: z.string().nullish(),
-      disabled: z.boolean().nullish(),
-      weight: wholeNumber(1, RULE_WEIGHT_MAX).nullish(),
-      priority: wholeNumber(1, 5).nullish(),
-      precondition: z
-        .discriminatedUnion("type", [
-          z.object({ type: z.literal("none") }),
-          z.object({ type: z.literal("matches"), version: Version }),
-          z.object({ type: z.literal("does_not_exist") }),
-        ])
-        .nullish(),
-    }),
-  )
-  .max(RULE_CHANGES_MAX);
+const UpsertRule = z
+  .object({
+    pattern: Pattern,
+    limits: Limits.nullish(),
+    description: z.string().nullish(),
+    disabled: z.boolean().nullish(),
+    weight: wholeNumber(1, RULE_WEIGHT_MAX).nullish(),
+    priority: wholeNumber(1, 5).nullish(),
+    precondition: z
+      .discriminatedUnion("type", [
+        z.object({ type: z.literal("none") }),
+        z.object({ type: z.literal("matches"), version: Version }),
+        z.object({ type: z.literal("does_not_exist") }),
+      ])
+      .nullish(),
+  })
+  .meta({ id: "UpsertRuleRequest" });
+export const PutRules = z.array(UpsertRule).max(RULE_CHANGES_MAX);
 
-export const DeleteRules = z.array(z.object({ pattern: Pattern, expected_version: Version.nullish() })).max(RULE_CHANGES_MAX);
+const DeleteRule = z.object({ pattern: Pattern, expected_version: Version.nullish() }).meta({ id: "DeleteRuleRequest" });
+export const DeleteRules = z.array(DeleteRule).max(RULE_CHANGES_MAX);
 
 const RuleShape = z
   .strictObject({
@@ -90,7 +90,7 @@ const RuleShape = z
     version: z.int(),
     last_modified_millis_since_epoch: z.int(),
   })
-  .meta({ id: "Rule" });
+  .meta({ id: "RuleResponse" });
 
 export function ruleRoutes(registry: Registry): readonly Route[] {
   return [

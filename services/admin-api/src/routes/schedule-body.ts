@@ -93,14 +93,15 @@ const fields = {
 } as const;
 
 /** Strict, because a misspelt `catchup` must not be taken for none. */
-export const PostSchedule = z.strictObject(fields).superRefine(belongTogether);
+export const PostSchedule = z.strictObject(fields).superRefine(belongTogether).meta({ id: "CreateScheduleRequest" });
 
 const SHOWN_ONLY = Object.keys(ScheduleShape.shape).filter((name) => !Object.hasOwn(fields, name));
 
 /** What is shown of a schedule can be changed and sent back: what is only shown is passed over. */
 export const PutSchedule = z
   .strictObject({ ...fields, ...Object.fromEntries(SHOWN_ONLY.map((name) => [name, z.unknown().optional()])) })
-  .superRefine(belongTogether) as unknown as typeof PostSchedule;
+  .superRefine(belongTogether)
+  .meta({ id: "ReplaceScheduleRequest" }) as unknown as typeof PostSchedule;
 
 function belongTogether(body: ScheduleFields, context: z.RefinementCtx): void {
   const fail = (path: string, message: string) => context.addIssue({ code: "custom", path: [path], message });

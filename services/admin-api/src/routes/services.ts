@@ -21,14 +21,19 @@ const DurationText = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-export const ModifyService = z.object({
-  public: z.boolean().nullish(),
-  idempotency_retention: DurationText.nullish(),
-  workflow_completion_retention: DurationText.nullish(),
-  journal_retention: DurationText.nullish(),
-  inactivity_timeout: DurationText.nullish(),
-  abort_timeout: DurationText.nullish(),
-});
+export const ModifyService = z
+  .object({
+    public: z.boolean().nullish(),
+    idempotency_retention: DurationText.nullish(),
+    workflow_completion_retention: DurationText.nullish(),
+    journal_retention: DurationText.nullish(),
+    inactivity_timeout: DurationText.nullish(),
+    abort_timeout: DurationText.nullish(),
+  })
+  .meta({ id: "ModifyServiceRequest" });
+
+const ServicesShape = listShape("services", ServiceShape, "ListServicesResponse");
+const HandlersShape = listShape("handlers", HandlerShape, "ListServiceHandlersResponse");
 
 /** `ingressEndpoint` is where the OpenAPI documents say that handlers are called. */
 export function serviceRoutes(registry: Registry, ingressEndpoint: AdminOptions["ingressEndpoint"]): readonly Route[] {
@@ -40,7 +45,7 @@ export function serviceRoutes(registry: Registry, ingressEndpoint: AdminOptions[
           summary: "List services in their latest revisions",
           query: PAGE_QUERY,
           answers: { 200: "All services, or a page of them" },
-          results: { 200: listShape("services", ServiceShape) },
+          results: { 200: ServicesShape },
           handle: (request) =>
             listAnswer(request, "services", registry.services(), nameOf, (located) => serviceView(registry, located)),
         },
@@ -97,7 +102,7 @@ export function serviceRoutes(registry: Registry, ingressEndpoint: AdminOptions[
           summary: "List the handlers of a service",
           query: PAGE_QUERY,
           answers: { 200: "All handlers, or a page of them", 404: "Unknown service" },
-          results: { 200: listShape("handlers", HandlerShape) },
+          results: { 200: HandlersShape },
           handle: (request) => {
             const located = requireService(registry, request.param("service"));
             const { handlers } = located.revision.definition;

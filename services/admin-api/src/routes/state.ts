@@ -31,12 +31,14 @@ const NewState = z.unknown().transform((value, context): readonly StateEntry[] =
   return entries;
 });
 
-export const ModifyState = z.object({
-  version: z.string().nullish(),
-  object_key: z.string(),
-  scope: z.string().nullish(),
-  new_state: NewState,
-});
+export const ModifyState = z
+  .object({
+    version: z.string().nullish(),
+    object_key: z.string(),
+    scope: z.string().nullish(),
+    new_state: NewState,
+  })
+  .meta({ id: "ModifyServiceStateRequest" });
 
 export function stateRoutes(ports: AdminPorts): readonly Route[] {
   return [

@@ -27,11 +27,11 @@ const full = { services: z.array(ServiceShape), verification: VerificationShape.
 
 export const DeploymentSummaryShape = z
   .union([z.strictObject({ ...common, ...http, ...brief }), z.strictObject({ ...common, ...lambda, ...brief })])
-  .meta({ id: "DeploymentSummary" });
+  .meta({ id: "DeploymentResponse" });
 
 export const DeploymentShape = z
   .union([z.strictObject({ ...common, ...http, ...full }), z.strictObject({ ...common, ...lambda, ...full })])
-  .meta({ id: "Deployment" });
+  .meta({ id: "DetailedDeploymentResponse" });
 
 export const RegistrationShape = z
   .strictObject({
@@ -42,4 +42,4 @@ export const RegistrationShape = z
     sdk_version: z.string().optional(),
     verification: VerificationShape.optional(),
   })
-  .meta({ id: "Registration" });
+  .meta({ id: "RegisterDeploymentResponse" });

@@ -8,11 +8,11 @@ const clusterFields = { name: z.string(), properties: TextMapShape, created_at: 
 
 export const SubscriptionShape = z
   .strictObject({ id: z.string(), source: z.string(), sink: z.string(), options: TextMapShape })
-  .meta({ id: "Subscription" });
-export const ClusterShape = z.strictObject(clusterFields).meta({ id: "KafkaCluster" });
+  .meta({ id: "SubscriptionResponse" });
+export const ClusterShape = z.strictObject(clusterFields).meta({ id: "SimpleKafkaClusterResponse" });
 export const ClusterWithSubscriptionsShape = z
   .strictObject({ ...clusterFields, subscriptions: z.array(SubscriptionShape) })
-  .meta({ id: "KafkaClusterWithSubscriptions" });
+  .meta({ id: "KafkaClusterResponse" });
 
 const REDACTED = "***";
 /** Parts of property names whose values are secrets, or lead to them. */

@@ -63,7 +63,7 @@ export const ScheduleShape = z
   })
   .meta({ id: "Schedule" });
 
-export const SchedulesShape = listShape("schedules", ScheduleShape);
+export const SchedulesShape = listShape("schedules", ScheduleShape, "ListSchedulesResponse");
 
 export const FiredShape = z.strictObject({ invocation_id: z.string(), status: z.enum(["Accepted", "PreviouslyAccepted"]) });
 

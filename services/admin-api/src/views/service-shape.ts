@@ -8,8 +8,8 @@ export const TimeShape = z.string().describe("A moment in UTC, RFC 3339");
 export const TextMapShape = z.record(z.string(), z.string());
 
 /** A list, and where to go on when a page of it was asked for. */
-export function listShape<T extends z.ZodType>(field: string, item: T) {
-  return z.strictObject({ [field]: z.array(item), next_cursor: z.string().nullable().optional() });
+export function listShape<T extends z.ZodType>(field: string, item: T, id: string) {
+  return z.strictObject({ [field]: z.array(item), next_cursor: z.string().nullable().optional() }).meta({ id });
 }
 
 const NoticeShape = z.strictObject({ code: z.string().optional(), message: z.string() });
@@ -41,7 +41,7 @@ export const HandlerShape = z
     output_json_schema: z.unknown().optional(),
     retry_policy: HandlerRetryShape,
   })
-  .meta({ id: "Handler" });
+  .meta({ id: "HandlerMetadata" });
 
 export const ServiceShape = z
   .strictObject({
@@ -68,4 +68,4 @@ export const ServiceShape = z
     }),
     info: z.array(NoticeShape).optional(),
   })
-  .meta({ id: "Service" });
+  .meta({ id: "ServiceMetadata" });
