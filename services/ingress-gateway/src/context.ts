@@ -5,7 +5,7 @@ import type { Edge } from "@perdure/role";
 import type { StartSpan } from "@perdure/role/tracing";
 import type { BodyGate } from "./body-reading.js";
 import type { Exchange, ExchangeKind } from "./exchange.js";
-import type { ReadRegistries } from "./late-routes.js";
+import type { LateRoutes, ReadRegistries } from "./late-routes.js";
 import type { Advice, Refusal } from "./refusal.js";
 
 /** Told about exchanges; must not throw. */
@@ -40,6 +40,8 @@ export interface IngressPorts {
 export interface IngressContext {
   readonly ports: IngressPorts;
   readonly bodies: BodyGate;
+  /** Undefined where the registry is not a copy that follows. */
+  readonly lateRoutes: LateRoutes | undefined;
   /** Whether flow control is offered. */
   readonly scopesEnabled: boolean;
   /** Answers with the refusal and notes its code. */

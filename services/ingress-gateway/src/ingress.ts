@@ -14,7 +14,7 @@ import type { Exchange, ExchangeOwner } from "./exchange.js";
 import { Http1Exchange } from "./http1-exchange.js";
 import { Http2Exchange } from "./http2-exchange.js";
 import { handleInvoke } from "./invoke.js";
-import { LateRoutes, mayBeOutdated } from "./late-routes.js";
+import { LateRoutes } from "./late-routes.js";
 import * as limits from "./limits.js";
 import { parseRequestTarget, type RequestPath } from "./path.js";
 import * as refusal from "./refusal.js";
@@ -71,6 +71,7 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
       bufferedBodyBytesMax: options.bufferedBodyBytesMax ?? limits.bufferedBodyBytesMaxDefault,
       bodyTimeoutMs: options.bodyTimeoutMs ?? limits.bodyTimeoutMsDefault,
     }),
+    lateRoutes,
     scopesEnabled: options.scopesEnabled ?? true,
     refuse(exchange, refused) {
       exchange.refusedWith = refused.code;
@@ -128,7 +129,7 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
       if (inFlight > concurrentRequestsMax) return context.refuse(exchange, refusal.overloaded);
       if (rate?.take(clock.monotonicMs()) === false) return context.refuse(exchange, refusal.overloaded);
     }
-    if (route.kind !== "refused" || lateRoutes === undefined || !mayBeOutdated(route)) return follow(exchange, route, path);
+    if (route.kind !== "refused" || lateRoutes === undefined || route.isOfRegistry !== true) return follow(exchange, route, path);
     lateRoutes.routeOf(path.path).then(
       (late) => {
         if (!exchange.settled) follow(exchange, late ?? route, path);

@@ -5,24 +5,10 @@
 import type { Clock } from "@perdure/base";
 import type { RegistrySnapshot } from "@perdure/control";
 import { LATE_READ_PAUSE_FACTOR, LATE_READ_PAUSE_MS_MIN, LATE_REQUESTS_MAX } from "./limits.js";
-import * as refusal from "./refusal.js";
 import { type Route, routeOf } from "./route.js";
 
 /** Resolves with what each registry that can be reached has now; never rejects. */
 export type ReadRegistries = () => Promise<readonly RegistrySnapshot[]>;
-
-/** Whether a newer state of the registry may say something else. */
-export function mayBeOutdated({ code, ...rest }: refusal.Refusal): boolean {
-  switch (code) {
-    case "ING0002": // No such service or handler; paths that no registration makes valid have one text.
-      return rest.message !== refusal.notFound.message;
-    case "ING0007": // Not public.
-    case "RT0020": // Its deployment is too old.
-      return true;
-    default:
-      return false;
-  }
-}
 
 /**
  * Reads the registries for requests that found no route. Requests that come while a reading has not begun share it, and readings follow each
@@ -45,14 +31,22 @@ export class LateRoutes {
   }
 
   /** Resolves with a route that a state read from now on has for `path`; undefined when none has, or too many requests wait. */
-  async routeOf(path: string): Promise<Route | undefined> {
+  routeOf(path: string): Promise<Route | undefined> {
+    return this.find((snapshot) => {
+      const route = routeOf(path, snapshot);
+      return route.kind === "refused" ? undefined : route;
+    });
+  }
+
+  /** The same for anything else that a state may have. */
+  async find<T>(search: (snapshot: RegistrySnapshot) => T | undefined): Promise<T | undefined> {
     if (this.#waiting >= LATE_REQUESTS_MAX) return undefined;
     this.#waiting++;
     try {
       this.#next ??= this.#begin(this.#last);
       for (const snapshot of await this.#next) {
-        const route = routeOf(path, snapshot);
-        if (route.kind !== "refused") return route;
+        const found = search(snapshot);
+        if (found !== undefined) return found;
       }
       return undefined;
     } finally {

@@ -10,6 +10,8 @@ export interface Refusal {
   /** Status and `code` of the body. */
   readonly status: number;
   readonly message: string;
+  /** A newer state of the registry may have a route for the request. */
+  readonly isOfRegistry?: true;
 }
 
 export function refuse(code: ErrorCode, message: string, status: number = catalogue[code].http): Refusal {
@@ -30,7 +32,7 @@ export function announcedTooLarge(bytes: number, bytesMax: number): Refusal {
   return refuse("ING0004", `length limit exceeded: ${limit}`);
 }
 export const bodyTooSlow = refuse("ING0009", "cannot read body: it did not arrive in time", 408);
-export const notPublic = refuse("ING0007", "the invoked service is not public");
+export const notPublic = ofRegistry(refuse("ING0007", "the invoked service is not public"));
 export const internalError = refuse("OPS0003", "internal error");
 
 export const badServicePath = refuse(
@@ -69,22 +71,35 @@ export const badPriority = refuse("ING0003", "invalid priority: expected a whole
 export const priorityWithoutScope = refuse("ING0003", "priority requires a scope to be set");
 export const limitKeyWithoutScope = refuse("ING0003", "limit-key requires a scope to be set");
 
+/** The same path and texts, but because of the type that the service has now. */
+export const badServicePathOfType = ofRegistry(badServicePath);
+export const badReservedPathOfType = ofRegistry(badReservedPath);
+export const badInvocationPathOfType = ofRegistry(badInvocationPath);
+
+function ofRegistry(refused: Refusal): Refusal {
+  return { ...refused, isOfRegistry: true };
+}
+
 export function badPath(path: string): Refusal {
   return refuse("ING0001", `bad path: ${path}`);
 }
 export function serviceNotFound(service: string): Refusal {
-  return refuse("ING0002", `service '${service}' not found, make sure to register the service before calling it.`);
+  return ofRegistry(refuse("ING0002", `service '${service}' not found, make sure to register the service before calling it.`));
 }
 export function handlerNotFound(service: string, handler: string): Refusal {
-  return refuse(
-    "ING0002",
-    `the service '${service}' exists, but the handler '${handler}' was not found, check that the handler exists in the latest registered service version.`,
+  return ofRegistry(
+    refuse(
+      "ING0002",
+      `the service '${service}' exists, but the handler '${handler}' was not found, check that the handler exists in the latest registered service version.`,
+    ),
   );
 }
 export function deploymentDeprecated(service: string, deploymentId: string): Refusal {
-  return refuse(
-    "RT0020",
-    `the service ${service} is exposed by the deprecated deployment ${deploymentId}. Upgrade the SDK used by ${service}.`,
+  return ofRegistry(
+    refuse(
+      "RT0020",
+      `the service ${service} is exposed by the deprecated deployment ${deploymentId}. Upgrade the SDK used by ${service}.`,
+    ),
   );
 }
 export function badHeader(name: string): Refusal {

@@ -1,6 +1,6 @@
 /** Why: results can be asked for later, by whoever knows the invocation, its idempotency key or its workflow key (ingress.md §5). */
 import { type InvocationId, idempotentInvocationId, parseInvocationId, unreachable, workflowInvocationId } from "@perdure/base";
-import type { Completion, HandlerView } from "@perdure/control";
+import type { Completion, HandlerView, RegistrySnapshot } from "@perdure/control";
 import { answerCompletion, answerInvocationFailure, answerJson } from "./answer.js";
 import { readBody } from "./body-reading.js";
 import type { IngressContext } from "./context.js";
@@ -104,13 +104,13 @@ function answerResult(
   completion: Completion,
 ): void {
   if (completion.outcome.kind === "failure") return answerCompletion(exchange, id, completion, undefined);
-  if (target.kind !== "id") return answerValue(context, exchange, id, completion, handlerOf(context, target));
+  if (target.kind !== "id") return answerValue(context, exchange, id, completion, (registry) => handlerOf(registry, target));
   context.ports.partitions.describe(id).then(
     (invocation) => {
       // Forgotten in this very moment: the value is still right, only nobody knows its type.
       if (invocation === undefined) return answerCompletion(exchange, id, completion, undefined);
       const { service, handler } = invocation.facts.target;
-      answerValue(context, exchange, id, completion, latestHandler(context, service, handler));
+      answerValue(context, exchange, id, completion, (registry) => latestHandler(registry, service, handler));
     },
     (cause: unknown) => context.fail(exchange, cause, "read"),
   );
@@ -121,21 +121,29 @@ function answerValue(
   exchange: Exchange,
   id: InvocationId,
   completion: Completion,
-  handler: HandlerView | undefined,
+  find: FindHandler,
 ): void {
-  if (handler === undefined) return context.refuse(exchange, refusal.notFound);
-  answerCompletion(exchange, id, completion, handler.output);
+  const answer = (handler: HandlerView | undefined): void => {
+    if (exchange.settled) return;
+    if (handler === undefined) return context.refuse(exchange, refusal.notFound);
+    answerCompletion(exchange, id, completion, handler.output);
+  };
+  const known = find(context.ports.registry.current());
+  if (known !== undefined || context.lateRoutes === undefined) return answer(known);
+  context.lateRoutes.find(find).then(answer, (cause: unknown) => context.crash(exchange, cause));
 }
 
-function handlerOf(context: IngressContext, target: Exclude<ResultTarget, { kind: "id" }>): HandlerView | undefined {
-  if (target.kind === "idempotent") return latestHandler(context, target.service, target.handler);
-  const handlers = context.ports.registry.current().services.get(target.workflow)?.handlers.values() ?? [];
+type FindHandler = (registry: RegistrySnapshot) => HandlerView | undefined;
+
+function handlerOf(registry: RegistrySnapshot, target: Exclude<ResultTarget, { kind: "id" }>): HandlerView | undefined {
+  if (target.kind === "idempotent") return latestHandler(registry, target.service, target.handler);
+  const handlers = registry.services.get(target.workflow)?.handlers.values() ?? [];
   for (const handler of handlers) {
     if (handler.handlerType === "workflow") return handler;
   }
   return undefined;
 }
 
-function latestHandler(context: IngressContext, service: string, handler: string): HandlerView | undefined {
-  return context.ports.registry.current().services.get(service)?.handlers.get(handler);
+function latestHandler(registry: RegistrySnapshot, service: string, handler: string): HandlerView | undefined {
+  return registry.services.get(service)?.handlers.get(handler);
 }

@@ -65,7 +65,7 @@ function legacy(segments: readonly string[], registry: RegistrySnapshot): Route 
   const count = segments.length - (service.serviceType === "service" ? 3 : 4);
   if (count === 0) return invoke(service, segments, 1, true, undefined, registry);
   if (count === 1 && segments[segments.length - 1] === "send") return invoke(service, segments, 1, false, undefined, registry);
-  return refusal.badServicePath;
+  return refusal.badServicePathOfType;
 }
 
 function reserved(segments: readonly string[], registry: RegistrySnapshot): Route | Refusal {
@@ -110,7 +110,7 @@ function explicit(
   if (name === undefined) return refusal.badReservedPath;
   const service = registry.services.get(name);
   if (service === undefined) return refusal.serviceNotFound(name);
-  if (segments.length - at !== (service.serviceType === "service" ? 2 : 3)) return refusal.badReservedPath;
+  if (segments.length - at !== (service.serviceType === "service" ? 2 : 3)) return refusal.badReservedPathOfType;
   return invoke(service, segments, at, wait, scope, registry);
 }
 
@@ -145,7 +145,7 @@ function invocation(segments: readonly string[], registry: RegistrySnapshot): Ro
   const service = registry.services.get(segments[3]!);
   if (service === undefined) return refusal.serviceNotFound(segments[3]!);
   const keyed = service.serviceType !== "service";
-  if (segments.length !== (keyed ? 8 : 7)) return refusal.badInvocationPath;
+  if (segments.length !== (keyed ? 8 : 7)) return refusal.badInvocationPathOfType;
   const key = keyed ? percentDecode(segments[4]!) : undefined;
   if (keyed && key === undefined) return refusal.badKey;
   const at = keyed ? 5 : 4;

@@ -1,12 +1,13 @@
 /** Registrations that the registry has answered and this gateway has not heard of yet. */
 import { describe, expect, test } from "@jest/globals";
+import type { InvocationId } from "@perdure/base";
 import type { RegistrySnapshot } from "@perdure/control";
 import { VirtualClock } from "@perdure/testkit";
 import { LateRoutes } from "../src/late-routes.js";
 import { LATE_READ_PAUSE_MS_MIN } from "../src/limits.js";
 import { aHandler, aRegistry } from "../src/testing/index.js";
 import { bothProtocols, openClient } from "./client.js";
-import { startIngress } from "./fixture.js";
+import { startIngress, success } from "./fixture.js";
 
 const known = (handler: string, isPublic = true): RegistrySnapshot =>
   aRegistry({ S: { type: "service", handlers: [aHandler("S", handler, { public: isPublic })] } }).current();
@@ -45,6 +46,45 @@ test("a handler that was added or made public since is found, too", async () => 
   expect((await client.send({ path: "/S/old", headers: json, body: "1" })).status).toBe(400);
   snapshot = known("old");
   expect((await client.send({ path: "/S/old", headers: json, body: "1" })).status).toBe(200);
+});
+
+test.each(["/S/key/h", "/restate/call/S/key/h", "/restate/invocation/S/key/h/i/output"])(
+  "a service whose new revision has another type is called by its new path %s",
+  async (path) => {
+    const asObject = aRegistry({ S: { type: "virtualObject", handlers: [aHandler("S", "h")] } }).current();
+    let snapshot = known("h");
+    await using fixture = await startIngress({
+      registry: aRegistry({ S: { type: "service", handlers: [aHandler("S", "h")] } }),
+      ports: { readRegistries: async () => [snapshot] },
+    });
+    await using client = openClient("http/1.1", fixture.port);
+    const isResult = path.endsWith("output");
+    const request = isResult ? { method: "GET", path } : { path, headers: json, body: "1" };
+    expect((await client.send(request)).status).toBe(400);
+    snapshot = asObject;
+    expect((await client.send(request)).status).toBe(isResult ? 404 : 200); // Nothing was invoked with that idempotency key.
+  },
+);
+
+test("results are found by path and by body when only a registry knows the service", async () => {
+  const registry = aRegistry({ S: { type: "service", handlers: [aHandler("S", "h")] } });
+  let snapshots: readonly RegistrySnapshot[] = [registry.current()];
+  await using fixture = await startIngress({ registry, ports: { readRegistries: async () => snapshots } });
+  await using client = openClient("http/1.1", fixture.port);
+  const sent = await client.send({ path: "/S/h/send", headers: { ...json, "idempotency-key": "i" }, body: "1" });
+  const { invocationId } = JSON.parse(sent.text) as { invocationId: InvocationId };
+  fixture.partitions.complete(invocationId, success("x"));
+  registry.replace(new Map()); // This gateway has not heard of the service.
+  const body = JSON.stringify({ target: "idempotentInvocation", service: "S", handler: "h", idempotencyKey: "i" });
+  const requests = [
+    { path: "/restate/attach", body },
+    { path: "/restate/output", body },
+    { method: "GET", path: `/restate/attach/${invocationId}` },
+    { method: "GET", path: `/restate/output/${invocationId}` },
+  ];
+  for (const request of requests) expect(await client.send(request)).toMatchObject({ status: 200, text: "x" });
+  snapshots = [];
+  for (const request of requests) expect((await client.send(request)).status).toBe(404);
 });
 
 test("paths that no registration makes valid read no registry", async () => {
