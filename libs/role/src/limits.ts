@@ -1,7 +1,10 @@
 /** Why: the bounds of a process's life, each with its reason. */
 
 /** Most series one metric may have: a label that multiplies beyond this is not a closed set, and would flood whoever scrapes. */
-export const METRIC_SERIES_MAX = 1000;
+export const METRIC_SERIES_MAX = 1_000;
+
+/** Most series of things that come and go: three for each of a thousand environments, and some more. */
+export const OBSERVED_SERIES_MAX = 4_000;
 
 /** How often the event loop's delay is sampled: coarse enough to cost nothing, fine enough to see a stall that callers feel. */
 export const EVENT_LOOP_SAMPLE_MS = 20;

@@ -100,14 +100,14 @@ describe("Metrics", () => {
     );
   });
 
-  test("the process tells its version and resources, every value a number", () => {
+  test("the process reports its version, its role and resources, every value a number", () => {
     const metrics = new Metrics();
-    using _sampling = registerProcessMetrics(metrics);
+    using _sampling = registerProcessMetrics(metrics, "operator");
     const samples = metrics
       .text()
       .split("\n")
       .filter((line) => line !== "" && !line.startsWith("#"));
-    expect(samples[0]).toMatch(/^perdure_build_info\{version="\d+\.\d+\.\d+"\} 1$/);
+    expect(samples[0]).toMatch(/^perdure_build_info\{version="\d+\.\d+\.\d+",role="operator"\} 1$/);
     for (const line of samples) expect(line).toMatch(/^[a-z_]+(\{.*\})? \d+(\.\d+)?(e[+-]?\d+)?$/);
     expect(metrics.text()).toMatch(/^process_resident_memory_bytes [1-9]\d+$/m);
   });

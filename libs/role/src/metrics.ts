@@ -3,7 +3,7 @@
  * named beforehand, so that no service, key or error text of a user can ever become a series. A metric's series are one flat
  * array; counting is one addition.
  */
-import { METRIC_SERIES_MAX } from "./limits.js";
+import { METRIC_SERIES_MAX, OBSERVED_SERIES_MAX } from "./limits.js";
 
 /** Label names and the values each may take. */
 export type LabelSets = Readonly<Record<string, readonly string[]>>;
@@ -19,7 +19,7 @@ export interface MetricOptions {
 export interface ObservedEachOptions extends Omit<MetricOptions, "labels"> {
   readonly type: "gauge" | "counter";
   readonly labels: readonly string[];
-  /** At most `METRIC_SERIES_MAX`. */
+  /** At most `OBSERVED_SERIES_MAX`. */
   readonly seriesMax: number;
 }
 
@@ -207,7 +207,7 @@ class ObservedEach extends Metric {
 
   constructor(options: ObservedEachOptions, read: () => Iterable<ObservedValue>) {
     super({ name: options.name, help: options.help });
-    if (options.seriesMax > METRIC_SERIES_MAX)
+    if (options.seriesMax > OBSERVED_SERIES_MAX)
       throw new TypeError(`metric '${options.name}' may have ${options.seriesMax} series`);
     this.type = options.type;
     this.#options = options;

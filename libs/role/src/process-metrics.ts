@@ -4,11 +4,12 @@ import { EVENT_LOOP_SAMPLE_MS } from "./limits.js";
 import type { Metrics } from "./metrics.js";
 import { VERSION } from "./version.js";
 
-/** Registers them; disposing stops the sampling. */
-export function registerProcessMetrics(metrics: Metrics): Disposable {
+/** Registers them; disposing stops the sampling. `role`: name of the program, as in its log lines; what rules about absent programs select by. */
+export function registerProcessMetrics(metrics: Metrics, role: string): Disposable {
+  const labels = { version: [VERSION], role: [role] };
   metrics
-    .gauge({ name: "perdure_build_info", help: "Always 1; the label tells the version", labels: { version: [VERSION] } })
-    .set(1, VERSION);
+    .gauge({ name: "perdure_build_info", help: "Always 1; labels give the version and the program", labels })
+    .set(1, VERSION, role);
   const observe = (type: "gauge" | "counter", name: string, help: string, read: () => number) =>
     metrics.observed({ type, name, help }, read);
   observe("counter", "process_cpu_seconds_total", "Processor time used, in seconds", cpuSeconds);

@@ -172,3 +172,5 @@ export const REPORT_MS = 10_000;
 export const REPORTS_PER_MESSAGE = 500;
 /** How often certificates are looked at by default; an automatic renewal comes weeks before the end. */
 export const CERTIFICATE_CHECK_MS = 10_000;
+/** Environments whose requests a gateway counts one by one: three series each, of some hundred bytes. */
+export const ENVIRONMENTS_COUNTED_MAX = 1_000;

@@ -1,6 +1,11 @@
-/** Why: what the gateway tells about itself. Labels are closed sets: no environment, key or path can become a series. */
-import type { Metrics } from "@perdure/role";
+/**
+ * Why: what the gateway reports about itself. Labels are closed sets: no key or path can become a series. Only the outcomes of ingress requests are
+ * counted by environment, of so many environments at most: a runtime that is gone reports nothing itself.
+ */
+import type { EnvironmentId } from "@perdure/cloud";
+import type { Metrics, ObservedValue } from "@perdure/role";
 import type { GatewayDoor } from "./environments.js";
+import { ENVIRONMENTS_COUNTED_MAX } from "./limits.js";
 import { type RefusalReason, refusalReasons } from "./refusal.js";
 import { type WakeResult, wakeResults } from "./waking.js";
 
@@ -10,12 +15,17 @@ export interface GatewayMetrics {
   answered(door: GatewayDoor, status: number, reason: RefusalReason | undefined, durationMs: number): void;
   /** The client left, or the answer broke off. */
   abandoned(door: GatewayDoor, durationMs: number): void;
+  /** A request at the ingress of an environment is over. */
+  ofEnvironment(id: EnvironmentId, outcome: EnvironmentOutcome): void;
   bytes(door: GatewayDoor, bytesIn: number, bytesOut: number): void;
   retried(): void;
   flooded(): void;
   /** Nobody waits for a sleeper any more. */
   woke(result: WakeResult, durationMs: number): void;
 }
+
+/** `failed`: the gateway answered with an error of the platform's, or the runtime broke off its answer. `abandoned`: the client left. */
+export type EnvironmentOutcome = "answered" | "failed" | "abandoned";
 
 const DOORS = ["ingress", "admin"];
 const STATUS_CLASSES = ["1xx", "2xx", "3xx", "4xx", "5xx"];
@@ -45,6 +55,17 @@ export function gatewayMetrics(metrics: Metrics): GatewayMetrics {
     help: "Requests by door, class of status and who answered",
     labels: { door: DOORS, code: STATUS_CLASSES, outcome: ["runtime", "gateway", "abandoned"] },
   });
+  const byEnvironment = new EnvironmentCounts();
+  metrics.observedEach(
+    {
+      type: "counter",
+      name: "perdure_cloud_gateway_environment_requests_total",
+      help: "Requests at the ingress of an environment, by whether it or the platform failed them; of environments that were called here lately",
+      labels: ["env", "outcome"],
+      seriesMax: 3 * ENVIRONMENTS_COUNTED_MAX,
+    },
+    () => byEnvironment.values(),
+  );
   const refusals = metrics.counter({
     name: "perdure_cloud_gateway_refusals_total",
     help: "Requests that the gateway answered instead of a runtime",
@@ -89,6 +110,7 @@ export function gatewayMetrics(metrics: Metrics): GatewayMetrics {
       requests.inc(door, "other", "abandoned");
       durations.observe(durationMs / 1000, door);
     },
+    ofEnvironment: (id, outcome) => byEnvironment.count(id, outcome),
     bytes(door, bytesIn, bytesOut) {
       bytes.add(bytesIn, door, "in");
       bytes.add(bytesOut, door, "out");
@@ -101,6 +123,29 @@ export function gatewayMetrics(metrics: Metrics): GatewayMetrics {
     },
   };
 }
+
+/** The environment called longest ago leaves first; when it is called again it begins at 0, as counters of a new process do. */
+class EnvironmentCounts {
+  readonly #counts = new Map<EnvironmentId, Record<EnvironmentOutcome, number>>();
+
+  count(id: EnvironmentId, outcome: EnvironmentOutcome): void {
+    const counts = this.#counts.get(id) ?? { answered: 0, failed: 0, abandoned: 0 };
+    counts[outcome]++;
+    this.#counts.delete(id);
+    this.#counts.set(id, counts);
+    if (this.#counts.size > ENVIRONMENTS_COUNTED_MAX)
+      for (const oldest of this.#counts.keys()) if (this.#counts.delete(oldest)) break;
+  }
+
+  /** Failures are there from the first request on: a series that begins with a failure has no rate. */
+  *values(): Iterable<ObservedValue> {
+    for (const [id, counts] of this.#counts) {
+      for (const outcome of OUTCOMES) yield { labels: [id, outcome], value: counts[outcome] };
+    }
+  }
+}
+
+const OUTCOMES: readonly EnvironmentOutcome[] = ["answered", "failed", "abandoned"];
 
 /** What is asked for when somebody looks. */
 export function observeGateway(

@@ -1,6 +1,6 @@
 /** Why: when a request is over it is counted, measured and told of, in one place. */
 import type { Logger } from "@perdure/base";
-import type { GatewayMetrics } from "./metrics.js";
+import type { EnvironmentOutcome, GatewayMetrics } from "./metrics.js";
 import { routeTemplate } from "./route.js";
 import type { Visit } from "./visit.js";
 
@@ -31,6 +31,7 @@ export class Settlement {
     if (metrics !== undefined) {
       if (outcome === "answered") metrics.answered(door, status, reason, durationMs);
       else metrics.abandoned(door, durationMs);
+      if (environment !== undefined && door === "ingress") metrics.ofEnvironment(environment.facts.id, outcomeOf(visit, outcome));
       metrics.bytes(door, bytesIn, bytesOut);
     }
     if (this.#logsRequests) this.#log(visit, outcome, durationMs);
@@ -56,4 +57,10 @@ export class Settlement {
       outcome === "answered" ? "answered" : "abandoned",
     );
   }
+}
+
+/** Who was told to come again is no failure: the environment is being woken as it should be. */
+function outcomeOf({ reason, status, isBroken }: Visit, outcome: Outcome): EnvironmentOutcome {
+  if (outcome === "abandoned") return isBroken ? "failed" : "abandoned";
+  return reason !== undefined && reason !== "waking" && status >= 500 ? "failed" : "answered";
 }

@@ -41,6 +41,8 @@ export class Visit implements AnswerObserver {
   status = 0;
   /** Why the gateway itself answered. */
   reason: RefusalReason | undefined = undefined;
+  /** The answer broke off on our side, or on the runtime's. */
+  isBroken = false;
   bytesIn = 0;
   bytesOut = 0;
 
@@ -88,6 +90,7 @@ export class Visit implements AnswerObserver {
   /** The answer broke off on our side. */
   abort(): void {
     if (this.exchange.over) return;
+    this.isBroken = true;
     this.exchange.abort();
     this.#owner.settled(this, "abandoned");
   }

@@ -16,7 +16,8 @@ beforeEach(async () => {
     retries++;
     onRetry();
   };
-  const silent = { answered: nothing, abandoned: nothing, bytes: nothing, flooded: nothing, woke: nothing };
+  const reports = { answered: nothing, abandoned: nothing, ofEnvironment: nothing, bytes: nothing };
+  const silent = { ...reports, flooded: nothing, woke: nothing };
   fixture = await startGateway({ metrics: { ...silent, retried } });
   runtime = await startRuntime();
 });

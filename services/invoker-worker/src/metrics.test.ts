@@ -50,6 +50,7 @@ const anObserved = () => ({
   counters: { commands: 0, commits: 0, mutations: 0, completed: 0 },
   slots: { limit: 4, used: 0, waiting: 0, oldestQueuedAtMs: undefined as number | undefined, suspensionsRequested: 0 },
   partitionCounts: () => ({ leading: 2, taking: 1, yielding: 0 }),
+  partitionCount: 24,
   population: () => ({ scheduled: 5, inboxed: 4, invoked: 9, suspended: 7, ready: 2, paused: 1, timers: 6 }),
   connections: () => ({ connecting: 0, open: 3, draining: 1, http11: 2 }),
 });
@@ -62,6 +63,7 @@ test("partitions, timers and connections are told as they are", () => {
     'perdure_worker_partitions{role="taking_over"} 1',
     'perdure_worker_partitions{role="handing_over"} 0',
   ]);
+  expect(samples(metrics, "perdure_worker_partitions_expected")).toEqual(["perdure_worker_partitions_expected 24"]);
   expect(samples(metrics, "perdure_worker_timers_pending")).toEqual(["perdure_worker_timers_pending 6"]);
   expect(samples(metrics, "perdure_worker_deliver_connections{")).toEqual([
     'perdure_worker_deliver_connections{state="connecting"} 0',

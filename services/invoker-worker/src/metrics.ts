@@ -191,6 +191,8 @@ export interface ObservedWorker {
   readonly counters: Readonly<ProcessorCounters>;
   readonly slots: Pick<Slots, "limit" | "used" | "waiting" | "oldestQueuedAtMs" | "suspensionsRequested">;
   readonly partitionCounts: () => PartitionCounts;
+  /** Partitions of the environment, wherever they are led. */
+  readonly partitionCount: number;
   /** What the partitions have that are led here. */
   readonly population: () => Population;
   /** Connections to endpoints. */
@@ -217,6 +219,11 @@ export function observeWorker(metrics: Metrics, worker: ObservedWorker, { attemp
       ["handing_over", yielding],
     ];
   });
+  gauge(
+    "perdure_worker_partitions_expected",
+    "Partitions of the environment, each of which some worker must lead",
+    () => worker.partitionCount,
+  );
   each("perdure_worker_invocations", "Invocations of the partitions led here that have no outcome yet", "state", () => {
     const { scheduled, inboxed, ready, suspended, paused } = worker.population();
     return [

@@ -29,6 +29,8 @@ export const DEFINITION_LOOK_MS = 1_000;
 export const KIND_SERIES_MAX = 40;
 /** Phases with their reasons that metrics tell; an environment has one of either, and most of them are rare. */
 export const ENVIRONMENT_SERIES_MAX = 100;
+/** Environments of one cell that have a series of their own: more than a cell is made for; of a fuller one the rest are only counted. */
+export const ENVIRONMENTS_SHOWN_MAX = 2_000;
 /** Environments on their way to readiness whose beginning is remembered: all of a cell, and again as many. */
 export const READINESS_REMEMBERED_MAX = 4_000;
 /** Names in one message for people: enough to begin with, and a line still. */

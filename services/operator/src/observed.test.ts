@@ -48,6 +48,32 @@ describe("what is looked at", () => {
     ]);
   });
 
+  test("names each environment that must run and whether it is ready; those at rest and those that are being deleted are not named", () => {
+    const metrics = new Metrics();
+    const { observed } = operatorMetrics(metrics, () => NOW_MS);
+    const ready = (status: string) => [{ type: "Ready", status, reason: "Any" }];
+    const named = (id: string, status: Record<string, unknown> | undefined, metadata = {}): Environment => {
+      const environment = anEnvironment(id, status, metadata);
+      return { ...environment, spec: { ...environment.spec, environmentId: `env_${id}` } } as Environment;
+    };
+    const all = [
+      named("up", { phase: "Running", conditions: ready("True") }),
+      named("down", { phase: "Degraded", conditions: ready("False") }),
+      named("new", undefined),
+      named("asleep", { phase: "Hibernated", conditions: ready("False") }),
+      named("suspended", { phase: "Suspended", conditions: ready("False") }),
+      named("going", { phase: "Running", conditions: ready("True") }, { deletionTimestamp: "2026-01-01T00:05:00Z" }),
+    ];
+    observed.environments = { values: () => all };
+    expect(linesOf(metrics, "perdure_operator_environment_ready{")).toEqual([]);
+    observed.isLeading = () => true;
+    expect(linesOf(metrics, "perdure_operator_environment_ready{")).toEqual([
+      'perdure_operator_environment_ready{env="env_down"} 0',
+      'perdure_operator_environment_ready{env="env_new"} 0',
+      'perdure_operator_environment_ready{env="env_up"} 1',
+    ]);
+  });
+
   test("tells what controllers have in hand", () => {
     const metrics = new Metrics();
     operatorMetrics(metrics, () => NOW_MS).observed.controllers.push({ kind: "Environment", depth: 3, longestRunningMs: 2_500 });

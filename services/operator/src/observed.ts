@@ -5,7 +5,7 @@
 import { type Environment, PHASES } from "@perdure/custom-resources";
 import type { ObjectCache } from "@perdure/driver-kubernetes";
 import type { Metrics, ObservedValue } from "@perdure/role";
-import { ENVIRONMENT_SERIES_MAX, KIND_SERIES_MAX } from "./limits.js";
+import { ENVIRONMENT_SERIES_MAX, ENVIRONMENTS_SHOWN_MAX, KIND_SERIES_MAX } from "./limits.js";
 import type { ReconciledKind } from "./metrics.js";
 
 /** As far as a controller is looked at. */
@@ -81,6 +81,16 @@ export function observeOperator(metrics: Metrics, nowMs: () => number): Observed
     },
     () => countsOf(led()),
   );
+  metrics.observedEach(
+    {
+      type: "gauge",
+      name: "perdure_operator_environment_ready",
+      help: "1 when the environment is ready, else 0; of each that must run, and only the operator that leads reports them",
+      labels: ["env"],
+      seriesMax: ENVIRONMENTS_SHOWN_MAX,
+    },
+    () => readinessOf(led()),
+  );
   metrics.observed(
     {
       type: "gauge",
@@ -103,6 +113,18 @@ function countsOf(environments: Iterable<Environment>): readonly ObservedValue[]
   }
   return [...counts].map(([key, value]) => ({ labels: key.split(" "), value }));
 }
+
+/** Of environments that must run: not of those that are suspended, hibernated or being deleted. */
+function* readinessOf(environments: Iterable<Environment>): Iterable<ObservedValue> {
+  for (const { metadata, spec, status } of environments) {
+    const phase = status?.phase ?? "Pending";
+    if (metadata.deletionTimestamp !== undefined || RESTING.has(phase)) continue;
+    const isReady = status?.conditions?.find(({ type }) => type === "Ready")?.status === "True";
+    yield { labels: [spec.environmentId], value: isReady ? 1 : 0 };
+  }
+}
+
+const RESTING: ReadonlySet<string> = new Set(["Suspended", "Hibernated", "Deleting"]);
 
 function oldestDeletionSeconds(environments: Iterable<Environment>, nowMs: number): number {
   let oldestMs = nowMs;

@@ -126,7 +126,7 @@ export async function startStandalone(settings: Settings, ports: ProcessPorts): 
   const worker = await lifecycle.start("worker", () => startWorker(workerParts, told, ports));
   late.worker = worker;
   const partitionCounts = () => ({ leading: partitionCount, taking: 0, yielding: 0 });
-  observeWorker(metrics, { ...worker, partitionCounts, connections: () => plain.connections() }, told, clock);
+  observeWorker(metrics, { ...worker, partitionCounts, partitionCount, connections: () => plain.connections() }, told, clock);
   const bytesMax = settings.limits.storedBytes;
   const storage =
     bytesMax === undefined

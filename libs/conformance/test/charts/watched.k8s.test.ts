@@ -19,11 +19,29 @@ beforeAll(async () => {
 
 const named = (name: string): Rendered => objects.find((object) => nameOf(object) === name) as Rendered;
 
+/** A file of the chart with the address of runbooks that the values give. */
+const withRunbooks = (file: string): string =>
+  readFileSync(join(CHART, file), "utf8").replaceAll(
+    "https://perdure.dev/docs/runbooks",
+    "https://wiki.example.org/perdure/runbooks",
+  );
+
 test(
-  "alerts come as they are written, and Prometheus takes them",
+  "alerts come as they are written with the runbooks' own address, programs of the release must be there, and Prometheus takes them",
   async () => {
     const { spec, metadata } = named("PrometheusRule/perdure");
-    expect(spec).toEqual(parse(readFileSync(join(CHART, "alerts/perdure.rules.yaml"), "utf8")));
+    const written = parse(withRunbooks("alerts/perdure.rules.yaml")) as { groups: readonly unknown[] };
+    const groups = (spec as unknown as { groups: readonly { name: string; rules: readonly { alert: string; expr: string }[] }[] })
+      .groups;
+    expect(groups.slice(0, -1)).toEqual(written.groups);
+    const installed = groups.at(-1);
+    expect(installed?.name).toBe("perdure-installed");
+    expect(installed?.rules.map(({ alert, expr }) => [alert, expr])).toEqual(
+      ["cloud-gateway", "tenancy", "operator", "tunnel-relay"].map((role) => [
+        "PerdureComponentAbsent",
+        `absent(perdure_build_info{role="${role}",cell="c7"})`,
+      ]),
+    );
     expect(metadata.labels).toMatchObject({ release: "prometheus" });
     const folder = mkdtempSync(join(tmpdir(), "perdure-rules-"));
     try {
@@ -42,7 +60,7 @@ test("dashboards come as they are drawn, each where Grafana looks for it", () =>
   for (const file of files) {
     const map = named(`ConfigMap/perdure-dashboard-${file.replace(".json", "")}`) as Rendered & { data: Record<string, string> };
     expect(map.metadata.labels).toMatchObject({ grafana_dashboard: "1" });
-    expect(JSON.parse(map.data[file] as string)).toEqual(JSON.parse(readFileSync(join(CHART, "dashboards", file), "utf8")));
+    expect(JSON.parse(map.data[file] as string)).toEqual(JSON.parse(withRunbooks(join("dashboards", file))));
   }
 });
 

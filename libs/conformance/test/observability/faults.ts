@@ -110,6 +110,45 @@ export const faults: readonly Fault[] = [
   },
   { alert: "PerdureKafkaStuck", series: [always("perdure_worker_kafka_subscriptions_stuck", 1)], quietMinute: 3, firesMinute: 7 },
   { alert: "PerdureNoScheduler", series: [always("perdure_registry_leading", 0)], quietMinute: 3, firesMinute: 7 },
+  {
+    alert: "PerdurePartitionsWithoutLeader",
+    series: [
+      always('perdure_worker_partitions_expected{pod="worker-0"}', 24),
+      always('perdure_worker_partitions{pod="worker-0",role="owner"}', 23),
+    ],
+    quietMinute: 1,
+    firesMinute: 3,
+  },
+  {
+    alert: "PerdureComponentAbsent",
+    series: [{ series: 'perdure_build_info{role="operator"}', values: "1x20 stale" }],
+    quietMinute: 22,
+    firesMinute: 30,
+  },
+  {
+    alert: "PerdureEnvironmentSilent",
+    series: [
+      always('perdure_operator_environment_ready{env="env_b"}', 1),
+      ...["invoker-worker", "registry", "admin-api"].map((role) => always(`perdure_build_info{env="env_b",role="${role}"}`, 1)),
+    ],
+    quietMinute: 5,
+    firesMinute: 12,
+  },
+  {
+    alert: "PerdureEnvironmentDown",
+    series: [{ series: 'perdure_operator_environment_ready{env="env_b"}', values: `1x20 0x${MINUTES}` }],
+    quietMinute: 25,
+    firesMinute: 40,
+  },
+  {
+    alert: "PerdureTargetDown",
+    series: [
+      { series: 'perdure_build_info{job="registry",instance="gone:1",role="registry"}', values: "1x20 stale" },
+      { series: 'up{job="registry",instance="gone:1"}', values: `1x20 0x${MINUTES}` },
+    ],
+    quietMinute: 22,
+    firesMinute: 40,
+  },
   { alert: "PerdureEnvironmentsFailed", series: environments(5, 0), quietMinute: 5, firesMinute: 12 },
   {
     alert: "PerdureEnvironmentsNotErased",

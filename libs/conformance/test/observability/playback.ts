@@ -103,7 +103,15 @@ export interface Play {
   readonly name: string;
   readonly series: readonly Series[];
   /** Alerts and whether they shall fire at the minute. */
-  readonly expected: readonly { readonly alert: string; readonly minute: number; readonly fires: boolean }[];
+  readonly expected: readonly Expected[];
+}
+
+export interface Expected {
+  readonly alert: string;
+  readonly minute: number;
+  readonly fires: boolean;
+  /** Label values that the alert has; all alerts of the name when absent. */
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 /** What promtool says when it plays the rules on the series. */
@@ -112,11 +120,14 @@ export async function play(plays: readonly Play[]): Promise<PromtoolVerdict> {
     name,
     interval: "1m",
     input_series: series,
-    promql_expr_test: expected.map(({ alert, minute, fires }) => ({
-      expr: `count by (alertname) (ALERTS{alertname="${alert}",alertstate="firing"}) > bool 0`,
-      eval_time: `${minute}m`,
-      exp_samples: fires ? [{ labels: `{alertname="${alert}"}`, value: 1 }] : [],
-    })),
+    promql_expr_test: expected.map(({ alert, minute, fires, labels = {} }) => {
+      const own = Object.entries(labels).map(([label, value]) => `,${label}="${value}"`);
+      return {
+        expr: `count by (alertname) (ALERTS{alertname="${alert}",alertstate="firing"${own.join("")}}) > bool 0`,
+        eval_time: `${minute}m`,
+        exp_samples: fires ? [{ labels: `{alertname="${alert}"}`, value: 1 }] : [],
+      };
+    }),
   }));
   return runTests(tests);
 }

@@ -172,7 +172,7 @@ async function serve<S extends GroupSchema>(
   });
   const errors = spec.isEdge === true ? new ConnectionErrors({ clock: systemClock, logger, metrics }) : undefined;
   using _attached = attachToProcess(lifecycle, process, errors?.survives);
-  using _sampling = registerProcessMetrics(metrics);
+  using _sampling = registerProcessMetrics(metrics, spec.service);
   using _collection = collectWhenIdle();
   try {
     const tracers = await startTracing(settings, lifecycle, logger, spec.service);

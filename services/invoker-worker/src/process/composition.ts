@@ -151,6 +151,7 @@ export async function startWorker(settings: Settings, ports: ProcessPorts): Prom
     counters: worker.counters,
     slots: worker.slots,
     partitionCounts: () => worker.partitionCounts(),
+    partitionCount,
     population: () => worker.led.population(),
     connections,
   };
