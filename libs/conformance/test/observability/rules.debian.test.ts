@@ -6,6 +6,7 @@ import { describe, expect, test } from "@jest/globals";
 import { runPromtool } from "@perdure/servers";
 import { ROOT } from "../../src/index.js";
 import { documentedMetrics, SCRAPE_LABELS } from "./metrics-page.js";
+import { show } from "./playback.js";
 import {
   alerts,
   DASHBOARDS,
@@ -144,9 +145,9 @@ describe("dashboards", () => {
     expect(new Set(all.map(({ uid }) => uid)).size).toBe(4);
   });
 
-  test.each(all)("$file belongs to no Grafana: no ids, and a data source that is asked for", (dashboard) => {
+  test.each(all)("$file belongs to no Grafana: no id of its own, and a data source that is asked for", (dashboard) => {
     const { id, schemaVersion, templating, panels } = dashboard;
-    expect([id, ...panels.map((panel) => panel.id)].filter((each) => each !== undefined)).toEqual([]);
+    expect(id).toBeUndefined();
     expect(schemaVersion).toBeGreaterThanOrEqual(39);
     const [source, ...variables] = templating.list;
     expect(source).toMatchObject({ name: "datasource", type: "datasource", query: "prometheus" });
@@ -158,6 +159,46 @@ describe("dashboards", () => {
       expect(new Set(sources)).toEqual(new Set([`$\{datasource}`]));
     }
   });
+
+  test.each(all)(
+    "$file has panels that links can name, each with a description, and links to the others and to the runbooks",
+    (dashboard) => {
+      const { panels, links, tags, annotations } = dashboard;
+      expect(panels.map(({ id }) => id)).toEqual(panels.map((_, index) => index + 1));
+      for (const { type, title, description } of panels)
+        if (type !== "row") expect([title, description]).toEqual([title, expect.stringMatching(/./)]);
+      expect(links.map(({ type, url }) => [type, url])).toEqual([
+        ["dashboards", ""],
+        ["link", "https://perdure.dev/docs/runbooks/README.md"],
+      ]);
+      expect(tags).toEqual(expect.arrayContaining([...(links[0]?.tags ?? [])]));
+      expect(annotations.list.map(({ name }) => name)).toEqual(["Releases", "Fail-overs"]);
+      expect(annotations.list.flatMap(({ expr }) => strangersIn(withoutVariables(expr)))).toEqual([]);
+    },
+  );
+
+  test("have titles in the field's terms", () => {
+    const titles = all.flatMap(({ panels }) => panels.map(({ title }) => title));
+    expect(titles).toEqual(expect.arrayContaining(["Reconciles by result", "Active invocations", "Cache objects"]));
+    expect(
+      titles.filter((title) => /\blooks?\b|in hand|\bcop(y|ies)\b|\bdoors?\b|\bheard\b|\btold\b|\bquestions\b/i.test(title)),
+    ).toEqual([]);
+  });
+
+  test(
+    "show 0 and not 'No data' where nothing has failed",
+    async () => {
+      const panels = all
+        .flatMap(({ panels }) => panels)
+        .filter(({ title }) => /fail|errors|throttl|refus|fenced|retries/i.test(title));
+      expect(panels.length).toBeGreaterThan(10);
+      const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => withoutVariables(expr)));
+      const verdict = await show(expressions, [], 20);
+      expect(verdict.output).toContain("SUCCESS");
+      expect(verdict.isGood).toBe(true);
+    },
+    PROMTOOL_MS,
+  );
 
   test.each(all)("$file has no panel over another", ({ panels }) => {
     const taken = new Map<string, string>();

@@ -55,6 +55,9 @@ export interface Dashboard {
   readonly schemaVersion: number;
   readonly id?: number;
   readonly panels: readonly Panel[];
+  readonly links: readonly { readonly type: string; readonly url: string; readonly tags: readonly string[] }[];
+  readonly annotations: { readonly list: readonly { readonly name: string; readonly expr: string }[] };
+  readonly tags: readonly string[];
   readonly templating: {
     readonly list: readonly { readonly name: string; readonly type: string; readonly definition?: string }[];
   };
@@ -64,6 +67,7 @@ export interface Panel {
   readonly id?: number;
   readonly type: string;
   readonly title: string;
+  readonly description?: string;
   readonly datasource?: { readonly uid: string };
   readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
   readonly targets?: readonly { readonly expr: string; readonly datasource: { readonly uid: string } }[];
