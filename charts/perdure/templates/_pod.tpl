@@ -85,6 +85,8 @@ readinessProbe:
 {{- with .root.Values.global.tracing.endpoint }}
 - name: PERDURE_TRACING_ENDPOINT
   value: {{ . | quote }}
+- name: OTEL_RESOURCE_ATTRIBUTES
+  value: k8s.namespace.name={{ $.root.Release.Namespace }},k8s.pod.name=$(PERDURE_NODE_NAME)
 {{- end }}
 {{- end -}}
 

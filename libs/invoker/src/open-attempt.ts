@@ -6,7 +6,7 @@ import { type AttemptFailure, failure } from "./attempt-failure.js";
 import type { AttemptPlan } from "./attempt-plan.js";
 import { LARGE_MESSAGE_BYTES } from "./limits.js";
 import type { Route } from "./pin.js";
-import type { StreamRequest } from "./ports.js";
+import type { LostAttempt, StreamRequest } from "./ports.js";
 import { invokePath, requestHeaders } from "./request-headers.js";
 import type { RunContext } from "./run-context.js";
 import { childSpan } from "./trace.js";
@@ -22,6 +22,8 @@ export interface Opening {
   readonly lastStoredAtMs: number;
   /** Of this run, from 1. */
   readonly attempt: number;
+  /** Of the process that led before. */
+  readonly lost?: LostAttempt | undefined;
 }
 
 export type Opened =
@@ -67,7 +69,7 @@ export function openAttempt(opening: Opening, owner: AttemptOwner, context: RunC
   };
   const times = { inactivityTimeoutMs, abortTimeoutMs: handler?.abortTimeoutMs ?? options.abortTimeoutMsDefault };
   try {
-    const request = requestOf(plan, deployment, opening.attempt, context);
+    const request = requestOf(plan, deployment, opening, context);
     const attempt = new Attempt(plan, request, times, owner, {
       registry,
       random,
@@ -89,7 +91,12 @@ export function openAttempt(opening: Opening, owner: AttemptOwner, context: RunC
   }
 }
 
-function requestOf(plan: AttemptPlan, deployment: DeploymentView, attempt: number, context: RunContext): StreamRequest {
+function requestOf(
+  plan: AttemptPlan,
+  deployment: DeploymentView,
+  { attempt, lost }: Pick<Opening, "attempt" | "lost">,
+  context: RunContext,
+): StreamRequest {
   const { facts, version, mode } = plan;
   const { identity, options, random } = context;
   const path = invokePath(facts);
@@ -103,7 +110,7 @@ function requestOf(plan: AttemptPlan, deployment: DeploymentView, attempt: numbe
     identity,
   });
   const requestResponse = mode === "requestResponse";
-  return { address: deployment.address, method: "POST", path, headers, requestResponse, attempt, isLarge: isLarge(plan) };
+  return { address: deployment.address, method: "POST", path, headers, requestResponse, attempt, lost, isLarge: isLarge(plan) };
 }
 
 /** Whether much of a connection's time goes into what is sent first. */

@@ -92,6 +92,16 @@ export interface StreamRequest {
   readonly isLarge?: boolean | undefined;
   /** Of an invocation: which attempt of its run this is, from 1. Undefined for other questions. */
   readonly attempt?: number | undefined;
+  /** With the first attempt of a run that another process began and did not end: for who watches attempts. */
+  readonly lost?: LostAttempt | undefined;
+}
+
+/** An attempt whose process is gone, as far as it is known: its run began and was taken over at these times (ms since 1970). */
+export interface LostAttempt {
+  readonly sinceMs: number;
+  readonly atMs: number;
+  /** Of the invocation's own span. */
+  readonly traceparent: string | undefined;
 }
 
 /**

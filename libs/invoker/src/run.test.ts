@@ -5,6 +5,7 @@ import type { AttemptFailed } from "@perdure/partition";
 import { MessageType } from "@perdure/service-protocol";
 import { aRegistry, aRegistryOf } from "./testing/index.js";
 import { failuresOf, handler, names, sleep, startOf, World, waitForSleep } from "./testing/world.js";
+import { traceIdOf } from "./trace.js";
 
 describe("the way of an invocation", () => {
   test("pins its deployment before it does anything, runs, and is forgotten when its stream is gone", async () => {
@@ -244,6 +245,14 @@ test("a failed attempt is logged with its target and the beginning of its messag
   const { service, handler } = invocation.facts.target;
   expect(lines).toMatchObject([{ target: `${service}/${handler}`, code: "RT0007", reason: "x".repeat(500), action: "retry" }]);
   expect(Number.isInteger((lines[0] as { delayMs: number }).delayMs)).toBe(true);
+  expect(lines[0]).toMatchObject({ deployment: expect.stringMatching(/^dp_/) });
+  expect(lines[0]).not.toHaveProperty("trace_id");
+});
+
+test("a log line about an invocation has the id of its trace, if that can be read", () => {
+  const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  expect(traceIdOf({ traceparent, tracestate: undefined })).toEqual({ trace_id: "0af7651916cd43dd8448eb211c80319c" });
+  expect([traceIdOf(undefined), traceIdOf({ traceparent: "nonsense", tracestate: undefined })]).toEqual([{}, {}]);
 });
 
 test("failures of one endpoint are logged in full a few times, and then counted", async () => {

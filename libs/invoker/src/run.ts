@@ -30,11 +30,12 @@ import { LOGGED_REASON_CHARS_MAX, REFUSAL_BOUNDS, REFUSALS_MAX, RETRY_DELAY_MS_M
 import type { AttemptTransport } from "./metrics.js";
 import { openAttempt } from "./open-attempt.js";
 import { handlerFor, type Route, routeOf } from "./pin.js";
-import type { CutAttempt, InvokerStatus, SlotWait } from "./ports.js";
+import type { CutAttempt, InvokerStatus, LostAttempt, SlotWait } from "./ports.js";
 import { Recovery } from "./recovery.js";
 import { RetryBudget } from "./retry-budget.js";
 import type { RunContext } from "./run-context.js";
 import type { SlotUser } from "./slots.js";
+import { traceIdOf } from "./trace.js";
 
 /** Number of an invocation's first run; a later one goes on after a suspension or a pause. */
 const FIRST_RUN = 1;
@@ -78,10 +79,12 @@ export class Run implements AttemptOwner, SlotUser {
   #lastFailure: AttemptError | undefined;
   #lastDeployment: string | undefined;
   #lastServer: string | undefined;
+  /** An attempt of another process that died with it; told with our first. */
+  readonly #lost: LostAttempt | undefined;
   /** Of the attempt that runs or ran last. */
   #transport: AttemptTransport = "none";
 
-  constructor({ invocation, firstEntries }: StartRun, context: RunContext) {
+  constructor({ invocation, firstEntries, isTakenOver }: StartRun, context: RunContext) {
     this.id = invocation.facts.id;
     this.number = invocation.run;
     this.isContinuation = invocation.run > FIRST_RUN || invocation.sinks.length > 0;
@@ -91,6 +94,13 @@ export class Run implements AttemptOwner, SlotUser {
     this.#journal = new JournalTail(invocation, firstEntries);
     this.#pinned = invocation.pinned;
     this.#pauseRequested = invocation.pauseRequested;
+    if (isTakenOver !== true) return;
+    const atMs = context.clock.nowMs();
+    this.#lost = {
+      sinceMs: runningSinceMs(invocation.milestones) ?? atMs,
+      atMs,
+      traceparent: invocation.facts.trace?.traceparent,
+    };
   }
 
   start(): void {
@@ -288,6 +298,7 @@ export class Run implements AttemptOwner, SlotUser {
       retryCountSinceLastStoredEntry: this.#retryCountSinceLastStoredEntry,
       lastStoredAtMs: this.#journal.lastStoredAtMs,
       attempt: this.#attemptCount,
+      lost: this.#attemptCount === 1 ? this.#lost : undefined,
     };
     const opened = openAttempt(opening, this, this.#context);
     if (opened.kind === "failed") return this.#failBeforeOpening(opened.failure);
@@ -362,7 +373,9 @@ export class Run implements AttemptOwner, SlotUser {
       this.#context.logger,
       { service: this.#facts.target.service, code: error.errorCode },
       {
+        ...traceIdOf(this.#facts.trace),
         invocationId: this.id,
+        deployment: this.#lastDeployment,
         target: `${this.#facts.target.service}/${this.#facts.target.handler}`,
         run: this.number,
         attempt: this.#attemptCount,

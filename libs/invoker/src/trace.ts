@@ -28,3 +28,9 @@ export function sentSpan(sender: TraceContext | undefined, random: Random): Trac
   random.bytes(span);
   return { traceparent: `00-${toHex(trace)}-${toHex(span)}-${parts[2]}`, tracestate: undefined };
 }
+
+/** Field of log lines about an invocation; none where it belongs to no trace. */
+export function traceIdOf(trace: TraceContext | undefined): { readonly trace_id?: string } {
+  const parts = trace === undefined ? null : TRACEPARENT.exec(trace.traceparent);
+  return parts === null ? {} : { trace_id: parts[1] as string };
+}

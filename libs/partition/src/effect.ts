@@ -13,6 +13,8 @@ export interface StartRun {
   readonly invocation: Invoked;
   /** The whole journal, index 0 onwards, where it was just written; undefined: read it from the store. */
   readonly firstEntries: readonly JournalEntry[] | undefined;
+  /** A new leader derived it from what is stored, and the former one did not hand the run over: an attempt died with its process. */
+  readonly isTakenOver?: boolean;
 }
 
 /** An entry of a running invocation is durable. */

@@ -43,6 +43,8 @@ export interface ProcessorOptions {
   readonly cleanupIntervalMs: number;
   /** Leads in order to answer what is asked: nothing is run, fired or delivered until it leads again without this. */
   readonly isSuspended?: boolean;
+  /** The former leader ended its attempts before it gave the partitions away; without it nobody knows. */
+  readonly isHandedOver?: boolean;
 }
 
 /** Told of work as it is done, in the turn: must be cheap and must not throw. */

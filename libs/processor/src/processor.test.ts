@@ -249,7 +249,8 @@ describe.each([
 
     const after = await world(kv);
     await settle();
-    expect(after.invoker.runs(first.id)).toHaveLength(1);
+    expect(before.invoker.runs(first.id).map(({ isTakenOver }) => isTakenOver)).toEqual([undefined]);
+    expect(after.invoker.runs(first.id).map(({ isTakenOver }) => isTakenOver)).toEqual([true]);
     expect(after.invoker.runs(second.id)).toHaveLength(0);
     finish(after.invoker, first.id);
     await settle();

@@ -149,7 +149,7 @@ export class Processor implements AsyncDisposable {
 
   async #lead(): Promise<void> {
     const { store, logger, peers } = this.#ports;
-    const { isSuspended } = this.#options;
+    const { isSuspended, isHandedOver = false } = this.#options;
     const running: Invocation[] = [];
     // All at once: an embedded store makes one synced write of them.
     const epochs = await Promise.all(this.#options.partitions.map((partition) => store.claim(partition)));
@@ -179,7 +179,8 @@ export class Processor implements AsyncDisposable {
     this.#stillLeads(); // Reading takes its time; who has lost the lead meanwhile runs nobody's handlers.
     if (running.length > 0) logger.info({ count: running.length }, "resuming invocations that were running");
     for (const invocation of running) {
-      if (invocation.status === "invoked") this.#invoker.startRun({ kind: "startRun", invocation, firstEntries: undefined });
+      if (invocation.status !== "invoked") continue;
+      this.#invoker.startRun({ kind: "startRun", invocation, firstEntries: undefined, isTakenOver: !isHandedOver });
     }
     await this.#timers.start();
     this.#stillLeads();

@@ -14,6 +14,7 @@ export * from "./process-metrics.js";
 export * from "./sampling.js";
 export * from "./setting-file.js";
 export * from "./settings/index.js";
+export { spanTimeMs } from "./span-clock.js";
 export * from "./span-shapes.js";
 export * from "./telemetry.js";
 export * from "./tracing-ports.js";

@@ -25,6 +25,16 @@ export const AVAILABLE_LONGEST_MS = 2_000;
 /** Time for a probe that is being answered when the process stops; they are short. */
 export const PROBES_DRAIN_MS = 500;
 
+/** Attributes that `OTEL_RESOURCE_ATTRIBUTES` may add, and the length of one: each export carries them. */
+export const RESOURCE_ATTRIBUTES_MAX = 32;
+export const RESOURCE_VALUE_CHARS_MAX = 256;
+
+/** Longest text of a caller in a span: a user agent's name and version, and no room for more. */
+export const SPAN_VALUE_CHARS_MAX = 256;
+
+/** How far a time made of two clocks may be from the wall clock, which has whole milliseconds, before it is set anew. */
+export const SPAN_CLOCK_DRIFT_MS = 2;
+
 /** Invocations whose first span is remembered, so that their further attempts do not record it again; a few megabytes. */
 export const TRACED_INVOCATIONS_MAX = 20_000;
 

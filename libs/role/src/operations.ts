@@ -3,6 +3,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Clock, Operation, OperationObserver } from "@perdure/base";
 import type { Counter, Histogram } from "./metrics.js";
 import type { Sampler } from "./sampling.js";
+import { spanTimeMs } from "./span-clock.js";
 import type { SpanRecord, Tracer } from "./telemetry.js";
 import { childOf, idsOf, type SpanIds, traceparentOf } from "./trace-ids.js";
 import type { TracingPorts } from "./tracing-ports.js";
@@ -70,7 +71,8 @@ export function tracedOperations(
 
 /** At an edge, where traces begin. `isWanted`: as for `Sampler`. */
 export interface Edge {
-  begin(traceparent: string | undefined, isWanted: boolean): EdgeOperation;
+  /** `sinceMs`: when it began (ms since 1970), where that is not now. */
+  begin(traceparent: string | undefined, isWanted: boolean, sinceMs?: number): EdgeOperation;
 }
 
 export interface EdgeOperation extends Operation {
@@ -82,10 +84,10 @@ export interface EdgeOperation extends Operation {
 export function tracedEdge({ tracer, clock, random, sampler }: TracingPorts, kind: "server" | "internal"): Edge | undefined {
   if (!tracer.enabled) return undefined;
   return {
-    begin(traceparent, isWanted) {
+    begin(traceparent, isWanted, sinceMs) {
       const parent = idsOf(traceparent);
       const ids = childOf(parent, sampler.keeps(parent, isWanted), random);
-      return new TracedOperation(tracer, clock, kind, ids, parent, UNNAMED, sampler);
+      return new TracedOperation(tracer, clock, kind, ids, parent, UNNAMED, sampler, sinceMs);
     },
   };
 }
@@ -108,6 +110,7 @@ class TracedOperation implements EdgeOperation {
     parent: SpanIds | undefined,
     shape: SpanShape,
     sampler?: Sampler,
+    sinceMs = spanTimeMs(clock),
   ) {
     this.#tracer = tracer;
     this.#clock = clock;
@@ -116,7 +119,7 @@ class TracedOperation implements EdgeOperation {
     this.#parent = parent;
     this.#shape = shape;
     this.#sampler = sampler;
-    this.#startMs = clock.nowMs();
+    this.#startMs = sinceMs;
   }
 
   get traceparent(): string {
@@ -132,7 +135,7 @@ class TracedOperation implements EdgeOperation {
   }
 
   end(error: string | undefined): void {
-    const endMs = this.#clock.nowMs();
+    const endMs = spanTimeMs(this.#clock);
     if (!this.#ids.sampled && this.#sampler?.keepsLate(error, endMs - this.#startMs, endMs) !== true) return;
     const { name, attributes, ended } = this.#shape;
     this.#tracer.record({

@@ -1,4 +1,5 @@
 /** Why: spans of the same kind are called the same in every role, by OpenTelemetry's semantic conventions (kubernetes.md §5.2). */
+import { SPAN_VALUE_CHARS_MAX } from "./limits.js";
 import type { SpanShape } from "./operations.js";
 
 /** Statuses of gRPC but for OK, in the order of their numbers, which begin with 1. */
@@ -36,5 +37,40 @@ function databaseSpan(system: string, operation: string, target: string): SpanSh
   return {
     name: `${operation} ${target}`,
     attributes: { "db.system.name": system, "db.operation.name": operation, "db.collection.name": target },
+  };
+}
+
+/** What is known of a request that a server answered. Values that callers choose are bounded. */
+export interface HttpFacts {
+  /** Of a closed set, or `_OTHER`. */
+  readonly method: string;
+  /** The route as it is written, `/{service}/{handler}`, never its values. */
+  readonly route: string;
+  readonly scheme: "http" | "https";
+  /** `1.1` or `2`. */
+  readonly httpVersion: string;
+  /** As the client named it, with or without a port. */
+  readonly host: string | undefined;
+  readonly userAgent: string | undefined;
+  /** Undefined when the client left. */
+  readonly status: number | undefined;
+}
+
+/** OpenTelemetry's attributes of a server's span. `url.path` is the route: paths have keys of objects in them, which are in no span. */
+export function httpServerSpan({ method, route, scheme, httpVersion, host, userAgent, status }: HttpFacts): SpanShape {
+  const named = host === undefined ? null : /^(\[[^\]]{1,64}\]|[^:/\s]{1,253})(?::(\d{1,5}))?$/.exec(host);
+  return {
+    name: `${method} ${route}`,
+    attributes: {
+      "http.request.method": method,
+      "http.route": route,
+      "url.path": route,
+      "url.scheme": scheme,
+      "network.protocol.version": httpVersion,
+      ...(named === null ? {} : { "server.address": named[1] as string }),
+      ...(named?.[2] === undefined ? {} : { "server.port": Number(named[2]) }),
+      ...(userAgent === undefined ? {} : { "user_agent.original": userAgent.slice(0, SPAN_VALUE_CHARS_MAX) }),
+      ...(status === undefined ? {} : { "http.response.status_code": status }),
+    },
   };
 }

@@ -46,8 +46,7 @@ describe("telemetry", () => {
     startTelemetry({
       endpoint: `http://127.0.0.1:${(collector.address() as AddressInfo).port}${suffix}`,
       headers: { authorization: "Bearer t" },
-      service: "standalone",
-      instance: "node1",
+      resource: { "service.name": "standalone", "perdure.environment.id": "env_2abc" },
       logger: silentLogger,
     });
 
@@ -72,7 +71,14 @@ describe("telemetry", () => {
       attributes: expect.arrayContaining([{ key: "perdure.attempt", value: { intValue: 2 } }]),
     };
     const second = { spanId: span.spanId, status: { code: 0 } };
-    const resource = { attributes: expect.arrayContaining([{ key: "service.name", value: { stringValue: "standalone" } }]) };
+    const attributes = [
+      { key: "service.name", value: { stringValue: "standalone" } },
+      { key: "perdure.environment.id", value: { stringValue: "env_2abc" } },
+      { key: "telemetry.sdk.name", value: { stringValue: "opentelemetry" } },
+      { key: "telemetry.sdk.language", value: { stringValue: "nodejs" } },
+      { key: "telemetry.sdk.version", value: { stringValue: expect.stringMatching(/^\d+\.\d+/) } },
+    ];
+    const resource = { attributes: expect.arrayContaining(attributes) };
     expect(exports[0]!.body).toMatchObject({ resourceSpans: [{ resource, scopeSpans: [{ spans: [first, second] }] }] });
     expect(exports[0]!.body).not.toHaveProperty("resourceSpans.0.scopeSpans.0.spans.1.parentSpanId");
   });
@@ -87,7 +93,7 @@ describe("telemetry", () => {
   test.each(["localhost:4318", "grpc://localhost:4317", ""])(
     "%j is refused: it is no address of a collector",
     async (endpoint) => {
-      const refused = startTelemetry({ endpoint, headers: {}, service: "s", instance: "i", logger: silentLogger });
+      const refused = startTelemetry({ endpoint, headers: {}, resource: {}, logger: silentLogger });
       await expect(refused).rejects.toMatchObject({ code: "RT0002", detail: expect.stringContaining("'tracing-endpoint'") });
     },
   );

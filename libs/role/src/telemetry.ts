@@ -16,7 +16,7 @@ export interface SpanRecord {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId: string | undefined;
-  /** Milliseconds since 1970, fractions welcome. */
+  /** Milliseconds since 1970 with fractions (`spanTimeMs`). */
   readonly startMs: number;
   readonly endMs: number;
   readonly attributes: Readonly<Record<string, string | number | boolean>>;
@@ -65,10 +65,8 @@ export interface TelemetryOptions {
   readonly endpoint: string;
   /** Sent with every export, for authentication. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Resource attribute `service.name`. */
-  readonly service: string;
-  /** Resource attribute `service.instance.id`. */
-  readonly instance: string;
+  /** Attributes of the resource, beside those about OpenTelemetry's SDK. */
+  readonly resource: Readonly<Record<string, string>>;
   readonly logger: Logger;
 }
 
@@ -79,7 +77,7 @@ export interface Telemetry extends AsyncDisposable {
 /** Loads the SDK and starts exporting. Throws RT0002 when the endpoint is no address. Disposing sends what is queued. */
 export async function startTelemetry(options: TelemetryOptions): Promise<Telemetry> {
   const url = tracesUrl(options.endpoint);
-  const [api, { BatchSpanProcessor }, { OTLPTraceExporter }, { resourceFromAttributes }] = await Promise.all([
+  const [api, { BatchSpanProcessor }, { OTLPTraceExporter }, resources] = await Promise.all([
     import("@opentelemetry/api"),
     import("@opentelemetry/sdk-trace"),
     import("@opentelemetry/exporter-trace-otlp-http"),
@@ -95,11 +93,7 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
     maxExportBatchSize: SPANS_PER_EXPORT_MAX,
   });
   const shared = {
-    resource: resourceFromAttributes({
-      "service.name": options.service,
-      "service.version": VERSION,
-      "service.instance.id": options.instance,
-    }),
+    resource: resources.defaultResource().merge(resources.resourceFromAttributes(options.resource)),
     instrumentationScope: { name: "perdure", version: VERSION },
   };
   return {

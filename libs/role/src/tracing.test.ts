@@ -128,7 +128,11 @@ function invocationOf(invocationId: InvocationId, span: string, source: Source):
   return { facts, run: 1, pinned: { deploymentId: "dp_1", protocolVersion: 6 } } as unknown as Invocation;
 }
 
-function anAttempt(invocations: readonly Invocation[], headers: Record<string, string> = {}) {
+function anAttempt(
+  invocations: readonly Invocation[],
+  headers: Record<string, string> = {},
+  more: Pick<StreamRequest, "lost"> = {},
+) {
   const { spans, ports } = aTracer();
   const partitions = {
     describe: async (wanted: InvocationId) => invocations.find((invocation) => invocation.facts.id === wanted),
@@ -151,6 +155,7 @@ function anAttempt(invocations: readonly Invocation[], headers: Record<string, s
         path: "/invoke/Greeter/greet",
         headers: { "x-restate-invocation-id": id, traceparent: `00-${TRACE}-${ATTEMPT_SPAN}-01`, ...headers },
         requestResponse: false,
+        ...more,
       },
       listener,
     );
@@ -249,6 +254,27 @@ describe("an attempt", () => {
       ["invocation-attempt Greeter/greet", ATTEMPT_SPAN, INVOCATION_SPAN],
     ]);
     expect(spans[0]!.startMs).toBe(1234);
+  });
+
+  test("of a run that was taken over records the one that died with its process, beside its own", async () => {
+    const lost = { sinceMs: 1_700_000_000_000, atMs: 1_700_000_004_015, traceparent: `00-${TRACE}-${INVOCATION_SPAN}-01` };
+    const { spans, inner, open } = anAttempt([ingressInvocation], {}, { lost });
+    open();
+    inner.listener?.end();
+    await settle();
+    expect(spans).toMatchObject([
+      {
+        name: "invocation-attempt Greeter/greet",
+        traceId: TRACE,
+        spanId: expect.not.stringContaining(ATTEMPT_SPAN),
+        parentSpanId: INVOCATION_SPAN,
+        startMs: lost.sinceMs,
+        endMs: lost.atMs,
+        error: "the process that ran the attempt is gone",
+        attributes: { "perdure.attempt.result": "lost", "error.type": "lost", "perdure.deployment.id": "dp_1" },
+      },
+      { spanId: ATTEMPT_SPAN, parentSpanId: INVOCATION_SPAN },
+    ]);
   });
 
   test("of an invocation that is already gone still has its span", async () => {

@@ -5,9 +5,10 @@
  */
 import { type InvocationId, parseInvocationId } from "@perdure/base";
 import type { Partitions } from "@perdure/control";
-import type { EndpointTransport, StreamListener, StreamRequest } from "@perdure/invoker";
+import type { EndpointTransport, LostAttempt, StreamListener, StreamRequest } from "@perdure/invoker";
 import type { Completed, Invocation, Target, TraceContext } from "@perdure/partition";
 import { TRACED_INVOCATIONS_MAX } from "./limits.js";
+import { spanTimeMs } from "./span-clock.js";
 import type { SpanRecord } from "./telemetry.js";
 import { childOf, idsOf, type SpanIds, traceparentOf } from "./trace-ids.js";
 import type { TracingPorts } from "./tracing-ports.js";
@@ -35,7 +36,7 @@ export function invocationSpans({ tracer, sampler, clock, random }: TracingPorts
   return (caller, target, id, isWanted = false): TraceContext => {
     const parent = idsOf(caller?.traceparent);
     const ids = childOf(parent, sampler.keeps(parent, isWanted), random);
-    if (ids.sampled) tracer.record(startSpanOf(ids, parent?.spanId, target, id, clock.nowMs()));
+    if (ids.sampled) tracer.record(startSpanOf(ids, parent?.spanId, target, id, spanTimeMs(clock)));
     return { traceparent: traceparentOf(ids), tracestate: caller?.tracestate };
   };
 }
@@ -57,7 +58,7 @@ export function recordSpans({ tracer, sampler, clock, random }: TracingPorts) {
     const producer = idsOf(record.traceparent);
     const ids = childOf(undefined, sampler.keeps(producer, false), random);
     if (ids.sampled) {
-      const nowMs = clock.nowMs();
+      const nowMs = spanTimeMs(clock);
       tracer.record({
         name: `process ${record.topic}`,
         kind: "consumer",
@@ -124,6 +125,7 @@ export function tracedTransport(
       const ids = idsOf(request.headers["traceparent"]);
       const invocation = parseInvocationId(request.headers["x-restate-invocation-id"] ?? "");
       if (ids === undefined || !invocation.ok) return inner.open(request, listener);
+      if (request.lost !== undefined) attempts.lost(request, request.lost, ids, invocation.value);
       const spans = attempts.begin(request, ids, invocation.value);
       const stream = inner.open(request, new TracedListener(listener, (error) => spans.end(error)));
       return {
@@ -195,6 +197,9 @@ function serverOf({ address }: StreamRequest): SpanRecord["attributes"] {
   return { "server.address": url.hostname, "server.port": port };
 }
 
+/** Result of an attempt whose process died. */
+const LOST = "lost";
+
 class AttemptSpans {
   readonly #partitions: () => Partitions | undefined;
   readonly #ports: TracingPorts;
@@ -206,9 +211,42 @@ class AttemptSpans {
     this.#ports = ports;
   }
 
+  /**
+   * The attempt that ran in a process that is gone: nobody was left to record it. It ended somewhere between its last stored step and the
+   * take-over; the span lasts until that, so that the trace shows what the caller waited for.
+   */
+  lost(request: StreamRequest, { sinceMs, atMs, traceparent }: LostAttempt, ids: SpanIds, id: InvocationId): void {
+    const { tracer, sampler, random, logger } = this.#ports;
+    if (!ids.sampled && !sampler.keepsLate(LOST, atMs - sinceMs, atMs)) return;
+    const [, , service = "", handler = ""] = request.path.split("/");
+    const record = async (): Promise<void> => {
+      const found = await this.#describe(id);
+      const start = idsOf(traceparent);
+      const { traceId, spanId } = childOf(ids, true, random);
+      const { deploymentId: deployment } = found?.pinned ?? {};
+      tracer.record({
+        name: `invocation-attempt ${service}/${handler}`,
+        kind: "client",
+        ...{ traceId, spanId },
+        parentSpanId: start?.spanId,
+        startMs: sinceMs,
+        endMs: atMs,
+        attributes: {
+          ...attributesOf({ service, handler }, id),
+          "perdure.attempt.result": LOST,
+          "error.type": LOST,
+          ...(deployment === undefined ? {} : { "perdure.deployment.id": deployment }),
+          ...serverOf(request),
+        },
+        error: "the process that ran the attempt is gone",
+      });
+    };
+    record().catch((cause: unknown) => logger.warn({ cause }, "a span could not be recorded"));
+  }
+
   begin(request: StreamRequest, ids: SpanIds, id: InvocationId): AttemptSpan {
     const { tracer, sampler, clock, logger } = this.#ports;
-    const startMs = clock.nowMs();
+    const startMs = spanTimeMs(clock);
     const [, , service = "", handler = ""] = request.path.split("/");
     // Asked now, while it surely exists: when the attempt ends the invocation may be gone. Of a trace that nobody keeps only when it fails.
     const early = ids.sampled ? this.#describe(id) : undefined;
@@ -224,7 +262,7 @@ class AttemptSpans {
         // Once the attempt has said how it ended, how its stream ends means nothing.
         const error = conclusion === undefined ? streamError : conclusion.errorCode;
         const result = conclusion?.how ?? "failed";
-        const endMs = clock.nowMs();
+        const endMs = spanTimeMs(clock);
         if (early === undefined && !sampler.keepsLate(error, endMs - startMs, endMs)) return;
         const record = async (): Promise<void> => {
           const found = await (early ?? this.#describe(id));

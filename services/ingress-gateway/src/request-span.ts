@@ -1,5 +1,5 @@
 /** Why: the span of a request, named by the kind of its route and never by its path, which callers choose (kubernetes.md §5.2). */
-import type { Edge } from "@perdure/role";
+import { type Edge, httpServerSpan } from "@perdure/role";
 import type { Exchange, ExchangeKind } from "./exchange.js";
 import { traceContextOf } from "./trace-context.js";
 
@@ -23,22 +23,29 @@ export function beginSpan(exchange: Exchange, edge: Edge): void {
 
 /** `status` is undefined when the client left. */
 export function endSpan(
-  { kind, method, refusedWith }: Exchange,
+  { kind, method, refusedWith, rawHeaders }: Exchange,
   span: NonNullable<Exchange["span"]>,
   status: number | undefined,
 ): void {
   const route = ROUTES[kind];
   const verb = METHODS.has(method) ? method : "_OTHER";
-  span.note({
-    name: `${verb} ${route}`,
-    attributes: {
-      "http.request.method": verb,
-      // TLS ends in front of it.
-      "url.scheme": "http",
-      "http.route": route,
-      ...(status === undefined ? {} : { "http.response.status_code": status }),
-    },
-  });
+  const named = headersOf(rawHeaders);
+  const { ":authority": host = named["host"], "user-agent": userAgent } = named;
+  const httpVersion = named[":method"] === undefined ? "1.1" : "2";
+  // TLS ends in front of it.
+  span.note(httpServerSpan({ method: verb, route, scheme: "http", httpVersion, host, userAgent, status }));
   // What a handler answers is no failure of the request; what the ingress could not do is.
   span.end(refusedWith !== undefined && (status ?? 0) >= 500 ? refusedWith : undefined);
+}
+
+const NAMED: ReadonlySet<string> = new Set([":method", ":authority", "host", "user-agent"]);
+
+/** The first of each header that a span tells. */
+function headersOf(raw: readonly string[]): Readonly<Record<string, string | undefined>> {
+  const found: Record<string, string> = {};
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    const name = (raw[i] as string).toLowerCase();
+    if (NAMED.has(name)) found[name] ??= raw[i + 1] as string;
+  }
+  return found;
 }

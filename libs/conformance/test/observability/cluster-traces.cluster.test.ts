@@ -57,7 +57,12 @@ beforeAll(async () => {
   const started = await WholeCluster.start({
     workers: 1,
     gateways: 1,
-    settings: { registry: traced, "admin-api": traced, "invoker-worker": dataPath, "ingress-gateway": dataPath },
+    settings: {
+      registry: traced,
+      "admin-api": traced,
+      "invoker-worker": { ...dataPath, "tracing-commits": "true" },
+      "ingress-gateway": dataPath,
+    },
   });
   cluster = close.use(started);
   ingress = close.use(new IngressClient(cluster.ingressUrls[0] as string));

@@ -15,6 +15,7 @@ export interface Span {
   readonly endNanos: bigint;
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly service: unknown;
+  readonly resource: Readonly<Record<string, unknown>>;
   readonly links: readonly { readonly traceId: string; readonly spanId: string }[];
 }
 
@@ -88,6 +89,7 @@ function spansOf({ resourceSpans }: Exported): Span[] {
         endNanos: BigInt(span.endTimeUnixNano),
         attributes: recordOf(span.attributes),
         service: recordOf(resource.attributes)["service.name"],
+        resource: recordOf(resource.attributes),
         links: (span.links ?? []).map(({ traceId, spanId }) => ({ traceId, spanId })),
       })),
     ),

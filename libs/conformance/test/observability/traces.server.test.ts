@@ -64,11 +64,27 @@ test(
     expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set([TRACE]));
     const named = (name: string): readonly Span[] =>
       spans.filter((span) => span.name === name).toSorted((a, b) => Number(a.startNanos - b.startNanos));
+    expect(spans[0]?.resource).toMatchObject({
+      "service.namespace": "localcluster",
+      "service.instance.id": expect.stringMatching(/^[0-9a-f-]{36}$/),
+      "telemetry.sdk.name": "opentelemetry",
+    });
+    expect(spans.some(({ startNanos, endNanos }) => startNanos % 1_000_000n !== 0n || endNanos % 1_000_000n !== 0n)).toBe(true);
     const [parentStart, ...noMore] = named("invocation-start Parent/run");
     const [childStart, ...norMore] = named("invocation-start Child/work");
     expect([noMore, norMore]).toEqual([[], []]);
     const [edge] = named("POST /{service}/{handler}");
     expect(edge).toMatchObject({ parentSpanId: CALLER, kind: SERVER, status: 0 });
+    expect(edge?.attributes).toMatchObject({
+      "http.request.method": "POST",
+      "http.route": "/{service}/{handler}",
+      "url.path": "/{service}/{handler}",
+      "url.scheme": "http",
+      "server.address": "127.0.0.1",
+      "server.port": expect.anything(),
+      "network.protocol.version": "1.1",
+      "http.response.status_code": expect.anything(),
+    });
     expect(parentStart).toMatchObject({ parentSpanId: edge?.spanId, kind: INTERNAL, service: "standalone" });
     expect(childStart).toMatchObject({ parentSpanId: parentStart?.spanId, kind: INTERNAL });
     expect(parentStart?.attributes).toMatchObject({

@@ -105,7 +105,7 @@ export function createLeadingWorker(ports: LeadingWorkerPorts, options: LeadingW
         onFenced: end,
         onFatal: end,
       },
-      { partitions: [partition], partitionCount, cleanupIntervalMs },
+      { partitions: [partition], partitionCount, cleanupIntervalMs, isHandedOver: cause === "drain" || cause === "rebalance" },
       signal,
     ).catch((cause: unknown) => {
       peers.close();

@@ -15,6 +15,7 @@ import { currentTraceIds } from "../operations.js";
 import { registerProcessMetrics } from "../process-metrics.js";
 import { Sampler } from "../sampling.js";
 import type { ProcessSettings } from "../settings/process.js";
+import { resourceAttributes } from "../span-resource.js";
 import { bothTracers, noTracer, startTelemetry, type Tracer } from "../telemetry.js";
 import { VERSION } from "../version.js";
 import { isHelp, isVersion, type ProcessCommand, processCommand } from "./command.js";
@@ -111,7 +112,7 @@ export async function runProcess<S extends GroupSchema>(
       logging.logger.warn({ variables }, "environment variables of Restate without a setting here are ignored");
     }
     using _levels = followLogFilter(command.file, read, logging, process);
-    return await serve(spec, own, logging);
+    return await serve(spec, own, logging, environment);
   } catch (cause) {
     return refuse(spec, cause);
   }
@@ -161,6 +162,7 @@ async function serve<S extends GroupSchema>(
   spec: ProcessSpec<S>,
   settings: ProcessSettings & z.output<S>,
   { logger, setFilter }: Logging,
+  environment: NodeJS.ProcessEnv,
 ): Promise<number> {
   const { program, advice, start } = spec;
   const metrics = new Metrics();
@@ -175,7 +177,12 @@ async function serve<S extends GroupSchema>(
   using _sampling = registerProcessMetrics(metrics, spec.service);
   using _collection = collectWhenIdle();
   try {
-    const tracers = await startTracing(settings, lifecycle, logger, spec.service);
+    const tracers = await startTracing(
+      settings,
+      lifecycle,
+      logger,
+      resourceAttributes({ ...settings, service: spec.service }, environment),
+    );
     const sampler = new Sampler({ ratio: settings.tracingSampleRatio }, systemRandom);
     const ports = { lifecycle, metrics, ...tracers, sampler, clock: systemClock, random: systemRandom, logger };
     // One part around all others: between two of them none is pending, and a readiness probe at that moment would send requests to ports that are not open yet.
@@ -201,11 +208,11 @@ async function startTracing(
   settings: ProcessSettings,
   lifecycle: Lifecycle,
   logger: Logger,
-  service: string,
+  resource: Readonly<Record<string, string>>,
 ): Promise<Pick<ProcessPorts, "tracer" | "invocationTracer">> {
   const open = async (part: string, endpoint: string | undefined, headers: Readonly<Record<string, string>>): Promise<Tracer> => {
     if (endpoint === undefined) return noTracer;
-    const options = { endpoint, headers, service, instance: settings.nodeName, logger };
+    const options = { endpoint, headers, resource, logger };
     return (await lifecycle.start(part, () => startTelemetry(options))).tracer;
   };
   const tracer = await open("tracing", settings.tracingEndpoint, settings.tracingHeaders);

@@ -108,7 +108,7 @@ export async function startWorker(settings: Settings, ports: ProcessPorts): Prom
   const door = await lifecycle.start("gRPC", () => openGrpcDoor(settings.grpc, tls));
   const id = `${settings.nodeName}-${randomUUID()}`;
   const address = settings.advertisedAddress ?? `localhost:${door.port}`;
-  const observer = tracedOperations(ports, "client", redisSpan);
+  const observer = settings.tracingCommits ? tracedOperations(ports, "client", redisSpan) : undefined;
   const store = new RedisPartitionStore(redis, { environment, holder: id, dataSet, observer });
   const archiving = await openArchiving(settings, store, ports);
   const agree = () => agreeOnArchiving(redis, environment, archiving !== undefined);

@@ -9,6 +9,7 @@ import {
   tlsSettings,
 } from "@perdure/cluster";
 import {
+  boolean,
   type ConfigInputs,
   duration,
   endpointSettings,
@@ -46,6 +47,9 @@ export const settings = group("Settings of perdure-worker. Every line can be set
   redis: redisSettings,
   metadata: metadataSettings,
   archive: archiveSettings,
+  tracingCommits: boolean(false, {
+    sentence: "A span for each commit to Redis of a trace that is kept; there are several for an invocation.",
+  }),
   registry: registryAddresses,
   worker: workerSettings,
   tunnels: tunnelSettings,

@@ -1,6 +1,6 @@
 /** Why: limits and retention of an environment as settings of its processes; a change of them is a change of the pods' template. */
 import { createHash } from "node:crypto";
-import { type Environment, secondsOf } from "@perdure/custom-resources";
+import { type Environment, objectNameOf, secondsOf } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import type { Cell } from "../cell.js";
 import { ADOPT_ANNOTATION, childOf } from "./labels.js";
@@ -88,9 +88,16 @@ export function runtimeConfig(environment: Environment, cell: Cell): KubeObject 
 /** Those of the ConfigMap that are for a program. */
 export function configVariables(environment: Environment, cell: Cell, program: Program): readonly Variable[] {
   const known = [...EVERYBODY, ...PROGRAMS[program]];
-  return Object.keys(runtimeSettings(environment, cell))
+  const settings = Object.keys(runtimeSettings(environment, cell))
     .filter((name) => known.some((one) => (/[.-]$/.test(one) ? name.startsWith(one) : name === one)))
     .map((name) => ({ name: settingName(name), valueFrom: { configMapKeyRef: { name: CONFIG_MAP, key: settingName(name) } } }));
+  return cell.tracingEndpoint === undefined ? settings : [...settings, resourceVariable(environment, program)];
+}
+
+/** What spans say of the pod they come from; `POD_NAME` is a variable of every container, named before this one. */
+function resourceVariable({ spec: { environmentId } }: Environment, program: Program): Variable {
+  const of = `k8s.namespace.name=${objectNameOf(environmentId)},k8s.pod.name=$(POD_NAME),k8s.container.name=${program}`;
+  return { name: "OTEL_RESOURCE_ATTRIBUTES", value: of };
 }
 
 /** Of anything that is JSON; the order of fields does not matter. */
