@@ -3,7 +3,7 @@
  * neither can forget what the other knows.
  */
 import type { Clock } from "@perdure/base";
-import type { Edge, EdgeOperation } from "@perdure/role";
+import { type Edge, type EdgeOperation, httpServerSpan } from "@perdure/role";
 import { type Request, type Response, Router } from "express";
 import type { z } from "zod";
 import { ALL_BODIES_BYTES_MAX } from "../limits.js";
@@ -55,45 +55,74 @@ export function routerOf(routes: readonly Route[], told?: Told, bodiesBytesMax =
     const allow = allowed(route);
     router.all(route.path.replace(/\{(\w+)\}/g, ":$1").replace(/\{(\*\w+)\}/g, "$1"), async (req, res) => {
       const method = req.method === "HEAD" ? "GET" : req.method;
-      if (told !== undefined) measured(told, res, method, route.path);
-      const span = told?.edge === undefined ? undefined : traced(told.edge, req, res, method, route.path);
+      const closed = new AfterClose(res);
+      if (told !== undefined) measured(told, res, closed, method, route.path);
+      const edge = PROBED.has(route.path) ? undefined : told?.edge;
+      const span = edge === undefined ? undefined : traced(edge, req, res, closed, method, route.path);
       const operation = Object.hasOwn(route.operations, method) ? route.operations[method as Method] : undefined;
       if (operation === undefined) throw new ApiError(405, `The method ${req.method} is not allowed here`, undefined, { allow });
-      const handle = () => operation.handle(apiRequest(req, res, bodies));
+      const handle = () => operation.handle(apiRequest(req, res, closed, bodies));
       await respond(req, res, await (span === undefined ? handle() : span.run(handle)));
     });
   }
   return router;
 }
 
+/** Probes and scrapes come every few seconds and belong to nobody's trace. */
+const PROBED: ReadonlySet<string> = new Set(["/health", "/readyz", "/metrics"]);
+
+/**
+ * What is to happen when the answer is over, behind one listener: Node's pipeline, Express and the HTTP port add several each, and Node takes more than
+ * ten together for a leak.
+ */
+class AfterClose {
+  readonly #tasks: (() => void)[] = [];
+
+  constructor(res: Response) {
+    res.once("close", () => {
+      for (const task of this.#tasks) task();
+    });
+  }
+
+  /** `task` must not throw. */
+  add(task: () => void): void {
+    this.#tasks.push(task);
+  }
+}
+
 /** The span of a request, by its route as it is written. */
-function traced(edge: Edge, req: Request, res: Response, method: string, path: string): EdgeOperation {
+function traced(edge: Edge, req: Request, res: Response, closed: AfterClose, method: string, path: string): EdgeOperation {
   const span = edge.begin(req.get("traceparent"), req.get("x-perdure-trace") === "1");
-  res.once("close", () => {
+  closed.add(() => {
     const { statusCode } = res;
-    const attributes = {
-      "http.request.method": method,
-      // TLS ends in front of it.
-      "url.scheme": "http",
-      "http.route": path,
-      "http.response.status_code": statusCode,
-    };
-    span.note({ name: `${method} ${path}`, attributes });
+    const facts = { method, route: path, httpVersion: httpVersionOf(req.httpVersionMajor), status: statusCode };
+    // TLS ends in front of it.
+    span.note(
+      httpServerSpan({ ...facts, scheme: "http", host: req.headers.host ?? authorityOf(req), userAgent: req.get("user-agent") }),
+    );
     span.end(statusCode >= 500 ? String(statusCode) : undefined);
   });
   return span;
 }
 
-function measured({ measure, clock }: Told, res: Response, method: string, path: string): void {
+const httpVersionOf = (major: number): string => (major === 2 ? "2" : "1.1");
+
+/** HTTP/2's word for the host. */
+function authorityOf({ headers }: Request): string | undefined {
+  const value = (headers as Readonly<Record<string, unknown>>)[":authority"];
+  return typeof value === "string" ? value : undefined;
+}
+
+function measured({ measure, clock }: Told, res: Response, closed: AfterClose, method: string, path: string): void {
   const sinceMs = clock.monotonicMs();
   const status = (): number | undefined => (res.writableFinished ? res.statusCode : undefined);
   if (measure === undefined) return;
-  res.once("close", () => measure(method, path, status(), clock.monotonicMs() - sinceMs));
+  closed.add(() => measure(method, path, status(), clock.monotonicMs() - sinceMs));
 }
 
-function apiRequest(req: Request, res: Response, bodies: BodyBudget): ApiRequest {
+function apiRequest(req: Request, res: Response, closed: AfterClose, bodies: BodyBudget): ApiRequest {
   const hangUp = new AbortController();
-  res.once("close", () => hangUp.abort());
+  closed.add(() => hangUp.abort());
   const params = Object.entries(req.params as Record<string, string | string[]>).map(([name, value]) => [
     name,
     Array.isArray(value) ? value.join("/") : value,
