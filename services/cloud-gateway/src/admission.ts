@@ -4,6 +4,7 @@
  */
 import type { Clock } from "@perdure/base";
 import { type Caller, mayCaller, type Tenancy } from "@perdure/cloud";
+import type { Edge } from "@perdure/role";
 import type { Answers } from "./answers.js";
 import { type Environment, type Environments, inFlightMaxOf } from "./environments.js";
 import { FairQueue } from "./fair-queue.js";
@@ -13,6 +14,7 @@ import type { GatewayMetrics } from "./metrics.js";
 import { Passage, type PassagePorts } from "./passage.js";
 import type { RateSharing } from "./rate-shares.js";
 import * as refusal from "./refusal.js";
+import { beginSpan } from "./request-span.js";
 import type { Upstreams } from "./upstreams.js";
 import type { Forwarding, Visit } from "./visit.js";
 import { Waking } from "./waking.js";
@@ -25,6 +27,8 @@ export interface AdmissionPorts {
   readonly upstreams: Upstreams;
   readonly rates: RateSharing;
   readonly metrics: GatewayMetrics | undefined;
+  /** Undefined: nobody traces. */
+  readonly edge: Edge | undefined;
   /** Calls back in the next turn of the event loop. */
   readonly nextTurn: (turn: () => void) => void;
 }
@@ -145,6 +149,7 @@ export class Admission {
       if (door === "ingress") state.totals.ingressRequests++;
       else state.totals.adminRequests++;
       visit.forwarding = passage;
+      if (this.#ports.edge !== undefined) beginSpan(visit, this.#ports.edge, this.#ports.clock);
       this.#passages.add(passage);
       passage.start();
     } catch (cause) {

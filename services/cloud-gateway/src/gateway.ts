@@ -53,7 +53,7 @@ class Gateway implements CloudGateway, VisitOwner {
   #closed: Promise<void> | undefined;
 
   constructor(ports: GatewayPorts, options: GatewayOptions) {
-    const { tenancy, clock, random, logger, metrics } = ports;
+    const { tenancy, clock, random, logger, metrics, edge } = ports;
     this.#ports = ports;
     this.#options = options;
     this.#ids = new RequestIds(clock, random);
@@ -69,7 +69,7 @@ class Gateway implements CloudGateway, VisitOwner {
     const nextTurn = (turn: () => void): void => void setImmediate(turn);
     const parts = { answers: this.#answers, upstreams: this.#upstreams, rates: this.#rates };
     const environments = this.#environments;
-    this.#admission = new Admission({ tenancy, environments, clock, metrics, nextTurn, ...parts }, options.issuer);
+    this.#admission = new Admission({ tenancy, environments, clock, metrics, edge, nextTurn, ...parts }, options.issuer);
     this.#settlement = new Settlement({ logger, metrics }, options.logsRequests !== false);
     this.#reception = new Reception(
       {

@@ -47,6 +47,8 @@ export interface Provenance {
   readonly requestId: string;
   /** An `Authorization` of the caller that is meant for the handler. */
   readonly foreignAuthorization: string | undefined;
+  /** Of the span of this request here; undefined: the caller's passes, if it has one. */
+  readonly traceparent: string | undefined;
   /** The answer will be read and written anew on its way back: nothing of it may be compressed. */
   readonly isRewritten: boolean;
 }
@@ -63,9 +65,11 @@ export function headersForRuntime(
     const name = (raw[i] as string).toLowerCase();
     if (!mayPass(name) || listed?.has(name) === true || (door === "admin" && isOfBrowsers(name))) continue;
     if (rest.isRewritten && name === "accept-encoding") continue;
+    if (rest.traceparent !== undefined && name === "traceparent") continue;
     const passed = name === "cookie" ? foreignCookies(raw[i + 1] as string) : raw[i + 1];
     if (passed !== undefined) headers.push(name, passed);
   }
+  if (rest.traceparent !== undefined) headers.push("traceparent", rest.traceparent);
   if (rest.foreignAuthorization !== undefined) headers.push("authorization", rest.foreignAuthorization);
   headers.push("x-forwarded-for", remoteAddress, "x-forwarded-proto", isSecure ? "https" : "http");
   if (head.authority !== undefined) headers.push("x-forwarded-host", head.authority);

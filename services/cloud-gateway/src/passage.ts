@@ -136,8 +136,17 @@ export class Passage implements Dispatcher.DispatchHandler, BodyReceiver, Forwar
     const { door, head, exchange, remoteAddress, requestId, foreignAuthorization } = this.#visit;
     this.#attempts++;
     const { isSecure } = exchange;
+    const traceparent = this.#visit.span?.traceparent;
     const isRewritten = this.#mayMask();
-    const headers = headersForRuntime(head, { door, remoteAddress, isSecure, requestId, foreignAuthorization, isRewritten });
+    const headers = headersForRuntime(head, {
+      door,
+      remoteAddress,
+      isSecure,
+      requestId,
+      foreignAuthorization,
+      traceparent,
+      isRewritten,
+    });
     const secret = this.#facts.upstream?.secret;
     if (secret !== undefined) headers.push(RUNTIME_SECRET_HEADER, secret.reveal());
     if (this.#body instanceof BodyStream && head.contentLength !== undefined) {

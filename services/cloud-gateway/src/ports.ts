@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { Clock, Logger, Random } from "@perdure/base";
 import type { BareEnvironmentId, Tenancy } from "@perdure/cloud";
 import type { ForwardingKeys } from "@perdure/cloud/forwarding";
+import type { Edge } from "@perdure/role";
 import type { CertificateSource } from "@perdure/role/http";
 import type { Callers } from "./callers.js";
 import type { Environments, GatewayDoor } from "./environments.js";
@@ -14,6 +15,8 @@ export interface GatewayPorts {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics?: GatewayMetrics | undefined;
+  /** Undefined: nobody traces. */
+  readonly edge?: Edge | undefined;
 }
 
 export interface GatewayOptions {

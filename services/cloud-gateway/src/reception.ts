@@ -166,7 +166,7 @@ const BAD_HOST = refusal.malformed("The host name is malformed");
 const OTHER_NAME = refusal.misdirected("The TLS handshake named another host");
 
 /** What is told of a request whose head could not be taken. */
-function unread({ method, rawHeaders }: RequestLine): RequestHead {
+function unread({ method, rawHeaders, isHttp2 }: RequestLine): RequestHead {
   return {
     method: /^[A-Z]{1,24}$/.test(method) ? method : "?",
     target: "/",
@@ -180,6 +180,10 @@ function unread({ method, rawHeaders }: RequestLine): RequestHead {
     origin: undefined,
     requestedMethod: undefined,
     requestedHeaders: undefined,
+    traceparent: undefined,
+    wantsTrace: false,
+    userAgent: undefined,
+    isHttp2,
     forwardedFor: undefined,
     connection: undefined,
   };

@@ -25,6 +25,11 @@ export interface RequestHead {
   readonly requestedHeaders: string | undefined;
   /** Where tenancy says that the request came from; not checked yet. */
   readonly forwardedFor: string | undefined;
+  readonly traceparent: string | undefined;
+  /** Whether its sender asks for its trace. */
+  readonly wantsTrace: boolean;
+  readonly userAgent: string | undefined;
+  readonly isHttp2: boolean;
   /** Values of `connection`: names of headers that go no further. */
   readonly connection: string | undefined;
 }
@@ -61,6 +66,9 @@ export function readHead({ method, target, isHttp2, rawHeaders }: RequestLine): 
   let requestedHeaders: string | undefined;
   let forwardedFor: string | undefined;
   let connection: string | undefined;
+  let traceparent: string | undefined;
+  let wantsTrace = false;
+  let userAgent: string | undefined;
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string;
     const value = rawHeaders[i + 1] as string;
@@ -86,6 +94,13 @@ export function readHead({ method, target, isHttp2, rawHeaders }: RequestLine): 
         break;
       case 10:
         if (name.toLowerCase() === "connection") connection = connection === undefined ? value : `${connection},${value}`;
+        else if (name.toLowerCase() === "user-agent") userAgent ??= value;
+        break;
+      case 11:
+        if (name.toLowerCase() === "traceparent") traceparent ??= value;
+        break;
+      case 15:
+        if (name.toLowerCase() === "x-perdure-trace") wantsTrace = value === "1";
         break;
       case 13:
         if (name.toLowerCase() === "authorization") hasAuthorization = true;
@@ -146,6 +161,10 @@ export function readHead({ method, target, isHttp2, rawHeaders }: RequestLine): 
     requestedHeaders,
     forwardedFor,
     connection,
+    traceparent,
+    wantsTrace,
+    userAgent,
+    isHttp2,
   };
 }
 

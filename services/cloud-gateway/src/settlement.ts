@@ -1,6 +1,7 @@
 /** Why: when a request is over it is counted, measured and told of, in one place. */
 import type { Logger } from "@perdure/base";
 import type { EnvironmentOutcome, GatewayMetrics } from "./metrics.js";
+import { endSpan } from "./request-span.js";
 import { routeTemplate } from "./route.js";
 import type { Visit } from "./visit.js";
 
@@ -34,6 +35,7 @@ export class Settlement {
       if (environment !== undefined && door === "ingress") metrics.ofEnvironment(environment.facts.id, outcomeOf(visit, outcome));
       metrics.bytes(door, bytesIn, bytesOut);
     }
+    endSpan(visit, outcome);
     if (this.#logsRequests) this.#log(visit, outcome, durationMs);
   }
 

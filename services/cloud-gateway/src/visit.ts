@@ -1,5 +1,6 @@
 /** Why: one request on its way through the gateway, from its first header to its settlement: what was found out, what was counted. */
 import type { Caller } from "@perdure/cloud";
+import type { EdgeOperation } from "@perdure/role";
 import type { Address } from "./addresses.js";
 import type { Environment, GatewayDoor } from "./environments.js";
 import type { AnswerObserver, Exchange } from "./exchange.js";
@@ -37,6 +38,8 @@ export class Visit implements AnswerObserver {
   /** Headers about other origins for the answer. */
   cors: readonly string[] | undefined = undefined;
   forwarding: Forwarding | undefined = undefined;
+  /** Once it is on its way to a runtime; undefined while nobody traces. */
+  span: EdgeOperation | undefined = undefined;
   /** Of the answer, once it has begun. */
   status = 0;
   /** Why the gateway itself answered. */

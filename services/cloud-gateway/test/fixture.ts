@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { type Clock, type Logger, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { bareOf, type EnvironmentFacts } from "@perdure/cloud";
 import { exampleEnvironment, exampleLimits, MemoryTenancy } from "@perdure/cloud/testing";
+import type { Edge } from "@perdure/role";
 import {
   type CloudGateway,
   createCloudGateway,
@@ -106,6 +107,7 @@ export interface FixtureSettings {
   readonly tenancy?: MemoryTenancy;
   readonly clock?: Clock;
   readonly metrics?: GatewayMetrics;
+  readonly edge?: Edge | undefined;
   readonly options?: Partial<GatewayOptions>;
   readonly listen?: Partial<ListenOptions>;
 }
@@ -114,6 +116,7 @@ export async function startGateway({
   clock = systemClock,
   tenancy = new MemoryTenancy(),
   metrics,
+  edge,
   options,
   listen,
 }: FixtureSettings = {}): Promise<GatewayFixture> {
@@ -125,7 +128,7 @@ export async function startGateway({
     };
   const logger: Logger = { ...silentLogger, info: note("info"), warn: note("warn"), error: note("error") };
   const gateway = createCloudGateway(
-    { tenancy, clock, random: systemRandom, logger, metrics },
+    { tenancy, clock, random: systemRandom, logger, metrics, edge },
     { region: "us", domain: DOMAIN, issuer: ISSUER, consoleUrl: CONSOLE, drainMs: 500, ...options },
   );
   const open = async (door: GatewayDoor): Promise<number> =>

@@ -2,6 +2,7 @@
 import type { AddressInfo } from "node:net";
 import type { Clock, Logger, Random } from "@perdure/base";
 import type { Tenancy } from "@perdure/cloud";
+import type { Edge } from "@perdure/role";
 import type { CertificateSource } from "@perdure/role/http";
 import type { RelayMetrics } from "./metrics.js";
 
@@ -11,6 +12,8 @@ export interface RelayPorts {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics?: RelayMetrics | undefined;
+  /** Undefined: nobody traces. */
+  readonly edge?: Edge | undefined;
 }
 
 export interface RelayOptions {

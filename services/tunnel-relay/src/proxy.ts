@@ -4,6 +4,7 @@
  */
 import { type Clock, type Logger, PerdureError } from "@perdure/base";
 import { bareOf, type EnvironmentId, environmentOfBare } from "@perdure/cloud";
+import { type Edge, httpServerSpan } from "@perdure/role";
 import {
   type Destination,
   HOP_HEADER,
@@ -34,6 +35,8 @@ export interface ProxyParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: RelayMetrics | undefined;
+  /** Undefined: nobody traces. */
+  readonly edge?: Edge | undefined;
 }
 
 /** How relays ask each other whether somebody has a name: `HEAD /_/held/<bare>/<name>`, 204 or 404. */
@@ -48,6 +51,8 @@ interface Way {
   readonly environment: Environment;
   readonly place: ProxyPath;
   readonly destination: Destination;
+  /** Of the span here; undefined: the runtime's passes, if it has one. */
+  readonly traceparent: string | undefined;
 }
 
 export class ProxyDoor {
@@ -108,7 +113,27 @@ export class ProxyDoor {
     if (destination === NO_DESTINATION) return this.#answerHeld(visit, place);
     const check = environment.verifier.check(visit.headers, withoutQuery(destination.target));
     if (check.kind === "bad") return this.#refuse(visit, 401, "signature", check.reason);
-    this.#carry({ visit, environment, place, destination });
+    const traceparent = this.#trace(visit, environment);
+    this.#carry({ visit, environment, place, destination, traceparent });
+  }
+
+  /** Of runtimes that trace; a relay begins no trace of its own. */
+  #trace(visit: Visit, { facts }: Environment): string | undefined {
+    const caller = visit.headers["traceparent"];
+    const { edge } = this.#parts;
+    if (edge === undefined || typeof caller !== "string") return undefined;
+    const span = edge.begin(caller, false);
+    visit.onClose(() => {
+      const { method, isHttp1, status } = visit;
+      const authority = visit.headers["host"] ?? visit.headers[":authority"];
+      const host = typeof authority === "string" ? authority : undefined;
+      const httpVersion = isHttp1 ? "1.1" : "2";
+      const route = "/{environment}/{tunnel}/{destination}";
+      const shape = httpServerSpan({ method, route, scheme: "http", httpVersion, host, userAgent: undefined, status });
+      span.note({ ...shape, attributes: { ...shape.attributes, "perdure.environment.id": facts.id } });
+      span.end(status === undefined || status >= 500 ? String(status ?? "abandoned") : undefined);
+    });
+    return span.traceparent;
   }
 
   #answerHeld(visit: Visit, { bare, name }: ProxyPath): void {
@@ -151,6 +176,7 @@ export class ProxyDoor {
     if (peer === undefined) return this.#nobody(visit, place);
     const headers = passedHeaders(visit.headers, NOT_PASSED_TO_PEERS);
     headers[HOP_HEADER] = "1";
+    if (way.traceparent !== undefined) headers["traceparent"] = way.traceparent;
     if (visit.isHttp1) headers[HTTP_VERSION_HEADER] ??= "HTTP/1.1";
     const carrier: Carrier = {
       mayDecline: false,
@@ -231,9 +257,10 @@ class LocalCarrier implements Carrier {
   }
 
   open(endStream: boolean) {
-    const { visit, place, destination } = this.#way;
+    const { visit, place, destination, traceparent } = this.#way;
     const headers: Record<string, string | string[]> = passedHeaders(visit.headers, NOT_PASSED);
     if (visit.isHttp1) headers[HTTP_VERSION_HEADER] ??= "HTTP/1.1";
+    if (traceparent !== undefined) headers["traceparent"] = traceparent;
     headers[":method"] = visit.method;
     headers[":scheme"] = destination.scheme;
     headers[":authority"] = `${destination.host}:${destination.port}`;

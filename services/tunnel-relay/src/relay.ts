@@ -51,7 +51,7 @@ class Relay implements TunnelRelay {
   #onEmpty: (() => void) | undefined;
 
   constructor(ports: RelayPorts, options: RelayOptions) {
-    const { tenancy, clock, random, logger, metrics } = ports;
+    const { tenancy, clock, random, logger, metrics, edge } = ports;
     this.#ports = ports;
     this.#options = options;
     this.#environments = new Environments(tenancy, clock);
@@ -61,7 +61,7 @@ class Relay implements TunnelRelay {
     this.#usage = new UsageBook({ tenancy, clock, logger, tunnels: () => this.#tunnelsReport() }, source);
     const shared = { environments: this.#environments, tunnels: this.#tunnels };
     this.#admission = new Admission({ ...shared, tenancy }, ports, options);
-    this.#proxy = new ProxyDoor({ ...shared, peers: this.#peers, usage: this.#usage, clock, logger, metrics });
+    this.#proxy = new ProxyDoor({ ...shared, peers: this.#peers, usage: this.#usage, clock, logger, metrics, edge });
     tenancy.watch((news) => this.#heard(news), { signal: this.#news.signal });
     this.#sweep = clock.setTimer(SWEEP_MS, () => this.#sweepConnections());
   }

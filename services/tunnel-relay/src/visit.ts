@@ -20,6 +20,8 @@ export interface Visit {
   readonly answer: Writable;
   readonly isAnswered: boolean;
   readonly isClosed: boolean;
+  /** Of the answer; undefined until it has one. */
+  readonly status: number | undefined;
   /** Nothing when it is closed. */
   respond(status: number, headers: Readonly<Record<string, string | string[]>>): void;
   /** Breaks it off: the other side is not to take it for a whole answer. */
@@ -59,6 +61,10 @@ export class Http2Visit implements Visit {
   }
   get isClosed(): boolean {
     return this.#stream.destroyed || this.#stream.closed;
+  }
+  get status(): number | undefined {
+    const status = this.#stream.sentHeaders?.[":status"];
+    return status === undefined ? undefined : Number(status);
   }
   respond(status: number, headers: Readonly<Record<string, string | string[]>>): void {
     if (!this.isClosed) this.#stream.respond({ ...headers, ":status": status });
@@ -106,6 +112,9 @@ export class Http1Visit implements Visit {
   }
   get isClosed(): boolean {
     return this.#response.destroyed || this.#response.closed;
+  }
+  get status(): number | undefined {
+    return this.#response.headersSent ? this.#response.statusCode : undefined;
   }
   respond(status: number, headers: Readonly<Record<string, string | string[]>>): void {
     this.#response.writeHead(status, { ...headers });

@@ -12,6 +12,7 @@ import { type Clock, Secret, silentLogger, systemClock, systemRandom } from "@pe
 import { bareOf, type EnvironmentFacts } from "@perdure/cloud";
 import { exampleEnvironment, exampleLimits, MemoryTenancy } from "@perdure/cloud/testing";
 import { createRequestIdentity, type RequestIdentity } from "@perdure/invoker";
+import type { Edge } from "@perdure/role";
 import {
   openTunnel,
   RUNTIME_TOKEN_HEADER,
@@ -76,10 +77,14 @@ export interface World extends AsyncDisposable {
 
 export async function aWorld(
   options: Partial<RelayOptions> = {},
-  { clock = systemClock, tenancy = new MemoryTenancy() }: { clock?: Clock; tenancy?: MemoryTenancy } = {},
+  {
+    clock = systemClock,
+    tenancy = new MemoryTenancy(),
+    edge,
+  }: { clock?: Clock; tenancy?: MemoryTenancy; edge?: Edge | undefined } = {},
 ): Promise<World> {
   const relay = createTunnelRelay(
-    { tenancy, clock, random: systemRandom, logger: silentLogger },
+    { tenancy, clock, random: systemRandom, logger: silentLogger, edge },
     {
       regions: ["us"],
       relay: "r1",

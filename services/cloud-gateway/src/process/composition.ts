@@ -2,7 +2,7 @@
 import { ForwardingKeys } from "@perdure/cloud/forwarding";
 import { firstNews, mutualTlsOf, openPublicCertificate, required } from "@perdure/cluster";
 import { openChannel, RemoteTenancy } from "@perdure/driver-grpc";
-import { type ProcessPorts, type ReadyFacts, readSettingFile } from "@perdure/role";
+import { type ProcessPorts, type ReadyFacts, readSettingFile, tracedEdge } from "@perdure/role";
 import { checkAddress, listenOn, observeCertificate, openProbes } from "@perdure/role/http";
 import { EnvironmentPorts } from "../environment-ports.js";
 import { createCloudGateway } from "../gateway.js";
@@ -37,8 +37,9 @@ export async function startCloudGateway(settings: Settings, ports: ProcessPorts)
   await lifecycle.awaitPart("tenancy's news", () => firstNews(tenancy, lifecycle.stopping));
 
   const gateway = await lifecycle.start("gateway", () => {
+    const edge = tracedEdge(ports, "server");
     const opened = createCloudGateway(
-      { tenancy, clock, random, logger: logger.child({ component: "gateway" }), metrics: gatewayMetrics(metrics) },
+      { tenancy, clock, random, logger: logger.child({ component: "gateway" }), metrics: gatewayMetrics(metrics), edge },
       {
         region: settings.region,
         domain: settings.domain,

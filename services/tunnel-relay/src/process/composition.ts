@@ -1,7 +1,7 @@
 /** Why: the relay as a process: its role on what tenancy tells over gRPC. */
 import { firstNews, mutualTlsOf, openPublicCertificate, required } from "@perdure/cluster";
 import { openChannel, RemoteTenancy } from "@perdure/driver-grpc";
-import { type ProcessPorts, type ReadyFacts, readSettingFile } from "@perdure/role";
+import { type ProcessPorts, type ReadyFacts, readSettingFile, tracedEdge } from "@perdure/role";
 import { checkAddress, listenOn, observeCertificate, openProbes } from "@perdure/role/http";
 import { observeRelay, relayMetrics } from "../metrics.js";
 import type { RelayOptions } from "../ports.js";
@@ -36,7 +36,8 @@ export async function startTunnelRelay(settings: Settings, ports: ProcessPorts):
   await lifecycle.awaitPart("tenancy's news", () => firstNews(tenancy, lifecycle.stopping));
 
   const relay = await lifecycle.start("relay", () => {
-    const relayPorts = { tenancy, clock, random, logger: logger.child({ component: "relay" }), metrics: relayMetrics(metrics) };
+    const observed = { metrics: relayMetrics(metrics), edge: tracedEdge(ports, "server") };
+    const relayPorts = { tenancy, clock, random, logger: logger.child({ component: "relay" }), ...observed };
     const opened = createTunnelRelay(relayPorts, options);
     return Object.assign(opened, { drain: (signal: AbortSignal) => opened.close(signal) });
   });

@@ -1,0 +1,36 @@
+/**
+ * Why: the first hop of a tenant's request is a span as well, or a trace begins in the middle. It is begun when the caller is known and the request goes
+ * to a runtime, as of when its headers came: strangers begin no traces. What the runtime records lies below it.
+ */
+import type { Clock } from "@perdure/base";
+import { type Edge, httpServerSpan, spanTimeMs } from "@perdure/role";
+import { routeTemplate } from "./route.js";
+import type { Outcome } from "./settlement.js";
+import type { Visit } from "./visit.js";
+
+export function beginSpan(visit: Visit, edge: Edge, clock: Clock): void {
+  if (visit.span !== undefined) return;
+  const { head, caller, startedAtMs } = visit;
+  const sinceMs = spanTimeMs(clock) - (clock.monotonicMs() - startedAtMs);
+  visit.span = edge.begin(head.traceparent, head.wantsTrace && caller !== undefined, sinceMs);
+}
+
+const METHODS: ReadonlySet<string> = new Set(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]);
+
+export function endSpan({ span, head, door, exchange, environment, status, reason, isBroken }: Visit, outcome: Outcome): void {
+  if (span === undefined) return;
+  const shape = httpServerSpan({
+    method: METHODS.has(head.method) ? head.method : "_OTHER",
+    route: routeTemplate(door, head.path),
+    scheme: exchange.isSecure ? "https" : "http",
+    httpVersion: head.isHttp2 ? "2" : "1.1",
+    host: head.authority,
+    userAgent: head.userAgent,
+    status: outcome === "answered" ? status : undefined,
+  });
+  const ours = { "perdure.api": door, ...(environment === undefined ? {} : { "perdure.environment.id": environment.facts.id }) };
+  span.note({ ...shape, attributes: { ...shape.attributes, ...ours } });
+  // What a handler answers is no failure of the request; what the gateway could not do is.
+  const refused = reason !== undefined && status >= 500 ? reason : undefined;
+  span.end(isBroken ? "broken" : refused);
+}
