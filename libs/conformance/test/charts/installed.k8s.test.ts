@@ -48,7 +48,13 @@ async function create(path: string, body: unknown): Promise<void> {
   if (status !== 201) throw new Error(text);
 }
 
-const OF_CLUSTER: ReadonlySet<string> = new Set(["ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition"]);
+const OF_CLUSTER: ReadonlySet<string> = new Set([
+  "ClusterRole",
+  "ClusterRoleBinding",
+  "CustomResourceDefinition",
+  "ValidatingAdmissionPolicy",
+  "ValidatingAdmissionPolicyBinding",
+]);
 
 /** Where objects of its kind are. */
 function pathOf({ apiVersion, kind }: Pick<Rendered, "apiVersion" | "kind">): string {
