@@ -13,6 +13,7 @@ import {
   immutable,
   labelSelector,
   list,
+  listBy,
   map,
   name,
   passThrough,
@@ -209,7 +210,9 @@ export const environmentSpec = withRules(
     acceptDataLoss: text(64)
       .regex(/^[0-9A-Za-z]+$/)
       .optional()
-      .describe("Mark of a data set of Redis that is lost for good, as workers log it with STO0005. Accepted once."),
+      .describe(
+        "Mark of what is lost for good, accepted once: of a data set of Redis, as workers log it with STO0005, or of volumes or a signing key, as the conditions DataLost and SigningKeyLost name it.",
+      ),
     reclaimPolicy: z.enum(["Retain", "Snapshot", "Delete"]).default("Retain").describe("What becomes of the data."),
     deletionProtection: z.boolean().default(true).describe("Data is deleted only when this is false."),
   }),
@@ -277,13 +280,22 @@ export const environmentStatus = z.strictObject({
       usedBytes: z.int().min(0).optional(),
       lastSnapshotId: text(128).optional(),
       lastSnapshotTime: time(),
+      volumes: listBy("claim", z.strictObject({ claim: text(63), volume: text(253), uid: text(64) }), 8)
+        .optional()
+        .describe("Volumes that hold the data, with their uids."),
+      acceptedLoss: text(64).optional().describe("Mark of the volumes whose loss was accepted last."),
     })
     .optional(),
   acceptedDataLoss: z
     .strictObject({ mark: text(64), time: time() })
     .optional()
     .describe("The loss that was accepted last."),
-  signingKey: z.strictObject({ publicKeys: list(text(80), 3).optional() }).optional(),
+  signingKey: z
+    .strictObject({
+      publicKeys: list(text(80), 3).optional(),
+      fingerprint: text(64).optional().describe("Of the public keys."),
+    })
+    .optional(),
   lastActivityTime: time(),
   nextWakeTime: time().describe("When the first timer or schedule is due; it is awake a little earlier."),
   hibernation: z

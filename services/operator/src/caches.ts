@@ -20,7 +20,13 @@ export interface CachesOptions {
 }
 
 /** Of these we decide on more than that something changed. */
-const WHOLE = [resources.namespaces, resources.statefulSets, resources.deployments, resources.replicaSets] as const;
+const WHOLE = [
+  resources.namespaces,
+  resources.statefulSets,
+  resources.deployments,
+  resources.replicaSets,
+  resources.volumeClaims,
+] as const;
 const METADATA = [
   resources.services,
   resources.configMaps,
@@ -40,6 +46,7 @@ export class Caches {
   readonly statefulSets: Reflector<KubeObject>;
   readonly deployments: Reflector<KubeObject>;
   readonly replicaSets: Reflector<KubeObject>;
+  readonly volumeClaims: Reflector<KubeObject>;
   /** Of the operator's namespace; that something changed is enough. */
   readonly secrets: ObjectCache;
   readonly #children = new Map<Resource, ObjectCache>();
@@ -56,12 +63,15 @@ export class Caches {
     this.serviceDeployments = open<ServiceDeployment>({ resource: resources.serviceDeployments });
     this.cloudEnvironments = open<CloudEnvironment>({ resource: resources.cloudEnvironments });
     this.secrets = open<MetadataOnly>({ resource: resources.secrets, namespace, metadataOnly: true });
-    const [namespaces, statefulSets, deployments, replicaSets] = WHOLE.map((resource) => open<KubeObject>({ resource, labels }));
+    const [namespaces, statefulSets, deployments, replicaSets, volumeClaims] = WHOLE.map((resource) =>
+      open<KubeObject>({ resource, labels }),
+    );
     this.namespaces = namespaces as Reflector<KubeObject>;
     this.statefulSets = statefulSets as Reflector<KubeObject>;
     this.deployments = deployments as Reflector<KubeObject>;
     this.replicaSets = replicaSets as Reflector<KubeObject>;
-    for (const reflector of [this.namespaces, this.statefulSets, this.deployments, this.replicaSets])
+    this.volumeClaims = volumeClaims as Reflector<KubeObject>;
+    for (const reflector of [this.namespaces, this.statefulSets, this.deployments, this.replicaSets, this.volumeClaims])
       this.#children.set(reflector.resource, reflector);
     for (const resource of METADATA) this.#children.set(resource, open<MetadataOnly>({ resource, labels, metadataOnly: true }));
     metrics.observed.caches.push(...this.all());

@@ -49,6 +49,8 @@ const REASONS: ReadonlySet<string> = new Set([
   "ResizeFailed",
   "RedisUnreachable",
   "DeletionBlocked",
+  "DataLost",
+  "SigningKeyLost",
 ]);
 
 export function observeOperator(metrics: Metrics, nowMs: () => number): ObservedParts {

@@ -15,6 +15,7 @@ import { OwnWrites } from "./environment/own-writes.js";
 import { type EnvironmentPorts, reconcileEnvironment } from "./environment/reconcile.js";
 import { RedisLooks } from "./environment/redis-looks.js";
 import { ReleaseTurns } from "./environment/release.js";
+import { VolumeRetention } from "./environment/retained-volumes.js";
 import { referencesOf } from "./environment/secrets.js";
 import { VolumeLooks } from "./environment/volume-looks.js";
 import type { OperatorMetrics } from "./metrics.js";
@@ -69,6 +70,7 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
   const turns = new ReleaseTurns();
   const redisLooks = new RedisLooks({ clock, logger });
   const volumeLooks = new VolumeLooks({ clock, door });
+  const retention = new VolumeRetention(clock);
   const onChange = (plural: string): void => onDefinition(plural);
   const definitions = new Definitions({ ...ports, events, onChange }, options.definitionsAgainMs);
   const environmentPorts: EnvironmentPorts = {
@@ -85,6 +87,7 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
     turns,
     redisLooks,
     volumeLooks,
+    retention,
     definitions,
   };
   const controllerPorts = { clock, logger: logger.child({ component: "controller" }), metrics, edge: ports.edge };

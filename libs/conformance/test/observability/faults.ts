@@ -256,6 +256,15 @@ export const faults: readonly Fault[] = [
     firesMinute: 12,
   },
   {
+    alert: "PerdureEnvDataLost",
+    series: [
+      always('perdure_operator_environments{phase="Running",reason="Ready"}', 900),
+      { series: 'perdure_operator_environments{phase="Degraded",reason="DataLost"}', values: `0+0x9 1+0x${MINUTES}` },
+    ],
+    quietMinute: 5,
+    firesMinute: 12,
+  },
+  {
     alert: "PerdureEnvDeletionStuck",
     series: [rising("perdure_operator_oldest_deletion_seconds", 0, 60)],
     quietMinute: 65,

@@ -33,6 +33,11 @@ export function redisPods({ spec }: Environment): number {
   return spec.redis.bundled.mode === "replicated" ? REPLICATED_PODS : 1;
 }
 
+/** Names of its claims, the one of the primary first. */
+export function redisClaims(environment: Environment): readonly string[] {
+  return Array.from({ length: redisPods(environment) }, (_, ordinal) => `data-redis-${ordinal}`);
+}
+
 /** Where runtimes reach it; the first pod is the primary. */
 export function redisHost(namespace: string, { clusterDns }: Cell): string {
   return `redis-0.redis-headless.${namespace}.svc.${clusterDns}`;

@@ -18,9 +18,12 @@ export function hostOf({ spec }: Environment, { region, domain }: Cell): string 
 /**
  * Of an environment that is made again, from a snapshot or deliberately with what `adopt-retained` names: a name that no earlier object of
  * this id had. Its workers fence those of the earlier object, and accept once that Redis holds other data than PostgreSQL recorded (STO0005).
+ * The same when the loss of its volumes was accepted.
  */
-export function incarnationOf({ spec, metadata }: Environment): string | undefined {
+export function incarnationOf({ spec, status, metadata }: Environment): string | undefined {
   const isMadeAgain = spec.backup?.restoreFrom !== undefined || metadata.annotations?.[ADOPT_ANNOTATION] !== undefined;
+  const loss = status?.data?.acceptedLoss;
+  if (loss !== undefined) return `${metadata.uid}-${loss}`;
   return isMadeAgain ? metadata.uid : undefined;
 }
 

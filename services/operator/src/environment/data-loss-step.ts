@@ -14,11 +14,14 @@ export const LOSS_CONDITION = "DataLossAccepted";
 
 export type AcceptedLoss = EnvironmentStatus["acceptedDataLoss"];
 
-interface LossPorts {
+interface LossPorts extends NotePorts {
   readonly client: KubernetesClient;
+  readonly door: LossDoor;
+}
+
+interface NotePorts {
   readonly clock: Clock;
   readonly events: EventRecorder;
-  readonly door: LossDoor;
 }
 
 export interface LossSeen {
@@ -27,15 +30,20 @@ export interface LossSeen {
   readonly accepted: AcceptedLoss;
 }
 
-/** Of an environment whose spec names a mark. Rejects as the API server says. */
+/**
+ * Of an environment whose spec names a mark. `accepted`: what this pass has accepted already, because the mark is that of volumes or of a key.
+ * Rejects as the API server says.
+ */
 export async function dataLossStep(
   environment: Environment,
-  { client, clock, events, door }: LossPorts,
+  accepted: AcceptedLoss,
+  ports: LossPorts,
   signal: AbortSignal,
 ): Promise<LossSeen> {
+  const { client, door } = ports;
   const { spec, status } = environment;
   const { acceptDataLoss: mark = "" } = spec;
-  const before = status?.acceptedDataLoss;
+  const before = accepted ?? status?.acceptedDataLoss;
   if (before?.mark === mark) return { outcome: acceptedOutcome(mark), accepted: before };
   const asks = (await workerPods(environment, client, signal)).filter(
     ({ address, isEnding }) => address !== undefined && !isEnding,
@@ -46,24 +54,26 @@ export async function dataLossStep(
     if (answer.kind === "refused") {
       return { outcome: bad(LOSS_CONDITION, "DataLossRefused", answer.reason, WAIT_LOSS_MS), accepted: before };
     }
-    const time = new Date(clock.nowMs()).toISOString().replace(/\.\d+Z$/, "Z");
-    const note = `the loss of the data set ${mark} was accepted; unfinished invocations and state that were in it are gone`;
-    await events.tell(environment as unknown as KubeObject, {
-      type: "Warning",
-      reason: "DataLossAccepted",
-      action: "Accept",
-      note,
-    });
-    return { outcome: acceptedOutcome(mark), accepted: { mark, time } };
+    return { outcome: acceptedOutcome(mark), accepted: await acceptedNow(environment, `the data set ${mark}`, mark, ports) };
   }
   const message = `no worker in ${objectNameOf(spec.environmentId)} answers that could accept the loss of ${mark}`;
   return { outcome: bad(LOSS_CONDITION, "NoWorker", message, WAIT_LOSS_MS), accepted: before };
 }
 
 function acceptedOutcome(mark: string): Outcome {
-  return good(
-    LOSS_CONDITION,
-    "Accepted",
-    `the loss of the data set ${mark} was accepted; acceptDataLoss can be removed from the spec`,
-  );
+  return good(LOSS_CONDITION, "Accepted", `the loss of ${mark} was accepted; acceptDataLoss can be removed from the spec`);
+}
+
+/** For the status; an event says it as well. `what`: in plain words. */
+export async function acceptedNow(
+  environment: Environment,
+  what: string,
+  mark: string,
+  { clock, events }: NotePorts,
+): Promise<NonNullable<AcceptedLoss>> {
+  const time = new Date(clock.nowMs()).toISOString().replace(/\.\d+Z$/, "Z");
+  const note = `the loss of ${what} was accepted; what was in it is gone`;
+  const event = { type: "Warning", reason: "DataLossAccepted", action: "Accept", note } as const;
+  await events.tell(environment as unknown as KubeObject, event);
+  return { mark, time };
 }

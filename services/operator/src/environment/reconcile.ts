@@ -17,14 +17,15 @@ import { quotas } from "../desired/quota.js";
 import { hashOf, hostOf, runtimeConfig, runtimeSettings } from "../desired/runtime-config.js";
 import { front } from "../desired/workers.js";
 import { addFinalizer } from "../finalizer.js";
-import { WAIT_REFERENCE_MS, WAIT_RELEASE_MS, WAIT_SOON_MS } from "../limits.js";
+import { WAIT_LOSS_MS, WAIT_REFERENCE_MS, WAIT_RELEASE_MS, WAIT_SOON_MS } from "../limits.js";
 import type { OperatorMetrics } from "../metrics.js";
 import type { LossDoor, WorkerDoor } from "../worker-door.js";
 import { pruneScaledObject, type Scaler, scalerOf } from "./autoscaling-step.js";
-import { type AcceptedLoss, dataLossStep, LOSS_CONDITION } from "./data-loss-step.js";
+import { type AcceptedLoss, acceptedNow, dataLossStep, LOSS_CONDITION } from "./data-loss-step.js";
 import { type DataSeen, dataStep } from "./data-step.js";
 import type { Draining } from "./draining.js";
 import { type Rest, restingEnvironment } from "./hibernation.js";
+import { fingerprintOf } from "./key-loss.js";
 import { ensureNamespace } from "./namespace-step.js";
 import { phaseOf, type Rollout, routableOutcome, summary, withDeadline } from "./observe.js";
 import { bad, good, isGood, type Outcome, step } from "./outcome.js";
@@ -34,10 +35,12 @@ import { quotaTrouble } from "./quota-look.js";
 import type { RedisLooks } from "./redis-looks.js";
 import { type ReleaseTurns, releaseOf } from "./release.js";
 import { restStep } from "./rest-step.js";
+import type { VolumeRetention } from "./retained-volumes.js";
 import { type EnvironmentSecrets, ensureSecrets } from "./secrets.js";
 import { FINALIZER, teardown } from "./teardown.js";
 import { versionEdge } from "./version-edge.js";
 import type { VolumeLooks } from "./volume-looks.js";
+import { type VolumesSeen, volumesStep } from "./volumes-step.js";
 import { workersStep } from "./workers-step.js";
 
 export interface EnvironmentPorts {
@@ -54,6 +57,7 @@ export interface EnvironmentPorts {
   readonly turns: ReleaseTurns;
   readonly redisLooks: RedisLooks;
   readonly volumeLooks: VolumeLooks;
+  readonly retention: VolumeRetention;
   readonly definitions: Pick<Definitions, "outdated">;
 }
 
@@ -73,6 +77,7 @@ export async function reconcileEnvironment(name: string, ports: EnvironmentPorts
     ports.redisLooks.forget(name);
     ports.metrics.snapshots.forget(name);
     ports.volumeLooks.forget(name);
+    ports.retention.forget(name);
     ports.metrics.volumes.forget(name);
     return { kind: "ok" };
   }
@@ -93,6 +98,7 @@ class Pass {
   #draining: Draining | undefined;
   #scaler: Scaler | undefined;
   #data: DataSeen | undefined;
+  #volumes: VolumesSeen | undefined;
   #acceptedLoss: AcceptedLoss;
   readonly #ports: EnvironmentPorts;
   readonly #signal: AbortSignal;
@@ -136,8 +142,10 @@ class Pass {
     if (!isGood(network)) return this.#report(undefined);
     const furniture = [...quotas(environment), ...serviceAccounts(environment), runtimeConfig(environment, cell)];
     if (!(await this.#also("NamespaceReady", () => this.#applyAll(furniture)))) return this.#report(undefined);
+    const areVolumesThere = await this.#lookAtVolumes();
     const secrets = await this.#secrets();
-    if (secrets === undefined) return this.#report(undefined);
+    // Nothing is made that would begin with nothing.
+    if (secrets === undefined || !areVolumesThere) return this.#report(secrets);
 
     const scaler = await scalerOf(environment, { client, cell }, this.#signal);
     this.#scaler = scaler;
@@ -153,6 +161,18 @@ class Pass {
       await this.#lookAtQuota(namespaceName);
     });
     return this.#report(secrets);
+  }
+
+  /** False: the condition of the storage says why no Redis may run. */
+  async #lookAtVolumes(): Promise<boolean> {
+    const outcome = await step("StorageReady", async () => {
+      this.#volumes = await volumesStep(this.#environment, this.#ports, this.#signal);
+      return this.#volumes.outcome;
+    });
+    for (const observation of this.#volumes?.troubles ?? []) this.#outcomes.push({ observation });
+    this.#acceptedLoss = this.#volumes?.accepted;
+    if (!isGood(outcome)) this.#outcomes.push(outcome);
+    return isGood(outcome);
   }
 
   async #lookAtQuota(namespace: string): Promise<void> {
@@ -190,7 +210,10 @@ class Pass {
     const outcome = await step("Accepted", async () => {
       const result = await ensureSecrets(this.#environment, { client, cell, clock }, this.#signal);
       if (result.kind === "missing") return bad("Accepted", "InvalidReference", `${result.what} is not there`, WAIT_REFERENCE_MS);
+      if (result.kind === "keyLost") return bad("Accepted", "SigningKeyLost", result.message, WAIT_LOSS_MS);
       found = result.secrets;
+      if (found.acceptedLoss !== undefined)
+        this.#acceptedLoss = await acceptedNow(this.#environment, "the signing key", found.acceptedLoss, this.#ports);
       return good("Accepted", "Accepted");
     });
     if (found !== undefined) return found;
@@ -230,7 +253,7 @@ class Pass {
   }
 
   async #acceptLoss(): Promise<Outcome> {
-    const { outcome, accepted } = await dataLossStep(this.#environment, this.#ports, this.#signal);
+    const { outcome, accepted } = await dataLossStep(this.#environment, this.#acceptedLoss, this.#ports, this.#signal);
     this.#acceptedLoss = accepted;
     return outcome;
   }
@@ -254,6 +277,7 @@ class Pass {
       draining: this.#draining,
       scaler: this.#scaler,
       data: this.#data,
+      volumes: this.#volumes,
       acceptedLoss: this.#acceptedLoss,
     };
     return report(this.#environment, this.#outcomes, seen, this.#ports, this.#signal);
@@ -292,6 +316,7 @@ interface Seen {
   readonly draining: Draining | undefined;
   readonly scaler: Scaler | undefined;
   readonly data: DataSeen | undefined;
+  readonly volumes: VolumesSeen | undefined;
   /** The loss that was accepted last. */
   readonly acceptedLoss: AcceptedLoss;
 }
@@ -302,6 +327,7 @@ const NOTHING_SEEN: Seen = {
   draining: undefined,
   scaler: undefined,
   data: undefined,
+  volumes: undefined,
   acceptedLoss: undefined,
 };
 
@@ -309,7 +335,7 @@ const NOTHING_SEEN: Seen = {
 async function report(
   environment: Environment,
   outcomes: readonly Outcome[],
-  { secrets, rest, draining, scaler, data, acceptedLoss }: Seen,
+  { secrets, rest, draining, scaler, data, volumes, acceptedLoss }: Seen,
   ports: EnvironmentPorts,
   signal: AbortSignal,
 ): Promise<Reconciled> {
@@ -338,6 +364,7 @@ async function report(
     draining,
     autoscaler: scaler?.isThere === true ? environment.spec.workers.autoscaling?.engine : undefined,
     data,
+    volumes,
     acceptedLoss,
   });
   ports.metrics.readiness.look(environment, status.phase ?? "Pending", isReady, clock.nowMs());
@@ -393,6 +420,8 @@ const WARNED: ReadonlySet<string> = new Set([
   "ImagePull",
   "Unschedulable",
   "DataLossRefused",
+  "DataLost",
+  "SigningKeyLost",
 ]);
 
 async function warnOfNew(environment: Environment, now: ReturnType<typeof summary>, events: EventRecorder): Promise<void> {
@@ -413,6 +442,7 @@ interface StatusFacts
   readonly draining: Draining | undefined;
   readonly autoscaler: "hpa" | "keda" | undefined;
   readonly data: DataSeen | undefined;
+  readonly volumes: VolumesSeen | undefined;
   readonly acceptedLoss: AcceptedLoss;
 }
 
@@ -424,9 +454,23 @@ function knownOf(data: DataSeen | undefined): EnvironmentStatus["data"] {
   return data?.usedBytes === undefined ? snapshot : { ...snapshot, usedBytes: data.usedBytes };
 }
 
+/** Volumes are recorded while there are data on them; those that are lost stay recorded until somebody accepts that. */
+function volumesOf(
+  before: EnvironmentStatus | undefined,
+  seen: VolumesSeen | undefined,
+  isReady: boolean,
+): Pick<NonNullable<EnvironmentStatus["data"]>, "present" | "volumes" | "acceptedLoss"> {
+  const recorded = before?.data?.volumes;
+  const present = isReady || (before?.data?.present === true && seen?.isLost !== true);
+  const acceptedLoss = seen?.isLost === true && seen.accepted !== undefined ? seen.accepted.mark : before?.data?.acceptedLoss;
+  const isNew = seen !== undefined && (present || seen.isLost);
+  const volumes = isNew ? seen.records : (recorded ?? []);
+  return { present, volumes: volumes.length === 0 ? undefined : [...volumes], acceptedLoss };
+}
+
 /** What was known and is not seen anew stays. */
 function statusOf(environment: Environment, facts: StatusFacts): EnvironmentStatus {
-  const { set, isReady, publicKeys, rest: resting, draining, autoscaler, data, acceptedLoss, ...rest } = facts;
+  const { set, isReady, publicKeys, rest: resting, draining, autoscaler, data, volumes, acceptedLoss, ...rest } = facts;
   const { status: before, spec } = environment;
   const current = isReady ? spec.version : before?.version?.current;
   const history = before?.version?.history ?? [];
@@ -455,8 +499,8 @@ function statusOf(environment: Environment, facts: StatusFacts): EnvironmentStat
         drainingSince: draining?.since,
         autoscaler,
       },
-      data: { ...before?.data, ...knownOf(data), present: isReady || before?.data?.present === true, volumeSize },
-      signingKey: publicKeys === undefined ? before?.signingKey : { publicKeys },
+      data: { ...before?.data, ...knownOf(data), ...volumesOf(before, volumes, isReady), volumeSize },
+      signingKey: publicKeys === undefined ? before?.signingKey : { publicKeys, fingerprint: fingerprintOf(publicKeys) },
       acceptedDataLoss: acceptedLoss ?? before?.acceptedDataLoss,
       // A pass that was broken off before it knew changes nothing of it.
       hibernation: (resting ?? before)?.hibernation,

@@ -32,7 +32,8 @@ export async function restoreVolume(
 ): Promise<Outcome | undefined> {
   const snapshotId = environment.spec.backup?.restoreFrom?.snapshotId;
   // What it has by now is newer than any snapshot.
-  if (snapshotId === undefined || environment.status?.data?.present === true) return undefined;
+  const { present, acceptedLoss } = environment.status?.data ?? {};
+  if (snapshotId === undefined || present === true || acceptedLoss !== undefined) return undefined;
   const { client } = ports;
   const namespace = objectNameOf(environment.spec.environmentId);
   const claim = await client.find(resources.volumeClaims, REDIS_CLAIM, namespace, { signal });

@@ -1,17 +1,27 @@
-/** Why: a claim that is deleted by anybody takes its volume along, unless the volume itself says that it stays. */
-import { type Environment, objectNameOf } from "@perdure/custom-resources";
+/**
+ * Why: a claim that is deleted takes its volume along, unless the volume says that it stays. Volumes of environments say so from the first day, so
+ * that a namespace or claim that was deleted by mistake can be made again around them. They go only when an environment is deleted with its data.
+ */
+import type { Clock } from "@perdure/base";
+import { bareIdOf, ENVIRONMENT_LABEL, type Environment, objectNameOf } from "@perdure/custom-resources";
 import { type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
 import { MANAGER } from "../applier.js";
+import { UNSEEN_TRUST_MS } from "../limits.js";
 
-/** On a volume: the environment that it was retained from. */
+/** On a volume whose environment was deleted: the name of that environment. */
 export const RETAINED_FROM = "perdure.dev/retained-from";
+/** On a volume: the reclaim policy that its storage class gave it, where that was not `Retain`. */
+const POLICY_BEFORE = "perdure.dev/reclaim-policy-before";
 
 interface Claim extends KubeObject {
   readonly spec?: { readonly volumeName?: string };
 }
 
 interface Volume extends KubeObject {
-  readonly spec?: { readonly persistentVolumeReclaimPolicy?: string };
+  readonly spec?: {
+    readonly persistentVolumeReclaimPolicy?: string;
+    readonly claimRef?: { readonly namespace?: string };
+  };
 }
 
 export interface Retained {
@@ -19,25 +29,124 @@ export interface Retained {
   readonly volumes: readonly string[];
 }
 
-/** Volumes of all claims of the environment outlive their claims from now on. Rejects as the API server says. */
-export async function keepVolumes(environment: Environment, client: KubernetesClient, signal: AbortSignal): Promise<Retained> {
-  const namespace = objectNameOf(environment.spec.environmentId);
-  const { items } = await client.list<Claim>(resources.volumeClaims, { namespace, signal });
-  const volumes: string[] = [];
-  for (const { spec } of items) {
-    if (spec?.volumeName === undefined) continue; // It never got one.
-    const found = await client.find<Volume>(resources.volumes, spec.volumeName, undefined, { signal });
-    if (found === undefined) continue;
-    volumes.push(spec.volumeName);
-    const isKept = found.spec?.persistentVolumeReclaimPolicy === "Retain" && found.metadata.labels?.[RETAINED_FROM] !== undefined;
-    if (!isKept) await keep(spec.volumeName, environment, client, signal);
+/** Volumes of environments that exist. What was seen on a volume is trusted for `UNSEEN_TRUST_MS`: volumes are not watched. */
+export class VolumeRetention {
+  readonly #clock: Clock;
+  /** By the name of the environment, then by the name of the volume. */
+  readonly #retained = new Map<string, Map<string, { readonly uid: string; readonly atMs: number }>>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
   }
-  return { claims: items.map(({ metadata }) => metadata.name), volumes };
+
+  /** The uid of the volume, which outlives its claim from now on; undefined when there is no such volume of this environment. Rejects as the API server says. */
+  async retain(
+    volume: string,
+    environment: Environment,
+    client: KubernetesClient,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const { name } = environment.metadata;
+    const volumes = this.#retained.get(name) ?? new Map();
+    this.#retained.set(name, volumes);
+    const before = volumes.get(volume);
+    const nowMs = this.#clock.monotonicMs();
+    if (before !== undefined && nowMs - before.atMs < UNSEEN_TRUST_MS) return before.uid;
+    const uid = await retainVolume(volume, environment, { client, isLeaving: false }, signal);
+    if (uid === undefined) volumes.delete(volume);
+    else volumes.set(volume, { uid, atMs: nowMs });
+    return uid;
+  }
+
+  forget(environment: string): void {
+    this.#retained.delete(environment);
+  }
 }
 
-async function keep(name: string, environment: Environment, client: KubernetesClient, signal: AbortSignal): Promise<void> {
+/** Of an environment that is deleted without its data: its volumes are labelled with its name. Rejects as the API server says. */
+export async function keepVolumes(environment: Environment, client: KubernetesClient, signal: AbortSignal): Promise<Retained> {
+  const { claims, volumes } = await volumesOf(environment, client, signal);
+  const kept: string[] = [];
+  for (const name of volumes) {
+    if ((await retainVolume(name, environment, { client, isLeaving: true }, signal)) !== undefined) kept.push(name);
+  }
+  return { claims, volumes: kept };
+}
+
+/** Of an environment that is deleted with its data: its volumes go with their claims again, as their class says. Rejects as the API server says. */
+export async function releaseVolumes(environment: Environment, client: KubernetesClient, signal: AbortSignal): Promise<void> {
+  const { volumes } = await volumesOf(environment, client, signal);
+  for (const name of volumes) {
+    const found = await ownVolume(name, environment, client, signal);
+    const policy = found?.metadata.annotations?.[POLICY_BEFORE];
+    if (found === undefined || policy === undefined) continue;
+    await apply(found, environment, { policy, labels: {}, annotations: {} }, client, signal);
+  }
+}
+
+/** Those of its claims, and those that the status records: after a namespace was deleted by hand no claim leads to them. */
+async function volumesOf({ spec, status }: Environment, client: KubernetesClient, signal: AbortSignal): Promise<Retained> {
+  const namespace = objectNameOf(spec.environmentId);
+  const { items } = await client.list<Claim>(resources.volumeClaims, { namespace, signal });
+  const bound = items.map((claim) => claim.spec?.volumeName).filter((name) => name !== undefined);
+  const recorded = (status?.data?.volumes ?? []).map(({ volume }) => volume);
+  return { claims: items.map(({ metadata }) => metadata.name), volumes: [...new Set([...bound, ...recorded])] };
+}
+
+async function retainVolume(
+  name: string,
+  environment: Environment,
+  { client, isLeaving }: { readonly client: KubernetesClient; readonly isLeaving: boolean },
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const found = await ownVolume(name, environment, client, signal);
+  if (found === undefined) return undefined;
+  const { uid, labels = {}, annotations = {} } = found.metadata;
+  const policy = found.spec?.persistentVolumeReclaimPolicy;
+  const isKept = policy === "Retain" && labels[ENVIRONMENT_LABEL] !== undefined;
+  if (isKept && isLeaving === (labels[RETAINED_FROM] !== undefined)) return uid;
+  const before = annotations[POLICY_BEFORE] ?? (policy === "Retain" ? undefined : policy);
+  const wanted = {
+    policy: "Retain",
+    labels: isLeaving ? { [RETAINED_FROM]: environment.metadata.name } : {},
+    annotations: before === undefined ? {} : { [POLICY_BEFORE]: before },
+  };
+  await apply(found, environment, wanted, client, signal);
+  return uid;
+}
+
+/** Undefined when there is none, or it is bound to a claim of another namespace. */
+async function ownVolume(
+  name: string,
+  { spec }: Environment,
+  client: KubernetesClient,
+  signal: AbortSignal,
+): Promise<Volume | undefined> {
+  const found = await client.find<Volume>(resources.volumes, name, undefined, { signal });
+  return found?.spec?.claimRef?.namespace === objectNameOf(spec.environmentId) ? found : undefined;
+}
+
+interface WantedVolume {
+  readonly policy: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+async function apply(
+  { metadata }: Volume,
+  { spec: { environmentId } }: Environment,
+  { policy, labels, annotations }: WantedVolume,
+  client: KubernetesClient,
+  signal: AbortSignal,
+): Promise<void> {
   const { apiVersion, kind } = resources.volumes;
-  const metadata = { name, labels: { [RETAINED_FROM]: environment.metadata.name } };
-  const spec = { persistentVolumeReclaimPolicy: "Retain" };
-  await client.apply({ apiVersion, kind, metadata, spec }, { manager: MANAGER, force: true, signal });
+  const { name, uid } = metadata;
+  const all = { [ENVIRONMENT_LABEL]: bareIdOf(environmentId), ...labels };
+  const object = {
+    apiVersion,
+    kind,
+    metadata: { name, ...(uid === undefined ? {} : { uid }), labels: all, annotations },
+    spec: { persistentVolumeReclaimPolicy: policy },
+  };
+  await client.apply(object, { manager: MANAGER, force: true, signal });
 }

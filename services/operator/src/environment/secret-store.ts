@@ -20,6 +20,8 @@ export class SecretStore {
   readonly #environment: Environment;
   readonly #client: KubernetesClient;
   readonly #signal: AbortSignal;
+  /** What was read or written: a store lives for one pass. */
+  readonly #known = new Map<string, SecretData | undefined>();
 
   constructor(environment: Environment, client: KubernetesClient, signal: AbortSignal) {
     this.#environment = environment;
@@ -27,8 +29,11 @@ export class SecretStore {
     this.#signal = signal;
   }
 
-  read(name: string): Promise<SecretData | undefined> {
-    return readSecret(this.#client, name, objectNameOf(this.#environment.spec.environmentId), this.#signal);
+  async read(name: string): Promise<SecretData | undefined> {
+    if (this.#known.has(name)) return this.#known.get(name);
+    const data = await readSecret(this.#client, name, objectNameOf(this.#environment.spec.environmentId), this.#signal);
+    this.#known.set(name, data);
+    return data;
   }
 
   /** What is there, or else what `make` gives, which is then there. */
@@ -38,9 +43,11 @@ export class SecretStore {
     const data = await make();
     try {
       await this.#client.create(this.#objectOf(name, data, options), { signal: this.#signal, manager: MANAGER });
+      this.#known.set(name, data);
       return data;
     } catch (cause) {
       if (!isAlreadyThere(cause)) throw cause; // Another operator was faster: what it made counts.
+      this.#known.delete(name);
       return (await this.read(name)) ?? {};
     }
   }
@@ -54,6 +61,7 @@ export class SecretStore {
 
   async write(name: string, data: SecretData, options: StoredOptions): Promise<void> {
     await this.#client.apply(this.#objectOf(name, data, options), { manager: MANAGER, force: true, signal: this.#signal });
+    this.#known.set(name, data);
   }
 
   #objectOf(name: string, data: SecretData, { isOwned, type = "Opaque" }: StoredOptions): KubeObject {

@@ -18,6 +18,7 @@ import type { Cell } from "../cell.js";
 import { SECRETS_BINDING } from "../desired/namespace.js";
 import { WAIT_FORBIDDEN_MS, WAIT_SOON_MS } from "../limits.js";
 import { type EnvironmentPorts, reconcileEnvironment } from "./reconcile.js";
+import { VolumeRetention } from "./retained-volumes.js";
 import { FINALIZER } from "./teardown.js";
 
 const SIGNAL = new AbortController().signal;
@@ -77,6 +78,7 @@ function aCluster(changes: Partial<Cell> = {}) {
       namespaces: cacheOf(resources.namespaces),
       statefulSets: empty,
       deployments: empty,
+      volumeClaims: empty,
       of: () => empty,
     },
     cell,
@@ -86,6 +88,7 @@ function aCluster(changes: Partial<Cell> = {}) {
     writes: { fresh: async () => known, note: () => {} },
     turns: { forget: () => {} },
     volumeLooks: { look: async () => undefined },
+    retention: new VolumeRetention(clock),
     definitions: { outdated: () => [] },
   } as unknown as EnvironmentPorts;
   there.set(keyFor(resources.secrets, "postgres", OPERATOR_NAMESPACE), {

@@ -2,7 +2,7 @@
  * Why: runtimes read Secrets of their own namespace only. Some are copied from the operator's, when an environment refers to them; some are
  * made once and never again: a signing key that changed would lock services out, a password that changed would lock out workers.
  */
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { type Clock, Secret } from "@perdure/base";
 import { type Environment, objectNameOf } from "@perdure/custom-resources";
 import { type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
@@ -14,6 +14,7 @@ import { TOKEN_KEY, TUNNEL_TOKEN } from "../desired/tunnels.js";
 import { POSTGRES, SIGNING_KEY } from "../desired/workers.js";
 import { newSigningKey, publicKeyOf } from "../signing-key.js";
 import { ensureGrpcTls } from "./grpc-tls.js";
+import { type LostKey, lostKey } from "./key-loss.js";
 import { currentKeyOf, publicKeysOf, ROTATE_ANNOTATION, rotated } from "./key-rotation.js";
 import { readSecret, type SecretData, SecretStore } from "./secret-store.js";
 
@@ -33,12 +34,16 @@ export interface EnvironmentSecrets {
   readonly publicKeys: readonly string[];
   /** Milliseconds until another one does; undefined: when somebody asks for that. */
   readonly againMs: number | undefined;
+  /** Mark of the signing key whose loss this pass accepted. */
+  readonly acceptedLoss: string | undefined;
 }
 
 export type SecretsResult =
   | { readonly kind: "ready"; readonly secrets: EnvironmentSecrets }
   /** A reference that leads nowhere; it is looked at again when the Secret comes. */
-  | { readonly kind: "missing"; readonly what: string };
+  | { readonly kind: "missing"; readonly what: string }
+  /** The signing key is gone or another one, and the spec does not accept that. */
+  | ({ readonly kind: "keyLost" } & LostKey);
 
 interface SecretPorts {
   readonly client: KubernetesClient;
@@ -73,6 +78,8 @@ export async function ensureSecrets(environment: Environment, ports: SecretPorts
   if (given.kind === "missing") return given;
   const store = new SecretStore(environment, client, signal);
   const { postgres, authorities, tunnelToken } = given;
+  const lost = given.signingKey === undefined ? lostKey(environment, await store.read(SIGNING_KEY), clock) : undefined;
+  if (lost !== undefined && environment.spec.acceptDataLoss !== lost.mark) return { kind: "keyLost", ...lost };
   await store.keep(POSTGRES, { url: postgres.reveal() }, { isOwned: true });
   const redis = await ensureRedis(environment, given.redisUrl, cell, store);
   const { key, publicKeys, againMs } = await ensureSigningKey(environment, given.signingKey, ports, store);
@@ -86,7 +93,8 @@ export async function ensureSecrets(environment: Environment, ports: SecretPorts
   const trusted = [...(authorities.length > 0 ? [bundle] : []), ...(tls ? [tls] : [])];
   const used = [redisHash, postgres.reveal(), key.reveal(), ...trusted, ...(tunnelToken ? [tunnelToken.reveal()] : [])];
   const redisUrl = new Secret(redis["url"] ?? "");
-  return { kind: "ready", secrets: { hash: hashOf(used), redisHash, redisUrl, publicKeys, againMs } };
+  const hashes = { hash: hashOf(used), redisHash };
+  return { kind: "ready", secrets: { ...hashes, redisUrl, publicKeys, againMs, acceptedLoss: lost?.mark } };
 }
 
 // ── what is given ────────────────────────────────────────────────────────────────────────────────
@@ -176,9 +184,4 @@ async function copyPullSecrets(store: SecretStore, { client, cell }: SecretPorts
     const data = found === undefined ? undefined : await readSecret(client, name, namespace, signal);
     if (data !== undefined) await store.keep(name, data, { isOwned: true, type: found?.type ?? "Opaque" });
   }
-}
-
-/** What tells one key from another without being of use to anybody. */
-export function fingerprintOf(publicKeys: readonly string[]): string {
-  return createHash("sha256").update(publicKeys.join(",")).digest("hex").slice(0, 16);
 }

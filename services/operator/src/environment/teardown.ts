@@ -17,8 +17,8 @@ import { removalBinding } from "../desired/namespace.js";
 import { REDIS_CLAIM } from "../desired/redis.js";
 import { removeFinalizer } from "../finalizer.js";
 import { WAIT_REFERENCE_MS, WAIT_SNAPSHOT_MS, WAIT_TERMINATING_MS } from "../limits.js";
-import { keepVolumes } from "./retained-volumes.js";
-import { fingerprintOf } from "./secrets.js";
+import { fingerprintOf } from "./key-loss.js";
+import { keepVolumes, releaseVolumes } from "./retained-volumes.js";
 import { markContent, snapshotsServed, takeSnapshot, type VolumeSnapshot } from "./snapshots.js";
 
 export const FINALIZER = "perdure.dev/environment";
@@ -49,7 +49,10 @@ export async function teardown(environment: Environment, ports: TeardownPorts, s
     // One that is going already holds nothing that could still be saved or asked to end.
     const busy = found.metadata.deletionTimestamp === undefined ? await settle(environment, ports, signal) : undefined;
     if (busy !== undefined) return busy;
-    if (reclaimPolicy !== "Retain") return removeNamespace(environment, found, ports, signal);
+  }
+  if (reclaimPolicy !== "Retain") {
+    if (found === undefined || isOurs) await releaseVolumes(environment, client, signal);
+    if (found !== undefined && isOurs) return removeNamespace(environment, found, ports, signal);
   }
   await removeFinalizer(resources.environments, environment, FINALIZER, client, signal);
   return { kind: "gone" };
@@ -157,8 +160,9 @@ async function finalSnapshot(environment: Environment, ports: TeardownPorts, sig
   const namespace = objectNameOf(environment.spec.environmentId);
   const claim = await client.find(resources.volumeClaims, REDIS_CLAIM, namespace, { signal });
   if (claim === undefined) {
-    if (environment.status?.data?.present !== true) return undefined; // It never had any.
-    return waiting("DeletionBlocked", `volume ${REDIS_CLAIM} is not there, so no snapshot can be taken; choose Retain or Delete`);
+    const { present, volumes = [] } = environment.status?.data ?? {};
+    if (present !== true && volumes.length === 0) return undefined; // It never had any.
+    return waiting("DeletionBlocked", `claim ${REDIS_CLAIM} is not there, so no snapshot can be taken; choose Retain or Delete`);
   }
   if (!(await snapshotsServed(ports, signal)))
     return waiting(

@@ -1,0 +1,146 @@
+/**
+ * Why: an empty volume in place of the one with the data looks like a new environment. The status of an environment that was ready records which
+ * volumes hold its data. When one of them is bound no more, and no other one either, no Redis runs until the spec accepts the loss with the mark
+ * that the condition names (`acceptDataLoss`), or the volume is bound again.
+ */
+import type { Clock } from "@perdure/base";
+import { type Environment, type EnvironmentStatus, type Observation, objectNameOf } from "@perdure/custom-resources";
+import { type EventRecorder, type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import { type Applier, MANAGER } from "../applier.js";
+import type { Caches } from "../caches.js";
+import { redisClaims } from "../desired/redis.js";
+import { hashOf } from "../desired/runtime-config.js";
+import { WAIT_LOSS_MS, WAIT_SOON_MS } from "../limits.js";
+import { type AcceptedLoss, acceptedNow } from "./data-loss-step.js";
+import { bad, good, type Outcome } from "./outcome.js";
+import type { VolumeRetention } from "./retained-volumes.js";
+
+const TYPE = "StorageReady";
+
+export type VolumeRecord = NonNullable<NonNullable<EnvironmentStatus["data"]>["volumes"]>[number];
+
+interface VolumesPorts {
+  readonly client: KubernetesClient;
+  readonly caches: Pick<Caches, "volumeClaims" | "statefulSets">;
+  readonly applier: Pick<Applier, "forgetObject">;
+  readonly clock: Clock;
+  readonly events: EventRecorder;
+  readonly retention: VolumeRetention;
+}
+
+export interface VolumesSeen {
+  /** Not good: Redis must not be made. */
+  readonly outcome: Outcome;
+  /** What the status is to record while the environment has data. */
+  readonly records: readonly VolumeRecord[];
+  readonly isLost: boolean;
+  readonly accepted: AcceptedLoss;
+  readonly troubles: readonly Observation[];
+}
+
+interface Claim extends KubeObject {
+  readonly spec?: { readonly volumeName?: string };
+  readonly status?: { readonly phase?: string };
+}
+
+/** Rejects as the API server says. */
+export async function volumesStep(environment: Environment, ports: VolumesPorts, signal: AbortSignal): Promise<VolumesSeen> {
+  const recorded = environment.status?.data?.volumes ?? [];
+  const seen = { records: recorded, isLost: false, accepted: undefined, troubles: [] };
+  if (environment.spec.redis.bundled === undefined) return { ...seen, records: [], outcome: good(TYPE, "External") };
+  let claims = boundClaims(environment, (name, namespace) => ports.caches.volumeClaims.get(name, namespace) as Claim | undefined);
+  let records = await recordsOf(environment, claims, ports, signal);
+  if (isLost(recorded, records)) {
+    // Our copy may be older than the cluster, and lacks claims without our labels: nothing is stopped before the API server was asked.
+    claims = await readClaims(environment, ports.client, signal);
+    records = await recordsOf(environment, claims, ports, signal);
+  }
+  const troubles = claims.filter(({ metadata }) => metadata.deletionTimestamp !== undefined).map(deleting);
+  if (!isLost(recorded, records)) return { ...seen, records, troubles, outcome: good(TYPE, "Bound") };
+  const mark = lossMarkOf(recorded);
+  if (environment.spec.acceptDataLoss !== mark) {
+    await stopRedis(environment, ports, signal);
+    return { ...seen, troubles, isLost: true, outcome: bad(TYPE, "DataLost", lostMessage(recorded, mark), WAIT_LOSS_MS) };
+  }
+  const accepted = await acceptedNow(environment, `the volumes ${namesOf(recorded)}`, mark, ports);
+  const message = "the loss of the volumes was accepted: Redis begins with what is bound now";
+  return { ...seen, records: [], isLost: true, accepted, troubles, outcome: bad(TYPE, "VolumePending", message, WAIT_SOON_MS) };
+}
+
+/** What `acceptDataLoss` must say to go on without these. */
+export const lossMarkOf = (records: readonly VolumeRecord[]): string => hashOf(records.map(({ uid }) => uid).toSorted());
+
+/** Whether none of the volumes with the data is bound. One of several is enough: the others are filled from it (desired/redis-start.ts). */
+function isLost(recorded: readonly VolumeRecord[], records: readonly VolumeRecord[]): boolean {
+  return recorded.length > 0 && !recorded.some(({ uid }) => records.some((one) => one.uid === uid));
+}
+
+const namesOf = (records: readonly VolumeRecord[]): string => records.map(({ volume }) => volume).join(", ");
+
+function lostMessage(recorded: readonly VolumeRecord[], mark: string): string {
+  const claims = recorded.map(({ claim }) => claim).join(", ");
+  return `no claim is bound to the volumes with the data any more (${claims} to ${namesOf(recorded)}); Redis stays stopped until they are bound again, or the loss is accepted with acceptDataLoss: "${mark}"`;
+}
+
+const deleting = ({ metadata, spec }: Claim): Observation => ({
+  type: "DataAtRisk",
+  status: "True",
+  reason: "ClaimIsDeleted",
+  message: `claim ${metadata.name} is deleted and goes when the pod of Redis ends; its volume ${spec?.volumeName ?? ""} stays`,
+});
+
+// ── claims ───────────────────────────────────────────────────────────────────────────────────────
+
+/** A claim whose volume object was deleted is in the phase `Lost`. */
+const isBound = (claim: Claim | undefined): claim is Claim =>
+  claim?.spec?.volumeName !== undefined && claim.status?.phase !== "Lost";
+
+function boundClaims(environment: Environment, get: (name: string, namespace: string) => Claim | undefined): readonly Claim[] {
+  const namespace = objectNameOf(environment.spec.environmentId);
+  return redisClaims(environment)
+    .map((name) => get(name, namespace))
+    .filter(isBound);
+}
+
+async function readClaims(environment: Environment, client: KubernetesClient, signal: AbortSignal): Promise<readonly Claim[]> {
+  const namespace = objectNameOf(environment.spec.environmentId);
+  const { items } = await client.list<Claim>(resources.volumeClaims, { namespace, signal });
+  const byName = new Map(items.map((claim) => [claim.metadata.name, claim]));
+  return boundClaims(environment, (name) => byName.get(name));
+}
+
+/** Claims whose volumes outlive them from now on. */
+async function recordsOf(
+  environment: Environment,
+  claims: readonly Claim[],
+  { client, retention }: VolumesPorts,
+  signal: AbortSignal,
+): Promise<readonly VolumeRecord[]> {
+  const records: VolumeRecord[] = [];
+  for (const { metadata, spec } of claims) {
+    const volume = spec?.volumeName ?? "";
+    const uid = await retention.retain(volume, environment, client, signal);
+    if (uid !== undefined) records.push({ claim: metadata.name, volume, uid });
+  }
+  return records;
+}
+
+// ── Redis ────────────────────────────────────────────────────────────────────────────────────────
+
+/** A StatefulSet makes empty claims by itself as soon as it wants pods. */
+async function stopRedis(
+  environment: Environment,
+  { client, caches, applier }: VolumesPorts,
+  signal: AbortSignal,
+): Promise<void> {
+  const namespace = objectNameOf(environment.spec.environmentId);
+  const set = caches.statefulSets.get("redis", namespace) as
+    | (KubeObject & { readonly spec?: { readonly replicas?: number } })
+    | undefined;
+  if (set === undefined || set.spec?.replicas === 0) return;
+  applier.forgetObject(resources.statefulSets, "redis", namespace);
+  const { apiVersion, kind } = resources.statefulSets;
+  const { uid } = set.metadata;
+  const metadata = { name: "redis", namespace, ...(uid === undefined ? {} : { uid }) };
+  await client.apply({ apiVersion, kind, metadata, spec: { replicas: 0 } }, { manager: `${MANAGER}-stop`, force: true, signal });
+}
