@@ -83,7 +83,15 @@ const bundledRedis = withRules(
       message: "a volume never shrinks",
     }).default("10Gi"),
     storageClassName: name(253).optional(),
-    maxMemoryPercent: z.int().min(30).max(85).default(70),
+    maxMemoryPercent: z
+      .int()
+      .min(30)
+      .max(85)
+      .default(70)
+      .describe("Data may take this much of the requested memory, and never more than 45 % of the limit."),
+    resources: resources()
+      .optional()
+      .describe("From the size when absent; without a memory limit, one that leaves room to rewrite the log."),
     fsync: z.enum(["always", "everysec"]).default("always").describe("everysec may lose a second of work in a crash."),
   }),
   fixedOnceSet("storageClassName"),

@@ -1,7 +1,7 @@
 /** The script that replicated Redis start by, with real ones, each on a loopback address of its own: who is primary, and who has what. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
@@ -50,6 +50,7 @@ function containerArgs(folder: string): string[] {
 interface Container {
   readonly command: readonly string[];
   readonly args: readonly string[];
+  readonly readinessProbe: { readonly exec: { readonly command: readonly string[] } };
 }
 
 const volume = (ordinal: number): string => join(root, `volume-${ordinal}`);
@@ -92,6 +93,73 @@ const connect = (ordinal: number): Promise<RedisConnections> =>
 
 const set = (redis: RedisConnections, key: string) => redis.commits.one(["SET", key, "1"], { replicated: true });
 const size = async (redis: RedisConnections): Promise<number> => Number(await redis.reads.one(["DBSIZE"]));
+
+/** Whether the readiness probe of the pod succeeds. */
+async function isReady(ordinal: number): Promise<boolean> {
+  const environment = environmentWith({ redis: { bundled: { ...BUNDLED, mode: "replicated" } } });
+  const set = bundledRedis(environment, cell, "hash").find(({ kind }) => kind === "StatefulSet") as KubeObject;
+  const { template } = set["spec"] as { readonly template: { readonly spec: { readonly containers: readonly Container[] } } };
+  const [command = "", ...args] = template.spec.containers[0]?.readinessProbe.exec.command ?? [];
+  const bin = join(root, `bin-${ordinal}`);
+  await mkdir(bin, { recursive: true });
+  const cli = join(dirname(program.path), "redis-cli");
+  await writeFile(join(bin, "redis-cli"), `#!/bin/sh\nexec "${cli}" -h ${HOSTS[ordinal]} -p ${port} "$@"\n`, { mode: 0o755 });
+  const env = {
+    ...program.env,
+    PATH: `${bin}${delimiter}${process.env["PATH"] ?? ""}`,
+    REDIS_PASSWORD: PASSWORD,
+    POD_NAME: `redis-${ordinal}`,
+  };
+  const child = spawn(command, args, { stdio: "ignore", env });
+  const [code] = (await once(child, "exit")) as [number | null];
+  return code === 0;
+}
+
+const untilReady = async (ordinal: number, wanted = true): Promise<void> => {
+  while ((await isReady(ordinal)) !== wanted) await new Promise((resolve) => setTimeout(resolve, 50));
+};
+
+describe("the readiness of a Redis", () => {
+  test(
+    "is that of its role: a replica without its primary is not ready, nor is one that copies nothing, nor a first pod that is a replica",
+    async () => {
+      expect(await isReady(0)).toBe(false);
+      for (const ordinal of [0, 1, 2]) await start(ordinal);
+      for (const ordinal of [0, 1, 2]) await untilReady(ordinal);
+      await kill(0);
+      expect(await isReady(0)).toBe(false);
+      await untilReady(1, false);
+      await start(0);
+      for (const ordinal of [0, 1]) await untilReady(ordinal);
+      {
+        await using replica = await connect(1);
+        await replica.commits.one(["REPLICAOF", "NO", "ONE"]);
+      }
+      expect(await isReady(1)).toBe(false);
+      {
+        await using primary = await connect(0);
+        await primary.commits.one(["REPLICAOF", HOSTS[2], String(port)]);
+      }
+      expect(await isReady(0)).toBe(false);
+    },
+    TEST_MS,
+  );
+
+  test(
+    "needs the password: an answer that is an error is no success",
+    async () => {
+      await start(0);
+      for (const ordinal of [1, 2]) await start(ordinal);
+      await untilReady(0);
+      {
+        await using redis = await connect(0);
+        await redis.commits.one(["CONFIG", "SET", "requirepass", "another"]);
+      }
+      expect(await isReady(0)).toBe(false);
+    },
+    TEST_MS,
+  );
+});
 
 describe("of three Redis", () => {
   test(

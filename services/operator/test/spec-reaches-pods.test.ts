@@ -4,8 +4,10 @@ import type { Environment } from "@perdure/custom-resources";
 import type { KubeObject } from "@perdure/driver-kubernetes";
 import { serviceAccounts } from "../src/desired/namespace.js";
 import { networkPolicies } from "../src/desired/network-policies.js";
+import { quotas } from "../src/desired/quota.js";
 import { bundledRedis } from "../src/desired/redis.js";
 import { runtimeConfig } from "../src/desired/runtime-config.js";
+import { quantityOf } from "../src/desired/sizes.js";
 import { front, workers } from "../src/desired/workers.js";
 import { BUNDLED, environmentWith } from "./an-environment.js";
 import { cell } from "./cell.js";
@@ -291,6 +293,35 @@ describe("a bundled Redis", () => {
     expect(argsOf(redisWith({ fsync: "everysec" }))).toMatch(/--appendfsync everysec/);
     const half = 512 * 1024 * 1024 * 0.5;
     expect(argsOf(redisWith({ maxMemoryPercent: 50 }))).toContain(`--maxmemory ${half}`);
+  });
+
+  test("has memory for a rewrite of its log: data take at most 45 % of the limit, whatever the spec says", () => {
+    const MIB = 1024 ** 2;
+    const bytes = (environment: Environment) => Number(/--maxmemory (\d+)/.exec(argsOf(environment))?.[1]);
+    const given = (environment: Environment) =>
+      redisTemplate(environment).spec.containers[0]?.resources as Readonly<Record<"requests" | "limits", Amounts>>;
+    interface Amounts {
+      readonly cpu?: string;
+      readonly memory: string;
+    }
+    for (const size of ["free", "small", "medium", "large", "custom"] as const) {
+      for (const maxMemoryPercent of [30, 45, 70, 85]) {
+        const environment = { ...redisWith({ maxMemoryPercent }) };
+        const sized = { ...environment, spec: { ...environment.spec, size } };
+        const { requests, limits } = given(sized);
+        expect(bytes(sized)).toBe(Math.floor((quantityOf(requests.memory) * maxMemoryPercent) / 100 / MIB) * MIB);
+        expect(bytes(sized) / quantityOf(limits.memory)).toBeLessThanOrEqual(0.45);
+        expect(quantityOf(limits.memory)).toBeGreaterThanOrEqual(quantityOf(requests.memory));
+      }
+    }
+    expect(given(redisWith({}))).toEqual({ requests: { cpu: "100m", memory: "512Mi" }, limits: { memory: "796Mi" } });
+    const own = redisWith({ resources: { requests: { cpu: "2", memory: "8Gi" }, limits: { memory: "10Gi" } } });
+    expect(given(own)).toEqual({ requests: { cpu: "2", memory: "8Gi" }, limits: { memory: "10Gi" } });
+    expect(bytes(own)).toBe(4608 * MIB);
+    const less = redisWith({ resources: { limits: { cpu: "50m", memory: "256Mi" } } });
+    expect(given(less)).toEqual({ requests: { cpu: "50m", memory: "256Mi" }, limits: { cpu: "50m", memory: "256Mi" } });
+    const { hard } = (quotas(own)[0] as KubeObject)["spec"] as { readonly hard: Readonly<Record<string, string>> };
+    expect(quantityOf(hard["requests.memory"] ?? "0")).toBeGreaterThan(24 * 1024 * MIB);
   });
 
   test("of three has copies in zones of their own, and takes no write that none of them would have", () => {

@@ -3,7 +3,8 @@ import type { Environment } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import { childOf } from "./labels.js";
 import { redisPods } from "./redis.js";
-import { FRONT, quantityOf, sizingOf, workersMax } from "./sizes.js";
+import { redisMemory } from "./redis-memory.js";
+import { FRONT, quantityOf, workersMax } from "./sizes.js";
 import { frontReplicas, workerRequests } from "./workers.js";
 
 /** While versions change, pods of both are there. */
@@ -16,7 +17,7 @@ const JOBS = 2;
 const MIB = 1024 ** 2;
 
 export function quotas(environment: Environment): KubeObject[] {
-  const { redis } = sizingOf(environment);
+  const { requests: redis } = redisMemory(environment);
   const requests = workerRequests(environment);
   const workers = workersMax(environment) + 1; // A rolling update replaces one at a time.
   const fronts = Math.max(1, frontReplicas(environment)) * SURGE;

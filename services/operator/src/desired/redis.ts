@@ -8,15 +8,15 @@ import type { Cell } from "../cell.js";
 import { REDIS_GRACE_S } from "../limits.js";
 import { childOf, labelsOf, podLabelsOf, selectorOf } from "./labels.js";
 import { PORTS } from "./network-policies.js";
-import { containerSecurity, placementOf, podDefaults, resourcesOf } from "./pods.js";
+import { containerSecurity, placementOf, podDefaults } from "./pods.js";
+import { redisMemory } from "./redis-memory.js";
+import { redisProbes } from "./redis-probes.js";
 import { START_REPLICATED } from "./redis-start.js";
-import { quantityOf, sizingOf } from "./sizes.js";
 
 export const REDIS_AUTH = "redis-auth";
 /** Claim of the pod that writes. */
 export const REDIS_CLAIM = "data-redis-0";
 const REPLICATED_PODS = 3;
-const MIB = 1024 ** 2;
 const DATA_PATH = "/data";
 /** A journal takes a block of this size when it begins; with Redis's default of 4,096 most would take four times of what they need. */
 const STREAM_NODE_BYTES_MAX = "512";
@@ -114,13 +114,12 @@ function placement(environment: Environment): Readonly<Record<string, unknown>> 
 
 function container(environment: Environment, cell: Cell): Readonly<Record<string, unknown>> {
   const { bundled } = environment.spec.redis;
-  const { redis } = sizingOf(environment);
-  const memoryBytes = Math.floor((quantityOf(redis.memory) * (bundled?.maxMemoryPercent ?? 0)) / 100 / MIB) * MIB;
+  const { requests, limits, dataBytes } = redisMemory(environment);
   const settings = {
     appendonly: "yes",
     appendfsync: bundled?.fsync ?? "always",
     save: "",
-    maxmemory: String(memoryBytes),
+    maxmemory: String(dataBytes),
     "maxmemory-policy": "noeviction",
     "stream-node-max-bytes": STREAM_NODE_BYTES_MAX,
     requirepass: "$(REDIS_PASSWORD)",
@@ -130,7 +129,6 @@ function container(environment: Environment, cell: Cell): Readonly<Record<string
   };
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
   const password = { name: "REDIS_PASSWORD", valueFrom: { secretKeyRef: { name: REDIS_AUTH, key: "password" } } };
-  const ping = ["sh", "-c", 'REDISCLI_AUTH="$REDIS_PASSWORD" exec redis-cli ping'];
   return {
     name: "redis",
     image: `${cell.imageRegistry}/${cell.redisImage}`,
@@ -138,9 +136,9 @@ function container(environment: Environment, cell: Cell): Readonly<Record<string
     args,
     env: [password, ...(isReplicated(environment) ? peersOf(environment, cell) : [])],
     ports: [{ name: "redis", containerPort: PORTS.redis, protocol: "TCP" }],
-    resources: resourcesOf(redis),
+    resources: { requests, limits },
     securityContext: containerSecurity,
-    readinessProbe: { exec: { command: ping }, periodSeconds: 5, timeoutSeconds: 2, failureThreshold: 3 },
+    ...redisProbes,
     volumeMounts: [{ name: "data", mountPath: DATA_PATH }],
   };
 }

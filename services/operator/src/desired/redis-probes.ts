@@ -1,0 +1,43 @@
+/**
+ * Why: `redis-cli ping` ends with 0 whatever the answer is, so a Redis that loads its log, or a replica that has lost its primary, counted as ready, and a
+ * drained node could take the next replica while the last one still copied.
+ */
+
+const INFO = `set -eu
+export REDISCLI_AUTH="$REDIS_PASSWORD"
+info=$(redis-cli -e INFO replication persistence)
+field() { printf '%s\\n' "$info" | tr -d '\\r' | sed -n "s/^$1://p"; }
+[ "$(field loading)" = 0 ]
+`;
+
+/** Succeeds when the first pod is the primary, or another one has everything that the primary had. */
+export const REDIS_IS_READY = `${INFO}case "\${POD_NAME:-redis-0}" in
+*-0) [ "$(field role)" = master ] ;;
+*) [ "$(field role) $(field master_link_status) $(field master_sync_in_progress)" = "slave up 0" ] ;;
+esac
+`;
+
+/** Succeeds when the log is loaded. */
+const IS_LOADED = INFO;
+/** Succeeds on any answer, an error too: a process that answers is alive. */
+const ANSWERS = `REDISCLI_AUTH="$REDIS_PASSWORD" exec redis-cli ping`;
+
+/** A log of 16 GiB takes minutes to load from a slow disk; what takes an hour is started again. */
+const LOADING_PERIOD_S = 5;
+const LOADING_PERIODS_MAX = 720;
+/** With `fsync: always` a disk that stalls stalls every answer: a minute of that is no reason to load the log again. */
+const SILENT_PERIOD_S = 10;
+const SILENT_PERIODS_MAX = 9;
+
+const probe = (script: string, periodSeconds: number, failureThreshold: number, timeoutSeconds: number) => ({
+  exec: { command: ["sh", "-c", script] },
+  periodSeconds,
+  timeoutSeconds,
+  failureThreshold,
+});
+
+export const redisProbes: Readonly<Record<string, unknown>> = {
+  startupProbe: probe(IS_LOADED, LOADING_PERIOD_S, LOADING_PERIODS_MAX, 5),
+  livenessProbe: probe(ANSWERS, SILENT_PERIOD_S, SILENT_PERIODS_MAX, 5),
+  readinessProbe: probe(REDIS_IS_READY, 5, 3, 2),
+};
