@@ -26,13 +26,11 @@ kubectl config use-context kind-perdure
 
 echo "── images"
 IMAGES=$images "$root/deploy/images/build.sh" --load "$registry" "$version"
-# The operator takes Redis from the same registry as everything else.
 docker pull redis:7.4
-docker tag redis:7.4 "$registry/redis:7.4"
 for image in $images; do
   kind load docker-image --name perdure "$registry/perdure-$image:$version"
 done
-kind load docker-image --name perdure "$registry/redis:7.4"
+kind load docker-image --name perdure redis:7.4
 
 echo "── database"
 kubectl create namespace perdure-system --dry-run=client --output=yaml | kubectl apply --filename=-

@@ -23,9 +23,20 @@ annotations: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}
 
-{{/* One switch for every image: root, program, tag. */}}
+{{/* One switch for every image, as fields of a container: root, program, values (tag and digest). */}}
 {{- define "perdure.image" -}}
-{{- printf "%s/perdure-%s:%s" .root.Values.global.imageRegistry .program (.tag | default .root.Chart.AppVersion) -}}
+{{- $tag := .values.tag | default .root.Chart.AppVersion -}}
+{{- $digest := empty .values.digest | ternary "" (printf "@%s" .values.digest) -}}
+image: {{ printf "%s/perdure-%s:%s%s" .root.Values.global.imageRegistry .program $tag $digest | quote }}
+{{- with .root.Values.global.imagePullPolicy }}
+imagePullPolicy: {{ . }}
+{{- end }}
+{{- end -}}
+
+{{/* Redis of environments. */}}
+{{- define "perdure.redisImage" -}}
+{{- $digest := empty .digest | ternary "" (printf "@%s" .digest) -}}
+{{- printf "%s/%s:%s%s" .registry .repository .tag $digest -}}
 {{- end -}}
 
 {{/* Name of a service inside the cluster: root, name. */}}

@@ -13,10 +13,12 @@ export interface Cell {
   readonly domain: string;
   /** Suffix of names inside: `cluster.local`. */
   readonly clusterDns: string;
-  /** In front of the name of every image, without a slash at the end. */
+  /** In front of the name of every image of ours, without a slash at the end. */
   readonly imageRegistry: string;
-  /** Image of the bundled Redis, with its tag, below the registry. */
+  /** Image of the bundled Redis: registry, repository, tag or digest. */
   readonly redisImage: string;
+  /** Of all containers; undefined: Kubernetes chooses. */
+  readonly imagePullPolicy: "Always" | "IfNotPresent" | "Never" | undefined;
   /** Secrets of `namespace` that are copied to where pods are. */
   readonly imagePullSecrets: readonly string[];
   /** Releases of the channels, and how many environments go to one at a time. */

@@ -177,14 +177,16 @@ const podsOf = (objects: readonly KubeObject[]): PodSpec[] =>
     .filter(({ kind }) => kind === "StatefulSet" || kind === "Deployment")
     .map((one) => (one["spec"] as { readonly template: { readonly spec: PodSpec } }).template.spec);
 
-test("every pod is closed, and every image comes from the one registry", () => {
+test("every pod is closed, and every image comes from the one registry, Redis from its own", () => {
   const pods = podsOf(everything(anEnvironment({ size: "large" })));
   expect(pods).toHaveLength(3);
   for (const pod of pods) {
     expect(pod).toMatchObject({ automountServiceAccountToken: false, enableServiceLinks: false });
     expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
     for (const container of pod.containers) {
-      expect(container.image.startsWith(`${cell.imageRegistry}/`)).toBe(true);
+      if (container.name === "redis") expect(container.image).toBe(cell.redisImage);
+      else expect(container.image.startsWith(`${cell.imageRegistry}/`)).toBe(true);
+      expect(Object.keys(container)).not.toContain("imagePullPolicy");
       expect(container.resources.requests).toEqual({ cpu: expect.any(String), memory: expect.any(String) });
       expect(container.securityContext).toMatchObject({
         allowPrivilegeEscalation: false,
@@ -193,6 +195,18 @@ test("every pod is closed, and every image comes from the one registry", () => {
       });
     }
   }
+});
+
+test("every container is pulled as the cell says", () => {
+  const never = { ...cell, imagePullPolicy: "Never" } as const;
+  const made = [anEnvironment()].flatMap((one) => [
+    ...bundledRedis(one, never, "h"),
+    ...workers(one, never, INPUTS),
+    ...front(one, never, INPUTS),
+  ]);
+  const containers = podsOf(made).flatMap((pod) => pod.containers);
+  expect(containers).toHaveLength(5);
+  for (const container of containers) expect(container).toMatchObject({ imagePullPolicy: "Never" });
 });
 
 test("a worker has as long to hand over as the spec says, and some time to end", () => {

@@ -73,6 +73,10 @@ test.concurrent.each<readonly [string, Pick<RenderOptions, "values">, RegExp]>([
   ["operator.resync=soon", minimal, /resync/],
   ["operator.workers=100", minimal, /workers/],
   ["operator.redisImage=redis", minimal, /redisImage/],
+  ["operator.redisImage.tag=latest", minimal, /redisImage.tag/],
+  ["operator.redisImage.digest=abc", minimal, /redisImage.digest/],
+  ["operator.digest=sha256:abc", minimal, /digest/],
+  ["global.imagePullPolicy=Sometimes", minimal, /imagePullPolicy/],
   ["operator.colour=red", minimal, /colour/],
 ])(
   "%s",

@@ -172,6 +172,22 @@ describe.each(VALUES)("with the values '%s'", (values) => {
     }
   });
 
+  test("images are pinned by digest and pulled as the values say, those of environments too", async () => {
+    const digest = `sha256:${"0123456789abcdef".repeat(4)}`;
+    const pinned = ["gateway", "tenancy", "tunnelRelay", "operator", "operator.redisImage"].map((of) => `${of}.digest=${digest}`);
+    const objects = await render({ values, sets: [...pinned, "global.imagePullPolicy=Always"] });
+    for (const container of containersIn(objects)) {
+      expect([container.image, container["imagePullPolicy"]]).toEqual([
+        expect.stringMatching(/:[^:@/]+@sha256:[a-f0-9]{64}$/),
+        "Always",
+      ]);
+    }
+    const told = new Map(containersIn(objects).flatMap(({ env }) => env.map(({ name, value }) => [name, value] as const)));
+    expect(told.get("PERDURE_IMAGES__REDIS")).toBe(`docker.io/library/redis:7.4@${digest}`);
+    expect(told.get("PERDURE_IMAGES__PULL_POLICY")).toBe("Always");
+    for (const container of containersIn(of(values))) expect(Object.keys(container)).not.toContain("imagePullPolicy");
+  });
+
   test("one switch moves every image, those of environments too", async () => {
     const objects = await render({ values, sets: ["global.imageRegistry=mirror.test:5000/p"] });
     const containers = containersIn(objects);
@@ -181,6 +197,9 @@ describe.each(VALUES)("with the values '%s'", (values) => {
     const registry = containers.flatMap(({ env }) => env).find(({ name }) => name === "PERDURE_IMAGES__REGISTRY");
     expect(registry?.value).toBe("mirror.test:5000/p");
     expect(JSON.stringify(objects)).not.toContain("ghcr.io");
+    // Redis is nobody's image but its own: where it comes from is said apart.
+    const redis = containers.flatMap(({ env }) => env).find(({ name }) => name === "PERDURE_IMAGES__REDIS");
+    expect(redis?.value).toBe("docker.io/library/redis:7.4");
   });
 });
 

@@ -33,8 +33,13 @@ export function podDefaults(cell: Cell, serviceAccountName: string): Readonly<Re
   };
 }
 
-export function imageOf({ imageRegistry }: Cell, program: string, version: string): string {
-  return `${imageRegistry}/perdure-${program}:${version}`;
+/** As fields of a container. */
+export function imageOf(cell: Cell, program: string, version: string): Readonly<Record<string, string>> {
+  return pulled(cell, `${cell.imageRegistry}/perdure-${program}:${version}`);
+}
+
+export function pulled({ imagePullPolicy }: Cell, image: string): Readonly<Record<string, string>> {
+  return imagePullPolicy === undefined ? { image } : { image, imagePullPolicy };
 }
 
 /** Memory is never promised twice; processor time may be borrowed. */

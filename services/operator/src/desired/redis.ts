@@ -8,7 +8,7 @@ import type { Cell } from "../cell.js";
 import { REDIS_GRACE_S } from "../limits.js";
 import { childOf, labelsOf, podLabelsOf, selectorOf } from "./labels.js";
 import { PORTS } from "./network-policies.js";
-import { containerSecurity, placementOf, podDefaults } from "./pods.js";
+import { containerSecurity, placementOf, podDefaults, pulled } from "./pods.js";
 import { redisMemory } from "./redis-memory.js";
 import { redisProbes } from "./redis-probes.js";
 import { START_REPLICATED } from "./redis-start.js";
@@ -131,7 +131,7 @@ function container(environment: Environment, cell: Cell): Readonly<Record<string
   const password = { name: "REDIS_PASSWORD", valueFrom: { secretKeyRef: { name: REDIS_AUTH, key: "password" } } };
   return {
     name: "redis",
-    image: `${cell.imageRegistry}/${cell.redisImage}`,
+    ...pulled(cell, cell.redisImage),
     command: isReplicated(environment) ? ["sh", "-c", START_REPLICATED, "redis"] : ["redis-server"],
     args,
     env: [password, ...(isReplicated(environment) ? peersOf(environment, cell) : [])],

@@ -104,7 +104,7 @@ function workerTemplate(environment: Environment, cell: Cell, inputs: Omit<Input
   const requests = workerRequests(environment);
   const container = {
     name: "worker",
-    image: imageOf(cell, "worker", environment.spec.version),
+    ...imageOf(cell, "worker", environment.spec.version),
     env,
     ports: [
       { name: "grpc", containerPort: PORTS.grpc, protocol: "TCP" },
@@ -249,7 +249,7 @@ function frontContainer(
   const probed = Object.keys(ports).at(-1) as string;
   return {
     name: program,
-    image: imageOf(cell, program, environment.spec.version),
+    ...imageOf(cell, program, environment.spec.version),
     env: [...env, ...configVariables(environment, cell, program)],
     ports: Object.entries(ports).map(([name, containerPort]) => ({ name, containerPort, protocol: "TCP" })),
     resources: program === "admin" ? { ...resourcesOf(FRONT), limits: { memory: ADMIN_MEMORY_LIMIT } } : resourcesOf(FRONT),

@@ -71,6 +71,7 @@ function cellOf({ cell, kubernetes, images, postgres, allowPolicyDisable, ...mor
     clusterDns,
     imageRegistry: needed("images.registry", images.registry).replace(/\/$/, ""),
     redisImage: images.redis,
+    imagePullPolicy: images.pullPolicy,
     imagePullSecrets: (images.pullSecrets ?? "").split(",").filter((name) => name !== ""),
     releases: { stable: releases.stable, fast: releases.fast, atOnce: releases.atOnce },
     keyOverlapMs: signingKeyOverlap,

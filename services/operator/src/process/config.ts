@@ -38,6 +38,14 @@ const addressRanges = z
 /** One that a runtime would not start with must not get as far as that. */
 const collectorAddress = z.url({ protocol: /^https?$/, error: "must be an address such as http://collector:4318" }).optional();
 
+/** With a tag or a digest: what `latest` is changes while nobody looks. */
+const imageReference = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9.:/_-]*(:[A-Za-z0-9_][A-Za-z0-9_.-]*(@sha256:[a-f0-9]{64})?|@sha256:[a-f0-9]{64})$/, {
+    error: "must be like registry.example.org/redis:7.4, with a tag or a digest",
+  })
+  .refine((reference) => !reference.endsWith(":latest"), { error: "must not be latest" });
+
 const release = (sentence: string) =>
   custom(
     z
@@ -114,8 +122,16 @@ export const settings = group("Settings of perdure-operator. Every line can be s
     }),
   }),
   images: group("Where images come from.", {
-    registry: optionalText({ sentence: "In front of every image's name, e.g. registry.example.org/perdure." }),
-    redis: text("redis:7.4", { sentence: "Image of the Redis that environments get, below the registry." }),
+    registry: optionalText({ sentence: "In front of the name of every image of ours, e.g. registry.example.org/perdure." }),
+    redis: custom(imageReference.prefault("docker.io/library/redis:7.4"), {
+      sentence: "Image of the Redis that environments get: registry, repository, and a tag or digest.",
+      form: "scalar",
+      show: tomlValue,
+    }),
+    pullPolicy: custom(z.enum(["Always", "IfNotPresent", "Never"]).optional(), {
+      sentence: "When images of environments are pulled: Always, IfNotPresent or Never; as Kubernetes chooses when not set.",
+      form: "scalar",
+    }),
     pullSecrets: optionalText({
       sentence: "Names of Secrets for pulling in the operator's namespace, separated by commas; copied to each environment's.",
     }),
