@@ -2,7 +2,7 @@
 import { PerdureError, Secret } from "@perdure/base";
 import type { MutualTls } from "@perdure/driver-grpc";
 import type { RedisNode, RedisOptions } from "@perdure/driver-redis";
-import { bindAddress, bindPort, custom, group, integer, optionalText, readSettingFile, tomlValue } from "@perdure/role";
+import { bindPort, custom, group, integer, loopbackAddress, optionalText, readSettingFile, tomlValue } from "@perdure/role";
 import { z } from "zod";
 
 /** A list in a file, or one line with commas in the environment and in flags. */
@@ -78,12 +78,12 @@ export const redisSettings = group("Where partitions live.", {
 });
 
 export const grpcSettings = group("The gRPC door for other processes of the cluster.", {
-  bindAddress: bindAddress(),
+  bindAddress: loopbackAddress(),
   bindPort: bindPort(9090),
 });
 
 export const probeSettings = group("The HTTP door for orchestrators: /livez, /readyz, /metrics.", {
-  bindAddress: bindAddress(),
+  bindAddress: loopbackAddress(),
   bindPort: bindPort(9091),
 });
 

@@ -2,13 +2,13 @@
 import { formatByteSize, formatDuration } from "@perdure/base";
 import {
   advertisedAddress,
-  bindAddress,
   bindPort,
   boolean,
   byteSize,
   custom,
   duration,
   group,
+  loopbackAddress,
   tomlValue,
   traceUrl,
 } from "@perdure/role";
@@ -22,7 +22,7 @@ const hostList = z
   .prefault([]);
 
 export const adminSettingsShape = {
-  bindAddress: bindAddress(),
+  bindAddress: loopbackAddress(),
   bindPort: bindPort(9070),
   advertisedAddress: advertisedAddress("How people and tools reach the API, for display; http://localhost:<port>/ when not set."),
   traceUrl: traceUrl("Where traces are looked at, with '{traceId}' in it; the console leads there from every invocation."),

@@ -1,5 +1,5 @@
 /** Why: the management API as a door that a process opens. */
-import { createHttpPort, type Door, type Guard, openDoor } from "@perdure/role/http";
+import { createHttpPort, type Door, type Guard, isBeyondLoopback, openDoor } from "@perdure/role/http";
 import { createAdminApi } from "./admin-api.js";
 import type { AdminSettings } from "./config.js";
 import { CONSOLE_DIRECTORY } from "./console/directory.js";
@@ -15,6 +15,10 @@ export interface DoorParts {
   readonly showsConsole?: boolean | undefined;
 }
 
+/** Nobody is asked for a credential here, and whoever reaches this port may read all data and run code of services. */
+const OPEN_TO_OTHERS =
+  "the management API listens beyond this machine and requires no credential: let only trusted machines reach its port, or set admin.bind-address to 127.0.0.1";
+
 /** Rejects with RT0004 when the address cannot be bound. */
 export async function openAdminDoor(
   settings: AdminSettings,
@@ -23,6 +27,7 @@ export async function openAdminDoor(
   { guard, showsConsole = true }: DoorParts = {},
 ): Promise<Door> {
   const { clock, logger } = ports;
+  if (showsConsole && isBeyondLoopback(settings)) logger.warn({ address: settings.bindAddress }, OPEN_TO_OTHERS);
   const isShown = showsConsole && !settings.disableWebUi;
   const console = isShown ? await openAdminConsole(CONSOLE_DIRECTORY, logger) : undefined;
   const request = createAdminApi({ ...ports, console }, { ...options, traceUrl: settings.traceUrl });

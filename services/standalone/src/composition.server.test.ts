@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { silentLogger, systemClock, systemRandom } from "@perdure/base";
+import { type Logger, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { Health, Lifecycle, Metrics, noTracer, Sampler } from "@perdure/role";
 import { type Doors, startStandalone } from "./composition.js";
 import { loadSettings } from "./config.js";
@@ -28,12 +28,10 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const FREE_PORTS = [
-  "--ingress.bind-address=127.0.0.1",
-  "--admin.bind-address=127.0.0.1",
-  "--ingress.bind-port=0",
-  "--admin.bind-port=0",
-];
+const FREE_PORTS = ["--ingress.bind-address=127.0.0.1", "--ingress.bind-port=0", "--admin.bind-port=0"];
+
+const warnings: string[] = [];
+const logger: Logger = { ...silentLogger, warn: (_fields, message) => void warnings.push(message), child: () => logger };
 
 async function start(...flags: string[]): Promise<Doors> {
   const { values } = loadSettings({
@@ -41,6 +39,7 @@ async function start(...flags: string[]): Promise<Doors> {
     environment: {},
     flags: [...FREE_PORTS, "--worker.num-partitions=2", "--base-dir", folder, ...flags],
   });
+  warnings.length = 0;
   const lifecycle = new Lifecycle({ logger: silentLogger, clock: systemClock, health: new Health(), shutdownTimeoutMs: 5000 });
   const metrics = new Metrics();
   const doors = await startStandalone(values, {
@@ -51,7 +50,7 @@ async function start(...flags: string[]): Promise<Doors> {
     sampler: new Sampler({ ratio: 0 }, systemRandom),
     clock: systemClock,
     random: systemRandom,
-    logger: silentLogger,
+    logger,
   });
   running.push(lifecycle);
   return doors;
@@ -111,6 +110,21 @@ describe("a whole server in one process", () => {
     } finally {
       stop.abort();
     }
+  });
+
+  test("management that other machines reach without a credential is a warning at start", async () => {
+    await start();
+    expect(warnings.filter((message) => message.includes("management API"))).toEqual([]);
+    await stopLast();
+    await start("--admin.bind-address=*");
+    expect(warnings.filter((message) => message.includes("management API"))).toEqual([
+      expect.stringMatching(/requires no credential.*set admin\.bind-address to 127\.0\.0\.1/),
+    ]);
+    await stopLast();
+    const file = join(folder, "secret");
+    writeFileSync(file, "between-us\n");
+    await start("--admin.bind-address=*", "--runtime.secret-file", file);
+    expect(warnings.filter((message) => message.includes("management API"))).toEqual([]);
   });
 
   test("it stops in order, and starts again on the same data", async () => {

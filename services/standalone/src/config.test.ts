@@ -120,7 +120,12 @@ describe("settings of the server", () => {
     },
   );
 
-  test.each(["0.0.0.0", "::", "::1", "fd00::2", "localhost", "ingress.example.org"])(
+  test("management listens on this machine alone, and the ingress on every address", () => {
+    const { admin, ingress } = load("").values;
+    expect([admin.bindAddress, ingress.bindAddress]).toEqual(["127.0.0.1", undefined]);
+  });
+
+  test.each(["*", "0.0.0.0", "::", "::1", "fd00::2", "localhost", "ingress.example.org"])(
     "the bind address %s is taken",
     (address) => {
       expect(load(`[admin]\nbind-address = "${address}"`).values.admin.bindAddress).toBe(address);

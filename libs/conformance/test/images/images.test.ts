@@ -32,6 +32,17 @@ test("images run as the user that pods are given", () => {
   expect(/^USER (\d+):(\d+)$/m.exec(dockerfile)?.slice(1)).toEqual([user, user]);
 });
 
+test("images listen on every address of their container where programs alone listen on loopback", () => {
+  const parts = dockerfile.split(/^FROM /m).slice(1);
+  for (const part of parts.filter((text) => text.includes("HEALTHCHECK"))) {
+    const probed = /"PERDURE_(\w+)__BIND_PORT"/.exec(part)?.[1] ?? "";
+    expect(part).toContain(`PERDURE_${probed}__BIND_ADDRESS=*`);
+  }
+  const servesGrpc = parts.filter((text) => /^base AS (?:worker|registry|tenancy)\n/.test(text));
+  expect(servesGrpc).toHaveLength(3);
+  for (const part of servesGrpc) expect(part).toContain("PERDURE_GRPC__BIND_ADDRESS=*");
+});
+
 test("nothing that is secret or built elsewhere is given to the builder", () => {
   const ignored = read(".dockerignore").split("\n");
   expect(ignored.find((line) => line !== "" && !line.startsWith("#"))).toBe("*");

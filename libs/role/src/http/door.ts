@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { PerdureError } from "@perdure/base";
 import type { Part } from "../lifecycle.js";
 
-/** An address as the settings have it; without `bindAddress` every address of the machine. */
+/** An address as the settings have it; without `bindAddress`, or with `*`, every address of the machine. */
 export interface DoorSettings {
   readonly bindAddress?: string | undefined;
   readonly bindPort: number;
@@ -15,7 +15,13 @@ export interface ListenAddress {
 }
 
 export function listenOn({ bindAddress, bindPort }: DoorSettings): ListenAddress {
-  return bindAddress === undefined ? { port: bindPort } : { host: bindAddress, port: bindPort };
+  return bindAddress === undefined || bindAddress === "*" ? { port: bindPort } : { host: bindAddress, port: bindPort };
+}
+
+/** Whether other machines may reach it. Of host names only `localhost` is known to be this machine. */
+export function isBeyondLoopback(settings: DoorSettings): boolean {
+  const { host } = listenOn(settings);
+  return host === undefined || !/^(localhost|127(\.\d{1,3}){3}|::1|0:0:0:0:0:0:0:1)$/i.test(host);
 }
 
 /** Binds and lets go again; rejects with RT0004. The door itself is bound later and has the last word. */

@@ -7,7 +7,15 @@ export {
   observeCertificate,
   WatchedCertificate,
 } from "./certificates.js";
-export { checkAddress, type Door, type DoorSettings, type ListenAddress, listenOn, openDoor } from "./door.js";
+export {
+  checkAddress,
+  type Door,
+  type DoorSettings,
+  isBeyondLoopback,
+  type ListenAddress,
+  listenOn,
+  openDoor,
+} from "./door.js";
 export { FirstHeaders } from "./first-headers.js";
 export type { Guard, Refusal } from "./guard.js";
 export { boundHandshakes } from "./handshakes.js";

@@ -2,16 +2,28 @@
 import { z } from "zod";
 import { custom, port } from "../config/setting.js";
 
-/** A host without a port: `bind-port` has the port, and the two must not contradict each other. */
+/** What APIs without credentials listen on unless a setting says otherwise: only programs of this machine reach them. */
+const LOOPBACK = "127.0.0.1";
+
+/** A host without a port: `bind-port` has the port, and the two must not contradict each other. `*`: every address. */
+const host = z
+  .string()
+  .regex(/^(\*|[A-Za-z0-9.-]+|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)$/, "must be a host name, an IP address, or * for every address")
+  .refine((text) => !/^[^:]+:\d+$/.test(text), "must be an address without a port; 'bind-port' sets the port");
+
+/** Of listeners for the outside. */
 export const bindAddress = () =>
-  custom(
-    z
-      .string()
-      .regex(/^([A-Za-z0-9.-]+|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)$/, "must be a host name or an IP address")
-      .refine((host) => !/^[^:]+:\d+$/.test(host), "must be an address without a port; 'bind-port' sets the port")
-      .optional(),
-    { sentence: "Address to listen on; every address of the machine when not set.", form: "scalar" },
-  );
+  custom(host.optional(), {
+    sentence: "Address to listen on; every address of the machine when not set, or '*'.",
+    form: "scalar",
+  });
+
+/** Of listeners that answer without a credential, or that only other processes of ours use. */
+export const loopbackAddress = () =>
+  custom(host.prefault(LOOPBACK), {
+    sentence: "Address to listen on: only this machine reaches the default; '*' is every address of the machine.",
+    form: "scalar",
+  });
 
 export const bindPort = (fallback: number) => port(fallback, { sentence: "Port to listen on; 0 takes a free one." });
 

@@ -1,5 +1,5 @@
 /**
- * Why: this port asks nobody who they are, because only people on the machine reach it; but so do the pages of all web sites that those
+ * Why: this port asks nobody who they are, because by default only this machine reaches it; but so do the pages of all web sites that those
  * people look at. A page elsewhere may send requests here that change things, though it cannot read the answers (cross-site request
  * forgery), and one whose host name its owner points at this machine could read them too (DNS rebinding). Programs are not asked.
  *

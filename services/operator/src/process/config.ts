@@ -1,6 +1,5 @@
 /** Every setting of the program `perdure-operator`, with its sentence, unit and default. */
 import {
-  bindAddress,
   bindPort,
   boolean,
   type ConfigInputs,
@@ -11,6 +10,7 @@ import {
   integer,
   type LoadedConfig,
   loadConfig,
+  loopbackAddress,
   optionalText,
   processSettings,
   RESERVED_VARIABLES,
@@ -65,7 +65,7 @@ export const settings = group("Settings of perdure-operator. Every line can be s
     domain: optionalText({ sentence: "Hosts of environments are <id>.env.<region>.<domain>." }),
   }),
   probes: group("The HTTP door for orchestrators: /livez, /readyz, /metrics.", {
-    bindAddress: bindAddress(),
+    bindAddress: loopbackAddress(),
     bindPort: bindPort(9091),
   }),
   kubernetes: group("The cluster.", {

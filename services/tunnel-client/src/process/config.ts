@@ -1,6 +1,5 @@
 /** Every setting of the program `perdure-tunnel-client`. */
 import {
-  bindAddress,
   bindPort,
   boolean,
   type ConfigInputs,
@@ -8,6 +7,7 @@ import {
   group,
   type LoadedConfig,
   loadConfig,
+  loopbackAddress,
   optionalText,
   processSettings,
   RESERVED_VARIABLES,
@@ -51,7 +51,7 @@ export const settings = group(
       adminUrl: optionalText({ sentence: "The environment's management API." }),
     }),
     probes: group("The HTTP door for orchestrators: /livez, /readyz, /metrics.", {
-      bindAddress: bindAddress(),
+      bindAddress: loopbackAddress(),
       bindPort: bindPort(9091),
     }),
   },
