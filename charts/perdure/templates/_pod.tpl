@@ -100,9 +100,18 @@ readinessProbe:
 {{- end -}}
 {{- end -}}
 
+{{/* The Secret with the certificates of our programs; empty: they show each other nothing. */}}
+{{- define "perdure.internalTlsSecret" -}}
+{{- if .Values.internalTls.existingSecret -}}
+{{ .Values.internalTls.existingSecret }}
+{{- else if eq .Values.internalTls.mode "mutual" -}}
+perdure-internal-tls
+{{- end -}}
+{{- end -}}
+
 {{/* Mutual TLS between our programs. */}}
 {{- define "perdure.internalTlsEnv" -}}
-{{- if .Values.internalTls.existingSecret -}}
+{{- if include "perdure.internalTlsSecret" . -}}
 - name: PERDURE_TLS__AUTHORITY_FILE
   value: /var/run/perdure/internal-tls/ca.crt
 - name: PERDURE_TLS__CERTIFICATE_FILE
@@ -156,7 +165,7 @@ perdure-forwarding
   mountPath: /var/run/perdure/public-tls
   readOnly: true
 {{- end }}
-{{- if .root.Values.internalTls.existingSecret }}
+{{- if include "perdure.internalTlsSecret" .root }}
 - name: internal-tls
   mountPath: /var/run/perdure/internal-tls
   readOnly: true
@@ -173,7 +182,7 @@ perdure-forwarding
     secretName: {{ . }}
     defaultMode: 288
 {{- end }}
-{{- with .root.Values.internalTls.existingSecret }}
+{{- with include "perdure.internalTlsSecret" .root }}
 - name: internal-tls
   secret:
     secretName: {{ . }}

@@ -1,22 +1,24 @@
 import { Client, credentials, Metadata, status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { partitionsDefinition } from "@perdure/driver-grpc";
-import { type GrpcDoor, openGrpcDoor } from "./grpc-door.js";
+import { Secret } from "@perdure/base";
+import { openChannel, type PeerCredentials, partitionsDefinition } from "@perdure/driver-grpc";
+import { type GrpcDoor, type GrpcDoorSettings, openGrpcDoor } from "./grpc-door.js";
 
 const opened: (() => PromiseLike<void> | void)[] = [];
 afterEach(async () => {
   for (const close of opened.splice(0).reverse()) await close();
 });
 
-async function open(): Promise<GrpcDoor> {
-  const door = await openGrpcDoor({ bindAddress: "127.0.0.1", bindPort: 0 }, undefined);
+async function open(peers?: PeerCredentials, settings: Partial<GrpcDoorSettings> = {}): Promise<GrpcDoor> {
+  const door = await openGrpcDoor({ bindAddress: "127.0.0.1", bindPort: 0, ...settings }, peers);
   opened.push(() => door[Symbol.asyncDispose]());
   return door;
 }
 
 /** `grpc.health.v1.Health/Check` by hand: 1 is SERVING, 2 NOT_SERVING; for an unknown service the status of the call. */
-function health({ port }: GrpcDoor, service: string): Promise<number | string> {
-  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
+function health({ port }: GrpcDoor, service: string, shown?: PeerCredentials): Promise<number | string> {
+  const address = `127.0.0.1:${port}`;
+  const client = shown === undefined ? new Client(address, credentials.createInsecure()) : openChannel(address, shown);
   opened.push(() => client.close());
   const name = Buffer.from(service);
   const request = name.length === 0 ? Buffer.alloc(0) : Buffer.concat([Buffer.from([0x0a, name.length]), name]);
@@ -44,6 +46,25 @@ describe("a gRPC door", () => {
     await door.drain?.(new AbortController().signal);
     expect([await health(door, ""), await health(door, PARTITIONS)]).toEqual([2, 2]);
   });
+
+  test("with a token is answered to who shows it", async () => {
+    const ours = { token: new Secret("a".repeat(40)) };
+    const door = await open(ours, { bindAddress: "*" });
+    door.serve(PARTITIONS, partitionsDefinition, {});
+    expect(await health(door, PARTITIONS, ours)).toBe(1);
+    expect(await health(door, PARTITIONS, { token: new Secret("b".repeat(40)) })).toBe("UNAUTHENTICATED");
+    expect(await health(door, PARTITIONS)).toBe("UNAUTHENTICATED");
+  });
+
+  test.each([undefined, "*", "0.0.0.0", "::"])(
+    "at the address %s needs certificates, a token, or a word that others are kept out",
+    async (bindAddress) => {
+      const named = /tls\.authority-file.*tls\.token-file.*127\.0\.0\.1.*grpc\.allow-cleartext/;
+      await expect(open(undefined, { bindAddress })).rejects.toThrow(named);
+      await expect(open(undefined, { bindAddress })).rejects.toMatchObject({ code: "OPS0001" });
+      expect((await open(undefined, { bindAddress, allowCleartext: true })).port).toBeGreaterThan(0);
+    },
+  );
 
   test("that is taken is refused with RT0004", async () => {
     const { port } = await open();

@@ -4,12 +4,15 @@
  */
 import { Server, type ServiceDefinition, type UntypedServiceImplementation } from "@grpc/grpc-js";
 import { type OperationObserver, PerdureError } from "@perdure/base";
-import { type MutualTls, observedHandlers, SERVER_OPTIONS, serverCredentials } from "@perdure/driver-grpc";
+import { observedHandlers, type PeerCredentials, serverCredentials, serverOptions } from "@perdure/driver-grpc";
 import type { Part } from "@perdure/role";
-import { type DoorSettings, listenOn } from "@perdure/role/http";
+import { type DoorSettings, isBeyondLoopback, listenOn } from "@perdure/role/http";
 import { HealthImplementation } from "grpc-health-check";
 
-export type GrpcDoorSettings = DoorSettings;
+export interface GrpcDoorSettings extends DoorSettings {
+  /** Whether other machines may reach it though nobody proves who they are. */
+  readonly allowCleartext?: boolean;
+}
 
 export interface GrpcDoor extends Part {
   readonly port: number;
@@ -17,19 +20,29 @@ export interface GrpcDoor extends Part {
   serve(name: string, definition: ServiceDefinition, handlers: UntypedServiceImplementation): void;
 }
 
+/** Tenancy tells the secrets of runtimes there, and workers do what they are told. */
+const OPEN_TO_OTHERS =
+  "'grpc.bind-address' lets other machines reach gRPC, where nobody proves who they are: name certificates (tls.authority-file, tls.certificate-file, tls.private-key-file) or a shared token (tls.token-file), listen on 127.0.0.1, or set grpc.allow-cleartext where network policies keep others out";
+
 /** Name under which the process as a whole is asked for. */
 const PROCESS = "";
 
-/** `observer`: told of questions with one answer. Rejects with RT0004 when the address cannot be bound. Draining lets calls that are under way finish; streams are cut at the end. */
+/**
+ * `observer`: told of questions with one answer. Rejects with RT0004 when the address cannot be bound, with OPS0001 when others could
+ * reach it without proving that they are ours. Draining lets calls that are under way finish; streams are cut at the end.
+ */
 export async function openGrpcDoor(
   settings: GrpcDoorSettings,
-  tls: MutualTls | undefined,
+  peers: PeerCredentials | undefined,
   observer?: OperationObserver,
 ): Promise<GrpcDoor> {
-  const server = new Server(SERVER_OPTIONS);
+  if (peers === undefined && settings.allowCleartext !== true && isBeyondLoopback(settings)) {
+    throw new PerdureError("OPS0001", OPEN_TO_OTHERS);
+  }
+  const server = new Server(serverOptions(peers));
   const health = new HealthImplementation({ [PROCESS]: "NOT_SERVING" });
   health.addToServer(server);
-  const port = await bind(server, settings, tls);
+  const port = await bind(server, settings, peers);
   const served = new Set<string>([PROCESS]);
   const stopServing = (): void => {
     for (const name of served) health.setStatus(name, "NOT_SERVING");
@@ -50,11 +63,11 @@ export async function openGrpcDoor(
   };
 }
 
-function bind(server: Server, settings: GrpcDoorSettings, tls: MutualTls | undefined): Promise<number> {
+function bind(server: Server, settings: GrpcDoorSettings, peers: PeerCredentials | undefined): Promise<number> {
   const { host = "[::]", port } = listenOn(settings);
   const address = `${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}:${port}`;
   return new Promise((resolve, reject) => {
-    server.bindAsync(address, serverCredentials(tls), (error, bound) => {
+    server.bindAsync(address, serverCredentials(peers), (error, bound) => {
       if (error === null) resolve(bound);
       else reject(new PerdureError("RT0004", `cannot listen on ${address}: ${error.message}`, { cause: error }));
     });

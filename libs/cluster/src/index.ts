@@ -7,7 +7,7 @@ export {
   environmentSetting,
   grpcSettings,
   metadataSettings,
-  mutualTlsOf,
+  peerCredentialsOf,
   probeSettings,
   redisOptionsOf,
   redisSettings,

@@ -5,9 +5,9 @@ import {
   DirectoryWatch,
   LeaderDirectory,
   linksToWorkers,
-  type MutualTls,
   openChannel,
   openRemoteRegistry,
+  type PeerCredentials,
   PerWorker,
   RemotePartitions,
   type RemoteRegistry,
@@ -25,7 +25,7 @@ export interface PeerPorts {
 export interface Addresses {
   /** `host:port`, at least one. */
   readonly addresses: readonly string[];
-  readonly tls: MutualTls | undefined;
+  readonly tls: PeerCredentials | undefined;
 }
 
 /** All workers of the environment, through those that were named. */

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from "@jest/globals";
 import { group, loadConfig, printConfig } from "@perdure/role";
 import {
   metadataSettings,
-  mutualTlsOf,
+  peerCredentialsOf,
   redisOptionsOf,
   redisSettings,
   registryAddresses,
@@ -79,15 +79,27 @@ describe("addresses of servers", () => {
   });
 });
 
-describe("certificates", () => {
-  test("are all three files, or none", () => {
+describe("what processes prove who they are with", () => {
+  test("is a token of some length where there are no certificates", () => {
+    const file = join(folder, "token");
+    writeFileSync(file, `${"t".repeat(32)}\n`);
+    const credentials = peerCredentialsOf(load("--tls.token-file", file).values.tls);
+    expect(credentials !== undefined && "token" in credentials && credentials.token.reveal()).toBe("t".repeat(32));
+    expect(() => peerCredentialsOf(load("--tls.token-file", file, "--tls.authority-file", file).values.tls)).toThrow(
+      "'tls.token-file' is for processes without the other files",
+    );
+    writeFileSync(file, "short");
+    expect(() => peerCredentialsOf(load("--tls.token-file", file).values.tls)).toThrow("must be 32 to 1024 visible ASCII");
+  });
+
+  test("is all three files of certificates, or none of them", () => {
     const file = join(folder, "some.pem");
     writeFileSync(file, "PEM");
-    expect(mutualTlsOf(load().values.tls)).toBeUndefined();
+    expect(peerCredentialsOf(load().values.tls)).toBeUndefined();
     const all = ["--tls.authority-file", file, "--tls.certificate-file", file, "--tls.private-key-file", file];
-    expect(mutualTlsOf(load(...all).values.tls)).toEqual({ authority: "PEM", certificate: "PEM", privateKey: "PEM" });
-    expect(() => mutualTlsOf(load(...all.slice(0, 4)).values.tls)).toThrow("'tls.private-key-file' must be set");
-    expect(() => mutualTlsOf(load(...all.slice(0, 5), join(folder, "none")).values.tls)).toThrow(
+    expect(peerCredentialsOf(load(...all).values.tls)).toEqual({ authority: "PEM", certificate: "PEM", privateKey: "PEM" });
+    expect(() => peerCredentialsOf(load(...all.slice(0, 4)).values.tls)).toThrow("'tls.private-key-file' must be set");
+    expect(() => peerCredentialsOf(load(...all.slice(0, 5), join(folder, "none")).values.tls)).toThrow(
       /tls\.private-key-file.*no such file/,
     );
   });

@@ -1,8 +1,18 @@
 /** Every setting that only processes of a cluster have: where the others are, and how to prove who one is. */
 import { PerdureError, Secret } from "@perdure/base";
-import type { MutualTls } from "@perdure/driver-grpc";
+import type { MutualTls, PeerCredentials } from "@perdure/driver-grpc";
 import type { RedisNode, RedisOptions } from "@perdure/driver-redis";
-import { bindPort, custom, group, integer, loopbackAddress, optionalText, readSettingFile, tomlValue } from "@perdure/role";
+import {
+  bindPort,
+  boolean,
+  custom,
+  group,
+  integer,
+  loopbackAddress,
+  optionalText,
+  readSettingFile,
+  tomlValue,
+} from "@perdure/role";
 import { z } from "zod";
 
 /** A list in a file, or one line with commas in the environment and in flags. */
@@ -80,6 +90,10 @@ export const redisSettings = group("Where partitions live.", {
 export const grpcSettings = group("The gRPC door for other processes of the cluster.", {
   bindAddress: loopbackAddress(),
   bindPort: bindPort(9090),
+  allowCleartext: boolean(false, {
+    sentence:
+      "Whether other machines may reach it without 'tls.*' files: for networks where policies let only processes of ours in. Without that the process does not start.",
+  }),
 });
 
 export const probeSettings = group("The HTTP door for orchestrators: /livez, /readyz, /metrics.", {
@@ -87,22 +101,38 @@ export const probeSettings = group("The HTTP door for orchestrators: /livez, /re
   bindPort: bindPort(9091),
 });
 
-export const tlsSettings = group("Mutual TLS between the processes of the cluster; all three files, or none for cleartext.", {
-  authorityFile: optionalText({ sentence: "PEM file with the certificates of the authority that signs everybody's." }),
-  certificateFile: optionalText({ sentence: "PEM file with this process's certificate." }),
-  privateKeyFile: optionalText({ sentence: "PEM file with this process's private key." }),
-});
+export const tlsSettings = group(
+  "Mutual TLS between the processes of the cluster: all three files. Or a token that they share.",
+  {
+    authorityFile: optionalText({ sentence: "PEM file with the certificates of the authority that signs everybody's." }),
+    certificateFile: optionalText({ sentence: "PEM file with this process's certificate." }),
+    privateKeyFile: optionalText({ sentence: "PEM file with this process's private key." }),
+    tokenFile: optionalText({
+      sentence:
+        "File with a token of at least 32 characters that all processes show each other instead. It does not encrypt: for networks that nobody listens to.",
+    }),
+  },
+);
 
-/** Throws OPS0001 when only some of the files are named, or one cannot be read. */
-export function mutualTlsOf(settings: z.output<typeof tlsSettings>): MutualTls | undefined {
+/** Undefined: nobody proves anything. Throws OPS0001 when only some of the files are named, or one cannot be read or used. */
+export function peerCredentialsOf(settings: z.output<typeof tlsSettings>): PeerCredentials | undefined {
   const files = [
     ["tls.authority-file", settings.authorityFile],
     ["tls.certificate-file", settings.certificateFile],
     ["tls.private-key-file", settings.privateKeyFile],
   ] as const;
-  if (files.every(([, path]) => path === undefined)) return undefined;
+  const { tokenFile } = settings;
+  if (files.every(([, path]) => path === undefined)) return tokenFile === undefined ? undefined : { token: tokenIn(tokenFile) };
+  if (tokenFile !== undefined)
+    throw new PerdureError("OPS0001", "'tls.token-file' is for processes without the other files of 'tls'");
   const [authority, certificate, privateKey] = files.map(([name, path]) => readSettingFile(name, required(name, path)));
   return { authority, certificate, privateKey } as MutualTls;
+}
+
+function tokenIn(path: string): Secret {
+  const token = readSettingFile("tls.token-file", path).trim();
+  if (/^[\x21-\x7e]{32,1024}$/.test(token)) return new Secret(token);
+  throw new PerdureError("OPS0001", "'tls.token-file': the token must be 32 to 1024 visible ASCII characters without blanks");
 }
 
 /** A setting that has no default and that this process cannot do without. Throws OPS0001 naming it. */

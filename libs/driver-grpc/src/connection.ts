@@ -1,8 +1,9 @@
-/** Channels between roles: keepalive on both sides, mutual TLS when certificates are given. */
+/** Channels between roles: keepalive on both sides; peers prove that they are ours by mutual TLS, or by a token that they share. */
 import { ChannelCredentials, type ChannelOptions, Client, ServerCredentials, type ServerOptions } from "@grpc/grpc-js";
 import type { OperationObserver } from "@perdure/base";
 import { KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS, MESSAGE_BYTES_MAX, RECONNECT_FIRST_MS, RECONNECT_LONGEST_MS } from "./limits.js";
 import { observingInterceptor } from "./observed.js";
+import { requiringToken, type SharedToken, showingToken } from "./shared-token.js";
 
 /** PEM texts. Each side shows its certificate and wants the other's signed by `authority`. */
 export interface MutualTls {
@@ -10,6 +11,9 @@ export interface MutualTls {
   readonly certificate: string;
   readonly privateKey: string;
 }
+
+/** How processes prove to each other that they belong together. */
+export type PeerCredentials = MutualTls | SharedToken;
 
 const CHANNEL_OPTIONS: ChannelOptions = {
   // Who asks knows what may be asked again; retries beneath would keep a copy of everything sent.
@@ -31,17 +35,27 @@ export const SERVER_OPTIONS: ServerOptions = {
 };
 
 /** `observer`: told of questions with one answer. */
-export function openChannel(address: string, tls: MutualTls | undefined, observer?: OperationObserver): Client {
-  const credentials =
-    tls === undefined
-      ? ChannelCredentials.createInsecure()
-      : ChannelCredentials.createSsl(Buffer.from(tls.authority), Buffer.from(tls.privateKey), Buffer.from(tls.certificate));
-  const interceptors = observer === undefined ? {} : { interceptors: [observingInterceptor(observer)] };
-  return new Client(address, credentials, { ...CHANNEL_OPTIONS, ...interceptors });
+export function openChannel(address: string, peers: PeerCredentials | undefined, observer?: OperationObserver): Client {
+  const interceptors = [
+    ...(observer === undefined ? [] : [observingInterceptor(observer)]),
+    ...(peers !== undefined && "token" in peers ? [showingToken(peers)] : []),
+  ];
+  return new Client(address, channelCredentials(peers), { ...CHANNEL_OPTIONS, interceptors });
 }
 
-export function serverCredentials(tls: MutualTls | undefined): ServerCredentials {
-  if (tls === undefined) return ServerCredentials.createInsecure();
-  const pair = { private_key: Buffer.from(tls.privateKey), cert_chain: Buffer.from(tls.certificate) };
-  return ServerCredentials.createSsl(Buffer.from(tls.authority), [pair], true);
+function channelCredentials(peers: PeerCredentials | undefined): ChannelCredentials {
+  if (peers === undefined || "token" in peers) return ChannelCredentials.createInsecure();
+  const { authority, privateKey, certificate } = peers;
+  return ChannelCredentials.createSsl(Buffer.from(authority), Buffer.from(privateKey), Buffer.from(certificate));
+}
+
+/** With a token each call is refused that does not show it, that of the health service too. */
+export function serverOptions(peers: PeerCredentials | undefined): ServerOptions {
+  return peers !== undefined && "token" in peers ? { ...SERVER_OPTIONS, interceptors: [requiringToken(peers)] } : SERVER_OPTIONS;
+}
+
+export function serverCredentials(peers: PeerCredentials | undefined): ServerCredentials {
+  if (peers === undefined || "token" in peers) return ServerCredentials.createInsecure();
+  const pair = { private_key: Buffer.from(peers.privateKey), cert_chain: Buffer.from(peers.certificate) };
+  return ServerCredentials.createSsl(Buffer.from(peers.authority), [pair], true);
 }

@@ -1,5 +1,12 @@
 export type { RemoteCommand } from "./codec/commands.js";
-export { type MutualTls, openChannel, SERVER_OPTIONS, serverCredentials } from "./connection.js";
+export {
+  type MutualTls,
+  openChannel,
+  type PeerCredentials,
+  SERVER_OPTIONS,
+  serverCredentials,
+  serverOptions,
+} from "./connection.js";
 export { partitionsDefinition, registryDefinition, schedulesDefinition, tenancyDefinition } from "./definitions.js";
 export { DirectoryWatch } from "./directory-watch.js";
 export { type DirectoryNews, type LeaderClaim, LeaderDirectory, leadersSeen } from "./leadership.js";
@@ -19,5 +26,6 @@ export { RemoteRows, type RemoteRowsPorts } from "./remote-rows.js";
 export { RemoteTenancy, type RemoteTenancyPorts } from "./remote-tenancy.js";
 export { schedulesHandlers } from "./schedules-server.js";
 export { partitionsHandlers, type ServedPartitions } from "./server.js";
+export type { SharedToken } from "./shared-token.js";
 export { tenancyHandlers } from "./tenancy-server.js";
 export type { LiveWorker } from "./worker-rows.js";

@@ -219,6 +219,7 @@ describe("what pods are given", () => {
     }
     const without = workers(environmentWith(), { ...cell, grpcTls: false }, INPUTS);
     expect(JSON.stringify(without)).not.toMatch(/TLS__|grpc-tls/);
+    expect(JSON.stringify(without)).toContain('"PERDURE_GRPC__ALLOW_CLEARTEXT","value":"true"');
   });
 
   test("annotations of pods, of which ours win, labels, and where they may run", () => {

@@ -88,9 +88,11 @@ async function helm(command: "install" | "upgrade" | "uninstall", ...flags: read
   return runHelm(command, ...target, ...common, ...flags);
 }
 
-/** Without a signing root of our own: one is made. */
+/** Without a signing root and certificates of our own: they are made. */
 const flags = (...sets: readonly string[]): string[] =>
-  ["auth.signingRoot.existingSecret=", "monitoring.serviceMonitor.enabled=true", ...sets].flatMap((set) => ["--set", set]);
+  ["auth.signingRoot.existingSecret=", "internalTls.existingSecret=", "monitoring.serviceMonitor.enabled=true", ...sets].flatMap(
+    (set) => ["--set", set],
+  );
 const values = ["-f", `${CHART}/ci/minimal.yaml`];
 
 /** Of the release as helm remembers it. */
@@ -104,6 +106,12 @@ const keysOf = async (name: string): Promise<string> => {
 };
 const signingRoot = (): Promise<string> => keysOf("perdure-signing-root");
 const forwarding = (): Promise<string> => keysOf("perdure-forwarding");
+/** Of the Secret that is made. */
+async function internalTls(): Promise<Readonly<Record<"ca.crt" | "tls.crt" | "tls.key", string>>> {
+  const { data } = (await find("Secret", "perdure-internal-tls")) as unknown as { data: Record<string, string> };
+  const text = (key: string): string => Buffer.from(data[key] ?? "", "base64").toString();
+  return { "ca.crt": text("ca.crt"), "tls.crt": text("tls.crt"), "tls.key": text("tls.key") };
+}
 const generationOf = async (name: string, kind = "Deployment"): Promise<number> => {
   const found = (await find(kind, name, "apps/v1")) as { readonly metadata: { readonly generation?: number } } | undefined;
   return found?.metadata.generation ?? 0;
@@ -154,24 +162,31 @@ test(
       return join(folder, name);
     };
     const [grpc] = (await freePorts(1)) as [number];
-    const tenancyAt = `--tenancy.addresses=127.0.0.1:${grpc}`;
+    const made = await internalTls();
+    const mutualTls = [
+      `--tls.authority-file=${file("internal-ca.crt", made["ca.crt"])}`,
+      `--tls.certificate-file=${file("internal-tls.crt", made["tls.crt"])}`,
+      `--tls.private-key-file=${file("internal-tls.key", made["tls.key"])}`,
+    ];
+    const tenancyAt = [`--tenancy.addresses=localhost:${grpc}`, ...mutualTls];
     const doors = (...names: readonly string[]): string[] =>
       names.flatMap((name) => [`--${name}.bind-port=0`, `--${name}.bind-address=127.0.0.1`]);
     const flagsOf: Readonly<Record<string, readonly string[]>> = {
       tenancy: [
         ...doors("api", "probes"),
         `--grpc.bind-port=${grpc}`,
+        ...mutualTls,
         `--secrets.key-file=${file("keys", await signingRoot())}`,
         `--console.forwarding-key-file=${file("forwarding", await forwarding())}`,
       ],
       gateway: [
         ...doors("ingress", "admin", "probes"),
-        tenancyAt,
+        ...tenancyAt,
         `--forwarding-key-file=${file("forwarding", await forwarding())}`,
       ],
       "tunnel-relay": [
         ...doors("tunnels", "proxy", "probes"),
-        tenancyAt,
+        ...tenancyAt,
         `--public-tls.certificate-file=${file("tls.crt", certificate)}`,
         `--public-tls.private-key-file=${file("tls.key", privateKey)}`,
       ],
@@ -203,6 +218,7 @@ test(
     await create(environments, environment);
     const root = await signingRoot();
     const forwarded = await forwarding();
+    const certificates = await internalTls();
     const generations = () =>
       Promise.all(["perdure-operator", "perdure-tenancy", "perdure-gateway"].map((name) => generationOf(name)));
     const before = await generations();
@@ -221,6 +237,7 @@ test(
     expect(await generationOf("perdure-tunnel-relay", "StatefulSet")).toBe(1);
     expect(await signingRoot()).toBe(root);
     expect(await forwarding()).toBe(forwarded);
+    expect(await internalTls()).toEqual(certificates);
   },
   TEST_MS,
 );

@@ -71,6 +71,15 @@ const WANTED: Readonly<Record<string, readonly string[]>> = {
   "check-leftovers": [],
 };
 
+test(
+  "without certificates tenancy is told that network policies alone keep others out",
+  async () => {
+    const tenancy = containersIn(await render({ values: "loadbalancer" })).find(({ name }) => name === "tenancy");
+    expect(await settingsOf(tenancy as Container)).toContain("allow-cleartext = true");
+  },
+  TEST_MS,
+);
+
 test.each<readonly [ValuesName]>([["everything"], ["loadbalancer"]])(
   "with '%s'",
   async (values) => {

@@ -34,6 +34,8 @@ test.concurrent.each<readonly [string, Pick<RenderOptions, "values">, RegExp]>([
     minimal,
     /auth\.signingRoot\.existingSecret must be set where helm cannot ask the cluster/,
   ],
+  ["internalTls.existingSecret=", minimal, /internalTls\.existingSecret must be set where helm cannot ask the cluster/],
+  ["internalTls.mode=perhaps", minimal, /mode/],
   ["edge.mode=nodeport", minimal, /mode/],
   ["edge.tls.mode=selfsigned", minimal, /mode/],
   ["edge.tls.issuerRef.name=", minimal, /edge\.tls\.issuerRef\.name must be set/],

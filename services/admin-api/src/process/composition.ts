@@ -2,7 +2,7 @@
  * Why: the management API as a process of a cluster: its role on the registry and the workers over gRPC, on partitions in Redis, and on
  * PostgreSQL for batches and what was archived. What one of these cannot answer for a while is refused; the rest goes on.
  */
-import { mutualTlsOf, openEndpoints, openRegistryClient, openWorkers, redisOptionsOf, required } from "@perdure/cluster";
+import { openEndpoints, openRegistryClient, openWorkers, peerCredentialsOf, redisOptionsOf, required } from "@perdure/cluster";
 import {
   followChanges,
   type Leadership,
@@ -43,7 +43,7 @@ export async function startAdmin(settings: Settings, ports: ProcessPorts): Promi
   const { lifecycle, metrics, clock, random, logger } = ports;
   const { environmentName: environment, experimentalEnableVqueues: scopesEnabled } = settings;
   const { tls, registries, seeds, url, redis } = await lifecycle.prepare(() => ({
-    tls: mutualTlsOf(settings.tls),
+    tls: peerCredentialsOf(settings.tls),
     registries: required("registry.addresses", settings.registry.addresses),
     seeds: required("worker.addresses", settings.worker.addresses),
     url: required("metadata.postgres-url", settings.metadata.postgresUrl).reveal(),

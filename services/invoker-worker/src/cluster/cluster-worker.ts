@@ -8,7 +8,7 @@ import {
   LeaderDirectory,
   leadersSeen,
   linksToWorkers,
-  type MutualTls,
+  type PeerCredentials,
   RemotePartitions,
   type ServedPartitions,
 } from "@perdure/driver-grpc";
@@ -43,7 +43,7 @@ export interface ClusterWorkerPorts {
   readonly logger: Logger;
   readonly metrics: WorkerMetrics | undefined;
   /** For reaching other workers. */
-  readonly tls: MutualTls | undefined;
+  readonly tls: PeerCredentials | undefined;
 }
 
 export interface ClusterWorkerOptions {

@@ -23,6 +23,11 @@ export function trustVariables(environment: Environment, { grpcTls }: Cell): rea
   return [...(grpcTls ? tls : []), ...(hasCas(environment) ? [cas] : [])];
 }
 
+/** Of processes that others ask over gRPC: without certificates, network policies alone keep others out, and that must be said. */
+export function grpcVariables({ grpcTls }: Cell): readonly Variable[] {
+  return grpcTls ? [] : [setting("grpc.allow-cleartext", "true")];
+}
+
 export function trustMounts(environment: Environment, { grpcTls }: Cell): readonly Readonly<Record<string, unknown>>[] {
   return [
     ...(grpcTls ? [{ name: "tls", mountPath: TLS_PATH, readOnly: true }] : []),

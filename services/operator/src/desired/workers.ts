@@ -24,7 +24,7 @@ import {
 import { REDIS_AUTH } from "./redis.js";
 import { configVariables, hashOf, hostOf, type Program } from "./runtime-config.js";
 import { ADMIN_MEMORY_LIMIT, type Amounts, FRONT, frontsOf, sizingOf } from "./sizes.js";
-import { trustMounts, trustVariables, trustVolumes } from "./trust.js";
+import { grpcVariables, trustMounts, trustVariables, trustVolumes } from "./trust.js";
 import { tunnelMounts, tunnelVolumes } from "./tunnels.js";
 
 /** On the StatefulSet: which template it was given last. */
@@ -98,6 +98,7 @@ function workerTemplate(environment: Environment, cell: Cell, inputs: Omit<Input
     setting("registry.addresses", registryAddress(environment, cell)),
     ...sharedVariables,
     ...trustVariables(environment, cell),
+    ...grpcVariables(cell),
     ...configVariables(environment, cell, "worker"),
   ];
   const { limits } = environment.spec.workers.resources ?? {};
@@ -203,7 +204,7 @@ function frontDeployment(environment: Environment, cell: Cell, inputs: FrontInpu
       environment,
       cell,
       "registry",
-      [...common, ...sharedVariables, setting("probes.bind-port", FRONT_PROBES.registry)],
+      [...common, ...sharedVariables, ...grpcVariables(cell), setting("probes.bind-port", FRONT_PROBES.registry)],
       {
         grpc: PORTS.grpc,
         probes: FRONT_PROBES.registry,

@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { type Logger, PerdureError, Secret } from "@perdure/base";
 import type { Provisioner } from "@perdure/cloud";
 import { ForwardingKeys } from "@perdure/cloud/forwarding";
-import { mutualTlsOf, openGrpcDoor, openPublicCertificate, required } from "@perdure/cluster";
+import { openGrpcDoor, openPublicCertificate, peerCredentialsOf, required } from "@perdure/cluster";
 import { type ConsoleHost, openConsole } from "@perdure/console-host";
 import { tenancyDefinition, tenancyHandlers } from "@perdure/driver-grpc";
 import { type Leadership, openTenancyDatabase, PostgresLeadership } from "@perdure/driver-postgres";
@@ -64,7 +64,7 @@ export async function startTenancy(
 ): Promise<ReadyFacts> {
   const { lifecycle, metrics, clock, random, logger } = process;
   const { tls, url, ring } = await lifecycle.prepare(() => ({
-    tls: mutualTlsOf(settings.tls),
+    tls: peerCredentialsOf(settings.tls),
     url: required("metadata.postgres-url", settings.metadata.postgresUrl).reveal(),
     ring: ringOf(settings),
   }));

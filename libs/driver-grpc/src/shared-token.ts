@@ -1,0 +1,61 @@
+/**
+ * Why: where certificates are too much, processes of one cluster show each other a token. It keeps out who does not have it; it does not
+ * encrypt, so who can read the network reads the token too.
+ */
+import { createHash, timingSafeEqual } from "node:crypto";
+import {
+  InterceptingCall,
+  type Interceptor,
+  Metadata,
+  ServerInterceptingCall,
+  type ServerInterceptor,
+  ServerListenerBuilder,
+  status,
+} from "@grpc/grpc-js";
+import type { Secret } from "@perdure/base";
+
+export interface SharedToken {
+  readonly token: Secret;
+}
+
+const HEADER = "authorization";
+
+const shownAs = ({ token }: SharedToken): string => `Bearer ${token.reveal()}`;
+
+/** For channels. */
+export function showingToken(shared: SharedToken): Interceptor {
+  return (options, nextCall) =>
+    new InterceptingCall(nextCall(options), {
+      start(metadata, listener, next) {
+        metadata.set(HEADER, shownAs(shared));
+        next(metadata, listener);
+      },
+    });
+}
+
+/** For servers: a call without the token ends with UNAUTHENTICATED before any handler sees it. */
+export function requiringToken(shared: SharedToken): ServerInterceptor {
+  const wanted = digest(shownAs(shared));
+  return (_method, call) => {
+    const listener = new ServerListenerBuilder()
+      .withOnReceiveMetadata((metadata, next) => {
+        const [shown] = metadata.get(HEADER);
+        if (typeof shown === "string" && timingSafeEqual(digest(shown), wanted)) {
+          metadata.remove(HEADER);
+          return next(metadata);
+        }
+        call.sendStatus({
+          code: status.UNAUTHENTICATED,
+          details: "the token of the cluster is missing or wrong; see tls.token-file",
+          metadata: new Metadata(),
+        });
+      })
+      .build();
+    return new ServerInterceptingCall(call, { start: (next) => next(listener) });
+  };
+}
+
+/** Of one length, so that the comparison shows nothing. */
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
