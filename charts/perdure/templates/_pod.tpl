@@ -121,6 +121,16 @@ perdure-internal-tls
 {{- end -}}
 {{- end -}}
 
+{{/* Whose word about clients' addresses our HTTP programs believe. */}}
+{{- define "perdure.clientsEnv" -}}
+{{- if eq .Values.edge.clients.from "header" -}}
+- name: PERDURE_TRUSTED_PROXIES__RANGES
+  value: {{ join "," .Values.edge.clients.trustedProxies | quote }}
+- name: PERDURE_TRUSTED_PROXIES__HEADER
+  value: {{ .Values.edge.clients.header | quote }}
+{{- end -}}
+{{- end -}}
+
 {{- define "perdure.postgresEnv" -}}
 - name: PERDURE_METADATA__POSTGRES_URL
   valueFrom:

@@ -5,14 +5,7 @@
 
 import type { Clock } from "@perdure/base";
 import { networkOf } from "@perdure/cloud";
-import {
-  ADDRESSES_MAX,
-  ANONYMOUS_BURST,
-  ANONYMOUS_PER_SECOND,
-  LOOKUPS_PER_ADDRESS_MAX,
-  UNAUTHORIZED_BURST,
-  UNAUTHORIZED_PER_SECOND,
-} from "./limits.js";
+import { ADDRESSES_MAX, NETWORK_LIMITS, type NetworkLimits } from "./limits.js";
 import { Pace } from "./pace.js";
 import { TokenBucket } from "./token-bucket.js";
 
@@ -26,25 +19,29 @@ export class Address {
   readonly pace: Pace;
   /** Look-ups under way. */
   lookups = 0;
+  readonly #lookupsMax: number;
 
-  constructor(nowMs: number) {
-    this.unauthorized = new TokenBucket(UNAUTHORIZED_PER_SECOND, UNAUTHORIZED_BURST, nowMs);
-    this.anonymous = new TokenBucket(ANONYMOUS_PER_SECOND, ANONYMOUS_BURST, nowMs);
+  constructor(nowMs: number, { unauthorizedPerMinute, lookupsMax, anonymousBurst, anonymousPerSecond }: NetworkLimits) {
+    this.#lookupsMax = lookupsMax;
+    this.unauthorized = new TokenBucket(unauthorizedPerMinute / 60, unauthorizedPerMinute, nowMs);
+    this.anonymous = new TokenBucket(anonymousPerSecond, anonymousBurst, nowMs);
     this.pace = new Pace(nowMs);
   }
 
   /** Whether a credential of this address may be looked up. */
   mayLookUp(nowMs: number): boolean {
-    return this.lookups < LOOKUPS_PER_ADDRESS_MAX && this.unauthorized.has(nowMs);
+    return this.lookups < this.#lookupsMax && this.unauthorized.has(nowMs);
   }
 }
 
 export class Addresses {
   readonly #clock: Clock;
+  readonly #limits: NetworkLimits;
   readonly #known = new Map<string, Address>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, limits: NetworkLimits = NETWORK_LIMITS) {
     this.#clock = clock;
+    this.#limits = limits;
   }
 
   /** `remote` as a socket tells it. */
@@ -57,7 +54,7 @@ export class Addresses {
       return known;
     }
     if (this.#known.size >= ADDRESSES_MAX) this.#known.delete(this.#known.keys().next().value as string);
-    const address = new Address(this.#clock.monotonicMs());
+    const address = new Address(this.#clock.monotonicMs(), this.#limits);
     this.#known.set(name, address);
     return address;
   }

@@ -4,13 +4,18 @@
  */
 import type { Socket } from "node:net";
 import { networkOf } from "@perdure/cloud";
+import type { TrustedProxies } from "@perdure/cloud/trusted-proxies";
 
 export class ConnectionCount {
   readonly #max: number;
   readonly #open = new Map<string, number>();
 
-  constructor(maxPerNetwork: number) {
+  readonly #proxies: TrustedProxies | undefined;
+
+  /** Connections of `proxies` are those of everybody, and only counted at the listener. */
+  constructor(maxPerNetwork: number, proxies?: TrustedProxies) {
     this.#max = maxPerNetwork;
+    this.#proxies = proxies;
   }
 
   /** Networks with connections. */
@@ -20,6 +25,7 @@ export class ConnectionCount {
 
   /** False when its network has too many: the socket is closed then. Otherwise it counts until it closes. */
   admit(socket: Socket): boolean {
+    if (this.#proxies?.has(socket.remoteAddress) === true) return true;
     const network = networkOf(socket.remoteAddress);
     const open = this.#open.get(network) ?? 0;
     if (open >= this.#max) {

@@ -57,7 +57,10 @@ class Gateway implements CloudGateway, VisitOwner {
     this.#ports = ports;
     this.#options = options;
     this.#ids = new RequestIds(clock, random);
-    this.#connections = new ConnectionCount(options.connectionsPerNetworkMax ?? CONNECTIONS_PER_NETWORK_MAX);
+    this.#connections = new ConnectionCount(
+      options.connectionsPerNetworkMax ?? CONNECTIONS_PER_NETWORK_MAX,
+      options.trustedProxies,
+    );
     const name = `gateway-${this.#ids.next()}`;
     this.#usage = new UsageBook({ tenancy, clock, logger }, name);
     this.#rates = new RateSharing({ tenancy, clock, logger }, name, options.region);
@@ -76,7 +79,7 @@ class Gateway implements CloudGateway, VisitOwner {
         clock,
         hosts: new HostNames(options.domain),
         ids: this.#ids,
-        addresses: new Addresses(clock),
+        addresses: new Addresses(clock, options.networkLimits),
         environments: this.#environments,
         callers: this.#callers,
         answers: this.#answers,

@@ -102,17 +102,26 @@ export const LOOKUPS_MAX = 1_000;
 
 // ── fair shares ──────────────────────────────────────────────────────────────────────────────────
 
-/** Answers 401 that one address may get at once, and per minute (§6.5). */
-export const UNAUTHORIZED_BURST = 20;
-export const UNAUTHORIZED_PER_SECOND = 20 / 60;
-/**
- * Look-ups of one address that may be under way: room for an office behind one address. A guesser gets so many beyond its allowance,
- * once, and owes them.
- */
-export const LOOKUPS_PER_ADDRESS_MAX = 100;
-/** Anonymous questions (`/version`, health, preflights) of one address; they never reach a runtime one by one. */
-export const ANONYMOUS_BURST = 100;
-export const ANONYMOUS_PER_SECOND = 50;
+/** What one network may do; settings of the program may say otherwise. */
+export interface NetworkLimits {
+  /** Answers 401 at once, and per minute (§6.5). */
+  readonly unauthorizedPerMinute: number;
+  /**
+   * Look-ups of credentials that may be under way: room for an office behind one address. A guesser gets so many beyond its allowance,
+   * once, and owes them.
+   */
+  readonly lookupsMax: number;
+  /** Anonymous questions (`/version`, health, preflights) at once, and per second; they never reach a runtime one by one. */
+  readonly anonymousBurst: number;
+  readonly anonymousPerSecond: number;
+}
+
+export const NETWORK_LIMITS: NetworkLimits = {
+  unauthorizedPerMinute: 20,
+  lookupsMax: 100,
+  anonymousBurst: 100,
+  anonymousPerSecond: 50,
+};
 /** Addresses remembered; the one heard of longest ago is forgotten, and starts anew. */
 export const ADDRESSES_MAX = 50_000;
 /** Requests of one environment that wait for its runtime at one time: many times what may run, since calls wait for results. */

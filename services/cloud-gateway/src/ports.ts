@@ -3,10 +3,12 @@ import type { AddressInfo } from "node:net";
 import type { Clock, Logger, Random } from "@perdure/base";
 import type { BareEnvironmentId, Tenancy } from "@perdure/cloud";
 import type { ForwardingKeys } from "@perdure/cloud/forwarding";
+import type { TrustedProxies } from "@perdure/cloud/trusted-proxies";
 import type { Edge } from "@perdure/role";
 import type { CertificateSource } from "@perdure/role/http";
 import type { Callers } from "./callers.js";
 import type { Environments, GatewayDoor } from "./environments.js";
+import type { NetworkLimits } from "./limits.js";
 import type { GatewayMetrics } from "./metrics.js";
 
 export interface GatewayPorts {
@@ -35,6 +37,10 @@ export interface GatewayOptions {
   readonly drainMs?: number;
   /** Open connections that one network may have; CONNECTIONS_PER_NETWORK_MAX unless said otherwise. */
   readonly connectionsPerNetworkMax?: number;
+  /** What else one network may do; NETWORK_LIMITS unless said otherwise. */
+  readonly networkLimits?: NetworkLimits;
+  /** In front of this gateway; their clients are then told apart by what they report. */
+  readonly trustedProxies?: TrustedProxies | undefined;
 }
 
 export interface ListenOptions {

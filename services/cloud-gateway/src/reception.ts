@@ -8,6 +8,7 @@
 import type { Clock } from "@perdure/base";
 import { type BareEnvironmentId, type Credentials, credentialsOf } from "@perdure/cloud";
 import type { ForwardingKeys } from "@perdure/cloud/forwarding";
+import type { TrustedProxies } from "@perdure/cloud/trusted-proxies";
 import type { Addresses } from "./addresses.js";
 import type { Admission } from "./admission.js";
 import type { Answers } from "./answers.js";
@@ -45,6 +46,7 @@ export interface ReceptionOptions {
   readonly issuer: string;
   /** What tenancy shows for whom it carries requests; undefined where it cannot. */
   readonly forwarding?: ForwardingKeys | undefined;
+  readonly trustedProxies?: TrustedProxies | undefined;
 }
 
 export class Reception {
@@ -61,7 +63,7 @@ export class Reception {
     const { ids, addresses, clock, answers } = this.#ports;
     const read = readHead(line);
     const isHead = "target" in read;
-    const remoteAddress = (isHead ? this.#forwardedFor(read) : undefined) ?? exchange.remoteAddress;
+    const remoteAddress = (isHead ? this.#forwardedFor(read) : undefined) ?? this.#clientOf(exchange, line);
     const visit = new Visit(owner, exchange, {
       door: entrance.door,
       head: isHead ? read : unread(line),
@@ -82,6 +84,11 @@ export class Reception {
   #forwardedFor({ forwardedFor, authority }: RequestHead): string | undefined {
     if (forwardedFor === undefined || authority === undefined) return undefined;
     return this.#options.forwarding?.verify(forwardedFor, authority, this.#ports.clock.nowMs());
+  }
+
+  /** Of the client as far as it is known: of the connection, or what trusted proxies report. */
+  #clientOf({ remoteAddress }: Exchange, { rawHeaders }: RequestLine): string {
+    return this.#options.trustedProxies?.clientOf(remoteAddress, rawHeaders) ?? remoteAddress;
   }
 
   #findEnvironment(entrance: Entrance, visit: Visit): void {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import type { EnvironmentFacts } from "@perdure/cloud";
 import { FORWARDED_FOR_HEADER, FORWARDED_SECONDS_MAX, ForwardingKeys } from "@perdure/cloud/forwarding";
 import { VirtualClock } from "@perdure/testkit";
-import { ANONYMOUS_BURST, UNAUTHORIZED_BURST } from "../src/limits.js";
+import { NETWORK_LIMITS } from "../src/limits.js";
 import type { Http, TestAnswer } from "./client.js";
 import { bearer, type GatewayFixture, hostOf, startGateway, startRuntime, type TestRuntime, valuesOf } from "./fixture.js";
 
@@ -36,7 +36,7 @@ const guess = (headers: readonly string[]): Promise<TestAnswer> => ask([...heade
 
 /** Answers 401 until this address is not listened to any more. */
 async function exhaust(headers: readonly string[]): Promise<void> {
-  for (let n = 0; n < UNAUTHORIZED_BURST; n++) expect((await guess(headers)).status).toBe(401);
+  for (let n = 0; n < NETWORK_LIMITS.unauthorizedPerMinute; n++) expect((await guess(headers)).status).toBe(401);
   expect((await guess(headers)).status).toBe(429);
 }
 
@@ -49,7 +49,7 @@ test("people behind one tenancy are told apart: who guesses is not listened to, 
 
 test("one of them who asks what anybody may know leaves it to the others", async () => {
   const version = async (address: string) => (await ask(signed(address), "/version", "admin")).status;
-  for (let n = 0; n < ANONYMOUS_BURST; n++) expect(await version(ADA)).toBe(200);
+  for (let n = 0; n < NETWORK_LIMITS.anonymousBurst; n++) expect(await version(ADA)).toBe(200);
   expect([await version(ADA), await version(BOB)]).toEqual([429, 200]);
 });
 

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/
 import { systemRandom } from "@perdure/base";
 import { apiKeyText, type EnvironmentFacts, newApiKey } from "@perdure/cloud";
 import { VirtualClock } from "@perdure/testkit";
-import { FORWARDS_PER_TURN, LOOKUPS_PER_ADDRESS_MAX } from "../src/limits.js";
+import { FORWARDS_PER_TURN, NETWORK_LIMITS } from "../src/limits.js";
 import type { TestAnswer } from "./client.js";
 import {
   bearer,
@@ -135,7 +135,7 @@ test("T15: of ten thousand guesses few are looked up, none behind the threshold,
   const allowed = 20 + Math.ceil((clock.monotonicMs() / 60_000) * 20);
   expect(statuses.get("401")).toBeLessThanOrEqual(allowed);
   // Those that were under way when the allowance ran out are owed, once.
-  expect(fixture.tenancy.asked.authenticate - before).toBeLessThanOrEqual(allowed + LOOKUPS_PER_ADDRESS_MAX);
+  expect(fixture.tenancy.asked.authenticate - before).toBeLessThanOrEqual(allowed + NETWORK_LIMITS.lookupsMax);
   expect((await call()).status).toBe(200);
 }, 60_000);
 

@@ -1,10 +1,12 @@
 /** What the parts of tenancy are made with. */
 import type { Clock, Logger, Random } from "@perdure/base";
 import type { EnvironmentId, EnvironmentSleep } from "@perdure/cloud";
+import type { TrustedProxies } from "@perdure/cloud/trusted-proxies";
 import type { TenancyDatabase } from "@perdure/driver-postgres";
 import type { LogLine, LogSpan } from "@perdure/driver-process";
 import type { Addresses } from "./addresses.js";
 import type { PlanQuota } from "./api/errors.js";
+import type { Rates } from "./login/rates.js";
 import type { EnvironmentKeys } from "./secrets/environment-keys.js";
 import type { KeyRing } from "./secrets/key-ring.js";
 import type { AccessTokens } from "./tokens/access-tokens.js";
@@ -23,6 +25,7 @@ export interface TenancyPorts {
   readonly keys: EnvironmentKeys;
   readonly tokens: AccessTokens;
   readonly addresses: Addresses;
+  readonly rates: Rates;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -41,4 +44,13 @@ export interface TenancyOptions {
   readonly regions: readonly string[];
   /** For `DescribeEnvironment`: who assumes customers' roles on AWS Lambda; undefined where Lambda is not offered. */
   readonly lambdaPrincipalArn: string | undefined;
+  /** In front of the Cloud API; their clients are then told apart by what they report. */
+  readonly trustedProxies?: TrustedProxies | undefined;
+  /** Requests that are answered at the same time; REQUESTS unless said otherwise. */
+  readonly requests?: RequestLimits | undefined;
+}
+
+export interface RequestLimits {
+  readonly atOnceMax: number;
+  readonly ofNetworkMax: number;
 }

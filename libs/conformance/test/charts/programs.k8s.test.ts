@@ -35,6 +35,8 @@ const WANTED: Readonly<Record<string, readonly string[]>> = {
     'shutdown-timeout = "2m"',
     'forwarding-key-file = "/var/run/perdure/forwarding/keys"',
     'authority-file = "/var/run/perdure/internal-tls/ca.crt"',
+    'ranges = ["10.20.0.0/16", "fd00:20::/64"]',
+    'header = "forwarded"',
     'tracing-endpoint = "http://collector.observability:4318"',
   ],
   tenancy: [
@@ -45,6 +47,7 @@ const WANTED: Readonly<Record<string, readonly string[]>> = {
     'tunnels = "on"',
     'kind = "kubernetes"',
     'runtime-version = "1.4.0"',
+    'ranges = ["10.20.0.0/16", "fd00:20::/64"]',
     'hibernate-after = "30m"',
     'tunnel-proxy-url = "http://perdure-tunnel-relay.perdure-system.svc.cluster.example:9080"',
     'smtp-host = "smtp.example.org"',

@@ -3,4 +3,5 @@ export * from "./door.js";
 export * from "./egress.js";
 export * from "./endpoints.js";
 export * from "./process.js";
+export * from "./trusted-proxies.js";
 export * from "./tunnels.js";

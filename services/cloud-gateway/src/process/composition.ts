@@ -2,10 +2,11 @@
 import { ForwardingKeys } from "@perdure/cloud/forwarding";
 import { firstNews, openPublicCertificate, peerCredentialsOf, required } from "@perdure/cluster";
 import { openChannel, RemoteTenancy } from "@perdure/driver-grpc";
-import { type ProcessPorts, type ReadyFacts, readSettingFile, tracedEdge } from "@perdure/role";
+import { type ProcessPorts, type ReadyFacts, readSettingFile, tracedEdge, trustedProxiesOf } from "@perdure/role";
 import { checkAddress, listenOn, observeCertificate, openProbes } from "@perdure/role/http";
 import { EnvironmentPorts } from "../environment-ports.js";
 import { createCloudGateway } from "../gateway.js";
+import type { NetworkLimits } from "../limits.js";
 import { gatewayMetrics, observeGateway } from "../metrics.js";
 import type { Settings } from "./config.js";
 
@@ -48,6 +49,8 @@ export async function startCloudGateway(settings: Settings, ports: ProcessPorts)
         logsRequests: settings.accessLog,
         drainMs: settings.shutdownTimeout,
         connectionsPerNetworkMax: settings.connectionsPerNetwork,
+        networkLimits: networkLimitsOf(settings),
+        trustedProxies: trustedProxiesOf(settings.trustedProxies),
         forwarding,
       },
     );
@@ -74,6 +77,11 @@ export async function startCloudGateway(settings: Settings, ports: ProcessPorts)
     admin: `${scheme}://localhost:${admin.address.port}`,
     probes: `http://localhost:${probes.port}/readyz`,
   };
+}
+
+function networkLimitsOf({ limits }: Settings): NetworkLimits {
+  const { wrongCredentialsPerMinute, lookupsAtOnce, anonymousBurst, anonymousPerSecond } = limits;
+  return { unauthorizedPerMinute: wrongCredentialsPerMinute, lookupsMax: lookupsAtOnce, anonymousBurst, anonymousPerSecond };
 }
 
 /** Throws OPS0001 when the file cannot be read. */

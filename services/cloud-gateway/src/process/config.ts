@@ -15,9 +15,10 @@ import {
   RESERVED_VARIABLES,
   text,
   tomlValue,
+  trustedProxySettings,
 } from "@perdure/role";
 import { z } from "zod";
-import { CONNECTIONS_PER_NETWORK_MAX } from "../limits.js";
+import { CONNECTIONS_PER_NETWORK_MAX, NETWORK_LIMITS } from "../limits.js";
 
 /** A list in a file, or one line with commas in the environment and in flags. */
 const addressList = z
@@ -48,12 +49,29 @@ export const settings = group(
     }),
     connectionsPerNetwork: integer(CONNECTIONS_PER_NETWORK_MAX, {
       min: 1,
-      sentence: "Open connections that one network may have; more where a load balancer stands in front and hides who calls.",
+      sentence:
+        "Open connections that one network may have; those of trusted proxies are not counted. More where a load balancer hides who calls.",
     }),
     forwardingKeyFile: optionalText({
       sentence:
         "File that tenancy has too (console.forwarding-key-file): people at the console are then told apart by their own addresses, not one at tenancy's. Lines as in secrets.key-file.",
     }),
+    limits: group("What else one network may do: one IPv4 address, or a /64 of IPv6.", {
+      wrongCredentialsPerMinute: integer(NETWORK_LIMITS.unauthorizedPerMinute, {
+        min: 1,
+        sentence: "Wrong credentials and unknown environments per minute, and as many at once; further ones are not looked up.",
+      }),
+      lookupsAtOnce: integer(NETWORK_LIMITS.lookupsMax, {
+        min: 1,
+        sentence: "Credentials that are looked up for it at the same time.",
+      }),
+      anonymousPerSecond: integer(NETWORK_LIMITS.anonymousPerSecond, {
+        min: 1,
+        sentence: "Requests without a credential (version, health, preflights) per second.",
+      }),
+      anonymousBurst: integer(NETWORK_LIMITS.anonymousBurst, { min: 1, sentence: "…and at once." }),
+    }),
+    trustedProxies: trustedProxySettings,
     ingress: group("The door for callers of services.", { bindAddress: bindAddress(), bindPort: bindPort(8080) }),
     admin: group("The door for management.", { bindAddress: bindAddress(), bindPort: bindPort(9070) }),
     publicTls: publicTlsSettings("The certificate of both doors", "*.env.<region>.<domain>"),

@@ -2,6 +2,7 @@ import { createServer, type IncomingHttpHeaders, request, type Server, type Serv
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { silentLogger, systemClock } from "@perdure/base";
+import { TrustedProxies } from "@perdure/cloud/trusted-proxies";
 import { Metrics } from "@perdure/role";
 import { Router } from "express";
 import { REQUESTS_OF_NETWORK_MAX } from "../limits.js";
@@ -32,7 +33,9 @@ beforeEach(async () => {
   });
   const url = "https://api.us.perdure.test";
   const ports = { addresses: { consoleUrl: url }, tokens: { issuer: url }, logger: silentLogger, clock: systemClock };
-  const api = createCloudApi(ports as unknown as TenancyPorts, { regions: ["us"], lambdaPrincipalArn: undefined }, [slow]);
+  const trustedProxies = new TrustedProxies(["127.0.0.0/8"], "x-forwarded-for");
+  const options = { regions: ["us"], lambdaPrincipalArn: undefined, trustedProxies };
+  const api = createCloudApi(ports as unknown as TenancyPorts, options, [slow]);
   server = createServer(measuredApi(api, metrics, systemClock));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 });
@@ -42,10 +45,13 @@ afterEach(async () => {
 });
 
 /** On a connection of its own. */
-function asked(path: string): Promise<{ status: number | undefined; headers: IncomingHttpHeaders; body: unknown }> {
+function asked(
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<{ status: number | undefined; headers: IncomingHttpHeaders; body: unknown }> {
   const { port } = server.address() as AddressInfo;
   return new Promise((resolve, reject) => {
-    const req = request({ host: "127.0.0.1", port, path, agent: false }, async (res) => {
+    const req = request({ host: "127.0.0.1", port, path, headers, agent: false }, async (res) => {
       let text = "";
       for await (const chunk of res) text += String(chunk);
       resolve({ status: res.statusCode, headers: res.headers, body: text === "" ? undefined : JSON.parse(text) });
@@ -80,4 +86,14 @@ test("T22: who finds the room full is told 429, when to come again and which req
     `perdure_tenancy_api_requests_total{code="2xx"} ${REQUESTS_OF_NETWORK_MAX}`,
     'perdure_tenancy_api_requests_total{code="4xx"} 3',
   ]);
+});
+
+test("T22: behind a trusted proxy one client fills its own share of the room, not that of the others", async () => {
+  const by = (address: string) => ({ "x-forwarded-for": `203.0.113.99, ${address}` });
+  const inside = Array.from({ length: REQUESTS_OF_NETWORK_MAX }, () => asked("/slow", by("203.0.113.7")));
+  await whenAllAreIn;
+  expect((await asked("/cloud/ListAccounts", by("203.0.113.7"))).status).toBe(429);
+  expect((await asked("/cloud/ListAccounts", by("2001:db8::1"))).status).toBe(405);
+  for (const res of kept) res.writeHead(204).end();
+  await Promise.all([...inside, whenAllAreGone]);
 });

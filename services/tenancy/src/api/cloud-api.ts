@@ -14,7 +14,7 @@ import express, {
 } from "express";
 import { PROXY_PREFIX } from "../console/paths.js";
 import { HSTS_SECONDS } from "../limits.js";
-import { requestIdOf } from "../login/sessions.js";
+import { clientOf, requesterOf, requestIdOf } from "../login/sessions.js";
 import type { TenancyOptions, TenancyPorts } from "../ports.js";
 import { answerAccountOperation, answerUserOperation } from "./desk.js";
 import { ApiError, apiErrorOf, errorBody, PlanLimitError, unauthenticated } from "./errors.js";
@@ -31,7 +31,7 @@ export function createCloudApi(
   app.disable("x-powered-by").disable("etag");
   app.enable("case sensitive routing").enable("strict routing");
   app.set("query parser", false);
-  app.use(named, onlyByTls(ports), bounded());
+  app.use(named(options), onlyByTls(ports), bounded(options));
   app.post("/cloud/:operation", async (req, res) => {
     await answerUserOperation(await bearersCall(ports, options, req, res), String(req.params["operation"]), req, res);
   });
@@ -56,17 +56,21 @@ async function bearersCall(ports: TenancyPorts, options: TenancyOptions, req: Re
   const known = token === undefined ? undefined : await ports.tokens.verify(token);
   if (known === undefined) throw unauthenticated(header !== undefined);
   const { userId } = known;
-  return new Call(ports, options, { userId, requestId: requestIdOf(res), remoteAddress: req.socket.remoteAddress });
+  return new Call(ports, options, { userId, ...requesterOf(req, res) });
 }
 
-/** A name for every request, so that people can tell us which one they mean. */
-const named: RequestHandler = (_req, res, next) => {
-  const id = randomUUID();
-  res.locals["requestId"] = id;
-  res.setHeader("x-request-id", id);
-  res.setHeader("cache-control", "no-store");
-  next();
-};
+/** A name for every request, so that people can tell us which one they mean, and whose it is. */
+function named({ trustedProxies }: TenancyOptions): RequestHandler {
+  return (req, res, next) => {
+    const id = randomUUID();
+    res.locals["requestId"] = id;
+    const peer = req.socket.remoteAddress;
+    res.locals["remoteAddress"] = peer === undefined ? undefined : (trustedProxies?.clientOf(peer, req.rawHeaders) ?? peer);
+    res.setHeader("x-request-id", id);
+    res.setHeader("cache-control", "no-store");
+    next();
+  };
+}
 
 /**
  * Where people come by https, also to a load balancer that ends it before us, their browsers never try it in the clear again. Not for
@@ -84,11 +88,11 @@ function onlyByTls({ addresses, tokens }: Pick<TenancyPorts, "addresses" | "toke
   };
 }
 
-function bounded(): RequestHandler {
-  const open = new OpenRequests();
+function bounded({ requests }: TenancyOptions): RequestHandler {
+  const open = new OpenRequests(requests);
   return (req, res, next) => {
     // May take hours, and is counted by itself.
-    if (!req.url.startsWith(PROXY_PREFIX)) res.once("close", open.enter(req.socket.remoteAddress));
+    if (!req.url.startsWith(PROXY_PREFIX)) res.once("close", open.enter(clientOf(req, res)));
     next();
   };
 }

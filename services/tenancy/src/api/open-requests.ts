@@ -1,17 +1,23 @@
 /** Why: requests that are being answered are few, and nobody from one place takes all of that room (T22). */
 import { networkOf } from "@perdure/cloud";
 import { REQUESTS_MAX, REQUESTS_OF_NETWORK_MAX } from "../limits.js";
+import type { RequestLimits } from "../ports.js";
 import { ApiError } from "./errors.js";
 
 export class OpenRequests {
   #count = 0;
+  readonly #limits: RequestLimits;
   readonly #ofNetwork = new Map<string, number>();
 
-  /** `remote` as a socket tells it. Throws PERD0429; returns how to leave, which is idempotent. */
+  constructor(limits: RequestLimits = { atOnceMax: REQUESTS_MAX, ofNetworkMax: REQUESTS_OF_NETWORK_MAX }) {
+    this.#limits = limits;
+  }
+
+  /** `remote`: the client's address. Throws PERD0429; returns how to leave, which is idempotent. */
   enter(remote: string | undefined): () => void {
     const network = networkOf(remote);
     const theirs = this.#ofNetwork.get(network) ?? 0;
-    if (this.#count >= REQUESTS_MAX || theirs >= REQUESTS_OF_NETWORK_MAX) {
+    if (this.#count >= this.#limits.atOnceMax || theirs >= this.#limits.ofNetworkMax) {
       throw new ApiError("PERD0429", "Too many requests at once", { "retry-after": "1" });
     }
     this.#count++;

@@ -17,6 +17,7 @@ import {
   PROXIED_KEEP_ALIVE_MS,
   PROXIED_OF_USER_MAX,
 } from "../limits.js";
+import { clientOf } from "../login/sessions.js";
 import type { TenancyPorts } from "../ports.js";
 import type { EnvironmentDoor, GatewayLink } from "./gateway-link.js";
 import { MintedTokens } from "./minted-tokens.js";
@@ -65,7 +66,7 @@ export class EnvironmentProxy {
     const token = await this.#tokens.of(session);
     if (res.destroyed) return; // They have left meanwhile.
     const headers = headersForGateway(req.rawHeaders, token.reveal(), body);
-    const outgoing = this.#opened(target, req, headers);
+    const outgoing = this.#opened(target, req, headers, clientOf(req, res));
     const untilSessionEnds = (end: () => void) => this.#sessions.watch(session, end);
     await passOn(req, res, outgoing, { body, target, clock: this.#ports.clock, untilSessionEnds });
   }
@@ -83,13 +84,18 @@ export class EnvironmentProxy {
     return { environment, door, path: match[3] as string, prefix: `${PROXY_PREFIX}${id}/${door}` };
   }
 
-  #opened({ environment, door, path }: Target, { method, socket }: Request, headers: readonly string[]): ClientRequest {
+  #opened(
+    { environment, door, path }: Target,
+    { method }: Request,
+    headers: readonly string[],
+    remoteAddress: string | undefined,
+  ): ClientRequest {
     try {
       return this.#link.open(environment, door, {
         method,
         target: path,
         headers,
-        remoteAddress: socket.remoteAddress,
+        remoteAddress,
       });
     } catch (cause) {
       if (cause instanceof TypeError) throw new ApiError("PERD0400", "This cannot be asked of an environment");

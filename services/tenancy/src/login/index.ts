@@ -11,7 +11,6 @@ import { Oidc, type OidcSettings } from "./oidc.js";
 import { type PagesPorts, pageRoutes } from "./pages/index.js";
 import { Visits } from "./pages/visits.js";
 import { Passwords } from "./passwords.js";
-import { Rates } from "./rates.js";
 
 export type { OidcSettings } from "./oidc.js";
 
@@ -31,16 +30,15 @@ export interface Login {
 }
 
 export async function openLogin(ports: TenancyPorts, tenancy: TenancyOptions, login: LoginOptions): Promise<Login> {
-  const rates = new Rates(ports.database, ports.clock);
   const passwords = await Passwords.open(ports.random);
-  const { ring, clock, random, addresses } = ports;
+  const { ring, clock, random, addresses, rates } = ports;
   const redirectUri = `${addresses.consoleUrl}/login/callback`; // Cookies are of one host: who leaves there comes back there.
   const fetchOf = (settings: OidcSettings) => guardedFetch(guardFor(settings, ports.logger));
   const oidc =
     login.oidc === undefined ? undefined : new Oidc(login.oidc, { ring, clock, random, redirectUri, fetch: fetchOf(login.oidc) });
   const router = Router();
   router.use(oauthRoutes(ports, rates));
-  const pagesPorts: PagesPorts = { ...ports, rates, passwords, oidc, verifiesEmail: login.verifiesEmail };
+  const pagesPorts: PagesPorts = { ...ports, passwords, oidc, verifiesEmail: login.verifiesEmail };
   const visits = new Visits(pagesPorts, tenancy, new Browser(ports));
   router.use(pageRoutes(visits));
   return { router, visits };

@@ -5,13 +5,17 @@ import { ApiError } from "../api/errors.js";
 import { BLOCKED_KNOWN_MAX, RATES } from "../limits.js";
 
 export type Rate = keyof typeof RATES;
+/** How often, where a setting says something else than `RATES`. */
+export type RateMaxima = Partial<Readonly<Record<Rate, number>>>;
 
 export class Rates {
   readonly #database: TenancyDatabase;
   readonly #clock: Clock;
+  readonly #maxima: RateMaxima;
   readonly #blockedUntilMs = new Map<string, number>();
 
-  constructor(database: TenancyDatabase, clock: Clock) {
+  constructor(database: TenancyDatabase, clock: Clock, maxima: RateMaxima = {}) {
+    this.#maxima = maxima;
     this.#database = database;
     this.#clock = clock;
   }
@@ -23,7 +27,8 @@ export class Rates {
     const knownMs = this.#blockedUntilMs.get(name);
     if (knownMs !== undefined && knownMs > nowMs) throw tooMany(knownMs - nowMs);
     this.#blockedUntilMs.delete(name);
-    const { max, windowMs } = RATES[rate];
+    const { windowMs } = RATES[rate];
+    const max = this.#maxima[rate] ?? RATES[rate].max;
     const { count, endsAtMs } = await this.#database.tables.attempts.count(rate, subject, windowMs, nowMs);
     if (count <= max) return;
     for (const oldest of this.#blockedUntilMs.keys()) {

@@ -13,7 +13,12 @@ export interface Requester {
 }
 
 export function requesterOf(req: Request, res: Response): Requester {
-  return { requestId: requestIdOf(res), remoteAddress: req.socket.remoteAddress };
+  return { requestId: requestIdOf(res), remoteAddress: clientOf(req, res) };
+}
+
+/** Of the client, as connections or trusted proxies tell it; also of a request whose connection was given up. */
+export function clientOf(req: Request, res: Response): string | undefined {
+  return (res.locals["remoteAddress"] as string | undefined) ?? req.socket.remoteAddress;
 }
 
 /** Also of a request whose connection was given up, and is unknown since. */

@@ -25,6 +25,7 @@ import {
   type ReadyFacts,
   readSettingFile,
   tracedOperations,
+  trustedProxiesOf,
   untilAvailable,
 } from "@perdure/role";
 import { checkAddress, createHttpPort, observeCertificate, openDoor, openProbes } from "@perdure/role/http";
@@ -36,6 +37,7 @@ import { createReconciler } from "../environments/reconciler.js";
 import { readUsageOverHttp, UsagePoller } from "../environments/usage-poller.js";
 import { DRAIN_MS } from "../limits.js";
 import { type LoginOptions, openLogin } from "../login/index.js";
+import { Rates } from "../login/rates.js";
 import { logMailer, type Mailer, smtpMailer } from "../mail/mailer.js";
 import { MailOutbox } from "../mail/outbox.js";
 import { environmentCounts, measuredApi, measuredTenancy, planLimits } from "../metrics.js";
@@ -46,6 +48,7 @@ import { SealRenewal } from "../secrets/renewal.js";
 import { createTenancy } from "../tenancy.js";
 import { openAccessTokens } from "../tokens/access-tokens.js";
 import type { Settings } from "./config.js";
+import { rateMaximaOf } from "./limit-settings.js";
 import { sleepersOf } from "./sleepers.js";
 import { wakerOf } from "./waker.js";
 
@@ -91,6 +94,7 @@ export async function startTenancy(
     keys: createEnvironmentKeys(ring, clock, random),
     tokens,
     addresses: addressesOf(settings),
+    rates: new Rates(database, clock, rateMaximaOf(settings.limits)),
     clock,
     random,
     logger: logger.child({ component: "tenancy" }),
@@ -259,6 +263,11 @@ function loginOptionsOf({ login, mail }: Settings): LoginOptions {
   return { verifiesEmail, oidc: { issuer: oidcIssuer, clientId, clientSecret, name: oidcName, allowances } };
 }
 
-function optionsOf({ cloud }: Settings): TenancyOptions {
-  return { regions: cloud.regions, lambdaPrincipalArn: cloud.lambdaPrincipalArn };
+function optionsOf({ cloud, trustedProxies, limits }: Settings): TenancyOptions {
+  return {
+    regions: cloud.regions,
+    lambdaPrincipalArn: cloud.lambdaPrincipalArn,
+    trustedProxies: trustedProxiesOf(trustedProxies),
+    requests: { atOnceMax: limits.requestsAtOnce, ofNetworkMax: limits.requestsAtOncePerNetwork },
+  };
 }

@@ -18,8 +18,10 @@ import {
   text,
   tomlValue,
   traceUrl,
+  trustedProxySettings,
 } from "@perdure/role";
 import { z } from "zod";
+import { limitSettings } from "./limit-settings.js";
 
 const label = /^[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63}){0,3}$/;
 
@@ -54,6 +56,8 @@ export const settings = group("Settings of perdure-tenancy. Every line can be se
       "How it is reached, and the issuer of access tokens; https://api.<first region>.<domain> when not set.",
     ),
   }),
+  limits: limitSettings,
+  trustedProxies: trustedProxySettings,
   console: group("The web console, which is served at console-url by this program, and asks environments through the gateway.", {
     directory: optionalText({ sentence: "Directory of the built console; beside the program when not set." }),
     traceUrl: traceUrl("Where traces of environments are looked at, with '{traceId}' in it; the console leads there."),

@@ -11,6 +11,7 @@ import { createAddresses } from "../addresses.js";
 import { createCloudApi } from "../api/cloud-api.js";
 import { consoleRoutes, createGatewayLink, type GatewayAddress, homeRoutes } from "../console/index.js";
 import { type LoginOptions, NO_OTHER_LOGIN, openLogin } from "../login/index.js";
+import { type RateMaxima, Rates } from "../login/rates.js";
 import type { TenancyOptions, TenancyPorts } from "../ports.js";
 import { createEnvironmentKeys } from "../secrets/environment-keys.js";
 import { KeyRing } from "../secrets/key-ring.js";
@@ -65,6 +66,7 @@ export interface TestTenancyOptions {
   /** Environments by ports of this machine rather than host names; a number is the first of them. */
   readonly withPorts?: boolean | number;
   readonly readLogs?: TenancyPorts["readLogs"];
+  readonly rates?: RateMaxima;
   /** The file of keys. */
   readonly keys?: string;
   readonly console?: {
@@ -87,6 +89,7 @@ export async function openTestTenancy(
     port = 0,
     withPorts,
     readLogs,
+    rates,
     keys = TEST_KEYS,
     console: consoleOptions = {},
   }: TestTenancyOptions = {},
@@ -115,6 +118,7 @@ export async function openTestTenancy(
       tunnelSrv: undefined,
       consoleUrl,
     }),
+    rates: new Rates(database, clock, rates),
     clock,
     random,
     logger,

@@ -11,12 +11,10 @@ import { confirmedUntilMs } from "../confirmations.js";
 import { type Html, html } from "../html.js";
 import type { Oidc } from "../oidc.js";
 import type { Passwords } from "../passwords.js";
-import type { Rates } from "../rates.js";
 import { returnPath } from "../requests.js";
 import { auditLogin, beginSession, hashOf, requesterOf } from "../sessions.js";
 
 export interface PagesPorts extends TenancyPorts {
-  readonly rates: Rates;
   readonly passwords: Passwords;
   readonly oidc: Oidc | undefined;
   readonly verifiesEmail: boolean;

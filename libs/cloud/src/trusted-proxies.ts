@@ -1,0 +1,95 @@
+/**
+ * Why: behind a proxy the connection's address is the proxy's, and limits per network would be limits of everybody at once. Proxies that
+ * the operator names report the client's address in a header. Clients can send that header too, so it is read from the right: each proxy
+ * appends whom it was called by, and the first address that is not a trusted proxy's is the client's.
+ */
+import { BlockList, isIP } from "node:net";
+
+/** Which header proxies append to. Only one is read: a proxy that knows one of them passes the other on as the client wrote it. */
+export type ProxyHeader = "forwarded" | "x-forwarded-for";
+
+/** Of one request: nobody has so many proxies, and what stands further left is not read. */
+const HOPS_MAX = 32;
+
+export class TrustedProxies {
+  readonly #ranges = new BlockList();
+  readonly #header: ProxyHeader;
+
+  /** `ranges`: as `parseRange` takes them; others are a mistake of the caller. */
+  constructor(ranges: readonly string[], header: ProxyHeader) {
+    this.#header = header;
+    for (const text of ranges) {
+      const range = parseRange(text);
+      if (range === undefined) throw new TypeError(`'${text}' is not a range of addresses`);
+      this.#ranges.addSubnet(range.address, range.bits, range.family);
+    }
+  }
+
+  /** `address`: as a socket has it. */
+  has(address: string | undefined): boolean {
+    const plain = plainAddress(address ?? "");
+    return plain !== undefined && this.#ranges.check(plain, isIP(plain) === 6 ? "ipv6" : "ipv4");
+  }
+
+  /**
+   * Whose request it is. `peer`: address of the connection; of a peer that is not trusted no header is read. `rawHeaders`: names and
+   * values in turn. What cannot be read, or hides the client, ends the search at the proxy that sent it.
+   */
+  clientOf(peer: string, rawHeaders: readonly string[]): string {
+    if (!this.has(peer)) return peer;
+    let client = peer;
+    for (const hop of this.#hopsFromTheRight(rawHeaders)) {
+      const address = hop === undefined ? undefined : plainAddress(withoutPort(hop));
+      if (address === undefined) return client;
+      client = address;
+      if (!this.has(client)) return client;
+    }
+    return client;
+  }
+
+  #hopsFromTheRight(rawHeaders: readonly string[]): (string | undefined)[] {
+    const lines: string[] = [];
+    for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+      if ((rawHeaders[i] as string).toLowerCase() === this.#header) lines.push(rawHeaders[i + 1] as string);
+    }
+    if (lines.length === 0) return [];
+    const hops = lines.join(",").split(",").slice(-HOPS_MAX).reverse();
+    return this.#header === "forwarded" ? hops.map(forParameter) : hops.map((hop) => hop.trim());
+  }
+}
+
+interface Range {
+  readonly address: string;
+  readonly bits: number;
+  readonly family: "ipv4" | "ipv6";
+}
+
+/** `10.0.0.0/8`, `fd00::/8`, or one address. */
+export function parseRange(text: string): Range | undefined {
+  const [, address = "", bits] = /^([0-9A-Fa-f.:]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const version = isIP(address);
+  if (version === 0) return undefined;
+  const longest = version === 6 ? 128 : 32;
+  const length = bits === undefined ? longest : Number(bits);
+  return length > longest ? undefined : { address, bits: length, family: version === 6 ? "ipv6" : "ipv4" };
+}
+
+/** IPv4 as it is, also when mapped into IPv6; without a zone. */
+function plainAddress(text: string): string | undefined {
+  const address = text.replace(/^::ffff:(?=\d+\.\d)/i, "").replace(/%.*$/, "");
+  return isIP(address) === 0 ? undefined : address;
+}
+
+/** `[2001:db8::1]:47`, `192.0.2.1:47`, or without a port. */
+function withoutPort(node: string): string {
+  return /^\[([^\]]*)\](?::\d{1,5})?$/.exec(node)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(node)?.[1] ?? node;
+}
+
+/** Of an element of `Forwarded` (RFC 7239): `for="[2001:db8::1]:47";proto=https`. Addresses have no commas or semicolons in them. */
+function forParameter(element: string): string | undefined {
+  for (const pair of element.split(";")) {
+    const value = /^\s*for\s*=\s*("?)([^"\s]*)\1\s*$/i.exec(pair)?.[2];
+    if (value !== undefined) return value;
+  }
+  return undefined;
+}

@@ -1,0 +1,37 @@
+/** Why: how often people and programs may try something is the operator's to say: offices and proxies differ. */
+import { group, integer } from "@perdure/role";
+import type { z } from "zod";
+import { RATES, REQUESTS_MAX, REQUESTS_OF_NETWORK_MAX } from "../limits.js";
+import type { Rate, RateMaxima } from "../login/rates.js";
+
+/** Each has a setting, whose sentence says in which time. */
+const SETTINGS = {
+  signInsPerNetwork: ["sign-in by address", "Attempts to sign in from one network in ten minutes."],
+  signInsPerAccount: ["sign-in to account", "Attempts to sign in to one account in a quarter of an hour."],
+  signUpsPerNetwork: ["sign-up by address", "New users from one network in an hour."],
+  deviceCodesPerNetwork: ["device code by address", "Codes for command lines that log in from one network in ten minutes."],
+  deviceCodeLooksPerNetwork: ["user code by address", "Codes that people at one network enter in a minute."],
+  tokensPerNetwork: ["token by address", "Requests for tokens from one network in a minute."],
+  providerSignInsPerNetwork: ["other provider by address", "Sign-ins by the other provider from one network in ten minutes."],
+  mailsPerNetwork: ["mail by address", "Mails that people at one network have sent to addresses they name, in an hour."],
+  mailsPerRecipient: ["mail to account", "Of such mails to one address in an hour."],
+  linksPerNetwork: ["link by address", "Links in mails that are opened from one network in ten minutes."],
+  invitationLooksPerNetwork: ["invitation by address", "Invitations that are opened from one network in ten minutes."],
+} as const satisfies Readonly<Record<string, readonly [Rate, string]>>;
+
+type Name = keyof typeof SETTINGS;
+const names = Object.keys(SETTINGS) as readonly Name[];
+
+const ofRates = Object.fromEntries(
+  names.map((name) => [name, integer(RATES[SETTINGS[name][0]].max, { min: 1, sentence: SETTINGS[name][1] })]),
+) as Readonly<Record<Name, ReturnType<typeof integer>>>;
+
+export const limitSettings = group("How often what may be tried. A network is one IPv4 address, or a /64 of IPv6.", {
+  requestsAtOnce: integer(REQUESTS_MAX, { min: 1, sentence: "Requests that this process answers at the same time." }),
+  requestsAtOncePerNetwork: integer(REQUESTS_OF_NETWORK_MAX, { min: 1, sentence: "…of them from one network." }),
+  ...ofRates,
+});
+
+export function rateMaximaOf(limits: z.output<typeof limitSettings>): RateMaxima {
+  return Object.fromEntries(names.map((name) => [SETTINGS[name][0], limits[name]]));
+}
