@@ -89,7 +89,7 @@ check: $(INSTALLED) ## Format, lint, types, and rules of the tree
 	@node_modules/.bin/biome check .
 	@node_modules/.bin/tsc -p tsconfig.json --noEmit
 	@node_modules/.bin/tsc -p services/console --noEmit
-	@$(JEST) libs/conformance/src/tidy
+	@$(TIERS) check $(FILTER)
 
 format: $(INSTALLED) ## Rewrite what the formatter and the linter can fix
 	@node_modules/.bin/biome check --write .

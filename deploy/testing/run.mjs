@@ -146,7 +146,8 @@ if (suites.length === 0) {
   process.exit(2);
 }
 
-if (tiers.some(({ name }) => name !== "node" && name !== "db")) {
+const NOTHING_TO_COMPILE = new Set(["check", "node", "db"]);
+if (tiers.some(({ name }) => !NOTHING_TO_COMPILE.has(name))) {
   const code = await run(process.execPath, [
     "deploy/run-ts.mjs",
     "libs/servers/src/prepare.ts",

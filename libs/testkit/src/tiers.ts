@@ -4,7 +4,7 @@
  * (type stripping), so it imports nothing.
  */
 
-export type TierName = "node" | "db" | "kafka" | "browser" | "k8s" | "images";
+export type TierName = "check" | "node" | "db" | "kafka" | "browser" | "k8s" | "images";
 
 /** A program that the suites of a tier start. One of `programs`, `cached` or `isInDebian` is enough. */
 export interface Need {
@@ -68,6 +68,8 @@ const DATABASES = [REDIS, POSTGRES] as const;
 /** In order: a suite with suffixes of several tiers belongs to the last of them. */
 export const TIERS: readonly Tier[] = [
   { name: "node", target: "test", suffixes: ["", "server"], needs: [] },
+  // Rules of the tree: they read every source, so `make check` runs them and `make test` does not run them again.
+  { name: "check", target: "check", suffixes: ["tree"], needs: [] },
   {
     name: "db",
     target: "test-db",
