@@ -78,6 +78,12 @@ describe("bodies", () => {
     expect(answer.json()).toMatchObject({ restate_code: null });
   });
 
+  test("a body that is announced as too long is refused before it arrives", async () => {
+    const { ask } = await open();
+    const headers = { "content-type": "application/json", "content-length": "99000000", expect: "100-continue" };
+    expect((await ask("POST", "/query", undefined, headers)).status).toBe(413);
+  });
+
   test("a name of a Kafka cluster that is too long for a key is the caller's mistake", async () => {
     const { ask } = await open();
     const properties = { "bootstrap.servers": "a:1" };

@@ -175,6 +175,17 @@ describe("limits", () => {
     expect(fixture.partitions.invoked[0]?.facts.target.key).toBe(key);
   });
 
+  test("a request without a host is 400 with a reason in JSON, and the connection ends", async () => {
+    await using fixture = await startIngress();
+    const { received, closed } = await exchangeRaw(fixture.port, "GET /restate/health HTTP/1.1\r\n\r\n");
+    const [answer] = parseAnswers(received);
+    const body = { code: 400, message: "the request has no host header", source: "ingress" };
+    expect([answer?.status, answer?.headers.get("x-restate-error-source"), closed]).toEqual([400, "ingress", true]);
+    expect(JSON.parse(String(answer?.body))).toEqual(body);
+    const old = await exchangeRaw(fixture.port, "GET /restate/health HTTP/1.0\r\n\r\n");
+    expect(old.received.toString("latin1")).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
   test("longer ones are 431 with a reason in JSON, and the connection ends", async () => {
     await using fixture = await startIngress();
     const { received, closed } = await exchangeRaw(fixture.port, post("/Greeter/greet", [`x: ${"y".repeat(330_000)}`]));

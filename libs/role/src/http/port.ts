@@ -22,7 +22,7 @@ import * as limits from "./limits.js";
 import { boundRestOfBody, isLeaving } from "./linger.js";
 import { securedBy } from "./secured.js";
 import { type Protocol, sniffProtocol } from "./sniff.js";
-import { type ErrorForm, plainErrorForm, refuseUnreadable } from "./unreadable.js";
+import { type ErrorForm, lacksHost, plainErrorForm, refuseUnreadable, refuseWithoutHost } from "./unreadable.js";
 
 /** Who answers. Nobody may throw; whatever waits must watch its own `close` event. */
 export interface HttpHandlers {
@@ -79,6 +79,7 @@ export function createHttpPort(
 ): HttpPort {
   const handlers = options.guard === undefined ? unguarded : guarded(options.guard, unguarded, clock);
   const headersTimeoutMs = options.headersTimeoutMs ?? limits.headersTimeoutMsDefault;
+  const errorForm = options.errorForm ?? plainErrorForm;
   const undecided = new Set<Socket>();
   const firstHeaders = new FirstHeaders(clock, headersTimeoutMs);
   const sessions = new Set<Http2Session>();
@@ -118,7 +119,7 @@ export function createHttpPort(
       pipeline !== undefined && (pipeline.waiting > 1 || (pipeline.waiting === 1 && pipeline.newest.headersSent));
     if (!socket.writable || isAmbiguous || cause.code === "ECONNRESET") return void socket.destroy();
     const headerBytesMax = options.headerBytesMax ?? limits.headerBytesMaxDefault;
-    refuseUnreadable(socket, cause, headerBytesMax, options.errorForm ?? plainErrorForm);
+    refuseUnreadable(socket, cause, headerBytesMax, errorForm);
   });
   http1.maxConnections = options.connectionsMax ?? limits.connectionsMaxDefault;
   function begun(socket: Duplex, res: ServerResponse): void {
@@ -137,7 +138,9 @@ export function createHttpPort(
     begun(req.socket, res);
     res.once("finish", answered);
     if (closed !== undefined) res.shouldKeepAlive = false; // express has a prototype of its own for answers.
-    if (!isLeaving(req.socket)) handlers.request(req, res); // Leaving: pipelined behind an answer that closes.
+    if (isLeaving(req.socket)) return; // Pipelined behind an answer that closes.
+    if (lacksHost(req)) refuseWithoutHost(res, errorForm);
+    else handlers.request(req, res);
   };
   http1.on("request", onRequest);
   http1.on("checkExpectation", onRequest); // An unknown `expect` is nobody's business here; Node would refuse it with 417.
@@ -147,7 +150,9 @@ export function createHttpPort(
       firstHeaders.arrived(req.socket);
       begun(req.socket, res);
       res.once("finish", answered);
-      if (!isLeaving(req.socket)) expecting.call(handlers, req, res);
+      if (isLeaving(req.socket)) return;
+      if (lacksHost(req)) refuseWithoutHost(res, errorForm);
+      else expecting.call(handlers, req, res);
     });
   }
 
@@ -263,5 +268,6 @@ function http1Options(options: HttpPortOptions, headersTimeoutMs: number): Serve
     keepAlive: true,
     keepAliveInitialDelay: limits.tcpKeepAliveMs,
     noDelay: true,
+    requireHostHeader: false, // It is refused here, with a reason.
   };
 }

@@ -1,5 +1,5 @@
 /** The answer to an HTTP/1.1 request that Node's parser refuses: a status and the reason as JSON, where Node writes a status alone. */
-import { STATUS_CODES } from "node:http";
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 
 /** An error in the form of one API: an object that becomes JSON, and header lines (`name: value`) beside those that every answer has. */
@@ -25,6 +25,22 @@ export function refuseUnreadable(
     ...(form.headerLines ?? []),
   ];
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
+}
+
+/** Whether it lacks the header without which an HTTP/1.1 request is not one (RFC 9112 §3.2); Node would refuse it without a reason. */
+export function lacksHost({ httpVersion, headers }: IncomingMessage): boolean {
+  return httpVersion === "1.1" && headers.host === undefined;
+}
+
+export function refuseWithoutHost(res: ServerResponse, errorForm: ErrorForm): void {
+  const form = errorForm(400, "the request has no host header");
+  for (const line of form.headerLines ?? []) {
+    const [name = "", value = ""] = line.split(": ");
+    res.setHeader(name, value);
+  }
+  const body = JSON.stringify(form.body);
+  res.writeHead(400, { "content-type": "application/json", "content-length": Buffer.byteLength(body), connection: "close" });
+  res.end(body);
 }
 
 function reasonOf({ code }: NodeJS.ErrnoException, headerBytesMax: number): { code: number; message: string } {

@@ -88,13 +88,14 @@ export class ApiRequest {
 
   /** The body as it came. Throws `ApiError` 413 or 429 as `json` does. */
   async bytes(bytesMax = REQUEST_BODY_BYTES_MAX): Promise<Buffer> {
+    if (Number(this.header("content-length")) > bytesMax) throw this.#tooLong(bytesMax);
     const chunks: Uint8Array[] = [];
     let size = 0;
     try {
       for await (const chunk of this.#req as AsyncIterable<Uint8Array>) {
         size += chunk.length;
         this.#bodies.heldBytes += chunk.length;
-        if (size > bytesMax) throw this.#unread(413, `The request body is longer than ${bytesMax} bytes`);
+        if (size > bytesMax) throw this.#tooLong(bytesMax);
         if (this.#bodies.heldBytes > this.#bodies.bytesMax) throw this.#unread(429, "Too many large requests at once");
         chunks.push(chunk);
       }
@@ -102,6 +103,10 @@ export class ApiRequest {
     } finally {
       this.#bodies.heldBytes -= size;
     }
+  }
+
+  #tooLong(bytesMax: number): ApiError {
+    return this.#unread(413, `The request body is longer than ${bytesMax} bytes`);
   }
 
   /** What is still to come is not read; HTTP/1.1 needs the connection closed for that, HTTP/2 knows no such header. */
