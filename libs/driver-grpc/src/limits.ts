@@ -33,8 +33,8 @@ export const SNAPSHOT_DEADLINE_MS = 2_000;
 export const ROWS_PER_PAGE = 100;
 /** For all pages of one answer: longer than a statement may take, so that only what hangs is cut. */
 export const ROWS_DEADLINE_MS = 120_000;
-/** A partition that moves has a leader again within this many looks, this far apart. */
+/** A partition that moves has a leader again within this many tries, with random pauses of these bounds between them: five seconds on average. */
 export const COUNT_TRIES_MAX = 10;
-export const COUNT_AGAIN_MS = 500;
+export const COUNT_AGAIN_BOUNDS = { firstMs: 1_000, longestMs: 1_000 } as const;
 /** A door holds a request of a tenant meanwhile; it then goes on with what it remembers, or tells the tenant to come again. */
 export const TENANCY_ASK_DEADLINE_MS = 3_000;

@@ -4,7 +4,16 @@
  */
 import { create } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
-import { type Clock, type DeploymentId, type InvocationId, type Logger, PerdureError, partitionOf } from "@perdure/base";
+import {
+  backoffMs,
+  type Clock,
+  type DeploymentId,
+  type InvocationId,
+  type Logger,
+  PerdureError,
+  partitionOf,
+  type Random,
+} from "@perdure/base";
 import type { FlowBucketRow, FlowEntryRow, FlowLimitRow, FlowQueueRow, FlowWait } from "@perdure/flow";
 import type { InvokerStatus } from "@perdure/invoker";
 import type { DeploymentUsage } from "@perdure/metadata";
@@ -13,7 +22,7 @@ import { fromJson, toJson } from "./codec/json.js";
 import { partitionsDefinition } from "./definitions.js";
 import { RowsRequestSchema } from "./gen/v1/partitions_pb.js";
 import type { LeaderDirectory } from "./leadership.js";
-import { COUNT_AGAIN_MS, COUNT_TRIES_MAX, ROWS_DEADLINE_MS } from "./limits.js";
+import { COUNT_AGAIN_BOUNDS, COUNT_TRIES_MAX, ROWS_DEADLINE_MS } from "./limits.js";
 import { readPages } from "./pages.js";
 import type { WorkerTable } from "./worker-rows.js";
 
@@ -22,6 +31,7 @@ export interface RemoteRowsPorts {
   /** The channel to a worker; it stays the caller's. */
   readonly channel: (address: string) => Client;
   readonly clock: Clock;
+  readonly random?: Random | undefined;
   readonly logger: Logger;
 }
 
@@ -78,13 +88,13 @@ export class RemoteRows {
 
   /** Rejects with OPS0004 when some partition has no leader that answers, even after a while: then nobody can know. */
   async countUsage(id: DeploymentId, services: readonly string[]): Promise<DeploymentUsage> {
-    const { clock } = this.#ports;
+    const { clock, random } = this.#ports;
     for (let tries = 1; ; tries++) {
       const counted = await this.#countOnce(id, services);
       if (counted !== undefined) return counted;
       if (tries >= COUNT_TRIES_MAX)
         throw new PerdureError("OPS0004", "the invocations cannot be counted while some partitions have no worker");
-      await new Promise<void>((resolve) => void clock.setTimer(COUNT_AGAIN_MS, resolve));
+      await new Promise<void>((resolve) => void clock.setTimer(backoffMs(0, COUNT_AGAIN_BOUNDS, random), resolve));
     }
   }
 

@@ -5,7 +5,7 @@
  *
  * The desk also knows the lives that are forgotten here and may be archived still. What it finds of those counts as absent.
  */
-import { type Clock, type InvocationId, PerdureError } from "@perdure/base";
+import { backoffMs, type Clock, type InvocationId, PerdureError, type Random } from "@perdure/base";
 import { type Completed, isWorkflowRun, type JournalEntry, type PartitionCommand } from "@perdure/partition";
 import {
   type Archive,
@@ -15,7 +15,7 @@ import {
   parseForgottenName,
   retainedUntilMs,
 } from "@perdure/store";
-import { ARCHIVE_ASK_AGAIN_MS, ARCHIVE_ASKED_MAX, ARCHIVE_PAGE } from "./limits.js";
+import { ARCHIVE_ASK_AGAIN_BOUNDS, ARCHIVE_ASKED_MAX, ARCHIVE_PAGE } from "./limits.js";
 
 export interface FoundInArchive {
   readonly invocation: Completed;
@@ -35,6 +35,7 @@ interface Question<L> {
 export interface ArchiveDeskPorts<L> {
   readonly archive: Archive;
   readonly clock: Clock;
+  readonly random?: Random | undefined;
   /** All letters about an invocation, in their order. */
   readonly answered: (id: InvocationId, letters: readonly L[], found: FoundInArchive | undefined) => void;
   /** Of letters whose sender waits for a word: there is none to be had. */
@@ -163,13 +164,13 @@ export class ArchiveDesk<L extends object> {
   }
 
   #failed(question: Question<L>, reason: string): void {
-    const { isHeard, unavailable, clock } = this.#ports;
+    const { isHeard, unavailable, clock, random } = this.#ports;
     const told = question.letters.filter(isHeard);
     question.letters = question.letters.filter((letter) => !isHeard(letter));
     this.#lettersCount -= told.length;
     if (question.letters.length === 0) this.#questions.delete(question.id);
     else
-      clock.setTimer(ARCHIVE_ASK_AGAIN_MS, () => {
+      clock.setTimer(backoffMs(0, ARCHIVE_ASK_AGAIN_BOUNDS, random), () => {
         if (!this.#isClosed) this.#enqueue(question);
       });
     if (told.length > 0) unavailable(question.id, told, reason);

@@ -2,7 +2,16 @@
  * Why: a leader's dealings with what left its store. Letters that need an answer of the archive go aside and come back with it; what was
  * archived leaves the store; what is forgotten is noted until the archive has forgotten it too.
  */
-import { bytesEqual, type Clock, EMPTY_BYTES, type InvocationId, type Logger, PerdureError } from "@perdure/base";
+import {
+  backoffMs,
+  bytesEqual,
+  type Clock,
+  EMPTY_BYTES,
+  type InvocationId,
+  type Logger,
+  PerdureError,
+  type Random,
+} from "@perdure/base";
 import type { Completed, PartitionCommand } from "@perdure/partition";
 import { type Archive, type ArchivedLife, type ArchiveRecord, encodeInvocation, FORGOTTEN, purgeTimer } from "@perdure/store";
 import { ArchiveDesk, asksArchive, changesCompleted, type FoundInArchive } from "./archive-desk.js";
@@ -11,13 +20,14 @@ import { evictionOf } from "./eviction.js";
 import type { GroupCommit } from "./group-commit.js";
 import type { Led, LedPartitionTable } from "./led.js";
 import { type Letter, type LetterOf, NOTHING } from "./letter.js";
-import { LEARN_AGAIN_MS } from "./limits.js";
+import { LEARN_AGAIN_BOUNDS } from "./limits.js";
 import type { LiveView } from "./live-view.js";
 import type { Waiters } from "./waiters.js";
 
 export interface ArchiveSidePorts {
   readonly archive: Archive;
   readonly clock: Clock;
+  readonly random?: Random | undefined;
   readonly logger: Logger;
   readonly led: LedPartitionTable;
   readonly commits: GroupCommit;
@@ -50,6 +60,7 @@ export class ArchiveSide {
     this.#desk = new ArchiveDesk({
       archive: ports.archive,
       clock: ports.clock,
+      random: ports.random,
       answered: (id, letters, found) => this.#answered(id, letters, found),
       // Whoever asked about it hears that there is no answer now.
       unavailable: (id, letters, reason) => {
@@ -200,7 +211,7 @@ export class ArchiveSide {
 
   /** Reads what was archived before anybody took fingerprints: nothing, in a partition that is new. Never rejects. */
   async #learn(partition: number): Promise<void> {
-    const { archive, clock, logger, isClosed } = this.#ports;
+    const { archive, clock, random, logger, isClosed } = this.#ports;
     try {
       for await (const lives of archive.scan({ partition })) {
         if (isClosed()) return;
@@ -211,7 +222,7 @@ export class ArchiveSide {
       if (isClosed()) return;
       const reason = PerdureError.from(cause).detail;
       logger.warn({ partition, reason }, "what was archived is not known yet: calls with keys wait for the archive");
-      clock.setTimer(LEARN_AGAIN_MS, () => void (isClosed() || this.#learn(partition)));
+      clock.setTimer(backoffMs(0, LEARN_AGAIN_BOUNDS, random), () => void (isClosed() || this.#learn(partition)));
     }
   }
 

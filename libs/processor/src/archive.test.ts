@@ -135,7 +135,7 @@ test("a partition whose archive is older than its fingerprints reads it once; un
   await using second = await archivingWorld("archived", undefined, first.archive);
   expect([await statusOf(second, id), await statusOf(second, anId(2))]).toEqual(["unavailable", "unavailable"]);
   first.archive.isAway = false;
-  await second.advance(11_000);
+  await second.advance(21_000);
   first.archive.isAway = true;
   expect([await statusOf(second, id), await statusOf(second, anId(2))]).toEqual(["unavailable", "undefined"]);
   await first[Symbol.asyncDispose]();

@@ -51,10 +51,10 @@ export const TOO_LARGE_MAX = 1_000;
 export const FINGERPRINTS_IN_CHUNK = 2_048;
 /** A fingerprint outlives the retention of its invocation: a timer that ends a life may be late while the archive is away. */
 export const FINGERPRINTS_KEPT_MS = 86_400_000;
-/** A partition that does not know yet what it has archived tries to read it again after this long. */
-export const LEARN_AGAIN_MS = 10_000;
-/** A message that cannot do without the archive asks again after this long, while that is away. */
-export const ARCHIVE_ASK_AGAIN_MS = 1_000;
+/** Bounds of the random pause until a partition that does not know yet what it has archived tries to read it again. */
+export const LEARN_AGAIN_BOUNDS = { firstMs: 20_000, longestMs: 20_000 } as const;
+/** Bounds of the random pause until a message that needs the archive, which is away, requests it again. */
+export const ARCHIVE_ASK_AGAIN_BOUNDS = { firstMs: 2_000, longestMs: 2_000 } as const;
 
 /** Bodies from this size are counted as garbage once they are durable; smaller ones are collected soon enough with everything else. */
 export const LARGE_PAYLOAD_BYTES = 64 * 1024;

@@ -79,8 +79,8 @@ export const BATCH_SAMPLE_MAX = 20;
 export const BATCH_TRIES_MAX = 6;
 /** … the bounds of the random pauses between them. Together some six seconds on average: a change of leaders. */
 export const BATCH_RETRY_BOUNDS = { firstMs: 400, longestMs: 6_400 } as const;
-/** A batch that stopped on an error is taken up again after this. */
-export const BATCH_AGAIN_MS = 5_000;
+/** Bounds of the random pause after which a batch that stopped on an error is taken up again. */
+export const BATCH_AGAIN_BOUNDS = { firstMs: 5_000, longestMs: 5_000 } as const;
 /** Who cancels a batch that another process runs looks so often whether it is over, and so long. */
 export const BATCH_LOOK_MS = 50;
 export const BATCH_CANCEL_WAIT_MS = 15_000;

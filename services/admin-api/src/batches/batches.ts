@@ -7,6 +7,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   type BatchId,
+  backoffMs,
   type InvocationId,
   type Logger,
   newBatchId,
@@ -17,7 +18,7 @@ import {
 import type { DocumentWrite, MetadataStore } from "@perdure/metadata";
 import type { DeploymentChoice, Verb } from "../invocation-operations.js";
 import {
-  BATCH_AGAIN_MS,
+  BATCH_AGAIN_BOUNDS,
   BATCH_CANCEL_WAIT_MS,
   BATCH_CLEANUP_MS,
   BATCH_KEPT_MS,
@@ -317,7 +318,8 @@ class KeptBatches implements SharedBatches {
 
   #lookLater(lead: Lead): void {
     this.#again?.cancel();
-    this.#again = this.#ports.clock.setTimer(BATCH_AGAIN_MS, () => {
+    const { clock, random } = this.#ports;
+    this.#again = clock.setTimer(backoffMs(0, BATCH_AGAIN_BOUNDS, random), () => {
       if (this.#lead !== lead || lead.stopping.signal.aborted) return;
       this.look().catch((cause: unknown) => {
         this.#ports.logger.warn({ cause }, "batches could not be looked through");
