@@ -31,6 +31,12 @@ describe("JSON lines", () => {
     });
   });
 
+  test("waits are whole milliseconds", () => {
+    const { logger, parsed } = aLog();
+    logger.warn({ pauseMs: 18_419.469302271493, delayMs: 3, durationMs: 0.25 }, "trying again");
+    expect(parsed()[0]).toMatchObject({ pauseMs: 18_419, delayMs: 3, durationMs: 0.25 });
+  });
+
   test("says whose environment it is about, and which span it was written for", () => {
     const ids = { trace_id: "a", span_id: "b" };
     let current: object | undefined = ids;

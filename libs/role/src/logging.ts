@@ -71,10 +71,22 @@ function pinoOptions(options: LoggingOptions) {
     ...(traceIds === undefined ? {} : { mixin: () => traceIds() ?? {} }),
     messageKey: "msg",
     timestamp: () => `,"ts":"${new Date().toISOString()}"`,
-    formatters: { level: (label: string) => ({ level: label }) },
+    formatters: { level: (label: string) => ({ level: label }), log: wholeDelays },
     redact: { paths: MASKED_FIELDS.flatMap((field) => [field, `*.${field}`]), censor: "***" },
     serializers: { error: describeError, cause: describeError },
   };
+}
+
+/** Waits are spread by chance to fractions of a nanosecond, which tell nobody anything. */
+const DELAYS = ["delayMs", "pauseMs", "retryMs"] as const;
+
+function wholeDelays(fields: Record<string, unknown>): Record<string, unknown> {
+  let whole = fields;
+  for (const name of DELAYS) {
+    const value = fields[name];
+    if (typeof value === "number" && !Number.isInteger(value)) whole = { ...whole, [name]: Math.round(value) };
+  }
+  return whole;
 }
 
 function destination(options: LoggingOptions): DestinationStream {
