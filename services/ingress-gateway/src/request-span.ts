@@ -27,6 +27,7 @@ export function endSpan(
   span: NonNullable<Exchange["span"]>,
   status: number | undefined,
 ): void {
+  if (kind === "health") return; // Probes belong to nobody's trace.
   const route = ROUTES[kind];
   const verb = METHODS.has(method) ? method : "_OTHER";
   const named = headersOf(rawHeaders);

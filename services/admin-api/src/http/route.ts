@@ -69,7 +69,7 @@ export function routerOf(routes: readonly Route[], told?: Told, bodiesBytesMax =
 }
 
 /** Probes and scrapes come every few seconds and belong to nobody's trace. */
-const PROBED: ReadonlySet<string> = new Set(["/health", "/readyz", "/metrics"]);
+const PROBED: ReadonlySet<string> = new Set(["/health", "/livez", "/readyz", "/metrics"]);
 
 /**
  * What is to happen when the answer is over, behind one listener: Node's pipeline, Express and the HTTP port add several each, and Node takes more than
