@@ -1,45 +1,70 @@
 /** Why: the example's services as a process beside the cluster, whose steps the story listens to. */
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { Program } from "@perdure/example-greeter/demo/program";
 import { waitFor } from "@perdure/example-greeter/demo/terminal";
 import type { Record } from "@perdure/processes";
-import { READY_MS_MAX } from "./limits.js";
+import { GREETER_PAUSE_MS, GREETER_RESTARTS_MAX, READY_MS_MAX } from "./limits.js";
 import { type ClusterSettings, ROOT } from "./settings.js";
 
 export class Greeter {
   readonly #settings: ClusterSettings;
   readonly #record: Record;
   #program: Program | undefined;
+  #restarts = 0;
+  readonly #stopping = new AbortController();
 
   constructor(settings: ClusterSettings, record: Record) {
     this.#settings = settings;
     this.#record = record;
   }
 
-  /** Resolves when it listens. */
+  /** Resolves when it listens. From then on it is started again when it ends. */
   async start(onLine: (text: string) => void): Promise<void> {
-    const { greeter } = this.#settings.ports;
     let isListening = false;
+    const program = this.#launch((text) => {
+      isListening ||= text.startsWith("listening");
+      onLine(text);
+    });
+    const ready = program.untilReady(async () => {
+      if (!isListening) throw new Error("not listening yet");
+    }, READY_MS_MAX);
+    await waitFor("starting the greeter", () => `the greeter listens on port ${this.#settings.ports.greeter}`, ready);
+    void this.#watch(program, onLine);
+  }
+
+  /** Never rejects. One that cannot live is left alone after a while: its last lines say why. */
+  async #watch(first: Program, onLine: (text: string) => void): Promise<void> {
+    let program = first;
+    while (this.#restarts++ < GREETER_RESTARTS_MAX) {
+      await program.exited;
+      await setTimeout(GREETER_PAUSE_MS, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+      if (this.#stopping.signal.aborted) return;
+      try {
+        program = this.#launch(onLine);
+      } catch {
+        // It ended before it could be put on the list; the next turn starts another.
+      }
+    }
+  }
+
+  #launch(onLine: (text: string) => void): Program {
+    const { greeter } = this.#settings.ports;
     const program = new Program({
       name: "the greeter",
       command: process.execPath,
       args: [join(ROOT, "deploy/examples/greeter/src/main.ts")],
       cwd: ROOT,
       env: { ...process.env, PORT: String(greeter), RESTATE_LOGGING: "ERROR" },
-      onLine: (text) => {
-        isListening ||= text.startsWith("listening");
-        onLine(text);
-      },
+      onLine,
     });
     this.#program = program;
     if (program.pid !== undefined) this.#record.add("greeter", program.pid);
-    const ready = program.untilReady(async () => {
-      if (!isListening) throw new Error("not listening yet");
-    }, READY_MS_MAX);
-    await waitFor("starting the greeter", () => `the greeter listens on port ${greeter}`, ready);
+    return program;
   }
 
   async stop(): Promise<void> {
+    this.#stopping.abort();
     await this.#program?.stop();
   }
 }

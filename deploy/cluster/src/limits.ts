@@ -8,3 +8,7 @@ export const LOOK_MS = 50;
 export const RESULT_AGE_MS_MAX = 20 * 3_600_000;
 /** From a worker's death to progress on its partitions: leases run out in three seconds. Then the steps that are left. */
 export const STORY_MS_MAX = 60_000;
+/** A greeter that ended is started again after this, so that one that ends at once does not take the processor. */
+export const GREETER_PAUSE_MS = 1_000;
+/** So often in the life of a cluster; more often it cannot live. */
+export const GREETER_RESTARTS_MAX = 100;

@@ -63,6 +63,11 @@ export class Program {
     return this.#child.pid;
   }
 
+  /** Resolves when it has ended, however that came. */
+  get exited(): Promise<void> {
+    return this.#exited;
+  }
+
   get isRunning(): boolean {
     return this.#isRunning;
   }
