@@ -57,7 +57,12 @@ const ownKeys = (field: string) => ({
 
 const workers = withRules(
   z.strictObject({
-    replicas: z.int().min(0).max(64).optional().describe("From the size when absent; ignored while autoscaling is on."),
+    replicas: z
+      .int()
+      .min(0)
+      .max(64)
+      .optional()
+      .describe("From the size when absent; ignored while autoscaling is on. With 0 the environment is not ready (NoWorkers)."),
     resources: resources().optional(),
     autoscaling: autoscaling.optional(),
     partitions: withRules(z.int().min(1).max(256), immutable("partitions")).default(24),
@@ -72,6 +77,11 @@ const workers = withRules(
   ownKeys("podAnnotations"),
   ownKeys("podLabels"),
 );
+
+const front = z.strictObject({
+  replicas: z.int().min(1).max(16).optional().describe("At least two are made where there may be several workers."),
+  resources: resources().optional().describe("Of each of the three processes of a front pod: registry, gateway and admin."),
+});
 
 // ── where journals live ──────────────────────────────────────────────────────────────────────────
 
@@ -205,6 +215,7 @@ export const environmentSpec = withRules(
     channel: z.enum(["stable", "fast", "pinned"]).default("stable").describe("Who may change the version."),
     size: z.enum(["free", "small", "medium", "large", "custom"]).default("small"),
     workers: workers.prefault({}),
+    front: front.optional().describe("Pods that answer for the environment."),
     redis,
     postgres: z.strictObject({ secretRef: secretRef() }).optional(),
     retention: retention.prefault({}),

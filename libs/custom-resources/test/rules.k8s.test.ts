@@ -128,6 +128,12 @@ describe("refused, with our message", () => {
     ["a peer that is everybody", { network: { egress: { allow: [{}] } } }, "either an ipBlock or selectors"],
     ["a network that is none", { network: { egress: { cidrs: ["10.0.0.0/99"] } } }, "must be a CIDR"],
     ["too many workers", { workers: { replicas: 65 } }, "less than or equal to 64"],
+    ["no front pod", { front: { replicas: 0 } }, "greater than or equal to 1"],
+    [
+      "a Redis that requests more than its limit",
+      { redis: { bundled: { resources: { requests: { memory: "2Gi" }, limits: { memory: "1Gi" } } } } },
+      "requests must not exceed",
+    ],
   ];
   test.each(cases)("%s", async (_, spec, message) => {
     const { status, text } = await create(anEnvironment(spec));
@@ -159,6 +165,10 @@ test("what is at the edge of a rule is let through", async () => {
     network: { egress: { mode: "allowlist", cidrs: ["10.0.0.0/8", "fd00::/8"], allow: [{ namespaceSelector: {} }] } },
   });
   await created({ redis: { external: { secretRef: { name: "redis", key: "url" } } } });
+  await created({
+    front: { replicas: 16, resources: { requests: { cpu: "1" } } },
+    redis: { bundled: { resources: { requests: { memory: "1Gi" }, limits: { memory: "1Gi" } } } },
+  });
 });
 
 test("what must not change does not, and everything else does", async () => {

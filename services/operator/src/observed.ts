@@ -51,6 +51,7 @@ const REASONS: ReadonlySet<string> = new Set([
   "DeletionBlocked",
   "DataLost",
   "SigningKeyLost",
+  "NoWorkers",
 ]);
 
 export function observeOperator(metrics: Metrics, nowMs: () => number): ObservedParts {

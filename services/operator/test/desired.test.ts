@@ -9,7 +9,7 @@ import { secretsBinding } from "../src/desired/namespace.js";
 import { defaultDeny, networkPolicies } from "../src/desired/network-policies.js";
 import { quotas } from "../src/desired/quota.js";
 import { bundledRedis } from "../src/desired/redis.js";
-import { runtimeConfig } from "../src/desired/runtime-config.js";
+import { hashOf, runtimeConfig, runtimeSettings, workerConfigHash } from "../src/desired/runtime-config.js";
 import { quantityOf } from "../src/desired/sizes.js";
 import { front, workers } from "../src/desired/workers.js";
 import { cell } from "./cell.js";
@@ -21,6 +21,7 @@ interface Changes {
   readonly extraIngressPeers?: Environment["spec"]["network"]["extraIngressPeers"];
   readonly redis?: Environment["spec"]["redis"];
   readonly suspended?: boolean;
+  readonly front?: Environment["spec"]["front"];
 }
 
 const bundled = { mode: "standalone", size: "10Gi", maxMemoryPercent: 70, fsync: "always" } as const;
@@ -32,6 +33,7 @@ function anEnvironment({
   extraIngressPeers,
   redis,
   suspended = false,
+  front: frontSpec,
 }: Changes = {}): Environment {
   return {
     apiVersion: "perdure.dev/v1alpha1",
@@ -45,6 +47,7 @@ function anEnvironment({
       channel: "stable",
       size,
       workers: { partitions: 24, drainSeconds: 120, topologySpread: "zone", ...w },
+      front: frontSpec,
       redis: redis ?? { bundled },
       retention: { completedJournal: "24h", idempotency: "24h", workflow: "24h" },
       limits: { maxBodyBytes: 10_485_760, maxJournalEntries: 10_000 },
@@ -238,6 +241,61 @@ test("a budget needs a second pod, and a Redis of three has one", () => {
   expect(names({ size: "medium" })).toEqual(["worker", "front"]);
   expect(names({ redis: { bundled: { ...bundled, mode: "replicated" } } })).toEqual(["redis"]);
   expect(names({ size: "medium", suspended: true })).toEqual([]);
+});
+
+test("several workers stand behind at least two front pods with a budget, however they come to be several", () => {
+  const fronts = (changes: Changes): unknown => {
+    const [deployment] = front(anEnvironment(changes), cell, INPUTS).filter(({ kind }) => kind === "Deployment");
+    return ((deployment as KubeObject)["spec"] as { readonly replicas: number }).replicas;
+  };
+  const budgets = (changes: Changes): string[] => disruptionBudgets(anEnvironment(changes)).map(({ metadata }) => metadata.name);
+  const autoscaling = { min: 1, max: 3, targetQueueSecondsPerWorker: 10, engine: "hpa" } as const;
+  expect(fronts({})).toBe(1);
+  for (const several of [{ workers: { replicas: 2 } }, { workers: { autoscaling } }, { size: "large" }] satisfies Changes[]) {
+    expect([several, fronts(several)]).toEqual([several, 2]);
+    expect(budgets(several)).toContain("front");
+  }
+  expect(fronts({ size: "large", workers: { replicas: 1 } })).toBe(2);
+  expect(fronts({ workers: { replicas: 8 }, front: { replicas: 5 } })).toBe(5);
+  expect(fronts({ workers: { replicas: 8 }, front: { replicas: 1 } })).toBe(2);
+  expect(budgets({ front: { replicas: 3 } })).toEqual(["front"]);
+  expect(fronts({ front: { replicas: 3 }, suspended: true })).toBe(0);
+});
+
+test("more workers replace none of those that are there, although a second front pod takes half of the requests", () => {
+  const hash = (changes: Changes): string => workerConfigHash(anEnvironment(changes), cell);
+  const share = (changes: Changes): unknown =>
+    (runtimeConfig(anEnvironment(changes), cell)["data"] as Readonly<Record<string, string>>)[
+      "PERDURE_INGRESS__REQUESTS_PER_SECOND_LIMIT"
+    ];
+  const several = { workers: { replicas: 3 } };
+  expect([share({}), share(several)]).toEqual(["100", "50"]);
+  expect(hash(several)).toBe(hash({}));
+  expect(hash({ front: { replicas: 4 } })).toBe(hash({}));
+  expect(hash({ size: "medium" })).not.toBe(hash({}));
+  // As operators of before had it.
+  expect(hash({})).toBe(hashOf(runtimeSettings(anEnvironment(), cell)));
+});
+
+test("each process of a front pod has what the spec gives it, and the quota has room for that", () => {
+  const resources = { requests: { cpu: "500m", memory: "1Gi" }, limits: { cpu: "2", memory: "2Gi" } };
+  const [pod] = podsOf(front(anEnvironment({ front: { resources } }), cell, INPUTS));
+  expect(pod?.containers.map((container) => container.resources)).toEqual([resources, resources, resources]);
+  const [usual] = podsOf(front(anEnvironment(), cell, INPUTS));
+  const requests = { cpu: "50m", memory: "192Mi" };
+  expect(usual?.containers.map((container) => container.resources)).toEqual(
+    ["192Mi", "192Mi", "768Mi"].map((memory) => ({ requests, limits: { memory } })),
+  );
+  const [less] = podsOf(front(anEnvironment({ front: { resources: { limits: { memory: "128Mi" } } } }), cell, INPUTS));
+  expect(less?.containers[0]?.resources).toEqual({ requests: { cpu: "50m", memory: "128Mi" }, limits: { memory: "128Mi" } });
+  const hardOf = (environment: Environment): number =>
+    quantityOf(
+      ((quotas(environment)[0] as KubeObject)["spec"] as { readonly hard: Readonly<Record<string, string>> }).hard[
+        "requests.memory"
+      ] ?? "0",
+    );
+  const more = hardOf(anEnvironment({ front: { replicas: 4, resources } })) - hardOf(anEnvironment());
+  expect(more).toBeGreaterThanOrEqual(4 * 3 * 1024 ** 3);
 });
 
 test("an autoscaler counts seconds of ready work, and then nobody else says how many workers there are", () => {

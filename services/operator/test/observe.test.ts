@@ -13,7 +13,7 @@ const aSet = (asked: number, replicas: number, readyReplicas: number, updatedRep
 
 test("workers are ready when as many as wanted are there, ready, and of the wanted kind", () => {
   const reasonOf = (set: Parameters<typeof workersOutcome>[0], wanted: number | undefined, isCurrent = true): string =>
-    workersOutcome(set, { wanted, isCurrent }).observation.reason;
+    workersOutcome(set, { wanted, isCurrent, isResting: false }).observation.reason;
   expect(reasonOf(undefined, 1)).toBe("RollingOut");
   expect(reasonOf(aSet(2, 2, 2), 2)).toBe("Ready");
   expect(reasonOf(aSet(2, 2, 1), 2)).toBe("RollingOut");
@@ -24,6 +24,15 @@ test("workers are ready when as many as wanted are there, ready, and of the want
   expect(reasonOf(aSet(4, 4, 4), undefined)).toBe("Ready");
   // All is well, with workers of the kind before.
   expect(reasonOf(aSet(2, 2, 2), 2, false)).toBe("RollingOut");
+});
+
+test("without workers nothing is ready, unless it is to rest", () => {
+  const none = (isResting: boolean, wanted: number | undefined = 0, replicas = 0) =>
+    workersOutcome(aSet(0, replicas, replicas), { wanted, isCurrent: true, isResting }).observation;
+  expect(none(false)).toMatchObject({ status: "False", reason: "NoWorkers" });
+  expect(none(false, undefined)).toMatchObject({ status: "False", reason: "NoWorkers" });
+  expect(none(false, 0, 1)).toMatchObject({ status: "False", reason: "Draining" });
+  expect(none(true)).toMatchObject({ status: "True" });
 });
 
 test("storage and route say what they wait for", () => {

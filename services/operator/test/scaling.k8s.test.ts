@@ -66,6 +66,32 @@ test(
 );
 
 test(
+  "without workers it is not ready, and says why; several of them stand behind two front pods with a budget",
+  async () => {
+    const placed = await workers.place(world.kubelet, {});
+    const made = await world.create({ workers: { replicas: 1 } });
+    const { name } = made.metadata;
+    await world.untilReady(made);
+    expect(await world.client.find(resources.disruptionBudgets, "front", name)).toBeUndefined();
+    await world.change(made, { workers: { replicas: 0 } });
+    const none = await world.until(name, (one) => conditionOf(one, "Ready")?.reason === "NoWorkers");
+    expect(conditionOf(none, "Ready")?.status).toBe("False");
+    await eventually(async () => (await eventsOf(world, made, "NoWorkers")).length === 1);
+    // Suspended it is to have none.
+    await world.change(made, { suspended: true });
+    await world.until(name, (one) => one?.status?.phase === "Suspended");
+
+    await world.change(made, { suspended: false, workers: { replicas: 2 } });
+    await world.untilReady(made);
+    expect(placed(made, 1).asked).toBeDefined();
+    expect(await world.client.find(resources.disruptionBudgets, "front", name)).toBeDefined();
+    const front = await world.client.get(resources.deployments, "front", name);
+    expect(front["spec"]).toMatchObject({ replicas: 2 });
+  },
+  TEST_MS,
+);
+
+test(
   "a worker that does not get done goes when it has had its time, which people are told",
   async () => {
     const placed = await workers.place(world.kubelet, { partitions: 12 });

@@ -2,7 +2,6 @@
 import type { Environment } from "@perdure/custom-resources";
 import type { Cell } from "../cell.js";
 import { type Component, given, selectorOf } from "./labels.js";
-import type { Amounts } from "./sizes.js";
 
 /** Images run as this user; it owns what they may write. */
 const USER = 10_001;
@@ -40,11 +39,6 @@ export function imageOf(cell: Cell, program: string, version: string): Readonly<
 
 export function pulled({ imagePullPolicy }: Cell, image: string): Readonly<Record<string, string>> {
   return imagePullPolicy === undefined ? { image } : { image, imagePullPolicy };
-}
-
-/** Memory is never promised twice; processor time may be borrowed. */
-export function resourcesOf({ cpu, memory }: Amounts): Readonly<Record<string, unknown>> {
-  return { requests: { cpu, memory }, limits: { memory } };
 }
 
 export interface Variable {

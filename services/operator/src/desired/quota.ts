@@ -4,7 +4,7 @@ import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import { childOf } from "./labels.js";
 import { redisPods } from "./redis.js";
 import { redisMemory } from "./redis-memory.js";
-import { FRONT, quantityOf, workersMax } from "./sizes.js";
+import { frontRequests, quantityOf, workersMax } from "./sizes.js";
 import { frontReplicas, workerRequests } from "./workers.js";
 
 /** While versions change, pods of both are there. */
@@ -19,16 +19,17 @@ const MIB = 1024 ** 2;
 export function quotas(environment: Environment): KubeObject[] {
   const { requests: redis } = redisMemory(environment);
   const requests = workerRequests(environment);
+  const front = frontRequests(environment);
   const workers = workersMax(environment) + 1; // A rolling update replaces one at a time.
   const fronts = Math.max(1, frontReplicas(environment)) * SURGE;
   const redises = Math.max(redisPods(environment), 0);
   const cpu =
     workers * quantityOf(requests.cpu) +
-    fronts * CONTAINERS_OF_FRONT * quantityOf(FRONT.cpu) +
+    fronts * CONTAINERS_OF_FRONT * quantityOf(front.cpu) +
     (redises + JOBS) * quantityOf(redis.cpu);
   const memory =
     workers * quantityOf(requests.memory) +
-    fronts * CONTAINERS_OF_FRONT * quantityOf(FRONT.memory) +
+    fronts * CONTAINERS_OF_FRONT * quantityOf(front.memory) +
     (redises + JOBS) * quantityOf(redis.memory);
   const volume = environment.spec.redis.bundled?.size;
   const hard = {

@@ -3,7 +3,7 @@
  * 601 MiB during a rewrite. A container that exceeds its limit is killed, loads its log again, and is killed by the next rewrite.
  */
 import type { Environment } from "@perdure/custom-resources";
-import { type Amounts, quantityOf, sizingOf } from "./sizes.js";
+import { type Amounts, lesserQuantity, quantityOf, sizingOf } from "./sizes.js";
 
 /** What data may take of the limit: with both copies of every page a tenth is left for buffers of clients and replicas. */
 const DATA_RATIO_MAX = 0.45;
@@ -21,8 +21,8 @@ export function redisMemory(environment: Environment): RedisMemory {
   const { redis } = sizingOf(environment);
   const { resources, maxMemoryPercent = 0 } = environment.spec.redis.bundled ?? {};
   const { requests = {}, limits = {} } = resources ?? {};
-  const memory = requests.memory ?? lesser(redis.memory, limits.memory);
-  const cpu = requests.cpu ?? lesser(redis.cpu, limits.cpu);
+  const memory = requests.memory ?? lesserQuantity(redis.memory, limits.memory);
+  const cpu = requests.cpu ?? lesserQuantity(redis.cpu, limits.cpu);
   const wanted = inMib(quantityOf(memory) * (maxMemoryPercent / 100));
   const limit = limits.memory ?? `${Math.ceil(Math.max(quantityOf(memory), (wanted * MIB) / DATA_RATIO_MAX) / MIB)}Mi`;
   const dataBytes = Math.min(wanted, inMib(quantityOf(limit) * DATA_RATIO_MAX)) * MIB;
@@ -30,8 +30,3 @@ export function redisMemory(environment: Environment): RedisMemory {
 }
 
 const inMib = (bytes: number): number => Math.floor(bytes / MIB);
-
-/** Nothing is requested beyond a limit. */
-function lesser(amount: string, limit: string | undefined): string {
-  return limit !== undefined && quantityOf(limit) < quantityOf(amount) ? limit : amount;
-}

@@ -6,7 +6,7 @@ import type { Cell } from "../cell.js";
 import { ADOPT_ANNOTATION, childOf } from "./labels.js";
 import { settingName, type Variable } from "./pods.js";
 import { isReplicated } from "./redis.js";
-import { frontsOf, sizingOf } from "./sizes.js";
+import { frontsOf, frontsOfSize, sizingOf } from "./sizes.js";
 import { tunnelSettings } from "./tunnels.js";
 
 export const CONFIG_MAP = "runtime-config";
@@ -28,9 +28,9 @@ export function incarnationOf({ spec, status, metadata }: Environment): string |
 }
 
 /** Of each that answers for the environment: callers are spread over them. */
-function requestsPerFront(environment: Environment): number {
+function requestsPerFront(environment: Environment, fronts: number): string {
   const perSecond = environment.spec.limits.requestsPerSecond ?? sizingOf(environment).requestsPerSecond;
-  return Math.ceil(perSecond / Math.max(1, frontsOf(environment)));
+  return String(Math.ceil(perSecond / Math.max(1, fronts)));
 }
 
 export type Program = "worker" | "registry" | "gateway" | "admin";
@@ -69,8 +69,19 @@ export function runtimeSettings(environment: Environment, { tracingEndpoint }: C
     ...tunnelSettings(environment),
     ...planSettings(environment),
     "ingress.request-size-limit": String(spec.limits.maxBodyBytes),
-    "ingress.requests-per-second-limit": String(requestsPerFront(environment)),
+    [REQUESTS_PER_FRONT]: requestsPerFront(environment, frontsOf(environment)),
   };
+}
+
+const REQUESTS_PER_FRONT = "ingress.requests-per-second-limit";
+
+/**
+ * Changes when workers have to be replaced. How many front pods share the requests is nothing to them: more workers may bring a second front pod, and
+ * must not replace the workers that are there. The share by size stays in the hash, as earlier operators had it, so that this one replaces nobody.
+ */
+export function workerConfigHash(environment: Environment, cell: Cell): string {
+  const share = requestsPerFront(environment, frontsOfSize(environment));
+  return hashOf({ ...runtimeSettings(environment, cell), [REQUESTS_PER_FRONT]: share });
 }
 
 /** Of what may be registered; what the spec does not bound is not said. */

@@ -56,7 +56,7 @@ const SIZES: Readonly<Record<Environment["spec"]["size"], Sizing>> = {
 };
 
 /** Of the process that answers for an environment: it is mostly waiting. */
-export const FRONT: Amounts = { cpu: "50m", memory: "192Mi" };
+const FRONT: Amounts = { cpu: "50m", memory: "192Mi" };
 /** What the management API may take while SQL statements run, each in a process of its own; these fit themselves into it. */
 export const ADMIN_MEMORY_LIMIT = "768Mi";
 
@@ -64,9 +64,33 @@ export function sizingOf({ spec }: Environment): Sizing {
   return SIZES[spec.size];
 }
 
-/** One is enough to answer; two where workers are several, so that an update or a node that goes is not noticed. Suspended or not. */
+/**
+ * Front pods, suspended or not. One is enough to answer; two where the size, the spec or an autoscaler may have several workers, so that an update
+ * or a node that is drained interrupts nobody.
+ */
 export function frontsOf(environment: Environment): number {
+  const { front, workers } = environment.spec;
+  const mayBeSeveral = (workers.replicas ?? 0) > 1 || (workers.autoscaling?.max ?? 0) > 1;
+  return Math.max(front?.replicas ?? 1, frontsOfSize(environment), mayBeSeveral ? 2 : 1);
+}
+
+/** Those of the size alone, whatever else the spec says. */
+export function frontsOfSize(environment: Environment): number {
   return sizingOf(environment).workers > 1 ? 2 : 1;
+}
+
+/** What each process of a front pod requests. */
+export function frontRequests({ spec }: Environment): Amounts {
+  const { requests, limits } = spec.front?.resources ?? {};
+  return {
+    cpu: requests?.cpu ?? lesserQuantity(FRONT.cpu, limits?.cpu),
+    memory: requests?.memory ?? lesserQuantity(FRONT.memory, limits?.memory),
+  };
+}
+
+/** Nothing is requested beyond a limit. */
+export function lesserQuantity(amount: string, limit: string | undefined): string {
+  return limit !== undefined && quantityOf(limit) < quantityOf(amount) ? limit : amount;
 }
 
 /** Workers that the spec asks for; 0 while suspended. With autoscaling only the autoscaler knows. */

@@ -15,7 +15,6 @@ import {
   placementOf,
   podDefaults,
   probesOf,
-  resourcesOf,
   secretSetting,
   setting,
   settingName,
@@ -23,7 +22,7 @@ import {
 } from "./pods.js";
 import { REDIS_AUTH } from "./redis.js";
 import { configVariables, hashOf, hostOf, type Program } from "./runtime-config.js";
-import { ADMIN_MEMORY_LIMIT, type Amounts, FRONT, frontsOf, sizingOf } from "./sizes.js";
+import { ADMIN_MEMORY_LIMIT, type Amounts, frontRequests, frontsOf, quantityOf, sizingOf } from "./sizes.js";
 import { grpcVariables, trustMounts, trustVariables, trustVolumes } from "./trust.js";
 import { tunnelMounts, tunnelVolumes } from "./tunnels.js";
 
@@ -253,11 +252,19 @@ function frontContainer(
     ...imageOf(cell, program, environment.spec.version),
     env: [...env, ...configVariables(environment, cell, program)],
     ports: Object.entries(ports).map(([name, containerPort]) => ({ name, containerPort, protocol: "TCP" })),
-    resources: program === "admin" ? { ...resourcesOf(FRONT), limits: { memory: ADMIN_MEMORY_LIMIT } } : resourcesOf(FRONT),
+    resources: frontResources(environment, program),
     securityContext: containerSecurity,
     volumeMounts: [keysMount, scratchMount, ...trustMounts(environment, cell), ...tunnelMounts(environment, program)],
     ...probesOf(probed),
   };
+}
+
+/** The management API may take more while SQL statements run, unless the spec says what it may. */
+function frontResources(environment: Environment, program: Program): Readonly<Record<string, unknown>> {
+  const requests = frontRequests(environment);
+  const isBelow = quantityOf(requests.memory) < quantityOf(ADMIN_MEMORY_LIMIT);
+  const memory = program === "admin" && isBelow ? ADMIN_MEMORY_LIMIT : requests.memory;
+  return { requests, limits: { memory, ...environment.spec.front?.resources?.limits } };
 }
 
 // ── what both share ──────────────────────────────────────────────────────────────────────────────

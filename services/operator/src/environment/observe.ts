@@ -22,15 +22,19 @@ export interface WantedWorkers {
   readonly wanted: number | undefined;
   /** Whether what we know of the set is of the kind of workers that is wanted now: what it says of another kind says nothing. */
   readonly isCurrent: boolean;
+  /** Whether the environment is suspended or sleeps: then there are to be none. */
+  readonly isResting: boolean;
 }
 
-export function workersOutcome(set: Rollout | undefined, { wanted, isCurrent }: WantedWorkers): Outcome {
+export function workersOutcome(set: Rollout | undefined, { wanted, isCurrent, isResting }: WantedWorkers): Outcome {
   const type = "WorkersReady";
   if (set === undefined || !isSeen(set)) return bad(type, "RollingOut", "workers are being made");
   if (!isCurrent) return bad(type, "RollingOut", "workers are about to become of the wanted kind");
   const asked = set.spec?.replicas ?? 0;
   const { replicas = 0, readyReplicas = 0, updatedReplicas = 0 } = set.status ?? {};
   const goal = wanted ?? asked;
+  if (goal === 0 && replicas === 0 && !isResting)
+    return bad(type, "NoWorkers", "workers.replicas is 0: nothing runs, and whoever calls waits; raise it, or set suspended");
   if (replicas > asked || asked > goal) {
     return bad(type, "Draining", `worker-${Math.max(replicas, asked) - 1} hands its partitions over`, WAIT_SOON_MS);
   }

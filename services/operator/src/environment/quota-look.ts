@@ -4,7 +4,7 @@
  */
 import { type Environment, type Observation, objectNameOf } from "@perdure/custom-resources";
 import { type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
-import { FRONT, quantityOf } from "../desired/sizes.js";
+import { frontRequests, quantityOf } from "../desired/sizes.js";
 import { workerRequests } from "../desired/workers.js";
 import type { Rollout } from "./observe.js";
 
@@ -33,10 +33,11 @@ export async function quotaTrouble(
 /** What is not enough for one more pod of the smallest kind. */
 export function shortOf({ hard = {}, used = {} }: NonNullable<Quota["status"]>, environment: Environment): readonly string[] {
   const worker = workerRequests(environment);
+  const front = frontRequests(environment);
   const needs: Readonly<Record<string, number>> = {
     pods: 1,
-    "requests.cpu": Math.min(quantityOf(worker.cpu), quantityOf(FRONT.cpu)),
-    "requests.memory": Math.min(quantityOf(worker.memory), quantityOf(FRONT.memory)),
+    "requests.cpu": Math.min(quantityOf(worker.cpu), quantityOf(front.cpu)),
+    "requests.memory": Math.min(quantityOf(worker.memory), quantityOf(front.memory)),
   };
   return Object.entries(needs)
     .filter(([name, need]) => {

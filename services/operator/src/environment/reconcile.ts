@@ -14,7 +14,7 @@ import { disruptionBudgets } from "../desired/disruption.js";
 import { SECRETS_BINDING, serviceAccounts } from "../desired/namespace.js";
 import { defaultDeny, networkPolicies } from "../desired/network-policies.js";
 import { quotas } from "../desired/quota.js";
-import { hashOf, hostOf, runtimeConfig, runtimeSettings } from "../desired/runtime-config.js";
+import { hashOf, hostOf, runtimeConfig, runtimeSettings, workerConfigHash } from "../desired/runtime-config.js";
 import { front } from "../desired/workers.js";
 import { addFinalizer } from "../finalizer.js";
 import { WAIT_LOSS_MS, WAIT_REFERENCE_MS, WAIT_RELEASE_MS, WAIT_SOON_MS } from "../limits.js";
@@ -246,7 +246,7 @@ class Pass {
 
   async #workers(secrets: EnvironmentSecrets, scaler: Scaler): Promise<Outcome> {
     const environment = this.#environment;
-    const inputs = { config: this.#configHash(), secrets: secrets.hash };
+    const inputs = { config: workerConfigHash(environment, this.#ports.cell), secrets: secrets.hash };
     const { outcome, draining } = await workersStep(environment, inputs, scaler.isThere, this.#ports, this.#signal);
     this.#draining = draining;
     return outcome;
@@ -262,12 +262,9 @@ class Pass {
     const { caches, cell } = this.#ports;
     const environment = this.#environment;
     const isClosed = this.#rest.hibernation?.state === "Closing";
-    await this.#applyAll(front(environment, cell, { config: this.#configHash(), secrets: secrets.hash, isClosed }));
+    const config = hashOf(runtimeSettings(environment, cell));
+    await this.#applyAll(front(environment, cell, { config, secrets: secrets.hash, isClosed }));
     return routableOutcome(caches.deployments.get("front", objectNameOf(environment.spec.environmentId)) as Rollout | undefined);
-  }
-
-  #configHash(): string {
-    return hashOf(runtimeSettings(this.#environment, this.#ports.cell));
   }
 
   #report(secrets: EnvironmentSecrets | undefined): Promise<Reconciled> {
@@ -422,6 +419,7 @@ const WARNED: ReadonlySet<string> = new Set([
   "DataLossRefused",
   "DataLost",
   "SigningKeyLost",
+  "NoWorkers",
 ]);
 
 async function warnOfNew(environment: Environment, now: ReturnType<typeof summary>, events: EventRecorder): Promise<void> {

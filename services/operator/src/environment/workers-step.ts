@@ -62,7 +62,8 @@ export async function workersStep(
     const note = `worker-${scaling.draining?.ordinal} had its ${environment.spec.workers.drainSeconds} s and goes with ${scaling.draining?.partitions ?? "an unknown number of"} partitions`;
     await events.tell(environment as unknown as KubeObject, { type: "Warning", reason: "DrainTimedOut", action: "Scale", note });
   }
-  const seen = workersOutcome(set, { wanted, isCurrent: set?.metadata.annotations?.[TEMPLATE_HASH] === templateHash });
+  const isCurrent = set?.metadata.annotations?.[TEMPLATE_HASH] === templateHash;
+  const seen = workersOutcome(set, { wanted, isCurrent, isResting: environment.spec.suspended });
   const trouble = isGood(seen) ? undefined : troubleOutcome(environment, await pods(), partition);
   const isDraining = scaling?.draining !== undefined;
   // Trouble may begin later, and a StatefulSet does not tell of it.
