@@ -131,6 +131,13 @@ perdure-internal-tls
 {{- end -}}
 {{- end -}}
 
+{{/* Changes with the URL of the database, so that an upgrade replaces the pods that have it. Empty where helm asks no cluster. */}}
+{{- define "perdure.postgresChecksum" -}}
+{{- with lookup "v1" "Secret" .Release.Namespace .Values.postgres.existingSecret -}}
+{{- get (.data | default dict) $.Values.postgres.key | sha256sum | trunc 16 -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "perdure.postgresEnv" -}}
 - name: PERDURE_METADATA__POSTGRES_URL
   valueFrom:

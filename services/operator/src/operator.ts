@@ -16,6 +16,7 @@ import { type EnvironmentPorts, reconcileEnvironment } from "./environment/recon
 import { RedisLooks } from "./environment/redis-looks.js";
 import { ReleaseTurns } from "./environment/release.js";
 import { VolumeRetention } from "./environment/retained-volumes.js";
+import { SecretTurns } from "./environment/secret-turns.js";
 import { referencesOf } from "./environment/secrets.js";
 import { VolumeLooks } from "./environment/volume-looks.js";
 import type { OperatorMetrics } from "./metrics.js";
@@ -68,6 +69,7 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
   const { door = workerDoor } = ports;
   const writes = new OwnWrites();
   const turns = new ReleaseTurns();
+  const secretTurns = new SecretTurns(cell.releases.atOnce);
   const redisLooks = new RedisLooks({ clock, logger });
   const volumeLooks = new VolumeLooks({ clock, door });
   const retention = new VolumeRetention(clock);
@@ -85,6 +87,7 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
     door,
     writes,
     turns,
+    secretTurns,
     redisLooks,
     volumeLooks,
     retention,
@@ -110,6 +113,7 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
     metrics.leader.set(1);
     applier.forget();
     turns.clear();
+    secretTurns.clear();
     const names = [...caches.environments.values()].map(({ metadata }) => metadata.name);
     await Promise.all([environments.run(names, signal), more.run(signal)]);
     metrics.volumes.clear();

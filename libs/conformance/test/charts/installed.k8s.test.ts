@@ -238,6 +238,14 @@ test(
     expect(await signingRoot()).toBe(root);
     expect(await forwarding()).toBe(forwarded);
     expect(await internalTls()).toEqual(certificates);
+    // A rotated URL of the database replaces the pods that were given it, and no others.
+    const rotating = await generations();
+    const stringData = { url: `${postgres.url}?application_name=rotated` };
+    const path = `/api/v1/namespaces/${NAMESPACE}/secrets/perdure-postgres`;
+    expect((await kubernetes.ask({ method: "PATCH", path, body: { stringData } })).status).toBe(200);
+    await helm("upgrade", ...values, ...flags("migrations.enabled=false"));
+    // The autoscaler changes gateways whenever it likes.
+    expect((await generations()).slice(0, 2)).toEqual([rotating[0], (rotating[1] ?? 0) + 1]);
   },
   TEST_MS,
 );

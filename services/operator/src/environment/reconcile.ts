@@ -36,6 +36,7 @@ import type { RedisLooks } from "./redis-looks.js";
 import { type ReleaseTurns, releaseOf } from "./release.js";
 import { restStep } from "./rest-step.js";
 import type { VolumeRetention } from "./retained-volumes.js";
+import type { SecretTurns } from "./secret-turns.js";
 import { type EnvironmentSecrets, ensureSecrets } from "./secrets.js";
 import { FINALIZER, teardown } from "./teardown.js";
 import { versionEdge } from "./version-edge.js";
@@ -55,6 +56,7 @@ export interface EnvironmentPorts {
   readonly door: WorkerDoor & LossDoor;
   readonly writes: OwnWrites;
   readonly turns: ReleaseTurns;
+  readonly secretTurns: SecretTurns;
   readonly redisLooks: RedisLooks;
   readonly volumeLooks: VolumeLooks;
   readonly retention: VolumeRetention;
@@ -74,6 +76,7 @@ export async function reconcileEnvironment(name: string, ports: EnvironmentPorts
     ports.applier.forgetNamespace(name);
     ports.writes.forget(name);
     ports.turns.forget(name);
+    ports.secretTurns.end(name);
     ports.redisLooks.forget(name);
     ports.metrics.snapshots.forget(name);
     ports.volumeLooks.forget(name);
@@ -205,10 +208,10 @@ class Pass {
 
   /** Undefined when they cannot be had yet; the first condition says why. */
   async #secrets(): Promise<EnvironmentSecrets | undefined> {
-    const { applier, cell, client, clock } = this.#ports;
+    const { applier, cell, client, clock, secretTurns: turns } = this.#ports;
     let found: EnvironmentSecrets | undefined;
     const outcome = await step("Accepted", async () => {
-      const result = await ensureSecrets(this.#environment, { client, cell, clock }, this.#signal);
+      const result = await ensureSecrets(this.#environment, { client, cell, clock, turns }, this.#signal);
       if (result.kind === "missing") return bad("Accepted", "InvalidReference", `${result.what} is not there`, WAIT_REFERENCE_MS);
       if (result.kind === "keyLost") return bad("Accepted", "SigningKeyLost", result.message, WAIT_LOSS_MS);
       found = result.secrets;
@@ -216,6 +219,10 @@ class Pass {
         this.#acceptedLoss = await acceptedNow(this.#environment, "the signing key", found.acceptedLoss, this.#ports);
       return good("Accepted", "Accepted");
     });
+    if (found?.isWaiting === true) {
+      const message = "the Secret of the database has changed; its pods are replaced when it is its turn";
+      this.#outcomes.push(good("RotationPending", "WaitsForTurn", message));
+    }
     if (found !== undefined) return found;
     // An API server needs a moment to learn of the leave that we have just given ourselves.
     const isLeaveFresh = outcome.observation.reason === "Forbidden" && cell.secretsRole !== undefined;
@@ -365,6 +372,7 @@ async function report(
     acceptedLoss,
   });
   ports.metrics.readiness.look(environment, status.phase ?? "Pending", isReady, clock.nowMs());
+  if (isReady || isLeaving || environment.spec.suspended) ports.secretTurns.end(metadata.name);
   if (hashOf(status) !== hashOf(before)) {
     // Of this very object: what is known of one tells nothing of a later one of its name.
     const own = { name: metadata.name, ...(metadata.uid === undefined ? {} : { uid: metadata.uid }) };

@@ -19,6 +19,7 @@ import { SECRETS_BINDING } from "../desired/namespace.js";
 import { WAIT_FORBIDDEN_MS, WAIT_SOON_MS } from "../limits.js";
 import { type EnvironmentPorts, reconcileEnvironment } from "./reconcile.js";
 import { VolumeRetention } from "./retained-volumes.js";
+import { SecretTurns } from "./secret-turns.js";
 import { FINALIZER } from "./teardown.js";
 
 const SIGNAL = new AbortController().signal;
@@ -87,6 +88,7 @@ function aCluster(changes: Partial<Cell> = {}) {
     events: { tell: async () => {} },
     writes: { fresh: async () => known, note: () => {} },
     turns: { forget: () => {} },
+    secretTurns: new SecretTurns(1),
     volumeLooks: { look: async () => undefined },
     retention: new VolumeRetention(clock),
     definitions: { outdated: () => [] },

@@ -12,11 +12,13 @@ import { hashOf } from "../desired/runtime-config.js";
 import { BUNDLE, TRUSTED_CAS } from "../desired/trust.js";
 import { TOKEN_KEY, TUNNEL_TOKEN } from "../desired/tunnels.js";
 import { POSTGRES, SIGNING_KEY } from "../desired/workers.js";
+import { WAIT_RELEASE_MS } from "../limits.js";
 import { newSigningKey, publicKeyOf } from "../signing-key.js";
 import { ensureGrpcTls } from "./grpc-tls.js";
 import { type LostKey, lostKey } from "./key-loss.js";
 import { currentKeyOf, publicKeysOf, ROTATE_ANNOTATION, rotated } from "./key-rotation.js";
 import { readSecret, type SecretData, SecretStore } from "./secret-store.js";
+import type { SecretTurns } from "./secret-turns.js";
 
 const PASSWORD_BYTES = 24;
 
@@ -34,6 +36,8 @@ export interface EnvironmentSecrets {
   readonly publicKeys: readonly string[];
   /** Milliseconds until another one does; undefined: when somebody asks for that. */
   readonly againMs: number | undefined;
+  /** The database's Secret has changed, and other environments take that first. */
+  readonly isWaiting: boolean;
   /** Mark of the signing key whose loss this pass accepted. */
   readonly acceptedLoss: string | undefined;
 }
@@ -49,6 +53,7 @@ interface SecretPorts {
   readonly client: KubernetesClient;
   readonly cell: Cell;
   readonly clock: Clock;
+  readonly turns: SecretTurns;
 }
 
 /** What an environment refers to. */
@@ -77,10 +82,11 @@ export async function ensureSecrets(environment: Environment, ports: SecretPorts
   const given = await gather(environment, ports, signal);
   if (given.kind === "missing") return given;
   const store = new SecretStore(environment, client, signal);
-  const { postgres, authorities, tunnelToken } = given;
+  const { authorities, tunnelToken } = given;
   const lost = given.signingKey === undefined ? lostKey(environment, await store.read(SIGNING_KEY), clock) : undefined;
   if (lost !== undefined && environment.spec.acceptDataLoss !== lost.mark) return { kind: "keyLost", ...lost };
-  await store.keep(POSTGRES, { url: postgres.reveal() }, { isOwned: true });
+  const postgres = await takePostgres(environment, given.postgres, ports.turns, store);
+  const isWaiting = postgres.reveal() !== given.postgres.reveal();
   const redis = await ensureRedis(environment, given.redisUrl, cell, store);
   const { key, publicKeys, againMs } = await ensureSigningKey(environment, given.signingKey, ports, store);
   const bundle = authorities.map((each) => each.reveal().trimEnd()).join("\n");
@@ -94,7 +100,17 @@ export async function ensureSecrets(environment: Environment, ports: SecretPorts
   const used = [redisHash, postgres.reveal(), key.reveal(), ...trusted, ...(tunnelToken ? [tunnelToken.reveal()] : [])];
   const redisUrl = new Secret(redis["url"] ?? "");
   const hashes = { hash: hashOf(used), redisHash };
-  return { kind: "ready", secrets: { ...hashes, redisUrl, publicKeys, againMs, acceptedLoss: lost?.mark } };
+  return {
+    kind: "ready",
+    secrets: {
+      ...hashes,
+      redisUrl,
+      publicKeys,
+      againMs: isWaiting ? WAIT_RELEASE_MS : againMs,
+      isWaiting,
+      acceptedLoss: lost?.mark,
+    },
+  };
 }
 
 // ── what is given ────────────────────────────────────────────────────────────────────────────────
@@ -129,6 +145,14 @@ async function gather(environment: Environment, { client, cell }: SecretPorts, s
 
 const missing = (what: string): Extract<Given, { readonly kind: "missing" }> => ({ kind: "missing", what });
 const nameOf = ({ name, key }: SecretRef): string => `key '${key}' of Secret '${name}'`;
+
+/** The URL that the environment uses now: pods of all environments are replaced when it changes, so each takes a changed one in its turn. */
+async function takePostgres(environment: Environment, given: Secret, turns: SecretTurns, store: SecretStore): Promise<Secret> {
+  const before = (await store.read(POSTGRES))?.["url"];
+  if (before !== undefined && before !== given.reveal() && !turns.take(environment)) return new Secret(before);
+  await store.keep(POSTGRES, { url: given.reveal() }, { isOwned: true });
+  return given;
+}
 
 // ── what is made ─────────────────────────────────────────────────────────────────────────────────
 

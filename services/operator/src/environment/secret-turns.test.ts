@@ -1,0 +1,83 @@
+import { expect, test } from "@jest/globals";
+import type { Environment } from "@perdure/custom-resources";
+import { type KubeObject, type KubernetesClient, keyOf, type Resource, resources } from "@perdure/driver-kubernetes";
+import { VirtualClock } from "@perdure/testkit";
+import { environmentWith } from "../../test/an-environment.js";
+import { cell as aCell, OPERATOR_NAMESPACE } from "../../test/cell.js";
+import { WAIT_RELEASE_MS } from "../limits.js";
+import { SecretTurns } from "./secret-turns.js";
+import { ensureSecrets } from "./secrets.js";
+
+const SIGNAL = new AbortController().signal;
+const cell = { ...aCell, grpcTls: false };
+
+/** Secrets by namespace and name, and the URL of the database in the operator's namespace. */
+function aCluster(atOnce: number) {
+  const there = new Map<string, KubeObject>();
+  const write = async (object: KubeObject) => {
+    there.set(keyOf(object.metadata.name, object.metadata.namespace), object);
+    return object;
+  };
+  const client = {
+    find: async (_: Resource, name: string, namespace?: string) => there.get(keyOf(name, namespace)),
+    apply: write,
+    create: write,
+  } as unknown as KubernetesClient;
+  const turns = new SecretTurns(atOnce);
+  const rotateTo = (url: string) =>
+    write({
+      ...resources.secrets,
+      metadata: { name: "postgres", namespace: OPERATOR_NAMESPACE },
+      data: { url: Buffer.from(url).toString("base64") },
+    } as unknown as KubeObject);
+  const pass = async (environment: Environment) => {
+    const result = await ensureSecrets(environment, { client, cell, clock: new VirtualClock(), turns }, SIGNAL);
+    if (result.kind !== "ready") throw new Error(result.kind);
+    const { hash, isWaiting, againMs } = result.secrets;
+    const copy = there.get(keyOf("postgres", environment.metadata.name)) as unknown as {
+      readonly data: { readonly url: string };
+    };
+    return { hash, isWaiting, againMs, url: Buffer.from(copy.data.url, "base64").toString() };
+  };
+  return { pass, rotateTo, turns };
+}
+
+const named = (id: string, isReady = true): Environment => {
+  const condition = {
+    type: "Ready",
+    status: isReady ? "True" : "False",
+    reason: "x",
+    message: "",
+    lastTransitionTime: "",
+  } as const;
+  return { ...environmentWith({ environmentId: `env_${id}` }), status: { conditions: [condition] } };
+};
+
+test("a changed database is taken by so many ready environments at a time; the others keep pods, copy and hash, and look again", async () => {
+  const { pass, rotateTo, turns } = aCluster(1);
+  await rotateTo("postgres://one");
+  const [a, b] = [named("aaaaaaaaaa"), named("bbbbbbbbbb")];
+  const [beforeA, beforeB] = [await pass(a), await pass(b)];
+  expect([beforeA.isWaiting, beforeA.againMs, beforeB.url]).toEqual([false, undefined, "postgres://one"]);
+
+  await rotateTo("postgres://two");
+  const takenA = await pass(a);
+  expect([takenA.url, takenA.isWaiting, takenA.hash === beforeA.hash]).toEqual(["postgres://two", false, false]);
+  expect(await pass(b)).toEqual({ ...beforeB, isWaiting: true, againMs: WAIT_RELEASE_MS });
+  expect(await pass(a)).toEqual(takenA);
+  expect(await pass(b)).toMatchObject({ isWaiting: true });
+
+  turns.end(a.metadata.name);
+  expect(await pass(b)).toMatchObject({ url: "postgres://two", isWaiting: false });
+});
+
+test("one that is not ready takes it at once, and nobody's turn; one that is new begins with it", async () => {
+  const { pass, rotateTo } = aCluster(1);
+  await rotateTo("postgres://one");
+  const [a, b, c] = [named("aaaaaaaaaa"), named("bbbbbbbbbb", false), named("cccccccccc")];
+  for (const one of [a, b]) await pass(one);
+  await rotateTo("postgres://two");
+  expect(await pass(b)).toMatchObject({ url: "postgres://two", isWaiting: false });
+  expect(await pass(a)).toMatchObject({ url: "postgres://two", isWaiting: false });
+  expect(await pass(c)).toMatchObject({ url: "postgres://two", isWaiting: false });
+});

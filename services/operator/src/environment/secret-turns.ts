@@ -1,0 +1,34 @@
+/**
+ * Why: many environments use one Secret, that of the cell's database. When it changes, the pods of each have to be replaced, and with one worker each that
+ * interrupts all of them at once. So a few take the new value at a time (`releases.at-once`), and a value that does not work stops there.
+ */
+import type { Environment } from "@perdure/custom-resources";
+
+export class SecretTurns {
+  readonly #atOnce: number;
+  /** Environments whose pods are being replaced. Only a leader uses them, and a new leader begins without any. */
+  readonly #replacing = new Set<string>();
+
+  constructor(atOnce: number) {
+    this.#atOnce = atOnce;
+  }
+
+  /** Whether the environment may take a changed Secret now. One that was not ready anyway interrupts nobody, and takes no turn of others. */
+  take({ metadata, status }: Environment): boolean {
+    const { name } = metadata;
+    const isReady = status?.conditions?.some((one) => one.type === "Ready" && one.status === "True") === true;
+    if (!isReady || this.#replacing.has(name)) return true;
+    if (this.#replacing.size >= this.#atOnce) return false;
+    this.#replacing.add(name);
+    return true;
+  }
+
+  /** It is ready with what it took, rests, or is gone. */
+  end(environment: string): void {
+    this.#replacing.delete(environment);
+  }
+
+  clear(): void {
+    this.#replacing.clear();
+  }
+}
