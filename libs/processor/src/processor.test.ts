@@ -23,6 +23,7 @@ import { KvPartitionStore, MemoryKeyValue } from "@perdure/store";
 import { behindNetwork } from "@perdure/store/testing";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
 import { NO_RULES } from "./flow-control.js";
+import { TIMER_PAGE } from "./limits.js";
 import { LocalPartitions } from "./local-partitions.js";
 import { LoopbackPeers } from "./loopback-peers.js";
 import type { ProcessorPorts } from "./ports.js";
@@ -190,6 +191,22 @@ describe.each([
     await settle();
     expect(invoker.runs(invoke.id)).toHaveLength(2);
     expect((await partitions.describe(invoke.id))?.journal).toMatchObject({ length: 3, commands: 2, notifications: 1 });
+  });
+
+  test("timers that are due at one moment all fire, also when they are more than one page", async () => {
+    const { partitions, invoker, invocation, clock } = await world();
+    const random = new SeededRandom(7);
+    const executionTimeMs = clock.nowMs() + 5_000;
+    const ids: InvocationId[] = [];
+    while (ids.length <= 2 * TIMER_PAGE) {
+      const id = newInvocationId(plainTarget, clock.nowMs(), random);
+      if (partitionOf(id, PARTITIONS) === 0) ids.push(id);
+    }
+    for (const id of ids) partitions.invoke(invocation(plainTarget, { id, executionTimeMs }), false, listen());
+    await settle();
+    clock.advanceTo(executionTimeMs);
+    await settle();
+    expect(ids.filter((id) => invoker.runs(id).length === 1)).toEqual(ids);
   });
 
   test("the same idempotency key attaches to the first invocation", async () => {
