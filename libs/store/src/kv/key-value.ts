@@ -47,9 +47,13 @@ export interface Staging {
   stage(bytes: Uint8Array): Promise<Disposable>;
 }
 
+/** Keys of a batch beyond which sorting all anew is cheaper than putting each in its place. */
+const KEPT_IN_ORDER_KEYS_MAX = 256;
+
 /** In memory, for tests and simulation: what is written is kept as the same bytes an engine would keep. */
 export class MemoryKeyValue implements KeyValue {
   readonly #rows = new Map<string, Uint8Array>();
+  /** The keys in order, made when they are scanned for the first time; small batches keep it in order. */
   #sorted: string[] | undefined;
 
   get(key: string): Uint8Array | undefined {
@@ -61,12 +65,13 @@ export class MemoryKeyValue implements KeyValue {
   }
 
   write(batch: ReadonlyMap<string, RowBytes | null>): Promise<void> {
+    if (batch.size > KEPT_IN_ORDER_KEYS_MAX) this.#sorted = undefined;
     for (const [key, row] of batch) {
       const value = row === null ? null : rowOf(row);
       if (value === null) {
-        if (this.#rows.delete(key)) this.#sorted = undefined;
+        if (this.#rows.delete(key)) this.#sorted?.splice(lowerBound(this.#sorted, key), 1);
       } else {
-        if (!this.#rows.has(key)) this.#sorted = undefined;
+        if (this.#sorted !== undefined && !this.#rows.has(key)) this.#sorted.splice(lowerBound(this.#sorted, key), 0, key);
         this.#rows.set(key, value);
       }
     }
