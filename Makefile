@@ -94,8 +94,8 @@ check: $(INSTALLED) ## Format, lint, types, and rules of the tree
 format: $(INSTALLED) ## Rewrite what the formatter and the linter can fix
 	@node_modules/.bin/biome check --write .
 
-sim: $(INSTALLED) ## Simulate seeded, faulty worlds (SEED=7 replays one, COUNT=1000 makes more)
-	@SEED='$(SEED)' COUNT='$(COUNT)' $(NODE) deploy/sim.mjs
+sim: $(INSTALLED) ## Simulate seeded, faulty worlds (SEED=7 replays one, COUNT=1000 makes more; PLANT=name or all: find planted bugs)
+	@SEED='$(SEED)' COUNT='$(COUNT)' FROM='$(FROM)' PLANT='$(PLANT)' SHORT='$(SHORT)' $(NODE) deploy/sim.mjs
 
 bench: build ## Measure Perdure and the reference side by side (QUICK=1 for a first look); needs wrk
 	@$(NODE) libs/conformance/bench/main.mjs

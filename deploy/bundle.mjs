@@ -44,9 +44,9 @@ const COMMONJS_BANNER = [
 
 /**
  * Writes `<outdir>/main.mjs` and what it imports lazily; resolves with the paths written, relative to the root. `others` are entry
- * points of processes that it starts, by name: each becomes `<outdir>/<name>.mjs`. `plugins`: of esbuild, besides ours.
+ * points of processes that it starts, by name: each becomes `<outdir>/<name>.mjs`. `plugins` and `options`: of esbuild, besides and over ours.
  */
-export async function bundle(entry, outdir, others = {}, plugins = []) {
+export async function bundle(entry, outdir, others = {}, plugins = [], options = {}) {
   const { metafile, outputFiles } = await build({
     absWorkingDir: root,
     entryPoints: [{ in: entry, out: "main" }, ...Object.entries(others).map(([name, path]) => ({ in: path, out: name }))],
@@ -67,6 +67,7 @@ export async function bundle(entry, outdir, others = {}, plugins = []) {
     logLevel: "warning",
     metafile: true,
     write: false,
+    ...options,
   });
   await mkdir(outdir, { recursive: true });
   // Entry points last: what they import is there by then.

@@ -1,33 +1,45 @@
 /**
- * `make sim`: many seeded, faulty worlds (`COUNT`, from a first seed drawn by chance), or with SEED one of them with its story. Of
- * four one is of scopes, with rules and rates, and one of a cluster, with leases and links; SCOPES=1 and CLUSTER=1 replay a seed
- * as such. Exit code 1 when a rule was broken; what to replay is printed.
+ * `make sim`: many seeded, faulty worlds (`COUNT`, from a first seed drawn by chance or `FROM`), or with SEED one of them with its trace. Of
+ * eight, two are of scopes, with rules and rates, two of a cluster, with leases and links, and one of a crowd, with full pages and late messages;
+ * SCOPES=1, CLUSTER=1 and CROWD=1 replay a seed as such. Exit code 1 when a rule was broken; what to replay is printed.
+ *
+ * PLANT=name plants a bug (`testing/planted-bugs.mjs`) and looks for it in the worlds from 1 to COUNT, PLANT=all does so for every one. SHORT=1
+ * tries the world first that is recorded as the one that finds it. Exit code 1 when a bug was not found. With SEED, the world with the bug.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { bundle, root } from "./bundle.mjs";
+import { PLANTED_BUGS, planting } from "./testing/planted-bugs.mjs";
 
 const COUNT_DEFAULT = 200;
+/** Worlds in which a planted bug must be found. */
+const PLANT_COUNT_DEFAULT = 2_000;
 const PROGRESS_EVERY_MS = 5000;
-/** What kind each of four worlds is, as `simulate` and the command line call it. */
-const KINDS = [
-  { options: {}, word: "" },
-  { options: { flow: true }, word: " SCOPES=1" },
-  { options: {}, word: "" },
-  { options: { cluster: true }, word: " CLUSTER=1" },
-];
+/** What kind each of eight worlds is, as `simulate` and the command line call it. */
+const PLAIN = { options: {}, word: "" };
+const SCOPES = { options: { flow: true }, word: " SCOPES=1" };
+const CLUSTER = { options: { cluster: true }, word: " CLUSTER=1" };
+const CROWD = { options: { crowd: true }, word: " CROWD=1" };
+const KINDS = [PLAIN, SCOPES, CROWD, CLUSTER, PLAIN, SCOPES, PLAIN, CLUSTER];
 
 const outdir = mkdtempSync(join(root, "node_modules/.perdure-run-"));
 process.on("exit", () => rmSync(outdir, { recursive: true, force: true }));
-await bundle(join(root, "libs/simulator/src/index.ts"), outdir);
-const { simulate } = await import(pathToFileURL(join(outdir, "main.mjs")).href);
+
+/** The simulator over the tree as it is, or with a bug in it. Names of functions are not kept: they cost a tenth of the time. */
+async function simulator(bug) {
+  const directory = join(outdir, bug?.name ?? "as-it-is");
+  const plugins = bug === undefined ? [] : [await planting(bug, root)];
+  await bundle(join(root, "libs/simulator/src/index.ts"), directory, {}, plugins, { keepNames: false, sourcemap: false });
+  const { simulate } = await import(pathToFileURL(join(directory, "main.mjs")).href);
+  return simulate;
+}
 
 function show({ seed, findings }) {
   for (const { rule, detail, atMs } of findings) console.log(`seed ${seed}, ${(atMs / 1000).toFixed(3)} s: ${rule}\n  ${detail}`);
 }
 
-async function replay(seed, options) {
+async function replay(simulate, seed, options) {
   const report = await simulate({ seed, ...options, trace: true });
   console.log(report.trace.join("\n"));
   const { steps, commits, attempts, invocations, fingerprint } = report;
@@ -38,9 +50,15 @@ async function replay(seed, options) {
   return report.findings.length === 0;
 }
 
-async function explore(first, count) {
+function cpuSeconds(since = { user: 0, system: 0 }) {
+  const { user, system } = process.cpuUsage(since);
+  return (user + system) / 1e6;
+}
+
+async function explore(simulate, first, count) {
   console.log(`simulating ${count} worlds from seed ${first}`);
   const startedAt = performance.now();
+  const cpu = process.cpuUsage();
   let toldAt = startedAt;
   const broken = [];
   const sum = { invocations: 0, attempts: 0, commits: 0 };
@@ -58,11 +76,50 @@ async function explore(first, count) {
     }
   }
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  const processorSeconds = cpuSeconds(cpu);
   console.log(
-    `${count - broken.length} worlds held, ${broken.length} broke in ${seconds} s: ${sum.invocations} invocations, ${sum.attempts} attempts, ${sum.commits} commits`,
+    `${count - broken.length} worlds held, ${broken.length} broke in ${seconds} s: ${sum.invocations} invocations, ${sum.attempts} attempts, ` +
+      `${sum.commits} commits; ${(count / processorSeconds).toFixed(1)} worlds per second of processor time`,
   );
   if (broken.length > 0) console.log(`replay with: make sim SEED=${broken[0]}`);
   return broken.length === 0;
+}
+
+// ── planted bugs ─────────────────────────────────────────────────────────────────────────────────
+
+/** Looks for one bug; prints a row of the table. */
+async function findPlanted(bug, count, isShort) {
+  const simulate = await simulator(bug);
+  const cpu = process.cpuUsage();
+  const worlds = Array.from({ length: count }, (_, n) => n + 1);
+  if (isShort) worlds.unshift(bug.world);
+  for (const [tried, world] of worlds.entries()) {
+    const { options, word } = KINDS[(world - 1) % KINDS.length];
+    const { findings } = await simulate({ seed: world, ...options });
+    if (findings.length === 0) continue;
+    const seconds = cpuSeconds(cpu).toFixed(1);
+    console.log(`| \`${bug.name}\` | ${bug.what} | ${world}${word} | ${findings[0].rule} | ${tried + 1} | ${seconds} |`);
+    return true;
+  }
+  console.log(`| \`${bug.name}\` | ${bug.what} | not found in ${count} | | | ${cpuSeconds(cpu).toFixed(1)} |`);
+  return false;
+}
+
+async function findAllPlanted(bugs, count, isShort) {
+  console.log("| Bug | What | Found by world | Broken rule | Worlds tried | Processor s |\n|---|---|---|---|---|---|");
+  let found = 0;
+  for (const bug of bugs) if (await findPlanted(bug, count, isShort)) found++;
+  console.log(`${found} of ${bugs.length} planted bugs were found; ${cpuSeconds().toFixed(0)} s of processor time`);
+  return found === bugs.length;
+}
+
+/** The bugs that PLANT names. */
+function bugsOf(name) {
+  if (name === "all") return PLANTED_BUGS;
+  const bug = PLANTED_BUGS.find((each) => each.name === name);
+  if (bug !== undefined) return [bug];
+  console.error(`PLANT must be 'all' or one of ${PLANTED_BUGS.map((each) => each.name).join(", ")}`);
+  process.exit(2);
 }
 
 /** A whole number from the environment; undefined when it is not set. */
@@ -74,10 +131,20 @@ function numberFrom(name) {
   process.exit(2);
 }
 
+const { SCOPES: isOfScopes, CLUSTER: isOfCluster, CROWD: isOfCrowd, PLANT: plant = "", SHORT: short } = process.env;
 const seed = numberFrom("SEED");
-const count = numberFrom("COUNT") ?? COUNT_DEFAULT;
-const held =
-  seed === undefined
-    ? await explore(Math.floor(Math.random() * 1e9), count)
-    : await replay(seed, { flow: process.env.SCOPES === "1", cluster: process.env.CLUSTER === "1" });
-process.exitCode = held ? 0 : 1; // Not `exit`: a pipe would lose the end of a long trace.
+const count = numberFrom("COUNT");
+const bugs = plant === "" ? [] : bugsOf(plant);
+
+async function run() {
+  if (seed !== undefined)
+    return replay(await simulator(bugs[0]), seed, {
+      flow: isOfScopes === "1",
+      cluster: isOfCluster === "1",
+      crowd: isOfCrowd === "1",
+    });
+  if (bugs.length > 0) return findAllPlanted(bugs, count ?? PLANT_COUNT_DEFAULT, short === "1");
+  return explore(await simulator(), numberFrom("FROM") ?? Math.floor(Math.random() * 1e9), count ?? COUNT_DEFAULT);
+}
+
+process.exitCode = (await run()) ? 0 : 1; // Not `exit`: a pipe would lose the end of a long trace.

@@ -19,6 +19,7 @@ import type {
   SyncReads,
   TimerGroup,
 } from "@perdure/store";
+import { OldTimers } from "./crowd/old-timers.js";
 import type { World } from "./world.js";
 
 /** What the store needs to know of the leader behind it. */
@@ -42,12 +43,14 @@ export class LeaderStore implements PartitionStore {
   readonly #world: World;
   readonly #user: StoreUser;
   readonly #events: StoreEvents;
+  readonly #oldTimers: OldTimers;
 
   constructor(store: PartitionStore, world: World, user: StoreUser, sharedBatch: boolean, events: StoreEvents) {
     this.#store = store;
     this.#world = world;
     this.#user = user;
     this.#events = events;
+    this.#oldTimers = new OldTimers(world);
     this.capabilities = { sharedBatch };
     this.reads = store.reads;
   }
@@ -92,7 +95,8 @@ export class LeaderStore implements PartitionStore {
     return this.#read(() => this.#store.promisesOf(partition, service, key));
   }
   async timers(partition: number, group: TimerGroup, fromMs: number, limit: number): Promise<readonly TimerKey[]> {
-    return this.#read(() => this.#store.timers(partition, group, fromMs, limit));
+    const page = await this.#read(() => this.#store.timers(partition, group, fromMs, limit));
+    return this.#oldTimers.among(`${partition} ${group}`, page, fromMs, limit);
   }
   async outbox(partition: number, afterSeq: number, limit: number): Promise<readonly OutboxMessage[]> {
     return this.#read(() => this.#store.outbox(partition, afterSeq, limit));

@@ -6,6 +6,7 @@ import { createInvoker, Slots } from "@perdure/invoker";
 import type { PartitionCommand } from "@perdure/partition";
 import { LocalPartitions, LoopbackPeers, type OutboxPeers, Processor } from "@perdure/processor";
 import type { PartitionBatch, PartitionStore } from "@perdure/store";
+import { withLateWords } from "./crowd/late-words.js";
 import type { Outside } from "./endpoint/session.js";
 import { SimulatedTransport, type StreamOwner } from "./endpoint/transport.js";
 import { LeaderClock } from "./leader-clock.js";
@@ -90,7 +91,10 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
         logger,
         soon: (task) => void this.clock.setTimer(TURN_MS * scheduler.random.float(), task),
         invoker: (host) => {
-          const planted = plant?.host?.(host) ?? host;
+          const heard = withLateWords(host, world, (task) => {
+            if (this.alive) task();
+          });
+          const planted = plant?.host?.(heard) ?? heard;
           const deps = {
             host: planted,
             registry,

@@ -1,6 +1,7 @@
 /** What kind of world a seed makes: how many leaders, how bad the weather, what the services are like. */
 import type { ProtocolVersion } from "@perdure/service-protocol";
 import type { SeededRandom } from "@perdure/testkit";
+import type { CrowdSettings } from "./crowd/settings.js";
 import type { FlowSettings } from "./flow/settings.js";
 import type { ClusterSettings } from "./workers/settings.js";
 
@@ -45,6 +46,8 @@ export interface Settings {
   readonly cleanupIntervalMs: number;
   /** Undefined: a world without scopes. */
   readonly flow: FlowSettings | undefined;
+  /** Undefined: a world without crowds. */
+  readonly crowd: CrowdSettings | undefined;
   /** Undefined: leaders that are replaced when they are gone, over a store that answers reads at once. */
   readonly cluster: ClusterSettings | undefined;
 }
@@ -81,6 +84,7 @@ export function drawSettings(random: SeededRandom): Settings {
     retentionMs,
     cleanupIntervalMs: random.pick([7, 30]) * 60_000,
     flow: undefined,
+    crowd: undefined,
     cluster: undefined,
   };
 }

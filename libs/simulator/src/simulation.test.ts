@@ -30,6 +30,7 @@ const ONCE_BROKEN_IN_CLUSTERS: readonly (readonly [seed: number, was: string])[]
   [1000, "a leader whose commit was refused went on calling endpoints"],
 ];
 const CLUSTER_SEEDS = 30;
+const CROWD_SEEDS = 30;
 
 function broken(reports: readonly Report[]): string[] {
   return reports.flatMap(({ seed, findings }) =>
@@ -78,6 +79,13 @@ describe("simulated worlds", () => {
     expect(broken(reports)).toEqual([]);
     const invocations = reports.reduce((total, report) => total + report.invocations, 0);
     expect(invocations).toBeGreaterThan(15 * CLUSTER_SEEDS);
+  }, 120_000);
+
+  test("of crowds come to rest with every rule kept: full pages, late messages and timers that come again change nothing", async () => {
+    const reports: Report[] = [];
+    for (let seed = 1; seed <= CROWD_SEEDS; seed++) reports.push(await simulate({ seed, crowd: true }));
+    expect(broken(reports)).toEqual([]);
+    expect(Math.max(...reports.map(({ invocations }) => invocations))).toBeGreaterThan(512); // A page of timers.
   }, 120_000);
 
   test.each(ONCE_BROKEN_IN_CLUSTERS)("seed %i of clusters holds, where once %s", async (seed) => {

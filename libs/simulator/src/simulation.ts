@@ -12,13 +12,14 @@ import { Operator } from "./actors/operator.js";
 import { Outsider } from "./actors/outsider.js";
 import { Requests } from "./actors/requests.js";
 import { Cluster } from "./cluster.js";
+import { crowdSeed, drawCrowdSettings } from "./crowd/settings.js";
 import { type Finding, Findings } from "./findings.js";
 import { Pauser } from "./flow/pauser.js";
 import { SimulatedRules } from "./flow/rules.js";
 import { drawFlowSettings, flowSeed } from "./flow/settings.js";
 import { causesMissing } from "./ledger/causes.js";
 import { Ledger } from "./ledger/ledger.js";
-import { CALM_MS_MAX, HELP_ROUNDS_MAX, QUIET_MS, QUIET_MS_CLUSTER, STEPS_MAX } from "./limits.js";
+import { CALM_MS_MAX, HELP_ROUNDS_MAX, QUIET_MS, QUIET_MS_CLUSTER, SLEEPERS_WAKE_MS, STEPS_MAX } from "./limits.js";
 import type { Plant } from "./plant.js";
 import type { Leaders } from "./reach.js";
 import { drawRegistry } from "./registry.js";
@@ -42,6 +43,8 @@ export interface SimulationOptions {
   readonly flow?: boolean;
   /** A world of worker processes with leases, links and a store behind a network; likewise. Not together with `flow`. */
   readonly cluster?: boolean;
+  /** A world with much at one moment, late messages and old timers; likewise. Not together with `flow` or `cluster`. */
+  readonly crowd?: boolean;
   /** Instead of what the seed would draw. */
   readonly settings?: Partial<Settings>;
 }
@@ -87,11 +90,21 @@ class Simulation {
     const flowing = options.flow === true ? drawFlowSettings(new SeededRandom(flowSeed(options.seed)), drawn) : drawn;
     const clustered =
       options.cluster === true ? drawClusterSettings(new SeededRandom(clusterSeed(options.seed)), drawn) : flowing;
-    const settings = { ...clustered, ...options.settings };
+    const crowded = options.crowd === true ? drawCrowdSettings(new SeededRandom(crowdSeed(options.seed)), drawn) : clustered;
+    const settings = { ...crowded, ...options.settings };
     const nowMs = (): number => scheduler.clock.monotonicMs();
+    const hasWrongClocks = settings.weather.clockJumpEveryMs !== undefined;
+    const wallMs = hasWrongClocks ? undefined : (): number => scheduler.clock.nowMs();
     const findings = new Findings(nowMs);
     const trace = new Trace(options.trace === true, nowMs);
-    this.#world = { scheduler, settings, findings, ledger: new Ledger(findings, nowMs), trace, weather: settings.weather };
+    this.#world = {
+      scheduler,
+      settings,
+      findings,
+      ledger: new Ledger(findings, nowMs, wallMs),
+      trace,
+      weather: settings.weather,
+    };
     const registry = drawRegistry(scheduler, settings, this.#rules);
     this.#requests = new Requests(this.#world, registry);
     this.#outsider = new Outsider(this.#world, () => this.#cluster);
@@ -132,6 +145,7 @@ class Simulation {
     this.#flowHappens();
     this.#cluster.start();
     this.#callersCome();
+    this.#sleepersCome();
     await this.#until(() => scheduler.clock.monotonicMs() >= settings.stormMs && this.#callersToCome === 0);
     this.#world.weather = FAIR_WEATHER;
     trace.note("calm", () => "the weather turns fair");
@@ -158,6 +172,23 @@ class Simulation {
     }
     for (let n = 0; n < settings.operatorActions; n++) {
       scheduler.after(settings.stormMs * random.float(), () => this.#operator.act());
+    }
+  }
+
+  /** Callers of a crowd, all of whose invocations are to begin at one moment when the storm is over. */
+  #sleepersCome(): void {
+    const { scheduler, settings } = this.#world;
+    const { crowd, stormMs } = settings;
+    if (crowd === undefined) return;
+    const atMs = scheduler.clock.nowMs() + stormMs + SLEEPERS_WAKE_MS;
+    this.#callersToCome += crowd.sleepers;
+    for (let n = 0; n < crowd.sleepers; n++) {
+      scheduler.after(stormMs * scheduler.random.float(), () => {
+        this.#callersToCome--;
+        const caller = new Caller(this.#world, this.#cluster, `sleeper${n}`, this.#requests.sleeper(0, atMs), false);
+        this.#callers.push(caller);
+        caller.go();
+      });
     }
   }
 

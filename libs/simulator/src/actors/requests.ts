@@ -1,11 +1,13 @@
 /** Draws what callers ask for. */
-import { idempotentInvocationId, newInvocationId, utf8, workflowInvocationId } from "@perdure/base";
-import { type RegistryView, retentionsOf } from "@perdure/control";
-import type { Invoke, Target } from "@perdure/partition";
+import { type InvocationId, idempotentInvocationId, newInvocationId, utf8, workflowInvocationId } from "@perdure/base";
+import { type HandlerView, type RegistryView, retentionsOf } from "@perdure/control";
+import type { InvocationFacts, Invoke, Target } from "@perdure/partition";
 import { encodeInput } from "@perdure/service-protocol";
 import { drawRequest } from "../endpoint/draw-program.js";
-import type { Assignment } from "../endpoint/program.js";
-import type { World } from "../world.js";
+import type { Assignment, Callee, Program } from "../endpoint/program.js";
+import { partitionFor, type World } from "../world.js";
+
+const SLEEPING: Callee = { service: "S", handler: "h", key: "" };
 
 export class Requests {
   readonly #world: World;
@@ -18,6 +20,17 @@ export class Requests {
     this.#registry = registry;
   }
 
+  /** Begins at `atMs`, in the partition, and has nothing to do. */
+  sleeper(partition: number, atMs: number): Invoke {
+    const { random, clock } = this.#world.scheduler;
+    const { target, handler } = this.#called(SLEEPING, undefined);
+    const nowMs = clock.nowMs();
+    let id = newInvocationId(target, nowMs, random);
+    while (partitionFor(this.#world, id) !== partition) id = newInvocationId(target, nowMs, random);
+    const facts = this.#facts(id, target, handler, undefined);
+    return this.#invoke({ ...facts, executionTimeMs: atMs }, { operations: [] });
+  }
+
   draw(): Invoke {
     const { random, clock } = this.#world.scheduler;
     const { flow } = this.#world.settings;
@@ -25,15 +38,12 @@ export class Requests {
       drawRequest(random, this.#world.settings.objects, () =>
         random.chance(0.4) ? random.pick(["w1", "w2"]) : `own${++this.#workflows}`,
       );
-    let { to, program } = next();
+    let { to, program } = this.#world.settings.crowd !== undefined && random.chance(0.15) ? this.#reader() : next();
     // What competes for slots are mostly plain services.
     for (let n = 0; flow !== undefined && to.service !== "S" && n < 3; n++) ({ to, program } = next());
-    const handler = this.#registry.current().services.get(to.service)?.handlers.get(to.handler);
-    if (handler === undefined) throw new Error(`the registry knows ${to.service}/${to.handler}`);
-    const { serviceType, handlerType } = handler;
-    const key = serviceType === "service" ? undefined : to.key;
     const scope = flow !== undefined && to.service === "S" && random.chance(0.9) ? random.pick(flow.scopes) : undefined;
-    const target: Target = { scope, service: to.service, key, handler: to.handler, serviceType, handlerType };
+    const { target, handler } = this.#called(to, scope);
+    const { handlerType } = target;
     const idempotencyKey = handlerType !== "workflow" && random.chance(0.25) ? random.pick(["c1", "c2"]) : undefined;
     const nowMs = clock.nowMs();
     const id =
@@ -42,29 +52,53 @@ export class Requests {
         : idempotencyKey === undefined
           ? newInvocationId(target, nowMs, random)
           : idempotentInvocationId(target, idempotencyKey);
-    const retentions = retentionsOf(handler, idempotencyKey);
-    const assignment: Assignment = { program, tell: undefined };
-    return {
-      kind: "invoke",
-      id,
-      facts: {
-        id,
-        target,
-        source: { kind: "ingress" },
-        idempotencyKey,
-        limitKey: scope === undefined || flow === undefined ? undefined : random.pick(flow.limitKeys),
-        priority: scope === undefined ? 3 : random.pick([1, 3, 3, 3, 5]),
-        requestId: ++this.#requests,
-        createdAtMs: nowMs,
-        executionTimeMs: random.chance(0.1) ? nowMs + random.below(5_000) : undefined,
-        completionRetentionMs: retentions.completionMs,
-        journalRetentionMs: retentions.journalMs,
-        randomSeed: undefined,
-        trace: undefined,
-        bytes: undefined,
-      },
-      input: encodeInput([], utf8(JSON.stringify(assignment))),
-      sink: undefined,
+    const facts: InvocationFacts = {
+      ...this.#facts(id, target, handler, idempotencyKey),
+      limitKey: scope === undefined || flow === undefined ? undefined : random.pick(flow.limitKeys),
+      priority: scope === undefined ? 3 : random.pick([1, 3, 3, 3, 5]),
+      executionTimeMs: random.chance(0.1) ? nowMs + random.below(5_000) : undefined,
     };
+    return this.#invoke(facts, program);
+  }
+
+  /** Waits for a promise, perhaps together with others, and sends somebody who completes it. */
+  #reader(): { readonly to: Callee; readonly program: Program } {
+    const { random } = this.#world.scheduler;
+    const to: Callee = { service: "W", handler: "h", key: random.pick(["w1", "w2"]) };
+    return { to, program: { operations: [{ op: "getPromise", name: random.pick(["p", "q"]), helped: true, later: false }] } };
+  }
+
+  #called(to: Callee, scope: string | undefined): { readonly target: Target; readonly handler: HandlerView } {
+    const handler = this.#registry.current().services.get(to.service)?.handlers.get(to.handler);
+    if (handler === undefined) throw new Error(`the registry has no ${to.service}/${to.handler}`);
+    const { serviceType, handlerType } = handler;
+    const key = serviceType === "service" ? undefined : to.key;
+    return { target: { scope, service: to.service, key, handler: to.handler, serviceType, handlerType }, handler };
+  }
+
+  #facts(id: InvocationId, target: Target, handler: HandlerView, idempotencyKey: string | undefined): InvocationFacts {
+    const retentions = retentionsOf(handler, idempotencyKey);
+    return {
+      id,
+      target,
+      source: { kind: "ingress" },
+      idempotencyKey,
+      limitKey: undefined,
+      priority: 3,
+      requestId: ++this.#requests,
+      createdAtMs: this.#world.scheduler.clock.nowMs(),
+      executionTimeMs: undefined,
+      completionRetentionMs: retentions.completionMs,
+      journalRetentionMs: retentions.journalMs,
+      randomSeed: undefined,
+      trace: undefined,
+      bytes: undefined,
+    };
+  }
+
+  #invoke(facts: InvocationFacts, program: Program): Invoke {
+    const assignment: Assignment = { program, tell: undefined };
+    const input = encodeInput([], utf8(JSON.stringify(assignment)));
+    return { kind: "invoke", id: facts.id, facts, input, sink: undefined };
   }
 }

@@ -93,6 +93,11 @@ export class Conversation {
     return command.value;
   }
 
+  /** Commands of the handler, replayed ones and the Input included. */
+  get commandCount(): number {
+    return this.#commands.length;
+  }
+
   get replaying(): boolean {
     return this.#replayed < this.#commands.length;
   }

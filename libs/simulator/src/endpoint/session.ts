@@ -242,6 +242,7 @@ export class Session {
 
   #suspend(future: Future): void {
     const awaitingOn = this.#version >= 7 ? withCancel(future) : flat(future);
+    this.#attempt.words.suspended = true;
     this.#send(MessageType.Suspension, encodeControl({ kind: "suspension", awaitingOn }, this.#version));
     this.#close();
   }
@@ -249,6 +250,7 @@ export class Session {
   #propose(completionId: number, result: ValueOrFailure): void {
     const { random } = this.#world.scheduler;
     this.#proposed.set(completionId, result);
+    this.#attempt.words.proposed(completionId, result);
     const flags = this.#version >= 7 && random.chance(0.7) ? requestedAckFlag : 0;
     const proposal = encodeControl({ kind: "proposeRunCompletion", resultCompletionId: completionId, result }, this.#version);
     this.#send(MessageType.ProposeRunCompletion, proposal, flags);
@@ -257,6 +259,7 @@ export class Session {
   #finish(result: ValueOrFailure): void {
     this.#conversation.command({ kind: "output", result, name: "" });
     if (this.#over) return;
+    this.#attempt.words.ended = true;
     this.#response.respond(endFrame);
     this.#close();
   }
@@ -266,6 +269,7 @@ export class Session {
   #sendCommand(type: number, body: Uint8Array, flags = 0): void {
     const { random } = this.#world.scheduler;
     this.#commandsSent++;
+    this.#attempt.words.commands.set(this.#conversation.commandCount - 1, body);
     this.#send(type, body, random.chance(0.1) ? flags | requestedAckFlag : flags);
   }
 

@@ -9,6 +9,7 @@ import { messageTypeName, type StartMessage } from "@perdure/service-protocol";
 import type { Findings } from "../findings.js";
 import type { Ledger } from "./ledger.js";
 import type { Life } from "./life.js";
+import { AttemptWords } from "./run-model.js";
 
 /** One stream, from the leader that opened it until it has let go. */
 export interface AttemptRecord {
@@ -21,6 +22,9 @@ export interface AttemptRecord {
   aborted: boolean;
   /** The leader has heard the end of the response. */
   responseOver: boolean;
+  /** The run that was durable then; undefined: none. */
+  readonly run: number | undefined;
+  readonly words: AttemptWords;
   readonly stateAtOpening: ReadonlyMap<string, Uint8Array> | undefined;
 }
 
@@ -57,9 +61,13 @@ export class Attempts {
       life,
       aborted: false,
       responseOver: false,
+      run: life?.invocation.status === "invoked" ? life.invocation.run : undefined,
+      words: new AttemptWords(),
       stateAtOpening: target?.key === undefined ? undefined : this.#ledger.state.of(target.service, target.key),
     };
+    this.#ledger.runs.opened(record);
     if (leader.leads(id)) {
+      if (life !== undefined) this.#ledger.kills.attempted(life, record.name);
       this.#findings.require(life !== undefined, "user code starts only after its invocation is durable", () => record.name);
       if (life?.invocation.status === "invoked" || life === undefined) this.#checkAlone(record);
     }

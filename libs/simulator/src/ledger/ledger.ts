@@ -4,15 +4,7 @@
  */
 import type { InvocationId } from "@perdure/base";
 import { bytesEqual, parseAwakeableId, toBinaryString } from "@perdure/base";
-import type {
-  InboxEntry,
-  Invocation,
-  JournalEntry,
-  Mutation,
-  Outcome,
-  PartitionCommand,
-  WorkflowPromise,
-} from "@perdure/partition";
+import type { InboxEntry, Invocation, JournalEntry, Mutation, Outcome, PartitionCommand } from "@perdure/partition";
 import { isExclusive, isWorkflowRun } from "@perdure/partition";
 import {
   commandTypeOf,
@@ -31,8 +23,11 @@ import type { PartitionBatch } from "@perdure/store";
 import type { Findings } from "../findings.js";
 import { FlowModel } from "../flow/model.js";
 import { Attempts } from "./attempts.js";
+import { KillModel, type OwedMessage } from "./kill-model.js";
 import { hasDeterministicId, type Life, outcomeText } from "./life.js";
 import { LockModel } from "./lock-model.js";
+import { PromiseModel } from "./promise-model.js";
+import { RunModel } from "./run-model.js";
 import { StateModel } from "./state-model.js";
 
 /** From which status an invocation may come to which. */
@@ -60,16 +55,25 @@ const COMPLETED_BY = new Map<number, number>([
   [MessageType.GetInvocationOutput, MessageType.GetInvocationOutputCompletion],
 ]);
 
+const PROMISE_COMPLETIONS: ReadonlySet<number> = new Set([
+  MessageType.GetPromiseCompletion,
+  MessageType.PeekPromiseCompletion,
+  MessageType.CompletePromiseCompletion,
+]);
+
 export class Ledger {
   readonly #findings: Findings;
   readonly attempts: Attempts;
   readonly state: StateModel;
   readonly locks: LockModel;
   readonly flow: FlowModel;
+  readonly kills: KillModel;
+  readonly runs: RunModel;
+  readonly #promises: PromiseModel;
   /** The present life of each id, forgotten ones included. */
   readonly #lives = new Map<InvocationId, Life>();
   readonly #seeds = new Map<string, bigint>();
-  readonly #outboxes = new Map<string, PartitionCommand>();
+  readonly #outboxes = new Map<string, OwedMessage>();
   /** Sequence numbers are never used again. */
   readonly #owedEver = new Map<string, true>();
   readonly #dedup = new Map<string, number>();
@@ -78,14 +82,23 @@ export class Ledger {
   readonly #signalValues = new Set<string>();
   /** Entries stored before the record of their invocation, in one batch. */
   #early = new Map<InvocationId, JournalEntry[]>();
-  readonly #promises = new Map<string, WorkflowPromise["kind"]>();
   readonly #signalsSent = new Set<string>();
   /** Forgotten in the present batch, and not written to since. */
   readonly #forgottenWorkflows = new Set<string>();
   #commits = 0;
 
-  constructor(findings: Findings, nowMs: () => number) {
+  readonly #wallMs: (() => number) | undefined;
+
+  /**
+   * @param nowMs milliseconds since the world began
+   * @param wallMs what all clocks show; undefined: clocks are wrong in this world
+   */
+  constructor(findings: Findings, nowMs: () => number, wallMs: (() => number) | undefined) {
     this.#findings = findings;
+    this.#wallMs = wallMs;
+    this.kills = new KillModel(findings, nowMs);
+    this.runs = new RunModel(findings);
+    this.#promises = new PromiseModel(findings);
     this.flow = new FlowModel(findings, nowMs);
     this.attempts = new Attempts(findings, this);
     this.state = new StateModel(findings);
@@ -153,6 +166,7 @@ export class Ledger {
     this.#findings.require(this.#early.size === 0, "entries belong to an invocation", () => [...this.#early.keys()].join());
     this.#early.clear();
     this.state.endOfBatch();
+    this.kills.endOfBatch((id) => this.life(id), this.#outboxes);
     this.#workflowsGone();
   }
 
@@ -170,9 +184,11 @@ export class Ledger {
         return this.#dropJournal(mutation.id, mutation.length);
       case "putState":
         this.#forgottenWorkflows.delete(`${mutation.service}/${mutation.key}`);
-        return this.state.put(mutation.service, mutation.key, mutation.stateKey, mutation.value);
+        if (!this.state.put(mutation.service, mutation.key, mutation.stateKey, mutation.value)) this.#edited(mutation);
+        return;
       case "deleteState":
-        return this.state.delete(mutation.service, mutation.key, mutation.stateKey);
+        if (!this.state.delete(mutation.service, mutation.key, mutation.stateKey)) this.#edited(mutation);
+        return;
       case "putLock":
         return this.locks.locked(`${mutation.service}/${mutation.key}`, mutation.lock);
       case "deleteLock":
@@ -188,8 +204,7 @@ export class Ledger {
       case "putOutbox":
         return this.#owe(partition, mutation.message.seq, mutation.message.command);
       case "deleteOutbox":
-        this.#outboxes.delete(`p${partition}/${mutation.seq}`);
-        return;
+        return this.#acknowledged(`p${partition}/${mutation.seq}`);
       case "putDedup":
         return this.#received(partition, mutation.producer, mutation.seq);
       case "putBucket":
@@ -202,11 +217,9 @@ export class Ledger {
         return;
       case "putPromise":
         this.#forgottenWorkflows.delete(`${mutation.service}/${mutation.key}`);
-        this.#promises.set(`${mutation.service}/${mutation.key}/${mutation.name}`, mutation.promise.kind);
-        return;
+        return this.#promises.put(`${mutation.service}/${mutation.key}/${mutation.name}`, mutation.promise);
       case "deletePromise":
-        this.#promises.delete(`${mutation.service}/${mutation.key}/${mutation.name}`);
-        return;
+        return this.#promises.delete(`${mutation.service}/${mutation.key}/${mutation.name}`);
     }
   }
 
@@ -214,7 +227,13 @@ export class Ledger {
     const name = `p${partition}/${seq}`;
     this.#findings.require(!this.#owedEver.has(name), "a sequence number is used once", () => name);
     this.#owedEver.set(name, true);
-    this.#outboxes.set(name, command);
+    this.#outboxes.set(name, { command, atCommit: this.#commits });
+  }
+
+  #acknowledged(name: string): void {
+    const message = this.#outboxes.get(name);
+    this.#outboxes.delete(name);
+    if (message !== undefined) this.kills.acknowledged(message, (id) => this.life(id));
   }
 
   #received(partition: number, producer: string, seq: number): void {
@@ -222,6 +241,14 @@ export class Ledger {
     const before = this.#dedup.get(name) ?? -1;
     this.#findings.require(seq > before, "a delivery is taken once, in order", () => `${name}: ${seq} after ${before}`);
     this.#dedup.set(name, seq);
+  }
+
+  /** State that no handler changed: an edit from outside waits for whoever holds the object, but not for workflows, which are forgotten whole. */
+  #edited({ service, key }: { readonly service: string; readonly key: string }): void {
+    const holder = service === "O" ? this.locks.holder(`${service}/${key}`) : undefined;
+    const status = holder === undefined ? undefined : this.life(holder)?.invocation.status;
+    const isFree = status === undefined || status === "completed";
+    this.#findings.require(isFree, "an edit of state waits for the handler", () => `${service}/${key}, held by ${holder}`);
   }
 
   #queued(object: string, entry: InboxEntry): void {
@@ -265,6 +292,9 @@ export class Ledger {
       () => id,
     );
     if (from.status === "inboxed" && invocation.status !== "inboxed") this.#leftQueue(before);
+    if (from.status === "invoked") this.runs.moved(before, invocation);
+    if (from.status === "scheduled" && invocation.status !== "scheduled")
+      this.#notBefore(facts.executionTimeMs, () => `${id} begins`);
     before.invocation = invocation;
     if (invocation.status === "completed") this.#ended(before, invocation.outcome);
   }
@@ -280,6 +310,7 @@ export class Ledger {
       facts: invocation.facts,
       number: last === undefined ? 0 : last.number + 1,
       partition,
+      bornAtCommit: this.#commits,
       invocation,
       entries: [],
       journalDropped: false,
@@ -288,6 +319,7 @@ export class Ledger {
       forgotten: false,
       // Who asked for the end of an earlier life asks until somebody answers, and may so end this one, too.
       removalAsked: last?.removalAsked ?? false,
+      commandCount: 0,
     };
     this.#lives.set(id, life);
     const early = this.#early.get(id) ?? [];
@@ -309,6 +341,18 @@ export class Ledger {
       return;
     }
     life.outcome = outcome;
+    this.kills.over(life);
+    if (outcome.kind === "failure" && outcome.failure.message === "killed") this.kills.killed(life.id, calleesOf(life));
+  }
+
+  /** Clocks of a world agree, or nothing is known about when. */
+  #notBefore(dueAtMs: number | undefined, what: () => string): void {
+    const nowMs = this.#wallMs?.() ?? Number.POSITIVE_INFINITY;
+    this.#findings.require(
+      (dueAtMs ?? 0) <= nowMs + 1,
+      "nothing comes before its time",
+      () => `${what()}: ${dueAtMs} at ${nowMs}`,
+    );
   }
 
   #leftQueue(life: Life): void {
@@ -321,6 +365,8 @@ export class Ledger {
     if (life === undefined) return this.#findings.report("only what is there is forgotten", id);
     if (life.invocation.status === "inboxed") this.#leftQueue(life);
     life.forgotten = true;
+    this.kills.over(life);
+    this.runs.forgotten(life);
     this.flow.left(id);
     const { target } = life.facts;
     if (isWorkflowRun(target)) this.#forgottenWorkflows.add(`${target.service}/${target.key}`);
@@ -330,10 +376,7 @@ export class Ledger {
   #workflowsGone(): void {
     for (const workflow of this.#forgottenWorkflows) {
       const [service, key] = workflow.split("/") as [string, string];
-      const left = [
-        ...this.state.of(service, key).keys(),
-        ...[...this.#promises.keys()].filter((name) => name.startsWith(`${workflow}/`)),
-      ];
+      const left = [...this.state.of(service, key).keys(), ...this.#promises.of(workflow)];
       this.#findings.require(left.length === 0, "a forgotten workflow leaves nothing", () => `${workflow}: ${left.join()}`);
     }
     this.#forgottenWorkflows.clear();
@@ -365,9 +408,11 @@ export class Ledger {
 
   #command(life: Life, entry: JournalEntry, copied: boolean): void {
     const result = resultCompletionIdOf(entry.type, entry.body);
-    if (result !== undefined) this.#promiseCompletion(life, result, entry.type, COMPLETED_BY.get(entry.type) ?? 0);
+    if (!copied) this.runs.command(life, life.commandCount++, entry);
+    else life.commandCount++;
+    if (result !== undefined) this.#promiseCompletion(life, result, entry, COMPLETED_BY.get(entry.type) ?? 0);
     const calleeId = invocationIdCompletionIdOf(entry.type, entry.body);
-    if (calleeId !== undefined) this.#promiseCompletion(life, calleeId, entry.type, MessageType.CallInvocationIdCompletion);
+    if (calleeId !== undefined) this.#promiseCompletion(life, calleeId, entry, MessageType.CallInvocationIdCompletion);
     if (copied) return;
     const command = decodeCommand(entry.type, entry.body);
     if (isFault(command)) return this.#findings.report("a stored command can be read", `${life.id}: ${command.detail}`);
@@ -387,7 +432,7 @@ export class Ledger {
   }
 
   promiseIsCompleted(service: string, key: string, name: string): boolean {
-    return this.#promises.get(`${service}/${key}/${name}`) === "completed";
+    return this.#promises.isCompleted(`${service}/${key}/${name}`);
   }
 
   /** Whether a handler has stored that it sends this signal to the invocation. */
@@ -395,13 +440,14 @@ export class Ledger {
     return this.#signalsSent.has(`${to} ${signalText(signal)}`);
   }
 
-  #promiseCompletion(life: Life, id: number, commandType: number, notificationType: number): void {
+  #promiseCompletion(life: Life, id: number, entry: JournalEntry, notificationType: number): void {
+    const { type: commandType } = entry;
     this.#findings.require(
       !life.owed.has(id),
       "a command is stored once",
       () => `${life.id}: completion ${id} of ${messageTypeName(commandType)} again`,
     );
-    life.owed.set(id, { commandType, notificationType, completed: false });
+    life.owed.set(id, { commandType, notificationType, entry, completed: false });
   }
 
   #demandState(life: Life, command: JournalCommand): void {
@@ -429,8 +475,15 @@ export class Ledger {
     if (owed === undefined) return;
     this.#findings.require(!owed.completed, "a command is completed once", what);
     owed.completed = true;
-    if (entry.type === MessageType.SleepCompletion) return;
+    if (copied) return;
     if (entry.type === MessageType.CallCompletion) this.#answersCall(life, id.id, entry);
+    if (entry.type === MessageType.RunCompletion) this.runs.runCompleted(life, id.id, result);
+    if (entry.type !== MessageType.SleepCompletion && !PROMISE_COMPLETIONS.has(entry.type)) return;
+    const command = decodeCommand(owed.entry.type, owed.entry.body);
+    if (isFault(command)) return;
+    if (command.kind === "sleep") return this.#notBefore(command.wakeUpTimeMs, what);
+    const { service, key } = life.facts.target;
+    this.#promises.answered(`${service}/${key}`, command, result);
   }
 
   /** The result of a call is the callee's outcome. */
@@ -493,11 +546,17 @@ export class Ledger {
   }
 }
 
-/** The callee's id, if the entry tells it under this completion id. */
-function calleeOf(entry: JournalEntry, completionId: number): InvocationId | undefined {
+/** Everything that it called or sent. */
+function calleesOf({ entries }: Life): InvocationId[] {
+  return entries.flatMap((entry) => calleeOf(entry, undefined) ?? []);
+}
+
+/** The callee's id, if the entry tells it, under this completion id or any. */
+function calleeOf(entry: JournalEntry, completionId: number | undefined): InvocationId | undefined {
   if (entry.type !== MessageType.CallInvocationIdCompletion) return undefined;
   const decoded = decodeNotification(entry.type, entry.body);
-  if (isFault(decoded) || decoded.id.kind !== "completion" || decoded.id.id !== completionId) return undefined;
+  if (isFault(decoded) || decoded.id.kind !== "completion") return undefined;
+  if (completionId !== undefined && decoded.id.id !== completionId) return undefined;
   return decoded.result.kind === "invocationId" ? (decoded.result.invocationId as InvocationId) : undefined;
 }
 

@@ -2,6 +2,7 @@
 import type { InvocationId } from "@perdure/base";
 import type { Invocation, InvocationFacts, JournalEntry, Outcome } from "@perdure/partition";
 import { isWorkflowRun } from "@perdure/partition";
+import type { NotificationResult } from "@perdure/service-protocol";
 
 /** From its first record to the day it is forgotten. An id made of a key may live again after that. */
 export interface Life {
@@ -10,12 +11,16 @@ export interface Life {
   /** How many lives the id had before. */
   readonly number: number;
   readonly partition: number;
+  /** The batch in which it began. */
+  readonly bornAtCommit: number;
   invocation: Invocation;
   /** As stored, in order; empty once dropped. */
   entries: JournalEntry[];
   journalDropped: boolean;
   /** Completion id → what its command was, by the command that is owed it. */
   readonly owed: Map<number, OwedCompletion>;
+  /** Commands ever stored, also those of a journal that is dropped. */
+  commandCount: number;
   /** Set when it ended. */
   outcome: Outcome | undefined;
   forgotten: boolean;
@@ -26,12 +31,20 @@ export interface Life {
 export interface OwedCompletion {
   readonly commandType: number;
   readonly notificationType: number;
+  /** The command itself. */
+  readonly entry: JournalEntry;
   completed: boolean;
 }
 
 /** Whether the id was made of names and keys, so that it may be used again. */
 export function hasDeterministicId(facts: InvocationFacts): boolean {
   return facts.idempotencyKey !== undefined || isWorkflowRun(facts.target);
+}
+
+/** For comparing results of runs. */
+export function resultText(result: NotificationResult): string {
+  if (result.kind === "value") return `value ${Buffer.from(result.value)}`;
+  return result.kind === "failure" ? `failure ${result.failure.message}` : result.kind;
 }
 
 export function outcomeText(outcome: Outcome): string {

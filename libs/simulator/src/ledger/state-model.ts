@@ -29,7 +29,8 @@ export class StateModel {
     this.#demanded.push({ object: `${service}/${key}`, key: stateKey, value: value && fromUtf8(value) });
   }
 
-  put(service: string, key: string, stateKey: string, value: Uint8Array): void {
+  /** Returns whether a handler demanded it in this batch. */
+  put(service: string, key: string, stateKey: string, value: Uint8Array): boolean {
     const object = `${service}/${key}`;
     const state = this.#objects.get(object) ?? new Map<string, Uint8Array>();
     this.#objects.set(object, state);
@@ -43,17 +44,19 @@ export class StateModel {
       );
     }
     state.set(stateKey, value);
-    this.#meet(object, stateKey, text);
+    return this.#meet(object, stateKey, text);
   }
 
-  delete(service: string, key: string, stateKey: string): void {
+  /** As `put`. */
+  delete(service: string, key: string, stateKey: string): boolean {
     this.#objects.get(`${service}/${key}`)?.delete(stateKey);
-    this.#meet(`${service}/${key}`, stateKey, undefined);
+    return this.#meet(`${service}/${key}`, stateKey, undefined);
   }
 
-  #meet(object: string, key: string, value: string | undefined): void {
+  #meet(object: string, key: string, value: string | undefined): boolean {
     const at = this.#demanded.findIndex((each) => each.object === object && each.key === key && each.value === value);
     if (at >= 0) this.#demanded.splice(at, 1);
+    return at >= 0;
   }
 
   endOfBatch(): void {

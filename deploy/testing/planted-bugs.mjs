@@ -1,0 +1,208 @@
+/**
+ * Bugs that the simulator must find (`make sim PLANT=name`, `PLANT=all`): each replaces text of product modules in a bundle of its own, never in
+ * the tree. A text that is not there exactly once ends the run with an error: whoever changes the module changes the plant. `world` is the
+ * number of the world that found it in the run that docs/contributing/simulator.md records; a short run tries that one first.
+ */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+const partition = (path) => `libs/partition/src/${path}`;
+const processor = (path) => `libs/processor/src/${path}`;
+
+/** `edits`: file, text to find, text in its place. */
+function plant(name, what, world, ...edits) {
+  return { name, what, world, edits: edits.map(([file, find, replacement]) => ({ file, find, replacement })) };
+}
+
+export const PLANTED_BUGS = [
+  plant(
+    "kill-spares-a-child",
+    "A kill spares the first invocation that was called",
+    11,
+    [
+      partition("invocation/control.ts"),
+      "  for (let index = 0; index < invocation.journal.length; index++) {\n",
+      "  let isSpared = false;\n  for (let index = 0; index < invocation.journal.length; index++) {\n",
+    ],
+    [partition("invocation/control.ts"), '    out.send({ kind: "kill", id:', '    if (isSpared) out.send({ kind: "kill", id:'],
+    [
+      partition("invocation/control.ts"),
+      'id: decoded.result.invocationId as Invocation["facts"]["id"] });\n',
+      'id: decoded.result.invocationId as Invocation["facts"]["id"] });\n    isSpared = true;\n',
+    ],
+  ),
+  plant("old-run-may-write", "A message of a run that is over is heeded", 19, [
+    partition("invocation/attempt.ts"),
+    'invocation.status === "invoked" && invocation.run === command.run',
+    'invocation.status === "invoked"',
+  ]),
+  plant("gone-timer-fires", "A timer that is gone fires again", 91, [
+    partition("timer/fire.ts"),
+    "  if (!view.hasTimer(timer)) return;\n",
+    "",
+  ]),
+  plant("second-completion-wins", "A second completion of a promise wins", 2, [
+    partition("promise/promise.ts"),
+    '  if (promise?.kind === "completed") {\n    completeAtOnce(view, out, invocation, MessageType.CompletePromiseCompletion',
+    "  if (promise === null) {\n    completeAtOnce(view, out, invocation, MessageType.CompletePromiseCompletion",
+  ]),
+  plant("full-page-of-timers", "When a full page of timers is due, the rest sleeps until a restart", 75, [
+    processor("timers.ts"),
+    "else if (page.length === TIMER_PAGE) this.#lower(",
+    "else if (page.length > TIMER_PAGE) this.#lower(",
+  ]),
+  plant("later-timers-forgotten", "Later timers of a page are forgotten", 1, [
+    processor("timers.ts"),
+    "if (later !== undefined) this.#lower(group, partition, later.dueAtMs);",
+    "if (later !== undefined) void later;",
+  ]),
+  plant("stored-timers-not-armed", "A new leader does not arm the timers that are stored", 1, [
+    processor("timers.ts"),
+    "if (first !== undefined) this.#lower(group, partition, first.dueAtMs);",
+    "void first;",
+  ]),
+  plant("timer-too-early", "Sleeps end a second before their time", 1, [
+    partition("journal/perform-action.ts"),
+    "const timer = { dueAtMs: action.wakeUpAtMs,",
+    "const timer = { dueAtMs: action.wakeUpAtMs - 1_000,",
+  ]),
+  plant("outbox-not-recovered", "A new leader does not send again what the outbox holds", 6, [
+    processor("outbox.ts"),
+    "        this.owe(message, to);\n",
+    "",
+  ]),
+  plant("outbox-numbers-again", "A new leader begins its sequence numbers anew", 4, [
+    processor("outbox.ts"),
+    "this.#next = epoch * SEQUENCES_PER_EPOCH;",
+    "this.#next = 0 * epoch * SEQUENCES_PER_EPOCH;",
+  ]),
+  plant("delivery-taken-twice", "Deduplication is off by one", 6, [
+    processor("applier.ts"),
+    "if (letter.seq > seen) {",
+    "if (letter.seq >= seen) {",
+  ]),
+  plant("effects-before-commit", "Effects are performed before their batch is durable", 1, [
+    processor("group-commit.ts"),
+    "    const sinceMs = clock.monotonicMs();\n",
+    "    const sinceMs = clock.monotonicMs();\n    perform(wishes.splice(0));\n",
+  ]),
+  plant("fenced-leader-goes-on", "A leader whose commit was refused goes on", 10, [
+    processor("group-commit.ts"),
+    'if (outcome.kind === "fenced") return this.#ports.fenced(outcome.partition);',
+    "",
+  ]),
+  plant("runs-not-resumed", "A new leader does not go on with what was running", 1, [
+    processor("processor.ts"),
+    "        running.push(invocation);\n",
+    "",
+  ]),
+  plant("take-back-keeps-rows", "A command that is applied again leaves rows of its first try", 1, [
+    processor("live-view.ts"),
+    "    this.#mutations.length = this.#mutationMark;\n",
+    "",
+  ]),
+  plant("state-cache-stale", "Kept states do not take up what was written", 2, [
+    processor("live-view.ts"),
+    "      this.#states.written(objectName(write.service, write.key), write.stateKey, value);\n",
+    "      void value;\n",
+  ]),
+  plant("suspends-one-too-many", "A suspension ignores one notification that its attempt had not seen", 1, [
+    partition("invocation/attempt.ts"),
+    "const unseen = invocation.journal.notifications - command.knownNotifications;",
+    "const unseen = invocation.journal.notifications - command.knownNotifications - 1;",
+  ]),
+  plant("inbox-skips-one", "A long inbox of an object skips one", 2, [
+    partition("lock/lock.ts"),
+    "for (let seq = lock.head; seq < lock.tail; seq++) {",
+    "for (let seq = lock.tail - lock.head > 2 ? lock.head + 1 : lock.head; seq < lock.tail; seq++) {",
+  ]),
+  plant("killed-holder-keeps-lock", "A killed invocation keeps the lock of its object", 11, [
+    partition("invocation/outcome.ts"),
+    "if (isExclusive(target)) releaseLock(",
+    'if (isExclusive(target) && reason === "ended") releaseLock(',
+  ]),
+  plant("edit-passes-the-queue", "An edit of state does not wait for the handler that runs", 11, [
+    partition("state/replace.ts"),
+    "const lock = command.exclusive ?",
+    "const lock = command.exclusive && command.entries.length < 0 ?",
+  ]),
+  plant("attach-after-the-end", "Whoever attaches after the end waits for ever", 2, [
+    partition("invocation/outcome.ts"),
+    'if (invocation.status === "completed") return notifySink(out, sink, invocation.outcome);',
+    'if (invocation.status === "completed") return;',
+  ]),
+  plant("cancelled-before-start", "Callers of an invocation that is cancelled before its start hear nothing", 11, [
+    partition("invocation/control.ts"),
+    "  tellEverybody(invocation, outcome, out);\n",
+    "  void outcome;\n",
+  ]),
+  plant("cancel-not-stored", "A request to cancel is answered and not stored", 3, [
+    partition("invocation/control.ts"),
+    '      storeSignal(view, out, invocation, { kind: "signalIndex", index: cancelSignalIndex }, voidResult);\n',
+    "",
+  ]),
+  plant("one-listener-of-a-promise", "Only the first who waits for a promise hears of its completion", 332, [
+    partition("promise/promise.ts"),
+    "for (const listener of promise?.listeners ?? []) {",
+    "for (const listener of (promise?.listeners ?? []).slice(0, 1)) {",
+  ]),
+  plant("resubmission-accepted", "What a caller submits again is accepted again", 3, [
+    partition("invocation/invoke.ts"),
+    "idempotencyKey !== undefined || command.resubmission === true || isWorkflowRun(target)",
+    "idempotencyKey !== undefined || isWorkflowRun(target)",
+  ]),
+  plant("second-run-of-a-workflow", "A second run of a workflow key is accepted", 2, [
+    partition("invocation/invoke.ts"),
+    "command.resubmission === true || isWorkflowRun(target)",
+    "command.resubmission === true",
+  ]),
+  plant("restart-loses-an-entry", "A restart copies one entry too few", 11, [
+    partition("invocation/restart.ts"),
+    "for (let index = 0; index <= from; index++) {",
+    "for (let index = 0; index < from; index++) {",
+  ]),
+  plant("slot-kept-while-suspended", "A suspended invocation of a scope keeps its slot", 42, [
+    partition("invocation/attempt.ts"),
+    '  out.mutate({ kind: "putInvocation", invocation: suspended });\n  letGoOfSlot(out, invocation);\n',
+    '  out.mutate({ kind: "putInvocation", invocation: suspended });\n',
+  ]),
+  plant("retry-replays-too-little", "The next attempt does not know what the last one stored", 19, [
+    "libs/invoker/src/run.ts",
+    "    this.#journal.stored(effect);\n",
+    "    if (effect.index % 5 !== 4) this.#journal.stored(effect);\n",
+  ]),
+  plant("lease-outlives-its-end", "A leader goes on when its lease has ended", 16, [
+    processor("cluster/leadership.ts"),
+    "if (seat.endsAtMs <= nowMs) this.#lose(",
+    "if (seat.endsAtMs + 5_000 <= nowMs) this.#lose(",
+  ]),
+  plant("kept-rows-not-updated", "Rows that the leader keeps do not take up what it wrote", 4, [
+    processor("group-commit.ts"),
+    "          led.cache?.settled((batches[index] as PartitionBatch).mutations);\n",
+    "          void index;\n",
+  ]),
+];
+
+/** A plugin of esbuild that plants the bug. Rejects when one of its texts is not in its module exactly once. */
+export async function planting({ name, edits }, root) {
+  const planted = new Map();
+  for (const { file, find, replacement } of edits) {
+    const path = join(root, file);
+    const source = planted.get(path) ?? (await readFile(path, "utf8"));
+    const count = source.split(find).length - 1;
+    if (count !== 1) throw new Error(`${name}: the text to replace is ${count} times in ${file}: ${JSON.stringify(find)}`);
+    planted.set(
+      path,
+      source.replace(find, () => replacement),
+    );
+  }
+  return {
+    name: `planted-${name}`,
+    setup(bundler) {
+      bundler.onLoad({ filter: /\.ts$/ }, ({ path }) => {
+        const contents = planted.get(path);
+        return contents === undefined ? undefined : { contents, loader: "ts" };
+      });
+    },
+  };
+}

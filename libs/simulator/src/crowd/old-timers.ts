@@ -1,0 +1,26 @@
+/** Timers fire at least once: a page of timers may hold one that was read before, and has fired since. */
+import type { TimerKey } from "@perdure/partition";
+import type { World } from "../world.js";
+
+/** Of a partition and group, by the name that the caller gives it. */
+const REMEMBERED_MAX = 50;
+
+export class OldTimers {
+  readonly #world: World;
+  readonly #read = new Map<string, TimerKey[]>();
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** The page from `fromMs` on with perhaps one old timer in front; `limit` is how many were asked for. */
+  among(name: string, page: readonly TimerKey[], fromMs: number, limit: number): readonly TimerKey[] {
+    const { scheduler, settings } = this.#world;
+    if (settings.crowd === undefined) return page;
+    const before = this.#read.get(name) ?? [];
+    this.#read.set(name, [...page, ...before].slice(0, REMEMBERED_MAX));
+    const old = before.filter(({ dueAtMs }) => dueAtMs <= fromMs);
+    if (old.length === 0 || page.length >= limit || !scheduler.random.chance(settings.crowd.timerAgain)) return page;
+    return [scheduler.random.pick(old), ...page];
+  }
+}

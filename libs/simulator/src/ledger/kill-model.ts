@@ -1,0 +1,71 @@
+/**
+ * Rules about kills: in the batch that kills an invocation, every invocation that it called is over, or a kill of it is in the outbox; and when
+ * that message is acknowledged, its target is over. So nothing of a killed tree survives, and nothing of it begins an attempt.
+ */
+import type { InvocationId } from "@perdure/base";
+import type { PartitionCommand } from "@perdure/partition";
+import type { Findings } from "../findings.js";
+import type { Life } from "./life.js";
+
+/** A message that waits in an outbox, and the batch that put it there. */
+export interface OwedMessage {
+  readonly command: PartitionCommand;
+  readonly atCommit: number;
+}
+
+/** Until a leader has heard of a commit that ended an invocation: the slowest commits and reads together. */
+const UNAWARE_MS_MAX = 60_000;
+
+export class KillModel {
+  readonly #findings: Findings;
+  readonly #nowMs: () => number;
+  /** Killed in this batch, with the invocations that they called until then. */
+  #killed: { readonly id: InvocationId; readonly children: readonly InvocationId[] }[] = [];
+  readonly #overSinceMs = new WeakMap<Life, number>();
+
+  constructor(findings: Findings, nowMs: () => number) {
+    this.#findings = findings;
+    this.#nowMs = nowMs;
+  }
+
+  over(life: Life): void {
+    if (!this.#overSinceMs.has(life)) this.#overSinceMs.set(life, this.#nowMs());
+  }
+
+  killed(id: InvocationId, children: readonly InvocationId[]): void {
+    if (children.length > 0) this.#killed.push({ id, children });
+  }
+
+  endOfBatch(lifeOf: (id: InvocationId) => Life | undefined, outbox: ReadonlyMap<string, OwedMessage>): void {
+    if (this.#killed.length === 0) return;
+    const messages = [...outbox.values()].map(({ command }) => command);
+    for (const { id, children } of this.#killed) {
+      for (const child of children) {
+        const isComing = messages.some((command) => command.kind === "invoke" && command.id === child);
+        const ends = !isInFlight(lifeOf(child)) && !isComing;
+        const isReached = ends || messages.some((command) => command.kind === "kill" && command.id === child);
+        this.#findings.require(isReached, "a kill reaches the whole tree", () => `${child}, called by ${id}`);
+      }
+    }
+    this.#killed = [];
+  }
+
+  /** The message was delivered. */
+  acknowledged({ command, atCommit }: OwedMessage, lifeOf: (id: InvocationId) => Life | undefined): void {
+    if (command.kind !== "kill") return;
+    const life = lifeOf(command.id);
+    const isOver = !isInFlight(life) || (life as Life).bornAtCommit >= atCommit;
+    this.#findings.require(isOver, "a kill that was delivered was carried out", () => command.id);
+  }
+
+  /** A present leader begins an attempt of it. */
+  attempted(life: Life, name: string): void {
+    const sinceMs = this.#overSinceMs.get(life);
+    const isLate = sinceMs !== undefined && this.#nowMs() - sinceMs > UNAWARE_MS_MAX;
+    this.#findings.require(!isLate, "nothing that is over begins an attempt", () => name);
+  }
+}
+
+function isInFlight(life: Life | undefined): boolean {
+  return life !== undefined && life.invocation.status !== "completed";
+}
