@@ -11,6 +11,7 @@ import {
   MAILBOX_BYTES_MAX,
   MAILBOX_COMMANDS_MAX,
   PENDING_BYTES_MAX,
+  PENDING_MUTATIONS_MAX,
   TURN_CLOCK_COMMANDS,
   TURN_COMMANDS_MAX,
   TURN_MS_MAX,
@@ -82,17 +83,28 @@ export class Mailbox {
       led.view.nowMs = nowMs;
       pendingBytes += led.view.mutationBytes;
     }
-    for (let opened = 0; opened < TURN_COMMANDS_MAX && pendingBytes < PENDING_BYTES_MAX; opened++) {
+    let isBatchFull = this.#isBatchFull();
+    for (let opened = 0; opened < TURN_COMMANDS_MAX && pendingBytes < PENDING_BYTES_MAX && !isBatchFull; opened++) {
       const letter = this.#letters.shift();
       if (letter === undefined) break;
       const bytes = bytesOf(letter);
       this.#bytes -= bytes;
       pendingBytes += bytes;
       open(letter);
-      if (opened % TURN_CLOCK_COMMANDS === TURN_CLOCK_COMMANDS - 1 && clock.monotonicMs() >= endMs) break;
+      if (opened % TURN_CLOCK_COMMANDS !== TURN_CLOCK_COMMANDS - 1) continue;
+      isBatchFull = this.#isBatchFull();
+      if (clock.monotonicMs() >= endMs) break;
     }
+    const mustWait = pendingBytes >= PENDING_BYTES_MAX || isBatchFull;
     commits.write();
-    if (!this.isEmpty && !(commits.isWriting && pendingBytes >= PENDING_BYTES_MAX)) this.schedule();
+    if (!this.isEmpty && !(commits.isWriting && mustWait)) this.schedule();
+  }
+
+  /** As much is applied as one batch should hold. */
+  #isBatchFull(): boolean {
+    let count = 0;
+    for (const { view } of this.#ports.led.values()) count += view.mutationCount;
+    return count >= PENDING_MUTATIONS_MAX;
   }
 
   /** Whether rows that the letters at hand will read must be fetched first; the turn comes again when they are here. */
