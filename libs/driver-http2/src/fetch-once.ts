@@ -56,8 +56,11 @@ export async function fetchOnce(
   if (request.httpVersion !== "auto") return exchange(deps, request, request.httpVersion, signal);
   if (!base.secure) return exchange(deps, request, "HTTP/2.0", signal);
   if (deps.guard?.allows(request.uri) === false) return { kind: "failed", failure: deniedFailure() };
+  const begunAtMs = deps.clock.monotonicMs();
   const agreed = await agreedVersion(base, deps);
-  return agreed.kind === "failed" ? agreed : exchange(deps, request, agreed.httpVersion, signal);
+  if (agreed.kind === "failed") return agreed;
+  const timeoutMs = Math.max(1, request.timeoutMs - (deps.clock.monotonicMs() - begunAtMs));
+  return exchange(deps, { ...request, timeoutMs }, agreed.httpVersion, signal);
 }
 
 async function exchange(

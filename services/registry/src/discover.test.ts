@@ -115,6 +115,28 @@ describe("patience", () => {
     expect(fetcher.requests).toHaveLength(5);
   });
 
+  test("an endpoint that drips a byte at a time is given up after 45 seconds in all", async () => {
+    const virtual = new VirtualClock();
+    const timeouts: number[] = [];
+    const fetcher: DiscoveryFetcher = {
+      async fetch({ timeoutMs }) {
+        timeouts.push(timeoutMs);
+        virtual.advanceBy(timeoutMs);
+        return { kind: "failed", failure: { kind: "reset", message: `no answer within ${timeoutMs} ms` } };
+      },
+    };
+    const target: DiscoveryTarget = { kind: "http", uri: "http://x/", httpVersion: "auto" };
+    const done = discover({ fetcher, clock: virtual, requestHeaders: {} }, target, {}, new AbortController().signal);
+    const refused = expect(done).rejects.toMatchObject({ code: "META0003" });
+    while (timeouts.length < 2) {
+      virtual.advanceBy(100);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await refused;
+    expect(timeouts[0]).toBe(30_000);
+    expect(virtual.monotonicMs()).toBeLessThanOrEqual(46_000);
+  });
+
   test("pauses are bounded by 200 ms, then by twice as much", async () => {
     const virtual = new VirtualClock();
     const fetcher = scripted(failure("reset"), failure("connect"), said(aManifest([])));

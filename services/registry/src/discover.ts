@@ -13,6 +13,7 @@ import {
   DISCOVERY_ATTEMPTS_MAX,
   DISCOVERY_RETRY_BOUNDS,
   DISCOVERY_TIMEOUT_MS,
+  DISCOVERY_TOTAL_MS,
   GUARDED_QUOTE_CHARS_MAX,
   QUOTED_BODY_CHARS_MAX,
 } from "./limits.js";
@@ -77,13 +78,17 @@ async function askPatiently(
     path: "/discover",
     headers: { accept: MANIFEST_ACCEPT, ...requestHeaders, ...headers },
     responseBytesMax: MANIFEST_BYTES_MAX,
-    timeoutMs: DISCOVERY_TIMEOUT_MS,
   } as const;
   const backoff = new Backoff(DISCOVERY_RETRY_BOUNDS, random);
+  const endsAtMs = clock.monotonicMs() + DISCOVERY_TOTAL_MS;
   for (let attempt = 1; ; attempt++) {
-    const answer = await fetcher.fetch(request, signal);
+    // An endpoint that sends a byte now and then ends each attempt by its timeout, which alone would be worth another one.
+    const timeoutMs = Math.min(DISCOVERY_TIMEOUT_MS, endsAtMs - clock.monotonicMs());
+    const answer = await fetcher.fetch({ ...request, timeoutMs }, signal);
     if (attempt === DISCOVERY_ATTEMPTS_MAX || signal.aborted || !isWorthRetrying(answer)) return answer;
-    await pause(clock, backoff.next(), signal);
+    const pauseMs = backoff.next();
+    if (clock.monotonicMs() + pauseMs >= endsAtMs) return answer;
+    await pause(clock, pauseMs, signal);
   }
 }
 

@@ -9,6 +9,9 @@ export const DISCOVERY_RETRY_BOUNDS = { firstMs: 200, longestMs: 1_600 } as cons
 /** One attempt from connecting to the last byte, in milliseconds: a cold function of a cloud platform answers within this. */
 export const DISCOVERY_TIMEOUT_MS = 30_000;
 
+/** All attempts of one discovery together, in milliseconds: one slow attempt and the quick failures before it. */
+export const DISCOVERY_TOTAL_MS = 45_000;
+
 /** How much of a refused answer's body an error quotes. */
 export const QUOTED_BODY_CHARS_MAX = 2048;
 
