@@ -36,6 +36,8 @@ export interface IngressOptions {
   readonly drainMs?: number;
   /** `experimental-enable-vqueues`: scoped calls are taken; true unless said otherwise. */
   readonly scopesEnabled?: boolean;
+  /** Origins of web pages that may read answers; `*` is any, which is the default. */
+  readonly corsOrigins?: readonly string[];
   readonly http?: HttpPortOptions;
 }
 
@@ -106,7 +108,11 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
     },
   };
 
+  const corsOrigins =
+    options.corsOrigins === undefined || options.corsOrigins.includes("*") ? undefined : new Set(options.corsOrigins);
   function handle(exchange: Exchange): void {
+    // Without an origin no answer has the header by which a browser shows it to the page.
+    if (corsOrigins?.has(exchange.origin ?? "") === false) exchange.origin = undefined;
     inFlight++;
     if (metrics !== undefined) exchange.startedAtMs = clock.monotonicMs();
     if (edge !== undefined) beginSpan(exchange, edge);

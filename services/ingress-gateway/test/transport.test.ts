@@ -146,6 +146,26 @@ describe("limits", () => {
     },
   );
 
+  test.each([
+    [undefined, "https://evil.example", "https://evil.example"],
+    [["*"], "https://evil.example", "https://evil.example"],
+    [["https://app.example"], "https://app.example", "https://app.example"],
+    [["https://app.example"], "https://evil.example", undefined],
+    [["https://app.example"], "https://app.example.evil", undefined],
+    [[], "https://evil.example", undefined],
+  ])("with allowed origins %j a page of %s may read: %s", async (corsOrigins, origin, allowed) => {
+    await using fixture = await startIngress({ options: corsOrigins === undefined ? {} : { corsOrigins } });
+    await using client = openClient("http/1.1", fixture.port);
+    const preflight = { origin, "access-control-request-method": "POST" };
+    for (const request of [health, { method: "OPTIONS", path: "/x", headers: preflight }, { path: "/Nobody/here" }]) {
+      const { headers } = await client.send({
+        ...request,
+        headers: { origin, ...("headers" in request ? request.headers : {}) },
+      });
+      expect(headers["access-control-allow-origin"]).toBe(allowed);
+    }
+  });
+
   test("requests beyond the rate hear 429, health checks never", async () => {
     await using fixture = await startIngress({ options: { requestsPerSecondMax: 1 } });
     await using client = openClient("h2c", fixture.port);
