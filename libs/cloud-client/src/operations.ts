@@ -37,6 +37,10 @@ const auditFilter = {
   to: unixSeconds.optional(),
 };
 
+/** API keys that a member made, who leaves or may not make keys any more: deleted unless `keepApiKeys`. */
+const apiKeysOfMember = { keepApiKeys: z.boolean().optional(), dryRun: z.boolean().optional() };
+const deletedApiKeys = { apiKeys: z.array(apiKeyShape).default([]), apiKeysDeleted: z.boolean().default(false) };
+
 /** `POST /cloud/<name>`: of whoever asks. */
 export const userOperations = {
   GetUserIdentity: {
@@ -146,8 +150,12 @@ export const accountOperations = {
     response: z.object({ invitationId: z.string(), token: z.string(), expiresAt: unixSeconds }),
   },
   WithdrawInvitation: { request: z.object({ email: emailShape }), response: okShape },
-  UpdateMember: { request: z.object({ userId: userIdShape, role: memberRoleShape }), response: okShape },
-  RemoveMember: { request: z.object({ userId: userIdShape }), response: okShape },
+  /** `dryRun` shows which keys of theirs are deleted when they may not make keys any more, and changes nothing. */
+  UpdateMember: {
+    request: z.object({ userId: userIdShape, role: memberRoleShape, ...apiKeysOfMember }),
+    response: okShape.extend(deletedApiKeys),
+  },
+  RemoveMember: { request: z.object({ userId: userIdShape, ...apiKeysOfMember }), response: okShape.extend(deletedApiKeys) },
   RotateSigningKey: { request: z.object(environmentId), response: signingKeysShape },
   PromoteSigningKey: { request: z.object(environmentId), response: signingKeysShape },
   RetireSigningKey: { request: z.object({ ...environmentId, force: z.boolean().optional() }), response: signingKeysShape },

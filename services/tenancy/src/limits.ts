@@ -22,12 +22,20 @@ export const AUDIT_EXPORT_LINES_MAX = 500_000;
 export const LOG_LINES_MAX = 500;
 /** Days of one `GetUsage`. */
 export const USAGE_DAYS_MAX = 400;
+/** Calls of one user to the Cloud API: a page asks some dozen things when it opens, and scripts wait for each other. */
+export const API_CALLS = { perSecond: 20, burst: 200 } as const;
+/** Operations that read much count as so many calls. */
+export const DEAR_CALL_COST = 10;
+/** Users whose calls are counted; some hundred bytes each. */
+export const CALLING_USERS_MAX = 100_000;
 /** An invitation is good for this long (cloud.md §4.6). */
 export const INVITATION_MS = 7 * 86_400_000;
 /** Open invitations of an account: enough for a big team, too few to send spam with. */
 export const INVITATIONS_MAX = 50;
 /** How long the data of a destroyed environment can still be brought back (cloud.md §5.2). */
 export const ERASE_AFTER_MS = 7 * 86_400_000;
+/** Environments that take room, those that are being deleted among them, for each that the plan allows: one may be replaced at once, not again and again. */
+export const KEPT_PER_PLANNED = 2;
 /** Signing keys may be retired this long after they were replaced (cloud.md §3.5). */
 export const RETIRE_AFTER_MS = 86_400_000;
 /** `last used` is written at most this often (cloud.md §4.3). */
@@ -107,6 +115,8 @@ export const DEVICE_POLL_MS = 5_000;
 export const USER_CODE_TRIES_MAX = 5;
 /** How often one user code may be looked at, right or wrong (cloud.md §1.7). */
 export const DEVICE_CODE_LOOKS_MAX = 50;
+/** How long a browser is known in which somebody has signed in; it opens nothing. */
+export const DEVICE_COOKIE_MS = 180 * 86_400_000;
 /** An unfinished sign-in at another provider. */
 export const OIDC_FLOW_MS = 600_000;
 /** The other provider must answer within this: somebody looks at an empty page. */
@@ -147,8 +157,14 @@ export const IDLE_WARNED_SHARE = 10 / 14;
 export const RATES = {
   /** People share addresses; a program that guesses has thousands of words. */
   "sign-in by address": { max: 60, windowMs: 600_000 },
-  /** More wrong passwords than anybody remembers; it locks nobody out for long. */
-  "sign-in to account": { max: 10, windowMs: 900_000 },
+  /** More wrong passwords than anybody remembers; from elsewhere the account can still be signed in to. */
+  "sign-in to account by address": { max: 10, windowMs: 900_000 },
+  /** From all networks together: many machines that guess get no further than this. */
+  "sign-in to account": { max: 100, windowMs: 900_000 },
+  /** Of a browser in which its owner has signed in before: what others guess does not count for it. */
+  "sign-in by known browser": { max: 10, windowMs: 900_000 },
+  /** A stolen session is no place to guess a password. */
+  "confirmation of session": { max: 10, windowMs: 900_000 },
   "sign-up by address": { max: 20, windowMs: 3_600_000 },
   "device code by address": { max: 30, windowMs: 600_000 },
   /** cloud.md §1.7. */
@@ -166,6 +182,10 @@ export const RATES = {
   /** A link has 256 bits; this bounds what a loop costs. */
   "link by address": { max: 30, windowMs: 600_000 },
   "invitation by address": { max: 30, windowMs: 600_000 },
+  /** Each is a mail in our name, with a name of the account's choice in it. */
+  "invitation of account": { max: 100, windowMs: 86_400_000 },
+  "invitation to recipient": { max: 10, windowMs: 86_400_000 },
+  "invitation of account to recipient": { max: 3, windowMs: 3_600_000 },
 } as const;
 
 /** Requests of the console to environments at the same time: each holds two sockets and little else. */

@@ -5,6 +5,7 @@ import type { TrustedProxies } from "@perdure/cloud/trusted-proxies";
 import type { TenancyDatabase } from "@perdure/driver-postgres";
 import type { LogLine, LogSpan } from "@perdure/driver-process";
 import type { Addresses } from "./addresses.js";
+import type { CallRates } from "./api/call-rates.js";
 import type { PlanQuota } from "./api/errors.js";
 import type { Rates } from "./login/rates.js";
 import type { EnvironmentKeys } from "./secrets/environment-keys.js";
@@ -26,6 +27,8 @@ export interface TenancyPorts {
   readonly tokens: AccessTokens;
   readonly addresses: Addresses;
   readonly rates: Rates;
+  /** Of operations of the Cloud API. */
+  readonly calls: CallRates;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;

@@ -42,6 +42,56 @@ describe("members", () => {
     expect((await owner.client.account(account, "ListMembers", {})).members.map(({ userId }) => userId)).toEqual([owner.id]);
   });
 
+  test("T14: keys that a member made are shown and deleted when they leave or may make none any more", async () => {
+    const [owner, maker] = [await world.cloud.user(), await world.cloud.user()];
+    const account = await owner.account();
+    const { token } = await owner.client.account(account, "InviteMember", { email: maker.email, role: "developer" });
+    await maker.client.user("AcceptInvitation", { token });
+    const environmentId = await world.environmentOf(owner, account);
+    await world.activate(environmentId);
+    const keyOf = (user: TestUser) =>
+      user.client.account(account, "CreateApiKey", { environmentId, roleId: "rst:role::FullAccess" });
+    const isGood = async ({ apiKey }: { apiKey: string }): Promise<boolean> =>
+      (await world.cloud.tenancy.authenticate(apiKey, environmentId)).kind !== "unknown";
+    const [theirs, mine] = [await keyOf(maker), await keyOf(owner)];
+    const ask = (name: "UpdateMember" | "RemoveMember", more: object) =>
+      owner.client.account(account, name, { userId: maker.id, role: "viewer", ...more } as never);
+    const shown = { apiKeys: [{ keyId: theirs.keyId, createdBy: maker.id }] };
+    expect(await ask("RemoveMember", { dryRun: true })).toMatchObject({ ...shown, apiKeysDeleted: false });
+    expect(await ask("UpdateMember", { role: "admin" })).toMatchObject({ apiKeys: [] }); // Admins make keys as well.
+    expect(await isGood(theirs)).toBe(true);
+    expect(await ask("UpdateMember", { keepApiKeys: true })).toMatchObject({ ...shown, apiKeysDeleted: false });
+    expect(await isGood(theirs)).toBe(true);
+    expect(await ask("UpdateMember", {})).toMatchObject({ ...shown, apiKeysDeleted: true });
+    expect([await isGood(theirs), await isGood(mine)]).toEqual([false, true]);
+    expect(await ask("RemoveMember", {})).toMatchObject({ apiKeys: [] });
+  });
+
+  test("invitations are few: to one address, and of one account", async () => {
+    const owner = await world.cloud.user();
+    const account = await owner.account("team");
+    const invite = (of: TestUser, to: AccountId, email: string) =>
+      of.client.account(to, "InviteMember", { email, role: "viewer" }).then(
+        () => 200,
+        ({ status }: { status: number }) => status,
+      );
+    for (let n = 0; n < 3; n++) expect(await invite(owner, account, "victim@perdure.test")).toBe(200);
+    expect(await invite(owner, account, "Victim@perdure.test")).toBe(429);
+    world.cloud.clock.aheadMs += 3_600_000;
+    expect(await invite(owner, account, "victim@perdure.test")).toBe(200);
+    // Others may write to the same address, but not without end.
+    const statuses: number[] = [];
+    for (let n = 0; n < 4; n++) {
+      const other = await world.cloud.user();
+      const theirs = await other.account();
+      for (let m = 0; m < 2; m++) statuses.push(await invite(other, theirs, "victim@perdure.test"));
+    }
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 200, 429, 429]);
+    world.cloud.clock.aheadMs += 86_400_000;
+    const later = await world.cloud.user();
+    expect(await invite(later, await later.account(), "victim@perdure.test")).toBe(200);
+  });
+
   test("T14: who is removed, or made less, leaves no invitation behind that they could not give any more", async () => {
     const [owner, admin, friend, other] = [
       await world.cloud.user(),

@@ -96,6 +96,21 @@ describe("environments", () => {
     });
   });
 
+  test("destroyed ones take room until they are erased: one can be replaced, not made and destroyed without end", async () => {
+    const owner = await world.cloud.user();
+    const account = await owner.account(); // Two environments.
+    const replace = async (name: string): Promise<void> => {
+      const environmentId = await world.environmentOf(owner, account, name);
+      await world.activate(environmentId);
+      await owner.client.account(account, "DestroyEnvironment", { environmentId, confirmName: name });
+    };
+    for (const name of ["one", "two", "three", "four"]) await replace(name);
+    await expect(world.environmentOf(owner, account, "five")).rejects.toMatchObject({
+      status: 403,
+      message: expect.stringContaining("kept for 7 days"),
+    });
+  });
+
   test("one that quotas suspended cannot be resumed by hand, also not through deletion", async () => {
     const owner = await world.cloud.user();
     const account = await owner.account();

@@ -80,6 +80,7 @@ describe("the session of the page", () => {
     });
     expect(headers.getSetCookie()).toEqual([
       expect.stringMatching(/^__Host-perdure_session=[0-9A-Za-z]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800; Secure$/),
+      expect.stringMatching(/^__Host-perdure_device=[\w.-]+; Path=\/; HttpOnly; SameSite=Lax; Max-Age=15552000; Secure$/),
     ]);
     expect(headers.get("location")).toBe("/");
   });

@@ -2,8 +2,10 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Secret, systemClock } from "@perdure/base";
+import { TrustedProxies } from "@perdure/cloud/trusted-proxies";
 import { CloudClient, OAuthClient } from "@perdure/cloud-client";
 import { type Database, startDatabase } from "@perdure/servers";
+import { subjectOf } from "../src/login/subjects.js";
 import { csrfOf, openTestTenancy, TEST_ISSUER, type TestTenancy, Visitor } from "../src/testing/index.js";
 
 const PASSWORD = "correct horse battery";
@@ -164,6 +166,9 @@ describe("signing up and in", () => {
     expect([answer.status, answer.location]).toEqual([303, "/"]);
     expect(answer.headers.getSetCookie()).toEqual([
       expect.stringMatching(/^__Host-perdure_session=[0-9A-Za-z]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800; Secure$/),
+      expect.stringMatching(
+        /^__Host-perdure_device=1\.\w{22}\.[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=15552000; Secure$/,
+      ),
     ]);
     const stolen = new Visitor(cloud.origin);
     for (const [name, value] of visitor.cookies) stolen.cookies.set(name, value);
@@ -192,6 +197,34 @@ describe("signing up and in", () => {
     cloud.clock.aheadMs += 900_000;
     expect((await visitor.post("/login", { csrf, email, password: PASSWORD })).status).toBe(303);
   }, 30_000);
+
+  test("T15: who guesses locks the owner out neither in a browser of theirs nor in another network", async () => {
+    const { visitor: owner, email } = await signedUp();
+    owner.cookies.delete("__Host-perdure_session");
+    await using proxied = await openTestTenancy(database.url, {
+      options: { trustedProxies: new TrustedProxies(["127.0.0.0/8"], "x-forwarded-for") },
+    });
+    proxied.clock.aheadMs = cloud.clock.aheadMs;
+    const from = (address: string) => {
+      const visitor = new Visitor(proxied.origin);
+      return async (password: string): Promise<number> => {
+        const csrf = csrfOf((await visitor.get("/login")).text);
+        return (await visitor.post("/login", { csrf, email, password }, { "x-forwarded-for": address })).status;
+      };
+    };
+    const guesser = from("203.0.113.7");
+    for (let n = 0; n < 10; n++) expect(await guesser(`wrong password ${n}`)).toBe(401);
+    expect(await guesser(PASSWORD)).toBe(429);
+    expect(await from("2001:db8::1")(PASSWORD)).toBe(303);
+    // Over all networks there is a limit too, which does not hold for a browser that signed in before.
+    for (let n = 0; n < 101; n++) await proxied.ports.rates.take("sign-in to account", subjectOf(email)).catch(() => undefined);
+    expect(await from("2001:db8:1::1")(PASSWORD)).toBe(429);
+    expect((await owner.submit("/login", "/login", { email, password: "wrong password" })).status).toBe(401);
+    expect((await owner.submit("/login", "/login", { email, password: PASSWORD })).status).toBe(303);
+    const other = new Visitor(proxied.origin);
+    other.cookies.set("__Host-perdure_device", `1.${"x".repeat(22)}.${"y".repeat(43)}`); // Nobody makes such a cookie.
+    expect((await other.submit("/login", "/login", { email, password: PASSWORD })).status).toBe(429);
+  }, 60_000);
 
   test("T31: forms that are not ours are refused; nobody is sent to another site", async () => {
     const { visitor, email } = await signedUp();

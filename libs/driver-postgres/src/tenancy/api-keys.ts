@@ -62,6 +62,13 @@ export class ApiKeys {
     return this.#session.rows(text, [environmentId]);
   }
 
+  /** Those that are good and that this member made, in all environments of the account, oldest first. */
+  madeBy(accountId: AccountId, userId: UserId, nowMs: number): Promise<ApiKeyRecord[]> {
+    const text = `SELECT ${COLUMNS} FROM perdure_api_keys WHERE account_id = $1 AND created_by = $2 AND deleted_at_ms IS NULL
+      AND (expires_at_ms IS NULL OR expires_at_ms > $3) ORDER BY created_at_ms, id`;
+    return this.#session.rows(text, [accountId, userId, nowMs]);
+  }
+
   /** False when it was deleted before. */
   async delete(id: ApiKeyId, environmentId: EnvironmentId, nowMs: number): Promise<boolean> {
     const text = "UPDATE perdure_api_keys SET deleted_at_ms = $3 WHERE id = $1 AND environment_id = $2 AND deleted_at_ms IS NULL";

@@ -137,6 +137,12 @@ export class Environments {
     return (await this.#session.row<{ count: number }>(text, [accountId]))?.count ?? 0;
   }
 
+  /** How many still take room: those that are being deleted too. */
+  async countKept(accountId: AccountId): Promise<number> {
+    const text = "SELECT count(*) AS count FROM perdure_environments WHERE account_id = $1 AND status <> 'DELETED'";
+    return (await this.#session.row<{ count: number }>(text, [accountId]))?.count ?? 0;
+  }
+
   /** Undefined when its status does not allow the event; nothing is changed then. A runtime must be looked at again: a new generation. */
   async take(id: EnvironmentId, step: Step): Promise<EnvironmentRecord | undefined> {
     const { event, nowMs, suspendedFor, eraseAtMs, failure } = step;

@@ -8,6 +8,7 @@ import { hasPower, parseAccountId } from "@perdure/cloud";
 import { accountOperations, exportAuditEventsRequest, userOperations } from "@perdure/cloud-client";
 import type { Request, Response } from "express";
 import type { z } from "zod";
+import { DEAR_CALL_COST } from "../limits.js";
 import { ApiError, notAMember } from "./errors.js";
 import { AccountCall, type AccountHandlers, type Call, type UserHandlers } from "./operation.js";
 import { accountHandlers, userHandlers } from "./operations/accounts.js";
@@ -26,8 +27,12 @@ const ofAccounts: AccountHandlers = {
 };
 const ofUsers: UserHandlers = userHandlers;
 
+/** They read much of the database or of files. */
+const DEAR: ReadonlySet<string> = new Set(["GetEnvironmentLogs", "ExportAuditEvents", "ListAuditEvents"]);
+
 /** `POST …/<operation>`: answers, or rejects with what is to be answered. */
 export async function answerUserOperation(call: Call, name: string, req: Request, res: Response): Promise<void> {
+  call.ports.calls.take(call.userId);
   if (!Object.hasOwn(userOperations, name)) throw unknownOperation();
   const operation = name as keyof typeof userOperations;
   const request = shaped(userOperations[operation].request, await bodyOf(req, call.ports.clock));
@@ -43,7 +48,9 @@ export async function answerAccountOperation(
   req: Request,
   res: Response,
 ): Promise<void> {
+  call.ports.calls.take(call.userId);
   const member = await memberOf(call, account);
+  if (DEAR.has(name)) call.ports.calls.take(call.userId, DEAR_CALL_COST - 1);
   if (name === "ExportAuditEvents") return await answerExport(member, req, res);
   if (!Object.hasOwn(accountOperations, name)) throw unknownOperation();
   const operation = name as keyof typeof accountOperations;

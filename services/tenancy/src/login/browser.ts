@@ -1,21 +1,22 @@
-/** Why: who sits at the browser, and whether a form was filled in on a page of ours: told by two cookies that no script can read. */
+/** Why: who sits at the browser, and whether a form was filled in on a page of ours: told by cookies that no script can read. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { COOKIE_PREFIX, randomBase62 } from "@perdure/cloud";
 import type { SessionRecord } from "@perdure/driver-postgres";
 import type { Request, RequestHandler, Response } from "express";
 import { ApiError, apiErrorOf } from "../api/errors.js";
-import { BROWSER_SESSION_MS, OIDC_FLOW_MS } from "../limits.js";
+import { BROWSER_SESSION_MS, DEVICE_COOKIE_MS, OIDC_FLOW_MS } from "../limits.js";
 import type { TenancyPorts } from "../ports.js";
 import { type Html, html, PAGE_HEADERS, page } from "./html.js";
 import { cookieOf, formOf, setCookie } from "./requests.js";
 import { hashOf, requestIdOf } from "./sessions.js";
 
-type CookieName = "session" | "form" | "provider";
+type CookieName = "session" | "form" | "provider" | "device";
 
 const LIFE_MS: Readonly<Record<CookieName, number>> = {
   session: BROWSER_SESSION_MS,
   form: BROWSER_SESSION_MS,
   provider: OIDC_FLOW_MS,
+  device: DEVICE_COOKIE_MS,
 };
 
 export class Browser {

@@ -14,7 +14,7 @@ export function confirmedUntilMs({ confirmedAtMs }: SessionRecord): number {
 
 export type Confirmation = "confirmed" | "wrong" | "noPassword";
 
-/** Counted like sign-ins: a stolen session is no place to guess a password. Throws PERD0429. */
+/** Counted for the session, and with sign-ins from this network: a stolen session is no place to guess a password. Throws PERD0429. */
 export async function confirmByPassword(
   ports: PagesPorts,
   session: SessionRecord,
@@ -22,10 +22,11 @@ export async function confirmByPassword(
   who: Requester,
 ): Promise<Confirmation> {
   const { rates, database, passwords } = ports;
-  const user = await database.tables.users.get(session.userId);
-  const subject = subjectOf(user?.email.toLowerCase());
   await rates.take("sign-in by address", networkOf(who.remoteAddress));
-  await rates.take("sign-in to account", subject);
+  await rates.take("confirmation of session", session.id);
+  const user = await database.tables.users.get(session.userId);
+  const atAccount = `${subjectOf(user?.email.toLowerCase())} ${networkOf(who.remoteAddress)}`;
+  await rates.take("sign-in to account by address", atAccount);
   const hash = await database.tables.logins.password(session.userId);
   if (hash === undefined) return "noPassword";
   if (!(await passwords.matches(password, hash))) {
@@ -33,7 +34,8 @@ export async function confirmByPassword(
     await auditLogin(ports, database.tables, who, session.userId, "login.failed", details);
     return "wrong";
   }
-  await rates.forget("sign-in to account", subject);
+  await rates.forget("confirmation of session", session.id);
+  await rates.forget("sign-in to account by address", atAccount);
   await noteConfirmed(ports, session, "password", who);
   return "confirmed";
 }

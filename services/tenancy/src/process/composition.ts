@@ -30,6 +30,7 @@ import {
 } from "@perdure/role";
 import { checkAddress, createHttpPort, observeCertificate, openDoor, openProbes } from "@perdure/role/http";
 import { createAddresses } from "../addresses.js";
+import { CallRates } from "../api/call-rates.js";
 import { createCloudApi } from "../api/cloud-api.js";
 import { consoleRoutes, createGatewayLink, type GatewayLink, homeRoutes } from "../console/index.js";
 import { Quotas } from "../environments/quotas.js";
@@ -95,6 +96,7 @@ export async function startTenancy(
     tokens,
     addresses: addressesOf(settings),
     rates: new Rates(database, clock, rateMaximaOf(settings.limits)),
+    calls: new CallRates(clock, { perSecond: settings.limits.apiCallsPerSecond, burst: settings.limits.apiCallsBurst }),
     clock,
     random,
     logger: logger.child({ component: "tenancy" }),

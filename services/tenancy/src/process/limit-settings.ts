@@ -1,13 +1,17 @@
 /** Why: how often people and programs may try something is the operator's to say: offices and proxies differ. */
 import { group, integer } from "@perdure/role";
 import type { z } from "zod";
-import { RATES, REQUESTS_MAX, REQUESTS_OF_NETWORK_MAX } from "../limits.js";
+import { API_CALLS, RATES, REQUESTS_MAX, REQUESTS_OF_NETWORK_MAX } from "../limits.js";
 import type { Rate, RateMaxima } from "../login/rates.js";
 
 /** Each has a setting, whose sentence says in which time. */
 const SETTINGS = {
   signInsPerNetwork: ["sign-in by address", "Attempts to sign in from one network in ten minutes."],
-  signInsPerAccount: ["sign-in to account", "Attempts to sign in to one account in a quarter of an hour."],
+  signInsPerAccountAndNetwork: [
+    "sign-in to account by address",
+    "Attempts to sign in to one account from one network in a quarter of an hour.",
+  ],
+  signInsPerAccount: ["sign-in to account", "…and from all networks together; browsers that signed in before are not counted."],
   signUpsPerNetwork: ["sign-up by address", "New users from one network in an hour."],
   deviceCodesPerNetwork: ["device code by address", "Codes for command lines that log in from one network in ten minutes."],
   deviceCodeLooksPerNetwork: ["user code by address", "Codes that people at one network enter in a minute."],
@@ -17,6 +21,8 @@ const SETTINGS = {
   mailsPerRecipient: ["mail to account", "Of such mails to one address in an hour."],
   linksPerNetwork: ["link by address", "Links in mails that are opened from one network in ten minutes."],
   invitationLooksPerNetwork: ["invitation by address", "Invitations that are opened from one network in ten minutes."],
+  invitationsPerAccount: ["invitation of account", "Invitations that members of one account send in a day."],
+  invitationsPerRecipient: ["invitation to recipient", "Invitations to one address, by all accounts, in a day."],
 } as const satisfies Readonly<Record<string, readonly [Rate, string]>>;
 
 type Name = keyof typeof SETTINGS;
@@ -29,6 +35,11 @@ const ofRates = Object.fromEntries(
 export const limitSettings = group("How often what may be tried. A network is one IPv4 address, or a /64 of IPv6.", {
   requestsAtOnce: integer(REQUESTS_MAX, { min: 1, sentence: "Requests that this process answers at the same time." }),
   requestsAtOncePerNetwork: integer(REQUESTS_OF_NETWORK_MAX, { min: 1, sentence: "…of them from one network." }),
+  apiCallsPerSecond: integer(API_CALLS.perSecond, {
+    min: 1,
+    sentence: "Calls of one user to the Cloud API per second, at this process.",
+  }),
+  apiCallsBurst: integer(API_CALLS.burst, { min: 1, sentence: "…and at once." }),
   ...ofRates,
 });
 

@@ -8,6 +8,7 @@ import { CloudClient } from "@perdure/cloud-client";
 import type { ConsoleHost } from "@perdure/console-host";
 import { openTenancyDatabase } from "@perdure/driver-postgres";
 import { createAddresses } from "../addresses.js";
+import { CallRates } from "../api/call-rates.js";
 import { createCloudApi } from "../api/cloud-api.js";
 import { consoleRoutes, createGatewayLink, type GatewayAddress, homeRoutes } from "../console/index.js";
 import { type LoginOptions, NO_OTHER_LOGIN, openLogin } from "../login/index.js";
@@ -119,6 +120,7 @@ export async function openTestTenancy(
       consoleUrl,
     }),
     rates: new Rates(database, clock, rates),
+    calls: new CallRates(clock),
     clock,
     random,
     logger,

@@ -33,13 +33,17 @@ export function register(program: Command, context: Context): void {
     .description("give a member another role")
     .argument("<member>", "e-mail address or id")
     .addOption(roleOption().makeOptionMandatory())
-    .action((member: string, flags: { role: MemberRole }) => update(context, member, flags.role));
+    .option("--keep-keys", KEEP_KEYS)
+    .action((member: string, flags: { role: MemberRole; keepKeys?: true }) => update(context, member, flags));
   members
     .command("remove")
-    .description("remove a member; their logins stop working for this account")
+    .description("remove a member; their logins and API keys stop working for this account")
     .argument("<member>", "e-mail address or id")
-    .action((member: string) => remove(context, member));
+    .option("--keep-keys", KEEP_KEYS)
+    .action((member: string, flags: { keepKeys?: true }) => remove(context, member, flags));
 }
+
+const KEEP_KEYS = "keep the API keys that they made; otherwise they are deleted when their maker could not make them any more";
 
 interface Chosen {
   readonly client: CloudClient;
@@ -98,25 +102,65 @@ async function withdraw(context: Context, email: string): Promise<void> {
   context.output.result({ email }, () => context.output.print(`The invitation of ${email} is withdrawn.`));
 }
 
-async function update(context: Context, asked: string, role: MemberRole): Promise<void> {
-  const { client, accountId } = await chosen(context);
-  const { userId, email } = await memberNamed(context, client, accountId, asked);
-  await client.account(accountId, "UpdateMember", { userId, role }, { signal: context.signal });
-  context.output.result({ userId, email, role }, () => context.output.print(`${email} is ${role} now.`));
+interface KeysFlag {
+  readonly keepKeys?: true;
 }
 
-async function remove(context: Context, asked: string): Promise<void> {
+async function update(context: Context, asked: string, { role, keepKeys }: KeysFlag & { role: MemberRole }): Promise<void> {
   const { client, accountId } = await chosen(context);
   const { userId, email } = await memberNamed(context, client, accountId, asked);
-  if (!context.yes && context.prompts.isInteractive) {
-    const agreed = await context.prompts.confirm(`Remove ${email}?`, "Remove them with --yes");
-    if (!agreed) context.fail(FAILED, "Nothing was done");
-  }
-  await client.account(accountId, "RemoveMember", { userId }, { signal: context.signal });
-  context.output.result({ userId, email }, () => {
-    context.output.print(`${email} is no member any more.`);
-    context.output.note("API keys they made go on working: 'perdure keys list' tells who made each.");
+  const change = { userId, role, keepApiKeys: keepKeys === true };
+  const { signal } = context;
+  const { apiKeys } = await client.account(accountId, "UpdateMember", { ...change, dryRun: true }, { signal });
+  if (apiKeys.length > 0) await agree(context, `Make ${email} ${role}${fateOf(apiKeys, keepKeys)}?`);
+  const done = await client.account(accountId, "UpdateMember", change, { signal });
+  context.output.result({ userId, email, role, ...keysOf(done) }, () => {
+    context.output.print(`${email} is ${role} now.`);
+    noteKeys(context, done);
   });
+}
+
+async function remove(context: Context, asked: string, { keepKeys }: KeysFlag): Promise<void> {
+  const { client, accountId } = await chosen(context);
+  const { userId, email } = await memberNamed(context, client, accountId, asked);
+  const change = { userId, keepApiKeys: keepKeys === true };
+  const { signal } = context;
+  const { apiKeys } = await client.account(accountId, "RemoveMember", { ...change, dryRun: true }, { signal });
+  await agree(context, `Remove ${email}${fateOf(apiKeys, keepKeys)}?`);
+  const done = await client.account(accountId, "RemoveMember", change, { signal });
+  context.output.result({ userId, email, ...keysOf(done) }, () => {
+    context.output.print(`${email} is no member any more.`);
+    noteKeys(context, done);
+  });
+}
+
+type Keys = readonly { readonly keyId: string; readonly description?: string | undefined }[];
+
+async function agree(context: Context, question: string): Promise<void> {
+  if (context.yes || !context.prompts.isInteractive) return;
+  if (!(await context.prompts.confirm(question, "Agree with --yes"))) context.fail(FAILED, "Nothing was done");
+}
+
+function fateOf(keys: Keys, keepKeys: true | undefined): string {
+  if (keys.length === 0) return "";
+  const names = keys
+    .map(({ keyId, description }) => (description === undefined ? keyId : `${keyId} (${description})`))
+    .join(", ");
+  return keepKeys === true ? `, and keep the API keys they made: ${names}` : `, and delete the API keys they made: ${names}`;
+}
+
+const keysOf = ({ apiKeys, apiKeysDeleted }: { readonly apiKeys: Keys; readonly apiKeysDeleted: boolean }) => ({
+  apiKeys: apiKeys.map(({ keyId }) => keyId),
+  apiKeysDeleted,
+});
+
+function noteKeys(
+  context: Context,
+  { apiKeys, apiKeysDeleted }: { readonly apiKeys: Keys; readonly apiKeysDeleted: boolean },
+): void {
+  if (apiKeys.length === 0) return;
+  const ids = apiKeys.map(({ keyId }) => keyId).join(", ");
+  context.output.note(apiKeysDeleted ? `Deleted the API keys they made: ${ids}` : `API keys they made still work: ${ids}`);
 }
 
 async function memberNamed(

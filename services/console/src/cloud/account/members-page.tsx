@@ -79,7 +79,8 @@ function MemberTable({ all }: { readonly all: readonly Member[] }) {
   const [, go] = useLocation();
   const [changing, setChanging] = useState<Member>();
   const [removing, setRemoving] = useState<Member>();
-  const remove = useCloudChange((api, { userId }: Member) => api.account(accountId, "RemoveMember", { userId }), {
+  const [keepApiKeys, setKeepApiKeys] = useState(false);
+  const remove = useCloudChange((api, { userId }: Member) => api.account(accountId, "RemoveMember", { userId, keepApiKeys }), {
     done: (_, { userId, email }) => (userId === user.userId ? `You have left ${name}` : `${email} is no member any more`),
     onDone: (_, { userId }) => (userId === user.userId ? go("~/accounts") : setRemoving(undefined)),
   });
@@ -156,9 +157,49 @@ function MemberTable({ all }: { readonly all: readonly Member[] }) {
         <p>
           {removing?.userId === user.userId
             ? "You see and use nothing of it any more, until somebody invites you again."
-            : `${removing?.email} loses access within seconds. API keys they made go on working: revoke those you do not trust.`}
+            : `${removing?.email} loses access within seconds.`}
         </p>
+        {removing !== undefined && (
+          <TheirKeys
+            of={{ name: "RemoveMember", request: { userId: removing.userId } }}
+            isKept={keepApiKeys}
+            onChange={setKeepApiKeys}
+          />
+        )}
       </Confirmation>
+    </>
+  );
+}
+
+/** The API keys that this would delete, and whether to keep them. */
+function TheirKeys({
+  of: { name, request },
+  isKept,
+  onChange,
+}: {
+  readonly of:
+    | { readonly name: "RemoveMember"; readonly request: { readonly userId: Member["userId"] } }
+    | { readonly name: "UpdateMember"; readonly request: { readonly userId: Member["userId"]; readonly role: MemberRole } };
+  readonly isKept: boolean;
+  readonly onChange: (isKept: boolean) => void;
+}) {
+  const { accountId } = useAccount();
+  const keys = useCloudAsk(["member-keys", accountId, name, request], (api, signal) =>
+    name === "RemoveMember"
+      ? api.account(accountId, name, { ...request, dryRun: true }, signal)
+      : api.account(accountId, name, { ...request, dryRun: true }, signal),
+  );
+  const made = keys.data?.apiKeys ?? [];
+  if (made.length === 0) return null;
+  return (
+    <>
+      <p>
+        API keys they made: <strong>{made.map(({ keyId, description }) => description ?? keyId).join(", ")}</strong>
+      </p>
+      <label className="row">
+        <input type="checkbox" checked={isKept} onChange={(event) => onChange(event.target.checked)} />
+        Keep these keys; otherwise they are deleted
+      </label>
     </>
   );
 }
@@ -175,7 +216,8 @@ function RoleText({ role }: { readonly role: MemberRole }) {
 function ChangeRole({ member, onClose }: { readonly member: Member; readonly onClose: () => void }) {
   const { accountId, role: own } = useAccount();
   const [role, setRole] = useState<MemberRole>(member.role);
-  const change = useCloudChange((api) => api.account(accountId, "UpdateMember", { userId: member.userId, role }), {
+  const [keepApiKeys, setKeepApiKeys] = useState(false);
+  const change = useCloudChange((api) => api.account(accountId, "UpdateMember", { userId: member.userId, role, keepApiKeys }), {
     done: () => `${member.email} is ${role} now`,
     onDone: onClose,
   });
@@ -187,6 +229,13 @@ function ChangeRole({ member, onClose }: { readonly member: Member; readonly onC
   return (
     <form className="stack" onSubmit={submit}>
       <ChoiceField label="Role" value={role} choices={ROLE_CHOICES} onChange={setRole} hint="It holds within half a minute." />
+      {lacking === undefined && (
+        <TheirKeys
+          of={{ name: "UpdateMember", request: { userId: member.userId, role } }}
+          isKept={keepApiKeys}
+          onChange={setKeepApiKeys}
+        />
+      )}
       {change.isError && <ProblemNote cause={change.error} />}
       <DialogActions>
         <Button onClick={onClose}>Leave it</Button>

@@ -7,7 +7,7 @@ import {
   type SigningKeyRecord,
   type Step,
 } from "@perdure/driver-postgres";
-import { ERASE_AFTER_MS, LOG_LINES_MAX, RETIRE_AFTER_MS, TUNNELS_FORGOTTEN_MS } from "../../limits.js";
+import { ERASE_AFTER_MS, KEPT_PER_PLANNED, LOG_LINES_MAX, RETIRE_AFTER_MS, TUNNELS_FORGOTTEN_MS } from "../../limits.js";
 import { ApiError, PlanLimitError } from "../errors.js";
 import { type AccountCall, type AccountHandlers, OK, optionalSeconds, seconds } from "../operation.js";
 
@@ -69,6 +69,12 @@ export const environmentHandlers: EnvironmentHandlers = {
         const max = plan?.environmentsPerAccountMax ?? 0;
         if ((await tables.environments.countOf(accountId)) >= max) {
           throw new PlanLimitError("environments", `Your plan allows ${max} environments per account`);
+        }
+        if ((await tables.environments.countKept(accountId)) >= KEPT_PER_PLANNED * max) {
+          throw new PlanLimitError(
+            "environments",
+            `Destroyed environments are kept for 7 days, and your plan allows ${max} of them at a time`,
+          );
         }
         const { usesSlots: withSlot } = ports.addresses;
         const id = made;

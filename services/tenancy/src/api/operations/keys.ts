@@ -54,7 +54,7 @@ export const keyHandlers: KeyHandlers = {
           details: { roleId, description, expiresAt, ratePerSecond },
         });
       });
-      return { ...view(record), apiKey: apiKeyText(key) };
+      return { ...keyView(record), apiKey: apiKeyText(key) };
     },
   },
 
@@ -62,7 +62,7 @@ export const keyHandlers: KeyHandlers = {
     needs: "view",
     async handle(call, { environmentId }) {
       await call.environment(environmentId);
-      return { apiKeys: (await call.ports.database.tables.apiKeys.of(environmentId)).map(view) };
+      return { apiKeys: (await call.ports.database.tables.apiKeys.of(environmentId)).map(keyView) };
     },
   },
 
@@ -72,7 +72,7 @@ export const keyHandlers: KeyHandlers = {
       await call.environment(environmentId);
       const key = await call.ports.database.tables.apiKeys.get(keyId);
       if (key?.environmentId !== environmentId) throw unknownKey();
-      return view(key);
+      return keyView(key);
     },
   },
 
@@ -178,7 +178,7 @@ function isExpired({ expiresAtMs }: ApiKeyRecord, nowMs: number): boolean {
 }
 
 /** Without hash and secret. */
-function view(key: ApiKeyRecord) {
+export function keyView(key: ApiKeyRecord) {
   return {
     keyId: key.id,
     environmentId: key.environmentId,

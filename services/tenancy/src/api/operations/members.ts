@@ -1,12 +1,14 @@
 /** Members of an account and invitations to it (cloud.md §4.6). */
 import { createHash } from "node:crypto";
 import { hasPower, type MemberRole, mayChangeMember, randomBase62, type UserId } from "@perdure/cloud";
-import type { TenancyTables } from "@perdure/driver-postgres";
+import type { ApiKeyRecord, TenancyTables } from "@perdure/driver-postgres";
 import { INVITATION_MS, INVITATIONS_MAX } from "../../limits.js";
+import { subjectOf } from "../../login/subjects.js";
 import { putMail } from "../../mail/outbox.js";
 import { invitationText } from "../../mail/texts.js";
 import { ApiError, PlanLimitError } from "../errors.js";
 import { type AccountCall, type AccountHandlers, OK, seconds } from "../operation.js";
+import { keyView } from "./keys.js";
 
 type Members = Pick<AccountHandlers, "ListMembers" | "InviteMember" | "WithdrawInvitation" | "UpdateMember" | "RemoveMember">;
 
@@ -40,6 +42,10 @@ export const memberHandlers: Members = {
       const { ports, accountId, nowMs, userId } = call;
       if (!mayChangeMember(call.role, role)) throw onlyOwners();
       if (givesAccess(role)) call.needsConfirmation();
+      const recipient = subjectOf(email.toLowerCase());
+      await ports.rates.take("invitation of account to recipient", `${accountId} ${recipient}`);
+      await ports.rates.take("invitation to recipient", recipient);
+      await ports.rates.take("invitation of account", accountId);
       const id = `invitation_${randomBase62(23, ports.random)}`;
       const token = `inv_${randomBase62(43, ports.random)}`;
       const expiresAtMs = nowMs + INVITATION_MS;
@@ -83,34 +89,63 @@ export const memberHandlers: Members = {
 
   UpdateMember: {
     needs: "members",
-    async handle(call, { userId, role }) {
-      await call.ports.database.change(async (tables) => {
+    async handle(call, { userId, role, keepApiKeys, dryRun }) {
+      return await call.ports.database.change(async (tables) => {
         const from = await roleToChange(call, tables, userId);
         if (!mayChangeMember(call.role, role)) throw onlyOwners();
+        const keys = givesAccess(role) ? [] : await keysMadeBy(call, tables, userId);
+        if (dryRun === true) return answer(keys, false);
         if (from === "owner" || givesAccess(role)) call.needsConfirmation();
         if ((await tables.accounts.setRole(call.accountId, userId, role)) === "lastOwner") throw lastOwner();
         await withdrawTheirs(call, tables, userId, role);
-        await call.audit(tables, { action: "member.update", target: userId, details: { from, to: role } });
+        if (keepApiKeys !== true) await deleteKeys(call, tables, userId, keys);
+        const details = { from, to: role, apiKeys: keys.map(({ id }) => id), keptApiKeys: keepApiKeys === true };
+        await call.audit(tables, { action: "member.update", target: userId, details });
+        return answer(keys, keepApiKeys !== true);
       });
-      return OK;
     },
   },
 
   RemoveMember: {
     /** Whoever belongs to an account may leave it. */
     needs: "usage",
-    async handle(call, { userId }) {
-      await call.ports.database.change(async (tables) => {
+    async handle(call, { userId, keepApiKeys, dryRun }) {
+      return await call.ports.database.change(async (tables) => {
         const role = await roleToChange(call, tables, userId);
+        const keys = await keysMadeBy(call, tables, userId);
+        if (dryRun === true) return answer(keys, false);
         if (role === "owner") call.needsConfirmation();
         if ((await tables.accounts.removeMember(call.accountId, userId)) === "lastOwner") throw lastOwner();
         await withdrawTheirs(call, tables, userId, undefined);
-        await call.audit(tables, { action: "member.remove", target: userId, details: { role } });
+        if (keepApiKeys !== true) await deleteKeys(call, tables, userId, keys);
+        const details = { role, apiKeys: keys.map(({ id }) => id), keptApiKeys: keepApiKeys === true };
+        await call.audit(tables, { action: "member.remove", target: userId, details });
+        return answer(keys, keepApiKeys !== true);
       });
-      return OK;
     },
   },
 };
+
+/** A key opens its environment whoever holds it: so those of members who could not make them any more are shown, and deleted (T14). */
+async function keysMadeBy({ accountId, nowMs }: AccountCall, tables: TenancyTables, userId: UserId) {
+  return await tables.apiKeys.madeBy(accountId, userId, nowMs);
+}
+
+async function deleteKeys(
+  call: AccountCall,
+  tables: TenancyTables,
+  userId: UserId,
+  keys: readonly ApiKeyRecord[],
+): Promise<void> {
+  for (const { id, environmentId } of keys) {
+    await tables.apiKeys.delete(id, environmentId, call.nowMs);
+    await call.audit(tables, { action: "key.delete", environmentId, target: id, details: { of: userId } });
+  }
+}
+
+function answer(keys: readonly ApiKeyRecord[], areDeleted: boolean) {
+  return { ...OK, apiKeys: keys.map(keyView), apiKeysDeleted: areDeleted };
+}
 
 /** To more than reading: whoever has it can give themselves keys. */
 function givesAccess(role: MemberRole): boolean {

@@ -6,6 +6,7 @@ import { AlreadyThere } from "@perdure/driver-postgres";
 import type { Request, Response } from "express";
 import { putMail } from "../../mail/outbox.js";
 import { knownAlreadyText } from "../../mail/texts.js";
+import { forgetAttempts, takeAttempt } from "../account-attempts.js";
 import { show } from "../browser.js";
 import { emailField, field, newPasswordField, passwordField } from "../fields.js";
 import { html, page } from "../html.js";
@@ -46,11 +47,12 @@ export class SignInPages {
     const to = returnPath(form.get("return"));
     const email = emailOf(form.get("email"));
     const subject = subjectOf(email);
-    await rates.take("sign-in to account", subject);
+    const attempt = { subject, who, device: this.#visits.browser.cookie(req, "device") };
+    await takeAttempt(this.#visits.ports, attempt);
     const user = await database.tables.users.ofEmail(email ?? "");
     const hash = await database.tables.logins.password(user?.id ?? NOBODY);
     if (await passwords.matches(new Secret(form.get("password") ?? ""), hash)) {
-      await rates.forget("sign-in to account", subject);
+      await forgetAttempts(this.#visits.ports, attempt);
       if (user === undefined || !verifiesEmail || user.emailVerifiedAtMs !== undefined) {
         return await this.#visits.enter(req, res, user?.id ?? NOBODY, "password", to);
       }

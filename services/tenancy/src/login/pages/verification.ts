@@ -4,6 +4,7 @@ import { networkOf } from "@perdure/cloud";
 import type { Request, Response } from "express";
 import { putMail } from "../../mail/outbox.js";
 import { passwordChangedText } from "../../mail/texts.js";
+import { forgetAttempts, takeAttempt } from "../account-attempts.js";
 import { show } from "../browser.js";
 import { emailField, newPasswordField, passwordField } from "../fields.js";
 import { html, page } from "../html.js";
@@ -38,8 +39,9 @@ export class VerificationPages {
     const hash = tokenHashOf(token);
     const known = await database.tables.mails.token(hash, "verify", clock.nowMs());
     if (known === undefined) return showOver(res);
-    const subject = subjectOf(known.email.toLowerCase());
-    await rates.take("sign-in to account", subject);
+    const who = requesterOf(req, res);
+    const attempt = { subject: subjectOf(known.email.toLowerCase()), who, device: this.#visits.browser.cookie(req, "device") };
+    await takeAttempt(this.#visits.ports, attempt);
     const password = await database.tables.logins.password(known.userId);
     if (!(await passwords.matches(new Secret(form.get("password") ?? ""), password))) {
       const problem = "This is not the password that was chosen for this address last";
@@ -53,7 +55,7 @@ export class VerificationPages {
       return true;
     });
     if (!isVerified) return showOver(res);
-    await rates.forget("sign-in to account", subject);
+    await forgetAttempts(this.#visits.ports, attempt);
     await this.#visits.enter(req, res, known.userId, "password", "/");
   }
 
@@ -115,7 +117,7 @@ export class VerificationPages {
       return true;
     });
     if (!isChanged) return showOver(res);
-    await rates.forget("sign-in to account", subjectOf(known.email.toLowerCase()));
+    await forgetAttempts(ports, { subject: subjectOf(known.email.toLowerCase()), who, device: undefined });
     browser.clearCookie(res, "session");
     res.redirect(303, "/login");
   }

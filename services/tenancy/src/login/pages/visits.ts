@@ -5,6 +5,7 @@ import type { Request, Response } from "express";
 import { Call, type CallerFacts } from "../../api/operation.js";
 import { userHandlers } from "../../api/operations/accounts.js";
 import type { TenancyOptions, TenancyPorts } from "../../ports.js";
+import { newDevice } from "../account-attempts.js";
 import type { Browser } from "../browser.js";
 import { browserName } from "../browser-name.js";
 import { confirmedUntilMs } from "../confirmations.js";
@@ -13,6 +14,7 @@ import type { Oidc } from "../oidc.js";
 import type { Passwords } from "../passwords.js";
 import { returnPath } from "../requests.js";
 import { auditLogin, beginSession, hashOf, requesterOf } from "../sessions.js";
+import { subjectOf } from "../subjects.js";
 
 export interface PagesPorts extends TenancyPorts {
   readonly passwords: Passwords;
@@ -73,6 +75,8 @@ export class Visits {
       await auditLogin(this.ports, tables, who, userId, "login.sign-in", { with: by, session: id });
     });
     this.browser.setCookie(res, "session", cookie);
+    const user = await database.tables.users.get(userId);
+    if (user !== undefined) this.browser.setCookie(res, "device", newDevice(this.ports, subjectOf(user.email.toLowerCase())));
     res.redirect(303, to);
   }
 

@@ -1,0 +1,47 @@
+/** Why: operations of the Cloud API cost queries of a database that all share; one user gets so many a second, wherever they call from. */
+import type { Clock } from "@perdure/base";
+import type { UserId } from "@perdure/cloud";
+import { API_CALLS, CALLING_USERS_MAX } from "../limits.js";
+import { ApiError } from "./errors.js";
+
+export interface CallRateLimits {
+  readonly perSecond: number;
+  readonly burst: number;
+}
+
+interface Bucket {
+  calls: number;
+  atMs: number;
+}
+
+/** Of one process: with several a user gets as much at each. */
+export class CallRates {
+  readonly #clock: Clock;
+  readonly #limits: CallRateLimits;
+  readonly #ofUsers = new Map<UserId, Bucket>();
+
+  constructor(clock: Clock, limits: CallRateLimits = API_CALLS) {
+    this.#clock = clock;
+    this.#limits = limits;
+  }
+
+  /** `cost`: in calls. Throws PERD0429 with `Retry-After`. */
+  take(userId: UserId, cost = 1): void {
+    const { perSecond, burst } = this.#limits;
+    const nowMs = this.#clock.monotonicMs();
+    const before = this.#ofUsers.get(userId) ?? { calls: burst, atMs: nowMs };
+    const calls = Math.min(burst, before.calls + ((nowMs - before.atMs) * perSecond) / 1_000);
+    const wanted = Math.min(cost, burst);
+    this.#keep(userId, { calls: calls < wanted ? calls : calls - wanted, atMs: nowMs });
+    if (calls >= wanted) return;
+    const seconds = Math.ceil((wanted - calls) / perSecond);
+    throw new ApiError("PERD0429", `Too many calls: try again in ${seconds} s`, { "retry-after": String(seconds) });
+  }
+
+  /** The one who called longest ago is forgotten, and starts anew. */
+  #keep(userId: UserId, bucket: Bucket): void {
+    this.#ofUsers.delete(userId);
+    if (this.#ofUsers.size >= CALLING_USERS_MAX) this.#ofUsers.delete(this.#ofUsers.keys().next().value as UserId);
+    this.#ofUsers.set(userId, bucket);
+  }
+}
