@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { vqueueId } from "@perdure/base";
 import { type Context, service } from "@restatedev/restate-sdk";
-import { eventually, probe, SdkEndpoint, World } from "../src/index.js";
+import { eventually, probe, RawEndpoint, SdkEndpoint, World } from "../src/index.js";
 import { awakeKnotObject, knotObject, letGo, promiseFlow, stuckService } from "../src/services/stuck.js";
 import { asking, type Explained, type Leaf, newName, type Tree } from "./asking.js";
 
@@ -209,6 +209,25 @@ describe("a handler that runs", () => {
     expect(explained.status).toBe("running");
     expect(leaves(explained.waits_for.awaiting)).toMatchObject([{ kind: "signal", name: "approval" }]);
     await world.admin.invocation(id, "kill");
+  });
+});
+
+describe("an endpoint that does not answer", () => {
+  test.each([
+    ["nothing", "has not sent response headers yet"],
+    ["headers", "has sent response headers, and the SDK no message yet"],
+  ])("is explained by what it has sent: %s", async (sent, sentence) => {
+    await using endpoint = await RawEndpoint.start({
+      scripts: { [`Silent-${sent}`]: (attempt) => void (sent === "headers" && attempt.open()) },
+    });
+    await world.admin.register({ uri: endpoint.url });
+    const { invocationId } = await world.ingress.send([`Silent-${sent}`, "run"]);
+    const explained = await eventually(`what ${sent} sent`, async () => {
+      const found = await explain(invocationId);
+      return found.waits_for["endpoint_answer"] === sent && found;
+    });
+    expect(explained).toMatchObject({ status: "running", sentence: expect.stringContaining(sentence) });
+    await world.admin.invocation(invocationId, "kill");
   });
 });
 

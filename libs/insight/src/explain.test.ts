@@ -50,6 +50,7 @@ const running = (open: readonly AwaitLeaf[], said?: AwaitNode): Wait => ({
   pauseRequested: false,
   lastStep: undefined,
   awaiting: said,
+  endpointAnswer: undefined,
   open,
 });
 const retrying: Wait = {
@@ -270,6 +271,8 @@ describe("the sentence", () => {
     expect(await say({ ...retrying, failure: { ...SOME_ERROR, code: 573, message } })).toMatch(
       /raise worker\.invoker\.max-protocol-version \(to 7\)\.$/,
     );
+    const silent = { ...running([]), kind: "running", endpointAnswer: "headers" } as Wait;
+    expect(await say(silent)).toMatch(/; its endpoint has sent response headers, and the SDK no message yet\.$/);
     expect(await say({ kind: "delayedStart", startsAtMs: Number.MAX_SAFE_INTEGER })).toContain("the end of time");
   });
 

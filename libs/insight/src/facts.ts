@@ -5,6 +5,9 @@
 import type { InvocationId } from "@perdure/base";
 import type { AttemptError, Invocation, JournalEntry, JournalEvent } from "@perdure/partition";
 
+/** Nothing, response headers alone, or messages of the service protocol. */
+export type EndpointAnswer = "nothing" | "headers" | "messages";
+
 /** An invocation as its invoker sees it, when one holds it. */
 export interface Held {
   readonly inFlight: boolean;
@@ -19,6 +22,8 @@ export interface Held {
   readonly lastAwaitingJson: string | undefined;
   /** While it waits for a slot of its worker. */
   readonly slotWait?: { readonly sinceMs: number } | undefined;
+  /** What the endpoint has sent in the running attempt. Undefined when none runs, and from workers of earlier versions. */
+  readonly endpointAnswer?: EndpointAnswer | undefined;
 }
 
 /** What is stored of one invocation, and held in memory. */

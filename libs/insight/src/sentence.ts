@@ -115,7 +115,10 @@ function runningSentence(wait: Wait & { kind: "running" }, since: string, nowMs:
   return `It has been running${where}${attempt} ${since}${doing(wait, nowMs)}${pause}.`;
 }
 
-function doing({ awaiting, open, lastStep }: Wait & { kind: "running" }, nowMs: number): string {
+function doing({ awaiting, open, lastStep, endpointAnswer }: Wait & { kind: "running" }, nowMs: number): string {
+  // Said first: what the journal shows is of an earlier attempt then.
+  if (endpointAnswer === "nothing") return "; its endpoint has not sent response headers yet";
+  if (endpointAnswer === "headers") return "; its endpoint has sent response headers, and the SDK no message yet";
   if (awaiting !== undefined) return ` and waits for ${awaitedText(awaiting, nowMs)}`;
   if (open.length > 0) return `; without an answer so far: ${listed(open, nowMs, "and")}`;
   return lastStep === undefined ? "" : `; its last step is ${stepText(lastStep)}`;

@@ -5,7 +5,7 @@
 import { type InvocationId, unreachable } from "@perdure/base";
 import type { AttemptError, Inboxed, Invocation, Invoked, Outcome, Paused, Suspended } from "@perdure/partition";
 import { type Awaited, type AwaitLeaf, type AwaitNode, futureFromJson, leafOfStep, leavesOf, resolveFuture } from "./awaiting.js";
-import type { FlowFacts, Known, LockFacts, RouteFacts, Surroundings } from "./facts.js";
+import type { EndpointAnswer, FlowFacts, Known, LockFacts, RouteFacts, Surroundings } from "./facts.js";
 import { AWAITED_LEAVES_MAX } from "./limits.js";
 import { readJournal, type Step } from "./steps.js";
 
@@ -28,6 +28,8 @@ export type Wait =
       readonly lastStep: Step | undefined;
       /** What the handler says it waits for; undefined when it does not say. */
       readonly awaiting: AwaitNode | undefined;
+      /** What the endpoint has sent in this attempt; undefined when the worker does not say. */
+      readonly endpointAnswer: EndpointAnswer | undefined;
       /** Commands without an answer, the newest first: it may wait for them, or do something else. */
       readonly open: readonly AwaitLeaf[];
     }
@@ -170,6 +172,7 @@ function invoked(invocation: Invoked, known: Known, { route }: Surroundings): Ju
       pauseRequested: invocation.pauseRequested,
       lastStep: journal.steps.findLast(({ command }) => command !== undefined && command.kind !== "input"),
       awaiting: future === undefined ? undefined : resolveFuture(future, invocation.facts.id, journal),
+      endpointAnswer: held.endpointAnswer,
       open,
     },
     sinceMs: held.lastStartAtMs ?? invocation.modifiedAtMs,

@@ -39,6 +39,8 @@ export interface AttemptOwner {
   /** After that: the stream is gone. */
   attemptOver(): void;
   serverSeen(name: string): void;
+  /** The endpoint has answered with response headers that carry a service protocol. */
+  headersReceived(): void;
   /** The handler has sent its first message. */
   responded(): void;
   /** The endpoint takes no more streams now, and the one of the attempt waits; or it does not wait any more. */
@@ -216,6 +218,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
     this.#lastActivityMs = this.#context.clock.monotonicMs();
     const wrong = responseFailure(status, headers, invocationContentType(this.#plan.version), this.#context.clock.nowMs());
     if (wrong !== undefined) return this.#machine.fail(wrong);
+    this.#owner.headersReceived();
     const server = headers["x-restate-server"];
     if (server !== undefined) this.#owner.serverSeen(server);
   }

@@ -61,6 +61,9 @@ export interface SlotWait {
   readonly sinceMs: number;
 }
 
+/** What the endpoint has sent in an attempt: nothing, response headers alone, or messages of the service protocol. */
+export type EndpointAnswer = "nothing" | "headers" | "messages";
+
 /** The volatile view behind `sys_invocation_state`. */
 export interface InvokerStatus {
   readonly id: InvocationId;
@@ -75,6 +78,8 @@ export interface InvokerStatus {
   readonly lastAwaitingJson: string | undefined;
   /** While it waits for a slot. Workers of earlier versions send none. */
   readonly slotWait?: SlotWait | undefined;
+  /** While an attempt runs. Workers of earlier versions send none. */
+  readonly endpointAnswer?: EndpointAnswer | undefined;
 }
 
 // ── transport ────────────────────────────────────────────────────────────────────────────────────

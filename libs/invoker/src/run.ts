@@ -30,7 +30,7 @@ import { LOGGED_REASON_CHARS_MAX, REFUSAL_BOUNDS, REFUSALS_MAX, RETRY_DELAY_MS_M
 import type { AttemptTransport } from "./metrics.js";
 import { openAttempt } from "./open-attempt.js";
 import { handlerFor, type Route, routeOf } from "./pin.js";
-import type { CutAttempt, InvokerStatus, LostAttempt, SlotWait } from "./ports.js";
+import type { CutAttempt, EndpointAnswer, InvokerStatus, LostAttempt, SlotWait } from "./ports.js";
 import { Recovery } from "./recovery.js";
 import { RetryBudget } from "./retry-budget.js";
 import type { RunContext } from "./run-context.js";
@@ -76,6 +76,7 @@ export class Run implements AttemptOwner, SlotUser {
   #refusalCount = 0;
   #retryCountSinceLastStoredEntry = 0;
   #lastStartAtMs: number | undefined;
+  #endpointAnswer: EndpointAnswer = "nothing";
   #lastFailure: AttemptError | undefined;
   #lastDeployment: string | undefined;
   #lastServer: string | undefined;
@@ -192,6 +193,7 @@ export class Run implements AttemptOwner, SlotUser {
       lastFailure: this.#lastFailure,
       lastAwaitingJson: awaiting === undefined ? undefined : JSON.stringify(futureToJson(awaiting)),
       slotWait: this.#slotWait(),
+      endpointAnswer: this.#phase === "attempting" && this.#streamWaitSinceMs === undefined ? this.#endpointAnswer : undefined,
     };
   }
 
@@ -243,6 +245,7 @@ export class Run implements AttemptOwner, SlotUser {
     const { registry, options, clock, metrics } = this.#context;
     this.#attemptCount++;
     this.#lastStartAtMs = clock.nowMs();
+    this.#endpointAnswer = "nothing";
     metrics.attemptStarted(Math.max(0, this.#lastStartAtMs - this.queuedAtMs));
     this.#isEndOwed = true;
     const routing = routeOf(this.#facts.target, this.#pinned, registry, options.protocolVersionMax);
@@ -328,7 +331,12 @@ export class Run implements AttemptOwner, SlotUser {
     return this.#context.host.stage;
   }
 
+  headersReceived(): void {
+    this.#endpointAnswer = "headers";
+  }
+
   responded(): void {
+    this.#endpointAnswer = "messages";
     this.#context.slots.answered(this);
   }
 

@@ -174,6 +174,8 @@ export interface HeldInvocation {
   readonly lastAwaitingJson: string | undefined;
   /** While it waits for a slot of its worker. */
   readonly slotWait?: { readonly service: string; readonly isContinuation: boolean; readonly sinceMs: number } | undefined;
+  /** What the endpoint has sent in the running attempt. */
+  readonly endpointAnswer?: "nothing" | "headers" | "messages" | undefined;
 }
 
 export interface RegistryRows {

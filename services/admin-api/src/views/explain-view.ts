@@ -93,6 +93,7 @@ function waitView(wait: Wait, nowMs: number, others: Others): object {
           wait.lastStep === undefined
             ? null
             : { index: wait.lastStep.index, type: wait.lastStep.type, name: wait.lastStep.name, subject: wait.lastStep.subject },
+        endpoint_answer: wait.endpointAnswer ?? null,
         awaiting: wait.awaiting === undefined ? null : awaitedView(wait.awaiting, nowMs, others),
         open: wait.open.map((leaf) => leafView(leaf, nowMs, others)),
       };
