@@ -12,7 +12,7 @@ async function bundleProgram({ folder }) {
   const outdir = join(folder, "dist");
   const processes = readdirSync(join(folder, "src")).filter((file) => /-(?:process|thread)\.ts$/.test(file));
   const entries = processes.map((file) => [basename(file, ".ts"), join(folder, "src", file)]);
-  const written = await bundle(join(folder, "src/main.ts"), outdir, Object.fromEntries(entries));
+  const written = await bundle(join(folder, "src/main.ts"), outdir, { others: Object.fromEntries(entries), isShipped: true });
   removeStale(outdir, new Set(written.map((path) => basename(path))));
 }
 

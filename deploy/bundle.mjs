@@ -5,9 +5,10 @@
  * while it is bundled anew.
  */
 import { mkdir, rename, writeFile } from "node:fs/promises";
-import { basename, dirname, relative, resolve, sep } from "node:path";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { NOTICES, noticesOf } from "./notices.mjs";
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 
@@ -16,7 +17,7 @@ const LEFT_OUTSIDE =
   /^(classic-level|@node-rs\/(?:xxhash|argon2)|@duckdb\/node-(?:api|bindings)|@aws-sdk\/.*|apache-arrow|lz4-napi|grpc-health-check)$/;
 
 /** Imports of outside packages become relative paths from the bundle, whichever workspace package declares them. */
-function leaveOutside(outdir) {
+function leaveOutside(outdir, outside) {
   return {
     name: "leave-outside",
     setup(bundler) {
@@ -29,6 +30,7 @@ function leaveOutside(outdir) {
           pluginData: "resolving",
         });
         if (found.errors.length > 0) return { errors: found.errors };
+        outside.add(found.path);
         const path = relative(outdir, found.path).split(sep).join("/");
         return { path: path.startsWith(".") ? path : `./${path}`, external: true };
       });
@@ -45,8 +47,10 @@ const COMMONJS_BANNER = [
 /**
  * Writes `<outdir>/main.mjs` and what it imports lazily; resolves with the paths written, relative to the root. `others` are entry
  * points of processes that it starts, by name: each becomes `<outdir>/<name>.mjs`. `plugins` and `options`: of esbuild, besides and over ours.
+ * `isShipped`: others receive the bundle, so `<outdir>/THIRD-PARTY-NOTICES` is written too; rejects when a package may not be shipped.
  */
-export async function bundle(entry, outdir, others = {}, plugins = [], options = {}) {
+export async function bundle(entry, outdir, { others = {}, plugins = [], options = {}, isShipped = false } = {}) {
+  const outside = new Set();
   const { metafile, outputFiles } = await build({
     absWorkingDir: root,
     entryPoints: [{ in: entry, out: "main" }, ...Object.entries(others).map(([name, path]) => ({ in: path, out: name }))],
@@ -63,19 +67,27 @@ export async function bundle(entry, outdir, others = {}, plugins = [], options =
     legalComments: "none",
     keepNames: true,
     banner: { js: COMMONJS_BANNER },
-    plugins: [leaveOutside(outdir), ...plugins],
+    plugins: [leaveOutside(outdir, outside), ...plugins],
     logLevel: "warning",
     metafile: true,
     write: false,
     ...options,
   });
+  const notices = isShipped ? noticesOf(carriedBy(metafile), outside) : undefined;
   await mkdir(outdir, { recursive: true });
+  if (notices !== undefined) await put({ path: join(outdir, NOTICES), contents: notices });
   // Entry points last: what they import is there by then.
   const entries = new Set(["main", ...Object.keys(others)].map((name) => `${name}.mjs`));
   const isEntry = ({ path }) => entries.has(basename(path));
   await Promise.all(outputFiles.filter((file) => !isEntry(file)).map(put));
   await Promise.all(outputFiles.filter(isEntry).map(put));
-  return Object.keys(metafile.outputs);
+  return [...Object.keys(metafile.outputs), ...(isShipped ? [relative(root, join(outdir, NOTICES))] : [])];
+}
+
+/** Absolute paths of the files of which something is in the bundle; what was read and dropped is not. */
+function carriedBy({ outputs }) {
+  const carried = Object.values(outputs).flatMap(({ inputs }) => Object.entries(inputs));
+  return new Set(carried.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([path]) => resolve(root, path)));
 }
 
 async function put({ path, contents }) {

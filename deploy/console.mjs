@@ -9,6 +9,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { root } from "./bundle.mjs";
+import { NOTICES, noticesOf } from "./notices.mjs";
 
 const HOME = join(root, "services/console");
 /** What the last build was made of; beside what else can be made again. */
@@ -18,21 +19,23 @@ const NOT_SOURCES = new Set(["node_modules", "dist", "test", "testdata", "testin
 /** Resolves with whether it had to be built. */
 export async function buildConsole() {
   const sources = digestOfSources();
-  const isThere = existsSync(join(HOME, "dist/index.html"));
+  const isThere = ["index.html", NOTICES].every((file) => existsSync(join(HOME, "dist", file)));
   if (isThere && existsSync(STAMP) && readFileSync(STAMP, "utf8") === sources) return false;
   // Vite is the console's own, and says where its command is in its manifest.
   const manifest = createRequire(join(HOME, "package.json")).resolve("vite/package.json");
   const vite = join(dirname(manifest), JSON.parse(readFileSync(manifest, "utf8")).bin.vite);
   mkdirSync(dirname(STAMP), { recursive: true });
   const made = join(root, `.cache/console-${process.pid}`);
+  const modules = `${made}-modules`;
   try {
     const options = ["--outDir", made, "--emptyOutDir", "--logLevel", "error"];
     // Whoever builds may be a test: what it builds is what people get.
-    const env = { ...process.env, NODE_ENV: "production" };
+    const env = { ...process.env, NODE_ENV: "production", PERDURE_CONSOLE_MODULES: modules };
     await promisify(execFile)(process.execPath, [vite, "build", ...options], { cwd: HOME, env });
+    writeFileSync(join(made, NOTICES), noticesOf(readFileSync(modules, "utf8").split("\n"), []));
     publish(made);
   } finally {
-    rmSync(made, { recursive: true, force: true });
+    for (const path of [made, modules]) rmSync(path, { recursive: true, force: true });
   }
   writeFileSync(STAMP, sources);
   return true;

@@ -27,7 +27,7 @@ if (file === undefined) {
 }
 const outdir = mkdtempSync(join(root, "node_modules/.perdure-run-"));
 process.on("exit", () => rmSync(outdir, { recursive: true, force: true }));
-await bundle(resolve(file), outdir, {}, [urlsOfSources]);
+await bundle(resolve(file), outdir, { plugins: [urlsOfSources] });
 
 const child = spawn(process.execPath, ["--enable-source-maps", "--expose-gc", join(outdir, "main.mjs"), ...args], {
   stdio: "inherit",

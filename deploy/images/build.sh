@@ -4,7 +4,8 @@
 #     deploy/images/build.sh REGISTRY VERSION         e.g. ghcr.io/perdure 0.1.0: builds and pushes perdure-<image>:VERSION
 #     deploy/images/build.sh --load REGISTRY VERSION  for this machine, into its engine
 #
-# IMAGES names some of them: IMAGES="worker registry".
+# IMAGES names some of them: IMAGES="worker registry". NODE_IMAGE names the base image, by digest where builds are to be repeatable:
+# NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:… (docker buildx imagetools inspect node:24.21.0-bookworm-slim).
 set -eu
 
 root=$(CDPATH='' cd "$(dirname "$0")/../.." && pwd -P)
@@ -16,7 +17,7 @@ if [ "${1:-}" = --load ]; then
   shift
 fi
 if [ $# -ne 2 ]; then
-  sed -n '2,7s/^# \{0,1\}//p' "$0" >&2
+  sed -n '2,8s/^# \{0,1\}//p' "$0" >&2
   exit 2
 fi
 registry=$1
@@ -27,5 +28,6 @@ for image in ${IMAGES:-server worker registry gateway admin tenancy tenancy-loca
   echo "── perdure-$image:$version"
   docker buildx build "$root" --file "$root/deploy/images/Dockerfile" --target "$image" "$how" \
     ${platforms:+--platform "$platforms"} --build-arg VERSION="$version" --build-arg REVISION="$revision" \
+    ${NODE_IMAGE:+--build-arg NODE_IMAGE="$NODE_IMAGE"} \
     --tag "$registry/perdure-$image:$version"
 done

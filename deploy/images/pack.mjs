@@ -20,6 +20,7 @@ import {
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundle, root } from "../bundle.mjs";
+import { NOTICES } from "../notices.mjs";
 
 /** Images by what the operator and the charts call them, without `perdure-`; whose bundle each has. */
 export const IMAGES = {
@@ -57,7 +58,7 @@ export async function pack(arch, target) {
   for (const image of WITH_CONSOLE) packConsole(join(target, image));
   for (const [image, entry] of Object.entries(EXAMPLES)) {
     const dist = join(target, image, "dist");
-    for (const path of await bundle(entry, dist)) if (LEFT_OUT.test(path)) rmSync(resolve(root, path));
+    for (const path of await bundle(entry, dist, { isShipped: true })) if (LEFT_OUT.test(path)) rmSync(resolve(root, path));
     copyFile(join(root, "LICENSE"), join(target, image));
   }
   mkdirSync(join(target, "empty"), { recursive: true });
@@ -66,7 +67,7 @@ export async function pack(arch, target) {
 function packOne(service, cpu, target) {
   const dist = join(root, "services", service, "dist");
   const files = filesOf(dist);
-  for (const file of files) copyFile(join(dist, file), target);
+  for (const file of [...files, NOTICES]) copyFile(join(dist, file), target);
   const packages = new Set();
   for (const file of files) for (const path of outsideOf(join(dist, file))) packPackage(path, cpu, target, packages);
   for (const file of ["LICENSE", "deploy/images/healthcheck.mjs"]) copyFile(join(root, file), target, basename(file));

@@ -42,6 +42,21 @@ function compressBelow(directory: string): void {
   }
 }
 
+/** Writes which files are in the console, a path a line, for the builder of third-party notices; to the file that PERDURE_CONSOLE_MODULES names. */
+function listed(): Plugin {
+  const path = process.env["PERDURE_CONSOLE_MODULES"];
+  return {
+    name: "listed",
+    apply: "build",
+    generateBundle(_options, bundle) {
+      if (path === undefined) return;
+      const inChunks = Object.values(bundle).flatMap((one) => (one.type === "chunk" ? one.moduleIds : []));
+      const styles = [...this.getModuleIds()].filter((id) => /\.css(?:\?|$)/.test(id)); // They are assets, which have no list of modules.
+      writeFileSync(path, [...inChunks, ...styles].map((id) => id.replace(/\?.*$/, "")).join("\n"));
+    },
+  };
+}
+
 /** What the host of the built page fills in. */
 function filledIn(): Plugin {
   const boot = { kind: "local", ingressUrl: INGRESS, canCrash: true, version: "dev" };
@@ -55,7 +70,7 @@ function filledIn(): Plugin {
 
 export default defineConfig({
   base: "./",
-  plugins: [react(), compressed(), filledIn()],
+  plugins: [react(), compressed(), listed(), filledIn()],
   build: {
     target: "es2023",
     sourcemap: false,
