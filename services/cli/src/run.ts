@@ -3,9 +3,10 @@ import { systemClock } from "@perdure/base";
 import { CloudApiError } from "@perdure/cloud-client";
 import { VERSION } from "@perdure/role/version";
 import { type Command, CommanderError } from "commander";
-import type { Context } from "./context.js";
-import { CliError, type ExitCode, FAILED, OK, USAGE } from "./errors.js";
+import type { Context, ContextPorts } from "./context.js";
+import { CliError, FAILED, OK, USAGE } from "./errors.js";
 import { REQUEST_MS_MAX } from "./limits.js";
+import type { OutputStream } from "./output/index.js";
 import { patientFetch } from "./patient-fetch.js";
 import { createProgram } from "./program.js";
 import { readVariables } from "./variables.js";
@@ -16,26 +17,45 @@ export async function runCli(args: readonly string[], environment: NodeJS.Proces
   for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort(new Interrupted(name)));
   // Whoever reads only the first lines has seen enough.
   process.stdout.on("error", (cause: NodeJS.ErrnoException) => process.exit(cause.code === "EPIPE" ? OK : FAILED));
-  const { command, context } = createProgram(
-    {
-      variables: readVariables(environment, process.cwd()),
-      clock: systemClock,
-      stdin: process.stdin,
-      stdout: process.stdout,
-      stderr: process.stderr,
-      signal: stop.signal,
-      fetch: patientFetch(fetch, systemClock, REQUEST_MS_MAX),
-    },
-    VERSION,
+  return await runCommand(args, {
+    variables: readVariables(environment, process.cwd()),
+    clock: systemClock,
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    signal: stop.signal,
+    fetch: patientFetch(fetch, systemClock, REQUEST_MS_MAX),
+  });
+}
+
+/** Runs one command with what `ports` gives it; resolves with the exit code when its output and its error are written. */
+export async function runCommand(args: readonly string[], ports: ContextPorts): Promise<number> {
+  const { command, context } = createProgram(ports, VERSION);
+  const isJson = args.includes("--json");
+  let refusedAt = command;
+  everywhere(command, (one) =>
+    one
+      .exitOverride((cause) => {
+        refusedAt = one;
+        throw cause;
+      })
+      .configureOutput({
+        writeOut: (text) => ports.stdout.write(text),
+        // Help for people, where a command is missing; programs get the error alone.
+        writeErr: (text) => isJson || ports.stderr.write(text),
+        outputError: () => undefined,
+      }),
   );
-  everywhere(command, (one) => one.exitOverride().configureOutput({ outputError: () => undefined }));
   try {
     if (args.length === 0) command.outputHelp();
     else await command.parseAsync(args, { from: "user" });
     return OK;
   } catch (cause) {
-    if (stop.signal.aborted) return (stop.signal.reason as Interrupted).exitCode;
-    return tell(cause, context, args.includes("--json"));
+    if (ports.signal.aborted && ports.signal.reason instanceof Interrupted) return ports.signal.reason.exitCode;
+    if (cause instanceof CommanderError && cause.exitCode === 0) return OK; // Help and version were shown.
+    const error = errorOf(cause, refusedAt);
+    tell(error, context, ports.stderr, isJson);
+    return error.exitCode;
   }
 }
 
@@ -54,31 +74,34 @@ function everywhere(command: Command, change: (command: Command) => void): void 
   for (const child of command.commands) everywhere(child, change);
 }
 
-function tell(cause: unknown, context: Context, isJson: boolean): ExitCode {
-  if (cause instanceof CommanderError && cause.exitCode === 0) return OK; // Help and version were shown.
-  const error = errorOf(cause);
+function tell(error: CliError, context: Context, stderr: OutputStream, isJson: boolean): void {
   const { message, advice, code, requestId, exitCode } = error;
   if (isJson || context.json) {
-    process.stderr.write(`${JSON.stringify({ error: { message, advice, code, requestId, exitCode } })}\n`);
-    return exitCode;
+    stderr.write(`${JSON.stringify({ error: { message, advice, code, requestId, exitCode } })}\n`);
+    return;
   }
   const { output } = context;
-  process.stderr.write(`${output.paint("red", "✘")} ${code === undefined ? "" : `${code}: `}${message}\n`);
-  if (advice !== undefined) process.stderr.write(`  ${advice}\n`);
-  if (requestId !== undefined) process.stderr.write(output.paint("dim", `  Request: ${requestId}\n`));
-  return exitCode;
+  stderr.write(`${output.paint("red", "✘")} ${code === undefined ? "" : `${code}: `}${message}\n`);
+  if (advice !== undefined) stderr.write(`  ${advice}\n`);
+  if (requestId !== undefined) stderr.write(output.paint("dim", `  Request: ${requestId}\n`));
 }
 
-function errorOf(cause: unknown): CliError {
+/** `refusedAt`: the command whose flags or arguments were not understood. */
+function errorOf(cause: unknown, refusedAt: Command): CliError {
   if (cause instanceof CliError) return cause;
   if (cause instanceof CommanderError) {
-    if (cause.code === "commander.help") return new CliError(USAGE, "A command is missing", "The list above has them.");
-    return new CliError(USAGE, cause.message.replace(/^error: /, ""), "Try: perdure help", { cause });
+    const help = `See: ${nameOf(refusedAt)} --help`;
+    if (cause.code === "commander.help") return new CliError(USAGE, "A command is missing", help);
+    return new CliError(USAGE, cause.message.replace(/^error: /, ""), help, { cause });
   }
   if (cause instanceof CloudApiError) {
     return new CliError(FAILED, cause.message, adviceOn(cause), { cause, code: cause.code, requestId: cause.requestId });
   }
   return new CliError(FAILED, cause instanceof Error ? cause.message : String(cause), undefined, { cause });
+}
+
+function nameOf(command: Command): string {
+  return command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
 }
 
 function adviceOn({ status }: CloudApiError): string | undefined {

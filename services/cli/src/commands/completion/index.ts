@@ -20,7 +20,10 @@ export function register(program: Command, context: Context): void {
         "fish:  perdure completion fish > ~/.config/fish/completions/perdure.fish",
       ].join("\n"),
     )
-    .action((shell: keyof typeof scripts) => context.output.raw(scripts[shell]));
+    .action((shell: keyof typeof scripts) => {
+      const script = scripts[shell];
+      context.output.result({ shell, script }, () => context.output.raw(script));
+    });
   program
     .command("__complete", { hidden: true })
     .argument("[words...]")
