@@ -284,3 +284,23 @@ test("what a command does not understand is an error in JSON, with the command w
   const group = await run("deployments");
   expect([group.exitCode, faultOf(group, "refused")]).toEqual([2, undefined]);
 });
+
+test("a path that does not fit the type of its service is explained in the form of the command", async () => {
+  const adviceOf = async (...args: string[]): Promise<unknown> => {
+    const { exitCode, stderr } = await run(...args);
+    return [exitCode, (JSON.parse(stderr) as { error: { advice: string } }).error.advice];
+  };
+  expect(await adviceOf("call", "Cart/add", "5")).toEqual([2, "Write: Cart/<key>/add"]);
+  expect(await adviceOf("send", "Signup/run")).toEqual([2, "Write: Signup/<key>/run"]);
+  expect(await adviceOf("call", "Desk/a/echo", "5")).toEqual([2, "Write: Desk/echo"]);
+  expect(await adviceOf("rules", "set", "acme")).toEqual([2, "For example: perdure rules set 'acme' --concurrency 2"]);
+  expect(await adviceOf("rules", "set", "acme", "--new")).toEqual([2, expect.stringContaining("perdure rules set")]);
+});
+
+test("versions are labelled: the release that the server is compatible with, and that of the command line", async () => {
+  const { stdout } = await run("version");
+  expect(JSON.parse(stdout)).toMatchObject({ version: "1.7.12", commandLine: expect.stringMatching(/^\d+\.\d+\.\d+$/) });
+  const written = { stdout: "", stderr: "" };
+  expect(await runCommand(["version"], portsOf(written))).toBe(0);
+  expect(written.stdout).toMatch(/compatible with Restate 1\.7\.12, at http[^\n]*\nthis command line: perdure \d/);
+});

@@ -62,7 +62,7 @@ async function callHandler(context: Context, target: string, argument: string | 
     });
   } catch (cause) {
     if (context.signal.aborted) output.note(progress.interrupted());
-    throw cause instanceof InvocationFailure ? failureOf(cause) : cause;
+    throw cause instanceof InvocationFailure ? await failureOf(context, address, cause) : cause;
   }
 }
 
@@ -78,16 +78,39 @@ async function sendToHandler(context: Context, target: string, argument: string 
       output.note(`${known}${later}Follow it: perdure invocations watch ${sent.invocationId}`);
     });
   } catch (cause) {
-    throw cause instanceof InvocationFailure ? failureOf(cause) : cause;
+    throw cause instanceof InvocationFailure ? await failureOf(context, address, cause) : cause;
   }
 }
 
-/** What user code said is shown as it said it. */
-function failureOf(failure: InvocationFailure): CliError {
-  if (failure.source !== "invocation") return asCliError(failure);
+/** What user code said is shown as it said it; a path that does not fit the type of its service is explained in the form of the command. */
+async function failureOf(context: Context, address: HandlerAddress, failure: InvocationFailure): Promise<CliError> {
+  if (failure.source !== "invocation") return (await misfitOf(context, address, failure)) ?? asCliError(failure);
   const advice =
     failure.invocationId === undefined ? undefined : `What happened: perdure invocations describe ${failure.invocationId}`;
   return new CliError(FAILED, `The handler failed: [${failure.status}] ${harmless(failure.message)}`, advice, { cause: failure });
+}
+
+const STATUS_OF_MISFITS: ReadonlySet<number> = new Set([400, 404]);
+
+/** A key where none belongs, or none where one does; undefined when it is something else, or cannot be found out. */
+async function misfitOf(
+  context: Context,
+  { service, handler, key }: HandlerAddress,
+  cause: InvocationFailure,
+): Promise<CliError | undefined> {
+  if (!STATUS_OF_MISFITS.has(cause.status)) return undefined;
+  // Who may call need not be allowed to read what is registered; then the refusal of the ingress stands.
+  const ty = await adminOf(context)
+    .services.get(service, context)
+    .then(
+      (view) => view.ty,
+      () => undefined,
+    );
+  if (ty === undefined || (ty === "Service") === (key === undefined)) return undefined;
+  if (ty === "Service")
+    return new CliError(USAGE, `${service} is a service, which has no keys`, `Write: ${service}/${handler}`, { cause });
+  const what = ty === "Workflow" ? "workflow" : "virtual object";
+  return new CliError(USAGE, `${service} is a ${what}: its key is missing`, `Write: ${service}/<key>/${handler}`, { cause });
 }
 
 function requestOf(

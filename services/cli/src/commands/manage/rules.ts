@@ -134,6 +134,9 @@ async function set(context: Context, pattern: string, flags: SetFlags): Promise<
   if (flags.concurrency !== undefined && flags.unlimited === true)
     context.fail(USAGE, "--concurrency and --unlimited exclude each other");
   if (flags.burst !== undefined && flags.rate === undefined) context.fail(USAGE, "--burst belongs to --rate");
+  const { new: _isNew, ...settings } = flags;
+  if (Object.keys(settings).length === 0)
+    context.fail(USAGE, "Nothing to set: no limit was named", `For example: perdure rules set '${pattern}' --concurrency 2`);
   const known = await knownRule(context, pattern);
   if (flags.mustExist === true && known === undefined)
     context.fail(FAILED, `There is no rule '${pattern}'`, "perdure rules list");

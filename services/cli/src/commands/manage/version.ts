@@ -1,4 +1,5 @@
 /** Why: which server answers, before anything else is asked of it. */
+import { VERSION } from "@perdure/role/version";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
 import { action, adminOf } from "./connect.js";
@@ -7,16 +8,19 @@ export function registerVersion(program: Command, context: Context): void {
   program
     .command("version")
     .helpGroup("Environments:")
-    .description("show the version of the environment's server")
+    .description(
+      "show the Restate release that the environment's server is compatible with, and the version of this command line",
+    )
     .action(
       action(async () => {
         const { name, adminUrl, ingressUrl } = context.environment();
         const { version, ingress_endpoint } = await adminOf(context).version(context);
         const { output } = context;
         const ingress = ingress_endpoint ?? ingressUrl;
-        output.result({ environment: name, adminUrl, ingressUrl: ingress, version }, () =>
-          output.print(`${name}: ${version} at ${adminUrl}`),
-        );
+        output.result({ environment: name, adminUrl, ingressUrl: ingress, version, commandLine: VERSION }, () => {
+          output.print(`${name}: compatible with Restate ${version}, at ${adminUrl}`);
+          output.print(`this command line: perdure ${VERSION}`);
+        });
       }),
     );
 }
