@@ -135,6 +135,7 @@ describe("in an empty folder", () => {
       expect(services).toEqual(["Greeter"]);
       expect(tookMs).toBeLessThan(FIRST_CALL_MS_MAX);
       expect(home.read("hello/.perdure/.gitignore")).toBe("*\n");
+      expect(home.read("hello/src/service.ts")).toContain("It needs Node 22.18 or later");
     },
     TEST_MS,
   );
@@ -216,6 +217,38 @@ describe("in a project", () => {
         folder: "app",
       });
       expect([missing.exitCode, missing.stderr]).toEqual([1, expect.stringContaining("There is no program 'no-such-program'")]);
+    },
+    TEST_MS,
+  );
+});
+
+describe("in a folder that is not ready", () => {
+  test(
+    "an unknown file keeps --yes from writing, and is named",
+    async () => {
+      home.write("notes/out.txt", "");
+      const perdure = dev("notes", "--yes", "--port", String(await freePort()));
+      expect(await event(perdure, "not-written")).toMatchObject({ content: "out.txt" });
+      expect(home.has("notes/package.json")).toBe(false);
+    },
+    TEST_MS,
+  );
+
+  test(
+    "packages that are not installed end it with what to do, where nobody can be asked",
+    async () => {
+      home.write("app/package.json", JSON.stringify({ scripts: { dev: "node main.mjs" }, dependencies: { a: "1" } }));
+      const perdure = dev("app", "--port", String(await freePort()));
+      const { exitCode, stderr } = await perdure.ended;
+      expect([exitCode, JSON.parse(stderr)]).toEqual([
+        1,
+        {
+          error: expect.objectContaining({
+            message: "The packages of this project are not installed",
+            advice: expect.stringMatching(/^Run 'npm install.*', then perdure dev\. Or: perdure dev --yes$/),
+          }),
+        },
+      ]);
     },
     TEST_MS,
   );

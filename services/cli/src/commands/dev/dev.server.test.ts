@@ -9,7 +9,7 @@ import { service } from "@restatedev/restate-sdk";
 import { isForeign } from "./foreign.js";
 import { holderOf, isPortFree, listeningInodes } from "./ports.js";
 import { type Found, type Probed, probe } from "./probe.js";
-import { installOf, isEmptyFolder, startOf, startText } from "./project.js";
+import { contentOf, installOf, isEmptyFolder, startOf, startText } from "./project.js";
 import { templateOf, writeTemplate } from "./template.js";
 import { Sights } from "./watcher.js";
 
@@ -111,7 +111,7 @@ describe("a folder", () => {
     write([".git/HEAD", ""], [".gitignore", ""], ["README.md", ""]);
     expect(isEmptyFolder(folder)).toBe(true);
     write(["main.py", ""]);
-    expect(isEmptyFolder(folder)).toBe(false);
+    expect([isEmptyFolder(folder), contentOf(folder)]).toEqual([false, "main.py"]);
   });
 
   test.each([

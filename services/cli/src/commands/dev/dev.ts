@@ -15,10 +15,10 @@ import { type EndpointEvents, findEndpoints, USUAL_PORTS, watchEndpoint } from "
 import { foreignPorts } from "./foreign.js";
 import { SEARCH_LOOKS_QUICK, SEARCH_PAUSE_MS } from "./limits.js";
 import { isPortFree } from "./ports.js";
-import { type Install, installOf, isEmptyFolder, type Start, startOf, startText } from "./project.js";
+import { contentOf, type Install, installOf, isEmptyFolder, type Start, startOf, startText } from "./project.js";
 import { Report } from "./report.js";
 import { type DevServer, requirePorts, type ServerPorts, startServer } from "./server.js";
-import { writeTemplate } from "./template.js";
+import { NODE_MIN, writeTemplate } from "./template.js";
 
 export interface DevOptions {
   /** Where the service listens; the usual ports when undefined. */
@@ -127,8 +127,14 @@ async function prepareFolder(context: Context, report: Report, folder: string, o
   }
   const written = writeTemplate(folder);
   report.good("written", `Written: ${written.join(", ")}`, { files: written });
+  report.say("hint", nodeHint());
   return true;
 }
+
+/** The project runs here with our Node; in a shell of its own it gets another one. */
+const nodeHint = (): string =>
+  `The project needs Node ${NODE_MIN} or later. perdure dev runs it with the Node ${process.versions.node} that Perdure brings (${dirname(process.execPath)}); ` +
+  "'npm run dev' alone uses the one of your shell.";
 
 /** How to fetch the packages of a project that has none yet; undefined when nothing is to be fetched. */
 async function whatToInstall(
@@ -136,7 +142,7 @@ async function whatToInstall(
   report: Report,
   folder: string,
   isNew: boolean,
-  options: DevOptions,
+  options: Surroundings,
 ): Promise<Install | undefined> {
   if (options.attachOnly || options.command.length > 0) return undefined;
   const install = installOf(folder);
@@ -147,7 +153,11 @@ async function whatToInstall(
     (await context.prompts.confirm(`The packages of this project are not installed. Run '${text}'?`, "--yes"))
   )
     return install;
-  report.say("hint", `The packages of this project are not installed: ${text}`);
+  const missing = "The packages of this project are not installed";
+  // A service that somebody else runs may have its packages elsewhere.
+  if (startOf(folder)?.isCertain === true && (await findEndpoints(portsOf(options))).length === 0)
+    context.fail(FAILED, missing, `Run '${text}', then perdure dev. Or: perdure dev --yes`);
+  report.say("hint", `${missing}: ${text}`);
   return undefined;
 }
 
@@ -167,6 +177,8 @@ async function installPackages(context: Context, report: Report, folder: string,
   context.signal.addEventListener("abort", stop, { once: true });
   const exit = await child.exited;
   context.signal.removeEventListener("abort", stop);
+  if (context.signal.aborted)
+    report.bad("not-installed", "The packages are not installed: it was stopped", `Run '${command} install', then perdure dev.`);
   context.signal.throwIfAborted();
   if (exit.code !== 0)
     context.fail(
@@ -247,6 +259,13 @@ async function whatToStart(
   if ((await findEndpoints(ports)).length > 0 || options.attachOnly) return undefined; // It runs already.
   const start = startOf(folder);
   if (start === undefined) {
+    const content = contentOf(folder);
+    if (context.yes && content !== undefined)
+      report.say(
+        "not-written",
+        `No service was written: this folder is not empty ('${content}'). In an empty folder: perdure dev --yes`,
+        { content },
+      );
     report.say(
       "waiting",
       `Start your service; it is looked for at port ${ports.join(", ")}. Or: perdure dev -- <command that starts it>`,

@@ -25,15 +25,20 @@ const NOTHING: ReadonlySet<string> = new Set([
   "LICENSE",
 ]);
 
-export function isEmptyFolder(folder: string): boolean {
+export const isEmptyFolder = (folder: string): boolean => contentOf(folder) === undefined;
+
+/** Name of one entry that a new repository does not have; undefined when the folder has only what is usual before there is a project. */
+export function contentOf(folder: string): string | undefined {
   const entries = opendirSync(folder);
   try {
+    let name = "";
     for (let looked = 0; looked < ENTRIES_MAX; looked++) {
       const entry = entries.readSync();
-      if (entry === null) return true;
-      if (!NOTHING.has(entry.name)) return false;
+      if (entry === null) return undefined;
+      name = entry.name;
+      if (!NOTHING.has(name)) return name;
     }
-    return false;
+    return name;
   } finally {
     entries.closeSync();
   }

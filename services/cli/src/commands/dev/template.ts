@@ -5,8 +5,12 @@ import { basename, join } from "node:path";
 /** The published SDK that this release is tested with. */
 const SDK = { name: "@restatedev/restate-sdk", version: "^1.17.2" };
 
+/** Older ones do not run TypeScript as it is. */
+export const NODE_MIN = "22.18";
+
 const SERVICE = `/**
  * A durable service: each step is stored before the next one starts, so a crash in between repeats nothing that is done.
+ * It needs Node ${NODE_MIN} or later, which runs TypeScript as it is; \`perdure dev\` runs it with the Node that Perdure brings.
  *
  *   curl localhost:8080/Greeter/greet --json '"Ann"'
  */
@@ -40,8 +44,7 @@ export function templateOf(folder: string): ReadonlyMap<string, string> {
     type: "module",
     scripts: { dev: "node --watch src/service.ts", start: "node src/service.ts" },
     dependencies: { [SDK.name]: SDK.version },
-    // Older ones do not run TypeScript as it is.
-    engines: { node: ">=22.18" },
+    engines: { node: `>=${NODE_MIN}` },
   };
   return new Map([
     ["package.json", `${JSON.stringify(manifest, undefined, 2)}\n`],
