@@ -11,8 +11,9 @@ import { Caches, type CachesOptions } from "./caches.js";
 import type { Cell } from "./cell.js";
 import { Controller } from "./controller.js";
 import { Definitions } from "./definitions.js";
+import { reconcileReporting } from "./environment/api-failure.js";
 import { OwnWrites } from "./environment/own-writes.js";
-import { type EnvironmentPorts, reconcileEnvironment } from "./environment/reconcile.js";
+import type { EnvironmentPorts } from "./environment/reconcile.js";
 import { RedisLooks } from "./environment/redis-looks.js";
 import { ReleaseTurns } from "./environment/release.js";
 import { VolumeRetention } from "./environment/retained-volumes.js";
@@ -94,7 +95,7 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
     definitions,
   };
   const controllerPorts = { clock, logger: logger.child({ component: "controller" }), metrics, edge: ports.edge };
-  const look = (name: string, signal: AbortSignal) => reconcileEnvironment(name, environmentPorts, signal);
+  const look = (name: string, signal: AbortSignal) => reconcileReporting(name, environmentPorts, signal);
   const environments = new Controller("Environment", look, controllerPorts, options);
   caches.onChange(
     (name) => environments.enqueue(name),

@@ -66,7 +66,7 @@ export interface EnvironmentPorts {
 /** `wait`: look again by then at the latest. */
 export type Reconciled = { readonly kind: "ok" } | { readonly kind: "wait"; readonly againMs: number };
 
-const STATUS_MANAGER = `${MANAGER}-status`;
+export const STATUS_MANAGER = `${MANAGER}-status`;
 
 /** One pass for one environment. Rejects with what was thrown on: it is tried again after a pause. */
 export async function reconcileEnvironment(name: string, ports: EnvironmentPorts, signal: AbortSignal): Promise<Reconciled> {
