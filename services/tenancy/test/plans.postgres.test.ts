@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { systemClock } from "@perdure/base";
 import { type AccountId, apiKeyText, bareOf, type EnvironmentId, newApiKey } from "@perdure/cloud";
 import { type Database, startDatabase } from "@perdure/servers";
+import { longestPauses } from "@perdure/testkit";
 import { enforceQuotas } from "../src/environments/quotas.js";
 import { sendDue } from "../src/mail/outbox.js";
 import { Mailbox, openTestTenancy, type TestTenancy, type TestUser } from "../src/testing/index.js";
@@ -220,7 +221,7 @@ describe("mail", () => {
     expect(stored).toHaveLength(1);
     expect(Buffer.from(stored[0]?.sealed ?? []).toString("latin1")).not.toContain("guest");
     mailbox.isAway = true;
-    const send = () => sendDue({ ...cloud.ports, mailer: mailbox });
+    const send = () => sendDue({ ...cloud.ports, mailer: mailbox, random: longestPauses });
     expect([await send(), await send()]).toEqual([1, 0]);
     cloud.clock.aheadMs += 61_000;
     expect([await send(), await send()]).toEqual([1, 0]);

@@ -84,7 +84,7 @@ describe("who a credential is", () => {
     cloud.clock.aheadMs = 0;
   });
 
-  test("a key outlives the membership of who made it, and goes on saying who that was", async () => {
+  test("a kept key outlives the membership of the user who made it, and still names that user", async () => {
     const { owner, account, create } = await world();
     const one = await create("one");
     const maker = await cloud.user();
@@ -93,9 +93,9 @@ describe("who a credential is", () => {
     const made = { environmentId: one, roleId: "rst:role::AdminAccess" } as const;
     const { apiKey, keyId } = await maker.client.account(account, "CreateApiKey", made);
     const known = { kind: "caller", caller: { kind: "key", id: keyId, role: "rst:role::AdminAccess" } };
-    await owner.client.account(account, "UpdateMember", { userId: maker.id, role: "viewer" });
+    await owner.client.account(account, "UpdateMember", { userId: maker.id, role: "viewer", keepApiKeys: true });
     expect(await cloud.tenancy.authenticate(apiKey, one)).toMatchObject(known);
-    await owner.client.account(account, "RemoveMember", { userId: maker.id });
+    await owner.client.account(account, "RemoveMember", { userId: maker.id, keepApiKeys: true });
     expect(await cloud.tenancy.authenticate(apiKey, one)).toMatchObject(known);
     const { apiKeys } = await owner.client.account(account, "ListApiKeys", { environmentId: one });
     expect(apiKeys).toMatchObject([{ keyId, createdBy: maker.id, state: "ACTIVE" }]);
