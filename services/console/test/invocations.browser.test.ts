@@ -160,12 +160,12 @@ test("columns are a matter of taste, and remembered", async () => {
   await row(page, "Orders/place").first().waitFor();
   await page.getByRole("button", { name: "Columns" }).click();
   await page.getByRole("checkbox", { name: "Idempotency key" }).click();
-  await page.getByRole("checkbox", { name: "Retries" }).click();
+  await page.getByRole("checkbox", { name: "Attempts" }).click();
   await page.getByRole("button", { name: "Done" }).click();
   await page.reload();
   await row(page, "Orders/place").first().waitFor();
   const heads = await page.getByRole("columnheader").allInnerTexts();
-  expect([heads.includes("Idempotency key"), heads.includes("Retries")]).toEqual([true, false]);
+  expect([heads.includes("Idempotency key"), heads.includes("Attempts")]).toEqual([true, false]);
 });
 
 test.each([

@@ -15,7 +15,7 @@ export const CHOICES: readonly ListColumn[] = [
   { name: "id", label: "Id", width: "12rem" },
   { name: "created", label: "Created", width: "7rem" },
   { name: "took", label: "Took", width: "6rem" },
-  { name: "attempts", label: "Retries", width: "4.5rem" },
+  { name: "attempts", label: "Attempts", width: "4.5rem" },
   { name: "failure", label: "Last failure", width: "minmax(9rem, 3fr)" },
   { name: "modified", label: "Changed", width: "7rem" },
   { name: "deployment", label: "Deployment", width: "10rem" },
