@@ -1,5 +1,5 @@
 /** Why: an image is a program of this tree, or one of a server that tests have anyway; which one follows from its name. */
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { redisProgram } from "@perdure/servers";
@@ -21,19 +21,27 @@ const SERVICES: Readonly<Record<string, string>> = {
 
 export const PROGRAMS: readonly string[] = Object.values(SERVICES);
 
+const DOCKERFILE = fileURLToPath(new URL("../../../../deploy/images/Dockerfile", import.meta.url));
 const NETWORK = pathToFileURL(fileURLToPath(new URL("pod-network.mjs", import.meta.url))).href;
 
 /** Puts what images need into `directory`; the result throws for an image that nobody knows. */
 export async function imagesIn(directory: string): Promise<(reference: string) => Image> {
   const redis = await redisImage(directory);
+  const stages = (await readFile(DOCKERFILE, "utf8")).split(/^FROM /m);
   return (reference) => {
     const [name = ""] = (reference.split("/").at(-1) ?? "").split(":");
     if (name === "redis") return redis;
     const service = SERVICES[name];
     if (service === undefined) throw new Error(`no program is known for the image ${reference}`);
     const main = fileURLToPath(new URL(`../../../${service}/dist/main.mjs`, import.meta.url));
-    return { entrypoint: [process.execPath, `--import=${NETWORK}`, main], path: "", environment: {} };
+    const stage = stages.find((text) => text.startsWith(`base AS ${name.slice("perdure-".length)}\n`)) ?? "";
+    return { entrypoint: [process.execPath, `--import=${NETWORK}`, main], path: "", environment: addressesOf(stage) };
   };
+}
+
+/** What the image says its program listens on. */
+function addressesOf(stage: string): Readonly<Record<string, string>> {
+  return Object.fromEntries([...stage.matchAll(/(PERDURE_\w+__BIND_ADDRESS)=(\S+)/g)].map(([, name, value]) => [name, value]));
 }
 
 /** Its two programs, which know nothing of pods' networks, are led to that of their own. */
