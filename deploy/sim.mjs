@@ -30,7 +30,10 @@ process.on("exit", () => rmSync(outdir, { recursive: true, force: true }));
 async function simulator(bug) {
   const directory = join(outdir, bug?.name ?? "as-it-is");
   const plugins = bug === undefined ? [] : [await planting(bug, root)];
-  await bundle(join(root, "libs/simulator/src/index.ts"), directory, { plugins, options: { keepNames: false, sourcemap: false } });
+  await bundle(join(root, "libs/simulator/src/index.ts"), directory, {
+    plugins,
+    options: { keepNames: false, sourcemap: false },
+  });
   const { simulate } = await import(pathToFileURL(join(directory, "main.mjs")).href);
   return simulate;
 }
