@@ -110,7 +110,17 @@ function requestOf(
     identity,
   });
   const requestResponse = mode === "requestResponse";
-  return { address: deployment.address, method: "POST", path, headers, requestResponse, attempt, lost, isLarge: isLarge(plan) };
+  return {
+    address: deployment.address,
+    method: "POST",
+    path,
+    headers,
+    requestResponse,
+    attempt,
+    invocationTraceparent: facts.trace?.traceparent,
+    lost,
+    isLarge: isLarge(plan),
+  };
 }
 
 /** Whether much of a connection's time goes into what is sent first. */

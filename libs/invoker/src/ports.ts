@@ -97,6 +97,8 @@ export interface StreamRequest {
   readonly isLarge?: boolean | undefined;
   /** Of an invocation: which attempt of its run this is, from 1. Undefined for other questions. */
   readonly attempt?: number | undefined;
+  /** W3C `traceparent` of the invocation's own span, whose child the attempt in `headers` is. Undefined for untraced ones. */
+  readonly invocationTraceparent?: string | undefined;
   /** With the first attempt of a run that another process began and did not end: for who watches attempts. */
   readonly lost?: LostAttempt | undefined;
 }
@@ -105,8 +107,6 @@ export interface StreamRequest {
 export interface LostAttempt {
   readonly sinceMs: number;
   readonly atMs: number;
-  /** Of the invocation's own span. */
-  readonly traceparent: string | undefined;
 }
 
 /**

@@ -226,6 +226,7 @@ test("introspection sees attempt, deployment, server and what is awaited", async
       lastAttemptServer: "test/1",
       lastFailure: undefined,
       lastAwaitingJson: '{"Unknown":[{"Single":{"CompletionId":1}},{"Single":{"SignalIndex":1}}]}',
+      endpointAnswer: "messages",
     },
   ]);
   world.last.fails("no").close();

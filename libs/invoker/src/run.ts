@@ -97,11 +97,7 @@ export class Run implements AttemptOwner, SlotUser {
     this.#pauseRequested = invocation.pauseRequested;
     if (isTakenOver !== true) return;
     const atMs = context.clock.nowMs();
-    this.#lost = {
-      sinceMs: runningSinceMs(invocation.milestones) ?? atMs,
-      atMs,
-      traceparent: invocation.facts.trace?.traceparent,
-    };
+    this.#lost = { sinceMs: runningSinceMs(invocation.milestones) ?? atMs, atMs };
   }
 
   start(): void {

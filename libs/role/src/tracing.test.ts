@@ -155,6 +155,7 @@ function anAttempt(
         path: "/invoke/Greeter/greet",
         headers: { "x-restate-invocation-id": id, traceparent: `00-${TRACE}-${ATTEMPT_SPAN}-01`, ...headers },
         requestResponse: false,
+        invocationTraceparent: `00-${TRACE}-${INVOCATION_SPAN}-01`,
         ...more,
       },
       listener,
@@ -257,7 +258,7 @@ describe("an attempt", () => {
   });
 
   test("of a run that was taken over records the one that died with its process, beside its own", async () => {
-    const lost = { sinceMs: 1_700_000_000_000, atMs: 1_700_000_004_015, traceparent: `00-${TRACE}-${INVOCATION_SPAN}-01` };
+    const lost = { sinceMs: 1_700_000_000_000, atMs: 1_700_000_004_015 };
     const { spans, inner, open } = anAttempt([ingressInvocation], {}, { lost });
     open();
     inner.listener?.end();
@@ -277,12 +278,12 @@ describe("an attempt", () => {
     ]);
   });
 
-  test("of an invocation that is already gone still has its span", async () => {
+  test("of an invocation that is gone, or not readable yet after a start, still has its span under the invocation's", async () => {
     const { spans, inner, open } = anAttempt([]);
     open();
     inner.listener?.end();
     await settle();
-    expect(spans).toMatchObject([{ spanId: ATTEMPT_SPAN, parentSpanId: undefined }]);
+    expect(spans).toMatchObject([{ spanId: ATTEMPT_SPAN, parentSpanId: INVOCATION_SPAN }]);
   });
 
   test.each([

@@ -113,7 +113,7 @@ function attributesOf(
   };
 }
 
-/** A transport whose invocation attempts leave spans. `partitions` is asked for an attempt's invocation, hence for its parent. */
+/** A transport whose invocation attempts leave spans. `partitions` answers what an attempt's invocation is, where it is known by then. */
 export function tracedTransport(
   inner: EndpointTransport,
   partitions: () => Partitions | undefined,
@@ -215,13 +215,13 @@ class AttemptSpans {
    * The attempt that ran in a process that is gone: nobody was left to record it. It ended somewhere between its last stored step and the
    * take-over; the span lasts until that, so that the trace shows what the caller waited for.
    */
-  lost(request: StreamRequest, { sinceMs, atMs, traceparent }: LostAttempt, ids: SpanIds, id: InvocationId): void {
+  lost(request: StreamRequest, { sinceMs, atMs }: LostAttempt, ids: SpanIds, id: InvocationId): void {
     const { tracer, sampler, random, logger } = this.#ports;
     if (!ids.sampled && !sampler.keepsLate(LOST, atMs - sinceMs, atMs)) return;
     const [, , service = "", handler = ""] = request.path.split("/");
     const record = async (): Promise<void> => {
       const found = await this.#describe(id);
-      const start = idsOf(traceparent);
+      const start = idsOf(request.invocationTraceparent);
       const { traceId, spanId } = childOf(ids, true, random);
       const { deploymentId: deployment } = found?.pinned ?? {};
       tracer.record({
@@ -269,7 +269,7 @@ class AttemptSpans {
           // By now its first attempt has chosen a deployment, and its last one an outcome.
           const later = found?.pinned === undefined || result === "ended" ? await this.#again(id) : undefined;
           const { deploymentId: deployment, protocolVersion: version } = (later ?? found)?.pinned ?? {};
-          const start = idsOf((found ?? later)?.facts.trace?.traceparent);
+          const start = idsOf(request.invocationTraceparent);
           tracer.record({
             name: `invocation-attempt ${service}/${handler}`,
             kind: "client",
