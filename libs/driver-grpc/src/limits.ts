@@ -28,7 +28,7 @@ export const CHANGE_DEADLINE_MS = 120_000;
 /** How long a change that is durable waits to be seen here as well before it is answered all the same. */
 export const SEEN_WAIT_MS = 3_000;
 /** For one state of a registry: a caller of a gateway waits for it, and is refused by what is known when it does not come. */
-export const SNAPSHOT_DEADLINE_MS = 2_000;
+export const SNAPSHOT_DEADLINE_MS = 5_000;
 /** Rows in one page of a long answer: some hundred kilobytes at most, but for schedules with large payloads. */
 export const ROWS_PER_PAGE = 100;
 /** For all pages of one answer: longer than a statement may take, so that only what hangs is cut. */
