@@ -2,7 +2,14 @@
 import { randomBytes } from "node:crypto";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { definitions, type Environment, objectNameOf } from "@perdure/custom-resources";
-import { connectKubernetes, type KubeObject, type KubernetesClient, Reflector, resources } from "@perdure/driver-kubernetes";
+import {
+  ApiError,
+  connectKubernetes,
+  type KubeObject,
+  type KubernetesClient,
+  Reflector,
+  resources,
+} from "@perdure/driver-kubernetes";
 import { Metrics } from "@perdure/role";
 import { type KubernetesOptions, type KubernetesServer, startKubernetes } from "@perdure/servers";
 import { type Operator, type OperatorOptions, type OperatorPorts, operatorMetrics, startOperator } from "../src/index.js";
@@ -17,6 +24,7 @@ import {
   snapshotRules,
 } from "../src/rbac.js";
 import { cell, OPERATOR_NAMESPACE, OPERATOR_USER } from "./cell.js";
+import { eventually } from "./eventually.js";
 import { type Kubelet, playKubelet } from "./kubelet.js";
 import { RealKubelet } from "./real-kubelet/kubelet.js";
 
@@ -177,8 +185,20 @@ export function anEnvironment(environmentId: string, spec: EnvironmentSpecInput 
   };
 }
 
+/** Resolves when the API server serves our kinds, which is a moment after it has accepted their definitions. */
 export async function defineAll(client: KubernetesClient): Promise<void> {
   for (const definition of definitions) await client.apply(definition as unknown as KubeObject, { manager: ADMIN, force: true });
+  for (const kind of [resources.environments, resources.serviceDeployments, resources.cloudEnvironments]) {
+    await eventually(() =>
+      client.list(kind).then(
+        () => true,
+        (cause) => {
+          if (cause instanceof ApiError && cause.status === 404) return false;
+          throw cause;
+        },
+      ),
+    );
+  }
 }
 
 /** What a chart would bring: namespaces, roles, the database's Secret. */

@@ -113,6 +113,7 @@ test(
       "--namespace=perdure-system",
       `--values=${join(ROOT, "deploy/kind/values.yaml")}`,
       "--set=auth.signingRoot.existingSecret=given-here",
+      "--set=internalTls.existingSecret=given-here",
     );
     const script = await readFile(join(ROOT, "deploy/kind/up.sh"), "utf8");
     const built = /^images="([^"]+)"$/m.exec(script)?.[1]?.split(" ") ?? [];
