@@ -60,6 +60,8 @@ test("without ports to bring here there is no Service, and people's image, varia
   expect(proxyService(cloud, cell)).toBeUndefined();
   const pod = podOf(tunnelObjects(cloud, cell));
   expect(pod.affinity).toEqual({ nodeAffinity: {} });
+  const image = expect.stringMatching(/\/perdure-tunnel-client:/);
+  expect(podOf(tunnelObjects(aCloud({}), cell)).containers[0]).toMatchObject({ image });
   expect(pod.containers[0]).toMatchObject({ image: "mirror/tunnel:1", env: expect.arrayContaining(env) });
 });
 

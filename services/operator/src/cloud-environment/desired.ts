@@ -8,7 +8,7 @@ import { VERSION } from "@perdure/role/version";
 import type { Cell, Labels } from "../cell.js";
 import { MANAGED_BY } from "../desired/labels.js";
 import { PLATFORM_ROLE, PORTS } from "../desired/network-policies.js";
-import { containerSecurity, imageOf, podSecurity, probesOf, setting, type Variable } from "../desired/pods.js";
+import { containerSecurity, imageOf, podSecurity, probesOf, pulled, setting, type Variable } from "../desired/pods.js";
 import { SERVICE_PORT } from "../service-deployment/desired.js";
 import { CLOUD_LABEL, proxyLabelOf, tunnelNameOf, tunnelObjectName } from "./names.js";
 
@@ -64,7 +64,7 @@ function podOf(cloud: CloudEnvironment, cell: Cell): Readonly<Record<string, unk
     containers: [
       {
         name: "tunnel",
-        image: tunnel.image ?? imageOf(cell, "tunnel-client", VERSION),
+        ...(tunnel.image === undefined ? imageOf(cell, "tunnel-client", VERSION) : pulled(cell, tunnel.image)),
         env: [...variablesOf(cloud, cell), ...((tunnel.env ?? []) as unknown as readonly Variable[])],
         ports: portsOf(tunnel.remoteProxy),
         resources: isEmpty(tunnel.resources)
