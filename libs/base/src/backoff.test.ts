@@ -4,7 +4,7 @@ import type { Random } from "./random.js";
 
 const BOUNDS = { firstMs: 100, longestMs: 1_000 };
 
-/** Every number of a walk by an irrational step comes as often as any other. */
+/** Numbers that are spread evenly over 0 … 1: multiples of the golden ratio, modulo 1. */
 function seeded(seed: number): Random {
   let at = seed / 7;
   const float = (): number => {
