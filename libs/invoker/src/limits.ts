@@ -54,12 +54,15 @@ export const LARGE_MESSAGES_BYTES_MAX = 32 * 1024 * 1024;
 /** The largest message arrives within this at 250 Mbit/s; slower ones must not hold up the others. */
 export const LARGE_TURN_MS_MAX = 1_000;
 
-/** Attempts that may start between two commits, some 100 µs each. */
+/**
+ * Attempts that may start between two commits, some 100 µs each. With 48 shared units a burst of 3,600 starts a second never used its share up,
+ * and a neighbour's calls took 20 ms in place of 13 (docs/benchmarks.md, "Noisy neighbours").
+ */
 export const START_SHARES: ShareLimits = {
-  sharedUnits: 48,
+  sharedUnits: 16,
   aloneUnits: 256,
-  serviceUnitsMin: 8,
-  serviceTurnUnits: 8,
+  serviceUnitsMin: 4,
+  serviceTurnUnits: 4,
   memberTurnUnits: 1,
   epochsAtWork: 32,
 };
