@@ -11,12 +11,11 @@ const ALONE = [
   /failover|fuzz-connections/,
   // Frames and first loads.
   /speed\.browser\.test\.ts$/,
-  // Rates, and what begins within a second or two of something else.
-  /conformance\/test\/flow-control\.server\.test\.ts$/,
+  // What begins within a second or two of something else.
   /invoker-worker\/test\/cluster\.redis\.test\.ts$/,
   /operator\/test\/cloud-environment\.k8s\.test\.ts$/,
   /tenancy\/test\/program\.postgres\.test\.ts$/,
-  /tunnel-relay\/test\/(?:stay\.test|proxy\.test|official-cli\.namespace\.test)\.ts$/,
+  /tunnel-relay\/test\/official-cli\.namespace\.test\.ts$/,
   // Hundreds of environments, or thousands of records through two kills: they take both processors, and others would wait for them.
   /conformance\/test\/kafka\.kafka\.test\.ts$/,
   /operator\/test\/scale\.k8s\.test\.ts$/,
