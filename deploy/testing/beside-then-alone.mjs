@@ -12,9 +12,7 @@ const ALONE = [
   // Frames and first loads.
   /speed\.browser\.test\.ts$/,
   // What begins within a second or two of something else.
-  /invoker-worker\/test\/cluster\.redis\.test\.ts$/,
   /operator\/test\/cloud-environment\.k8s\.test\.ts$/,
-  /tenancy\/test\/program\.postgres\.test\.ts$/,
   /tunnel-relay\/test\/official-cli\.namespace\.test\.ts$/,
   // Hundreds of environments, or thousands of records through two kills: they take both processors, and others would wait for them.
   /conformance\/test\/kafka\.kafka\.test\.ts$/,
