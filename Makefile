@@ -21,6 +21,8 @@ WORKERS ?= 2
 # Exported, because the runner of the tests reads it.
 export WORKERS
 TIERS := $(NODE) deploy/testing/run.mjs
+# In quotes: patterns of paths have parentheses and bars.
+PATTERNS = $(foreach pattern,$(FILTER),'$(pattern)')
 # A filtered run starts at once: suites that start a program build it themselves when its sources are newer.
 TO_TEST = $(if $(FILTER),$(INSTALLED),build)
 CLUSTER ?=
@@ -59,25 +61,25 @@ cloud-down: build ## Stop it from elsewhere, also after a crash; its data stay
 	@exec $(CLOUD_PROGRAM) down
 
 test: $(TO_TEST) ## Run every suite that needs only Node, servers as processes included (FILTER=path narrows, WORKERS=1)
-	@$(TIERS) node $(FILTER)
+	@$(TIERS) node $(PATTERNS)
 
 test-db: $(TO_TEST) ## Run what needs PostgreSQL, Redis, a cluster of processes, or programs of Debian packages
-	@$(TIERS) db $(FILTER)
+	@$(TIERS) db $(PATTERNS)
 
 test-kafka: $(TO_TEST) ## Run what needs Kafka (Java 17, Maven)
-	@$(TIERS) kafka $(FILTER)
+	@$(TIERS) kafka $(PATTERNS)
 
 test-browser: $(TO_TEST) ## Run what needs a browser
-	@$(TIERS) browser $(FILTER)
+	@$(TIERS) browser $(PATTERNS)
 
 test-k8s: $(TO_TEST) ## Run what needs a Kubernetes control plane, compiled once (Go 1.26, ten minutes)
-	@$(TIERS) k8s $(FILTER)
+	@$(TIERS) k8s $(PATTERNS)
 
 test-images: $(TO_TEST) ## Do every step of the images in clean directories, without an engine, and start the result (minutes)
-	@$(TIERS) images $(FILTER)
+	@$(TIERS) images $(PATTERNS)
 
 test-sdks: build ## Run the published SDKs of every language against a server
-	@$(NODE) libs/conformance/sdks/run.mjs $(FILTER)
+	@$(NODE) libs/conformance/sdks/run.mjs $(PATTERNS)
 
 test-all: test test-db test-kafka test-browser test-k8s test-images test-sdks ## Run all of these
 
@@ -89,7 +91,7 @@ check: $(INSTALLED) ## Format, lint, types, and rules of the tree
 	@node_modules/.bin/biome check .
 	@node_modules/.bin/tsc -p tsconfig.json --noEmit
 	@node_modules/.bin/tsc -p services/console --noEmit
-	@$(TIERS) check $(FILTER)
+	@$(TIERS) check $(PATTERNS)
 
 format: $(INSTALLED) ## Rewrite what the formatter and the linter can fix
 	@node_modules/.bin/biome check --write .
@@ -107,16 +109,16 @@ fuzz: build ## Send protocol errors and random frames to every listener (CONNECT
 	@CONNECTIONS='$(CONNECTIONS)' SEED='$(SEED)' FILTER='$(FILTER)' $(NODE) deploy/run-ts.mjs libs/conformance/test/fuzzer/main.ts
 
 microbench: $(INSTALLED) ## Measure single packages (FILTER=ids narrows them)
-	@$(NODE) deploy/microbench.mjs $(FILTER)
+	@$(NODE) deploy/microbench.mjs $(PATTERNS)
 
 # Left out on a cluster: what is about the one process, its files and its memory, and what builds clusters of its own.
 ONE_PROCESS := 'crash-attempt|disk-full|error-catalogue|query-process|query-limits|readme|restart|fuzz|test/cluster/'
 
 conformance: build ## Run real SDK services against a server that is killed and restarted (CLUSTER=1: against clusters)
 ifeq ($(CLUSTER),1)
-	@$(JEST) --setupFilesAfterEnv=./libs/conformance/test/cluster/worlds-are-clusters.ts --testPathIgnorePatterns $(ONE_PROCESS) -- $(or $(FILTER),libs/conformance/test)
+	@$(JEST) --setupFilesAfterEnv=./libs/conformance/test/cluster/worlds-are-clusters.ts --testPathIgnorePatterns $(ONE_PROCESS) -- $(or $(PATTERNS),libs/conformance/test)
 else
-	@$(JEST) libs/conformance/test $(FILTER)
+	@$(JEST) libs/conformance/test $(PATTERNS)
 endif
 
 screenshots: programs ## Take the pictures of the console in docs/screenshots anew
