@@ -26,6 +26,7 @@ const KNOWN_BY: readonly (readonly [prefix: string, roles: readonly LocalRole[]]
   ["tunnels.", ["registry", "invoker-worker"]],
   ["additional-request-headers", ["registry", "admin-api", "invoker-worker"]],
   ["experimental-enable-vqueues", EVERYBODY],
+  ["experimental-enable-kafka-scope", ["admin-api", "invoker-worker"]],
   ["cluster-name", EVERYBODY],
   ["tracing-", EVERYBODY],
   ["log-", EVERYBODY],

@@ -173,7 +173,6 @@ class Member implements RecordConsumer {
 }
 
 function recordOf(topic: string, partition: number, { offset, timestamp, key, value, headers }: KafkaMessage): SourceRecord {
-  const traceparent = headers?.["traceparent"];
   const timestampMs = Number(timestamp);
   return {
     topic,
@@ -182,9 +181,18 @@ function recordOf(topic: string, partition: number, { offset, timestamp, key, va
     timestampMs: Number.isFinite(timestampMs) && timestampMs >= 0 ? timestampMs : undefined,
     key: key === null ? undefined : new Uint8Array(key),
     value: value === null ? NOTHING : new Uint8Array(value),
-    traceparent: Buffer.isBuffer(traceparent) || typeof traceparent === "string" ? traceparent.toString() : undefined,
+    traceparent: headerOf(headers, "traceparent"),
+    scope: headerOf(headers, "x-restate-scope"),
+    limitKey: headerOf(headers, "x-restate-limit-key"),
   };
 }
+
+/** Its text, when the record has the header once. */
+function headerOf(headers: KafkaMessage["headers"], name: string): string | undefined {
+  const value = headers?.[name];
+  return Buffer.isBuffer(value) || typeof value === "string" ? value.toString() : undefined;
+}
+
 const NOTHING = new Uint8Array(0);
 
 /** kafkajs wraps what a handler threw when it gives up. */

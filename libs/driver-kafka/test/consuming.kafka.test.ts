@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/gl
 import { silentLogger, systemClock } from "@perdure/base";
 import { type KafkaServer, startKafka } from "@perdure/servers";
 import { runSubscriptions, type Subscriptions } from "@perdure/subscription";
-import kafkajs, { type Kafka, type Producer } from "kafkajs";
+import kafkajs, { type IHeaders, type Kafka, type Producer } from "kafkajs";
 import { createKafkaSource } from "../src/index.js";
 import { Taken, TestRegistry } from "./world.js";
 
@@ -38,7 +38,7 @@ async function aTopic(numPartitions = 2): Promise<string> {
 
 const produce = (
   topic: string,
-  messages: readonly { key?: string | Buffer | null; value: string; partition?: number }[],
+  messages: readonly { key?: string | Buffer | null; value: string; partition?: number; headers?: IHeaders }[],
   compression = 0,
 ) => producer.send({ topic, compression, messages: messages.map(({ key = null, ...rest }) => ({ key, ...rest })) });
 const numbered = (count: number, partition = 0) => Array.from({ length: count }, (_, n) => ({ value: `${n}`, partition }));
@@ -53,9 +53,9 @@ function aRegistry(): TestRegistry {
   return registry;
 }
 
-function consume(registry: TestRegistry, deliveries: Taken): Subscriptions {
-  const source = createKafkaSource({ clock: systemClock, logger: silentLogger });
-  const subscriptions = runSubscriptions({ registry, source, deliveries, clock: systemClock, logger: silentLogger });
+function consume(registry: TestRegistry, deliveries: Taken, scopesEnabled = false): Subscriptions {
+  const ports = { clock: systemClock, logger: silentLogger };
+  const subscriptions = runSubscriptions({ registry, source: createKafkaSource(ports), deliveries, ...ports, scopesEnabled });
   opened.push(subscriptions);
   return subscriptions;
 }
@@ -116,6 +116,26 @@ describe("a subscription", () => {
     expect(taken.taken[0]?.command.facts.source).toEqual({ kind: "subscription", subscriptionId: id });
     expect(taken.inputs()).toEqual(['{"n":1}', ""]);
   }, 60_000);
+
+  test.each([
+    [true, { scope: "acme", limitKey: "tenant1/ann" }],
+    [false, { scope: undefined, limitKey: undefined }],
+  ])(
+    "takes scope and limit key from headers of the record where that is enabled (%s)",
+    async (scopesEnabled, expected) => {
+      const topic = await aTopic(1);
+      const registry = aRegistry();
+      registry.put({ source: `kafka://k1/${topic}` });
+      const headers = { "x-restate-scope": "acme", "x-restate-limit-key": "tenant1/ann" };
+      await produce(topic, [{ value: "scoped", headers }, { value: "plain" }]);
+      const taken = new Taken();
+      consume(registry, taken, scopesEnabled);
+      await until(() => taken.taken.length === 2);
+      const found = taken.taken.map(({ command: { facts } }) => ({ scope: facts.target.scope, limitKey: facts.limitKey }));
+      expect(found).toEqual([expected, { scope: undefined, limitKey: undefined }]);
+    },
+    60_000,
+  );
 
   test("that ends and begins again goes on behind what was handled, and nothing happens twice", async () => {
     const topic = await aTopic(1);

@@ -3,7 +3,15 @@
  * say where it came from. Everything about it follows from the record's place in its topic, so that a record which is read again
  * after a crash reaches the same partition under the same number and is recognised there.
  */
-import { fromUtf8, hashBucket, idempotentInvocationId, type SubscriptionId, workflowInvocationId } from "@perdure/base";
+import {
+  fromUtf8,
+  hashBucket,
+  idempotentInvocationId,
+  limitKeyProblem,
+  type SubscriptionId,
+  scopeProblem,
+  workflowInvocationId,
+} from "@perdure/base";
 import { type RegistrySnapshot, retentionsOf } from "@perdure/control";
 import type { SubscriptionRecord } from "@perdure/metadata";
 import { type Invoke, PRIORITY_DEFAULT, type Target } from "@perdure/partition";
@@ -31,20 +39,28 @@ export function producerOf(subscription: SubscriptionRecord, record: SourceRecor
   return `k${hash(reader, place)}.${hash(place, reader)}`;
 }
 
+export interface RecordContext {
+  readonly registry: RegistrySnapshot;
+  readonly nowMs: number;
+  /** Headers of records set scope and limit key; otherwise they are ignored. */
+  readonly scopesEnabled: boolean;
+}
+
 /** Throws `PoisonRecord`. */
 export function invocationOfRecord(
   subscription: SubscriptionRecord,
   record: SourceRecord,
-  registry: RegistrySnapshot,
-  nowMs: number,
+  { registry, nowMs, scopesEnabled }: RecordContext,
 ): Invoke {
-  const target = targetOf(subscription, record, registry);
+  const unscoped = targetOf(subscription, record, registry);
+  const { scope, limitKey } = scopesEnabled ? scopeOf(record, unscoped) : NO_SCOPE;
+  const target = { ...unscoped, scope };
   const handler = registry.services.get(target.service)?.handlers.get(target.handler);
   if (handler === undefined) throw new PoisonRecord(record, `'${target.service}/${target.handler}' is not registered`);
   const retentions = retentionsOf(handler, undefined);
   const id =
     target.handlerType === "workflow" && target.key !== undefined
-      ? workflowInvocationId(target.service, target.key, undefined)
+      ? workflowInvocationId(target.service, target.key, scope)
       : idempotentInvocationId(target, `${producerOf(subscription, record)}/${record.offset}`);
   return {
     kind: "invoke",
@@ -54,7 +70,7 @@ export function invocationOfRecord(
       target,
       source: { kind: "subscription", subscriptionId: subscription.id },
       idempotencyKey: undefined,
-      limitKey: undefined,
+      limitKey,
       priority: PRIORITY_DEFAULT,
       requestId: 0,
       createdAtMs: nowMs,
@@ -78,6 +94,26 @@ function targetOf({ sink }: SubscriptionRecord, record: SourceRecord, registry: 
   const { serviceType, handlerType } = handler;
   const key = serviceType === "service" ? undefined : keyText(record);
   return { service, key, handler: handlerName, serviceType, handlerType, scope: undefined };
+}
+
+interface Scope {
+  readonly scope: string | undefined;
+  readonly limitKey: string | undefined;
+}
+const NO_SCOPE: Scope = { scope: undefined, limitKey: undefined };
+
+/** The empty scope, and the empty limit key, are none, as at the ingress. */
+function scopeOf(record: SourceRecord, { serviceType }: Target): Scope {
+  const scope = record.scope || undefined;
+  const limitKey = record.limitKey || undefined;
+  if (scope === undefined) {
+    if (limitKey !== undefined) throw new PoisonRecord(record, "the record names a limit key without a scope");
+    return NO_SCOPE;
+  }
+  if (serviceType === "virtualObject") throw new PoisonRecord(record, "the record names a scope; virtual objects have none");
+  const problem = scopeProblem(scope) ?? (limitKey === undefined ? undefined : limitKeyProblem(limitKey));
+  if (problem !== undefined) throw new PoisonRecord(record, `the record's scope or limit key cannot be used: ${problem}`);
+  return { scope, limitKey };
 }
 
 /** A record without key is for the empty key. */

@@ -13,6 +13,9 @@ export interface SourceRecord {
   readonly value: Uint8Array;
   /** Header `traceparent` of whoever sent it. */
   readonly traceparent?: string | undefined;
+  /** Headers `x-restate-scope` and `x-restate-limit-key`. */
+  readonly scope?: string | undefined;
+  readonly limitKey?: string | undefined;
 }
 
 /** How far a consumer is in one topic partition. */

@@ -28,6 +28,8 @@ export interface SubscriptionsPorts {
   /** For the pauses between tries. */
   readonly random?: Random | undefined;
   readonly logger: Logger;
+  /** Whether headers of records set scope and limit key; false unless said otherwise. */
+  readonly scopesEnabled?: boolean | undefined;
   /** Gives the invocation of a record its trace. */
   readonly traceRecord?: TraceRecord | undefined;
 }
@@ -191,12 +193,13 @@ class Runner implements RecordReceiver {
   ): Promise<Rest | undefined> {
     const [first] = records;
     if (first === undefined) return undefined;
-    const { clock, deliveries, registry, traceRecord } = this.#ports;
+    const { clock, deliveries, registry, traceRecord, scopesEnabled = false } = this.#ports;
     this.#state = "consuming";
     const skipped = new Set<number>();
     const invocationOf = (record: SourceRecord): Invoke | undefined => {
       if (!this.#isSkipped(record)) {
-        const invoke = invocationOfRecord(this.#record, record, registry.current(), clock.nowMs());
+        const context = { registry: registry.current(), nowMs: clock.nowMs(), scopesEnabled };
+        const invoke = invocationOfRecord(this.#record, record, context);
         if (traceRecord === undefined) return invoke;
         return { ...invoke, facts: { ...invoke.facts, trace: traceRecord(record, invoke.id, invoke.facts.target) } };
       }

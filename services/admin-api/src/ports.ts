@@ -102,4 +102,6 @@ export interface AdminOptions {
   readonly clusterName: string;
   /** Flow control is offered: `features.vqueues` of `/version`. */
   readonly scopesEnabled: boolean;
+  /** Records of topics may name scopes: `features.kafka_scope`. */
+  readonly recordScopesEnabled: boolean;
 }

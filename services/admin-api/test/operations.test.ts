@@ -353,10 +353,11 @@ describe("a virtual queue", () => {
   });
 });
 
-test("/version says that flow control is offered", async () => {
-  const on = await startServer(createTestAdminApi({ registry: await createTestRegistry(), scopesEnabled: true }));
+test("/version says that flow control is offered, and to records of topics", async () => {
+  const registry = await createTestRegistry();
+  const on = await startServer(createTestAdminApi({ registry, scopesEnabled: true, recordScopesEnabled: true }));
   const features = async (of: TestServer) => (await of.ask("GET", "/version")).json<{ features: object }>().features;
-  expect(await features(on)).toMatchObject({ vqueues: true, scoped_virtual_objects: false });
-  expect(await features(server)).toMatchObject({ vqueues: false });
+  expect(await features(on)).toMatchObject({ vqueues: true, kafka_scope: true, scoped_virtual_objects: false });
+  expect(await features(server)).toMatchObject({ vqueues: false, kafka_scope: false });
   await on[Symbol.asyncDispose]();
 });

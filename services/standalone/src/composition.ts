@@ -50,6 +50,7 @@ import {
   egressGuardOf,
   type ProcessPorts,
   readSettingFile,
+  recordScopesOf,
   requestHeadersOf,
   type Tunnels,
   tracedEdge,
@@ -95,6 +96,7 @@ export async function startStandalone(settings: Settings, ports: ProcessPorts): 
   // Before anything is led or resumed: a server that cannot be reached should not run anybody's handlers.
   await lifecycle.prepare(() => checkAddress(settings.ingress));
   await lifecycle.prepare(() => checkAddress(settings.admin));
+  await lifecycle.prepare(() => recordScopesOf(settings));
 
   const directories = directoriesOf(settings);
   const { numPartitions, acceptDataLoss } = settings.worker;
@@ -176,6 +178,7 @@ export async function startStandalone(settings: Settings, ports: ProcessPorts): 
   late.ingressPort = ingressDoor.port;
   const subscriptionLogger = logger.child({ component: "subscriptions" });
   const topics = {
+    scopesEnabled: recordScopesOf(settings),
     registry,
     source: createKafkaSource({ clock, logger: subscriptionLogger, guard }),
     deliveries: storage === undefined ? worker.deliveries : deliveriesUntilFull(worker.deliveries, storage),
@@ -253,6 +256,7 @@ function openAdmin(settings: Settings, { sql, commits, guards, late, ...parts }:
       ingressPort: advertisedAddress === undefined ? ingressPort : undefined,
       clusterName: settings.clusterName,
       scopesEnabled: settings.experimentalEnableVqueues,
+      recordScopesEnabled: recordScopesOf(settings),
     },
     // A runtime answers its gateway alone, which has the console elsewhere.
     { guard: adminGuard(guards), showsConsole: guards.secret === undefined },

@@ -6,7 +6,7 @@ import { PerdureError } from "@perdure/base";
 import { invokerDefaults } from "@perdure/invoker";
 import { invokerOptionsOf } from "@perdure/invoker-worker";
 import { kafkaClustersOf } from "@perdure/registry";
-import { printConfig, requestHeadersOf } from "@perdure/role";
+import { printConfig, recordScopesOf, requestHeadersOf } from "@perdure/role";
 import { directoriesOf, loadSettings, settings } from "./config.js";
 
 const folder = mkdtempSync(join(tmpdir(), "perdure-settings-"));
@@ -174,4 +174,10 @@ describe("settings of the server", () => {
     };
     expect(load("", environment).origins.size).toBe(0);
   });
+});
+
+test("records may name scopes only where flow control is on", () => {
+  const settings = (on: boolean) => ({ experimentalEnableVqueues: on, experimentalEnableKafkaScope: true });
+  expect(recordScopesOf(settings(true))).toBe(true);
+  expect(() => recordScopesOf(settings(false))).toThrow("needs 'experimental-enable-vqueues'");
 });

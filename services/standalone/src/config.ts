@@ -18,6 +18,7 @@ import {
   optionalText,
   processSettings,
   RESERVED_VARIABLES,
+  recordScopesSetting,
   text,
   tunnelSettings,
 } from "@perdure/role";
@@ -61,6 +62,7 @@ export const settings = group("Settings of perdure server. Every line can be set
   }),
   ...endpointSettings,
   experimentalEnableVqueues: flowControlSetting,
+  experimentalEnableKafkaScope: recordScopesSetting,
   ingress: ingressSettings,
   admin: adminSettingsWithCrash,
   meta: group("Where deployments, services and subscriptions are remembered.", {

@@ -1,4 +1,5 @@
 /** Why: what every process may be told about itself, whatever its role; spread into the group of its settings. */
+import { PerdureError } from "@perdure/base";
 import { z } from "zod";
 import { boolean, choice, custom, duration, optionalText, text, textMap } from "../config/setting.js";
 
@@ -64,6 +65,23 @@ export interface ProcessSettings {
 export const flowControlSetting = boolean(true, {
   sentence: "Flow control: calls may name a scope and a limit key. Without it they are refused; rules can still be edited.",
 });
+
+/** Whether records of topics may; the roles of one cluster must agree. */
+export const recordScopesSetting = boolean(false, {
+  sentence:
+    "The record headers 'x-restate-scope' and 'x-restate-limit-key' set scope and limit key of the invocations that subscriptions make; without it they are ignored.",
+});
+
+/** Whether record headers set scopes. Throws OPS0001 when they may, but flow control is off. */
+export function recordScopesOf(settings: {
+  readonly experimentalEnableVqueues: boolean;
+  readonly experimentalEnableKafkaScope: boolean;
+}): boolean {
+  if (settings.experimentalEnableKafkaScope && !settings.experimentalEnableVqueues) {
+    throw new PerdureError("OPS0001", "'experimental-enable-kafka-scope' needs 'experimental-enable-vqueues'");
+  }
+  return settings.experimentalEnableKafkaScope;
+}
 
 /**
  * `PERDURE_` variables that are no settings: the launcher's, and those of the command line client and of tunnels, which may well

@@ -16,6 +16,7 @@ import {
   type ProcessPorts,
   postgresSpan,
   type ReadyFacts,
+  recordScopesOf,
   tracedEdge,
   tracedOperations,
   untilAvailable,
@@ -42,6 +43,7 @@ const STARTING: Elsewhere = { status: 503, text: "the management API is starting
 export async function startAdmin(settings: Settings, ports: ProcessPorts): Promise<ReadyFacts> {
   const { lifecycle, metrics, clock, random, logger } = ports;
   const { environmentName: environment, experimentalEnableVqueues: scopesEnabled } = settings;
+  const recordScopesEnabled = await lifecycle.prepare(() => recordScopesOf(settings));
   const { tls, registries, seeds, url, redis } = await lifecycle.prepare(() => ({
     tls: peerCredentialsOf(settings.tls),
     registries: required("registry.addresses", settings.registry.addresses),
@@ -115,7 +117,12 @@ export async function startAdmin(settings: Settings, ports: ProcessPorts): Promi
         random,
         logger: logger.child({ component: "admin" }),
       },
-      { ingressEndpoint: () => settings.ingress.advertisedAddress, clusterName: settings.clusterName, scopesEnabled },
+      {
+        ingressEndpoint: () => settings.ingress.advertisedAddress,
+        clusterName: settings.clusterName,
+        scopesEnabled,
+        recordScopesEnabled,
+      },
     ),
   );
   return { admin: settings.admin.advertisedAddress ?? `http://localhost:${door.port}/` };

@@ -17,6 +17,7 @@ import {
   loadConfig,
   processSettings,
   RESERVED_VARIABLES,
+  recordScopesSetting,
 } from "@perdure/role";
 import type { z } from "zod";
 import { adminSettings } from "../config.js";
@@ -26,6 +27,7 @@ export const settings = group("Settings of perdure-admin. Every line can be set 
   ...endpointSettings,
   environmentName: environmentSetting,
   experimentalEnableVqueues: flowControlSetting,
+  experimentalEnableKafkaScope: recordScopesSetting,
   admin: adminSettings,
   ingress: group("What people are told of the ingress.", {
     advertisedAddress: advertisedAddress("How callers reach the ingress, for display."),

@@ -14,7 +14,7 @@ const COMPATIBLE_VERSION = "1.7.12";
 const MIN_API_VERSION = 2;
 const MAX_API_VERSION = 4;
 
-/** Experimental features of the reference system: of them we have flow control, and clients look for all the names. */
+/** Experimental features of the reference system: of them we have flow control and scopes of records; clients look for all the names. */
 const FEATURES = [
   "vqueues",
   "scoped_virtual_objects",
@@ -29,6 +29,7 @@ const FEATURES = [
   "vqueue_obsolete_cleanup",
   "vqueues_migration_skip_completed",
 ] as const;
+const NO_FEATURES = Object.fromEntries(FEATURES.map((name) => [name, false]));
 
 const VersionShape = z
   .strictObject({
@@ -72,7 +73,7 @@ export function metaRoutes(
               min_admin_api_version: MIN_API_VERSION,
               max_admin_api_version: MAX_API_VERSION,
               ingress_endpoint: options.ingressEndpoint() ?? null,
-              features: Object.fromEntries(FEATURES.map((name) => [name, name === "vqueues" && options.scopesEnabled])),
+              features: { ...NO_FEATURES, vqueues: options.scopesEnabled, kafka_scope: options.recordScopesEnabled },
             }),
         },
       },

@@ -39,6 +39,7 @@ export interface TestAdminSetup {
   logger?: Logger;
   /** False unless said otherwise: what was recorded comes from a server without. */
   scopesEnabled?: boolean;
+  recordScopesEnabled?: boolean;
 }
 
 const NOTHING_STORED: InsightSource = {
@@ -102,6 +103,7 @@ export function createTestAdminApi(setup: TestAdminSetup): RequestListener {
     ingressEndpoint: () => "http://localhost:21600/",
     clusterName: "localcluster",
     scopesEnabled: setup.scopesEnabled ?? false,
+    recordScopesEnabled: setup.recordScopesEnabled ?? false,
     ...setup.options,
   };
   const checked = checkedRoutes(routesOf(ports, options), (problem) => {

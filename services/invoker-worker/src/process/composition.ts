@@ -31,6 +31,7 @@ import {
   type ProcessPorts,
   pollMetrics,
   type ReadyFacts,
+  recordScopesOf,
   redisSpan,
   requestHeadersOf,
   tracedOperations,
@@ -160,7 +161,16 @@ export async function startWorker(settings: Settings, ports: ProcessPorts): Prom
   const topicLogger = logger.child({ component: "subscriptions" });
   const source = createKafkaSource({ clock, logger: topicLogger, guard });
   const traceRecord = tracing === undefined ? undefined : recordSpans(tracing);
-  const topics = { registry: client.registry, source, deliveries: worker.deliveries, clock, logger: topicLogger, traceRecord };
+  const scopesEnabled = await lifecycle.prepare(() => recordScopesOf(settings));
+  const topics = {
+    scopesEnabled,
+    registry: client.registry,
+    source,
+    deliveries: worker.deliveries,
+    clock,
+    logger: topicLogger,
+    traceRecord,
+  };
   const subscriptions = await lifecycle.start("subscriptions", () => runSubscriptions(topics));
   const observedStanding = { worker, attempts: told.attempts, registry: client.registry };
   await lifecycle.start("standing", () => standing.watch(observedStanding));

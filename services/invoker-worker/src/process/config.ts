@@ -20,6 +20,7 @@ import {
   optionalText,
   processSettings,
   RESERVED_VARIABLES,
+  recordScopesSetting,
   tunnelSettings,
 } from "@perdure/role";
 import type { z } from "zod";
@@ -38,6 +39,7 @@ export const settings = group("Settings of perdure-worker. Every line can be set
   ...endpointSettings,
   environmentName: environmentSetting,
   experimentalEnableVqueues: flowControlSetting,
+  experimentalEnableKafkaScope: recordScopesSetting,
   grpc: grpcSettings,
   advertisedAddress: optionalText({
     sentence: "Where other processes reach the gRPC door, host:port; localhost and the bound port when not set.",
