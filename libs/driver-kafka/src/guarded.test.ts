@@ -102,7 +102,7 @@ describe("connections of a guarded client", () => {
 test("the client itself connects through them", async () => {
   const port = await listening(createServer(), INSIDE);
   const properties = { "bootstrap.servers": `127.0.0.1:${port},localhost:${port}`, "retry.backoff.ms": "1" };
-  const { kafka } = clientSettings(properties, aGuard());
+  const { kafka } = clientSettings(properties, { guard: aGuard() });
   const admin = new kafkajs.Kafka({ ...kafka, logLevel: kafkajs.logLevel.NOTHING }).admin();
   await expect(admin.connect()).rejects.toThrow("destination not allowed");
   await admin.disconnect();
@@ -113,12 +113,14 @@ describe("properties of a guarded client", () => {
   const TLS = { "bootstrap.servers": "kafka.example.com", "security.protocol": "ssl" };
 
   test("bring guarded sockets, and none without a guard", () => {
-    expect(clientSettings(TLS, aGuard()).kafka.socketFactory).toEqual(expect.any(Function));
+    expect(clientSettings(TLS, { guard: aGuard() }).kafka.socketFactory).toEqual(expect.any(Function));
     expect(clientSettings(TLS).kafka.socketFactory).toBeUndefined();
   });
 
   test.each(["ssl.ca.location", "ssl.certificate.location", "ssl.key.location"])("name no file of the server: %s", (name) => {
-    expect(() => clientSettings({ ...TLS, [name]: "/etc/hostname" }, aGuard())).toThrow(`'${name}' cannot name a file here`);
+    expect(() => clientSettings({ ...TLS, [name]: "/etc/hostname" }, { guard: aGuard() })).toThrow(
+      `'${name}' cannot name a file here`,
+    );
   });
 });
 

@@ -18,7 +18,7 @@ let knowsCodecs = false;
 export async function openMember(options: ConsumerOptions, receiver: RecordReceiver, ports: KafkaPorts): Promise<RecordConsumer> {
   if (!knowsCodecs) knowAllCodecs();
   knowsCodecs = true;
-  const settings = clientSettings(options.properties, ports.guard);
+  const settings = clientSettings(options.properties, ports);
   const { topic } = options;
   if (topic === "") throw new PerdureError("OPS0001", "the subscription names no topic");
   if (settings.ignored.length > 0) {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ConnectionOptions, PeerCertificate } from "node:tls";
 import { describe, expect, test } from "@jest/globals";
+import type { SASLOptions } from "kafkajs";
 import { clientSettings } from "./properties.js";
 
 const BROKERS = { "bootstrap.servers": "a:1,b", "group.id": "g" };
@@ -49,6 +50,25 @@ describe("properties in librdkafka's words", () => {
     expect(kafka.ssl).toEqual({ rejectUnauthorized: true });
   });
 
+  test("make tokens of IAM for MSK with the credentials of the environment", async () => {
+    const before = { ...process.env };
+    Object.assign(process.env, { AWS_ACCESS_KEY_ID: "AKIDEXAMPLE", AWS_SECRET_ACCESS_KEY: "secret" });
+    try {
+      const { kafka } = clientSettings({
+        ...BROKERS,
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "AWS_MSK_IAM",
+        "sasl.oauthbearer.config": "region=eu-central-1",
+      });
+      const sasl = kafka.sasl as Extract<SASLOptions, { mechanism: "oauthbearer" }>;
+      expect(sasl.mechanism).toBe("oauthbearer");
+      const { value } = await sasl.oauthBearerProvider();
+      expect(Buffer.from(value, "base64url").toString()).toContain("X-Amz-Credential=AKIDEXAMPLE%2F");
+    } finally {
+      process.env = before;
+    }
+  });
+
   test("turn certificates off only when they say so", () => {
     const { kafka } = clientSettings({
       ...BROKERS,
@@ -88,6 +108,8 @@ describe("properties in librdkafka's words", () => {
     [{ ...BROKERS, "security.protocol": "sasl_plaintext" }, "sasl.username"],
     [{ ...BROKERS, "security.protocol": "sasl_ssl", "sasl.mechanisms": "GSSAPI" }, "sasl.mechanisms"],
     [{ ...BROKERS, "security.protocol": "sasl_ssl", "sasl.mechanisms": "OAUTHBEARER" }, "sasl.oauthbearer.token.endpoint.url"],
+    [{ ...BROKERS, "security.protocol": "sasl_plaintext", "sasl.mechanisms": "AWS_MSK_IAM" }, "sasl_ssl"],
+    [{ ...BROKERS, "security.protocol": "sasl_ssl", "sasl.mechanisms": "AWS_MSK_IAM" }, "sasl.oauthbearer.config"],
     [{ ...BROKERS, "security.protocol": "ssl", "ssl.ca.location": "/nowhere/at/all.pem" }, "/nowhere/at/all.pem"],
   ])("that cannot be are refused by name: %j", (properties, named) => {
     expect(() => clientSettings(properties as Record<string, string>)).toThrow(named);

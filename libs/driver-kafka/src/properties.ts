@@ -4,12 +4,20 @@
  */
 import { readFileSync } from "node:fs";
 import type { ConnectionOptions } from "node:tls";
-import { PerdureError } from "@perdure/base";
+import { PerdureError, systemClock } from "@perdure/base";
 import type { EgressGuard } from "@perdure/egress";
 import type { ConsumerConfig, KafkaConfig, SASLOptions } from "kafkajs";
 import { guardedSockets } from "./guarded-sockets.js";
 import { CLIENT_RETRIES_MAX, FETCH_BYTES, FETCH_PARTITION_BYTES, SESSION_MS } from "./limits.js";
+import { type AwsAccess, awsCredentials, mskIamOf, mskToken } from "./msk-iam.js";
 import { postForm } from "./token-request.js";
+
+/** Whose words the properties are: strangers' with a guard. */
+export interface PropertiesContext {
+  /** Connections go only where it lets them, and properties name no files. */
+  readonly guard?: EgressGuard | undefined;
+  readonly awsExternalId?: string | undefined;
+}
 
 export interface ClientSettings {
   readonly kafka: KafkaConfig;
@@ -19,17 +27,17 @@ export interface ClientSettings {
   readonly ignored: readonly string[];
 }
 
-/**
- * With a guard connections go only where it lets them, and properties name no files: they are strangers', the files are ours.
- * Throws OPS0001 when a property cannot be what it is.
- */
-export function clientSettings(properties: Readonly<Record<string, string>>, guard?: EgressGuard): ClientSettings {
+/** Throws OPS0001 when a property cannot be what it is. */
+export function clientSettings(
+  properties: Readonly<Record<string, string>>,
+  { guard, awsExternalId }: PropertiesContext = {},
+): ClientSettings {
   const read = new Reader(properties, guard === undefined);
   const protocol = read.choice("security.protocol", ["plaintext", "ssl", "sasl_plaintext", "sasl_ssl"], "plaintext");
   const brokers = brokersOf(read.text("bootstrap.servers") ?? read.text("metadata.broker.list") ?? "");
   read.text("metadata.broker.list");
   const ssl = protocol.endsWith("ssl") ? tlsOf(read) : undefined;
-  const sasl = protocol.startsWith("sasl") ? saslOf(read, guard) : undefined;
+  const sasl = protocol.startsWith("sasl") ? saslOf(read, protocol, { guard, awsExternalId }) : undefined;
   const kafka: KafkaConfig = {
     brokers,
     clientId: read.text("client.id") ?? "restate",
@@ -92,9 +100,14 @@ function tlsOf(read: Reader): ConnectionOptions {
   return options;
 }
 
-function saslOf(read: Reader, guard: EgressGuard | undefined): SASLOptions {
-  const mechanisms = ["plain", "scram-sha-256", "scram-sha-512", "oauthbearer"] as const;
+function saslOf(read: Reader, protocol: string, { guard, awsExternalId }: PropertiesContext): SASLOptions {
+  const mechanisms = ["plain", "scram-sha-256", "scram-sha-512", "oauthbearer", "aws_msk_iam"] as const;
   const mechanism = read.choice("sasl.mechanisms", mechanisms, read.choice("sasl.mechanism", mechanisms, "plain"));
+  const config = read.text("sasl.oauthbearer.config");
+  if (mechanism === "aws_msk_iam" || (mechanism === "oauthbearer" && config !== undefined)) {
+    if (protocol !== "sasl_ssl") throw wrong("security.protocol", protocol, "sasl_ssl, which IAM tokens need");
+    return mskOf(config ?? "", mechanism === "aws_msk_iam", { rolesOnly: guard !== undefined, externalId: awsExternalId });
+  }
   if (mechanism === "oauthbearer") return oauthOf(read, guard);
   const username = read.text("sasl.username");
   const password = read.text("sasl.password");
@@ -102,6 +115,15 @@ function saslOf(read: Reader, guard: EgressGuard | undefined): SASLOptions {
     throw new PerdureError("OPS0001", `SASL ${mechanism.toUpperCase()} needs 'sasl.username' and 'sasl.password'`);
   }
   return { mechanism, username, password };
+}
+
+/** For brokers it is OAUTHBEARER by either name. */
+function mskOf(config: string, isNamed: boolean, aws: AwsAccess): SASLOptions {
+  const iam = mskIamOf(config, { isNamed, aws });
+  return {
+    mechanism: "oauthbearer",
+    oauthBearerProvider: async () => ({ value: await mskToken(iam, await awsCredentials(iam, aws), systemClock) }),
+  };
 }
 
 /** Client credentials (RFC 6749 §4.4), as librdkafka's `sasl.oauthbearer.method=oidc`. */

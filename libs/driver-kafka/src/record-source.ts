@@ -8,6 +8,8 @@ export interface KafkaPorts {
   readonly logger: Logger;
   /** Says where connections may go; without one they may go anywhere. */
   readonly guard?: EgressGuard | undefined;
+  /** Sent along when a role is assumed at AWS. */
+  readonly awsExternalId?: string | undefined;
 }
 
 export function createKafkaSource(ports: KafkaPorts): RecordSource {

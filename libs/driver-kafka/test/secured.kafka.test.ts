@@ -1,4 +1,6 @@
 /** A broker that wants credentials over an encrypted connection. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { expect, test } from "@jest/globals";
 import { silentLogger, systemClock } from "@perdure/base";
 import { startKafka } from "@perdure/servers";
@@ -52,4 +54,62 @@ test("SASL over TLS lets in who has the password and knows the authority, and sa
   }
   expect(failures[0]).toMatch(/authentication/i);
   expect(failures[1]).toMatch(/certificate/i);
+}, 120_000);
+
+/** A token that nobody signed (RFC 7519 §6), which the broker takes with its handler for development. */
+function unsecuredToken(subject: string): string {
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const nowSeconds = Math.floor(Date.now() / 1000);
+  return `${part({ alg: "none" })}.${part({ sub: subject, iat: nowSeconds, exp: nowSeconds + 600 })}.`;
+}
+
+test("OAUTHBEARER lets in who has a token of the endpoint, and says why others stay outside", async () => {
+  const module = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule";
+  await using broker = await startKafka({
+    config: {
+      "listener.security.protocol.map": "CLIENTS:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
+      "sasl.enabled.mechanisms": "OAUTHBEARER",
+      "sasl.mechanism.inter.broker.protocol": "OAUTHBEARER",
+      "listener.name.clients.oauthbearer.sasl.jaas.config": `${module} required unsecuredLoginStringClaim_sub="broker";`,
+    },
+  });
+  const kafka = new kafkajs.Kafka({
+    brokers: [broker.brokers],
+    sasl: { mechanism: "oauthbearer", oauthBearerProvider: async () => ({ value: unsecuredToken("producer") }) },
+    logLevel: kafkajs.logLevel.NOTHING,
+  });
+  const admin = kafka.admin();
+  await admin.connect();
+  await admin.createTopics({ topics: [{ topic: "t1" }], waitForLeaders: true });
+  await admin.disconnect();
+  const producer = kafka.producer({ allowAutoTopicCreation: false });
+  await producer.connect();
+  await producer.send({ topic: "t1", messages: [{ value: "1" }] });
+  await producer.disconnect();
+
+  let token = "not.a.token";
+  const endpoint = createServer((_, response) => response.end(JSON.stringify({ access_token: token })));
+  await new Promise<void>((resolve) => endpoint.listen(0, "127.0.0.1", resolve));
+  const registry = new TestRegistry({
+    "bootstrap.servers": broker.brokers,
+    "security.protocol": "SASL_PLAINTEXT",
+    "sasl.mechanisms": "OAUTHBEARER",
+    "sasl.oauthbearer.token.endpoint.url": `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/`,
+    "sasl.oauthbearer.client.id": "perdure",
+    "sasl.oauthbearer.client.secret": "secret",
+  });
+  registry.serve("Svc", "service");
+  registry.put({ source: "kafka://k1/t1" });
+  const deliveries = new Taken();
+  const source = createKafkaSource({ clock: systemClock, logger: silentLogger });
+  await using subscriptions = runSubscriptions({ registry, source, deliveries, clock: systemClock, logger: silentLogger });
+  const until = async (holds: () => boolean): Promise<void> => {
+    while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20));
+  };
+  await until(() => subscriptions.statuses()[0]?.state === "backingOff");
+  expect(subscriptions.statuses()[0]?.lastFailure).toMatch(/sasl|token|authentication/i);
+  token = unsecuredToken("perdure");
+  await until(() => deliveries.taken.length === 1);
+  expect(deliveries.inputs()).toEqual(["1"]);
+  endpoint.close();
 }, 120_000);

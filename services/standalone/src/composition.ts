@@ -180,7 +180,7 @@ export async function startStandalone(settings: Settings, ports: ProcessPorts): 
   const topics = {
     scopesEnabled: recordScopesOf(settings),
     registry,
-    source: createKafkaSource({ clock, logger: subscriptionLogger, guard }),
+    source: createKafkaSource({ clock, logger: subscriptionLogger, guard, awsExternalId: settings.awsAssumeRoleExternalId }),
     deliveries: storage === undefined ? worker.deliveries : deliveriesUntilFull(worker.deliveries, storage),
   };
   const traceRecord = tracing === undefined ? undefined : recordSpans(tracing);

@@ -159,7 +159,7 @@ export async function startWorker(settings: Settings, ports: ProcessPorts): Prom
   observeWorker(metrics, observed, told, clock);
 
   const topicLogger = logger.child({ component: "subscriptions" });
-  const source = createKafkaSource({ clock, logger: topicLogger, guard });
+  const source = createKafkaSource({ clock, logger: topicLogger, guard, awsExternalId: settings.awsAssumeRoleExternalId });
   const traceRecord = tracing === undefined ? undefined : recordSpans(tracing);
   const scopesEnabled = await lifecycle.prepare(() => recordScopesOf(settings));
   const topics = {
