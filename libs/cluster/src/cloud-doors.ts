@@ -1,7 +1,7 @@
 /** Why: the doors that strangers see (gateway, relay, Cloud API) have certificates in files, and two of them stand there for tenancy. */
 import type { RemoteTenancy } from "@perdure/driver-grpc";
 import { duration, group, optionalText, type ProcessPorts } from "@perdure/role";
-import { WatchedCertificate } from "@perdure/role/http";
+import { type Certificate, readPublicCertificate, WatchedCertificate } from "@perdure/role/http";
 import { required } from "./settings.js";
 
 /** `about`: what the certificate is for, as people read it. */
@@ -22,13 +22,14 @@ export interface PublicTls {
 export async function openPublicCertificate(
   publicTls: PublicTls,
   { lifecycle, clock, logger }: ProcessPorts,
-): Promise<WatchedCertificate | undefined> {
+): Promise<WatchedCertificate<Certificate> | undefined> {
   if (publicTls.certificateFile === undefined && publicTls.privateKeyFile === undefined) return undefined;
   const certificateFile = await lifecycle.prepare(() => required("public-tls.certificate-file", publicTls.certificateFile));
   const privateKeyFile = await lifecycle.prepare(() => required("public-tls.private-key-file", publicTls.privateKeyFile));
-  const files = { certificateFile, privateKeyFile, checkMs: publicTls.checkInterval };
+  const read = () => readPublicCertificate({ certificateFile, privateKeyFile });
+  const options = { read, file: certificateFile, checkMs: publicTls.checkInterval };
   const part = await lifecycle.start("certificate", () => {
-    const watched = new WatchedCertificate(files, { clock, logger });
+    const watched = new WatchedCertificate(options, { clock, logger });
     return { watched, [Symbol.asyncDispose]: async () => watched[Symbol.dispose]() };
   });
   return part.watched;

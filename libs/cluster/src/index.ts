@@ -2,12 +2,12 @@
 export { firstNews, openPublicCertificate, type PublicTls, publicTlsSettings } from "./cloud-doors.js";
 export { type EndpointSettings, type Endpoints, openEndpoints } from "./endpoints.js";
 export { type GrpcDoor, type GrpcDoorSettings, openGrpcDoor } from "./grpc-door.js";
+export { openPeerCredentials } from "./peer-credentials.js";
 export { type Addresses, openRegistryClient, openWorkers, type PeerPorts, type RegistryClient, type Workers } from "./peers.js";
 export {
   environmentSetting,
   grpcSettings,
   metadataSettings,
-  peerCredentialsOf,
   probeSettings,
   redisOptionsOf,
   redisSettings,

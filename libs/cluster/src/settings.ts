@@ -6,6 +6,7 @@ import {
   bindPort,
   boolean,
   custom,
+  duration,
   group,
   integer,
   loopbackAddress,
@@ -107,6 +108,7 @@ export const tlsSettings = group(
     authorityFile: optionalText({ sentence: "PEM file with the certificates of the authority that signs everybody's." }),
     certificateFile: optionalText({ sentence: "PEM file with this process's certificate." }),
     privateKeyFile: optionalText({ sentence: "PEM file with this process's private key." }),
+    checkInterval: duration("10s", { sentence: "How often the three files are read for new ones (duration).", minMs: 100 }),
     tokenFile: optionalText({
       sentence:
         "File with a token of at least 32 characters that all processes show each other instead. It does not encrypt: for networks that nobody listens to.",

@@ -1,8 +1,16 @@
 /** Channels between roles: keepalive on both sides; peers prove that they are ours by mutual TLS, or by a token that they share. */
-import { ChannelCredentials, type ChannelOptions, Client, ServerCredentials, type ServerOptions } from "@grpc/grpc-js";
+import {
+  ChannelCredentials,
+  type ChannelOptions,
+  Client,
+  experimental,
+  ServerCredentials,
+  type ServerOptions,
+} from "@grpc/grpc-js";
 import type { OperationObserver } from "@perdure/base";
 import { KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS, MESSAGE_BYTES_MAX, RECONNECT_FIRST_MS, RECONNECT_LONGEST_MS } from "./limits.js";
 import { observingInterceptor } from "./observed.js";
+import { providerOf, type RenewableTls } from "./renewable-tls.js";
 import { requiringToken, type SharedToken, showingToken } from "./shared-token.js";
 
 /** PEM texts. Each side shows its certificate and wants the other's signed by `authority`. */
@@ -13,7 +21,7 @@ export interface MutualTls {
 }
 
 /** How processes prove to each other that they belong together. */
-export type PeerCredentials = MutualTls | SharedToken;
+export type PeerCredentials = MutualTls | RenewableTls | SharedToken;
 
 const CHANNEL_OPTIONS: ChannelOptions = {
   // Who asks knows what may be asked again; retries beneath would keep a copy of everything sent.
@@ -45,6 +53,7 @@ export function openChannel(address: string, peers: PeerCredentials | undefined,
 
 function channelCredentials(peers: PeerCredentials | undefined): ChannelCredentials {
   if (peers === undefined || "token" in peers) return ChannelCredentials.createInsecure();
+  if ("onChange" in peers) return experimental.createCertificateProviderChannelCredentials(providerOf(peers), providerOf(peers));
   const { authority, privateKey, certificate } = peers;
   return ChannelCredentials.createSsl(Buffer.from(authority), Buffer.from(privateKey), Buffer.from(certificate));
 }
@@ -56,6 +65,8 @@ export function serverOptions(peers: PeerCredentials | undefined): ServerOptions
 
 export function serverCredentials(peers: PeerCredentials | undefined): ServerCredentials {
   if (peers === undefined || "token" in peers) return ServerCredentials.createInsecure();
+  if ("onChange" in peers)
+    return experimental.createCertificateProviderServerCredentials(providerOf(peers), providerOf(peers), true);
   const pair = { private_key: Buffer.from(peers.privateKey), cert_chain: Buffer.from(peers.certificate) };
   return ServerCredentials.createSsl(Buffer.from(peers.authority), [pair], true);
 }

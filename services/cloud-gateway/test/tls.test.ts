@@ -6,14 +6,14 @@ import { connect, type TLSSocket } from "node:tls";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { silentLogger, systemClock } from "@perdure/base";
 import type { EnvironmentFacts } from "@perdure/cloud";
-import { WatchedCertificate } from "@perdure/role/http";
+import { type Certificate, readPublicCertificate, WatchedCertificate } from "@perdure/role/http";
 import { type Certificates, makeCertificates } from "@perdure/testkit";
 import type { Http, TlsOptions } from "./client.js";
 import { bearer, type GatewayFixture, hostOf, startGateway, startRuntime, type TestRuntime, valuesOf } from "./fixture.js";
 
 let pairs: { readonly trusted: Certificates; readonly stranger: Certificates };
 let directory: string;
-let watched: WatchedCertificate;
+let watched: WatchedCertificate<Certificate>;
 let runtime: TestRuntime;
 let fixture: GatewayFixture;
 let facts: EnvironmentFacts;
@@ -21,8 +21,9 @@ beforeAll(async () => {
   pairs = await makeCertificates();
   directory = mkdtempSync(join(tmpdir(), "perdure-gateway-"));
   install(pairs.trusted);
-  const files = { certificateFile: join(directory, "cert.pem"), privateKeyFile: join(directory, "key.pem"), checkMs: 60_000 };
-  watched = new WatchedCertificate(files, { clock: systemClock, logger: silentLogger });
+  const files = { certificateFile: join(directory, "cert.pem"), privateKeyFile: join(directory, "key.pem") };
+  const options = { read: () => readPublicCertificate(files), file: files.certificateFile, checkMs: 60_000 };
+  watched = new WatchedCertificate(options, { clock: systemClock, logger: silentLogger });
   runtime = await startRuntime();
   fixture = await startGateway({ listen: { certificates: watched } });
   facts = fixture.environment(runtime);

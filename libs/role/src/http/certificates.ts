@@ -4,7 +4,8 @@
  */
 import { X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
-import type { Clock, Logger, TimerHandle } from "@perdure/base";
+import { isDeepStrictEqual } from "node:util";
+import { type Clock, type Logger, PerdureError, type TimerHandle } from "@perdure/base";
 import type { Metrics } from "../metrics.js";
 import { readSettingFile } from "../setting-file.js";
 
@@ -14,44 +15,61 @@ export interface Certificate {
   readonly privateKey: string;
 }
 
-export interface CertificateSource {
-  readonly current: Certificate;
+/** `T`: what is read from the files, a certificate at least. */
+export interface RenewedSource<T> {
+  readonly current: T;
   /** Called with each new one. */
-  onChange(listener: (certificate: Certificate) => void): void;
+  onChange(listener: (renewed: T) => void): void;
+}
+
+export type CertificateSource = RenewedSource<Certificate>;
+
+export interface WatchOptions<T> {
+  /** Throws when a file cannot be read, or what they contain cannot be used together. */
+  readonly read: () => T;
+  /** Shown in the log. */
+  readonly file: string;
+  readonly checkMs: number;
 }
 
 export interface CertificateFiles {
   readonly certificateFile: string;
   readonly privateKeyFile: string;
-  readonly checkMs: number;
 }
 
 /** Shows when the certificate ends; without one the metric has no series. */
-export function observeCertificate(metrics: Metrics, name: string, certificate: WatchedCertificate | undefined): void {
-  const help = "Until the certificate of the public doors ends";
+export function observeCertificate(
+  metrics: Metrics,
+  name: string,
+  certificate: { readonly expiresInSeconds: number } | undefined,
+  help = "Until the certificate of the public doors ends",
+): void {
   metrics.observedEach({ type: "gauge", name, help, labels: [], seriesMax: 1 }, () =>
     certificate === undefined ? [] : [{ labels: [], value: certificate.expiresInSeconds }],
   );
 }
 
-export class WatchedCertificate implements CertificateSource, Disposable {
-  readonly #files: CertificateFiles;
+/** Files are read by name each time: so a directory whose symbolic link is exchanged, as Kubernetes does with Secrets, is followed. */
+export class WatchedCertificate<T extends Pick<Certificate, "certificate">> implements RenewedSource<T>, Disposable {
+  readonly #options: WatchOptions<T>;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #listeners: ((certificate: Certificate) => void)[] = [];
-  #current: Certificate;
+  readonly #listeners: ((renewed: T) => void)[] = [];
+  #current: T;
+  /** Of the last check that failed: the same failure is logged once. */
+  #problem: string | undefined;
   #timer: TimerHandle | undefined;
 
-  /** Throws OPS0001 when a file cannot be read, or the two do not belong together. */
-  constructor(files: CertificateFiles, { clock, logger }: { readonly clock: Clock; readonly logger: Logger }) {
-    this.#files = files;
+  /** Throws what `read` throws. */
+  constructor(options: WatchOptions<T>, { clock, logger }: { readonly clock: Clock; readonly logger: Logger }) {
+    this.#options = options;
     this.#clock = clock;
     this.#logger = logger;
-    this.#current = this.#read();
+    this.#current = options.read();
     this.#arm();
   }
 
-  get current(): Certificate {
+  get current(): T {
     return this.#current;
   }
 
@@ -61,20 +79,26 @@ export class WatchedCertificate implements CertificateSource, Disposable {
     return (endsAtMs - this.#clock.nowMs()) / 1000;
   }
 
-  onChange(listener: (certificate: Certificate) => void): void {
+  onChange(listener: (renewed: T) => void): void {
     this.#listeners.push(listener);
   }
 
-  /** Looks now. What cannot be used is told and left aside: files are replaced one after the other. */
+  /** Reads the files now. What cannot be used is logged and left aside: files may be replaced one after the other. */
   check(): void {
+    const { read, file } = this.#options;
     try {
-      const found = this.#read();
-      if (found.certificate === this.#current.certificate && found.privateKey === this.#current.privateKey) return;
+      const found = read();
+      this.#problem = undefined;
+      if (isDeepStrictEqual(found, this.#current)) return;
       this.#current = found;
       for (const listener of this.#listeners) listener(found);
-      this.#logger.info({ file: this.#files.certificateFile }, "a new certificate is in use");
+      this.#logger.info({ file }, "a new certificate is in use");
     } catch (cause) {
-      this.#logger.warn({ cause, file: this.#files.certificateFile }, "the new certificate cannot be used; the old one stays");
+      const problem = (cause as Error).message;
+      if (problem === this.#problem) return;
+      this.#problem = problem;
+      const { code } = cause instanceof PerdureError ? cause : new PerdureError("OPS0001", problem);
+      this.#logger.warn({ code, cause: problem, file }, "the new certificate cannot be used; the old one stays");
     }
   }
 
@@ -82,17 +106,33 @@ export class WatchedCertificate implements CertificateSource, Disposable {
     this.#timer?.cancel();
   }
 
-  #read(): Certificate {
-    const certificate = readSettingFile("public-tls.certificate-file", this.#files.certificateFile);
-    const privateKey = readSettingFile("public-tls.private-key-file", this.#files.privateKeyFile);
-    createSecureContext({ cert: certificate, key: privateKey }); // Throws when they do not fit.
-    return { certificate, privateKey };
-  }
-
   #arm(): void {
-    this.#timer = this.#clock.setTimer(this.#files.checkMs, () => {
+    this.#timer = this.#clock.setTimer(this.#options.checkMs, () => {
       this.check();
       this.#arm();
     });
+  }
+}
+
+/** Throws OPS0001 when a file cannot be read, or the two do not belong together. */
+export function readPublicCertificate({ certificateFile, privateKeyFile }: CertificateFiles): Certificate {
+  const certificate = readSettingFile("public-tls.certificate-file", certificateFile);
+  const privateKey = readSettingFile("public-tls.private-key-file", privateKeyFile);
+  checkPair("public-tls", { certificate, privateKey });
+  return { certificate, privateKey };
+}
+
+/** Throws OPS0001 unless certificate, key and authority can be used together. `group`: of the settings that name the files. */
+export function checkPair(
+  group: string,
+  { certificate, privateKey, authority }: Certificate & { readonly authority?: string },
+): void {
+  try {
+    new X509Certificate(certificate);
+    if (authority !== undefined) new X509Certificate(authority);
+    createSecureContext({ cert: certificate, key: privateKey, ...(authority === undefined ? {} : { ca: authority }) });
+  } catch (cause) {
+    const reason = (cause as Error).message;
+    throw new PerdureError("OPS0001", `the files of '${group}' cannot be used together: ${reason}`, { cause });
   }
 }

@@ -2,9 +2,10 @@
 
 export {
   type Certificate,
-  type CertificateFiles,
   type CertificateSource,
+  checkPair,
   observeCertificate,
+  readPublicCertificate,
   WatchedCertificate,
 } from "./certificates.js";
 export {

@@ -2,7 +2,7 @@
  * Why: the management API as a process of a cluster: its role on the registry and the workers over gRPC, on partitions in Redis, and on
  * PostgreSQL for batches and what was archived. What one of these cannot answer for a while is refused; the rest goes on.
  */
-import { openEndpoints, openRegistryClient, openWorkers, peerCredentialsOf, redisOptionsOf, required } from "@perdure/cluster";
+import { openEndpoints, openPeerCredentials, openRegistryClient, openWorkers, redisOptionsOf, required } from "@perdure/cluster";
 import {
   followChanges,
   type Leadership,
@@ -44,8 +44,8 @@ export async function startAdmin(settings: Settings, ports: ProcessPorts): Promi
   const { lifecycle, metrics, clock, random, logger } = ports;
   const { environmentName: environment, experimentalEnableVqueues: scopesEnabled } = settings;
   const recordScopesEnabled = await lifecycle.prepare(() => recordScopesOf(settings));
-  const { tls, registries, seeds, url, redis } = await lifecycle.prepare(() => ({
-    tls: peerCredentialsOf(settings.tls),
+  const tls = await openPeerCredentials(settings.tls, ports);
+  const { registries, seeds, url, redis } = await lifecycle.prepare(() => ({
     registries: required("registry.addresses", settings.registry.addresses),
     seeds: required("worker.addresses", settings.worker.addresses),
     url: required("metadata.postgres-url", settings.metadata.postgresUrl).reveal(),

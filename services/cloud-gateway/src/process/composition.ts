@@ -1,6 +1,6 @@
 /** Why: the gateway as a process: its role on what tenancy tells over gRPC. */
 import { ForwardingKeys } from "@perdure/cloud/forwarding";
-import { firstNews, openPublicCertificate, peerCredentialsOf, required } from "@perdure/cluster";
+import { firstNews, openPeerCredentials, openPublicCertificate, required } from "@perdure/cluster";
 import { openChannel, RemoteTenancy } from "@perdure/driver-grpc";
 import { type ProcessPorts, type ReadyFacts, readSettingFile, tracedEdge, trustedProxiesOf } from "@perdure/role";
 import { checkAddress, listenOn, observeCertificate, openProbes } from "@perdure/role/http";
@@ -16,7 +16,7 @@ import type { Settings } from "./config.js";
  */
 export async function startCloudGateway(settings: Settings, ports: ProcessPorts): Promise<ReadyFacts> {
   const { lifecycle, metrics, clock, random, logger } = ports;
-  const tls = await lifecycle.prepare(() => peerCredentialsOf(settings.tls));
+  const tls = await openPeerCredentials(settings.tls, ports);
   const addresses = await lifecycle.prepare(() => required("tenancy.addresses", settings.tenancy.addresses));
   const forwarding = await lifecycle.prepare(() => forwardingOf(settings));
   const certificates = await openPublicCertificate(settings.publicTls, ports);

@@ -2,7 +2,7 @@
  * Why: the ingress as a process of a cluster: its role on what registries and workers tell over gRPC. Once it serves it needs the
  * workers alone: without a registry it goes on with the services that it knows.
  */
-import { openRegistryClient, openWorkers, peerCredentialsOf, required } from "@perdure/cluster";
+import { openPeerCredentials, openRegistryClient, openWorkers, required } from "@perdure/cluster";
 import { type ProcessPorts, type ReadyFacts, tracedEdge } from "@perdure/role";
 import { checkAddress, openDoor, openProbes } from "@perdure/role/http";
 import { invocationSpans, invocationTracing } from "@perdure/role/tracing";
@@ -17,7 +17,7 @@ import type { Settings } from "./config.js";
  */
 export async function startGateway(settings: Settings, ports: ProcessPorts): Promise<ReadyFacts> {
   const { lifecycle, metrics, clock, random, logger } = ports;
-  const tls = await lifecycle.prepare(() => peerCredentialsOf(settings.tls));
+  const tls = await openPeerCredentials(settings.tls, ports);
   const registries = await lifecycle.prepare(() => required("registry.addresses", settings.registry.addresses));
   const seeds = await lifecycle.prepare(() => required("worker.addresses", settings.worker.addresses));
   await lifecycle.prepare(() => checkAddress(settings.ingress));

@@ -7,7 +7,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "@perdure/base";
-import { openEndpoints, openGrpcDoor, openRegistryClient, peerCredentialsOf, redisOptionsOf, required } from "@perdure/cluster";
+import { openEndpoints, openGrpcDoor, openPeerCredentials, openRegistryClient, redisOptionsOf, required } from "@perdure/cluster";
 import { partitionsDefinition, partitionsHandlers } from "@perdure/driver-grpc";
 import { createKafkaSource } from "@perdure/driver-kafka";
 import { latePostgresArchive } from "@perdure/driver-postgres";
@@ -62,7 +62,7 @@ import { Standing } from "./standing.js";
  */
 export async function startWorker(settings: Settings, ports: ProcessPorts): Promise<ReadyFacts> {
   const { lifecycle, metrics, clock, random, logger } = ports;
-  const tls = await lifecycle.prepare(() => peerCredentialsOf(settings.tls));
+  const tls = await openPeerCredentials(settings.tls, ports);
   const registries = await lifecycle.prepare(() => required("registry.addresses", settings.registry.addresses));
   const redisOptions = await lifecycle.prepare(() => redisOptionsOf(settings.redis, "perdure-worker"));
   const { transports, connections, identity, guard } = await openEndpoints(settings, ports);

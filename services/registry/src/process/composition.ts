@@ -8,8 +8,8 @@ import {
   type Endpoints,
   openEndpoints,
   openGrpcDoor,
+  openPeerCredentials,
   openWorkers,
-  peerCredentialsOf,
   redisOptionsOf,
   required,
   type Workers,
@@ -43,7 +43,7 @@ import { LateStore } from "./late-store.js";
  */
 export async function startRegistry(settings: Settings, ports: ProcessPorts): Promise<ReadyFacts> {
   const { lifecycle, metrics, clock, logger } = ports;
-  const tls = await lifecycle.prepare(() => peerCredentialsOf(settings.tls));
+  const tls = await openPeerCredentials(settings.tls, ports);
   const url = await lifecycle.prepare(() => required("metadata.postgres-url", settings.metadata.postgresUrl).reveal());
   const workerAddresses = await lifecycle.prepare(() => required("worker.addresses", settings.worker.addresses));
   const database = { url, environment: settings.environmentName, observer: databaseObserver(ports) };

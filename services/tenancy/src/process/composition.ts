@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { type Logger, PerdureError, Secret } from "@perdure/base";
 import type { Provisioner } from "@perdure/cloud";
 import { ForwardingKeys } from "@perdure/cloud/forwarding";
-import { openGrpcDoor, openPublicCertificate, peerCredentialsOf, required } from "@perdure/cluster";
+import { openGrpcDoor, openPeerCredentials, openPublicCertificate, required } from "@perdure/cluster";
 import { type ConsoleHost, openConsole } from "@perdure/console-host";
 import { tenancyDefinition, tenancyHandlers } from "@perdure/driver-grpc";
 import { type Leadership, openTenancyDatabase, PostgresLeadership } from "@perdure/driver-postgres";
@@ -67,8 +67,8 @@ export async function startTenancy(
   openProvisioner: OpenProvisioner | undefined,
 ): Promise<ReadyFacts> {
   const { lifecycle, metrics, clock, random, logger } = process;
-  const { tls, url, ring } = await lifecycle.prepare(() => ({
-    tls: peerCredentialsOf(settings.tls),
+  const tls = await openPeerCredentials(settings.tls, process);
+  const { url, ring } = await lifecycle.prepare(() => ({
     url: required("metadata.postgres-url", settings.metadata.postgresUrl).reveal(),
     ring: ringOf(settings),
   }));

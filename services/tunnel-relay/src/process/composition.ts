@@ -1,5 +1,5 @@
 /** Why: the relay as a process: its role on what tenancy tells over gRPC. */
-import { firstNews, openPublicCertificate, peerCredentialsOf, required } from "@perdure/cluster";
+import { firstNews, openPeerCredentials, openPublicCertificate, required } from "@perdure/cluster";
 import { openChannel, RemoteTenancy } from "@perdure/driver-grpc";
 import { type ProcessPorts, type ReadyFacts, readSettingFile, tracedEdge } from "@perdure/role";
 import { checkAddress, listenOn, observeCertificate, openProbes } from "@perdure/role/http";
@@ -14,7 +14,7 @@ import type { Settings } from "./config.js";
  */
 export async function startTunnelRelay(settings: Settings, ports: ProcessPorts): Promise<ReadyFacts> {
   const { lifecycle, metrics, clock, random, logger } = ports;
-  const tls = await lifecycle.prepare(() => peerCredentialsOf(settings.tls));
+  const tls = await openPeerCredentials(settings.tls, ports);
   const addresses = await lifecycle.prepare(() => required("tenancy.addresses", settings.tenancy.addresses));
   const certificates = await openPublicCertificate(settings.publicTls, ports);
   const options = await lifecycle.prepare(() => optionsOf(settings));
