@@ -1,23 +1,41 @@
 /**
- * Why: what must outlive the process that looks after runtimes. Each environment has a folder that only this user may enter:
+ * Why: what must outlive the process that looks after runtimes. Each environment has a folder that only this user may enter, and
+ * pass through the user of its runtime, where that has one of its own. Such a runtime owns `data` and the files that it reads, never the
+ * folder: what is written there and opened again by us is not its to replace.
  *
  *   launch.json   how its runtime is started            process.json   who runs, and what it was started with
  *   signing.pem   key that signs requests to services   secret         what the gateway shows
  *   data/         everything of the runtime             runtime.log    what it says; runtime.log.old, what it said before
  *   tunnel-token  what it shows relays of tunnels
  */
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import type { EnvironmentId } from "@perdure/cloud";
 
 const OWNER_ONLY_FOLDER = 0o700;
 const OWNER_ONLY_FILE = 0o600;
+/** The group is the runtime's alone. */
+const OWNER_AND_PASSING_GROUP = 0o710;
+const PASSING_ALL = 0o711;
 
 export interface Launch {
   readonly generation: number;
   readonly heapMib: number;
   /** What the process may take in all; undefined of a launch that an older version wrote. */
   readonly memoryMib?: number;
+  /** The user and group that the process runs as; undefined: those of the platform. */
+  readonly uid?: number | undefined;
   /** Arguments of the program. */
   readonly args: readonly string[];
   readonly ingressPort: number;
@@ -56,9 +74,18 @@ export class EnvironmentFiles {
     this.#process = join(this.folder, "process.json");
   }
 
-  make(): void {
+  /** `uid`: of the runtime, which passes through the folder. */
+  make(uid?: number): void {
     makePrivateFolder(this.folder);
     makePrivateFolder(this.data);
+    if (uid === undefined) return;
+    chownSync(this.folder, userOfOurs(), uid);
+    chmodSync(this.folder, OWNER_AND_PASSING_GROUP);
+  }
+
+  /** The data is that user's, also what another one left there. Nothing of the runtime may run. */
+  handOverData(uid: number): void {
+    if (lstatSync(this.data).uid !== uid) handOver(this.data, uid);
   }
 
   get launch(): Launch | undefined {
@@ -83,11 +110,12 @@ export class EnvironmentFiles {
     return readText(this.secret);
   }
 
-  /** Whole or not at all, and for this user's eyes alone. */
-  writePrivate(path: string, text: string): void {
+  /** Whole or not at all, and for this user's eyes alone, or those of the user `uid`. */
+  writePrivate(path: string, text: string, uid?: number): void {
     const draft = `${path}.new`;
     rmSync(draft, { force: true }); // An older one would keep its mode.
     writeFileSync(draft, text, { mode: OWNER_ONLY_FILE });
+    if (uid !== undefined) chownSync(draft, uid, uid);
     renameSync(draft, path);
   }
 
@@ -106,6 +134,25 @@ export class EnvironmentFiles {
 export function makePrivateFolder(path: string): void {
   mkdirSync(path, { recursive: true, mode: OWNER_ONLY_FOLDER });
   chmodSync(path, OWNER_ONLY_FOLDER);
+}
+
+/** Others may pass through to what is theirs below, and list nothing. */
+export function letPass(path: string): void {
+  chmodSync(path, PASSING_ALL);
+}
+
+/** Whole trees; no link is followed. The top comes last: it says that all below is done. */
+function handOver(path: string, uid: number): void {
+  for (const entry of readdirSync(path, { withFileTypes: true })) {
+    const below = join(path, entry.name);
+    if (entry.isDirectory()) handOver(below, uid);
+    else lchownSync(below, uid, uid);
+  }
+  lchownSync(path, uid, uid);
+}
+
+function userOfOurs(): number {
+  return process.geteuid?.() ?? 0;
 }
 
 function readText(path: string): string | undefined {

@@ -13,6 +13,8 @@ const DAY_MS = 86_400_000;
 export interface LaunchPorts {
   readonly ingressPort: number;
   readonly adminPort: number;
+  /** As which user it runs; undefined: as ours. */
+  readonly uid?: number | undefined;
 }
 
 /** What is run for every environment. */
@@ -29,7 +31,7 @@ export interface Program {
 /** Secrets are named by their files: anybody on the machine sees arguments. */
 export function launchOf(
   wanted: WantedRuntime,
-  { ingressPort, adminPort }: LaunchPorts,
+  { ingressPort, adminPort, uid }: LaunchPorts,
   files: EnvironmentFiles,
   { path, configFile, egress, ownDomains, tracingEndpoint }: Program,
 ): Launch {
@@ -75,11 +77,13 @@ export function launchOf(
     path,
     String(heapMib),
     String(limits.memoryMibMax),
+    ...(uid === undefined ? [] : [String(uid)]),
     ...args,
     common,
     wanted.signingKeyPem.reveal(),
     tunnels?.token.reveal() ?? "",
   ])
     hash.update(`${part.length}:${part}`);
-  return { generation, heapMib, memoryMib: limits.memoryMibMax, args, ingressPort, adminPort, fingerprint: hash.digest("hex") };
+  const fingerprint = hash.digest("hex");
+  return { generation, heapMib, memoryMib: limits.memoryMibMax, uid, args, ingressPort, adminPort, fingerprint };
 }

@@ -13,13 +13,14 @@ import {
   randomBase62,
   type WantedRuntime,
 } from "@perdure/cloud";
-import { EnvironmentFiles, makePrivateFolder } from "./files.js";
+import { EnvironmentFiles, letPass, makePrivateFolder } from "./files.js";
 import { launchOf, type Program } from "./launch.js";
 import { SECRET_CHARS } from "./limits.js";
 import { isFree, type PortRange, Ports } from "./ports.js";
 import { identityOf } from "./process-identity.js";
 import { Runtime } from "./runtime.js";
 import { cgroupShares, niceShares, type Shares } from "./shares.js";
+import { type UidRange, Users } from "./users.js";
 
 export interface ProcessProvisionerPorts {
   readonly clock: Clock;
@@ -41,6 +42,8 @@ export interface ProcessProvisionerOptions {
   readonly onDispose?: "stop" | "leave" | undefined;
   /** A directory of cgroup v2 that is ours alone; without one runtimes stand back behind the platform. */
   readonly cgroup?: string | undefined;
+  /** Each runtime gets a user of these; all run as ours when not set. */
+  readonly uidRange?: UidRange | undefined;
   /** Domains of the platform itself, where no guarded runtime connects to. */
   readonly ownDomains?: readonly string[];
   /** OTLP/HTTP collector that all runtimes send their traces to; as `configFile` says when not set. */
@@ -51,7 +54,7 @@ type Listener = (environmentId: EnvironmentId, state: RuntimeState | undefined) 
 
 /**
  * Goes on with the processes that an earlier one left. Disposing of it ends them all, unless it shall leave them; their data stays. Throws
- * OPS0001 when the control group cannot be used.
+ * OPS0001 when the control group, or the users, cannot be used.
  */
 export function openProcessProvisioner(ports: ProcessProvisionerPorts, options: ProcessProvisionerOptions): Provisioner {
   return new ProcessProvisioner(ports, options);
@@ -67,6 +70,7 @@ class ProcessProvisioner implements Provisioner {
   /** What is done to an environment is done in order. */
   readonly #queues = new Map<EnvironmentId, Promise<void>>();
   readonly #shares: Shares;
+  readonly #users: Users | undefined;
   readonly #onDispose: "stop" | "leave";
   #isClosed = false;
 
@@ -85,6 +89,7 @@ class ProcessProvisioner implements Provisioner {
     this.#onDispose = options.onDispose ?? "stop";
     this.#free = new Ports(options.ports);
     makePrivateFolder(this.#directory);
+    this.#users = this.#openUsers(options.uidRange);
     for (const name of readdirSync(this.#directory)) {
       const id = parseEnvironmentId(name);
       if (id !== undefined) this.#recover(id);
@@ -104,6 +109,7 @@ class ProcessProvisioner implements Provisioner {
         const { launch } = files;
         files.erase();
         if (launch !== undefined) for (const port of [launch.ingressPort, launch.adminPort]) this.#free.giveBack(port);
+        if (launch?.uid !== undefined) this.#users?.giveBack(launch.uid);
       }
       if (this.#runtimes.delete(id)) this.#tell(id, undefined);
     });
@@ -132,11 +138,13 @@ class ProcessProvisioner implements Provisioner {
     const known = this.#runtimes.get(id);
     if (known !== undefined && known.launch.generation >= wanted.generation) return;
     const files = this.#filesOf(id);
-    files.make();
-    files.writePrivate(files.signingKey, wanted.signingKeyPem.reveal());
-    if (wanted.tunnels !== undefined) files.writePrivate(files.tunnelToken, wanted.tunnels.token.reveal());
-    const secret = this.#secretOf(files);
-    const launch = launchOf(wanted, await this.#portsFor(files, known), files, this.#program);
+    // Who has data under a user of its own keeps it, also when the range is another one now.
+    const uid = files.launch?.uid ?? this.#users?.take();
+    files.make(uid);
+    files.writePrivate(files.signingKey, wanted.signingKeyPem.reveal(), uid);
+    if (wanted.tunnels !== undefined) files.writePrivate(files.tunnelToken, wanted.tunnels.token.reveal(), uid);
+    const secret = this.#secretOf(files, uid);
+    const launch = launchOf(wanted, { ...(await this.#portsFor(files, known)), uid }, files, this.#program);
     files.launch = launch;
     if (known === undefined) this.#runtimes.set(id, this.#open(id, files, secret, launch));
     else known.want(launch);
@@ -149,9 +157,10 @@ class ProcessProvisioner implements Provisioner {
     if (launch === undefined) return;
     this.#free.keep(launch.ingressPort);
     this.#free.keep(launch.adminPort);
+    if (launch.uid !== undefined) this.#users?.keep(launch.uid);
     if (record === undefined || identityOf(record.pid) !== record.identity) return;
     this.#ports.logger.info({ environmentId: id, pid: record.pid }, "going on with a runtime that was running");
-    this.#runtimes.set(id, this.#open(id, files, this.#secretOf(files), launch));
+    this.#runtimes.set(id, this.#open(id, files, this.#secretOf(files, launch.uid), launch));
   }
 
   #open(id: EnvironmentId, files: EnvironmentFiles, secret: Secret, launch: ReturnType<typeof launchOf>): Runtime {
@@ -174,11 +183,22 @@ class ProcessProvisioner implements Provisioner {
     return { ingressPort: await this.#free.take(), adminPort: await this.#free.take() };
   }
 
-  #secretOf(files: EnvironmentFiles): Secret {
+  /** Throws OPS0001. */
+  #openUsers(range: UidRange | undefined): Users | undefined {
+    if (range === undefined) {
+      this.#ports.logger.warn({}, "all runtimes run as one user of the system; 'provisioner.uid-range' gives each its own");
+      return undefined;
+    }
+    letPass(this.#directory);
+    const { path, configFile } = this.#program;
+    const readable = [process.execPath, path, ...(configFile === undefined ? [] : [configFile])];
+    return new Users(range, readable, this.#directory);
+  }
+
+  #secretOf(files: EnvironmentFiles, uid: number | undefined): Secret {
     const stored = files.readSecret();
-    if (stored !== undefined) return new Secret(stored);
-    const secret = randomBase62(SECRET_CHARS, this.#ports.random);
-    files.writePrivate(files.secret, secret);
+    const secret = stored ?? randomBase62(SECRET_CHARS, this.#ports.random);
+    files.writePrivate(files.secret, secret, uid);
     return new Secret(secret);
   }
 

@@ -7,6 +7,7 @@ import type { EnvironmentFiles, Launch, ProcessRecord } from "./files.js";
 import { HEAP_SHARE, OPEN_FILES_MAX, STOP_MS_MAX, WATCH_EVERY_MS } from "./limits.js";
 import { identityOf, isAlive, signal } from "./process-identity.js";
 import type { Shares } from "./shares.js";
+import { becoming } from "./users.js";
 
 export interface RunningProcess {
   /** Undefined when it could not be started. */
@@ -38,7 +39,9 @@ export function startProcess(launch: Launch, { program, files, clock, shares }: 
     const { script: enter, prefix } = shares.prepare(id, launch.memoryMib ?? launch.heapMib / HEAP_SHARE);
     // No image of its memory is left behind, whatever happens: there are keys in it.
     const script = `${enter}ulimit -c 0; ulimit -n ${OPEN_FILES_MAX} 2>/dev/null; exec "$@"`;
-    const child = spawn("/bin/sh", ["-c", script, "sh", ...prefix, ...node], {
+    const user = launch.uid === undefined ? [] : becoming(launch.uid);
+    if (launch.uid !== undefined) files.handOverData(launch.uid);
+    const child = spawn("/bin/sh", ["-c", script, "sh", ...prefix, ...user, ...node], {
       cwd: files.data,
       env: { PATH: process.env["PATH"], HOME: files.data, ...ALLOCATOR },
       detached: true, // A signal to our group is not for it.

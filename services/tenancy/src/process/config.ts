@@ -155,6 +155,20 @@ export const settings = group("Settings of perdure-tenancy. Every line can be se
       sentence:
         "A directory of cgroup v2 that is delegated to this user and has no processes: runtimes are kept there; they only stand back (nice) when not set.",
     }),
+    uidRange: custom(
+      z
+        .string()
+        .regex(/^\d{1,9}-\d{1,9}$/, "must be like 200000-265535")
+        .transform((text) => text.split("-").map(Number) as [first: number, last: number])
+        .transform(([first, last]) => ({ first, last }))
+        .optional(),
+      {
+        sentence:
+          "Numbers of users, like 200000-265535, one of which each runtime gets for itself, with a group of the same number; needs root, or the capabilities to change users and owners. All run as the user of this process when not set.",
+        form: "scalar",
+        show: (range) => (range === undefined ? undefined : `"${range.first}-${range.last}"`),
+      },
+    ),
     portsFirst: bindPort(41_000),
     portsLast: bindPort(41_999),
   }),

@@ -34,7 +34,8 @@ function ofMachine(
   { cloud: { domain }, provisioner }: Settings,
   { clock, random, logger }: ProcessPorts,
 ): OpenProvisioner | undefined {
-  const { directory, program, configFile, egress, tracingEndpoint, onStop, cgroup, portsFirst, portsLast } = provisioner;
+  const { directory, program, configFile, egress, tracingEndpoint, onStop, cgroup, uidRange, portsFirst, portsLast } =
+    provisioner;
   if (directory === undefined) return undefined;
   const options = {
     directory,
@@ -45,6 +46,7 @@ function ofMachine(
     ownDomains: [domain],
     onDispose: onStop,
     cgroup,
+    uidRange,
     ports: { first: portsFirst, last: portsLast },
   };
   if (portsFirst < 1 || portsLast <= portsFirst)

@@ -1,0 +1,74 @@
+/**
+ * Why: runtimes run strangers' work. Where the platform may give each of them a user of its own, the system keeps one that was taken over
+ * from the data, keys and processes of its neighbours.
+ */
+import { execFileSync } from "node:child_process";
+import { PerdureError } from "@perdure/base";
+
+export interface UidRange {
+  readonly first: number;
+  /** Inclusive. */
+  readonly last: number;
+}
+
+/** The shell becomes the runtime behind it: without groups, capabilities, or a way to get them by another program. */
+export function becoming(uid: number): readonly string[] {
+  const id = [`--reuid=${uid}`, `--regid=${uid}`, "--clear-groups"];
+  return ["setpriv", ...id, "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all"];
+}
+
+/** Users of the system by number; their groups have the same numbers. An environment keeps its own until it is erased. */
+export class Users {
+  readonly #range: UidRange;
+  readonly #taken = new Set<number>();
+  #next: number;
+
+  /**
+   * `readable`: files that every runtime reads; `directory`: that of all environments. Throws OPS0001 when a process cannot be given such a user,
+   * or a runtime of that user could not read what it needs.
+   */
+  constructor(range: UidRange, readable: readonly string[], directory: string) {
+    this.#range = range;
+    this.#next = range.first;
+    if (range.first < 1 || range.last < range.first) throw unusable("its first number must be above 0 and not above its last");
+    const script =
+      'd="$1"; shift; test -x "$d" || { echo "$d"; exit 1; }; for f; do test -r "$f" || { echo "$f"; exit 1; }; done';
+    const [command = "", ...args] = [...becoming(range.first), "/bin/sh", "-c", script, "sh", directory, ...readable];
+    try {
+      execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], timeout: PROBE_MS });
+    } catch (cause) {
+      const { stdout = "", stderr = "", message } = cause as { stdout?: string; stderr?: string; message: string };
+      if (stdout !== "") throw unusable(`user ${range.first} cannot read ${stdout.trim()}`, cause);
+      throw unusable(stderr.trim().split("\n", 1)[0] || message, cause);
+    }
+  }
+
+  /** An environment has it already. */
+  keep(uid: number): void {
+    this.#taken.add(uid);
+  }
+
+  /** Not given to another environment before all others were: something of it may still lie about. */
+  giveBack(uid: number): void {
+    this.#taken.delete(uid);
+  }
+
+  /** Throws OPS0001 when all are taken. */
+  take(): number {
+    const { first, last } = this.#range;
+    for (let tried = first; tried <= last; tried++) {
+      const uid = this.#next;
+      this.#next = uid === last ? first : uid + 1;
+      if (this.#taken.has(uid)) continue;
+      this.#taken.add(uid);
+      return uid;
+    }
+    throw unusable("all its users are taken");
+  }
+}
+
+const PROBE_MS = 10_000;
+
+function unusable(reason: string, cause?: unknown): PerdureError {
+  return new PerdureError("OPS0001", `'provisioner.uid-range' cannot be used: ${reason}`, { cause });
+}
