@@ -64,11 +64,31 @@ export interface TunnelConnection {
   readonly inFlight: number;
 }
 
+/** For the audit log: a tunnel was opened or closed, or refused to somebody who named an environment that exists. */
+export interface TunnelEvent {
+  readonly kind: "opened" | "closed" | "refused";
+  readonly atMs: number;
+  readonly environmentId: EnvironmentId;
+  /** Of the tunnel; undefined when a refused client named none. */
+  readonly name?: string | undefined;
+  /** Of the connection at its relay. */
+  readonly id?: string | undefined;
+  /** Undefined: the credential was not good for the environment. */
+  readonly caller?: { readonly kind: Caller["kind"]; readonly id: string } | undefined;
+  readonly address?: string | undefined;
+  /** Why it was refused. */
+  readonly reason?: string | undefined;
+  /** Events of this kind before it that were too many to be kept. */
+  readonly omitted: number;
+}
+
 /** All tunnels that one relay holds now; it replaces what the relay said before, and is forgotten half a minute later. */
 export interface TunnelsReport {
   readonly relay: string;
   readonly atMs: number;
   readonly connections: readonly TunnelConnection[];
+  /** Since the last report that was taken; a report whose answer was lost may tell of them twice. */
+  readonly events?: readonly TunnelEvent[] | undefined;
 }
 
 /** How much one gateway was asked lately for a door of an environment that it, or another gateway, may have too little for. */

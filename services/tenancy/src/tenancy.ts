@@ -1,6 +1,7 @@
 /** The Tenancy port over the database: what gateways and relays ask, of any tenancy process. */
 import { type Logger, PerdureError } from "@perdure/base";
 import {
+  type AccountId,
   type Authentication,
   type BareEnvironmentId,
   type Caller,
@@ -13,10 +14,11 @@ import {
   rateSharesOf,
   type Tenancy,
   type TenancyNews,
+  type TunnelEvent,
   type TunnelsReport,
   type UsageReport,
 } from "@perdure/cloud";
-import type { EnvironmentRecord } from "@perdure/driver-postgres";
+import type { AuditEntry, EnvironmentRecord } from "@perdure/driver-postgres";
 import { factsOf, isServed } from "./environments/facts.js";
 import { GATEWAY_FORGOTTEN_MS, LAST_USED_EVERY_MS } from "./limits.js";
 import type { TenancyPorts } from "./ports.js";
@@ -115,7 +117,17 @@ class DatabaseTenancy implements Tenancy {
 
   async reportTunnels(report: TunnelsReport): Promise<void> {
     const nowMs = this.#ports.clock.nowMs();
-    await this.#ports.database.change((tables) => tables.tunnels.replace(report, nowMs));
+    const { database } = this.#ports;
+    await database.change(async (tables) => {
+      await tables.tunnels.replace(report, nowMs);
+      const accounts = new Map<EnvironmentId, AccountId | undefined>();
+      for (const event of report.events ?? []) {
+        const { environmentId } = event;
+        if (!accounts.has(environmentId)) accounts.set(environmentId, (await tables.environments.get(environmentId))?.accountId);
+        const accountId = accounts.get(environmentId);
+        if (accountId !== undefined) await tables.audit.append(tunnelAudit(event, report.relay, accountId));
+      }
+    });
   }
 
   async shareRates(report: GatewayReport): Promise<RateShares> {
@@ -175,3 +187,26 @@ function mayWake(caller: Caller): boolean {
 
 const UNKNOWN: Authentication = { kind: "unknown" };
 const ELSEWHERE: Authentication = { kind: "elsewhere" };
+
+const TUNNEL_ACTIONS = { opened: "tunnel.open", closed: "tunnel.close", refused: "tunnel.refuse" } as const;
+
+function tunnelAudit(event: TunnelEvent, relay: string, accountId: AccountId): AuditEntry {
+  const { kind, atMs, environmentId, name, id, caller, address, reason, omitted } = event;
+  return {
+    atMs,
+    accountId,
+    environmentId,
+    actorKind: caller?.kind === "member" ? "user" : "system",
+    actorId: caller?.id ?? "tunnel-relay",
+    action: TUNNEL_ACTIONS[kind],
+    target: name,
+    details: {
+      relay,
+      ...(id === undefined ? {} : { connection: id }),
+      ...(reason === undefined ? {} : { reason }),
+      ...(omitted === 0 ? {} : { omitted }),
+    },
+    requestId: undefined,
+    remoteAddress: address,
+  };
+}

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { systemRandom } from "@perdure/base";
-import { type AccountId, newUserId } from "@perdure/cloud";
+import { type AccountId, newEnvironmentId, newUserId } from "@perdure/cloud";
 import type { TestUser } from "../src/testing/index.js";
 import { CloudWorld } from "./cloud-world.js";
 
@@ -223,7 +223,7 @@ describe("accounts, usage and the audit log", () => {
     });
   });
 
-  test("tunnels are listed by name as relays tell of them", async () => {
+  test("tunnels are listed by name as relays tell of them, and who opened, closed or was refused one is in the audit log", async () => {
     const user = await world.cloud.user();
     const account = await user.account();
     const environmentId = await world.environmentOf(user, account);
@@ -244,6 +244,38 @@ describe("accounts, usage and the audit log", () => {
       ],
     });
     await world.cloud.tenancy.reportTunnels({ relay: "r2", atMs: 0, connections: [{ ...one, id: "a" }] });
+    const address = "192.0.2.7";
+    const key = { kind: "key", id: "key_1" } as const;
+    const events = [
+      {
+        kind: "opened",
+        atMs: 1_000,
+        environmentId,
+        name: "laptop",
+        id: "a",
+        caller: { kind: "member", id: user.id },
+        address,
+        omitted: 0,
+      },
+      { kind: "closed", atMs: 2_000, environmentId, name: "laptop", id: "b", caller: key, address, omitted: 0 },
+      { kind: "refused", atMs: 3_000, environmentId, name: "x", reason: "the credential is unknown", address, omitted: 4 },
+      { kind: "refused", atMs: 3_000, environmentId: newEnvironmentId(0, systemRandom), address, omitted: 0 },
+    ] as const;
+    await world.cloud.tenancy.reportTunnels({ relay: "r3", atMs: 0, connections: [], events });
+    const found = (await user.client.account(account, "ListAuditEvents", {})).events;
+    const system = { actorKind: "system", environmentId, remoteAddress: address };
+    const tunnelEvents = found.filter(({ action }) => action.startsWith("tunnel.")).sort((a, b) => a.at - b.at);
+    expect(tunnelEvents).toMatchObject([
+      { ...system, at: 1, action: "tunnel.open", actorKind: "user", actorId: user.id, target: "laptop" },
+      { ...system, at: 2, action: "tunnel.close", actorId: "key_1", target: "laptop", details: { relay: "r3", connection: "b" } },
+      {
+        ...system,
+        action: "tunnel.refuse",
+        actorId: "tunnel-relay",
+        target: "x",
+        details: { relay: "r3", reason: "the credential is unknown", omitted: 4 },
+      },
+    ]);
     const { tunnels } = await user.client.account(account, "ListTunnels", { environmentId });
     expect(tunnels).toHaveLength(1);
     expect(tunnels[0]?.connections.map(({ server: relay, id }) => `${relay}${id}`).sort()).toEqual(["r1a", "r1b", "r2a"]);

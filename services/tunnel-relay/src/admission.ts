@@ -2,7 +2,7 @@
  * Why: who may open a tunnel. On the wire a client hears one word; the precise reason is for the environment's log (cloud.md §2.3).
  */
 import { PerdureError, type Random, Secret } from "@perdure/base";
-import { bareOf, mayCaller, parseEnvironmentId, randomBase62, type Tenancy } from "@perdure/cloud";
+import { bareOf, type Caller, mayCaller, parseEnvironmentId, randomBase62, type Tenancy } from "@perdure/cloud";
 import { isTunnelName, type TunnelHello } from "@perdure/tunnel";
 import type { ConnectionFacts } from "./connection.js";
 import type { Environments } from "./environments.js";
@@ -13,6 +13,10 @@ import type { Tunnels } from "./tunnels.js";
 const KNOCK = { door: "tunnel", method: "", path: "" } as const;
 const NAME_CHARS = 12;
 const ID_CHARS = 16;
+/** Of a name that a client chose, in logs. */
+const NAME_CHARS_SHOWN = 64;
+
+type RefusedStatus = "unauthorized" | "bad-tunnel-name" | "too-many-tunnels";
 
 export interface AdmissionParts {
   readonly tenancy: Tenancy;
@@ -49,15 +53,24 @@ export class Admission {
     const environment = await environments.find(bareOf(id));
     if (environment === "nobody") return this.#refuse("unauthorized", hello, "no such environment");
     const { facts } = environment;
-    if (facts.status !== "ACTIVE") return this.#refuse("unauthorized", hello, `the environment is ${facts.status}`);
-    if (!this.#options.regions.includes(facts.region))
-      return this.#refuse("unauthorized", hello, `the environment is in ${facts.region}`);
+    const refuse = (status: RefusedStatus, reason: string, caller?: Caller): Verdict<ConnectionFacts> => {
+      const name = hello.name?.slice(0, NAME_CHARS_SHOWN);
+      const about = {
+        environmentId: id,
+        name,
+        reason,
+        caller: caller === undefined ? undefined : { kind: caller.kind, id: caller.id },
+      };
+      return { ...this.#refuse(status, hello, reason), about };
+    };
+    if (facts.status !== "ACTIVE") return refuse("unauthorized", `the environment is ${facts.status}`);
+    if (!this.#options.regions.includes(facts.region)) return refuse("unauthorized", `the environment is in ${facts.region}`);
     const found = await tenancy.authenticate(hello.credential, id);
-    if (found.kind !== "caller") return this.#refuse("unauthorized", hello, `the credential is ${found.kind}`);
-    if (!mayCaller(found.caller, KNOCK)) return this.#refuse("unauthorized", hello, `${found.caller.role} opens no tunnels`);
+    if (found.kind !== "caller") return refuse("unauthorized", `the credential is ${found.kind}`);
+    if (!mayCaller(found.caller, KNOCK)) return refuse("unauthorized", `${found.caller.role} opens no tunnels`, found.caller);
     const name = hello.name ?? `t-${randomBase62(NAME_CHARS, this.#ports.random)}`;
-    if (!isTunnelName(name)) return this.#refuse("bad-tunnel-name", hello, "the name has other characters, or too many");
-    if (!tunnels.reserve(facts, name)) return this.#refuse("too-many-tunnels", hello, "the plan allows no more");
+    if (!isTunnelName(name)) return refuse("bad-tunnel-name", "the name has other characters, or too many", found.caller);
+    if (!tunnels.reserve(facts, name)) return refuse("too-many-tunnels", "the plan allows no more", found.caller);
     const { proxyUrl, tunnelUrl } = this.#options;
     return {
       kind: "welcome",
@@ -79,12 +92,15 @@ export class Admission {
   }
 
   #refuse(
-    status: "unauthorized" | "bad-tunnel-name" | "too-many-tunnels",
+    status: RefusedStatus,
     hello: TunnelHello | undefined,
     reason: string,
-  ): Verdict<ConnectionFacts> {
+  ): Extract<Verdict<ConnectionFacts>, { kind: "refused" }> {
     const environmentId = hello?.environmentId.slice(0, 40);
-    this.#ports.logger.info({ environmentId, tunnel: hello?.name?.slice(0, 64), status, reason }, "a tunnel is refused");
+    this.#ports.logger.info(
+      { environmentId, tunnel: hello?.name?.slice(0, NAME_CHARS_SHOWN), status, reason },
+      "a tunnel is refused",
+    );
     return { kind: "refused", welcome: { status } };
   }
 }

@@ -5,6 +5,7 @@
 import { type ClientHttp2Session, connect } from "node:http2";
 import type { Duplex } from "node:stream";
 import { boundHalfClose, type Clock, handleErrors, type Logger } from "@perdure/base";
+import type { TunnelEvent } from "@perdure/cloud";
 import { parseHello, START_TUNNEL_PATH, type TunnelHello, type TunnelWelcome, welcomeTrailers } from "@perdure/tunnel";
 import {
   CONNECTION_WINDOW_BYTES,
@@ -20,8 +21,11 @@ import {
 /** What is answered: a verdict, or `later`: nothing can be said now, and a refusal would be final. */
 export type Verdict<T> =
   | { readonly kind: "welcome"; readonly welcome: TunnelWelcome & { readonly status: "ok" }; readonly facts: T }
-  | { readonly kind: "refused"; readonly welcome: TunnelWelcome }
+  /** `about`: for the audit log of the environment, when there is one. */
+  | { readonly kind: "refused"; readonly welcome: TunnelWelcome; readonly about?: RefusedTunnel | undefined }
   | { readonly kind: "later" };
+
+export type RefusedTunnel = Pick<TunnelEvent, "environmentId" | "name" | "caller" | "reason">;
 
 export interface HandshakePorts<T> {
   readonly clock: Clock;

@@ -31,6 +31,14 @@ export const SESSION_MEMORY_MEGABYTES = 32;
 export const STREAM_WINDOW_BYTES = 1024 * 1024;
 export const CONNECTION_WINDOW_BYTES = 16 * 1024 * 1024;
 
+/** Lines for the audit log of one environment in ten minutes, of refused tunnels and of others each: enough for a deployment of many replicas. */
+export const AUDIT_LINES_PER_WINDOW = 100;
+export const AUDIT_WINDOW_MS = 600_000;
+/** Lines that tenancy has not taken yet, of all environments: a relay that cannot report keeps no more. */
+export const AUDIT_WAITING_MAX = 1_000;
+/** Environments whose lines are counted; the one heard of longest ago is forgotten. */
+export const AUDIT_ENVIRONMENTS_MAX = 20_000;
+
 // ── draining ─────────────────────────────────────────────────────────────────────────────────────
 
 /** Between telling clients to open another connection and closing this one to new requests (§2.7). */

@@ -4,9 +4,10 @@
  */
 import type { AddressInfo, Socket } from "node:net";
 import { PerdureError, type TimerHandle } from "@perdure/base";
-import { bareOf, mayCaller, randomBase62, type TenancyNews, type TunnelsReport } from "@perdure/cloud";
+import { bareOf, mayCaller, randomBase62, type TenancyNews, type TunnelEvent, type TunnelsReport } from "@perdure/cloud";
 import type { TunnelStatus } from "@perdure/tunnel";
 import { Admission } from "./admission.js";
+import { TunnelAudit } from "./audit.js";
 import { type ConnectionFacts, TunnelConnection } from "./connection.js";
 import { Environments } from "./environments.js";
 import { greet } from "./handshake.js";
@@ -39,6 +40,7 @@ class Relay implements TunnelRelay {
   readonly #proxy: ProxyDoor;
   readonly #usage: UsageBook;
   readonly #rate: HandshakeRate;
+  readonly #audit: TunnelAudit;
   readonly #tunnelPorts: TunnelPort[] = [];
   readonly #proxyPorts: ProxyPort[] = [];
   readonly #news = new AbortController();
@@ -58,7 +60,9 @@ class Relay implements TunnelRelay {
     this.#rate = new HandshakeRate(clock, options.handshakesPerMinute ?? HANDSHAKES_PER_MINUTE);
     this.#peers = new Peers(options.peers ?? [], options.peersCa, { clock, logger });
     const source = `${options.relay}/${randomBase62(SOURCE_CHARS, random)}`;
-    this.#usage = new UsageBook({ tenancy, clock, logger, tunnels: () => this.#tunnelsReport() }, source);
+    this.#audit = new TunnelAudit(clock);
+    const taken = ({ events = [] }: TunnelsReport): void => this.#audit.reported(events);
+    this.#usage = new UsageBook({ tenancy, clock, logger, tunnels: () => this.#tunnelsReport(), taken }, source);
     const shared = { environments: this.#environments, tunnels: this.#tunnels };
     this.#admission = new Admission({ ...shared, tenancy }, ports, options);
     this.#proxy = new ProxyDoor({ ...shared, peers: this.#peers, usage: this.#usage, clock, logger, metrics, edge });
@@ -109,6 +113,7 @@ class Relay implements TunnelRelay {
   async #greet(socket: Socket): Promise<void> {
     const { clock, logger, metrics } = this.#ports;
     this.#handshakes++;
+    const address = socket.remoteAddress;
     let welcomed: ConnectionFacts | undefined;
     let status: TunnelStatus | "failed" = "failed";
     const greeted = await greet(socket, {
@@ -118,6 +123,11 @@ class Relay implements TunnelRelay {
         const verdict = await this.#admission.judge(hello);
         if (verdict.kind !== "later") status = verdict.welcome.status;
         if (verdict.kind === "welcome") welcomed = verdict.facts;
+        if (verdict.kind === "refused" && verdict.about !== undefined) {
+          const { environmentId, ...about } = verdict.about;
+          this.#audit.add(environmentId, { kind: "refused", address, ...about });
+          this.#usage.soon();
+        }
         return verdict;
       },
     });
@@ -131,11 +141,13 @@ class Relay implements TunnelRelay {
       logger,
       onClosed: (closed) => {
         this.#tunnels.remove(closed);
+        this.#audit.add(facts.environmentId, { kind: "closed", address, ...aboutOf(facts) });
         this.#usage.soon();
         this.#tellEmpty();
       },
     });
     this.#tunnels.add(connection);
+    this.#audit.add(facts.environmentId, { kind: "opened", address, ...aboutOf(facts) });
     this.#usage.soon();
     const { environmentId, name, id, client, workerId, caller } = facts;
     logger.info({ environmentId, tunnel: name, connection: id, client, workerId, caller: caller.id }, "a tunnel is open");
@@ -156,7 +168,8 @@ class Relay implements TunnelRelay {
       connectedAtMs,
       inFlight,
     }));
-    return { relay: this.#options.relay, atMs: this.#ports.clock.nowMs(), connections };
+    const events = this.#audit.waiting;
+    return { relay: this.#options.relay, atMs: this.#ports.clock.nowMs(), connections, events };
   }
 
   // ── who may stay ───────────────────────────────────────────────────────────────────────────────
@@ -250,4 +263,8 @@ class Relay implements TunnelRelay {
     this.#peers.close();
     await this.#usage.close();
   }
+}
+
+function aboutOf({ name, id, caller }: ConnectionFacts): Pick<TunnelEvent, "name" | "id" | "caller"> {
+  return { name, id, caller: { kind: caller.kind, id: caller.id } };
 }

@@ -16,6 +16,8 @@ export interface UsagePorts {
   readonly logger: Logger;
   /** Who is connected now. */
   readonly tunnels: () => TunnelsReport;
+  /** Tenancy has taken the report. */
+  readonly taken: (report: TunnelsReport) => void;
 }
 
 export class UsageBook {
@@ -77,10 +79,12 @@ export class UsageBook {
   }
 
   async #report(): Promise<void> {
-    const { tenancy, clock, logger, tunnels } = this.#ports;
+    const { tenancy, clock, logger, tunnels, taken } = this.#ports;
     const due = [...this.#totals].filter(([, totals]) => totals.tunnelBytes !== totals.told);
     try {
-      await tenancy.reportTunnels(tunnels());
+      const report = tunnels();
+      await tenancy.reportTunnels(report);
+      taken(report);
       for (let at = 0; at < due.length; at += REPORTS_PER_MESSAGE) {
         const some = due.slice(at, at + REPORTS_PER_MESSAGE).map(([environmentId, totals]) => ({
           environmentId,

@@ -1,7 +1,10 @@
 import { describe, expect, test } from "@jest/globals";
 import { systemRandom } from "@perdure/base";
-import { bareOf, newUserId } from "@perdure/cloud";
+import { bareOf, newEnvironmentId, newUserId } from "@perdure/cloud";
 import { exampleLimits } from "@perdure/cloud/testing";
+import { VirtualClock } from "@perdure/testkit";
+import { TunnelAudit } from "../src/audit.js";
+import { AUDIT_WAITING_MAX, AUDIT_WINDOW_MS } from "../src/limits.js";
 import { aTenant, aWorld, credentials, FakeRuntime, hurried, rawClient, until } from "./fixture.js";
 
 describe("the handshake", () => {
@@ -112,6 +115,50 @@ describe("the handshake", () => {
       expect(await client.verdict).toMatchObject({ "tunnel-status": status });
     }
     for (const client of open) await client[Symbol.asyncDispose]();
+  });
+
+  test("is for the audit log: who opened and closed a tunnel, and who was refused, from which address", async () => {
+    await using world = await aWorld();
+    const { tenant, tenancy, relay } = world;
+    const events = () => tenancy.tunnels.get("r1")?.events;
+    const client = await rawClient(world, credentials(tenant, "a"));
+    expect(await client.verdict).toMatchObject({ "tunnel-status": "ok" });
+    await using refused = await rawClient(world, credentials({ ...tenant, key: "key_of_nobody" }, "b"));
+    expect(await refused.verdict).toMatchObject({ "tunnel-status": "unauthorized" });
+    const environmentId = tenant.facts.id;
+    await relay.report();
+    const opened = { kind: "opened", environmentId, name: "a", caller: { kind: "key" }, address: "127.0.0.1", omitted: 0 };
+    expect(events()).toMatchObject([
+      opened,
+      { kind: "refused", environmentId, name: "b", reason: "the credential is unknown", address: "127.0.0.1" },
+    ]);
+    expect(JSON.stringify(events())).not.toContain("key_of_nobody");
+    await client[Symbol.asyncDispose]();
+    await until(() => relay.stats.connections === 0);
+    tenancy.isAway = true;
+    await relay.report();
+    tenancy.isAway = false;
+    await relay.report();
+    expect(events()).toMatchObject([{ ...opened, kind: "closed" }]);
+    await relay.report();
+    expect(events()).toEqual([]);
+  });
+
+  test("writes at most a hundred refusals of an environment in ten minutes, and says how many it left out", () => {
+    const clock = new VirtualClock();
+    const audit = new TunnelAudit(clock);
+    const id = newEnvironmentId(0, systemRandom);
+    const refuse = (): void => audit.add(id, { kind: "refused" });
+    for (let n = 0; n < 250; n++) refuse();
+    audit.add(id, { kind: "opened", name: "a" });
+    expect(audit.waiting.map(({ kind }) => kind)).toEqual([...Array(100).fill("refused"), "opened"]);
+    audit.reported(audit.waiting);
+    clock.advanceTo(clock.nowMs() + AUDIT_WINDOW_MS);
+    refuse();
+    expect(audit.waiting).toMatchObject([{ kind: "refused", omitted: 150 }]);
+    audit.reported(audit.waiting);
+    for (let n = 0; n <= AUDIT_WAITING_MAX; n++) audit.add(newEnvironmentId(n, systemRandom), { kind: "closed" });
+    expect(audit.waiting).toHaveLength(AUDIT_WAITING_MAX);
   });
 
   test("a place that was given back is free again", async () => {

@@ -78,4 +78,7 @@ export const ACTIONS = [
   "signing-key.promote",
   "signing-key.retire",
   "signing-key.rotate",
+  "tunnel.close",
+  "tunnel.open",
+  "tunnel.refuse",
 ] as const;
