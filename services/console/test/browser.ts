@@ -133,3 +133,47 @@ export async function expectNoSidewaysScroll(page: Page): Promise<void> {
   });
   if (wide !== undefined) throw new Error(`${page.url()} is wider than its window:\n${wide.join("\n")}`);
 }
+
+/** Longer runs of letters and digits are no words that anybody reads: they may fill more than a line. */
+const WORD_CHARS_MAX = 40;
+
+/** Throws when a word (letters and digits in a row) begins on one line and ends on another, or a table must be scrolled sideways. */
+export async function expectNoSplitWords(page: Page): Promise<void> {
+  const found = await page.evaluate((charsMax) => {
+    const split: string[] = [];
+    const texts = document.createTreeWalker(document.querySelector("main") ?? document.body, NodeFilter.SHOW_TEXT);
+    const range = document.createRange();
+    for (let node = texts.nextNode(); node !== null; node = texts.nextNode()) {
+      if (node.parentElement?.closest("pre, .cm-editor, .visually-hidden") !== null) continue;
+      for (const { 0: word, index } of (node.nodeValue ?? "").matchAll(/[\p{L}\p{N}]{2,}/gu)) {
+        range.setStart(node, index);
+        range.setEnd(node, index + word.length);
+        const lines = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)));
+        if (lines.size > 1 && word.length <= charsMax) split.push(`${word}, on ${lines.size} lines, in ${node.nodeValue}`);
+      }
+    }
+    const rooms = [...document.querySelectorAll<HTMLElement>(".table-room")].filter((one) => one.scrollWidth > one.clientWidth);
+    return [...split, ...rooms.map((one) => `table ${one.ariaLabel}: ${one.scrollWidth} px in ${one.clientWidth}`)];
+  }, WORD_CHARS_MAX);
+  if (found.length > 0) throw new Error(`${page.url()} splits words, or its tables do not fit:\n${found.join("\n")}`);
+}
+
+/** Throws when a label of a drawing stands beyond its SVG, or two of them overlap. */
+export async function expectLabelsInside(page: Page): Promise<void> {
+  const found = await page.evaluate(() =>
+    [...document.querySelectorAll<SVGSVGElement>("main svg")].flatMap((svg) => {
+      const room = svg.getBoundingClientRect();
+      const labels = [...svg.querySelectorAll("text")].map((one) => ({
+        text: one.textContent,
+        box: one.getBoundingClientRect(),
+      }));
+      const shown = labels.filter(({ box }) => box.width > 0).sort((a, b) => a.box.left - b.box.left);
+      return shown.flatMap(({ text, box }, i) => {
+        const next = shown[i + 1];
+        if (box.left < room.left - 0.5 || box.right > room.right + 0.5) return [`${text} is beyond its drawing`];
+        return next !== undefined && next.box.left < box.right ? [`${text} and ${next.text} overlap`] : [];
+      });
+    }),
+  );
+  if (found.length > 0) throw new Error(`${page.url()}: ${found.join(", ")}`);
+}

@@ -91,7 +91,7 @@ test("keys with every sign keep their address; failures are told and tried again
 
 test("promises lead to the handlers that settle them", async () => {
   const page = await ui.open("/promises?state=pending&service=Signup&find=ada", { width: 360 });
-  await page.getByRole("row", { name: /ada confirmed pending/ }).waitFor();
+  await page.getByRole("row", { name: /ada.*confirmed.*pending/ }).waitFor();
   await expect(page.getByRole("link", { name: "confirm" }).getAttribute("href")).resolves.toMatch(
     /\/playground\?service=Signup&handler=confirm&key=ada$/,
   );

@@ -1,7 +1,7 @@
 /** Why: a rig that overlooks what is wrong would let every page pass; so here things are wrong on purpose. */
 import { expect, test } from "@jest/globals";
 import { eventually } from "@perdure/conformance";
-import { expectAccessible, expectNoSidewaysScroll, suiteConsole } from "./console.js";
+import { expectAccessible, expectLabelsInside, expectNoSidewaysScroll, expectNoSplitWords, suiteConsole } from "./console.js";
 
 const ui = suiteConsole({ world: "shop" });
 
@@ -44,4 +44,26 @@ test("what people cannot read, and what is too wide for a phone, is noticed", as
   });
   await expect(expectAccessible(page)).rejects.toThrow(/button-name/);
   await expect(expectNoSidewaysScroll(page)).rejects.toThrow(/wider than its window/);
+});
+
+test("words on two lines, tables that do not fit, and labels that overlap or are cut off, are noticed", async () => {
+  const page = await ui.open("/errors/RT0001", { width: 360 });
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  await expectNoSplitWords(page);
+  await expectLabelsInside(page);
+  const add = (html: string) =>
+    page.evaluate((text) => {
+      const added = document.createElement("div");
+      added.innerHTML = text;
+      for (const { style, dataset } of added.querySelectorAll<HTMLElement>("[data-css]")) style.cssText = dataset["css"] ?? "";
+      document.querySelector("main")?.replaceChildren(added);
+    }, html);
+  await add('<p data-css="width: 4rem; overflow-wrap: anywhere">NotificationDeliveryService</p>');
+  await expect(expectNoSplitWords(page)).rejects.toThrow(/NotificationDeliveryService, on \d lines/);
+  await add('<section class="table-room" aria-label="Wide"><p data-css="width: 900px">one</p></section>');
+  await expect(expectNoSplitWords(page)).rejects.toThrow(/table Wide: 9\d\d px/);
+  await add('<svg width="200" height="20"><text x="0" y="14">12:00</text><text x="190" y="14">16:00</text></svg>');
+  await expect(expectLabelsInside(page)).rejects.toThrow(/16:00 is beyond/);
+  await add('<svg width="200" height="20"><text x="0" y="14">12:00</text><text x="10" y="14">16:00</text></svg>');
+  await expect(expectLabelsInside(page)).rejects.toThrow(/12:00 and 16:00 overlap/);
 });

@@ -1,4 +1,4 @@
-/** Why: rows of a bounded number, as tables that screen readers understand; on narrow screens they scroll sideways in themselves. */
+/** Why: rows of a bounded number, as tables that screen readers understand; on narrow screens each row is a card. */
 import type { ReactNode } from "react";
 import "./table.css";
 
@@ -6,6 +6,8 @@ export interface Column<R> {
   readonly name: string;
   readonly cell: (row: R) => ReactNode;
   readonly isNumber?: boolean;
+  /** Sentences of any kind: as wide as is left, and broken anywhere when a word of it is wider. */
+  readonly isText?: boolean;
   /** Read out, not shown: of buttons. */
   readonly isNameHidden?: boolean;
 }
@@ -40,14 +42,38 @@ export function Table<R>({ label, rows, columns, keyOf, empty }: TableProps<R>) 
           {rows.map((row) => (
             <tr key={keyOf(row)}>
               {columns.map((column) => (
-                <td key={column.name} className={column.isNumber ? "number" : undefined}>
+                <Cell
+                  key={column.name}
+                  column={column.isNameHidden ? undefined : column.name}
+                  isNumber={column.isNumber}
+                  isText={column.isText}
+                >
                   {column.cell(row)}
-                </td>
+                </Cell>
               ))}
             </tr>
           ))}
         </tbody>
       </table>
     </section>
+  );
+}
+
+export interface CellProps {
+  /** Shown beside the value where rows are cards. */
+  readonly column?: string | undefined;
+  readonly isNumber?: boolean | undefined;
+  readonly isText?: boolean | undefined;
+  readonly isCode?: boolean;
+  readonly children: ReactNode;
+}
+
+export function Cell({ column, isNumber, isText, isCode, children }: CellProps) {
+  return (
+    <td className={isNumber ? "number" : isText ? "text" : undefined}>
+      <div className="table__cell" data-column={column}>
+        <div className={isCode ? "table__value code" : "table__value"}>{children}</div>
+      </div>
+    </td>
   );
 }

@@ -1,7 +1,19 @@
 /** Why: what handlers wait for from outside, how long already, and an answer for it. */
 import { type FormEvent, useState } from "react";
 import { Link } from "wouter";
-import { Button, Copyable, Empty, InvocationBadge, Loaded, Moment, Page, Snippet, Table, TextField } from "../../kit/index.js";
+import {
+  Breakable,
+  Button,
+  Empty,
+  InvocationBadge,
+  Loaded,
+  Moment,
+  Page,
+  ShortId,
+  Snippet,
+  Table,
+  TextField,
+} from "../../kit/index.js";
 import { LIVE_MS, useSql } from "../ask.js";
 import { useEnvironment } from "../environment.js";
 import { AnswerDialog, type Way } from "./answer-dialog.js";
@@ -28,13 +40,15 @@ export default function AwakeablesPage() {
                   name: "Waits",
                   cell: ({ invocationId, target, status }: WaitingAwakeable) => (
                     <span className="row">
-                      <Link href={`/invocations/${invocationId}`}>{target}</Link>
+                      <Link href={`/invocations/${invocationId}`}>
+                        <Breakable text={target} />
+                      </Link>
                       <InvocationBadge status={status} />
                     </span>
                   ),
                 },
                 { name: "Since", cell: ({ since }: WaitingAwakeable) => <Moment at={since} /> },
-                { name: "Id", cell: ({ id }: WaitingAwakeable) => <Copyable text={id} label="id" /> },
+                { name: "Id", cell: ({ id }: WaitingAwakeable) => <ShortId id={id} copyLabel="id" /> },
                 {
                   name: "Answer",
                   isNameHidden: true,

@@ -3,6 +3,7 @@ import { type DeploymentView, INVOCATION_STATUSES, sqlText } from "@perdure/admi
 import { useState } from "react";
 import { Link } from "wouter";
 import {
+  Breakable,
   Button,
   type Column,
   Copyable,
@@ -74,7 +75,7 @@ function Deployment({ deployment }: { readonly deployment: DeploymentView }) {
   return (
     <Page
       title={addressOf(deployment)}
-      heading={<span className="deployments__address">{addressOf(deployment)}</span>}
+      heading={<Breakable text={addressOf(deployment)} />}
       lead={<Copyable text={id} label="the id" />}
       actions={
         <>
@@ -213,7 +214,7 @@ function inFlightColumns(id: string): readonly Column<InFlight>[] {
       name: "Handler",
       cell: ({ service, handler }) => (
         <code>
-          {service}/{handler}
+          <Breakable text={`${service}/${handler}`} />
         </code>
       ),
     },

@@ -1,7 +1,7 @@
 /** Why: which versions of the code there are, which of them is called, and which are needed no longer. */
 import type { DeploymentSummary } from "@perdure/admin-client";
 import { Link } from "wouter";
-import { Button, type Column, Empty, Loaded, Moment, Page, Snippet, Table } from "../../kit/index.js";
+import { Breakable, Button, type Column, Empty, Loaded, Moment, Page, Snippet, Table } from "../../kit/index.js";
 import { useAddress } from "../address.js";
 import { useAsk, useSql } from "../ask.js";
 import { useEnvironment } from "../environment.js";
@@ -56,7 +56,7 @@ function Deployments({ deployments }: { readonly deployments: readonly Deploymen
       name: "Where",
       cell: (deployment) => (
         <Link href={`/deployments/${encodeURIComponent(deployment.id)}`}>
-          <span className="deployments__address">{addressOf(deployment)}</span>
+          <Breakable text={addressOf(deployment)} />
         </Link>
       ),
     },
@@ -86,9 +86,9 @@ function Deployments({ deployments }: { readonly deployments: readonly Deploymen
       cell: ({ services }) => (
         <ul className="deployments__services">
           {services.map(({ name, revision }) => (
-            <li key={name} className="nowrap">
+            <li key={name}>
               <Link href={`/services/${encodeURIComponent(name)}`}>{name}</Link>{" "}
-              <span className="quiet">
+              <span className="quiet nowrap">
                 revision {revision}
                 {latest.get(name) === revision ? "" : `, latest is ${latest.get(name)}`}
               </span>
@@ -97,7 +97,7 @@ function Deployments({ deployments }: { readonly deployments: readonly Deploymen
         </ul>
       ),
     },
-    { name: "SDK", cell: ({ sdk_version: sdk }) => sdk ?? <span className="quiet">not said</span> },
+    { name: "SDK", cell: ({ sdk_version: sdk }) => (sdk ? <Breakable text={sdk} /> : <span className="quiet">not said</span>) },
     { name: "Protocol", cell: protocolText },
     { name: "Registered", cell: ({ created_at }) => <Moment at={created_at} /> },
   ];

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { Link } from "wouter";
 import {
   Badge,
+  Breakable,
   Button,
   Confirmation,
   durationText,
@@ -91,7 +92,10 @@ function Rules() {
                 name: "Pattern",
                 cell: ({ pattern, isDisabled, description }: Rule) => (
                   <>
-                    <code>{pattern}</code> {isDisabled && <Badge tone="warn">off</Badge>}
+                    <code>
+                      <Breakable text={pattern} />
+                    </code>{" "}
+                    {isDisabled && <Badge tone="warn">off</Badge>}
                     {description !== undefined && <div className="quiet small flow__words">{description}</div>}
                   </>
                 ),
@@ -186,14 +190,22 @@ function UsageNow() {
                 {
                   name: "Scope and limit key",
                   cell: (one: Usage) => (
-                    <Link href={scopeHref(one)}>{[one.scope, one.limitKey].filter(Boolean).join(" / ")}</Link>
+                    <Link href={scopeHref(one)}>
+                      <Breakable text={[one.scope, one.limitKey].filter(Boolean).join(" / ")} />
+                    </Link>
                   ),
                 },
                 { name: "In use", cell: (one: Usage) => <Meter usage={one} /> },
                 {
                   name: "By rule",
                   cell: ({ pattern }: Usage) =>
-                    pattern === undefined ? <span className="quiet">none</span> : <code>{pattern}</code>,
+                    pattern === undefined ? (
+                      <span className="quiet">none</span>
+                    ) : (
+                      <code>
+                        <Breakable text={pattern} />
+                      </code>
+                    ),
                 },
                 { name: "Queues waiting", isNumber: true, cell: ({ waiting }: Usage) => waiting.toLocaleString() },
               ]}
@@ -250,7 +262,9 @@ function Queues() {
                   name: "Queue",
                   cell: ({ id, service, what, isPaused }: Queue) => (
                     <>
-                      <Link href={queueHref(id)}>{what === undefined ? service : what}</Link>{" "}
+                      <Link href={queueHref(id)}>
+                        <Breakable text={what ?? service} />
+                      </Link>{" "}
                       {isPaused && <Badge tone="warn">paused</Badge>}
                       <div className="quiet small">{service}</div>
                     </>
@@ -265,9 +279,11 @@ function Queues() {
                     blockedOn === undefined ? (
                       <span className="quiet">–</span>
                     ) : head === undefined ? (
-                      blockedOn
+                      <Breakable text={blockedOn} />
                     ) : (
-                      <Link href={`/invocations/${head}`}>{blockedOn}</Link>
+                      <Link href={`/invocations/${head}`}>
+                        <Breakable text={blockedOn} />
+                      </Link>
                     ),
                 },
                 {

@@ -4,7 +4,7 @@ import { sqlText } from "@perdure/admin-client";
 import type { ReactNode } from "react";
 import { useContext } from "react";
 import { Link } from "wouter";
-import { Copyable, durationText, Facts, Moment } from "../../kit/index.js";
+import { Breakable, Copyable, durationText, Facts, Moment, ShortId } from "../../kit/index.js";
 import { TraceUrlContext, traceLink } from "../../shell/trace-link.js";
 import { useAsk } from "../ask.js";
 import { FailureView } from "./failure-view.js";
@@ -13,7 +13,7 @@ import { CALLERS_MAX } from "./limits.js";
 
 export function HeadFacts({ facts }: { readonly facts: InvocationFacts }) {
   const list: (readonly [string, ReactNode])[] = [
-    ["Id", <Copyable key="id" text={facts.id} label="the id" />],
+    ["Id", <ShortId key="id" id={facts.id} copyLabel="the id" />],
     [
       "Service",
       <Link key="service" href={`/services/${encodeURIComponent(facts.service)}`}>
@@ -28,7 +28,7 @@ export function HeadFacts({ facts }: { readonly facts: InvocationFacts }) {
     list.push([
       "Key",
       <Link key="key" href={href}>
-        {facts.key === "" ? "(empty)" : facts.key}
+        {facts.key === "" ? "(empty)" : <Breakable text={facts.key} />}
       </Link>,
     ]);
   }
@@ -46,7 +46,7 @@ export function HeadFacts({ facts }: { readonly facts: InvocationFacts }) {
     list.push([
       facts.isPinned ? "Deployment" : "Last attempt on",
       <Link key="deployment" href={`/deployments/${encodeURIComponent(facts.deploymentId)}`}>
-        {facts.deploymentId}
+        <ShortId id={facts.deploymentId} />
       </Link>,
     ]);
   }
@@ -101,12 +101,19 @@ const SOURCES: Readonly<Record<string, string>> = {
 
 function InvokedBy({ facts }: { readonly facts: InvocationFacts }) {
   if (facts.callerId !== undefined) {
-    return <Link href={`/invocations/${encodeURIComponent(facts.callerId)}`}>{facts.callerTarget ?? facts.callerId}</Link>;
+    return (
+      <Link href={`/invocations/${encodeURIComponent(facts.callerId)}`}>
+        <Breakable text={facts.callerTarget ?? facts.callerId} />
+      </Link>
+    );
   }
   if (facts.restartedFrom !== undefined) {
     return (
       <>
-        a restart of <Link href={`/invocations/${encodeURIComponent(facts.restartedFrom)}`}>{facts.restartedFrom}</Link>
+        a restart of{" "}
+        <Link href={`/invocations/${encodeURIComponent(facts.restartedFrom)}`}>
+          <ShortId id={facts.restartedFrom} />
+        </Link>
       </>
     );
   }
@@ -139,10 +146,14 @@ function Callers({ facts }: { readonly facts: InvocationFacts }) {
       <ol className="inv-callers">
         {data.map(({ id, target }) => (
           <li key={id}>
-            <Link href={`/invocations/${encodeURIComponent(id)}`}>{target}</Link>
+            <Link href={`/invocations/${encodeURIComponent(id)}`}>
+              <Breakable text={target} />
+            </Link>
           </li>
         ))}
-        <li aria-current="page">{facts.target}</li>
+        <li aria-current="page">
+          <Breakable text={facts.target} />
+        </li>
       </ol>
     </nav>
   );

@@ -1,7 +1,7 @@
 /** Why: everything about one invocation: what it is, why it stands where it stands, where its time went, and what one can do. */
 import { useState } from "react";
 import { Link, useParams, useSearchParams } from "wouter";
-import { Empty, InvocationBadge, Loading, Page, ProblemNote, Section } from "../../kit/index.js";
+import { Breakable, Empty, InvocationBadge, Loading, Page, ProblemNote, Section } from "../../kit/index.js";
 import { ActionBar, useInvocationActions } from "./actions.js";
 import { CrashButton, CrashNote } from "./crash-button.js";
 import type { Crash } from "./crash-story.js";
@@ -51,7 +51,10 @@ function Known({ facts, problem }: { readonly facts: InvocationFacts; readonly p
       title={target}
       heading={
         <span className="inv-heading">
-          {target} <InvocationBadge status={status} result={result} failure={completionFailure} />
+          <span>
+            <Breakable text={target} />
+          </span>{" "}
+          <InvocationBadge status={status} result={result} failure={completionFailure} />
         </span>
       }
       actions={

@@ -1,7 +1,7 @@
 /** Why: the journal is the truth about an invocation: every step with its value and result, in order, and beneath them the bytes as they are stored. */
 import { Fragment, useState } from "react";
 import { Link, useSearchParams } from "wouter";
-import { Button, durationText, Empty, Loaded, Section } from "../../kit/index.js";
+import { Button, Cell, durationText, Empty, Loaded, Section } from "../../kit/index.js";
 import type { InvocationActions } from "./actions.js";
 import { usePayloads } from "./invocation-data.js";
 import { type Life, lengthOf, readLife, resultWord, type StepSpan, stepKind, stepName } from "./life.js";
@@ -183,17 +183,21 @@ function StepLine({ life, step, isOpen, onToggle }: StepLineProps) {
   const { view, index, result } = step;
   return (
     <tr id={`entry-${index}`}>
-      <td className="number">{index}</td>
-      <td>
+      <Cell column="Entry" isNumber>
+        {index}
+      </Cell>
+      <Cell column="Step">
         <span className="quiet">{stepKind(view.type)}</span>{" "}
         {view.invocation_id === null ? (
           stepName(view)
         ) : (
           <Link href={`/invocations/${encodeURIComponent(view.invocation_id)}`}>{stepName(view)}</Link>
         )}
-      </td>
-      <td className="code">{preview(view.payload)}</td>
-      <td>
+      </Cell>
+      <Cell column="Value" isCode>
+        {preview(view.payload)}
+      </Cell>
+      <Cell column="Result">
         {result === "success" ? (
           <span className="code">{preview(view.result_payload) || <span className="inv-done">done</span>}</span>
         ) : (
@@ -202,14 +206,18 @@ function StepLine({ life, step, isOpen, onToggle }: StepLineProps) {
             {view.failure === null ? "" : `: ${view.failure.message}`}
           </span>
         )}
-      </td>
-      <td className="number nowrap">{durationText(step.fromMs - life.span.fromMs)}</td>
-      <td className="number nowrap">{result === "pending" ? "…" : durationText(lengthOf(step))}</td>
-      <td>
+      </Cell>
+      <Cell column="At" isNumber>
+        <span className="nowrap">{durationText(step.fromMs - life.span.fromMs)}</span>
+      </Cell>
+      <Cell column="Took" isNumber>
+        <span className="nowrap">{result === "pending" ? "…" : durationText(lengthOf(step))}</span>
+      </Cell>
+      <Cell>
         <Button isSmall look="bare" aria-expanded={isOpen} aria-label={`Details of entry ${index}`} onClick={onToggle}>
           {isOpen ? "▾" : "▸"}
         </Button>
-      </td>
+      </Cell>
     </tr>
   );
 }

@@ -42,7 +42,7 @@ export function RawJournal({ id, from, signature }: RawJournalProps) {
               { name: "Name", cell: (row) => String(row["name"] ?? "") },
               { name: "Stored", cell: (row) => <Moment at={row["appended_at"] as string | undefined} /> },
               { name: "Size", isNumber: true, cell: (row) => sizeText(Number(row["raw_length"])) },
-              { name: "In short", cell: (row) => <code>{String(row["entry_lite_json"] ?? "")}</code> },
+              { name: "In short", isText: true, cell: (row) => <code>{String(row["entry_lite_json"] ?? "")}</code> },
               { name: "Bytes", cell: (row) => <RawBytes id={id} row={row} /> },
             ]}
             empty={

@@ -4,7 +4,7 @@
  */
 import { defaultRangeExtractor, useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, type PointerEvent, useEffect, useMemo, useRef, useState } from "react";
-import { durationText } from "../../kit/index.js";
+import { Breakable, durationText } from "../../kit/index.js";
 import { type Crash, fateOf } from "./crash-story.js";
 import { type Life, lengthOf, type Span } from "./life.js";
 import { OVERSCAN_ROWS } from "./limits.js";
@@ -206,7 +206,7 @@ export function TimelineChart(props: TimelineChartProps) {
         </div>
       </div>
       <p className="tl__exact small quiet" aria-hidden="true">
-        {shown === undefined ? "" : exactText(shown, life)}
+        {shown !== undefined && <Breakable text={exactText(shown, life)} />}
       </p>
     </div>
   );

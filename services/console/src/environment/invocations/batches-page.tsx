@@ -13,13 +13,13 @@ import {
   Moment,
   Page,
   Section,
+  ShortId,
   Table,
   type Tone,
 } from "../../kit/index.js";
 import { LIVE_MS, useAsk, useChange } from "../ask.js";
 import { useEnvironment } from "../environment.js";
 import { nextResults } from "./batch-results.js";
-import { shortId } from "./row.js";
 import { starterOf } from "./verbs.js";
 
 const FAST_MS = 500;
@@ -207,7 +207,7 @@ function Results({ id, isOver, hasFailures }: { readonly id: string; readonly is
                   name: "Invocation",
                   cell: ({ invocation_id: each }) => (
                     <Link href={`/invocations/${encodeURIComponent(each)}`}>
-                      <code>{shortId(each)}</code>
+                      <ShortId id={each} />
                     </Link>
                   ),
                 },

@@ -2,10 +2,9 @@
 import type { DryRunView } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
-import { ChoiceField, Confirmation, Loading, ProblemNote, TextField } from "../../kit/index.js";
+import { ChoiceField, Confirmation, Loading, ProblemNote, shortId, TextField } from "../../kit/index.js";
 import { useAsk, useChange } from "../ask.js";
 import { BATCH_MAX } from "./limits.js";
-import { shortId } from "./row.js";
 import type { Selection } from "./selection.js";
 import { type BulkVerb, targetOfBatch, typedFor } from "./verbs.js";
 

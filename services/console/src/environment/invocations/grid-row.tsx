@@ -3,9 +3,9 @@
 /** Why: one row of the list; as cheap as it can be, because sixty times a second some of them come and go. */
 import { type CSSProperties, memo, type ReactNode } from "react";
 import { Link } from "wouter";
-import { ago, durationText, exactMoment, InvocationBadge } from "../../kit/index.js";
+import { ago, durationText, exactMoment, InvocationBadge, shortId } from "../../kit/index.js";
 import type { ListColumn } from "./columns.js";
-import { firstLine, type InvocationRow, shortId, targetOf, tookMs } from "./row.js";
+import { firstLine, type InvocationRow, targetOf, tookMs } from "./row.js";
 
 export interface GridRowProps {
   readonly id: string;

@@ -65,11 +65,6 @@ export function firstLine(text: string): string {
   return end < 0 ? text : `${text.slice(0, end)} …`;
 }
 
-/** Enough of an id to tell it from others; the middle says little. */
-export function shortId(id: string): string {
-  return id.length <= 22 ? id : `${id.slice(0, 12)}…${id.slice(-6)}`;
-}
-
 function textOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }

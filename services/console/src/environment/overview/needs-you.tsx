@@ -1,7 +1,7 @@
 /** What fails, stands still or has failed: alike ones together, each with its last failure and a way to it. */
 import { type InvocationFilter, sqlText } from "@perdure/admin-client";
 import { Link } from "wouter";
-import { type Column, ErrorCode, InvocationBadge, Moment, Section, Table } from "../../kit/index.js";
+import { Breakable, type Column, ErrorCode, InvocationBadge, Moment, Section, ShortId, Table } from "../../kit/index.js";
 import { useAsk } from "../ask.js";
 import { invocationsHref } from "../invocations-link.js";
 import { type DeploymentTrouble, deploymentTroubles, reasonsOf, type Trouble, withoutReason } from "./figures.js";
@@ -15,8 +15,8 @@ export function NeedsYou({ troubles }: { readonly troubles: readonly Trouble[] }
     {
       name: "Handler",
       cell: ({ service, handler }) => (
-        <code className="nowrap">
-          {service}/{handler}
+        <code>
+          <Breakable text={`${service}/${handler}`} />
         </code>
       ),
     },
@@ -38,6 +38,7 @@ export function NeedsYou({ troubles }: { readonly troubles: readonly Trouble[] }
     },
     {
       name: "Last failure",
+      isText: true,
       cell: ({ failure, invocationId }) => (
         <Link href={`/invocations/${encodeURIComponent(invocationId)}`}>
           {failure ?? reasons.get(invocationId) ?? "the last one of them"}
@@ -74,13 +75,13 @@ const DEPLOYMENT_COLUMNS: readonly Column<DeploymentTrouble>[] = [
   {
     name: "Deployment",
     cell: ({ deployment }) => (
-      <Link href={`/deployments/${encodeURIComponent(deployment)}`} className="code">
-        {deployment}
+      <Link href={`/deployments/${encodeURIComponent(deployment)}`}>
+        <ShortId id={deployment} />
       </Link>
     ),
   },
   { name: "Invocations", isNumber: true, cell: ({ count }) => count.toLocaleString() },
-  { name: "What they say", cell: ({ failure }) => failure ?? <span className="quiet">paused</span> },
+  { name: "What they say", isText: true, cell: ({ failure }) => failure ?? <span className="quiet">paused</span> },
 ];
 
 function filterOf({ service, handler, status, code }: Trouble): InvocationFilter {

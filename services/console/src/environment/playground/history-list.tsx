@@ -1,7 +1,7 @@
 /** The last calls of this browser, to make again. */
 import type { ServiceView } from "@perdure/admin-client";
 import { Link } from "wouter";
-import { Badge, Button, type Column, Moment, Table } from "../../kit/index.js";
+import { Badge, Breakable, Button, type Column, Moment, ShortId, Table } from "../../kit/index.js";
 import type { HistoryEntry } from "./history.js";
 
 export interface HistoryListProps {
@@ -16,7 +16,11 @@ export function HistoryList({ history, services, onAgain }: HistoryListProps) {
   const columns: readonly Column<HistoryEntry>[] = [
     {
       name: "What",
-      cell: ({ service, key, handler }) => <code>{[service, ...(key === "" ? [] : [key]), handler].join("/")}</code>,
+      cell: ({ service, key, handler }) => (
+        <code>
+          <Breakable text={[service, ...(key === "" ? [] : [key]), handler].join("/")} />
+        </code>
+      ),
     },
     { name: "How", cell: ({ way }) => (way === "delayed" ? "sent for later" : way === "send" ? "sent" : "called") },
     { name: "Body", cell: ({ body }) => <code>{shortened(body)}</code> },
@@ -26,8 +30,8 @@ export function HistoryList({ history, services, onAgain }: HistoryListProps) {
         <span className="row">
           {isFailure && <Badge tone="bad">failed</Badge>}
           {invocationId !== undefined && (
-            <Link href={`/invocations/${encodeURIComponent(invocationId)}`} className="code">
-              {`${invocationId.slice(0, 12)}…`}
+            <Link href={`/invocations/${encodeURIComponent(invocationId)}`}>
+              <ShortId id={invocationId} />
             </Link>
           )}
         </span>

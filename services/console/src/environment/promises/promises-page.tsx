@@ -5,7 +5,7 @@
 import type { ServiceView } from "@perdure/admin-client";
 import { type FormEvent, useEffect, useState } from "react";
 import { Link } from "wouter";
-import { Badge, Button, ChoiceField, Empty, Loaded, Page, Snippet, Table, TextField } from "../../kit/index.js";
+import { Badge, Breakable, Button, ChoiceField, Empty, Loaded, Page, Snippet, Table, TextField } from "../../kit/index.js";
 import { useAddress } from "../address.js";
 import { LIVE_MS, useAsk, useSql } from "../ask.js";
 import { keyHref } from "../state/keys.js";
@@ -64,7 +64,7 @@ export default function PromisesPage() {
                   name: "Workflow",
                   cell: ({ service, key }: PromiseLine) => (
                     <Link href={keyHref(service, key)}>
-                      {service} / {key}
+                      <Breakable text={`${service} / ${key}`} />
                     </Link>
                   ),
                 },

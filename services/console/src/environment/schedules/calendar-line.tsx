@@ -24,8 +24,14 @@ export function CalendarLine({
       <span className="visually-hidden">Times are those of your clock.</span>
       <span />
       <svg className="schedules__line schedules__axis" aria-hidden="true">
-        {ticks.map(({ at, text }) => (
-          <text key={at} x={`${at}%`} y="14" className="schedules__hour">
+        {ticks.map(({ at, text }, index) => (
+          <text
+            key={at}
+            x={`${at}%`}
+            y="14"
+            textAnchor={anchorOf(at)}
+            className={index % 2 === 0 ? "schedules__hour" : "schedules__hour schedules__hour--second"}
+          >
             {text}
           </text>
         ))}
@@ -95,6 +101,12 @@ function countText(count: number): string {
   if (count === 0) return "not in this time";
   if (count >= TIMES_COUNTED_MAX) return `${TIMES_COUNTED_MAX.toLocaleString()} times or more`;
   return count === 1 ? "once" : `${count.toLocaleString()} times`;
+}
+
+/** Labels stand in the middle of their ticks, but not beyond the ends of the axis. */
+function anchorOf(at: number): "start" | "middle" | "end" {
+  if (at < 8) return "start";
+  return at > 92 ? "end" : "middle";
 }
 
 /** Every fourth hour, or each midnight. */

@@ -1,7 +1,7 @@
 /** Why: one schedule: how far it has come, when it fires next, and what became of its last times. */
 import type { ScheduleView } from "@perdure/admin-client";
 import { Link } from "wouter";
-import { Badge, Empty, Facts, Loaded, Moment, Section, Table, type Tone } from "../../kit/index.js";
+import { Badge, Empty, Facts, Loaded, Moment, Section, ShortId, Table, type Tone } from "../../kit/index.js";
 import { useAsk } from "../ask.js";
 import { PREVIEW_COUNT } from "./limits.js";
 
@@ -24,7 +24,7 @@ export function ScheduleDetails({ schedule }: { readonly schedule: ScheduleView 
     <Section title={name}>
       <Facts
         facts={[
-          ["Id", <code key="id">{id}</code>],
+          ["Id", <ShortId key="id" id={id} copyLabel="the id" />],
           ["What it is for", schedule.description ?? "–"],
           ["When the run before still goes on", schedule.overlap.replaceAll("_", " ")],
           ["After the server was away", schedule.catch_up],
@@ -69,7 +69,9 @@ export function ScheduleDetails({ schedule }: { readonly schedule: ScheduleView 
             name: "Invocation",
             cell: ({ invocation_id }: Firing) =>
               invocation_id ? (
-                <Link href={`/invocations/${invocation_id}`}>{invocation_id}</Link>
+                <Link href={`/invocations/${invocation_id}`}>
+                  <ShortId id={invocation_id} />
+                </Link>
               ) : (
                 <span className="quiet">–</span>
               ),

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { Link } from "wouter";
 import {
   Badge,
+  Breakable,
   Button,
   Confirmation,
   Empty,
@@ -114,7 +115,7 @@ export default function SchedulesPage() {
                         href={`/schedules?${new URLSearchParams({ ...(span === "week" ? { span } : {}), show: id })}`}
                         aria-current={shown === id ? "true" : undefined}
                       >
-                        {name}
+                        <Breakable text={name} />
                       </Link>
                     ),
                   },
@@ -128,13 +129,18 @@ export default function SchedulesPage() {
                     name: "When",
                     cell: ({ cron, zone }) => (
                       <>
-                        <code>{cron}</code> <span className="quiet small">{zone}</span>
+                        <code>{cron}</code>{" "}
+                        <span className="quiet small">
+                          <Breakable text={zone} />
+                        </span>
                       </>
                     ),
                   },
                   {
                     name: "Calls",
-                    cell: ({ target: { service, key, handler } }) => [service, ...(key ? [key] : []), handler].join("/"),
+                    cell: ({ target: { service, key, handler } }) => (
+                      <Breakable text={[service, ...(key ? [key] : []), handler].join("/")} />
+                    ),
                   },
                   {
                     name: "Actions",

@@ -1,7 +1,7 @@
 /** Where each revision of a service is: the deployments that still have one. */
 import type { DeploymentSummary } from "@perdure/admin-client";
 import { Link } from "wouter";
-import { Badge, type Column, Loaded, Moment, Table } from "../../kit/index.js";
+import { Badge, Breakable, type Column, Loaded, Moment, ShortId, Table } from "../../kit/index.js";
 import { useAsk } from "../ask.js";
 
 interface Revision {
@@ -47,11 +47,18 @@ const COLUMNS: readonly Column<Revision>[] = [
   {
     name: "Deployment",
     cell: ({ deployment: { id } }) => (
-      <Link href={`/deployments/${encodeURIComponent(id)}`} className="code">
-        {id}
+      <Link href={`/deployments/${encodeURIComponent(id)}`}>
+        <ShortId id={id} />
       </Link>
     ),
   },
-  { name: "At", cell: ({ deployment: { uri, arn } }) => <code>{uri ?? arn}</code> },
+  {
+    name: "At",
+    cell: ({ deployment: { uri, arn } }) => (
+      <code>
+        <Breakable text={uri ?? arn ?? ""} />
+      </code>
+    ),
+  },
   { name: "Registered", cell: ({ deployment }) => <Moment at={deployment.created_at} /> },
 ];

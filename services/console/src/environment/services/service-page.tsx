@@ -2,7 +2,7 @@
 import type { ServiceView } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link } from "wouter";
-import { Button, type Column, Facts, Hint, Loaded, Page, Section, Table } from "../../kit/index.js";
+import { Button, type Column, Facts, Hint, Loaded, Page, Section, ShortId, Table } from "../../kit/index.js";
 import { useSegments } from "../address.js";
 import { useAsk } from "../ask.js";
 import { useEnvironment } from "../environment.js";
@@ -71,8 +71,8 @@ function Summary({ service }: { readonly service: ServiceView }) {
           ["Revision", service.revision],
           [
             "Deployment",
-            <Link key="d" href={`/deployments/${encodeURIComponent(service.deployment_id)}`} className="code">
-              {service.deployment_id}
+            <Link key="d" href={`/deployments/${encodeURIComponent(service.deployment_id)}`}>
+              <ShortId id={service.deployment_id} />
             </Link>,
           ],
           [

@@ -1,7 +1,7 @@
 /** Why: what can be called here. */
 import type { ServiceView } from "@perdure/admin-client";
 import { Link } from "wouter";
-import { type Column, Empty, Loaded, Page, Snippet, Table, TextField } from "../../kit/index.js";
+import { type Column, Empty, Loaded, Page, ShortId, Snippet, Table, TextField } from "../../kit/index.js";
 import { useAddress } from "../address.js";
 import { useAsk } from "../ask.js";
 import { useEnvironment } from "../environment.js";
@@ -89,8 +89,8 @@ const COLUMNS: readonly Column<ServiceView>[] = [
   {
     name: "Deployment",
     cell: ({ deployment_id: id }) => (
-      <Link href={`/deployments/${encodeURIComponent(id)}`} className="code">
-        {id}
+      <Link href={`/deployments/${encodeURIComponent(id)}`}>
+        <ShortId id={id} />
       </Link>
     ),
   },

@@ -3,6 +3,7 @@ import type { KeyState } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link } from "wouter";
 import {
+  Breakable,
   Button,
   Confirmation,
   Empty,
@@ -41,7 +42,7 @@ export default function KeyPage() {
           <Link className="state__link" href={`/state?service=${encodeURIComponent(service)}`}>
             {service}
           </Link>{" "}
-          / {key}
+          / <Breakable text={key} />
         </>
       }
       lead="What this key remembers."

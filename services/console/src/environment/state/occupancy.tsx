@@ -1,7 +1,7 @@
 /** Why: who holds an object decides when a change of its state happens, and who would read it next. */
 import { sqlOneOf, sqlText } from "@perdure/admin-client";
 import { Link } from "wouter";
-import { Duration, InvocationBadge, Loaded, Moment, Section, Table } from "../../kit/index.js";
+import { Breakable, Duration, InvocationBadge, Loaded, Moment, Section, Table } from "../../kit/index.js";
 import { LIVE_MS, useAsk } from "../ask.js";
 import { numberOf, textOf } from "../rows.js";
 import { WAITING_SHOWN_MAX } from "./limits.js";
@@ -71,7 +71,7 @@ export function OccupancySection({ query }: { readonly query: ReturnType<typeof 
               <p>
                 Held by{" "}
                 <Link className="state__link" href={`/invocations/${holder.id}`}>
-                  {holder.target}
+                  <Breakable text={holder.target} />
                 </Link>{" "}
                 <InvocationBadge status={holder.status} />{" "}
                 <span className="quiet">
@@ -86,7 +86,14 @@ export function OccupancySection({ query }: { readonly query: ReturnType<typeof 
                   rows={waiting}
                   keyOf={({ id }) => id}
                   columns={[
-                    { name: "Waits", cell: ({ id, target }) => <Link href={`/invocations/${id}`}>{target}</Link> },
+                    {
+                      name: "Waits",
+                      cell: ({ id, target }) => (
+                        <Link href={`/invocations/${id}`}>
+                          <Breakable text={target} />
+                        </Link>
+                      ),
+                    },
                     { name: "Made", cell: ({ createdAt }) => <Moment at={createdAt} /> },
                   ]}
                 />

@@ -1,7 +1,7 @@
 /** Why: the state of objects and workflows, found by service and key. */
 import { type FormEvent, useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
-import { Button, ChoiceField, Empty, Loaded, Page, Snippet, Table, TextField } from "../../kit/index.js";
+import { Breakable, Button, ChoiceField, Empty, Loaded, Page, Snippet, Table, TextField } from "../../kit/index.js";
 import { useAddress } from "../address.js";
 import { useAsk, useSql } from "../ask.js";
 import { useEnvironment } from "../environment.js";
@@ -80,7 +80,9 @@ function Keys({ service, services }: { readonly service: string; readonly servic
               columns={[
                 {
                   name: "Key",
-                  cell: ({ key }: KeyLine) => <Link href={keyHref(service, key)}>{key === "" ? "(empty)" : key}</Link>,
+                  cell: ({ key }: KeyLine) => (
+                    <Link href={keyHref(service, key)}>{key === "" ? "(empty)" : <Breakable text={key} />}</Link>
+                  ),
                 },
                 { name: "Entries", isNumber: true, cell: ({ entries }: KeyLine) => entries.toLocaleString() },
                 { name: "Size", isNumber: true, cell: ({ bytes }: KeyLine) => sizeText(bytes) },

@@ -2,7 +2,7 @@
 import type { SubscriptionStatus, SubscriptionView } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link } from "wouter";
-import { Badge, Button, Confirmation, Empty, Loaded, Page, ProblemNote, Table } from "../../kit/index.js";
+import { Badge, Breakable, Button, Confirmation, Empty, Loaded, Page, ProblemNote, Table } from "../../kit/index.js";
 import { useAddress } from "../address.js";
 import { LIVE_MS, useAsk, useChange } from "../ask.js";
 import { useEnvironment } from "../environment.js";
@@ -76,12 +76,12 @@ export default function SubscriptionsPage() {
                   name: "Topic",
                   cell: ({ subscription: { id, source } }: Line) => (
                     <Link href={`/subscriptions?show=${encodeURIComponent(id)}`} aria-current={shown === id ? "true" : undefined}>
-                      {sourceOf(source)?.topic ?? source}
+                      <Breakable text={sourceOf(source)?.topic ?? source} />
                     </Link>
                   ),
                 },
                 { name: "Cluster", cell: ({ subscription: { source } }: Line) => sourceOf(source)?.cluster ?? "–" },
-                { name: "Calls", cell: ({ subscription: { sink } }: Line) => sinkText(sink) },
+                { name: "Calls", cell: ({ subscription: { sink } }: Line) => <Breakable text={sinkText(sink)} /> },
                 { name: "State", cell: ({ status }: Line) => <State status={status} /> },
                 {
                   name: "Lag",
