@@ -43,7 +43,7 @@ test.each([
 
 test("the overview says what runs, how fast, and what needs somebody", async () => {
   const page = await open("/");
-  const needs = page.getByRole("region", { name: "What needs you" });
+  const needs = page.getByRole("region", { name: "Needs attention" });
   const broken = needs.getByRole("row").filter({ hasText: "Payments/broken" });
   await broken.getByRole("link", { name: "RT0007" }).waitFor();
   await page.locator("main canvas").nth(1).waitFor();

@@ -40,7 +40,7 @@ const region = (name: string) => (page: Page) => page.getByRole("region", { name
 const link = (name: string) => (page: Page) => page.getByRole("main").getByRole("link", { name, exact: true });
 
 const PAGES: readonly Looked[] = [
-  { route: "/", path: () => "/", content: region("What needs you") },
+  { route: "/", path: () => "/", content: region("Needs attention") },
   { route: "/services", path: () => "/services", content: link("Orders") },
   { route: "/services/:service", path: () => "/services/Orders", content: region("What place takes") },
   {

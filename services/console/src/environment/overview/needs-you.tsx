@@ -6,9 +6,18 @@ import { useAsk } from "../ask.js";
 import { invocationsHref } from "../invocations-link.js";
 import { type DeploymentTrouble, deploymentTroubles, reasonsOf, type Trouble, withoutReason } from "./figures.js";
 
+import type { SlotHolder, SlotWait } from "./slot-waits.js";
+import { WaitingForSlots } from "./waiting-for-slots.js";
+
 const HOUR_MS = 3_600_000;
 
-export function NeedsYou({ troubles }: { readonly troubles: readonly Trouble[] }) {
+export interface NeedsYouProps {
+  readonly troubles: readonly Trouble[];
+  readonly slotWaits: readonly SlotWait[];
+  readonly slotHolders: readonly SlotHolder[];
+}
+
+export function NeedsYou({ troubles, slotWaits, slotHolders }: NeedsYouProps) {
   const reasons = useReasons(withoutReason(troubles));
   const columns: readonly Column<Trouble>[] = [
     { name: "Status", cell: ({ status }) => <InvocationBadge status={status} /> },
@@ -50,12 +59,19 @@ export function NeedsYou({ troubles }: { readonly troubles: readonly Trouble[] }
   const deployments = deploymentTroubles(troubles);
   return (
     <>
+      {slotWaits.length > 0 && <WaitingForSlots waits={slotWaits} holders={slotHolders} />}
       <Table
-        label="What needs you"
+        label="Needs attention"
         rows={troubles}
         columns={columns}
         keyOf={({ service, handler, status, code, deployment }) => JSON.stringify([service, handler, status, code, deployment])}
-        empty={<p className="quiet">Nothing. Nothing fails, nothing is paused, and nothing has failed within the hour.</p>}
+        empty={
+          <p className="quiet">
+            {slotWaits.length > 0
+              ? "No invocation fails or is paused, and none has failed within the last hour."
+              : "Nothing: no invocation fails, is paused or waits for a slot, and none has failed within the last hour."}
+          </p>
+        }
       />
       {deployments.length > 0 && (
         <Section title="Deployments in trouble">

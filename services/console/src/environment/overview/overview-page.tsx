@@ -9,6 +9,7 @@ import { CountCards } from "./count-cards.js";
 import { countsOf, servicesOf, troublesOf } from "./figures.js";
 import { NeedsYou } from "./needs-you.js";
 import { againAfterMs, FAILED, HOUR, NOW, TROUBLE } from "./questions.js";
+import { SLOT_WAITS, slotHoldersOf, slotWaitsOf } from "./slot-waits.js";
 import { TrafficCharts } from "./traffic-charts.js";
 import { Welcome } from "./welcome.js";
 import "./overview.css";
@@ -28,7 +29,7 @@ export default function OverviewPage() {
 }
 
 function Figures({ names }: { readonly names: readonly string[] }) {
-  const now = usePaced("now", NOW, TROUBLE);
+  const now = usePaced("now", NOW, TROUBLE, SLOT_WAITS);
   const hour = usePaced("hour", HOUR, FAILED);
   return (
     <>
@@ -38,8 +39,16 @@ function Figures({ names }: { readonly names: readonly string[] }) {
       <Section title="The last hour">
         <Loaded query={hour}>{([rows = []]) => <TrafficCharts rows={rows} nowMs={hour.dataUpdatedAt} />}</Loaded>
       </Section>
-      <Section title="What needs you">
-        <Loaded query={now}>{([, stuck = []]) => <NeedsYou troubles={troublesOf(stuck, hour.data?.[1] ?? [])} />}</Loaded>
+      <Section title="Needs attention">
+        <Loaded query={now}>
+          {([live = [], stuck = [], waits = []]) => (
+            <NeedsYou
+              troubles={troublesOf(stuck, hour.data?.[1] ?? [])}
+              slotWaits={slotWaitsOf(waits)}
+              slotHolders={slotHoldersOf(live)}
+            />
+          )}
+        </Loaded>
       </Section>
       <Section title="By service">
         <Loaded query={now}>
