@@ -9,6 +9,8 @@ export interface PlotProps {
   readonly times: readonly number[];
   readonly series: readonly ChartSeries[];
   readonly valueText: (value: number) => string;
+  /** Distances between the labels of values; the smallest that leaves room for them is taken. */
+  readonly steps?: readonly number[] | undefined;
   readonly height: number;
   /** Which moment is pointed at. */
   readonly onPoint: (index: number | undefined) => void;
@@ -16,7 +18,7 @@ export interface PlotProps {
 
 type Inks = Readonly<Record<ChartInk | "line", string>>;
 
-export default function Plot({ times, series, valueText, height, onPoint }: PlotProps) {
+export default function Plot({ times, series, valueText, steps, height, onPoint }: PlotProps) {
   const room = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(null);
   const turn = useThemeTurn();
@@ -44,6 +46,7 @@ export default function Plot({ times, series, valueText, height, onPoint }: Plot
         width,
         height,
         ...optionsOf(series, inksOf(room.current), {
+          steps,
           valueText: (value) => latest.current.valueText(value),
           onPoint: (index) => latest.current.onPoint(index),
         }),
@@ -56,7 +59,7 @@ export default function Plot({ times, series, valueText, height, onPoint }: Plot
       plot.current = null;
       made.destroy();
     };
-  }, [width, height, look, turn]);
+  }, [width, height, look, steps, turn]);
 
   useEffect(() => plot.current?.setData(data), [data]);
 
@@ -88,14 +91,21 @@ function inksOf(room: HTMLElement): Inks {
 function optionsOf(
   series: readonly ChartSeries[],
   inks: Inks,
-  { valueText, onPoint }: Pick<PlotProps, "valueText" | "onPoint">,
+  { valueText, steps, onPoint }: Pick<PlotProps, "valueText" | "steps" | "onPoint">,
 ): Pick<uPlot.Options, "series" | "axes" | "scales" | "legend" | "cursor" | "hooks"> {
-  const axis = { stroke: inks.quiet, ticks: { show: false }, grid: { stroke: inks.line, width: 1 }, font: "11px system-ui" };
+  const axis = { stroke: inks.quiet, ticks: { show: false }, grid: { stroke: inks.line, width: 1 }, font: AXIS_FONT };
   return {
     series: [{}, ...series.map((each) => lineOf(each, inks))],
     axes: [
       { ...axis, size: 24, space: 70, values: (_plot, seconds) => seconds.map(clock) },
-      { ...axis, size: 58, space: 34, values: (_plot, values) => values.map(valueText) },
+      {
+        ...axis,
+        size: (plot, labels) => AXIS_GAP_PX + widthOf(plot, labels),
+        gap: AXIS_GAP_PX,
+        space: 34,
+        ...(steps === undefined ? {} : { incrs: [...steps] }),
+        values: (_plot, values) => values.map(valueText),
+      },
     ],
     // From nothing up, and never flat.
     scales: { y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] } },
@@ -103,6 +113,18 @@ function optionsOf(
     cursor: { y: false, drag: { setScale: false, x: false, y: false }, points: { size: 6 } },
     hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? undefined)] },
   };
+}
+
+const AXIS_FONT = "11px system-ui";
+const AXIS_GAP_PX = 6;
+
+/** Of the widest label, in CSS pixels. There are none yet when uPlot requests it first. */
+function widthOf({ ctx }: uPlot, labels: readonly string[] | null): number {
+  ctx.save();
+  ctx.font = AXIS_FONT.replace(/^\d+/, (size) => String(Number(size) * devicePixelRatio));
+  const widest = (labels ?? []).reduce((most, label) => Math.max(most, ctx.measureText(label).width), 0);
+  ctx.restore();
+  return Math.ceil(widest / devicePixelRatio);
 }
 
 function lineOf({ name, ink = "accent", isFilled }: ChartSeries, inks: Inks): uPlot.Series {

@@ -19,13 +19,15 @@ export interface ChartProps {
   readonly times: readonly number[];
   readonly series: readonly ChartSeries[];
   readonly valueText?: (value: number) => string;
+  /** Distances between labels at the axis of values, rising; powers of ten and their halves when left out. */
+  readonly steps?: readonly number[];
   /** Of the drawing, in pixels. */
   readonly height?: number;
 }
 
 const plain = (value: number): string => value.toLocaleString(undefined, { maximumFractionDigits: 2 });
 
-export function Chart({ label, times, series, valueText = plain, height = 140 }: ChartProps) {
+export function Chart({ label, times, series, valueText = plain, steps, height = 140 }: ChartProps) {
   const [index, setIndex] = useState<number>();
   const at = index === undefined ? undefined : times[index];
   return (
@@ -50,7 +52,7 @@ export function Chart({ label, times, series, valueText = plain, height = 140 }:
       </figcaption>
       <div role="img" aria-label={`${label}. ${chartWords(series, valueText)}`} style={{ height }}>
         <Suspense fallback={null}>
-          <Plot times={times} series={series} valueText={valueText} height={height} onPoint={setIndex} />
+          <Plot times={times} series={series} valueText={valueText} steps={steps} height={height} onPoint={setIndex} />
         </Suspense>
       </div>
     </figure>

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { ago, durationText, exactMoment } from "./time-text.js";
+import { ago, DURATION_STEPS, durationText, exactMoment } from "./time-text.js";
 
 test.each([
   [0, "0 ms"],
@@ -25,4 +25,16 @@ test("a moment is told by its distance, and as a date when it is long ago", () =
   ]);
   expect(ago(now - 40 * 86_400_000, now)).toMatch(/2026/);
   expect(exactMoment(now)).toContain("2026-11-22T12:00:00.000Z");
+});
+
+test("labels at an axis of durations are round: each step is one number of one unit, and all steps rise", () => {
+  expect(DURATION_STEPS.map(durationText).filter((text) => text.split(" ").length !== 2)).toEqual([]);
+  expect([...DURATION_STEPS].sort((a, b) => a - b)).toEqual(DURATION_STEPS);
+  expect(DURATION_STEPS.filter((ms) => ms >= 5_000 && ms < 120_000).map(durationText)).toEqual([
+    "5.00 s",
+    "10.0 s",
+    "15.0 s",
+    "30.0 s",
+    "1 min",
+  ]);
 });

@@ -28,6 +28,15 @@ function trimmed(seconds: number): string {
   return seconds >= 10 ? seconds.toFixed(1) : seconds.toFixed(2);
 }
 
+/** Distances between labels of an axis of durations, in milliseconds: each label is one round number of one unit, or two units. */
+export const DURATION_STEPS: readonly number[] = [
+  ...[0.001, 0.01, 0.1, 1, 10, 100].flatMap((ms) => [ms, 2 * ms, 5 * ms]),
+  ...[1, 2, 5, 10, 15, 30].map((seconds) => seconds * 1_000),
+  ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * 60_000),
+  ...[1, 2, 3, 6, 12].map((hours) => hours * 3_600_000),
+  ...[1, 2, 7, 14, 28, 91, 365].map((days) => days * 86_400_000),
+];
+
 const A_MOMENT_MS = 1_000;
 
 /** `just now`, `12 s ago`, `3 min ago`, `in 2 h`, and a date when it is more than 30 days. */

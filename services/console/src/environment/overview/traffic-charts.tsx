@@ -1,7 +1,7 @@
 /** Requests, failures and latencies of the last hour, minute by minute. */
 import type { Row } from "@perdure/admin-client";
 import { useMemo } from "react";
-import { Chart, durationText, Facts } from "../../kit/index.js";
+import { Chart, DURATION_STEPS, durationText, Facts } from "../../kit/index.js";
 import { trafficOf } from "./figures.js";
 
 export function TrafficCharts({ rows, nowMs }: { readonly rows: readonly Row[]; readonly nowMs: number }) {
@@ -16,8 +16,8 @@ export function TrafficCharts({ rows, nowMs }: { readonly rows: readonly Row[]; 
   );
   const latencies = useMemo(
     () => [
-      { name: "half within", values: traffic.p50Ms },
-      { name: "99 % within", values: traffic.p99Ms, ink: "warn" as const },
+      { name: "p50", values: traffic.p50Ms },
+      { name: "p99", values: traffic.p99Ms, ink: "warn" as const },
     ],
     [traffic],
   );
@@ -25,10 +25,10 @@ export function TrafficCharts({ rows, nowMs }: { readonly rows: readonly Row[]; 
     <>
       <Facts
         facts={[
-          ["Ended", total.ended.toLocaleString()],
+          ["Completed", total.ended.toLocaleString()],
           ["Failed", total.ended === 0 ? "0" : `${total.failed.toLocaleString()} (${percent(total.failed / total.ended)})`],
-          ["Half of them within", timeText(total.p50Ms)],
-          ["99 % of them within", timeText(total.p99Ms)],
+          ["p50", timeText(total.p50Ms)],
+          ["p99", timeText(total.p99Ms)],
         ]}
       />
       <div className="grid overview__charts">
@@ -36,7 +36,7 @@ export function TrafficCharts({ rows, nowMs }: { readonly rows: readonly Row[]; 
           <Chart label="Per minute" times={times} series={requests} />
         </div>
         <div className="card">
-          <Chart label="Time to the end" times={times} series={latencies} valueText={durationText} />
+          <Chart label="Duration" times={times} series={latencies} valueText={durationText} steps={DURATION_STEPS} />
         </div>
       </div>
       <p className="quiet small">Counted is what the server still keeps: invocations without retention are gone when they end.</p>

@@ -1,0 +1,79 @@
+/** Why: labels at the axes of charts are drawn into a canvas, where nothing wraps or scrolls: what is beyond its edge is lost. */
+import { expect, test } from "@jest/globals";
+import type { Page } from "playwright-core";
+import { suiteConsole } from "./console.js";
+
+const ui = suiteConsole({ world: "shop" });
+
+interface Label {
+  readonly text: string;
+  /** In pixels of the canvas. */
+  readonly left: number;
+  readonly right: number;
+  readonly canvasWidth: number;
+}
+
+/** Records where canvases of this page draw texts. */
+async function recordLabels(page: Page): Promise<void> {
+  await page.addInitScript(() => {
+    const labels: Label[] = [];
+    Object.assign(window, { drawnLabels: labels });
+    const draw = CanvasRenderingContext2D.prototype.fillText;
+    CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+      const { width } = this.measureText(text);
+      const at = x + this.getTransform().e;
+      const left = this.textAlign === "right" ? at - width : this.textAlign === "center" ? at - width / 2 : at;
+      labels.push({ text, left, right: left + width, canvasWidth: this.canvas.width });
+      draw.call(this, text, x, y);
+    };
+  });
+}
+
+const labelsOf = (page: Page): Promise<readonly Label[]> =>
+  page.evaluate(() => (window as unknown as { readonly drawnLabels: readonly Label[] }).drawnLabels);
+
+/** The rows of the last hour: a few calls that took this long, and very many requests. */
+async function answerHour(page: Page, ms: number): Promise<void> {
+  const minute = new Date(Math.floor(Date.now() / 60_000) * 60_000 - 5 * 60_000).toISOString();
+  const rows = [
+    { made: minute, n: 1_234_567, n_ended: 0, failed: 0, part: 0b101 },
+    { ended: minute, n: 3, n_ended: 3, failed: 0, p50: ms / 2, p99: ms, part: 0b110 },
+    { n: 3, n_ended: 3, failed: 0, p50: ms / 2, p99: ms, part: 0b111 },
+  ];
+  await page.route("**/query", async (route) => {
+    if (route.request().postData()?.includes("GROUPING SETS") === true) return route.fulfill({ json: { rows } });
+    await route.continue();
+  });
+}
+
+test.each([
+  [360, 12 * 60_000, 1],
+  [360, 30 * 3_600_000, 2],
+  [1024, 200_000, 1],
+  [1440, 45_000, 1],
+])("at %i px, durations up to %i ms: every label at an axis is whole", async (width, ms, deviceScaleFactor) => {
+  const visitor = await ui.browser.visitor({ width, context: { deviceScaleFactor } });
+  const page = await visitor.newPage();
+  await recordLabels(page);
+  await answerHour(page, ms);
+  await page.goto(ui.url("/"));
+  await page.locator("main canvas").nth(1).waitFor();
+  await page.waitForFunction(() =>
+    (window as unknown as { drawnLabels: Label[] }).drawnLabels.some(({ text }) => /\d (s|min|h|d)/.test(text)),
+  );
+  const labels = await labelsOf(page);
+  expect(labels.some(({ text }) => text === "1,000,000")).toBe(true);
+  expect(labels.filter(({ left, right, canvasWidth }) => left < 0 || right > canvasWidth)).toEqual([]);
+});
+
+test("a chart of four minutes is labelled in whole minutes", async () => {
+  const page = await (await ui.browser.visitor()).newPage();
+  await recordLabels(page);
+  await answerHour(page, 250_000);
+  await page.goto(ui.url("/"));
+  await page.waitForFunction(() =>
+    (window as unknown as { drawnLabels: Label[] }).drawnLabels.some(({ text }) => text === "2 min"),
+  );
+  const durations = (await labelsOf(page)).map(({ text }) => text).filter((text) => /[a-z]/.test(text));
+  expect([...new Set(durations)]).toEqual(["0 ms", "2 min", "4 min"]);
+});
