@@ -26,7 +26,7 @@ export class Prompts {
     this.#common = { output: stderr, signal };
   }
 
-  /** `instead`: what to type where nobody can be asked. */
+  /** `instead`: what to type where there is no terminal. */
   async confirm(message: string, instead: string): Promise<boolean> {
     this.#requireSomebody(message, instead);
     const { confirm, isCancel } = await import("@clack/prompts");
@@ -49,9 +49,11 @@ export class Prompts {
   }
 
   #requireSomebody(message: string, instead: string): void {
-    if (!this.isInteractive) fail(USAGE, `This must be answered, and nobody can be asked here: ${message}`, instead);
+    if (!this.isInteractive) fail(USAGE, `There is no terminal to prompt in: ${message}`, adviceOf(instead));
   }
 }
+
+const adviceOf = (instead: string): string => (instead.startsWith("--") ? `Use ${instead}` : instead);
 
 function answered<T>(isCancel: (answer: unknown) => boolean, answer: T): Exclude<T, symbol> {
   return isCancel(answer) ? fail(FAILED, "Nothing was done") : (answer as Exclude<T, symbol>);

@@ -2,11 +2,12 @@
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
 import { action, adminOf } from "./connect.js";
+import { invocationId } from "./values.js";
 
 export function registerCrash(invocations: Command, context: Context): void {
   invocations
     .command("crash")
-    .argument("<id>")
+    .argument("<id>", "", invocationId)
     .description("cut off its running attempt, as if the connection had broken; it goes on by itself (local servers only)")
     .action(action((id: string) => crash(context, id)));
 }

@@ -3,12 +3,13 @@ import type { ExplanationView } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
 import { action, adminOf } from "./connect.js";
+import { invocationId } from "./values.js";
 
 export function registerExplain(program: Command, context: Context): void {
   program
     .command("explain")
     .helpGroup("Services and invocations:")
-    .argument("<id>", "of an invocation")
+    .argument("<id>", "of an invocation", invocationId)
     .description("say why it does not move, and what would move it")
     .action(action((id: string) => explain(context, id)));
 }

@@ -11,7 +11,7 @@ import { LIST_ROWS_DEFAULT, LIST_ROWS_MAX } from "./limits.js";
 import { bytesJson, bytesText, firstLine, textOf, whenOf } from "./texts.js";
 import { timelineLines } from "./timeline-lines.js";
 import { wholeTimeline } from "./timeline-pages.js";
-import { wholeNumber } from "./values.js";
+import { invocationId, wholeNumber } from "./values.js";
 import { registerVerbs } from "./verbs.js";
 import { watch } from "./watch.js";
 
@@ -33,18 +33,18 @@ export function registerInvocations(program: Command, context: Context): void {
     .action(action((flags: ListFlags) => list(context, flags)));
   invocations
     .command("describe")
-    .argument("<id>")
+    .argument("<id>", "", invocationId)
     .description("show one: what it waits for, its attempts and steps")
     .option("--payloads", "show the beginnings of payloads too")
     .action(action((id: string, { payloads }: { payloads?: boolean }) => describe(context, id, payloads === true)));
   invocations
     .command("watch")
-    .argument("<id>")
+    .argument("<id>", "", invocationId)
     .description("follow one until it ends: attempts, steps, sleeps, calls, waits, retries")
     .action(action((id: string) => watch(context, id)));
   invocations
     .command("result")
-    .argument("<id>")
+    .argument("<id>", "", invocationId)
     .description("print what it returned; waits for its end")
     .option("--no-wait", "fail when it still runs")
     .action(action((id: string, { wait }: { wait: boolean }) => result(context, id, wait)));

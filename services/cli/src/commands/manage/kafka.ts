@@ -5,7 +5,7 @@ import type { Context } from "../../context.js";
 import { FAILED } from "../../errors.js";
 import { showCount } from "../../output/index.js";
 import { action, adminOf } from "./connect.js";
-import { pairs, wholeNumber } from "./values.js";
+import { pairs, sinkUri, wholeNumber } from "./values.js";
 
 type Pairs = Readonly<Record<string, string>>;
 
@@ -33,12 +33,12 @@ function registerSubscriptions(program: Command, context: Context): void {
   subscriptions
     .command("create")
     .argument("<source>", "kafka://<cluster>/<topic>")
-    .argument("<sink>", "service://<Service>/<handler>")
+    .argument("<sink>", "Service/handler", sinkUri)
     .option("-o, --option <name=value>", "of the consumer, e.g. auto.offset.reset=earliest; repeatable", pairs)
     .description("feed a topic to a handler")
     .action(
-      action(async (source: string, sink: string, { option }: { option?: Pairs }) => {
-        const made = await adminOf(context).subscriptions.create(source, sink, option ?? {}, context);
+      action(async (source: string, target: string, { option }: { option?: Pairs }) => {
+        const made = await adminOf(context).subscriptions.create(source, target, option ?? {}, context);
         context.output.result(made, () => context.output.print(`${made.id} feeds ${made.source} to ${made.sink}`));
       }),
     );
@@ -109,7 +109,7 @@ async function list(context: Context): Promise<void> {
         { title: "SINK", show: ({ sink }) => sink },
       ],
       rows,
-      "No subscriptions. Make one: perdure subscriptions create kafka://<cluster>/<topic> service://<Service>/<handler>",
+      "No subscriptions. Make one: perdure subscriptions create kafka://<cluster>/<topic> <Service>/<handler>",
     ),
   );
 }

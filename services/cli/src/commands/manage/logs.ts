@@ -8,12 +8,13 @@ import { LIST_ROWS_MAX, LOOK_PAUSE_MS } from "./limits.js";
 import { pause } from "./pause.js";
 import { jsonOf, numberOf, textOf } from "./texts.js";
 import { plain } from "./timeline-lines.js";
+import { invocationId } from "./values.js";
 
 export function registerLogs(program: Command, context: Context): void {
   program
     .command("logs")
     .helpGroup("Services and invocations:")
-    .argument("<id>", "of an invocation")
+    .argument("<id>", "of an invocation", invocationId)
     .description("print its journal and what happened between the entries: failures, pauses")
     .option("-f, --follow", "go on until it ends")
     .option("--full", "print whole entries, payloads too")

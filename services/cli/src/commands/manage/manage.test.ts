@@ -6,7 +6,7 @@ import { commandOf } from "./explain.js";
 import { curlOf, shellWord } from "./services.js";
 import { csvLines } from "./sql.js";
 import { bytesJson, bytesText } from "./texts.js";
-import { headers, oneOf, pairs, wholeNumber } from "./values.js";
+import { headers, invocationId, oneOf, pairs, rulePattern, sinkUri, wholeNumber } from "./values.js";
 import { verificationLines } from "./verification.js";
 
 function aService(name: string, revision: number, handlers: readonly string[], ty: ServiceView["ty"] = "Service"): ServiceView {
@@ -146,4 +146,25 @@ test("a check is told with its verdict first", () => {
     "  journal_mismatch RT0016: Orders/place, 3× (inv_1 at command 3): differs",
     "  … and 2 more kinds of findings",
   ]);
+});
+
+describe("what can be checked without a server is refused before a request, in the words of the command line", () => {
+  test("ids of invocations", () => {
+    const id = "inv_1gm4LUXPiTUX1WkZ5bZXtGwmwbP9zKNGHD";
+    expect(invocationId(id)).toBe(id);
+    for (const text of ["nope", "", "inv_1", `${id}x`]) expect(() => invocationId(text)).toThrow(/begin with inv_1/);
+  });
+
+  test("sinks of subscriptions, which may be written as a handler", () => {
+    expect(sinkUri("Greeter/greet")).toBe("service://Greeter/greet");
+    expect(sinkUri("service://Greeter/greet")).toBe("service://Greeter/greet");
+    for (const text of ["Greeter", "Greeter/", "/greet", "Counter/key/add"])
+      expect(() => sinkUri(text)).toThrow(/Write Service.handler/);
+  });
+
+  test("patterns of rules", () => {
+    for (const text of ["acme", "acme/*", "*/*/*", "acme/tenant-1/user_2"]) expect(rulePattern(text)).toBe(text);
+    for (const text of ["", "acme/***", "a/b/c/d", "acme/", "a b"])
+      expect(() => rulePattern(text)).toThrow(/A pattern is a scope/);
+  });
 });

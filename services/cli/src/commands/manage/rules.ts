@@ -6,7 +6,7 @@ import { FAILED, USAGE } from "../../errors.js";
 import { action, adminOf } from "./connect.js";
 import { LIST_ROWS_DEFAULT, LIST_ROWS_MAX } from "./limits.js";
 import { numberOf, textOf, whenOf } from "./texts.js";
-import { durationText, wholeNumber } from "./values.js";
+import { durationText, rulePattern, wholeNumber } from "./values.js";
 
 export function registerRules(program: Command, context: Context): void {
   const rules = program
@@ -21,7 +21,7 @@ export function registerRules(program: Command, context: Context): void {
     .action(action(() => list(context)));
   rules
     .command("set")
-    .argument("<pattern>", "acme, 'acme/*', '*/*/*'")
+    .argument("<pattern>", "acme, 'acme/*', '*/*/*'", rulePattern)
     .description("make or change one; what is not named stays as it is")
     .option("--concurrency <n>", "so many run at once", wholeNumber(1))
     .option("--unlimited", "any number may run at once")
@@ -35,7 +35,7 @@ export function registerRules(program: Command, context: Context): void {
   for (const verb of ["enable", "disable"] as const) {
     rules
       .command(verb)
-      .argument("<pattern>")
+      .argument("<pattern>", "", rulePattern)
       .description(verb === "disable" ? "as if it were not there, until it is enabled" : "let it hold again")
       .action(action((pattern: string) => set(context, pattern, { disabled: verb === "disable", mustExist: true })));
   }

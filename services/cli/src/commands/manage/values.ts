@@ -1,6 +1,6 @@
 /** Why: what people type as flags becomes values in one place, and what is none of them is refused with an example. */
 import { readFileSync } from "node:fs";
-import { parseDuration } from "@perdure/base";
+import { parseDuration, parseInvocationId, scopeProblem } from "@perdure/base";
 import { InvalidArgumentError } from "commander";
 
 /** `--flag a --flag b`. */
@@ -57,4 +57,31 @@ export function bodyOf(argument: string | undefined, file: string | undefined): 
   if (file !== undefined) return readFileSync(file);
   if (argument === "-") return readFileSync(0);
   return argument === undefined ? undefined : Buffer.from(argument);
+}
+
+export function invocationId(text: string): string {
+  if (parseInvocationId(text).ok) return text;
+  throw new InvalidArgumentError(
+    "Ids of invocations begin with inv_1 and have 38 characters. Find them: perdure invocations list",
+  );
+}
+
+/** Where a subscription sends records: `Service/handler`, or a URI as the API takes it. */
+export function sinkUri(text: string): string {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return text;
+  if (/^[^/\s]+\/[^/\s]+$/.test(text)) return `service://${text}`;
+  throw new InvalidArgumentError("Write Service/handler. The key of a record is the key of a virtual object or workflow.");
+}
+
+/** A scope and at most two levels of a limit key. */
+const PATTERN_LEVELS_MAX = 3;
+
+export function rulePattern(text: string): string {
+  const levels = text.split("/");
+  const isPattern =
+    levels.length <= PATTERN_LEVELS_MAX && levels.every((level) => level === "*" || scopeProblem(level) === undefined);
+  if (isPattern) return text;
+  throw new InvalidArgumentError(
+    "A pattern is a scope with up to two levels of a limit key, each of them * or a name: acme, acme/*, */*/*.",
+  );
 }
