@@ -21,8 +21,8 @@ export const PLANTED_BUGS = [
     11,
     [
       partition("invocation/control.ts"),
-      "  for (let index = 0; index < invocation.journal.length; index++) {\n",
-      "  let isSpared = false;\n  for (let index = 0; index < invocation.journal.length; index++) {\n",
+      "  for (const entry of view.journalOf(invocation.facts.id, invocation.journal.length)) {\n",
+      "  let isSpared = false;\n  for (const entry of view.journalOf(invocation.facts.id, invocation.journal.length)) {\n",
     ],
     [partition("invocation/control.ts"), '    out.send({ kind: "kill", id:', '    if (isSpared) out.send({ kind: "kill", id:'],
     [

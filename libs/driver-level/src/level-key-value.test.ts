@@ -93,6 +93,32 @@ describe("LevelDB as a key-value engine", () => {
     expect(Buffer.compare(kv.get("k5") ?? Buffer.alloc(0), value)).toBe(0);
   });
 
+  test("so does a batch of many rows", async () => {
+    await using kv = await fresh();
+    const all = Array.from({ length: 10_000 }, (_, n) => `k${n}`);
+    await kv.write(new Map(all.map((key) => [key, utf8("v")] as const)));
+    let turns = 0;
+    const count = (): void => {
+      turns++;
+      counting = setImmediate(count);
+    };
+    let counting = setImmediate(count);
+    // Until the last row was taken from the map, the event loop had turns between pieces only: LevelDB writes after that.
+    let batched = 0;
+    const deleted = new Map(all.map((key) => [key, null] as const));
+    const entries = deleted.entries.bind(deleted);
+    deleted[Symbol.iterator] = function* () {
+      for (const row of entries()) {
+        batched = turns;
+        yield row;
+      }
+    } as never;
+    await kv.write(deleted);
+    clearImmediate(counting);
+    expect(batched).toBe(2);
+    expect(await rows(kv, "", "z")).toEqual([]);
+  });
+
   test("it knows how much it holds, what was written last included", async () => {
     await using kv = await openLevelKeyValue(join(root, "sized"));
     const before = await kv.storedBytes();

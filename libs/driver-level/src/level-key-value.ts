@@ -35,6 +35,8 @@ const BLOCK_CACHE_BYTES = 8 * 1024 * 1024;
  * piece, about 10 ms.
  */
 const COPIED_BYTES_MAX = 4 * 1024 * 1024;
+/** Rows handed over in one piece, some 10 ms: a long journal that is deleted has a hundred thousand. */
+const ROWS_AT_ONCE_MAX = 4_096;
 /** Rows fetched from an iterator at a time. */
 const SCAN_PAGE = 256;
 
@@ -147,7 +149,9 @@ class LevelKeyValue implements LevelStore {
       const chained = this.#db.batch();
       const owners = new Map<string, readonly BlobFile[]>();
       let bytes = 0;
+      let rows = 0;
       for (const [key, row] of batch) {
+        if (++rows % ROWS_AT_ONCE_MAX === 0) await setImmediate();
         const owned = row === null ? undefined : this.#putParts(chained, key, row, segments);
         if (owned !== undefined) owners.set(key, owned);
         if (owned === undefined && this.#owners.size > 0 && this.#owners.has(key)) chained.del(OWNER_PREFIX + key);

@@ -13,6 +13,8 @@ import type { Target } from "./target.js";
 export interface PartitionView {
   invocation(id: InvocationId): Invocation | undefined;
   entry(id: InvocationId, index: number): JournalEntry | undefined;
+  /** The whole journal, which has `length` entries. */
+  journalOf(id: InvocationId, length: number): readonly (JournalEntry | undefined)[];
   lock(service: string, key: string): ObjectLock | undefined;
   inbox(service: string, key: string, seq: number): InboxEntry | undefined;
   state(service: string, key: string, stateKey: string): Uint8Array | undefined;
@@ -34,12 +36,16 @@ export interface PartitionView {
 /** Rows that a read needs and the store cannot give synchronously. */
 export type LoadRequest =
   | { readonly kind: "stateOf"; readonly service: string; readonly key: string }
-  | { readonly kind: "promisesOf"; readonly service: string; readonly key: string };
+  | { readonly kind: "promisesOf"; readonly service: string; readonly key: string }
+  | { readonly kind: "journalOf"; readonly id: InvocationId; readonly length: number };
+
+/** Journals from this length on are loaded when a command needs the whole of them: to read one row after the other would take some 5 ms. */
+export const LONG_JOURNAL_ENTRIES = 1_024;
 
 export class NeedsLoad extends Error {
   readonly request: LoadRequest;
   constructor(request: LoadRequest) {
-    super(`needs ${request.kind} of ${request.service}`);
+    super(`needs ${request.kind} of ${request.kind === "journalOf" ? request.id : request.service}`);
     this.request = request;
   }
 }

@@ -2,15 +2,16 @@
  * Why: opens letters one after the other: applies their commands to the partition as it is now, and lets those wait whose rows are not
  * here. What waits keeps its place: nothing overtakes it in its partition.
  */
-import { InvariantError, type InvocationId, type Logger, Ring } from "@perdure/base";
-import { type Answer, apply, NeedsLoad, type PartitionCommand } from "@perdure/partition";
+import { InvariantError, type InvocationId, type Logger, Ring, unreachable } from "@perdure/base";
+import { type Answer, apply, type LoadRequest, NeedsLoad, type PartitionCommand } from "@perdure/partition";
 import type { AsyncPartitionStore, PartitionStore } from "@perdure/store";
 import { asksArchive, changesCompleted } from "./archive-desk.js";
 import type { ArchiveSide } from "./archive-side.js";
 import type { GroupCommit } from "./group-commit.js";
 import type { Led, LedPartitionTable } from "./led.js";
 import { type Letter, type LetterOf, NOTHING } from "./letter.js";
-import type { LiveView } from "./live-view.js";
+import { SENT_AT_ONCE_MAX } from "./limits.js";
+import type { LiveView, Loaded } from "./live-view.js";
 import type { OwedLetters } from "./owed-letters.js";
 import type { ProcessorCounters } from "./ports.js";
 import { MissingRow } from "./row-cache.js";
@@ -37,6 +38,8 @@ export class Applier {
   readonly #led: LedPartitionTable;
   readonly #commits: GroupCommit;
   readonly #archive: ArchiveSide | undefined;
+  /** Messages of the present letter that were applied at once. */
+  #sentAtOnce = 0;
 
   constructor(ports: ApplierPorts) {
     this.#ports = ports;
@@ -46,6 +49,7 @@ export class Applier {
   }
 
   open(letter: Letter): void {
+    this.#sentAtOnce = 0;
     switch (letter.kind) {
       case "command": {
         const led = this.#led.of(letter.command.id);
@@ -163,15 +167,16 @@ export class Applier {
   }
 
   /**
-   * To a partition led here: the same batch. To any other, and to one that cannot take it at once: through the outbox,
-   * which survives us. While the outbox owes a partition something, later messages queue behind it to keep their order.
+   * To a partition led here: the same batch. To any other, to one that cannot take it at once, and what is too much at once: through the
+   * outbox, which survives us. While the outbox owes a partition something, later messages queue behind it to keep their order.
    */
   #route(from: Led, command: PartitionCommand): void {
     const partition = this.#led.partitionOf(command.id);
     const to = this.#led.get(partition);
     // What may have to wait for the archive takes the way on which that is possible.
-    const mayWait = this.#archive !== undefined && asksArchive(command, false);
+    const mayWait = (this.#archive !== undefined && asksArchive(command, false)) || this.#sentAtOnce >= SENT_AT_ONCE_MAX;
     if (to !== undefined && to.blocked === undefined && to.stopped === undefined && !from.outbox.owesTo(partition) && !mayWait) {
+      this.#sentAtOnce++;
       if (this.#tryApply(to, command, undefined, undefined) === undefined && to.stopped === undefined) return;
     }
     const message = { seq: from.outbox.nextSeq(partition), command };
@@ -205,11 +210,21 @@ export class Applier {
       if (this.#ports.isClosed()) return;
       await new Promise<void>((resolve) => this.#commits.whenIdle(resolve));
     }
+    view.load(await this.#rowsOf(view.partition, request));
+  }
+
+  async #rowsOf(partition: number, request: LoadRequest): Promise<Loaded> {
     const { store } = this.#ports;
-    const { service, key } = request;
-    const state = request.kind === "stateOf" ? await store.stateOf(view.partition, service, key) : EMPTY_STATE;
-    const names = request.kind === "promisesOf" ? await store.promisesOf(view.partition, service, key) : EMPTY_NAMES;
-    view.load(request, state, names);
+    switch (request.kind) {
+      case "stateOf":
+        return { ...NO_ROWS, request, state: await store.stateOf(partition, request.service, request.key) };
+      case "promisesOf":
+        return { ...NO_ROWS, request, names: await store.promisesOf(partition, request.service, request.key) };
+      case "journalOf":
+        return { ...NO_ROWS, request, entries: await store.readJournal(partition, request.id, request.length) };
+      default:
+        return unreachable(request);
+    }
   }
 
   /** A broken invariant stops its partition and no other. */
@@ -238,5 +253,4 @@ function ofOne(led: Led, command: PartitionCommand): PartitionCommand {
   return known === undefined ? command : { ...command, resubmission: true };
 }
 
-const EMPTY_STATE: ReadonlyMap<string, Uint8Array> = new Map();
-const EMPTY_NAMES: readonly string[] = [];
+const NO_ROWS: Omit<Loaded, "request"> = { state: new Map(), names: [], entries: [] };

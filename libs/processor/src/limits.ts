@@ -4,8 +4,14 @@
 export const TURN_COMMANDS_MAX = 1_000;
 /** On a slow or busy machine a turn ends after this long, and the rest waits for the next one … */
 export const TURN_MS_MAX = 15;
-/** … which is checked after so many commands, because reading the clock costs a few percent of a command. */
+/** … which is checked after so many commands, those that others sent included, because reading the clock costs a few percent of a command. */
 export const TURN_CLOCK_COMMANDS = 32;
+
+/**
+ * Messages that one command may have applied at once in partitions led here, with all that follows from them: some 10 ms. The others go through the
+ * outbox, each a command of its own in a later turn. One `kill` may be about ten thousand children, or about a chain of calls that is as deep.
+ */
+export const SENT_AT_ONCE_MAX = 256;
 
 /** Waiting commands beyond which new invocations are refused: some 100 MB of small ones, seconds of work. */
 export const MAILBOX_COMMANDS_MAX = 50_000;

@@ -54,7 +54,7 @@ async function aLedPartition() {
       });
     },
     load(key: string): void {
-      noting(() => view.load({ kind: "stateOf", service: "O", key }, new Map(), []));
+      noting(() => view.load({ request: { kind: "stateOf", service: "O", key }, state: new Map(), names: [], entries: [] }));
     },
     /** Seals; what it returns waits for the store and settles. */
     seal(): () => Promise<void> {

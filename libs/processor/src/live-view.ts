@@ -10,6 +10,7 @@ import {
   type InboxEntry,
   type Invocation,
   type JournalEntry,
+  LONG_JOURNAL_ENTRIES,
   type LoadRequest,
   type Mutation,
   NeedsLoad,
@@ -33,11 +34,12 @@ const MUTATION_BYTES = 256;
 
 type StateWrite = Extract<Mutation, { kind: "putState" | "deleteState" }>;
 
-/** Rows of one `NeedsLoad`; a command that needs both kinds asks twice and must then find both. */
-interface Loaded {
+/** Rows of one `NeedsLoad`, of which only those that it asks for are there; a command that needs both kinds asks twice and must then find both. */
+export interface Loaded {
   readonly request: LoadRequest;
   readonly state: ReadonlyMap<string, Uint8Array>;
   readonly names: readonly string[];
+  readonly entries: readonly JournalEntry[];
 }
 
 export class LiveView implements PartitionView, Transition {
@@ -120,6 +122,14 @@ export class LiveView implements PartitionView, Transition {
     const applied = this.#entries.get(`${id}${index}`);
     if (applied !== undefined) return applied ?? undefined;
     return this.#reads.entry(this.partition, id, index);
+  }
+
+  journalOf(id: InvocationId, length: number): readonly (JournalEntry | undefined)[] {
+    if (length < LONG_JOURNAL_ENTRIES) return Array.from({ length }, (_, index) => this.entry(id, index));
+    const loaded = this.#loaded.get("journalOf");
+    if (loaded?.request.kind === "journalOf" && loaded.request.id === id && loaded.request.length === length)
+      return loaded.entries;
+    throw new NeedsLoad({ kind: "journalOf", id, length });
   }
 
   lock(service: string, key: string): ObjectLock | undefined {
@@ -400,8 +410,8 @@ export class LiveView implements PartitionView, Transition {
   }
 
   /** Rows asked for by `NeedsLoad`, read while the partition was settled. */
-  load(request: LoadRequest, state: ReadonlyMap<string, Uint8Array>, names: readonly string[]): void {
-    this.#loaded.set(request.kind, { request, state, names });
+  load(loaded: Loaded): void {
+    this.#loaded.set(loaded.request.kind, loaded);
   }
 
   /** A recovered invocation that runs. */
@@ -461,9 +471,10 @@ export class LiveView implements PartitionView, Transition {
     };
   }
 
-  #loadedFor(kind: LoadRequest["kind"], service: string, key: string): Loaded | undefined {
+  #loadedFor(kind: "stateOf" | "promisesOf", service: string, key: string): Loaded | undefined {
     const loaded = this.#loaded.get(kind);
-    return loaded?.request.service === service && loaded.request.key === key ? loaded : undefined;
+    if (loaded === undefined || loaded.request.kind === "journalOf") return undefined;
+    return loaded.request.service === service && loaded.request.key === key ? loaded : undefined;
   }
 }
 

@@ -16,6 +16,7 @@ import {
   TURN_COMMANDS_MAX,
   TURN_MS_MAX,
 } from "./limits.js";
+import type { ProcessorCounters } from "./ports.js";
 import type { RowCache } from "./row-cache.js";
 
 export interface MailboxPorts {
@@ -25,6 +26,8 @@ export interface MailboxPorts {
   readonly soon: (task: () => void) => void;
   readonly isClosed: () => boolean;
   readonly open: (letter: Letter) => void;
+  /** `commands` counts what was applied: one letter may be many. */
+  readonly counters: Pick<ProcessorCounters, "commands">;
   readonly commits: GroupCommit;
   readonly failed: (cause: unknown) => void;
 }
@@ -73,7 +76,7 @@ export class Mailbox {
   /** Opens what is there, or begins to fetch what that needs and comes again. */
   turn(): void {
     this.#isScheduled = false;
-    const { led: all, commits, open } = this.#ports;
+    const { led: all, commits, counters, open } = this.#ports;
     if (this.#ports.isClosed() || this.#isFetching || this.#fetch()) return;
     const { clock } = this.#ports;
     const nowMs = clock.nowMs();
@@ -84,14 +87,19 @@ export class Mailbox {
       pendingBytes += led.view.mutationBytes;
     }
     let isBatchFull = this.#isBatchFull();
+    const commandsMax = counters.commands + TURN_COMMANDS_MAX;
+    let checkedAt = counters.commands;
     for (let opened = 0; opened < TURN_COMMANDS_MAX && pendingBytes < PENDING_BYTES_MAX && !isBatchFull; opened++) {
+      if (counters.commands >= commandsMax) break;
       const letter = this.#letters.shift();
       if (letter === undefined) break;
       const bytes = bytesOf(letter);
       this.#bytes -= bytes;
       pendingBytes += bytes;
       open(letter);
-      if (opened % TURN_CLOCK_COMMANDS !== TURN_CLOCK_COMMANDS - 1) continue;
+      if (opened % TURN_CLOCK_COMMANDS !== TURN_CLOCK_COMMANDS - 1 && counters.commands - checkedAt < TURN_CLOCK_COMMANDS)
+        continue;
+      checkedAt = counters.commands;
       isBatchFull = this.#isBatchFull();
       if (clock.monotonicMs() >= endMs) break;
     }

@@ -86,7 +86,7 @@ export class Processor implements AsyncDisposable {
       failed,
     });
     const commits = this.#commits;
-    this.#mailbox = new Mailbox({ led, clock, soon: ports.soon, isClosed, open, commits, failed });
+    this.#mailbox = new Mailbox({ led, clock, soon: ports.soon, isClosed, open, counters, commits, failed });
     this.#archive = archive === undefined ? undefined : this.#archiveSide(archive, open, isClosed);
     this.#applier = new Applier({
       store,

@@ -13,6 +13,7 @@ import {
   isWorkflowRun,
   type JournalEntry,
   keyspaceOf,
+  LONG_JOURNAL_ENTRIES,
   type ObjectLock,
   type PartitionCommand,
   type Target,
@@ -166,7 +167,8 @@ const ROWS: { readonly [K in PartitionCommand["kind"]]: RowsOf<Extract<Partition
   kill: (command, known) => {
     const rows = [...itself(command, known)];
     if (!isInFlight(known)) return rows;
-    rows.push({ kind: "journal", id: command.id }); // Its children are killed with it.
+    // Its children are killed with it. A long journal is loaded when it is needed.
+    if (known.journal.length < LONG_JOURNAL_ENTRIES) rows.push({ kind: "journal", id: command.id });
     return rows.concat(rowsOfCompletion(known));
   },
   timerFired: (command, known) => {

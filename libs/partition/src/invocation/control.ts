@@ -87,8 +87,7 @@ export function kill(view: PartitionView, command: Kill, out: Transition): void 
 }
 
 function killChildren(view: PartitionView, invocation: Invocation, out: Transition): void {
-  for (let index = 0; index < invocation.journal.length; index++) {
-    const entry = view.entry(invocation.facts.id, index);
+  for (const entry of view.journalOf(invocation.facts.id, invocation.journal.length)) {
     if (entry === undefined || entry.type !== MessageType.CallInvocationIdCompletion) continue;
     const decoded = decodeNotification(entry.type, entry.body);
     invariant(!isFault(decoded) && decoded.result.kind === "invocationId", "we wrote this notification");

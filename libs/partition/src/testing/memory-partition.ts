@@ -96,6 +96,9 @@ export class MemoryPartition implements PartitionView, Transition {
   entry(id: InvocationId, index: number): JournalEntry | undefined {
     return this.entries.get(`${id}/${index}`);
   }
+  journalOf(id: InvocationId, length: number): readonly (JournalEntry | undefined)[] {
+    return Array.from({ length }, (_, index) => this.entry(id, index));
+  }
   lock(service: string, key: string): ObjectLock | undefined {
     return this.locks.get(`${service}/${key}`);
   }
