@@ -1,6 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
+import type { InvocationId } from "@perdure/base";
 import { MessageType, notificationIdOf } from "@perdure/service-protocol";
 import type { TimerKey } from "../command.js";
+import type { JournalEntry } from "../entry.js";
 import { brokenInvariants } from "../invariants.js";
 import type { InvocationFacts } from "../invocation.js";
 import {
@@ -103,6 +105,55 @@ describe("a timer that fires", () => {
     expect(partition.stateOf("W", "w").size).toBe(1);
     fire(partition, { dueAtMs: 61_000, kind: "purge", id: ID, sequence: 0 });
     expect(partition.stateOf("W", "w").size + partition.promisesOf("W", "w").length).toBe(0);
+  });
+});
+
+describe("many sleeps of one workflow", () => {
+  class CountingPartition extends MemoryPartition {
+    reads = 0;
+    override entry(id: InvocationId, index: number): JournalEntry | undefined {
+      this.reads++;
+      return super.entry(id, index);
+    }
+  }
+
+  const SLEEPS = 500;
+  const MOST_READS = 8;
+  const dueAtMs = (n: number): number => 60_000 + n;
+
+  test.each([
+    ["made together, the first that fires is the oldest", (n: number): number => n],
+    ["made together, the first that fires is the newest", (n: number): number => SLEEPS + 1 - n],
+  ] as const)("%s: each is found after a few reads, however many there are", (_, order) => {
+    const partition = new CountingPartition();
+    partition.play(invokeOf(someFacts({ id: ID, target: workflowTarget("w") })));
+    for (let n = 1; n <= SLEEPS; n++) partition.play(sleepOf(ID, 1, n, dueAtMs(n)));
+    for (let n = 1; n <= SLEEPS; n++) {
+      partition.reads = 0;
+      const { effects } = fire(partition, sleep(dueAtMs(order(n)), order(n)));
+      expect(effects).toMatchObject([{ kind: "entryStored", index: SLEEPS + n }]);
+      expect(partition.reads).toBeLessThanOrEqual(MOST_READS);
+    }
+  });
+
+  test("one after the other, which are numbered unlike their places, are found from the newest back", () => {
+    const partition = new CountingPartition();
+    partition.play(invokeOf(someFacts({ id: ID, target: workflowTarget("w") })));
+    for (let n = 1; n <= SLEEPS; n++) {
+      partition.play(sleepOf(ID, 1, n, dueAtMs(n)));
+      partition.reads = 0;
+      expect(fire(partition, sleep(dueAtMs(n), n)).effects).toHaveLength(1);
+      expect(partition.reads).toBeLessThanOrEqual(MOST_READS);
+    }
+  });
+
+  test("are found wherever they stand", () => {
+    const partition = new MemoryPartition();
+    partition.play(invokeOf(someFacts({ id: ID, target: workflowTarget("w") })));
+    const odd = (n: number): number => (n * 37) % 101; // Every number below 101 but 0 once, and in no order.
+    for (let n = 1; n <= 100; n++) partition.play(sleepOf(ID, 1, odd(n), dueAtMs(n)));
+    for (let n = 1; n <= 100; n++) expect(fire(partition, sleep(dueAtMs(n), odd(n))).effects).toHaveLength(1);
+    expect(partition.invocation(ID)?.journal.notifications).toBe(100);
   });
 });
 
