@@ -1,4 +1,12 @@
 export { type LateArchivePorts, latePostgresArchive, openPostgresArchive, type SizedArchive } from "./archive.js";
+export { environmentRole, environmentUrl, isEnvironmentUrl } from "./environments/names.js";
+export {
+  type EnvironmentDatabaseOptions,
+  type PrepareOptions,
+  type PrepareOutcome,
+  prepareEnvironmentDatabase,
+} from "./environments/prepare.js";
+export { removeEnvironmentDatabase } from "./environments/remove.js";
 export { type Followed, type FollowPorts, followChanges } from "./follow.js";
 export { type Leadership, type LeadershipPorts, PostgresLeadership, type PostgresLeadershipOptions } from "./leadership.js";
 export {

@@ -47,3 +47,7 @@ export const PURGED_AT_ONCE = 10;
 export const SESSION_KEPT_MS = 2 * 86_400_000;
 /** Texts of statements whose names are remembered: we have some hundred; a text that is made up anew each time must not fill memory. */
 export const STATEMENT_NAMES_MAX = 1_000;
+/** Roles are changed by one operator at a time, within some statements: whoever holds them up for longer is stuck. */
+export const ROLE_LOCK_TIMEOUT_MS = 10_000;
+/** An archive may have millions of rows. The environment rests meanwhile, and an operator that is busy with it does less else. */
+export const MOVE_TIMEOUT_MS = 600_000;

@@ -10,7 +10,8 @@ import { type Migration, migrations } from "./migrations/index.js";
 /** Any number, the same in all versions: who holds this advisory lock migrates. */
 const LOCK = 7_237_737_883_673_349n;
 
-const BOOK = `
+/** Which steps were taken. */
+export const MIGRATIONS_TABLE = `
   CREATE TABLE IF NOT EXISTS perdure_migrations (
     number int PRIMARY KEY,
     name text NOT NULL,
@@ -22,7 +23,7 @@ export async function migrate(client: Client, logger: Logger, steps: readonly Mi
   await client.query(`SET lock_timeout = ${MIGRATION_LOCK_TIMEOUT_MS}`);
   await client.query("SELECT pg_advisory_lock($1)", [LOCK]);
   try {
-    await client.query(BOOK);
+    await client.query(MIGRATIONS_TABLE);
     const { rows } = await client.query<{ number: number }>("SELECT number FROM perdure_migrations ORDER BY number");
     const taken = rows.at(-1)?.number;
     const first = steps[0]?.number ?? 0;
@@ -43,8 +44,7 @@ export async function migrate(client: Client, logger: Logger, steps: readonly Mi
     for (const step of missing) {
       await client.query("BEGIN");
       try {
-        await client.query(step.sql);
-        await client.query("INSERT INTO perdure_migrations (number, name) VALUES ($1, $2)", [step.number, step.name]);
+        await takeStep(client, step);
         await client.query("COMMIT");
       } catch (cause) {
         await client.query("ROLLBACK");
@@ -56,4 +56,10 @@ export async function migrate(client: Client, logger: Logger, steps: readonly Mi
   } finally {
     await client.query("SELECT pg_advisory_unlock($1)", [LOCK]);
   }
+}
+
+/** Within a transaction, in the first schema of the search path. */
+export async function takeStep(client: Client, { number, name, sql }: Migration): Promise<void> {
+  await client.query(sql);
+  await client.query("INSERT INTO perdure_migrations (number, name) VALUES ($1, $2)", [number, name]);
 }
