@@ -32,7 +32,7 @@ export interface Cell {
   readonly grpcTls: boolean;
   /** The operator's own: where referenced Secrets, leases and tombstones are. */
   readonly namespace: string;
-  /** Secret in `namespace` with the metadata database (`name`, `key`) of environments that name none. */
+  /** Secret in `namespace` (`name`, `key`) with the database in which environments that name none get a role; its URL is the operator's alone. */
   readonly postgresSecret: { readonly name: string; readonly key: string } | undefined;
   /** Gets the role for Secrets in each namespace of an environment; undefined: whoever runs the operator may do so anyway. */
   readonly secretsRole: { readonly clusterRole: string; readonly subject: Subject } | undefined;

@@ -5,6 +5,7 @@
 import type { Clock, Logger, Random } from "@perdure/base";
 import type { Environment } from "@perdure/custom-resources";
 import { EventRecorder, type KubeObject, type KubernetesClient, Leadership, resources } from "@perdure/driver-kubernetes";
+import { prepareEnvironmentDatabase, removeEnvironmentDatabase } from "@perdure/driver-postgres";
 import type { Edge } from "@perdure/role";
 import { Applier } from "./applier.js";
 import { Caches, type CachesOptions } from "./caches.js";
@@ -12,6 +13,7 @@ import type { Cell } from "./cell.js";
 import { Controller } from "./controller.js";
 import { Definitions } from "./definitions.js";
 import { reconcileReporting } from "./environment/api-failure.js";
+import { type DatabaseDriver, EnvironmentDatabases } from "./environment/databases.js";
 import { OwnWrites } from "./environment/own-writes.js";
 import type { EnvironmentPorts } from "./environment/reconcile.js";
 import { RedisLooks } from "./environment/redis-looks.js";
@@ -32,6 +34,8 @@ export interface OperatorPorts {
   readonly metrics: OperatorMetrics;
   /** How workers are asked; over HTTP when absent. */
   readonly door?: WorkerDoor & LossDoor;
+  /** Makes roles and schemas of environments; in PostgreSQL when absent. */
+  readonly database?: DatabaseDriver;
   /** Begins the spans of looks. */
   readonly edge?: Edge | undefined;
   /** It cannot go on: nobody lets us in. */
@@ -71,6 +75,8 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
   const writes = new OwnWrites();
   const turns = new ReleaseTurns();
   const secretTurns = new SecretTurns(cell.releases.atOnce);
+  const { database: driver = { prepare: prepareEnvironmentDatabase, remove: removeEnvironmentDatabase } } = ports;
+  const databases = new EnvironmentDatabases({ clock, random, logger, driver });
   const redisLooks = new RedisLooks({ clock, logger });
   const volumeLooks = new VolumeLooks({ clock, door });
   const retention = new VolumeRetention(clock);
@@ -89,6 +95,7 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
     writes,
     turns,
     secretTurns,
+    databases,
     redisLooks,
     volumeLooks,
     retention,

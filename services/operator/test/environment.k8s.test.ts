@@ -69,6 +69,7 @@ test(
   "secrets/grpc-authority",
   "secrets/grpc-tls",
   "secrets/postgres",
+  "secrets/postgres-role",
   "secrets/redis-auth",
   "secrets/signing-key",
   "serviceaccounts/front",

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { type PostgresServer, startPostgres } from "@perdure/servers";
 import { eventually } from "./eventually.js";
 import { bundleOperator, OperatorProgram } from "./program.js";
 import { OPERATOR_NAMESPACE, World } from "./world.js";
@@ -34,13 +35,16 @@ interface Write {
 }
 
 let directory: string;
+let postgres: PostgresServer;
 let world: World;
 
 beforeAll(async () => {
   await bundleOperator();
   directory = await mkdtemp(join(tmpdir(), "perdure-audit-"));
   await writeFile(join(directory, "policy.json"), JSON.stringify(AUDIT));
+  postgres = await startPostgres();
   world = await World.start({
+    postgresUrl: postgres.url,
     users: Object.fromEntries(NAMES.map((name) => [name, ["system:masters"]])),
     apiServerFlags: {
       "audit-policy-file": join(directory, "policy.json"),
@@ -51,6 +55,7 @@ beforeAll(async () => {
 }, FIRST_MS);
 afterAll(async () => {
   await world[Symbol.asyncDispose]();
+  await postgres[Symbol.asyncDispose]();
   await rm(directory, { recursive: true, force: true });
 }, TEST_MS);
 

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { connectKubernetes } from "@perdure/driver-kubernetes";
-import { startKubernetes } from "@perdure/servers";
+import { startKubernetes, startPostgres } from "@perdure/servers";
 import { Crowd } from "./crowd.js";
 import { OperatorProgram } from "./program.js";
 import { defineAll, furnish } from "./world.js";
@@ -52,7 +52,8 @@ export async function measureCrowd(options: CrowdOptions): Promise<CrowdFigures>
   const ports = { clock: systemClock, random: systemRandom, logger: silentLogger };
   await using kubernetes = await startKubernetes({ controllers: false });
   await using client = connectKubernetes(kubernetes.kubeconfig());
-  await furnish(kubernetes);
+  await using postgres = await startPostgres();
+  await furnish(kubernetes, postgres.url);
   await defineAll(client);
   await using crowd = await Crowd.start(client, ports);
   await using program = await OperatorProgram.start({

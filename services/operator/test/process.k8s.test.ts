@@ -1,6 +1,7 @@
 /** The real program, killed and stopped in the middle of its work, alone and beside another. */
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { type PostgresServer, startPostgres } from "@perdure/servers";
 import { eventually } from "./eventually.js";
 import { bundleOperator, OperatorProgram } from "./program.js";
 import { defineAll, OPERATOR_NAMESPACE, World } from "./world.js";
@@ -10,18 +11,23 @@ const TEST_MS = 240_000;
 const ENVIRONMENTS = 12;
 const KILLS = 4;
 
+let postgres: PostgresServer;
 let world: World;
 let programs: OperatorProgram[] = [];
 
 beforeAll(async () => {
   await bundleOperator();
-  world = await World.start({ withDefinitions: false });
+  postgres = await startPostgres();
+  world = await World.start({ withDefinitions: false, postgresUrl: postgres.url });
 }, FIRST_MS);
 afterEach(async () => {
   for (const program of programs) await program[Symbol.asyncDispose]();
   programs = [];
 });
-afterAll(() => world[Symbol.asyncDispose](), TEST_MS);
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  await postgres[Symbol.asyncDispose]();
+}, TEST_MS);
 
 async function launch(name: string): Promise<OperatorProgram> {
   const program = await OperatorProgram.start({

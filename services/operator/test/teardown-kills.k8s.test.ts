@@ -1,6 +1,7 @@
 /** The real operator, killed in the middle of a deletion: at each step another one goes on from what is there, and does nothing twice. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { type PostgresServer, startPostgres } from "@perdure/servers";
 import { eventually } from "./eventually.js";
 import { bundleOperator, OperatorProgram } from "./program.js";
 import { playStorage, type Storage } from "./storage.js";
@@ -9,13 +10,15 @@ import { conditionOf, OPERATOR_NAMESPACE, World } from "./world.js";
 const FIRST_MS = 45 * 60_000;
 const TEST_MS = 240_000;
 
+let postgres: PostgresServer;
 let world: World;
 let storage: Storage;
 let program: OperatorProgram;
 
 beforeAll(async () => {
   await bundleOperator();
-  world = await World.start();
+  postgres = await startPostgres();
+  world = await World.start({ postgresUrl: postgres.url });
   storage = await playStorage(world.kubernetes, world.client);
   await storage.defineSnapshots();
   program = await OperatorProgram.start({
@@ -35,6 +38,7 @@ afterAll(async () => {
   await program[Symbol.asyncDispose]();
   await storage[Symbol.asyncDispose]();
   await world[Symbol.asyncDispose]();
+  await postgres[Symbol.asyncDispose]();
 }, TEST_MS);
 
 /** Dead, and another one begins. */

@@ -25,6 +25,7 @@ import {
 } from "../src/rbac.js";
 import { cell, OPERATOR_NAMESPACE, OPERATOR_USER } from "./cell.js";
 import { eventually } from "./eventually.js";
+import { FakeDatabase } from "./fake-database.js";
 import { type Kubelet, playKubelet } from "./kubelet.js";
 import { RealKubelet } from "./real-kubelet/kubelet.js";
 
@@ -43,9 +44,12 @@ export class World<K extends AsyncDisposable = Kubelet> implements AsyncDisposab
   readonly #environments: Reflector<Environment>;
   readonly #stop = new AbortController();
   readonly #watching: Promise<void>;
+  /** What its operators make roles in; undefined: in the PostgreSQL of their Secret. */
+  readonly database: FakeDatabase | undefined;
   #operators: readonly { readonly operator: Operator; readonly client: KubernetesClient }[] = [];
 
-  private constructor(kubernetes: KubernetesServer, client: KubernetesClient, kubelet: K) {
+  private constructor(kubernetes: KubernetesServer, client: KubernetesClient, kubelet: K, database?: FakeDatabase) {
+    this.database = database;
     this.kubernetes = kubernetes;
     this.client = client;
     this.kubelet = kubelet;
@@ -55,14 +59,18 @@ export class World<K extends AsyncDisposable = Kubelet> implements AsyncDisposab
   }
 
   static async start(
-    options: { readonly withDefinitions?: boolean } & Pick<KubernetesOptions, "users" | "apiServerFlags"> = {},
+    options: { readonly withDefinitions?: boolean; readonly postgresUrl?: string } & Pick<
+      KubernetesOptions,
+      "users" | "apiServerFlags"
+    > = {},
   ): Promise<World> {
     const { users, apiServerFlags = {} } = options;
     const kubernetes = await startKubernetes({ users: { [OPERATOR_USER]: [], ...users }, apiServerFlags });
     const client = connectKubernetes(kubernetes.kubeconfig());
-    await furnish(kubernetes);
+    await furnish(kubernetes, options.postgresUrl);
     if (options.withDefinitions !== false) await defineAll(client);
-    return new World(kubernetes, client, await playKubelet(client, ports));
+    const database = options.postgresUrl === undefined ? new FakeDatabase() : undefined;
+    return new World(kubernetes, client, await playKubelet(client, ports), database);
   }
 
   /** Its pods are processes, and keep their metadata in the database of that URL. */
@@ -90,6 +98,7 @@ export class World<K extends AsyncDisposable = Kubelet> implements AsyncDisposab
       client,
       metrics: operatorMetrics(metrics, () => ports.clock.nowMs()),
       onFatal: fatal,
+      ...(this.database === undefined ? {} : { database: this.database }),
       ...changedPorts,
     });
     this.#operators = [...this.#operators, { operator, client }];

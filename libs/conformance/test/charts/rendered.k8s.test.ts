@@ -358,6 +358,18 @@ describe("walls", () => {
     }
   });
 
+  test("the operator, which makes roles of environments, reaches the database like tenancy", () => {
+    const ports = [{ protocol: "TCP", port: 5432 }];
+    const database = { podSelector: { matchLabels: { "perdure.dev/platform-role": "postgres" } } };
+    const listed = { ports, to: [database, { ipBlock: { cidr: "10.1.2.3/32" } }] };
+    for (const program of ["operator", "tenancy"]) {
+      expect(named(of("everything"), `NetworkPolicy/perdure-${program}`).spec["egress"]).toContainEqual(listed);
+      expect(named(of("minimal"), `NetworkPolicy/perdure-${program}`).spec["egress"]).toContainEqual({ ports });
+    }
+    const { spec } = named(of("minimal"), "NetworkPolicy/perdure-postgres");
+    expect(JSON.stringify(spec["ingress"])).toContain('"app.kubernetes.io/component":"operator"');
+  });
+
   test("the collector of traces is reached by every program, and told to environments with where it is", async () => {
     const selectors = {
       namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "observability" } },

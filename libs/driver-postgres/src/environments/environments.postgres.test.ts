@@ -1,4 +1,3 @@
-/** What stands against T19 in the database: what a role of an environment can reach, and what it cannot. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
@@ -73,7 +72,7 @@ async function leaveSharedRows(environment: string, value: number): Promise<void
   await store.write(put("deployments/dp_1", value));
 }
 
-test("each role writes its own schema, and is refused on that of the other and on every table of the platform", async () => {
+test("T19: each role writes its own schema, and is refused on that of the other and on every table of the platform", async () => {
   await asPlatform("INSERT INTO perdure_versions VALUES ('env_cccccccccc', 5)");
   for (const id of [A, B]) expect(await prepare(id)).toBe("prepared");
   for (const id of [A, B]) {

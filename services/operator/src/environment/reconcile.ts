@@ -23,6 +23,7 @@ import type { LossDoor, WorkerDoor } from "../worker-door.js";
 import { pruneScaledObject, type Scaler, scalerOf } from "./autoscaling-step.js";
 import { type AcceptedLoss, acceptedNow, dataLossStep, LOSS_CONDITION } from "./data-loss-step.js";
 import { type DataSeen, dataStep } from "./data-step.js";
+import type { EnvironmentDatabases } from "./databases.js";
 import type { Draining } from "./draining.js";
 import { type Rest, restingEnvironment } from "./hibernation.js";
 import { fingerprintOf } from "./key-loss.js";
@@ -57,6 +58,7 @@ export interface EnvironmentPorts {
   readonly writes: OwnWrites;
   readonly turns: ReleaseTurns;
   readonly secretTurns: SecretTurns;
+  readonly databases: EnvironmentDatabases;
   readonly redisLooks: RedisLooks;
   readonly volumeLooks: VolumeLooks;
   readonly retention: VolumeRetention;
@@ -77,6 +79,7 @@ export async function reconcileEnvironment(name: string, ports: EnvironmentPorts
     ports.writes.forget(name);
     ports.turns.forget(name);
     ports.secretTurns.end(name);
+    ports.databases.forget(name);
     ports.redisLooks.forget(name);
     ports.metrics.snapshots.forget(name);
     ports.volumeLooks.forget(name);
@@ -208,10 +211,13 @@ class Pass {
 
   /** Undefined when they cannot be had yet; the first condition says why. */
   async #secrets(): Promise<EnvironmentSecrets | undefined> {
-    const { applier, cell, client, clock, secretTurns: turns } = this.#ports;
+    const { applier, cell, client, clock, secretTurns: turns, databases } = this.#ports;
     let found: EnvironmentSecrets | undefined;
     const outcome = await step("Accepted", async () => {
-      const result = await ensureSecrets(this.#environment, { client, cell, clock, turns }, this.#signal);
+      const result = await ensureSecrets(this.#environment, { client, cell, clock, turns, databases }, this.#signal);
+      if (result.kind === "noDatabase" || result.kind === "ready") this.#outcomes.push(result.database);
+      if (result.kind === "noDatabase")
+        return { ...result.database, observation: { ...result.database.observation, type: "Accepted" } };
       if (result.kind === "missing") return bad("Accepted", "InvalidReference", `${result.what} is not there`, WAIT_REFERENCE_MS);
       if (result.kind === "keyLost") return bad("Accepted", "SigningKeyLost", result.message, WAIT_LOSS_MS);
       found = result.secrets;
@@ -291,8 +297,8 @@ class Pass {
 // ── telling ──────────────────────────────────────────────────────────────────────────────────────
 
 async function remove(environment: Environment, ports: EnvironmentPorts, signal: AbortSignal): Promise<Reconciled> {
-  const { client, cell, events } = ports;
-  const result = await teardown(environment, { client, cell }, signal);
+  const { client, cell, databases, events } = ports;
+  const result = await teardown(environment, { client, cell, databases }, signal);
   if (result.kind === "gone") {
     ports.applier.forgetNamespace(objectNameOf(environment.spec.environmentId));
     return { kind: "ok" };
@@ -428,6 +434,9 @@ const WARNED: ReadonlySet<string> = new Set([
   "DataLost",
   "SigningKeyLost",
   "NoWorkers",
+  "SharedRole",
+  "DatabaseUnavailable",
+  "DatabaseRefused",
 ]);
 
 async function warnOfNew(environment: Environment, now: ReturnType<typeof summary>, events: EventRecorder): Promise<void> {

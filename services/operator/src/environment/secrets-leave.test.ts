@@ -13,6 +13,7 @@ import {
 import { VirtualClock } from "@perdure/testkit";
 import { environmentWith } from "../../test/an-environment.js";
 import { cell as aCell, OPERATOR_NAMESPACE } from "../../test/cell.js";
+import { FakeDatabase } from "../../test/fake-database.js";
 import { Applier } from "../applier.js";
 import type { Cell } from "../cell.js";
 import { SECRETS_BINDING } from "../desired/namespace.js";
@@ -89,6 +90,7 @@ function aCluster(changes: Partial<Cell> = {}) {
     writes: { fresh: async () => known, note: () => {} },
     turns: { forget: () => {} },
     secretTurns: new SecretTurns(1),
+    databases: new FakeDatabase().databases(),
     volumeLooks: { look: async () => undefined },
     retention: new VolumeRetention(clock),
     definitions: { outdated: () => [] },

@@ -11,12 +11,15 @@ import { REDIS_AUTH, redisHost } from "../desired/redis.js";
 import { hashOf } from "../desired/runtime-config.js";
 import { BUNDLE, TRUSTED_CAS } from "../desired/trust.js";
 import { TOKEN_KEY, TUNNEL_TOKEN } from "../desired/tunnels.js";
-import { POSTGRES, SIGNING_KEY } from "../desired/workers.js";
+import { SIGNING_KEY } from "../desired/workers.js";
 import { WAIT_RELEASE_MS } from "../limits.js";
 import { newSigningKey, publicKeyOf } from "../signing-key.js";
+import { ensureDatabase, type GivenDatabase } from "./database-step.js";
+import type { EnvironmentDatabases } from "./databases.js";
 import { ensureGrpcTls } from "./grpc-tls.js";
 import { type LostKey, lostKey } from "./key-loss.js";
 import { currentKeyOf, publicKeysOf, ROTATE_ANNOTATION, rotated } from "./key-rotation.js";
+import type { Outcome } from "./outcome.js";
 import { readSecret, type SecretData, SecretStore } from "./secret-store.js";
 import type { SecretTurns } from "./secret-turns.js";
 
@@ -43,7 +46,10 @@ export interface EnvironmentSecrets {
 }
 
 export type SecretsResult =
-  | { readonly kind: "ready"; readonly secrets: EnvironmentSecrets }
+  /** `database`: how far its database is. */
+  | { readonly kind: "ready"; readonly secrets: EnvironmentSecrets; readonly database: Outcome }
+  /** The database gives it no role, and it has none. */
+  | { readonly kind: "noDatabase"; readonly database: Outcome }
   /** A reference that leads nowhere; it is looked at again when the Secret comes. */
   | { readonly kind: "missing"; readonly what: string }
   /** The signing key is gone or another one, and the spec does not accept that. */
@@ -54,6 +60,7 @@ interface SecretPorts {
   readonly cell: Cell;
   readonly clock: Clock;
   readonly turns: SecretTurns;
+  readonly databases: EnvironmentDatabases;
 }
 
 /** What an environment refers to. */
@@ -61,7 +68,7 @@ type Given =
   | { readonly kind: "missing"; readonly what: string }
   | {
       readonly kind: "given";
-      readonly postgres: Secret;
+      readonly postgres: GivenDatabase;
       readonly signingKey: Secret | undefined;
       readonly redisUrl: Secret | undefined;
       readonly authorities: readonly Secret[];
@@ -85,8 +92,9 @@ export async function ensureSecrets(environment: Environment, ports: SecretPorts
   const { authorities, tunnelToken } = given;
   const lost = given.signingKey === undefined ? lostKey(environment, await store.read(SIGNING_KEY), clock) : undefined;
   if (lost !== undefined && environment.spec.acceptDataLoss !== lost.mark) return { kind: "keyLost", ...lost };
-  const postgres = await takePostgres(environment, given.postgres, ports.turns, store);
-  const isWaiting = postgres.reveal() !== given.postgres.reveal();
+  const database = await ensureDatabase(environment, given.postgres, ports, store, signal);
+  if (database.kind === "refused") return { kind: "noDatabase", database: database.outcome };
+  const { url: postgres, isWaiting } = database;
   const redis = await ensureRedis(environment, given.redisUrl, cell, store);
   const { key, publicKeys, againMs } = await ensureSigningKey(environment, given.signingKey, ports, store);
   const bundle = authorities.map((each) => each.reveal().trimEnd()).join("\n");
@@ -110,6 +118,7 @@ export async function ensureSecrets(environment: Environment, ports: SecretPorts
       isWaiting,
       acceptedLoss: lost?.mark,
     },
+    database: database.outcome,
   };
 }
 
@@ -121,10 +130,14 @@ async function gather(environment: Environment, { client, cell }: SecretPorts, s
     const value = (await readSecret(client, name, cell.namespace, signal))?.[key];
     return value === undefined ? undefined : new Secret(value);
   };
-  const postgresRef = spec.postgres?.secretRef ?? cell.postgresSecret;
+  const ofCell = cell.postgresSecret;
+  const postgresRef = spec.postgres?.secretRef ?? ofCell;
   if (postgresRef === undefined) return missing("spec.postgres.secretRef, and this cell has no database for everybody");
-  const postgres = await read(postgresRef);
-  if (postgres === undefined) return missing(nameOf(postgresRef));
+  const url = await read(postgresRef);
+  if (url === undefined) return missing(nameOf(postgresRef));
+  // A reference that leads to the cell's URL, too, gives nobody more than a role there.
+  const isOfCell = postgresRef === ofCell || (ofCell !== undefined && (await read(ofCell))?.reveal() === url.reveal());
+  const postgres = { url, isOfCell };
   const signingRef = spec.security.signingKey?.secretRef;
   const signingKey = signingRef === undefined ? undefined : await read(signingRef);
   if (signingRef !== undefined && signingKey === undefined) return missing(nameOf(signingRef));
@@ -145,14 +158,6 @@ async function gather(environment: Environment, { client, cell }: SecretPorts, s
 
 const missing = (what: string): Extract<Given, { readonly kind: "missing" }> => ({ kind: "missing", what });
 const nameOf = ({ name, key }: SecretRef): string => `key '${key}' of Secret '${name}'`;
-
-/** The URL that the environment uses now: pods of all environments are replaced when it changes, so each takes a changed one in its turn. */
-async function takePostgres(environment: Environment, given: Secret, turns: SecretTurns, store: SecretStore): Promise<Secret> {
-  const before = (await store.read(POSTGRES))?.["url"];
-  if (before !== undefined && before !== given.reveal() && !turns.take(environment)) return new Secret(before);
-  await store.keep(POSTGRES, { url: given.reveal() }, { isOwned: true });
-  return given;
-}
 
 // ── what is made ─────────────────────────────────────────────────────────────────────────────────
 

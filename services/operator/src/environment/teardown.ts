@@ -8,6 +8,7 @@
  * whatever the environment owns is collected after it. `Snapshot`: the last state of the volume is kept as a snapshot, then as `Delete`:
  * the namespace goes, with a right that the operator gives itself there and only then.
  */
+import { Secret } from "@perdure/base";
 import { bareIdOf, ENVIRONMENT_LABEL, type Environment, objectNameOf } from "@perdure/custom-resources";
 import { isForbidden, type KubeObject, type KubernetesClient, type MetadataOnly, resources } from "@perdure/driver-kubernetes";
 import { MANAGER } from "../applier.js";
@@ -17,8 +18,10 @@ import { removalBinding } from "../desired/namespace.js";
 import { REDIS_CLAIM } from "../desired/redis.js";
 import { removeFinalizer } from "../finalizer.js";
 import { WAIT_REFERENCE_MS, WAIT_SNAPSHOT_MS, WAIT_TERMINATING_MS } from "../limits.js";
+import type { EnvironmentDatabases } from "./databases.js";
 import { fingerprintOf } from "./key-loss.js";
 import { keepVolumes, releaseVolumes } from "./retained-volumes.js";
+import { readSecret } from "./secret-store.js";
 import { markContent, snapshotsServed, takeSnapshot, type VolumeSnapshot } from "./snapshots.js";
 
 export const FINALIZER = "perdure.dev/environment";
@@ -30,6 +33,7 @@ export type Teardown =
 interface TeardownPorts {
   readonly client: KubernetesClient;
   readonly cell: Cell;
+  readonly databases: EnvironmentDatabases;
 }
 
 /** One pass; the finalizer is off when it says `gone`. Rejects as the API server says. */
@@ -48,6 +52,11 @@ export async function teardown(environment: Environment, ports: TeardownPorts, s
   if (found !== undefined && isOurs) {
     // One that is going already holds nothing that could still be saved or asked to end.
     const busy = found.metadata.deletionTimestamp === undefined ? await settle(environment, ports, signal) : undefined;
+    if (busy !== undefined) return busy;
+  }
+  // One whose namespace is going already has come as far as that before, or does when it is gone.
+  if (reclaimPolicy === "Delete" && found?.metadata.deletionTimestamp === undefined) {
+    const busy = await removeDatabase(environment, ports, signal);
     if (busy !== undefined) return busy;
   }
   if (reclaimPolicy !== "Retain") {
@@ -203,6 +212,32 @@ async function note(
   const labels = { "app.kubernetes.io/component": "retained", "app.kubernetes.io/part-of": "perdure" };
   const metadata = { name: noteNameOf(environment), namespace: cell.namespace, labels };
   await client.apply({ apiVersion, kind, metadata, data }, { manager: MANAGER, force: true, signal });
+}
+
+/** Role, schema and rows in the cell's database; undefined when they are gone, or never were there. Rejects as the API server says. */
+async function removeDatabase(
+  environment: Environment,
+  { client, cell, databases }: TeardownPorts,
+  signal: AbortSignal,
+): Promise<Teardown | undefined> {
+  const secret = cell.postgresSecret;
+  const { metadata, spec } = environment;
+  // One that names a database may have named the cell's by another Secret, or had none of its own before.
+  if (secret === undefined) return undefined;
+  const kept = await client.find<Note>(resources.configMaps, noteNameOf(environment), cell.namespace, { signal });
+  // Data of an earlier environment of this id, which this one did not take over.
+  if (kept?.data?.uid !== undefined && kept.data.uid !== metadata.uid) return undefined;
+  const url = (await readSecret(client, secret.name, cell.namespace, signal))?.[secret.key];
+  if (url === undefined) return waiting("InvalidReference", `Secret '${secret.name}' is not there`, WAIT_REFERENCE_MS);
+  const options = { platformUrl: new Secret(url), environmentId: spec.environmentId };
+  const attempt = await databases.remove(metadata.name, options, signal);
+  if (attempt.kind === "done") return undefined;
+  const { code, detail } = attempt.error;
+  return waiting(code === "STO0001" ? "DatabaseUnavailable" : "DatabaseRefused", `${code}: ${detail}`, attempt.againMs);
+}
+
+interface Note extends KubeObject {
+  readonly data?: { readonly uid?: string };
 }
 
 // ── the rest ─────────────────────────────────────────────────────────────────────────────────────

@@ -137,7 +137,9 @@ export const settings = group("Settings of perdure-operator. Every line can be s
     }),
   }),
   postgres: group("The database of environments that name none.", {
-    secretName: optionalText({ sentence: "A Secret in the operator's namespace." }),
+    secretName: optionalText({
+      sentence: "A Secret in the operator's namespace, of a role that may create roles: each environment gets one of its own.",
+    }),
     secretKey: text("url", { sentence: "Its key with the URL." }),
   }),
   snapshots: group("Snapshots of volumes (snapshot.storage.k8s.io/v1), for backups.", {

@@ -1,0 +1,182 @@
+/**
+ * Why: pods of an environment get a URL of their own, for a role that reaches a schema of its own and nothing else; the cell's URL is the operator's alone.
+ *
+ *     Secret `postgres-role` (a password, made once) ▸ role and schema in the database ▸ Secret `postgres` (the URL) ▸ pods
+ *
+ * Each is made when the one before is there, so a pass that is broken off is gone on with by the next. Environments of earlier operators keep the cell's URL
+ * until they rest: their rows move while nothing of them runs.
+ */
+import { randomBytes } from "node:crypto";
+import { Secret } from "@perdure/base";
+import { bareIdOf, ENVIRONMENT_LABEL, type Environment, objectNameOf } from "@perdure/custom-resources";
+import { type KubernetesClient, type MetadataOnly, resources } from "@perdure/driver-kubernetes";
+import { environmentUrl, isEnvironmentUrl } from "@perdure/driver-postgres";
+import { COMPONENT } from "../desired/labels.js";
+import { POSTGRES } from "../desired/workers.js";
+import { WAIT_REFERENCE_MS, WAIT_TROUBLE_MS } from "../limits.js";
+import type { EnvironmentDatabases } from "./databases.js";
+import { bad, good, type Outcome } from "./outcome.js";
+import type { SecretStore } from "./secret-store.js";
+import type { SecretTurns } from "./secret-turns.js";
+
+/** Secret with the password of the environment's role. */
+export const POSTGRES_ROLE = "postgres-role";
+export const DATABASE_CONDITION = "DatabaseReady";
+const PASSWORD_BYTES = 24;
+
+/** The database that an environment refers to. */
+export interface GivenDatabase {
+  readonly url: Secret;
+  /** Whether it is the cell's, whose URL is not for environments. */
+  readonly isOfCell: boolean;
+}
+
+export type DatabaseResult =
+  | {
+      readonly kind: "url";
+      /** What pods use now. */
+      readonly url: Secret;
+      /** Another URL is to be used, and other environments take theirs first. */
+      readonly isWaiting: boolean;
+      readonly outcome: Outcome;
+    }
+  /** There is none that pods could use. */
+  | { readonly kind: "refused"; readonly outcome: Outcome };
+
+export interface DatabasePorts {
+  readonly client: KubernetesClient;
+  readonly turns: SecretTurns;
+  readonly databases: EnvironmentDatabases;
+}
+
+/** Rejects as the API server says. */
+export async function ensureDatabase(
+  environment: Environment,
+  given: GivenDatabase,
+  ports: DatabasePorts,
+  store: SecretStore,
+  signal: AbortSignal,
+): Promise<DatabaseResult> {
+  const stored = (await store.read(POSTGRES))?.["url"];
+  const before = stored === undefined ? undefined : new Secret(stored);
+  if (!given.isOfCell) return take(environment, given.url, before, EXTERNAL, ports, store);
+  const { environmentId } = environment.spec;
+  if (before !== undefined && !isEnvironmentUrl(before, environmentId) && !(await isAtRest(environment, ports.client, signal))) {
+    // Nothing wakes us when the last pod of one that is suspended has ended.
+    const outcome = environment.spec.suspended ? { ...SHARED, againMs: WAIT_TROUBLE_MS } : SHARED;
+    return take(environment, given.url, before, outcome, ports, store);
+  }
+  return ownRole(environment, { given: given.url, before }, ports, store, signal);
+}
+
+const EXTERNAL = good(DATABASE_CONDITION, "External", "the database is the one that spec.postgres names");
+const OWN_ROLE = good(DATABASE_CONDITION, "OwnRole", "the environment has a role and a schema of its own");
+const SHARED = bad(
+  DATABASE_CONDITION,
+  "SharedRole",
+  "pods use the URL of the cell's database, as an earlier operator gave it to them; suspend the environment (spec.suspended) until this says OwnRole, then resume it",
+);
+const ROTATING = good(DATABASE_CONDITION, "OwnRole", "another URL of the database is taken when it is its turn");
+
+/** A URL as it is given: pods of all environments are replaced when it changes, so each takes a changed one in its turn. */
+async function take(
+  environment: Environment,
+  url: Secret,
+  before: Secret | undefined,
+  outcome: Outcome,
+  { turns }: DatabasePorts,
+  store: SecretStore,
+): Promise<DatabaseResult> {
+  if (before !== undefined && before.reveal() !== url.reveal() && !turns.take(environment))
+    return { kind: "url", url: before, isWaiting: true, outcome };
+  await store.keep(POSTGRES, { url: url.reveal() }, { isOwned: true });
+  return { kind: "url", url, isWaiting: false, outcome };
+}
+
+interface Urls {
+  /** The cell's. */
+  readonly given: Secret;
+  /** What pods use until now. */
+  readonly before: Secret | undefined;
+}
+
+async function ownRole(
+  environment: Environment,
+  { given, before }: Urls,
+  ports: DatabasePorts,
+  store: SecretStore,
+  signal: AbortSignal,
+): Promise<DatabaseResult> {
+  const { environmentId } = environment.spec;
+  const { name } = environment.metadata;
+  const known = (await store.read(POSTGRES_ROLE))?.["password"];
+  if (before !== undefined && before.reveal() === derived(given, environmentId, known)?.reveal()) {
+    ports.databases.forget(name);
+    return { kind: "url", url: before, isWaiting: false, outcome: OWN_ROLE };
+  }
+  if (before !== undefined && !ports.turns.take(environment))
+    return { kind: "url", url: before, isWaiting: true, outcome: ROTATING };
+  // Who has a role of its own has no rows elsewhere; who has another URL rests. What has none may have lost it.
+  const isRunning = before === undefined && (await hasPods(environment, ports.client, signal));
+  const password = await passwordOf(store);
+  const options = { platformUrl: given, environmentId, password, isRunning };
+  const attempt = await ports.databases.prepare(name, options, signal);
+  if (attempt.kind === "failed") {
+    const { code, detail } = attempt.error;
+    const reason = code === "STO0001" ? "DatabaseUnavailable" : "DatabaseRefused";
+    return without(before, bad(DATABASE_CONDITION, reason, `${code}: ${detail}`, attempt.againMs));
+  }
+  if (attempt.result === "inUse") return without(before, bad(DATABASE_CONDITION, "SharedRole", IN_USE, WAIT_REFERENCE_MS));
+  const url = environmentUrl(given, environmentId, password);
+  await store.keep(POSTGRES, { url: url.reveal() }, { isOwned: true });
+  return { kind: "url", url, isWaiting: false, outcome: OWN_ROLE };
+}
+
+const IN_USE =
+  "Secret postgres is gone, and pods use rows in the tables of the platform; suspend the environment (spec.suspended) until they have moved";
+
+/** Undefined also for what is no URL: `prepare` says so. */
+function derived(given: Secret, environmentId: string, password: string | undefined): Secret | undefined {
+  try {
+    return password === undefined ? undefined : environmentUrl(given, environmentId, new Secret(password));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Pods that run go on with what they have. */
+function without(before: Secret | undefined, outcome: Outcome): DatabaseResult {
+  return before === undefined ? { kind: "refused", outcome } : { kind: "url", url: before, isWaiting: false, outcome };
+}
+
+/** It goes with the environment: one that takes the schema over gets a new one. */
+async function passwordOf(store: SecretStore): Promise<Secret> {
+  const make = () => ({ password: randomBytes(PASSWORD_BYTES).toString("base64url") });
+  const { password = "" } = await store.ensure(POSTGRES_ROLE, { isOwned: true }, make);
+  return new Secret(password);
+}
+
+interface Scaled extends MetadataOnly {
+  readonly spec?: { readonly replicas?: number };
+}
+
+/** Whether nothing of it uses the database, and nobody but this pass can change that. */
+async function isAtRest(environment: Environment, client: KubernetesClient, signal: AbortSignal): Promise<boolean> {
+  if (!environment.spec.suspended) return false;
+  const namespace = objectNameOf(environment.spec.environmentId);
+  for (const [resource, name] of [
+    [resources.statefulSets, "worker"],
+    [resources.deployments, "front"],
+  ] as const) {
+    const found = await client.find(resource, name, namespace, { signal });
+    if (((found as Scaled | undefined)?.spec?.replicas ?? 0) > 0) return false;
+  }
+  return !(await hasPods(environment, client, signal));
+}
+
+async function hasPods({ spec }: Environment, client: KubernetesClient, signal: AbortSignal): Promise<boolean> {
+  const namespace = objectNameOf(spec.environmentId);
+  const labels = `${ENVIRONMENT_LABEL}=${bareIdOf(spec.environmentId)},${COMPONENT} in (worker,front)`;
+  const pods = await client.list<MetadataOnly>(resources.pods, { namespace, labels, metadataOnly: true, signal });
+  return pods.items.length > 0;
+}

@@ -1,0 +1,76 @@
+/**
+ * Why: the database of the cell is one for all environments, and may be down or refuse. A failure is remembered for a pause that grows, so that
+ * passes, of which there are many, do not all try it again.
+ */
+import { Backoff, type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
+import type { EnvironmentDatabaseOptions, PrepareOptions, PrepareOutcome } from "@perdure/driver-postgres";
+import { DATABASE_BACKOFF } from "../limits.js";
+
+/** Makes and removes roles and schemas; as `@perdure/driver-postgres` does it, unless a test says otherwise. */
+export interface DatabaseDriver {
+  prepare(options: PrepareOptions, signal: AbortSignal): Promise<PrepareOutcome>;
+  remove(options: EnvironmentDatabaseOptions, signal: AbortSignal): Promise<void>;
+}
+
+export type DatabaseAttempt<T> =
+  | { readonly kind: "done"; readonly result: T }
+  | { readonly kind: "failed"; readonly error: PerdureError; readonly againMs: number };
+
+interface DatabasesPorts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly driver: DatabaseDriver;
+}
+
+interface Failed {
+  readonly backoff: Backoff;
+  readonly error: PerdureError;
+  readonly untilMs: number;
+}
+
+export class EnvironmentDatabases {
+  readonly #ports: DatabasesPorts;
+  /** By the name of the environment; those that are gone are forgotten. */
+  readonly #failed = new Map<string, Failed>();
+
+  constructor(ports: DatabasesPorts) {
+    this.#ports = ports;
+  }
+
+  /** Rejects only with what the signal says. */
+  prepare(environment: string, options: PrepareOptions, signal: AbortSignal): Promise<DatabaseAttempt<PrepareOutcome>> {
+    return this.#attempt(environment, () => this.#ports.driver.prepare(options, signal), signal);
+  }
+
+  remove(environment: string, options: EnvironmentDatabaseOptions, signal: AbortSignal): Promise<DatabaseAttempt<void>> {
+    return this.#attempt(environment, () => this.#ports.driver.remove(options, signal), signal);
+  }
+
+  forget(environment: string): void {
+    this.#failed.delete(environment);
+  }
+
+  async #attempt<T>(environment: string, work: () => Promise<T>, signal: AbortSignal): Promise<DatabaseAttempt<T>> {
+    const { clock, random, logger } = this.#ports;
+    const before = this.#failed.get(environment);
+    const leftMs = (before?.untilMs ?? 0) - clock.monotonicMs();
+    if (before !== undefined && leftMs > 0) return { kind: "failed", error: before.error, againMs: Math.ceil(leftMs) };
+    try {
+      const result = await work();
+      this.#failed.delete(environment);
+      return { kind: "done", result };
+    } catch (cause) {
+      signal.throwIfAborted();
+      const error = PerdureError.from(cause);
+      const backoff = before?.backoff ?? new Backoff(DATABASE_BACKOFF, random);
+      const againMs = Math.max(1, backoff.next());
+      this.#failed.set(environment, { backoff, error, untilMs: clock.monotonicMs() + againMs });
+      logger.warn(
+        { environment, code: error.code, reason: error.detail, pauseMs: againMs },
+        "cannot prepare the database of an environment",
+      );
+      return { kind: "failed", error, againMs };
+    }
+  }
+}

@@ -1,0 +1,37 @@
+/** Why: suites about Kubernetes need no PostgreSQL to see what the operator asks of one, and what it does when that fails. */
+import { PerdureError, silentLogger, systemRandom } from "@perdure/base";
+import type { EnvironmentDatabaseOptions, PrepareOptions, PrepareOutcome } from "@perdure/driver-postgres";
+import { VirtualClock } from "@perdure/testkit";
+import { type DatabaseDriver, EnvironmentDatabases } from "../src/environment/databases.js";
+
+export class FakeDatabase implements DatabaseDriver {
+  /** What the roles' passwords are, by the id of the environment. */
+  readonly passwords = new Map<string, string>();
+  /** Ids of environments that have rows in the platform's tables. */
+  readonly shared = new Set<string>();
+  /** Ids in the order in which they were asked for. */
+  readonly asked: string[] = [];
+  failure: PerdureError | undefined;
+
+  async prepare({ environmentId, password, isRunning }: PrepareOptions): Promise<PrepareOutcome> {
+    this.asked.push(environmentId);
+    if (this.failure !== undefined) throw this.failure;
+    if (isRunning && this.shared.has(environmentId)) return "inUse";
+    this.shared.delete(environmentId);
+    this.passwords.set(environmentId, password.reveal());
+    return "prepared";
+  }
+
+  async remove({ environmentId }: EnvironmentDatabaseOptions): Promise<void> {
+    this.asked.push(environmentId);
+    if (this.failure !== undefined) throw this.failure;
+    this.passwords.delete(environmentId);
+    this.shared.delete(environmentId);
+  }
+
+  databases(clock = new VirtualClock()): EnvironmentDatabases {
+    return new EnvironmentDatabases({ clock, random: systemRandom, logger: silentLogger, driver: this });
+  }
+}
+
+export const unavailable = new PerdureError("STO0001", "the database failed: connect ECONNREFUSED");
