@@ -379,9 +379,7 @@ describe("a crash", () => {
       await rules({ pattern: "crash", limits: { concurrency: 2 } }, { pattern: "crash/*", limits: { concurrency: 1 } });
       const COUNT = 40;
       const ids = await Promise.all(
-        Array.from({ length: COUNT }, (_, n) =>
-          send("crash", { group: "crash", name: `${n}` }, { limitKey: `k${n % 3}` }),
-        ),
+        Array.from({ length: COUNT }, (_, n) => send("crash", { group: "crash", name: `${n}` }, { limitKey: `k${n % 3}` })),
       );
       for (let round = 0; round < 4; round++) {
         await inside("crash", 2);
