@@ -98,7 +98,7 @@ test(
 test("every tier has its target in the Makefile, which runs that tier", () => {
   const makefile = readFileSync(join(ROOT, "Makefile"), "utf8");
   for (const { name, target } of TIERS) {
-    const recipe = new RegExp(`^${target}:.*\\n(?:\\t.*\\n)*?\\t@\\$\\(TIERS\\) ([a-z0-9]+) \\$\\(FILTER\\)$`, "m").exec(
+    const recipe = new RegExp(`^${target}:.*\\n(?:\\t.*\\n)*?\\t@\\$\\(TIERS\\) ([a-z0-9]+) \\$\\(PATTERNS\\)$`, "m").exec(
       makefile,
     );
     expect([target, recipe?.[1]]).toEqual([target, name]);
