@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { Secret, silentLogger } from "@perdure/base";
@@ -196,6 +198,19 @@ test("a role or schema of that name that is somebody else's is left alone", asyn
   await expect(prepare(B)).rejects.toMatchObject({ code: "OPS0007", detail: expect.stringMatching(/belongs to role perdure/) });
 });
 
+test("a schema that was restored without its role is handed over to a new one", async () => {
+  await prepare(A);
+  {
+    await using store = await openStore(environmentUrl(platformUrl, A, PASSWORD), A);
+    await store.write(put("a", 1));
+  }
+  await asPlatform(`REASSIGN OWNED BY ${ROLE_A} TO platform; DROP OWNED BY ${ROLE_A}; DROP ROLE ${ROLE_A}`);
+  expect(await prepare(A, { isRunning: true })).toBe("prepared");
+  await using store = await openStore(environmentUrl(platformUrl, A, PASSWORD), A);
+  expect(await store.write(put("a", 2))).toEqual({ kind: "written", version: 2 });
+  await as(A, "ALTER TABLE perdure_documents ADD COLUMN later int");
+});
+
 test.each([
   ["GRANT pg_read_all_data TO", "REVOKE pg_read_all_data FROM", /member of another role/],
   ["GRANT CREATE ON SCHEMA public TO", "REVOKE CREATE ON SCHEMA public FROM", /create objects in schema public/],
@@ -222,7 +237,7 @@ test("deletion ends sessions and leaves neither role, schema nor rows; nor does 
   expect(await prepare(A)).toBe("prepared");
 });
 
-test("without the right to make roles it says so; without a database it says that; and nothing waits for ever", async () => {
+test("without the right to make roles it says so; without a database it says that", async () => {
   await expect(prepare(A, { platformUrl: urlOf("reader") })).rejects.toMatchObject({ code: "OPS0007" });
   await expect(prepare(A, { platformUrl: new Secret("http://x") })).rejects.toMatchObject({ code: "OPS0007" });
   await expect(prepare(A, { platformUrl: new Secret("postgres://a@127.0.0.1:1/a") })).rejects.toMatchObject({ code: "STO0001" });
@@ -232,6 +247,38 @@ test("without the right to make roles it says so; without a database it says tha
     AbortSignal.abort(new Error("stopped")),
   );
   await expect(gone).rejects.toThrow("stopped");
+});
+
+test("a server that takes the connection and says nothing is given up", async () => {
+  const silent = createServer().listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const { port } = silent.address() as AddressInfo;
+  await expect(prepare(A, { platformUrl: new Secret(`postgres://a@127.0.0.1:${port}/a`) })).rejects.toMatchObject({
+    code: "STO0001",
+  });
+  silent.close();
+});
+
+test("a pass that is broken off while it waits for another operator ends at once, and changes nothing", async () => {
+  const abort = new AbortController();
+  await withClient(server.url, async (client) => {
+    // Whoever has this lock changes roles; the other waits for it.
+    const { href } = new URL(new URL(platformUrl.reveal()).pathname, server.url);
+    await withClient(href, async (holder) => {
+      await holder.query("BEGIN");
+      await holder.query("SELECT pg_advisory_xact_lock(hashtextextended('perdure environment roles', 0))");
+      const options = { platformUrl, environmentId: A, password: PASSWORD, isRunning: false };
+      const preparing = prepareEnvironmentDatabase(options, abort.signal);
+      const waiting =
+        "SELECT FROM pg_stat_activity WHERE application_name = 'perdure-environment-roles' AND wait_event = 'advisory'";
+      while ((await client.query(waiting)).rowCount === 0);
+      abort.abort(new Error("the operator leads no more"));
+      await expect(preparing).rejects.toThrow("leads no more");
+      await holder.query("ROLLBACK");
+    });
+  });
+  expect(await environmentRoles()).toEqual([]);
+  expect(await prepare(A)).toBe("prepared");
 });
 
 test("the URL keeps where the database is and how it is reached, and nothing of the platform's role", () => {
