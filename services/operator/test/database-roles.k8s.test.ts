@@ -131,6 +131,8 @@ test(
     await world.delete(refused);
     await world.until(refused.metadata.name, (now) => now === undefined);
     expect(await isKept(staying)).toBe(true);
+    const namespace = await world.client.get(resources.namespaces, staying.metadata.name);
+    expect(namespace.metadata.deletionTimestamp).toBeUndefined();
     expect(note.data.uid).toBe(staying.metadata.uid);
   },
   TEST_MS,

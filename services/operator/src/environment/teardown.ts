@@ -47,6 +47,10 @@ export async function teardown(environment: Environment, ports: TeardownPorts, s
       "reclaimPolicy is Delete: set deletionProtection to false to delete the data, or reclaimPolicy to Retain",
     );
   }
+  if (await hasOthersData(environment, ports, signal)) {
+    await removeFinalizer(resources.environments, environment, FINALIZER, client, signal);
+    return { kind: "gone" };
+  }
   const found = await client.find(resources.namespaces, objectNameOf(environment.spec.environmentId), undefined, { signal });
   const isOurs = found?.metadata.labels?.[ENVIRONMENT_LABEL] === bareIdOf(environment.spec.environmentId);
   if (found !== undefined && isOurs) {
@@ -65,6 +69,12 @@ export async function teardown(environment: Environment, ports: TeardownPorts, s
   }
   await removeFinalizer(resources.environments, environment, FINALIZER, client, signal);
   return { kind: "gone" };
+}
+
+/** Namespace, volumes and rows of this id are what an earlier environment left (`RetainedData`): this one never took them over. */
+async function hasOthersData(environment: Environment, { client, cell }: TeardownPorts, signal: AbortSignal): Promise<boolean> {
+  const kept = await client.find<Note>(resources.configMaps, noteNameOf(environment), cell.namespace, { signal });
+  return kept?.data?.uid !== undefined && kept.data.uid !== environment.metadata.uid;
 }
 
 /** Everything before the namespace: undefined when it is done. */
@@ -224,9 +234,6 @@ async function removeDatabase(
   const { metadata, spec } = environment;
   // One that names a database may have named the cell's by another Secret, or had none of its own before.
   if (secret === undefined) return undefined;
-  const kept = await client.find<Note>(resources.configMaps, noteNameOf(environment), cell.namespace, { signal });
-  // Data of an earlier environment of this id, which this one did not take over.
-  if (kept?.data?.uid !== undefined && kept.data.uid !== metadata.uid) return undefined;
   const url = (await readSecret(client, secret.name, cell.namespace, signal))?.[secret.key];
   if (url === undefined) return waiting("InvalidReference", `Secret '${secret.name}' is not there`, WAIT_REFERENCE_MS);
   const options = { platformUrl: new Secret(url), environmentId: spec.environmentId };
