@@ -25,4 +25,4 @@ export {
   waitFor,
 } from "./reflector.js";
 export { type KubeObject, type MetadataOnly, pathOf, type Resource, resourceOf, resources, SNAPSHOTS } from "./resource.js";
-export { type TakenKey, WorkQueue, type WorkQueueOptions } from "./work-queue.js";
+export { PRIORITIES, type Priority, type TakenKey, WorkQueue, type WorkQueueOptions } from "./work-queue.js";

@@ -33,6 +33,9 @@ export const RETRY_LONGEST_MS = 300_000;
 /** Keys that a queue hands out per second in the long run, and at once: a cell that starts must not drown its API server. */
 export const KEYS_PER_SECOND = 20;
 export const KEYS_AT_ONCE = 100;
+/** A key that waits for longer than this gets one in so many places, whatever its priority: a crowd of changes delays the rest, and never stops it. */
+export const AGED_MS = 30_000;
+export const AGED_EVERY = 4;
 /** A leader that has not renewed for so long may be replaced; it renews much more often, and gives up before. */
 export const LEASE_MS = 15_000;
 export const LEASE_RENEW_WITHIN_MS = 10_000;

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
-import { longestPauses, VirtualClock } from "@perdure/testkit";
-import { RETRY_FIRST_MS, RETRY_LONGEST_MS } from "./limits.js";
-import { WorkQueue } from "./work-queue.js";
+import { longestPauses, SeededRandom, VirtualClock } from "@perdure/testkit";
+import { AGED_EVERY, AGED_MS, RETRY_FIRST_MS, RETRY_LONGEST_MS } from "./limits.js";
+import { PRIORITIES, type Priority, WorkQueue } from "./work-queue.js";
 
 function aQueue(options = {}): {
   queue: WorkQueue;
@@ -97,4 +97,108 @@ test("closed, it tells those who wait and leaves no timer", async () => {
   await takeNext();
   expect(taken).toEqual([undefined, undefined]);
   expect(clock.pendingTimers).toBe(0);
+});
+
+/** Keys in the order in which a single worker gets them, without any time between them. */
+async function drained(queue: WorkQueue): Promise<readonly string[]> {
+  const order: string[] = [];
+  while (queue.depth > 0) {
+    const taken = await queue.take();
+    if (taken === undefined) break;
+    order.push(taken.key);
+    queue.done(taken.key);
+  }
+  return order;
+}
+
+test("what people wait for comes before creations, and these before what is only looked at from time to time", async () => {
+  const { queue } = aQueue();
+  queue.add("resynced", "resync");
+  for (let n = 0; n < 50; n++) queue.add(`new ${n}`, "creation");
+  queue.add("part", "progress");
+  queue.add("changed", "urgent");
+  queue.add("new 49", "urgent");
+  const order = await drained(queue);
+  expect(order.slice(0, 4)).toEqual(["changed", "new 49", "part", "new 0"]);
+  expect(order.at(-1)).toBe("resynced");
+  expect(order).toHaveLength(53);
+});
+
+test("the higher one of two priorities counts, also for a key that is worked on or comes later", async () => {
+  const { queue, takeNext } = aQueue();
+  queue.add("a", "creation");
+  await takeNext();
+  queue.add("a", "resync");
+  queue.add("a", "urgent");
+  queue.add("a", "creation");
+  queue.add("b", "progress");
+  queue.addAfter("c", 1_000, "urgent");
+  queue.add("c", "resync");
+  queue.done("a");
+  expect(await drained(queue)).toEqual(["c", "a", "b"]);
+});
+
+test("a key that fails comes back with its priority, but not before what people do meanwhile", async () => {
+  const { queue, clock, takeNext } = aQueue();
+  for (const [key, priority] of [
+    ["a", "urgent"],
+    ["b", "creation"],
+  ] as const) {
+    queue.add(key, priority);
+    await takeNext();
+    queue.retry(key);
+    queue.done(key);
+  }
+  queue.add("new", "creation");
+  queue.add("changed", "urgent");
+  clock.advanceBy(RETRY_FIRST_MS);
+  expect(await drained(queue)).toEqual(["changed", "a", "new", "b"]);
+});
+
+test("creations leave room for others: only so many are worked on at one time", async () => {
+  const { queue, taken, takeNext } = aQueue({ bulkAtOnce: 2 });
+  for (const key of ["a", "b", "c"]) queue.add(key, "creation");
+  void takeNext();
+  void takeNext();
+  const third = takeNext();
+  await settled();
+  expect(taken).toEqual(["a", "b"]);
+  queue.add("changed", "urgent");
+  await third;
+  const fourth = takeNext();
+  queue.done("a");
+  await fourth;
+  expect(taken).toEqual(["a", "b", "changed", "c"]);
+});
+
+test.each([1, 2, 3, 4, 5, 6, 7, 8])("whatever comes, the highest goes first, and nothing starves (seed %i)", async (seed) => {
+  const random = new SeededRandom(seed);
+  const { queue, clock } = aQueue({ keysPerSecond: 1_000_000, keysAtOnce: 1_000_000 });
+  const waiting = new Map<string, { readonly priority: Priority; readonly atMs: number }>();
+  const place = (key: string, priority: Priority): void => {
+    queue.add(key, priority);
+    waiting.set(key, { priority, atMs: clock.monotonicMs() });
+  };
+  for (let n = 0; n < 20; n++) place(`resynced ${n}`, "resync");
+  let sinceAged = 0;
+  // More comes than is taken, and all of it is more urgent than the first twenty.
+  for (let n = 0; n < 2_000; n++) {
+    place(`first ${n}`, PRIORITIES[Math.floor(random.float() * 3)] as Priority);
+    if (random.float() < 0.2) place(`second ${n}`, "urgent");
+    clock.advanceBy(Math.floor(random.float() * 200));
+    const taken = await queue.take();
+    const { key = "", priority = "resync", waitedMs = 0 } = taken ?? {};
+    expect(priority).toBe(waiting.get(key)?.priority);
+    waiting.delete(key);
+    queue.done(key);
+    const rank = PRIORITIES.indexOf(priority);
+    const isHighest = [...waiting.values()].every((other) => PRIORITIES.indexOf(other.priority) >= rank);
+    if (!isHighest) {
+      // Only because of its age, and not more often than it has a right to.
+      expect(waitedMs).toBeGreaterThan(AGED_MS);
+      expect(sinceAged).toBeGreaterThanOrEqual(AGED_EVERY - 1);
+    }
+    sinceAged = isHighest ? sinceAged + 1 : 0;
+  }
+  expect([...waiting.keys()].filter((key) => key.startsWith("resynced"))).toEqual([]);
 });

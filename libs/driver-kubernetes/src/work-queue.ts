@@ -1,14 +1,24 @@
 /**
  * Why: a change says that an object should be looked at, not what to do about it. A queue of names: one that waits waits once, one that is
- * worked on is never worked on twice at the same time, one that fails comes back later and later, and all together not too fast.
+ * worked on is never worked on twice at the same time, one that fails comes back later and later, and all together not too fast. What people
+ * wait for comes first, and what waited for long has a share of its own, so that nothing waits for ever.
  */
 import { backoffMs, type Clock, type Random, type TimerHandle } from "@perdure/base";
-import { KEYS_AT_ONCE, KEYS_PER_SECOND, RETRY_FIRST_MS, RETRY_LONGEST_MS } from "./limits.js";
+import { AGED_EVERY, AGED_MS, KEYS_AT_ONCE, KEYS_PER_SECOND, RETRY_FIRST_MS, RETRY_LONGEST_MS } from "./limits.js";
+
+/**
+ * Highest first. `urgent`: somebody changed or deleted an object that exists; `progress`: parts of an object changed, or its time has come;
+ * `creation`: an object that was never reconciled; `resync`: nothing is known to have changed.
+ */
+export const PRIORITIES = ["urgent", "progress", "creation", "resync"] as const;
+export type Priority = (typeof PRIORITIES)[number];
 
 export interface WorkQueueOptions {
   /** In the long run. */
   readonly keysPerSecond?: number;
   readonly keysAtOnce?: number;
+  /** How many keys of the priorities `creation` and `resync` may be worked on at one time; no bound when absent. */
+  readonly bulkAtOnce?: number;
   /** For the pauses after failures. */
   readonly random?: Random | undefined;
 }
@@ -17,6 +27,7 @@ export interface TakenKey {
   readonly key: string;
   /** Milliseconds since it was added. */
   readonly waitedMs: number;
+  readonly priority: Priority;
 }
 
 export class WorkQueue {
@@ -24,14 +35,22 @@ export class WorkQueue {
   readonly #random: Random | undefined;
   readonly #perMs: number;
   readonly #atOnce: number;
-  /** Waiting, oldest first, with when they were added. */
-  readonly #waiting = new Map<string, number>();
-  readonly #working = new Set<string>();
+  readonly #bulkAtOnce: number;
+  /** Waiting, with when they were added: oldest first within each priority, but for keys whose priority rose while they waited. */
+  readonly #waiting: Readonly<Record<Priority, Map<string, number>>> = {
+    urgent: new Map(),
+    progress: new Map(),
+    creation: new Map(),
+    resync: new Map(),
+  };
+  readonly #working = new Map<string, Priority>();
   /** Added again while being worked on. */
-  readonly #dirty = new Set<string>();
-  readonly #later = new Map<string, { readonly atMs: number; readonly timer: TimerHandle }>();
+  readonly #dirty = new Map<string, Priority>();
+  readonly #later = new Map<string, { readonly atMs: number; readonly timer: TimerHandle; readonly priority: Priority }>();
   readonly #failures = new Map<string, number>();
   readonly #takers: ((taken: TakenKey | undefined) => void)[] = [];
+  /** Keys that were handed out since one was because of its age. */
+  #sinceAged = 0;
   #tokens: number;
   #filledAtMs: number;
   #refill: TimerHandle | undefined;
@@ -42,43 +61,50 @@ export class WorkQueue {
     this.#random = options.random;
     this.#perMs = (options.keysPerSecond ?? KEYS_PER_SECOND) / 1000;
     this.#atOnce = options.keysAtOnce ?? KEYS_AT_ONCE;
+    this.#bulkAtOnce = options.bulkAtOnce ?? Number.POSITIVE_INFINITY;
     this.#tokens = this.#atOnce;
     this.#filledAtMs = clock.monotonicMs();
   }
 
   /** Keys that wait; those that come later are not counted. */
   get depth(): number {
-    return this.#waiting.size + this.#dirty.size;
+    return PRIORITIES.reduce((sum, priority) => sum + this.#waiting[priority].size, this.#dirty.size);
   }
 
   failuresOf(key: string): number {
     return this.#failures.get(key) ?? 0;
   }
 
-  add(key: string): void {
+  /** A key that waits already keeps its age, and gets the higher one of both priorities. */
+  add(key: string, priority: Priority = "progress"): void {
     if (this.#isClosed) return;
+    const wanted = higher(priority, this.#later.get(key)?.priority);
     this.#cancelLater(key);
-    if (this.#working.has(key)) this.#dirty.add(key);
-    else if (!this.#waiting.has(key)) this.#waiting.set(key, this.#clock.monotonicMs());
+    if (this.#working.has(key)) this.#dirty.set(key, higher(wanted, this.#dirty.get(key)));
+    else this.#wait(key, wanted);
     this.#serve();
   }
 
   /** Of several times asked for, the earliest counts. */
-  addAfter(key: string, delayMs: number): void {
-    if (this.#isClosed || this.#waiting.has(key) || this.#dirty.has(key)) return;
+  addAfter(key: string, delayMs: number, priority: Priority = "progress"): void {
+    if (this.#isClosed || this.#priorityOfWaiting(key) !== undefined || this.#dirty.has(key)) return;
     const atMs = this.#clock.monotonicMs() + delayMs;
     const before = this.#later.get(key);
     if (before !== undefined && before.atMs <= atMs) return;
     before?.timer.cancel();
-    this.#later.set(key, { atMs, timer: this.#clock.setTimer(delayMs, () => this.add(key)) });
+    this.#later.set(key, { atMs, priority, timer: this.#clock.setTimer(delayMs, () => this.add(key, priority)) });
   }
 
-  /** It did not work: again after a random pause whose bound doubles with each failure in a row. `atLeastMs`: somebody asked for more. */
+  /**
+   * It did not work: again after a random pause whose bound doubles with each failure in a row, and never as `urgent`: what fails again and
+   * again must not stand before what people do now. `atLeastMs`: the API server asked for a longer pause.
+   */
   retry(key: string, atLeastMs = 0): void {
     const failures = this.failuresOf(key);
     this.#failures.set(key, failures + 1);
     const pauseMs = backoffMs(failures, { firstMs: RETRY_FIRST_MS, longestMs: RETRY_LONGEST_MS }, this.#random);
-    this.addAfter(key, Math.max(atLeastMs, pauseMs));
+    const priority = this.#working.get(key) ?? "progress";
+    this.addAfter(key, Math.max(atLeastMs, pauseMs), priority === "urgent" ? "progress" : priority);
   }
 
   /** It worked. */
@@ -96,9 +122,12 @@ export class WorkQueue {
 
   done(key: string): void {
     this.#working.delete(key);
-    if (!this.#dirty.delete(key)) return;
-    this.#cancelLater(key);
-    this.#waiting.set(key, this.#clock.monotonicMs());
+    const again = this.#dirty.get(key);
+    if (again !== undefined) {
+      this.#dirty.delete(key);
+      this.#cancelLater(key);
+      this.#wait(key, again);
+    }
     this.#serve();
   }
 
@@ -108,7 +137,7 @@ export class WorkQueue {
     this.#refill?.cancel();
     for (const { timer } of this.#later.values()) timer.cancel();
     this.#later.clear();
-    this.#waiting.clear();
+    for (const priority of PRIORITIES) this.#waiting[priority].clear();
     this.#dirty.clear();
     this.#serve();
   }
@@ -118,19 +147,54 @@ export class WorkQueue {
     this.#later.delete(key);
   }
 
+  #priorityOfWaiting(key: string): Priority | undefined {
+    return PRIORITIES.find((priority) => this.#waiting[priority].has(key));
+  }
+
+  #wait(key: string, priority: Priority): void {
+    const before = this.#priorityOfWaiting(key);
+    if (before === undefined) {
+      this.#waiting[priority].set(key, this.#clock.monotonicMs());
+    } else if (higher(priority, before) !== before) {
+      this.#waiting[priority].set(key, this.#waiting[before].get(key) ?? this.#clock.monotonicMs());
+      this.#waiting[before].delete(key);
+    }
+  }
+
   #serve(): void {
     while (this.#takers.length > 0) {
       if (this.#isClosed) {
         this.#takers.shift()?.(undefined);
         continue;
       }
-      const next = this.#waiting.entries().next();
-      if (next.done === true || !this.#spend()) return;
-      const [key, addedAt] = next.value;
-      this.#waiting.delete(key);
-      this.#working.add(key);
-      this.#takers.shift()?.({ key, waitedMs: this.#clock.monotonicMs() - addedAt });
+      const next = this.#next();
+      if (next === undefined || !this.#spend()) return;
+      const { key, addedAtMs, priority, isAged } = next;
+      this.#sinceAged = isAged ? 0 : this.#sinceAged + 1;
+      this.#waiting[priority].delete(key);
+      this.#working.set(key, priority);
+      this.#takers.shift()?.({ key, priority, waitedMs: this.#clock.monotonicMs() - addedAtMs });
     }
+  }
+
+  /** The oldest one of the highest priority; every `AGED_EVERY`th time the one that has waited longest, when that is longer than `AGED_MS`. */
+  #next(): Head | undefined {
+    const heads: Head[] = [];
+    for (const priority of PRIORITIES) {
+      if (isBulk(priority) && this.#bulkWorking() >= this.#bulkAtOnce) continue;
+      const head = this.#waiting[priority].entries().next();
+      if (head.done !== true) heads.push({ key: head.value[0], addedAtMs: head.value[1], priority, isAged: false });
+    }
+    if (this.#sinceAged < AGED_EVERY - 1) return heads[0];
+    const [oldest] = heads.toSorted((a, b) => a.addedAtMs - b.addedAtMs);
+    const isAged = oldest !== undefined && this.#clock.monotonicMs() - oldest.addedAtMs > AGED_MS;
+    return isAged ? { ...oldest, isAged } : heads[0];
+  }
+
+  #bulkWorking(): number {
+    let count = 0;
+    for (const priority of this.#working.values()) if (isBulk(priority)) count++;
+    return count;
   }
 
   /** Whether a key may be handed out now; else comes back when one may. */
@@ -148,4 +212,17 @@ export class WorkQueue {
     });
     return false;
   }
+}
+
+interface Head {
+  readonly key: string;
+  readonly addedAtMs: number;
+  readonly priority: Priority;
+  readonly isAged: boolean;
+}
+
+const isBulk = (priority: Priority): boolean => priority === "creation" || priority === "resync";
+
+function higher(one: Priority, other: Priority | undefined): Priority {
+  return other === undefined || PRIORITIES.indexOf(one) <= PRIORITIES.indexOf(other) ? one : other;
 }

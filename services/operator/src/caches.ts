@@ -87,9 +87,8 @@ export class Caches {
     return [this.environments, this.serviceDeployments, this.cloudEnvironments, this.secrets, ...this.#children.values()];
   }
 
-  /** Names of environments that one should look at again. `referring`: those that refer to a Secret of this name. */
-  onChange(look: (environment: string) => void, referring: (secret: string) => Iterable<string>): void {
-    this.environments.onChange(({ metadata }) => look(metadata.name));
+  /** Names of environments one of whose parts has changed. `referring`: environments that refer to a Secret of this name. */
+  onPartChange(look: (environment: string) => void, referring: (secret: string) => Iterable<string>): void {
     for (const reflector of this.#children.values()) {
       reflector.onChange(({ metadata }, change) => {
         const bare = metadata.labels?.[ENVIRONMENT_LABEL];

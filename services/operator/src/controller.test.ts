@@ -22,7 +22,7 @@ async function spansOf(kind: ReconciledKind, key: string, look: () => Promise<Lo
     return look();
   };
   const controller = new Controller(kind, looked, { clock, logger: silentLogger, metrics, edge }, { workers: 1 });
-  await controller.run([key], stop.signal);
+  await controller.run([[key, "creation"]], stop.signal);
   return spans;
 }
 

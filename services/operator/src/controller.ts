@@ -3,9 +3,9 @@
  * and whatever a look throws is counted, logged and tried again later, never the end of the process (kubernetes.md §3.1, §3.3).
  */
 import { type Clock, type Logger, PerdureError } from "@perdure/base";
-import { ApiError, type TakenKey, WorkQueue, type WorkQueueOptions } from "@perdure/driver-kubernetes";
+import { ApiError, type Priority, type TakenKey, WorkQueue, type WorkQueueOptions } from "@perdure/driver-kubernetes";
 import type { Edge, EdgeOperation } from "@perdure/role";
-import { QUIET_FAILURES, WORKERS } from "./limits.js";
+import { QUIET_FAILURES, WORKERS, WORKERS_FOR_CHANGES } from "./limits.js";
 import type { OperatorMetrics, ReconciledKind, ReconcileError } from "./metrics.js";
 
 export interface ControllerPorts {
@@ -19,6 +19,9 @@ export interface ControllerPorts {
 export interface ControllerOptions extends WorkQueueOptions {
   readonly workers?: number;
 }
+
+/** What is to be looked at, and how urgently. */
+export type Named = readonly [name: string, priority: Priority];
 
 export type Looked = { readonly kind: "ok" } | { readonly kind: "wait"; readonly againMs: number };
 
@@ -60,20 +63,22 @@ export class Controller {
   }
 
   /** Ignored while nobody leads: a leader begins by looking at everything. */
-  enqueue(name: string): void {
-    if (this.#isRunning) this.#queue.add(name);
+  enqueue(name: string, priority: Priority): void {
+    if (this.#isRunning) this.#queue.add(name, priority);
   }
 
   /** Looks at `all` and at whatever is enqueued, until the signal fires; then ends when what is under way has ended. */
-  async run(all: Iterable<string>, signal: AbortSignal): Promise<void> {
-    const queue = new WorkQueue(this.#ports.clock, this.#options);
+  async run(all: Iterable<Named>, signal: AbortSignal): Promise<void> {
+    const workers = this.#options.workers ?? WORKERS;
+    const bulkAtOnce = Math.max(1, workers - WORKERS_FOR_CHANGES);
+    const queue = new WorkQueue(this.#ports.clock, { bulkAtOnce, ...this.#options });
     this.#queue = queue;
     this.#isRunning = true;
-    for (const name of all) queue.add(name);
+    for (const [name, priority] of all) queue.add(name, priority);
     const close = (): void => queue.close();
     signal.addEventListener("abort", close, { once: true });
     if (signal.aborted) close();
-    await Promise.all(Array.from({ length: this.#options.workers ?? WORKERS }, () => this.#work(queue, signal)));
+    await Promise.all(Array.from({ length: workers }, () => this.#work(queue, signal)));
     signal.removeEventListener("abort", close);
     this.#isRunning = false;
   }
@@ -104,10 +109,10 @@ export class Controller {
     return startedAt;
   }
 
-  async #one(queue: WorkQueue, { key, waitedMs }: TakenKey, signal: AbortSignal): Promise<void> {
+  async #one(queue: WorkQueue, { key, waitedMs, priority }: TakenKey, signal: AbortSignal): Promise<void> {
     const { clock, metrics, logger } = this.#ports;
     const kind = this.#kind;
-    metrics.queueWait.observe(waitedMs / 1000, kind);
+    metrics.queueWait.observe(waitedMs / 1000, kind, priority);
     const startedAt = this.#begin(clock.monotonicMs());
     const span = this.#ports.edge?.begin(undefined, false);
     try {

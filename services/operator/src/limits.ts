@@ -2,6 +2,8 @@
 
 /** Reconciles at one time: each waits for the API server most of its time. */
 export const WORKERS = 8;
+/** Of these, so many do nothing for objects that are new or only looked at from time to time: a crowd of them, or one webhook that does not answer, does not keep all. */
+export const WORKERS_FOR_CHANGES = 2;
 /** A worker is drained for as long as its environment says, and then has this long to end (seconds). */
 export const GRACE_AFTER_DRAIN_S = 30;
 /** Redis writes its log when it is told to end (seconds, kubernetes.md §2). */

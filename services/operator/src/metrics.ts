@@ -1,4 +1,5 @@
 /** Why: the numbers of kubernetes.md §5.1 about the operator. Labels are kinds and outcomes; never a name of anybody's object. */
+import { PRIORITIES } from "@perdure/driver-kubernetes";
 import type { Metrics } from "@perdure/role";
 import { FullVolumes, SnapshotAges } from "./data-metrics.js";
 import { observeOperator } from "./observed.js";
@@ -78,7 +79,7 @@ export function operatorMetrics(metrics: Metrics, nowMs: () => number) {
     queueWait: metrics.histogram({
       name: "perdure_operator_queue_wait_seconds",
       help: "From a change of an object until it was looked at",
-      labels: { kind },
+      labels: { kind, priority: PRIORITIES },
     }),
     queueRetries: metrics.counter({
       name: "perdure_operator_queue_retries_total",

@@ -10,7 +10,7 @@ import type { Edge } from "@perdure/role";
 import { Applier } from "./applier.js";
 import { Caches, type CachesOptions } from "./caches.js";
 import type { Cell } from "./cell.js";
-import { Controller } from "./controller.js";
+import { Controller, type Named } from "./controller.js";
 import { Definitions } from "./definitions.js";
 import { reconcileReporting } from "./environment/api-failure.js";
 import { type DatabaseDriver, EnvironmentDatabases } from "./environment/databases.js";
@@ -24,6 +24,7 @@ import { referencesOf } from "./environment/secrets.js";
 import { VolumeLooks } from "./environment/volume-looks.js";
 import type { OperatorMetrics } from "./metrics.js";
 import { type ServicesAndTunnelsOptions, servicesAndTunnels } from "./services-and-tunnels.js";
+import { priorityAtStart, Urgency } from "./urgency.js";
 import { type LossDoor, type WorkerDoor, workerDoor } from "./worker-door.js";
 
 export interface OperatorPorts {
@@ -104,13 +105,17 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
   const controllerPorts = { clock, logger: logger.child({ component: "controller" }), metrics, edge: ports.edge };
   const look = (name: string, signal: AbortSignal) => reconcileReporting(name, environmentPorts, signal);
   const environments = new Controller("Environment", look, controllerPorts, options);
-  caches.onChange(
-    (name) => environments.enqueue(name),
+  const urgency = new Urgency();
+  caches.environments.onChange((environment, change) => {
+    environments.enqueue(environment.metadata.name, urgency.of(environment, change));
+  });
+  caches.onPartChange(
+    (name) => environments.enqueue(name, "progress"),
     (secret) => referringTo(secret, caches.environments.values(), cell),
   );
   const onDefinition = (plural: string): void => {
     if (plural === resources.environments.plural)
-      for (const name of caches.environments.values()) environments.enqueue(name.metadata.name);
+      for (const { metadata } of caches.environments.values()) environments.enqueue(metadata.name, "resync");
     more.lookAtAll(plural);
   };
   const more = servicesAndTunnels(options, { ...ports, applier, caches, cell, events, definitions });
@@ -122,8 +127,8 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
     applier.forget();
     turns.clear();
     secretTurns.clear();
-    const names = [...caches.environments.values()].map(({ metadata }) => metadata.name);
-    await Promise.all([environments.run(names, signal), more.run(signal)]);
+    const all = [...caches.environments.values()].map((one): Named => [one.metadata.name, priorityAtStart(one)]);
+    await Promise.all([environments.run(all, signal), more.run(signal)]);
     metrics.volumes.clear();
     metrics.snapshots.clear(); // Whoever leads now tells them.
     metrics.leader.set(0);

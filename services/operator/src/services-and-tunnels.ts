@@ -9,13 +9,14 @@ import type { Applier } from "./applier.js";
 import type { Caches } from "./caches.js";
 import type { Cell } from "./cell.js";
 import { reconcileCloudEnvironment } from "./cloud-environment/reconcile.js";
-import { Controller, type ControllerOptions } from "./controller.js";
+import { Controller, type ControllerOptions, type Named } from "./controller.js";
 import type { Definitions } from "./definitions.js";
 import type { OperatorMetrics } from "./metrics.js";
 import { ServiceReferences } from "./references.js";
 import { type Addresses, addressesOf } from "./service-deployment/addresses.js";
 import { AdminDoors } from "./service-deployment/admin-doors.js";
 import { type ServiceDeploymentOptions, ServiceDeployments } from "./service-deployment/reconcile.js";
+import { priorityAtStart, Urgency } from "./urgency.js";
 
 export interface ServicesAndTunnelsPorts {
   readonly client: KubernetesClient;
@@ -63,15 +64,17 @@ export function servicesAndTunnels(options: ServicesAndTunnelsOptions, ports: Se
   wake(caches, services, clouds);
 
   const servicesNow = () =>
-    [...caches.serviceDeployments.values()].map(({ metadata }) => keyOf(metadata.name, metadata.namespace));
-  const cloudsNow = () => [...caches.cloudEnvironments.values()].map(({ metadata }) => metadata.name);
+    [...caches.serviceDeployments.values()].map(
+      (one): Named => [keyOf(one.metadata.name, one.metadata.namespace), priorityAtStart(one)],
+    );
+  const cloudsNow = () => [...caches.cloudEnvironments.values()].map((one): Named => [one.metadata.name, priorityAtStart(one)]);
   return {
     async run(signal) {
       await Promise.all([services.run(servicesNow(), signal), clouds.run(cloudsNow(), signal)]);
     },
     lookAtAll(plural) {
-      if (plural === resources.serviceDeployments.plural) for (const key of servicesNow()) services.enqueue(key);
-      if (plural === resources.cloudEnvironments.plural) for (const name of cloudsNow()) clouds.enqueue(name);
+      if (plural === resources.serviceDeployments.plural) for (const [key] of servicesNow()) services.enqueue(key, "resync");
+      if (plural === resources.cloudEnvironments.plural) for (const [name] of cloudsNow()) clouds.enqueue(name, "resync");
     },
     [Symbol.dispose]() {
       transport[Symbol.dispose]();
@@ -82,11 +85,16 @@ export function servicesAndTunnels(options: ServicesAndTunnelsOptions, ports: Se
 function wake(caches: Caches, services: Controller, clouds: Controller): void {
   const references = new ServiceReferences(caches.serviceDeployments);
   const lookAtServices = (keys: Iterable<string>): void => {
-    for (const key of keys) services.enqueue(key);
+    for (const key of keys) services.enqueue(key, "progress");
   };
-  caches.serviceDeployments.onChange(({ metadata }) => services.enqueue(keyOf(metadata.name, metadata.namespace)));
-  caches.cloudEnvironments.onChange(({ metadata }, change) => {
-    clouds.enqueue(metadata.name);
+  const urgency = { services: new Urgency(), clouds: new Urgency() };
+  caches.serviceDeployments.onChange((deployment, change) => {
+    const { name, namespace } = deployment.metadata;
+    services.enqueue(keyOf(name, namespace), urgency.services.of(deployment, change));
+  });
+  caches.cloudEnvironments.onChange((cloud, change) => {
+    const { metadata } = cloud;
+    clouds.enqueue(metadata.name, urgency.clouds.of(cloud, change));
     if (change !== "resync") lookAtServices(references.toCloudEnvironment(metadata.name));
   });
   caches.environments.onChange(({ metadata }, change) => {
@@ -96,7 +104,7 @@ function wake(caches: Caches, services: Controller, clouds: Controller): void {
     if (change === "resync") return;
     for (const cloud of caches.cloudEnvironments.values()) {
       if (!refersTo(cloud, metadata.name)) continue;
-      clouds.enqueue(cloud.metadata.name);
+      clouds.enqueue(cloud.metadata.name, "progress");
       lookAtServices(references.toCloudEnvironment(cloud.metadata.name));
     }
   });
@@ -123,7 +131,7 @@ function lookAtOwner(
 ): void {
   for (const { kind, name, controller } of ownerReferences) {
     if (controller !== true) continue;
-    if (kind === resources.serviceDeployments.kind) services.enqueue(keyOf(name, namespace));
-    if (kind === resources.cloudEnvironments.kind) clouds.enqueue(name);
+    if (kind === resources.serviceDeployments.kind) services.enqueue(keyOf(name, namespace), "progress");
+    if (kind === resources.cloudEnvironments.kind) clouds.enqueue(name, "progress");
   }
 }

@@ -1,0 +1,36 @@
+/** Why: what people do now must not stand behind a crowd of new objects, nor behind looks for the sake of looking (work-queue.ts). */
+import { keyOf, type MetadataOnly, type Priority } from "@perdure/driver-kubernetes";
+import { hashOf } from "./desired/runtime-config.js";
+
+interface Reconcilable extends MetadataOnly {
+  readonly status?: { readonly observedGeneration?: number | undefined } | undefined;
+}
+
+/** Of an object as it is known when the operator begins to lead: nobody has reconciled it yet, or it may have changed meanwhile. */
+export function priorityAtStart({ metadata, status }: Reconcilable): Priority {
+  if (metadata.deletionTimestamp !== undefined) return "urgent";
+  if (status?.observedGeneration === undefined) return "creation";
+  return status.observedGeneration === metadata.generation ? "resync" : "urgent";
+}
+
+/** How urgent changes of the objects of one kind are. */
+export class Urgency {
+  /** What people say of an object, by its name; a status is not among it. */
+  readonly #asked = new Map<string, string>();
+
+  of(object: Reconcilable, change: "added" | "changed" | "deleted" | "resync"): Priority {
+    const { name, namespace, generation, labels, annotations } = object.metadata;
+    const key = keyOf(name, namespace);
+    if (change === "deleted") {
+      this.#asked.delete(key);
+      return "urgent";
+    }
+    const asked = hashOf([generation, labels ?? {}, annotations ?? {}]);
+    const isAsked = this.#asked.get(key) !== asked;
+    this.#asked.set(key, asked);
+    if (change === "resync") return "resync";
+    const priority = priorityAtStart(object);
+    if (priority !== "resync") return priority;
+    return isAsked ? "urgent" : "progress";
+  }
+}
