@@ -73,6 +73,26 @@ test("of several times the earliest counts, and a key that comes by itself is no
   expect(queue.depth).toBe(0);
 });
 
+test("a pause that is asked for while a key is worked on begins when it is done, and is none when it was added meanwhile", async () => {
+  const { queue, clock, takeNext } = aQueue();
+  queue.add("a");
+  await takeNext();
+  queue.addAfter("a", 5_000);
+  queue.addAfter("a", 1_000);
+  clock.advanceBy(2_000);
+  expect(queue.depth).toBe(0);
+  queue.done("a");
+  clock.advanceBy(999);
+  expect(queue.depth).toBe(0);
+  clock.advanceBy(1);
+  expect(queue.depth).toBe(1);
+  await takeNext();
+  queue.addAfter("a", 1_000);
+  queue.add("a");
+  queue.done("a");
+  expect([queue.depth, clock.pendingTimers]).toEqual([1, 0]);
+});
+
 test("keys are handed out no faster than agreed, after a first rush", async () => {
   const { queue, clock, taken, takeNext } = aQueue({ keysPerSecond: 10, keysAtOnce: 3 });
   for (let n = 0; n < 6; n++) queue.add(String(n));

@@ -47,6 +47,8 @@ export class WorkQueue {
   /** Added again while being worked on. */
   readonly #dirty = new Map<string, Priority>();
   readonly #later = new Map<string, { readonly atMs: number; readonly timer: TimerHandle; readonly priority: Priority }>();
+  /** For keys that are worked on: the pause that begins when they are done. */
+  readonly #afterDone = new Map<string, { readonly delayMs: number; readonly priority: Priority }>();
   readonly #failures = new Map<string, number>();
   readonly #takers: ((taken: TakenKey | undefined) => void)[] = [];
   /** Keys that were handed out since one was because of its age. */
@@ -85,9 +87,14 @@ export class WorkQueue {
     this.#serve();
   }
 
-  /** Of several times asked for, the earliest counts. */
+  /** Of several times asked for, the earliest counts. For a key that is worked on the time begins when it is done. */
   addAfter(key: string, delayMs: number, priority: Priority = "progress"): void {
     if (this.#isClosed || this.#priorityOfWaiting(key) !== undefined || this.#dirty.has(key)) return;
+    if (this.#working.has(key)) {
+      const asked = this.#afterDone.get(key);
+      if (asked === undefined || delayMs < asked.delayMs) this.#afterDone.set(key, { delayMs, priority });
+      return;
+    }
     const atMs = this.#clock.monotonicMs() + delayMs;
     const before = this.#later.get(key);
     if (before !== undefined && before.atMs <= atMs) return;
@@ -123,11 +130,11 @@ export class WorkQueue {
   done(key: string): void {
     this.#working.delete(key);
     const again = this.#dirty.get(key);
-    if (again !== undefined) {
-      this.#dirty.delete(key);
-      this.#cancelLater(key);
-      this.#wait(key, again);
-    }
+    const later = this.#afterDone.get(key);
+    this.#dirty.delete(key);
+    this.#afterDone.delete(key);
+    if (again !== undefined) this.#wait(key, again);
+    else if (later !== undefined) this.addAfter(key, later.delayMs, later.priority);
     this.#serve();
   }
 
@@ -139,6 +146,7 @@ export class WorkQueue {
     this.#later.clear();
     for (const priority of PRIORITIES) this.#waiting[priority].clear();
     this.#dirty.clear();
+    this.#afterDone.clear();
     this.#serve();
   }
 

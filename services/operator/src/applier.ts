@@ -5,7 +5,7 @@
  */
 import type { Clock } from "@perdure/base";
 import type { KubeObject, KubernetesClient, MetadataOnly, ObjectCache, Resource } from "@perdure/driver-kubernetes";
-import { keyOf, resourceOf, resources } from "@perdure/driver-kubernetes";
+import { isAlreadyThere, keyOf, resourceOf, resources } from "@perdure/driver-kubernetes";
 import { hashOf } from "./desired/runtime-config.js";
 import { FIGHT_PAUSE_MS, FIGHT_REVERTS, FIGHT_WITHIN_MS, UNSEEN_TRUST_MS } from "./limits.js";
 import type { OperatorMetrics } from "./metrics.js";
@@ -65,6 +65,20 @@ export class Applier {
     return true;
   }
 
+  /** Makes what is not there: one request, where looking first would be two. False: there is something of that name, which stays as it is. */
+  async create(object: KubeObject, signal: AbortSignal): Promise<boolean> {
+    const resource = resourceOf(object);
+    const { name, namespace } = object.metadata;
+    try {
+      const written = await this.#ports.client.create<MetadataOnly>(object, { manager: MANAGER, signal });
+      this.#remember(`${resource.plural}/${keyOf(name, namespace)}`, object, hashOf(object), written);
+      return true;
+    } catch (cause) {
+      if (isAlreadyThere(cause)) return false;
+      throw cause;
+    }
+  }
+
   async #write(
     key: string,
     object: KubeObject,
@@ -72,16 +86,11 @@ export class Applier {
     cached: MetadataOnly | undefined,
     signal: AbortSignal,
   ): Promise<void> {
-    const { client, clock, metrics } = this.#ports;
+    const { client, metrics } = this.#ports;
     const resource = resourceOf(object);
     const before = this.#remembered.get(key);
     const written = await client.apply<MetadataOnly>(object, { manager: MANAGER, force: true, signal });
-    const { uid = "", generation = 0 } = written.metadata;
-    const version = versionOf(written, resource);
-    // Nothing is in a namespace that is another one than before, whatever we remember of kinds of which we keep no copy.
-    if (resource === resources.namespaces && before !== undefined && before.uid !== uid) this.#forgetWithin(object.metadata.name);
-    const rolling = resource === resources.statefulSets ? { object, generation } : undefined;
-    this.#remembered.set(key, { hash, uid, version, atMs: clock.monotonicMs(), rolling });
+    const { uid, version } = this.#remember(key, object, hash, written);
     const wasChanged =
       before?.hash === hash &&
       (uid !== before.uid || version !== before.version) &&
@@ -90,6 +99,18 @@ export class Applier {
       metrics.driftReverts.inc(object.kind);
       this.#noteRevert(key, object);
     }
+  }
+
+  #remember(key: string, object: KubeObject, hash: string, written: MetadataOnly): Remembered {
+    const resource = resourceOf(object);
+    const { uid = "", generation = 0 } = written.metadata;
+    const before = this.#remembered.get(key);
+    // Nothing is in a namespace that is another one than before, whatever we remember of kinds of which we keep no copy.
+    if (resource === resources.namespaces && before !== undefined && before.uid !== uid) this.#forgetWithin(object.metadata.name);
+    const rolling = resource === resources.statefulSets ? { object, generation } : undefined;
+    const now = { hash, uid, version: versionOf(written, resource), atMs: this.#ports.clock.monotonicMs(), rolling };
+    this.#remembered.set(key, now);
+    return now;
   }
 
   /** Everything is compared and written anew: another leader may have been at it. */

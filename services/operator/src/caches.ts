@@ -26,6 +26,7 @@ const WHOLE = [
   resources.deployments,
   resources.replicaSets,
   resources.volumeClaims,
+  resources.resourceQuotas,
 ] as const;
 const METADATA = [
   resources.services,
@@ -34,7 +35,6 @@ const METADATA = [
   resources.networkPolicies,
   resources.disruptionBudgets,
   resources.autoscalers,
-  resources.resourceQuotas,
   resources.limitRanges,
 ] as const;
 
@@ -63,16 +63,14 @@ export class Caches {
     this.serviceDeployments = open<ServiceDeployment>({ resource: resources.serviceDeployments });
     this.cloudEnvironments = open<CloudEnvironment>({ resource: resources.cloudEnvironments });
     this.secrets = open<MetadataOnly>({ resource: resources.secrets, namespace, metadataOnly: true });
-    const [namespaces, statefulSets, deployments, replicaSets, volumeClaims] = WHOLE.map((resource) =>
-      open<KubeObject>({ resource, labels }),
-    );
+    const whole = WHOLE.map((resource) => open<KubeObject>({ resource, labels }));
+    const [namespaces, statefulSets, deployments, replicaSets, volumeClaims] = whole;
     this.namespaces = namespaces as Reflector<KubeObject>;
     this.statefulSets = statefulSets as Reflector<KubeObject>;
     this.deployments = deployments as Reflector<KubeObject>;
     this.replicaSets = replicaSets as Reflector<KubeObject>;
     this.volumeClaims = volumeClaims as Reflector<KubeObject>;
-    for (const reflector of [this.namespaces, this.statefulSets, this.deployments, this.replicaSets, this.volumeClaims])
-      this.#children.set(reflector.resource, reflector);
+    for (const reflector of whole) this.#children.set(reflector.resource, reflector);
     for (const resource of METADATA) this.#children.set(resource, open<MetadataOnly>({ resource, labels, metadataOnly: true }));
     metrics.observed.caches.push(...this.all());
     metrics.observed.environments = this.environments;
@@ -88,16 +86,16 @@ export class Caches {
   }
 
   /** Names of environments one of whose parts has changed. `referring`: environments that refer to a Secret of this name. */
-  onPartChange(look: (environment: string) => void, referring: (secret: string) => Iterable<string>): void {
+  onPartChange(look: (environment: string, isGone: boolean) => void, referring: (secret: string) => Iterable<string>): void {
     for (const reflector of this.#children.values()) {
       reflector.onChange(({ metadata }, change) => {
         const bare = metadata.labels?.[ENVIRONMENT_LABEL];
-        if (bare !== undefined && change !== "resync") look(`env-${bare}`); // Environments come by themselves.
+        if (bare !== undefined && change !== "resync") look(`env-${bare}`, change === "deleted"); // Environments come by themselves.
       });
     }
     this.secrets.onChange(({ metadata }, change) => {
       if (change === "resync") return;
-      for (const name of referring(metadata.name)) look(name);
+      for (const name of referring(metadata.name)) look(name, false);
     });
   }
 }

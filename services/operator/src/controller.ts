@@ -5,7 +5,7 @@
 import { type Clock, type Logger, PerdureError } from "@perdure/base";
 import { ApiError, type Priority, type TakenKey, WorkQueue, type WorkQueueOptions } from "@perdure/driver-kubernetes";
 import type { Edge, EdgeOperation } from "@perdure/role";
-import { QUIET_FAILURES, WORKERS, WORKERS_FOR_CHANGES } from "./limits.js";
+import { PARTS_SETTLE_MS, QUIET_FAILURES, WORKERS, WORKERS_FOR_CHANGES } from "./limits.js";
 import type { OperatorMetrics, ReconciledKind, ReconcileError } from "./metrics.js";
 
 export interface ControllerPorts {
@@ -27,7 +27,7 @@ export type Looked = { readonly kind: "ok" } | { readonly kind: "wait"; readonly
 
 export class Controller {
   readonly #kind: ReconciledKind;
-  readonly #look: (name: string, signal: AbortSignal) => Promise<Looked>;
+  readonly #look: (name: string, signal: AbortSignal, priority: Priority) => Promise<Looked>;
   readonly #ports: ControllerPorts;
   readonly #options: ControllerOptions;
   #queue: WorkQueue;
@@ -37,7 +37,7 @@ export class Controller {
 
   constructor(
     kind: ReconciledKind,
-    look: (name: string, signal: AbortSignal) => Promise<Looked>,
+    look: (name: string, signal: AbortSignal, priority: Priority) => Promise<Looked>,
     ports: ControllerPorts,
     options: ControllerOptions,
   ) {
@@ -65,6 +65,11 @@ export class Controller {
   /** Ignored while nobody leads: a leader begins by looking at everything. */
   enqueue(name: string, priority: Priority): void {
     if (this.#isRunning) this.#queue.add(name, priority);
+  }
+
+  /** A part or the status of it has changed, and others are likely to change in the same moment. */
+  enqueueForParts(name: string): void {
+    if (this.#isRunning) this.#queue.addAfter(name, PARTS_SETTLE_MS, "progress");
   }
 
   /** Looks at `all` and at whatever is enqueued, until the signal fires; then ends when what is under way has ended. */
@@ -116,7 +121,9 @@ export class Controller {
     const startedAt = this.#begin(clock.monotonicMs());
     const span = this.#ports.edge?.begin(undefined, false);
     try {
-      const looked = await (span === undefined ? this.#look(key, signal) : span.run(() => this.#look(key, signal)));
+      const looked = await (span === undefined
+        ? this.#look(key, signal, priority)
+        : span.run(() => this.#look(key, signal, priority)));
       this.#endSpan(span, key, looked.kind, undefined);
       queue.forget(key);
       if (looked.kind === "wait") queue.addAfter(key, looked.againMs);

@@ -23,6 +23,14 @@ export const FIGHT_WITHIN_MS = 600_000;
 export const FIGHT_PAUSE_MS = 300_000;
 /** Objects of kinds that are not watched are written again after this, in case somebody removed them: two small writes for an environment. */
 export const UNSEEN_TRUST_MS = 600_000;
+/** Secrets in namespaces of environments are read again after this, and at once when somebody changes the environment: most passes of a minute are about its pods. */
+export const SECRET_TRUST_MS = 60_000;
+/** A namespace is empty for so long after it was made: the pass that made it, and one more when its rights were late. Then somebody may have restored a Secret. */
+export const NEW_NAMESPACE_MS = 5_000;
+/** Secrets that are remembered: five of each of 800 environments, more than are made within that time; the oldest one is read again. */
+export const SECRET_COPIES_MAX = 4_096;
+/** Changes of parts come in bursts (a StatefulSet, its pods, its quota): one look at all of a burst instead of one, and a status, for each. */
+export const PARTS_SETTLE_MS = 300;
 /** Longest message of a condition, as the definition says. */
 export const MESSAGE_CHARS_MAX = 1_024;
 /** How often it is looked whether our definitions are there by now: people who install them wait for us. */

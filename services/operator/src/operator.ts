@@ -4,7 +4,14 @@
  */
 import type { Clock, Logger, Random } from "@perdure/base";
 import type { Environment } from "@perdure/custom-resources";
-import { EventRecorder, type KubeObject, type KubernetesClient, Leadership, resources } from "@perdure/driver-kubernetes";
+import {
+  EventRecorder,
+  type KubeObject,
+  type KubernetesClient,
+  Leadership,
+  type Priority,
+  resources,
+} from "@perdure/driver-kubernetes";
 import { prepareEnvironmentDatabase, removeEnvironmentDatabase } from "@perdure/driver-postgres";
 import type { Edge } from "@perdure/role";
 import { Applier } from "./applier.js";
@@ -14,11 +21,13 @@ import { Controller, type Named } from "./controller.js";
 import { Definitions } from "./definitions.js";
 import { reconcileReporting } from "./environment/api-failure.js";
 import { type DatabaseDriver, EnvironmentDatabases } from "./environment/databases.js";
+import { RetainedNotes } from "./environment/namespace-step.js";
 import { OwnWrites } from "./environment/own-writes.js";
 import type { EnvironmentPorts } from "./environment/reconcile.js";
 import { RedisLooks } from "./environment/redis-looks.js";
 import { ReleaseTurns } from "./environment/release.js";
 import { VolumeRetention } from "./environment/retained-volumes.js";
+import { SecretCopies } from "./environment/secret-copies.js";
 import { SecretTurns } from "./environment/secret-turns.js";
 import { referencesOf } from "./environment/secrets.js";
 import { VolumeLooks } from "./environment/volume-looks.js";
@@ -81,6 +90,8 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
   const redisLooks = new RedisLooks({ clock, logger });
   const volumeLooks = new VolumeLooks({ clock, door });
   const retention = new VolumeRetention(clock);
+  const notes = new RetainedNotes();
+  const secretCopies = new SecretCopies({ client, clock, watched: caches.secrets, namespace: cell.namespace });
   const onChange = (plural: string): void => onDefinition(plural);
   const definitions = new Definitions({ ...ports, events, onChange }, options.definitionsAgainMs);
   const environmentPorts: EnvironmentPorts = {
@@ -100,17 +111,24 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
     redisLooks,
     volumeLooks,
     retention,
+    notes,
+    secretCopies,
     definitions,
   };
   const controllerPorts = { clock, logger: logger.child({ component: "controller" }), metrics, edge: ports.edge };
-  const look = (name: string, signal: AbortSignal) => reconcileReporting(name, environmentPorts, signal);
+  const look = (name: string, signal: AbortSignal, priority: Priority) => {
+    if (priority === "urgent" || priority === "resync") secretCopies.forget(name);
+    return reconcileReporting(name, environmentPorts, signal);
+  };
   const environments = new Controller("Environment", look, controllerPorts, options);
   const urgency = new Urgency();
   caches.environments.onChange((environment, change) => {
-    environments.enqueue(environment.metadata.name, urgency.of(environment, change));
+    const priority = urgency.of(environment, change);
+    if (priority === "progress") environments.enqueueForParts(environment.metadata.name);
+    else environments.enqueue(environment.metadata.name, priority);
   });
   caches.onPartChange(
-    (name) => environments.enqueue(name, "progress"),
+    (name, isGone) => (isGone ? environments.enqueue(name, "progress") : environments.enqueueForParts(name)),
     (secret) => referringTo(secret, caches.environments.values(), cell),
   );
   const onDefinition = (plural: string): void => {
@@ -127,6 +145,7 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
     applier.forget();
     turns.clear();
     secretTurns.clear();
+    secretCopies.clear();
     const all = [...caches.environments.values()].map((one): Named => [one.metadata.name, priorityAtStart(one)]);
     await Promise.all([environments.run(all, signal), more.run(signal)]);
     metrics.volumes.clear();

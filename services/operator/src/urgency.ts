@@ -19,18 +19,19 @@ export class Urgency {
   readonly #asked = new Map<string, string>();
 
   of(object: Reconcilable, change: "added" | "changed" | "deleted" | "resync"): Priority {
-    const { name, namespace, generation, labels, annotations } = object.metadata;
+    const { name, namespace, generation, deletionTimestamp, labels, annotations } = object.metadata;
     const key = keyOf(name, namespace);
     if (change === "deleted") {
       this.#asked.delete(key);
       return "urgent";
     }
-    const asked = hashOf([generation, labels ?? {}, annotations ?? {}]);
+    const asked = hashOf([generation, deletionTimestamp, labels ?? {}, annotations ?? {}]);
     const isAsked = this.#asked.get(key) !== asked;
     this.#asked.set(key, asked);
     if (change === "resync") return "resync";
+    // What the operator writes itself: the finalizer, the status.
+    if (change === "changed" && !isAsked) return "progress";
     const priority = priorityAtStart(object);
-    if (priority !== "resync") return priority;
-    return isAsked ? "urgent" : "progress";
+    return priority === "resync" ? "urgent" : priority;
   }
 }

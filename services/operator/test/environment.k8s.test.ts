@@ -48,21 +48,18 @@ test(
     const made = await world.create({ size: "medium" });
     const ready = await world.untilReady(made);
     const namespace = made.metadata.name;
-    const children = (await childrenOf(namespace)).filter(({ metadata }) => !/kube-root-ca|default$/.test(metadata.name));
+    const children = (await childrenOf(namespace)).filter(
+      ({ metadata }) => !/kube-root-ca|serviceaccounts\/default$/.test(metadata.name),
+    );
     expect(named(children)).toMatchInlineSnapshot(`
 [
   "configmaps/runtime-config",
   "deployments/front",
   "limitranges/env",
-  "networkpolicies/allow-control",
-  "networkpolicies/allow-dns",
-  "networkpolicies/allow-egress-front",
-  "networkpolicies/allow-egress-worker",
-  "networkpolicies/allow-gateway",
-  "networkpolicies/allow-peers-front",
-  "networkpolicies/allow-peers-redis",
-  "networkpolicies/allow-peers-worker",
-  "networkpolicies/default-deny",
+  "networkpolicies/default",
+  "networkpolicies/front",
+  "networkpolicies/redis",
+  "networkpolicies/worker",
   "poddisruptionbudgets/front",
   "poddisruptionbudgets/worker",
   "resourcequotas/env",
@@ -89,7 +86,7 @@ test(
     }
     const revision = (name: string): number =>
       Number(children.find(({ metadata }) => metadata.name === name)?.metadata.resourceVersion);
-    expect(revision("networkpolicies/default-deny")).toBeLessThan(revision("statefulsets/worker"));
+    expect(revision("networkpolicies/default")).toBeLessThan(revision("statefulsets/worker"));
     expect(ready.status).toMatchObject({
       phase: "Running",
       observedGeneration: ready.metadata.generation,
@@ -138,10 +135,10 @@ test(
     const made = await world.create();
     await world.untilReady(made);
     const namespace = made.metadata.name;
-    const gone = await world.client.get(resources.networkPolicies, "allow-dns", namespace);
-    await world.client.delete(resources.networkPolicies, "allow-dns", namespace);
+    const gone = await world.client.get(resources.networkPolicies, "redis", namespace);
+    await world.client.delete(resources.networkPolicies, "redis", namespace);
     await eventually(async () => {
-      const again = await world.client.find(resources.networkPolicies, "allow-dns", namespace);
+      const again = await world.client.find(resources.networkPolicies, "redis", namespace);
       return again !== undefined && again.metadata.uid !== gone.metadata.uid;
     });
     const path = `/apis/apps/v1/namespaces/${namespace}/statefulsets/worker`;

@@ -66,7 +66,7 @@ test(
     const namespace = made.metadata.name;
     for (const [resource, name] of [
       [resources.services, "runtime"],
-      [resources.networkPolicies, "default-deny"],
+      [resources.networkPolicies, "default"],
     ] as const) {
       let fastest = Number.POSITIVE_INFINITY;
       let repairedMs = REPAIRED_MS;

@@ -46,18 +46,10 @@ const hereWith = (pods: Labels): Peer => ({ podSelector: { matchLabels: pods } }
 const from = (peers: Peers, ports: readonly PolicyPort[]) => ({ from: peers, ports });
 const to = (peers: Peers, ports?: readonly PolicyPort[]) => (ports === undefined ? { to: peers } : { to: peers, ports });
 
-/** First of all, so that no pod is ever without it. */
-export function defaultDeny(environment: Environment): KubeObject {
-  return childOf(
-    environment,
-    { ...resources.networkPolicies, name: "default-deny" },
-    {
-      spec: { podSelector: {}, policyTypes: ["Ingress", "Egress"] },
-    },
-  );
-}
-
-/** All but `defaultDeny`. */
+/**
+ * One for all pods, which closes everything in both directions and says what all may do, and one for each kind of pod. Few objects, since each is a
+ * request for every environment; the one for all pods comes first, so that no pod is ever without it.
+ */
 export function networkPolicies(environment: Environment, cell: Cell): KubeObject[] {
   const worker = selectorOf(environment, "worker");
   const front = selectorOf(environment, "front");
@@ -67,46 +59,39 @@ export function networkPolicies(environment: Environment, cell: Cell): KubeObjec
   const callers: Peers = [platform("gateway"), ...extraIngressPeers.map(cleaned)];
   // The operator registers services as well, tenancy reads usage; and management tells its metrics at its own door.
   const watchers: Peers = [platform("operator"), monitoringPeer(cell)];
+  const peers = [hereWith(worker), hereWith(front)] as const;
+  const fromPeers = from(peers, tcp(PORTS.grpc));
+  const toUserCode = userEgress(environment);
+  const toPeers = [to(peers, tcp(PORTS.grpc)), to([hereWith(redis)], tcp(PORTS.redis)), toUserCode];
   const policies: readonly (readonly [string, Rules])[] = [
-    ["allow-gateway", { pods: front, ingress: [from(callers, tcp(PORTS.ingress, PORTS.admin))] }],
     [
-      "allow-peers-worker",
-      {
-        pods: worker,
-        ingress: [from([hereWith(worker), hereWith(front)], tcp(PORTS.grpc))],
-        egress: [to([hereWith(worker), hereWith(front)], tcp(PORTS.grpc)), to([hereWith(redis)], tcp(PORTS.redis))],
-      },
-    ],
-    [
-      "allow-peers-front",
-      {
-        pods: front,
-        ingress: [from([hereWith(worker), hereWith(front)], tcp(PORTS.grpc))],
-        egress: [to([hereWith(worker), hereWith(front)], tcp(PORTS.grpc)), to([hereWith(redis)], tcp(PORTS.redis))],
-      },
-    ],
-    [
-      "allow-peers-redis",
-      {
-        pods: redis,
-        ingress: [from([hereWith(worker), hereWith(front), hereWith(redis)], tcp(PORTS.redis))],
-        egress: [to([hereWith(redis)], tcp(PORTS.redis))],
-      },
-    ],
-    [
-      "allow-control",
+      "default",
       {
         pods: {},
         ingress: [
           from(watchers, tcp(PORTS.probes, PORTS.gatewayProbes)),
           from([...watchers, platform("tenancy")], tcp(PORTS.admin)),
         ],
-        egress: [to([platform("postgres"), platform("tunnel-relay")]), ...databaseRules(cell), ...collectorRules(cell)],
+        egress: [
+          to([platform("postgres"), platform("tunnel-relay")]),
+          dnsRule(cell),
+          ...databaseRules(cell),
+          ...collectorRules(cell),
+        ],
       },
     ],
-    ["allow-dns", { pods: {}, egress: [dnsRule(cell)] }],
+    ["worker", { pods: worker, ingress: [fromPeers], egress: toPeers }],
+    ["front", { pods: front, ingress: [from(callers, tcp(PORTS.ingress, PORTS.admin)), fromPeers], egress: toPeers }],
+    [
+      "redis",
+      {
+        pods: redis,
+        ingress: [from([...peers, hereWith(redis)], tcp(PORTS.redis))],
+        egress: [to([hereWith(redis)], tcp(PORTS.redis))],
+      },
+    ],
   ];
-  return [...policies.map(([name, rules]) => policy(environment, name, rules)), ...egressPolicies(environment)];
+  return policies.map(([name, rules]) => policy(environment, name, rules));
 }
 
 function monitoringPeer({ namespace, monitoring: { namespaceLabels, podLabels } }: Cell): Peer {
@@ -154,16 +139,13 @@ const PUBLIC: Peers = [
   { ipBlock: { cidr: "8000::/1", except: ["fc00::/7", "fe80::/10"] } },
 ];
 
-function egressPolicies(environment: Environment): KubeObject[] {
+function userEgress(environment: Environment): Readonly<Record<string, unknown>> {
   const { mode, cidrs = [], allow = [] } = environment.spec.network.egress;
   const label = `perdure.dev/allow-${bareIdOf(environment.spec.environmentId)}`;
   // Pods of any namespace that say themselves that this environment may call them.
   const invited: Peer = { namespaceSelector: {}, podSelector: { matchLabels: { [label]: "true" } } };
   const listed: Peers = [invited, ...cidrs.map((cidr): Peer => ({ ipBlock: { cidr } })), ...allow.map(cleaned)];
-  const everybody = mode === "open" ? [{}] : [to(mode === "public" ? [...PUBLIC, ...listed] : listed)];
-  return (["worker", "front"] as const).map((component) =>
-    policy(environment, `allow-egress-${component}`, { pods: selectorOf(environment, component), egress: everybody }),
-  );
+  return mode === "open" ? {} : to(mode === "public" ? [...PUBLIC, ...listed] : listed);
 }
 
 /** Without empty parts, which an API server drops. */

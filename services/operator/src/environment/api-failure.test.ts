@@ -44,7 +44,7 @@ async function failing(cause: unknown): Promise<unknown> {
       },
     },
     caches: { environments: { get: () => environment } },
-    writes: { fresh: async () => environment, note: () => {} },
+    writes: { fresh: () => environment, note: () => {} },
     clock: new VirtualClock(),
     events: { tell: async (_object: unknown, { reason }: { reason: string }) => void told.push(reason) },
     logger: silentLogger,

@@ -33,7 +33,7 @@ export async function reconcileReporting(
 async function reportFailure(name: string, failure: ApiError, ports: EnvironmentPorts, signal: AbortSignal): Promise<void> {
   try {
     const cached = ports.caches.environments.get(name);
-    const environment = cached === undefined ? undefined : await ports.writes.fresh(cached, ports.client, signal);
+    const environment = cached === undefined ? undefined : ports.writes.fresh(cached);
     if (environment !== undefined && !isKnown(environment, failure)) await write(environment, failure, ports, signal);
   } catch (cause) {
     ports.logger.info({ name, cause }, "the failure of a reconcile could not be written into the status");

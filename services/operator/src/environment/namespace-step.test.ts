@@ -5,7 +5,7 @@ import { environmentWith } from "../../test/an-environment.js";
 import { cell, OPERATOR_NAMESPACE } from "../../test/cell.js";
 import type { Applier } from "../applier.js";
 import { ADOPT_ANNOTATION } from "../desired/labels.js";
-import { ensureNamespace } from "./namespace-step.js";
+import { ensureNamespace, RetainedNotes } from "./namespace-step.js";
 import { step } from "./outcome.js";
 import { noteNameOf } from "./teardown.js";
 
@@ -27,9 +27,14 @@ function aNote(data: Readonly<Record<string, string>>, isReplaced = false) {
       return true;
     },
   } as unknown as KubernetesClient;
-  const applier = { apply: async ({ kind }: KubeObject) => told.push(`apply ${kind}`) } as unknown as Applier;
+  const applier = {
+    apply: async ({ kind }: KubeObject) => told.push(`apply ${kind}`),
+    create: async ({ kind }: KubeObject) => told.push(`create ${kind}`) > 0,
+  } as unknown as Applier;
   const look = async (environment: Environment) => {
-    const ports = { client, applier, cell, cached: undefined };
+    const notes = new RetainedNotes();
+    const secretCopies = { noteNew: (namespace: string) => void told.push(`new ${namespace}`) };
+    const ports = { client, applier, cell, cached: undefined, notes, secretCopies };
     const { observation } = await step("NamespaceReady", () => ensureNamespace(environment, ports, SIGNAL));
     return observation;
   };
@@ -39,6 +44,7 @@ function aNote(data: Readonly<Record<string, string>>, isReplaced = false) {
 const DELETED = `delete configmaps/${OPERATOR_NAMESPACE}/${noteNameOf(environmentWith())} ${NOTE_UID}`;
 const adopting = (uid: string) => environmentWith({}, { annotations: { [ADOPT_ANNOTATION]: uid } });
 const FURNISHED = ["apply Namespace", "apply RoleBinding"];
+const MADE = ["create Namespace", `new ${environmentWith().metadata.name}`, "apply RoleBinding"];
 
 test("a note of data that stayed is removed when they are taken over: this one, by its uid, before anything is made", async () => {
   const { look, told } = aNote({ uid: "before" });
@@ -77,12 +83,12 @@ test("beginning from the snapshot that it names is to agree; from another one is
 test("a note of its own holds up nobody and stays: it was deleted once, and came back before it was gone", async () => {
   const { look, told } = aNote({ uid: "uid-1" });
   expect(await look(environmentWith())).toMatchObject({ status: "True" });
-  expect(told).toEqual(FURNISHED);
+  expect(told).toEqual(MADE);
 });
 
 test("once there are data of this environment, notes are not looked at any more", async () => {
   const { look, told } = aNote({ uid: "before" });
   const environment = { ...environmentWith(), status: { data: { present: true } } } as Environment;
   expect(await look(environment)).toMatchObject({ status: "True" });
-  expect(told).toEqual(FURNISHED);
+  expect(told).toEqual(MADE);
 });

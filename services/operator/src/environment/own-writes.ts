@@ -1,27 +1,32 @@
 /**
  * Why: a status is read from our copy of the cluster and decides what happens next (who drains, who sleeps). Right after we wrote it the
- * copy may still be what it was before, and a decision would be taken twice; then the API server is asked instead.
+ * copy may still be what it was before, and a decision would be taken twice; then what the API server answered to our write is used instead.
  */
 import type { Environment } from "@perdure/custom-resources";
-import { type KubernetesClient, type MetadataOnly, resources } from "@perdure/driver-kubernetes";
+import type { MetadataOnly } from "@perdure/driver-kubernetes";
 
 export class OwnWrites {
-  /** What each environment was after our last write. Versions rise within a kind (Kubernetes says so since 1.35, and did so before). */
-  readonly #versions = new Map<string, bigint>();
+  /** Each environment as it was after our last write, until our copy is as new. Versions rise within a kind (Kubernetes says so since 1.35, and did so before). */
+  readonly #written = new Map<string, Environment>();
 
-  note({ metadata }: MetadataOnly): void {
-    if (metadata.resourceVersion !== undefined) this.#versions.set(metadata.name, BigInt(metadata.resourceVersion));
+  note(written: MetadataOnly): void {
+    if (written.metadata.resourceVersion !== undefined) this.#written.set(written.metadata.name, written as Environment);
   }
 
   forget(name: string): void {
-    this.#versions.delete(name);
+    this.#written.delete(name);
   }
 
-  /** At least as new as what we wrote; undefined when it is gone. Rejects as the API server says. */
-  async fresh(cached: Environment, client: KubernetesClient, signal: AbortSignal): Promise<Environment | undefined> {
-    const { name, resourceVersion = "0" } = cached.metadata;
-    const written = this.#versions.get(name);
-    if (written === undefined || BigInt(resourceVersion) >= written) return cached;
-    return (await client.find(resources.environments, name, undefined, { signal })) as unknown as Environment | undefined;
+  /** At least as new as what we wrote. */
+  fresh(cached: Environment): Environment {
+    const { name } = cached.metadata;
+    const written = this.#written.get(name);
+    // One that was made again under its name is another one, which we have not written yet.
+    if (written !== undefined && written.metadata.uid === cached.metadata.uid && isNewer(written, cached)) return written;
+    this.#written.delete(name);
+    return cached;
   }
 }
+
+const isNewer = (one: MetadataOnly, other: MetadataOnly): boolean =>
+  BigInt(one.metadata.resourceVersion ?? 0) > BigInt(other.metadata.resourceVersion ?? 0);

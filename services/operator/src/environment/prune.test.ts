@@ -1,8 +1,10 @@
 import { expect, test } from "@jest/globals";
 import { type KubernetesClient, type ObjectCache, type Resource, resources } from "@perdure/driver-kubernetes";
 import { environmentWith } from "../../test/an-environment.js";
+import { cell } from "../../test/cell.js";
+import { networkPolicies } from "../desired/network-policies.js";
 import { pruneScaledObject } from "./autoscaling-step.js";
-import { pruneUnwanted } from "./prune.js";
+import { prune, pruneUnwanted } from "./prune.js";
 import { growVolumes } from "./volumes.js";
 
 const SIGNAL = new AbortController().signal;
@@ -59,4 +61,18 @@ test("a StatefulSet that is made anew around its pods was taken from us by nobod
   const outcome = await growVolumes(grown as typeof environment, set, rest, SIGNAL);
   expect(outcome?.observation.reason).toBe("Resizing");
   expect(told).toEqual([`forget statefulsets/${NAMESPACE}/redis`, "delete statefulsets/redis set"]);
+});
+
+test("policies of an earlier release go, those of the environment and of others stay", async () => {
+  const { told, ...rest } = ports(undefined);
+  const wanted = networkPolicies(environmentWith(), cell);
+  const others = { metadata: { name: "theirs", namespace: NAMESPACE, uid: "2", ownerReferences: [{ uid: "another" }] } };
+  const earlier = { metadata: { ...METADATA, name: "allow-egress-worker", uid: "1" } };
+  const there = [...wanted, earlier, others, { metadata: { ...METADATA, namespace: "env-another" } }];
+  const caches = { of: () => ({ values: () => there }) as unknown as ObjectCache };
+  await prune(environmentWith(), resources.networkPolicies, wanted, { ...rest, caches }, SIGNAL);
+  expect(told).toEqual([
+    `forget networkpolicies/${NAMESPACE}/allow-egress-worker`,
+    "delete networkpolicies/allow-egress-worker 1",
+  ]);
 });

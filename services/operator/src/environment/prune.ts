@@ -13,28 +13,30 @@ export interface PrunePorts {
 }
 
 /** Only of these kinds anything is ever deleted, only what our label is on, and only what this environment owns. */
-export async function pruneUnwanted(
+export async function pruneUnwanted(environment: Environment, ports: PrunePorts, signal: AbortSignal): Promise<void> {
+  await prune(environment, resources.disruptionBudgets, disruptionBudgets(environment), ports, signal);
+  await prune(environment, resources.autoscalers, autoscaler(environment), ports, signal);
+}
+
+/** Deletes what this environment owns of a kind that our copy knows, but for what is wanted. Rejects as the API server says. */
+export async function prune(
   environment: Environment,
+  resource: Resource,
+  wanted: readonly MetadataOnly[],
   { client, caches, applier }: PrunePorts,
   signal: AbortSignal,
 ): Promise<void> {
   const namespace = objectNameOf(environment.spec.environmentId);
-  const kinds: readonly (readonly [Resource, readonly { readonly metadata: { readonly name: string } }[]])[] = [
-    [resources.disruptionBudgets, disruptionBudgets(environment)],
-    [resources.autoscalers, autoscaler(environment)],
-  ];
-  for (const [resource, wanted] of kinds) {
-    const names = new Set(wanted.map(({ metadata }) => metadata.name));
-    for (const { metadata } of caches.of(resource)?.values() ?? ([] as MetadataOnly[])) {
-      const isOwned = metadata.ownerReferences?.some(({ uid }) => uid === environment.metadata.uid) === true;
-      if (metadata.namespace !== namespace || names.has(metadata.name) || !isOwned) continue;
-      applier.forgetObject(resource, metadata.name, namespace);
-      await client.delete(
-        resource,
-        metadata.name,
-        namespace,
-        metadata.uid === undefined ? { signal } : { uid: metadata.uid, signal },
-      );
-    }
+  const names = new Set(wanted.map(({ metadata }) => metadata.name));
+  for (const { metadata } of caches.of(resource)?.values() ?? ([] as MetadataOnly[])) {
+    const isOwned = metadata.ownerReferences?.some(({ uid }) => uid === environment.metadata.uid) === true;
+    if (metadata.namespace !== namespace || names.has(metadata.name) || !isOwned) continue;
+    applier.forgetObject(resource, metadata.name, namespace);
+    await client.delete(
+      resource,
+      metadata.name,
+      namespace,
+      metadata.uid === undefined ? { signal } : { uid: metadata.uid, signal },
+    );
   }
 }

@@ -3,27 +3,25 @@
  * the quota holds is what the spec adds up to, so whoever else runs pods there is the reason.
  */
 import { type Environment, type Observation, objectNameOf } from "@perdure/custom-resources";
-import { type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import type { KubeObject } from "@perdure/driver-kubernetes";
 import { frontRequests, quantityOf } from "../desired/sizes.js";
 import { workerRequests } from "../desired/workers.js";
 import type { Rollout } from "./observe.js";
 
 type Amounts = Readonly<Record<string, string>>;
 
-interface Quota extends KubeObject {
+export interface Quota extends KubeObject {
   readonly status?: { readonly hard?: Amounts; readonly used?: Amounts };
 }
 
-/** Undefined when pods are there, or would be let in. Rejects as the API server says. */
-export async function quotaTrouble(
+/** Undefined when pods are there, or would be let in. */
+export function quotaTrouble(
   environment: Environment,
   wanting: readonly (Rollout | undefined)[],
-  client: KubernetesClient,
-  signal: AbortSignal,
-): Promise<Observation | undefined> {
+  quota: Quota | undefined,
+): Observation | undefined {
   if (!wanting.some((one) => (one?.status?.replicas ?? 0) < (one?.spec?.replicas ?? 0))) return undefined;
   const namespace = objectNameOf(environment.spec.environmentId);
-  const quota = await client.find<Quota>(resources.resourceQuotas, "env", namespace, { signal });
   const short = shortOf(quota?.status ?? {}, environment);
   if (short.length === 0) return undefined;
   const message = `pods are not made: the quota of namespace ${namespace} has no more ${short.join(", ")}`;

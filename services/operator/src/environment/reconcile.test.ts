@@ -16,7 +16,7 @@ test("a status is told of the very object that was looked at: a later one of its
       },
     },
     caches: { environments: { get: () => environment }, statefulSets: { get: () => undefined } },
-    writes: { fresh: async () => environment, note: () => {} },
+    writes: { fresh: () => environment, note: () => {} },
     cell,
     clock: new VirtualClock(),
     metrics: { readiness: { look: () => {} } },

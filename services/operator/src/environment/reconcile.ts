@@ -12,7 +12,7 @@ import type { Cell } from "../cell.js";
 import type { Definitions } from "../definitions.js";
 import { disruptionBudgets } from "../desired/disruption.js";
 import { SECRETS_BINDING, serviceAccounts } from "../desired/namespace.js";
-import { defaultDeny, networkPolicies } from "../desired/network-policies.js";
+import { networkPolicies } from "../desired/network-policies.js";
 import { quotas } from "../desired/quota.js";
 import { hashOf, hostOf, runtimeConfig, runtimeSettings, workerConfigHash } from "../desired/runtime-config.js";
 import { front } from "../desired/workers.js";
@@ -27,16 +27,17 @@ import type { EnvironmentDatabases } from "./databases.js";
 import type { Draining } from "./draining.js";
 import { type Rest, restingEnvironment } from "./hibernation.js";
 import { fingerprintOf } from "./key-loss.js";
-import { ensureNamespace } from "./namespace-step.js";
+import { ensureNamespace, type RetainedNotes } from "./namespace-step.js";
 import { phaseOf, type Rollout, routableOutcome, summary, withDeadline } from "./observe.js";
 import { bad, good, isGood, type Outcome, step } from "./outcome.js";
 import type { OwnWrites } from "./own-writes.js";
-import { pruneUnwanted } from "./prune.js";
-import { quotaTrouble } from "./quota-look.js";
+import { prune, pruneUnwanted } from "./prune.js";
+import { type Quota, quotaTrouble } from "./quota-look.js";
 import type { RedisLooks } from "./redis-looks.js";
 import { type ReleaseTurns, releaseOf } from "./release.js";
 import { restStep } from "./rest-step.js";
 import type { VolumeRetention } from "./retained-volumes.js";
+import type { SecretCopies } from "./secret-copies.js";
 import type { SecretTurns } from "./secret-turns.js";
 import { type EnvironmentSecrets, ensureSecrets } from "./secrets.js";
 import { FINALIZER, teardown } from "./teardown.js";
@@ -62,6 +63,8 @@ export interface EnvironmentPorts {
   readonly redisLooks: RedisLooks;
   readonly volumeLooks: VolumeLooks;
   readonly retention: VolumeRetention;
+  readonly notes: RetainedNotes;
+  readonly secretCopies: SecretCopies;
   readonly definitions: Pick<Definitions, "outdated">;
 }
 
@@ -73,7 +76,7 @@ export const STATUS_MANAGER = `${MANAGER}-status`;
 /** One pass for one environment. Rejects with what was thrown on: it is tried again after a pause. */
 export async function reconcileEnvironment(name: string, ports: EnvironmentPorts, signal: AbortSignal): Promise<Reconciled> {
   const cached = ports.caches.environments.get(name);
-  const environment = cached === undefined ? undefined : await ports.writes.fresh(cached, ports.client, signal);
+  const environment = cached === undefined ? undefined : ports.writes.fresh(cached);
   if (environment === undefined) {
     ports.applier.forgetNamespace(name);
     ports.writes.forget(name);
@@ -84,6 +87,8 @@ export async function reconcileEnvironment(name: string, ports: EnvironmentPorts
     ports.metrics.snapshots.forget(name);
     ports.volumeLooks.forget(name);
     ports.retention.forget(name);
+    ports.notes.forget(name);
+    ports.secretCopies.forget(name);
     ports.metrics.volumes.forget(name);
     return { kind: "ok" };
   }
@@ -134,12 +139,12 @@ class Pass {
   }
 
   async run(): Promise<Reconciled> {
-    const { cell, client, caches, applier } = this.#ports;
+    const { cell, client, caches, applier, notes, secretCopies } = this.#ports;
     const environment = this.#environment;
     const namespaceName = objectNameOf(environment.spec.environmentId);
     const cached = caches.namespaces.get(namespaceName);
     const namespace = await this.#step("NamespaceReady", () =>
-      ensureNamespace(environment, { client, applier, cell, cached }, this.#signal),
+      ensureNamespace(environment, { client, applier, cell, cached, notes, secretCopies }, this.#signal),
     );
     if (!isGood(namespace)) return this.#report(undefined);
 
@@ -164,7 +169,7 @@ class Pass {
       await this.#applyAll([...disruptionBudgets(environment), ...scaler.objects]);
       await pruneUnwanted(environment, { client, caches, applier }, this.#signal);
       await pruneScaledObject(environment, scaler, { client, applier }, this.#signal);
-      await this.#lookAtQuota(namespaceName);
+      this.#lookAtQuota(namespaceName);
     });
     return this.#report(secrets);
   }
@@ -181,10 +186,11 @@ class Pass {
     return isGood(outcome);
   }
 
-  async #lookAtQuota(namespace: string): Promise<void> {
-    const { caches, client } = this.#ports;
+  #lookAtQuota(namespace: string): void {
+    const { caches } = this.#ports;
     const sets = [caches.statefulSets.get("worker", namespace), caches.deployments.get("front", namespace)];
-    const trouble = await quotaTrouble(this.#environment, sets as (Rollout | undefined)[], client, this.#signal);
+    const quota = caches.of(resources.resourceQuotas)?.get("env", namespace);
+    const trouble = quotaTrouble(this.#environment, sets as (Rollout | undefined)[], quota as Quota | undefined);
     if (trouble !== undefined) this.#outcomes.push({ observation: trouble });
   }
 
@@ -211,7 +217,7 @@ class Pass {
 
   /** Undefined when they cannot be had yet; the first condition says why. */
   async #secrets(): Promise<EnvironmentSecrets | undefined> {
-    const { applier, cell, client, clock, secretTurns: turns, databases } = this.#ports;
+    const { applier, cell, clock, secretCopies: client, secretTurns: turns, databases } = this.#ports;
     let found: EnvironmentSecrets | undefined;
     const outcome = await step("Accepted", async () => {
       const result = await ensureSecrets(this.#environment, { client, cell, clock, turns, databases }, this.#signal);
@@ -246,7 +252,10 @@ class Pass {
       if (cell.allowPolicyDisable) return good("NetworkIsolated", "PolicyDisabled", "policies are switched off by the spec");
       return bad("NetworkIsolated", "PolicyDisabled", "network.disablePolicies is not allowed in this cell");
     }
-    await this.#applyAll([defaultDeny(environment), ...networkPolicies(environment, cell)]);
+    const policies = networkPolicies(environment, cell);
+    await this.#applyAll(policies);
+    // Rules of policies add up: one that is left over from an earlier release would go on letting through what it did.
+    await prune(environment, resources.networkPolicies, policies, this.#ports, this.#signal);
     return good("NetworkIsolated", "Applied");
   }
 

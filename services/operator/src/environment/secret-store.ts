@@ -1,9 +1,10 @@
 /** Why: Secrets of an environment's namespace, as plain texts by key: read, made once, or kept as they should be. */
 import { type Environment, objectNameOf } from "@perdure/custom-resources";
-import { isAlreadyThere, type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import { isAlreadyThere, type KubeObject, resources } from "@perdure/driver-kubernetes";
 import { MANAGER } from "../applier.js";
 import { childOf } from "../desired/labels.js";
 import { hashOf } from "../desired/runtime-config.js";
+import type { SecretClient } from "./secret-copies.js";
 
 /** Texts by key. */
 export type SecretData = Readonly<Record<string, string>>;
@@ -18,12 +19,12 @@ interface StoredOptions {
 /** Rejects as the API server says. */
 export class SecretStore {
   readonly #environment: Environment;
-  readonly #client: KubernetesClient;
+  readonly #client: SecretClient;
   readonly #signal: AbortSignal;
   /** What was read or written: a store lives for one pass. */
   readonly #known = new Map<string, SecretData | undefined>();
 
-  constructor(environment: Environment, client: KubernetesClient, signal: AbortSignal) {
+  constructor(environment: Environment, client: SecretClient, signal: AbortSignal) {
     this.#environment = environment;
     this.#client = client;
     this.#signal = signal;
@@ -73,7 +74,7 @@ export class SecretStore {
 
 /** Undefined when there is none. */
 export async function readSecret(
-  client: KubernetesClient,
+  client: SecretClient,
   name: string,
   namespace: string,
   signal: AbortSignal,

@@ -17,9 +17,11 @@ import { FakeDatabase } from "../../test/fake-database.js";
 import { Applier } from "../applier.js";
 import type { Cell } from "../cell.js";
 import { SECRETS_BINDING } from "../desired/namespace.js";
-import { WAIT_FORBIDDEN_MS, WAIT_SOON_MS } from "../limits.js";
+import { SECRET_TRUST_MS, WAIT_FORBIDDEN_MS, WAIT_SOON_MS } from "../limits.js";
+import { RetainedNotes } from "./namespace-step.js";
 import { type EnvironmentPorts, reconcileEnvironment } from "./reconcile.js";
 import { VolumeRetention } from "./retained-volumes.js";
+import { SecretCopies } from "./secret-copies.js";
 import { SecretTurns } from "./secret-turns.js";
 import { FINALIZER } from "./teardown.js";
 
@@ -71,6 +73,8 @@ function aCluster(changes: Partial<Cell> = {}) {
       : ({ get: (name: string, namespace?: string) => there.get(keyFor(resource, name, namespace)) } as ObjectCache);
   const metrics = { driftReverts: { inc: () => {} } };
   const applier = new Applier({ client, cacheOf, clock, metrics: metrics as never, onFight: () => {} });
+  const watched = { get: () => undefined };
+  const secretCopies = new SecretCopies({ client, clock, watched, namespace: OPERATOR_NAMESPACE });
   const empty = { get: () => undefined, values: () => [] };
   const ports = {
     client,
@@ -87,7 +91,9 @@ function aCluster(changes: Partial<Cell> = {}) {
     clock,
     metrics: { readiness: { look: () => {} }, snapshots: { look: () => {} }, volumes: { look: () => {} } },
     events: { tell: async () => {} },
-    writes: { fresh: async () => known, note: () => {} },
+    writes: { fresh: () => known, note: () => {} },
+    notes: new RetainedNotes(),
+    secretCopies,
     turns: { forget: () => {} },
     secretTurns: new SecretTurns(1),
     databases: new FakeDatabase().databases(),
@@ -102,6 +108,7 @@ function aCluster(changes: Partial<Cell> = {}) {
   } as unknown as KubeObject);
   return {
     there,
+    clock,
     /** What a pass wrote, and how long until the next. */
     pass: async () => {
       written.length = 0;
@@ -113,7 +120,7 @@ function aCluster(changes: Partial<Cell> = {}) {
 }
 
 test("leave to look at Secrets that somebody took away is given again by the next pass, which goes on where it was refused", async () => {
-  const { there, pass, accepted } = aCluster();
+  const { there, clock, pass, accepted } = aCluster();
   const first = await pass();
   expect(first.written).toContain(BINDING);
   expect(first.written).toContain(`secrets/${NAMESPACE}/signing-key`);
@@ -121,6 +128,7 @@ test("leave to look at Secrets that somebody took away is given again by the nex
   expect((await pass()).written).not.toContain(BINDING);
 
   there.delete(BINDING); // Nobody tells us: role bindings are not watched.
+  clock.advanceBy(SECRET_TRUST_MS); // What was read is trusted for so long.
   const refused = await pass();
   expect(refused.written).not.toContain(BINDING);
   expect(accepted()).toMatchObject({ status: "False", reason: "Forbidden" });

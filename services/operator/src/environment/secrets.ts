@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { type Clock, Secret } from "@perdure/base";
 import { type Environment, objectNameOf } from "@perdure/custom-resources";
-import { type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import type { Cell } from "../cell.js";
 import { REDIS_AUTH, redisHost } from "../desired/redis.js";
 import { hashOf } from "../desired/runtime-config.js";
@@ -20,6 +20,7 @@ import { ensureGrpcTls } from "./grpc-tls.js";
 import { type LostKey, lostKey } from "./key-loss.js";
 import { currentKeyOf, publicKeysOf, ROTATE_ANNOTATION, rotated } from "./key-rotation.js";
 import type { Outcome } from "./outcome.js";
+import type { SecretClient } from "./secret-copies.js";
 import { readSecret, type SecretData, SecretStore } from "./secret-store.js";
 import type { SecretTurns } from "./secret-turns.js";
 
@@ -56,7 +57,7 @@ export type SecretsResult =
   | ({ readonly kind: "keyLost" } & LostKey);
 
 interface SecretPorts {
-  readonly client: KubernetesClient;
+  readonly client: SecretClient;
   readonly cell: Cell;
   readonly clock: Clock;
   readonly turns: SecretTurns;

@@ -32,6 +32,8 @@ export class VolumeLooks {
     const { clock, door } = this.#ports;
     const nowMs = clock.monotonicMs();
     const before = this.#lookedAtMs.get(metadata.name);
+    // On the volume of one that has just been made there is nothing yet.
+    if (clock.nowMs() - Date.parse(metadata.creationTimestamp ?? "") < VOLUME_LOOK_MS) return undefined;
     if (spec.redis.bundled === undefined || (before !== undefined && nowMs - before < VOLUME_LOOK_MS)) return undefined;
     this.#lookedAtMs.set(metadata.name, nowMs); // Also when nobody runs: whoever looks at pods asks the API server for them.
     const asked = (await pods()).find(({ address, isReady, isEnding }) => address !== undefined && isReady && !isEnding);

@@ -64,7 +64,9 @@ export async function workersStep(
   }
   const isCurrent = set?.metadata.annotations?.[TEMPLATE_HASH] === templateHash;
   const seen = workersOutcome(set, { wanted, isCurrent, isResting: environment.spec.suspended });
-  const trouble = isGood(seen) ? undefined : troubleOutcome(environment, await pods(), partition);
+  // Without pods none is in trouble.
+  const isWorthLook = !isGood(seen) && (set?.status?.replicas ?? 0) > 0;
+  const trouble = isWorthLook ? troubleOutcome(environment, await pods(), partition) : undefined;
   const isDraining = scaling?.draining !== undefined;
   // Trouble may begin later, and a StatefulSet does not tell of it.
   const outcome = trouble ?? (isGood(seen) ? seen : { againMs: WAIT_UNREADY_MS, ...seen });

@@ -1,0 +1,94 @@
+import { beforeEach, expect, test } from "@jest/globals";
+import { ApiError, type KubeObject, type KubernetesClient, type MetadataOnly, resources } from "@perdure/driver-kubernetes";
+import { VirtualClock } from "@perdure/testkit";
+import { NEW_NAMESPACE_MS, SECRET_TRUST_MS } from "../limits.js";
+import { SecretCopies } from "./secret-copies.js";
+
+const OWN = "perdure-system";
+const THEIRS = "env-0123456789";
+const OTHERS = "env-9876543210";
+const { apiVersion, kind } = resources.secrets;
+
+let stored: Map<string, KubeObject>;
+let watched: Map<string, MetadataOnly>;
+let asked: string[];
+let clock: VirtualClock;
+let copies: SecretCopies;
+
+const aSecret = (name: string, namespace: string, resourceVersion: string): KubeObject => ({
+  apiVersion,
+  kind,
+  metadata: { name, namespace, resourceVersion },
+});
+
+beforeEach(() => {
+  [stored, watched, asked, clock] = [new Map(), new Map(), [], new VirtualClock()];
+  const keyOf = ({ metadata: { name, namespace } }: KubeObject) => `${namespace}/${name}`;
+  const client = {
+    find: async (_: unknown, name: string, namespace: string) => {
+      asked.push(`get ${namespace}/${name}`);
+      return stored.get(`${namespace}/${name}`);
+    },
+    create: async (object: KubeObject) => {
+      if (stored.has(keyOf(object))) throw new ApiError("create secrets", 409, JSON.stringify({ reason: "AlreadyExists" }));
+      stored.set(keyOf(object), object);
+      return object;
+    },
+    apply: async (object: KubeObject) => {
+      stored.set(keyOf(object), object);
+      return object;
+    },
+  } as unknown as KubernetesClient;
+  const get = (name: string, namespace?: string) => watched.get(`${namespace}/${name}`);
+  copies = new SecretCopies({ client, clock, watched: { get }, namespace: OWN });
+});
+
+const find = (name: string, namespace: string) => copies.find(resources.secrets, name, namespace);
+
+test("a Secret that is watched is read once for each of its versions", async () => {
+  for (const version of ["1", "2"]) {
+    stored.set(`${OWN}/db`, aSecret("db", OWN, version));
+    watched.set(`${OWN}/db`, aSecret("db", OWN, version));
+    for (let n = 0; n < 3; n++) expect((await find("db", OWN))?.metadata.resourceVersion).toBe(version);
+    clock.advanceBy(10 * SECRET_TRUST_MS);
+  }
+  expect(asked).toEqual([`get ${OWN}/db`, `get ${OWN}/db`]);
+  stored.delete(`${OWN}/db`);
+  watched.delete(`${OWN}/db`);
+  expect(await find("db", OWN)).toBeUndefined();
+});
+
+test("one of an environment is trusted for a short time, and read at once when somebody changed the environment", async () => {
+  stored.set(`${THEIRS}/key`, aSecret("key", THEIRS, "1"));
+  await find("key", THEIRS);
+  await find("key", THEIRS);
+  expect(asked).toHaveLength(1);
+  stored.delete(`${THEIRS}/key`);
+  copies.forget(THEIRS);
+  expect(await find("key", THEIRS)).toBeUndefined();
+  stored.set(`${THEIRS}/key`, aSecret("key", THEIRS, "2"));
+  expect(await find("key", THEIRS)).toBeDefined();
+  clock.advanceBy(SECRET_TRUST_MS + 1);
+  stored.delete(`${THEIRS}/key`);
+  expect(await find("key", THEIRS)).toBeUndefined();
+});
+
+test("in a namespace that was made just now nothing is looked for, until something is there that we have not made", async () => {
+  copies.noteNew(OTHERS);
+  stored.set(`${OTHERS}/key`, aSecret("key", OTHERS, "1"));
+  expect(await find("key", OTHERS)).toBeUndefined();
+  clock.advanceBy(NEW_NAMESPACE_MS);
+  expect(await find("key", OTHERS)).toBeDefined(); // Somebody has restored it.
+  asked.length = 0;
+
+  copies.noteNew(THEIRS);
+  expect(await find("key", THEIRS)).toBeUndefined();
+  await copies.create(aSecret("key", THEIRS, "1"));
+  await copies.apply(aSecret("tls", THEIRS, "1"), { manager: "test", force: true });
+  expect((await find("key", THEIRS))?.metadata.resourceVersion).toBe("1");
+  expect(await find("tls", THEIRS)).toBeDefined();
+  expect(asked).toEqual([]);
+  stored.set(`${THEIRS}/auth`, aSecret("auth", THEIRS, "7"));
+  await expect(copies.create(aSecret("auth", THEIRS, "1"))).rejects.toThrow("409");
+  expect((await find("auth", THEIRS))?.metadata.resourceVersion).toBe("7");
+});

@@ -1,0 +1,125 @@
+/**
+ * Why: a pass needs up to a dozen Secrets, and most passes follow from a pod that has become ready, not from a change of a Secret. Secrets of the
+ * operator's namespace are watched, so one that was read is good until its version changes. Secrets of environments are not watched (the
+ * operator may list them nowhere); what was read or written there is trusted for a short time, and never when somebody changed the environment.
+ */
+import type { Clock } from "@perdure/base";
+import {
+  type Call,
+  isAlreadyThere,
+  type KubeObject,
+  type KubernetesClient,
+  keyOf,
+  type MetadataOnly,
+  type ObjectCache,
+  type Resource,
+  resources,
+} from "@perdure/driver-kubernetes";
+import { NEW_NAMESPACE_MS, SECRET_COPIES_MAX, SECRET_TRUST_MS } from "../limits.js";
+
+/** What is done with Secrets. */
+export type SecretClient = Pick<KubernetesClient, "find" | "create" | "apply">;
+
+interface Copy {
+  readonly secret: KubeObject;
+  /** When it was read or written, monotonic. */
+  readonly atMs: number;
+}
+
+interface SecretCopiesPorts {
+  readonly client: KubernetesClient;
+  readonly clock: Clock;
+  /** Of the operator's namespace. */
+  readonly watched: Pick<ObjectCache, "get">;
+  /** The operator's own. */
+  readonly namespace: string;
+}
+
+export class SecretCopies implements SecretClient {
+  readonly #ports: SecretCopiesPorts;
+  /** By key, oldest first. */
+  readonly #copies = new Map<string, Copy>();
+  /** Namespaces that were made so lately that nobody else has put anything into them, with when. */
+  readonly #new = new Map<string, number>();
+
+  constructor(ports: SecretCopiesPorts) {
+    this.#ports = ports;
+  }
+
+  /** A namespace was made just now: there is no Secret in it. */
+  noteNew(namespace: string): void {
+    this.forget(namespace);
+    this.#new.set(namespace, this.#ports.clock.monotonicMs());
+  }
+
+  /** What is in a namespace is read again. */
+  forget(namespace: string): void {
+    this.#new.delete(namespace);
+    for (const key of this.#copies.keys()) if (key.startsWith(`${namespace}/`)) this.#copies.delete(key);
+  }
+
+  /** Everything is read again: another leader may have been at it. */
+  clear(): void {
+    this.#new.clear();
+    this.#copies.clear();
+  }
+
+  async find<T extends MetadataOnly = KubeObject>(
+    resource: Resource,
+    name: string,
+    namespace?: string,
+    call: Call = {},
+  ): Promise<T | undefined> {
+    const { client } = this.#ports;
+    if (resource !== resources.secrets || namespace === undefined) return client.find<T>(resource, name, namespace, call);
+    const key = keyOf(name, namespace);
+    const known = this.#copies.get(key);
+    if (known !== undefined && this.#isGood(known, name, namespace)) return known.secret as unknown as T;
+    if (known === undefined && this.#isNew(namespace)) return undefined;
+    const found = await client.find<KubeObject>(resource, name, namespace, call);
+    if (found === undefined) this.#copies.delete(key);
+    else this.#keep(found);
+    return found as T | undefined;
+  }
+
+  async create<T extends MetadataOnly = KubeObject>(object: KubeObject, call?: Call & { readonly manager?: string }): Promise<T> {
+    try {
+      return this.#keep(await this.#ports.client.create<KubeObject>(object, call)) as unknown as T;
+    } catch (cause) {
+      if (isAlreadyThere(cause)) this.forget(object.metadata.namespace ?? "");
+      throw cause;
+    }
+  }
+
+  async apply<T extends MetadataOnly = KubeObject>(
+    object: KubeObject,
+    options: Parameters<KubernetesClient["apply"]>[1],
+  ): Promise<T> {
+    return this.#keep(await this.#ports.client.apply<KubeObject>(object, options)) as unknown as T;
+  }
+
+  #isGood({ secret, atMs }: Copy, name: string, namespace: string): boolean {
+    const { watched, clock } = this.#ports;
+    if (namespace !== this.#ports.namespace) return clock.monotonicMs() - atMs < SECRET_TRUST_MS;
+    const { resourceVersion } = secret.metadata;
+    return resourceVersion !== undefined && watched.get(name, namespace)?.metadata.resourceVersion === resourceVersion;
+  }
+
+  #isNew(namespace: string): boolean {
+    const atMs = this.#new.get(namespace);
+    if (atMs === undefined) return false;
+    if (this.#ports.clock.monotonicMs() - atMs < NEW_NAMESPACE_MS) return true;
+    this.#new.delete(namespace);
+    return false;
+  }
+
+  #keep(secret: KubeObject): KubeObject {
+    if (secret.kind !== resources.secrets.kind) return secret;
+    const { name, namespace } = secret.metadata;
+    const key = keyOf(name, namespace);
+    this.#copies.delete(key); // It becomes the newest.
+    this.#copies.set(key, { secret, atMs: this.#ports.clock.monotonicMs() });
+    if (this.#copies.size > SECRET_COPIES_MAX) this.#copies.delete(this.#copies.keys().next().value as string);
+    return secret;
+  }
+}
