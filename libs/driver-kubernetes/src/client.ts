@@ -64,6 +64,8 @@ export class KubernetesClient implements AsyncDisposable {
   readonly #connection: Connection;
   readonly #observe: RequestObserver;
   readonly #beforeWrites: (() => void)[] = [];
+  /** Writes that have no answer yet, by the signal of their call: those with the same signal come one after the other. */
+  readonly #pending = new WeakMap<AbortSignal, { readonly asked: string; readonly sinceMs: number }>();
 
   constructor(config: KubeConfig, observe: RequestObserver = () => {}) {
     this.#connection = new Connection(config, () => this.#check());
@@ -76,6 +78,12 @@ export class KubernetesClient implements AsyncDisposable {
    */
   beforeWrites(check: () => void): void {
     this.#beforeWrites.push(check);
+  }
+
+  /** The write with this signal that waits for its answer now, and for how long (milliseconds). */
+  pendingWrite(signal: AbortSignal): { readonly asked: string; readonly forMs: number } | undefined {
+    const pending = this.#pending.get(signal);
+    return pending === undefined ? undefined : { asked: pending.asked, forMs: performance.now() - pending.sinceMs };
   }
 
   #check(): void {
@@ -233,6 +241,8 @@ export class KubernetesClient implements AsyncDisposable {
     if (method !== "GET") this.#check();
     const startedAt = performance.now();
     let status = 0;
+    if (method !== "GET" && call.signal !== undefined)
+      this.#pending.set(call.signal, { asked: `${verb} ${resource.plural}`, sinceMs: startedAt });
     try {
       const answer = await request(`${origin}${path}`, {
         method,
@@ -251,6 +261,7 @@ export class KubernetesClient implements AsyncDisposable {
       status = answer.statusCode;
       return answer;
     } finally {
+      if (call.signal !== undefined) this.#pending.delete(call.signal);
       this.#observe(verb, resource.plural, status, (performance.now() - startedAt) / 1000);
     }
   }

@@ -31,6 +31,9 @@ export const NEW_NAMESPACE_MS = 5_000;
 export const SECRET_COPIES_MAX = 4_096;
 /** Changes of parts come in bursts (a StatefulSet, its pods, its quota): one look at all of a burst instead of one, and a status, for each. */
 export const PARTS_SETTLE_MS = 300;
+/** A write that has no answer for so long is reported while it goes on: an API server waits up to 30 s for a webhook, and people look at the object after 5. */
+export const SLOW_ANSWER_MS = 3_000;
+export const SLOW_LOOK_MS = 1_000;
 /** Longest message of a condition, as the definition says. */
 export const MESSAGE_CHARS_MAX = 1_024;
 /** How often it is looked whether our definitions are there by now: people who install them wait for us. */

@@ -19,11 +19,10 @@ import { Caches, type CachesOptions } from "./caches.js";
 import type { Cell } from "./cell.js";
 import { Controller, type Named } from "./controller.js";
 import { Definitions } from "./definitions.js";
-import { reconcileReporting } from "./environment/api-failure.js";
 import { type DatabaseDriver, EnvironmentDatabases } from "./environment/databases.js";
 import { RetainedNotes } from "./environment/namespace-step.js";
 import { OwnWrites } from "./environment/own-writes.js";
-import type { EnvironmentPorts } from "./environment/reconcile.js";
+import { type EnvironmentPorts, reconcileEnvironment } from "./environment/reconcile.js";
 import { RedisLooks } from "./environment/redis-looks.js";
 import { ReleaseTurns } from "./environment/release.js";
 import { VolumeRetention } from "./environment/retained-volumes.js";
@@ -31,6 +30,7 @@ import { SecretCopies } from "./environment/secret-copies.js";
 import { SecretTurns } from "./environment/secret-turns.js";
 import { referencesOf } from "./environment/secrets.js";
 import { VolumeLooks } from "./environment/volume-looks.js";
+import { type ReportedKind, reportingFailures } from "./failure-reports.js";
 import type { OperatorMetrics } from "./metrics.js";
 import { type ServicesAndTunnelsOptions, servicesAndTunnels } from "./services-and-tunnels.js";
 import { priorityAtStart, Urgency } from "./urgency.js";
@@ -116,9 +116,19 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
     definitions,
   };
   const controllerPorts = { clock, logger: logger.child({ component: "controller" }), metrics, edge: ports.edge };
+  const reported: ReportedKind = {
+    known(name) {
+      const cached = caches.environments.get(name);
+      return cached === undefined ? undefined : (writes.fresh(cached) as unknown as KubeObject);
+    },
+    firstStatus: { phase: "Pending" },
+    onWritten: (written) => writes.note(written),
+  };
   const look = (name: string, signal: AbortSignal, priority: Priority) => {
     if (priority === "urgent" || priority === "resync") secretCopies.forget(name);
-    return reconcileReporting(name, environmentPorts, signal);
+    return reportingFailures(name, reported, environmentPorts, signal, (own) =>
+      reconcileEnvironment(name, environmentPorts, own),
+    );
   };
   const environments = new Controller("Environment", look, controllerPorts, options);
   const urgency = new Urgency();

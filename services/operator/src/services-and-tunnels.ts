@@ -2,8 +2,15 @@
 
 import { nodeTransport } from "@perdure/admin-client/node";
 import type { Clock, Logger, Random } from "@perdure/base";
-import type { CloudEnvironment } from "@perdure/custom-resources";
-import { type EventRecorder, type KubernetesClient, keyOf, type MetadataOnly, resources } from "@perdure/driver-kubernetes";
+import type { CloudEnvironment, ServiceDeployment } from "@perdure/custom-resources";
+import {
+  type EventRecorder,
+  type KubeObject,
+  type KubernetesClient,
+  keyOf,
+  type MetadataOnly,
+  resources,
+} from "@perdure/driver-kubernetes";
 import type { Edge } from "@perdure/role";
 import type { Applier } from "./applier.js";
 import type { Caches } from "./caches.js";
@@ -11,6 +18,7 @@ import type { Cell } from "./cell.js";
 import { reconcileCloudEnvironment } from "./cloud-environment/reconcile.js";
 import { Controller, type ControllerOptions, type Named } from "./controller.js";
 import type { Definitions } from "./definitions.js";
+import { reportingFailures } from "./failure-reports.js";
 import type { OperatorMetrics } from "./metrics.js";
 import { ServiceReferences } from "./references.js";
 import { type Addresses, addressesOf } from "./service-deployment/addresses.js";
@@ -55,11 +63,19 @@ export function servicesAndTunnels(options: ServicesAndTunnelsOptions, ports: Se
   const deployments = new ServiceDeployments(more, options);
   const services = new Controller(
     "ServiceDeployment",
-    (key, signal) => deployments.reconcile(key, signal),
+    (key, signal) => {
+      const known = () => asObject(caches.serviceDeployments.get(...namesOf(key)));
+      return reportingFailures(key, { known, firstStatus: {} }, ports, signal, (own) => deployments.reconcile(key, own));
+    },
     controllerPorts,
     options,
   );
-  const lookAtCloud = (name: string, signal: AbortSignal) => reconcileCloudEnvironment(name, more, signal);
+  const lookAtCloud = (name: string, signal: AbortSignal) => {
+    const known = () => asObject(caches.cloudEnvironments.get(name));
+    return reportingFailures(name, { known, firstStatus: {} }, ports, signal, (own) =>
+      reconcileCloudEnvironment(name, more, own),
+    );
+  };
   const clouds = new Controller("CloudEnvironment", lookAtCloud, controllerPorts, options);
   wake(caches, services, clouds);
 
@@ -80,6 +96,15 @@ export function servicesAndTunnels(options: ServicesAndTunnelsOptions, ports: Se
       transport[Symbol.dispose]();
     },
   };
+}
+
+const asObject = (object: ServiceDeployment | CloudEnvironment | undefined): KubeObject | undefined =>
+  object as unknown as KubeObject | undefined;
+
+/** Of a key that is `namespace/name`. */
+function namesOf(key: string): [name: string, namespace: string] {
+  const [namespace = "", name = ""] = key.split("/");
+  return [name, namespace];
 }
 
 function wake(caches: Caches, services: Controller, clouds: Controller): void {

@@ -2,13 +2,14 @@
 import type { Clock } from "@perdure/base";
 import { type CloudEnvironment, type Observation, observed } from "@perdure/custom-resources";
 import { type EventRecorder, isNotFound, type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
-import { type Applier, MANAGER } from "../applier.js";
+import type { Applier } from "../applier.js";
 import type { Caches } from "../caches.js";
 import type { Cell } from "../cell.js";
 import type { Looked } from "../controller.js";
 import type { Definitions } from "../definitions.js";
 import { hashOf } from "../desired/runtime-config.js";
 import { bad, good, type Outcome, step } from "../environment/outcome.js";
+import { STATUS_MANAGER } from "../failure-reports.js";
 import { WAIT_REFERENCE_MS } from "../limits.js";
 import type { Addresses } from "../service-deployment/addresses.js";
 import type { AdminDoors } from "../service-deployment/admin-doors.js";
@@ -132,7 +133,7 @@ async function report(
   }
   const own = { name: metadata.name, ...(metadata.uid === undefined ? {} : { uid: metadata.uid }) };
   try {
-    const options = { manager: `${MANAGER}-status`, force: true, subresource: "status", signal } as const;
+    const options = { manager: STATUS_MANAGER, force: true, subresource: "status", signal } as const;
     await client.apply({ apiVersion, kind, metadata: own, status }, options);
   } catch (cause) {
     if (!isNotFound(cause)) throw cause;

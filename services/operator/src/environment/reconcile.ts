@@ -6,7 +6,7 @@
 import type { Clock, Logger } from "@perdure/base";
 import { type Environment, type EnvironmentStatus, objectNameOf, observed } from "@perdure/custom-resources";
 import { type EventRecorder, type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
-import { type Applier, MANAGER } from "../applier.js";
+import type { Applier } from "../applier.js";
 import type { Caches } from "../caches.js";
 import type { Cell } from "../cell.js";
 import type { Definitions } from "../definitions.js";
@@ -16,6 +16,7 @@ import { networkPolicies } from "../desired/network-policies.js";
 import { quotas } from "../desired/quota.js";
 import { hashOf, hostOf, runtimeConfig, runtimeSettings, workerConfigHash } from "../desired/runtime-config.js";
 import { front } from "../desired/workers.js";
+import { STATUS_MANAGER } from "../failure-reports.js";
 import { addFinalizer } from "../finalizer.js";
 import { WAIT_LOSS_MS, WAIT_REFERENCE_MS, WAIT_RELEASE_MS, WAIT_SOON_MS } from "../limits.js";
 import type { OperatorMetrics } from "../metrics.js";
@@ -70,8 +71,6 @@ export interface EnvironmentPorts {
 
 /** `wait`: look again by then at the latest. */
 export type Reconciled = { readonly kind: "ok" } | { readonly kind: "wait"; readonly againMs: number };
-
-export const STATUS_MANAGER = `${MANAGER}-status`;
 
 /** One pass for one environment. Rejects with what was thrown on: it is tried again after a pause. */
 export async function reconcileEnvironment(name: string, ports: EnvironmentPorts, signal: AbortSignal): Promise<Reconciled> {

@@ -19,7 +19,7 @@ import {
   type KubernetesClient,
   resources,
 } from "@perdure/driver-kubernetes";
-import { type Applier, MANAGER } from "../applier.js";
+import type { Applier } from "../applier.js";
 import type { Caches } from "../caches.js";
 import type { Cell } from "../cell.js";
 import { IN_PROCESS_VARIABLES, inProcessVariables } from "../cloud-environment/in-process.js";
@@ -27,6 +27,7 @@ import type { Looked } from "../controller.js";
 import type { Definitions } from "../definitions.js";
 import { hashOf } from "../desired/runtime-config.js";
 import { bad, good, isGood, type Outcome, step } from "../environment/outcome.js";
+import { STATUS_MANAGER } from "../failure-reports.js";
 import { addFinalizer } from "../finalizer.js";
 import { CIRCUIT_BOUNDS, DRAIN_POLL_MS, KNOWN_FOR_MS, LOOKS_MAX, RETIRED_POLL_MS, WAIT_REFERENCE_MS } from "../limits.js";
 import type { Addresses } from "./addresses.js";
@@ -61,8 +62,6 @@ export interface ServiceDeploymentOptions {
   /** Milliseconds between two questions whether a superseded version is still needed. */
   readonly drainPollMs?: number | undefined;
 }
-
-const STATUS_MANAGER = `${MANAGER}-status`;
 
 /** `key`: `namespace/name`. One for all services of a cell; what it remembers only spares questions. */
 export class ServiceDeployments {

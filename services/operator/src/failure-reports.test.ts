@@ -3,9 +3,9 @@ import { silentLogger } from "@perdure/base";
 import type { Environment } from "@perdure/custom-resources";
 import { ApiError, type KubeObject } from "@perdure/driver-kubernetes";
 import { VirtualClock } from "@perdure/testkit";
-import { environmentWith } from "../../test/an-environment.js";
-import { FAILURE_CONDITION, reconcileReporting } from "./api-failure.js";
-import type { EnvironmentPorts } from "./reconcile.js";
+import { environmentWith } from "../test/an-environment.js";
+import { FAILURE_CONDITION, type FailurePorts, type ReportedKind, reportingFailures } from "./failure-reports.js";
+import { SLOW_ANSWER_MS, SLOW_LOOK_MS } from "./limits.js";
 
 const READY = {
   type: "Ready",
@@ -32,26 +32,39 @@ beforeEach(() => {
   [written, told, refusal] = [[], [], undefined];
 });
 
-/** One pass that fails of `cause`; resolves with what it rejects with. */
-async function failing(cause: unknown): Promise<unknown> {
+const KIND: ReportedKind = {
+  known: () => environment as unknown as KubeObject,
+  firstStatus: { phase: "Pending" },
+  onWritten: (object) => {
+    environment = { ...environment, ...(object as unknown as Pick<Environment, "status">) };
+  },
+};
+
+const clock = new VirtualClock();
+
+/** One pass that does this; resolves with what it rejects with. */
+async function passing(
+  pass: () => Promise<never>,
+  pending?: { readonly asked: string; readonly forMs: number },
+): Promise<unknown> {
   const ports = {
     client: {
+      pendingWrite: () => pending,
       apply: async (object: KubeObject) => {
         if (refusal !== undefined) throw refusal;
         written.push(object);
-        environment = { ...environment, ...(object as unknown as Pick<Environment, "status">) };
         return object;
       },
     },
-    caches: { environments: { get: () => environment } },
-    writes: { fresh: () => environment, note: () => {} },
-    clock: new VirtualClock(),
+    clock,
     events: { tell: async (_object: unknown, { reason }: { reason: string }) => void told.push(reason) },
     logger: silentLogger,
-  } as unknown as EnvironmentPorts;
-  const fail = () => Promise.reject(cause);
-  return await reconcileReporting("env-0123456789", ports, new AbortController().signal, fail).catch((error: unknown) => error);
+  } as unknown as FailurePorts;
+  const { signal } = new AbortController();
+  return await reportingFailures("env-0123456789", KIND, ports, signal, pass).catch((error: unknown) => error);
 }
+
+const failing = (cause: unknown): Promise<unknown> => passing(() => Promise.reject(cause));
 
 test("a 5xx of the API server is a condition beside those that are known, with an event, and is thrown on", async () => {
   const cause = webhook("refused");
@@ -79,4 +92,35 @@ test("other failures have conditions of their own or none, and a status that can
   refusal = new ApiError("PATCH environments", 500, "");
   const cause = webhook("refused");
   expect(await failing(cause)).toBe(cause);
+});
+
+test("a refusal that breaks a pass off is a condition, too", async () => {
+  await failing(new ApiError("patch environments", 403, JSON.stringify({ message: "the webhook denied the request" })));
+  expect(environment.status?.conditions?.[1]).toMatchObject({
+    reason: "Forbidden",
+    message: "patch environments: 403 the webhook denied the request",
+  });
+});
+
+test("a write without an answer is reported while it goes on, once, and never instead of what is known of the failure", async () => {
+  const slow = { asked: "patch statefulsets", forMs: SLOW_ANSWER_MS };
+  const waiting = async (): Promise<never> => {
+    for (let ms = 0; ms < 3 * SLOW_LOOK_MS; ms += SLOW_LOOK_MS) {
+      clock.advanceBy(SLOW_LOOK_MS);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    throw new Error("broken off");
+  };
+  await passing(waiting, { ...slow, forMs: SLOW_ANSWER_MS - 1 });
+  expect(written).toEqual([]);
+  await passing(waiting, slow);
+  const [, condition] = environment.status?.conditions ?? [];
+  expect(condition).toMatchObject({ type: FAILURE_CONDITION, status: "True", reason: "ApiServerSlow" });
+  expect(condition?.message).toContain("patch statefulsets: no answer for 3 s");
+  expect(told).toEqual(["ApiServerSlow"]);
+  await failing(webhook("deadline exceeded"));
+  await passing(waiting, slow);
+  expect(environment.status?.conditions?.[1]).toMatchObject({ reason: "ApiServerError" });
+  expect(written).toHaveLength(2);
+  expect(clock.pendingTimers).toBe(0);
 });

@@ -1,0 +1,143 @@
+/**
+ * Why: a pass that an error of the API server breaks off (a webhook that does not answer, a storage that is down) writes no status, so that an object
+ * looked as if nothing was wrong with it. The failure is a condition of its own: it does not change `Ready`, since what runs goes on running.
+ */
+import type { Clock, Logger, TimerHandle } from "@perdure/base";
+import { type Condition, observed } from "@perdure/custom-resources";
+import { ApiError, type EventRecorder, isForbidden, type KubeObject, type KubernetesClient } from "@perdure/driver-kubernetes";
+import { MANAGER } from "./applier.js";
+import type { Looked } from "./controller.js";
+import { MESSAGE_CHARS_MAX, SLOW_ANSWER_MS, SLOW_LOOK_MS } from "./limits.js";
+
+export const FAILURE_CONDITION = "ReconcileFailed";
+export const STATUS_MANAGER = `${MANAGER}-status`;
+
+export interface FailurePorts {
+  readonly client: Pick<KubernetesClient, "apply" | "pendingWrite">;
+  readonly clock: Clock;
+  readonly events: Pick<EventRecorder, "tell">;
+  readonly logger: Logger;
+}
+
+/** Objects that are reconciled and have conditions. */
+export interface ReportedKind {
+  /** At least as new as the operator's last write; undefined when it is gone. */
+  readonly known: (key: string) => KubeObject | undefined;
+  /** The status of an object that has none yet. */
+  readonly firstStatus: Readonly<Record<string, unknown>>;
+  readonly onWritten?: (object: KubeObject) => void;
+}
+
+interface Failure {
+  readonly reason: "ApiServerError" | "ApiServerSlow" | "Forbidden";
+  /** How the message of the same failure begins. */
+  readonly same: string;
+  readonly message: string;
+}
+
+type Pass = (signal: AbortSignal) => Promise<Looked>;
+
+/**
+ * One pass. When the API server answers with a 5xx, or refuses what no condition of its own is about, the condition `ReconcileFailed` has the
+ * request and the answer before this rejects with it. While a write has no answer for `SLOW_ANSWER_MS` (the API server waits for a webhook, for
+ * up to 30 s) the condition has the request. The next pass that ends removes the condition.
+ */
+export async function reportingFailures(
+  key: string,
+  kind: ReportedKind,
+  ports: FailurePorts,
+  signal: AbortSignal,
+  pass: Pass,
+): Promise<Looked> {
+  const reports = new FailureReports(key, kind, ports, signal);
+  const own = AbortSignal.any([signal]); // Of this pass alone: the client knows by it which writes are this one's.
+  const stopWatching = reports.watch(own);
+  try {
+    return await pass(own);
+  } catch (cause) {
+    if (cause instanceof ApiError && (cause.status >= 500 || isForbidden(cause)) && !signal.aborted)
+      await reports.report(failureOf(cause));
+    throw cause;
+  } finally {
+    stopWatching();
+  }
+}
+
+const failureOf = (cause: ApiError): Failure => ({
+  reason: isForbidden(cause) ? "Forbidden" : "ApiServerError",
+  same: `${cause.asked}: ${cause.status} `,
+  message: cause.message,
+});
+
+class FailureReports {
+  readonly #key: string;
+  readonly #kind: ReportedKind;
+  readonly #ports: FailurePorts;
+  readonly #signal: AbortSignal;
+
+  constructor(key: string, kind: ReportedKind, ports: FailurePorts, signal: AbortSignal) {
+    this.#key = key;
+    this.#kind = kind;
+    this.#ports = ports;
+    this.#signal = signal;
+  }
+
+  /** Reports the first write of a pass that has no answer for too long. Returns what ends it. */
+  watch(pass: AbortSignal): () => void {
+    const { client, clock } = this.#ports;
+    let timer: TimerHandle;
+    const look = (): void => {
+      const pending = client.pendingWrite(pass);
+      if (pending === undefined || pending.forMs < SLOW_ANSWER_MS) {
+        timer = clock.setTimer(SLOW_LOOK_MS, look);
+        return;
+      }
+      const message = `${pending.asked}: no answer for ${SLOW_ANSWER_MS / 1000} s; the API server or a webhook that it asks does not answer`;
+      // Whatever is known already says more than that.
+      void this.report({ reason: "ApiServerSlow", same: "", message });
+    };
+    timer = clock.setTimer(SLOW_LOOK_MS, look);
+    return () => timer.cancel();
+  }
+
+  /** Never rejects: an API server in trouble may refuse this, too, and the pass is tried again anyway. */
+  async report(failure: Failure): Promise<void> {
+    try {
+      const object = this.#kind.known(this.#key);
+      if (object === undefined || isKnown(object, failure)) return;
+      await this.#write(object, failure);
+    } catch (cause) {
+      this.#ports.logger.info({ name: this.#key, cause }, "the failure of a reconcile could not be written into the status");
+    }
+  }
+
+  async #write(object: KubeObject, { reason, message }: Failure): Promise<void> {
+    const { client, clock, events } = this.#ports;
+    const { apiVersion, kind, metadata } = object;
+    const { conditions: known = [], ...before } = statusOf(object);
+    const time = new Date(clock.nowMs()).toISOString().replace(/\.\d+Z$/, "Z");
+    const observation = {
+      type: FAILURE_CONDITION,
+      status: "True",
+      reason,
+      message: message.slice(0, MESSAGE_CHARS_MAX),
+    } as const;
+    const failed = observed(known, [observation], { generation: metadata.generation ?? 0, time });
+    const conditions = [...known.filter(({ type }) => type !== FAILURE_CONDITION), ...failed];
+    const { name, namespace, uid } = metadata;
+    const own = { name, ...(namespace === undefined ? {} : { namespace }), ...(uid === undefined ? {} : { uid }) };
+    // All of the status belongs to this manager: what is left out would be removed.
+    const applied = { apiVersion, kind, metadata: own, status: { ...this.#kind.firstStatus, ...before, conditions } };
+    const options = { manager: STATUS_MANAGER, force: true, subresource: "status", signal: this.#signal } as const;
+    this.#kind.onWritten?.(await client.apply(applied, options));
+    await events.tell(object, { type: "Warning", reason, action: "Reconcile", note: message });
+  }
+}
+
+const statusOf = (object: KubeObject) => (object["status"] ?? {}) as { readonly conditions?: readonly Condition[] };
+
+/** The same failure is written once: a status that changes with every failure would wake the queue without a pause. */
+function isKnown(object: KubeObject, { same }: Failure): boolean {
+  const condition = statusOf(object).conditions?.find(({ type }) => type === FAILURE_CONDITION);
+  return condition?.message.startsWith(same) === true;
+}

@@ -1,0 +1,97 @@
+/** A webhook of somebody else that fails: an environment says so, while it fails, and goes on when it is gone. */
+import { createServer, type Server, type Socket } from "node:net";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import type { Condition } from "@perdure/custom-resources";
+import { type KubeObject, type Resource, resources } from "@perdure/driver-kubernetes";
+import { freePorts } from "@perdure/servers";
+import { eventually } from "./eventually.js";
+import { World } from "./world.js";
+
+const FIRST_MS = 45 * 60_000;
+const TEST_MS = 240_000;
+const FAILURE = "ReconcileFailed";
+/** The longest that an API server waits for a webhook. */
+const WEBHOOK_SECONDS = 30;
+
+let world: World;
+const silent: Server = createServer((socket) => void sockets.add(socket));
+const sockets = new Set<Socket>();
+
+beforeAll(async () => {
+  world = await World.start();
+  const operator = world.startOperator();
+  await operator.untilWatching(AbortSignal.timeout(TEST_MS));
+  await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+}, FIRST_MS);
+afterAll(async () => {
+  for (const socket of sockets) socket.destroy();
+  await new Promise((resolve) => silent.close(resolve));
+  await world[Symbol.asyncDispose]();
+}, TEST_MS);
+
+const PATH = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+
+/** Runs `work` while writes of these kinds are validated by whoever listens at that port. */
+async function validating(plurals: readonly string[], port: number, work: () => Promise<void>): Promise<void> {
+  const webhook = {
+    name: "policy.example.org",
+    clientConfig: { url: `https://127.0.0.1:${port}/` },
+    rules: [{ apiGroups: ["apps"], apiVersions: ["*"], operations: ["CREATE", "UPDATE"], resources: plurals }],
+    failurePolicy: "Fail",
+    sideEffects: "None",
+    admissionReviewVersions: ["v1"],
+    timeoutSeconds: WEBHOOK_SECONDS,
+  };
+  const { status, text } = await world.kubernetes.ask({
+    method: "POST",
+    path: PATH,
+    body: { metadata: { name: "policy" }, webhooks: [webhook] },
+  });
+  if (status !== 201) throw new Error(text);
+  try {
+    await work();
+  } finally {
+    await world.kubernetes.ask({ method: "DELETE", path: `${PATH}/policy` });
+  }
+}
+
+async function failureOf(resource: Resource, { metadata }: Pick<KubeObject, "metadata">): Promise<Condition | undefined> {
+  const found = await world.client.find(resource, metadata.name, metadata.namespace);
+  const { conditions = [] } = (found?.["status"] ?? {}) as { readonly conditions?: readonly Condition[] };
+  return conditions.find(({ type }) => type === FAILURE);
+}
+
+test(
+  "an environment says that a webhook cannot be reached, and no more when it can be done without",
+  async () => {
+    const [closed] = (await freePorts(1)) as [number];
+    const made: KubeObject[] = [];
+    await validating(["statefulsets"], closed, async () => {
+      made.push((await world.create()) as unknown as KubeObject);
+      for (const one of made) {
+        await eventually(async () => (await failureOf(resources.environments, one)) !== undefined);
+        const condition = await failureOf(resources.environments, one);
+        expect(condition).toMatchObject({ status: "True", reason: "ApiServerError" });
+        expect(condition?.message).toMatch(/^patch statefulsets: 500 .*policy\.example\.org/);
+      }
+    });
+    for (const one of made) await eventually(async () => (await failureOf(resources.environments, one)) === undefined);
+  },
+  TEST_MS,
+);
+
+test(
+  "a webhook that does not answer is reported while the API server waits for it",
+  async () => {
+    const { port } = silent.address() as { readonly port: number };
+    await validating(["statefulsets"], port, async () => {
+      const made = await world.create();
+      await eventually(async () => (await failureOf(resources.environments, made)) !== undefined);
+      const condition = await failureOf(resources.environments, made);
+      // An answer of the API server would be `ApiServerError`: there is none yet.
+      expect(condition).toMatchObject({ status: "True", reason: "ApiServerSlow" });
+      expect(condition?.message).toMatch(/^patch statefulsets: no answer for 3 s/);
+    });
+  },
+  TEST_MS,
+);
