@@ -54,7 +54,7 @@ function aCluster() {
   const turns = new SecretTurns(1);
   const pass = async (changes: Partial<Environment["spec"]> = {}) => {
     const environment = environmentWith({ environmentId: ID, ...changes });
-    const ports = { client, cell: { ...cell, grpcTls: false }, clock, turns, databases };
+    const ports = { client, kubernetes: client, cell: { ...cell, grpcTls: false }, clock, turns, databases };
     const result = await ensureSecrets(environment, ports, SIGNAL);
     if (result.kind !== "ready" && result.kind !== "noDatabase") throw new Error(result.kind);
     const { observation, againMs } = result.database;

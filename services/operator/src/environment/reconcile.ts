@@ -216,10 +216,10 @@ class Pass {
 
   /** Undefined when they cannot be had yet; the first condition says why. */
   async #secrets(): Promise<EnvironmentSecrets | undefined> {
-    const { applier, cell, clock, secretCopies: client, secretTurns: turns, databases } = this.#ports;
+    const { applier, cell, client: kubernetes, clock, secretCopies: client, secretTurns: turns, databases } = this.#ports;
     let found: EnvironmentSecrets | undefined;
     const outcome = await step("Accepted", async () => {
-      const result = await ensureSecrets(this.#environment, { client, cell, clock, turns, databases }, this.#signal);
+      const result = await ensureSecrets(this.#environment, { client, kubernetes, cell, clock, turns, databases }, this.#signal);
       if (result.kind === "noDatabase" || result.kind === "ready") this.#outcomes.push(result.database);
       if (result.kind === "noDatabase")
         return { ...result.database, observation: { ...result.database.observation, type: "Accepted" } };

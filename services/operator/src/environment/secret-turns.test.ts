@@ -34,7 +34,11 @@ function aCluster(atOnce: number) {
       data: { url: Buffer.from(url).toString("base64") },
     } as unknown as KubeObject);
   const pass = async (environment: Environment) => {
-    const result = await ensureSecrets(environment, { client, cell, clock: new VirtualClock(), turns, databases }, SIGNAL);
+    const result = await ensureSecrets(
+      environment,
+      { client, kubernetes: client, cell, clock: new VirtualClock(), turns, databases },
+      SIGNAL,
+    );
     if (result.kind !== "ready") throw new Error(result.kind);
     const { hash, isWaiting, againMs } = result.secrets;
     const copy = there.get(keyOf("postgres", environment.metadata.name)) as unknown as {

@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { type Clock, Secret } from "@perdure/base";
 import { type Environment, objectNameOf } from "@perdure/custom-resources";
-import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
 import type { Cell } from "../cell.js";
 import { REDIS_AUTH, redisHost } from "../desired/redis.js";
 import { hashOf } from "../desired/runtime-config.js";
@@ -58,6 +58,8 @@ export type SecretsResult =
 
 interface SecretPorts {
   readonly client: SecretClient;
+  /** For what is no Secret. */
+  readonly kubernetes: KubernetesClient;
   readonly cell: Cell;
   readonly clock: Clock;
   readonly turns: SecretTurns;
@@ -93,7 +95,7 @@ export async function ensureSecrets(environment: Environment, ports: SecretPorts
   const { authorities, tunnelToken } = given;
   const lost = given.signingKey === undefined ? lostKey(environment, await store.read(SIGNING_KEY), clock) : undefined;
   if (lost !== undefined && environment.spec.acceptDataLoss !== lost.mark) return { kind: "keyLost", ...lost };
-  const database = await ensureDatabase(environment, given.postgres, ports, store, signal);
+  const database = await ensureDatabase(environment, given.postgres, { ...ports, client: ports.kubernetes }, store, signal);
   if (database.kind === "refused") return { kind: "noDatabase", database: database.outcome };
   const { url: postgres, isWaiting } = database;
   const redis = await ensureRedis(environment, given.redisUrl, cell, store);
