@@ -1,11 +1,14 @@
 /**
- * How long the event loop of the server stands still beside large fan-outs and crowds that wake: `node deploy/run-ts.mjs
- * libs/conformance/bench/event-loop.ts [children] [sleepers]`. Prints the largest delay of each second (`nodejs_eventloop_lag_max_seconds`) and the
- * processor time of the server for each part.
+ * How long the event loop of the server stands still beside large fan-outs, and crowds that wake or are killed: `node deploy/run-ts.mjs
+ * libs/conformance/bench/event-loop.ts [children] [sleepers] [seconds to fall asleep]`. Prints for each part the processor time of the server, its
+ * largest delays (`nodejs_eventloop_lag_max_seconds` of each second, which other processes make longer), and the most processor time that its thread
+ * used in one piece.
  */
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Context, RestatePromise, service } from "@restatedev/restate-sdk";
-import { World } from "../src/index.js";
+import { temporaryDirectory, World } from "../src/index.js";
 
 const CHILDREN = Number(process.argv[2] ?? 10_000);
 const SLEEPERS = Number(process.argv[3] ?? 16_000);
@@ -15,6 +18,7 @@ const SAMPLE_MS = 1_000;
 let wakeAtMs = 0;
 let woken = 0;
 let isFannedOut = false;
+let hasWaited = false;
 const child = service({ name: "Child", handlers: { echo: async (_ctx: Context, n: number) => n } });
 const parent = service({
   name: "Parent",
@@ -26,6 +30,18 @@ const parent = service({
     },
   },
 });
+/** Suspends with a long journal, replays it and goes on. */
+const patient = service({
+  name: "Patient",
+  options: { inactivityTimeout: 100, journalRetention: 0 },
+  handlers: {
+    fanOutAndWait: async (ctx: Context, count: number) => {
+      await RestatePromise.all(Array.from({ length: count }, (_, n) => ctx.serviceClient(child).echo(n)));
+      await ctx.sleep(3_000);
+      hasWaited = true;
+    },
+  },
+});
 const sleeper = service({
   name: "Sleeper",
   options: { inactivityTimeout: 100 },
@@ -34,12 +50,25 @@ const sleeper = service({
       await ctx.sleep(Math.max(1, wakeAtMs - Date.now()));
       woken++;
     },
+    hour: async (ctx: Context) => ctx.sleep(3_600_000),
+  },
+});
+const holder = service({
+  name: "Holder",
+  options: { inactivityTimeout: 100 },
+  handlers: {
+    hold: async (ctx: Context, count: number) => {
+      await RestatePromise.all(Array.from({ length: count }, () => ctx.serviceClient(sleeper).hour()));
+    },
   },
 });
 
-const { PERDURE_NODE_OPTIONS = "" } = process.env;
-await using world = await World.start({ environment: { PERDURE_NODE_OPTIONS } });
-await world.deploy({ services: [child, parent, sleeper] });
+const baseDir = temporaryDirectory();
+const probed = join(baseDir, "loop-probe.jsonl");
+const probe = new URL("loop-probe.mjs", import.meta.url).pathname;
+const PERDURE_NODE_OPTIONS = `--import ${probe} ${process.env["PERDURE_NODE_OPTIONS"] ?? ""}`;
+const world = await World.start({ baseDir, environment: { PERDURE_NODE_OPTIONS, LOOP_PROBE: probed } });
+await world.deploy({ services: [child, parent, patient, sleeper, holder] });
 
 /** Of the server: processor seconds so far, and the largest delay since the last call. */
 async function sample(): Promise<{ readonly cpu: number; readonly lag: number }> {
@@ -49,8 +78,22 @@ async function sample(): Promise<{ readonly cpu: number; readonly lag: number }>
   return { cpu: of("process_cpu_seconds_total"), lag: of("nodejs_eventloop_lag_max_seconds") };
 }
 
+/** Processor milliseconds of each larger piece so far. */
+function pieces(): readonly number[] {
+  if (!existsSync(probed)) return [];
+  return readFileSync(probed, "utf8").trimEnd().split("\n").map(Number);
+}
+
+const largest = (values: readonly number[]): string =>
+  [...values]
+    .sort((a, b) => b - a)
+    .slice(0, 5)
+    .map(Math.round)
+    .join(", ");
+
 async function measure(what: string, work: () => Promise<void>): Promise<void> {
   const before = await sample();
+  const piecesBefore = pieces().length;
   const lags: number[] = [];
   let isOver = false;
   const done = work().finally(() => {
@@ -58,19 +101,35 @@ async function measure(what: string, work: () => Promise<void>): Promise<void> {
   });
   while (!isOver) {
     await delay(SAMPLE_MS);
-    lags.push((await sample()).lag);
+    lags.push((await sample()).lag * 1_000);
   }
   await done;
   const cpu = (await sample()).cpu - before.cpu;
-  const worst = lags.sort((a, b) => b - a).slice(0, 5);
-  console.log(
-    `${what}: ${cpu.toFixed(1)} s of processor time; largest delays, ms: ${worst.map((s) => Math.round(s * 1000)).join(", ")}`,
-  );
+  const parts = `largest delays, ms: ${largest(lags)}; processor time in one piece, ms: ${largest(pieces().slice(piecesBefore))}`;
+  console.log(`${what}: ${cpu.toFixed(1)} s of processor time; ${parts}`);
 }
 
 await measure(`fan-out of ${CHILDREN}`, async () => {
   await world.ingress.send(["Parent", "fanOut"], CHILDREN);
   while (!isFannedOut) await delay(100);
+});
+await measure(`fan-out of ${CHILDREN}, suspended, replayed and forgotten`, async () => {
+  await world.ingress.send(["Patient", "fanOutAndWait"], CHILDREN);
+  while (!hasWaited) await delay(100);
+});
+
+const count = async (where: string): Promise<number> =>
+  Number((await world.admin.query(`SELECT count(*) AS n FROM sys_invocation WHERE ${where}`))[0]?.["n"]);
+let held = "";
+const heldChildren = "target_handler_name = 'hour'";
+await measure(`${CHILDREN} children fall asleep`, async () => {
+  held = (await world.ingress.send(["Holder", "hold"], CHILDREN)).invocationId;
+  while ((await count(`${heldChildren} AND status = 'suspended'`)) < CHILDREN) await delay(1_000);
+});
+await measure(`their parent is killed`, async () => {
+  const { status } = await world.admin.invocation(held, "kill");
+  if (status !== 200) throw new Error(`the kill was answered with ${status}`);
+  while ((await count(`${heldChildren} AND status = 'completed'`)) < CHILDREN) await delay(1_000);
 });
 
 let left = SLEEPERS;
@@ -86,4 +145,5 @@ await measure(`${SLEEPERS} fall asleep`, async () => {
 await measure(`${SLEEPERS} wake`, async () => {
   while (woken < SLEEPERS) await delay(100);
 });
-process.exit(0);
+await world[Symbol.asyncDispose]();
+rmSync(baseDir, { recursive: true, force: true });
