@@ -17,18 +17,26 @@ export class CliError extends Error {
   readonly code: string | undefined;
   /** By which those who run the server find the request in their logs. */
   readonly requestId: string | undefined;
+  /** What `--json` shows beside them: ids and numbers that scripts branch on. */
+  readonly facts: Readonly<Record<string, string | number | null>>;
 
   constructor(
     exitCode: ExitCode,
     message: string,
     advice?: string,
-    options: { cause?: unknown; code?: string | undefined; requestId?: string | undefined } = {},
+    options: {
+      cause?: unknown;
+      code?: string | undefined;
+      requestId?: string | undefined;
+      facts?: Readonly<Record<string, string | number | null>>;
+    } = {},
   ) {
     super(message, { cause: options.cause });
     this.exitCode = exitCode;
     this.advice = advice;
     this.code = options.code;
     this.requestId = options.requestId;
+    this.facts = options.facts ?? {};
   }
 }
 

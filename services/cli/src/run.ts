@@ -75,9 +75,9 @@ function everywhere(command: Command, change: (command: Command) => void): void 
 }
 
 function tell(error: CliError, context: Context, stderr: OutputStream, isJson: boolean): void {
-  const { message, advice, code, requestId, exitCode } = error;
+  const { message, advice, code, requestId, exitCode, facts } = error;
   if (isJson || context.json) {
-    stderr.write(`${JSON.stringify({ error: { message, advice, code, requestId, exitCode } })}\n`);
+    stderr.write(`${JSON.stringify({ error: { message, advice, code, requestId, exitCode, ...facts } })}\n`);
     return;
   }
   const { output } = context;

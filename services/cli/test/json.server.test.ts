@@ -149,6 +149,9 @@ const desk = restate.service({
   name: "Desk",
   handlers: {
     echo: async (_ctx: restate.Context, value: number) => value,
+    refuse: async () => {
+      throw new restate.TerminalError("taken", { errorCode: 409 });
+    },
     wait: async (ctx: restate.Context) => await ctx.sleep(3_600_000),
     ask: async (ctx: restate.Context) => {
       const { id, promise } = ctx.awakeable<number>();
@@ -194,7 +197,7 @@ async function run(...args: readonly string[]): Promise<Ran> {
 
 async function sent(handler: string): Promise<string> {
   const { stdout } = await run("send", `Desk/${handler}`, ...(handler === "echo" ? ["1"] : []));
-  return (JSON.parse(stdout) as { invocationId: string }).invocationId;
+  return (JSON.parse(stdout) as { invocation_id: string }).invocation_id;
 }
 
 const someOf = (handler: string, count: number): Promise<string[]> =>
@@ -295,6 +298,19 @@ test("a path that does not fit the type of its service is explained in the form 
   expect(await adviceOf("call", "Desk/a/echo", "5")).toEqual([2, "Write: Desk/echo"]);
   expect(await adviceOf("rules", "set", "acme")).toEqual([2, "For example: perdure rules set 'acme' --concurrency 2"]);
   expect(await adviceOf("rules", "set", "acme", "--new")).toEqual([2, expect.stringContaining("perdure rules set")]);
+});
+
+test("call and send name the invocation alike, and a failure of the handler has its id and status as fields", async () => {
+  const id = expect.stringMatching(/^inv_1/);
+  expect(JSON.parse((await run("send", "Desk/echo", "1")).stdout)).toEqual({
+    invocation_id: id,
+    status: "Accepted",
+    execution_time: null,
+  });
+  expect(JSON.parse((await run("call", "Desk/echo", "1")).stdout)).toEqual({ invocation_id: id, result: 1 });
+  const refused = await run("call", "Desk/refuse");
+  expect(refused.exitCode).toBe(1);
+  expect(JSON.parse(refused.stderr)).toMatchObject({ error: { invocation_id: id, status: 409, exitCode: 1 } });
 });
 
 test("versions are labelled: the release that the server is compatible with, and that of the command line", async () => {

@@ -64,10 +64,10 @@ let home: Home;
 let address: string;
 
 interface Sent {
-  readonly invocationId: string;
+  readonly invocation_id: string;
 }
 
-const send = async (...args: string[]): Promise<string> => (await home.json<Sent>(["send", ...args])).invocationId;
+const send = async (...args: string[]): Promise<string> => (await home.json<Sent>(["send", ...args])).invocation_id;
 const statusOf = async (id: string): Promise<unknown> => (await world.admin.row(id))?.["status"];
 const untilStatus = (id: string, status: string): Promise<true> =>
   eventually(`${id} is ${status}`, async () => (await statusOf(id)) === status || undefined);

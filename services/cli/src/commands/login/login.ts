@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { CloudClient, type DeviceLogin, OAuthClientError, type Tokens } from "@perdure/cloud-client";
 import { openBrowser } from "../../browser.js";
 import { foreignAdvice, isForeignLogin } from "../../cloud/index.js";
+import { DEFAULT_API } from "../../cloud/session.js";
 import { homeOf } from "../../config/index.js";
 import { type Context, USER_AGENT } from "../../context.js";
 import { FAILED, USAGE } from "../../errors.js";
@@ -63,7 +64,12 @@ async function approvedTokens(context: Context, mayOpenBrowser: boolean): Promis
     return await context.output.during(waiting, () => oauth.approved(device, context.signal));
   } catch (cause) {
     if (!(cause instanceof OAuthClientError)) throw cause;
-    return context.fail(FAILED, `The login did not succeed: ${cause.message}`, adviceOn(cause.problem), cause);
+    return context.fail(
+      FAILED,
+      `The login did not succeed: ${cause.message}`,
+      adviceOn(cause.problem, context.session.apiOrigin),
+      cause,
+    );
   }
 }
 
@@ -83,8 +89,12 @@ function showDevice({ output, session }: Context, device: DeviceLogin, isOpened:
   });
 }
 
-function adviceOn(problem: string): string {
-  if (problem === "unreachable" || problem === "unexpected") return "Is the address right? PERDURE_API_URL names another cloud.";
+/** `problem`: of the client; `apiOrigin`: where the login was tried. */
+export function adviceOn(problem: string, apiOrigin: string): string {
+  if (problem === "unreachable" || problem === "unexpected") {
+    if (apiOrigin === DEFAULT_API) return "There is no public cloud yet. Set PERDURE_API_URL to the address of yours.";
+    return "Is the address right? PERDURE_API_URL names another cloud.";
+  }
   return "Try again: perdure login";
 }
 

@@ -71,7 +71,8 @@ async function sendToHandler(context: Context, target: string, argument: string 
   const { output } = context;
   try {
     const sent = await ingressOf(context).send(address, input, flags.delay);
-    output.result(sent, () => {
+    const { invocationId, status, executionTime } = sent;
+    output.result({ invocation_id: invocationId, status, execution_time: executionTime ?? null }, () => {
       output.print(sent.invocationId);
       const known = sent.status === "PreviouslyAccepted" ? "It was sent before. " : "";
       const later = sent.executionTime === undefined ? "" : `It begins at ${sent.executionTime}. `;
@@ -87,7 +88,10 @@ async function failureOf(context: Context, address: HandlerAddress, failure: Inv
   if (failure.source !== "invocation") return (await misfitOf(context, address, failure)) ?? asCliError(failure);
   const advice =
     failure.invocationId === undefined ? undefined : `What happened: perdure invocations describe ${failure.invocationId}`;
-  return new CliError(FAILED, `The handler failed: [${failure.status}] ${harmless(failure.message)}`, advice, { cause: failure });
+  return new CliError(FAILED, `The handler failed: [${failure.status}] ${harmless(failure.message)}`, advice, {
+    cause: failure,
+    facts: { invocation_id: failure.invocationId ?? null, status: failure.status },
+  });
 }
 
 const STATUS_OF_MISFITS: ReadonlySet<number> = new Set([400, 404]);
