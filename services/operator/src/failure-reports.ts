@@ -129,7 +129,8 @@ class FailureReports {
     // All of the status belongs to this manager: what is left out would be removed.
     const applied = { apiVersion, kind, metadata: own, status: { ...this.#kind.firstStatus, ...before, conditions } };
     const options = { manager: STATUS_MANAGER, force: true, subresource: "status", signal: this.#signal } as const;
-    this.#kind.onWritten?.(await client.apply(applied, options));
+    const written = await client.apply(applied, options); // Not as an argument: an optional call that is not made evaluates none.
+    this.#kind.onWritten?.(written);
     await events.tell(object, { type: "Warning", reason, action: "Reconcile", note: message });
   }
 }

@@ -1,11 +1,12 @@
-/** A webhook of somebody else that fails: an environment says so, while it fails, and goes on when it is gone. */
+/** A webhook of somebody else that fails: objects of every kind say so, while it fails, and go on when it is gone. */
 import { createServer, type Server, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Condition } from "@perdure/custom-resources";
 import { type KubeObject, type Resource, resources } from "@perdure/driver-kubernetes";
 import { freePorts } from "@perdure/servers";
 import { eventually } from "./eventually.js";
-import { World } from "./world.js";
+import { aService } from "./services.js";
+import { OPERATOR_NAMESPACE, World } from "./world.js";
 
 const FIRST_MS = 45 * 60_000;
 const TEST_MS = 240_000;
@@ -62,20 +63,41 @@ async function failureOf(resource: Resource, { metadata }: Pick<KubeObject, "met
 }
 
 test(
-  "an environment says that a webhook cannot be reached, and no more when it can be done without",
+  "an environment, a service and a tunnel say that a webhook cannot be reached, and no more when it can be done without",
   async () => {
+    await world.client.create({
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "key-shop", namespace: OPERATOR_NAMESPACE },
+      data: { key: Buffer.from("key_secret").toString("base64") },
+    });
+    const cloud = {
+      apiVersion: "perdure.dev/v1alpha1",
+      kind: "CloudEnvironment",
+      metadata: { name: "shop" },
+      spec: {
+        environmentId: "env_0123456789abcdef",
+        region: "eu",
+        signingPublicKey: `publickeyv1_${"1".repeat(43)}`,
+        authentication: { secretRef: { name: "key-shop", key: "key" } },
+        tunnel: {},
+      },
+    };
     const [closed] = (await freePorts(1)) as [number];
-    const made: KubeObject[] = [];
-    await validating(["statefulsets"], closed, async () => {
-      made.push((await world.create()) as unknown as KubeObject);
-      for (const one of made) {
-        await eventually(async () => (await failureOf(resources.environments, one)) !== undefined);
-        const condition = await failureOf(resources.environments, one);
+    const service = aService({ name: "greeter", namespace: "default", image: "greeter:1" }, `http://127.0.0.1:${closed}`);
+    const found: (readonly [Resource, Pick<KubeObject, "metadata">])[] = [];
+    await validating(["statefulsets", "deployments", "replicasets"], closed, async () => {
+      found.push([resources.environments, await world.create()]);
+      found.push([resources.serviceDeployments, await world.client.create(service)]);
+      found.push([resources.cloudEnvironments, await world.client.create(cloud)]);
+      for (const [resource, object] of found) {
+        await eventually(async () => (await failureOf(resource, object)) !== undefined);
+        const condition = await failureOf(resource, object);
         expect(condition).toMatchObject({ status: "True", reason: "ApiServerError" });
-        expect(condition?.message).toMatch(/^patch statefulsets: 500 .*policy\.example\.org/);
+        expect(condition?.message).toMatch(/^patch (statefulsets|replicasets|deployments): 500 .*policy\.example\.org/);
       }
     });
-    for (const one of made) await eventually(async () => (await failureOf(resources.environments, one)) === undefined);
+    for (const [resource, object] of found) await eventually(async () => (await failureOf(resource, object)) === undefined);
   },
   TEST_MS,
 );
