@@ -56,7 +56,7 @@ test(
       "patch limitranges": 1,
       "patch serviceaccounts": 3,
       "patch configmaps": 1,
-      "create secrets": 3,
+      "create secrets": 4,
       "patch secrets": 2,
       "patch services": 4,
       "patch statefulsets": 2,

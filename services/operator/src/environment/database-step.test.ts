@@ -52,8 +52,8 @@ function aCluster() {
     return data?.data?.[key] === undefined ? undefined : Buffer.from(data.data[key], "base64").toString();
   };
   const turns = new SecretTurns(1);
-  const pass = async (changes: Partial<Environment["spec"]> = {}) => {
-    const environment = environmentWith({ environmentId: ID, ...changes });
+  const pass = async (changes: Partial<Environment["spec"]> = {}, status?: Environment["status"]) => {
+    const environment = { ...environmentWith({ environmentId: ID, ...changes }), ...(status === undefined ? {} : { status }) };
     const ports = { client, kubernetes: client, cell: { ...cell, grpcTls: false }, clock, turns, databases };
     const result = await ensureSecrets(environment, ports, SIGNAL);
     if (result.kind !== "ready" && result.kind !== "noDatabase") throw new Error(result.kind);
@@ -172,7 +172,7 @@ test("one whose Secret is gone while it runs with the platform's rows gets no ro
   const { pass, read, database, cluster } = await withPlatform();
   database.shared.add(ID);
   cluster.pods = 1;
-  expect(await pass()).toMatchObject({ kind: "noDatabase", reason: "SharedRole" });
+  expect(await pass({}, { data: { present: true } })).toMatchObject({ kind: "noDatabase", reason: "SharedRole" });
   expect(read("postgres", "url")).toBeUndefined();
 });
 

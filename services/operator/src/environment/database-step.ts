@@ -116,8 +116,9 @@ async function ownRole(
   }
   if (before !== undefined && !ports.turns.take(environment))
     return { kind: "url", url: before, isWaiting: true, outcome: ROTATING };
-  // Who has a role of its own has no rows elsewhere; who has another URL rests. What has none may have lost it.
-  const isRunning = before === undefined && (await hasPods(environment, ports.client, signal));
+  // Who has a role of its own has no rows elsewhere; who has another URL rests. What has none is new, or has lost it.
+  const isNew = environment.status?.data?.present !== true;
+  const isRunning = before === undefined && !isNew && (await hasPods(environment, ports.client, signal));
   const password = await passwordOf(store);
   const options = { platformUrl: given, environmentId, password, isRunning };
   const attempt = await ports.databases.prepare(name, options, signal);
