@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { observed } from "@perdure/custom-resources";
 import { routableOutcome, storageOutcome, summary, withDeadline, workersOutcome } from "../src/environment/observe.js";
-import { bad, good } from "../src/environment/outcome.js";
+import { bad, good, type Outcome } from "../src/environment/outcome.js";
 import { versionEdge } from "../src/environment/version-edge.js";
 import { BUNDLED, environmentWith } from "./an-environment.js";
 
@@ -68,6 +68,14 @@ describe("an environment", () => {
   test("says what is less than people may think: egress to everybody, and a second that a crash may cost", () => {
     const open = environmentWith({ network: { egress: { mode: "open" }, disablePolicies: false } });
     expect(told(open, all)).toContain("NetworkPermissive=True/EgressOpen");
+    const apart = environmentWith({ network: { egress: { mode: "public" }, disablePolicies: true } });
+    const allowed: Outcome = { ...bad("NetworkIsolated", "PolicyDisabled", ""), isAllowed: true };
+    const without = all.map((one) => (one.observation.type === "NetworkIsolated" ? allowed : one));
+    expect(told(apart, without)).toEqual([
+      "Ready=True/Ready",
+      "Progressing=False/Complete",
+      "NetworkPermissive=True/PoliciesDisabled",
+    ]);
     const reduced = environmentWith({ redis: { bundled: { ...BUNDLED, fsync: "everysec" } } });
     expect(told(reduced, all)).toContain("DurabilityReduced=True/FsyncEverySecond");
     expect(told(environmentWith(), all).join()).not.toMatch(/NetworkPermissive|DurabilityReduced/);

@@ -6,7 +6,7 @@ import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import type { Environment } from "@perdure/custom-resources";
 import { type KubeObject, Reflector, type Resource, resources } from "@perdure/driver-kubernetes";
 import { parseAllDocuments } from "yaml";
-import { OPERATOR_USER } from "./cell.js";
+import { cell, OPERATOR_USER } from "./cell.js";
 import { allowance, eventually } from "./eventually.js";
 import { conditionOf, World } from "./world.js";
 
@@ -22,9 +22,31 @@ let operator: AsyncDisposable;
 
 beforeAll(async () => {
   world = await World.start();
-  operator = world.startOperator();
+  operator = world.startOperator({ cell: { ...cell, allowPolicyDisable: true } });
 }, FIRST_MS);
 afterAll(() => world[Symbol.asyncDispose](), TEST_MS);
+
+test(
+  "network policies that the spec switches off go, and the conditions say so; it stays ready",
+  async () => {
+    const made = await world.create();
+    await world.untilReady(made);
+    const { name } = made.metadata;
+    const policies = async (): Promise<number> =>
+      (await world.client.list(resources.networkPolicies, { namespace: name })).items.length;
+    expect(await policies()).toBeGreaterThan(0);
+    await world.change(made, { network: { disablePolicies: true } });
+    const open = await world.until(name, (one) => conditionOf(one, "NetworkIsolated")?.status === "False");
+    expect(conditionOf(open, "NetworkIsolated")).toMatchObject({ reason: "PolicyDisabled" });
+    expect(conditionOf(open, "NetworkPermissive")).toMatchObject({ status: "True", reason: "PoliciesDisabled" });
+    expect(conditionOf(open, "Ready")).toMatchObject({ status: "True" });
+    expect(await policies()).toBe(0);
+    await world.change(made, { network: { disablePolicies: false } });
+    await world.until(name, (one) => conditionOf(one, "NetworkIsolated")?.status === "True");
+    expect(await policies()).toBeGreaterThan(0);
+  },
+  TEST_MS,
+);
 
 const timeOf = (environment: Environment, type: string): string => conditionOf(environment, type)?.lastTransitionTime ?? "";
 

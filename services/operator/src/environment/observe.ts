@@ -1,7 +1,7 @@
 /** Why: from what controllers report about our objects to what people read about an environment. Pure, so that each case has a test. */
 import type { Environment, EnvironmentStatus, Observation, Phase } from "@perdure/custom-resources";
 import { PROGRESS_MS_MAX, WAIT_SOON_MS } from "../limits.js";
-import { bad, good, type Outcome } from "./outcome.js";
+import { bad, good, isGood, type Outcome } from "./outcome.js";
 
 /** Parts of a StatefulSet or Deployment that say how it is. */
 export interface Rollout {
@@ -72,7 +72,9 @@ export function summary(
   rest?: "Closing" | "Asleep" | "Waking",
 ): readonly Observation[] {
   const seen = outcomes.map(({ observation }) => observation);
-  const first = NEEDED.map((type) => seen.find((one) => one.type === type)).find((one) => one?.status !== "True");
+  const failing = new Set(outcomes.filter((one) => !isGood(one)).map(({ observation }) => observation));
+  const needed = NEEDED.map((type) => seen.find((one) => one.type === type));
+  const first = needed.find((one) => one === undefined || failing.has(one));
   const complete = NEEDED.every((type) => seen.some((one) => one.type === type));
   const ready: Observation =
     first === undefined && complete
@@ -88,7 +90,7 @@ export function summary(
   const restReason = rest === "Asleep" ? "Hibernated" : rest === "Closing" ? "Hibernating" : "Suspended";
   const suspended: Observation = { ...ready, status: "False", reason: restReason, message: RESTS[restReason] };
   const isReduced = environment.spec.redis.bundled?.fsync === "everysec";
-  const isOpen = environment.spec.network.egress.mode === "open";
+  const permissive = permissiveReason(environment);
   const progressing: Observation =
     ready.status === "True" || needsNobody
       ? { type: "Progressing", status: "False", reason: "Complete", message: "" }
@@ -100,8 +102,18 @@ export function summary(
     ...(isReduced
       ? [abnormal("DurabilityReduced", "FsyncEverySecond", "a crash of Redis may lose the last second of acknowledged work")]
       : []),
-    ...(isOpen ? [abnormal("NetworkPermissive", "EgressOpen", "workers reach every address, also private ones")] : []),
+    ...(permissive === undefined ? [] : [abnormal("NetworkPermissive", permissive, PERMISSIVE[permissive])]),
   ];
+}
+
+const PERMISSIVE = {
+  PoliciesDisabled: "no network policy keeps pods of the environment and others apart",
+  EgressOpen: "workers reach every address, also private ones",
+} as const;
+
+function permissiveReason({ spec: { network } }: Environment): keyof typeof PERMISSIVE | undefined {
+  if (network.disablePolicies) return "PoliciesDisabled";
+  return network.egress.mode === "open" ? "EgressOpen" : undefined;
 }
 
 const RESTS = {

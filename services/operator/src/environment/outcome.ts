@@ -7,6 +7,8 @@ export interface Outcome {
   readonly observation: Observation;
   /** Milliseconds until another look; undefined: changes wake us, and the resync. */
   readonly againMs?: number;
+  /** Not true, as the spec asks and this cell allows: it keeps nothing from being ready. */
+  readonly isAllowed?: true;
 }
 
 export function good(type: string, reason: string, message = ""): Outcome {
@@ -18,7 +20,7 @@ export function bad(type: string, reason: string, message: string, againMs?: num
   return againMs === undefined ? { observation } : { observation, againMs };
 }
 
-export const isGood = ({ observation }: Outcome): boolean => observation.status === "True";
+export const isGood = ({ observation, isAllowed }: Outcome): boolean => observation.status === "True" || isAllowed === true;
 
 /**
  * Runs a step. What an API server refuses for good becomes its condition, with the verb and kind it was about, and no hot loop;

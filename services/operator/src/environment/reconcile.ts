@@ -247,15 +247,15 @@ class Pass {
   async #isolate(): Promise<Outcome> {
     const { cell } = this.#ports;
     const environment = this.#environment;
-    if (environment.spec.network.disablePolicies) {
-      if (cell.allowPolicyDisable) return good("NetworkIsolated", "PolicyDisabled", "policies are switched off by the spec");
+    const { disablePolicies } = environment.spec.network;
+    if (disablePolicies && !cell.allowPolicyDisable)
       return bad("NetworkIsolated", "PolicyDisabled", "network.disablePolicies is not allowed in this cell");
-    }
-    const policies = networkPolicies(environment, cell);
+    const policies = disablePolicies ? [] : networkPolicies(environment, cell);
     await this.#applyAll(policies);
     // Rules of policies add up: one that is left over from an earlier release would go on letting through what it did.
     await prune(environment, resources.networkPolicies, policies, this.#ports, this.#signal);
-    return good("NetworkIsolated", "Applied");
+    if (!disablePolicies) return good("NetworkIsolated", "Applied");
+    return { ...bad("NetworkIsolated", "PolicyDisabled", "policies are switched off by the spec"), isAllowed: true };
   }
 
   async #storage(secrets: EnvironmentSecrets): Promise<Outcome> {
