@@ -109,8 +109,9 @@ export class Http2Pool implements SessionOwner {
 
   /** Breaks every connection; streams that run or wait fail. */
   destroy(): void {
-    for (const session of [...this.#sessions, ...this.#draining]) session.destroy();
+    // First: a connection that goes while streams wait is replaced by another one.
     while (this.#waiting.length > 0) this.#waiting.shift()!.fail({ kind: "reset", message: "the transport is closing" });
+    for (const session of [...this.#sessions, ...this.#draining]) session.destroy();
   }
 
   /** As many connections as the waiting streams would fill, one at least. Another one takes as many as those that are there, it is assumed. */

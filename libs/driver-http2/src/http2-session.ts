@@ -3,6 +3,7 @@
  * It takes no stream before the SETTINGS, because only then is known how many the peer allows.
  */
 import { type ClientHttp2Session, connect } from "node:http2";
+import type { Socket } from "node:net";
 import { boundHalfClose, type Clock, handleErrors, type Random, type TimerHandle } from "@perdure/base";
 import type { EgressGuard, Lookup } from "@perdure/egress";
 import type { TransportFailure } from "@perdure/invoker";
@@ -25,7 +26,7 @@ import {
 export interface SessionOwner {
   /** There is room for streams, or more of it. */
   hasRoom(session: PooledSession): void;
-  /** The session takes no more streams; `failure` tells why it never took any. */
+  /** The session takes no more streams; `failure` says why it never took any. Called once. */
   gone(session: PooledSession, failure: TransportFailure | undefined): void;
   /** The socket is closed; nothing of the session is left. Follows `gone`. */
   closed(session: PooledSession): void;
@@ -46,6 +47,8 @@ export class PooledSession implements StreamHost {
   readonly #owner: SessionOwner;
   readonly #deps: SessionDeps;
   readonly #session: ClientHttp2Session;
+  /** Undefined until it is connected. */
+  #socket: Socket | undefined;
   #state: "connecting" | "ready" | "draining" | "closed" = "connecting";
   #active = 0;
   /** Streams on which a large message is on its way. */
@@ -74,11 +77,12 @@ export class PooledSession implements StreamHost {
     );
     this.#session.on("connect", (_session, socket) => {
       handleErrors(socket);
+      this.#socket = socket as Socket;
       boundHalfClose(socket, deps.clock, HALF_CLOSE_MS);
       if (this.#state === "connecting") this.#session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     });
     this.#session.on("remoteSettings", () => this.#settingsArrived());
-    this.#session.on("goaway", () => this.#stopTaking());
+    this.#session.on("goaway", () => this.#goawayArrived());
     this.#session.on("close", () => this.#closed());
   }
 
@@ -94,7 +98,12 @@ export class PooledSession implements StreamHost {
 
   /** Streams it would take now. */
   get room(): number {
-    return this.#state === "ready" ? this.#allowed - this.#active : 0;
+    return this.#state === "ready" && !this.#isEnding ? this.#allowed - this.#active : 0;
+  }
+
+  /** Node closed or destroyed the session; its events say so later, or never while a write is stuck. */
+  get #isEnding(): boolean {
+    return this.#session.closed || this.#session.destroyed;
   }
 
   get #allowed(): number {
@@ -134,8 +143,16 @@ export class PooledSession implements StreamHost {
   streamClosed(): void {
     this.#active--;
     if (this.#active === 0) this.#idleSinceMs = this.#deps.clock.monotonicMs();
+    if (this.#session.destroyed) return this.#giveUp(undefined);
     this.#closeIfUnused();
     if (this.#state === "ready") this.#owner.hasRoom(this);
+  }
+
+  /** Node has closed the session; it has also destroyed it if the code is that of an error. */
+  #goawayArrived(): void {
+    const failure = connectFailure(this.#base.authority, "the endpoint ended the connection before any request");
+    if (this.#session.destroyed) this.#giveUp(failure);
+    else this.#stopTaking(failure);
   }
 
   #settingsArrived(): void {
@@ -156,16 +173,17 @@ export class PooledSession implements StreamHost {
   /** Closes what nobody has used for long, else asks whether the peer is still there. */
   #keepAlive(): void {
     const { clock } = this.#deps;
+    if (this.#session.destroyed) return this.#giveUp(undefined);
     if (this.#active === 0 && clock.monotonicMs() - this.#idleSinceMs >= IDLE_CLOSE_MS) {
       return this.#retire();
     }
-    this.#pingTimeout = clock.setTimer(PING_TIMEOUT_MS, () => this.#session.destroy(new Error("no answer to PING")));
-    const sent = this.#session.ping(() => {
+    this.#pingTimeout = clock.setTimer(PING_TIMEOUT_MS, () => this.#giveUp(undefined, new Error("no answer to PING")));
+    const answered = (): void => {
       this.#pingTimeout?.cancel();
       this.#pingTimeout = undefined;
-    });
-    if (!sent) this.#session.destroy(new Error("PING could not be sent"));
-    else this.#armKeepAlive();
+    };
+    if (!this.#session.ping(answered)) return this.#giveUp(undefined, new Error("PING could not be sent"));
+    this.#armKeepAlive();
   }
 
   /** Closes once its streams have ended. */
@@ -175,21 +193,29 @@ export class PooledSession implements StreamHost {
   }
 
   #closeIfUnused(): void {
-    if (this.#state === "draining" && this.#active === 0) this.#session.close();
+    if (this.#state !== "draining" || this.#active > 0) return;
+    this.#session.close();
+    this.#timer.cancel();
+    this.#timer = this.#deps.clock.setTimer(HALF_CLOSE_MS, () => this.#giveUp(undefined)); // The last write may be stuck.
   }
 
   #failed(cause: unknown): void {
     if (this.#state === "connecting") this.#stopTaking(handshakeFailure(this.#base.authority, cause));
-    else this.#stopTaking(); // Its streams hear the error themselves.
+    else this.#stopTaking(connectFailure(this.#base.authority, cause)); // Its streams get the error from Node.
   }
 
-  #giveUp(failure: TransportFailure | undefined): void {
+  /**
+   * Node keeps the socket of a destroyed session until its last write is done, and only then emits "error" and "close". A peer that
+   * reads nothing (it is stopped, or its host has gone) would keep the connection for as long as the kernel retries.
+   */
+  #giveUp(failure: TransportFailure | undefined, cause?: Error): void {
     this.#stopTaking(failure);
-    this.#session.destroy();
+    this.#session.destroy(cause);
+    this.#socket?.destroy();
   }
 
   #closed(): void {
-    this.#stopTaking(connectFailure(this.#base.authority, "the connection was closed before HTTP/2 began"));
+    this.#stopTaking(connectFailure(this.#base.authority, "the connection was closed before any request"));
     this.#state = "closed";
     this.#pingTimeout?.cancel();
     this.#timer.cancel();
@@ -198,10 +224,9 @@ export class PooledSession implements StreamHost {
 
   #stopTaking(failure?: TransportFailure): void {
     if (this.#state !== "connecting" && this.#state !== "ready") return;
-    const unused = this.#state === "connecting";
+    if (this.#state === "connecting") this.#timer.cancel();
     this.#state = "draining";
-    if (unused) this.#timer.cancel();
-    this.#owner.gone(this, unused ? failure : undefined);
+    this.#owner.gone(this, this.#opened === 0 ? failure : undefined);
   }
 }
 

@@ -3,7 +3,7 @@ import { createServer, type Socket } from "node:net";
 import { listen, type SdkEndpoint } from "./sdk-endpoint.js";
 
 const PREFACE_BYTES = 24;
-const TYPE = { data: 0, headers: 1, rst: 3, settings: 4, ping: 6, goaway: 7 } as const;
+const TYPE = { data: 0, headers: 1, rst: 3, settings: 4, ping: 6, goaway: 7, window: 8 } as const;
 const END_STREAM = 1;
 const END_HEADERS = 4;
 const ACK = 1;
@@ -42,6 +42,13 @@ export class RawPeer {
   }
   goaway(lastStreamId: number, code: number): void {
     this.#frame(TYPE.goaway, 0, 0, Buffer.concat([uint32(lastStreamId), uint32(code)]));
+  }
+  /** Lets the client send as much as it likes, and reads nothing any more, as a process that was stopped. */
+  freeze(): void {
+    const [window, windowMax] = [uint32(0x7fff_0000 - 0xffff), uint32(0x7fff_ffff)];
+    this.#frame(TYPE.window, 0, 0, window);
+    this.#frame(TYPE.settings, 0, 0, Buffer.concat([Uint8Array.of(0, 4), windowMax]));
+    this.socket.pause();
   }
   ignorePings(): void {
     this.#answersPings = false;

@@ -1,0 +1,170 @@
+/** Connections that end in bad ways are no longer counted, and what waits for a connection is served by another one. */
+import { createServer, type Socket } from "node:net";
+import { expect, test } from "@jest/globals";
+import { systemClock, systemRandom } from "@perdure/base";
+import { SeededRandom, VirtualClock } from "@perdure/testkit";
+import { type CountingTransport, createHttpTransport } from "../src/index.js";
+import { openSockets } from "./open-sockets.js";
+import { type RawServer, serveRaw } from "./raw-http2.js";
+import { open, type Recorder } from "./recorder.js";
+import { listen } from "./sdk-endpoint.js";
+
+/** More than the kernel's buffers of both ends take. */
+const STUCK_BYTES = 32 * 1024 * 1024;
+const NONE = { connecting: 0, open: 0, draining: 0, http11: 0 };
+
+/** Real I/O while virtual time stands still. */
+async function io(until: () => boolean): Promise<void> {
+  for (let turn = 0; !until(); turn++) {
+    if (turn > 5_000) throw new Error("nothing happens");
+    await new Promise<void>((resolve) => setTimeout(resolve, 1));
+  }
+}
+
+/** The connections by the endpoint's own count; those that it stopped reading are read to their end. */
+function openAt(server: RawServer): number {
+  for (const { socket } of server.peers) socket.resume();
+  return server.peers.filter(({ socket }) => !socket.closed).length;
+}
+
+function transportOn(clock: VirtualClock): CountingTransport {
+  return createHttpTransport({ clock, random: new SeededRandom(1) });
+}
+
+/** A connection on which a write is stuck, because the endpoint reads nothing any more. */
+async function stuckConnection(transport: CountingTransport, server: RawServer): Promise<{ heard: Recorder }> {
+  const { stream, heard } = open(transport, server.uri);
+  await heard.until(({ status }) => status === 200);
+  const peer = server.peers.at(-1)!;
+  peer.freeze();
+  stream.write(new Uint8Array(STUCK_BYTES));
+  await new Promise<void>((resolve) => setTimeout(resolve, 100)); // What the kernel takes has been written.
+  return { heard };
+}
+
+const answering = () => serveRaw((peer, streamId) => peer.headers(streamId));
+
+test("an endpoint that was stopped under a large message loses its connection, and the next stream gets a new one", async () => {
+  await using server = await answering();
+  const clock = new VirtualClock();
+  await using transport = transportOn(clock);
+  const { heard } = await stuckConnection(transport, server);
+  clock.advanceTo(clock.nextDueMs!); // PING
+  clock.advanceBy(20_000);
+  expect((await heard.closed()).failure).toEqual({ kind: "reset", message: "the connection was lost: no answer to PING" });
+  const next = open(transport, server.uri);
+  await next.heard.until(({ over, status }) => over || status === 200);
+  expect(next.heard.failure).toBeUndefined();
+  await io(() => transport.connections().draining === 0);
+  expect(transport.connections()).toEqual({ ...NONE, open: 1 });
+  await io(() => openAt(server) === 1);
+});
+
+test("streams that wait behind a stopped connection are served by others when it is lost", async () => {
+  await using server = await serveRaw((peer, streamId) => peer.headers(streamId), 1);
+  const clock = new VirtualClock();
+  await using transport = transportOn(clock);
+  const stuck = await stuckConnection(transport, server);
+  const others = Array.from({ length: 70 }, () => open(transport, server.uri));
+  await io(() => others.filter(({ heard }) => heard.status === 200).length === 63);
+  while (!stuck.heard.over) {
+    clock.advanceTo(clock.nextDueMs!);
+    await new Promise<void>((resolve) => setTimeout(resolve, 5)); // The other connections answer their PING.
+  }
+  await io(() => others.filter(({ heard }) => heard.status === 200).length === 64);
+  expect(others.some(({ heard }) => heard.over)).toBe(false);
+  expect(transport.connections()).toEqual({ ...NONE, open: 64 });
+  await io(() => openAt(server) === 64);
+});
+
+test("a GOAWAY with an error code ends a connection with many streams, each of which fails once", async () => {
+  await using server = await answering();
+  await using transport = createHttpTransport({ clock: systemClock, random: systemRandom });
+  const streams = Array.from({ length: 100 }, () => open(transport, server.uri));
+  for (const { heard } of streams) await heard.until(({ status }) => status === 200);
+  server.peers[0]!.goaway(199, 11);
+  for (const { heard } of streams) expect((await heard.closed()).failure?.kind).toBe("reset");
+  await io(() => transport.connections().draining === 0 && openAt(server) === 0);
+  expect(transport.connections()).toEqual(NONE);
+});
+
+test("disposing closes connections on which a write is stuck", async () => {
+  const leaks = openSockets();
+  {
+    await using server = await answering();
+    const transport = transportOn(new VirtualClock());
+    const { heard } = await stuckConnection(transport, server);
+    await transport[Symbol.asyncDispose]();
+    expect((await heard.closed()).failure?.kind).toBe("reset");
+    await io(() => openAt(server) === 0);
+  }
+  await leaks.settled();
+});
+
+test("disposing while streams wait opens no further connection", async () => {
+  const sockets: Socket[] = [];
+  await using silent = await listen(createServer((socket) => sockets.push(socket.on("error", () => {}).resume())));
+  const clock = new VirtualClock();
+  const transport = transportOn(clock);
+  const waiting = Array.from({ length: 200 }, () => open(transport, silent.uri));
+  await io(() => sockets.length === 2);
+  await transport[Symbol.asyncDispose]();
+  for (const { heard } of waiting) expect((await heard.closed()).failure?.kind).toBe("reset");
+  await io(() => sockets.every(({ destroyed }) => destroyed) && clock.pendingTimers === 0);
+  expect(sockets).toHaveLength(2);
+});
+
+test("an endpoint that accepts and says nothing holds no connection after the connect timeout", async () => {
+  const sockets: Socket[] = [];
+  await using silent = await listen(createServer((socket) => sockets.push(socket.on("error", () => {}).resume())));
+  const clock = new VirtualClock();
+  await using transport = transportOn(clock);
+  const waiting = Array.from({ length: 300 }, () => open(transport, silent.uri));
+  await io(() => sockets.length === 3);
+  clock.advanceBy(10_000);
+  for (const { heard } of waiting) expect((await heard.closed()).failure?.kind).toBe("connect");
+  await io(() => sockets.every(({ destroyed }) => destroyed));
+  expect(transport.connections()).toEqual(NONE);
+  expect(clock.pendingTimers).toBe(0);
+});
+
+test("an endpoint that resets each connection at once fails each stream once and holds none", async () => {
+  await using resetting = await listen(createServer((socket) => socket.on("error", () => {}).resetAndDestroy()));
+  await using transport = createHttpTransport({ clock: systemClock, random: systemRandom });
+  const waiting = Array.from({ length: 300 }, () => open(transport, resetting.uri));
+  for (const { heard } of waiting) expect((await heard.closed()).failure?.kind).toBe("connect");
+  await io(() => transport.connections().draining === 0);
+  expect(transport.connections()).toEqual(NONE);
+});
+
+test("an endpoint that closes each connection with a GOAWAY at once fails each stream once and is not flooded", async () => {
+  let accepted = 0;
+  const closing = createServer((socket) => {
+    accepted++;
+    socket.on("error", () => {}).resume();
+    const goaway = [0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    socket.write(Uint8Array.of(0, 0, 0, 4, 0, 0, 0, 0, 0, ...goaway));
+  });
+  await using server = await listen(closing);
+  await using transport = createHttpTransport({ clock: systemClock, random: systemRandom });
+  const waiting = Array.from({ length: 300 }, () => open(transport, server.uri));
+  for (const { heard } of waiting) expect((await heard.closed()).failure?.kind).toMatch(/^(connect|refused)$/);
+  await io(() => transport.connections().draining === 0);
+  expect(transport.connections()).toEqual(NONE);
+  expect(accepted).toBeLessThanOrEqual(3);
+});
+
+test("an endpoint that is killed under many streams holds no connection, and serves again when it is back", async () => {
+  await using server = await answering();
+  await using transport = createHttpTransport({ clock: systemClock, random: systemRandom });
+  const streams = Array.from({ length: 600 }, () => open(transport, server.uri));
+  for (const { heard } of streams) await heard.until(({ status }) => status === 200);
+  expect(transport.connections().open).toBe(openAt(server));
+  for (const { socket } of server.peers) socket.resetAndDestroy();
+  for (const { heard } of streams) expect((await heard.closed()).failure?.kind).toBe("reset");
+  await io(() => transport.connections().draining === 0);
+  expect(transport.connections()).toEqual(NONE);
+  await open(transport, server.uri).heard.until(({ status }) => status === 200);
+  expect(transport.connections()).toEqual({ ...NONE, open: 1 });
+  expect(openAt(server)).toBe(1);
+});
