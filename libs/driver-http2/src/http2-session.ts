@@ -182,7 +182,9 @@ export class PooledSession implements StreamHost {
       this.#pingTimeout?.cancel();
       this.#pingTimeout = undefined;
     };
-    if (!this.#session.ping(answered)) return this.#giveUp(undefined, new Error("PING could not be sent"));
+    // After a GOAWAY Node sends no PING, but the streams there are may run for long. The peer acknowledges SETTINGS as well.
+    if (this.#session.closed) this.#session.settings({}, answered);
+    else if (!this.#session.ping(answered)) return this.#giveUp(undefined, new Error("PING could not be sent"));
     this.#armKeepAlive();
   }
 

@@ -5,7 +5,7 @@ import { systemClock, systemRandom } from "@perdure/base";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
 import { type CountingTransport, createHttpTransport } from "../src/index.js";
 import { openSockets } from "./open-sockets.js";
-import { type RawServer, serveRaw } from "./raw-http2.js";
+import { type RawPeer, type RawServer, serveRaw } from "./raw-http2.js";
 import { open, type Recorder } from "./recorder.js";
 import { listen } from "./sdk-endpoint.js";
 
@@ -32,10 +32,15 @@ function transportOn(clock: VirtualClock): CountingTransport {
 }
 
 /** A connection on which a write is stuck, because the endpoint reads nothing any more. */
-async function stuckConnection(transport: CountingTransport, server: RawServer): Promise<{ heard: Recorder }> {
+async function stuckConnection(
+  transport: CountingTransport,
+  server: RawServer,
+  before?: (peer: RawPeer) => Promise<void>,
+): Promise<{ heard: Recorder }> {
   const { stream, heard } = open(transport, server.uri);
   await heard.until(({ status }) => status === 200);
   const peer = server.peers.at(-1)!;
+  await before?.(peer);
   peer.freeze();
   stream.write(new Uint8Array(STUCK_BYTES));
   await new Promise<void>((resolve) => setTimeout(resolve, 100)); // What the kernel takes has been written.
@@ -75,6 +80,39 @@ test("streams that wait behind a stopped connection are served by others when it
   expect(others.some(({ heard }) => heard.over)).toBe(false);
   expect(transport.connections()).toEqual({ ...NONE, open: 64 });
   await io(() => openAt(server) === 64);
+});
+
+test("a connection with a stream open after GOAWAY ends, too, when the endpoint is stopped", async () => {
+  await using server = await answering();
+  const clock = new VirtualClock();
+  await using transport = transportOn(clock);
+  const { heard } = await stuckConnection(transport, server, async (peer) => {
+    peer.goaway(1, 0);
+    await io(() => transport.connections().draining === 1);
+  });
+  clock.advanceTo(clock.nextDueMs!); // PING
+  clock.advanceBy(20_000);
+  expect((await heard.closed()).failure?.message).toContain("no answer to PING");
+  await io(() => transport.connections().draining === 0 && openAt(server) === 0);
+  expect(transport.connections()).toEqual(NONE);
+  expect(clock.pendingTimers).toBe(0);
+});
+
+test("a stream that is open after GOAWAY runs on for as long as the endpoint answers", async () => {
+  await using server = await answering();
+  const clock = new VirtualClock();
+  await using transport = transportOn(clock);
+  const { heard } = open(transport, server.uri);
+  await heard.until(({ status }) => status === 200);
+  const [peer] = server.peers as [RawPeer];
+  peer.goaway(1, 0);
+  await io(() => transport.connections().draining === 1);
+  for (let interval = 0; interval < 5; interval++) {
+    clock.advanceTo(clock.nextDueMs!);
+    await io(() => heard.over || clock.pendingTimers === 1); // It has answered.
+  }
+  peer.data(1, Uint8Array.of(65), true);
+  expect([(await heard.closed()).text, heard.failure]).toEqual(["A", undefined]);
 });
 
 test("a GOAWAY with an error code ends a connection with many streams, each of which fails once", async () => {
