@@ -118,7 +118,11 @@ export class PooledSession implements StreamHost {
   /** Only with room. */
   open(stream: Http2EndpointStream): void {
     this.#active++;
-    stream.start(this.#session, this);
+    const failure = stream.start(this.#session, this);
+    if (failure !== undefined) {
+      this.#active--;
+      stream.fail(failure);
+    }
     if (++this.#opened >= this.#deps.streamsPerSessionLife) this.#retire();
   }
 

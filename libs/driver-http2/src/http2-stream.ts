@@ -16,7 +16,7 @@ export interface StreamHost {
   streamRefused(): void;
   /** A large message is on its way on this stream, or no longer. */
   largeMessage(isComing: boolean): void;
-  /** Once for each stream, when it is closed on both sides. */
+  /** Once for each stream that started, when it is closed on both sides. */
   streamClosed(): void;
 }
 
@@ -64,17 +64,15 @@ export class Http2EndpointStream implements EndpointStream {
     this.#listener.waiting?.(true);
   }
 
-  /** Starts on a session that has room. */
-  start(session: ClientHttp2Session, host: StreamHost): void {
+  /** Starts on a session that has room. Returns why the request cannot be made: it has not started, and `fail` should follow. */
+  start(session: ClientHttp2Session, host: StreamHost): TransportFailure | undefined {
     if (this.#isWaiting) this.#listener.waiting?.(false);
     this.#isWaiting = false;
     let stream: ClientHttp2Stream;
     try {
       stream = session.request(this.#headers(), NO_OPTIONS);
     } catch (cause) {
-      host.streamClosed();
-      this.fail(clientFailure(cause)); // A header HTTP/2 forbids, or a session that closed this very moment.
-      return;
+      return clientFailure(cause); // A header HTTP/2 forbids, or a session that closed this very moment.
     }
     this.#session = session;
     this.#stream = stream;
@@ -89,6 +87,7 @@ export class Http2EndpointStream implements EndpointStream {
     stream.on("close", onClose);
     if (this.#readingPaused) stream.pause();
     this.#flushPending(stream);
+    return undefined;
   }
 
   /** The pool could not start it, or its session died before it was given to Node. */

@@ -206,3 +206,12 @@ test("an endpoint that is killed under many streams holds no connection, and ser
   expect(transport.connections()).toEqual({ ...NONE, open: 1 });
   expect(openAt(server)).toBe(1);
 });
+
+test("thousands of requests that cannot be made fail one by one while they wait for a connection", async () => {
+  await using server = await answering();
+  await using transport = createHttpTransport({ clock: systemClock, random: systemRandom });
+  const bad = Array.from({ length: 10_000 }, () => open(transport, server.uri, { headers: { connection: "close" } }));
+  for (const { heard } of bad) expect((await heard.closed()).failure?.message).toContain("ERR_HTTP2_INVALID_CONNECTION_HEADERS");
+  await open(transport, server.uri).heard.until(({ status }) => status === 200);
+  expect(transport.connections().open).toBe(openAt(server));
+});
