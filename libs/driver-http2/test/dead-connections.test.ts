@@ -132,7 +132,9 @@ test("disposing closes connections on which a write is stuck", async () => {
     await using server = await answering();
     const transport = transportOn(new VirtualClock());
     const { heard } = await stuckConnection(transport, server);
+    const before = process.getActiveResourcesInfo().filter((kind) => kind === "TCPSocketWrap").length;
     await transport[Symbol.asyncDispose]();
+    await io(() => process.getActiveResourcesInfo().filter((kind) => kind === "TCPSocketWrap").length === before - 1);
     expect((await heard.closed()).failure?.kind).toBe("reset");
     await io(() => openAt(server) === 0);
   }
