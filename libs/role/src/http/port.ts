@@ -83,6 +83,8 @@ export function createHttpPort(
   const undecided = new Set<Socket>();
   const firstHeaders = new FirstHeaders(clock, headersTimeoutMs);
   const sessions = new Set<Http2Session>();
+  /** Of HTTP/2. A session that is destroyed keeps its socket until its last write is done, which a client that reads nothing prevents. */
+  const http2Sockets = new Set<Socket>();
   const sessionIdleTimeoutMs = options.sessionIdleTimeoutMs ?? limits.sessionIdleTimeoutMsDefault;
   const idleSessions = new IdleSessions(clock, sessionIdleTimeoutMs, (session) => session.close());
   let closed: Promise<void> | undefined;
@@ -194,6 +196,8 @@ export function createHttpPort(
     }
     socket.allowHalfOpen = false; // HTTP/1.1 servers accept half-closed peers; an HTTP/2 peer that ends is gone.
     boundHalfClose(socket, clock, limits.lingerMsDefault);
+    http2Sockets.add(socket);
+    socket.once("close", () => http2Sockets.delete(socket));
     http2.emit("connection", socket);
   }
 
@@ -207,6 +211,7 @@ export function createHttpPort(
     const deadline = clock.setTimer(graceMs, () => {
       http1.closeAllConnections();
       for (const session of sessions) session.destroy();
+      for (const socket of http2Sockets) socket.destroy();
       for (const socket of undecided) socket.destroy();
     });
     let sweep = clock.setTimer(Math.min(limits.drainIdleMs, graceMs), sweepIdle);
