@@ -64,6 +64,8 @@ export function createListener(
   const http2 = createHttp2Server(http2Options);
   const firstHeaders = new FirstHeaders(clock, limits.HEADERS_TIMEOUT_MS, (socket) => sayUnreadable(socket, slowRequest));
   const undecided = new Set<Socket>();
+  /** Of HTTP/2. A session that is destroyed keeps its socket until its last write is done, which a client that reads nothing prevents. */
+  const http2Sockets = new Set<Socket>();
   const sessions = new Map<ServerHttp2Session, Http2Guard>();
   /** Requests of a connection that are not answered yet. */
   const pipelines = new WeakMap<Socket, Pipeline>();
@@ -104,6 +106,8 @@ export function createListener(
     if (isHttp2) {
       socket.allowHalfOpen = false; // HTTP/1.1 servers accept half-closed peers; an HTTP/2 peer that ends is gone.
       boundHalfClose(socket, clock, limits.LINGER_MS);
+      http2Sockets.add(socket);
+      socket.once("close", () => http2Sockets.delete(socket));
       http2.emit("connection", socket);
     } else {
       firstHeaders.expect(socket);
@@ -225,6 +229,7 @@ export function createListener(
     const cut = clock.setTimer(graceMs, () => {
       http1.closeAllConnections();
       for (const session of sessions.keys()) session.destroy();
+      for (const socket of http2Sockets) socket.destroy();
       for (const socket of undecided) socket.destroy();
     });
     let idle = clock.setTimer(DRAIN_SWEEP_MS, closeIdle);
