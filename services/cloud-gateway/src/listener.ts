@@ -54,6 +54,13 @@ export interface Listener {
   close(graceMs: number): Promise<void>;
 }
 
+interface Http2Socket {
+  /** Undefined until Node has made it. */
+  readonly session: ServerHttp2Session | undefined;
+  /** Monotonic time of the look that found the session destroyed. */
+  readonly endedAtMs: number | undefined;
+}
+
 export function createListener(
   handlers: ListenerHandlers,
   certificates: CertificateSource | undefined,
@@ -65,7 +72,9 @@ export function createListener(
   const firstHeaders = new FirstHeaders(clock, limits.HEADERS_TIMEOUT_MS, (socket) => sayUnreadable(socket, slowRequest));
   const undecided = new Set<Socket>();
   /** Of HTTP/2. A session that is destroyed keeps its socket until its last write is done, which a client that reads nothing prevents. */
-  const http2Sockets = new Set<Socket>();
+  const http2Sockets = new Map<Socket, Http2Socket>();
+  /** Whose session Node makes now. */
+  let handedOver: Socket | undefined;
   const sessions = new Map<ServerHttp2Session, Http2Guard>();
   /** Requests of a connection that are not answered yet. */
   const pipelines = new WeakMap<Socket, Pipeline>();
@@ -106,9 +115,11 @@ export function createListener(
     if (isHttp2) {
       socket.allowHalfOpen = false; // HTTP/1.1 servers accept half-closed peers; an HTTP/2 peer that ends is gone.
       boundHalfClose(socket, clock, limits.LINGER_MS);
-      http2Sockets.add(socket);
+      http2Sockets.set(socket, { session: undefined, endedAtMs: undefined });
       socket.once("close", () => http2Sockets.delete(socket));
+      handedOver = socket;
       http2.emit("connection", socket);
+      handedOver = undefined;
     } else {
       firstHeaders.expect(socket);
       for (const accept of acceptHttp1) accept.call(http1, socket);
@@ -178,6 +189,7 @@ export function createListener(
 
   http2.on("session", (session: ServerHttp2Session) => {
     handleErrors(session);
+    if (handedOver !== undefined) http2Sockets.set(handedOver, { session, endedAtMs: undefined });
     const guard = new Http2Guard(session, clock, handlers.flooded);
     sessions.set(session, guard);
     session.once("close", () => sessions.delete(session));
@@ -217,6 +229,11 @@ export function createListener(
   function sweepSessions(): void {
     const nowMs = clock.monotonicMs();
     for (const guard of sessions.values()) guard.sweep(nowMs);
+    for (const [socket, { session, endedAtMs }] of http2Sockets) {
+      if (session?.destroyed !== true) continue;
+      if (endedAtMs === undefined) http2Sockets.set(socket, { session, endedAtMs: nowMs });
+      else if (nowMs - endedAtMs > limits.PING_TIMEOUT_MS) socket.destroy(); // What was still to be sent had time.
+    }
     sweep = clock.setTimer(limits.SWEEP_MS, sweepSessions);
   }
 
@@ -229,7 +246,7 @@ export function createListener(
     const cut = clock.setTimer(graceMs, () => {
       http1.closeAllConnections();
       for (const session of sessions.keys()) session.destroy();
-      for (const socket of http2Sockets) socket.destroy();
+      for (const socket of http2Sockets.keys()) socket.destroy();
       for (const socket of undecided) socket.destroy();
     });
     let idle = clock.setTimer(DRAIN_SWEEP_MS, closeIdle);
