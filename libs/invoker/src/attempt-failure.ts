@@ -14,6 +14,8 @@ export interface AttemptFailure {
   readonly countsForSdk: boolean;
   /** The rest of the response is of no use: reset the stream instead of draining it. */
   readonly resetStream: boolean;
+  /** The handler has not ended, and its stream drains: it may come to a command yet. */
+  readonly mayStillRun: boolean;
   /** The endpoint refused the stream without processing it: the attempt did not take place. */
   readonly isUnprocessed: boolean;
 }
@@ -50,6 +52,7 @@ export function failure(
     behavior: "retry",
     countsForSdk,
     resetStream,
+    mayStillRun: false,
     isUnprocessed: false,
   };
 }
@@ -106,6 +109,7 @@ export function reportedFailure(message: ErrorMessage): AttemptFailure {
     behavior: message.behavior,
     countsForSdk: true,
     resetStream: false,
+    mayStillRun: false,
     isUnprocessed: false,
   };
 }
@@ -122,7 +126,7 @@ function reportedErrorCode(code: number): ErrorCode {
  */
 export function abortTimeoutFailure(abortTimeoutMs: number): AttemptFailure {
   const reason = `no message from the handler for ${abortTimeoutMs} ms after its request was closed`;
-  return failure("RT0001", reason, { resetStream: false });
+  return { ...failure("RT0001", reason, { resetStream: false }), mayStillRun: true };
 }
 
 /** The response ended before the handler said how it goes on. */

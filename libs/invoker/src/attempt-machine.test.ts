@@ -449,6 +449,7 @@ describe("what an endpoint does wrong ends the attempt and nothing else", () => 
         behavior: "retry",
         countsForSdk: true,
         resetStream: false,
+        mayStillRun: false,
         isUnprocessed: false,
       },
     });

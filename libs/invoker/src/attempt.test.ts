@@ -44,6 +44,25 @@ describe("time", () => {
     expect(world.last.aborted).toBe(true);
   });
 
+  test("a stream that was given up is reset as soon as the partition takes its invocation back", async () => {
+    for (const verb of ["pause", "kill"] as const) {
+      const world = new World(quick);
+      const invocation = await world.invoke();
+      world.last.respond();
+      await world.pass(700);
+      if (verb === "pause") world.partition.pause(invocation.facts.id);
+      await world.pass(3_000);
+      expect(failuresOf(invocation)).toEqual(["RT0001 retry"]);
+      if (verb === "kill") {
+        expect(world.last.aborted).toBe(false);
+        world.partition.kill(invocation.facts.id);
+      }
+      await world.turn();
+      expect([verb, world.last.aborted]).toEqual([verb, true]);
+      expect(world.clock.pendingTimers).toBe(0);
+    }
+  });
+
   test("request/response has no inactivity timeout, but the abort timeout", async () => {
     const world = new World({ ...quick, protocolType: "requestResponse" });
     const invocation = await world.invoke();

@@ -52,6 +52,8 @@ export class Run implements AttemptOwner, SlotUser {
   #phase: "queued" | "reading" | "attempting" | "recovering" | "over" = "queued";
   /** An attempt began, and nobody was told yet how it ended. */
   #isEndOwed = false;
+  /** Its stream drains, and the handler has not ended. */
+  #mayStillRun = false;
   #holdsSlot = false;
   #isWaitingForSlot = false;
   /** Since when its attempt waits for a connection that takes its stream. */
@@ -116,9 +118,12 @@ export class Run implements AttemptOwner, SlotUser {
     else if (this.#phase === "queued") this.#journal.waitLong();
   }
 
-  /** The partition has taken the invocation back. A stream after its final message drains by itself; any other is reset. */
+  /**
+   * The partition has taken the invocation back. A stream after its final message drains by itself; any other is reset, because another run of
+   * the invocation, or the next one of its key, may begin now.
+   */
   stop(): void {
-    const lastWordSaid = this.#phase === "over" || this.#phase === "recovering";
+    const lastWordSaid = (this.#phase === "over" || this.#phase === "recovering") && !this.#mayStillRun;
     if (!lastWordSaid) return this.abandon();
     this.#finish();
   }
@@ -346,6 +351,7 @@ export class Run implements AttemptOwner, SlotUser {
   }
 
   attemptEnded(ending: AttemptEnding): void {
+    this.#mayStillRun = ending.kind === "failed" && ending.failure.mayStillRun;
     if (ending.kind === "failed") return this.#fail(ending.failure);
     this.#phase = "over"; // The partition stops the run, or starts the next one.
     this.#countEnd(ending.kind, undefined);
@@ -353,6 +359,7 @@ export class Run implements AttemptOwner, SlotUser {
 
   attemptOver(): void {
     this.#attempt = undefined;
+    this.#mayStillRun = false;
     this.#streamWaitSinceMs = undefined;
     this.#releaseSlot();
     if (this.#recovery !== undefined) this.#recovery.drained();
