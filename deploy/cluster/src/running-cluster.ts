@@ -7,6 +7,7 @@
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import {
   adminSettings,
   environmentOf,
@@ -26,7 +27,18 @@ import {
   startPostgresPatiently,
   startRedis,
 } from "@perdure/servers";
+import { BALANCED_MS_MAX, LOOK_MS } from "./limits.js";
 import { adviceFor, type ClusterSettings, type PortName, ROOT } from "./settings.js";
+
+/** Undefined while the worker does not answer. */
+async function partitionsLedAt(probesPort: number): Promise<number | undefined> {
+  try {
+    const text = await (await fetch(`http://127.0.0.1:${probesPort}/metrics`)).text();
+    return Number(/^perdure_worker_partitions\{role="owner"\} (\d+)/m.exec(text)?.[1] ?? 0);
+  } catch {
+    return undefined;
+  }
+}
 
 /** What Kafka is called in subscriptions: `kafka://local/<topic>`. */
 export const KAFKA_CLUSTER = "local";
@@ -100,7 +112,10 @@ export class RunningCluster {
     return kafka;
   }
 
-  /** All at once: each waits for whom it needs. */
+  /**
+   * Registry and workers at once: each waits for whom it needs. Then those that let callers in: while partitions move from the worker that took
+   * all of them to the other one, attempts are broken off and run again.
+   */
   async #startRoles(cluster: LocalCluster): Promise<RoleProcess[]> {
     const { ports } = this.#settings;
     const kafkaClusters = JSON.stringify([{ name: KAFKA_CLUSTER, brokers: [`127.0.0.1:${ports.kafka}`] }]);
@@ -116,6 +131,7 @@ export class RunningCluster {
       this.workers.push(process);
       started.push(process);
     }
+    await this.#untilBalanced();
     started.push(
       await this.#startRole(
         "gateway1",
@@ -137,6 +153,17 @@ export class RunningCluster {
       ),
     );
     return started;
+  }
+
+  /** Until each worker leads as many partitions as the other, or a while has passed: a slow machine only breaks off more attempts. */
+  async #untilBalanced(): Promise<void> {
+    const { ports } = this.#settings;
+    const end = performance.now() + BALANCED_MS_MAX;
+    do {
+      const [one, other] = await Promise.all([partitionsLedAt(ports.worker1Probes), partitionsLedAt(ports.worker2Probes)]);
+      if (one !== undefined && one > 0 && one === other) return;
+      await delay(LOOK_MS);
+    } while (performance.now() < end);
   }
 
   async #startRole(name: string, role: LocalRole, settings: Settings, readyUrl: string): Promise<RoleProcess> {
