@@ -65,6 +65,10 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
     return this.alive ? this.#partitions : undefined;
   }
 
+  get hasData(): boolean {
+    return true;
+  }
+
   leads(id: InvocationId): boolean {
     const partition = partitionOf(id, this.#ports.world.settings.partitionCount);
     return this.alive && this.#ports.leads(this, partition);

@@ -70,13 +70,13 @@ export class Medium {
   }
 
   /** The store refuses workers that expect the mark. */
-  get #isForeign(): boolean {
+  get isForeign(): boolean {
     return this.#isEmptied && this.#plant?.ignoresMark !== true;
   }
 
   /** Throws STO0005 when the data set is not the expected one. */
   requireMark(): void {
-    if (this.#isForeign) throw new PerdureError("STO0005", "the partition does not carry the mark of the data set");
+    if (this.isForeign) throw new PerdureError("STO0005", "the partition does not carry the mark of the data set");
   }
 
   get isEmptied(): boolean {
@@ -85,7 +85,7 @@ export class Medium {
 
   empty(): void {
     this.#isEmptied = true;
-    if (!this.#isForeign) this.#leases.clear();
+    if (!this.isForeign) this.#leases.clear();
     this.#members.clear();
   }
 
@@ -96,7 +96,7 @@ export class Medium {
   }
 
   async acquire(worker: string, partitions: readonly number[]): Promise<LeaseOutcome[]> {
-    if (this.#isForeign) return partitions.map(foreign);
+    if (this.isForeign) return partitions.map(foreign);
     const outcomes: LeaseOutcome[] = [];
     for (const partition of partitions) {
       const lease = this.#leaseOf(partition);
@@ -110,7 +110,7 @@ export class Medium {
   }
 
   async renew(worker: string, partitions: readonly number[]): Promise<LeaseOutcome[]> {
-    if (this.#isForeign) return partitions.map(foreign);
+    if (this.isForeign) return partitions.map(foreign);
     return partitions.map((partition) => {
       const lease = this.#leaseOf(partition);
       if (lease?.worker !== worker) return this.#taken(partition, lease);
@@ -119,7 +119,7 @@ export class Medium {
   }
 
   async release(worker: string, partitions: readonly number[]): Promise<void> {
-    if (this.#isForeign) return;
+    if (this.isForeign) return;
     for (const partition of partitions) {
       if (this.#leaseOf(partition)?.worker !== worker) continue;
       this.#leases.delete(partition);
@@ -128,7 +128,7 @@ export class Medium {
   }
 
   async holders(partitions: readonly number[]): Promise<(LeaseHolder | undefined)[]> {
-    if (this.#isForeign) return partitions.map(() => undefined);
+    if (this.isForeign) return partitions.map(() => undefined);
     return partitions.map((partition) => {
       const lease = this.#leaseOf(partition);
       if (lease === undefined) return undefined;
@@ -157,7 +157,7 @@ export class Medium {
 
   async commit(worker: string, batches: readonly PartitionBatch[]): Promise<CommitOutcome> {
     const [first] = batches;
-    if (this.#isForeign && first !== undefined) return { kind: "fenced", partition: first.partition, by: 0 };
+    if (this.isForeign && first !== undefined) return { kind: "fenced", partition: first.partition, by: 0 };
     const { epochOf } = this.#plant ?? {};
     const written =
       epochOf === undefined

@@ -47,10 +47,12 @@ export class Term implements StreamOwner {
   readonly name: string;
   readonly #body: Body;
   readonly #isLatest: () => boolean;
+  readonly #medium: Medium;
 
-  constructor(name: string, body: Body, isLatest: (term: Term) => boolean) {
+  constructor(name: string, body: Body, medium: Medium, isLatest: (term: Term) => boolean) {
     this.name = name;
     this.#body = body;
+    this.#medium = medium;
     this.#isLatest = () => isLatest(this);
   }
 
@@ -59,6 +61,9 @@ export class Term implements StreamOwner {
   }
   leads(_id: InvocationId): boolean {
     return this.#body.alive && this.#isLatest();
+  }
+  get hasData(): boolean {
+    return !this.#medium.isForeign;
   }
 }
 
@@ -180,9 +185,9 @@ export class SimulatedWorker {
       readonly eagerStateBytesMax: number;
     },
   ): Invoker {
-    const { world, registry, outside, plant } = this.#ports;
+    const { world, registry, outside, plant, medium } = this.#ports;
     const { clock, name } = this.body;
-    const term = new Term(`${name} p${partition}`, this.body, (each) => this.#ports.isLatest(partition, each));
+    const term = new Term(`${name} p${partition}`, this.body, medium, (each) => this.#ports.isLatest(partition, each));
     this.#terms.set(partition, term);
     const transport = this.#reaching(partition, new SimulatedTransport(world, term, outside));
     const planted = plant?.host?.(host) ?? host;
