@@ -4,6 +4,7 @@ import { utf8 } from "@perdure/base";
 import { encodeCommand, encodeFrame, MessageType } from "@perdure/service-protocol";
 import { DRAIN_MS, LARGE_MESSAGE_BYTES } from "./limits.js";
 import { noMetrics } from "./metrics.js";
+import { aTarget } from "./testing/builders.js";
 import type { FakeStream } from "./testing/fake-transport.js";
 import { failuresOf, handler, names, object, sleep, World, waitForSleep } from "./testing/world.js";
 
@@ -60,6 +61,20 @@ describe("time", () => {
       await world.turn();
       expect([verb, world.last.aborted]).toEqual([verb, true]);
       expect(world.clock.pendingTimers).toBe(0);
+    }
+  });
+
+  test("of an invocation that has failed for good it drains when it has no key, and is reset when the next one of its key may begin", async () => {
+    const retryPolicy = { initialIntervalMs: 1, factor: 1, maxIntervalMs: 1, maxAttempts: 1, onMaxAttempts: "kill" } as const;
+    const once = { ...handler, inactivityTimeoutMs: 700, abortTimeoutMs: 3_000, retryPolicy };
+    for (const target of [aTarget(), object]) {
+      const world = new World({ services: { [target.service]: { handlers: { [target.handler]: once } } } });
+      const invocation = await world.invoke(target);
+      world.last.respond();
+      await world.pass(700);
+      await world.pass(3_000);
+      expect(failuresOf(invocation)).toEqual(["RT0001 kill"]);
+      expect([target.key, world.last.aborted]).toEqual([target.key, target.key !== undefined]);
     }
   });
 

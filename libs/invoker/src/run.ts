@@ -52,8 +52,8 @@ export class Run implements AttemptOwner, SlotUser {
   #phase: "queued" | "reading" | "attempting" | "recovering" | "over" = "queued";
   /** An attempt began, and nobody was told yet how it ended. */
   #isEndOwed = false;
-  /** Its stream drains, and the handler has not ended. */
-  #mayStillRun = false;
+  /** Its stream drains, the handler has not ended, and something may begin that must not run beside it. */
+  #isInTheWay = false;
   #holdsSlot = false;
   #isWaitingForSlot = false;
   /** Since when its attempt waits for a connection that takes its stream. */
@@ -123,7 +123,7 @@ export class Run implements AttemptOwner, SlotUser {
    * the invocation, or the next one of its key, may begin now.
    */
   stop(): void {
-    const lastWordSaid = (this.#phase === "over" || this.#phase === "recovering") && !this.#mayStillRun;
+    const lastWordSaid = (this.#phase === "over" || this.#phase === "recovering") && !this.#isInTheWay;
     if (!lastWordSaid) return this.abandon();
     this.#finish();
   }
@@ -351,7 +351,6 @@ export class Run implements AttemptOwner, SlotUser {
   }
 
   attemptEnded(ending: AttemptEnding): void {
-    this.#mayStillRun = ending.kind === "failed" && ending.failure.mayStillRun;
     if (ending.kind === "failed") return this.#fail(ending.failure);
     this.#phase = "over"; // The partition stops the run, or starts the next one.
     this.#countEnd(ending.kind, undefined);
@@ -359,7 +358,7 @@ export class Run implements AttemptOwner, SlotUser {
 
   attemptOver(): void {
     this.#attempt = undefined;
-    this.#mayStillRun = false;
+    this.#isInTheWay = false;
     this.#streamWaitSinceMs = undefined;
     this.#releaseSlot();
     if (this.#recovery !== undefined) this.#recovery.drained();
@@ -380,6 +379,8 @@ export class Run implements AttemptOwner, SlotUser {
     if (cause.countsForSdk) this.#retryCountSinceLastStoredEntry++;
     this.#countEnd("failed", error.errorCode);
     const verdict = this.#verdict(cause);
+    // After the end of an invocation without a key nothing begins: the handler may see the end of its request, as at the reference.
+    this.#isInTheWay = cause.mayStillRun && (verdict.action !== "kill" || this.#facts.target.key !== undefined);
     this.#context.failureLog.warn(
       this.#context.logger,
       { service: this.#facts.target.service, code: error.errorCode },
