@@ -27,13 +27,14 @@ import {
   startPostgresPatiently,
   startRedis,
 } from "@perdure/servers";
-import { BALANCED_MS_MAX, LOOK_MS } from "./limits.js";
+import { BALANCED_MS_MAX, LOOK_MS, METRICS_MS_MAX } from "./limits.js";
 import { adviceFor, type ClusterSettings, type PortName, ROOT } from "./settings.js";
 
 /** Undefined while the worker does not answer. */
 async function partitionsLedAt(probesPort: number): Promise<number | undefined> {
   try {
-    const text = await (await fetch(`http://127.0.0.1:${probesPort}/metrics`)).text();
+    const signal = AbortSignal.timeout(METRICS_MS_MAX);
+    const text = await (await fetch(`http://127.0.0.1:${probesPort}/metrics`, { signal })).text();
     return Number(/^perdure_worker_partitions\{role="owner"\} (\d+)/m.exec(text)?.[1] ?? 0);
   } catch {
     return undefined;
