@@ -15,6 +15,8 @@ export class Body {
   #paused = false;
   #wokeAtMs = Number.NEGATIVE_INFINITY;
   #waiting: Record<Source, (() => void)[]> = { timer: [], io: [] };
+  /** What waited when it was woken and has not run yet. */
+  readonly #backlog: (() => void)[] = [];
   readonly #atEnd = new Set<() => void>();
 
   constructor(name: string, world: World) {
@@ -37,6 +39,7 @@ export class Body {
   enter(task: () => void, source: Source = "io"): void {
     if (!this.#alive) return;
     if (this.#paused) this.#waiting[source].push(task);
+    else if (this.#backlog.length > 0) this.#runLater(task);
     else task();
   }
 
@@ -45,6 +48,7 @@ export class Body {
     if (!this.#alive || this.#paused) return;
     this.#world.trace.note("pause", () => `${this.name} for ${Math.round(forMs)} ms`);
     this.#paused = true;
+    this.#waiting.io.push(...this.#backlog.splice(0));
     this.#world.scheduler.after(forMs, () => this.wake());
   }
 
@@ -58,8 +62,16 @@ export class Body {
     this.#paused = false;
     this.#wokeAtMs = scheduler.clock.monotonicMs();
     const tasks = scheduler.random.chance(0.5) ? [...timer, ...io] : [...io, ...timer];
-    // One at a time: what follows from the first may stop the second. What reaches it from now on comes after them.
-    for (const task of tasks) scheduler.after(0, () => this.enter(task));
+    for (const task of tasks) this.#runLater(task);
+  }
+
+  /**
+   * One at a time: what follows from the first may stop the second. What arrives meanwhile comes after them, also when its delay is
+   * too short to move the clock: otherwise a later message of a stream overtakes an earlier one.
+   */
+  #runLater(task: () => void): void {
+    this.#backlog.push(task);
+    this.#world.scheduler.after(0, () => this.#backlog.shift()?.());
   }
 
   /** Called once when it ends, however it ends. */
@@ -74,6 +86,7 @@ export class Body {
     this.#world.trace.note("crash", () => `${this.name} ${why}`);
     this.#alive = false;
     this.#waiting = { timer: [], io: [] };
+    this.#backlog.length = 0;
     const callbacks = [...this.#atEnd];
     this.#atEnd.clear();
     for (const callback of callbacks) callback();
