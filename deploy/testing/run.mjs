@@ -81,23 +81,44 @@ async function runSuites(suites, workers) {
 // ── what suites share ────────────────────────────────────────────────────────────────────────────
 
 const USES_POSTGRES = new Set(["postgres", "cluster", "browser", "k8s"]);
+const USES_KUBERNETES = new Set(["k8s"]);
 
-/** Starts the PostgreSQL server in which suites make databases of their own (`libs/servers/src/database.ts`). Resolves with what stops it. */
-async function startSharedPostgres() {
-  const server = spawn(process.execPath, ["deploy/run-ts.mjs", "libs/servers/src/shared-postgres.ts"], {
+/** Starts a program of `libs/servers` that prints one line about what suites share. Resolves with the line, and with what stops it. */
+async function startShared(program, ...args) {
+  const server = spawn(process.execPath, ["deploy/run-ts.mjs", `libs/servers/src/${program}`, ...args], {
     cwd: root,
     stdio: ["pipe", "pipe", "inherit"],
   });
   const exited = new Promise((done) => server.once("exit", done));
-  const url = await new Promise((done, reject) => {
+  const line = await new Promise((done, reject) => {
     createInterface({ input: server.stdout }).once("line", done);
-    exited.then((code) => reject(new Error(`the shared PostgreSQL server ended with exit code ${code}`)));
+    exited.then((code) => reject(new Error(`${program} ended with exit code ${code}`)));
   });
-  process.env.SHARED_POSTGRES_URL = url;
-  return async () => {
+  const stop = async () => {
     server.stdin.end();
     await exited;
   };
+  return { line, stop };
+}
+
+/**
+ * One PostgreSQL server (`libs/servers/src/database.ts`) and, for each worker, one Kubernetes control plane (`kubernetes-lease.ts`), when
+ * more than one suite may use it. Resolves with what stops them.
+ */
+async function startWhatSuitesShare(suites, workers) {
+  const started = [];
+  const useOneOf = (wanted) => suites.filter((path) => suffixesOf(path).some((suffix) => wanted.has(suffix))).length > 1;
+  if (useOneOf(USES_POSTGRES)) {
+    const postgres = await startShared("shared-postgres.ts");
+    process.env.SHARED_POSTGRES_URL = postgres.line;
+    started.push(postgres);
+  }
+  if (useOneOf(USES_KUBERNETES)) {
+    const kubernetes = await startShared("shared-kubernetes.ts", String(workers));
+    process.env.SHARED_KUBERNETES = kubernetes.line;
+    started.push(kubernetes);
+  }
+  return () => Promise.all(started.map(({ stop }) => stop()));
 }
 
 const failedOf = (results) => results.suites.filter(({ failure }) => failure !== undefined);
@@ -157,12 +178,12 @@ if (tiers.some(({ name }) => !NOTHING_TO_COMPILE.has(name))) {
 }
 
 const startedAt = performance.now();
-const usesPostgres = suites.filter((path) => suffixesOf(path).some((suffix) => USES_POSTGRES.has(suffix))).length > 1;
-const stopShared = usesPostgres ? await startSharedPostgres() : undefined;
-const results = await runSuites(suites, process.env.WORKERS || 2);
+const workers = Number(process.env.WORKERS || 2);
+const stopShared = await startWhatSuitesShare(suites, workers);
+const results = await runSuites(suites, workers);
 const failures = results === undefined ? [] : failedOf(results);
 const { flakes, broken } = failures.length > 0 ? await lookAgain(failures) : { flakes: [], broken: [] };
-await stopShared?.();
+await stopShared();
 if (results === undefined) process.exit(1);
 const sum = (of, field) => of.reduce((total, suite) => total + suite[field], 0);
 // What did not run (an interrupted worker) is a failure, too.

@@ -1,7 +1,7 @@
 /** What the API server itself checks: each rule with an object that keeps it and one that breaks it. */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type KubernetesServer, startKubernetes } from "@perdure/servers";
+import { type LeasedControlPlane, leaseKubernetes } from "@perdure/servers";
 import { definitions } from "../src/index.js";
 
 const FIRST_MS = 45 * 60_000;
@@ -9,7 +9,7 @@ const CLOSE_MS = 60_000;
 const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const API = "/apis/perdure.dev/v1alpha1";
 
-let kubernetes: KubernetesServer;
+let kubernetes: LeasedControlPlane;
 
 interface Condition {
   readonly type: string;
@@ -17,7 +17,7 @@ interface Condition {
 }
 
 beforeAll(async () => {
-  kubernetes = await startKubernetes({ controllers: false });
+  kubernetes = await leaseKubernetes();
   for (const body of definitions) {
     const created = await kubernetes.ask({ method: "POST", path: DEFINITIONS, body });
     expect(created).toMatchObject({ status: 201 });

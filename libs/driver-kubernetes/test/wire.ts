@@ -1,6 +1,6 @@
 /** Why: networks break in ways that servers do not: this is a wire to an API server that is cut, mended, goes silent, or is held, as tests say. */
 import { connect, createServer, type Server, type Socket } from "node:net";
-import { freePorts, type KubernetesServer } from "@perdure/servers";
+import { type ControlPlane, freePorts } from "@perdure/servers";
 
 export class Wire implements AsyncDisposable {
   readonly port: number;
@@ -16,7 +16,7 @@ export class Wire implements AsyncDisposable {
     this.#server = createServer({ pauseOnConnect: true }, (near) => this.#join(near));
   }
 
-  static async to({ port: target }: KubernetesServer): Promise<Wire> {
+  static async to({ port: target }: ControlPlane): Promise<Wire> {
     const [port] = (await freePorts(1)) as [number];
     const wire = new Wire(port, target);
     await new Promise<void>((resolve, reject) => {
@@ -27,7 +27,7 @@ export class Wire implements AsyncDisposable {
   }
 
   /** A kubeconfig of `user` that leads through this wire. */
-  kubeconfig(kubernetes: KubernetesServer, user?: string): string {
+  kubeconfig(kubernetes: ControlPlane, user?: string): string {
     return kubernetes.kubeconfig(user).replaceAll(`127.0.0.1:${kubernetes.port}`, `127.0.0.1:${this.port}`);
   }
 

@@ -1,5 +1,6 @@
 export { type ChildExit, ChildServer, type Launch } from "./child-server.js";
 export { chromiumProgram } from "./chromium.js";
+export { ControlPlane } from "./control-plane.js";
 export { type Database, startDatabase } from "./database.js";
 export { cacheDirectory } from "./debian.js";
 export { freePorts } from "./free-port.js";
@@ -19,6 +20,7 @@ export type { KubernetesAnswer, KubernetesQuestion } from "./kube-ask.js";
 export { KUBERNETES_VERSION } from "./kube-programs.js";
 export { runKubectl } from "./kubectl.js";
 export { type KubernetesOptions, type KubernetesPart, KubernetesServer, startKubernetes } from "./kubernetes.js";
+export { type LeasedControlPlane, leaseKubernetes } from "./kubernetes-lease.js";
 export { type PostgresOptions, PostgresServer, startPostgres, startPostgresPatiently } from "./postgres.js";
 export { type PromtoolVerdict, runPromtool } from "./promtool.js";
 export {

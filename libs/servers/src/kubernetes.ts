@@ -7,8 +7,10 @@ import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ChildServer, type Launch } from "./child-server.js";
+import { ADMIN, ControlPlane, type ControlPlaneAccess, kubeconfigOf } from "./control-plane.js";
+import { askEtcd } from "./etcd.js";
 import { freePorts } from "./free-port.js";
-import { askKubernetes, type KubernetesAnswer, type KubernetesQuestion } from "./kube-ask.js";
+import { askKubernetes, type KubernetesAnswer } from "./kube-ask.js";
 import { kubernetesPrograms } from "./kube-programs.js";
 import { PORT_ATTEMPTS_MAX } from "./limits.js";
 import { type DataDirectory, dataDirectory } from "./temporary.js";
@@ -21,9 +23,6 @@ export interface KubernetesOptions {
   /** Flags of kube-apiserver beyond ours, or instead of them. */
   readonly apiServerFlags?: Readonly<Record<string, string>>;
 }
-
-/** May do everything, whatever RBAC says. */
-const ADMIN = "admin";
 
 /** Of all that Kubernetes has, those that our objects meet. */
 const CONTROLLERS = [
@@ -108,29 +107,22 @@ export class KubernetesPart {
   }
 }
 
-export class KubernetesServer implements AsyncDisposable {
-  readonly port: number;
-  /** PEM of who signed the API server's certificate. */
-  readonly ca: string;
-  readonly directory: string;
+export class KubernetesServer extends ControlPlane implements AsyncDisposable {
   readonly etcd: KubernetesPart;
   readonly apiServer: KubernetesPart;
   /** Undefined without controllers. */
   readonly controllerManager: KubernetesPart | undefined;
-  readonly #tokens: ReadonlyMap<string, string>;
+  /** Where etcd listens, without TLS. */
+  readonly etcdPort: number;
   readonly #data: DataDirectory;
-  readonly #etcdPort: number;
 
-  private constructor(started: Started, data: DataDirectory) {
-    this.port = started.ports.api;
-    this.#etcdPort = started.ports.etcd;
-    this.ca = started.ca;
-    this.etcd = started.etcd;
-    this.apiServer = started.apiServer;
-    this.controllerManager = started.controllerManager;
-    this.#tokens = started.tokens;
+  private constructor({ access, etcdPort, etcd, apiServer, controllerManager }: Started, data: DataDirectory) {
+    super(access);
+    this.etcdPort = etcdPort;
+    this.etcd = etcd;
+    this.apiServer = apiServer;
+    this.controllerManager = controllerManager;
     this.#data = data;
-    this.directory = data.path;
   }
 
   static async start(options: KubernetesOptions): Promise<KubernetesServer> {
@@ -146,45 +138,10 @@ export class KubernetesServer implements AsyncDisposable {
     }
   }
 
-  get url(): string {
-    return `https://127.0.0.1:${this.port}`;
-  }
-
   /** Forgets everything in etcd but what is there now: who watches or lists from an earlier version on is told that it has expired. */
   async forgetHistory(): Promise<void> {
-    const ask = async (path: string, body: object): Promise<{ readonly header?: { readonly revision?: string } }> => {
-      const response = await fetch(`http://127.0.0.1:${this.#etcdPort}/v3/${path}`, {
-        method: "POST",
-        body: JSON.stringify(body),
-      });
-      if (!response.ok) throw new Error(`etcd: ${path}: ${response.status} ${await response.text()}`);
-      return (await response.json()) as { readonly header?: { readonly revision?: string } };
-    };
-    const { header } = await ask("maintenance/status", {});
-    await ask("kv/compaction", { revision: header?.revision, physical: true });
-  }
-
-  /** A kubeconfig (JSON, which is YAML) of `user`, one of the options or `admin`. */
-  kubeconfig(user: string = ADMIN): string {
-    return kubeconfigOf(this.port, this.ca, this.#tokenOf(user));
-  }
-
-  /** The path of a file with it, for programs; gone with the server. */
-  async kubeconfigFile(user: string = ADMIN): Promise<string> {
-    const path = join(this.directory, `kubeconfig-${user}.json`);
-    await writeFile(path, this.kubeconfig(user), { mode: 0o600 });
-    return path;
-  }
-
-  /** Asks as `user`, without any client library; `admin` when absent. */
-  ask(question: KubernetesQuestion, user: string = ADMIN): Promise<KubernetesAnswer> {
-    return askKubernetes({ port: this.port, ca: this.ca, token: this.#tokenOf(user) }, question);
-  }
-
-  #tokenOf(user: string): string {
-    const token = this.#tokens.get(user);
-    if (token === undefined) throw new Error(`the control plane was started without a user '${user}'`);
-    return token;
+    const { header } = (await askEtcd(this.etcdPort, "maintenance/status", {})) as { header?: { revision?: string } };
+    await askEtcd(this.etcdPort, "kv/compaction", { revision: header?.revision, physical: true });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -202,9 +159,8 @@ export function startKubernetes(options: KubernetesOptions = {}): Promise<Kubern
 // ── its parts ────────────────────────────────────────────────────────────────────────────────────
 
 interface Started {
-  readonly ports: Ports;
-  readonly ca: string;
-  readonly tokens: ReadonlyMap<string, string>;
+  readonly access: ControlPlaneAccess;
+  readonly etcdPort: number;
   readonly etcd: KubernetesPart;
   readonly apiServer: KubernetesPart;
   readonly controllerManager: KubernetesPart | undefined;
@@ -215,7 +171,7 @@ async function startParts(directory: string, options: KubernetesOptions): Promis
   const [etcdPort, etcdPeer, api] = (await freePorts(3)) as [number, number, number];
   const ports: Ports = { etcd: etcdPort, etcdPeer, api };
   const tokens = await writeCredentials(directory, options.users ?? {});
-  const token = tokens.get(ADMIN) as string;
+  const token = tokens[ADMIN] as string;
   const parts: KubernetesPart[] = [];
   const start = async (command: string, flags: Flags, isReady: () => Promise<boolean>): Promise<KubernetesPart> => {
     const part = await KubernetesPart.start({ command, args: flagsOf(flags), cwd: directory }, isReady);
@@ -230,10 +186,10 @@ async function startParts(directory: string, options: KubernetesOptions): Promis
     const apiServer = await start(programs.apiServer, flags, async () => isReady(api, await certificate().catch(nothing), token));
     const ca = await certificate();
     const controllerManager = await startControllers(options, async () => {
-      await writeFile(join(directory, "controllers.json"), kubeconfigOf(api, ca, token), { mode: 0o600 });
+      await writeFile(join(directory, "controllers.json"), kubeconfigOf({ port: api, ca }, token), { mode: 0o600 });
       return start(programs.controllerManager, controllerFlags(directory), () => hasDefaults(api, ca, token));
     });
-    return { ports, ca, tokens, etcd, apiServer, controllerManager };
+    return { access: { port: api, ca, tokens, directory }, etcdPort, etcd, apiServer, controllerManager };
   } catch (cause) {
     for (const part of parts.toReversed()) await part.kill();
     throw cause;
@@ -253,27 +209,15 @@ const nothing = (): undefined => undefined;
 async function writeCredentials(
   directory: string,
   users: Readonly<Record<string, readonly string[]>>,
-): Promise<ReadonlyMap<string, string>> {
+): Promise<Readonly<Record<string, string>>> {
   const all = { ...users, [ADMIN]: ["system:masters"] };
-  const tokens = new Map(Object.keys(all).map((user) => [user, randomBytes(24).toString("hex")]));
-  const lines = Object.entries(all).map(([user, groups]) => `${tokens.get(user)},${user},${user},"${groups.join(",")}"\n`);
+  const tokens = Object.fromEntries(Object.keys(all).map((user) => [user, randomBytes(24).toString("hex")]));
+  const lines = Object.entries(all).map(([user, groups]) => `${tokens[user]},${user},${user},"${groups.join(",")}"\n`);
   await writeFile(join(directory, "tokens.csv"), lines.join(""), { mode: 0o600 });
   const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
   await writeFile(join(directory, "accounts.key"), privateKey.export({ type: "pkcs8", format: "pem" }), { mode: 0o600 });
   await writeFile(join(directory, "accounts.pub"), publicKey.export({ type: "spki", format: "pem" }));
   return tokens;
-}
-
-function kubeconfigOf(port: number, ca: string, token: string): string {
-  const authority = Buffer.from(ca).toString("base64");
-  return JSON.stringify({
-    apiVersion: "v1",
-    kind: "Config",
-    clusters: [{ name: "test", cluster: { server: `https://127.0.0.1:${port}`, "certificate-authority-data": authority } }],
-    users: [{ name: "test", user: { token } }],
-    contexts: [{ name: "test", context: { cluster: "test", user: "test" } }],
-    "current-context": "test",
-  });
 }
 
 type Flags = Readonly<Record<string, string>>;

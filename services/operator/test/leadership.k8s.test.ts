@@ -7,7 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
-import { type PostgresServer, startPostgres } from "@perdure/servers";
+import { type KubernetesServer, type PostgresServer, startKubernetes, startPostgres } from "@perdure/servers";
+import { OPERATOR_USER } from "./cell.js";
 import { eventually } from "./eventually.js";
 import { bundleOperator, OperatorProgram } from "./program.js";
 import { OPERATOR_NAMESPACE, World } from "./world.js";
@@ -36,6 +37,7 @@ interface Write {
 
 let directory: string;
 let postgres: PostgresServer;
+let kubernetes: KubernetesServer;
 let world: World;
 
 beforeAll(async () => {
@@ -43,15 +45,15 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "perdure-audit-"));
   await writeFile(join(directory, "policy.json"), JSON.stringify(AUDIT));
   postgres = await startPostgres();
-  world = await World.start({
-    postgresUrl: postgres.url,
-    users: Object.fromEntries(NAMES.map((name) => [name, ["system:masters"]])),
+  kubernetes = await startKubernetes({
+    users: { [OPERATOR_USER]: [], ...Object.fromEntries(NAMES.map((name) => [name, ["system:masters"]])) },
     apiServerFlags: {
       "audit-policy-file": join(directory, "policy.json"),
       "audit-log-path": join(directory, "audit.log"),
       "audit-log-mode": "blocking",
     },
   });
+  world = await World.start({ postgresUrl: postgres.url, kubernetes });
 }, FIRST_MS);
 afterAll(async () => {
   await world[Symbol.asyncDispose]();
@@ -98,10 +100,10 @@ test(
       (await writesBy("left")).some(({ objectRef }) => objectRef?.resource === "namespaces" && names.has(objectRef.name ?? ""));
     await eventually(begun);
     // It waits for answers, which come while it is frozen: with each it would go on to the next thing to write.
-    world.kubernetes.apiServer.freeze();
+    kubernetes.apiServer.freeze();
     for (let look = 1; look <= 3; look++) await left.probe();
     process.kill(left.pid, "SIGSTOP");
-    world.kubernetes.apiServer.thaw();
+    kubernetes.apiServer.thaw();
     await eventually(async () => (await leader()) === "right");
     for (const one of made) await world.untilReady(one, TEST_MS / 2);
     expect((await writesBy("right")).length).toBeGreaterThan(ENVIRONMENTS);

@@ -1,7 +1,8 @@
 /** The real program, killed and stopped in the middle of its work, alone and beside another. */
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
-import { type PostgresServer, startPostgres } from "@perdure/servers";
+import { type KubernetesServer, type PostgresServer, startKubernetes, startPostgres } from "@perdure/servers";
+import { OPERATOR_USER } from "./cell.js";
 import { eventually } from "./eventually.js";
 import { bundleOperator, OperatorProgram } from "./program.js";
 import { defineAll, OPERATOR_NAMESPACE, World } from "./world.js";
@@ -12,13 +13,15 @@ const ENVIRONMENTS = 12;
 const KILLS = 4;
 
 let postgres: PostgresServer;
+let kubernetes: KubernetesServer;
 let world: World;
 let programs: OperatorProgram[] = [];
 
 beforeAll(async () => {
   await bundleOperator();
   postgres = await startPostgres();
-  world = await World.start({ withDefinitions: false, postgresUrl: postgres.url });
+  kubernetes = await startKubernetes({ users: { [OPERATOR_USER]: [] } });
+  world = await World.start({ withDefinitions: false, postgresUrl: postgres.url, kubernetes });
 }, FIRST_MS);
 afterEach(async () => {
   for (const program of programs) await program[Symbol.asyncDispose]();
@@ -131,8 +134,8 @@ test(
     const program = await launch("patient");
     await untilServing(program);
     await world.untilReady(await world.create());
-    await world.kubernetes.apiServer.kill();
-    await world.kubernetes.apiServer.start();
+    await kubernetes.apiServer.kill();
+    await kubernetes.apiServer.start();
     await world.untilReady(await world.create(), TEST_MS / 2);
     expect(program.isRunning).toBe(true);
   },

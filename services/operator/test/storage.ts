@@ -5,7 +5,7 @@
 import { readFile } from "node:fs/promises";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { type KubeObject, type KubernetesClient, Reflector, resources } from "@perdure/driver-kubernetes";
-import type { KubernetesServer } from "@perdure/servers";
+import type { ControlPlane } from "@perdure/servers";
 
 const ports = { clock: systemClock, random: systemRandom, logger: silentLogger };
 const MANAGER = "storage";
@@ -33,7 +33,7 @@ export interface Storage extends AsyncDisposable {
 }
 
 /** Storage classes `grows` and `fixed`. */
-export async function playStorage(kubernetes: KubernetesServer, client: KubernetesClient): Promise<Storage> {
+export async function playStorage(kubernetes: ControlPlane, client: KubernetesClient): Promise<Storage> {
   for (const [name, allowVolumeExpansion] of [
     ["grows", true],
     ["fixed", false],

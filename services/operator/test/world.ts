@@ -11,7 +11,7 @@ import {
   resources,
 } from "@perdure/driver-kubernetes";
 import { Metrics } from "@perdure/role";
-import { type KubernetesOptions, type KubernetesServer, startKubernetes } from "@perdure/servers";
+import { type ControlPlane, type LeasedControlPlane, leaseKubernetes } from "@perdure/servers";
 import { type Operator, type OperatorOptions, type OperatorPorts, operatorMetrics, startOperator } from "../src/index.js";
 import {
   clusterRules,
@@ -36,7 +36,7 @@ const ADMIN = "test";
 export type EnvironmentSpecInput = Readonly<Record<string, unknown>>;
 
 export class World<K extends AsyncDisposable = Kubelet> implements AsyncDisposable {
-  readonly kubernetes: KubernetesServer;
+  readonly kubernetes: LeasedControlPlane;
   /** May do everything. */
   readonly client: KubernetesClient;
   readonly kubelet: K;
@@ -48,7 +48,7 @@ export class World<K extends AsyncDisposable = Kubelet> implements AsyncDisposab
   readonly database: FakeDatabase | undefined;
   #operators: readonly { readonly operator: Operator; readonly client: KubernetesClient }[] = [];
 
-  private constructor(kubernetes: KubernetesServer, client: KubernetesClient, kubelet: K, database?: FakeDatabase) {
+  private constructor(kubernetes: LeasedControlPlane, client: KubernetesClient, kubelet: K, database?: FakeDatabase) {
     this.database = database;
     this.kubernetes = kubernetes;
     this.client = client;
@@ -58,14 +58,11 @@ export class World<K extends AsyncDisposable = Kubelet> implements AsyncDisposab
     this.#watching = this.#environments.run(this.#stop.signal);
   }
 
+  /** `kubernetes`: a control plane of its own, which goes with the world. */
   static async start(
-    options: { readonly withDefinitions?: boolean; readonly postgresUrl?: string } & Pick<
-      KubernetesOptions,
-      "users" | "apiServerFlags"
-    > = {},
+    options: { readonly withDefinitions?: boolean; readonly postgresUrl?: string; readonly kubernetes?: LeasedControlPlane } = {},
   ): Promise<World> {
-    const { users, apiServerFlags = {} } = options;
-    const kubernetes = await startKubernetes({ users: { [OPERATOR_USER]: [], ...users }, apiServerFlags });
+    const kubernetes = options.kubernetes ?? (await leaseKubernetes());
     const client = connectKubernetes(kubernetes.kubeconfig());
     await furnish(kubernetes, options.postgresUrl);
     if (options.withDefinitions !== false) await defineAll(client);
@@ -75,7 +72,7 @@ export class World<K extends AsyncDisposable = Kubelet> implements AsyncDisposab
 
   /** Its pods are processes, and keep their metadata in the database of that URL. */
   static async startReal(postgresUrl: string): Promise<World<RealKubelet>> {
-    const kubernetes = await startKubernetes({ users: { [OPERATOR_USER]: [] } });
+    const kubernetes = await leaseKubernetes();
     const client = connectKubernetes(kubernetes.kubeconfig());
     await furnish(kubernetes, postgresUrl);
     await defineAll(client);
@@ -212,7 +209,7 @@ export async function defineAll(client: KubernetesClient): Promise<void> {
 
 /** What a chart would bring: namespaces, roles, the database's Secret. */
 export async function furnish(
-  kubernetes: KubernetesServer,
+  kubernetes: ControlPlane,
   postgresUrl = "postgres://perdure@db.example.org/perdure",
 ): Promise<void> {
   const rbac = "rbac.authorization.k8s.io";

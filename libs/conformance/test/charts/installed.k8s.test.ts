@@ -3,7 +3,14 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { freePorts, type KubernetesServer, type PostgresServer, runHelm, startKubernetes, startPostgres } from "@perdure/servers";
+import {
+  freePorts,
+  type LeasedControlPlane,
+  leaseKubernetes,
+  type PostgresServer,
+  runHelm,
+  startPostgres,
+} from "@perdure/servers";
 import { makeCertificates } from "@perdure/testkit";
 import { eventually, programBundle } from "../../src/index.js";
 import { PlayedJobs } from "./played-jobs.js";
@@ -14,7 +21,7 @@ const FIRST_MS = 45 * 60_000;
 const TEST_MS = 240_000;
 const ID = "env_0123456789abcdef";
 
-let kubernetes: KubernetesServer;
+let kubernetes: LeasedControlPlane;
 let postgres: PostgresServer;
 const bundles: Record<string, string> = {};
 let jobs: PlayedJobs;
@@ -24,7 +31,7 @@ beforeAll(async () => {
   for (const program of ["tenancy", "operator", "cloud-gateway", "tunnel-relay"]) {
     bundles[program] = await programBundle(`services/${program}`);
   }
-  [kubernetes, postgres] = await Promise.all([startKubernetes(), startPostgres()]);
+  [kubernetes, postgres] = await Promise.all([leaseKubernetes(), startPostgres()]);
   await create("/api/v1/namespaces", { metadata: { name: NAMESPACE } });
   const definitions = objectsIn(readFileSync(new URL("./testdata/optional-apis.yaml", import.meta.url), "utf8"));
   for (const definition of definitions) await create(DEFINITIONS, definition);

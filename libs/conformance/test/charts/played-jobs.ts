@@ -4,7 +4,7 @@
  */
 import { execFile } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
-import type { KubernetesServer } from "@perdure/servers";
+import type { ControlPlane } from "@perdure/servers";
 import { type Container, NAMESPACE, type Variable } from "./release.js";
 
 const LOOK_MS = 50;
@@ -29,13 +29,13 @@ export type Bundles = Readonly<Record<string, string>>;
 
 export class PlayedJobs implements AsyncDisposable {
   readonly played: Played[] = [];
-  readonly #kubernetes: KubernetesServer;
+  readonly #kubernetes: ControlPlane;
   readonly #bundles: Bundles;
   readonly #seen = new Set<string>();
   readonly #running: Promise<void>;
   #isOpen = true;
 
-  constructor(kubernetes: KubernetesServer, bundles: Bundles) {
+  constructor(kubernetes: ControlPlane, bundles: Bundles) {
     this.#kubernetes = kubernetes;
     this.#bundles = bundles;
     this.#running = this.#run();

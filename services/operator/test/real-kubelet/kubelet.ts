@@ -16,7 +16,7 @@ import {
   type ReflectorPorts,
   resources,
 } from "@perdure/driver-kubernetes";
-import type { KubernetesServer } from "@perdure/servers";
+import type { ControlPlane } from "@perdure/servers";
 import { imagesIn } from "./images.js";
 import { ENDPOINT_SLICES, type EndpointSlice, Names, type PodNumber } from "./names.js";
 import type { Pod } from "./pod-spec.js";
@@ -33,7 +33,7 @@ interface Claim extends KubeObject {
 }
 
 export interface RealKubeletOptions {
-  readonly kubernetes: KubernetesServer;
+  readonly kubernetes: ControlPlane;
   readonly clusterDns: string;
 }
 

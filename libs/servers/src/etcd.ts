@@ -1,0 +1,50 @@
+/** Why: what a control plane knows is a set of keys in etcd. A copy of them, put back, is the control plane as it was. */
+interface KeyValue {
+  /** Base64, as etcd's gateway has it; so is the value. */
+  readonly key: string;
+  readonly value: string;
+}
+
+/** All keys with their values. */
+export type EtcdContents = readonly KeyValue[];
+
+/** Below it is everything that Kubernetes keeps; the key after the last of them ends the range. */
+const ALL = { key: base64("/registry/"), range_end: base64("/registry0") };
+/** The API server and the controllers say here that they are alive; they write it again and again. */
+const LIVENESS = /^\/registry\/(?:leases\/kube-system|masterleases)\//;
+/** Keys of one transaction: etcd takes 128 operations. */
+const TRANSACTION_KEYS_MAX = 128;
+
+/** Asks etcd's HTTP gateway. Rejects with its answer when it refuses. */
+export async function askEtcd(port: number, path: string, body: object): Promise<unknown> {
+  const response = await fetch(`http://127.0.0.1:${port}/v3/${path}`, { method: "POST", body: JSON.stringify(body) });
+  if (!response.ok) throw new Error(`etcd: ${path}: ${response.status} ${await response.text()}`);
+  return response.json();
+}
+
+export async function readEtcd(port: number): Promise<EtcdContents> {
+  const { kvs = [] } = (await askEtcd(port, "kv/range", ALL)) as { kvs?: KeyValue[] };
+  return kvs.map(({ key, value }) => ({ key, value })).filter(({ key }) => !LIVENESS.test(fromBase64(key)));
+}
+
+/** Makes the contents what they were: removes what has come, puts back what has changed or gone. Watchers see each as an event. */
+export async function restoreEtcd(port: number, contents: EtcdContents): Promise<void> {
+  const now = new Map((await readEtcd(port)).map(({ key, value }) => [key, value]));
+  const operations: object[] = [];
+  for (const { key, value } of contents) {
+    if (now.get(key) !== value) operations.push({ request_put: { key, value } });
+    now.delete(key);
+  }
+  for (const key of now.keys()) operations.push({ request_delete_range: { key } });
+  for (let at = 0; at < operations.length; at += TRANSACTION_KEYS_MAX) {
+    await askEtcd(port, "kv/txn", { success: operations.slice(at, at + TRANSACTION_KEYS_MAX) });
+  }
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString("base64");
+}
+
+function fromBase64(text: string): string {
+  return Buffer.from(text, "base64").toString();
+}
