@@ -125,7 +125,9 @@ describe("a stored value of 30 MB", () => {
         Command: { Output: { result: { Success: number[] }; truncated_bytes: number } };
       };
       expect(Command.Output.truncated_bytes).toBe(SIZE);
-      expect(Command.Output.result.Success).toEqual(Array(LISTED_BYTES).fill(120));
+      const listed = Command.Output.result.Success;
+      // Not `toEqual`: comparing a quarter of a million numbers in Jest takes seconds.
+      expect([listed.length, listed.every((byte) => byte === 120)]).toEqual([LISTED_BYTES, true]);
       await expectAtWork();
       if (round > 0) continue;
       await world.server.stop();
@@ -142,7 +144,7 @@ describe("values of the state of 30 MB", () => {
   test("are shown whole, and several at once are refused in words of ours, by the official command line as well", async () => {
     for (const [object, count] of [
       ["one", 1],
-      ["many", 6],
+      ["many", 4],
     ] as const) {
       for (let i = 0; i < count; i++) {
         expect((await world.ingress.call(["BigState", object, "fill"], { key: `v${i}`, size: SIZE })).status).toBe(200);
