@@ -4,7 +4,7 @@ import { eventually, probe, World } from "../src/index.js";
 import { cancellationsOf, crowdService } from "../src/services/crowd.js";
 
 /** Enough that a batch takes a while, few enough that sending them does not. */
-const CROWD = 1_200;
+const CROWD = 600;
 const SENDERS = 32;
 const WHOLE_TEST_MS = 120_000;
 

@@ -11,7 +11,7 @@ import { AdminClient, eventually, IngressClient, RawEndpoint, Server } from "../
 import { type RogueMode, rogueManifest, rogueScripts } from "../src/neighbours/rogue-scripts.js";
 
 const ATTEMPTS = 4;
-const GOOD_CALLS = 40;
+const GOOD_CALLS = 20;
 /**
  * A call is five commands in two or three commits, waits for as many of its neighbours', and for its endpoint, which is this process: some 6 to
  * 10 commits, and 13 on a machine that did much else. Without turns a call waits for hundreds.
