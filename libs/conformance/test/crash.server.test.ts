@@ -11,7 +11,7 @@ import { type Job, tallyObject, workService } from "../src/services/crash.js";
 
 /** PERDURE_CONFORMANCE_SEED plays other rounds; a failure names the seed of its own. */
 const SEED = Number(process.env["PERDURE_CONFORMANCE_SEED"] ?? 20_261_121);
-const ROUNDS = 20;
+const ROUNDS = 12;
 /** How long a server lives: from killed while it is still resuming to killed in the middle of much. */
 const LIFE_MS_MAX = 700;
 const CALLERS = 12;

@@ -14,6 +14,9 @@ afterAll(async () => {
 
 /** Values of these sizes under the keys v0, v1 … of one object; every third has no text. */
 function stateOf(sizes: readonly number[], byte = 0xe2): SqlEngine {
+  const ofSize = new Map(
+    [...new Set(sizes)].map((size) => [size, { value: new Uint8Array(size).fill(byte), text: "\u{1f600}".repeat(size / 8) }]),
+  );
   const table = defineTable<{ readonly key: string; readonly value: Uint8Array; readonly text: string | undefined }>({
     name: "state",
     readers: {
@@ -25,11 +28,8 @@ function stateOf(sizes: readonly number[], byte = 0xe2): SqlEngine {
     },
     *rows() {
       for (const [i, size] of sizes.entries()) {
-        yield {
-          key: `v${i}`,
-          value: new Uint8Array(size).fill(byte),
-          text: i % 3 === 2 ? undefined : "\u{1f600}".repeat(size / 8),
-        };
+        const { value, text } = ofSize.get(size) as { value: Uint8Array; text: string };
+        yield { key: `v${i}`, value, text: i % 3 === 2 ? undefined : text };
       }
     },
   });
