@@ -42,15 +42,15 @@ describe("somebody new", () => {
       await page.getByLabel(/^Name/).fill("Nora");
       await page.getByLabel(/^Password/).fill(CONSOLE_PASSWORD);
       await page.getByRole("button", { name: /sign up|create/i }).click();
-      await page.getByRole("heading", { name: "From nothing to a durable call, in five minutes" }).waitFor();
-      await button(page, "Make the first environment").click();
+      await page.getByRole("heading", { name: "Your first durable call in five minutes" }).waitFor();
+      await button(page, "Create the first environment").click();
       const name = page.getByLabel("Name");
       await name.fill("My env");
-      await page.getByText("Small letters only.").waitFor();
-      await expectForbidden(button(page, "Make it"), /Small letters/);
+      await page.getByText("Lower-case letters only.").waitFor();
+      await expectForbidden(button(page, "Create"), /Lower-case letters/);
       await name.fill("first");
       await expectAccessible(page);
-      await button(page, "Make it").click();
+      await button(page, "Create").click();
       await heading(page, "Developers").waitFor({ timeout: ACTIVE_MS });
       await page.getByText("How programs, command lines and services reach first.").waitFor();
       expect(new URL(page.url()).pathname).toMatch(/^\/accounts\/acc_\w+\/environments\/env_\w+\/developers$/);
@@ -106,9 +106,9 @@ describe("a session", () => {
       const page = await cloud.open(person, "/");
       await heading(page, "Environments").waitFor();
       await page.locator(".frame__foot .place-button").click();
-      await page.getByRole("menuitem", { name: "Where you are signed in" }).click();
+      await page.getByRole("menuitem", { name: "Sessions" }).click();
       await page.getByRole("table").last().getByText("here", { exact: true }).waitFor();
-      await expectForbidden(button(page, "Sign out there"), /the one you look with/);
+      await expectForbidden(button(page, "Sign out session"), /the current session/);
       await page.keyboard.press("Escape");
       await page.locator(".frame__foot .place-button").click();
       await page.getByRole("menuitem", { name: "Sign out" }).click();
@@ -132,21 +132,21 @@ describe("environments", () => {
         await page.getByRole("menuitem", { name }).click();
       };
       await act("Suspend …");
-      await button(page, "Suspend it").click();
-      await row.getByText("Somebody suspended it.").waitFor();
+      await button(page, "Suspend").click();
+      await row.getByText("A member suspended it.").waitFor();
       await row.getByRole("link", { name: "doomed" }).click();
       await page.getByText("Calls are refused and nothing runs").waitFor();
       await expectAccessible(page);
-      await button(page, "Resume it").click();
+      await button(page, "Resume").click();
       await heading(page, "Overview").waitFor();
       await page.goto(cloud.url(at()));
       await act("Delete …");
-      await expectForbidden(button(page, "Delete it"), /Type “doomed” first/);
+      await expectForbidden(button(page, "Delete"), /Type “doomed” first/);
       await page.getByLabel("Type “doomed” to confirm").fill("doomed");
       await expectAccessible(page);
-      await button(page, "Delete it").click();
-      await row.getByText(/Its data go in 6 d/).waitFor();
-      await row.getByRole("button", { name: "Bring it back" }).click();
+      await button(page, "Delete").click();
+      await row.getByText(/Data is deleted in 6 d/).waitFor();
+      await row.getByRole("button", { name: "Restore" }).click();
       await row.getByText("active").waitFor({ timeout: ACTIVE_MS });
     },
     TEST_MS,
@@ -181,14 +181,14 @@ describe("members", () => {
     async () => {
       const member = await cloud.world.member(owner, "developer");
       const page = await cloud.open(owner, at("/members"));
-      await button(page, "Invite somebody").click();
+      await button(page, "Invite member").click();
       await page.getByLabel("E-mail address").fill("friend@perdure.test");
       await button(page, "Invite").click();
       await page.getByText(`${cloud.world.origin}/invitation?token=inv_`).waitFor();
       await expectAccessible(page);
       await button(page, "Done").click();
       await button(page, "Withdraw the invitation of friend@perdure.test").click();
-      await page.getByText("Nobody is invited at the moment.").waitFor();
+      await page.getByText("No open invitations.").waitFor();
 
       await button(page, `Change the role of ${member.email}`).click();
       await page.getByRole("combobox", { name: "Role" }).click();
@@ -198,7 +198,7 @@ describe("members", () => {
       await button(page, `Remove ${member.email}`).click();
       await button(page, "Remove").click();
       await page.getByText(`${member.email} is no member any more`).waitFor();
-      await expectForbidden(button(page, "Leave this account"), /An account needs an owner/);
+      await expectForbidden(button(page, "Leave account"), /An account needs an owner/);
     },
     TEST_MS,
   );
@@ -209,16 +209,16 @@ describe("members", () => {
       const viewer = await cloud.world.member(owner, "viewer");
       const page = await cloud.open(viewer, at());
       await page.getByRole("link", { name: "dev", exact: true }).waitFor();
-      await expectForbidden(button(page, "New environment"), /viewer, may look but not change\. It takes an owner or admin/);
+      await expectForbidden(button(page, "Create environment"), /viewer, is read-only\. Required role: owner or admin/);
       await page.goto(cloud.url(at("/members")));
-      await expectForbidden(button(page, "Invite somebody"), /viewer/);
+      await expectForbidden(button(page, "Invite member"), /viewer/);
       await expectForbidden(button(page, `Remove ${owner.email}`), /viewer/);
       await page.goto(cloud.url(at("/audit")));
       await page.getByText("It takes an owner or admin.").waitFor();
       await page.goto(cloud.url(at("/settings")));
       await expectForbidden(button(page, "Save"), /viewer/);
       await page.goto(cloud.url(at(`/environments/${dev}/developers`)));
-      await expectForbidden(button(page, "New API key"), /viewer/);
+      await expectForbidden(button(page, "Create API key"), /viewer/);
       await expectForbidden(button(page, "Rotate"), /viewer/);
       await page.goto(cloud.url(at(`/environments/${dev}/settings`)));
       await expectForbidden(button(page, "Suspend …"), /viewer/);
@@ -248,7 +248,7 @@ describe("members", () => {
       const page = await cloud.open(stranger, at(), { mayFail: true });
       await page.getByRole("heading", { name: "You are not a member of this account" }).waitFor();
       await page.goto(cloud.url(`/accounts/${stranger.accountId}/environments/${dev}/`));
-      await page.getByRole("heading", { name: "There is no such environment" }).waitFor();
+      await page.getByRole("heading", { name: "Environment not found" }).waitFor();
     },
     TEST_MS,
   );
@@ -267,7 +267,7 @@ describe("books", () => {
       await page.getByRole("img", { name: /^Requests: 1,2\d\d in all, most on \d{4}-\d\d-\d\d with 1,2\d\d$/ }).waitFor();
       await page.getByLabel("Environment").click();
       await page.getByRole("option", { name: "dev", exact: true }).click();
-      await page.getByRole("heading", { name: "Its share of the plan" }).waitFor();
+      await page.getByRole("heading", { name: "Plan usage of this environment" }).waitFor();
       expect(new URL(page.url()).searchParams.get("environment")).toBe(dev);
     },
     TEST_MS,
@@ -295,7 +295,7 @@ describe("books", () => {
         .trim()
         .split("\r\n");
       expect([lines[0], lines.length]).toEqual([expect.stringContaining("actorId,action"), 2]);
-      await button(page, "Show everything").click();
+      await button(page, "Clear filters").click();
       await page.getByRole("cell", { name: "environment.create" }).first().waitFor();
     },
     TEST_MS,
@@ -308,12 +308,12 @@ describe("books", () => {
       const page = await cloud.open(person, `/accounts/${person.accountId}/settings`);
       await page.getByLabel("Name").fill(WICKED);
       await button(page, "Save").click();
-      await page.getByText("It is changed").waitFor();
+      await page.getByText("Saved").waitFor();
       await button(page, /go elsewhere$/)
         .getByText(WICKED)
         .waitFor();
       await page
-        .getByRole("row", { name: /Actions a month/ })
+        .getByRole("row", { name: /Actions per month/ })
         .getByText("50,000")
         .waitFor();
       await expectAccessible(page);
@@ -371,7 +371,7 @@ describe("every page of an account", () => {
     ["/members", (page) => page.getByText(owner.email).last()],
     ["/usage", (page) => page.getByRole("img", { name: /^Requests: / })],
     ["/audit", (page) => page.getByRole("cell", { name: "environment.create" }).first()],
-    ["/settings", (page) => page.getByRole("row", { name: /Actions a month/ })],
+    ["/settings", (page) => page.getByRole("row", { name: /Actions per month/ })],
     [`/environments/${dev}/developers`, (page) => page.getByText("How programs, command lines and services reach dev.")],
     [`/environments/${dev}/settings`, (page) => heading(page, "Environment settings")],
   ];

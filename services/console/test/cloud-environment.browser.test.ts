@@ -37,15 +37,15 @@ test(
     const page = await cloud.open(owner, at("/developers"), { mayFail: true });
     await page.getByText("There is no key yet.").waitFor();
     await forgetPresence(owner);
-    await button(page, "New API key").click();
-    await page.getByLabel("What it is for").fill("deploys");
+    await button(page, "Create API key").click();
+    await page.getByLabel("Description").fill("deploys");
     await page.getByRole("combobox", { name: "Role" }).click();
     await page.getByRole("option", { name: "Admin" }).click();
     await page.getByLabel(/^Requests per second/).fill("0");
     await page.getByText("A whole number from 1 to 100,000.").waitFor();
     await page.getByLabel(/^Requests per second/).fill("50");
-    await button(page, "Make it").click();
-    const question = page.getByRole("dialog", { name: "Confirm that it is you" });
+    await button(page, "Create").click();
+    const question = page.getByRole("dialog", { name: "Confirm your identity" });
     const password = question.getByLabel("Password");
     await password.fill("not this one");
     await question.getByRole("button", { name: "Confirm" }).click();
@@ -59,7 +59,7 @@ test(
     const key = (await shown.textContent()) ?? "";
     expect(key).toMatch(/^key_\w{23}\.\w{44}$/);
     await page.keyboard.press("Escape");
-    expect(await button(page, "Done").getAttribute("aria-description")).toBe("Say first that you have stored it");
+    expect(await button(page, "Done").getAttribute("aria-description")).toBe("Confirm first that you have stored the key");
     await page.getByText("I have stored it").click();
     await button(page, "Done").click();
     await shown.waitFor({ state: "detached" });
@@ -76,7 +76,7 @@ test(
       .getByText("50 requests/s")
       .waitFor();
     await button(page, "Revoke deploys").click();
-    await button(page, "Revoke it").click();
+    await button(page, "Revoke").click();
     await page.getByText("There is no key yet.").waitFor();
   },
   TEST_MS,
@@ -121,11 +121,11 @@ test(
     await step("Rotate");
     await page.getByText("next", { exact: true }).waitFor();
     await snippet.getByText(`identityKeys: ["${first}", "publickeyv1_`).waitFor();
-    expect(await button(page, "Rotate").getAttribute("aria-description")).toMatch(/A rotation is under way/);
+    expect(await button(page, "Rotate").getAttribute("aria-description")).toMatch(/Finish the current rotation first/);
     await step("Promote");
     await page.getByText("previous", { exact: true }).waitFor();
     await page.getByText(/That is in 23 h/).waitFor();
-    await step("Retire it early");
+    await step("Retire early");
     await page.getByText("previous", { exact: true }).waitFor({ state: "detached" });
     const after = (await owner.ask("DescribeEnvironment", { environmentId: dev })).json;
     expect([after.signingPublicKeys.length, after.signingPublicKey === first]).toEqual([1, false]);
@@ -204,27 +204,27 @@ test(
     const expectForbidden = async (control: Locator): Promise<void> => {
       await control.waitFor();
       const told = [await control.getAttribute("aria-disabled"), await control.getAttribute("aria-description")];
-      expect([String(control), ...told]).toEqual([String(control), "true", "Your role, viewer, may look but not change."]);
+      expect([String(control), ...told]).toEqual([String(control), "true", "Your role, viewer, is read-only."]);
     };
     for (const [path, ...names] of [
-      ["/services/Greeter", "Change configuration"],
+      ["/services/Greeter", "Edit configuration"],
       ["/playground?service=Greeter&handler=greet", "Call"],
-      ["/deployments", "Register a deployment"],
-      [`/deployments/${deployment["id"]}`, "Check it against what runs"],
+      ["/deployments", "Register deployment"],
+      [`/deployments/${deployment["id"]}`, "Verify compatibility"],
       [`/invocations/${invocationId}`, "Restart as new …"],
-      ["/state/Shelf/lamp", "Add an entry", "Clear all", "Edit left", "Remove left"],
+      ["/state/Shelf/lamp", "Add entry", "Clear all", "Edit left", "Remove left"],
       ["/awakeables", "Answer"],
-      ["/schedules", "Make a schedule"],
-      ["/flow", "Make a rule", "Change acme", "Turn off acme", "Delete acme"],
-      ["/subscriptions", "Subscribe to a topic", "Add a cluster"],
+      ["/schedules", "Create schedule"],
+      ["/flow", "Create rule", "Edit acme", "Disable acme", "Delete acme"],
+      ["/subscriptions", "Create subscription", "Add Kafka cluster"],
     ] as const) {
       await looking.goto(cloud.url(at(path)));
       for (const name of names) await expectForbidden(button(looking, name));
     }
     for (const [path, menu, names] of [
       [`/deployments/${deployment["id"]}`, "More actions", ["Update in place", "Remove"]],
-      [`/invocations/${invocationId}`, "More actions", ["Cancel", "Forget it …"]],
-      ["/schedules", "Actions for yearly", ["Fire now", "Pause", "Change", "Delete"]],
+      [`/invocations/${invocationId}`, "More actions", ["Cancel", "Purge …"]],
+      ["/schedules", "Actions for yearly", ["Fire now", "Pause", "Edit", "Delete"]],
     ] as const) {
       await looking.goto(cloud.url(at(path)));
       await button(looking, menu).click();
@@ -241,12 +241,12 @@ test(
     await page.getByLabel("Name").fill("default");
     await page.getByText("“default” means something else to command lines.").waitFor();
     await page.getByLabel("Name").fill("dev");
-    await page.getByLabel("Origins that may call from browsers").fill("app.example");
+    await page.getByLabel("Allowed origins (CORS)").fill("app.example");
     await page.getByText(/“app.example” is no origin/).waitFor();
-    await page.getByLabel("Origins that may call from browsers").fill("https://app.example\n*");
+    await page.getByLabel("Allowed origins (CORS)").fill("https://app.example\n*");
     await page.getByText("Pass authorization headers of other systems").click();
     await button(page, "Save").click();
-    await page.getByText("It is changed; doors know within half a minute").waitFor();
+    await page.getByText("Saved; takes effect within 30 seconds").waitFor();
     expect((await owner.ask("DescribeEnvironment", { environmentId: dev })).json).toMatchObject({
       name: "dev",
       corsOrigins: ["https://app.example", "*"],
@@ -266,7 +266,7 @@ test(
     const page = await cloud.open(person, `/accounts/${person.accountId}/environments/${id}/invocations`);
     await page.getByRole("heading", { level: 1, name: "busy suspended" }).waitFor();
     await page.getByText(/The month's actions are used up/).waitFor();
-    expect(await button(page, "Resume it").getAttribute("aria-description")).toMatch(/A larger plan/);
+    expect(await button(page, "Resume").getAttribute("aria-description")).toMatch(/a larger plan/);
     await expectAccessible(page);
   },
   TEST_MS,

@@ -67,11 +67,11 @@ test("a service shows what its handlers take, and is configured", async () => {
   expect(await takes.getByRole("row").filter({ hasText: "amount" }).textContent()).toMatch(
     /integer.*How many of it.*1 to 10,000/,
   );
-  await button(page, "Change configuration").click();
+  await button(page, "Edit configuration").click();
   expect(await button(page, "Change it").getAttribute("aria-disabled")).toBe("true");
   await page.getByLabel("Journal retention").fill("a while");
   await button(page, "Change it").click();
-  await page.getByRole("alert").filter({ hasText: "It was not changed." }).waitFor();
+  await page.getByRole("alert").filter({ hasText: "The configuration was not changed." }).waitFor();
   await page.getByLabel("Journal retention").fill("3d");
   await button(page, "Change it").click();
   await page.getByRole("dialog", { name: "Configuration of Orders" }).waitFor({ state: "detached" });
@@ -85,7 +85,7 @@ test("a form and its JSON are one value, the schema is asked before the handler,
   await json.waitFor();
   await page.getByLabel("item", { exact: true }).fill("");
   await page.getByLabel("amount", { exact: true }).fill("0");
-  await button(page, "Call all the same").waitFor();
+  await button(page, "Call anyway").waitFor();
   expect(await page.locator(".playground__problems").textContent()).toContain("amount must be at least 1");
   await json.fill('{"item": "lantern", "amount": 3, "speed": "express"}');
   await page.locator("input[value=lantern]").waitFor();
@@ -100,24 +100,24 @@ test("a form and its JSON are one value, the schema is asked before the handler,
   await button(page, "Call").click();
   await answer.getByRole("alert").filter({ hasText: "The handler failed with 402. more than the card has" }).waitFor();
   await expectAccessible(page);
-  await button(page, "Fill in again: Orders/place").last().click();
+  await button(page, "Use again: Orders/place").last().click();
   await page.locator("input[value='3']").waitFor();
   await page.reload();
-  await button(page, "Fill in again: Orders/place").first().waitFor();
-  expect(await button(page, "Fill in again: Orders/place").count()).toBe(2);
+  await button(page, "Use again: Orders/place").first().waitFor();
+  expect(await button(page, "Use again: Orders/place").count()).toBe(2);
 });
 
-test("who stops waiting is told that the invocation goes on; what is sent for later says when", async () => {
+test("who stops waiting is told that the invocation goes on; what is sent with delay says when", async () => {
   const page = await open("/playground?service=Orders&handler=approve");
   await page.locator(".cm-content").first().fill('"a rebate"');
   await button(page, "Call").click();
-  await page.getByText("Waiting for the answer").getByRole("link").waitFor();
+  await page.getByText("Waiting for the response").getByRole("link").waitFor();
   await button(page, "Stop waiting").click();
   await page.getByText("The invocation itself goes on to its end").waitFor();
-  await choose(page, "How", "Send for later");
+  await choose(page, "Mode", "Send with delay");
   await page.getByLabel("After").fill("1h");
-  await button(page, "Send for later").click();
-  await page.getByText(/It begins\s+in \d+ min/).waitFor();
+  await button(page, "Send with delay").click();
+  await page.getByText(/It starts\s+in \d+ min/).waitFor();
   // Of an object somebody must say which.
   await choose(page, "Service", /^Stock/);
   expect(await button(page, "Call").getAttribute("aria-disabled")).toBe("true");
@@ -143,33 +143,33 @@ test("new code is looked at and checked before it is registered, and what drains
   const endpoint = ui.world.own(await SdkEndpoint.start({ services: [otherOrders] }));
   const page = await open("/deployments", { mayFail: true });
   await page.getByText("Orders").waitFor();
-  await button(page, "Register a deployment").click();
+  await button(page, "Register deployment").click();
   const dialog = page.getByRole("dialog", { name: /deployment$/ });
-  await dialog.getByLabel("Where it answers").fill("localhost");
-  await dialog.getByText("Begin with http://").waitFor();
-  await dialog.getByLabel("Where it answers").fill(endpoint.url);
-  await button(page, "Look what would change").click();
+  await dialog.getByLabel("Endpoint URL").fill("localhost");
+  await dialog.getByText("Offset reset http://").waitFor();
+  await dialog.getByLabel("Endpoint URL").fill(endpoint.url);
+  await button(page, "Preview changes").click();
   await dialog.getByRole("alert").filter({ hasText: "META0101" }).waitFor();
   const finding = dialog.getByRole("row").filter({ hasText: "Orders/approve" });
   expect(await finding.textContent()).toMatch(/would fail.*RT0016/);
   await expectAccessible(page);
   await dialog.getByText("More", { exact: true }).click();
   await dialog.getByText("Also when handlers are gone").click();
-  await button(page, "Look what would change").click();
+  await button(page, "Preview changes").click();
   await dialog.getByRole("row").filter({ hasText: "Orders" }).getByText("revision 1 → 2").waitFor();
-  await button(page, "Register it").click();
+  await button(page, "Register").click();
   await dialog.waitFor({ state: "detached" });
   const newer = page.getByRole("row").filter({ hasText: endpoint.url });
   await newer.getByText("revision 2").waitFor();
 
   await newer.getByRole("link", { name: endpoint.url }).click();
-  await page.getByText("No invocation that began here is still going on.").waitFor();
+  await page.getByText("No invocations in flight on this deployment.").waitFor();
   await button(page, "More actions").click();
   await page.getByRole("menuitem", { name: "Remove" }).click();
   await dialog.getByText("would be called at an older revision then").waitFor();
   const id = decodeURIComponent(new URL(page.url()).pathname.split("/").at(-1) ?? "");
   await dialog.getByRole("textbox").fill(id);
-  await button(page, "Remove it all the same").click();
+  await button(page, "Remove anyway").click();
   await page.waitForURL("**/deployments");
   await newer.waitFor({ state: "detached" });
 });
@@ -178,22 +178,22 @@ test("a deployment tells who needs it, and is checked against them", async () =>
   const page = await open("/deployments");
   await page.getByRole("row").getByRole("link", { name: /^http/ }).first().click();
   await page.getByRole("region", { name: "Invocations in flight on it" }).getByText("Orders/rest").first().waitFor();
-  await button(page, "Check it against what runs").click();
+  await button(page, "Verify compatibility").click();
   // Of what waits, only what is suspended by now is tried.
   const verdict = page.getByText(/^Nothing that was tried would break|^There was no journal to replay/);
   await verdict.first().waitFor({ timeout: CHECK_MS_MAX });
   await button(page, "More actions").click();
   await page.getByRole("menuitem", { name: "Update in place" }).click();
-  await button(page, "Try without changing").click();
-  await page.getByText(/It answers there, and serves .*Orders/).waitFor();
+  await button(page, "Dry run").click();
+  await page.getByText(/The endpoint answers and serves .*Orders/).waitFor();
   await expectAccessible(page);
 });
 
 test.each([
-  ["/", "Nothing is registered here yet"],
+  ["/", "No services registered yet"],
   ["/services", "No services yet"],
-  ["/playground", "There is nothing to call yet"],
-  ["/deployments", "Nothing is registered yet"],
+  ["/playground", "No handlers yet"],
+  ["/deployments", "No deployments yet"],
 ])("%s of an environment with nothing in it says how something comes there", async (path, title) => {
   const page = await (await ui.browser.visitor({ ...LOCALE, width: 360 })).newPage();
   await page.route("**/v4/services", (route) => route.fulfill({ json: { services: [] } }));

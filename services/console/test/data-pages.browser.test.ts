@@ -25,7 +25,7 @@ test("keys are found, and an entry that is changed is what the handler reads", a
   expect(new URL(page.url()).searchParams.get("find")).toBe("chai");
   await page.getByRole("link", { name: "chair" }).click();
   await heading(page, "Stock / chair");
-  await page.getByText("Nobody holds this key now.").waitFor();
+  await page.getByText("Not locked.").waitFor();
   await expectAccessible(page);
 
   await press(page, "Edit left");
@@ -41,21 +41,21 @@ test("keys are found, and an entry that is changed is what the handler reads", a
 
 test("what somebody else changed meanwhile is shown before anything is overwritten", async () => {
   const page = await ui.open("/state/Stock/table", { mayFail: true });
-  await press(page, "Add an entry");
+  await press(page, "Add entry");
   await page.getByRole("textbox", { name: "Name" }).fill("shelf");
   await write(page, "Value", '"B 4"');
   await ui.world.ingress.result(["Stock", "table", "take"], 1);
   await press(page, "Save");
-  await page.getByRole("heading", { name: "Somebody changed it meanwhile" }).waitFor();
-  await page.getByText("They also changed").waitFor();
+  await page.getByRole("heading", { name: "State changed meanwhile" }).waitFor();
+  await page.getByText("Also changed:").waitFor();
   await expectAccessible(page);
-  await press(page, "Make my changes to it");
+  await press(page, "Apply my changes");
   await page.getByText("Stock/table has the new state").waitFor();
   await page.getByRole("row", { name: /shelf/ }).waitFor();
 
   await press(page, "Clear all");
   await page.getByRole("textbox", { name: /Type .table. to confirm/ }).fill("table");
-  await press(page, "Clear it");
+  await press(page, "Clear");
   await page.getByRole("heading", { name: "This key has no state" }).waitFor();
 });
 
@@ -66,8 +66,8 @@ test("a key that is held says by whom, and a change waits behind them", async ()
   await expectAccessible(page);
   await expectNoSidewaysScroll(page);
   await press(page, "Remove left");
-  await press(page, "Remove it");
-  await page.getByText("It waits", { exact: true }).waitFor();
+  await press(page, "Remove");
+  await page.getByText("Queued", { exact: true }).waitFor();
 });
 
 test("keys with every sign keep their address; failures are told and tried again", async () => {
@@ -98,22 +98,22 @@ test("promises lead to the handlers that settle them", async () => {
   await expectAccessible(page);
   await expectNoSidewaysScroll(page);
   await page.goto(ui.url("/promises?find=nobody"));
-  await page.getByRole("heading", { name: "No promise is like that" }).waitFor();
+  await page.getByRole("heading", { name: "No matching promises" }).waitFor();
 });
 
 test("an awakeable is answered, and its handler goes on", async () => {
   const page = await ui.open("/awakeables", { dark: true });
   await page.getByRole("link", { name: "Orders/approve" }).waitFor();
   await expectAccessible(page);
-  await page.getByRole("textbox", { name: "Answer one by its id" }).fill("sign_1short");
+  await page.getByRole("textbox", { name: "Complete by id" }).fill("sign_1short");
   await page.getByRole("button", { name: "Answer", exact: true }).click();
   await page.getByText(/begins with sign_1/).waitFor();
   await press(page, "Resolve for Orders/approve");
   await write(page, "Value", '"Grace"');
   await expectAccessible(page);
-  await press(page, "Resolve it");
-  await page.getByText("It is resolved").waitFor();
-  await page.getByRole("heading", { name: "No handler waits for anybody" }).waitFor();
+  await press(page, "Resolve");
+  await page.getByText("Awakeable resolved").waitFor();
+  await page.getByRole("heading", { name: "No pending awakeables" }).waitFor();
   const outcome = await ui.world.ingress.attach(ui.data.approval);
   expect(JSON.stringify(outcome)).toContain("approved by Grace");
 });
@@ -145,7 +145,7 @@ test("SQL is run, looked at, taken away and remembered", async () => {
     .getByText(/nothing/)
     .waitFor();
   await page.reload();
-  await page.getByText("Run before").click();
+  await page.getByText("History").click();
   await page.getByRole("button", { name: "SELECT a.range AS n FROM range(20000) a" }).waitFor();
 });
 

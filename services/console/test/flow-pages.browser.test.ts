@@ -18,13 +18,13 @@ const act = async (page: Page, of: string, action: string) => {
 
 test("a schedule is made with its next times in sight, fired, paused, changed and deleted", async () => {
   const page = await ui.open("/schedules", { context: { timezoneId: "Europe/Berlin" } });
-  await page.getByRole("heading", { name: "Nothing is scheduled" }).waitFor();
+  await page.getByRole("heading", { name: "No schedules yet" }).waitFor();
   await expectAccessible(page);
-  await press(page, "Make a schedule");
-  await fill(page, "When", "61 * * * *");
+  await press(page, "Create schedule");
+  await fill(page, "Schedule", "61 * * * *");
   await page.getByRole("alert").waitFor();
-  await fill(page, "When", "30 2 * * *");
-  await page.getByRole("combobox", { name: "By the clock of" }).fill("Europe/Berlin");
+  await fill(page, "Schedule", "30 2 * * *");
+  await page.getByRole("combobox", { name: "Time zone" }).fill("Europe/Berlin");
   await expect(page.getByRole("status").getByRole("listitem").count()).resolves.toBe(5);
   await page
     .getByRole("status")
@@ -36,10 +36,10 @@ test("a schedule is made with its next times in sight, fired, paused, changed an
   await choose(page, "Handler", "level");
   await fill(page, "Key", "lamp");
   await expectAccessible(page);
-  await press(page, "Make it");
+  await press(page, "Create");
   await page.getByRole("heading", { name: "nightly", exact: true }).waitFor();
   await page.getByRole("img", { name: /^nightly: once, first/ }).waitFor();
-  await page.getByText("It has not fired yet").waitFor();
+  await page.getByText("Not fired yet").waitFor();
   await expectAccessible(page);
 
   await act(page, "nightly", "Fire now");
@@ -48,14 +48,14 @@ test("a schedule is made with its next times in sight, fired, paused, changed an
     .getByRole("link", { name: /^inv_1/ })
     .waitFor();
   await act(page, "nightly", "Pause");
-  await page.getByText("None while it is paused.").waitFor();
-  await act(page, "nightly", "Change");
-  await fill(page, "When", "every 15m");
+  await page.getByText("None while paused.").waitFor();
+  await act(page, "nightly", "Edit");
+  await fill(page, "Schedule", "every 15m");
   await press(page, "Save");
   await page.getByText("every 15m", { exact: true }).waitFor();
   await act(page, "nightly", "Delete");
-  await press(page, "Delete it");
-  await page.getByRole("heading", { name: "Nothing is scheduled" }).waitFor();
+  await press(page, "Delete");
+  await page.getByRole("heading", { name: "No schedules yet" }).waitFor();
 });
 
 test("the calendar of many schedules fits a phone", async () => {
@@ -73,18 +73,18 @@ test("the calendar of many schedules fits a phone", async () => {
 
 test("a rule is made, holds calls back, is changed, turned off and deleted; a queue is paused and goes on", async () => {
   const page = await ui.open("/flow");
-  await page.getByRole("heading", { name: "Nothing is limited" }).waitFor();
-  await page.getByRole("heading", { name: "No scope is in use" }).waitFor();
+  await page.getByRole("heading", { name: "No rules yet" }).waitFor();
+  await page.getByRole("heading", { name: "No scopes in use" }).waitFor();
   await expectAccessible(page);
-  await press(page, "Make a rule");
+  await press(page, "Create rule");
   await fill(page, "Pattern", "a b");
-  await press(page, "Make it");
+  await press(page, "Create");
   await page.getByText(/^One to three parts/).waitFor();
   await fill(page, "Pattern", "acme");
-  await fill(page, "At once", "1");
+  await fill(page, "Max concurrency", "1");
   await expectAccessible(page);
-  await press(page, "Make it");
-  await page.getByRole("row", { name: /^acme 1 any/ }).waitFor();
+  await press(page, "Create");
+  await page.getByRole("row", { name: /^acme 1 no limit/ }).waitFor();
 
   const headers = { "x-restate-limit-key": "t1", "content-type": "application/json" };
   const url = new URL("/restate/scope/acme/send/Orders/rest", ui.world.server.ingressUrl);
@@ -99,43 +99,43 @@ test("a rule is made, holds calls back, is changed, turned off and deleted; a qu
   await press(page, "Pause acme/t1");
   await queue.getByText("paused", { exact: true }).waitFor();
   await press(page, "Resume acme/t1");
-  await press(page, "Turn off acme");
-  await page.getByRole("row", { name: /^acme off/ }).waitFor();
-  await press(page, "Change acme");
-  await fill(page, "Starts", "100");
+  await press(page, "Disable acme");
+  await page.getByRole("row", { name: /^acme disabled/ }).waitFor();
+  await press(page, "Edit acme");
+  await fill(page, "Rate limit", "100");
   await press(page, "Save");
-  await page.getByRole("row", { name: /100 in 1\.00 s/ }).waitFor();
+  await page.getByRole("row", { name: /100 per 1\.00 s/ }).waitFor();
   await page.setViewportSize({ width: 360, height: 800 });
   await expectNoSidewaysScroll(page);
   await press(page, "Delete acme");
-  await press(page, "Delete it");
-  await page.getByRole("heading", { name: "Nothing is limited" }).waitFor();
+  await press(page, "Delete");
+  await page.getByRole("heading", { name: "No rules yet" }).waitFor();
 });
 
 test("a cluster is added without showing its secret, a topic is subscribed to, paused and let go", async () => {
   const page = await ui.open("/subscriptions", { mayFail: true });
-  await page.getByRole("heading", { name: "No topic is subscribed to" }).waitFor();
-  await page.getByRole("heading", { name: "No Kafka cluster is known" }).waitFor();
+  await page.getByRole("heading", { name: "No subscriptions yet" }).waitFor();
+  await page.getByRole("heading", { name: "No Kafka clusters yet" }).waitFor();
   await expectAccessible(page);
-  await press(page, "Add a cluster");
+  await press(page, "Add Kafka cluster");
   await fill(page, "Name", "main");
   await fill(page, "Brokers", "127.0.0.1:1");
-  await choose(page, "Protection", "A password, without TLS");
+  await choose(page, "Security protocol", "Password, without TLS");
   await fill(page, "User name", "ada");
   await page.getByLabel("Password").fill("hunter2");
   await expectAccessible(page);
-  await press(page, "Add it");
+  await press(page, "Add");
   await page.getByRole("row", { name: /^main bootstrap\.servers = 127\.0\.0\.1:1/ }).waitFor();
   await expect(page.getByText("hunter2").count()).resolves.toBe(0);
 
-  await press(page, "Subscribe to a topic");
-  await press(page, "Subscribe");
-  await page.getByText("Name the topic.").waitFor();
+  await press(page, "Create subscription");
+  await press(page, "Create");
+  await page.getByText("Enter a topic.").waitFor();
   await fill(page, "Topic", "orders");
-  await fill(page, "More options of the consumer", "group.id");
+  await fill(page, "Additional consumer options", "group.id");
   await page.getByText("Line 1 is not name=value.").waitFor();
-  await fill(page, "More options of the consumer", "group.id=mine");
-  await press(page, "Subscribe");
+  await fill(page, "Additional consumer options", "group.id=mine");
+  await press(page, "Create");
   await page.getByRole("heading", { name: "kafka://main/orders", exact: true }).waitFor();
   await page.getByText(/ECONNREFUSED/).waitFor();
   await expectAccessible(page);
@@ -144,12 +144,12 @@ test("a cluster is added without showing its secret, a topic is subscribed to, p
 
   await press(page, "Remove main");
   await page.getByRole("textbox", { name: /to confirm/ }).fill("main");
-  await press(page, "Remove it");
+  await press(page, "Remove");
   await page.getByRole("alert").waitFor();
-  await press(page, "Leave it");
+  await press(page, "Cancel");
   await press(page, "Delete kafka://main/orders");
-  await press(page, "End it");
-  await page.getByRole("heading", { name: "No topic is subscribed to" }).waitFor();
+  await press(page, "Delete");
+  await page.getByRole("heading", { name: "No subscriptions yet" }).waitFor();
   await page.setViewportSize({ width: 360, height: 800 });
   await expectNoSidewaysScroll(page);
 });
@@ -182,10 +182,10 @@ test("a record that a subscription is stuck at is shown, and left out", async ()
     return route.fulfill({ json: { ...status, stuck_at: null } });
   });
   await page.goto(ui.url("/subscriptions?show=sub_1stuck"));
-  await page.getByText("It is stuck at record 41 of partition 0.").waitFor();
+  await page.getByText("Stuck at record 41 of partition 0.").waitFor();
   await expectAccessible(page);
-  await press(page, "Leave it out");
-  await page.getByRole("dialog").getByRole("button", { name: "Leave it out" }).click();
-  await page.getByText("It is stuck at record 41 of partition 0.").waitFor({ state: "detached" });
+  await press(page, "Skip record");
+  await page.getByRole("dialog").getByRole("button", { name: "Skip record" }).click();
+  await page.getByText("Stuck at record 41 of partition 0.").waitFor({ state: "detached" });
   expect(skipped).toEqual([{ partition: 0, offset: 41 }]);
 });

@@ -13,7 +13,7 @@ test("a timeline unfolds what was called, with the keyboard alone, and its steps
   const page = await open(ui.data.placed);
   await page.getByRole("heading", { level: 1, name: /Orders\/place succeeded/ }).waitFor();
   await row(page, /^run 'pack it', .*, succeeded/).waitFor();
-  await page.getByRole("list", { name: "Where the time went" }).getByText("together").waitFor();
+  await page.getByRole("list", { name: "Time by phase" }).getByText("total").waitFor();
 
   await row(page, /^call 'Stock\/sofa\/take'/).focus();
   await page.keyboard.press("ArrowRight");
@@ -46,7 +46,7 @@ test("the journal shows values, and the bytes that are stored", async () => {
   await journal.getByRole("button", { name: "Details of entry 0" }).click();
   await journal.getByRole("figure").getByText('"amount": 2').waitFor();
   await expectAccessible(page);
-  await page.getByRole("button", { name: "As stored" }).click();
+  await page.getByRole("button", { name: "Raw" }).click();
   await page.getByRole("cell", { name: "Notification: CallInvocationId" }).first().waitFor();
   await page.getByRole("button", { name: "Show the bytes of entry 1", exact: true }).click();
   await page.getByRole("button", { name: "Copy the bytes of entry 1", exact: true }).waitFor();
@@ -71,7 +71,7 @@ test("why something waits is said, with those it waits for", async () => {
     "SELECT id FROM sys_invocation WHERE target = 'Stock/lamp/take' AND status = 'pending'",
   );
   const page = await open(String(waiting?.["id"]), "", { width: 360 });
-  await page.getByText("everything waits for this").waitFor();
+  await page.getByText("root cause").waitFor();
   await expectNoSidewaysScroll(page);
   await expectAccessible(page);
   await page.getByRole("list", { name: "link by link" }).getByRole("link", { name: "Stock/lamp/count" }).click();
@@ -101,7 +101,7 @@ test("an invocation is paused, resumed and killed, as far as its state allows", 
   await page.getByRole("menuitem", { name: "Kill …" }).click();
   const dialog = page.getByRole("dialog", { name: /^Kill/ });
   await expectAccessible(page);
-  await dialog.getByRole("button", { name: "Leave it" }).click();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
   await page.getByRole("button", { name: "Cancel" }).first().click();
   await page.getByRole("heading", { level: 1, name: /Orders\/rest cancelled/ }).waitFor();
 
@@ -110,7 +110,7 @@ test("an invocation is paused, resumed and killed, as far as its state allows", 
   await broken.getByRole("heading", { level: 1, name: /paused/ }).waitFor();
   await broken.getByRole("button", { name: "Resume …" }).click();
   await broken.getByRole("dialog").getByRole("button", { name: "Resume" }).click();
-  await broken.getByText("It goes on", { exact: true }).first().waitFor();
+  await broken.getByText("Resumed", { exact: true }).first().waitFor();
 });
 
 test("a completed one is restarted from a step, and forgotten", async () => {
@@ -119,15 +119,15 @@ test("a completed one is restarted from a step, and forgotten", async () => {
   const dialog = page.getByRole("dialog");
   await dialog.getByText(/keeps the input and the first 1 step/).waitFor();
   await expectAccessible(page);
-  await dialog.getByRole("button", { name: "Start the copy" }).click();
+  await dialog.getByRole("button", { name: "Restart as new" }).click();
   await page.getByText("a restart of").waitFor();
   await page.getByRole("heading", { level: 1, name: /succeeded/ }).waitFor();
   expect(page.url()).not.toContain(ui.data.placed);
 
   await page.getByRole("button", { name: "More actions" }).click();
-  await page.getByRole("menuitem", { name: "Forget it …" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Forget it" }).click();
-  await page.getByRole("heading", { name: "There is no such invocation" }).waitFor();
+  await page.getByRole("menuitem", { name: "Purge …" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Purge" }).click();
+  await page.getByRole("heading", { name: "Invocation not found" }).waitFor();
   await expectAccessible(page);
   // The answer for the forgotten one is a failure, and the browser says so.
   ui.browser.takeComplaints();
@@ -152,7 +152,7 @@ test("an attempt is crashed, and what it had done is not done again", async () =
 
 test("an id that nobody knows, and a server that fails, are told with care", async () => {
   const page = await open("inv_1ePMQG7W58MZ3AEB1VnpoGntVZbz1gtS82", "", { mayFail: true, width: 360 });
-  await page.getByRole("heading", { name: "There is no such invocation" }).waitFor();
+  await page.getByRole("heading", { name: "Invocation not found" }).waitFor();
   await expectNoSidewaysScroll(page);
   await expectAccessible(page);
 

@@ -8,7 +8,7 @@ import { expectAccessible, expectNoSidewaysScroll, suiteConsole } from "./consol
 const ui = suiteConsole();
 
 const row = (page: Page, text: string | RegExp) => page.getByRole("row").filter({ hasText: text });
-const line = (page: Page) => page.getByLabel("Condition, or the id of an invocation");
+const line = (page: Page) => page.getByLabel("Filter expression or invocation id");
 const chosen = (page: Page) => page.locator(".runs-bulk [role=status]");
 /** Until what is listed belongs to the address. */
 const settled = (page: Page, words: RegExp) => page.getByRole("status").filter({ hasText: words }).waitFor();
@@ -56,7 +56,7 @@ test("a filter is a condition in the address; parts go away one by one, and Back
   await page.getByRole("button", { name: "Filter …" }).click();
   await page.getByLabel("Failure contains").fill("NO SUCH THING");
   await page.keyboard.press("Enter");
-  await page.getByText("No invocation meets this").waitFor();
+  await page.getByText("No matching invocations").waitFor();
 });
 
 test("a condition is written by hand; what the server says of it stands beside it; an id leads to its invocation", async () => {
@@ -107,8 +107,8 @@ test("many are ended at once: after a look at which, with a word for it, and wit
   await eventually("all of them", async () => (await row(page, "Orders/approve").count()) >= 4);
   await row(page, "Orders/approve").first().locator("[data-select]").click();
   await page.getByRole("button", { name: "Resume …" }).click();
-  await page.getByText("None of them can be resumed").waitFor();
-  await page.getByRole("button", { name: "Leave it" }).click();
+  await page.getByText("None can be resumed").waitFor();
+  await page.getByRole("button", { name: "Cancel" }).click();
   await page.getByRole("button", { name: /Choose all that match/ }).click();
   await page.getByRole("button", { name: "Kill …" }).click();
   const dialog = page.getByRole("dialog");

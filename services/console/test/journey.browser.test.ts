@@ -51,9 +51,9 @@ test(
     await page.getByLabel(/^Name/).fill("Nora");
     await page.getByLabel(/^Password/).fill(CONSOLE_PASSWORD);
     await page.getByRole("button", { name: /sign up|create/i }).click();
-    await button(page, "Make the first environment").click();
+    await button(page, "Create the first environment").click();
     await page.getByLabel("Name").fill("dev");
-    await button(page, "Make it").click();
+    await button(page, "Create").click();
     await heading(page, "Developers").waitFor({ timeout: ACTIVE_MS });
     const developers = page.url();
     const inRoom = (path: string) => developers.replace(/\/developers$/, path);
@@ -62,9 +62,9 @@ test(
     const ingress = page.locator("dl").getByText(/^https?:\/\/\S+:\d+/);
     expect(await ingress.count()).toBe(2);
     const ingressUrl = (await ingress.first().textContent()) ?? "";
-    await button(page, "New API key").click();
-    await page.getByLabel("What it is for").fill("the journey");
-    await button(page, "Make it").click();
+    await button(page, "Create API key").click();
+    await page.getByLabel("Description").fill("the journey");
+    await button(page, "Create").click();
     const key = (await page.getByTestId("api-key").textContent()) ?? "";
     expect(key).toMatch(/^key_/);
     await page.getByRole("checkbox", { name: "I have stored it" }).click();
@@ -93,9 +93,9 @@ test(
       await page.getByRole("table").getByText("laptop", { exact: true }).waitFor({ timeout: ACTIVE_MS });
 
       await page.goto(inRoom("/deployments?register=yes"));
-      await page.getByLabel("Where it answers").fill(`tunnel://laptop:${endpoint.port}`);
-      await button(page, "Look what would change").click();
-      await button(page, "Register it").and(page.locator(":not([aria-disabled])")).click();
+      await page.getByLabel("Endpoint URL").fill(`tunnel://laptop:${endpoint.port}`);
+      await button(page, "Preview changes").click();
+      await button(page, "Register").and(page.locator(":not([aria-disabled])")).click();
       await page.getByRole("dialog").waitFor({ state: "hidden" });
       await page.goto(inRoom("/services"));
       await page.getByRole("link", { name: "Orders" }).first().waitFor();
@@ -106,7 +106,7 @@ test(
       await body.click();
       await page.keyboard.press("ControlOrMeta+a");
       await page.keyboard.insertText("12");
-      await page.getByRole("button", { name: /^Call( all the same)?$/ }).click();
+      await page.getByRole("button", { name: /^Call( anyway)?$/ }).click();
       await page.getByText("charged 12").waitFor();
       await page.getByRole("link", { name: /^inv_/ }).first().click();
       await page.getByRole("heading", { level: 1, name: /Payments\/charge/ }).waitFor();

@@ -16,7 +16,7 @@ const PAGES: readonly (readonly [title: string, path: () => string, shown: strin
   ["overview", () => "/", "By service"],
   ["list of invocations", () => "/invocations", "sendReminder"],
   ["invocation", () => `/invocations/${data.waiting}`, "requestManagerApproval"],
-  ["raw journal", () => `/invocations/${data.waiting}?journal=raw`, "In short"],
+  ["raw journal", () => `/invocations/${data.waiting}?journal=raw`, "Summary"],
   ["services", () => "/services", "reserveQuantity"],
   ["service", () => "/services/InventoryReservation", "holdForStocktaking"],
   ["playground", () => "/playground?service=InventoryReservation&handler=reserveQuantity", "reserveQuantity"],
@@ -28,7 +28,7 @@ const PAGES: readonly (readonly [title: string, path: () => string, shown: strin
   ["awakeables", () => "/awakeables", "Resolve"],
   ["schedules", () => `/schedules?show=${data.scheduleId}`, "nightly-inventory-reconciliation"],
   ["flow", () => "/flow", "enterprise-customers"],
-  ["SQL", () => `/sql?q=${encodeURIComponent("SELECT id, target FROM sys_invocation")}`, "Saved in this browser"],
+  ["SQL", () => `/sql?q=${encodeURIComponent("SELECT id, target FROM sys_invocation")}`, "Saved queries"],
 ];
 
 describe.each([360, 1024, 1440])("at %i px", (width) => {

@@ -13,7 +13,7 @@ test("a saturated server says which service waits, how many, for how long, and w
   const assemble = ["Orders", "assemble"] as const;
   for (let i = 0; i < SLOTS; i++) await ingress.send(assemble, { steps: 1, stepMs: LONG_MS });
   const page = await ui.open("/", { width: 360 });
-  await page.getByText(/^Nothing: no invocation fails, is paused or waits for a slot/).waitFor();
+  await page.getByText(/^All good: no invocation is failing, paused or waiting for a slot/).waitFor();
   const sent = [];
   for (let i = 0; i < 3; i++) sent.push(await ingress.send(["Payments", "charge"], 1));
   const waits = page
@@ -23,7 +23,7 @@ test("a saturated server says which service waits, how many, for how long, and w
   await waits.getByRole("link", { name: "3", exact: true }).waitFor({ timeout: SHOWN_MS });
   await waits.getByRole("link", { name: /^\d\d\.\d s$/ }).waitFor();
   await page.getByRole("link", { name: `${SLOTS} of Orders` }).waitFor();
-  expect(await page.getByText(/^Nothing: /).count()).toBe(0);
+  expect(await page.getByText(/^All good: /).count()).toBe(0);
   await expectAccessible(page);
   await expectNoSplitWords(page);
   await expectNoSidewaysScroll(page);

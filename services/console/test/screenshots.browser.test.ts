@@ -92,7 +92,7 @@ if (process.env["PERDURE_SCREENSHOTS"] === "1") {
       await page.getByText(/has taken over/).waitFor();
       await page.getByText("part 4").first().waitFor();
       await take(page, "crash");
-      await page.getByText(/finished all the same/).waitFor({ timeout: 20_000 });
+      await page.getByText(/completed anyway/).waitFor({ timeout: 20_000 });
       const dark = await ui.open(`/invocations/${assembly}`, DARK);
       await dark.getByText("part 7").first().waitFor();
       await take(dark, "timeline-dark");
@@ -125,7 +125,7 @@ if (process.env["PERDURE_SCREENSHOTS"] === "1") {
       await step.getByRole("button", { name: "Start it" }).click();
       await step.getByText("part 2").waitFor();
       await step.getByRole("button", { name: "Crash it" }).click();
-      await step.getByText("finished all the same").waitFor({ timeout: 20_000 });
+      await step.getByText("completed anyway").waitFor({ timeout: 20_000 });
       await step.scrollIntoViewIfNeeded();
       await take(page, "tour");
     });

@@ -13,7 +13,7 @@ test("everything is reached with the keyboard", async () => {
   const page = await ui.open("/errors/RT0016");
   await heading(page, "RT0016").waitFor();
   await page.keyboard.press("Tab");
-  expect(await focused(page)).toBe("Skip to the page");
+  expect(await focused(page)).toBe("Skip to content");
   await page.keyboard.press("Enter");
   expect(await focused(page)).toBe("main");
 
@@ -28,7 +28,7 @@ test("everything is reached with the keyboard", async () => {
   // Within what is open, letters mean nothing.
   await page.keyboard.press("g");
   await page.keyboard.press("o");
-  await page.getByRole("checkbox", { name: "Listen to single letters on pages" }).click();
+  await page.getByRole("checkbox", { name: "Single-key shortcuts" }).click();
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "hidden" });
   await page.keyboard.press("?");
@@ -99,9 +99,9 @@ test("codes lead to each other without loading the page again; strangers' codes 
 
 test("an address that leads nowhere leads back", async () => {
   const page = await ui.open("/no/such/page");
-  await heading(page, "There is no such page").waitFor();
+  await heading(page, "Page not found").waitFor();
   await expectAccessible(page);
-  await page.getByRole("link", { name: "To the overview" }).click();
+  await page.getByRole("link", { name: "Go to overview" }).click();
   await page.waitForURL(ui.url("/"));
 });
 
@@ -109,7 +109,7 @@ test("a server that is killed and started again under an open page", async () =>
   const page = await ui.open("/tour", { mayFail: true });
   await page.getByText(/^Registered:/).waitFor();
   await ui.world.server.kill();
-  await page.getByText("The server does not answer.").waitFor();
+  await page.getByText("The server cannot be reached.").waitFor();
   // What is known stays.
   expect(await page.getByText(/^Registered:/).isVisible()).toBe(true);
   await expectAccessible(page);
@@ -120,7 +120,7 @@ test("a server that is killed and started again under an open page", async () =>
   await page.getByText(/^Registered:/).waitFor();
   await ui.world.server.startAgain();
   await page.getByText("The server is back.").waitFor();
-  await page.getByText("The server does not answer.").waitFor({ state: "hidden" });
+  await page.getByText("The server cannot be reached.").waitFor({ state: "hidden" });
 });
 
 test("a newer console while an old page is open", async () => {
@@ -136,6 +136,6 @@ test("a newer console while an old page is open", async () => {
   await page.getByText("A newer console has been installed meanwhile").waitFor();
   await expectAccessible(page);
   await page.unrouteAll();
-  await page.getByRole("button", { name: "Load it again" }).click();
+  await page.getByRole("button", { name: "Reload" }).click();
   await heading(page, "Getting started").waitFor();
 });

@@ -78,9 +78,9 @@ const PAGES: readonly Looked[] = [
   {
     route: "/subscriptions",
     path: () => "/subscriptions",
-    content: (page) => page.getByRole("heading", { name: "No topic is subscribed to" }),
+    content: (page) => page.getByRole("heading", { name: "No subscriptions yet" }),
   },
-  { route: "/sql", path: () => "/sql?q=SELECT%201%20AS%20one", content: region("Result of the statement"), press: "Run" },
+  { route: "/sql", path: () => "/sql?q=SELECT%201%20AS%20one", content: region("Query result"), press: "Run" },
   { route: "/tour", path: () => "/tour", content: (page) => page.getByText(/^Registered:/) },
 ];
 
@@ -158,20 +158,20 @@ const PARTS: readonly Part[] = [
     what: "why an invocation stands where it stands",
     path: () => `/invocations/${ui.data.approval}`,
     fails: ({ pathname }) => pathname.endsWith("/explain"),
-    title: "Why it stands where it stands could not be read.",
+    title: "The explanation of its status could not be read.",
   },
   {
     what: "which deployments are newer",
     path: () => `/deployments/${deployment}`,
     fails: ({ pathname }) => pathname.endsWith("/deployments"),
-    title: "Whether newer revisions serve its services could not be read.",
+    title: "Could not read whether newer revisions serve its services.",
     content: (page) => page.getByRole("main").getByText("active", { exact: true }),
   },
   {
     what: "the names to complete",
     path: () => "/sql",
     fails: (_url, body) => body.includes("information_schema.columns"),
-    title: "The names to complete could not be read.",
+    title: "Table and column names could not be loaded.",
   },
 ];
 

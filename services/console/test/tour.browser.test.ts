@@ -48,17 +48,17 @@ async function startSample(): Promise<Sample> {
 test("from nothing to a crash that nothing is lost in", async () => {
   const page = await ui.open("/tour", { mayFail: true });
   const step = (name: string) => page.locator("section", { has: page.getByRole("heading", { level: 2, name }) });
-  await step("Start a service").getByText("Make it known").waitFor();
+  await step("Start a service").getByText("Register it").waitFor();
   await expectAccessible(page);
 
   // Somebody is faster with the console than with the terminal.
-  await page.getByLabel("Its address, as the server reaches it").fill("http://localhost:1");
+  await page.getByLabel("Endpoint URL, as the server reaches it").fill("http://localhost:1");
   await page.getByRole("button", { name: "Register" }).click();
-  await page.getByText("It was not registered.").waitFor();
+  await page.getByText("The deployment was not registered.").waitFor();
   await page.getByRole("link", { name: "META0003" }).waitFor();
 
   await using sample = await startSample();
-  await page.getByLabel("Its address, as the server reaches it").fill(sample.url);
+  await page.getByLabel("Endpoint URL, as the server reaches it").fill(sample.url);
   // The sample takes a moment to start, as after the command in a terminal.
   await eventually("the sample", () => sample.lines.length > 0);
   await page.getByRole("button", { name: "Register" }).click();
@@ -66,7 +66,7 @@ test("from nothing to a crash that nothing is lost in", async () => {
 
   const call = step("Call a handler");
   expect(await call.getByRole("textbox", { name: "Argument, as JSON" }).inputValue()).toBe('"Ada"');
-  await call.getByRole("button", { name: "Call it" }).click();
+  await call.getByRole("button", { name: "Call" }).click();
   await call.getByText(/, Ada!"/).waitFor();
   await call.getByRole("link", { name: "its timeline" }).waitFor();
 
@@ -79,9 +79,9 @@ test("from nothing to a crash that nothing is lost in", async () => {
     .getByText(/The \d steps that were done before were replayed from the journal, not run again/)
     .first()
     .waitFor();
-  await crash.getByText("it finished all the same").waitFor({ timeout: 15_000 });
-  expect(await crash.getByText("done before the crash, not run again").count()).toBeGreaterThanOrEqual(2);
-  expect(await crash.getByText(/^(done after it|cut in the middle, run again)$/).count()).toBeGreaterThanOrEqual(1);
+  await crash.getByText("completed anyway").waitFor({ timeout: 15_000 });
+  expect(await crash.getByText("replayed, not run again").count()).toBeGreaterThanOrEqual(2);
+  expect(await crash.getByText(/^(done after the crash|interrupted, run again)$/).count()).toBeGreaterThanOrEqual(1);
   await expectAccessible(page);
 
   // What was done before the crash ran once; only the step in the middle of which it came may have begun twice.
@@ -92,8 +92,8 @@ test("from nothing to a crash that nothing is lost in", async () => {
   );
 
   await page.reload();
-  await crash.getByText("it finished all the same").waitFor();
-  await page.getByRole("button", { name: "Begin again" }).click();
+  await crash.getByText("completed anyway").waitFor();
+  await page.getByRole("button", { name: "Start over" }).click();
   await crash.getByRole("button", { name: "Start it" }).waitFor();
 });
 

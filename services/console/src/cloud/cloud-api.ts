@@ -97,7 +97,13 @@ export class CloudApi {
       response = await this.door.fetch(path, { method, headers, body: body ?? null, signal: signal ?? null });
     } catch (cause) {
       if (signal?.aborted === true) throw cause;
-      throw new CloudApiError(0, "The console cannot be reached: is there a connection?", undefined, undefined, cause);
+      throw new CloudApiError(
+        0,
+        "The console's server cannot be reached. Check the network connection.",
+        undefined,
+        undefined,
+        cause,
+      );
     }
     if (!response.ok) throw await errorOf(response);
     return response;

@@ -81,7 +81,7 @@ function InAccount({ children }: { readonly children: ReactNode }) {
     return (
       <main>
         <Empty title="You are not a member of this account">
-          <p>Either there is no such account, or somebody must invite you to it.</p>
+          <p>The account does not exist, or you need an invitation to it.</p>
           <p>
             <Link href="~/accounts">Your accounts</Link>
           </p>
@@ -132,7 +132,7 @@ function AccountPages() {
 
 function NoSuchPage() {
   return (
-    <Empty title="There is no such page">
+    <Empty title="Page not found">
       <p>The address is wrong, or the page has moved.</p>
     </Empty>
   );

@@ -38,7 +38,11 @@ export function CloudFrame({ groups, at, children }: CloudFrameProps) {
       place={
         <Menu
           trigger={
-            <Button look="bare" className="place-button" aria-label={`${at?.name ?? account.name}: go elsewhere`}>
+            <Button
+              look="bare"
+              className="place-button"
+              aria-label={`${at?.name ?? account.name}: switch account or environment`}
+            >
               <span className="place-button__text">{at?.name ?? account.name}</span>
               <span aria-hidden>▾</span>
             </Button>

@@ -25,13 +25,13 @@ export function Home({ mayLeave = false }: { readonly mayLeave?: boolean }) {
               actions={
                 <>
                   <Button look="primary" onClick={() => setCreating(true)}>
-                    New account
+                    Create account
                   </Button>
                   <UserMenu />
                 </>
               }
             >
-              {all.length === 0 && <p>You belong to no account. Make one, or ask somebody to invite you to theirs.</p>}
+              {all.length === 0 && <p>You are not a member of any account. Create one, or request an invitation.</p>}
               <ul className="cards">
                 {all.map(({ accountId, name, description, role, planId }) => (
                   <li key={accountId} className="card">
@@ -45,7 +45,7 @@ export function Home({ mayLeave = false }: { readonly mayLeave?: boolean }) {
                   </li>
                 ))}
               </ul>
-              <Dialog title="New account" isOpen={isCreating} onClose={() => setCreating(false)}>
+              <Dialog title="Create account" isOpen={isCreating} onClose={() => setCreating(false)}>
                 {isCreating && <CreateAccount onClose={() => setCreating(false)} />}
               </Dialog>
             </Page>
@@ -68,17 +68,17 @@ function CreateAccount({ onClose }: { readonly onClose: () => void }) {
   };
   return (
     <form className="stack" onSubmit={submit}>
-      <TextField label="Name" value={name} onChange={setName} maxLength={100} hint="Of your team or company." />
+      <TextField label="Name" value={name} onChange={setName} maxLength={100} hint="Name of your team or company." />
       {create.isError && <ProblemNote cause={create.error} />}
       <DialogActions>
-        <Button onClick={onClose}>Leave it</Button>
+        <Button onClick={onClose}>Cancel</Button>
         <Button
           type="submit"
           look="primary"
           isBusy={create.isPending}
-          forbidden={name.trim() === "" ? "Give it a name first" : undefined}
+          forbidden={name.trim() === "" ? "Enter a name first" : undefined}
         >
-          Make it
+          Create
         </Button>
       </DialogActions>
     </form>

@@ -3,9 +3,9 @@ import { forbiddenFor, forbiddenInside, forbiddenToChange } from "./roles.js";
 
 test("who may is told nothing; who may not, why, and who may", () => {
   expect(forbiddenFor("admin", "environments")).toBeUndefined();
-  expect(forbiddenFor("viewer", "environments")).toBe("Your role, viewer, may look but not change. It takes an owner or admin.");
-  expect(forbiddenFor("developer", "keys")).toBe("Your role, developer, does not allow this. It takes an owner or admin.");
-  expect(forbiddenFor("viewer", "ownKeys")).toContain("an owner, admin or developer.");
+  expect(forbiddenFor("viewer", "environments")).toBe("Your role, viewer, is read-only. Required role: owner or admin.");
+  expect(forbiddenFor("developer", "keys")).toBe("Your role, developer, does not allow this. Required role: owner or admin.");
+  expect(forbiddenFor("viewer", "ownKeys")).toContain("owner, admin or developer.");
 });
 
 test("owners are changed by owners only", () => {
@@ -21,6 +21,6 @@ test("in an environment viewers look, and billing has no business", () => {
     undefined,
     undefined,
   ]);
-  expect(forbiddenInside("viewer")).toContain("may look but not change");
+  expect(forbiddenInside("viewer")).toContain("is read-only");
   expect(forbiddenInside("billing")).toContain("plan and usage");
 });

@@ -5,19 +5,21 @@ import { type AccountPower, hasPower, type MemberRole, mayChangeMember, memberRo
 export function forbiddenFor(role: MemberRole, power: AccountPower): string | undefined {
   if (hasPower(role, power)) return undefined;
   const others = memberRoles.filter((one) => hasPower(one, power));
-  return `Your role, ${role}, ${role === "viewer" ? "may look but not change" : "does not allow this"}. It takes ${alternatives(others)}.`;
+  return `Your role, ${role}, ${role === "viewer" ? "is read-only" : "does not allow this"}. Required role: ${alternatives(others)}.`;
 }
 
 /** Why they may not give, change or take a role; undefined when they may. */
 export function forbiddenToChange(role: MemberRole, of: MemberRole): string | undefined {
-  return mayChangeMember(role, of) ? undefined : (forbiddenFor(role, "members") ?? "Only owners make, change and remove owners.");
+  return mayChangeMember(role, of)
+    ? undefined
+    : (forbiddenFor(role, "members") ?? "Only owners can add, change and remove owners.");
 }
 
 /** Why a member may not change or call what is in an environment; undefined when they may. */
 export function forbiddenInside(role: MemberRole): string | undefined {
   switch (role) {
     case "viewer":
-      return "Your role, viewer, may look but not change.";
+      return "Your role, viewer, is read-only.";
     case "billing":
       return "Your role, billing, sees plan and usage only.";
     default:
@@ -28,13 +30,12 @@ export function forbiddenInside(role: MemberRole): string | undefined {
 export const ROLE_WORDS: Readonly<Record<MemberRole, string>> = {
   owner: "everything, with plan, billing and other owners",
   admin: "environments, keys and members",
-  developer: "uses environments, and makes keys of their own",
-  viewer: "looks at everything and changes nothing",
+  developer: "uses environments and creates their own API keys",
+  viewer: "reads everything",
   billing: "sees plan and usage only",
 };
 
-/** `an owner or admin` */
+/** `owner or admin` */
 function alternatives(roles: readonly MemberRole[]): string {
-  const text = roles.length < 2 ? roles.join("") : `${roles.slice(0, -1).join(", ")} or ${roles.at(-1)}`;
-  return `${/^[aeiou]/.test(text) ? "an" : "a"} ${text}`;
+  return roles.length < 2 ? roles.join("") : `${roles.slice(0, -1).join(", ")} or ${roles.at(-1)}`;
 }

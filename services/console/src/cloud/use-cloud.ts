@@ -15,7 +15,7 @@ export const CloudContext = createContext<CloudApi | undefined>(undefined);
 
 export function useCloud(): CloudApi {
   const api = useContext(CloudContext);
-  if (api === undefined) throw new Error("nobody is signed in here");
+  if (api === undefined) throw new Error("no user is signed in");
   return api;
 }
 

@@ -35,7 +35,7 @@ export function environmentLinks(): readonly NavGroup[] {
       ],
     },
     {
-      label: "Look deeper",
+      label: "Tools",
       links: [
         { href: "/sql", label: "SQL", words: "query introspection", letter: "q" },
         { href: "/tour", label: "Getting started", words: "tour crash it", letter: "h" },

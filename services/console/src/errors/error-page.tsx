@@ -21,9 +21,7 @@ export default function ErrorPage() {
   return (
     <Page title={code} lead={title === undefined ? undefined : capitalised(title)}>
       <Loaded query={query}>
-        {(text) =>
-          text === null ? <p>Codes of this server have a page; this one came from somewhere else.</p> : <Words text={text} />
-        }
+        {(text) => (text === null ? <p>Only error codes of Perdure have a page.</p> : <Words text={text} />)}
       </Loaded>
     </Page>
   );

@@ -9,7 +9,7 @@ export type { ChartInk, ChartSeries } from "./chart-text.js";
 const Plot = lazy(() => import("./chart-plot.js").catch(() => ({ default: Undrawn })));
 
 function Undrawn() {
-  return <p className="quiet small">The drawing could not be loaded.</p>;
+  return <p className="quiet small">The chart could not be loaded.</p>;
 }
 
 export interface ChartProps {

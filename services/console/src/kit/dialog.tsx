@@ -90,7 +90,7 @@ export function Confirmation(props: ConfirmationProps) {
         )}
         {problem}
         <DialogActions>
-          <Button onClick={onClose}>Leave it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button
             type="submit"
             look={isDanger ? "danger" : "primary"}

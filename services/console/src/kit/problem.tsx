@@ -21,7 +21,7 @@ export function ProblemNote({
   return (
     <div className="problem" role="alert">
       <p>
-        <strong>{title ?? "That did not work."}</strong> {message}
+        <strong>{title ?? "The request failed."}</strong> {message}
       </p>
       {advice !== undefined && <p className="small">{advice}</p>}
       <div className="row small">

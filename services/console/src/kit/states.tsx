@@ -30,7 +30,7 @@ export function Loaded<T>({ query, children }: { readonly query: UseQueryResult<
   if (query.data !== undefined) {
     return (
       <>
-        {query.isError && <ProblemNote cause={query.error} title="This is not up to date." onRetry={retry} />}
+        {query.isError && <ProblemNote cause={query.error} title="This page is out of date." onRetry={retry} />}
         {children(query.data)}
       </>
     );

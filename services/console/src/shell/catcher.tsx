@@ -31,10 +31,10 @@ export class Catcher extends Component<Props, State> {
     if (cause === undefined) return this.props.children;
     return (
       <div className="page">
-        {isMissingPart(cause) ? <MissingPart /> : <ProblemNote cause={cause} title="This page broke." />}
+        {isMissingPart(cause) ? <MissingPart /> : <ProblemNote cause={cause} title="This page failed." />}
         <div className="row">
           <Button look="primary" onClick={() => location.reload()}>
-            Load it again
+            Reload
           </Button>
         </div>
       </div>
@@ -72,7 +72,7 @@ function MissingPart() {
 }
 
 function reasonOf(served: Served["kind"] | undefined): string {
-  if (served === "other") return "A newer console has been installed meanwhile; load it, and this page is there again.";
-  if (served === "nobody") return "The server does not answer. Load it again when it is back.";
-  return "A part of the console did not arrive.";
+  if (served === "other") return "A newer version of the console is installed. Reload to continue.";
+  if (served === "unreachable") return "The server cannot be reached. Reload when it is back.";
+  return "A part of the console could not be loaded.";
 }

@@ -56,7 +56,7 @@ export function Frame({ groups, more = NONE, place, foot, children }: FrameProps
   return (
     <div className={`frame${isOpen ? " frame--open" : ""}`}>
       <Button look="bare" className="frame__skip" onClick={() => main.current?.focus()}>
-        Skip to the page
+        Skip to content
       </Button>
       <header className="frame__top">
         <Button look="bare" className="frame__toggle" aria-expanded={isOpen} aria-controls="nav" onClick={() => setOpen(!isOpen)}>
@@ -89,7 +89,7 @@ export function Frame({ groups, more = NONE, place, foot, children }: FrameProps
         <div className="frame__foot">
           {foot}
           <Button look="bare" isSmall className="frame__keys" aria-keyshortcuts="?" onClick={() => setHelpOpen(true)}>
-            Keys <span className="key">?</span>
+            Keyboard shortcuts <span className="key">?</span>
           </Button>
           <ThemeChoice />
         </div>

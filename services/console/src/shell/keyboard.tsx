@@ -37,9 +37,9 @@ export function Keyboard({ groups, isHelpOpen, onHelp }: KeyboardProps) {
     else localStorage.setItem(LETTERS_STORED, "off");
   };
   return (
-    <Dialog title="Keys" isOpen={isHelpOpen} onClose={() => onHelp(false)} isWide>
+    <Dialog title="Keyboard shortcuts" isOpen={isHelpOpen} onClose={() => onHelp(false)} isWide>
       <Keys groups={groups} />
-      <CheckField label="Listen to single letters on pages" isOn={isOn} onChange={choose} />
+      <CheckField label="Single-key shortcuts" isOn={isOn} onChange={choose} />
     </Dialog>
   );
 }
@@ -54,8 +54,8 @@ function isTaken(event: KeyboardEvent): boolean {
 const GENERAL = [
   ["Go to a page, or to an invocation by its id", ["Ctrl", "K"]],
   ["These keys", ["?"]],
-  ["Close what is open", ["Esc"]],
-  ["Send, in an editor", ["Ctrl", "Enter"]],
+  ["Close dialog or menu", ["Esc"]],
+  ["Run or send, in an editor", ["Ctrl", "Enter"]],
 ] as const;
 
 function Keys({ groups }: { readonly groups: readonly NavGroup[] }) {

@@ -4,10 +4,10 @@ import { Page } from "../kit/page.js";
 
 export function NoPage() {
   return (
-    <Page title="There is no such page" lead="The address is wrong, or the page has moved.">
+    <Page title="Page not found" lead="The address is wrong, or the page has moved.">
       <p>
         <Link href="/" className="button button--quiet">
-          To the overview
+          Go to overview
         </Link>
       </p>
     </Page>

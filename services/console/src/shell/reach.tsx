@@ -16,17 +16,17 @@ export function ReachBanner() {
   if (state === "same") return null;
   return (
     <div className="reach" role="status">
-      {state === "nobody" ? (
+      {state === "unreachable" ? (
         <p>
-          <strong>The server does not answer.</strong> What you see is what it said last. This page goes on as soon as it is back.
+          <strong>The server cannot be reached.</strong> The page shows the last known data and updates when the server is back.
         </p>
       ) : (
         <>
           <p>
-            <strong>There is a newer console.</strong> This page is from before; parts of it may be missing now.
+            <strong>A newer version of the console is available.</strong> Parts of this page may not work until you reload.
           </p>
           <Button isSmall onClick={() => location.reload()}>
-            Load it again
+            Reload
           </Button>
         </>
       )}
@@ -60,12 +60,12 @@ function useReach(): State {
     if (doubt === 0) return;
     let isOver = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    let wasGone = state === "nobody";
+    let wasGone = state === "unreachable";
     const look = async () => {
       const { kind } = await askServed();
       if (isOver) return;
       setState(kind);
-      if (kind === "nobody") {
+      if (kind === "unreachable") {
         wasGone = true;
         timer = setTimeout(() => void look(), TRY_AGAIN_MS);
       } else if (wasGone) {

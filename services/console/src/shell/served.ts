@@ -4,7 +4,7 @@
  */
 
 export type Served =
-  | { readonly kind: "nobody" }
+  | { readonly kind: "unreachable" }
   /** The console that this page is of. */
   | { readonly kind: "same" }
   /** Another build of it: files of this one may be gone. */
@@ -18,10 +18,10 @@ export async function askServed(): Promise<Served> {
   try {
     const response = await fetch(document.baseURI, { cache: "no-store", signal: AbortSignal.timeout(TRY_MS_MAX) });
     // What stands before a server that is down (a proxy, a gateway) says so.
-    if (response.status >= 502 && response.status <= 504) return { kind: "nobody" };
+    if (response.status >= 502 && response.status <= 504) return { kind: "unreachable" };
     text = await response.text();
   } catch {
-    return { kind: "nobody" };
+    return { kind: "unreachable" };
   }
   const own = mainScript(document.documentElement.outerHTML);
   const theirs = mainScript(text);

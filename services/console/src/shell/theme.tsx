@@ -5,9 +5,9 @@ import { ChoiceField } from "../kit/field.js";
 type Theme = "system" | "light" | "dark";
 const STORED = "perdure.theme";
 const CHOICES = [
-  { value: "system", label: "As the system" },
-  { value: "light", label: "Light" },
-  { value: "dark", label: "Dark" },
+  { value: "system", label: "Theme: System" },
+  { value: "light", label: "Theme: Light" },
+  { value: "dark", label: "Theme: Dark" },
 ] as const;
 
 function storedTheme(): Theme {
@@ -33,5 +33,5 @@ export function ThemeChoice() {
     else localStorage.setItem(STORED, next);
     apply(next);
   };
-  return <ChoiceField label="Colours" isLabelHidden value={theme} choices={CHOICES} onChange={choose} />;
+  return <ChoiceField label="Theme" isLabelHidden value={theme} choices={CHOICES} onChange={choose} />;
 }

@@ -63,7 +63,7 @@ function Audit() {
     async (_, format: "jsonl" | "csv") => {
       offer(await api.exportAuditEvents(accountId, { ...filter, format }), fileName(format, Date.now()));
     },
-    { done: () => "The file is made", failed: "There is no file" },
+    { done: () => "The export is ready", failed: "The export failed" },
   );
   const wish = (field: AuditField, value: string) => setSearch(searchOf({ ...wishes, [field]: value }), { replace: true });
   const isFiltered = AUDIT_FIELDS.some((field) => wishes[field] !== "");
@@ -90,7 +90,7 @@ function Audit() {
       {isFiltered && (
         <div className="row">
           <Button isSmall onClick={() => setSearch(new URLSearchParams(), { replace: true })}>
-            Show everything
+            Clear filters
           </Button>
         </div>
       )}
@@ -99,7 +99,7 @@ function Audit() {
       {events.hasNextPage && (
         <div className="row">
           <Button isBusy={events.isFetchingNextPage} onClick={() => void events.fetchNextPage()}>
-            Show older ones
+            Load older events
           </Button>
         </div>
       )}
@@ -124,26 +124,26 @@ function Filters({ wishes, onWish }: FiltersProps) {
       <ChoiceField
         label="Who"
         value={any(wishes.actor)}
-        choices={[{ value: ANY, label: "Anybody" }, ...withStranger(wishes.actor, known)]}
+        choices={[{ value: ANY, label: "Anyone" }, ...withStranger(wishes.actor, known)]}
         onChange={chosen("actor")}
       />
       <ChoiceField
         label="What"
         value={any(wishes.action)}
-        choices={[{ value: ANY, label: "Anything" }, ...withStranger(wishes.action, ACTIONS_TO_CHOOSE)]}
+        choices={[{ value: ANY, label: "Any action" }, ...withStranger(wishes.action, ACTIONS_TO_CHOOSE)]}
         onChange={chosen("action")}
       />
       <ChoiceField
         label="Environment"
         value={any(wishes.environment)}
         choices={[
-          { value: ANY, label: "Any, or none" },
+          { value: ANY, label: "All environments" },
           ...(environments.data ?? []).map(({ environmentId, name }) => ({ value: environmentId as string, label: name })),
         ]}
         onChange={chosen("environment")}
       />
       <TextField label="From" type="datetime-local" value={wishes.from} onChange={(value) => onWish("from", value)} />
-      <TextField label="Until" type="datetime-local" value={wishes.to} onChange={(value) => onWish("to", value)} />
+      <TextField label="To" type="datetime-local" value={wishes.to} onChange={(value) => onWish("to", value)} />
     </div>
   );
 }
@@ -165,13 +165,16 @@ function Events({ all, isFiltered }: { readonly all: readonly Event[]; readonly 
       rows={all}
       keyOf={({ number }) => String(number)}
       empty={
-        <Empty title={isFiltered ? "Nothing like that was done" : "Nothing was done yet"}>
-          <p>Whatever changes the account, its members, environments or keys stands here, with who did it.</p>
+        <Empty title={isFiltered ? "No matching events" : "No events yet"}>
+          <p>Changes to the account, its members, environments and keys are listed here, with who made them.</p>
         </Empty>
       }
       columns={[
         { name: "When", cell: ({ at }) => <Moment at={at * 1_000} /> },
-        { name: "Who", cell: ({ actorKind, actorId }) => (actorKind === "system" ? `the cloud (${actorId})` : names(actorId)) },
+        {
+          name: "Who",
+          cell: ({ actorKind, actorId }) => (actorKind === "system" ? `cloud operator (${actorId})` : names(actorId)),
+        },
         { name: "What", cell: ({ action }) => <code>{action}</code> },
         {
           name: "To",

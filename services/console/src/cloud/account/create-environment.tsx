@@ -52,8 +52,7 @@ function Wishes({ taken, regions, onClose, onMade }: CreateEnvironmentProps & { 
       }),
     { onDone: ({ environmentId }) => onMade(environmentId) },
   );
-  const lacking =
-    name === "" ? "Give it a name first" : (problem ?? (region === "" ? "The regions are not known yet" : undefined));
+  const lacking = name === "" ? "Enter a name first" : (problem ?? (region === "" ? "Regions are still loading" : undefined));
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (lacking === undefined && !create.isPending) create.mutate();
@@ -68,21 +67,21 @@ function Wishes({ taken, regions, onClose, onMade }: CreateEnvironmentProps & { 
         autoComplete="off"
         spellCheck={false}
         problem={problem}
-        hint="1 to 40 of a–z, 0–9 and “-”. Command lines call its profile so."
+        hint="1 to 40 of a–z, 0–9 and “-”. Profiles of the command line use this name."
       />
       <ChoiceField
         label="Region"
         value={region}
         choices={regions.map((value) => ({ value, label: regionName(value) }))}
         onChange={setRegion}
-        hint="Where it runs and keeps its data. It cannot be moved later."
+        hint="Where the environment runs and stores its data. It cannot be changed later."
       />
       <TextArea label="Description (optional)" rows={2} value={description} onChange={setDescription} />
-      {create.isError && <ProblemNote cause={create.error} title="It was not made." />}
+      {create.isError && <ProblemNote cause={create.error} title="The environment was not created." />}
       <DialogActions>
-        <Button onClick={onClose}>Leave it</Button>
+        <Button onClick={onClose}>Cancel</Button>
         <Button type="submit" look="primary" isBusy={create.isPending} forbidden={lacking}>
-          Make it
+          Create
         </Button>
       </DialogActions>
     </form>
@@ -104,11 +103,11 @@ function Progress({ id, atMs, onClose, onReady }: ProgressProps) {
   useEffect(() => {
     if (status === "ACTIVE") onReady(id);
   }, [status, id, onReady]);
-  const failed = status === "FAILED" && data !== undefined ? (reasonOf(data) ?? "Nobody knows why.") : undefined;
+  const failed = status === "FAILED" && data !== undefined ? (reasonOf(data) ?? "The reason is unknown.") : undefined;
   return (
     <div className="stack">
       <ol className="steps">
-        <li data-done>Made, with a key pair of its own that signs its requests to your services</li>
+        <li data-done>Created with its own key pair, which signs requests to your services</li>
         <li>
           {failed === undefined ? (
             <span role="status">
@@ -118,18 +117,18 @@ function Progress({ id, atMs, onClose, onReady }: ProgressProps) {
             "Its runtime did not start"
           )}
         </li>
-        <li>Opening its doors: you are led to its Developers tab</li>
+        <li>Opening its endpoints; its Developers tab opens next</li>
       </ol>
       {failed !== undefined && (
         <p className="note note--bad" role="alert">
           {failed}
         </p>
       )}
-      {facts.isError && <p className="quiet">{messageOf(facts.error)}; asking again.</p>}
-      <p className="quiet">It comes up also when this is closed.</p>
+      {facts.isError && <p className="quiet">{messageOf(facts.error)}; retrying.</p>}
+      <p className="quiet">It also starts when this dialog is closed.</p>
       <DialogActions>
         <Button onClick={onClose}>Close</Button>
-        <Button onClick={() => onReady(id)}>Go there now</Button>
+        <Button onClick={() => onReady(id)}>Open environment</Button>
       </DialogActions>
     </div>
   );

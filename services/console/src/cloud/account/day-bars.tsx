@@ -14,12 +14,12 @@ export function DayBars({ label, days, text }: DayBarsProps) {
   const most = days.reduce((max, { value }) => Math.max(max, value), 0);
   const sum = days.reduce((total, { value }) => total + value, 0);
   const busiest = days.find(({ value }) => value === most);
-  const words = most === 0 ? `${label}: none` : `${label}: ${text(sum)} in all, most on ${busiest?.day} with ${text(most)}`;
+  const words = most === 0 ? `${label}: none` : `${label}: ${text(sum)} in total, peak on ${busiest?.day} with ${text(most)}`;
   return (
     <figure className="day-bars">
       <figcaption className="row row--spread small">
         <strong>{label}</strong>
-        <span className="quiet">most a day: {text(most)}</span>
+        <span className="quiet">peak per day: {text(most)}</span>
       </figcaption>
       <svg
         role="img"

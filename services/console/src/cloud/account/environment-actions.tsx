@@ -22,12 +22,12 @@ export function useLifecycle({ environmentId, name, status, suspendedFor }: Subj
     onDone: () => ask(undefined),
   });
   const resume = useCloudChange((api) => api.account(accountId, "ResumeEnvironment", { environmentId }), {
-    done: ({ status: now }) => (now === "PENDING" ? `${name} is tried again` : `${name} runs again`),
+    done: ({ status: now }) => (now === "PENDING" ? `Retrying ${name}` : `${name} is resumed`),
     failed: `${name} was not resumed`,
   });
   const undelete = useCloudChange((api) => api.account(accountId, "UndeleteEnvironment", { environmentId }), {
-    done: () => `${name} comes back; its API keys are gone for good`,
-    failed: `${name} was not brought back`,
+    done: () => `${name} is being restored; its API keys stay deleted`,
+    failed: `${name} was not restored`,
   });
   const destroy = useCloudChange((api) => api.account(accountId, "DestroyEnvironment", { environmentId, confirmName: name }), {
     done: () => `${name} is being deleted`,
@@ -38,10 +38,10 @@ export function useLifecycle({ environmentId, name, status, suspendedFor }: Subj
     undelete,
     ask,
     forbidden: {
-      suspend: mayNot ?? (status === "ACTIVE" ? undefined : "Only what is active can be suspended"),
+      suspend: mayNot ?? (status === "ACTIVE" ? undefined : "Only active environments can be suspended"),
       resume: mayNot ?? cannotResume({ status, suspendedFor }),
-      undelete: role === "owner" ? undefined : `Your role, ${role}, does not allow this. Only owners bring environments back.`,
-      delete: mayNot ?? (status === "PENDING" ? "Wait until it has come up" : undefined),
+      undelete: role === "owner" ? undefined : `Your role, ${role}, does not allow this. Only owners can restore environments.`,
+      delete: mayNot ?? (status === "PENDING" ? "Wait until the environment has started" : undefined),
     },
     dialogs: (
       <>
@@ -49,29 +49,29 @@ export function useLifecycle({ environmentId, name, status, suspendedFor }: Subj
           title={`Suspend ${name}`}
           isOpen={asked === "suspend"}
           onClose={() => ask(undefined)}
-          verb="Suspend it"
+          verb="Suspend"
           isBusy={suspend.isPending}
           problem={suspend.isError && <ProblemNote cause={suspend.error} />}
           onConfirm={() => suspend.mutate()}
         >
           <p>
-            Calls are refused, running invocations pause, timers wait and tunnels close. Nothing is lost: resume it, and it goes
-            on where it was. You can still look at it.
+            Calls are refused, running invocations pause, timers wait and tunnels close. Nothing is lost: after Resume everything
+            continues where it stopped. The environment stays readable.
           </p>
         </Confirmation>
         <Confirmation
           title={`Delete ${name}`}
           isOpen={asked === "delete"}
           onClose={() => ask(undefined)}
-          verb="Delete it"
+          verb="Delete"
           typed={name}
           isBusy={destroy.isPending}
           problem={destroy.isError && <ProblemNote cause={destroy.error} />}
           onConfirm={() => destroy.mutate()}
         >
           <p>
-            It stops at once, and all its API keys end for good. For seven days an owner can bring it back; then its invocations,
-            state and deployments are erased and nobody can.
+            The environment stops at once and its API keys are deleted for good. An owner can restore it for seven days; after
+            that its invocations, state and deployments are erased.
           </p>
         </Confirmation>
       </>
@@ -88,7 +88,7 @@ export function EnvironmentMenu({ environment }: { readonly environment: ListedE
   if (status === "DELETING") {
     return (
       <Button isSmall isBusy={life.undelete.isPending} forbidden={life.forbidden.undelete} onClick={() => life.undelete.mutate()}>
-        Bring it back
+        Restore
       </Button>
     );
   }
@@ -129,13 +129,13 @@ export function ResumeButton({ subject }: { readonly subject: Subject }) {
         forbidden={life.forbidden.undelete}
         onClick={() => life.undelete.mutate()}
       >
-        Bring it back
+        Restore
       </Button>
     );
   }
   return (
     <Button look="primary" isBusy={life.resume.isPending} forbidden={life.forbidden.resume} onClick={() => life.resume.mutate()}>
-      {subject.status === "FAILED" ? "Try again" : "Resume it"}
+      {subject.status === "FAILED" ? "Try again" : "Resume"}
     </Button>
   );
 }

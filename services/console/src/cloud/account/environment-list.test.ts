@@ -3,12 +3,12 @@ import { cannotResume, reasonOf, statusWords } from "./environment-list.js";
 
 test("an environment that runs needs no reason, unless its bytes go slowly or nothing answers", () => {
   expect(reasonOf({ status: "ACTIVE" })).toBeUndefined();
-  expect(reasonOf({ status: "ACTIVE", isThrottled: true })).toContain("slowly");
+  expect(reasonOf({ status: "ACTIVE", isThrottled: true })).toContain("throttled");
   expect(reasonOf({ status: "ACTIVE", failure: "no answer" })).toBe("no answer");
 });
 
 test("one that does not run says why", () => {
-  expect(reasonOf({ status: "SUSPENDED", suspendedFor: "idle" })).toContain("Nobody used it");
+  expect(reasonOf({ status: "SUSPENDED", suspendedFor: "idle" })).toContain("idle");
   expect(reasonOf({ status: "SUSPENDED", suspendedFor: "moon" })).toBe("It is suspended: moon.");
   expect(reasonOf({ status: "FAILED", failure: "no room" })).toBe("no room");
   expect(statusWords("DELETING")).toEqual({ word: "being deleted", tone: "warn" });
@@ -19,5 +19,5 @@ test("people resume what people or idleness suspended, and what failed", () => {
   expect(cannotResume({ status: "FAILED" })).toBeUndefined();
   expect(cannotResume({ status: "SUSPENDED", suspendedFor: "quota" })).toContain("larger plan");
   expect(cannotResume({ status: "SUSPENDED", suspendedFor: "abuse" })).toContain("operator");
-  expect(cannotResume({ status: "ACTIVE" })).toBe("It is not suspended");
+  expect(cannotResume({ status: "ACTIVE" })).toBe("The environment is not suspended");
 });

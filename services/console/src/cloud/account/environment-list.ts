@@ -40,7 +40,7 @@ interface StatusWords {
 export function statusWords(status: Summary["status"]): StatusWords {
   switch (status) {
     case "PENDING":
-      return { word: "coming up", tone: "info" };
+      return { word: "starting", tone: "info" };
     case "ACTIVE":
       return { word: "active", tone: "good" };
     case "FAILED":
@@ -55,9 +55,9 @@ export function statusWords(status: Summary["status"]): StatusWords {
 }
 
 const SUSPENDED_FOR: Readonly<Record<string, string>> = {
-  user: "Somebody suspended it.",
-  quota: "The month's actions are used up: it comes back with the next month, or with a larger plan.",
-  idle: "Nobody used it for long. Resume it and it goes on where it was.",
+  user: "A member suspended it.",
+  quota: "The monthly quota of actions is used up: it resumes next month, or with a larger plan.",
+  idle: "It was idle for long. Resume it, and it continues where it stopped.",
   billing: "There is a problem with the bill.",
   abuse: "The operator suspended it: write to support.",
 };
@@ -68,14 +68,14 @@ export function reasonOf(
 ): string | undefined {
   switch (facts.status) {
     case "SUSPENDED":
-      return SUSPENDED_FOR[facts.suspendedFor ?? ""] ?? `It is suspended: ${facts.suspendedFor ?? "nobody said why"}.`;
+      return SUSPENDED_FOR[facts.suspendedFor ?? ""] ?? `It is suspended: ${facts.suspendedFor ?? "the reason is unknown"}.`;
     case "FAILED":
-      return facts.failure ?? "It could not be made.";
+      return facts.failure ?? "It could not be created.";
     case "PENDING":
       return "Its runtime is starting; that takes some seconds.";
     case "ACTIVE":
       if (facts.failure !== undefined) return facts.failure;
-      return facts.isThrottled === true ? "The month's traffic is used up: its bytes go slowly." : undefined;
+      return facts.isThrottled === true ? "The monthly traffic quota is used up: traffic is throttled." : undefined;
     default:
       return undefined;
   }
@@ -84,7 +84,7 @@ export function reasonOf(
 /** Whether people themselves can resume it; with what else it takes. */
 export function cannotResume({ status, suspendedFor }: Pick<EnvironmentFacts, "status" | "suspendedFor">): string | undefined {
   if (status === "FAILED") return undefined;
-  if (status !== "SUSPENDED") return "It is not suspended";
+  if (status !== "SUSPENDED") return "The environment is not suspended";
   if (suspendedFor === "user" || suspendedFor === "idle") return undefined;
-  return suspendedFor === "quota" ? "A larger plan, or the next month, brings it back" : "Only the operator can resume it";
+  return suspendedFor === "quota" ? "It resumes next month, or with a larger plan" : "Only the operator can resume it";
 }

@@ -22,7 +22,7 @@ function OnlyBilling({ why }: { readonly why: string }) {
     <Page title="Environments">
       <p className="note">{why}</p>
       <p>
-        What you can see: <Link href="/usage">usage</Link> and <Link href="/settings">plan and settings</Link>.
+        You can see: <Link href="/usage">usage</Link> and <Link href="/settings">plan and settings</Link>.
       </p>
     </Page>
   );
@@ -37,13 +37,13 @@ function Environments() {
   const forbidden = useForbidden("environments");
   const create = (
     <Button look="primary" forbidden={forbidden} onClick={() => setCreating(true)}>
-      New environment
+      Create environment
     </Button>
   );
   return (
     <Page
       title="Environments"
-      lead={`Of ${name}. Each is a world of its own: its own deployments, invocations, state and keys.`}
+      lead={`Environments of ${name}. Each has its own deployments, invocations, state and keys.`}
       actions={create}
     >
       {facts.isError && (
@@ -58,7 +58,7 @@ function Environments() {
           )
         }
       </Loaded>
-      <Dialog title="New environment" isOpen={isCreating} onClose={() => setCreating(false)}>
+      <Dialog title="Create environment" isOpen={isCreating} onClose={() => setCreating(false)}>
         {isCreating && (
           <CreateEnvironment
             taken={(environments.data ?? []).map((one) => one.name)}
@@ -81,26 +81,26 @@ interface FirstStepsProps {
 function FirstSteps({ onCreate, forbidden }: FirstStepsProps) {
   return (
     <div className="card">
-      <Section title="From nothing to a durable call, in five minutes">
+      <Section title="Your first durable call in five minutes">
         <ol className="steps">
           <li>
             <div className="stack stack--tight">
-              <strong>Make an environment</strong>
-              <span className="quiet">It runs your services durably, and keeps their state. It is up in some seconds.</span>
+              <strong>Create an environment</strong>
+              <span className="quiet">It runs your services durably and stores their state. It starts within seconds.</span>
               <div className="row">
                 <Button look="primary" onClick={onCreate} forbidden={forbidden}>
-                  Make the first environment
+                  Create the first environment
                 </Button>
               </div>
             </div>
           </li>
           <li>
             <strong>Get its URLs and an API key</strong>
-            <p className="quiet">You are led to its Developers tab, which has commands ready to paste.</p>
+            <p className="quiet">Its Developers tab has commands ready to paste.</p>
           </li>
           <li>
             <strong>Register your service</strong>
-            <p className="quiet">By its public URL, or through a tunnel when it runs on your laptop.</p>
+            <p className="quiet">With its public URL, or through a tunnel when it runs on your laptop.</p>
           </li>
           <li>
             <strong>Call it</strong>
@@ -160,7 +160,7 @@ function State({ status, facts }: ListedEnvironment) {
       {reason !== undefined && <div className="quiet small">{reason}</div>}
       {status === "DELETING" && facts?.erasedAt !== undefined && (
         <div className="quiet small">
-          Its data go <Moment at={facts.erasedAt * 1_000} />; until then an owner can bring it back.
+          Data is deleted <Moment at={facts.erasedAt * 1_000} />; until then an owner can restore it.
         </div>
       )}
     </>

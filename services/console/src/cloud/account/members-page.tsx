@@ -49,10 +49,10 @@ function Members() {
   return (
     <Page
       title="Members"
-      lead={`Of ${name}: who they are, and what they may.`}
+      lead={`Members of ${name} and their roles.`}
       actions={
         <Button look="primary" forbidden={forbidden} onClick={() => setInviting(true)}>
-          Invite somebody
+          Invite member
         </Button>
       }
     >
@@ -66,7 +66,7 @@ function Members() {
           </>
         )}
       </Loaded>
-      <Dialog title="Invite somebody" isOpen={isInviting} onClose={() => setInviting(false)}>
+      <Dialog title="Invite member" isOpen={isInviting} onClose={() => setInviting(false)}>
         {isInviting && <Invite onClose={() => setInviting(false)} />}
       </Dialog>
     </Page>
@@ -81,11 +81,11 @@ function MemberTable({ all }: { readonly all: readonly Member[] }) {
   const [removing, setRemoving] = useState<Member>();
   const [keepApiKeys, setKeepApiKeys] = useState(false);
   const remove = useCloudChange((api, { userId }: Member) => api.account(accountId, "RemoveMember", { userId, keepApiKeys }), {
-    done: (_, { userId, email }) => (userId === user.userId ? `You have left ${name}` : `${email} is no member any more`),
+    done: (_, { userId, email }) => (userId === user.userId ? `You have left ${name}` : `${email} is removed`),
     onDone: (_, { userId }) => (userId === user.userId ? go("~/accounts") : setRemoving(undefined)),
   });
   const isLastOwner = (one: Member) => one.role === "owner" && all.filter((other) => other.role === "owner").length === 1;
-  const lastOwner = "An account needs an owner: make somebody else one first.";
+  const lastOwner = "An account needs an owner: make another member owner first.";
   return (
     <>
       <Table
@@ -125,7 +125,7 @@ function MemberTable({ all }: { readonly all: readonly Member[] }) {
                   </Button>
                   <Button
                     isSmall
-                    aria-label={isSelf ? "Leave this account" : `Remove ${one.email}`}
+                    aria-label={isSelf ? "Leave account" : `Remove ${one.email}`}
                     // Whoever belongs to an account may leave it.
                     forbidden={isSelf ? last : mayNotChange}
                     onClick={() => setRemoving(one)}
@@ -149,14 +149,14 @@ function MemberTable({ all }: { readonly all: readonly Member[] }) {
         title={removing?.userId === user.userId ? `Leave ${name}` : "Remove a member"}
         isOpen={removing !== undefined}
         onClose={() => setRemoving(undefined)}
-        verb={removing?.userId === user.userId ? "Leave it" : "Remove"}
+        verb={removing?.userId === user.userId ? "Leave" : "Remove"}
         isBusy={remove.isPending}
         problem={remove.isError && <ProblemNote cause={remove.error} />}
         onConfirm={() => removing !== undefined && remove.mutate(removing)}
       >
         <p>
           {removing?.userId === user.userId
-            ? "You see and use nothing of it any more, until somebody invites you again."
+            ? "You lose access to the account until you are invited again."
             : `${removing?.email} loses access within seconds.`}
         </p>
         {removing !== undefined && (
@@ -194,7 +194,7 @@ function TheirKeys({
   return (
     <>
       <p>
-        API keys they made: <strong>{made.map(({ keyId, description }) => description ?? keyId).join(", ")}</strong>
+        API keys created by this member: <strong>{made.map(({ keyId, description }) => description ?? keyId).join(", ")}</strong>
       </p>
       <label className="row">
         <input type="checkbox" checked={isKept} onChange={(event) => onChange(event.target.checked)} />
@@ -228,7 +228,7 @@ function ChangeRole({ member, onClose }: { readonly member: Member; readonly onC
   };
   return (
     <form className="stack" onSubmit={submit}>
-      <ChoiceField label="Role" value={role} choices={ROLE_CHOICES} onChange={setRole} hint="It holds within half a minute." />
+      <ChoiceField label="Role" value={role} choices={ROLE_CHOICES} onChange={setRole} hint="Takes effect within 30 seconds." />
       {lacking === undefined && (
         <TheirKeys
           of={{ name: "UpdateMember", request: { userId: member.userId, role } }}
@@ -238,9 +238,9 @@ function ChangeRole({ member, onClose }: { readonly member: Member; readonly onC
       )}
       {change.isError && <ProblemNote cause={change.error} />}
       <DialogActions>
-        <Button onClick={onClose}>Leave it</Button>
+        <Button onClick={onClose}>Cancel</Button>
         <Button type="submit" look="primary" isBusy={change.isPending} forbidden={lacking}>
-          Change it
+          Change role
         </Button>
       </DialogActions>
     </form>
@@ -257,12 +257,12 @@ function Invite({ onClose }: { readonly onClose: () => void }) {
     return (
       <div className="stack">
         <p>
-          A mail with this link is on its way to <strong>{email.trim()}</strong>. You can pass it on yourself, too: it is shown
-          only now, works once, and only for somebody who signs in with that address.
+          A mail with this link was sent to <strong>{email.trim()}</strong>. You can also send the link yourself: it is shown only
+          now, works once, and only for a user who signs in with that address.
         </p>
         <Snippet label="the invitation's link" text={link} />
         <p className="quiet">
-          It ends <Moment at={invite.data.expiresAt * 1_000} />.
+          It expires <Moment at={invite.data.expiresAt * 1_000} />.
         </p>
         <DialogActions>
           <Button look="primary" onClick={onClose}>
@@ -272,7 +272,7 @@ function Invite({ onClose }: { readonly onClose: () => void }) {
       </div>
     );
   }
-  const lacking = /^\S+@\S+\.\S+$/.test(email.trim()) ? forbiddenToChange(own, role) : "Type the address of whom to invite first";
+  const lacking = /^\S+@\S+\.\S+$/.test(email.trim()) ? forbiddenToChange(own, role) : "Enter an e-mail address first";
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (lacking === undefined && !invite.isPending) invite.mutate();
@@ -281,9 +281,9 @@ function Invite({ onClose }: { readonly onClose: () => void }) {
     <form className="stack" onSubmit={submit}>
       <TextField label="E-mail address" type="email" value={email} onChange={setEmail} autoComplete="off" />
       <ChoiceField label="Role" value={role} choices={ROLE_CHOICES} onChange={setRole} problem={forbiddenToChange(own, role)} />
-      {invite.isError && <ProblemNote cause={invite.error} title="Nobody was invited." />}
+      {invite.isError && <ProblemNote cause={invite.error} title="The invitation was not sent." />}
       <DialogActions>
-        <Button onClick={onClose}>Leave it</Button>
+        <Button onClick={onClose}>Cancel</Button>
         <Button type="submit" look="primary" isBusy={invite.isPending} forbidden={lacking}>
           Invite
         </Button>
@@ -295,15 +295,15 @@ function Invite({ onClose }: { readonly onClose: () => void }) {
 function Invitations({ all }: { readonly all: readonly Invitation[] }) {
   const { accountId, role } = useAccount();
   const withdraw = useCloudChange((api, { email }: Invitation) => api.account(accountId, "WithdrawInvitation", { email }), {
-    done: (_, { email }) => `The invitation of ${email} is withdrawn`,
-    failed: "It was not withdrawn",
+    done: (_, { email }) => `The invitation of ${email} is revoked`,
+    failed: "The invitation was not revoked",
   });
   return (
     <Table
       label="Open invitations"
       rows={all}
       keyOf={({ invitationId }) => invitationId}
-      empty={<p className="quiet">Nobody is invited at the moment.</p>}
+      empty={<p className="quiet">No open invitations.</p>}
       columns={[
         { name: "Who", cell: ({ email }) => email },
         { name: "Role", cell: ({ role: one }) => one },
@@ -314,12 +314,12 @@ function Invitations({ all }: { readonly all: readonly Invitation[] }) {
           cell: (one) => (
             <Button
               isSmall
-              aria-label={`Withdraw the invitation of ${one.email}`}
+              aria-label={`Revoke the invitation of ${one.email}`}
               forbidden={forbiddenFor(role, "members")}
               isBusy={withdraw.isPending && withdraw.variables?.invitationId === one.invitationId}
               onClick={() => withdraw.mutate(one)}
             >
-              Withdraw
+              Revoke
             </Button>
           ),
         },

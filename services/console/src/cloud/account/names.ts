@@ -5,10 +5,10 @@ import { isEnvironmentName } from "@perdure/cloud";
 export function nameProblem(name: string, taken: readonly string[]): string | undefined {
   if (name === "") return undefined;
   if (name.length > 40) return "At most 40 characters.";
-  if (/[A-Z]/.test(name)) return "Small letters only.";
+  if (/[A-Z]/.test(name)) return "Lower-case letters only.";
   const [wrong] = /[^a-z0-9-]/.exec(name) ?? [];
   if (wrong !== undefined) return `${wrong === " " ? "No spaces" : `No “${wrong}”`}: a–z, 0–9 and “-” only.`;
-  if (!isEnvironmentName(name)) return `“${name}” means something else to command lines.`;
-  if (taken.includes(name)) return "There is an environment of this name already.";
+  if (!isEnvironmentName(name)) return `“${name}” is reserved by the command line.`;
+  if (taken.includes(name)) return "An environment with this name exists.";
   return undefined;
 }

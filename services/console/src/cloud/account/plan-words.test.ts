@@ -22,10 +22,10 @@ test("limits are told with their units, and unknown ones are left out", () => {
   });
   expect(words).toEqual([
     { name: "Environments", value: "2" },
-    { name: "Actions a month", value: "50,000" },
-    { name: "Requests to handlers", value: "20/s, 50 at once" },
-    { name: "Completed invocations are kept", value: "1 day" },
+    { name: "Actions per month", value: "50,000" },
+    { name: "Requests to handlers", value: "20/s, burst 50" },
+    { name: "Retention of completed invocations", value: "1 day" },
     { name: "Tunnels", value: "4, with 16 connections" },
-    { name: "Suspended when nobody uses it for", value: "never" },
+    { name: "Suspended when idle for", value: "never" },
   ]);
 });

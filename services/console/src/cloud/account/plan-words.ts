@@ -18,27 +18,27 @@ export function limitWords(limits: Limits): readonly LimitWords[] {
   const rate = (key: string): string | undefined => {
     const value = limits[key] as { readonly perSecond?: unknown; readonly burst?: unknown } | undefined;
     if (typeof value?.perSecond !== "number") return undefined;
-    return `${count(value.perSecond)}/s${typeof value.burst === "number" ? `, ${count(value.burst)} at once` : ""}`;
+    return `${count(value.perSecond)}/s${typeof value.burst === "number" ? `, burst ${count(value.burst)}` : ""}`;
   };
   const said = <T>(value: T | undefined, say: (known: T) => string): string | undefined =>
     value === undefined ? undefined : say(value);
   const all: readonly (readonly [string, string | undefined])[] = [
     ["Environments", said(number("environmentsPerAccountMax"), count)],
     ["Members, open invitations included", said(number("membersMax"), count)],
-    ["Actions a month", said(number("actionsPerMonth"), count)],
-    ["Traffic a month", said(number("trafficBytesPerMonth"), bytesText)],
-    ["Stored in each environment", said(number("storedBytesMax"), bytesText)],
+    ["Actions per month", said(number("actionsPerMonth"), count)],
+    ["Traffic per month", said(number("trafficBytesPerMonth"), bytesText)],
+    ["Storage per environment", said(number("storedBytesMax"), bytesText)],
     ["Requests to handlers", rate("ingressRate")],
     ["Requests to management", rate("adminRate")],
-    ["Running at once", said(number("concurrentInvocationsMax"), count)],
-    ["Size of a body", said(number("bodyBytesMax"), bytesText)],
-    ["Completed invocations are kept", said(number("retentionMsMax"), daysText)],
+    ["Concurrent invocations", said(number("concurrentInvocationsMax"), count)],
+    ["Maximum body size", said(number("bodyBytesMax"), bytesText)],
+    ["Retention of completed invocations", said(number("retentionMsMax"), daysText)],
     ["Deployments", said(number("deploymentsMax"), count)],
     ["Services", said(number("servicesMax"), count)],
-    ["API keys of an environment", said(number("apiKeysMax"), count)],
+    ["API keys per environment", said(number("apiKeysMax"), count)],
     ["Kafka subscriptions", said(number("subscriptionsMax"), count)],
     ["Tunnels", said(number("tunnelNamesMax"), (names) => tunnelsText(names, number("tunnelConnectionsMax")))],
-    ["Suspended when nobody uses it for", said(number("idleSuspendMs"), daysText) ?? "never"],
+    ["Suspended when idle for", said(number("idleSuspendMs"), daysText) ?? "never"],
   ];
   return all.flatMap(([name, value]) => (value === undefined ? [] : [{ name, value }]));
 }

@@ -47,9 +47,9 @@ function Names({ facts }: { readonly facts: AccountFacts }) {
   const isSame = name.trim() === facts.name && description.trim() === (facts.description ?? "");
   const update = useCloudChange(
     (api) => api.user("UpdateAccount", { accountId, name: name.trim(), description: description.trim() }),
-    { done: () => "It is changed" },
+    { done: () => "Saved" },
   );
-  const lacking = forbidden ?? (name.trim() === "" ? "It needs a name" : isSame ? "Nothing is changed yet" : undefined);
+  const lacking = forbidden ?? (name.trim() === "" ? "Enter a name" : isSame ? "Nothing to save" : undefined);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (lacking === undefined && !update.isPending) update.mutate();
@@ -61,7 +61,7 @@ function Names({ facts }: { readonly facts: AccountFacts }) {
       <div className="quiet">
         Id <Copyable text={accountId} label="the account id" /> · you are {role}
       </div>
-      {update.isError && <ProblemNote cause={update.error} title="It was not changed." />}
+      {update.isError && <ProblemNote cause={update.error} title="The account was not changed." />}
       <div className="row">
         <Button type="submit" look="primary" isBusy={update.isPending} forbidden={lacking}>
           Save
@@ -81,7 +81,7 @@ function Plans({ facts }: { readonly facts: AccountFacts }) {
   const forbidden = useForbidden("account");
   const [wanted, want] = useState<Plan>();
   const change = useCloudChange((api, { planId }: Plan) => api.account(accountId, "ChangePlan", { planId }), {
-    done: (_, { name }) => `The plan is ${name} now: its limits hold at once`,
+    done: (_, { name }) => `Changed to the plan ${name}; its limits apply now`,
     onDone: () => want(undefined),
   });
   const plans = [facts.plan, ...facts.plans.filter(({ planId }) => planId !== facts.plan.planId)];
@@ -89,7 +89,7 @@ function Plans({ facts }: { readonly facts: AccountFacts }) {
     <div className="stack">
       <p>
         This account has the plan <strong>{facts.plan.name}</strong>.
-        {plans.length === 1 && " Another one is given by the operator of this cloud: ask for it."}
+        {plans.length === 1 && " Only the operator of this cloud can change it."}
       </p>
       <Table<Compared>
         label="Limits of plans"
@@ -114,13 +114,13 @@ function Plans({ facts }: { readonly facts: AccountFacts }) {
         title={`Change to ${wanted?.name ?? "another plan"}`}
         isOpen={wanted !== undefined}
         onClose={() => want(undefined)}
-        verb="Change the plan"
+        verb="Change plan"
         isDanger={false}
         isBusy={change.isPending}
         problem={change.isError && <ProblemNote cause={change.error} title="The plan was not changed." />}
         onConfirm={() => wanted !== undefined && change.mutate(wanted)}
       >
-        <p>Its limits hold at once, for all environments. It is refused when there is more here than it allows.</p>
+        <p>The limits apply at once to all environments. The change is refused when the account exceeds them.</p>
       </Confirmation>
     </div>
   );

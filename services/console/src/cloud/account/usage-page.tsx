@@ -46,7 +46,7 @@ export default function UsagePage() {
       return next;
     });
   return (
-    <Page title="Usage" lead="Actions are starts of invocations and steps of their journals. Days are of UTC.">
+    <Page title="Usage" lead="Actions are starts of invocations and steps of their journals. Days are in UTC.">
       <div className="filters">
         <ChoiceField
           label="Month"
@@ -74,7 +74,7 @@ function WholeMonth({ usage, isWhole }: { readonly usage: Usage; readonly isWhol
   const series = (value: (day: UsageDay) => number) => days.map((one) => ({ day: one.day, value: value(one) }));
   return (
     <>
-      <Section title={isWhole ? "Against the plan" : "Its share of the plan"}>
+      <Section title={isWhole ? "Plan usage" : "Plan usage of this environment"}>
         <Quotas usage={usage} />
       </Section>
       <Section title="By day">
@@ -89,11 +89,11 @@ function WholeMonth({ usage, isWhole }: { readonly usage: Usage; readonly isWhol
             <DayBars label="Traffic" days={series(trafficOf)} text={bytesText} />
           </div>
           <div className="card">
-            <DayBars label="Stored, at most" days={series((one) => one.storedBytesPeak)} text={bytesText} />
+            <DayBars label="Storage, peak" days={series((one) => one.storedBytesPeak)} text={bytesText} />
           </div>
         </div>
       </Section>
-      <Section title="As numbers">
+      <Section title="Table">
         <Table<UsageDay>
           label="Usage by day"
           rows={days.toReversed()}
@@ -125,13 +125,13 @@ function Quotas({ usage }: { readonly usage: Usage }) {
       <Quota
         label="Actions"
         used={count(totals.actions)}
-        max={`${count(actionsPerMonth)} a month`}
+        max={`${count(actionsPerMonth)} per month`}
         {...shareOf(totals.actions, actionsPerMonth)}
       />
       <Quota
         label="Traffic"
         used={bytesText(trafficOf(totals))}
-        max={`${bytesText(trafficBytesPerMonth)} a month`}
+        max={`${bytesText(trafficBytesPerMonth)} per month`}
         {...shareOf(trafficOf(totals), trafficBytesPerMonth)}
       />
       {typeof storedMax === "number" &&

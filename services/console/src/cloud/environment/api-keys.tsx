@@ -24,7 +24,7 @@ export function ApiKeys() {
   const mayNotCreate = useForbidden("ownKeys") ?? (status === "DELETING" ? "The environment is being deleted" : undefined);
   const revoke = useCloudChange(
     (api, { keyId }: ApiKeyFacts) => api.account(accountId, "DeleteApiKey", { environmentId, keyId }),
-    { done: () => "The key is revoked: it opens nothing any more", onDone: () => setRevoking(undefined) },
+    { done: () => "The API key is revoked", onDone: () => setRevoking(undefined) },
   );
   /** One's own may be ended by whoever may make them. */
   const mayNotRevoke = ({ createdBy }: ApiKeyFacts) =>
@@ -34,7 +34,7 @@ export function ApiKeys() {
       title="API keys"
       actions={
         <Button look="primary" forbidden={mayNotCreate} onClick={() => setCreating(true)}>
-          New API key
+          Create API key
         </Button>
       }
     >
@@ -46,7 +46,7 @@ export function ApiKeys() {
             keyOf={({ keyId }) => keyId}
             empty={
               <div className="card">
-                <p>There is no key yet. Programs show one with each request; people and command lines log in instead.</p>
+                <p>No API keys yet. Programs send one with each request; users and command lines log in instead.</p>
               </div>
             }
             columns={[
@@ -60,7 +60,7 @@ export function ApiKeys() {
                 ),
               },
               {
-                name: "Opens",
+                name: "Permissions",
                 cell: ({ roleId, ratePerSecond }) => (
                   <>
                     <span title={KEY_ROLE_WORDS[roleId].opens}>{KEY_ROLE_WORDS[roleId].name}</span>
@@ -69,7 +69,7 @@ export function ApiKeys() {
                 ),
               },
               {
-                name: "Made",
+                name: "Created",
                 cell: ({ createdAt, createdBy }) => (
                   <>
                     <Moment at={createdAt * 1_000} />
@@ -99,17 +99,17 @@ export function ApiKeys() {
       </Loaded>
       {isCreating && <CreateKey onClose={() => setCreating(false)} />}
       <Confirmation
-        title="Revoke this key"
+        title="Revoke API key"
         isOpen={revoking !== undefined}
         onClose={() => setRevoking(undefined)}
-        verb="Revoke it"
+        verb="Revoke"
         isBusy={revoke.isPending}
         problem={revoke.isError && <ProblemNote cause={revoke.error} />}
         onConfirm={() => revoking !== undefined && revoke.mutate(revoking)}
       >
         <p>
-          <strong>{revoking?.description ?? revoking?.keyId}</strong> stops working everywhere within seconds, for good; tunnels
-          that were opened with it close. What was called with it goes on.
+          <strong>{revoking?.description ?? revoking?.keyId}</strong> stops working within seconds, for good; tunnels that were
+          opened with it close. Invocations that were started with it continue.
         </p>
       </Confirmation>
     </Section>

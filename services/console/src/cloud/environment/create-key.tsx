@@ -28,7 +28,7 @@ export function CreateKey({ onClose }: { readonly onClose: () => void }) {
   // Escape and a click beside it are too easily done by accident for a text that nobody sees again.
   const close = made === undefined || isStored ? onClose : () => undefined;
   return (
-    <Dialog title={made === undefined ? "New API key" : "Your API key"} isOpen onClose={close}>
+    <Dialog title={made === undefined ? "Create API key" : "Your API key"} isOpen onClose={close}>
       {made === undefined ? (
         <Wishes onClose={onClose} onMade={setMade} />
       ) : (
@@ -66,14 +66,20 @@ function Wishes({ onClose, onMade }: { readonly onClose: () => void; readonly on
   return (
     <form className="stack" onSubmit={submit}>
       <TextField
-        label="What it is for"
+        label="Description"
         value={description}
         onChange={setDescription}
         maxLength={200}
         autoComplete="off"
-        hint="So that somebody knows later what breaks without it."
+        hint="For example which program uses the key."
       />
-      <ChoiceField label="Role" value={roleId} choices={ROLES} onChange={setRole} hint={`It ${KEY_ROLE_WORDS[roleId].opens}.`} />
+      <ChoiceField
+        label="Role"
+        value={roleId}
+        choices={ROLES}
+        onChange={setRole}
+        hint={`Permissions: ${KEY_ROLE_WORDS[roleId].opens}.`}
+      />
       <ChoiceField label="Expires" value={expiry} choices={EXPIRIES} onChange={setExpiry} />
       <TextField
         label="Requests per second (optional)"
@@ -81,13 +87,13 @@ function Wishes({ onClose, onMade }: { readonly onClose: () => void; readonly on
         value={rate}
         onChange={setRate}
         problem={problem}
-        hint="At each door. Empty: as many as the environment may."
+        hint="Per endpoint. Empty: the limit of the environment."
       />
-      {create.isError && <ProblemNote cause={create.error} title="No key was made." />}
+      {create.isError && <ProblemNote cause={create.error} title="The API key was not created." />}
       <DialogActions>
-        <Button onClick={onClose}>Leave it</Button>
+        <Button onClick={onClose}>Cancel</Button>
         <Button type="submit" look="primary" isBusy={create.isPending} forbidden={problem}>
-          Make it
+          Create
         </Button>
       </DialogActions>
     </form>
@@ -104,7 +110,7 @@ interface ShownProps {
 function Shown({ made, isStored, onStored, onClose }: ShownProps) {
   return (
     <div className="stack">
-      <p className="note">Store it now: it is shown this once, and kept only as a hash.</p>
+      <p className="note">Store the key now: it is shown only once.</p>
       <div className="row key-shown">
         <code data-testid="api-key">{made.apiKey}</code>
         <CopyButton text={made.apiKey} what="Copy the API key" />
@@ -112,7 +118,7 @@ function Shown({ made, isStored, onStored, onClose }: ShownProps) {
       <Snippet label="the key for a shell" text={keyExport(made.apiKey)} />
       <CheckField label="I have stored it" isOn={isStored} onChange={onStored} />
       <DialogActions>
-        <Button look="primary" onClick={onClose} forbidden={isStored ? undefined : "Say first that you have stored it"}>
+        <Button look="primary" onClick={onClose} forbidden={isStored ? undefined : "Confirm first that you have stored the key"}>
           Done
         </Button>
       </DialogActions>

@@ -59,8 +59,8 @@ function Room({ environmentId }: Pick<EnvironmentFacts, "environmentId">) {
   return (
     <CloudFrame groups={groups} at={at}>
       {facts.isError && isUnknown(facts.error) ? (
-        <Empty title="There is no such environment">
-          <p>It was deleted, it belongs to another account, or the address is wrong.</p>
+        <Empty title="Environment not found">
+          <p>The environment was deleted, belongs to another account, or the address is wrong.</p>
         </Empty>
       ) : (
         <Loaded query={facts}>{(known) => <Inside facts={known} />}</Loaded>

@@ -25,6 +25,6 @@ test("who made a key is told by name, and told to be no member any more only whe
   expect(words("user_ada", members)).toBe("by you");
   expect(words("user_bo", members)).toBe("by bo@perdure.test");
   expect(makerWords("user_ada", "user_bo", members)).toBe("by Ada");
-  expect(words("user_cy", members)).toBe("by user_cy, who is no member any more");
+  expect(words("user_cy", members)).toBe("by user_cy (former member)");
   expect(words("user_cy", undefined)).toBe("by user_cy");
 });

@@ -2,11 +2,11 @@
 import type { KeyRole } from "@perdure/cloud";
 
 export const KEY_ROLE_WORDS: Readonly<Record<KeyRole, { readonly name: string; readonly opens: string }>> = {
-  "rst:role::FullAccess": { name: "Full access", opens: "calls handlers, manages the environment, opens tunnels" },
-  "rst:role::IngressAccess": { name: "Ingress", opens: "calls handlers, and nothing else: for backends and gateways" },
-  "rst:role::AdminAccess": { name: "Admin", opens: "registers deployments and manages, and calls nothing: for CI" },
-  "rst:role::ResolveAwakeableAccess": { name: "Awakeables", opens: "answers awakeables, and nothing else: for third parties" },
-  "perdure:role::AdminReadOnly": { name: "Read only", opens: "looks at everything except secrets, and changes nothing" },
+  "rst:role::FullAccess": { name: "Full access", opens: "call handlers, manage the environment, open tunnels" },
+  "rst:role::IngressAccess": { name: "Ingress", opens: "call handlers only; for backends and gateways" },
+  "rst:role::AdminAccess": { name: "Admin", opens: "register deployments and manage, no calls; for CI" },
+  "rst:role::ResolveAwakeableAccess": { name: "Awakeables", opens: "resolve and reject awakeables only; for third parties" },
+  "perdure:role::AdminReadOnly": { name: "Read only", opens: "read everything except secrets" },
 };
 
 interface Maker {
@@ -20,7 +20,7 @@ export function makerWords(userId: string, self: string, members: readonly Maker
   if (userId === self) return "by you";
   const maker = members?.find((one) => one.userId === userId);
   if (maker !== undefined) return `by ${maker.name ?? maker.email}`;
-  return members === undefined ? `by ${userId}` : `by ${userId}, who is no member any more`;
+  return members === undefined ? `by ${userId}` : `by ${userId} (former member)`;
 }
 
 /** How long a key lives; the longest is for ever. */

@@ -31,17 +31,17 @@ export function NotRunning({ title, badge, reason, facts, action }: NotRunningPr
       )}
       {status === "SUSPENDED" && (
         <p>
-          Calls are refused and nothing runs; invocations, timers and state are kept as they are, and go on when it is resumed.
+          Calls are refused and nothing runs; invocations, timers and state are kept and continue when the environment is resumed.
         </p>
       )}
-      {status === "PENDING" && <p>This page goes on by itself when it is up.</p>}
+      {status === "PENDING" && <p>This page opens as soon as the environment is active.</p>}
       {status === "DELETING" && erasedAt !== undefined && (
         <p>
-          Its data are erased <Moment at={erasedAt * 1_000} />. Until then an owner can bring it back, without its API keys.
+          Data is erased <Moment at={erasedAt * 1_000} />. Until then an owner can restore it, without its API keys.
         </p>
       )}
       <p className="quiet">
-        Meanwhile there are its <Link href="/developers">URLs and keys</Link> and its <Link href="/settings">settings</Link>.
+        Available meanwhile: its <Link href="/developers">URLs and keys</Link> and <Link href="/settings">settings</Link>.
       </p>
     </Page>
   );

@@ -15,7 +15,7 @@ export function originsProblem(text: string): string | undefined {
   const origins = originsOf(text);
   if (origins.length > ORIGINS_MAX) return `At most ${ORIGINS_MAX}.`;
   const wrong = origins.find((one) => one !== "*" && !isOrigin(one));
-  return wrong === undefined ? undefined : `“${wrong}” is no origin: one is like https://app.example, without a path.`;
+  return wrong === undefined ? undefined : `“${wrong}” is not an origin. Example: https://app.example, without a path.`;
 }
 
 function isOrigin(text: string): boolean {

@@ -15,7 +15,7 @@ export default function SettingsPage() {
   const { environmentId, name, region, planId, createdAt, erasedAt, status } = facts;
   const reason = reasonOf(facts);
   return (
-    <Page title="Environment settings" lead={`Of ${name}.`}>
+    <Page title="Environment settings" lead={`Settings of ${name}.`}>
       <div className="card">
         <Facts
           facts={[
@@ -24,7 +24,7 @@ export default function SettingsPage() {
             ["Plan", planId],
             ["Created", <Moment key="c" at={createdAt * 1_000} />],
             ["Id", <Copyable key="i" text={environmentId} label="the environment id" />],
-            ...(erasedAt === undefined ? [] : [["Its data go", <Moment key="e" at={erasedAt * 1_000} />] as const]),
+            ...(erasedAt === undefined ? [] : [["Data deleted", <Moment key="e" at={erasedAt * 1_000} />] as const]),
           ]}
         />
       </div>
@@ -50,14 +50,14 @@ function Wishes() {
   const [forwards, setForwards] = useState(facts.forwardsForeignAuthorization);
   const mayNot = useForbidden("environments") ?? (facts.status === "DELETING" ? "The environment is being deleted" : undefined);
   const taken = (environments.data ?? []).filter((one) => one.environmentId !== environmentId).map((one) => one.name);
-  const wrongName = name === "" ? "It needs a name." : nameProblem(name, taken);
+  const wrongName = name === "" ? "Enter a name." : nameProblem(name, taken);
   const wrongOrigins = originsProblem(origins);
   const isSame =
     name === facts.name &&
     description.trim() === (facts.description ?? "") &&
     forwards === facts.forwardsForeignAuthorization &&
     originsOf(origins).join() === facts.corsOrigins.join();
-  const lacking = mayNot ?? wrongName ?? wrongOrigins ?? (isSame ? "Nothing is changed yet" : undefined);
+  const lacking = mayNot ?? wrongName ?? wrongOrigins ?? (isSame ? "Nothing to save" : undefined);
   const update = useCloudChange(
     (api) =>
       api.account(accountId, "UpdateEnvironment", {
@@ -67,7 +67,7 @@ function Wishes() {
         corsOrigins: [...originsOf(origins)],
         forwardsForeignAuthorization: forwards,
       }),
-    { done: () => "It is changed; doors know within half a minute" },
+    { done: () => "Saved; takes effect within 30 seconds" },
   );
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -85,26 +85,28 @@ function Wishes() {
         problem={wrongName}
         autoComplete="off"
         spellCheck={false}
-        hint="Profiles of command lines keep the name they have."
+        hint="Existing command-line profiles keep their name."
       />
       <TextArea label="Description" rows={2} value={description} onChange={setDescription} isReadOnly={isReadOnly} />
       <TextArea
-        label="Origins that may call from browsers"
+        label="Allowed origins (CORS)"
         rows={3}
         isCode
         value={origins}
         onChange={setOrigins}
         isReadOnly={isReadOnly}
         problem={wrongOrigins}
-        hint="One a line, like https://app.example; * lets every page call, but without credentials of its visitors. It concerns the ingress only."
+        hint="One per line, such as https://app.example; * allows every origin, without credentials. Applies to the ingress only."
       />
       <CheckField
-        label="Pass authorization headers of other systems on to handlers"
+        label="Forward Authorization headers of other systems to handlers"
         isOn={forwards}
         onChange={isReadOnly ? () => undefined : setForwards}
       />
-      <p className="quiet small">A request may carry two: ours is always taken off. When this is off, every other one is, too.</p>
-      {update.isError && <ProblemNote cause={update.error} title="It was not changed." />}
+      <p className="quiet small">
+        Perdure's own Authorization header is always removed. When this is off, all others are removed as well.
+      </p>
+      {update.isError && <ProblemNote cause={update.error} title="The settings were not changed." />}
       <div className="row">
         <Button type="submit" look="primary" isBusy={update.isPending} forbidden={lacking}>
           Save
@@ -121,8 +123,8 @@ function Endings() {
     return (
       <div className="card stack">
         <p>
-          It is being deleted. Its data go {facts.erasedAt !== undefined && <Moment at={facts.erasedAt * 1_000} />}; until then an
-          owner can bring it back.
+          The environment is being deleted. Its data is erased{" "}
+          {facts.erasedAt !== undefined && <Moment at={facts.erasedAt * 1_000} />}; until then an owner can restore it.
         </p>
         <div className="row">
           <ResumeButton subject={facts} />
@@ -133,8 +135,8 @@ function Endings() {
   return (
     <div className="card stack">
       <p>
-        Suspended, it refuses calls and keeps everything; deleted, it is gone after seven days in which an owner can bring it
-        back.
+        A suspended environment refuses calls and keeps everything. A deleted environment can be restored by an owner for seven
+        days.
       </p>
       <div className="row">
         {facts.status === "ACTIVE" || facts.status === "PENDING" ? (

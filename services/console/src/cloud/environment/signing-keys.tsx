@@ -11,9 +11,9 @@ type Step = "rotate" | "promote" | "retire";
 
 const OPERATIONS = { rotate: "RotateSigningKey", promote: "PromoteSigningKey", retire: "RetireSigningKey" } as const;
 const DONE: Readonly<Record<Step, string>> = {
-  rotate: "There is a next key: let your services accept both",
+  rotate: "The next key is created: let your services accept both",
   promote: "Requests are signed with the new key",
-  retire: "The old key is gone",
+  retire: "The previous key is retired",
 };
 
 export function SigningKeys() {
@@ -38,12 +38,12 @@ export function SigningKeys() {
     <Section title="Request signing">
       <div className="card stack">
         <p>
-          Every request to your services is signed. An SDK that knows the public key refuses all others, so nobody else can call
-          your handlers. Public keys are no secret.
+          Every request to your services is signed. An SDK that has the public key refuses all other requests. Public keys are not
+          secret.
         </p>
         <ul className="key-list">
           <li>
-            <Badge tone="good">signs now</Badge> <Copyable text={signingPublicKey} label="the public key that signs now" />
+            <Badge tone="good">active</Badge> <Copyable text={signingPublicKey} label="the active public key" />
           </li>
           {next !== undefined && (
             <li>
@@ -57,19 +57,19 @@ export function SigningKeys() {
           )}
         </ul>
         <Snippet label="identity keys for the SDK" text={identityKeys(facts.signingPublicKeys)} />
-        <h3>Change the key</h3>
+        <h3>Rotate the key</h3>
         <ol className="steps">
           <li data-done={stage !== "rotate" || undefined}>
             <div className="stack stack--tight">
               <span>
-                <strong>Rotate.</strong> A next key is made. Nothing is signed with it yet.
+                <strong>Rotate.</strong> Creates the next key. Nothing is signed with it yet.
               </span>
               <div className="row">
                 <Button
                   isSmall
                   look={lookOf("rotate")}
                   onClick={() => ask("rotate")}
-                  forbidden={mayNot ?? (stage === "rotate" ? undefined : "A rotation is under way: finish it first")}
+                  forbidden={mayNot ?? (stage === "rotate" ? undefined : "Finish the current rotation first")}
                 >
                   Rotate
                 </Button>
@@ -95,8 +95,8 @@ export function SigningKeys() {
                     (stage === "promote"
                       ? undefined
                       : stage === "rotate"
-                        ? "There is no next key: rotate first"
-                        : "There is a previous key still: retire it first")
+                        ? "No next key: rotate first"
+                        : "Retire the previous key first")
                   }
                 >
                   Promote
@@ -107,7 +107,7 @@ export function SigningKeys() {
           <li>
             <div className="stack stack--tight">
               <span>
-                <strong>Retire.</strong> A day later nothing signed with the old key is on its way any more.
+                <strong>Retire.</strong> After a day no request signed with the previous key is in flight.
                 {isEarly && facts.previousRetirableAt !== undefined && (
                   <>
                     {" "}
@@ -122,7 +122,7 @@ export function SigningKeys() {
                   onClick={() => ask("retire")}
                   forbidden={mayNot ?? (stage === "retire" ? undefined : "There is no previous key")}
                 >
-                  {isEarly ? "Retire it early" : "Retire"}
+                  {isEarly ? "Retire early" : "Retire"}
                 </Button>
               </div>
             </div>
@@ -131,7 +131,7 @@ export function SigningKeys() {
       </div>
       <Confirmation
         title={
-          asked === "rotate" ? "Make a next key" : asked === "promote" ? "Sign with the next key" : "Retire the previous key"
+          asked === "rotate" ? "Create the next key" : asked === "promote" ? "Sign with the next key" : "Retire the previous key"
         }
         isOpen={asked !== undefined}
         onClose={() => ask(undefined)}
@@ -141,15 +141,15 @@ export function SigningKeys() {
         problem={step.isError && <ProblemNote cause={step.error} />}
         onConfirm={() => asked !== undefined && step.mutate(asked)}
       >
-        {asked === "rotate" && <p>It is accepted beside the present one as soon as your services know it. Nothing breaks.</p>}
+        {asked === "rotate" && <p>Services accept both keys as soon as they are configured with it. Nothing breaks.</p>}
         {asked === "promote" && (
-          <p>Services that do not accept the next key yet will refuse requests, which are then tried again until they do.</p>
+          <p>Services that do not accept the next key yet refuse requests, which are retried until they do.</p>
         )}
         {asked === "retire" && (
           <p>
             {isEarly
-              ? "It is less than a day since it signed: requests that are still on their way, or services pinned to it, may fail. Do so when the key may have leaked."
-              : "Take it out of your services, too: they need to accept only the new one."}
+              ? "The previous key signed requests less than a day ago: requests in flight, and services that accept only this key, may fail. Retire it early only when the key may have leaked."
+              : "Remove it from your services, too: they need to accept only the new one."}
           </p>
         )}
       </Confirmation>

@@ -51,7 +51,7 @@ export function Snippets() {
           <p>{chosen.about}</p>
           <Snippet label={`the snippet for ${chosen.label}`} text={chosen.text} />
           <p className="quiet small">
-            The key stands in the variable <code>{KEY_VARIABLE}</code>: keep it out of histories and repositories.
+            The key is in the variable <code>{KEY_VARIABLE}</code>: keep it out of shell histories and repositories.
           </p>
           {policy === undefined && (
             <p className="quiet small">AWS Lambda is not offered in this cloud: there is no trust policy.</p>

@@ -30,7 +30,7 @@ curl ${ingress}/Greeter/greet \\
     {
       id: "register",
       label: "Register by curl",
-      about: "Make the handlers of an endpoint callable; from CI after each deployment.",
+      about: "Register the handlers of an endpoint; run it from CI after each deployment.",
       text: `curl ${admin}/deployments \\
   -H "Authorization: Bearer $${KEY_VARIABLE}" \\
   --json '{"uri": "https://your-service.example"}'`,

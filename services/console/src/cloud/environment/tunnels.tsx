@@ -24,8 +24,7 @@ export function Tunnels() {
   return (
     <Section title="Tunnels">
       <p className="quiet">
-        A tunnel is dialled from where your service runs; nothing there listens on the outside. Several connections of one name
-        share its load.
+        A tunnel is opened from where your service runs; no public port is needed. Connections of the same name share the load.
       </p>
       <Loaded query={tunnels}>
         {({ tunnels: all }) => (
@@ -41,7 +40,7 @@ export function Tunnels() {
             columns={[
               { name: "Tunnel", cell: ({ tunnel }) => <strong>{tunnel}</strong> },
               { name: "Connected", cell: ({ connectedAt }) => <Moment at={connectedAt * 1_000} /> },
-              { name: "Under way", isNumber: true, cell: ({ inFlight }) => inFlight },
+              { name: "In flight", isNumber: true, cell: ({ inFlight }) => inFlight },
               {
                 name: "Client",
                 cell: ({ clientVersion, workerId }) => [clientVersion, workerId].filter(Boolean).join(" · ") || "–",

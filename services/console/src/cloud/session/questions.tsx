@@ -15,7 +15,7 @@ export function SignInQuestion({ isLater, onCheck }: { readonly isLater: boolean
   if (isLater) {
     return (
       <div className="session-bar" role="status">
-        <span>You are signed out: what you see may be old.</span>
+        <span>You are signed out: this page may be out of date.</span>
         <Button isSmall onClick={() => door.remind()}>
           Sign in
         </Button>
@@ -26,7 +26,7 @@ export function SignInQuestion({ isLater, onCheck }: { readonly isLater: boolean
     <Dialog title="Your session has ended" isOpen onClose={() => door.answer(false)}>
       <div className="stack">
         <p>
-          Sign in again as <strong>{user.email}</strong> in another window. This page stays as it is, and goes on afterwards.
+          Sign in again as <strong>{user.email}</strong> in another window. This page keeps its contents and continues afterwards.
         </p>
         <DialogActions>
           <Button onClick={() => void onCheck()}>I have signed in</Button>
@@ -43,7 +43,7 @@ export function ConfirmQuestion() {
   const { door } = useCloud();
   const { confirmBy } = useSession();
   return (
-    <Dialog title="Confirm that it is you" isOpen onClose={() => door.answer(false)}>
+    <Dialog title="Confirm your identity" isOpen onClose={() => door.answer(false)}>
       {confirmBy.password ? <PasswordForm /> : <ProviderWay provider={confirmBy.provider ?? "your provider"} />}
     </Dialog>
   );
@@ -60,7 +60,7 @@ function PasswordForm() {
   };
   return (
     <form className="stack" onSubmit={submit}>
-      <p className="quiet">What you are about to do gives lasting access, or cannot be undone. It counts for 15 minutes.</p>
+      <p className="quiet">This action grants lasting access or cannot be undone. The confirmation is valid for 15 minutes.</p>
       {/* Password managers want to know whose it is. */}
       <input
         className="visually-hidden"
@@ -80,12 +80,12 @@ function PasswordForm() {
         problem={confirm.isError ? messageOf(confirm.error) : undefined}
       />
       <DialogActions>
-        <Button onClick={() => api.door.answer(false)}>Leave it</Button>
+        <Button onClick={() => api.door.answer(false)}>Cancel</Button>
         <Button
           type="submit"
           look="primary"
           isBusy={confirm.isPending}
-          forbidden={password === "" ? "Type your password first" : undefined}
+          forbidden={password === "" ? "Enter your password first" : undefined}
         >
           Confirm
         </Button>
@@ -99,7 +99,7 @@ function ProviderWay({ provider }: { readonly provider: string }) {
   const check = useMutation({ mutationFn: () => door.refresh() });
   return (
     <div className="stack">
-      <p>You sign in with {provider}: show there that it is you, in another window. What you were doing goes on afterwards.</p>
+      <p>You sign in with {provider}: confirm your identity there, in another window. Your action continues afterwards.</p>
       {check.isError && <ProblemNote cause={check.error} />}
       <DialogActions>
         <Button isBusy={check.isPending} onClick={() => check.mutate()}>

@@ -35,7 +35,7 @@ export const CSRF_HEADER = "x-perdure-csrf";
 export async function askSession(ask: typeof fetch, signal?: AbortSignal): Promise<Session | undefined> {
   const response = await ask("/console/session", { headers: { accept: "application/json" }, signal: signal ?? null });
   if (response.status === 401) return undefined;
-  if (!response.ok) throw new Error(`Who is signed in cannot be found out: the server answered ${response.status}.`);
+  if (!response.ok) throw new Error(`The session could not be read: the server returned ${response.status}.`);
   return sessionShape.parse(await response.json());
 }
 

@@ -11,10 +11,10 @@ export default function SignedInPage() {
   }, []);
   return (
     <main>
-      <Empty title="That is done">
-        <p>Close this window: the page you came from goes on where it was.</p>
+      <Empty title="Signed in">
+        <p>Close this window: the page you came from continues.</p>
         <p>
-          Or <Link href="/">go on here</Link>.
+          Or <Link href="/">continue here</Link>.
         </p>
       </Empty>
     </main>

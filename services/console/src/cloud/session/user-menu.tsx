@@ -14,7 +14,7 @@ export function UserMenu() {
   const signOut = useMutation({
     mutationFn: () => api.signOut(),
     onSuccess: () => location.assign("/login"),
-    onError: (cause) => tell.failed("You are still signed in", cause),
+    onError: (cause) => tell.failed("You could not be signed out", cause),
   });
   return (
     <>
@@ -26,12 +26,12 @@ export function UserMenu() {
           </Button>
         }
         actions={[
-          { label: "Where you are signed in", onSelect: () => setShowing(true) },
+          { label: "Sessions", onSelect: () => setShowing(true) },
           { label: "Password and profile", onSelect: () => location.assign("/profile") },
           { label: "Sign out", onSelect: () => signOut.mutate() },
         ]}
       />
-      <Dialog title="Where you are signed in" isOpen={isShowing} onClose={() => setShowing(false)} isWide>
+      <Dialog title="Sessions" isOpen={isShowing} onClose={() => setShowing(false)} isWide>
         {isShowing && <Sessions />}
       </Dialog>
     </>
@@ -42,7 +42,7 @@ function Sessions() {
   const sessions = useCloudAsk(["sessions"], (api, signal) => api.sessions(signal));
   const [ending, setEnding] = useState<SignedIn>();
   const end = useCloudChange((api, { sessionId }: SignedIn) => api.endSession(sessionId), {
-    done: () => "They are signed out there",
+    done: () => "The session is signed out",
     onDone: () => setEnding(undefined),
   });
   return (
@@ -55,10 +55,10 @@ function Sessions() {
             keyOf={({ sessionId }) => sessionId}
             columns={[
               {
-                name: "What",
+                name: "Device",
                 cell: ({ kind, label, isCurrent }) => (
                   <>
-                    {label ?? KINDS[kind] ?? kind} {isCurrent && <Badge tone="info">here</Badge>}
+                    {label ?? KINDS[kind] ?? kind} {isCurrent && <Badge tone="info">this session</Badge>}
                   </>
                 ),
               },
@@ -72,16 +72,16 @@ function Sessions() {
                   <Button
                     isSmall
                     onClick={() => setEnding(one)}
-                    forbidden={one.isCurrent ? "This is the one you look with: sign out instead" : undefined}
+                    forbidden={one.isCurrent ? "This is the current session: use Sign out" : undefined}
                   >
-                    Sign out there
+                    Sign out session
                   </Button>
                 ),
               },
             ]}
           />
           <Confirmation
-            title="Sign out there"
+            title="Sign out session"
             isOpen={ending !== undefined}
             onClose={() => setEnding(undefined)}
             verb="Sign out"
@@ -89,7 +89,7 @@ function Sessions() {
             problem={end.isError && <ProblemNote cause={end.error} />}
             onConfirm={() => ending !== undefined && end.mutate(ending)}
           >
-            <p>{ending?.label ?? "That browser or command line"} has to sign in again. What it has begun goes on.</p>
+            <p>{ending?.label ?? "The browser or command line"} has to sign in again. Invocations that it started continue.</p>
           </Confirmation>
         </>
       )}

@@ -20,13 +20,13 @@ export function AnswerDialog({ id, first, onClose }: { readonly id: string; read
       if (way === "reject") return ingress.rejectAwakeable(id, text);
       return ingress.resolveAwakeable(id, text, way === "json" ? "application/json" : "text/plain");
     },
-    { done: () => (way === "reject" ? "It is rejected" : "It is resolved"), onDone: onClose },
+    { done: () => (way === "reject" ? "Awakeable rejected" : "Awakeable resolved"), onDone: onClose },
   );
   const problem =
     way === "json" && !isJson(text)
-      ? 'This is not JSON. A text needs quotes: "…"; nothing is null.'
+      ? 'Not valid JSON. Strings need quotes: "…"; use null for no value.'
       : way === "reject" && text.trim() === ""
-        ? "The handler sees the reason: write one."
+        ? "Enter a reason; the handler receives it."
         : undefined;
   const send = () => {
     setTried(true);
@@ -38,12 +38,12 @@ export function AnswerDialog({ id, first, onClose }: { readonly id: string; read
   };
   const shown = isTried ? problem : undefined;
   return (
-    <Dialog title="Answer an awakeable" isOpen onClose={onClose} isWide>
+    <Dialog title="Complete awakeable" isOpen onClose={onClose} isWide>
       <form className="stack" onSubmit={submit}>
         <p className="quiet small awakeables__id">
           <code>{id}</code>
         </p>
-        <ChoiceField label="Answer" value={way} choices={WAYS} onChange={setWay} />
+        <ChoiceField label="Action" value={way} choices={WAYS} onChange={setWay} />
         {way === "reject" ? (
           <TextField label="Reason" value={text} onChange={setText} problem={shown} />
         ) : (
@@ -54,14 +54,14 @@ export function AnswerDialog({ id, first, onClose }: { readonly id: string; read
             onChange={setText}
             onSubmit={send}
             problem={shown}
-            hint="As the handler's code reads it. What is answered once stays answered."
+            hint="The value as the handler receives it. An awakeable can be completed only once."
           />
         )}
-        {answer.isError && <ProblemNote cause={answer.error} title="It was not answered." />}
+        {answer.isError && <ProblemNote cause={answer.error} title="The awakeable was not completed." />}
         <DialogActions>
-          <Button onClick={onClose}>Leave it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look={way === "reject" ? "danger" : "primary"} isBusy={answer.isPending}>
-            {way === "reject" ? "Reject it" : "Resolve it"}
+            {way === "reject" ? "Reject" : "Resolve"}
           </Button>
         </DialogActions>
       </form>

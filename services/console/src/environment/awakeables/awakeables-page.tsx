@@ -26,18 +26,21 @@ export default function AwakeablesPage() {
   const waiting = useSql(WAITING_STATEMENT, { everyMs: LIVE_MS });
   const [answering, setAnswering] = useState<{ readonly id: string; readonly way: Way }>();
   return (
-    <Page title="Awakeables" lead="What handlers wait for from people and other systems. Whoever knows the id can answer.">
+    <Page
+      title="Awakeables"
+      lead="Pending results from users and other systems. Any client that has the id can resolve or reject."
+    >
       <Paste forbidden={forbidden} onAnswer={(id) => setAnswering({ id, way: "json" })} />
       <Loaded query={waiting}>
         {(rows) => (
           <>
             <Table
-              label="Awakeables that are waited for"
+              label="Pending awakeables"
               rows={awakeablesOf(rows)}
               keyOf={({ id }) => id}
               columns={[
                 {
-                  name: "Waits",
+                  name: "Invocation",
                   cell: ({ invocationId, target, status }: WaitingAwakeable) => (
                     <span className="row">
                       <Link href={`/invocations/${invocationId}`}>
@@ -50,7 +53,7 @@ export default function AwakeablesPage() {
                 { name: "Since", cell: ({ since }: WaitingAwakeable) => <Moment at={since} /> },
                 { name: "Id", cell: ({ id }: WaitingAwakeable) => <ShortId id={id} copyLabel="id" /> },
                 {
-                  name: "Answer",
+                  name: "Actions",
                   isNameHidden: true,
                   cell: ({ id, target }: WaitingAwakeable) => (
                     <span className="row">
@@ -76,20 +79,18 @@ export default function AwakeablesPage() {
                 },
               ]}
               empty={
-                <Empty title="No handler waits for anybody">
+                <Empty title="No pending awakeables">
                   <p>
-                    A handler that makes an awakeable, gives its id away and waits for it is listed here, as soon as it is
-                    suspended: a minute after it began to wait, unless its service says otherwise.
+                    A handler that creates an awakeable and waits for it is listed here as soon as it is suspended: a minute after
+                    it began to wait, unless its service is configured otherwise.
                   </p>
                   <Snippet label="handler code" text={"const { id, promise } = ctx.awakeable<string>();"} />
-                  <p>It is answered here, or by anybody with the id:</p>
+                  <p>Complete it here, or with its id:</p>
                   <Snippet label="command" text={`curl ${ingressUrl}/restate/awakeables/<id>/resolve --json '"yes"'`} />
                 </Empty>
               }
             />
-            {rows.length === WAITING_SHOWN_MAX && (
-              <p className="quiet">Those that wait longest are shown. Answer others by their id.</p>
-            )}
+            {rows.length === WAITING_SHOWN_MAX && <p className="quiet">The longest waiting are shown. Complete others by id.</p>}
           </>
         )}
       </Loaded>
@@ -112,17 +113,17 @@ function Paste({ forbidden, onAnswer }: { readonly forbidden: string | undefined
   return (
     <form onSubmit={submit} className="awakeables__paste">
       <TextField
-        label="Answer one by its id"
+        label="Complete by id"
         placeholder="sign_1…"
         value={text}
         onChange={setText}
         isCode
         spellCheck={false}
         autoComplete="off"
-        problem={isTried && !isAwakeableId(id) ? "The id of an awakeable begins with sign_1 and has 44 characters." : undefined}
+        problem={isTried && !isAwakeableId(id) ? "Awakeable ids begin with sign_1 and have 44 characters." : undefined}
       />
       <Button type="submit" forbidden={forbidden}>
-        Answer
+        Complete
       </Button>
     </form>
   );

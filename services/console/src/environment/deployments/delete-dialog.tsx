@@ -23,33 +23,31 @@ export function DeleteDialog({ deployment, state, inFlight, current, onClose }: 
   });
   return (
     <Confirmation
-      title="Remove this deployment"
+      title="Remove deployment"
       isOpen
       onClose={onClose}
-      verb={isSafe ? "Remove it" : "Remove it all the same"}
+      verb={isSafe ? "Remove" : "Remove anyway"}
       typed={isSafe ? undefined : deployment.id}
       isBusy={remove.isPending}
-      problem={remove.isError ? <ProblemNote cause={remove.error} title="It was not removed." /> : undefined}
+      problem={remove.isError ? <ProblemNote cause={remove.error} title="The deployment was not removed." /> : undefined}
       onConfirm={() => remove.mutate()}
     >
       <p>
-        <code>{addressOf(deployment)}</code> is forgotten. The code that answers there is not touched.
+        <code>{addressOf(deployment)}</code> is removed from the registry. The endpoint itself is not touched.
       </p>
-      {isSafe && (
-        <p>Nothing needs it: no invocation that began there is still going on, and newer revisions serve its services.</p>
-      )}
+      {isSafe && <p>It is not in use: it has no invocations in flight, and newer revisions serve its services.</p>}
       {inFlight > 0 && (
         <p>
           <strong>
-            {inFlight.toLocaleString()} {inFlight === 1 ? "invocation that has" : "invocations that have"} begun there and not
-            ended would be stranded:
+            {inFlight.toLocaleString()} {inFlight === 1 ? "invocation in flight" : "invocations in flight"} on it would be
+            stranded:
           </strong>{" "}
-          they cannot go on until they are resumed on another deployment, or killed.
+          they cannot continue until they are resumed on another deployment, or killed.
         </p>
       )}
       {current.length > 0 && (
         <p>
-          <strong>{current.join(", ")}</strong> would be called at an older revision then, or not at all where there is none.
+          <strong>{current.join(", ")}</strong> would be served by an older revision, or not at all when there is none.
         </p>
       )}
     </Confirmation>

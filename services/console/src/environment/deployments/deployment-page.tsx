@@ -71,7 +71,7 @@ function Deployment({ deployment }: { readonly deployment: DeploymentView }) {
   const isKnown = all.data !== undefined && needed.data !== undefined;
   const state = stateOf(deployment, latest, inFlight);
   const current = services.filter(({ name, revision }) => latest.get(name) === revision).map(({ name }) => name);
-  const unknown = isKnown ? forbidden : (forbidden ?? "Who needs it is not known yet");
+  const unknown = isKnown ? forbidden : (forbidden ?? "Usage is still loading");
   return (
     <Page
       title={addressOf(deployment)}
@@ -80,7 +80,7 @@ function Deployment({ deployment }: { readonly deployment: DeploymentView }) {
       actions={
         <>
           <Button isBusy={check.isPending} forbidden={check.isPending ? undefined : forbidden} onClick={() => check.mutate()}>
-            Check it against what runs
+            Verify compatibility
           </Button>
           <Menu
             trigger={<Button aria-label="More actions">⋯</Button>}
@@ -95,7 +95,7 @@ function Deployment({ deployment }: { readonly deployment: DeploymentView }) {
       {all.data === undefined && all.isError && (
         <ProblemNote
           cause={all.error}
-          title="Whether newer revisions serve its services could not be read."
+          title="Could not read whether newer revisions serve its services."
           onRetry={() => void all.refetch()}
         />
       )}
@@ -104,8 +104,8 @@ function Deployment({ deployment }: { readonly deployment: DeploymentView }) {
           ["State", isKnown ? <StateBadge key="s" state={state} /> : "…"],
           ["In flight", needed.data === undefined ? "…" : inFlight.toLocaleString()],
           ["Protocol", protocolText(deployment)],
-          ["Versions of the protocol", `${deployment.min_protocol_version} to ${deployment.max_protocol_version}`],
-          ["SDK", deployment.sdk_version ?? "not said"],
+          ["Protocol versions", `${deployment.min_protocol_version} to ${deployment.max_protocol_version}`],
+          ["SDK", deployment.sdk_version ?? "unknown"],
           ["Registered", <Moment key="r" at={deployment.created_at} />],
           ...(deployment.assume_role_arn === undefined ? [] : [["Role", deployment.assume_role_arn] as const]),
         ]}
@@ -113,17 +113,17 @@ function Deployment({ deployment }: { readonly deployment: DeploymentView }) {
       {isKnown && state !== "active" && (
         <p>
           {state === "draining"
-            ? "Newer revisions serve all of its services. What began here still ends here; when nothing is left, it can be removed."
-            : "Newer revisions serve all of its services, and nothing that began here is left: it can be removed."}
+            ? "Newer revisions serve all of its services. Invocations in flight finish on this deployment; after that it can be removed."
+            : "Newer revisions serve all of its services, and no invocation is in flight on it: it can be removed."}
         </p>
       )}
       <div aria-live="polite">
         {check.isPending && (
-          <p className="quiet">Replaying journals of suspended and paused invocations against it, performing nothing …</p>
+          <p className="quiet">Replaying journals of suspended and paused invocations against it, without side effects …</p>
         )}
-        {check.isError && <ProblemNote cause={check.error} title="It could not be checked." />}
+        {check.isError && <ProblemNote cause={check.error} title="Compatibility could not be verified." />}
         {check.data !== undefined && !check.isPending && (
-          <Section title="What the check found">
+          <Section title="Compatibility">
             <VerificationNote verification={check.data} />
           </Section>
         )}
@@ -131,7 +131,7 @@ function Deployment({ deployment }: { readonly deployment: DeploymentView }) {
       <Section title="Services">
         <Table label="Services" rows={services} columns={serviceColumns(latest)} keyOf={({ name }) => name} />
       </Section>
-      <Section title="What needs it" actions={<Link href={invocationsHref({ deployments: [id] })}>All of its invocations</Link>}>
+      <Section title="Invocations in flight" actions={<Link href={invocationsHref({ deployments: [id] })}>All invocations</Link>}>
         <Loaded query={needed}>
           {(rows) => (
             <Table
@@ -139,7 +139,7 @@ function Deployment({ deployment }: { readonly deployment: DeploymentView }) {
               rows={rows.map(inFlightRow)}
               columns={inFlightColumns(id)}
               keyOf={({ service, handler, status }) => `${service}/${handler} ${status}`}
-              empty={<p className="quiet">No invocation that began here is still going on.</p>}
+              empty={<p className="quiet">No invocations in flight on this deployment.</p>}
             />
           )}
         </Loaded>
@@ -163,7 +163,7 @@ function Kept({ deployment, isCheckShown }: { readonly deployment: DeploymentVie
             facts={names.map((name) => [
               name,
               <span key={name}>
-                •••••• <span className="quiet small">not shown</span>
+                •••••• <span className="quiet small">hidden</span>
               </span>,
             ])}
           />
@@ -175,7 +175,7 @@ function Kept({ deployment, isCheckShown }: { readonly deployment: DeploymentVie
         </Section>
       )}
       {verification !== undefined && !isCheckShown && (
-        <Section title="Its last check">
+        <Section title="Last verification">
           <p className="quiet small">
             <Moment at={verification.checked_at} />
           </p>
@@ -191,9 +191,9 @@ function serviceColumns(latest: ReadonlyMap<string, number>): readonly Column<De
     { name: "Service", cell: ({ name }) => <Link href={`/services/${encodeURIComponent(name)}`}>{name}</Link> },
     { name: "Revision", isNumber: true, cell: ({ revision }) => revision },
     {
-      name: "Called here",
+      name: "Status",
       cell: ({ name, revision }) =>
-        (latest.get(name) ?? revision) === revision ? "yes, it is the latest" : `no, revision ${latest.get(name)} is`,
+        (latest.get(name) ?? revision) === revision ? "Latest" : `Superseded by revision ${latest.get(name)}`,
     },
     { name: "Handlers", cell: ({ handlers }) => handlers.map(({ name }) => name).join(", ") },
   ];

@@ -34,8 +34,8 @@ test("a deployment drains when none of its revisions is the latest", () => {
 });
 
 test("says how it is spoken with", () => {
-  expect(protocolText({ http_version: "HTTP/2.0", protocol_type: "BidiStream" })).toBe("HTTP/2.0, both ways at once");
-  expect(protocolText({ http_version: "HTTP/1.1", protocol_type: "RequestResponse" })).toBe("HTTP/1.1, request and response");
+  expect(protocolText({ http_version: "HTTP/2.0", protocol_type: "BidiStream" })).toBe("HTTP/2, bidirectional streaming");
+  expect(protocolText({ http_version: "HTTP/1.1", protocol_type: "RequestResponse" })).toBe("HTTP/1.1, request/response");
   expect(protocolText({ arn: "arn:aws:lambda:x" })).toBe("Lambda");
 });
 
@@ -68,7 +68,7 @@ test("changes are told by service", () => {
   expect(serviceChanges(now, next)).toEqual([
     { service: "A", what: "revision 1 → 2", added: ["z"], removed: ["x"], typeChange: "Service → Workflow" },
     { service: "B", what: "new", added: ["b"], removed: [], typeChange: undefined },
-    { service: "C", what: "as it is", added: [], removed: [], typeChange: undefined },
+    { service: "C", what: "unchanged", added: [], removed: [], typeChange: undefined },
   ]);
 });
 

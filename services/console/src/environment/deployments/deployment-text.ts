@@ -34,11 +34,11 @@ export function addressOf({ uri, arn }: Pick<DeploymentSummary, "uri" | "arn">):
   return uri ?? arn ?? "";
 }
 
-/** `HTTP/2.0, both ways at once`, `Lambda`. */
+/** `HTTP/2, bidirectional streaming`, `Lambda`. */
 export function protocolText(deployment: Pick<DeploymentSummary, "arn" | "http_version" | "protocol_type">): string {
   if (deployment.arn !== undefined) return "Lambda";
-  const way = deployment.protocol_type === "RequestResponse" ? "request and response" : "both ways at once";
-  return `${deployment.http_version ?? "HTTP"}, ${way}`;
+  const way = deployment.protocol_type === "RequestResponse" ? "request/response" : "bidirectional streaming";
+  return `${(deployment.http_version ?? "HTTP").replace(/\.0$/, "")}, ${way}`;
 }
 
 /** `http://…`, an ARN …; undefined when it may be one. */
@@ -48,9 +48,9 @@ export function addressProblem(address: string): string | undefined {
   if (text.startsWith("arn:"))
     return /:\d+$|:[\w$-]+$/.test(text) && text.split(":").length >= 8
       ? undefined
-      : "An ARN must name a version: arn:aws:lambda:region:account:function:name:version";
-  if (!/^(https?|tunnel):\/\//.test(text)) return "Begin with http://, https://, tunnel:// or arn:";
-  return URL.canParse(text) ? undefined : "This is no address";
+      : "The ARN needs a version: arn:aws:lambda:region:account:function:name:version";
+  if (!/^(https?|tunnel):\/\//.test(text)) return "Must begin with http://, https://, tunnel:// or arn:";
+  return URL.canParse(text) ? undefined : "Not a valid address";
 }
 
 export interface ServiceChange {
@@ -76,7 +76,7 @@ export function serviceChanges(now: readonly ServiceView[], next: readonly Servi
         old === undefined
           ? "new"
           : old.revision === service.revision
-            ? "as it is"
+            ? "unchanged"
             : `revision ${old.revision} → ${service.revision}`,
       added: after.filter((name) => !before.includes(name)),
       removed: before.filter((name) => !after.includes(name)),

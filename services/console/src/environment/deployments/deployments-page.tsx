@@ -21,10 +21,10 @@ export default function DeploymentsPage() {
   return (
     <Page
       title="Deployments"
-      lead="Versions of your code. New invocations go to the newest revision of their service, and each ends where it began."
+      lead="Versions of your code. New invocations run on the latest revision of their service; each finishes on the deployment where it started."
       actions={
         <Button look="primary" forbidden={forbidden} onClick={() => change({ register: "yes" })}>
-          Register a deployment
+          Register deployment
         </Button>
       }
     >
@@ -37,8 +37,8 @@ export default function DeploymentsPage() {
 function None() {
   const { adminUrl } = useEnvironment();
   return (
-    <Empty title="Nothing is registered yet">
-      <p>A deployment is an address where your code answers. Register it, and its services can be called.</p>
+    <Empty title="No deployments yet">
+      <p>A deployment is an endpoint that serves your code. Register it to make its services callable.</p>
       <Snippet
         label="the command that registers"
         text={`curl ${adminUrl}/deployments --json '{"uri": "http://localhost:9080"}'`}
@@ -53,7 +53,7 @@ function Deployments({ deployments }: { readonly deployments: readonly Deploymen
   const inFlight = needed.data === undefined ? undefined : inFlightOf(needed.data);
   const columns: readonly Column<DeploymentSummary>[] = [
     {
-      name: "Where",
+      name: "Endpoint",
       cell: (deployment) => (
         <Link href={`/deployments/${encodeURIComponent(deployment.id)}`}>
           <Breakable text={addressOf(deployment)} />
@@ -97,7 +97,7 @@ function Deployments({ deployments }: { readonly deployments: readonly Deploymen
         </ul>
       ),
     },
-    { name: "SDK", cell: ({ sdk_version: sdk }) => (sdk ? <Breakable text={sdk} /> : <span className="quiet">not said</span>) },
+    { name: "SDK", cell: ({ sdk_version: sdk }) => (sdk ? <Breakable text={sdk} /> : <span className="quiet">unknown</span>) },
     { name: "Protocol", cell: protocolText },
     { name: "Registered", cell: ({ created_at }) => <Moment at={created_at} /> },
   ];

@@ -7,15 +7,15 @@ import { VerificationNote } from "./verification-note.js";
 
 const COLUMNS: readonly Column<ServiceChange>[] = [
   { name: "Service", cell: ({ service }) => service },
-  { name: "Becomes", cell: ({ what }) => (what === "new" ? <Badge tone="good">new</Badge> : what) },
+  { name: "Change", cell: ({ what }) => (what === "new" ? <Badge tone="good">new</Badge> : what) },
   {
     name: "Handlers",
     cell: ({ added, removed, typeChange }) => (
       <>
         {typeChange !== undefined && <div>type {typeChange}</div>}
         {added.length > 0 && <div>added: {added.join(", ")}</div>}
-        {removed.length > 0 && <div className="deployments__gone">gone: {removed.join(", ")}</div>}
-        {added.length + removed.length === 0 && typeChange === undefined && <span className="quiet">the same</span>}
+        {removed.length > 0 && <div className="deployments__gone">removed: {removed.join(", ")}</div>}
+        {added.length + removed.length === 0 && typeChange === undefined && <span className="quiet">unchanged</span>}
       </>
     ),
   },
@@ -24,9 +24,9 @@ const COLUMNS: readonly Column<ServiceChange>[] = [
 export function Plan({ registration, isNew }: { readonly registration: RegistrationView; readonly isNew: boolean }) {
   const services = useAsk(["services"], ({ admin }, signal) => admin.services.list({ signal }));
   return (
-    <section aria-label="What would change" className="stack stack--tight">
-      <h3>What would change</h3>
-      {!isNew && <p>The same is registered there already, or is replaced in place.</p>}
+    <section aria-label="Changes" className="stack stack--tight">
+      <h3>Changes</h3>
+      {!isNew && <p>This URL is already registered: its deployment stays the same or is replaced.</p>}
       <Loaded query={services}>
         {(now) => (
           <Table
@@ -34,7 +34,7 @@ export function Plan({ registration, isNew }: { readonly registration: Registrat
             rows={serviceChanges(now, registration.services)}
             columns={COLUMNS}
             keyOf={({ service }) => service}
-            empty={<p>It serves nothing.</p>}
+            empty={<p>It has no services.</p>}
           />
         )}
       </Loaded>

@@ -40,7 +40,7 @@ export function RegisterDialog({ onClose }: { readonly onClose: () => void }) {
     onDone: onClose,
   });
   const problem = addressProblem(address);
-  const obstacle = address.trim() === "" ? "Say where it is first" : problem;
+  const obstacle = address.trim() === "" ? "Enter the endpoint URL first" : problem;
   const isBusy = look.isPending || register.isPending;
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -57,11 +57,11 @@ export function RegisterDialog({ onClose }: { readonly onClose: () => void }) {
     };
   const cause = register.error ?? look.error;
   return (
-    <Dialog title="Register a deployment" isOpen onClose={onClose} isWide>
+    <Dialog title="Register deployment" isOpen onClose={onClose} isWide>
       <form onSubmit={submit} className="stack">
         <TextField
-          label="Where it answers"
-          hint="An address as the server reaches it, or the ARN of a version of a Lambda function"
+          label="Endpoint URL"
+          hint="The URL as the server reaches it, or the ARN of a Lambda function version"
           placeholder="http://localhost:9080"
           value={address}
           onChange={edited(setAddress)}
@@ -79,14 +79,10 @@ export function RegisterDialog({ onClose }: { readonly onClose: () => void }) {
             spellCheck={false}
           />
         ) : (
-          <CheckField
-            label="Speak HTTP/1.1 with it: where something in between knows no HTTP/2"
-            isOn={isHttp11}
-            onChange={edited(setHttp11)}
-          />
+          <CheckField label="Use HTTP/1.1, for proxies without HTTP/2" isOn={isHttp11} onChange={edited(setHttp11)} />
         )}
         <CheckField
-          label="Check it first: replay journals of existing invocations against it, performing nothing"
+          label="Verify compatibility first: replay journals of existing invocations against it, without side effects"
           isOn={isChecked}
           onChange={edited(setChecked)}
         />
@@ -96,7 +92,7 @@ export function RegisterDialog({ onClose }: { readonly onClose: () => void }) {
             <PairsField
               label="Headers"
               what="header"
-              hint="Sent with every request to it, such as a credential. Values are not shown."
+              hint="Sent with every request to the endpoint, such as a credential. Values are hidden."
               pairs={headers}
               onChange={edited(setHeaders)}
               isSecret
@@ -104,45 +100,45 @@ export function RegisterDialog({ onClose }: { readonly onClose: () => void }) {
             <PairsField
               label="Metadata"
               what="pair"
-              hint="Kept with it, such as a commit."
+              hint="Stored with the deployment, such as a commit."
               pairs={metadata}
               onChange={edited(setMetadata)}
             />
-            <CheckField label="Replace what is registered at this address" isOn={isForced} onChange={edited(setForced)} />
+            <CheckField label="Overwrite the deployment at this URL" isOn={isForced} onChange={edited(setForced)} />
             <CheckField
-              label="Also when handlers are gone, or the check finds invocations that would fail"
+              label="Even when handlers were removed, or the verification finds invocations that would fail"
               isOn={isBreaking}
               onChange={edited(setBreaking)}
             />
           </div>
         </details>
         <div aria-live="polite" className="stack">
-          {look.isPending && <p className="quiet">Asking it what it serves{isChecked ? ", and replaying journals" : ""} …</p>}
+          {look.isPending && <p className="quiet">Discovering its services{isChecked ? " and replaying journals" : ""} …</p>}
           {look.data !== undefined && <Plan registration={look.data.deployment} isNew={look.data.isNew} />}
           {cause !== null && (
             <>
-              <ProblemNote cause={cause} title="It cannot be registered like this." />
+              <ProblemNote cause={cause} title="The deployment cannot be registered." />
               <Findings cause={cause} />
             </>
           )}
         </div>
         <DialogActions>
-          <Button onClick={onClose}>Leave it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button
             type="submit"
             look={look.data === undefined ? "primary" : "quiet"}
             isBusy={look.isPending}
             forbidden={isBusy ? undefined : obstacle}
           >
-            Look what would change
+            Preview changes
           </Button>
           <Button
             look={look.data === undefined ? "quiet" : "primary"}
             isBusy={register.isPending}
-            forbidden={isBusy ? undefined : (obstacle ?? (look.data === undefined ? "Look what would change first" : undefined))}
+            forbidden={isBusy ? undefined : (obstacle ?? (look.data === undefined ? "Preview changes first" : undefined))}
             onClick={() => register.mutate()}
           >
-            Register it
+            Register
           </Button>
         </DialogActions>
       </form>

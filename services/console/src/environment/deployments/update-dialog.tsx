@@ -23,7 +23,7 @@ export function UpdateDialog({ deployment, onClose }: { readonly deployment: Dep
     done: () => `${deployment.id} is updated`,
     onDone: onClose,
   });
-  const problem = address.trim() === "" ? "Say where it is" : addressProblem(address);
+  const problem = address.trim() === "" ? "Enter the endpoint URL" : addressProblem(address);
   const cause = update.error ?? attempt.error;
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -34,43 +34,42 @@ export function UpdateDialog({ deployment, onClose }: { readonly deployment: Dep
     <Dialog title={`Update ${deployment.id}`} isOpen onClose={onClose} isWide>
       <form onSubmit={submit} className="stack">
         <p>
-          For the same code that has moved, or wants another credential. Invocations that began on it go on there at once. Other
-          code wants a registration of its own, so that what runs can end on the old one.
+          For the same code at another URL or with other credentials. Invocations in flight continue there at once. Register other
+          code as a new deployment, so that invocations in flight finish on the old one.
         </p>
         <TextField
-          label="Where it answers"
+          label="Endpoint URL"
           value={address}
           onChange={setAddress}
           problem={problem}
           autoComplete="off"
           spellCheck={false}
         />
-        {!address.trim().startsWith("arn:") && <CheckField label="Speak HTTP/1.1 with it" isOn={isHttp11} onChange={setHttp11} />}
+        {!address.trim().startsWith("arn:") && <CheckField label="Use HTTP/1.1" isOn={isHttp11} onChange={setHttp11} />}
         <PairsField
           label="Headers"
           what="header"
-          hint="These replace the headers there are. None here: they stay as they are."
+          hint="Replace the current headers. None here: the current headers stay."
           pairs={headers}
           onChange={setHeaders}
           isSecret
         />
-        <CheckField label="Also when it serves something else than before" isOn={isOverwriting} onChange={setOverwriting} />
+        <CheckField label="Even when its services differ" isOn={isOverwriting} onChange={setOverwriting} />
         <div aria-live="polite">
           {attempt.data !== undefined && cause === null && (
             <p>
-              It answers there, and serves {attempt.data.services.map(({ name }) => name).join(", ")}. Nothing was changed by
-              asking.
+              The endpoint answers and serves {attempt.data.services.map(({ name }) => name).join(", ")}. Nothing was changed.
             </p>
           )}
-          {cause !== null && <ProblemNote cause={cause} title="It cannot be updated like this." />}
+          {cause !== null && <ProblemNote cause={cause} title="The deployment cannot be updated." />}
         </div>
         <DialogActions>
-          <Button onClick={onClose}>Leave it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button isBusy={attempt.isPending} forbidden={problem} onClick={() => attempt.mutate()}>
-            Try without changing
+            Dry run
           </Button>
           <Button type="submit" look="primary" isBusy={update.isPending} forbidden={problem}>
-            Update it
+            Update
           </Button>
         </DialogActions>
       </form>

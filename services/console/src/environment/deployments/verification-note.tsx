@@ -7,17 +7,17 @@ type Finding = VerificationView["findings"][number];
 
 const KINDS: Readonly<Record<string, readonly [words: string, tone: Tone]>> = {
   journal_mismatch: ["would fail", "bad"],
-  handler_missing: ["handler is gone", "bad"],
-  protocol_version: ["protocol not spoken", "bad"],
-  failed: ["could not be tried", "warn"],
+  handler_missing: ["handler removed", "bad"],
+  protocol_version: ["protocol unsupported", "bad"],
+  failed: ["could not be verified", "warn"],
   unclear: ["unclear", "warn"],
-  output_differs: ["other result", "idle"],
+  output_differs: ["different result", "idle"],
   skipped: ["skipped", "idle"],
 };
 
 const COLUMNS: readonly Column<Finding>[] = [
   {
-    name: "What",
+    name: "Result",
     cell: ({ kind }) => {
       const [words, tone] = KINDS[kind] ?? [kind, "warn"];
       return <Badge tone={tone}>{words}</Badge>;
@@ -33,7 +33,7 @@ const COLUMNS: readonly Column<Finding>[] = [
   },
   { name: "Invocations", isNumber: true, cell: ({ invocations }) => invocations.toLocaleString() },
   {
-    name: "One of them",
+    name: "Example",
     cell: ({ invocation_id: id }) => (
       <Link href={`/invocations/${encodeURIComponent(id)}`} className="code">
         {`${id.slice(0, 12)}…`}
@@ -52,7 +52,7 @@ const COLUMNS: readonly Column<Finding>[] = [
 
 function whyOf({ message, command_index: index, expected, actual }: Finding): string {
   if (index === undefined || index === null || !expected || !actual) return message;
-  return `At step ${index} the journal has ${stepWords(expected)}, and the code does ${stepWords(actual)}.`;
+  return `At step ${index} the journal has ${stepWords(expected)}, the code has ${stepWords(actual)}.`;
 }
 
 function stepWords({ type, name }: { readonly type: string; readonly name?: string | null | undefined }): string {
@@ -67,21 +67,21 @@ export function VerificationNote({ verification }: { readonly verification: Veri
         {incompatible > 0 ? (
           <strong>{incompatible} of the invocations that exist would fail on this code.</strong>
         ) : checked === 0 ? (
-          "There was no journal to replay, so nothing is known to break."
+          "There was no journal to replay: no known incompatibility."
         ) : (
-          <strong>Nothing that was tried would break.</strong>
+          <strong>All verified invocations are compatible.</strong>
         )}{" "}
         {checked > 0 && (
           <span className="quiet">
             {checked} journals were replayed, {compatible} fit
-            {failed > 0 && `, ${failed} could not be tried`}
-            {skipped > 0 && `, ${skipped} skipped`}. {isComplete ? "Everything in flight was asked." : "It is a sample."}
+            {failed > 0 && `, ${failed} could not be verified`}
+            {skipped > 0 && `, ${skipped} skipped`}. {isComplete ? "All invocations in flight were verified." : "It is a sample."}
           </span>
         )}
       </p>
       {findings.length > 0 && (
         <Table
-          label="What the check found"
+          label="Compatibility"
           rows={findings}
           columns={COLUMNS}
           keyOf={({ kind, invocation_id: id, command_index: index }) => `${kind} ${id} ${index}`}

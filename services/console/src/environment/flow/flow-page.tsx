@@ -38,10 +38,7 @@ import "./flow.css";
 
 export default function FlowPage() {
   return (
-    <Page
-      title="Rules and queues"
-      lead="Calls that name a scope can be limited: how many run at once, how many start in a while, who goes first."
-    >
+    <Page title="Rules and queues" lead="Limit calls that name a scope: concurrency, rate and priority.">
       <Rules />
       <UsageNow />
       <Queues />
@@ -65,11 +62,11 @@ function Rules() {
   const [editing, setEditing] = useState<{ readonly rule: Rule | undefined }>();
   const [removing, setRemoving] = useState<Rule>();
   const turn = useChange<Rule>(({ admin }, rule) => admin.rules.put([ruleTurned(rule)]), {
-    done: (_, { pattern, isDisabled }) => `${pattern} ${isDisabled ? "holds again" : "is off"}`,
-    failed: "It stays as it was",
+    done: (_, { pattern, isDisabled }) => `Rule ${pattern} ${isDisabled ? "enabled" : "disabled"}`,
+    failed: "The change failed",
   });
   const remove = useChange<Rule>(({ admin }, { pattern }) => admin.rules.remove([pattern]), {
-    done: (_, { pattern }) => `${pattern} is gone`,
+    done: (_, { pattern }) => `Rule ${pattern} deleted`,
     onDone: () => setRemoving(undefined),
   });
   return (
@@ -77,7 +74,7 @@ function Rules() {
       title="Rules"
       actions={
         <Button forbidden={forbidden} onClick={() => setEditing({ rule: undefined })}>
-          Make a rule
+          Create rule
         </Button>
       }
     >
@@ -95,13 +92,17 @@ function Rules() {
                     <code>
                       <Breakable text={pattern} />
                     </code>{" "}
-                    {isDisabled && <Badge tone="warn">off</Badge>}
+                    {isDisabled && <Badge tone="warn">disabled</Badge>}
                     {description !== undefined && <div className="quiet small flow__words">{description}</div>}
                   </>
                 ),
               },
-              { name: "At once", isNumber: true, cell: ({ concurrency }: Rule) => concurrency?.toLocaleString() ?? "any" },
-              { name: "Rate", cell: ({ rate }: Rule) => <span className="nowrap">{rateText(rate)}</span> },
+              {
+                name: "Max concurrency",
+                isNumber: true,
+                cell: ({ concurrency }: Rule) => concurrency?.toLocaleString() ?? "no limit",
+              },
+              { name: "Rate limit", cell: ({ rate }: Rule) => <span className="nowrap">{rateText(rate)}</span> },
               { name: "Weight", isNumber: true, cell: ({ weight }: Rule) => weight ?? 1 },
               { name: "Priority", isNumber: true, cell: ({ priority }: Rule) => priority ?? "–" },
               {
@@ -112,19 +113,19 @@ function Rules() {
                     <Button
                       isSmall
                       forbidden={forbidden}
-                      aria-label={`Change ${rule.pattern}`}
+                      aria-label={`Edit ${rule.pattern}`}
                       onClick={() => setEditing({ rule })}
                     >
-                      Change
+                      Edit
                     </Button>
                     <Button
                       isSmall
                       look="bare"
                       forbidden={forbidden}
-                      aria-label={`Turn ${rule.isDisabled ? "on" : "off"} ${rule.pattern}`}
+                      aria-label={`${rule.isDisabled ? "Enable" : "Disable"} ${rule.pattern}`}
                       onClick={() => turn.mutate(rule)}
                     >
-                      Turn {rule.isDisabled ? "on" : "off"}
+                      {rule.isDisabled ? "Enable" : "Disable"}
                     </Button>
                     <Button
                       isSmall
@@ -143,8 +144,8 @@ function Rules() {
               },
             ]}
             empty={
-              <Empty title="Nothing is limited">
-                <p>A rule says how much a scope may run at once or start in a while. Make one here, or with</p>
+              <Empty title="No rules yet">
+                <p>A rule limits the concurrency and the rate of a scope. Create one here, or with</p>
                 <Snippet
                   label="command"
                   text={`curl -X PUT ${adminUrl}/limits/rules --json '[{"pattern": "acme", "limits": {"concurrency": 10}}]'`}
@@ -162,12 +163,12 @@ function Rules() {
           title={`Delete ${removing.pattern}?`}
           isOpen
           onClose={() => setRemoving(undefined)}
-          verb="Delete it"
+          verb="Delete"
           isBusy={remove.isPending}
-          problem={remove.isError ? <ProblemNote cause={remove.error} title="It was not deleted." /> : undefined}
+          problem={remove.isError ? <ProblemNote cause={remove.error} title="The rule was not deleted." /> : undefined}
           onConfirm={() => remove.mutate(removing)}
         >
-          <p>What waits only for this rule may start at once.</p>
+          <p>Invocations that wait only for this rule can start at once.</p>
         </Confirmation>
       )}
     </Section>
@@ -178,7 +179,7 @@ function UsageNow() {
   const usage = useSql(USAGE_STATEMENT, { everyMs: LIVE_MS });
   const { ingressUrl } = useEnvironment();
   return (
-    <Section title="In use now">
+    <Section title="Usage">
       <Loaded query={usage}>
         {(rows) => (
           <>
@@ -197,7 +198,7 @@ function UsageNow() {
                 },
                 { name: "In use", cell: (one: Usage) => <Meter usage={one} /> },
                 {
-                  name: "By rule",
+                  name: "Rule",
                   cell: ({ pattern }: Usage) =>
                     pattern === undefined ? (
                       <span className="quiet">none</span>
@@ -207,11 +208,11 @@ function UsageNow() {
                       </code>
                     ),
                 },
-                { name: "Queues waiting", isNumber: true, cell: ({ waiting }: Usage) => waiting.toLocaleString() },
+                { name: "Waiting queues", isNumber: true, cell: ({ waiting }: Usage) => waiting.toLocaleString() },
               ]}
               empty={
-                <Empty title="No scope is in use">
-                  <p>A call in a scope shows here how much of its limits is used while it runs or waits:</p>
+                <Empty title="No scopes in use">
+                  <p>While calls in a scope run or wait, this shows how much of its limits they use:</p>
                   <Snippet
                     label="command"
                     text={`curl ${ingressUrl}/restate/scope/acme/call/Greeter/greet --json '"Ann"' -H 'x-restate-limit-key: tenant1'`}
@@ -219,7 +220,7 @@ function UsageNow() {
                 </Empty>
               }
             />
-            {rows.length === USAGE_SHOWN_MAX && <p className="quiet">Those with the most who wait are shown.</p>}
+            {rows.length === USAGE_SHOWN_MAX && <p className="quiet">The scopes with the most waiting queues are shown.</p>}
           </>
         )}
       </Loaded>
@@ -228,7 +229,7 @@ function UsageNow() {
 }
 
 function Meter({ usage: { running, limit } }: { readonly usage: Usage }) {
-  if (limit === undefined) return <>{running.toLocaleString()} of any number</>;
+  if (limit === undefined) return <>{running.toLocaleString()}, no limit</>;
   const share = Math.min(1, running / Math.max(1, limit));
   return (
     <span className="row">
@@ -245,8 +246,8 @@ function Queues() {
   const { forbidden } = useEnvironment();
   const queues = useSql(QUEUES_STATEMENT, { everyMs: LIVE_MS });
   const pause = useChange<Queue>(({ admin }, { id, isPaused }) => admin.rules.setQueuePaused(id, !isPaused), {
-    done: (_, { what, id, isPaused }) => `${what ?? id} ${isPaused ? "goes on" : "is paused"}`,
-    failed: "It stays as it was",
+    done: (_, { what, id, isPaused }) => `Queue ${what ?? id} ${isPaused ? "resumed" : "paused"}`,
+    failed: "The change failed",
   });
   return (
     <Section title="Queues">
@@ -274,7 +275,7 @@ function Queues() {
                 { name: "Running", isNumber: true, cell: ({ running }: Queue) => running.toLocaleString() },
                 { name: "Suspended", isNumber: true, cell: ({ suspended }: Queue) => suspended.toLocaleString() },
                 {
-                  name: "The first waits for",
+                  name: "Head waits for",
                   cell: ({ blockedOn, head }: Queue) =>
                     blockedOn === undefined ? (
                       <span className="quiet">–</span>
@@ -302,15 +303,15 @@ function Queues() {
                 },
               ]}
               empty={
-                <Empty title="Nobody waits in a queue">
+                <Empty title="No waiting queues">
                   <p>
                     Calls that wait for a limit of their scope, or for the lock of their object, are counted here. A paused queue
-                    starts nobody new.
+                    starts no invocations.
                   </p>
                 </Empty>
               }
             />
-            {rows.length === QUEUES_SHOWN_MAX && <p className="quiet">Paused ones and the longest are shown.</p>}
+            {rows.length === QUEUES_SHOWN_MAX && <p className="quiet">Paused queues and the longest are shown.</p>}
           </>
         )}
       </Loaded>
@@ -319,7 +320,7 @@ function Queues() {
 }
 
 function rateText(rate: Rule["rate"]): string {
-  if (rate === undefined) return "any";
-  const burst = rate.burst === rate.limit ? "" : `, ${rate.burst.toLocaleString()} at once`;
-  return `${rate.limit.toLocaleString()} in ${durationText(rate.perMs)}${burst}`;
+  if (rate === undefined) return "no limit";
+  const burst = rate.burst === rate.limit ? "" : `, burst ${rate.burst.toLocaleString()}`;
+  return `${rate.limit.toLocaleString()} per ${durationText(rate.perMs)}${burst}`;
 }

@@ -11,7 +11,7 @@ export function RuleDialog({ rule, onClose }: { readonly rule: Rule | undefined;
   const problems = ruleProblems(fields);
   const shown = isTried ? problems : {};
   const save = useChange<void>(({ admin }) => admin.rules.put([ruleChange(fields, rule)]), {
-    done: () => `${fields.pattern} holds`,
+    done: () => `Rule ${fields.pattern} saved`,
     onDone: onClose,
   });
   const submit = (event: FormEvent) => {
@@ -31,25 +31,25 @@ export function RuleDialog({ rule, onClose }: { readonly rule: Rule | undefined;
     />
   );
   return (
-    <Dialog title={rule === undefined ? "Make a rule" : `Change ${rule.pattern}`} isOpen onClose={onClose} isWide>
+    <Dialog title={rule === undefined ? "Create rule" : `Edit ${rule.pattern}`} isOpen onClose={onClose} isWide>
       <form className="stack" onSubmit={submit}>
         {rule === undefined &&
           field("pattern", "Pattern", "acme: the scope · acme/*: each limit key in it · */*/*: each second part in every scope")}
         <div className="flow__form">
-          {field("concurrency", "At once", "Empty: any number")}
-          {field("rateLimit", "Starts", "Empty: any number")}
-          {field("ratePer", "In each", "A duration such as 1s or 10m")}
-          {field("burst", "Of them at once", "Empty: all of them")}
-          {field("weight", "Weight", "Its share among its siblings; 1 when empty")}
-          {field("priority", "Priority", "1 first … 5 last, for calls that name none")}
+          {field("concurrency", "Max concurrency", "Empty: no limit")}
+          {field("rateLimit", "Rate limit", "Empty: no limit")}
+          {field("ratePer", "Per", "A duration such as 1s or 10m")}
+          {field("burst", "Burst", "Empty: the rate limit")}
+          {field("weight", "Weight", "Share relative to siblings; 1 when empty")}
+          {field("priority", "Priority", "1 (first) to 5 (last), for calls without a priority")}
         </div>
-        {field("description", "What it is for")}
-        <p className="quiet small">It holds within moments, also for those who wait. Who runs is never stopped by it.</p>
-        {save.isError && <ProblemNote cause={save.error} title="It was not saved." />}
+        {field("description", "Description")}
+        <p className="quiet small">Applies within moments, also to waiting invocations. Running invocations are never stopped.</p>
+        {save.isError && <ProblemNote cause={save.error} title="The rule was not saved." />}
         <DialogActions>
-          <Button onClick={onClose}>Leave it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look="primary" isBusy={save.isPending}>
-            {rule === undefined ? "Make it" : "Save"}
+            {rule === undefined ? "Create" : "Save"}
           </Button>
         </DialogActions>
       </form>

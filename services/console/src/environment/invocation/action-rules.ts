@@ -17,25 +17,25 @@ export function whyNot(verb: Verb, { status, isWorkflow, journalSize }: ActionFa
   switch (verb) {
     case "cancel":
     case "kill":
-      return isDone ? "It is completed already." : undefined;
+      return isDone ? "The invocation is already completed." : undefined;
     case "pause":
-      if (isDone) return "It is completed already.";
-      if (NOT_BEGUN.has(status)) return "It has not begun yet: there is nothing to pause.";
-      if (status === "suspended") return "It is suspended: no attempt runs that could be paused.";
-      return status === "paused" ? "It is paused already." : undefined;
+      if (isDone) return "The invocation is already completed.";
+      if (NOT_BEGUN.has(status)) return "The invocation has not started yet.";
+      if (status === "suspended") return "The invocation is suspended: no attempt is running.";
+      return status === "paused" ? "The invocation is already paused." : undefined;
     case "resume":
-      if (isDone) return "It is completed. Restart it as a new one instead.";
-      if (NOT_BEGUN.has(status)) return "It has not begun yet.";
-      return status === "running" || status === "ready" ? "It is not stopped." : undefined;
+      if (isDone) return "The invocation is completed. Use Restart as new.";
+      if (NOT_BEGUN.has(status)) return "The invocation has not started yet.";
+      return status === "running" || status === "ready" ? "The invocation is not paused." : undefined;
     case "restart-as-new":
       if (!isDone) return "Only completed invocations can be restarted.";
       if (isWorkflow) return "A workflow runs once for its key.";
-      return journalSize <= 0 ? "Its journal is gone, and with it the input." : undefined;
+      return journalSize <= 0 ? "The journal with the input is deleted." : undefined;
     case "purge":
-      return isDone ? undefined : "Only completed invocations can be forgotten.";
+      return isDone ? undefined : "Only completed invocations can be purged.";
     case "purge-journal":
-      if (!isDone) return "Only the journal of a completed invocation can be forgotten.";
-      return journalSize <= 0 ? "Its journal is gone already." : undefined;
+      if (!isDone) return "Only the journal of a completed invocation can be deleted.";
+      return journalSize <= 0 ? "The journal is already deleted." : undefined;
   }
 }
 

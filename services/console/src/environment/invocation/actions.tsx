@@ -37,12 +37,12 @@ export function useInvocationActions({ id, target, facts }: ActionTarget) {
   const close = () => setAsked(undefined);
   const apply = useChange(({ admin }, verb: SimpleVerb) => admin.invocations.apply(verb, id), {
     done: (outcome, verb) => said(verb, outcome),
-    failed: "That was not done",
+    failed: "The action failed",
     onDone: close,
   });
   const resume = useChange(({ admin }, deployment: string | undefined) => admin.invocations.resume(id, deployment), {
-    done: () => "It goes on",
-    failed: "It was not resumed",
+    done: () => "Resumed",
+    failed: "The invocation was not resumed",
     onDone: close,
   });
   const { status, isWorkflow, journalSize } = facts;
@@ -65,34 +65,34 @@ export function useInvocationActions({ id, target, facts }: ActionTarget) {
         title={`Kill ${target}?`}
         isOpen={asked?.verb === "kill"}
         onClose={close}
-        verb="Kill it"
+        verb="Kill"
         isBusy={apply.isPending}
         onConfirm={() => apply.mutate("kill")}
       >
         <p>
-          It ends at once, and so does everything it called. Its code is not asked: what it began outside stays as it is. To let
-          it tidy up, cancel it instead.
+          The invocation ends at once, and so does everything that it called. The handler cannot clean up. Use Cancel to let it
+          run its compensations.
         </p>
       </Confirmation>
       <Confirmation
-        title={`Forget ${target}?`}
+        title={`Purge ${target}?`}
         isOpen={asked?.verb === "purge"}
         onClose={close}
-        verb="Forget it"
+        verb="Purge"
         isBusy={apply.isPending}
         onConfirm={() => apply.mutate("purge")}
       >
-        <p>Its result and its journal are gone afterwards, and the same idempotency key starts a new invocation.</p>
+        <p>The result and the journal are deleted, and the same idempotency key starts a new invocation.</p>
       </Confirmation>
       <Confirmation
-        title={`Forget the journal of ${target}?`}
+        title={`Delete the journal of ${target}?`}
         isOpen={asked?.verb === "purge-journal"}
         onClose={close}
-        verb="Forget the journal"
+        verb="Delete journal"
         isBusy={apply.isPending}
         onConfirm={() => apply.mutate("purge-journal")}
       >
-        <p>Its result stays. Its steps are gone, and it cannot be restarted any more.</p>
+        <p>The result stays. The steps are deleted, and the invocation cannot be restarted any more.</p>
       </Confirmation>
       {asked?.verb === "resume" && (
         <ResumeDialog
@@ -123,15 +123,15 @@ export function useInvocationActions({ id, target, facts }: ActionTarget) {
 function said(verb: SimpleVerb, outcome: "done" | "accepted"): string {
   switch (verb) {
     case "cancel":
-      return outcome === "done" ? "It was cancelled before it began" : "It is asked to stop";
+      return outcome === "done" ? "Cancelled before it started" : "Cancellation requested";
     case "kill":
-      return "It was killed";
+      return "Killed";
     case "pause":
-      return outcome === "done" ? "It is paused" : "It pauses when its attempt stops";
+      return outcome === "done" ? "Paused" : "Pausing: the attempt is stopping";
     case "purge":
-      return "It is forgotten";
+      return "Purged";
     case "purge-journal":
-      return "Its journal is forgotten";
+      return "Journal deleted";
   }
 }
 
@@ -160,8 +160,8 @@ export function ActionBar({ actions, isDone }: { readonly actions: InvocationAct
             ? [item("cancel", "Cancel", false), item("pause", "Pause", false)]
             : [item("restart-as-new", "Restart as new …", false)]),
           item("kill", "Kill …"),
-          item("purge-journal", "Forget the journal …"),
-          item("purge", "Forget it …"),
+          item("purge-journal", "Delete journal …"),
+          item("purge", "Purge …"),
         ]}
       />
     </>

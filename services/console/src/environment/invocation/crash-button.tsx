@@ -18,21 +18,23 @@ export function CrashButton({ id, onCrashed }: CrashButtonProps) {
   const { canCrash, forbidden } = useEnvironment();
   const { data: life } = useLife(id);
   const crash = useChange<void, CrashedView>(({ admin }) => admin.invocations.crashAttempt(id), {
-    failed: "Nothing was cut off",
+    failed: "The attempt was not aborted",
     // The server counts attempts since the last resume, the timeline all of them.
     onDone: ({ attempt, journal_length }) =>
       onCrashed({ journalLength: journal_length, attemptsBefore: Math.max(attempt, life?.attempts.at(-1)?.number ?? 0) }),
   });
   if (!canCrash) return null;
   const isRunning = life?.attempts.at(-1)?.isRunning === true;
-  const why = forbidden ?? (life?.isDone === true ? "It is completed already." : isRunning ? undefined : "No attempt runs now.");
+  const why =
+    forbidden ??
+    (life?.isDone === true ? "The invocation is already completed." : isRunning ? undefined : "No attempt is running.");
   const button = (
     <Button isBusy={crash.isPending} forbidden={why} onClick={() => crash.mutate()}>
       Crash it
     </Button>
   );
   return why === undefined ? (
-    <Hint text="Cuts the connection to your code in the middle of this attempt, as if the process had died. The server tries again and replays what is stored.">
+    <Hint text="Breaks the connection to your code in the middle of this attempt, as if the process had died. The server retries and replays what is stored.">
       {button}
     </Hint>
   ) : (
@@ -52,4 +54,4 @@ export function CrashNote({ id, crash }: { readonly id: string; readonly crash: 
   );
 }
 
-const STAGES = { cut: "cutting", waiting: "cut off", goingOn: "goes on", done: "done" } as const;
+const STAGES = { cut: "aborting", waiting: "aborted", goingOn: "retrying", done: "done" } as const;

@@ -32,8 +32,8 @@ test("the story follows the invocation from the cut to its end", () => {
   expect(storyOf(crash, aLife([cut, next]))).toEqual({
     stage: "goingOn",
     sentence:
-      "Attempt 2 has taken over. The 1 step that was done before was replayed from the journal, not run again. " +
-      "'part 3', in whose middle it was cut, ran again.",
+      "Attempt 2 has taken over. The 1 step completed before was replayed from the journal, not run again. " +
+      "'part 3', which was interrupted, ran again.",
   });
   expect(storyOf(crash, aLife([cut, next], { isDone: true })).stage).toBe("done");
 });
@@ -49,6 +49,6 @@ test("what was done before the cut is replayed, what was in its middle runs agai
 test("an attempt that was cut before it did anything begins again", () => {
   const story = storyOf({ journalLength: 1, attemptsBefore: 1 }, aLife([cut, next], { isDone: true }));
   expect(story.sentence).toBe(
-    "The attempt was cut off, and it finished all the same. Nothing was done before, so it began again.",
+    "The attempt was aborted, and the invocation completed anyway. No step was complete, so the handler started from the beginning.",
   );
 });

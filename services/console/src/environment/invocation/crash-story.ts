@@ -31,15 +31,15 @@ export function storyOf(crash: Crash, life: Life): CrashStory {
   const cut = life.attempts.find(({ number }) => number === crash.attemptsBefore);
   const next = life.attempts.find(({ number }) => number > crash.attemptsBefore);
   if (life.isDone) {
-    return { stage: "done", sentence: `The attempt was cut off, and it finished all the same. ${fatesText(crash, life)}` };
+    return { stage: "done", sentence: `The attempt was aborted, and the invocation completed anyway. ${fatesText(crash, life)}` };
   }
   if (next !== undefined) {
     return { stage: "goingOn", sentence: `Attempt ${next.number} has taken over. ${fatesText(crash, life)}` };
   }
-  if (cut === undefined || cut.isRunning) return { stage: "cut", sentence: "The connection to your code is being cut." };
+  if (cut === undefined || cut.isRunning) return { stage: "cut", sentence: "The connection to your code is being broken." };
   return {
     stage: "waiting",
-    sentence: "The attempt was cut off as if the process had died. Nothing stored is lost; the next attempt follows in a moment.",
+    sentence: "The attempt was aborted as if the process had died. Nothing stored is lost; the next attempt follows in a moment.",
   };
 }
 
@@ -53,10 +53,9 @@ function fatesText(crash: Crash, life: Life): string {
   }
   const done =
     replayed === 0
-      ? "Nothing was done before, so it began again."
-      : `${replayed === 1 ? "The 1 step that was done before was" : `The ${replayed} steps that were done before were`} replayed from the journal, not run again.`;
+      ? "No step was complete, so the handler started from the beginning."
+      : `${replayed === 1 ? "The 1 step completed before was" : `The ${replayed} steps completed before were`} replayed from the journal, not run again.`;
   if (rerun === undefined) return done;
-  const name =
-    rerun.view.name === "" ? "The step in whose middle it was cut" : `'${rerun.view.name}', in whose middle it was cut,`;
+  const name = rerun.view.name === "" ? "The interrupted step" : `'${rerun.view.name}', which was interrupted,`;
   return `${done} ${name} ran again.`;
 }

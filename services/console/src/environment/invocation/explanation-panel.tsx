@@ -22,7 +22,7 @@ export function ExplanationPanel({ id, explanation, actions }: ExplanationPanelP
   return (
     <section className="card stack stack--tight" aria-labelledby="inv-why">
       <h2 id="inv-why" className="visually-hidden">
-        What it waits for
+        Waiting for
       </h2>
       <p className="inv-sentence" aria-live="polite">
         <LinkedText text={sentence} except={id} />
@@ -30,7 +30,7 @@ export function ExplanationPanel({ id, explanation, actions }: ExplanationPanelP
       {deadlock !== null && (
         <p>
           <Badge tone="bad">{deadlock.certain ? "deadlock" : "perhaps a deadlock"}</Badge> {deadlock.invocations.length}{" "}
-          invocations wait for each other in a circle.
+          invocations wait for each other in a cycle.
         </p>
       )}
       {status !== "completed" && deployment.state !== "found" && (
@@ -39,13 +39,12 @@ export function ExplanationPanel({ id, explanation, actions }: ExplanationPanelP
         </p>
       )}
       {chain.length > 0 && (
-        <ol className="inv-chain" aria-label="What it waits for, link by link">
+        <ol className="inv-chain" aria-label="Chain of what it waits for">
           {chain.map((link) => (
             <li key={`${link.relation} ${link.id}`}>
               <span className="quiet">{RELATIONS[link.relation] ?? link.relation.replaceAll("_", " ")}</span>{" "}
               <Link href={`/invocations/${encodeURIComponent(link.id)}`}>{link.target ?? link.id}</Link>{" "}
-              <InvocationBadge status={link.status} />{" "}
-              {link.id === blocked_by?.id && <Badge tone="warn">everything waits for this</Badge>}
+              <InvocationBadge status={link.status} /> {link.id === blocked_by?.id && <Badge tone="warn">root cause</Badge>}
               {link.sentence !== undefined && (
                 <p className="small quiet">
                   <LinkedText text={link.sentence} except={link.id} />
@@ -53,11 +52,11 @@ export function ExplanationPanel({ id, explanation, actions }: ExplanationPanelP
               )}
             </li>
           ))}
-          {chain_is_cut && <li className="quiet">… and more: the chain is longer than what is followed.</li>}
+          {chain_is_cut && <li className="quiet">… and more: only the beginning of the chain is shown.</li>}
         </ol>
       )}
       {remedies.length > 0 && (
-        <ul className="inv-remedies" aria-label="What one can do">
+        <ul className="inv-remedies" aria-label="Suggested actions">
           {remedies.map((remedy) => (
             <li key={remedy.request}>
               <RemedyButton remedy={remedy} own={id} actions={actions} /> <span className="small quiet">{remedy.effect}</span>
@@ -86,8 +85,8 @@ const LABELS: Readonly<Record<Verb, string>> = {
   kill: "Kill",
   pause: "Pause",
   resume: "Resume",
-  purge: "Forget",
-  "purge-journal": "Forget the journal",
+  purge: "Purge",
+  "purge-journal": "Delete journal",
   "restart-as-new": "Restart as new",
 };
 
@@ -102,7 +101,7 @@ function RemedyButton({
 }) {
   const { forbidden } = useEnvironment();
   const wake = useChange(({ admin }, queue: string) => admin.rules.setQueuePaused(queue, false), {
-    done: () => "The queue goes on",
+    done: () => "Queue resumed",
     failed: "The queue was not resumed",
   });
   switch (remedy.kind) {
@@ -111,7 +110,7 @@ function RemedyButton({
       if (remedy.id !== own) {
         return (
           <Link className="button button--quiet button--small" href={`/invocations/${encodeURIComponent(remedy.id)}`}>
-            {LABELS[remedy.verb]} the other …
+            {LABELS[remedy.verb]} the other invocation …
           </Link>
         );
       }
@@ -153,7 +152,7 @@ function AnswerButton({ awakeable }: { readonly awakeable: string }) {
   return (
     <>
       <Button isSmall forbidden={forbidden} onClick={() => setOpen(true)}>
-        Answer the awakeable …
+        Complete awakeable …
       </Button>
       {isOpen && <AnswerDialog id={awakeable} first="json" onClose={() => setOpen(false)} />}
     </>

@@ -45,10 +45,10 @@ export function FailureView({ message, code, stack = [], step, stepHref }: Failu
             )}
             {isWhole && stack.length > FRAMES_SHOWN_MAX && (
               <Button isSmall look="bare" onClick={() => setWhole(false)}>
-                Fold the stack
+                Collapse stack
               </Button>
             )}
-            <CopyButton text={`${message}\n${stack.join("\n")}`} what="Copy the failure" />
+            <CopyButton text={`${message}\n${stack.join("\n")}`} what="Copy failure" />
           </div>
         </>
       )}

@@ -17,7 +17,7 @@ export function Failures({ life }: { readonly life: Life }) {
   const newestFirst = [...failed].reverse();
   const shown = isWhole ? newestFirst : newestFirst.slice(0, FAILURES_SHOWN_MAX);
   return (
-    <Section title={failed.length === 1 ? "The attempt that failed" : `${failed.length} attempts that failed`}>
+    <Section title={failed.length === 1 ? "Failed attempt" : `${failed.length} failed attempts`}>
       <Loaded query={query}>
         {(events) => (
           <>
@@ -46,7 +46,7 @@ export function Failures({ life }: { readonly life: Life }) {
             {shown.length < failed.length && (
               <div className="row">
                 <Button isSmall onClick={() => setWhole(true)}>
-                  {failed.length - shown.length} earlier ones
+                  {failed.length - shown.length} earlier
                 </Button>
               </div>
             )}

@@ -33,25 +33,25 @@ export function HeadFacts({ facts }: { readonly facts: InvocationFacts }) {
     ]);
   }
   if (facts.status === "scheduled" && facts.scheduledStartAt !== undefined) {
-    list.push(["Starts", <Moment key="starts" at={facts.scheduledStartAt} />]);
+    list.push(["Scheduled for", <Moment key="starts" at={facts.scheduledStartAt} />]);
   }
   if (facts.completedAt !== undefined) {
     list.push(["Completed", <Moment key="completed" at={facts.completedAt} />]);
     const took = Date.parse(facts.completedAt) - Date.parse(facts.createdAt ?? facts.completedAt);
-    list.push(["Took", durationText(took)]);
+    list.push(["Duration", durationText(took)]);
   }
-  if (facts.attempts > 0) list.push(["Attempts of this run", String(facts.attempts)]);
+  if (facts.attempts > 0) list.push(["Attempts", String(facts.attempts)]);
   if (facts.nextRetryAt !== undefined) list.push(["Next attempt", <Moment key="next" at={facts.nextRetryAt} />]);
   if (facts.deploymentId !== undefined) {
     list.push([
-      facts.isPinned ? "Deployment" : "Last attempt on",
+      facts.isPinned ? "Deployment" : "Last attempt's deployment",
       <Link key="deployment" href={`/deployments/${encodeURIComponent(facts.deploymentId)}`}>
         <ShortId id={facts.deploymentId} />
       </Link>,
     ]);
   }
   if (facts.sdk !== undefined) list.push(["SDK", facts.sdk]);
-  list.push(["Kept", <Kept key="kept" facts={facts} />]);
+  list.push(["Retention", <Kept key="kept" facts={facts} />]);
   if (facts.idempotencyKey !== undefined) {
     list.push(["Idempotency key", <Copyable key="idempotency" text={facts.idempotencyKey} label="the idempotency key" />]);
   }
@@ -82,7 +82,7 @@ function Kept({ facts }: { readonly facts: InvocationFacts }) {
   const completion = facts.completionRetention === undefined ? undefined : durationMs(facts.completionRetention);
   const journal = facts.journalRetention === undefined ? undefined : durationMs(facts.journalRetention);
   if (completion === undefined || journal === undefined) return <span className="quiet">–</span>;
-  if (completion === 0) return <>not after its end</>;
+  if (completion === 0) return <>none</>;
   return (
     <>
       {durationText(completion)} after its end

@@ -21,13 +21,13 @@ export function InputOutput({ life }: { readonly life: Life }) {
               title="Input"
               id={life.id}
               row={find(rows, "Input")}
-              none="It is not known any more: the journal was purged, or not kept."
+              none="Not available: the journal was deleted or not retained."
             />
             <End
               title="Output"
               id={life.id}
               row={find(rows, "Output")}
-              none={life.isDone ? "It left no output in its journal." : "It has not answered yet."}
+              none={life.isDone ? "No output in the journal." : "Not completed yet."}
             />
           </div>
         )}

@@ -117,7 +117,7 @@ function childOf({ data, error }: UseQueryResult<Life>): Child {
   if (error === null) return { kind: "loading" };
   return {
     kind: "failed",
-    message: isGone(error) ? "It is not known any more: its retention is over, or somebody forgot it." : messageOf(error),
+    message: isGone(error) ? "Not found: its retention has passed, or it was purged." : messageOf(error),
   };
 }
 
@@ -167,7 +167,7 @@ export async function loadValue(
 
 function textIn(rows: readonly Row[]): string {
   const text = rows[0]?.["entry_json"];
-  if (typeof text !== "string") throw new Error("The entry is not in the journal any more, or cannot be decoded.");
+  if (typeof text !== "string") throw new Error("The entry is no longer in the journal, or cannot be decoded.");
   return text;
 }
 

@@ -35,7 +35,7 @@ function OneInvocation({ id }: { readonly id: string }) {
   return (
     <Known
       facts={query.data}
-      problem={query.isError ? <ProblemNote cause={query.error} title="This is not up to date." onRetry={again} /> : undefined}
+      problem={query.isError ? <ProblemNote cause={query.error} title="This page is out of date." onRetry={again} /> : undefined}
     />
   );
 }
@@ -70,7 +70,7 @@ function Known({ facts, problem }: { readonly facts: InvocationFacts; readonly p
       {!isDone && explanation.data === undefined && explanation.isError && (
         <ProblemNote
           cause={explanation.error}
-          title="Why it stands where it stands could not be read."
+          title="The explanation of its status could not be read."
           onRetry={() => void explanation.refetch()}
         />
       )}
@@ -122,13 +122,13 @@ function TimelineSection({ id, crash, actions }: TimelineSectionProps) {
 function Gone({ id }: { readonly id: string }) {
   return (
     <Page title="Invocation">
-      <Empty title="There is no such invocation">
+      <Empty title="Invocation not found">
         <p>
           <code className="inv-id">{id}</code>
         </p>
         <p>
-          Completed invocations are forgotten when their retention is over, or when somebody forgets them; those that are
-          cancelled before they began leave nothing behind. Or the id is not whole, or belongs to another environment.
+          Completed invocations are deleted when their retention has passed or when they are purged; invocations that are
+          cancelled before they start leave no record. Or the id is incomplete or belongs to another environment.
         </p>
         <p>
           <Link href="/invocations">All invocations</Link>

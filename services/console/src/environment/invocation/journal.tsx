@@ -32,7 +32,7 @@ export function Journal({ life, actions }: { readonly life: Life; readonly actio
             Steps
           </Button>
           <Button isSmall className="inv-toggle" aria-pressed={isRaw} onClick={() => change("journal", "raw")}>
-            As stored
+            Raw
           </Button>
         </div>
       }
@@ -73,12 +73,8 @@ function Steps({ life, from, actions, onFrom }: StepsProps) {
         const next = steps[JOURNAL_ROWS_MAX]?.index ?? nextStep;
         if (shown.length === 0) {
           return (
-            <Empty title={from === 0 ? "The journal is empty" : "There are no entries from here on"}>
-              <p>
-                {life.isDone
-                  ? "It was purged, or not kept: journals are forgotten when their retention is over."
-                  : "Entries come as the handler does things."}
-              </p>
+            <Empty title={from === 0 ? "The journal is empty" : "No further entries"}>
+              <p>{life.isDone ? "The journal was deleted or not retained." : "Entries appear as the handler runs."}</p>
             </Empty>
           );
         }
@@ -207,10 +203,10 @@ function StepLine({ life, step, isOpen, onToggle }: StepLineProps) {
           </span>
         )}
       </Cell>
-      <Cell column="At" isNumber>
+      <Cell column="Offset" isNumber>
         <span className="nowrap">{durationText(step.fromMs - life.span.fromMs)}</span>
       </Cell>
-      <Cell column="Took" isNumber>
+      <Cell column="Duration" isNumber>
         <span className="nowrap">{result === "pending" ? "…" : durationText(lengthOf(step))}</span>
       </Cell>
       <Cell>

@@ -175,13 +175,13 @@ export function phaseWord(phase: PhaseName): string {
 }
 
 const WAIT_WORDS: Readonly<Record<string, string>> = {
-  start_time: "for its time",
+  start_time: "for its start time",
   delivery: "to be delivered",
   lock: "for its object",
   slot: "for a slot",
-  notification: "for something to happen",
+  notification: "for an event",
   retry: "for the next attempt",
-  resume: "for somebody to resume it",
+  resume: "to be resumed",
 };
 
 export function phaseText(phase: PhaseSpan): string {
@@ -196,7 +196,7 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   suspended: "suspended",
   paused: "paused",
   completed: "completed",
-  interrupted: "cut off",
+  interrupted: "aborted",
 };
 
 export function attemptText(attempt: AttemptSpan): string {

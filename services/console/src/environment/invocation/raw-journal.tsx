@@ -33,7 +33,7 @@ export function RawJournal({ id, from, signature }: RawJournalProps) {
       {(rows) => (
         <>
           <Table
-            label="Entries as they are stored"
+            label="Raw journal entries"
             rows={rows.slice(0, RAW_ENTRIES_MAX)}
             keyOf={(row) => String(row["index"])}
             columns={[
@@ -42,12 +42,12 @@ export function RawJournal({ id, from, signature }: RawJournalProps) {
               { name: "Name", cell: (row) => String(row["name"] ?? "") },
               { name: "Stored", cell: (row) => <Moment at={row["appended_at"] as string | undefined} /> },
               { name: "Size", isNumber: true, cell: (row) => sizeText(Number(row["raw_length"])) },
-              { name: "In short", isText: true, cell: (row) => <code>{String(row["entry_lite_json"] ?? "")}</code> },
+              { name: "Summary", isText: true, cell: (row) => <code>{String(row["entry_lite_json"] ?? "")}</code> },
               { name: "Bytes", cell: (row) => <RawBytes id={id} row={row} /> },
             ]}
             empty={
-              <Empty title="There are no entries from here on">
-                <p>The journal is shorter, or it was purged.</p>
+              <Empty title="No further entries">
+                <p>The journal is shorter, or was deleted.</p>
               </Empty>
             }
           />

@@ -21,14 +21,14 @@ export function RestartDialog({ id, target, from: chosen, onClose, onRestarted }
   const [deployment, setDeployment] = useState("latest");
   const { data: life } = useLife(id);
   const restart = useChange(({ admin }) => admin.invocations.restart(id, { from, deployment }), {
-    done: () => "A copy was started",
+    done: () => "Restarted as a new invocation",
     onDone: onRestarted,
   });
   return (
     <Dialog title={`Restart ${target} as a new invocation`} isOpen onClose={onClose}>
       <div className="stack">
         <ChoiceField
-          label="From where"
+          label="Start from"
           value={String(from)}
           choices={choicesOf(life, from)}
           onChange={(value) => setFrom(Number(value))}
@@ -36,12 +36,12 @@ export function RestartDialog({ id, target, from: chosen, onClose, onRestarted }
         <p className="small" aria-live="polite">
           {keptText(life, from)}
         </p>
-        <DeploymentChoice value={deployment} onChange={setDeployment} keepLabel="Where this one ran" />
-        {restart.isError && <ProblemNote cause={restart.error} title="It was not restarted." />}
+        <DeploymentChoice value={deployment} onChange={setDeployment} keepLabel="The deployment of this invocation" />
+        {restart.isError && <ProblemNote cause={restart.error} title="The invocation was not restarted." />}
         <DialogActions>
-          <Button onClick={onClose}>Leave it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button look="primary" isBusy={restart.isPending} onClick={() => restart.mutate()}>
-            Start the copy
+            Restart as new
           </Button>
         </DialogActions>
       </div>
@@ -72,8 +72,8 @@ function keepable(life: Life | undefined): readonly StepSpan[] {
 }
 
 function keptText(life: Life | undefined, from: number): string {
-  if (from === 0) return "The copy keeps the input only: every step runs again. This invocation stays as it is.";
+  if (from === 0) return "The new invocation gets the same input and runs every step again. This invocation stays unchanged.";
   const kept = keepable(life).filter(({ index }) => index <= from).length;
   const steps = kept === 1 ? "1 step" : `${kept} steps`;
-  return `The copy keeps the input and the first ${steps} with their results, and does not run them again; all that follows runs anew. This invocation stays as it is.`;
+  return `The new invocation keeps the input and the first ${steps} with their results; all later steps run again. This invocation stays unchanged.`;
 }

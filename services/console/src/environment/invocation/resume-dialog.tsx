@@ -19,14 +19,16 @@ export function ResumeDialog({ id, status, isBusy, onClose, onResume }: ResumeDi
     <Dialog title="Resume" isOpen onClose={onClose}>
       <div className="stack">
         <p>
-          <code>{id}</code> goes on at once, with all its attempts. What its journal holds is replayed, not run again.
+          <code>{id}</code> resumes at once, with all its attempts. Completed steps are replayed from the journal, not run again.
         </p>
-        <DeploymentChoice value={deployment} onChange={setDeployment} keepLabel="Where it is" />
+        <DeploymentChoice value={deployment} onChange={setDeployment} keepLabel="Current deployment" />
         {deployment !== "keep" && (
-          <p className="small quiet">The code there must make the same steps up to where it stopped, or it fails with RT0016.</p>
+          <p className="small quiet">
+            The code of the deployment must have the same steps up to this point, or the invocation fails with RT0016.
+          </p>
         )}
         <DialogActions>
-          <Button onClick={onClose}>Leave it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button look="primary" isBusy={isBusy} forbidden={forbidden} onClick={() => onResume(deployment)}>
             Resume
           </Button>

@@ -19,12 +19,12 @@ export function StepDetails({ life, step, actions, onClose }: StepDetailsProps) 
   const name = stepName(view);
   const facts: (readonly [string, ReactNode])[] = [
     ["Result", resultWord(result)],
-    ["Began", <Moment key="began" at={view.from} />],
-    ["Lasted", result === "pending" ? `${durationText(lengthOf(step))} so far` : durationText(lengthOf(step))],
-    ["After the beginning", durationText(step.fromMs - life.span.fromMs)],
+    ["Started", <Moment key="began" at={view.from} />],
+    ["Duration", result === "pending" ? `${durationText(lengthOf(step))} so far` : durationText(lengthOf(step))],
+    ["Offset", durationText(step.fromMs - life.span.fromMs)],
     ["Entry", String(index)],
   ];
-  if (view.name !== "" && view.subject !== "") facts.push(["About", view.subject]);
+  if (view.name !== "" && view.subject !== "") facts.push(["Subject", view.subject]);
   if (view.invocation_id !== null) {
     facts.push([
       "Called",
@@ -89,9 +89,9 @@ export function RestartFrom({ step, actions }: { readonly step: StepSpan; readon
   const forbidden =
     actions.forbidden("restart-as-new") ??
     (type === "Output"
-      ? "Nothing comes after the output."
+      ? "The output is the last entry."
       : type === "Signal"
-        ? "A signal is not a step of the code."
+        ? "A signal is not a step of the handler."
         : undefined);
   return (
     <Button

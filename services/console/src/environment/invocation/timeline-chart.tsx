@@ -212,7 +212,7 @@ export function TimelineChart(props: TimelineChartProps) {
   );
 }
 
-const FATES = { replayed: ", replayed, not run again", rerun: ", cut off in its middle, run again" } as const;
+const FATES = { replayed: ", replayed, not run again", rerun: ", interrupted, run again" } as const;
 
 function exactText(row: TimelineRow, life: Life): string {
   const span = barSpan(row);

@@ -28,7 +28,7 @@ export function rowText(row: TimelineRow, life: Life): string {
     case "step":
       return `${stepText(row.bar)}${offset(row.bar)}`;
     case "more":
-      return row.depth === 0 ? "Show more steps" : "More steps on its own page";
+      return row.depth === 0 ? "Show more steps" : "Open its page for more steps";
     case "note":
       return row.text;
   }
@@ -90,7 +90,7 @@ function isOpen(row: TimelineRow): boolean {
 function NameWords({ row }: { readonly row: TimelineRow }) {
   switch (row.kind) {
     case "phases":
-      return <strong className="tl__words">{row.depth === 0 ? "Whole" : row.life.target}</strong>;
+      return <strong className="tl__words">{row.depth === 0 ? "Total" : row.life.target}</strong>;
     case "attempts":
       return <span className="tl__words">{row.bars.length} attempts</span>;
     case "attempt":
@@ -112,7 +112,7 @@ function NameWords({ row }: { readonly row: TimelineRow }) {
       );
     }
     case "more":
-      return <span className="tl__words tl__link">{row.depth === 0 ? "Show more steps" : "More on its own page"}</span>;
+      return <span className="tl__words tl__link">{row.depth === 0 ? "Show more steps" : "Open its page for more"}</span>;
     case "note":
       return <span className={`tl__words ${row.isProblem ? "inv-failed" : "quiet"}`}>{row.text}</span>;
   }

@@ -72,7 +72,11 @@ function LifeChart({
             <Button isSmall aria-label="Zoom in" onClick={() => setZoom(zoomed(zoom, life.span, 0.5))}>
               +
             </Button>
-            <Button isSmall onClick={() => setZoom(undefined)} forbidden={zoom === undefined ? "Everything is seen." : undefined}>
+            <Button
+              isSmall
+              onClick={() => setZoom(undefined)}
+              forbidden={zoom === undefined ? "The whole timeline is visible." : undefined}
+            >
               Fit
             </Button>
           </div>
@@ -114,7 +118,7 @@ function childAddress(row: TimelineRow): string {
 export function Legend({ life }: { readonly life: Life }) {
   const total = life.span.toMs - life.span.fromMs;
   return (
-    <ul className="tl-legend" aria-label="Where the time went">
+    <ul className="tl-legend" aria-label="Time by phase">
       {life.sums.map(({ phase, ms, share }) => (
         <li key={phase}>
           <span className={`tl-legend__colour tl__bar--phase-${phase}`} aria-hidden="true" />
@@ -122,7 +126,7 @@ export function Legend({ life }: { readonly life: Life }) {
         </li>
       ))}
       <li>
-        {life.isDone ? "together" : "so far"} <strong>{durationText(total)}</strong>
+        {life.isDone ? "total" : "so far"} <strong>{durationText(total)}</strong>
       </li>
     </ul>
   );
@@ -135,7 +139,7 @@ function percent(share: number): string {
 
 function Remarks({ life, isCompact }: { readonly life: Life; readonly isCompact: boolean }) {
   const remarks = [
-    life.isJournalPartial ? "Not all of the journal is there: it was purged, or is too long to be read." : undefined,
+    life.isJournalPartial ? "The journal is incomplete: it was deleted, or is too long to be read." : undefined,
     life.areAttemptsMissing ? "Only the newest failed attempts are kept." : undefined,
     isCompact
       ? undefined

@@ -8,7 +8,7 @@ import { beginning, sizeText, type ValueText, valueOfBytes } from "./value-text.
 /** A text that is there already. */
 export function ValueBlock({ value, label }: { readonly value: ValueText; readonly label: string }) {
   const [isWhole, setWhole] = useState(false);
-  if (value.kind === "empty") return <p className="quiet small">Nothing: no bytes.</p>;
+  if (value.kind === "empty") return <p className="quiet small">Empty: no bytes.</p>;
   // Three characters a byte, as digits.
   const shown = isWhole ? value.text : beginning(value.text, value.kind === "hex" ? HEX_BYTES_MAX * 3 : VALUE_CHARS_MAX);
   const isFolded = shown.length < value.text.length;
@@ -17,15 +17,15 @@ export function ValueBlock({ value, label }: { readonly value: ValueText; readon
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
       <pre tabIndex={0}>{shown}</pre>
       <figcaption className="row small">
-        {value.kind === "hex" && <span className="quiet">not text: hexadecimal digits</span>}
+        {value.kind === "hex" && <span className="quiet">binary, shown as hex</span>}
         {isFolded && (
           <Button isSmall look="bare" onClick={() => setWhole(true)} aria-label={`Show all of ${label}`}>
             Show all
           </Button>
         )}
         {isWhole && (
-          <Button isSmall look="bare" onClick={() => setWhole(false)} aria-label={`Fold ${label}`}>
-            Fold
+          <Button isSmall look="bare" onClick={() => setWhole(false)} aria-label={`Collapse ${label}`}>
+            Collapse
           </Button>
         )}
         <CopyButton text={value.text} what={`Copy ${label}`} />
@@ -72,7 +72,7 @@ export function StepValue({ id, index, of, label, bytes = 0, signature = "" }: S
   }
   if (data.keys !== undefined) return <p>{data.keys.length === 0 ? "No keys." : data.keys.join(", ")}</p>;
   return data.bytes === undefined ? (
-    <p className="quiet small">It has no value.</p>
+    <p className="quiet small">No value.</p>
   ) : (
     <>
       <ValueBlock value={valueOfBytes(data.bytes)} label={label} />

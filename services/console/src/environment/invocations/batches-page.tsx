@@ -31,14 +31,14 @@ export function BatchesPage({ id }: { readonly id: string }) {
 
 const BACK = (
   <Link href="/invocations" className="button button--quiet">
-    To the list
+    Back to invocations
   </Link>
 );
 
 function AllBatches() {
   const batches = useAsk(["batches"], ({ admin }, signal) => admin.batches.list({ signal }), { everyMs: LIVE_MS });
   return (
-    <Page title="Batches" lead="What was done to many invocations at once; kept for a day." actions={BACK}>
+    <Page title="Batches" lead="Bulk operations on invocations, kept for a day." actions={BACK}>
       <Loaded query={batches}>
         {(all) => (
           <Table
@@ -47,7 +47,7 @@ function AllBatches() {
             keyOf={(batch) => batch.id}
             columns={[
               {
-                name: "What",
+                name: "Operation",
                 cell: (batch) => <Link href={`/invocations?batches=${encodeURIComponent(batch.id)}`}>{batch.operation}</Link>,
               },
               { name: "State", cell: (batch) => <Badge tone={toneOf(batch)}>{batch.state}</Badge> },
@@ -55,14 +55,14 @@ function AllBatches() {
               { name: "Remaining", isNumber: true, cell: (batch) => batch.remaining.toLocaleString("en") },
               { name: "Failed", isNumber: true, cell: (batch) => batch.failed.toLocaleString("en") },
               { name: "Started", cell: (batch) => <Moment at={batch.started_at} /> },
-              { name: "By", cell: (batch) => starterOf(batch.started_by) },
-              { name: "Why", cell: (batch) => batch.reason ?? "–" },
+              { name: "Started by", cell: (batch) => starterOf(batch.started_by) },
+              { name: "Reason", cell: (batch) => batch.reason ?? "–" },
             ]}
             empty={
               <Empty title="No batches">
                 <p>
-                  Choose invocations in <Link href="/invocations">the list</Link> and cancel, pause or restart them; what becomes
-                  of it is shown here for a day.
+                  Select invocations in <Link href="/invocations">the list</Link> and cancel, pause or restart them; progress and
+                  results are shown here for a day.
                 </p>
               </Empty>
             }
@@ -131,13 +131,15 @@ function Progress({ batch }: { readonly batch: BatchView }) {
           ["Remaining", remaining.toLocaleString("en")],
           ["Started", <Moment key="started" at={batch.started_at} />],
           ["Finished", <Moment key="finished" at={batch.finished_at} />],
-          ["By", starterOf(batch.started_by)],
-          ["Why", batch.reason ?? "–"],
-          ["Chosen by", batch.filter === null ? "their ids" : <code key="filter">{batch.filter}</code>],
+          ["Started by", starterOf(batch.started_by)],
+          ["Reason", batch.reason ?? "–"],
+          ["Selection", batch.filter === null ? "list of ids" : <code key="filter">{batch.filter}</code>],
         ]}
       />
       {batch.more_matched && (
-        <p className="small">More matched than a batch takes. When it is over, begin another for the rest.</p>
+        <p className="small">
+          More invocations matched than a batch can take. Start another batch for the rest when this one has finished.
+        </p>
       )}
     </section>
   );
@@ -147,24 +149,24 @@ function EndButton({ id }: { readonly id: string }) {
   const { forbidden } = useEnvironment();
   const [isAsking, setAsking] = useState(false);
   const end = useChange(({ admin }) => admin.batches.cancel(id), {
-    done: () => "The batch has ended",
-    failed: "The batch was not ended",
+    done: () => "The batch is stopped",
+    failed: "The batch was not stopped",
     onDone: () => setAsking(false),
   });
   return (
     <>
       <Button look="danger" forbidden={forbidden} onClick={() => setAsking(true)}>
-        End it
+        Stop
       </Button>
       <Confirmation
-        title="End this batch"
+        title="Stop batch"
         isOpen={isAsking}
         onClose={() => setAsking(false)}
-        verb="End it"
+        verb="Stop"
         isBusy={end.isPending}
         onConfirm={() => end.mutate()}
       >
-        <p>What is done stays done; the remaining invocations are left as they are.</p>
+        <p>Processed invocations stay processed; the remaining ones are left unchanged.</p>
       </Confirmation>
     </>
   );
@@ -183,7 +185,7 @@ function Results({ id, isOver, hasFailures }: { readonly id: string; readonly is
   );
   return (
     <Section
-      title="What became of each"
+      title="Results"
       actions={
         <CheckField
           label="Failures only"
@@ -212,7 +214,7 @@ function Results({ id, isOver, hasFailures }: { readonly id: string; readonly is
                   ),
                 },
                 { name: "Result", cell: (result) => <Outcome result={result} /> },
-                { name: "What was said", cell: (result) => result.error ?? "" },
+                { name: "Message", cell: (result) => result.error ?? "" },
               ]}
               empty={
                 <p className="quiet">
@@ -223,14 +225,14 @@ function Results({ id, isOver, hasFailures }: { readonly id: string; readonly is
             <div className="row">
               <Button
                 isSmall
-                forbidden={before.length === 0 ? "These are the first" : undefined}
+                forbidden={before.length === 0 ? "This is the first page" : undefined}
                 onClick={() => setBefore(before.slice(0, -1))}
               >
-                Before
+                Previous
               </Button>
               <Button
                 isSmall
-                forbidden={next === undefined ? "There are no more" : undefined}
+                forbidden={next === undefined ? "This is the last page" : undefined}
                 onClick={() => setBefore([...before, next])}
               >
                 Next
@@ -250,7 +252,7 @@ function Outcome({ result }: { readonly result: BatchResult }) {
   return (
     <span className="row">
       <Badge tone="good">done</Badge>
-      <Link href={`/invocations/${encodeURIComponent(copy)}`}>the copy</Link>
+      <Link href={`/invocations/${encodeURIComponent(copy)}`}>the new invocation</Link>
     </span>
   );
 }

@@ -20,17 +20,17 @@ export function BulkBar({ selection, condition, listed, isWhole, onSelect }: Bul
   const { forbidden } = useEnvironment();
   const [verb, setVerb] = useState<BulkVerb>();
   const isAll = selection.kind === "matching";
-  const all = condition === undefined ? "all there are" : `all that match${isWhole ? ` (${listed.toLocaleString("en")})` : ""}`;
+  const all = condition === undefined ? "all" : `all${isWhole ? ` (${listed.toLocaleString("en")})` : ""}`;
   return (
-    <section className="runs-bulk" aria-label="What is chosen">
-      <strong role="status">{isAll ? `All that match` : `${selection.ids.size.toLocaleString("en")} chosen`}</strong>
+    <section className="runs-bulk" aria-label="Selection">
+      <strong role="status">{isAll ? `All matching` : `${selection.ids.size.toLocaleString("en")} selected`}</strong>
       {!isAll && (
         <Button isSmall look="bare" onClick={() => onSelect({ kind: "matching" })}>
-          Choose {all}
+          Select {all}
         </Button>
       )}
       <Button isSmall look="bare" onClick={() => onSelect(NOTHING)}>
-        Choose none
+        Clear selection
       </Button>
       {BULK_VERBS.map((each) => (
         <Button key={each.verb} isSmall forbidden={forbidden ?? tooManyFor(selection)} onClick={() => setVerb(each)}>

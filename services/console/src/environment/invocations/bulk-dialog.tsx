@@ -9,7 +9,7 @@ import type { Selection } from "./selection.js";
 import { type BulkVerb, targetOfBatch, typedFor } from "./verbs.js";
 
 const DEPLOYMENTS = [
-  { value: "keep", label: "The deployment it has" },
+  { value: "keep", label: "Current deployment" },
   { value: "latest", label: "The latest deployment" },
 ] as const;
 type Deployment = (typeof DEPLOYMENTS)[number]["value"];
@@ -50,24 +50,18 @@ export function BulkDialog({ verb, selection, condition, onClose }: BulkDialogPr
       typed={matched === undefined ? undefined : typedFor(verb, matched)}
       isDanger={verb.isDanger}
       isBusy={begin.isPending || matched === undefined || matched === 0}
-      problem={begin.isError ? <ProblemNote cause={begin.error} title="It was not begun." /> : undefined}
+      problem={begin.isError ? <ProblemNote cause={begin.error} title="The batch was not started." /> : undefined}
       onConfirm={() => begin.mutate()}
     >
       {preview.isError ? (
         <ProblemNote cause={preview.error} onRetry={() => void preview.refetch()} />
       ) : preview.data === undefined ? (
-        <Loading what="Looking which it would be" />
+        <Loading what="Counting invocations" />
       ) : (
         <Found preview={preview.data} verb={verb} isByCondition={target.filter !== undefined} />
       )}
-      {verb.isMoving && <ChoiceField label="Goes on with" value={deployment} choices={DEPLOYMENTS} onChange={setDeployment} />}
-      <TextField
-        label="Why"
-        hint="Kept with the batch, for those who look at it later; may be empty"
-        value={reason}
-        onChange={setReason}
-        maxLength={500}
-      />
+      {verb.isMoving && <ChoiceField label="Resume on" value={deployment} choices={DEPLOYMENTS} onChange={setDeployment} />}
+      <TextField label="Reason" hint="Stored with the batch; optional" value={reason} onChange={setReason} maxLength={500} />
     </Confirmation>
   );
 }
@@ -84,17 +78,17 @@ function Found({
   if (matched === 0)
     return (
       <p>
-        None of them can be {verb.done}: it is for {verb.which}.
+        None can be {verb.done}: this applies to {verb.which}.
       </p>
     );
   return (
     <>
       <p>{verb.effect}</p>
       <p className="small">
-        {isByCondition ? `Only ${verb.which} are touched: ` : `It is for ${verb.which}; the others are refused. `}
+        {isByCondition ? `Applies to ${verb.which} only: ` : `Applies to ${verb.which}; others are refused. `}
         <strong>{countOf(matched)}</strong>
-        {more && `, the oldest; there are more, and a batch takes ${BATCH_MAX.toLocaleString("en")}`}.
-        {matched > sample.length ? " Some of them:" : " These:"}
+        {more && `, the oldest; a batch takes at most ${BATCH_MAX.toLocaleString("en")}`}.
+        {matched > sample.length ? " Examples:" : " These:"}
       </p>
       <ul className="runs-list small">
         {sample.slice(0, 8).map(({ id, target, status }) => (

@@ -21,7 +21,7 @@ export function ColumnsDialog({ chosen, onChange, onClose }: ColumnsDialogProps)
           />
         ))}
         <DialogActions>
-          <Button onClick={() => onChange(USUAL)}>As usual</Button>
+          <Button onClick={() => onChange(USUAL)}>Reset to default</Button>
           <Button look="primary" onClick={onClose}>
             Done
           </Button>

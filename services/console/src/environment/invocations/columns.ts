@@ -14,10 +14,10 @@ export const TARGET: ListColumn = { name: "target", label: "Target", width: "min
 export const CHOICES: readonly ListColumn[] = [
   { name: "id", label: "Id", width: "12rem" },
   { name: "created", label: "Created", width: "7rem" },
-  { name: "took", label: "Took", width: "6rem" },
+  { name: "took", label: "Duration", width: "6rem" },
   { name: "attempts", label: "Attempts", width: "4.5rem" },
   { name: "failure", label: "Last failure", width: "minmax(9rem, 3fr)" },
-  { name: "modified", label: "Changed", width: "7rem" },
+  { name: "modified", label: "Last modified", width: "7rem" },
   { name: "deployment", label: "Deployment", width: "10rem" },
   { name: "idempotency", label: "Idempotency key", width: "10rem" },
   { name: "caller", label: "Invoked by", width: "minmax(8rem, 1fr)" },

@@ -8,7 +8,7 @@ import { EXPORTED_COLUMNS, rowsStatement } from "./statements.js";
 
 const CHOICES = [
   { value: "csv", label: "CSV, for spreadsheets" },
-  { value: "jsonl", label: "JSON, one invocation a line" },
+  { value: "jsonl", label: "JSON lines, for programs" },
 ] as const;
 
 export interface ExportDialogProps {
@@ -55,26 +55,24 @@ export function ExportDialog({ ids, isWhole, isCut, onClose }: ExportDialogProps
   };
   const isLess = isCut || wanted.length < ids.length;
   return (
-    <Dialog title="Export what the list shows" isOpen onClose={onClose}>
+    <Dialog title="Export invocations" isOpen onClose={onClose}>
       <div className="stack">
         <p>
           {wanted.length.toLocaleString("en")} invocations, in the order of the list
-          {isLess &&
-            `. There are more: an export has ${EXPORTED_MAX.toLocaleString("en")} at most. Narrow the list for the others`}
-          .
+          {isLess && `. An export has at most ${EXPORTED_MAX.toLocaleString("en")}: narrow the filter for the others`}.
         </p>
-        <ChoiceField label="As" value={format} choices={CHOICES} onChange={setFormat} />
+        <ChoiceField label="Format" value={format} choices={CHOICES} onChange={setFormat} />
         {done !== undefined && (
           <>
-            <progress className="runs-progress" aria-label="Read" value={done} max={Math.max(1, wanted.length)} />
+            <progress className="runs-progress" aria-label="Progress" value={done} max={Math.max(1, wanted.length)} />
             <p role="status" className="small quiet">
-              {done < wanted.length ? `${done.toLocaleString("en")} read` : "Done: your browser has the file."}
+              {done < wanted.length ? `${done.toLocaleString("en")} read` : "Done: the file is downloaded."}
             </p>
           </>
         )}
-        {problem !== undefined && <ProblemNote cause={problem} title="The export has ended early." />}
+        {problem !== undefined && <ProblemNote cause={problem} title="The export failed." />}
         <DialogActions>
-          <Button onClick={onClose}>{done === wanted.length ? "Close" : "Leave it"}</Button>
+          <Button onClick={onClose}>{done === wanted.length ? "Close" : "Cancel"}</Button>
           <Button
             look="primary"
             isBusy={isRunning}
@@ -90,8 +88,8 @@ export function ExportDialog({ ids, isWhole, isCut, onClose }: ExportDialogProps
 }
 
 function forbiddenBecause(count: number, isWhole: boolean): string | undefined {
-  if (!isWhole) return "The list is still being read";
-  return count === 0 ? "There is nothing to export" : undefined;
+  if (!isWhole) return "The list is still loading";
+  return count === 0 ? "Nothing to export" : undefined;
 }
 
 function save(parts: string[], name: string): void {

@@ -174,7 +174,7 @@ export function chipsOf(filter: InvocationFilter): readonly Chip[] {
     });
   if (rangeText(changed) !== undefined)
     chips.push({
-      name: "Changed",
+      name: "Last modified",
       text: rangeWords(changed),
       without: without(filter, ["modifiedWithinMs", "modifiedAfterMs", "unchangedSinceMs"]),
     });
@@ -192,7 +192,7 @@ const NAMES = {
   scope: "Scope",
   "limit-key": "Limit key",
   failure: "Failure contains",
-  where: "Condition",
+  where: "Expression",
 } as const;
 
 function without(filter: InvocationFilter, fields: readonly (keyof InvocationFilter)[]): InvocationFilter {

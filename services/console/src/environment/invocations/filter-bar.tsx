@@ -10,8 +10,8 @@ import { FilterDialog } from "./filter-dialog.js";
 const SORTS = [
   { value: "-created", label: "Newest first" },
   { value: "created", label: "Oldest first" },
-  { value: "-modified", label: "Changed last first" },
-  { value: "modified", label: "Unchanged longest first" },
+  { value: "-modified", label: "Last modified first" },
+  { value: "modified", label: "Longest unmodified first" },
 ] as const;
 
 export interface FilterBarProps {
@@ -30,7 +30,7 @@ export function FilterBar({ filter, sort, onChange, problem, formRef }: FilterBa
   const words = statusWords(filter);
   const chips = chipsOf(filter);
   return (
-    <search className="runs-filter" aria-label="Which invocations">
+    <search className="runs-filter" aria-label="Filter">
       <div className="runs-filter__line">
         <ConditionLine filter={filter} onChange={set} problem={problem} formRef={formRef} />
         <Button onClick={() => setOpen(true)}>Filter …</Button>
@@ -56,7 +56,7 @@ export function FilterBar({ filter, sort, onChange, problem, formRef }: FilterBa
         })}
       </fieldset>
       {chips.length > 0 && (
-        <ul className="runs-filter__chips" aria-label="Filters that are on">
+        <ul className="runs-filter__chips" aria-label="Active filters">
           {chips.map(({ name, text, without }) => (
             <li key={name} className="runs-filter__chip">
               <button type="button" className="runs-filter__part" onClick={() => setOpen(true)}>
@@ -65,7 +65,7 @@ export function FilterBar({ filter, sort, onChange, problem, formRef }: FilterBa
               <button
                 type="button"
                 className="runs-filter__off"
-                aria-label={`Without ${name}: ${text}`}
+                aria-label={`Remove filter ${name}: ${text}`}
                 onClick={() => set(without)}
               >
                 ✕
@@ -74,7 +74,7 @@ export function FilterBar({ filter, sort, onChange, problem, formRef }: FilterBa
           ))}
           <li>
             <Button isSmall look="bare" onClick={() => set({})}>
-              Show all
+              Clear filters
             </Button>
           </li>
         </ul>
@@ -116,9 +116,9 @@ function ConditionLine({ filter, onChange, problem, formRef }: ConditionLineProp
   return (
     <form className="runs-filter__condition" onSubmit={submit} ref={formRef}>
       <TextField
-        label="Condition, or the id of an invocation"
+        label="Filter expression or invocation id"
         isLabelHidden
-        placeholder="A condition such as retry_count > 3, or the id of an invocation"
+        placeholder="Filter, such as retry_count > 3, or an invocation id"
         value={text}
         onChange={setText}
         isCode

@@ -70,10 +70,10 @@ export function FilterDialog({ filter, onClose, onChange }: FilterDialogProps) {
     onClose();
   };
   return (
-    <Dialog title="Show invocations" isOpen onClose={onClose} isWide>
+    <Dialog title="Filter invocations" isOpen onClose={onClose} isWide>
       <form onSubmit={submit} className="stack">
         <fieldset className="runs-form__set">
-          <legend>With any of these statuses</legend>
+          <legend>Status</legend>
           <div className="row">
             {STATUS_WORDS.map((word) => (
               <CheckField
@@ -86,10 +86,16 @@ export function FilterDialog({ filter, onClose, onChange }: FilterDialogProps) {
           </div>
         </fieldset>
         <div className="grid">
-          <TextField label="Service" hint="Several with commas" value={service} onChange={setService} list={`${suggestions}-s`} />
+          <TextField
+            label="Service"
+            hint="Separate several with commas"
+            value={service}
+            onChange={setService}
+            list={`${suggestions}-s`}
+          />
           <TextField
             label="Handler"
-            hint="greet, or Greeter/greet; several with commas"
+            hint="greet or Greeter/greet; separate several with commas"
             value={handler}
             onChange={setHandler}
             list={`${suggestions}-h`}
@@ -98,13 +104,7 @@ export function FilterDialog({ filter, onClose, onChange }: FilterDialogProps) {
           <TextField label="Failure contains" value={failure} onChange={setFailure} />
           <TextField label="Deployment" value={deployment} onChange={setDeployment} list={`${suggestions}-d`} isCode />
           <TextField label="Idempotency key" value={idempotencyKey} onChange={setIdempotencyKey} />
-          <TextField
-            label="Invoked by"
-            hint="Id of the invocation that called"
-            value={invokedBy}
-            onChange={setInvokedBy}
-            isCode
-          />
+          <TextField label="Invoked by" hint="Id of the calling invocation" value={invokedBy} onChange={setInvokedBy} isCode />
           <TextField label="Scope" value={scope} onChange={setScope} />
         </div>
         <datalist id={`${suggestions}-s`}>
@@ -125,11 +125,11 @@ export function FilterDialog({ filter, onClose, onChange }: FilterDialogProps) {
           ))}
         </datalist>
         <RangeFields label="Created" range={created} onChange={setCreated} />
-        <RangeFields label="Changed" range={changed} onChange={setChanged} />
+        <RangeFields label="Last modified" range={changed} onChange={setChanged} />
         <DialogActions>
-          <Button onClick={onClose}>Leave it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look="primary">
-            Show
+            Apply
           </Button>
         </DialogActions>
       </form>
@@ -138,7 +138,7 @@ export function FilterDialog({ filter, onClose, onChange }: FilterDialogProps) {
 }
 
 const SPANS = [
-  { value: "", label: "At any time" },
+  { value: "", label: "Any time" },
   { value: "5m", label: "In the last 5 minutes" },
   { value: "15m", label: "In the last 15 minutes" },
   { value: "1h", label: "In the last hour" },
@@ -172,7 +172,7 @@ function RangeFields({
         <>
           <TextField
             label={`${label} from`}
-            hint={`Your time, ${zone}`}
+            hint={`In your time zone, ${zone}`}
             type="datetime-local"
             step={1}
             value={localFieldOf(range.fromMs)}

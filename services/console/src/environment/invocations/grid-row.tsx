@@ -66,7 +66,7 @@ export function rowElementId(id: string): string {
 
 function cellOf(name: string, id: string, row: InvocationRow | null | undefined, nowMs: number): ReactNode {
   if (row === null) {
-    if (name === "target") return <span className="quiet">not there any more: {shortId(id)}</span>;
+    if (name === "target") return <span className="quiet">deleted: {shortId(id)}</span>;
     return name === "id" ? <code>{shortId(id)}</code> : null;
   }
   if (row === undefined) return <span className="runs__ghost" />;

@@ -2,14 +2,14 @@
 import type { PageKey } from "../../shell/page-keys.js";
 
 export const KEYS = [
-  ["Next row, row before", ["j", "k"]],
+  ["Next row, previous row", ["j", "k"]],
   ["First row, last row", ["Home", "End"]],
   ["Open the row", ["Enter"]],
-  ["Choose the row, or let it go", ["x"]],
-  ["Choose all rows up to here", ["Shift", "x"]],
-  ["Choose nothing", ["Esc"]],
-  ["Write a condition", ["/"]],
-  ["Show what is new", ["n"]],
+  ["Select or deselect the row", ["x"]],
+  ["Select all rows up to here", ["Shift", "x"]],
+  ["Clear selection", ["Esc"]],
+  ["Edit the filter", ["/"]],
+  ["Show new invocations", ["n"]],
 ] as const satisfies readonly PageKey[];
 
 /** The row that becomes active; `at` is -1 when none is. Undefined: no key that moves, or nowhere to go. */

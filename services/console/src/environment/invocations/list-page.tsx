@@ -87,12 +87,12 @@ export function ListPage() {
       {list.error !== null && !isRefusal(list.error) && (
         <ProblemNote
           cause={list.error}
-          title={list.ids.length === 0 ? "The list cannot be shown." : "The list is not up to date."}
+          title={list.ids.length === 0 ? "The list could not be loaded." : "The list is out of date."}
           onRetry={list.renew}
         />
       )}
       {rows.problem !== undefined && list.error === null && (
-        <ProblemNote cause={rows.problem} title="The rows are not up to date." />
+        <ProblemNote cause={rows.problem} title="The rows are out of date." />
       )}
       <div className="runs-room">
         {!list.isRefused && <Counts list={list} onRenew={renew} />}
@@ -134,7 +134,7 @@ function Counts({ list, onRenew }: { readonly list: InvocationList; readonly onR
   return (
     <div className="runs-room__counts">
       <p className="quiet small" role="status">
-        {isLoading ? "Looking …" : countText(ids.length, isWhole, isCut)}
+        {isLoading ? "Loading …" : countText(ids.length, isWhole, isCut)}
       </p>
       {fresh === 0 ? null : (
         <Button isSmall look="primary" onClick={onRenew}>
@@ -143,7 +143,7 @@ function Counts({ list, onRenew }: { readonly list: InvocationList; readonly onR
       )}
       {!isWatched && (
         <Button isSmall onClick={onRenew}>
-          Look again
+          Refresh
         </Button>
       )}
     </div>
@@ -151,24 +151,24 @@ function Counts({ list, onRenew }: { readonly list: InvocationList; readonly onR
 }
 
 function countText(count: number, isWhole: boolean, isCut: boolean): string {
-  if (isCut) return `the first ${LISTED_MAX.toLocaleString("en")}; narrow it to see others`;
+  if (isCut) return `the first ${LISTED_MAX.toLocaleString("en")}; narrow the filter to see others`;
   if (!isWhole) return `the first ${count}, counting the others …`;
   return count === 1 ? "1 invocation" : `${count.toLocaleString("en")} invocations`;
 }
 
 function Nothing({ isLoading, isFiltered }: { readonly isLoading: boolean; readonly isFiltered: boolean }) {
   const { ingressUrl } = useEnvironment();
-  if (isLoading) return <Loading what="Looking for invocations" />;
+  if (isLoading) return <Loading what="Loading invocations" />;
   if (isFiltered) {
     return (
-      <Empty title="No invocation meets this">
-        <p>Take away a part of the filter, or change the condition.</p>
+      <Empty title="No matching invocations">
+        <p>Remove a part of the filter, or change the expression.</p>
       </Empty>
     );
   }
   return (
     <Empty title="No invocations yet">
-      <p>Every call of a handler appears here, with where it is and how it ended. Call one:</p>
+      <p>Every call of a handler appears here with its status and result. Call one:</p>
       <Snippet label="a call" text={`curl ${ingressUrl}/MyService/myHandler --json '"hello"'`} />
       <p>
         Or from the <Link href="/playground">playground</Link>. Completed ones stay as long as their service retains them.

@@ -20,8 +20,8 @@ export interface BulkVerb {
   readonly isMoving: boolean;
 }
 
-const UNFINISHED = { condition: "status != 'completed'", which: "those that are not completed" };
-const COMPLETED = { condition: "status = 'completed'", which: "completed ones" };
+const UNFINISHED = { condition: "status != 'completed'", which: "invocations that are not completed" };
+const COMPLETED = { condition: "status = 'completed'", which: "completed invocations" };
 
 export const BULK_VERBS: readonly BulkVerb[] = [
   {
@@ -29,7 +29,7 @@ export const BULK_VERBS: readonly BulkVerb[] = [
     label: "Cancel",
     done: "cancelled",
     effect:
-      "Each handler is asked to end: what it waits for fails, and it may clean up after itself. What they called is cancelled, too.",
+      "Each handler is asked to stop: what it waits for fails, and it can clean up. Invocations that they called are cancelled, too.",
     ...UNFINISHED,
     isDanger: true,
     isMoving: false,
@@ -38,8 +38,7 @@ export const BULK_VERBS: readonly BulkVerb[] = [
     verb: "kill",
     label: "Kill",
     done: "killed",
-    effect:
-      "Each ends at once, wherever it is. Handlers are not asked and cannot clean up: what they have done halfway stays so.",
+    effect: "Each invocation ends at once. Handlers cannot clean up: work done halfway stays so.",
     ...UNFINISHED,
     isDanger: true,
     isMoving: false,
@@ -48,9 +47,9 @@ export const BULK_VERBS: readonly BulkVerb[] = [
     verb: "pause",
     label: "Pause",
     done: "paused",
-    effect: "Each stops where it is and stays there until somebody resumes it.",
+    effect: "Each invocation stops where it is until it is resumed.",
     condition: "status IN ('running', 'ready', 'backing-off')",
-    which: "those that run or are about to",
+    which: "running, ready and backing-off invocations",
     isDanger: false,
     isMoving: false,
   },
@@ -58,9 +57,9 @@ export const BULK_VERBS: readonly BulkVerb[] = [
     verb: "resume",
     label: "Resume",
     done: "resumed",
-    effect: "Each goes on now, without waiting for its next attempt.",
+    effect: "Each invocation resumes now, without waiting for its next attempt.",
     condition: "status IN ('paused', 'backing-off')",
-    which: "those that are paused or back off",
+    which: "paused and backing-off invocations",
     isDanger: false,
     isMoving: true,
   },
@@ -68,7 +67,7 @@ export const BULK_VERBS: readonly BulkVerb[] = [
     verb: "restart-as-new",
     label: "Restart as new",
     done: "restarted",
-    effect: "Of each a copy begins from the start with the same input, under an id of its own.",
+    effect: "For each, a new invocation starts with the same input under a new id.",
     ...COMPLETED,
     isDanger: false,
     isMoving: true,
@@ -77,7 +76,7 @@ export const BULK_VERBS: readonly BulkVerb[] = [
     verb: "purge",
     label: "Purge",
     done: "purged",
-    effect: "Each is forgotten with its journal and result: it cannot be looked at, restarted or attached to any more.",
+    effect: "Each invocation is deleted with its journal and result: it can no longer be viewed, restarted or attached to.",
     ...COMPLETED,
     isDanger: true,
     isMoving: false,
@@ -102,7 +101,7 @@ export function targetOfBatch(selection: Selection, condition: string | undefine
 /** Why so many cannot be acted upon at once; undefined when they can. */
 export function tooManyFor(selection: Selection): string | undefined {
   if (selection.kind === "matching" || selection.ids.size <= BATCH_IDS_MAX) return undefined;
-  return `A batch takes ${BATCH_IDS_MAX.toLocaleString("en")} chosen ones; choose all that match instead`;
+  return `A batch takes ${BATCH_IDS_MAX.toLocaleString("en")} selected invocations; select all matching instead`;
 }
 
 /** What must be typed before it is done to so many; undefined when nothing must. */

@@ -36,7 +36,7 @@ export function ByService({
         <Count
           n={failed}
           filter={{ services: [service], orEndedWith: ["failure"], modifiedWithinMs: HOUR_MS }}
-          what={`failed ones of ${service}`}
+          what={`failed invocations of ${service}`}
         />
       )),
     },
@@ -55,7 +55,11 @@ function live(name: string, status: LiveStatus): Column<ServiceFigures> {
     name,
     isNumber: true,
     cell: ({ service, counts }) => (
-      <Count n={counts[status]} filter={{ services: [service], statuses: [status] }} what={`${status} ones of ${service}`} />
+      <Count
+        n={counts[status]}
+        filter={{ services: [service], statuses: [status] }}
+        what={`${status} invocations of ${service}`}
+      />
     ),
   };
 }

@@ -30,7 +30,7 @@ export function NeedsYou({ troubles, slotWaits, slotHolders }: NeedsYouProps) {
       ),
     },
     {
-      name: "How many",
+      name: "Count",
       isNumber: true,
       cell: (trouble) => <Link href={invocationsHref(filterOf(trouble))}>{trouble.count.toLocaleString()}</Link>,
     },
@@ -50,11 +50,11 @@ export function NeedsYou({ troubles, slotWaits, slotHolders }: NeedsYouProps) {
       isText: true,
       cell: ({ failure, invocationId }) => (
         <Link href={`/invocations/${encodeURIComponent(invocationId)}`}>
-          {failure ?? reasons.get(invocationId) ?? "the last one of them"}
+          {failure ?? reasons.get(invocationId) ?? "the most recent"}
         </Link>
       ),
     },
-    { name: "When", cell: ({ at }) => <Moment at={at} /> },
+    { name: "Last seen", cell: ({ at }) => <Moment at={at} /> },
   ];
   const deployments = deploymentTroubles(troubles);
   return (
@@ -68,15 +68,15 @@ export function NeedsYou({ troubles, slotWaits, slotHolders }: NeedsYouProps) {
         empty={
           <p className="quiet">
             {slotWaits.length > 0
-              ? "No invocation fails or is paused, and none has failed within the last hour."
-              : "Nothing: no invocation fails, is paused or waits for a slot, and none has failed within the last hour."}
+              ? "No invocation is failing or paused, and none has failed within the last hour."
+              : "All good: no invocation is failing, paused or waiting for a slot, and none has failed within the last hour."}
           </p>
         }
       />
       {deployments.length > 0 && (
-        <Section title="Deployments in trouble">
+        <Section title="Failing deployments">
           <Table
-            label="Deployments in trouble"
+            label="Failing deployments"
             rows={deployments}
             columns={DEPLOYMENT_COLUMNS}
             keyOf={({ deployment }) => deployment}
@@ -97,7 +97,7 @@ const DEPLOYMENT_COLUMNS: readonly Column<DeploymentTrouble>[] = [
     ),
   },
   { name: "Invocations", isNumber: true, cell: ({ count }) => count.toLocaleString() },
-  { name: "What they say", isText: true, cell: ({ failure }) => failure ?? <span className="quiet">paused</span> },
+  { name: "Failures", isText: true, cell: ({ failure }) => failure ?? <span className="quiet">paused</span> },
 ];
 
 function filterOf({ service, handler, status, code }: Trouble): InvocationFilter {

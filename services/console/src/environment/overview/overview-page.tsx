@@ -20,7 +20,7 @@ const SERVICES_EVERY_MS = 10_000;
 export default function OverviewPage() {
   const services = useAsk(["services"], ({ admin }, signal) => admin.services.list({ signal }), { everyMs: SERVICES_EVERY_MS });
   return (
-    <Page title="Overview" lead="What runs now, and the last hour.">
+    <Page title="Overview" lead="Current status and the last hour.">
       <Loaded query={services}>
         {(known) => (known.length === 0 ? <Welcome /> : <Figures names={known.map(({ name }) => name)} />)}
       </Loaded>

@@ -39,7 +39,9 @@ export function TrafficCharts({ rows, nowMs }: { readonly rows: readonly Row[]; 
           <Chart label="Duration" times={times} series={latencies} valueText={durationText} steps={DURATION_STEPS} />
         </div>
       </div>
-      <p className="quiet small">Counted is what the server still keeps: invocations without retention are gone when they end.</p>
+      <p className="quiet small">
+        Counts cover invocations that the server retains: those without retention are deleted when they complete.
+      </p>
     </>
   );
 }

@@ -9,10 +9,10 @@ export function Welcome() {
   const register = needsKey ? "perdure link" : `curl ${adminUrl}/deployments --json '{"uri": "http://localhost:9080"}'`;
   return (
     <div className="stack overview__welcome">
-      <h2>Nothing is registered here yet</h2>
+      <h2>No services registered yet</h2>
       <p>
-        Perdure runs functions of yours, its handlers, to their end: every step is stored before the next one begins, and when a
-        process dies they go on where they were. Three commands, and the first one runs.
+        Perdure runs your functions, the handlers, to completion: every step is stored before the next one starts, and when a
+        process dies they resume where they stopped. Run your first handler with three commands.
       </p>
       <ol className="stack">
         <li className="stack stack--tight">
@@ -22,8 +22,8 @@ export function Welcome() {
         <li className="stack stack--tight">
           <span>
             {needsKey
-              ? "Serve it at port 9080, then bring it here through a tunnel and make it known:"
-              : "Serve it at port 9080, and make it known here:"}
+              ? "Serve it at port 9080, then connect it through a tunnel and register it:"
+              : "Serve it at port 9080 and register it here:"}
           </span>
           <Snippet label="the command that registers" text={register} />
         </li>
@@ -33,8 +33,8 @@ export function Welcome() {
         </li>
       </ol>
       <p>
-        Or let <Link href="/tour">the tour</Link> show it, with a service that crashes on request; or{" "}
-        <Link href="/deployments?register=yes">register a deployment</Link> that is there already.
+        Or take <Link href="/tour">the tour</Link> with a service that crashes on request; or{" "}
+        <Link href="/deployments?register=yes">register a deployment</Link> that already runs.
       </p>
     </div>
   );

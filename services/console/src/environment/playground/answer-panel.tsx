@@ -21,7 +21,7 @@ export function AnswerPanel({ state, service, handler }: AnswerPanelProps) {
         </p>
       )}
       {state.kind === "done" && (
-        <Section title="Answer">
+        <Section title="Response">
           <Shown answer={state.answer} service={service} handler={handler} />
         </Section>
       )}
@@ -46,11 +46,11 @@ function Shown({ answer, service, handler }: { readonly answer: Answer; readonly
         <div className="card stack stack--tight">
           {facts}
           {answer.body.bytes === 0 ? (
-            <p className="quiet">It answered nothing, as handlers without a result do.</p>
+            <p className="quiet">Empty response: the handler has no result.</p>
           ) : (
             <>
               <CodeEditor
-                label="What it answered"
+                label="Response body"
                 language={answer.body.language}
                 value={answer.body.text}
                 isReadOnly
@@ -58,9 +58,9 @@ function Shown({ answer, service, handler }: { readonly answer: Answer; readonly
                 linesMax={30}
               />
               <div className="row">
-                <CopyButton text={answer.body.text} what="Copy the answer" />
+                <CopyButton text={answer.body.text} what="Copy response" />
                 {answer.body.isCut && (
-                  <span className="quiet small">Only its beginning: it is {answer.body.bytes} bytes long.</span>
+                  <span className="quiet small">Truncated: the response is {answer.body.bytes} bytes long.</span>
                 )}
               </div>
             </>
@@ -72,14 +72,14 @@ function Shown({ answer, service, handler }: { readonly answer: Answer; readonly
         <div className="card stack stack--tight">
           {facts}
           {answer.sent.status === "PreviouslyAccepted" ? (
-            <p>It had been accepted before, under the same idempotency key or workflow key: nothing new runs.</p>
+            <p>Already accepted under the same idempotency key or workflow key: no new invocation.</p>
           ) : (
             <p>
-              It is accepted, and will run even if everything here is switched off.
+              Accepted: the invocation is stored durably and will run.
               {answer.sent.executionTime !== undefined && (
                 <>
                   {" "}
-                  It begins <Moment at={answer.sent.executionTime} />.
+                  It starts <Moment at={answer.sent.executionTime} />.
                 </>
               )}
             </p>
@@ -98,13 +98,15 @@ function Shown({ answer, service, handler }: { readonly answer: Answer; readonly
         <div className="card stack stack--tight">
           {facts}
           <p>
-            Nobody waits for it here any more. The invocation itself goes on to its end; look at{" "}
+            The playground no longer waits. The invocation itself continues; see{" "}
             {invocationId === undefined ? (
-              <Link href={invocationsHref({ services: [service], handlers: [handler] })}>the latest ones of this handler</Link>
+              <Link href={invocationsHref({ services: [service], handlers: [handler] })}>
+                the latest invocations of this handler
+              </Link>
             ) : (
               <InvocationLink id={invocationId} />
             )}
-            , and cancel it there if it shall stop.
+            to cancel it.
           </p>
         </div>
       );
@@ -122,7 +124,7 @@ function Verdict({ answer }: { readonly answer: Answer }) {
     case "failed":
       return <Badge tone="bad">failed</Badge>;
     default:
-      return <Badge>not waited for</Badge>;
+      return <Badge>detached</Badge>;
   }
 }
 

@@ -35,8 +35,10 @@ export function failed(cause: unknown, tookMs: number, invocationId: string | un
 
 /** Of a failure: whose it is. */
 export function failureTitle(cause: unknown): string {
-  if (!(cause instanceof InvocationFailure)) return "It was not called.";
-  return cause.source === "invocation" ? `The handler failed with ${cause.status}.` : `It was refused with ${cause.status}.`;
+  if (!(cause instanceof InvocationFailure)) return "The call failed.";
+  return cause.source === "invocation"
+    ? `The handler failed with ${cause.status}.`
+    : `The call was refused with ${cause.status}.`;
 }
 
 /** JSON is laid out for reading; what is no text is shown as hexadecimal digits. */

@@ -18,7 +18,7 @@ export interface BodyEditorProps {
 export function BodyEditor({ handler, body, onChange, problems, onSubmit }: BodyEditorProps) {
   switch (bodyKindOf(handler)) {
     case "none":
-      return <p className="quiet">This handler takes nothing.</p>;
+      return <p className="quiet">This handler has no input.</p>;
     case "text":
       return <TextArea label={`Body (${typeOf(handler)})`} value={body} onChange={onChange} isCode />;
     default:
@@ -38,8 +38,8 @@ function JsonBody({ handler, body, onChange, problems, onSubmit }: BodyEditorPro
         value={body}
         onChange={onChange}
         onSubmit={onSubmit}
-        problem={reading.kind === "broken" ? `This is no JSON yet: ${reading.problem}` : undefined}
-        hint={schema === undefined ? "This handler says nothing about what it takes. Empty: no body is sent." : undefined}
+        problem={reading.kind === "broken" ? `Not valid JSON: ${reading.problem}` : undefined}
+        hint={schema === undefined ? "This handler has no input schema. Empty: no body is sent." : undefined}
         linesMin={schema === undefined ? 6 : 10}
       />
       <Problems problems={problems} />
@@ -50,9 +50,9 @@ function JsonBody({ handler, body, onChange, problems, onSubmit }: BodyEditorPro
     <div className="playground__body">
       <section aria-label="Body as a form" className="card">
         {reading.kind === "broken" ? (
-          <p className="quiet">The JSON beside cannot be read. Mend it, and the form goes on.</p>
+          <p className="quiet">The JSON is not valid. Correct it to use the form.</p>
         ) : isRounded(body) ? (
-          <p className="quiet">The JSON beside has whole numbers that are too large for a form, which would round them.</p>
+          <p className="quiet">The JSON has integers that are too large for the form, which would round them.</p>
         ) : (
           <SchemaFields
             root={schema}
@@ -72,7 +72,7 @@ function Problems({ problems }: { readonly problems: readonly SchemaProblem[] })
     <div aria-live="polite">
       {problems.length > 0 && (
         <div className="playground__problems small">
-          <p>The schema of the handler says:</p>
+          <p>Schema violations:</p>
           <ul>
             {problems.map(({ path, message }) => (
               <li key={`${path} ${message}`}>

@@ -10,29 +10,29 @@ export interface CallButtonsProps {
   readonly onExtras: (extras: Extras) => void;
   /** Why it cannot be sent. */
   readonly obstacle: string | undefined;
-  /** Of the schema's: it may be sent all the same. */
+  /** Of the schema's: it may be sent anyway. */
   readonly problemCount: number;
   readonly state: CallState;
   readonly onLeave: () => void;
 }
 
 const WAYS = [
-  { value: "call", label: "Call, and wait for the answer" },
-  { value: "send", label: "Send, and go on" },
-  { value: "delayed", label: "Send for later" },
+  { value: "call", label: "Call and wait for the response" },
+  { value: "send", label: "Send without waiting" },
+  { value: "delayed", label: "Send with delay" },
 ] as const;
 
-const VERBS: Readonly<Record<Way, string>> = { call: "Call", send: "Send", delayed: "Send for later" };
+const VERBS: Readonly<Record<Way, string>> = { call: "Call", send: "Send", delayed: "Send with delay" };
 
 export function CallButtons(props: CallButtonsProps) {
   const { way, onWay, extras, onExtras, obstacle, problemCount, state, onLeave } = props;
   const isWaiting = state.kind === "waiting";
   return (
     <div className="playground__call">
-      <ChoiceField label="How" value={way} choices={WAYS} onChange={onWay} />
+      <ChoiceField label="Mode" value={way} choices={WAYS} onChange={onWay} />
       {way === "delayed" && (
         <TextField
-          label="After"
+          label="Delay"
           value={extras.delay}
           onChange={(delay) => onExtras({ ...extras, delay })}
           placeholder="10s, 1h 30m"
@@ -42,7 +42,7 @@ export function CallButtons(props: CallButtonsProps) {
       <div className="row">
         <Button type="submit" look="primary" isBusy={isWaiting} forbidden={obstacle}>
           {VERBS[way]}
-          {problemCount > 0 && " all the same"}
+          {problemCount > 0 && " anyway"}
         </Button>
         {isWaiting && (
           <>

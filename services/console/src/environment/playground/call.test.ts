@@ -59,7 +59,7 @@ test("what cannot be sent says why", () => {
   expect(obstacleOf(draft())).toBeUndefined();
   expect(obstacleOf(draft({ service: service({ ty: "Service" }), key: "" }))).toBeUndefined();
   expect(obstacleOf(draft({ key: "" }))).toMatch(/^A key/);
-  expect(obstacleOf(draft({ body: "{" }))).toMatch(/no JSON/);
+  expect(obstacleOf(draft({ body: "{" }))).toMatch(/not valid JSON/);
   expect(obstacleOf(draft({ handler: handler({ public: false }) }))).toMatch(/private/);
   expect(obstacleOf(draft({ way: "delayed", extras: { ...NO_EXTRAS, delay: " " } }))).toMatch(/delay/);
   expect(obstacleOf(draft({ extras: { ...NO_EXTRAS, headers: "no header" } }))).toMatch(/name: value/);
@@ -68,7 +68,7 @@ test("what cannot be sent says why", () => {
 test("the schema tells what is wrong with a body", () => {
   const of = handler({ input_json_schema: SCHEMA });
   expect(bodyProblems(of, '{"amount":1}')).toEqual([]);
-  expect(bodyProblems(of, "{}")).toEqual([{ path: "amount", message: "is needed" }]);
+  expect(bodyProblems(of, "{}")).toEqual([{ path: "amount", message: "is required" }]);
   expect(bodyProblems(of, "")).toHaveLength(1);
   expect(bodyProblems(handler(), "")).toEqual([]);
 });

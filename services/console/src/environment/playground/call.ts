@@ -60,16 +60,16 @@ export interface Draft {
 export function bodyProblems({ input_json_schema: schema }: HandlerView, body: string): readonly SchemaProblem[] {
   if (schema === undefined) return [];
   const reading = readBody(body);
-  if (reading.kind === "none") return [{ path: "", message: "a body is needed" }];
+  if (reading.kind === "none") return [{ path: "", message: "a body is required" }];
   return reading.kind === "value" ? problemsOf(reading.value, schema) : [];
 }
 
 /** Why it cannot be sent at all. */
 export function obstacleOf({ service, handler, key, way, body, extras }: Draft): string | undefined {
-  if (isKeyed(service) && key === "") return "A key is needed: which of them is called";
-  if (!handler.public || !service.public) return "It is private: only other handlers may call it";
-  if (bodyKindOf(handler) === "json" && readBody(body).kind === "broken") return "The body is no JSON yet";
-  if (way === "delayed" && extras.delay.trim() === "") return "Say when: a delay such as 10s";
+  if (isKeyed(service) && key === "") return "A key is required";
+  if (!handler.public || !service.public) return "The service is private: only other handlers can call it";
+  if (bodyKindOf(handler) === "json" && readBody(body).kind === "broken") return "The body is not valid JSON";
+  if (way === "delayed" && extras.delay.trim() === "") return "Enter a delay such as 10s";
   return headersOf(extras.headers).problem;
 }
 
@@ -85,7 +85,8 @@ export function headersOf(text: string): ReadHeaders {
     if (line.trim() === "") continue;
     const colon = line.indexOf(":");
     const name = line.slice(0, Math.max(colon, 0)).trim().toLowerCase();
-    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name)) return { headers, problem: `“${line.trim()}” is no header: write name: value` };
+    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name))
+      return { headers, problem: `“${line.trim()}” is not a header: write name: value` };
     headers[name] = line.slice(colon + 1).trim();
   }
   return { headers, problem: undefined };

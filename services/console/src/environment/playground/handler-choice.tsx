@@ -31,7 +31,7 @@ export function HandlerChoice({ services, service, handler }: HandlerChoiceProps
       {service !== undefined && isKeyed(service) && (
         <TextField
           label="Key"
-          hint={service.ty === "Workflow" ? "Each key is one run of the workflow" : "Each key is an object of its own"}
+          hint={service.ty === "Workflow" ? "Each key is one run of the workflow" : "Each key is a separate object"}
           value={parameters.get("key") ?? ""}
           onChange={(key) => change({ key }, false)}
           autoComplete="off"

@@ -15,14 +15,14 @@ export function HistoryList({ history, services, onAgain }: HistoryListProps) {
     services.some(({ name, handlers }) => name === service && handlers.some((each) => each.name === handler));
   const columns: readonly Column<HistoryEntry>[] = [
     {
-      name: "What",
+      name: "Handler",
       cell: ({ service, key, handler }) => (
         <code>
           <Breakable text={[service, ...(key === "" ? [] : [key]), handler].join("/")} />
         </code>
       ),
     },
-    { name: "How", cell: ({ way }) => (way === "delayed" ? "sent for later" : way === "send" ? "sent" : "called") },
+    { name: "Mode", cell: ({ way }) => (way === "delayed" ? "sent with delay" : way === "send" ? "sent" : "called") },
     { name: "Body", cell: ({ body }) => <code>{shortened(body)}</code> },
     {
       name: "Invocation",
@@ -39,29 +39,27 @@ export function HistoryList({ history, services, onAgain }: HistoryListProps) {
     },
     { name: "When", cell: ({ atMs }) => <Moment at={atMs} /> },
     {
-      name: "Again",
+      name: "Actions",
       isNameHidden: true,
       cell: (entry) => (
         <Button
           isSmall
           onClick={() => onAgain(entry)}
           forbidden={isThere(entry) ? undefined : "This handler is not registered any more"}
-          aria-label={`Fill in again: ${entry.service}/${entry.handler}`}
+          aria-label={`Use again: ${entry.service}/${entry.handler}`}
         >
-          Fill in again
+          Use again
         </Button>
       ),
     },
   ];
   return (
     <Table
-      label="Calls of before"
+      label="Call history"
       rows={history}
       columns={columns}
       keyOf={({ atMs, invocationId }) => `${atMs} ${invocationId}`}
-      empty={
-        <p className="quiet">Calls that are made here are remembered in this browser, the last twenty, without their headers.</p>
-      }
+      empty={<p className="quiet">The last twenty calls of this browser are kept here, without their headers.</p>}
     />
   );
 }

@@ -13,7 +13,7 @@ export interface MoreFieldsProps {
 }
 
 const PRIORITIES = [
-  { value: "", label: "as usual (3)" },
+  { value: "", label: "default (3)" },
   { value: "1", label: "1, first" },
   { value: "2", label: "2" },
   { value: "4", label: "4" },
@@ -32,7 +32,7 @@ export function MoreFields({ service, extras, onChange, isText }: MoreFieldsProp
         {service.ty !== "Workflow" && (
           <TextField
             label="Idempotency key"
-            hint="The same key again gets the same answer, and nothing runs twice"
+            hint="The same key returns the same result and starts no second invocation"
             value={extras.idempotencyKey}
             onChange={set("idempotencyKey")}
             autoComplete="off"
@@ -41,7 +41,7 @@ export function MoreFields({ service, extras, onChange, isText }: MoreFieldsProp
         )}
         <TextField
           label="Scope"
-          hint="Whose limits it counts for"
+          hint="Whose limits apply"
           value={extras.scope}
           onChange={set("scope")}
           autoComplete="off"
@@ -57,7 +57,7 @@ export function MoreFields({ service, extras, onChange, isText }: MoreFieldsProp
         />
         <ChoiceField
           label="Priority"
-          hint="Among those of one limit key"
+          hint="Among calls of the same limit key"
           value={extras.priority}
           choices={PRIORITIES}
           onChange={set("priority")}
@@ -74,7 +74,7 @@ export function MoreFields({ service, extras, onChange, isText }: MoreFieldsProp
         )}
         <TextArea
           label="Headers"
-          hint="A line each, name: value. They are not remembered below."
+          hint="One per line, name: value. Not kept in the history."
           value={extras.headers}
           onChange={set("headers")}
           rows={2}

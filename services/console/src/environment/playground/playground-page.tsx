@@ -14,7 +14,7 @@ import "./playground.css";
 export default function PlaygroundPage() {
   const services = useAsk(["services"], ({ admin }, signal) => admin.services.list({ signal }));
   return (
-    <Page title="Playground" lead="Call a handler from here, as a program would.">
+    <Page title="Playground" lead="Call a handler over HTTP.">
       <Loaded query={services}>{(all) => (all.length === 0 ? <None /> : <Chosen services={all} />)}</Loaded>
     </Page>
   );
@@ -23,8 +23,8 @@ export default function PlaygroundPage() {
 function None() {
   const { adminUrl } = useEnvironment();
   return (
-    <Empty title="There is nothing to call yet">
-      <p>Register a deployment, and its handlers can be called here, with a form made of what they take.</p>
+    <Empty title="No handlers yet">
+      <p>Register a deployment to call its handlers here, with a form made from their input schema.</p>
       <Snippet
         label="the command that registers"
         text={`curl ${adminUrl}/deployments --json '{"uri": "http://localhost:9080"}'`}
@@ -48,10 +48,10 @@ function Chosen({ services }: { readonly services: readonly ServiceView[] }) {
     <>
       <HandlerChoice services={services} service={service} handler={handler} />
       {service === undefined || handler === undefined ? (
-        <Empty title="There is no such handler">
+        <Empty title="Handler not found">
           <p>
-            No {service === undefined ? `service ${named}` : `handler ${wanted} of ${service.name}`} is registered here. Choose
-            another one above.
+            No {service === undefined ? `service ${named}` : `handler ${wanted} of ${service.name}`} is registered. Choose another
+            one above.
           </p>
         </Empty>
       ) : (

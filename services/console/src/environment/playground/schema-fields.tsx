@@ -61,8 +61,8 @@ function Field(props: FieldProps) {
             />
           )}
           {isCompound(shape.field) && !isRequired && value !== undefined && (
-            <Button isSmall look="bare" onClick={() => onChange(undefined)} aria-label={`Leave it out: ${name}`}>
-              Leave it out
+            <Button isSmall look="bare" onClick={() => onChange(undefined)} aria-label={`Remove ${name}`}>
+              Remove
             </Button>
           )}
         </div>

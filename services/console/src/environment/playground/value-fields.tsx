@@ -11,7 +11,7 @@ export interface CommonProps {
   readonly onChange: (value: unknown) => void;
 }
 
-/** Keeps what is typed while it is no number yet, such as `-`. */
+/** Keeps what is typed while it is not a number yet, such as `-`. */
 export function NumberField({ value, onChange, problem, ...common }: CommonProps) {
   const [text, setText] = useState(String(value ?? ""));
   useEffect(() => {
@@ -24,7 +24,9 @@ export function NumberField({ value, onChange, problem, ...common }: CommonProps
     else if (next.trim() === "") onChange(undefined);
   };
   const isOdd = text.trim() !== "" && numberOfText(text) === undefined;
-  return <TextField {...common} problem={isOdd ? "is no number" : problem} value={text} onChange={change} inputMode="decimal" />;
+  return (
+    <TextField {...common} problem={isOdd ? "is not a number" : problem} value={text} onChange={change} inputMode="decimal" />
+  );
 }
 
 const NOT_SET = "not set";

@@ -59,7 +59,7 @@ export function Workbench({ services, service, handler, begin, onAgain }: Workbe
     <>
       <form
         className="stack"
-        aria-label="The call"
+        aria-label="Request"
         onSubmit={(event) => {
           event.preventDefault();
           void call();
@@ -80,10 +80,10 @@ export function Workbench({ services, service, handler, begin, onAgain }: Workbe
         />
       </form>
       <AnswerPanel state={caller.state} service={service.name} handler={handler.name} />
-      <Section title="As curl">
+      <Section title="cURL">
         <Curl draft={draft} />
       </Section>
-      <Section title="Before">
+      <Section title="History">
         <HistoryList history={history} services={services} onAgain={onAgain} />
       </Section>
     </>
@@ -93,7 +93,7 @@ export function Workbench({ services, service, handler, begin, onAgain }: Workbe
 function Curl({ draft }: { readonly draft: Draft }) {
   const { ingressUrl, needsKey } = useEnvironment();
   const { service, handler, key, way, extras } = draft;
-  if (key === "." || key === "..") return <p className="quiet">No address can carry this key.</p>;
+  if (key === "." || key === "..") return <p className="quiet">This key cannot be part of a URL.</p>;
   const text = curlText({
     ...inputOf(draft),
     ingressUrl,

@@ -38,7 +38,7 @@ export default function PromisesPage() {
   };
   const names = [...new Set([...workflows.map(({ name }) => name), ...(filter.service === "" ? [] : [filter.service])])];
   return (
-    <Page title="Promises" lead="What workflows wait for by name. A handler of the same workflow resolves or rejects them.">
+    <Page title="Promises" lead="Named promises of workflows. A handler of the same workflow resolves or rejects them.">
       <form onSubmit={submit} className="promises__search">
         <ChoiceField
           label="Workflow"
@@ -49,7 +49,7 @@ export default function PromisesPage() {
         <ChoiceField label="State" value={filter.state} choices={STATES} onChange={(state) => change({ state })} />
         <TextField label="Key contains" value={text} onChange={setText} spellCheck={false} autoComplete="off" />
         <div className="row">
-          <Button type="submit">Find</Button>
+          <Button type="submit">Search</Button>
         </div>
       </form>
       <Loaded query={promises}>
@@ -71,12 +71,12 @@ export default function PromisesPage() {
                 { name: "Promise", cell: ({ name }: PromiseLine) => <code>{name}</code> },
                 { name: "State", cell: ({ state }: PromiseLine) => <Badge tone={TONES[state]}>{state}</Badge> },
                 { name: "Value", cell: (line: PromiseLine) => <Outcome line={line} /> },
-                { name: "Settled by", cell: (line: PromiseLine) => <Handlers line={line} workflows={workflows} /> },
+                { name: "Completed by", cell: (line: PromiseLine) => <Handlers line={line} workflows={workflows} /> },
               ]}
               empty={<NoPromises isSearched={filter.service !== "" || filter.part !== "" || filter.state !== ""} />}
             />
             {rows.length > PROMISES_SHOWN_MAX && (
-              <p className="quiet">The first {PROMISES_SHOWN_MAX} are shown. Narrow the search to see others.</p>
+              <p className="quiet">The first {PROMISES_SHOWN_MAX} are shown. Narrow the filter to see others.</p>
             )}
           </>
         )}
@@ -87,13 +87,13 @@ export default function PromisesPage() {
 
 function Outcome({ line: { state, outcome } }: { readonly line: PromiseLine }) {
   if (state === "pending") return <span className="quiet">–</span>;
-  return outcome === undefined ? <span className="quiet">not a text</span> : <code className="promises__value">{outcome}</code>;
+  return outcome === undefined ? <span className="quiet">binary</span> : <code className="promises__value">{outcome}</code>;
 }
 
 function Handlers({ line, workflows }: { readonly line: PromiseLine; readonly workflows: readonly ServiceView[] }) {
   if (line.state !== "pending") return <span className="quiet">–</span>;
   const handlers = workflows.find(({ name }) => name === line.service)?.handlers.filter(({ ty }) => ty !== "Workflow") ?? [];
-  if (handlers.length === 0) return <span className="quiet">no handler of it can be called</span>;
+  if (handlers.length === 0) return <span className="quiet">no callable handler</span>;
   return (
     <span className="row">
       {handlers.map(({ name }) => (
@@ -106,13 +106,13 @@ function Handlers({ line, workflows }: { readonly line: PromiseLine; readonly wo
 }
 
 function NoPromises({ isSearched }: { readonly isSearched: boolean }) {
-  if (isSearched) return <Empty title="No promise is like that" />;
+  if (isSearched) return <Empty title="No matching promises" />;
   return (
-    <Empty title="No workflow has made a promise yet">
-      <p>A workflow that waits for something by name makes one:</p>
+    <Empty title="No promises yet">
+      <p>A workflow that waits for a named promise creates one:</p>
       <Snippet label="handler code" text={'const by = await ctx.promise<string>("confirmed");'} />
-      <p>Another handler of it settles it:</p>
-      <Snippet label="settling handler code" text={'await ctx.promise<string>("confirmed").resolve("Ada");'} />
+      <p>Another handler of the workflow completes it:</p>
+      <Snippet label="completing handler code" text={'await ctx.promise<string>("confirmed").resolve("Ada");'} />
     </Empty>
   );
 }

@@ -17,11 +17,11 @@ export function CalendarLine({
   readonly span: Span;
 }) {
   const shown = schedules.filter(({ status }) => status === "active").slice(0, DRAWN_MAX);
-  if (shown.length === 0) return <p className="quiet">No schedule is active.</p>;
+  if (shown.length === 0) return <p className="quiet">No active schedules.</p>;
   const ticks = ticksOf(fromMs, span);
   return (
     <div className="card schedules__calendar">
-      <span className="visually-hidden">Times are those of your clock.</span>
+      <span className="visually-hidden">Times are in your time zone.</span>
       <span />
       <svg className="schedules__line schedules__axis" aria-hidden="true">
         {ticks.map(({ at, text }, index) => (
@@ -65,7 +65,7 @@ function Line({
   const times = when.ok ? timesWithin(when, fromMs, fromMs + SPANS[span], TIMES_COUNTED_MAX) : [];
   const x = (atMs: number): string => `${((atMs - fromMs) / SPANS[span]) * 100}%`;
   const [first, last] = [times[0], times.at(-1)];
-  const words = when.ok ? countText(times.length) : "cannot be drawn";
+  const words = when.ok ? countText(times.length) : "cannot be shown";
   return (
     <Fragment>
       <span className="schedules__name" title={name}>
@@ -98,7 +98,7 @@ function Line({
 }
 
 function countText(count: number): string {
-  if (count === 0) return "not in this time";
+  if (count === 0) return "none in this period";
   if (count >= TIMES_COUNTED_MAX) return `${TIMES_COUNTED_MAX.toLocaleString()} times or more`;
   return count === 1 ? "once" : `${count.toLocaleString()} times`;
 }

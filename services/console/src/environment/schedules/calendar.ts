@@ -17,7 +17,7 @@ export function readWhen({ cron, zone, startAt, endAt }: When): ReadWhen {
   const recurrence = parseRecurrence(cron);
   if (!recurrence.ok) return { ok: false, field: "cron", problem: recurrence.reason };
   const known = zoneOf(zone);
-  if (known === undefined) return { ok: false, field: "zone", problem: "There is no such time zone." };
+  if (known === undefined) return { ok: false, field: "zone", problem: "Unknown time zone." };
   const startMs = startAt ? Date.parse(startAt) : Number.NEGATIVE_INFINITY;
   const endMs = endAt ? Date.parse(endAt) : Number.POSITIVE_INFINITY;
   // Intervals count from the start, else from 1970.

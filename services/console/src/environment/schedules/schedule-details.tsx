@@ -25,20 +25,20 @@ export function ScheduleDetails({ schedule }: { readonly schedule: ScheduleView 
       <Facts
         facts={[
           ["Id", <ShortId key="id" id={id} copyLabel="the id" />],
-          ["What it is for", schedule.description ?? "–"],
-          ["When the run before still goes on", schedule.overlap.replaceAll("_", " ")],
-          ["After the server was away", schedule.catch_up],
+          ["Description", schedule.description ?? "–"],
+          ["Overlap policy", schedule.overlap.replaceAll("_", " ")],
+          ["Catch-up policy", schedule.catch_up],
           ["Fired", schedule.fired_count.toLocaleString()],
           ["Skipped", schedule.skipped_count.toLocaleString()],
           ["Missed", schedule.missed_count.toLocaleString()],
           ["Failed", schedule.failed_count.toLocaleString()],
         ]}
       />
-      <h3>Next times</h3>
+      <h3>Next runs</h3>
       <Loaded query={next}>
         {(times) =>
           times.length === 0 || schedule.paused ? (
-            <p className="quiet">{schedule.paused ? "None while it is paused." : "None: it has ended."}</p>
+            <p className="quiet">{schedule.paused ? "None while paused." : "None: the schedule has ended."}</p>
           ) : (
             <ol className="schedules__next">
               {times.map(({ at, local }) => (
@@ -53,16 +53,16 @@ export function ScheduleDetails({ schedule }: { readonly schedule: ScheduleView 
           )
         }
       </Loaded>
-      <h3>Last times</h3>
+      <h3>Recent runs</h3>
       <Table
-        label={`Last times of ${name}`}
+        label={`Recent runs of ${name}`}
         rows={schedule.recent}
         keyOf={(firing) => `${firing.scheduled_at} ${firing.outcome} ${firing.invocation_id ?? ""}`}
         columns={[
-          { name: "Meant for", cell: ({ scheduled_at }: Firing) => <Moment at={scheduled_at} /> },
+          { name: "Scheduled for", cell: ({ scheduled_at }: Firing) => <Moment at={scheduled_at} /> },
           { name: "Outcome", cell: ({ outcome }: Firing) => <Badge tone={TONES[outcome] ?? "idle"}>{outcome}</Badge> },
           {
-            name: "Why",
+            name: "Reason",
             cell: ({ cause, detail }: Firing) => [cause?.replaceAll("_", " "), detail].filter(Boolean).join(": ") || "–",
           },
           {
@@ -78,8 +78,8 @@ export function ScheduleDetails({ schedule }: { readonly schedule: ScheduleView 
           },
         ]}
         empty={
-          <Empty title="It has not fired yet">
-            <p>Its last twenty times will be here, with the invocations that they made.</p>
+          <Empty title="Not fired yet">
+            <p>The last twenty runs appear here with their invocations.</p>
           </Empty>
         }
       />

@@ -29,7 +29,7 @@ export function ScheduleDialog({ services, schedule, onClose, onDone }: Schedule
       schedule === undefined
         ? admin.schedules.create(bodyOf(fields, undefined))
         : admin.schedules.replace(schedule.id, bodyOf(fields, schedule), schedule.version),
-    { done: ({ name }) => `${name} is ${schedule === undefined ? "made" : "changed"}`, onDone },
+    { done: ({ name }) => `Schedule ${name} ${schedule === undefined ? "created" : "saved"}`, onDone },
   );
   const when = readWhen(fields);
   const problems = problemsOf(fields);
@@ -44,7 +44,7 @@ export function ScheduleDialog({ services, schedule, onClose, onDone }: Schedule
     send();
   };
   return (
-    <Dialog title={schedule === undefined ? "Make a schedule" : `Change ${schedule.name}`} isOpen onClose={onClose} isWide>
+    <Dialog title={schedule === undefined ? "Create schedule" : `Edit ${schedule.name}`} isOpen onClose={onClose} isWide>
       <form className="stack" onSubmit={submit}>
         <div className="schedules__form">
           <TextField
@@ -54,9 +54,9 @@ export function ScheduleDialog({ services, schedule, onClose, onDone }: Schedule
             problem={shown.name}
             autoComplete="off"
           />
-          <TextField label="What it is for" value={fields.description} onChange={(description) => set({ description })} />
+          <TextField label="Description" value={fields.description} onChange={(description) => set({ description })} />
           <TextField
-            label="When"
+            label="Schedule"
             isCode
             value={fields.cron}
             onChange={(cron) => set({ cron })}
@@ -66,7 +66,7 @@ export function ScheduleDialog({ services, schedule, onClose, onDone }: Schedule
             autoComplete="off"
           />
           <TextField
-            label="By the clock of"
+            label="Time zone"
             value={fields.zone}
             onChange={(zone) => set({ zone })}
             problem={!when.ok && when.field === "zone" ? when.problem : undefined}
@@ -108,8 +108,8 @@ export function ScheduleDialog({ services, schedule, onClose, onDone }: Schedule
               onChange={(key) => set({ key })}
               hint={
                 service.ty === "Workflow"
-                  ? "Empty: each time is a run of its own. {time}, {date}, {name} stand for those."
-                  : "{time}, {date}, {name} stand for those."
+                  ? "Empty: each run gets its own key. Placeholders: {time}, {date}, {name}."
+                  : "Placeholders: {time}, {date}, {name}."
               }
               spellCheck={false}
             />
@@ -123,17 +123,17 @@ export function ScheduleDialog({ services, schedule, onClose, onDone }: Schedule
           onChange={(input) => set({ input })}
           onSubmit={send}
           problem={shown.input}
-          hint={hasBytes(schedule) ? "Its input is bytes that are no JSON; empty keeps them." : "JSON. Empty: no input."}
+          hint={hasBytes(schedule) ? "The current input is not JSON; empty keeps it." : "JSON. Empty: no input."}
         />
         <div className="schedules__form">
           <ChoiceField
-            label="When the run before still goes on"
+            label="Overlap policy"
             value={fields.overlap}
             choices={OVERLAPS}
             onChange={(overlap) => set({ overlap })}
           />
           <ChoiceField
-            label="After the server was away"
+            label="Catch-up policy"
             value={fields.catchUp}
             choices={CATCH_UPS}
             onChange={(catchUp) => set({ catchUp })}
@@ -150,25 +150,25 @@ export function ScheduleDialog({ services, schedule, onClose, onDone }: Schedule
             />
             <TextField label="Not after" value={fields.endAt} onChange={(endAt) => set({ endAt })} problem={shown.endAt} />
             <TextField
-              label="At most so many times"
+              label="Maximum runs"
               value={fields.firingsMax}
               onChange={(firingsMax) => set({ firingsMax })}
               problem={shown.firingsMax}
               inputMode="numeric"
             />
             <TextField
-              label="Spread over"
+              label="Jitter"
               value={fields.jitter}
               onChange={(jitter) => set({ jitter })}
               hint="A duration up to 1h, such as 30s"
             />
           </div>
         </details>
-        {save.isError && <ProblemNote cause={save.error} title="It was not saved." />}
+        {save.isError && <ProblemNote cause={save.error} title="The schedule was not saved." />}
         <DialogActions>
-          <Button onClick={onClose}>Leave it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look="primary" isBusy={save.isPending}>
-            {schedule === undefined ? "Make it" : "Save"}
+            {schedule === undefined ? "Create" : "Save"}
           </Button>
         </DialogActions>
       </form>
@@ -179,10 +179,10 @@ export function ScheduleDialog({ services, schedule, onClose, onDone }: Schedule
 function Preview({ when, zone }: { readonly when: ReadWhen; readonly zone: string }) {
   if (!when.ok) return null;
   const times = timesWithin(when, Date.now(), Number.POSITIVE_INFINITY, PREVIEW_COUNT);
-  if (times.length === 0) return <p role="status">It would never fire.</p>;
+  if (times.length === 0) return <p role="status">The schedule never fires.</p>;
   return (
     <div role="status">
-      <p className="quiet small">It would fire next at</p>
+      <p className="quiet small">Next runs:</p>
       <ol className="schedules__next small">
         {times.map((at) => (
           <li key={at}>{clockText(at, zone)}</li>

@@ -21,15 +21,15 @@ export interface ScheduleFields {
 }
 
 export const OVERLAPS = [
-  { value: "skip", label: "Skip this time" },
-  { value: "queue", label: "Wait for its end" },
-  { value: "cancel_previous", label: "Cancel it" },
-  { value: "allow", label: "Run beside it" },
+  { value: "skip", label: "Skip" },
+  { value: "queue", label: "Queue: start after the running one" },
+  { value: "cancel_previous", label: "Cancel the running one" },
+  { value: "allow", label: "Allow overlap" },
 ] as const;
 export const CATCH_UPS = [
-  { value: "last", label: "Fire the last missed time" },
-  { value: "all", label: "Fire all missed times" },
-  { value: "none", label: "Let them go" },
+  { value: "last", label: "Run the last missed one" },
+  { value: "all", label: "Run all missed" },
+  { value: "none", label: "Skip missed" },
 ] as const;
 
 export function newFields(service: string, handler: string): ScheduleFields {
@@ -79,14 +79,14 @@ export function hasBytes(schedule: ScheduleView | undefined): boolean {
 /** What is wrong before anybody is asked; the calendar checks `cron` and `zone`. */
 export function problemsOf(fields: ScheduleFields): Partial<Record<keyof ScheduleFields, string>> {
   const problems: Partial<Record<keyof ScheduleFields, string>> = {};
-  if (fields.name.trim() === "") problems.name = "It needs a name.";
-  if (fields.service === "") problems.service = "Choose what it calls.";
-  if (fields.handler === "") problems.handler = "Choose what it calls.";
-  if (fields.input.trim() !== "" && !isJson(fields.input)) problems.input = 'This is not JSON. A text needs quotes: "…"';
+  if (fields.name.trim() === "") problems.name = "Enter a name.";
+  if (fields.service === "") problems.service = "Choose a handler.";
+  if (fields.handler === "") problems.handler = "Choose a handler.";
+  if (fields.input.trim() !== "" && !isJson(fields.input)) problems.input = 'Not valid JSON. Strings need quotes: "…"';
   if (fields.firingsMax !== "" && !/^[1-9]\d{0,14}$/.test(fields.firingsMax)) problems.firingsMax = "A whole number from 1.";
   for (const name of ["startAt", "endAt"] as const) {
     if (fields[name] !== "" && !/^\d{4}-\d\d-\d\dT.*(?:Z|[+-]\d\d:\d\d)$/.test(fields[name])) {
-      problems[name] = "A moment such as 2026-11-22T09:00:00Z.";
+      problems[name] = "A time such as 2026-11-22T09:00:00Z.";
     }
   }
   return problems;

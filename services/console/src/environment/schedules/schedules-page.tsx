@@ -41,41 +41,41 @@ export default function SchedulesPage() {
   const span: Span = parameters.get("span") === "week" ? "week" : "day";
   const shown = parameters.get("show");
   const pause = useChange<ScheduleView, ScheduleView>(({ admin }, { id, paused }) => admin.schedules.setPaused(id, !paused), {
-    done: ({ name, paused }) => `${name} ${paused ? "is paused" : "fires again"}`,
-    failed: "It stays as it was",
+    done: ({ name, paused }) => `Schedule ${name} ${paused ? "paused" : "resumed"}`,
+    failed: "The change failed",
   });
   const fire = useChange<ScheduleView, { invocationId: string }>(
     ({ admin }, { id }) => admin.schedules.run(id, crypto.getRandomValues(new Uint32Array(4)).join("-")),
     {
       done: ({ invocationId }, { name }) => `${name} fired: ${invocationId}`,
-      failed: "It was not fired",
+      failed: "The schedule was not fired",
       onDone: (_, { id }) => change({ show: id }),
     },
   );
   const remove = useChange<ScheduleView>(({ admin }, { id }) => admin.schedules.remove(id), {
-    done: (_, { name }) => `${name} has ended`,
+    done: (_, { name }) => `Schedule ${name} deleted`,
     onDone: () => {
       setRemoving(undefined);
       change({ show: undefined }, false);
     },
   });
   const make = () => setEditing({ schedule: undefined });
-  const whyNot = forbidden ?? (services.data?.length === 0 ? "Register a service first: a schedule calls one" : undefined);
+  const whyNot = forbidden ?? (services.data?.length === 0 ? "Register a service first" : undefined);
   return (
     <Page
       title="Schedules"
-      lead="Handlers called again and again, each time exactly once."
+      lead="Recurring calls of handlers, each run exactly once."
       actions={
         <Button look="primary" forbidden={whyNot} onClick={make}>
-          Make a schedule
+          Create schedule
         </Button>
       }
     >
       <Loaded query={schedules}>
         {(all) =>
           all.length === 0 ? (
-            <Empty title="Nothing is scheduled">
-              <p>A schedule calls a handler at times that a cron expression or an interval names. Make one here, or with</p>
+            <Empty title="No schedules yet">
+              <p>A schedule calls a handler by a cron expression or at an interval. Create one here, or with</p>
               <Snippet
                 label="command"
                 text={`curl ${adminUrl}/schedules --json '{"name": "nightly", "cron": "30 2 * * *", "target": {"service": "Reports", "handler": "build"}}'`}
@@ -126,7 +126,7 @@ export default function SchedulesPage() {
                   { name: "Next", cell: ({ next_at }) => <Moment at={next_at} /> },
                   { name: "Last", cell: ({ last_fired_at }) => <Moment at={last_fired_at} /> },
                   {
-                    name: "When",
+                    name: "Schedule",
                     cell: ({ cron, zone }) => (
                       <>
                         <code>{cron}</code>{" "}
@@ -155,7 +155,7 @@ export default function SchedulesPage() {
                         actions={[
                           { label: "Fire now", forbidden, onSelect: () => fire.mutate(schedule) },
                           { label: schedule.paused ? "Resume" : "Pause", forbidden, onSelect: () => pause.mutate(schedule) },
-                          { label: "Change", forbidden, onSelect: () => setEditing({ schedule }) },
+                          { label: "Edit", forbidden, onSelect: () => setEditing({ schedule }) },
                           {
                             label: "Delete",
                             isDanger: true,
@@ -192,12 +192,12 @@ export default function SchedulesPage() {
           title={`Delete ${removing.name}?`}
           isOpen
           onClose={() => setRemoving(undefined)}
-          verb="Delete it"
+          verb="Delete"
           isBusy={remove.isPending}
-          problem={remove.isError ? <ProblemNote cause={remove.error} title="It was not deleted." /> : undefined}
+          problem={remove.isError ? <ProblemNote cause={remove.error} title="The schedule was not deleted." /> : undefined}
           onConfirm={() => remove.mutate(removing)}
         >
-          <p>It fires no more. Invocations that it made go on.</p>
+          <p>The schedule stops firing. Its invocations continue.</p>
         </Confirmation>
       )}
     </Page>
@@ -206,5 +206,5 @@ export default function SchedulesPage() {
 
 function Shown({ schedule, isWanted }: { readonly schedule: ScheduleView | undefined; readonly isWanted: boolean }) {
   if (schedule !== undefined) return <ScheduleDetails key={schedule.id} schedule={schedule} />;
-  return isWanted ? <p className="quiet">The schedule that this address names is not there any more.</p> : null;
+  return isWanted ? <p className="quiet">This schedule no longer exists.</p> : null;
 }

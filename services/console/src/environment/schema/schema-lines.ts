@@ -89,7 +89,7 @@ function limitsOf(schema: Schema): readonly string[] {
   range(numberIn(schema, "minLength"), numberIn(schema, "maxLength"), " characters");
   range(numberIn(schema, "minItems"), numberIn(schema, "maxItems"), " items");
   const pattern = textIn(schema, "pattern");
-  if (pattern !== undefined) limits.push(`like /${pattern}/`);
+  if (pattern !== undefined) limits.push(`pattern /${pattern}/`);
   if (schema["default"] !== undefined) limits.push(`default ${JSON.stringify(schema["default"])}`);
   return limits;
 }

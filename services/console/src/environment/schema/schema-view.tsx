@@ -14,7 +14,7 @@ const COLUMNS: readonly Column<SchemaLine>[] = [
     ),
   },
   {
-    name: "What it is",
+    name: "Description",
     cell: ({ description, limits }) => (
       <>
         {description !== undefined && <div>{description}</div>}
@@ -29,9 +29,9 @@ export function SchemaView({ schema, label }: { readonly schema: unknown; readon
   return (
     <div className="stack stack--tight">
       <Table label={label} rows={lines} columns={COLUMNS} keyOf={({ path }) => path} />
-      {lines.length >= LINES_MAX && <p className="quiet small">There is more: the whole of it is below.</p>}
+      {lines.length >= LINES_MAX && <p className="quiet small">Truncated: the full schema is below.</p>}
       <details>
-        <summary className="small">The schema as JSON</summary>
+        <summary className="small">JSON schema</summary>
         <Snippet label={`${label} as JSON`} text={JSON.stringify(schema, null, 2)} />
       </details>
     </div>

@@ -29,7 +29,7 @@ function check(value: unknown, part: unknown, root: unknown, path: string, depth
   const { schema, types, isNullable, choices } = read(part, root);
   if (value === null && isNullable) return;
   if (choices.length > 0 && !choices.some((choice) => fits(value, choice, root, depth))) {
-    tell(path, "is none of the things that it may be");
+    tell(path, "matches none of the allowed variants");
     return;
   }
   if ("const" in schema && !isSame(value, schema["const"])) return tell(path, `must be ${JSON.stringify(schema["const"])}`);
@@ -72,11 +72,11 @@ function isOfType(value: unknown, type: string): boolean {
 }
 
 const ARTICLES: Readonly<Record<string, string>> = {
-  integer: "a whole number",
+  integer: "an integer",
   number: "a number",
   array: "a list",
   object: "an object",
-  string: "a text",
+  string: "a string",
   boolean: "true or false",
 };
 
@@ -90,7 +90,7 @@ function checkText(value: string, schema: Schema, path: string, tell: Tell): voi
   if (most !== undefined && length > most) tell(path, `must have at most ${most} characters`);
   const pattern = textIn(schema, "pattern");
   const expression = pattern === undefined ? undefined : expressionOf(pattern);
-  if (expression?.test(value) === false) tell(path, `must look like /${pattern}/`);
+  if (expression?.test(value) === false) tell(path, `must match /${pattern}/`);
   const format = textIn(schema, "format");
   if (format !== undefined && FORMATS[format]?.(value) === false) tell(path, `must be of the format ${format}`);
 }
@@ -131,23 +131,23 @@ function checkList(value: readonly unknown[], schema: Schema, root: unknown, pat
   if (least !== undefined && value.length < least) tell(path, `must have at least ${least} items`);
   if (most !== undefined && value.length > most) tell(path, `must have at most ${most} items`);
   if (schema["uniqueItems"] === true && new Set(value.map((each) => JSON.stringify(each))).size < value.length)
-    tell(path, "must not have the same item twice");
+    tell(path, "must not have duplicate items");
   const first = listOf(schema["prefixItems"]);
   for (const [i, item] of value.entries()) {
     const part = i < first.length ? first[i] : schema["items"];
-    if (part === false) tell(itemPath(path, i), "must not be there");
+    if (part === false) tell(itemPath(path, i), "is not allowed");
     else if (part !== undefined) check(item, part, root, itemPath(path, i), depth + 1, tell);
   }
 }
 
 function checkObject(value: Schema, schema: Schema, root: unknown, path: string, depth: number, tell: Tell): void {
   const properties = recordOf(schema["properties"]);
-  for (const name of requiredOf(schema)) if (!Object.hasOwn(value, name)) tell(fieldPath(path, name), "is needed");
+  for (const name of requiredOf(schema)) if (!Object.hasOwn(value, name)) tell(fieldPath(path, name), "is required");
   const others = schema["additionalProperties"];
   const isPatterned = "patternProperties" in schema;
   for (const [name, each] of Object.entries(value)) {
     if (Object.hasOwn(properties, name)) check(each, properties[name], root, fieldPath(path, name), depth + 1, tell);
-    else if (others === false && !isPatterned) tell(fieldPath(path, name), "is not known");
+    else if (others === false && !isPatterned) tell(fieldPath(path, name), "is not allowed");
     else if (typeof others === "object" && others !== null) check(each, others, root, fieldPath(path, name), depth + 1, tell);
   }
 }

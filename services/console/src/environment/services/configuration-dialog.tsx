@@ -13,7 +13,7 @@ export function ConfigurationDialog({ service, onClose }: { readonly service: Se
   );
   const changes = changesOf(service, { ...texts, public: isPublic });
   const change = useChange(({ admin }) => admin.services.modify(service.name, changes), {
-    done: () => `${service.name} is configured anew`,
+    done: () => `Configuration of ${service.name} saved`,
     onDone: onClose,
   });
   const isSame = Object.keys(changes).length === 0;
@@ -24,7 +24,7 @@ export function ConfigurationDialog({ service, onClose }: { readonly service: Se
   return (
     <Dialog title={`Configuration of ${service.name}`} isOpen onClose={onClose}>
       <form onSubmit={submit} className="stack">
-        <CheckField label="Public: callers may reach it through the ingress" isOn={isPublic} onChange={setPublic} />
+        <CheckField label="Public: callable through the ingress" isOn={isPublic} onChange={setPublic} />
         {options.map(({ name, label, means }) => (
           <TextField
             key={name}
@@ -36,19 +36,12 @@ export function ConfigurationDialog({ service, onClose }: { readonly service: Se
             autoComplete="off"
           />
         ))}
-        <p className="quiet small">
-          It holds until the next registration of the service, and for invocations that begin from now on.
-        </p>
-        {change.isError && <ProblemNote cause={change.error} title="It was not changed." />}
+        <p className="quiet small">Applies to new invocations, until the next registration of the service.</p>
+        {change.isError && <ProblemNote cause={change.error} title="The configuration was not changed." />}
         <DialogActions>
-          <Button onClick={onClose}>Leave it</Button>
-          <Button
-            type="submit"
-            look="primary"
-            isBusy={change.isPending}
-            forbidden={isSame ? "Nothing is changed yet" : undefined}
-          >
-            Change it
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="primary" isBusy={change.isPending} forbidden={isSame ? "Nothing to save" : undefined}>
+            Save
           </Button>
         </DialogActions>
       </form>

@@ -48,12 +48,12 @@ export function HandlerCard({ service, handler }: { readonly service: ServiceVie
         </Link>
       </div>
       {handler.documentation && <p className="services__documentation">{handler.documentation}</p>}
-      <Value title="Takes" words={handler.input_description} schema={handler.input_json_schema} of={handler.name} />
-      <Value title="Gives" words={handler.output_description} schema={handler.output_json_schema} of={handler.name} />
+      <Value title="Input" words={handler.input_description} schema={handler.input_json_schema} of={handler.name} />
+      <Value title="Output" words={handler.output_description} schema={handler.output_json_schema} of={handler.name} />
       {own.length > 0 && <Facts facts={own} />}
       {handler.metadata !== undefined && <Metadata metadata={handler.metadata} />}
       <details>
-        <summary className="small">As curl</summary>
+        <summary className="small">cURL</summary>
         <Snippet label={`call of ${handler.name}`} text={curl} />
       </details>
     </section>

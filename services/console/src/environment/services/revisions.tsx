@@ -53,7 +53,7 @@ const COLUMNS: readonly Column<Revision>[] = [
     ),
   },
   {
-    name: "At",
+    name: "Endpoint",
     cell: ({ deployment: { uri, arn } }) => (
       <code>
         <Breakable text={uri ?? arn ?? ""} />

@@ -27,7 +27,7 @@ export default function ServicePage() {
       actions={
         <>
           <Button forbidden={environment.forbidden} onClick={() => setChanging(true)}>
-            Change configuration
+            Edit configuration
           </Button>
           <Link href={`/playground?${new URLSearchParams({ service: name })}`} className="button button--primary">
             Open in the playground
@@ -67,7 +67,7 @@ function Summary({ service }: { readonly service: ServiceView }) {
       <Facts
         facts={[
           ["Type", typeWord(service)],
-          ["From outside", <Reach key="r" isPublic={service.public} />],
+          ["Visibility", <Reach key="r" isPublic={service.public} />],
           ["Revision", service.revision],
           [
             "Deployment",
@@ -78,7 +78,7 @@ function Summary({ service }: { readonly service: ServiceView }) {
           [
             "Invocations",
             <Link key="i" href={invocationsHref({ services: [service.name] })}>
-              List them
+              Show
             </Link>,
           ],
         ]}
@@ -113,7 +113,7 @@ const COLUMNS: readonly Column<ConfigurationRow>[] = [
   },
   { name: "Value", cell: ({ value }) => value },
   {
-    name: "Handlers with their own",
+    name: "Handlers that override it",
     cell: ({ own }) => (own.length === 0 ? <span className="quiet">none</span> : own.join(", ")),
   },
 ];
@@ -123,7 +123,7 @@ function Configuration({ service }: { readonly service: ServiceView }) {
     ...optionsOf(service).map((option) => rowOf(service, option)),
     {
       label: "Retries",
-      means: "What is done when an attempt fails for another reason than a terminal error. Set in the code of the service.",
+      means: "Retry policy for attempts that fail with an error that is not terminal. Set in the code of the service.",
       value: serviceRetryText(service.retry_policy),
       own: service.handlers.flatMap(({ name, retry_policy: policy }) =>
         policy?.initial_interval || policy?.max_attempts || policy?.on_max_attempts ? [name] : [],
@@ -131,7 +131,8 @@ function Configuration({ service }: { readonly service: ServiceView }) {
     },
     {
       label: "Lazy state",
-      means: "State is sent when the handler asks for it, not all of it when the attempt begins. Set in the code of the service.",
+      means:
+        "State is loaded when the handler reads it, instead of with the start of the attempt. Set in the code of the service.",
       value: service.enable_lazy_state === true ? "on" : "off",
       own: service.handlers.flatMap(({ name, enable_lazy_state: own }) =>
         own === undefined ? [] : [`${name}: ${own ? "on" : "off"}`],
@@ -142,8 +143,8 @@ function Configuration({ service }: { readonly service: ServiceView }) {
     <Section title="Configuration">
       <Table label="Configuration" rows={rows} columns={COLUMNS} keyOf={({ label }) => label} />
       <p className="quiet small">
-        A handler’s own option holds before one that was changed here, that before the code of the service, and that before the
-        settings of the server. What is changed here holds until the next registration of the service.
+        Order of precedence: the handler’s own option, a value edited here, the code of the service, the settings of the server.
+        Values edited here apply until the next registration of the service.
       </p>
     </Section>
   );

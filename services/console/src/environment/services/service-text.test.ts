@@ -23,8 +23,8 @@ test("retries are told as a sentence", () => {
     max_attempts: 70,
     on_max_attempts: "Pause",
   };
-  expect(serviceRetryText(policy)).toBe("again after 500ms, each time ×2, at most 1m, 70 attempts, then paused");
-  expect(serviceRetryText({ ...policy, max_attempts: null })).toBe("again after 500ms, each time ×2, at most 1m, without end");
+  expect(serviceRetryText(policy)).toBe("first retry after 500ms, then ×2, at most 1m, 70 attempts, then paused");
+  expect(serviceRetryText({ ...policy, max_attempts: null })).toBe("first retry after 500ms, then ×2, at most 1m, unlimited");
   expect(retryText({ max_attempts: null })).toBe("");
 });
 

@@ -30,27 +30,27 @@ export const OPTIONS: readonly Option[] = [
   {
     name: "idempotency_retention",
     label: "Idempotency retention",
-    means: "How long a call with an idempotency key is remembered after its end, so that the same key gets the same answer.",
+    means: "How long a call with an idempotency key is kept after completion, so that the same key returns the same result.",
   },
   {
     name: "workflow_completion_retention",
     label: "Workflow retention",
-    means: "How long a workflow, its state and its promises are kept after its run has ended.",
+    means: "How long a workflow, its state and its promises are kept after its run has completed.",
   },
   {
     name: "journal_retention",
     label: "Journal retention",
-    means: "How long the journal of an invocation is kept after its end, to be looked at.",
+    means: "How long the journal of an invocation is kept after completion.",
   },
   {
     name: "inactivity_timeout",
     label: "Inactivity timeout",
-    means: "After so long without a word the handler is asked to suspend, and goes on when there is something to go on with.",
+    means: "After this time without a message the handler is asked to suspend, and resumes when a result it waits for arrives.",
   },
   {
     name: "abort_timeout",
     label: "Abort timeout",
-    means: "So long after it was asked to suspend, the attempt is cut off and tried again.",
+    means: "When the handler has not suspended within this time, the attempt is aborted and retried.",
   },
 ];
 
@@ -72,8 +72,8 @@ export function retryText(policy: RetryPolicyView | undefined): string {
   if (policy === undefined) return "";
   const { initial_interval, exponentiation_factor, max_interval, max_attempts, on_max_attempts } = policy;
   const parts = [
-    ...(initial_interval ? [`again after ${initial_interval}`] : []),
-    ...(exponentiation_factor ? [`each time ×${exponentiation_factor}`] : []),
+    ...(initial_interval ? [`first retry after ${initial_interval}`] : []),
+    ...(exponentiation_factor ? [`then ×${exponentiation_factor}`] : []),
     ...(max_interval ? [`at most ${max_interval}`] : []),
     ...(max_attempts ? [`${max_attempts} attempts`] : []),
     ...(on_max_attempts ? [on_max_attempts === "Kill" ? "then killed" : "then paused"] : []),
@@ -85,7 +85,7 @@ export function retryText(policy: RetryPolicyView | undefined): string {
 export function serviceRetryText(policy: RetryPolicyView | undefined): string {
   if (policy === undefined) return "";
   if (policy.max_attempts) return retryText(policy);
-  return `${retryText({ ...policy, on_max_attempts: undefined })}, without end`;
+  return `${retryText({ ...policy, on_max_attempts: undefined })}, unlimited`;
 }
 
 /** A link only where a browser would follow it to a web page; everything else stays a text. */

@@ -15,7 +15,7 @@ const EVERY_MS = 10_000;
 export default function ServicesPage() {
   const query = useAsk(["services"], ({ admin }, signal) => admin.services.list({ signal }), { everyMs: EVERY_MS });
   return (
-    <Page title="Services" lead="What can be called here, in its latest revision.">
+    <Page title="Services" lead="Services and handlers in their latest revision.">
       <Loaded query={query}>{(services) => (services.length === 0 ? <None /> : <Services services={services} />)}</Loaded>
     </Page>
   );
@@ -25,13 +25,13 @@ function None() {
   const { adminUrl } = useEnvironment();
   return (
     <Empty title="No services yet">
-      <p>They come with deployments: register where your code is served, and everything it offers is listed here.</p>
+      <p>Register a deployment, and its services and handlers are listed here.</p>
       <Snippet
         label="the command that registers"
         text={`curl ${adminUrl}/deployments --json '{"uri": "http://localhost:9080"}'`}
       />
       <p>
-        <Link href="/deployments?register=yes">Register a deployment</Link>
+        <Link href="/deployments?register=yes">Register deployment</Link>
       </p>
     </Empty>
   );
@@ -47,14 +47,14 @@ function Services({ services }: { readonly services: readonly ServiceView[] }) {
   return (
     <>
       <div className="services__find">
-        <TextField label="Find by name of service or handler" value={find} onChange={(text) => change({ find: text }, false)} />
+        <TextField label="Search services and handlers" value={find} onChange={(text) => change({ find: text }, false)} />
       </div>
       <Table
         label="Services"
         rows={found}
         columns={COLUMNS}
         keyOf={({ name }) => name}
-        empty={<p className="quiet">No service or handler is called so.</p>}
+        empty={<p className="quiet">No matching services or handlers.</p>}
       />
     </>
   );
@@ -82,7 +82,7 @@ const COLUMNS: readonly Column<ServiceView>[] = [
     ),
   },
   {
-    name: "From outside",
+    name: "Visibility",
     cell: ({ public: isPublic }) => <Reach isPublic={isPublic} />,
   },
   { name: "Revision", isNumber: true, cell: ({ revision }) => revision },

@@ -1,25 +1,25 @@
 /** Questions people ask first. */
 export const EXAMPLES: readonly { readonly name: string; readonly statement: string }[] = [
   {
-    name: "What fails, by service and code",
+    name: "Failures by service and code",
     statement: `SELECT target_service_name, target_handler_name, last_failure_error_code, count(1) AS failing, min(last_failure) AS example
 FROM sys_invocation
 WHERE last_failure IS NOT NULL AND status <> 'completed'
 GROUP BY ALL ORDER BY failing DESC LIMIT 100`,
   },
   {
-    name: "How many are in which state",
+    name: "Invocations by status",
     statement: "SELECT target_service_name, status, count(1) AS invocations FROM sys_invocation GROUP BY ALL ORDER BY ALL",
   },
   {
-    name: "What has been going on longest",
+    name: "Longest running invocations",
     statement: `SELECT id, target, status, created_at, retry_count
 FROM sys_invocation
 WHERE status NOT IN ('completed', 'scheduled')
 ORDER BY created_at LIMIT 50`,
   },
   {
-    name: "Who holds which object",
+    name: "Locks of objects",
     statement: "SELECT lock_name, acquired_by, acquired_at FROM sys_locks ORDER BY acquired_at LIMIT 100",
   },
   {
@@ -36,7 +36,7 @@ JOIN sys_journal j ON j.id = i.id
 ORDER BY j.id, j.index`,
   },
   {
-    name: "Where invocations still run",
+    name: "Invocations in flight by deployment",
     statement: `SELECT pinned_deployment_id, count(1) AS unfinished
 FROM sys_invocation
 WHERE status <> 'completed'

@@ -48,10 +48,10 @@ export default function SqlPage() {
     start(statement);
   };
   return (
-    <Page title="SQL" lead="Ask about invocations, journals, state, queues and deployments. Statements only read.">
+    <Page title="SQL" lead="Query invocations, journals, state, queues and deployments. Queries are read-only.">
       <div className="stack stack--tight">
         <CodeEditor
-          label="Statement"
+          label="Query"
           language="sql"
           value={text}
           onChange={setText}
@@ -64,17 +64,17 @@ export default function SqlPage() {
           <Button
             look="primary"
             isBusy={run.kind === "running"}
-            forbidden={isEmpty ? "Write a statement first" : undefined}
+            forbidden={isEmpty ? "Enter a query first" : undefined}
             onClick={() => runNow(text)}
           >
             Run
           </Button>
           {run.kind === "running" && <Button onClick={cancel}>Cancel</Button>}
-          <Button forbidden={isEmpty ? "Write a statement first" : undefined} onClick={() => setSaving(true)}>
-            Save it
+          <Button forbidden={isEmpty ? "Enter a query first" : undefined} onClick={() => setSaving(true)}>
+            Save
           </Button>
-          <span className="quiet small">Ctrl+Enter runs it. Its address, for others:</span>
-          <CopyButton text={addressOf(text)} what="Copy the address of this statement" />
+          <span className="quiet small">Ctrl+Enter runs the query. Share:</span>
+          <CopyButton text={addressOf(text)} what="Copy link to this query" />
         </div>
       </div>
       <Outcome run={run} />
@@ -87,23 +87,23 @@ export default function SqlPage() {
           isOpen={run.kind === "none"}
         />
         <List
-          title="Saved in this browser"
+          title="Saved queries"
           items={memory.saved.map(({ name, statement }) => ({ label: name, statement }))}
           onPick={runNow}
           onRemove={(name) => remember((now) => withoutSaved(now, name))}
-          none="Save a statement, and it is here tomorrow."
+          none="Saved queries of this browser are listed here."
         />
         <List
-          title="Run before"
+          title="History"
           items={memory.history.map(({ statement }) => ({ label: statement, statement }))}
           onPick={runNow}
-          none="Statements that you run are remembered in this browser."
+          none="Queries that you run in this browser are listed here."
         />
         <List
           title="Tables"
           items={Object.keys(tables).map((name) => ({ label: name, statement: `SELECT * FROM ${name} LIMIT 100` }))}
           onPick={runNow}
-          none="They are listed when the server has told them."
+          none="Loading tables …"
         />
       </div>
       {isSaving && (
@@ -143,7 +143,7 @@ function useTables(): Tables {
   return {
     tables,
     problem: isUnknown && (
-      <ProblemNote cause={error} title="The names to complete could not be read." onRetry={() => void refetch()} />
+      <ProblemNote cause={error} title="Table and column names could not be loaded." onRetry={() => void refetch()} />
     ),
   };
 }
@@ -157,7 +157,7 @@ function Outcome({ run }: { readonly run: Run }) {
     case "cancelled":
       return <p role="status">Cancelled.</p>;
     case "failed":
-      return <ProblemNote cause={run.cause} title="The statement was not run." />;
+      return <ProblemNote cause={run.cause} title="The query failed." />;
     default:
       return <Done result={run.result} tookMs={run.tookMs} />;
   }
@@ -167,8 +167,8 @@ function Running({ sinceMs }: { readonly sinceMs: number }) {
   const nowMs = useNow();
   return (
     <p className="quiet" role="status">
-      It runs{nowMs - sinceMs >= 1_000 && ` for ${durationText(Math.floor((nowMs - sinceMs) / 1_000) * 1_000)}`} … the server
-      stops it after a minute.
+      Running{nowMs - sinceMs >= 1_000 && ` for ${durationText(Math.floor((nowMs - sinceMs) / 1_000) * 1_000)}`} … (timeout: 1
+      minute)
     </p>
   );
 }
@@ -176,12 +176,11 @@ function Running({ sinceMs }: { readonly sinceMs: number }) {
 function Done({ result, tookMs }: { readonly result: Result; readonly tookMs: number }) {
   const { rows, isCut } = result;
   return (
-    <section className="stack stack--tight" aria-label="Result of the statement">
+    <section className="stack stack--tight" aria-label="Query result">
       <div className="row row--spread">
         <p role="status">
           {rows.length.toLocaleString()} {rows.length === 1 ? "row" : "rows"} in {durationText(tookMs)}.
-          {isCut &&
-            ` The first ${ROWS_MAX.toLocaleString()} are shown and exported; there are more. A narrower condition or a LIMIT finds the others.`}
+          {isCut && ` Truncated to the first ${ROWS_MAX.toLocaleString()} rows. Use a narrower condition or a LIMIT.`}
         </p>
         {rows.length > 0 && (
           <div className="row">
@@ -196,7 +195,7 @@ function Done({ result, tookMs }: { readonly result: Result; readonly tookMs: nu
       </div>
       {rows.length === 0 ? (
         <Empty title="No rows">
-          <p>The statement ran and found nothing.</p>
+          <p>The query returned no rows.</p>
         </Empty>
       ) : (
         <ResultGrid result={result} />
@@ -249,18 +248,18 @@ function SaveDialog({ onClose, onSave }: { readonly onClose: () => void; readonl
     if (name.trim() !== "") onSave(name.trim());
   };
   return (
-    <Dialog title="Save this statement" isOpen onClose={onClose}>
+    <Dialog title="Save query" isOpen onClose={onClose}>
       <form className="stack" onSubmit={submit}>
         <TextField
           label="Name"
           value={name}
           onChange={setName}
-          hint="One of the same name is replaced"
-          problem={isTried && name.trim() === "" ? "It needs a name." : undefined}
+          hint="A saved query with this name is replaced"
+          problem={isTried && name.trim() === "" ? "Enter a name." : undefined}
           autoComplete="off"
         />
         <DialogActions>
-          <Button onClick={onClose}>Leave it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look="primary">
             Save
           </Button>

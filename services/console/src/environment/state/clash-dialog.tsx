@@ -16,31 +16,31 @@ export interface ClashDialogProps {
 
 export function ClashDialog({ clashes, beside, isBusy, problem, onMine, onTheirs }: ClashDialogProps) {
   return (
-    <Dialog title="Somebody changed it meanwhile" isOpen onClose={onTheirs} isWide>
+    <Dialog title="State changed meanwhile" isOpen onClose={onTheirs} isWide>
       <div className="stack">
-        <p>Since you read this key its state has changed. Yours would change what is there now like this:</p>
+        <p>The state of this key has changed since you loaded it. Your changes compared with the current state:</p>
         {clashes.map(({ name, mine, theirs, isOver }) => (
           <section key={name} className="stack stack--tight" aria-label={`Entry ${name}`}>
             <div className="row">
               <h3>
                 <code>{name}</code>
               </h3>
-              {isOver && <Badge tone="warn">both changed it</Badge>}
+              {isOver && <Badge tone="warn">both changed</Badge>}
             </div>
             <div className="state__beside">
-              <Side title="There now" bytes={theirs} />
+              <Side title="Current" bytes={theirs} />
               <Side title="Yours" bytes={mine} />
             </div>
           </section>
         ))}
-        {beside.length > 0 && <p className="quiet">They also changed {beside.join(", ")}; that stays.</p>}
-        {clashes.length === 0 && <p>They changed it to what you want: nothing is left to do.</p>}
+        {beside.length > 0 && <p className="quiet">Also changed: {beside.join(", ")}; these changes stay.</p>}
+        {clashes.length === 0 && <p>The current state already equals your change.</p>}
         {problem}
         <DialogActions>
-          <Button onClick={onTheirs}>Keep what is there now</Button>
+          <Button onClick={onTheirs}>Keep current state</Button>
           {clashes.length > 0 && (
             <Button look="primary" isBusy={isBusy} onClick={onMine}>
-              Make my changes to it
+              Apply my changes
             </Button>
           )}
         </DialogActions>
@@ -53,7 +53,7 @@ function Side({ title, bytes }: { readonly title: string; readonly bytes: Uint8A
   return (
     <figure className="card">
       <figcaption className="quiet small">{title}</figcaption>
-      {bytes === undefined ? <p className="quiet">not there</p> : <pre className="state__value">{shownValue(bytes).text}</pre>}
+      {bytes === undefined ? <p className="quiet">absent</p> : <pre className="state__value">{shownValue(bytes).text}</pre>}
     </figure>
   );
 }

@@ -32,9 +32,9 @@ export function EntryDialog({ name, bytes, others, isBusy, problem, onClose, onS
     name !== undefined
       ? undefined
       : newName === ""
-        ? "It needs a name."
+        ? "Enter a name."
         : others.includes(newName)
-          ? "There is one already."
+          ? "An entry with this name exists."
           : undefined;
   const turn = (next: Form) => {
     const now = bytesOf(text, form);
@@ -51,7 +51,7 @@ export function EntryDialog({ name, bytes, others, isBusy, problem, onClose, onS
     save();
   };
   return (
-    <Dialog title={name === undefined ? "Add an entry" : `Edit ${name}`} isOpen onClose={onClose} isWide>
+    <Dialog title={name === undefined ? "Add entry" : `Edit ${name}`} isOpen onClose={onClose} isWide>
       <form className="stack" onSubmit={submit}>
         {name === undefined && (
           <TextField
@@ -63,7 +63,7 @@ export function EntryDialog({ name, bytes, others, isBusy, problem, onClose, onS
             spellCheck={false}
           />
         )}
-        <ChoiceField label="Written as" value={form} choices={CHOICES} onChange={turn} />
+        <ChoiceField label="Format" value={form} choices={CHOICES} onChange={turn} />
         <CodeEditor
           label="Value"
           language={form === "json" ? "json" : "text"}
@@ -74,7 +74,7 @@ export function EntryDialog({ name, bytes, others, isBusy, problem, onClose, onS
         />
         {problem}
         <DialogActions>
-          <Button onClick={onClose}>Leave it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look="primary" isBusy={isBusy}>
             Save
           </Button>

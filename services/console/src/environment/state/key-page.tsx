@@ -45,7 +45,7 @@ export default function KeyPage() {
           / <Breakable text={key} />
         </>
       }
-      lead="What this key remembers."
+      lead="State entries of this key."
     >
       <OccupancySection query={occupancy} />
       <Loaded query={state}>
@@ -86,8 +86,12 @@ function Entries({ place: { service, key }, now, isHeld }: EntriesProps) {
       onDone: (saved, wish) => {
         if (saved.kind === "changedMeanwhile") return setEditing({ kind: "clash", theirs: saved.theirs, wish });
         close();
-        if (saved.kind === "applied") tell.done(`${service}/${key} has the new state`);
-        else tell.done("It waits", "It is applied after what runs on this key, and dropped if that changes the state first.");
+        if (saved.kind === "applied") tell.done(`State of ${service}/${key} saved`);
+        else
+          tell.done(
+            "Queued",
+            "The change is applied after the running invocation of this key, and dropped if that invocation changes the state first.",
+          );
       },
     },
   );
@@ -98,7 +102,7 @@ function Entries({ place: { service, key }, now, isHeld }: EntriesProps) {
   const names = [...now.entries.keys()].sort();
   const rows = names.map((name) => ({ name, bytes: now.entries.get(name) ?? new Uint8Array() }));
   const total = rows.reduce((sum, { bytes }) => sum + bytes.length, 0);
-  const problem = save.isError ? <ProblemNote cause={save.error} title="It was not changed." /> : undefined;
+  const problem = save.isError ? <ProblemNote cause={save.error} title="The state was not changed." /> : undefined;
   return (
     <>
       <Section
@@ -106,7 +110,7 @@ function Entries({ place: { service, key }, now, isHeld }: EntriesProps) {
         actions={
           <div className="row">
             <Button forbidden={forbidden} onClick={() => begin({ kind: "entry", name: undefined, before: now })}>
-              Add an entry
+              Add entry
             </Button>
             {rows.length > 0 && (
               <Button forbidden={forbidden} onClick={() => begin({ kind: "clear", before: now })}>
@@ -118,8 +122,8 @@ function Entries({ place: { service, key }, now, isHeld }: EntriesProps) {
       >
         {editing === undefined && problem}
         <p className="state__note small">
-          Handlers read what is here. A change happens between two of them
-          {isHeld && "; one holds this key now, so it waits until that one is done"}.
+          Changes apply between two invocations of this key
+          {isHeld && "; the key is locked now, so a change waits until that invocation is done"}.
         </p>
         <Table
           label={`Entries of ${service} ${key}`}
@@ -157,7 +161,7 @@ function Entries({ place: { service, key }, now, isHeld }: EntriesProps) {
           ]}
           empty={
             <Empty title="This key has no state">
-              <p>A handler that sets an entry makes it appear here, and so does adding one by hand.</p>
+              <p>Entries appear here when a handler sets them, or when you add them.</p>
               <Snippet label="handler code" text={'ctx.set("left", 42);'} />
             </Empty>
           }
@@ -188,12 +192,12 @@ function Entries({ place: { service, key }, now, isHeld }: EntriesProps) {
           title={`Remove ${editing.name}?`}
           isOpen
           onClose={close}
-          verb="Remove it"
+          verb="Remove"
           isBusy={save.isPending}
           problem={problem}
           onConfirm={() => save.mutate({ before: editing.before, changes: new Map([[editing.name, undefined]]) })}
         >
-          <p>Handlers of this key will find no such entry.</p>
+          <p>Handlers of this key no longer see the entry.</p>
         </Confirmation>
       )}
       {editing?.kind === "clear" && (
@@ -201,16 +205,13 @@ function Entries({ place: { service, key }, now, isHeld }: EntriesProps) {
           title={`Clear all state of ${key}?`}
           isOpen
           onClose={close}
-          verb="Clear it"
+          verb="Clear"
           typed={key}
           isBusy={save.isPending}
           problem={problem}
           onConfirm={() => save.mutate({ before: editing.before, changes: removalOf(editing.before) })}
         >
-          <p>
-            {editing.before.entries.size} entries are removed. Handlers of this key will begin as if it had never been used. There
-            is no way back.
-          </p>
+          <p>{editing.before.entries.size} entries are removed. This cannot be undone.</p>
         </Confirmation>
       )}
       {editing?.kind === "clash" && (
@@ -238,7 +239,7 @@ function Value({ bytes }: { readonly bytes: Uint8Array }) {
       </pre>
       <span className="quiet small">
         {{ json: "JSON", text: "text", hex: "hexadecimal" }[form]}
-        {text.length > VALUE_CHARS_SHOWN && ", cut here; all of it is in the editor"}
+        {text.length > VALUE_CHARS_SHOWN && ", truncated; open the editor for the full value"}
       </span>
     </div>
   );

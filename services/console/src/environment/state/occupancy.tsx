@@ -61,15 +61,15 @@ export function useOccupancy(service: string, key: string) {
 
 export function OccupancySection({ query }: { readonly query: ReturnType<typeof useOccupancy> }) {
   return (
-    <Section title="Who uses it">
+    <Section title="Lock">
       <Loaded query={query}>
         {({ holder, waiting, waitingCount }) => (
           <div className="stack stack--tight">
             {holder === undefined ? (
-              <p className="quiet">Nobody holds this key now.</p>
+              <p className="quiet">Not locked.</p>
             ) : (
               <p>
-                Held by{" "}
+                Locked by{" "}
                 <Link className="state__link" href={`/invocations/${holder.id}`}>
                   <Breakable text={holder.target} />
                 </Link>{" "}
@@ -82,24 +82,24 @@ export function OccupancySection({ query }: { readonly query: ReturnType<typeof 
             {waiting.length > 0 && (
               <>
                 <Table
-                  label="Who waits for this key"
+                  label="Waiting for this key"
                   rows={waiting}
                   keyOf={({ id }) => id}
                   columns={[
                     {
-                      name: "Waits",
+                      name: "Invocation",
                       cell: ({ id, target }) => (
                         <Link href={`/invocations/${id}`}>
                           <Breakable text={target} />
                         </Link>
                       ),
                     },
-                    { name: "Made", cell: ({ createdAt }) => <Moment at={createdAt} /> },
+                    { name: "Created", cell: ({ createdAt }) => <Moment at={createdAt} /> },
                   ]}
                 />
                 {waitingCount > waiting.length && (
                   <p className="quiet small">
-                    The first {waiting.length} of {waitingCount.toLocaleString()} that wait.
+                    The first {waiting.length} of {waitingCount.toLocaleString()} waiting.
                   </p>
                 )}
               </>

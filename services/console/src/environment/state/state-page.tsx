@@ -14,7 +14,7 @@ export default function StatePage() {
   const services = useAsk(["services"], ({ admin }, signal) => admin.services.list({ signal }));
   const [parameters] = useAddress();
   return (
-    <Page title="State" lead="What objects and workflows remember between calls, by key.">
+    <Page title="State" lead="State of virtual objects and workflows, by key.">
       <Loaded query={services}>
         {(all) => {
           const keyed = all.filter(({ ty }) => ty !== "Service").map(({ name }) => name);
@@ -30,8 +30,8 @@ export default function StatePage() {
 function NoServices() {
   const { adminUrl } = useEnvironment();
   return (
-    <Empty title="Nothing here keeps state">
-      <p>Virtual objects and workflows do. Register a deployment that has one, and its keys are listed here.</p>
+    <Empty title="No stateful services">
+      <p>Virtual objects and workflows keep state. Register a deployment that has one to list its keys here.</p>
       <Snippet label="command" text={`curl ${adminUrl}/deployments --json '{"uri": "http://localhost:9080"}'`} />
     </Empty>
   );
@@ -60,13 +60,13 @@ function Keys({ service, services }: { readonly service: string; readonly servic
         />
         <TextField label="Key contains" value={text} onChange={setText} spellCheck={false} autoComplete="off" />
         <div className="row">
-          <Button type="submit">Find</Button>
+          <Button type="submit">Search</Button>
           <Button
-            forbidden={text === "" ? "Write a key first" : undefined}
+            forbidden={text === "" ? "Enter a key first" : undefined}
             onClick={() => go(keyHref(service, text))}
-            title="Also where there is no state yet"
+            title="Keys without state can be opened, too"
           >
-            Open this key
+            Open key
           </Button>
         </div>
       </form>
@@ -105,14 +105,14 @@ function Keys({ service, services }: { readonly service: string; readonly servic
 function NoKeys({ service, isSearched }: { readonly service: string; readonly isSearched: boolean }) {
   if (isSearched) {
     return (
-      <Empty title="No key like that has state">
-        <p>Upper and lower case count. Only keys with at least one entry are listed.</p>
+      <Empty title="No matching keys">
+        <p>The search is case-sensitive. Only keys with at least one entry are listed.</p>
       </Empty>
     );
   }
   return (
     <Empty title={`No key of ${service} has state`}>
-      <p>A handler that sets an entry makes its key appear here:</p>
+      <p>A key appears here when a handler sets an entry:</p>
       <Snippet label="handler code" text={'ctx.set("left", 42);'} />
     </Empty>
   );

@@ -31,7 +31,7 @@ export type ReadValue = { readonly ok: true; readonly bytes: Uint8Array } | { re
 export function bytesOf(text: string, form: Form): ReadValue {
   switch (form) {
     case "json":
-      if (!isJson(text)) return { ok: false, problem: 'This is not JSON. A text needs quotes: "…"' };
+      if (!isJson(text)) return { ok: false, problem: 'Not valid JSON. Strings need quotes: "…"' };
       return { ok: true, bytes: new TextEncoder().encode(narrowJson(text)) };
     case "text":
       return { ok: true, bytes: new TextEncoder().encode(text) };

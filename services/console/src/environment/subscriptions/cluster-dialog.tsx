@@ -7,8 +7,8 @@ import { type ClusterFields, clusterProperties, optionsOf } from "./kafka-form.j
 const PROTOCOLS = [
   { value: "", label: "None" },
   { value: "SSL", label: "TLS" },
-  { value: "SASL_SSL", label: "TLS, with a password" },
-  { value: "SASL_PLAINTEXT", label: "A password, without TLS" },
+  { value: "SASL_SSL", label: "TLS with password" },
+  { value: "SASL_PLAINTEXT", label: "Password, without TLS" },
 ] as const;
 const MECHANISMS = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"].map((value) => ({ value, label: value }));
 const NEW: ClusterFields = { name: "", brokers: "", protocol: "", mechanism: "PLAIN", user: "", password: "", more: "" };
@@ -20,7 +20,7 @@ export function ClusterDialog({ onClose }: { readonly onClose: () => void }) {
   const more = optionsOf(fields.more);
   const save = useChange<Readonly<Record<string, string>>>(
     ({ admin }, properties) => admin.kafkaClusters.create(fields.name.trim(), properties),
-    { done: () => `${fields.name.trim()} is known`, onDone: onClose },
+    { done: () => `Kafka cluster ${fields.name.trim()} added`, onDone: onClose },
   );
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -29,28 +29,28 @@ export function ClusterDialog({ onClose }: { readonly onClose: () => void }) {
       save.mutate(clusterProperties(fields, more.options));
   };
   return (
-    <Dialog title="Add a Kafka cluster" isOpen onClose={onClose} isWide>
+    <Dialog title="Add Kafka cluster" isOpen onClose={onClose} isWide>
       <form className="stack" onSubmit={submit}>
         <div className="subscriptions__form">
           <TextField
             label="Name"
             value={fields.name}
             onChange={(name) => set({ name })}
-            hint="What subscriptions call it"
-            problem={isTried && fields.name.trim() === "" ? "It needs a name." : undefined}
+            hint="The name that subscriptions use"
+            problem={isTried && fields.name.trim() === "" ? "Enter a name." : undefined}
             autoComplete="off"
           />
           <TextField
             label="Brokers"
             value={fields.brokers}
             onChange={(brokers) => set({ brokers })}
-            hint="host:9092,other:9092, as the server reaches them"
-            problem={isTried && fields.brokers.trim() === "" ? "Name at least one." : undefined}
+            hint="host:9092,other:9092, as reachable from the server"
+            problem={isTried && fields.brokers.trim() === "" ? "Enter at least one broker." : undefined}
             autoComplete="off"
             spellCheck={false}
           />
           <ChoiceField
-            label="Protection"
+            label="Security protocol"
             value={fields.protocol}
             choices={PROTOCOLS}
             onChange={(protocol) => set({ protocol })}
@@ -58,7 +58,7 @@ export function ClusterDialog({ onClose }: { readonly onClose: () => void }) {
           {fields.protocol.startsWith("SASL") && (
             <>
               <ChoiceField
-                label="How"
+                label="SASL mechanism"
                 value={fields.mechanism}
                 choices={MECHANISMS}
                 onChange={(mechanism) => set({ mechanism })}
@@ -70,25 +70,25 @@ export function ClusterDialog({ onClose }: { readonly onClose: () => void }) {
                 value={fields.password}
                 onChange={(password) => set({ password })}
                 autoComplete="new-password"
-                hint="It is never shown again"
+                hint="Stored, and never shown again"
               />
             </>
           )}
         </div>
         <TextArea
-          label="More properties of the client"
+          label="Additional client properties"
           rows={3}
           isCode
           value={fields.more}
           onChange={(text) => set({ more: text })}
-          hint="name=value, one in each line"
+          hint="name=value, one per line"
           problem={more.ok ? undefined : more.problem}
         />
-        {save.isError && <ProblemNote cause={save.error} title="It was not added." />}
+        {save.isError && <ProblemNote cause={save.error} title="The Kafka cluster was not added." />}
         <DialogActions>
-          <Button onClick={onClose}>Leave it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look="primary" isBusy={save.isPending}>
-            Add it
+            Add
           </Button>
         </DialogActions>
       </form>

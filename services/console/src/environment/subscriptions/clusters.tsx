@@ -32,7 +32,7 @@ export function Clusters({
   const [removing, setRemoving] = useState<string>();
   const [isForced, setForced] = useState(false);
   const remove = useChange<string>(({ admin }, name) => admin.kafkaClusters.remove(name, isForced), {
-    done: (_, name) => `${name} is forgotten`,
+    done: (_, name) => `Kafka cluster ${name} removed`,
     onDone: () => setRemoving(undefined),
   });
   return (
@@ -40,7 +40,7 @@ export function Clusters({
       title="Kafka clusters"
       actions={
         <Button forbidden={forbidden} onClick={() => setAdding(true)}>
-          Add a cluster
+          Add Kafka cluster
         </Button>
       }
     >
@@ -53,7 +53,7 @@ export function Clusters({
             columns={[
               { name: "Name", cell: ({ name }: KafkaClusterView) => name },
               { name: "Properties", cell: ({ properties }: KafkaClusterView) => <Properties properties={properties} /> },
-              { name: "Known", cell: ({ created_at }: KafkaClusterView) => <Moment at={created_at} /> },
+              { name: "Added", cell: ({ created_at }: KafkaClusterView) => <Moment at={created_at} /> },
               {
                 name: "Actions",
                 isNameHidden: true,
@@ -75,8 +75,8 @@ export function Clusters({
               },
             ]}
             empty={
-              <Empty title="No Kafka cluster is known">
-                <p>Add the one whose topics handlers shall be called for, here or with</p>
+              <Empty title="No Kafka clusters yet">
+                <p>Add the cluster of the topics that call handlers, here or with</p>
                 <Snippet
                   label="command"
                   text={`curl ${adminUrl}/kafka-clusters --json '{"name": "main", "properties": {"bootstrap.servers": "localhost:9092"}}'`}
@@ -92,15 +92,15 @@ export function Clusters({
           title={`Remove ${removing}?`}
           isOpen
           onClose={() => setRemoving(undefined)}
-          verb="Remove it"
+          verb="Remove"
           typed={isUsed(removing) ? removing : undefined}
           isBusy={remove.isPending}
-          problem={remove.isError ? <ProblemNote cause={remove.error} title="It was not removed." /> : undefined}
+          problem={remove.isError ? <ProblemNote cause={remove.error} title="The Kafka cluster was not removed." /> : undefined}
           onConfirm={() => remove.mutate(removing)}
         >
-          <p>The server forgets how to reach it. The cluster itself is not touched.</p>
+          <p>The connection settings are deleted. The cluster itself is not touched.</p>
           {isUsed(removing) && (
-            <CheckField label="Also though subscriptions read from it: they stop" isOn={isForced} onChange={setForced} />
+            <CheckField label="Also stop the subscriptions that read from it" isOn={isForced} onChange={setForced} />
           )}
         </Confirmation>
       )}

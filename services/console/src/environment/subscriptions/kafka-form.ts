@@ -25,7 +25,7 @@ export function optionsOf(text: string): ReadOptions {
     const at = line.indexOf("=");
     const name = line.slice(0, at).trim();
     if (at < 0 || name === "") return { ok: false, problem: `Line ${index + 1} is not name=value.` };
-    if (Object.hasOwn(options, name)) return { ok: false, problem: `${name} is there twice.` };
+    if (Object.hasOwn(options, name)) return { ok: false, problem: `${name} is duplicated.` };
     options[name] = line.slice(at + 1).trim();
   }
   return { ok: true, options };
@@ -44,10 +44,10 @@ export interface StateWord {
 const WORDS: Readonly<Record<string, StateWord>> = {
   starting: { word: "starting", tone: "info" },
   consuming: { word: "reading", tone: "good" },
-  "backing-off": { word: "failing, tries again", tone: "bad" },
+  "backing-off": { word: "failing, retrying", tone: "bad" },
   paused: { word: "paused", tone: "warn" },
-  "no-cluster": { word: "its cluster is not known", tone: "bad" },
-  elsewhere: { word: "nobody reads it now", tone: "idle" },
+  "no-cluster": { word: "unknown cluster", tone: "bad" },
+  elsewhere: { word: "not being read", tone: "idle" },
 };
 
 export function stateWord({ state, paused, stuck_at }: SubscriptionStatus): StateWord {

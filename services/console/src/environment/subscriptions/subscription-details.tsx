@@ -21,7 +21,7 @@ export function SubscriptionDetails({
   const skip = useChange<NonNullable<SubscriptionStatus["stuck_at"]>, SubscriptionStatus>(
     ({ admin }, { partition, offset }) => admin.subscriptions.skip(id, { partition, offset }),
     {
-      done: (_, { partition, offset }) => `Record ${offset} of partition ${partition} is left out`,
+      done: (_, { partition, offset }) => `Record ${offset} of partition ${partition} is skipped`,
       onDone: () => setSkipping(undefined),
     },
   );
@@ -32,11 +32,13 @@ export function SubscriptionDetails({
         <div className="subscriptions__stuck stack stack--tight" role="status">
           <p>
             <strong>
-              It is stuck at record {stuck.offset} of partition {stuck.partition}.
+              Stuck at record {stuck.offset} of partition {stuck.partition}.
             </strong>{" "}
             {stuck.reason}
           </p>
-          <p className="small">Nothing is left out by itself: mend the cause, and it goes on; or leave this one record out.</p>
+          <p className="small">
+            Records are never skipped automatically: fix the cause, and reading resumes; or skip this record.
+          </p>
           <div className="row">
             <Button
               isSmall
@@ -46,7 +48,7 @@ export function SubscriptionDetails({
                 setSkipping(stuck);
               }}
             >
-              Leave it out
+              Skip record
             </Button>
           </div>
         </div>
@@ -54,16 +56,16 @@ export function SubscriptionDetails({
       <Facts
         facts={[
           ["Id", <code key="id">{id}</code>],
-          ["Records handled", status.handled_records.toLocaleString()],
+          ["Records processed", status.handled_records.toLocaleString()],
           ["Last failure", status.last_failure ?? "–"],
-          ["Next try", <Moment key="next" at={status.next_retry_at} />],
+          ["Next attempt", <Moment key="next" at={status.next_retry_at} />],
           [
             "Invocations",
             <Link
               key="list"
               href={`/invocations?${new URLSearchParams({ where: `invoked_by_subscription_id = '${id.replace(/\W/g, "")}'` })}`}
             >
-              made by it
+              Show
             </Link>,
           ],
         ]}
@@ -78,28 +80,28 @@ export function SubscriptionDetails({
           { name: "Lag", isNumber: true, cell: ({ lag }: Position) => (lag < 0 ? "unknown" : lag.toLocaleString()) },
         ]}
         empty={
-          <Empty title="No partition is being read">
-            <p>Their positions are here as soon as the cluster answers and the topic exists.</p>
+          <Empty title="No partitions assigned">
+            <p>Positions appear when the cluster responds and the topic exists.</p>
           </Empty>
         }
       />
       <details>
-        <summary>Options of the consumer</summary>
+        <summary>Consumer options</summary>
         <Facts facts={shownOptions(options)} />
       </details>
       {skipping !== undefined && (
         <Confirmation
-          title="Leave this record out?"
+          title="Skip this record?"
           isOpen
           onClose={() => setSkipping(undefined)}
-          verb="Leave it out"
+          verb="Skip record"
           isBusy={skip.isPending}
-          problem={skip.isError ? <ProblemNote cause={skip.error} title="It was not left out." /> : undefined}
+          problem={skip.isError ? <ProblemNote cause={skip.error} title="The record was not skipped." /> : undefined}
           onConfirm={() => skip.mutate(skipping)}
         >
           <p>
-            Record {skipping.offset} of partition {skipping.partition} will never become an invocation. The topic keeps it; those
-            after it are handled.
+            Record {skipping.offset} of partition {skipping.partition} will never start an invocation. It stays in the topic;
+            later records are processed.
           </p>
         </Confirmation>
       )}

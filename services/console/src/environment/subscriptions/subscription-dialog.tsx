@@ -6,8 +6,8 @@ import { useChange } from "../ask.js";
 import { optionsOf } from "./kafka-form.js";
 
 const BEGINNINGS = [
-  { value: "latest", label: "Records from now on" },
-  { value: "earliest", label: "All records there are" },
+  { value: "latest", label: "Latest: new records only" },
+  { value: "earliest", label: "Earliest: all records" },
 ] as const;
 
 export interface SubscriptionDialogProps {
@@ -32,7 +32,7 @@ export function SubscriptionDialog({ clusters, services, onClose, onDone }: Subs
   const save = useChange<Readonly<Record<string, string>>, SubscriptionView>(
     ({ admin }, wanted) =>
       admin.subscriptions.create(`kafka://${cluster}/${topic.trim()}`, `service://${service}/${handler}`, wanted),
-    { done: ({ id }) => `${id} reads ${topic.trim()}`, onDone },
+    { done: ({ id }) => `Subscription ${id} to ${topic.trim()} created`, onDone },
   );
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -42,7 +42,7 @@ export function SubscriptionDialog({ clusters, services, onClose, onDone }: Subs
     }
   };
   return (
-    <Dialog title="Subscribe to a topic" isOpen onClose={onClose} isWide>
+    <Dialog title="Create subscription" isOpen onClose={onClose} isWide>
       <form className="stack" onSubmit={submit}>
         <div className="subscriptions__form">
           <ChoiceField
@@ -55,7 +55,7 @@ export function SubscriptionDialog({ clusters, services, onClose, onDone }: Subs
             label="Topic"
             value={topic}
             onChange={setTopic}
-            problem={isTried && topic.trim() === "" ? "Name the topic." : undefined}
+            problem={isTried && topic.trim() === "" ? "Enter a topic." : undefined}
             autoComplete="off"
             spellCheck={false}
           />
@@ -67,25 +67,25 @@ export function SubscriptionDialog({ clusters, services, onClose, onDone }: Subs
               setService(name);
               setHandler(services.find((each) => each.name === name)?.handlers[0]?.name ?? "");
             }}
-            hint="For objects and workflows the record's key is the key."
+            hint="For virtual objects and workflows the record key is the key."
           />
           <ChoiceField label="Handler" value={handler} choices={handlers.map(({ name }) => choice(name))} onChange={setHandler} />
-          <ChoiceField label="Begin with" value={beginning} choices={BEGINNINGS} onChange={setBeginning} />
+          <ChoiceField label="Offset reset" value={beginning} choices={BEGINNINGS} onChange={setBeginning} />
         </div>
         <TextArea
-          label="More options of the consumer"
+          label="Additional consumer options"
           rows={3}
           isCode
           value={more}
           onChange={setMore}
-          hint="name=value, one in each line, such as group.id=mine"
+          hint="name=value, one per line, such as group.id=mine"
           problem={options.ok ? undefined : options.problem}
         />
-        {save.isError && <ProblemNote cause={save.error} title="It was not made." />}
+        {save.isError && <ProblemNote cause={save.error} title="The subscription was not created." />}
         <DialogActions>
-          <Button onClick={onClose}>Leave it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look="primary" isBusy={save.isPending}>
-            Subscribe
+            Create
           </Button>
         </DialogActions>
       </form>

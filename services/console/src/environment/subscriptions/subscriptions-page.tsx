@@ -38,12 +38,12 @@ export default function SubscriptionsPage() {
   const pause = useChange<{ readonly id: string; readonly isPaused: boolean }>(
     ({ admin }, { id, isPaused }) => admin.subscriptions.setPaused(id, !isPaused),
     {
-      done: (_, { isPaused }) => (isPaused ? "It reads again" : "It is paused; it goes on from there"),
-      failed: "It stays as it was",
+      done: (_, { isPaused }) => (isPaused ? "Subscription resumed" : "Subscription paused"),
+      failed: "The change failed",
     },
   );
   const remove = useChange<SubscriptionView>(({ admin }, { id }) => admin.subscriptions.remove(id), {
-    done: (_, { source }) => `${source} is read no more`,
+    done: (_, { source }) => `Subscription to ${source} deleted`,
     onDone: () => setRemoving(undefined),
   });
   const shown = parameters.get("show");
@@ -57,10 +57,10 @@ export default function SubscriptionsPage() {
   return (
     <Page
       title="Subscriptions"
-      lead="Kafka topics whose records become invocations, each exactly once."
+      lead="Kafka topics whose records start invocations, each exactly once."
       actions={
         <Button look="primary" forbidden={whyNot} onClick={() => setMaking(true)}>
-          Subscribe to a topic
+          Create subscription
         </Button>
       }
     >
@@ -88,7 +88,11 @@ export default function SubscriptionsPage() {
                   isNumber: true,
                   cell: ({ status }: Line) => (status === undefined ? "–" : (lagOf(status)?.toLocaleString() ?? "unknown")),
                 },
-                { name: "Handled", isNumber: true, cell: ({ status }: Line) => status?.handled_records.toLocaleString() ?? "–" },
+                {
+                  name: "Processed",
+                  isNumber: true,
+                  cell: ({ status }: Line) => status?.handled_records.toLocaleString() ?? "–",
+                },
                 {
                   name: "Actions",
                   isNameHidden: true,
@@ -121,7 +125,7 @@ export default function SubscriptionsPage() {
                 },
               ]}
               empty={
-                <Empty title="No topic is subscribed to">
+                <Empty title="No subscriptions yet">
                   <p>
                     A subscription calls a handler for each record of a topic. Add the Kafka cluster below, then subscribe to one
                     of its topics.
@@ -129,7 +133,7 @@ export default function SubscriptionsPage() {
                 </Empty>
               }
             />
-            {all.length > STATUSES_MAX && <p className="quiet">The state of the first {STATUSES_MAX} is shown.</p>}
+            {all.length > STATUSES_MAX && <p className="quiet">The status of the first {STATUSES_MAX} is shown.</p>}
             <Shown line={all.find(({ subscription }) => subscription.id === shown)} isWanted={shown !== null} />
           </>
         )}
@@ -151,15 +155,15 @@ export default function SubscriptionsPage() {
       )}
       {removing !== undefined && (
         <Confirmation
-          title={`End the subscription to ${sourceOf(removing.source)?.topic ?? removing.source}?`}
+          title={`Delete the subscription to ${sourceOf(removing.source)?.topic ?? removing.source}?`}
           isOpen
           onClose={() => setRemoving(undefined)}
-          verb="End it"
+          verb="Delete"
           isBusy={remove.isPending}
-          problem={remove.isError ? <ProblemNote cause={remove.error} title="It was not ended." /> : undefined}
+          problem={remove.isError ? <ProblemNote cause={remove.error} title="The subscription was not deleted." /> : undefined}
           onConfirm={() => remove.mutate(removing)}
         >
-          <p>{sinkText(removing.sink)} is called for no more records. Invocations that were made go on.</p>
+          <p>{sinkText(removing.sink)} is no longer called for records. Its invocations continue.</p>
         </Confirmation>
       )}
     </Page>
@@ -175,7 +179,5 @@ function State({ status }: { readonly status: SubscriptionStatus | undefined }) 
 function Shown({ line, isWanted }: { readonly line: Line | undefined; readonly isWanted: boolean }) {
   if (line?.status !== undefined)
     return <SubscriptionDetails key={line.subscription.id} subscription={line.subscription} status={line.status} />;
-  return isWanted && line === undefined ? (
-    <p className="quiet">The subscription that this address names is not there any more.</p>
-  ) : null;
+  return isWanted && line === undefined ? <p className="quiet">This subscription no longer exists.</p> : null;
 }

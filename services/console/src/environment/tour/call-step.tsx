@@ -14,7 +14,7 @@ export interface CallStepProps extends Pick<Progress, "progress" | "note"> {
 export function CallStep({ callables, progress, note }: CallStepProps) {
   const [chosen, setChosen] = useState<string>();
   const callable = chosenOf(callables, [chosen, "Greeter/greet"]);
-  if (callable === undefined) return <p className="quiet">Nothing that is registered can be called from outside.</p>;
+  if (callable === undefined) return <p className="quiet">No registered service is public.</p>;
   return (
     <>
       <div className="tour__choice">
@@ -64,20 +64,20 @@ function Call({ callable, progress, note }: { readonly callable: Callable } & Pi
           isBusy={call.isPending}
           forbidden={forbidden}
         >
-          Call it
+          Call
         </Button>
       </div>
-      {call.isError && <ProblemNote cause={call.error} title="It failed." />}
+      {call.isError && <ProblemNote cause={call.error} title="The call failed." />}
       {call.data !== undefined && (
         <div className="tour__answer" role="status">
-          <p className="quiet small">Its answer</p>
+          <p className="quiet small">Response</p>
           <pre>{new TextDecoder().decode(call.data.answer) || "nothing"}</pre>
         </div>
       )}
       {progress.calledId !== undefined && (
         <p>
           What happened, step by step: <Link href={`/invocations/${encodeURIComponent(progress.calledId)}`}>its timeline</Link>.
-          More handlers, and more ways to call them: <Link href="/playground">the playground</Link>.
+          More handlers and ways to call them: <Link href="/playground">the playground</Link>.
         </p>
       )}
     </form>

@@ -26,17 +26,16 @@ export function CrashStep({ callables, progress, note }: CrashStepProps) {
     return (
       <p>
         {needsKey
-          ? "Only a server of your own lets you cut off attempts on purpose: here, others rely on them. Nothing else is different: when a process of yours dies in the middle of its work, the next attempt goes on where it was. To see it, run the tour at your own machine with “perdure dev”, or stop the process of your service while a slow handler runs."
-          : "This server does not let attempts be cut off on purpose (“admin.disable-crash-attempt”). Stop the process of your service while a slow handler runs, and start it again: it goes on where it was."}
+          ? "Only a local server lets you abort attempts on purpose. Recovery is the same here: when a process dies in the middle of its work, the next attempt resumes where it stopped. To see it, run the tour on your machine with “perdure dev”, or stop the process of your service while a slow handler runs."
+          : "This server does not allow aborting attempts on purpose (“admin.disable-crash-attempt”). Stop the process of your service while a slow handler runs, and start it again: the invocation resumes where it stopped."}
       </p>
     );
   }
   return (
     <>
       <p>
-        An attempt is one run of your handler. When its connection breaks, because the process died or the machine did, another
-        attempt begins, and is given what the first one has done already. Choose a handler that takes some seconds, start it, and
-        crash it.
+        An attempt is one run of your handler. When its connection breaks, because the process or the machine died, another
+        attempt starts and replays the completed steps. Choose a handler that takes some seconds, start it, and crash it.
       </p>
       {progress.crash === undefined ? (
         <Start callables={callables} note={note} />
@@ -58,7 +57,7 @@ function Start({ callables, note }: Pick<CrashStepProps, "callables" | "note">) 
       ingress.send(addressOf(what, key), text === "" ? {} : { body: text }),
     { onDone: ({ invocationId }) => note({ crash: { id: invocationId, isSurvived: false } }) },
   );
-  if (callable === undefined) return <p className="quiet">Nothing that is registered can be called from outside.</p>;
+  if (callable === undefined) return <p className="quiet">No registered service is public.</p>;
   const text = body ?? callable.example;
   const choose = (value: string) => {
     setChosen(value);
@@ -81,10 +80,10 @@ function Start({ callables, note }: Pick<CrashStepProps, "callables" | "note">) 
           forbidden={forbidden}
           onClick={() => start.mutate({ what: callable, text })}
         >
-          Start it
+          Start
         </Button>
       </div>
-      {start.isError && <ProblemNote cause={start.error} title="It was not started." />}
+      {start.isError && <ProblemNote cause={start.error} title="The invocation was not started." />}
     </>
   );
 }
@@ -113,7 +112,7 @@ function Watch({ running, note }: { readonly running: Running; readonly note: Pr
           <LiveSteps life={life} cut={cut} />
           <Act life={life} running={running} note={note} />
           <p className="small">
-            <Link href={`/invocations/${encodeURIComponent(running.id)}`}>The whole timeline</Link>
+            <Link href={`/invocations/${encodeURIComponent(running.id)}`}>Full timeline</Link>
           </p>
         </>
       )}
@@ -146,7 +145,7 @@ function Act({ life, running, note }: { readonly life: Life; readonly running: R
   if (life.isDone) {
     return (
       <>
-        <p role="status">It was finished before you crashed it. Choose a handler that takes longer, or be quicker.</p>
+        <p role="status">The invocation completed before the crash. Choose a handler that takes longer, or be quicker.</p>
         <div className="row">{again}</div>
       </>
     );
@@ -157,9 +156,9 @@ function Act({ life, running, note }: { readonly life: Life; readonly running: R
         <Button look="danger" isBusy={crash.isPending} forbidden={forbidden ?? whyNot(life)} onClick={() => crash.mutate()}>
           Crash it
         </Button>
-        <span className="quiet small">Cuts the connection to your code, as if its process had died.</span>
+        <span className="quiet small">Breaks the connection to your code, as if its process had died.</span>
       </div>
-      {crash.isError && <ProblemNote cause={crash.error} title="It was not cut off." />}
+      {crash.isError && <ProblemNote cause={crash.error} title="The attempt was not aborted." />}
     </>
   );
 }
@@ -167,5 +166,5 @@ function Act({ life, running, note }: { readonly life: Life; readonly running: R
 /** There is nothing to see when nothing is done yet. */
 function whyNot(life: Life): string | undefined {
   const isSomethingDone = life.steps.some(({ view, result }) => view.type !== "Input" && result === "success");
-  return isSomethingDone ? undefined : "Wait until its first step is done";
+  return isSomethingDone ? undefined : "Wait until the first step is done";
 }

@@ -36,7 +36,7 @@ export function LiveSteps({ life, cut }: LiveStepsProps) {
 
 function attemptText({ attempts, status }: Life): string {
   const last = attempts.at(-1);
-  return last?.isRunning ? `attempt ${last.number} runs` : status.replaceAll("_", " ");
+  return last?.isRunning ? `attempt ${last.number} running` : status.replaceAll("_", " ");
 }
 
 function LiveStep({ life, step, cut }: LiveStepsProps & { readonly step: StepSpan }) {
@@ -56,9 +56,9 @@ function LiveStep({ life, step, cut }: LiveStepsProps & { readonly step: StepSpa
 
 function stateOf(step: StepSpan, cut: Crash | undefined, life: Life): readonly [Tone, string] {
   if (step.result === "failure") return ["bad", "failed"];
-  if (step.result === "pending") return ["info", "under way"];
+  if (step.result === "pending") return ["info", "running"];
   if (cut === undefined) return ["good", "done"];
   const fate = fateOf(step, cut, life);
-  if (fate === undefined) return ["good", "done after it"];
-  return fate === "replayed" ? ["good", "done before the crash, not run again"] : ["warn", "cut in the middle, run again"];
+  if (fate === undefined) return ["good", "done after the crash"];
+  return fate === "replayed" ? ["good", "replayed, not run again"] : ["warn", "interrupted, run again"];
 }

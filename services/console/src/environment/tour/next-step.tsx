@@ -3,10 +3,10 @@ import { Link } from "wouter";
 import { useEnvironment } from "../environment.js";
 
 const PLACES = [
-  ["/state", "State", "Objects and workflows keep values by key. Look at them, and change them."],
+  ["/state", "State", "Virtual objects and workflows keep values by key. Browse and edit them."],
   ["/schedules", "Schedules", "Let a handler be called every hour, or on the first Monday at nine."],
-  ["/flow", "Rules and queues", "How many run at once, how often, and who goes first."],
-  ["/sql", "SQL", "Ask about everything that runs, waits or has failed."],
+  ["/flow", "Rules and queues", "Limit concurrency and rate, and set priorities."],
+  ["/sql", "SQL", "Query invocations, journals and state."],
 ] as const;
 
 export function NextStep() {
@@ -25,8 +25,8 @@ export function NextStep() {
       </ul>
       {!needsKey && (
         <p>
-          When it should run for others: <code>perdure login</code> and <code>perdure link</code> bring the service on this
-          machine into an environment of the cloud, through a tunnel. This console looks the same there.
+          To run it in the cloud: <code>perdure login</code> and <code>perdure link</code> connect the service on this machine to
+          a cloud environment through a tunnel. The console is the same there.
         </p>
       )}
     </>

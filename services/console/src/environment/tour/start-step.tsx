@@ -80,7 +80,7 @@ function Beginning({ progress, note }: Pick<Progress, "progress" | "note">) {
 function Tunnel() {
   return (
     <>
-      <p>Bring it here through a tunnel, and make it known. This page notices.</p>
+      <p>Connect it through a tunnel and register it. This page updates by itself.</p>
       <Snippet label="the command that links it" text="perdure link" />
     </>
   );
@@ -99,10 +99,10 @@ function Register({ progress, note }: Pick<Progress, "progress" | "note">) {
   };
   return (
     <form onSubmit={submit} className="stack stack--tight">
-      <p>Make it known. The server asks it what it serves:</p>
+      <p>Register it. The server discovers its services:</p>
       <div className="tour__line">
         <TextField
-          label="Its address, as the server reaches it"
+          label="Endpoint URL, as the server reaches it"
           value={address}
           onChange={setAddress}
           isCode
@@ -112,10 +112,10 @@ function Register({ progress, note }: Pick<Progress, "progress" | "note">) {
           Register
         </Button>
       </div>
-      {register.isError && <ProblemNote cause={register.error} title="It was not registered." />}
+      {register.isError && <ProblemNote cause={register.error} title="The deployment was not registered." />}
       <p className="quiet small">
         Or in a terminal: <code>{`curl ${adminUrl}/deployments --json '${JSON.stringify({ uri: address })}'`}</code>. This page
-        notices.
+        updates by itself.
       </p>
     </form>
   );

@@ -28,8 +28,8 @@ export default function TourPage() {
   return (
     <Page
       title="Getting started"
-      lead="Start a service, call it, crash it in the middle of its work, and watch it go on where it was."
-      actions={hasBegun ? <Button onClick={begin}>Begin again</Button> : undefined}
+      lead="Start a service, call it, crash it in the middle of its work, and watch it resume where it stopped."
+      actions={hasBegun ? <Button onClick={begin}>Start over</Button> : undefined}
     >
       <ol className="tour">
         <Step number={1} title="Start a service" isDone={isRegistered}>
