@@ -187,17 +187,17 @@ describe("members", () => {
       await page.getByText(`${cloud.world.origin}/invitation?token=inv_`).waitFor();
       await expectAccessible(page);
       await button(page, "Done").click();
-      await button(page, "Withdraw the invitation of friend@perdure.test").click();
+      await button(page, "Revoke the invitation of friend@perdure.test").click();
       await page.getByText("No open invitations.").waitFor();
 
       await button(page, `Change the role of ${member.email}`).click();
       await page.getByRole("combobox", { name: "Role" }).click();
       await page.getByRole("option", { name: /^viewer/ }).click();
-      await button(page, "Change it").click();
+      await button(page, "Change role").click();
       await page.getByText(`${member.email} is viewer now`).waitFor();
       await button(page, `Remove ${member.email}`).click();
       await button(page, "Remove").click();
-      await page.getByText(`${member.email} is no member any more`).waitFor();
+      await page.getByText(`${member.email} is removed`).waitFor();
       await expectForbidden(button(page, "Leave account"), /An account needs an owner/);
     },
     TEST_MS,
@@ -309,7 +309,7 @@ describe("books", () => {
       await page.getByLabel("Name").fill(WICKED);
       await button(page, "Save").click();
       await page.getByText("Saved").waitFor();
-      await button(page, /go elsewhere$/)
+      await button(page, /switch account or environment$/)
         .getByText(WICKED)
         .waitFor();
       await page

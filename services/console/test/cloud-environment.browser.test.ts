@@ -35,7 +35,7 @@ test(
   "a key is made after its maker has shown that it is them, is shown once, opens what its role says, and ends",
   async () => {
     const page = await cloud.open(owner, at("/developers"), { mayFail: true });
-    await page.getByText("There is no key yet.").waitFor();
+    await page.getByText("No API keys yet.").waitFor();
     await forgetPresence(owner);
     await button(page, "Create API key").click();
     await page.getByLabel("Description").fill("deploys");
@@ -77,7 +77,7 @@ test(
       .waitFor();
     await button(page, "Revoke deploys").click();
     await button(page, "Revoke").click();
-    await page.getByText("There is no key yet.").waitFor();
+    await page.getByText("No API keys yet.").waitFor();
   },
   TEST_MS,
 );
@@ -239,12 +239,12 @@ test(
   async () => {
     const page = await cloud.open(owner, at("/settings"));
     await page.getByLabel("Name").fill("default");
-    await page.getByText("“default” means something else to command lines.").waitFor();
+    await page.getByText("“default” is reserved by the command line.").waitFor();
     await page.getByLabel("Name").fill("dev");
     await page.getByLabel("Allowed origins (CORS)").fill("app.example");
-    await page.getByText(/“app.example” is no origin/).waitFor();
+    await page.getByText(/“app.example” is not an origin/).waitFor();
     await page.getByLabel("Allowed origins (CORS)").fill("https://app.example\n*");
-    await page.getByText("Pass authorization headers of other systems").click();
+    await page.getByText("Forward Authorization headers of other systems").click();
     await button(page, "Save").click();
     await page.getByText("Saved; takes effect within 30 seconds").waitFor();
     expect((await owner.ask("DescribeEnvironment", { environmentId: dev })).json).toMatchObject({
@@ -265,7 +265,7 @@ test(
     await environments.take(id, { event: "suspend", suspendedFor: "quota", nowMs: Date.now() });
     const page = await cloud.open(person, `/accounts/${person.accountId}/environments/${id}/invocations`);
     await page.getByRole("heading", { level: 1, name: "busy suspended" }).waitFor();
-    await page.getByText(/The month's actions are used up/).waitFor();
+    await page.getByText(/The monthly quota of actions is used up/).waitFor();
     expect(await button(page, "Resume").getAttribute("aria-description")).toMatch(/a larger plan/);
     await expectAccessible(page);
   },

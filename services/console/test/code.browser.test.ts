@@ -49,7 +49,7 @@ test("the overview says what runs, how fast, and what needs somebody", async () 
   await page.locator("main canvas").nth(1).waitFor();
   expect(await page.getByRole("img", { name: /^Per minute\. requests: / }).count()).toBe(1);
   const orders = page.getByRole("region", { name: "Figures by service" }).getByRole("row").filter({ hasText: "Orders" });
-  await orders.getByRole("link", { name: "1 failed ones of Orders" }).click();
+  await orders.getByRole("link", { name: "1 failed invocations of Orders" }).click();
   await page.waitForURL(/\/invocations\?/);
   expect(new URL(page.url()).searchParams.getAll("status")).toEqual(["failed"]);
   await page.goBack();
@@ -63,17 +63,17 @@ test("a service shows what its handlers take, and is configured", async () => {
   await orders.waitFor();
   expect(await page.getByRole("row").count()).toBe(2);
   await orders.click();
-  const takes = page.getByRole("region", { name: "What place takes" });
+  const takes = page.getByRole("region", { name: "Input of place" });
   expect(await takes.getByRole("row").filter({ hasText: "amount" }).textContent()).toMatch(
     /integer.*How many of it.*1 to 10,000/,
   );
   await button(page, "Edit configuration").click();
-  expect(await button(page, "Change it").getAttribute("aria-disabled")).toBe("true");
+  expect(await button(page, "Save").getAttribute("aria-disabled")).toBe("true");
   await page.getByLabel("Journal retention").fill("a while");
-  await button(page, "Change it").click();
+  await button(page, "Save").click();
   await page.getByRole("alert").filter({ hasText: "The configuration was not changed." }).waitFor();
   await page.getByLabel("Journal retention").fill("3d");
-  await button(page, "Change it").click();
+  await button(page, "Save").click();
   await page.getByRole("dialog", { name: "Configuration of Orders" }).waitFor({ state: "detached" });
   await page.getByRole("row").filter({ hasText: "Journal retention" }).getByText("3d").waitFor();
 });
@@ -92,7 +92,7 @@ test("a form and its JSON are one value, the schema is asked before the handler,
   await choose(page, "isGift (optional)", "true");
   await json.getByText('"isGift"').waitFor();
   await json.press("Control+Enter");
-  const answer = page.locator("section").filter({ has: heading(page, "Answer", 2) });
+  const answer = page.locator("section").filter({ has: heading(page, "Response", 2) });
   await answer.getByText(/order-\d+: 3 × lantern, 97 left/).waitFor();
   expect(await answer.getByRole("link", { name: /^inv_1/ }).count()).toBe(1);
 
@@ -113,9 +113,9 @@ test("who stops waiting is told that the invocation goes on; what is sent with d
   await button(page, "Call").click();
   await page.getByText("Waiting for the response").getByRole("link").waitFor();
   await button(page, "Stop waiting").click();
-  await page.getByText("The invocation itself goes on to its end").waitFor();
+  await page.getByText("The playground no longer waits").waitFor();
   await choose(page, "Mode", "Send with delay");
-  await page.getByLabel("After").fill("1h");
+  await page.getByLabel("Delay").fill("1h");
   await button(page, "Send with delay").click();
   await page.getByText(/It starts\s+in \d+ min/).waitFor();
   // Of an object somebody must say which.
@@ -146,7 +146,7 @@ test("new code is looked at and checked before it is registered, and what drains
   await button(page, "Register deployment").click();
   const dialog = page.getByRole("dialog", { name: /deployment$/ });
   await dialog.getByLabel("Endpoint URL").fill("localhost");
-  await dialog.getByText("Offset reset http://").waitFor();
+  await dialog.getByText("Must begin with http://").waitFor();
   await dialog.getByLabel("Endpoint URL").fill(endpoint.url);
   await button(page, "Preview changes").click();
   await dialog.getByRole("alert").filter({ hasText: "META0101" }).waitFor();
@@ -154,7 +154,7 @@ test("new code is looked at and checked before it is registered, and what drains
   expect(await finding.textContent()).toMatch(/would fail.*RT0016/);
   await expectAccessible(page);
   await dialog.getByText("More", { exact: true }).click();
-  await dialog.getByText("Also when handlers are gone").click();
+  await dialog.getByText("Even when handlers were removed").click();
   await button(page, "Preview changes").click();
   await dialog.getByRole("row").filter({ hasText: "Orders" }).getByText("revision 1 → 2").waitFor();
   await button(page, "Register").click();
@@ -166,7 +166,7 @@ test("new code is looked at and checked before it is registered, and what drains
   await page.getByText("No invocations in flight on this deployment.").waitFor();
   await button(page, "More actions").click();
   await page.getByRole("menuitem", { name: "Remove" }).click();
-  await dialog.getByText("would be called at an older revision then").waitFor();
+  await dialog.getByText("would be served by an older revision").waitFor();
   const id = decodeURIComponent(new URL(page.url()).pathname.split("/").at(-1) ?? "");
   await dialog.getByRole("textbox").fill(id);
   await button(page, "Remove anyway").click();
@@ -180,7 +180,7 @@ test("a deployment tells who needs it, and is checked against them", async () =>
   await page.getByRole("region", { name: "Invocations in flight on it" }).getByText("Orders/rest").first().waitFor();
   await button(page, "Verify compatibility").click();
   // Of what waits, only what is suspended by now is tried.
-  const verdict = page.getByText(/^Nothing that was tried would break|^There was no journal to replay/);
+  const verdict = page.getByText(/^All verified invocations are compatible|^There was no journal to replay/);
   await verdict.first().waitFor({ timeout: CHECK_MS_MAX });
   await button(page, "More actions").click();
   await page.getByRole("menuitem", { name: "Update in place" }).click();

@@ -20,7 +20,7 @@ const write = async (page: Page, label: string, text: string) => {
 test("keys are found, and an entry that is changed is what the handler reads", async () => {
   const page = await ui.open("/state?service=Stock");
   await page.getByRole("textbox", { name: "Key contains" }).fill("chai");
-  await press(page, "Find");
+  await press(page, "Search");
   await page.getByRole("link", { name: "table" }).waitFor({ state: "detached" });
   expect(new URL(page.url()).searchParams.get("find")).toBe("chai");
   await page.getByRole("link", { name: "chair" }).click();
@@ -31,11 +31,11 @@ test("keys are found, and an entry that is changed is what the handler reads", a
   await press(page, "Edit left");
   await write(page, "Value", "nine");
   await press(page, "Save");
-  await page.getByText(/^This is not JSON/).waitFor();
+  await page.getByText(/^Not valid JSON/).waitFor();
   await write(page, "Value", "7");
   await expectAccessible(page);
   await press(page, "Save");
-  await page.getByText("Stock/chair has the new state").waitFor();
+  await page.getByText("State of Stock/chair saved").waitFor();
   await expect(ui.world.ingress.result(["Stock", "chair", "level"])).resolves.toBe(7);
 });
 
@@ -50,12 +50,12 @@ test("what somebody else changed meanwhile is shown before anything is overwritt
   await page.getByText("Also changed:").waitFor();
   await expectAccessible(page);
   await press(page, "Apply my changes");
-  await page.getByText("Stock/table has the new state").waitFor();
+  await page.getByText("State of Stock/table saved").waitFor();
   await page.getByRole("row", { name: /shelf/ }).waitFor();
 
   await press(page, "Clear all");
   await page.getByRole("textbox", { name: /Type .table. to confirm/ }).fill("table");
-  await press(page, "Clear");
+  await press(page, /^Clear$/);
   await page.getByRole("heading", { name: "This key has no state" }).waitFor();
 });
 
@@ -66,7 +66,7 @@ test("a key that is held says by whom, and a change waits behind them", async ()
   await expectAccessible(page);
   await expectNoSidewaysScroll(page);
   await press(page, "Remove left");
-  await press(page, "Remove");
+  await press(page, /^Remove$/);
   await page.getByText("Queued", { exact: true }).waitFor();
 });
 
@@ -106,12 +106,12 @@ test("an awakeable is answered, and its handler goes on", async () => {
   await page.getByRole("link", { name: "Orders/approve" }).waitFor();
   await expectAccessible(page);
   await page.getByRole("textbox", { name: "Complete by id" }).fill("sign_1short");
-  await page.getByRole("button", { name: "Answer", exact: true }).click();
-  await page.getByText(/begins with sign_1/).waitFor();
+  await page.getByRole("button", { name: "Complete", exact: true }).click();
+  await page.getByText(/begin with sign_1/).waitFor();
   await press(page, "Resolve for Orders/approve");
   await write(page, "Value", '"Grace"');
   await expectAccessible(page);
-  await press(page, "Resolve");
+  await press(page, /^Resolve$/);
   await page.getByText("Awakeable resolved").waitFor();
   await page.getByRole("heading", { name: "No pending awakeables" }).waitFor();
   const outcome = await ui.world.ingress.attach(ui.data.approval);
@@ -130,15 +130,15 @@ test("SQL is run, looked at, taken away and remembered", async () => {
   const [csv] = await Promise.all([page.waitForEvent("download"), press(page, "Export CSV")]);
   await expect(readFile(await csv.path(), "utf8")).resolves.toBe("a,b\r\n100%%41,18446744073709551615\r\n");
 
-  await write(page, "Statement", "SELECT a.range AS n FROM range(20000) a");
+  await write(page, "Query", "SELECT a.range AS n FROM range(20000) a");
   await page.keyboard.press("Control+Enter");
-  await page.getByText(/^10,000 rows in .* there are more/).waitFor();
+  await page.getByText(/^10,000 rows in .* Truncated/).waitFor();
   await page.getByRole("table", { name: "Result" }).evaluate((table) => table.scrollTo(0, table.scrollHeight));
   await page.getByRole("button", { name: "10000: show the whole row" }).waitFor();
   await page.goBack();
-  await page.getByRole("textbox", { name: "Statement" }).getByText("100%%41").waitFor();
+  await page.getByRole("textbox", { name: "Query" }).getByText("100%%41").waitFor();
 
-  await write(page, "Statement", "SELECT nothing FROM sys_locks");
+  await write(page, "Query", "SELECT nothing FROM sys_locks");
   await page.getByRole("button", { name: "Run", exact: true }).click();
   await page
     .getByRole("alert")

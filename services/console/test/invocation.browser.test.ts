@@ -74,7 +74,7 @@ test("why something waits is said, with those it waits for", async () => {
   await page.getByText("root cause").waitFor();
   await expectNoSidewaysScroll(page);
   await expectAccessible(page);
-  await page.getByRole("list", { name: "link by link" }).getByRole("link", { name: "Stock/lamp/count" }).click();
+  await page.getByRole("list", { name: "Chain of what it waits for" }).getByRole("link", { name: "Stock/lamp/count" }).click();
   await page.getByRole("heading", { level: 1, name: /Stock\/lamp\/count/ }).waitFor();
 });
 

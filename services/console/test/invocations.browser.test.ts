@@ -43,13 +43,13 @@ test("a filter is a condition in the address; parts go away one by one, and Back
   await page.getByLabel("Created").click();
   await page.getByRole("option", { name: "In the last hour" }).click();
   await expectAccessible(page);
-  await page.getByRole("button", { name: "Show", exact: true }).click();
+  await page.getByRole("button", { name: "Apply", exact: true }).click();
   await settled(page, /^1 invocation$/);
   expect(new URL(page.url()).search).toBe("?status=failed&service=Orders&created=1h");
   expect(await line(page).inputValue()).toBe(
     "target_service_name = 'Orders' AND completion_result = 'failure' AND created_at >= now() - INTERVAL '1 hour'",
   );
-  await page.getByRole("button", { name: "Without Service: Orders" }).click();
+  await page.getByRole("button", { name: "Remove filter Service: Orders" }).click();
   await settled(page, /^2 invocations$/);
   await page.goBack();
   await settled(page, /^1 invocation$/);
@@ -87,7 +87,7 @@ test("with the keyboard one goes through the rows, chooses some and opens one", 
   const page = await ui.open("/invocations?service=Orders&handler=place&sort=created");
   await row(page, "Orders/place").first().waitFor();
   for (const key of ["j", "j", "x", "j", "ArrowDown", "Shift+X"]) await page.keyboard.press(key);
-  expect(await chosen(page).textContent()).toBe("3 chosen");
+  expect(await chosen(page).textContent()).toBe("3 selected");
   expect(await page.getByRole("row", { selected: true }).count()).toBe(3);
   const active = await page.getByRole("grid").getAttribute("aria-activedescendant");
   expect(active).toMatch(/^run-inv_1/);
@@ -108,17 +108,17 @@ test("many are ended at once: after a look at which, with a word for it, and wit
   await row(page, "Orders/approve").first().locator("[data-select]").click();
   await page.getByRole("button", { name: "Resume …" }).click();
   await page.getByText("None can be resumed").waitFor();
-  await page.getByRole("button", { name: "Cancel" }).click();
-  await page.getByRole("button", { name: /Choose all that match/ }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: /Select all/ }).click();
   await page.getByRole("button", { name: "Kill …" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByText("Handlers are not asked").waitFor();
+  await dialog.getByText("Handlers cannot clean up").waitFor();
   await expectAccessible(page);
   const title = (await dialog.getByRole("heading").textContent()) ?? "";
   const count = Number(/\d+/.exec(title)?.[0]);
   expect(count).toBeGreaterThanOrEqual(4);
   expect(await dialog.getByRole("button", { name: title }).isEnabled()).toBe(false);
-  await dialog.getByLabel("Why").fill("approvals are over");
+  await dialog.getByLabel("Reason").fill("approvals are over");
   await dialog.getByLabel(/to confirm/).fill(`kill ${count}`);
   await dialog.getByRole("button", { name: title }).click();
   await page.getByText(`${count} of ${count} done, 0 failed`).waitFor();
@@ -140,7 +140,7 @@ test.each(["csv", "jsonl"])("what is listed leaves as a file: %s", async (format
   await page.getByRole("button", { name: "Export" }).click();
   const dialog = page.getByRole("dialog");
   if (format === "jsonl") {
-    await dialog.getByLabel("As").click();
+    await dialog.getByLabel("Format").click();
     await page.getByRole("option", { name: /JSON/ }).click();
   }
   const [download] = await Promise.all([page.waitForEvent("download"), dialog.getByRole("button", { name: "Export" }).click()]);
@@ -176,7 +176,7 @@ test.each([
   const page = await ui.open("/invocations?status=failed&status=backing-off", view);
   await row(page, "Payments/broken").waitFor();
   await row(page, "Payments/broken").locator("[data-select]").click();
-  await page.getByText("1 chosen").waitFor();
+  await page.getByText("1 selected").waitFor();
   await expectAccessible(page);
   await expectNoSidewaysScroll(page);
 });

@@ -69,7 +69,7 @@ test("colours are as the system has them, until somebody chooses", async () => {
   const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const dark = await ground();
   await expectAccessible(page);
-  await page.getByLabel("Colours").click();
+  await page.getByLabel("Theme").click();
   await page.getByRole("option", { name: "Light" }).click();
   await eventually("light", async () => (await ground()) !== dark);
   await page.reload();
@@ -94,7 +94,7 @@ test("codes lead to each other without loading the page again; strangers' codes 
       .evaluateAll((all) => all.map((one) => one.getAttribute("href"))),
   ).not.toContainEqual(expect.stringMatching(/\.md/));
   await page.goto(ui.url("/errors/ABC1234"));
-  await page.getByText("Codes of this server have a page").waitFor();
+  await page.getByText("Only error codes of Perdure have a page").waitFor();
 });
 
 test("an address that leads nowhere leads back", async () => {
@@ -133,7 +133,7 @@ test("a newer console while an old page is open", async () => {
     await route.fulfill({ response, body: (await response.text()).replace(/assets\/index-[\w-]+\.js/, "assets/index-newer.js") });
   });
   await page.getByRole("link", { name: "Getting started" }).click();
-  await page.getByText("A newer console has been installed meanwhile").waitFor();
+  await page.getByText("A newer version of the console is installed").waitFor();
   await expectAccessible(page);
   await page.unrouteAll();
   await page.getByRole("button", { name: "Reload" }).click();

@@ -42,7 +42,7 @@ const link = (name: string) => (page: Page) => page.getByRole("main").getByRole(
 const PAGES: readonly Looked[] = [
   { route: "/", path: () => "/", content: region("Needs attention") },
   { route: "/services", path: () => "/services", content: link("Orders") },
-  { route: "/services/:service", path: () => "/services/Orders", content: region("What place takes") },
+  { route: "/services/:service", path: () => "/services/Orders", content: region("Input of place") },
   {
     route: "/playground",
     path: () => "/playground?service=Orders&handler=place",

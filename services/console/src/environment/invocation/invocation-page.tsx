@@ -1,4 +1,5 @@
 /** Why: everything about one invocation: what it is, why it stands where it stands, where its time went, and what one can do. */
+import type { ExplanationView } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link, useParams, useSearchParams } from "wouter";
 import { Breakable, Empty, InvocationBadge, Loading, Page, ProblemNote, Section } from "../../kit/index.js";
@@ -75,7 +76,7 @@ function Known({ facts, problem }: { readonly facts: InvocationFacts; readonly p
         />
       )}
       <HeadFacts facts={facts} />
-      <TimelineSection id={id} crash={crash} actions={actions} />
+      <TimelineSection id={id} crash={crash} actions={actions} explanation={isDone ? undefined : explanation.data} />
       {dialogs}
     </Page>
   );
@@ -85,9 +86,10 @@ interface TimelineSectionProps {
   readonly id: string;
   readonly crash: Crash | undefined;
   readonly actions: ReturnType<typeof useInvocationActions>["actions"];
+  readonly explanation: ExplanationView | undefined;
 }
 
-function TimelineSection({ id, crash, actions }: TimelineSectionProps) {
+function TimelineSection({ id, crash, actions, explanation }: TimelineSectionProps) {
   const [search, setSearch] = useSearchParams();
   const { data: life } = useLife(id);
   const chosen = search.get("step");
@@ -103,7 +105,7 @@ function TimelineSection({ id, crash, actions }: TimelineSectionProps) {
   return (
     <>
       <Section title="Timeline">
-        <Timeline id={id} step={step?.index} onStep={choose} crash={crash} />
+        <Timeline id={id} step={step?.index} onStep={choose} crash={crash} explanation={explanation} />
         {life !== undefined && step !== undefined && (
           <StepDetails key={step.index} life={life} step={step} actions={actions} onClose={() => choose(undefined)} />
         )}

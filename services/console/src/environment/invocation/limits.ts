@@ -47,3 +47,12 @@ export const CALLERS_MAX = 8;
 
 /** Failed attempts that are shown before somebody asks for all: they mostly fail for the same reason. */
 export const FAILURES_SHOWN_MAX = 3;
+
+/** Like steps in a row that share a row of the timeline: fewer are read as quickly one by one. */
+export const GROUPED_STEPS_MIN = 10;
+
+/** Steps from which on a timeline has a field to search them: fewer are seen at one glance. */
+export const SEARCHED_STEPS_MIN = 20;
+
+/** Rows for awaited awakeables and signals: a handler that awaits more of them lists them in its code. */
+export const WAITS_SHOWN_MAX = 20;

@@ -26,6 +26,8 @@ export interface TimelineChartProps {
   readonly chosen: string | undefined;
   readonly crash?: Crash | undefined;
   readonly isCompact?: boolean | undefined;
+  /** A row to bring into sight; another object each time. */
+  readonly jump?: { readonly key: string } | undefined;
 }
 
 /** The axis stays in sight above the rows; the same height as in `timeline.css`. */
@@ -37,7 +39,7 @@ const NARROW_TICKS_MAX = 4;
 const ZOOM_STEP = 0.5;
 
 export function TimelineChart(props: TimelineChartProps) {
-  const { life, rows, window: zoom, onWindow, onPan, onToggle, onChoose, chosen, crash, isCompact } = props;
+  const { life, rows, window: zoom, onWindow, onPan, onToggle, onChoose, chosen, crash, isCompact, jump } = props;
   const window = zoom ?? life.span;
   const isNarrow = useNarrow();
   const room = useRef<HTMLDivElement>(null);
@@ -79,8 +81,15 @@ export function TimelineChart(props: TimelineChartProps) {
     setActiveKey(rows[at]?.key);
     virtual.scrollToIndex(at);
   };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each jump, also when its row comes later
+  useEffect(() => {
+    const at = rows.findIndex(({ key }) => key === jump?.key);
+    if (jump === undefined || at < 0) return;
+    setActiveKey(jump.key);
+    virtual.scrollToIndex(at, { align: "center" });
+  }, [jump, rows.length]);
   const choose = (row: TimelineRow) => {
-    if (row.kind === "attempts") return onToggle(row);
+    if (row.kind === "attempts" || row.kind === "group") return onToggle(row);
     // Its place is taken by the steps that come: the focus waits before them.
     if (row.kind === "more" && row.depth === 0) go(active - 1);
     onChoose(row);
@@ -226,7 +235,7 @@ function exactText(row: TimelineRow, life: Life): string {
 
 /** Undefined: there is nothing in it. */
 export function unfoldedOf(row: TimelineRow): boolean | undefined {
-  if (row.kind === "attempts") return row.isUnfolded;
+  if (row.kind === "attempts" || row.kind === "group") return row.isUnfolded;
   return row.kind === "step" && row.childId !== undefined ? row.isUnfolded : undefined;
 }
 

@@ -3,7 +3,17 @@ import type { TimelineView } from "@perdure/admin-client";
 import fc from "fast-check";
 import { clipped, entryOfCommand, type Life, lengthOf, phaseText, readLife, type Span, stepText } from "./life.js";
 import { ATTEMPT_ROWS_MAX, DEPTH_MAX } from "./limits.js";
-import { type Child, panned, placeOf, rowsOf, selected, ticksOf, wantedChildren, zoomed } from "./timeline-layout.js";
+import {
+  type Child,
+  panned,
+  placeOf,
+  type RowsOptions,
+  rowsOf,
+  selected,
+  ticksOf,
+  wantedChildren,
+  zoomed,
+} from "./timeline-layout.js";
 
 const ORIGIN_MS = Date.parse("2026-11-22T01:00:00.000Z");
 const at = (ms: number) => `${new Date(ORIGIN_MS + ms).toISOString().slice(0, -1)}000000Z`;
@@ -243,6 +253,33 @@ describe("rows", () => {
   test("of a compact timeline leave out a sole attempt", () => {
     const life = lifeOf(aView({ attempts: [anAttempt(1, 0, 10, "completed")] }));
     expect(rowsOf(life, { unfolded: new Set(), children: none, isCompact: true })).toHaveLength(1);
+  });
+});
+
+describe("rows of long runs", () => {
+  const steps = Array.from({ length: 30 }, (_, i) => aStep(i, i, i + 1, { name: i === 29 ? "report" : `page ${i}` }));
+  const life = lifeOf(aView({ steps }));
+  const children = new Map<string, Child>();
+  const keysOf = (options: Partial<RowsOptions>) =>
+    rowsOf(life, { unfolded: new Set(), children, ...options }).map(({ key }) => key);
+
+  test("fold like steps into one row, which unfolds", () => {
+    expect(keysOf({ isGrouped: true })).toEqual(["phases", "group-0", "29"]);
+    expect(keysOf({ isGrouped: true, unfolded: new Set(["group-0"]) })).toHaveLength(32);
+    expect(keysOf({})).toHaveLength(31);
+  });
+
+  test("show the step that is chosen, although its group is folded", () => {
+    expect(keysOf({ isGrouped: true, shown: 7 })).toContain("7");
+  });
+
+  test("show only the steps that are searched for", () => {
+    expect(keysOf({ isGrouped: true, search: "report" })).toEqual(["phases", "29"]);
+  });
+
+  test("end with what the invocation waits for", () => {
+    const wait = { kind: "signal", name: "go", fromMs: 0, toMs: 1, startsInMs: undefined } as const;
+    expect(keysOf({ isGrouped: true, waits: [wait] }).at(-1)).toBe("wait-signal-go");
   });
 });
 

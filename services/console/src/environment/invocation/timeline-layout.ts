@@ -10,6 +10,8 @@
 
 import { type AttemptSpan, clipped, type Life, lengthOf, type PhaseSpan, type Span, type StepSpan } from "./life.js";
 import { ATTEMPT_ROWS_MAX, DEPTH_MAX, WINDOW_MS_MIN } from "./limits.js";
+import type { PendingWait } from "./pending-waits.js";
+import { groupedSteps, groupText, isFound, type StepGroup } from "./step-groups.js";
 
 /** A child as far as it is known. */
 export type Child =
@@ -53,6 +55,21 @@ export interface StepRow extends RowFacts {
   readonly isUnfolded: boolean;
 }
 
+/** Like steps that share a row until it is unfolded. */
+export interface GroupRow extends RowFacts {
+  readonly kind: "group";
+  /** `run page 1 … page 894` */
+  readonly text: string;
+  readonly bars: readonly StepSpan[];
+  readonly isUnfolded: boolean;
+}
+
+/** What it waits for now, and the attempt to come. */
+export interface WaitRow extends RowFacts {
+  readonly kind: "wait";
+  readonly bar: PendingWait;
+}
+
 /** Steps that were not read yet. */
 export interface MoreRow extends RowFacts {
   readonly kind: "more";
@@ -65,7 +82,7 @@ export interface NoteRow extends RowFacts {
   readonly isProblem: boolean;
 }
 
-export type TimelineRow = PhasesRow | AttemptsRow | AttemptRow | StepRow | MoreRow | NoteRow;
+export type TimelineRow = PhasesRow | AttemptsRow | AttemptRow | StepRow | GroupRow | WaitRow | MoreRow | NoteRow;
 
 export interface RowsOptions {
   /** Keys of rows that are unfolded. */
@@ -74,6 +91,14 @@ export interface RowsOptions {
   readonly children: ReadonlyMap<string, Child>;
   /** Steps only: no rows for attempts when there was but one. */
   readonly isCompact?: boolean | undefined;
+  /** Like steps share a row. */
+  readonly isGrouped?: boolean | undefined;
+  /** Only steps of the invocation itself with this text. */
+  readonly search?: string | undefined;
+  /** Journal index of a step that is shown even when its group is folded. */
+  readonly shown?: number | undefined;
+  /** Of the invocation itself. */
+  readonly waits?: readonly PendingWait[] | undefined;
 }
 
 /** The rows in reading order. Bars of children are clipped to the root's time. */
@@ -97,24 +122,53 @@ function addLife(
   const bars = isChild ? life.phases.map((phase) => ({ ...phase, ...clipped(phase, bounds) })) : life.phases;
   rows.push({ ...facts, kind: "phases", key: `${prefix}phases`, life, bars });
   addAttempts(life, bounds, prefix, facts, options, rows);
-  for (const step of life.steps) {
+  const clip = (step: StepSpan): StepSpan => (isChild ? { ...step, ...clipped(step, bounds) } : step);
+  const addStep = (step: StepSpan) => {
     const key = `${prefix}${step.index}`;
     const childId = childOf(step, depth, above);
     const isUnfolded = childId !== undefined && options.unfolded.has(key);
-    const bar = isChild ? { ...step, ...clipped(step, bounds) } : step;
-    rows.push({ ...facts, kind: "step", key, bar, childId, isUnfolded });
-    if (!isUnfolded) continue;
-    const child = options.children.get(childId);
-    const below = { depth: depth + 1, invocationId: childId };
-    if (child?.kind === "life") {
-      addLife(child.life, bounds, `${key}/`, depth + 1, new Set([...above, childId]), options, rows);
-    } else if (child?.kind === "failed") {
-      rows.push({ ...below, kind: "note", key: `${key}/note`, text: child.message, isProblem: true });
-    } else {
-      rows.push({ ...below, kind: "note", key: `${key}/note`, text: "Loading …", isProblem: false });
+    rows.push({ ...facts, kind: "step", key, bar: clip(step), childId, isUnfolded });
+    if (isUnfolded) addChild(childId, bounds, key, depth + 1, new Set([...above, childId]), options, rows);
+  };
+  for (const part of partsOf(life, isChild, options)) {
+    if (!("steps" in part)) {
+      addStep(part);
+      continue;
     }
+    const { steps } = part;
+    const key = `${prefix}group-${steps[0]?.index}`;
+    const isUnfolded = options.unfolded.has(key) || (!isChild && steps.some(({ index }) => index === options.shown));
+    rows.push({ ...facts, kind: "group", key, text: groupText(part), bars: steps.map(clip), isUnfolded });
+    if (isUnfolded) for (const step of steps) addStep(step);
   }
   if (life.nextStep !== undefined) rows.push({ ...facts, kind: "more", key: `${prefix}more`, nextStep: life.nextStep });
+  if (isChild) return;
+  for (const bar of options.waits ?? []) rows.push({ ...facts, kind: "wait", key: `wait-${bar.kind}-${bar.name}`, bar });
+}
+
+function partsOf(life: Life, isChild: boolean, { isGrouped, search = "" }: RowsOptions): readonly (StepSpan | StepGroup)[] {
+  if (!isChild && search.trim() !== "") return life.steps.filter((step) => isFound(step, search));
+  return isGrouped === true ? groupedSteps(life.steps) : life.steps;
+}
+
+function addChild(
+  childId: string,
+  bounds: Span,
+  key: string,
+  depth: number,
+  above: ReadonlySet<string>,
+  options: RowsOptions,
+  rows: TimelineRow[],
+): void {
+  const child = options.children.get(childId);
+  const below = { depth, invocationId: childId };
+  if (child?.kind === "life") {
+    addLife(child.life, bounds, `${key}/`, depth, above, options, rows);
+  } else if (child?.kind === "failed") {
+    rows.push({ ...below, kind: "note", key: `${key}/note`, text: child.message, isProblem: true });
+  } else {
+    rows.push({ ...below, kind: "note", key: `${key}/note`, text: "Loading …", isProblem: false });
+  }
 }
 
 function addAttempts(

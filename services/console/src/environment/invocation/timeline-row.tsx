@@ -1,5 +1,5 @@
 /** Why: what one row of a timeline says: its name on the left, its bars in time, and all of it as one text. */
-import { durationText } from "../../kit/index.js";
+import { durationText, shortId } from "../../kit/index.js";
 import type { StepFate } from "./crash-story.js";
 import {
   attemptText,
@@ -9,10 +9,12 @@ import {
   phaseWord,
   resultWord,
   type Span,
+  type StepSpan,
   stepKind,
   stepName,
   stepText,
 } from "./life.js";
+import type { PendingWait } from "./pending-waits.js";
 import { placeOf, type TimelineRow } from "./timeline-layout.js";
 
 /** The whole row in words: `run 'pack it', 120 ms, succeeded, at 61 ms`. */
@@ -27,6 +29,10 @@ export function rowText(row: TimelineRow, life: Life): string {
       return `${attemptText(row.bar)}${offset(row.bar)}`;
     case "step":
       return `${stepText(row.bar)}${offset(row.bar)}`;
+    case "group":
+      return `${row.bars.length} steps: ${row.text}${offset(barSpan(row) ?? life.span)}`;
+    case "wait":
+      return `${waitText(row.bar)}${offset(row.bar)}`;
     case "more":
       return row.depth === 0 ? "Show more steps" : "Open its page for more steps";
     case "note":
@@ -40,7 +46,10 @@ export function barSpan(row: TimelineRow): Span | undefined {
       return { fromMs: row.bars[0]?.fromMs ?? row.life.span.fromMs, toMs: row.bars.at(-1)?.toMs ?? row.life.span.fromMs };
     case "attempts":
       return { fromMs: row.bars[0]?.fromMs ?? 0, toMs: row.bars.at(-1)?.toMs ?? 0 };
+    case "group":
+      return { fromMs: row.bars[0]?.fromMs ?? 0, toMs: row.bars.reduce((latest, { toMs }) => Math.max(latest, toMs), 0) };
     case "attempt":
+    case "wait":
     case "step":
       return row.bar;
     default:
@@ -84,7 +93,7 @@ export function RowName({ row, fate, onToggle }: RowNameProps) {
 }
 
 function isOpen(row: TimelineRow): boolean {
-  return (row.kind === "step" || row.kind === "attempts") && row.isUnfolded === true;
+  return (row.kind === "step" || row.kind === "attempts" || row.kind === "group") && row.isUnfolded === true;
 }
 
 function NameWords({ row }: { readonly row: TimelineRow }) {
@@ -111,6 +120,20 @@ function NameWords({ row }: { readonly row: TimelineRow }) {
         </span>
       );
     }
+    case "group":
+      return (
+        <span className="tl__words">
+          {row.bars.length} × {row.text}
+        </span>
+      );
+    case "wait":
+      return (
+        <span className="tl__words">
+          <span className="quiet">{WAIT_KINDS[row.bar.kind]}</span>{" "}
+          {row.bar.kind === "awakeable" ? shortId(row.bar.name) : row.bar.name}{" "}
+          <span className="tl__sign tl__sign--open">{row.bar.kind === "retry" ? startText(row.bar) : "pending"}</span>
+        </span>
+      );
     case "more":
       return <span className="tl__words tl__link">{row.depth === 0 ? "Show more steps" : "Open its page for more"}</span>;
     case "note":
@@ -165,9 +188,50 @@ function barsOf(row: TimelineRow): readonly Bar[] {
       const look = result === "success" ? `step-${familyOf(view.type)}` : `step-${result}`;
       return [{ key: row.bar.index, span: row.bar, look, title: stepText(row.bar) }];
     }
+    case "group":
+      return mergedBars(row.bars);
+    case "wait":
+      return [
+        { key: row.key, span: row.bar, look: row.bar.kind === "retry" ? "retry" : "step-pending", title: waitText(row.bar) },
+      ];
     default:
       return [];
   }
+}
+
+/** Bars of a group that the eye cannot tell apart become one: hundreds of elements a row cost much and show nothing. */
+function mergedBars(steps: readonly StepSpan[]): readonly Bar[] {
+  const bars: Bar[] = [];
+  const whole = (steps.at(-1)?.toMs ?? 0) - (steps[0]?.fromMs ?? 0);
+  for (const step of steps) {
+    const last = bars.at(-1);
+    const look = `step-${familyOf(step.view.type)}`;
+    if (last !== undefined && step.fromMs - last.span.toMs <= whole / GROUP_BARS_MAX) {
+      const span = { fromMs: last.span.fromMs, toMs: Math.max(last.span.toMs, step.toMs) };
+      bars[bars.length - 1] = { ...last, span };
+    } else bars.push({ key: step.index, span: step, look, title: stepText(step) });
+  }
+  return bars;
+}
+
+/** Bars further apart than this part of their group stay apart. */
+const GROUP_BARS_MAX = 100;
+
+const WAIT_KINDS: Readonly<Record<PendingWait["kind"], string>> = {
+  awakeable: "await awakeable",
+  signal: "await signal",
+  retry: "next attempt",
+};
+
+/** `await signal 'go', pending` */
+function waitText(wait: PendingWait): string {
+  if (wait.kind === "retry") return `next attempt ${wait.name}, ${startText(wait)}`;
+  return `${WAIT_KINDS[wait.kind]} '${wait.name}', ${durationText(lengthOf(wait))}, pending`;
+}
+
+function startText({ startsInMs }: PendingWait): string {
+  if (startsInMs === undefined) return "as soon as a slot is free";
+  return startsInMs < 1_000 ? "now" : `in ${durationText(startsInMs)}`;
 }
 
 /** Whose time it was: of the own code, of somebody else's, of nobody's. */

@@ -1,13 +1,16 @@
 /** Why: one look says where an invocation's time went. Usable anywhere: give it an id, and it loads, watches and unfolds by itself. */
-import { useState } from "react";
+import type { ExplanationView } from "@perdure/admin-client";
+import { useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { Button, durationText, Loaded } from "../../kit/index.js";
 import type { Crash } from "./crash-story.js";
 import { useChildren, useLife } from "./invocation-data.js";
 import { type Life, phaseWord, type Span } from "./life.js";
 import { STEP_PAGES_MAX, UNFOLDED_MAX } from "./limits.js";
+import { pendingWaitsOf } from "./pending-waits.js";
 import { TimelineChart } from "./timeline-chart.js";
-import { panned, rowsOf, type TimelineRow, wantedChildren, zoomed } from "./timeline-layout.js";
+import { panned, type RowsOptions, rowsOf, type TimelineRow, wantedChildren, zoomed } from "./timeline-layout.js";
+import { LATEST, TimelineTools, useStepTools } from "./timeline-tools.js";
 import "./timeline.css";
 
 export interface TimelineProps {
@@ -19,6 +22,8 @@ export interface TimelineProps {
   readonly onStep?: ((index: number | undefined) => void) | undefined;
   /** An attempt was cut off: what was done before is marked as replayed. */
   readonly crash?: Crash | undefined;
+  /** What it waits for now, and no step shows. */
+  readonly explanation?: ExplanationView | undefined;
 }
 
 export function Timeline(props: TimelineProps) {
@@ -31,7 +36,14 @@ function TimelineOf(props: TimelineProps) {
   const query = useLife(props.id, pages);
   return (
     <Loaded query={query}>
-      {(life) => <LifeChart {...props} life={life} onMore={() => setPages((count) => Math.min(STEP_PAGES_MAX, count + 1))} />}
+      {(life) => (
+        <LifeChart
+          {...props}
+          life={life}
+          onPages={setPages}
+          onMore={() => setPages((count) => Math.min(STEP_PAGES_MAX, count + 1))}
+        />
+      )}
     </Loaded>
   );
 }
@@ -42,12 +54,23 @@ function LifeChart({
   step,
   onStep,
   crash,
+  explanation,
   onMore,
-}: TimelineProps & { readonly life: Life; readonly onMore: () => void }) {
+  onPages,
+}: TimelineProps & { readonly life: Life; readonly onMore: () => void; readonly onPages: (pages: number) => void }) {
   const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
   const [zoom, setZoom] = useState<Span>();
   const [, navigate] = useLocation();
-  const rows = useRows(life, unfolded, compact);
+  const tools = useStepTools();
+  const rows = useRows(life, {
+    unfolded,
+    isCompact: compact,
+    // What a crash did to each step is seen step by step.
+    isGrouped: tools.isGrouped && crash === undefined,
+    search: tools.search,
+    shown: step,
+    waits: explanation === undefined ? [] : pendingWaitsOf(explanation, life),
+  });
 
   const toggle = ({ key }: TimelineRow) =>
     setUnfolded((keys) => {
@@ -82,6 +105,14 @@ function LifeChart({
           </div>
         )}
       </div>
+      {compact !== true && (
+        <TimelineTools
+          life={life}
+          tools={tools}
+          found={rows.filter((row) => row.kind === "step" && row.depth === 0).length}
+          onPages={onPages}
+        />
+      )}
       <TimelineChart
         life={life}
         rows={rows}
@@ -93,17 +124,25 @@ function LifeChart({
         chosen={step === undefined ? undefined : String(step)}
         crash={crash}
         isCompact={compact}
+        jump={useJump(tools.jump, rows)}
       />
       <Remarks life={life} isCompact={compact === true} />
     </div>
   );
 }
 
+/** The row that is jumped to: the one that is named, or the last one, which changes while steps are loaded. */
+function useJump(jump: { readonly key: string } | undefined, rows: readonly TimelineRow[]) {
+  const last = rows.at(-1)?.key;
+  const key = jump?.key === LATEST ? last : jump?.key;
+  return useMemo(() => (jump === undefined || key === undefined ? undefined : { key }), [jump, key]);
+}
+
 /** Which children are asked for depends on the rows, and the rows on what is known of the children: one depth at a time. */
-function useRows(life: Life, unfolded: ReadonlySet<string>, isCompact: boolean | undefined): readonly TimelineRow[] {
+function useRows(life: Life, options: Omit<RowsOptions, "children">): readonly TimelineRow[] {
   const [wanted, setWanted] = useState<readonly string[]>([]);
   const children = useChildren(wanted);
-  const rows = rowsOf(life, { unfolded, children, isCompact });
+  const rows = rowsOf(life, { ...options, children });
   const now = wantedChildren(rows);
   if (now.length !== wanted.length || now.some((id, index) => id !== wanted[index])) setWanted(now);
   return rows;

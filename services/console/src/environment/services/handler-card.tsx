@@ -76,7 +76,7 @@ function Value({
       <p>
         <span className="quiet">{title}</span> {words === "none" ? "nothing" : words}
       </p>
-      {schema !== undefined && <SchemaView schema={schema} label={`What ${of} ${title.toLowerCase()}`} />}
+      {schema !== undefined && <SchemaView schema={schema} label={`${title} of ${of}`} />}
     </div>
   );
 }

@@ -1,0 +1,55 @@
+/**
+ * Why: what an invocation waits for now is not always an entry of its journal: awakeables and signals have none until they are completed,
+ * and the next attempt after a failure is still to come. The explanation knows them; the timeline shows each as a row that ends now. Pure.
+ */
+import type { ExplanationView } from "@perdure/admin-client";
+import { isRecord } from "../../kit/problem-text.js";
+import { type Life, momentMs, type Span } from "./life.js";
+import { WAITS_SHOWN_MAX } from "./limits.js";
+
+export interface PendingWait extends Span {
+  readonly kind: "awakeable" | "signal" | "retry";
+  /** Id of the awakeable, name of the signal, number of the attempt. */
+  readonly name: string;
+  /** Of the next attempt: milliseconds from now until it starts; undefined while it waits for a slot. */
+  readonly startsInMs: number | undefined;
+}
+
+/** Rows for what the invocation awaits and what no step shows. */
+export function pendingWaitsOf(explanation: ExplanationView, life: Life): readonly PendingWait[] {
+  if (life.isDone) return [];
+  const { waits_for: wait } = explanation;
+  const span = {
+    fromMs: Math.min(life.span.toMs, Math.max(life.span.fromMs, momentMs(explanation.since))),
+    toMs: life.span.toMs,
+  };
+  if (wait.kind === "retry") return [{ ...span, ...retryOf(wait, momentMs(explanation.at)) }];
+  const leaves = [...leavesOf(wait["awaiting"]), ...leavesOf({ of: wait["open"] })];
+  const known = new Set<string>();
+  const waits: PendingWait[] = [];
+  for (const leaf of leaves) {
+    const kind = leaf["kind"];
+    if (kind !== "awakeable" && kind !== "signal") continue;
+    const name = String(leaf[kind === "awakeable" ? "id" : "name"] ?? "");
+    if (known.has(`${kind} ${name}`) || waits.length >= WAITS_SHOWN_MAX) continue;
+    known.add(`${kind} ${name}`);
+    waits.push({ ...span, kind, name, startsInMs: undefined });
+  }
+  return waits;
+}
+
+function retryOf(wait: Readonly<Record<string, unknown>>, nowMs: number): Omit<PendingWait, keyof Span> {
+  const { attempts, next_at: nextAt } = wait;
+  return {
+    kind: "retry",
+    name: typeof attempts === "number" ? String(attempts + 1) : "",
+    startsInMs: typeof nextAt === "string" ? Math.max(0, momentMs(nextAt) - nowMs) : undefined,
+  };
+}
+
+/** Of a tree of `{wants, of}` nodes. */
+function leavesOf(awaited: unknown): readonly Readonly<Record<string, unknown>>[] {
+  if (!isRecord(awaited)) return [];
+  const { of } = awaited;
+  return Array.isArray(of) ? of.flatMap(leavesOf) : "kind" in awaited ? [awaited] : [];
+}

@@ -1,0 +1,47 @@
+/**
+ * Why: a loop writes hundreds of like steps, and the one that matters stands below them. Neighbours of one kind whose names differ in
+ * numbers only share a row, which unfolds. Steps that are pending or have failed always have rows of their own. Pure.
+ */
+import { type StepSpan, stepKind, stepName } from "./life.js";
+import { GROUPED_STEPS_MIN } from "./limits.js";
+
+export interface StepGroup {
+  /** In the order of the journal, at least `GROUPED_STEPS_MIN`. */
+  readonly steps: readonly StepSpan[];
+}
+
+/** Steps alone and groups of them, together exactly `steps` in their order. */
+export function groupedSteps(steps: readonly StepSpan[]): readonly (StepSpan | StepGroup)[] {
+  const parts: (StepSpan | StepGroup)[] = [];
+  for (let from = 0; from < steps.length; ) {
+    const likeness = likenessOf(steps[from] as StepSpan);
+    let to = from + 1;
+    while (likeness !== undefined && to < steps.length && likenessOf(steps[to] as StepSpan) === likeness) to++;
+    const run = steps.slice(from, to);
+    if (run.length >= GROUPED_STEPS_MIN) parts.push({ steps: run });
+    else parts.push(...run);
+    from = to;
+  }
+  return parts;
+}
+
+/** Equal for steps that belong together; undefined for those that stand alone. */
+function likenessOf({ result, view }: StepSpan): string | undefined {
+  if (result !== "success" || view.type === "Input" || view.type === "Output") return undefined;
+  return `${view.type} ${stepName(view).replaceAll(/\d+/g, "#")}`;
+}
+
+/** `run page 1 … page 894` */
+export function groupText({ steps }: StepGroup): string {
+  const [first, last] = [steps[0], steps.at(-1)];
+  if (first === undefined || last === undefined) return "";
+  const [from, to] = [stepName(first.view), stepName(last.view)];
+  const names = from === to ? from : `${from} … ${to}`;
+  return names === "" ? stepKind(first.view.type) : `${stepKind(first.view.type)} ${names}`;
+}
+
+/** Whether the step is what `text` looks for: in its kind, its name or what it is about. */
+export function isFound({ view }: StepSpan, text: string): boolean {
+  const wanted = text.trim().toLowerCase();
+  return [stepKind(view.type), view.type, view.name, view.subject].join("\n").toLowerCase().includes(wanted);
+}

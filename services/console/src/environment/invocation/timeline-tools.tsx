@@ -1,0 +1,85 @@
+/** Why: in a run of thousands of steps one looks for a name, for the first failure, or for where it is now. */
+import { useState } from "react";
+import { Button, CheckField, TextField } from "../../kit/index.js";
+import type { Life } from "./life.js";
+import { SEARCHED_STEPS_MIN, STEP_PAGES_MAX } from "./limits.js";
+import { groupedSteps } from "./step-groups.js";
+
+/** How the steps of a timeline are shown. */
+export interface StepView {
+  readonly search: string;
+  readonly isGrouped: boolean;
+  readonly jump: { readonly key: string } | undefined;
+}
+
+export interface StepTools extends StepView {
+  readonly set: (changes: Partial<StepView>) => void;
+}
+
+export function useStepTools(): StepTools {
+  const [view, setView] = useState<StepView>({ search: "", isGrouped: true, jump: undefined });
+  return { ...view, set: (changes) => setView((now) => ({ ...now, ...changes })) };
+}
+
+export interface TimelineToolsProps {
+  readonly life: Life;
+  readonly tools: StepTools;
+  readonly found: number;
+  readonly onPages: (pages: number) => void;
+}
+
+export function TimelineTools({ life, tools, found, onPages }: TimelineToolsProps) {
+  const failure = firstFailure(life);
+  const isLong = life.steps.length >= SEARCHED_STEPS_MIN || life.nextStep !== undefined;
+  if (!isLong && failure === undefined) return null;
+  const last = life.steps.at(-1);
+  return (
+    <div className="row tl-tools">
+      {isLong && (
+        <TextField
+          label="Search steps"
+          isLabelHidden
+          type="search"
+          placeholder="Search steps"
+          value={tools.search}
+          onChange={(search) => tools.set({ search })}
+        />
+      )}
+      {tools.search.trim() !== "" && (
+        <span className="small quiet" role="status">
+          {found} of {life.steps.length.toLocaleString("en")} steps{life.nextStep === undefined ? "" : " loaded"}
+        </span>
+      )}
+      {isLong && groupedSteps(life.steps).length < life.steps.length && (
+        <CheckField label="Group repeated steps" isOn={tools.isGrouped} onChange={(isGrouped) => tools.set({ isGrouped })} />
+      )}
+      {failure !== undefined && (
+        <Button isSmall onClick={() => tools.set({ search: "", jump: { key: failure } })}>
+          First failure
+        </Button>
+      )}
+      {isLong && last !== undefined && (
+        <Button
+          isSmall
+          onClick={() => {
+            if (life.nextStep !== undefined) onPages(STEP_PAGES_MAX);
+            tools.set({ search: "", isGrouped: tools.isGrouped, jump: { key: LATEST } });
+          }}
+        >
+          Latest step
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** Key of a jump to the last row that there is. */
+export const LATEST = "latest";
+
+/** Key of the row of the first step that failed, or else of the first failed attempt. */
+export function firstFailure({ steps, attempts }: Life): string | undefined {
+  const step = steps.find(({ result }) => result === "failure");
+  if (step !== undefined) return String(step.index);
+  const attempt = attempts.find(({ outcome }) => outcome === "failed");
+  return attempt === undefined ? undefined : `attempt-${attempt.number}`;
+}
