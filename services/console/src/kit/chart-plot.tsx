@@ -1,6 +1,8 @@
 /** uPlot, driven by React: made anew when the colours or the series change, given new numbers otherwise. Loaded lazily by `chart.tsx`. */
+
 import { useEffect, useMemo, useRef, useState } from "react";
 import uPlot from "uplot";
+import { clockText } from "./time-text.js";
 import "uplot/dist/uPlot.min.css";
 import { CHART_INKS, type ChartInk, type ChartSeries } from "./chart-text.js";
 import { useThemeTurn } from "./theme-turn.js";
@@ -145,5 +147,4 @@ function lonely(values: ArrayLike<number | null | undefined>): number[] {
   return found;
 }
 
-const clock = (seconds: number): string =>
-  new Date(seconds * 1_000).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
+const clock = (seconds: number): string => clockText(seconds * 1_000);

@@ -1,6 +1,8 @@
 /** Why: how a number went over time. Small, in the colours of the page, its numbers beside it as words; drawn when uPlot has come. */
+
 import { lazy, Suspense, useState } from "react";
 import { type ChartSeries, chartWords, valueAt } from "./chart-text.js";
+import { clockText } from "./time-text.js";
 import "./chart.css";
 
 export type { ChartInk, ChartSeries } from "./chart-text.js";
@@ -46,7 +48,7 @@ export function Chart({ label, times, series, valueText = plain, steps, height =
         })}
         {at !== undefined && (
           <time className="quiet number nowrap" dateTime={new Date(at).toISOString()}>
-            {new Date(at).toLocaleTimeString()}
+            {clockText(at, true)}
           </time>
         )}
       </figcaption>

@@ -17,5 +17,5 @@ export { Empty, Loaded, Loading } from "./states.js";
 export { Cell, type Column, Table } from "./table.js";
 export { type TabLink, TabLinks } from "./tabs.js";
 export { Duration, Moment, useNow } from "./time.js";
-export { ago, DURATION_STEPS, durationText, exactMoment } from "./time-text.js";
+export { ago, clockText, DURATION_STEPS, dateTimeText, durationText, exactMoment, zonedText } from "./time-text.js";
 export { useTell } from "./toast.js";

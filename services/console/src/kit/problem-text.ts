@@ -1,5 +1,7 @@
 /** Why: errors come from the management API, the ingress, the Cloud API and the network; people read one kind of them. Pure. */
 
+import { browserAdvice } from "./advice.js";
+
 export interface Problem {
   readonly message: string;
   /** `META0003`, `PERD0403`; undefined when nobody gave one. */
@@ -7,6 +9,8 @@ export interface Problem {
   /** What to do about it. */
   readonly advice: string | undefined;
   readonly requestId: string | undefined;
+  /** No server answered the request. */
+  readonly isNoAnswer: boolean;
 }
 
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -15,11 +19,17 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
 
 export function problemOf(cause: unknown): Problem {
   const fields = cause instanceof Error ? (cause as unknown as Readonly<Record<string, unknown>>) : undefined;
+  const status = fields?.["status"];
+  const code = textOf(fields?.["code"]);
+  const isNoAnswer = status === 0;
+  const message = cause instanceof Error ? cause.message : String(cause);
   return {
-    message: cause instanceof Error ? cause.message : String(cause),
-    code: textOf(fields?.["code"]),
-    advice: textOf(fields?.["advice"]),
+    // What browsers say of it (`Failed to fetch`) has no reason in it.
+    message: isNoAnswer ? "The server cannot be reached." : message,
+    code,
+    advice: browserAdvice(textOf(fields?.["advice"]), code, typeof status === "number" ? status : undefined),
     requestId: textOf(fields?.["requestId"]),
+    isNoAnswer,
   };
 }
 

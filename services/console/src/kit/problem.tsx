@@ -1,8 +1,10 @@
 /** Why: a failure says what happened, under which code, and what to do; the code leads to its page. */
 
+import { Fragment } from "react";
 import { Link } from "wouter";
 import { Button } from "./button.js";
 import { isRecord, problemOf } from "./problem-text.js";
+import { useOutage } from "./reach-state.js";
 import "./problem.css";
 
 export { messageOf, problemOf } from "./problem-text.js";
@@ -17,13 +19,25 @@ export function ProblemNote({
   readonly title?: string;
   readonly onRetry?: () => void;
 }) {
-  const { message, code, advice, requestId } = problemOf(cause);
+  const { message, code, advice, requestId, isNoAnswer } = problemOf(cause);
+  // The banner says so, and the page asks again by itself when the server is back.
+  if (useOutage() && isNoAnswer && onRetry !== undefined) {
+    return title === undefined ? (
+      <p className="quiet" role="status">
+        Waiting for the server …
+      </p>
+    ) : null;
+  }
   return (
     <div className="problem" role="alert">
       <p>
-        <strong>{title ?? "The request failed."}</strong> {message}
+        <strong>{title ?? "The request failed."}</strong> <Ticked text={message} />
       </p>
-      {advice !== undefined && <p className="small">{advice}</p>}
+      {advice !== undefined && (
+        <p className="small">
+          <Ticked text={advice} />
+        </p>
+      )}
       <div className="row small">
         {code !== undefined && <ErrorCode code={code} />}
         {requestId !== undefined && <span className="quiet">request {requestId}</span>}
@@ -35,6 +49,14 @@ export function ProblemNote({
       </div>
     </div>
   );
+}
+
+/** Text with what stands between backticks as code. */
+function Ticked({ text }: { readonly text: string }) {
+  return text.split(/`([^`]+)`/).map((part, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text have no other name
+    <Fragment key={index}>{index % 2 === 1 ? <code>{part}</code> : part}</Fragment>
+  ));
 }
 
 /** `RT0016`, leading to what it means. */

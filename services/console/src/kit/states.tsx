@@ -1,13 +1,21 @@
 /** Why: a page that has nothing yet, or nothing at all, says so with care: what would be here and how it comes to be. */
 import type { UseQueryResult } from "@tanstack/react-query";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { ProblemNote } from "./problem.js";
 import "./states.css";
 
+/** Longer than any page of a server that is well. */
+const LONG_MS = 3_000;
+
 export function Loading({ what = "Loading" }: { readonly what?: string }) {
+  const [isLong, setLong] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLong(true), LONG_MS);
+    return () => clearTimeout(timer);
+  }, []);
   return (
     <div className="loading" role="status">
-      <span className="visually-hidden">{what} …</span>
+      {isLong ? <span className="quiet small">Still loading …</span> : <span className="visually-hidden">{what} …</span>}
       <div className="loading__bar" />
       <div className="loading__bar" />
       <div className="loading__bar" />

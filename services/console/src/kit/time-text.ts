@@ -7,12 +7,12 @@ const UNITS = [
   ["s", 1_000],
 ] as const;
 
-/** `840 µs`, `12 ms`, `1.24 s`, `3 min 5 s`, `2 d 4 h`: two units at most. */
+/** `840 µs`, `12 ms`, `1.24 s`, `30 s`, `3 min 5 s`, `2 d 4 h`: two units at most. */
 export function durationText(ms: number): string {
   if (ms < 0) return `−${durationText(-ms)}`;
   if (ms > 0 && ms < 1) return `${Math.round(ms * 1_000)} µs`;
   if (ms < 1_000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${trimmed(ms / 1_000)} s`;
+  if (ms < 60_000) return `${ms % 1_000 === 0 ? ms / 1_000 : trimmed(ms / 1_000)} s`;
   let rest = Math.round(ms / 1_000) * 1_000;
   const parts: string[] = [];
   for (const [name, unit] of UNITS) {
@@ -52,8 +52,35 @@ export function ago(atMs: number, nowMs: number): string {
   return "just now";
 }
 
+/** Every clock of the console: 24 hours, in the order of the reader's language. */
+const formatOf = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(undefined, { ...options, hourCycle: "h23" });
+
+const CLOCK = formatOf({ hour: "2-digit", minute: "2-digit" });
+const CLOCK_SECONDS = formatOf({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const DATE_TIME = formatOf({ dateStyle: "medium", timeStyle: "short" });
+const DATE_TIME_SECONDS = formatOf({ dateStyle: "medium", timeStyle: "medium" });
+
+/** `14:05`, `14:05:09`: for axes and for what happened today. */
+export function clockText(ms: number, hasSeconds = false): string {
+  return (hasSeconds ? CLOCK_SECONDS : CLOCK).format(ms);
+}
+
+/** `22 Nov 2026, 14:05` */
+export function dateTimeText(ms: number, hasSeconds = false): string {
+  return (hasSeconds ? DATE_TIME_SECONDS : DATE_TIME).format(ms);
+}
+
+/** `Mon, 23 Nov, 02:30:00 GMT+1` on a clock in the zone. */
+export function zonedText(ms: number, timeZone: string): string {
+  const [date, clock] = [
+    { weekday: "short", day: "numeric", month: "short" } as const,
+    { hour: "2-digit", minute: "2-digit", second: "2-digit" } as const,
+  ];
+  return formatOf({ ...date, ...clock, timeZone, timeZoneName: "short" }).format(ms);
+}
+
 /** Made once: making one takes a hundred times as long as using it, and lists use it for every row. */
-const EXACT = new Intl.DateTimeFormat(undefined, {
+const EXACT = formatOf({
   day: "numeric",
   month: "short",
   year: "numeric",

@@ -2,6 +2,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { Button } from "../kit/button.js";
+import { setOutage } from "../kit/reach-state.js";
 import { useTell } from "../kit/toast.js";
 import { askServed, type Served } from "./served.js";
 import "./reach.css";
@@ -65,6 +66,7 @@ function useReach(): State {
       const { kind } = await askServed();
       if (isOver) return;
       setState(kind);
+      setOutage(kind === "unreachable");
       if (kind === "unreachable") {
         wasGone = true;
         timer = setTimeout(() => void look(), TRY_AGAIN_MS);

@@ -1,7 +1,8 @@
-/** Why: sentences of the server name invocations; whoever reads them wants to go there. Their long ids are shown short. */
+/** Why: sentences of the server name invocations; whoever reads them wants to go there. Their long ids are shown short, times and durations as everywhere else. */
 import { Fragment, type ReactNode } from "react";
 import { Link } from "wouter";
-import { Breakable, ShortId } from "../../kit/index.js";
+import { Breakable, exactMoment, ShortId } from "../../kit/index.js";
+import { proseParts } from "./prose.js";
 
 /** Of invocations, deployments and awakeables; those of awakeables end with base64url. */
 const ID = /((?:inv|dp)_[0-9A-Za-z]{10,}|(?:sign|prom)_[\w-]{10,})/;
@@ -9,7 +10,22 @@ const ID = /((?:inv|dp)_[0-9A-Za-z]{10,}|(?:sign|prom)_[\w-]{10,})/;
 export function LinkedText({ text, except }: { readonly text: string; readonly except: string }) {
   return text.split(ID).map((part, index) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text have no other name
-    <Fragment key={index}>{index % 2 === 1 ? linked(part, except) : <Breakable text={part} />}</Fragment>
+    <Fragment key={index}>{index % 2 === 1 ? linked(part, except) : <Prose text={part} />}</Fragment>
+  ));
+}
+
+function Prose({ text }: { readonly text: string }) {
+  return proseParts(text).map((part, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text have no other name
+    <Fragment key={index}>
+      {part.kind === "text" ? (
+        <Breakable text={part.text} />
+      ) : (
+        <time dateTime={new Date(part.atMs).toISOString()} title={exactMoment(part.atMs)} className="nowrap">
+          {part.text}
+        </time>
+      )}
+    </Fragment>
   ));
 }
 

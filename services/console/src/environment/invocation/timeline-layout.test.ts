@@ -166,7 +166,7 @@ describe("a life", () => {
     );
     expect(life.steps.map(stepText)).toEqual([
       "run 'pack it', 120 ms, succeeded",
-      "call 'Stock/lamp/take', 1.00 s, pending",
+      "call 'Stock/lamp/take', 1 s, pending",
       "run 'pack it', 120 ms, failed: more than the card has",
     ]);
   });

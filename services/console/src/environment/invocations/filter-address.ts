@@ -9,7 +9,7 @@ import {
   type InvocationResult,
   type InvocationStatus,
 } from "@perdure/admin-client";
-import { durationText } from "../../kit/time-text.js";
+import { dateTimeText, durationText } from "../../kit/time-text.js";
 
 export const SORTS = ["-created", "created", "-modified", "modified"] as const;
 /** By when it was made, or changed; `-`: the newest first. */
@@ -207,7 +207,7 @@ function rangeWords({ withinMs, fromMs, toMs }: Range): string {
 }
 
 function localMoment(ms: number): string {
-  return new Date(ms).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+  return dateTimeText(ms, true);
 }
 
 /** A moment for a field of local date and time, and back; empty when there is none. */

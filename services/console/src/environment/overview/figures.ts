@@ -118,6 +118,8 @@ export interface Trouble {
   readonly failure: string | undefined;
   readonly at: string | undefined;
   readonly deployment: string | undefined;
+  /** Target that called the invocation whose failure is shown. */
+  readonly caller: string | undefined;
 }
 
 const URGENCY = ["paused", "backing-off", "failed"];
@@ -142,6 +144,7 @@ function troubleOf(row: Row): Trouble {
     failure: textOf(row, "failure")?.split("\n", 1)[0],
     at: textOf(row, "at"),
     deployment: textOf(row, "deployment"),
+    caller: textOf(row, "caller"),
   };
 }
 

@@ -4,9 +4,11 @@ import { Link } from "wouter";
 import { Breakable, type Column, ErrorCode, InvocationBadge, Moment, Section, ShortId, Table } from "../../kit/index.js";
 import { useAsk } from "../ask.js";
 import { invocationsHref } from "../invocations-link.js";
+import { type Cause, causesOf } from "./causes.js";
 import { type DeploymentTrouble, deploymentTroubles, reasonsOf, type Trouble, withoutReason } from "./figures.js";
-
+import type { LongWait } from "./long-waits.js";
 import type { SlotHolder, SlotWait } from "./slot-waits.js";
+import { WaitingForLong } from "./waiting-for-long.js";
 import { WaitingForSlots } from "./waiting-for-slots.js";
 
 const HOUR_MS = 3_600_000;
@@ -15,11 +17,12 @@ export interface NeedsYouProps {
   readonly troubles: readonly Trouble[];
   readonly slotWaits: readonly SlotWait[];
   readonly slotHolders: readonly SlotHolder[];
+  readonly longWaits: readonly LongWait[];
 }
 
-export function NeedsYou({ troubles, slotWaits, slotHolders }: NeedsYouProps) {
+export function NeedsYou({ troubles, slotWaits, slotHolders, longWaits }: NeedsYouProps) {
   const reasons = useReasons(withoutReason(troubles));
-  const columns: readonly Column<Trouble>[] = [
+  const columns: readonly Column<Cause>[] = [
     { name: "Status", cell: ({ status }) => <InvocationBadge status={status} /> },
     {
       name: "Handler",
@@ -48,10 +51,17 @@ export function NeedsYou({ troubles, slotWaits, slotHolders }: NeedsYouProps) {
     {
       name: "Last failure",
       isText: true,
-      cell: ({ failure, invocationId }) => (
-        <Link href={`/invocations/${encodeURIComponent(invocationId)}`}>
-          {failure ?? reasons.get(invocationId) ?? "the most recent"}
-        </Link>
+      cell: ({ failure, invocationId, callers }) => (
+        <>
+          <Link href={`/invocations/${encodeURIComponent(invocationId)}`}>
+            {failure ?? reasons.get(invocationId) ?? "the most recent"}
+          </Link>
+          {callers.length > 0 && (
+            <div className="small quiet">
+              also failed: {callers.map(({ handler, count }) => `${handler} (${count})`).join(", ")}
+            </div>
+          )}
+        </>
       ),
     },
     { name: "Last seen", cell: ({ at }) => <Moment at={at} /> },
@@ -60,14 +70,15 @@ export function NeedsYou({ troubles, slotWaits, slotHolders }: NeedsYouProps) {
   return (
     <>
       {slotWaits.length > 0 && <WaitingForSlots waits={slotWaits} holders={slotHolders} />}
+      {longWaits.length > 0 && <WaitingForLong waits={longWaits} />}
       <Table
         label="Needs attention"
-        rows={troubles}
+        rows={causesOf(troubles)}
         columns={columns}
         keyOf={({ service, handler, status, code, deployment }) => JSON.stringify([service, handler, status, code, deployment])}
         empty={
           <p className="quiet">
-            {slotWaits.length > 0
+            {slotWaits.length + longWaits.length > 0
               ? "No invocation is failing or paused, and none has failed within the last hour."
               : "All good: no invocation is failing, paused or waiting for a slot, and none has failed within the last hour."}
           </p>

@@ -7,6 +7,7 @@ import type { Environment } from "../environment.js";
 import { ByService } from "./by-service.js";
 import { CountCards } from "./count-cards.js";
 import { countsOf, servicesOf, troublesOf } from "./figures.js";
+import { longWaitsOf } from "./long-waits.js";
 import { NeedsYou } from "./needs-you.js";
 import { againAfterMs, FAILED, HOUR, NOW, TROUBLE } from "./questions.js";
 import { SLOT_WAITS, slotHoldersOf, slotWaitsOf } from "./slot-waits.js";
@@ -46,6 +47,7 @@ function Figures({ names }: { readonly names: readonly string[] }) {
               troubles={troublesOf(stuck, hour.data?.[1] ?? [])}
               slotWaits={slotWaitsOf(waits)}
               slotHolders={slotHoldersOf(live)}
+              longWaits={longWaitsOf(live, slotWaitsOf(waits))}
             />
           )}
         </Loaded>

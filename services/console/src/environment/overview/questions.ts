@@ -4,8 +4,9 @@
  * of statements. The page asks the less often the longer the answers take.
  */
 
-/** What has not ended yet, by service and status. */
-export const NOW = `SELECT target_service_name AS service, status, count(*) AS n
+/** What has not ended yet, by service and status, with the invocation that has been in that status longest. */
+export const NOW = `SELECT target_service_name AS service, status, count(*) AS n,
+  epoch_ms(now()) - epoch_ms(min(modified_at)) AS longest_ms, min_by(id, modified_at) AS id
 FROM sys_invocation WHERE status != 'completed' GROUP BY 1, 2`;
 
 /**
@@ -33,7 +34,8 @@ FROM sys_invocation WHERE status IN ('backing-off', 'paused') GROUP BY 1, 2, 3, 
 /** What ended with a failure within the hour: alike ones together. */
 export const FAILED = `SELECT target_service_name AS service, target_handler_name AS handler, 'failed' AS status,
   regexp_extract(completion_failure, '^\\[(\\d+)', 1) AS code, count(*) AS n, max(completed_at) AS at,
-  max_by(id, completed_at) AS id, max_by(completion_failure, completed_at) AS failure
+  max_by(id, completed_at) AS id, max_by(completion_failure, completed_at) AS failure,
+  max_by(invoked_by_target, completed_at) AS caller
 FROM sys_invocation_status
 WHERE status = 'completed' AND completion_result = 'failure' AND completed_at > now() - INTERVAL '1 hour'
 GROUP BY 1, 2, 3, 4 ORDER BY n DESC LIMIT ${GROUPS_MAX}`;

@@ -1,6 +1,8 @@
 /** Why: one sees at a glance when schedules fire and what falls together; the words are beside the picture. */
+
 import type { ScheduleView } from "@perdure/admin-client";
 import { Fragment } from "react";
+import { dateTimeText } from "../../kit/time-text.js";
 import { readWhen, timesWithin } from "./calendar.js";
 import { DRAWN_MAX, MARKS_MAX, TIMES_COUNTED_MAX } from "./limits.js";
 
@@ -74,7 +76,7 @@ function Line({
       <svg
         className="schedules__line"
         role="img"
-        aria-label={`${name}: ${words}${first === undefined ? "" : `, first ${clock(first)}`}`}
+        aria-label={`${name}: ${words}${first === undefined ? "" : `, first ${dateTimeText(first)}`}`}
       >
         {ticks.map(({ at }) => (
           <line key={at} x1={`${at}%`} x2={`${at}%`} y1="0" y2="24" className="schedules__rule" />
@@ -123,8 +125,6 @@ function ticksOf(fromMs: number, span: Span): readonly Tick[] {
   }
   return ticks;
 }
-
-const clock = (atMs: number): string => new Date(atMs).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
 
 function momentOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;

@@ -35,17 +35,3 @@ export function timesWithin(when: ReadWhen & { ok: true }, fromMs: number, toMs:
   }
   return found;
 }
-
-/** `Mon, 23 Nov, 02:30:00 GMT+1` on a clock in the zone. */
-export function clockText(atMs: number, zone: string): string {
-  return new Date(atMs).toLocaleString(undefined, {
-    timeZone: zone,
-    weekday: "short",
-    day: "numeric",
-    month: "short",
-    hour: "2-digit",
-    minute: "2-digit",
-    second: "2-digit",
-    timeZoneName: "short",
-  });
-}

@@ -1,9 +1,9 @@
 /** Why: a schedule is made or changed with the next times before one's eyes, so that no expression means something else than one thinks. */
 import type { ScheduleView, ServiceView } from "@perdure/admin-client";
 import { type FormEvent, useId, useState } from "react";
-import { Button, ChoiceField, CodeEditor, Dialog, DialogActions, ProblemNote, TextField } from "../../kit/index.js";
+import { Button, ChoiceField, CodeEditor, Dialog, DialogActions, ProblemNote, TextField, zonedText } from "../../kit/index.js";
 import { useChange } from "../ask.js";
-import { clockText, type ReadWhen, readWhen, timesWithin } from "./calendar.js";
+import { type ReadWhen, readWhen, timesWithin } from "./calendar.js";
 import { PREVIEW_COUNT } from "./limits.js";
 import { bodyOf, CATCH_UPS, fieldsOf, hasBytes, newFields, OVERLAPS, problemsOf, type ScheduleFields } from "./schedule-form.js";
 
@@ -185,7 +185,7 @@ function Preview({ when, zone }: { readonly when: ReadWhen; readonly zone: strin
       <p className="quiet small">Next runs:</p>
       <ol className="schedules__next small">
         {times.map((at) => (
-          <li key={at}>{clockText(at, zone)}</li>
+          <li key={at}>{zonedText(at, zone)}</li>
         ))}
       </ol>
     </div>

@@ -1,0 +1,34 @@
+/**
+ * Why: work that neither runs nor fails is easily overlooked. Ready invocations should run within seconds; pending ones wait for the lock of
+ * their object or for a limit, which is fine for a while. Services that wait for a slot have a section of their own. Pure.
+ */
+import type { Row } from "@perdure/admin-client";
+import { numberOf, textOf } from "../rows.js";
+import type { SlotWait } from "./slot-waits.js";
+
+/** By status, how long an invocation may be in it before an operator should know. */
+const LONG_MS = { ready: 30_000, pending: 5 * 60_000 } as const;
+
+export interface LongWait {
+  readonly service: string;
+  readonly status: keyof typeof LONG_MS;
+  readonly count: number;
+  readonly longestMs: number;
+  /** The one that has waited longest: its page says for what. */
+  readonly invocationId: string;
+}
+
+/** By the rows that count invocations by service and status; the longest wait first. */
+export function longWaitsOf(now: readonly Row[], slotWaits: readonly SlotWait[]): readonly LongWait[] {
+  const forSlots = new Set(slotWaits.map(({ service }) => service));
+  return now
+    .flatMap((row): LongWait[] => {
+      const status = textOf(row, "status");
+      const service = textOf(row, "service") ?? "";
+      const longestMs = numberOf(row, "longest_ms");
+      if ((status !== "ready" && status !== "pending") || longestMs < LONG_MS[status]) return [];
+      if (status === "ready" && forSlots.has(service)) return [];
+      return [{ service, status, count: numberOf(row, "n"), longestMs, invocationId: textOf(row, "id") ?? "" }];
+    })
+    .sort((a, b) => b.longestMs - a.longestMs);
+}

@@ -1,0 +1,32 @@
+/**
+ * Why: the management API's advice is for terminals: flags, commands, paths of files. In the browser the same advice names the fields and
+ * pages of the console; the page of an error code is behind the code itself. Pure.
+ */
+
+const BY_CODE: Readonly<Record<string, string>> = {
+  META0004: "It is already registered. Select “Overwrite the deployment at this URL” when its code has changed.",
+  META0006: "Restore what is missing, or select “Overwrite the deployment at this URL” when it is no longer called.",
+  META0014: "Select “Use HTTP/1.1”.",
+  META0101:
+    "Fix the code, or serve it at a new URL so that the old deployment finishes its invocations. “Overwrite” registers it anyway.",
+  PERD0101: "Sign in again, or check the API key.",
+  PERD0102: "Sign in again.",
+  PERD0110: "The environment is suspended: resume it under Environments.",
+};
+
+const BY_STATUS: Readonly<Record<number, string | undefined>> = {
+  0: undefined,
+  401: "Sign in again.",
+};
+
+/** What to do, in the terms of the console; undefined when there is nothing to say. */
+export function browserAdvice(
+  advice: string | undefined,
+  code: string | undefined,
+  status: number | undefined,
+): string | undefined {
+  if (code !== undefined && code in BY_CODE) return BY_CODE[code];
+  if (code === undefined && status !== undefined && status in BY_STATUS) return BY_STATUS[status];
+  const text = advice?.replaceAll(/\s*docs\/errors\/\w+\.md(?: \([^)]*\))? says more\.?/g, "").trim();
+  return text === "" ? undefined : text;
+}
