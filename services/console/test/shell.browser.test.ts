@@ -23,7 +23,7 @@ test("everything is reached with the keyboard", async () => {
   expect(await focused(page)).toBe("main");
 
   await page.keyboard.press("?");
-  await page.getByRole("dialog", { name: "Keys" }).waitFor();
+  await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
   await expectAccessible(page);
   // Within what is open, letters mean nothing.
   await page.keyboard.press("g");
@@ -38,7 +38,7 @@ test("everything is reached with the keyboard", async () => {
   await heading(page, "Getting started").waitFor();
 
   await page.keyboard.press("Control+k");
-  await page.getByRole("combobox", { name: "A page, or the id of an invocation" }).fill("sche");
+  await page.getByRole("combobox", { name: /^Search pages/ }).fill("sche");
   await page.getByRole("option", { name: "Schedules" }).waitFor();
   await expectAccessible(page);
   await page.keyboard.press("Enter");

@@ -5,6 +5,7 @@ import { Loading } from "../kit/states.js";
 import { NoPage } from "../shell/no-page.js";
 import { isOfPattern, type Part, partOf } from "../shell/part.js";
 import { PartPage } from "../shell/part-page.js";
+import { PaletteEntries } from "./palette-entries.js";
 
 type Loader = () => Promise<{ readonly default: ComponentType }>;
 
@@ -46,6 +47,7 @@ export function EnvironmentPages({ more = [] }: { readonly more?: readonly Place
   const [address] = useLocation();
   return (
     <Suspense fallback={<Loading />}>
+      <PaletteEntries />
       <Switch>
         {[...PAGES, ...more].map(({ path, part }) => (
           <Route key={path} path={path}>

@@ -39,6 +39,8 @@ export default function Mirror(props: CodeTextProps) {
         ],
       }),
     });
+    // What only scrolls is reached with the keyboard, too: text that cannot be written into has no focus of its own.
+    if (latest.current.isReadOnly === true) made.scrollDOM.tabIndex = 0;
     view.current = made;
     return () => {
       view.current = null;

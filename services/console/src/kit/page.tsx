@@ -22,7 +22,8 @@ export function Page({ title, heading, lead, actions, children, isFull }: PagePr
       <header className="page__head">
         <div className="page__words">
           <h1>{heading ?? title}</h1>
-          {lead !== undefined && <p className="quiet">{lead}</p>}
+          {lead !== undefined &&
+            (typeof lead === "string" ? <p className="quiet">{lead}</p> : <div className="quiet">{lead}</div>)}
         </div>
         {actions !== undefined && <div className="row">{actions}</div>}
       </header>

@@ -1,15 +1,12 @@
-/** Why: everything is reached with the keyboard: Ctrl+K (⌘K) asks where to go; an id of an invocation leads to it. */
+/** Why: everything is reached with the keyboard: Ctrl+K (⌘K) asks where to go or what to do; an id of an invocation leads to it. */
 import { useEffect, useId, useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { Dialog } from "../kit/dialog.js";
 import type { NavGroup } from "./frame.js";
+import { type Place, placesFor } from "./palette-search.js";
+import { type PaletteEntry, readSources } from "./palette-sources.js";
+import { chooseTheme } from "./theme.js";
 import "./palette.css";
-
-interface Place {
-  readonly href: string;
-  readonly label: string;
-  readonly words: string;
-}
 
 export interface PaletteProps {
   readonly groups: readonly NavGroup[];
@@ -34,24 +31,42 @@ export function Palette({ groups, isOpen, onOpen }: PaletteProps) {
   );
 }
 
+const THEMES: readonly PaletteEntry[] = (["dark", "light", "system"] as const).map((theme) => ({
+  kind: "Action",
+  label: `Theme: ${theme.charAt(0).toUpperCase()}${theme.slice(1)}`,
+  words: "colours appearance",
+  run: () => chooseTheme(theme),
+}));
+
 function Search({ groups, onDone }: { readonly groups: readonly NavGroup[]; readonly onDone: () => void }) {
   const [text, setText] = useState("");
   const [chosen, setChosen] = useState(0);
   const [, go] = useLocation();
   const list = useId();
-  const found = useMemo(() => placesFor(text, groups), [text, groups]);
+  const [entries, setEntries] = useState<readonly PaletteEntry[]>([]);
+  useEffect(() => {
+    let isOver = false;
+    readSources((more) => {
+      if (!isOver) setEntries(more);
+    });
+    return () => {
+      isOver = true;
+    };
+  }, []);
+  const found = useMemo(() => placesFor(text, groups, [...entries, ...THEMES]), [text, groups, entries]);
   const at = Math.min(chosen, Math.max(0, found.length - 1));
   const enter = (place: Place | undefined) => {
     if (place === undefined) return;
-    go(place.href);
     onDone();
+    if (place.href !== undefined) go(place.href);
+    else place.run?.();
   };
   return (
     <>
       <input
         className="input"
-        placeholder="A page, or the id of an invocation"
-        aria-label="A page, or the id of an invocation"
+        placeholder="Search pages, services, handlers, actions, or an invocation id"
+        aria-label="Search pages, services, handlers, actions, or an invocation id"
         role="combobox"
         aria-expanded="true"
         aria-controls={list}
@@ -69,12 +84,12 @@ function Search({ groups, onDone }: { readonly groups: readonly NavGroup[]; read
           event.preventDefault();
         }}
       />
-      <div role="listbox" id={list} aria-label="Pages" className="palette">
+      <div role="listbox" id={list} aria-label="Results" className="palette">
         {found.map((place, i) => (
           // The keys are heard by the input above.
           // biome-ignore lint/a11y/useKeyWithClickEvents: see above
           <div
-            key={place.href}
+            key={place.key}
             id={`${list}-${i}`}
             role="option"
             tabIndex={-1}
@@ -82,25 +97,12 @@ function Search({ groups, onDone }: { readonly groups: readonly NavGroup[]; read
             className="palette__place"
             onClick={() => enter(place)}
           >
-            {place.label}
+            <span className="palette__label">{place.label}</span>
+            {place.kind !== "Page" && <span className="quiet small">{place.kind}</span>}
           </div>
         ))}
       </div>
-      {found.length === 0 && <p className="quiet">No page is called that.</p>}
+      {found.length === 0 && <p className="quiet">No results.</p>}
     </>
   );
-}
-
-function placesFor(text: string, groups: readonly NavGroup[]): readonly Place[] {
-  const wanted = text.trim();
-  if (/^inv_1\w{20,60}$/.test(wanted)) return [{ href: `/invocations/${wanted}`, label: `Invocation ${wanted}`, words: "" }];
-  const places = groups.flatMap((group) =>
-    group.links.map(({ href, label, words = "" }) => ({ href, label, words: `${group.label} ${label} ${words}`.toLowerCase() })),
-  );
-  const asked = wanted.toLowerCase();
-  const parts = asked.split(/\s+/);
-  const found = places.filter(({ words }) => parts.every((part) => words.includes(part)));
-  // What is called so comes before what only has to do with it.
-  const isCalled = ({ label }: Place) => label.toLowerCase().startsWith(asked);
-  return [...found.filter(isCalled), ...found.filter((place) => !isCalled(place))];
 }

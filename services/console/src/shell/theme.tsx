@@ -1,5 +1,5 @@
 /** Why: dark, light, or as the system has it; remembered in this browser, and so before anything is drawn. */
-import { useState } from "react";
+import { useSyncExternalStore } from "react";
 import { ChoiceField } from "../kit/field.js";
 
 type Theme = "system" | "light" | "dark";
@@ -25,13 +25,22 @@ function apply(theme: Theme): void {
   else document.documentElement.dataset["theme"] = theme;
 }
 
+const listeners = new Set<() => void>();
+
+/** Remembers it and shows it. */
+export function chooseTheme(next: Theme): void {
+  if (next === "system") localStorage.removeItem(STORED);
+  else localStorage.setItem(STORED, next);
+  apply(next);
+  for (const each of listeners) each();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
 export function ThemeChoice() {
-  const [theme, setTheme] = useState(storedTheme);
-  const choose = (next: Theme) => {
-    setTheme(next);
-    if (next === "system") localStorage.removeItem(STORED);
-    else localStorage.setItem(STORED, next);
-    apply(next);
-  };
-  return <ChoiceField label="Theme" isLabelHidden value={theme} choices={CHOICES} onChange={choose} />;
+  const theme = useSyncExternalStore(subscribe, storedTheme);
+  return <ChoiceField label="Theme" isLabelHidden value={theme} choices={CHOICES} onChange={chooseTheme} />;
 }

@@ -6,6 +6,8 @@ import { useLocation } from "wouter";
 import { Button, ChoiceField, TextField } from "../../kit/index.js";
 import { chipsOf, idIn, lineOf, type Sort, STATUS_WORDS, statusWords, withStatuses } from "./filter-address.js";
 import { FilterDialog } from "./filter-dialog.js";
+import { FilterHelp } from "./filter-help.js";
+import { useCounts } from "./use-counts.js";
 
 const SORTS = [
   { value: "-created", label: "Newest first" },
@@ -22,9 +24,12 @@ export interface FilterBarProps {
   readonly problem: string | undefined;
   /** Of the form whose only field is the condition. */
   readonly formRef: Ref<HTMLFormElement>;
+  readonly isLive: boolean;
 }
 
-export function FilterBar({ filter, sort, onChange, problem, formRef }: FilterBarProps) {
+export function FilterBar({ filter, sort, onChange, problem, formRef, isLive }: FilterBarProps) {
+  const [isHelpOpen, setHelpOpen] = useState(false);
+  const counts = useCounts(filter, isLive);
   const [isOpen, setOpen] = useState(false);
   const set = (next: InvocationFilter) => onChange(next, sort);
   const words = statusWords(filter);
@@ -34,6 +39,9 @@ export function FilterBar({ filter, sort, onChange, problem, formRef }: FilterBa
       <div className="runs-filter__line">
         <ConditionLine filter={filter} onChange={set} problem={problem} formRef={formRef} />
         <Button onClick={() => setOpen(true)}>Filter …</Button>
+        <Button look="bare" onClick={() => setHelpOpen(true)}>
+          Help
+        </Button>
         <div className="runs-filter__sort">
           <ChoiceField label="Order" isLabelHidden value={sort} choices={SORTS} onChange={(next) => onChange(filter, next)} />
         </div>
@@ -51,6 +59,7 @@ export function FilterBar({ filter, sort, onChange, problem, formRef }: FilterBa
               onClick={() => set(withStatuses(filter, next))}
             >
               {word}
+              {counts !== undefined && <span className="runs-filter__count">{(counts.get(word) ?? 0).toLocaleString("en")}</span>}
             </button>
           );
         })}
@@ -78,6 +87,15 @@ export function FilterBar({ filter, sort, onChange, problem, formRef }: FilterBa
             </Button>
           </li>
         </ul>
+      )}
+      {isHelpOpen && (
+        <FilterHelp
+          onClose={() => setHelpOpen(false)}
+          onChoose={(where) => {
+            setHelpOpen(false);
+            set({ where });
+          }}
+        />
       )}
       {isOpen && <FilterDialog filter={filter} onClose={() => setOpen(false)} onChange={set} />}
     </search>

@@ -8,6 +8,10 @@ export const HEAD_ROWS = 200;
 export const ROWS_AT_ONCE = 100;
 /** Rows that are read before they are seen, in both directions. */
 export const ROWS_AHEAD = 60;
+/** Rows that are read ahead in the direction of travel: two windows, as fast as a wheel turns. */
+export const ROWS_AHEAD_MOVING = 180;
+/** Rows that are read behind while one moves on: a small step back shows no hole. */
+export const ROWS_BEHIND = 20;
 /** Rows that are remembered, so that scrolling back shows them at once: a few megabytes. */
 export const ROWS_KEPT = 6_000;
 /** While the list moves faster than this, rows that flit by are not asked for. */
@@ -26,3 +30,7 @@ export const EXPORTED_MAX = 100_000;
 export const EXPORTED_AT_ONCE = 2_000;
 /** From this many on, what cannot be undone must be typed. */
 export const MANY = 2;
+/** How often the counts of the status chips are asked for. */
+export const COUNTS_MS = 10_000;
+/** A count reads every invocation; it takes at most this share of the server's time. */
+export const COUNTS_SHARE = 0.05;

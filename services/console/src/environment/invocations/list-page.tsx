@@ -83,6 +83,7 @@ export function ListPage() {
         onChange={change}
         problem={problem ?? (isRefusal(list.error) ? messageOf(list.error) : undefined)}
         formRef={form}
+        isLive={isLive}
       />
       {list.error !== null && !isRefusal(list.error) && (
         <ProblemNote

@@ -1,6 +1,14 @@
 import { expect, test } from "@jest/globals";
 import { firstLine, rowOf, targetOf, tookMs } from "./row.js";
-import { headStatement, idsOfHead, idsOfWhole, rowsStatement, wholeStatement } from "./statements.js";
+import {
+  countsByWord,
+  countsStatement,
+  headStatement,
+  idsOfHead,
+  idsOfWhole,
+  rowsStatement,
+  wholeStatement,
+} from "./statements.js";
 
 const completed = {
   id: "inv_1",
@@ -44,4 +52,20 @@ test("statements ask for ids in order, and for rows by id", () => {
   expect(rowsStatement(["a'b"])).toMatch(/WHERE id = 'a''b'$/);
   expect([idsOfWhole([{ ids: "a b" }]), idsOfWhole([{}]), idsOfWhole([])]).toEqual([["a", "b"], [], []]);
   expect(idsOfHead([{ id: "a" }])).toEqual(["a"]);
+});
+
+test("statuses are counted with the results of completed ones", () => {
+  expect(countsStatement("retry_count > 3")).toContain("WHERE retry_count > 3 GROUP BY");
+  expect(countsStatement(undefined)).not.toContain("WHERE");
+  const rows = [
+    { status: "running", n: 3 },
+    { status: "completed", result: "success", n: "40" },
+    { status: "completed", result: "failure", n: 2 },
+    { status: "completed", n: 9 },
+  ];
+  expect([...countsByWord(rows)]).toEqual([
+    ["running", 3],
+    ["succeeded", 40],
+    ["failed", 2],
+  ]);
 });

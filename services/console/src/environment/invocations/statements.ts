@@ -5,7 +5,7 @@
  * browser takes four megabytes of it apart in milliseconds, a hundred thousand objects hold it up for some frames. Pure.
  */
 import { type Row, sqlOneOf } from "@perdure/admin-client";
-import type { Sort } from "./filter-address.js";
+import { RESULTS, type Sort } from "./filter-address.js";
 import { HEAD_ROWS, LISTED_MAX } from "./limits.js";
 
 const ORDERS: Readonly<Record<Sort, string>> = {
@@ -27,6 +27,24 @@ export function wholeStatement(condition: string | undefined, sort: Sort): strin
   const inner = `SELECT id FROM sys_invocation${where(condition)} ORDER BY ${ORDERS[sort]} LIMIT ${LISTED_MAX}`;
   return `SELECT string_agg(id, ' ') AS ids FROM (${inner})`;
 }
+
+/** How many there are of each status, and of each result of completed ones. */
+export function countsStatement(condition: string | undefined): string {
+  return `SELECT status, completion_result AS result, count(*) AS n FROM sys_invocation${where(condition)} GROUP BY 1, 2`;
+}
+
+/** By the words of statuses: those of `sys_invocation`, with `succeeded` and `failed` for completed ones. */
+export function countsByWord(rows: readonly Row[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const row of rows) {
+    const { status, result, n } = row;
+    const word = status === "completed" ? RESULT_WORDS.get(String(result)) : String(status);
+    if (word !== undefined) counts.set(word, (counts.get(word) ?? 0) + Number(n));
+  }
+  return counts;
+}
+
+const RESULT_WORDS: ReadonlyMap<string, string> = new Map(RESULTS.map(([word, result]) => [result, word]));
 
 export function idsOfWhole(rows: readonly Row[]): readonly string[] {
   const text = rows[0]?.["ids"];

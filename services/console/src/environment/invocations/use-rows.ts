@@ -2,7 +2,8 @@
 import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
 import { LIVE_MS } from "../ask.js";
 import { useEnvironment } from "../environment.js";
-import { ROWS_AHEAD, SETTLE_MS } from "./limits.js";
+import { aheadOf } from "./ahead.js";
+import { SETTLE_MS } from "./limits.js";
 import { type InvocationRow, rowOf } from "./row.js";
 import { RowLoader } from "./row-loader.js";
 import { rowsStatement } from "./statements.js";
@@ -40,14 +41,16 @@ export function useRows(isLive: boolean): Rows {
   useEffect(() => () => loader.close(), [loader]);
 
   const seen = useRef<readonly string[]>([]);
-  const pace = useRef({ wantedMs: 0, timer: 0 });
+  const pace = useRef({ wantedMs: 0, timer: 0, first: 0 });
   useEffect(() => () => clearTimeout(pace.current.timer), []);
   const see = useMemo(
     () => (ids: readonly string[], first: number, last: number) => {
       seen.current = ids.slice(first, last + 1);
       const want = () => {
         pace.current.wantedMs = performance.now();
-        loader.want(ids.slice(Math.max(0, first - ROWS_AHEAD), last + 1 + ROWS_AHEAD));
+        const { from, to } = aheadOf(first, last, first - pace.current.first);
+        pace.current.first = first;
+        loader.want(ids.slice(from, to));
       };
       clearTimeout(pace.current.timer);
       const restMs = pace.current.wantedMs + SETTLE_MS - performance.now();

@@ -1,4 +1,5 @@
 /** What came back, and the way to the invocation. */
+import { useEffect, useRef } from "react";
 import { Link } from "wouter";
 import { Badge, CodeEditor, CopyButton, Duration, Moment, ProblemNote, Section } from "../../kit/index.js";
 import { invocationsHref } from "../invocations-link.js";
@@ -12,11 +13,18 @@ export interface AnswerPanelProps {
 }
 
 export function AnswerPanel({ state, service, handler }: AnswerPanelProps) {
+  const room = useRef<HTMLDivElement>(null);
+  const isDone = state.kind === "done";
+  // On narrow windows it stands above a form that may be long.
+  useEffect(() => {
+    if (isDone) room.current?.scrollIntoView({ block: "nearest" });
+  }, [isDone]);
   return (
-    <div aria-live="polite" aria-busy={state.kind === "waiting"}>
+    <div className="stack" ref={room} aria-live="polite" aria-busy={state.kind === "waiting"}>
+      {state.kind !== "waiting" && state.kind !== "done" && <p className="quiet playground__idle">The response appears here.</p>}
       {state.kind === "waiting" && (
         <p className="quiet">
-          Waiting for the answer{state.invocationId === undefined ? "" : " of "}
+          Waiting for the response{state.invocationId === undefined ? "" : " of "}
           {state.invocationId !== undefined && <InvocationLink id={state.invocationId} />} …
         </p>
       )}

@@ -4,6 +4,8 @@ import type { Extras, Way } from "./call.js";
 import type { CallState } from "./use-call.js";
 
 export interface CallButtonsProps {
+  /** `Greeter/greet` */
+  readonly path: string;
   readonly way: Way;
   readonly onWay: (way: Way) => void;
   readonly extras: Extras;
@@ -25,17 +27,21 @@ const WAYS = [
 const VERBS: Readonly<Record<Way, string>> = { call: "Call", send: "Send", delayed: "Send with delay" };
 
 export function CallButtons(props: CallButtonsProps) {
-  const { way, onWay, extras, onExtras, obstacle, problemCount, state, onLeave } = props;
+  const { path, way, onWay, extras, onExtras, obstacle, problemCount, state, onLeave } = props;
   const isWaiting = state.kind === "waiting";
   return (
     <div className="playground__call">
-      <ChoiceField label="Mode" value={way} choices={WAYS} onChange={onWay} />
+      <code className="playground__path" title={path}>
+        POST /{path}
+      </code>
+      <ChoiceField label="Mode" isLabelHidden value={way} choices={WAYS} onChange={onWay} />
       {way === "delayed" && (
         <TextField
           label="Delay"
+          isLabelHidden
           value={extras.delay}
           onChange={(delay) => onExtras({ ...extras, delay })}
-          placeholder="10s, 1h 30m"
+          placeholder="Delay: 10s, 1h 30m"
           autoComplete="off"
         />
       )}

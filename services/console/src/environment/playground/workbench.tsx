@@ -2,6 +2,7 @@
 import type { HandlerView, ServiceView } from "@perdure/admin-client";
 import { useState } from "react";
 import { Section, Snippet } from "../../kit/index.js";
+import { Markdown } from "../../kit/markdown.js";
 import { useAddress } from "../address.js";
 import { useEnvironment } from "../environment.js";
 import { AnswerPanel } from "./answer-panel.js";
@@ -56,38 +57,48 @@ export function Workbench({ services, service, handler, begin, onAgain }: Workbe
   };
 
   return (
-    <>
-      <form
-        className="stack"
-        aria-label="Request"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void call();
-        }}
-      >
-        {handler.documentation && <p className="playground__documentation">{handler.documentation}</p>}
-        <BodyEditor handler={handler} body={body} onChange={setBody} problems={problems} onSubmit={() => void call()} />
-        <MoreFields service={service} extras={extras} way={way} onChange={setExtras} isText={bodyKindOf(handler) === "text"} />
-        <CallButtons
-          way={way}
-          onWay={setWay}
-          extras={extras}
-          onExtras={setExtras}
-          obstacle={obstacle}
-          problemCount={problems.length}
-          state={caller.state}
-          onLeave={caller.leave}
-        />
-      </form>
-      <AnswerPanel state={caller.state} service={service.name} handler={handler.name} />
-      <Section title="cURL">
-        <Curl draft={draft} />
-      </Section>
-      <Section title="History">
-        <HistoryList history={history} services={services} onAgain={onAgain} />
-      </Section>
-    </>
+    <div className="playground__panes">
+      <div className="stack">
+        <form
+          className="stack"
+          aria-label="Request"
+          onSubmit={(event) => {
+            event.preventDefault();
+            void call();
+          }}
+        >
+          <CallButtons
+            path={inputPath(service.name, service.ty === "Service" ? undefined : key, handler.name)}
+            way={way}
+            onWay={setWay}
+            extras={extras}
+            onExtras={setExtras}
+            obstacle={obstacle}
+            problemCount={problems.length}
+            state={caller.state}
+            onLeave={caller.leave}
+          />
+          {handler.documentation && <Markdown text={handler.documentation} />}
+          <BodyEditor handler={handler} body={body} onChange={setBody} problems={problems} onSubmit={() => void call()} />
+          <MoreFields service={service} extras={extras} way={way} onChange={setExtras} isText={bodyKindOf(handler) === "text"} />
+        </form>
+        <Section title="cURL">
+          <Curl draft={draft} />
+        </Section>
+        <Section title="History">
+          <HistoryList history={history} services={services} onAgain={onAgain} />
+        </Section>
+      </div>
+      <div className="playground__answer">
+        <AnswerPanel state={caller.state} service={service.name} handler={handler.name} />
+      </div>
+    </div>
   );
+}
+
+/** `Stock/{key}/take`; the key as it is typed. */
+function inputPath(service: string, key: string | undefined, handler: string): string {
+  return [service, ...(key === undefined ? [] : [key || "{key}"]), handler].join("/");
 }
 
 function Curl({ draft }: { readonly draft: Draft }) {

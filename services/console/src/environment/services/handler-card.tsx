@@ -2,6 +2,7 @@
 import type { HandlerView, ServiceView } from "@perdure/admin-client";
 import { Link } from "wouter";
 import { Badge, Facts, Snippet } from "../../kit/index.js";
+import { Markdown } from "../../kit/markdown.js";
 import { useEnvironment } from "../environment.js";
 import { curlText } from "../playground/curl-text.js";
 import { exampleOf } from "../schema/example.js";
@@ -47,7 +48,7 @@ export function HandlerCard({ service, handler }: { readonly service: ServiceVie
           Try it
         </Link>
       </div>
-      {handler.documentation && <p className="services__documentation">{handler.documentation}</p>}
+      {handler.documentation && <Markdown text={handler.documentation} />}
       <Value title="Input" words={handler.input_description} schema={handler.input_json_schema} of={handler.name} />
       <Value title="Output" words={handler.output_description} schema={handler.output_json_schema} of={handler.name} />
       {own.length > 0 && <Facts facts={own} />}

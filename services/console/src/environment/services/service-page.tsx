@@ -3,6 +3,7 @@ import type { ServiceView } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link } from "wouter";
 import { Button, type Column, Facts, Hint, Loaded, Page, Section, ShortId, Table } from "../../kit/index.js";
+import { Markdown } from "../../kit/markdown.js";
 import { useSegments } from "../address.js";
 import { useAsk } from "../ask.js";
 import { useEnvironment } from "../environment.js";
@@ -23,7 +24,7 @@ export default function ServicePage() {
   return (
     <Page
       title={name}
-      lead={query.data?.documentation ?? undefined}
+      lead={query.data?.documentation ? <Markdown text={query.data.documentation} /> : undefined}
       actions={
         <>
           <Button forbidden={environment.forbidden} onClick={() => setChanging(true)}>

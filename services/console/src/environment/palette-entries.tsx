@@ -1,0 +1,72 @@
+/** Why: services, handlers, deployments and schedules are found by name in the palette, and what is done often is done from there. */
+import { useQueryClient } from "@tanstack/react-query";
+import { type PaletteEntry, usePaletteSource } from "../shell/palette-sources.js";
+import { type Environment, useEnvironment } from "./environment.js";
+
+/** Read again at most this often: names change when a deployment is registered. */
+const STALE_MS = 10_000;
+
+export function PaletteEntries() {
+  const environment = useEnvironment();
+  const queries = useQueryClient();
+  usePaletteSource(async () => {
+    const known = await queries.fetchQuery({
+      queryKey: [environment.key, "palette"],
+      queryFn: ({ signal }) => readEntries(environment, signal),
+      staleTime: STALE_MS,
+    });
+    return [...ACTIONS, ...known];
+  });
+  return null;
+}
+
+const ACTIONS: readonly PaletteEntry[] = [
+  { kind: "Action", label: "Register deployment", href: "/deployments?register=yes" },
+  {
+    kind: "Action",
+    label: "Failing invocations",
+    words: "retrying backing off paused errors",
+    href: "/invocations?status=backing-off&status=paused",
+  },
+  {
+    kind: "Action",
+    label: "Invocations that failed in the last hour",
+    words: "errors",
+    href: "/invocations?status=failed&modified=1h",
+  },
+];
+
+async function readEntries({ admin }: Environment, signal: AbortSignal): Promise<readonly PaletteEntry[]> {
+  // What one of them cannot say does not hide the others.
+  const [services, deployments, schedules] = await Promise.allSettled([
+    admin.services.list({ signal }),
+    admin.deployments.list({ signal }),
+    admin.schedules.list({}, { signal }),
+  ]);
+  return [
+    ...valuesOf(services).flatMap(({ name, handlers }): readonly PaletteEntry[] => [
+      { kind: "Service", label: name, href: `/services/${encodeURIComponent(name)}` },
+      ...handlers.map((handler) => ({
+        kind: "Handler",
+        label: `${name}/${handler.name}`,
+        words: "call playground",
+        href: `/playground?${new URLSearchParams({ service: name, handler: handler.name })}`,
+      })),
+    ]),
+    ...valuesOf(deployments).map(({ id, uri, arn, services: served }) => ({
+      kind: "Deployment",
+      label: uri ?? arn ?? id,
+      words: `${id} ${served.map(({ name }) => name).join(" ")}`,
+      href: `/deployments/${encodeURIComponent(id)}`,
+    })),
+    ...valuesOf(schedules).map(({ id, name }) => ({
+      kind: "Schedule",
+      label: name,
+      href: `/schedules?${new URLSearchParams({ show: id })}`,
+    })),
+  ];
+}
+
+function valuesOf<T>(settled: PromiseSettledResult<readonly T[]>): readonly T[] {
+  return settled.status === "fulfilled" ? settled.value : [];
+}

@@ -1,0 +1,47 @@
+/**
+ * Why: the palette is of the whole console, and what it finds belongs to pages: services of the environment one is in, actions on the
+ * invocation that is open. They say what they have while they are shown; it is read when the palette opens.
+ */
+import { useEffect, useRef } from "react";
+
+export interface PaletteEntry {
+  readonly label: string;
+  /** What kind of thing it is: `Service`, `Action`. */
+  readonly kind: string;
+  /** Also found under these words. */
+  readonly words?: string;
+  readonly href?: string;
+  /** Instead of going somewhere. */
+  readonly run?: () => void;
+}
+
+export type PaletteSource = () => readonly PaletteEntry[] | Promise<readonly PaletteEntry[]>;
+
+const sources = new Set<PaletteSource>();
+
+/** While the component is shown. */
+export function usePaletteSource(source: PaletteSource): void {
+  const latest = useRef(source);
+  latest.current = source;
+  useEffect(() => {
+    const own: PaletteSource = () => latest.current();
+    sources.add(own);
+    return () => void sources.delete(own);
+  }, []);
+}
+
+/** What all of them have; those that fail have nothing. `onMore` is called each time that more is known. */
+export function readSources(onMore: (entries: readonly PaletteEntry[]) => void): void {
+  const known: (readonly PaletteEntry[])[] = [...sources].map(() => []);
+  for (const [index, source] of [...sources].entries()) {
+    void Promise.resolve()
+      .then(source)
+      .then(
+        (entries) => {
+          known[index] = entries;
+          onMore(known.flat());
+        },
+        () => undefined,
+      );
+  }
+}
