@@ -4,7 +4,7 @@ import { eventually } from "@perdure/conformance";
 import type { Page } from "playwright-core";
 import { expectAccessible, expectNoSidewaysScroll, suiteConsole } from "./console.js";
 
-const ui = suiteConsole();
+const ui = suiteConsole({ settings: { "worker.invoker.inactivity-timeout": "500ms" } });
 const STEPS = 30;
 const row = (page: Page, name: RegExp | string) => page.getByRole("treeitem", { name });
 const isInSight = (page: Page, selector: string) =>
@@ -113,13 +113,15 @@ test("descriptions of services are markdown, and bring no element of their own",
 test("an outage is told once, without commands of a terminal", async () => {
   const page = await ui.open("/services", { mayFail: true });
   await page.getByRole("link", { name: "Orders", exact: true }).waitFor();
-  await page.context().setOffline(true);
+  const pages = page.getByRole("navigation", { name: "Pages" });
+  await pages.getByRole("link", { name: "Deployments" }).click();
+  await page.getByRole("heading", { level: 1, name: "Deployments" }).waitFor();
+  await page.route("**/*", (route) => route.abort("connectionrefused"));
+  await pages.getByRole("link", { name: "Services" }).click();
   await page.getByText("The server cannot be reached.").waitFor();
-  await page.getByRole("link", { name: "Deployments", exact: true }).first().click();
-  await page.getByText(/Waiting for the server|This page could not be loaded/).waitFor();
   expect(await page.getByText("The server cannot be reached.").count()).toBe(1);
   expect(await page.getByText(/perdure dev|Failed to fetch/).count()).toBe(0);
   expect(await page.locator(".frame__main").evaluate((main) => getComputedStyle(main).outlineStyle)).toBe("none");
-  await page.context().setOffline(false);
+  await page.unrouteAll();
   await page.getByText("The server cannot be reached.").waitFor({ state: "hidden" });
 });

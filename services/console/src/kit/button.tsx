@@ -6,6 +6,8 @@ import "./button.css";
 export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, "disabled" | "type"> {
   /** `quiet` unless said otherwise. One `primary` on a page or dialog; `danger` for what cannot be undone. */
   readonly look?: "primary" | "quiet" | "bare" | "danger";
+  /** With `bare`: it destroys something, and asks before. */
+  readonly isDanger?: boolean;
   readonly type?: "button" | "submit";
   /** Something is under way: it cannot be pressed again. */
   readonly isBusy?: boolean | undefined;
@@ -21,6 +23,7 @@ export function Button({
   isBusy,
   forbidden,
   isSmall,
+  isDanger,
   className,
   onClick,
   ...more
@@ -34,7 +37,7 @@ export function Button({
       type={isOff ? "button" : type}
       aria-disabled={isOff || undefined}
       aria-busy={isBusy || undefined}
-      className={`button button--${look}${isSmall ? " button--small" : ""} ${className ?? ""}`}
+      className={`button button--${look}${isSmall ? " button--small" : ""}${isDanger ? " button--destroys" : ""} ${className ?? ""}`}
       onClick={isOff ? (event) => event.preventDefault() : onClick}
     />
   );

@@ -125,6 +125,7 @@ function MemberTable({ all }: { readonly all: readonly Member[] }) {
                   </Button>
                   <Button
                     isSmall
+                    isDanger
                     aria-label={isSelf ? "Leave account" : `Remove ${one.email}`}
                     // Whoever belongs to an account may leave it.
                     forbidden={isSelf ? last : mayNotChange}

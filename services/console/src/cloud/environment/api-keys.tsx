@@ -85,6 +85,7 @@ export function ApiKeys() {
                 cell: (key) => (
                   <Button
                     isSmall
+                    isDanger
                     aria-label={`Revoke ${key.description ?? key.keyId}`}
                     forbidden={mayNotRevoke(key)}
                     onClick={() => setRevoking(key)}

@@ -131,6 +131,7 @@ function Rules() {
                       isSmall
                       look="bare"
                       forbidden={forbidden}
+                      isDanger
                       aria-label={`Delete ${rule.pattern}`}
                       onClick={() => {
                         remove.reset();

@@ -3,6 +3,7 @@ import type { Verb } from "@perdure/admin-client";
 import { useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { Button, Confirmation, Menu } from "../../kit/index.js";
+import { usePaletteSource } from "../../shell/palette-sources.js";
 import { useChange } from "../ask.js";
 import { useEnvironment } from "../environment.js";
 import { type ActionFacts, whyNot } from "./action-rules.js";
@@ -135,6 +136,15 @@ function said(verb: SimpleVerb, outcome: "done" | "accepted"): string {
   }
 }
 
+const PALETTE_ACTIONS: readonly (readonly [Verb, string])[] = [
+  ["cancel", "Cancel"],
+  ["pause", "Pause"],
+  ["resume", "Resume"],
+  ["restart-as-new", "Restart"],
+  ["kill", "Kill"],
+  ["purge", "Purge"],
+];
+
 export function ActionBar({ actions, isDone }: { readonly actions: InvocationActions; readonly isDone: boolean }) {
   const button = (verb: Verb, label: string) => (
     <Button isBusy={actions.isBusy(verb)} forbidden={actions.forbidden(verb)} onClick={() => actions.run(verb)}>
@@ -147,6 +157,13 @@ export function ActionBar({ actions, isDone }: { readonly actions: InvocationAct
     forbidden: actions.forbidden(verb),
     onSelect: () => actions.run(verb),
   });
+  usePaletteSource(() =>
+    PALETTE_ACTIONS.filter(([verb]) => actions.forbidden(verb) === undefined).map(([verb, label]) => ({
+      kind: "Action",
+      label: `${label} this invocation`,
+      run: () => actions.run(verb),
+    })),
+  );
   return (
     <>
       {!isDone && button("pause", "Pause")}

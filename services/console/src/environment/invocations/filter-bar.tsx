@@ -58,7 +58,7 @@ export function FilterBar({ filter, sort, onChange, problem, formRef, isLive }: 
               className="runs-filter__word"
               onClick={() => set(withStatuses(filter, next))}
             >
-              {word}
+              {word}{" "}
               {counts !== undefined && <span className="runs-filter__count">{(counts.get(word) ?? 0).toLocaleString("en")}</span>}
             </button>
           );

@@ -150,6 +150,7 @@ function Entries({ place: { service, key }, now, isHeld }: EntriesProps) {
                     isSmall
                     look="bare"
                     forbidden={forbidden}
+                    isDanger
                     aria-label={`Remove ${name}`}
                     onClick={() => begin({ kind: "remove", name, before: now })}
                   >

@@ -62,6 +62,7 @@ export function Clusters({
                     isSmall
                     look="bare"
                     forbidden={forbidden}
+                    isDanger
                     aria-label={`Remove ${name}`}
                     onClick={() => {
                       remove.reset();

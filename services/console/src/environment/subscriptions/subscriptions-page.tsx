@@ -112,6 +112,7 @@ export default function SubscriptionsPage() {
                         isSmall
                         look="bare"
                         forbidden={forbidden}
+                        isDanger
                         aria-label={`Delete ${subscription.source}`}
                         onClick={() => {
                           remove.reset();
