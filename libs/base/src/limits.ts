@@ -15,11 +15,17 @@ export const WRITER_INITIAL_BYTES = 1024;
 /** A writer that grew beyond this for one large message gives the memory back on `reset()`. */
 export const WRITER_KEPT_BYTES_MAX = 1 << 20;
 
+/** Values from this size are copied once, when the message is finished, or not at all: the buffer does not grow for them, nor move them again. */
+export const WRITER_REFERRED_BYTES_MIN = 32 * 1024;
+
 /** Deepest nesting of submessages in one writer: far above any of our schemas (futures nest the deepest, and are cut at 64). */
 export const WRITER_DEPTH_MAX = 128;
 
 /** Memory shared by small arrays; as large as Node's own pool, so that one kept item never pins much. */
 export const SLAB_BYTES = 8192;
+
+/** Arrays from this size are not filled with zeros first. */
+export const UNFILLED_BYTES_MIN = 32 * 1024;
 
 /** Larger arrays get memory of their own: a slab should serve several. */
 export const SLAB_ITEM_BYTES_MAX = 1024;

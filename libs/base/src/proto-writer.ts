@@ -5,27 +5,40 @@
  */
 import { copyBytes } from "./bytes.js";
 import { InvariantError, invariant } from "./invariant.js";
-import { WRITER_DEPTH_MAX, WRITER_INITIAL_BYTES, WRITER_KEPT_BYTES_MAX } from "./limits.js";
+import { WRITER_DEPTH_MAX, WRITER_INITIAL_BYTES, WRITER_KEPT_BYTES_MAX, WRITER_REFERRED_BYTES_MIN } from "./limits.js";
+import { allocateBytes } from "./slab.js";
 
 /** Strings up to this length are tried as ASCII by hand: below it a call into the native encoder (50 ns) costs more than the loop. */
 const SHORT_STRING_CHARS = 12;
 const TWO_32 = 4_294_967_296;
 
-/** Growable, reusable buffer of wire format. `reset()` between messages keeps the memory. */
+/** A large value, and where in the buffer it belongs. */
+interface ReferredValue {
+  at: number;
+  readonly value: Uint8Array;
+}
+
+/**
+ * Growable, reusable buffer of wire format. `reset()` between messages keeps the memory. Large values are only referred to until the message is
+ * finished, and must not change before.
+ */
 export class ProtoWriter {
   #buf: Buffer = Buffer.allocUnsafeSlow(WRITER_INITIAL_BYTES);
   #pos = 0;
   readonly #forks: number[] = [];
+  #referred: ReferredValue[] = [];
+  #referredBytes = 0;
 
   /** Bytes written so far. */
   get size(): number {
-    return this.#pos;
+    return this.#pos + this.#referredBytes;
   }
 
   /** Starts over with an empty message. */
   reset(): this {
     this.#pos = 0;
     this.#forks.length = 0;
+    this.#forget();
     if (this.#buf.length > WRITER_KEPT_BYTES_MAX) this.#buf = Buffer.allocUnsafeSlow(WRITER_INITIAL_BYTES);
     return this;
   }
@@ -66,6 +79,7 @@ export class ProtoWriter {
   }
 
   bytes(field: number, value: Uint8Array): this {
+    if (value.length >= WRITER_REFERRED_BYTES_MIN) return this.#refer(field, value);
     this.#reserve(10 + value.length);
     this.#varint32(((field << 3) | 2) >>> 0);
     this.#varint32(value.length);
@@ -96,12 +110,15 @@ export class ProtoWriter {
   join(): this {
     const at = this.#forks.pop();
     if (at === undefined) throw new InvariantError("join() without fork()");
-    const length = this.#pos - at - 1;
+    const referred = this.#referredAfter(at);
+    let length = this.#pos - at - 1;
+    for (let i = referred; i < this.#referred.length; i++) length += this.#referred[i]!.value.length;
     if (length < 128) {
       this.#buf[at] = length;
       return this;
     }
     const extra = varint32Size(length) - 1;
+    for (let i = referred; i < this.#referred.length; i++) this.#referred[i]!.at += extra;
     this.#reserve(extra);
     this.#buf.copyWithin(at + 1 + extra, at + 1, this.#pos);
     const end = this.#pos + extra;
@@ -131,8 +148,61 @@ export class ProtoWriter {
   /** What was written, in memory of the caller's own (see `allocateBytes`); the writer must be reset before it is used again. */
   finish(): Uint8Array {
     invariant(this.#forks.length === 0, "every fork() is joined before finish()");
+    if (this.#referred.length > 0) return this.#assemble();
     if (this.#pos > WRITER_KEPT_BYTES_MAX) return this.#giveAway();
     return copyBytes(this.#buf, 0, this.#pos);
+  }
+
+  /** Like `finish`, in pieces: large values are not copied, and must not change as long as the result is used. One piece when there are none. */
+  finishInPieces(): readonly Uint8Array[] {
+    if (this.#referred.length === 0) return [this.finish()];
+    invariant(this.#forks.length === 0, "every fork() is joined before finishInPieces()");
+    const pieces: Uint8Array[] = [];
+    let from = 0;
+    for (const { at, value } of this.#referred) {
+      if (at > from) pieces.push(copyBytes(this.#buf, from, at));
+      pieces.push(value);
+      from = at;
+    }
+    if (this.#pos > from) pieces.push(copyBytes(this.#buf, from, this.#pos));
+    this.#forget();
+    return pieces;
+  }
+
+  #refer(field: number, value: Uint8Array): this {
+    this.bytesHead(field, value.length);
+    this.#referred.push({ at: this.#pos, value });
+    this.#referredBytes += value.length;
+    return this;
+  }
+
+  /** Index of the first value that belongs behind `at`. */
+  #referredAfter(at: number): number {
+    let index = this.#referred.length;
+    while (index > 0 && this.#referred[index - 1]!.at > at) index--;
+    return index;
+  }
+
+  #assemble(): Uint8Array {
+    const whole = allocateBytes(this.size);
+    let from = 0;
+    let end = 0;
+    for (const { at, value } of this.#referred) {
+      whole.set(this.#buf.subarray(from, at), end);
+      end += at - from;
+      whole.set(value, end);
+      end += value.length;
+      from = at;
+    }
+    whole.set(this.#buf.subarray(from, this.#pos), end);
+    this.#forget();
+    return whole;
+  }
+
+  #forget(): void {
+    if (this.#referred.length === 0) return;
+    this.#referred = [];
+    this.#referredBytes = 0;
   }
 
   /** A large message is not copied: its memory is given away, and the writer begins with new memory. */

@@ -2,7 +2,8 @@
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { fromHex, InvariantError, ProtoError, ProtoReader, ProtoWriter, toHex } from "./index.js";
+import { concatBytes, fromHex, InvariantError, ProtoError, ProtoReader, ProtoWriter, toHex } from "./index.js";
+import { WRITER_REFERRED_BYTES_MIN } from "./limits.js";
 
 type Field =
   | { kind: "uint32"; field: number; value: number }
@@ -228,6 +229,52 @@ describe("the writer", () => {
     }
     expect(content.tag()).toBe(18);
     expect(Buffer.compare(content.bytes(), large)).toBe(0);
+  });
+
+  test("puts large values where they belong, whatever is written around them", () => {
+    const steps = fc.array(fc.record({ sort: fc.nat(3), bytes: fc.nat(199) }), { maxLength: 30 });
+    const property = fc.property(steps, (list) => {
+      const w = new ProtoWriter();
+      const expected = new BinaryWriter();
+      let depth = 0;
+      for (const [step, { sort, bytes }] of list.entries()) {
+        const value = new Uint8Array(sort === 0 ? WRITER_REFERRED_BYTES_MIN + bytes * 500 : bytes).fill(step);
+        if (sort < 2) {
+          w.bytes(step + 1, value);
+          expected.tag(step + 1, WireType.LengthDelimited).bytes(value);
+        } else if (sort === 2) {
+          w.fork(3);
+          expected.tag(3, WireType.LengthDelimited).fork();
+          depth++;
+        } else if (depth > 0) {
+          w.join();
+          expected.join();
+          depth--;
+        }
+      }
+      for (; depth > 0; depth--) {
+        w.join();
+        expected.join();
+      }
+      const size = w.size;
+      const whole = w.finish();
+      expect(whole.length).toBe(size);
+      expect(Buffer.compare(whole, expected.finish())).toBe(0);
+    });
+    fc.assert(property, { numRuns: 100 });
+  });
+
+  test("finishes in pieces without copying large values", () => {
+    const large = new Uint8Array(WRITER_REFERRED_BYTES_MIN).fill(7);
+    const write = (): ProtoWriter =>
+      new ProtoWriter().uint32(1, 1).fork(2).bytes(1, large).join().bytes(3, large).string(4, "end");
+    const pieces = write().finishInPieces();
+    expect(pieces.map((piece) => piece === large)).toEqual([false, true, false, true, false]);
+    expect(Buffer.compare(concatBytes(...pieces), write().finish())).toBe(0);
+    expect(new ProtoWriter().uint32(1, 1).finishInPieces()).toEqual([new ProtoWriter().uint32(1, 1).finish()]);
+    const w = new ProtoWriter().bytes(1, large);
+    expect(toHex(w.reset().uint32(1, 7).finish())).toBe("0807"); // Nothing of the message before is left.
+    expect(() => new ProtoWriter().fork(1).bytes(1, large).finishInPieces()).toThrow(InvariantError);
   });
 
   test("refuses a message that is not closed, closed twice or nested without end", () => {

@@ -4,7 +4,7 @@
  * invocation, so they come from slabs. `Buffer` has such a pool too, but a `Buffer`'s `slice` does not copy, which is a trap
  * for code that was promised a `Uint8Array`.
  */
-import { SLAB_BYTES, SLAB_ITEM_BYTES_MAX } from "./limits.js";
+import { SLAB_BYTES, SLAB_ITEM_BYTES_MAX, UNFILLED_BYTES_MIN } from "./limits.js";
 
 let slab: ArrayBufferLike = new ArrayBuffer(0);
 let used = 0;
@@ -14,6 +14,7 @@ let used = 0;
  * Up to 1 KiB the underlying `ArrayBuffer` is shared (an item that is kept keeps 8 KiB alive), so never transfer it to a worker.
  */
 export function allocateBytes(size: number): Uint8Array {
+  if (size >= UNFILLED_BYTES_MIN) return new Uint8Array(Buffer.allocUnsafeSlow(size).buffer);
   if (size > SLAB_ITEM_BYTES_MAX) return new Uint8Array(size);
   if (used + size > slab.byteLength) {
     slab = Buffer.allocUnsafeSlow(SLAB_BYTES).buffer;
