@@ -41,11 +41,11 @@ import {
   refusalFailure,
   reportedFailure,
 } from "./attempt-failure.js";
-import { type AttemptDeps, type AttemptEnding, type AttemptOutput, type AttemptPlan, startBody } from "./attempt-plan.js";
+import { type AttemptDeps, type AttemptEnding, type AttemptOutput, type AttemptPlan, startInPieces } from "./attempt-plan.js";
 import { commandAction } from "./command-action.js";
 import { KnownNotifications } from "./known-notifications.js";
 import { UNIT_BYTES } from "./limits.js";
-import { Outgoing, type OutgoingFrame } from "./outgoing.js";
+import { frameInPieces, Outgoing, type OutgoingFrame } from "./outgoing.js";
 import type { Handled } from "./pace.js";
 
 const SUSPENDED: AttemptEnding = { kind: "suspended" };
@@ -89,12 +89,13 @@ export class AttemptMachine {
     this.#deps = deps;
     this.#id = plan.facts.id;
     this.#decoder = new FrameDecoder(frameBodyBytesLimit(plan.messageBytesMax));
-    const replay: OutgoingFrame[] = [{ type: MessageType.Start, body: startBody(plan) }];
+    const start = startInPieces(plan);
+    const replay: OutgoingFrame[] = start.length === 1 ? [{ type: MessageType.Start, body: start[0]! }] : [];
     for (const entry of plan.entries) {
       this.#remember(entry);
       replay.push(entry);
     }
-    this.#outgoing = new Outgoing(replay, output);
+    this.#outgoing = new Outgoing(replay, output, start.length === 1 ? undefined : frameInPieces(MessageType.Start, start));
   }
 
   /** The last word is said. */

@@ -1,7 +1,7 @@
 /** What an attempt is given, what it wants from its surroundings, and the message it begins with. */
-import { invocationIdToRaw, type Logger, randomSeedOf } from "@perdure/base";
+import { concatBytes, invocationIdToRaw, type Logger, randomSeedOf } from "@perdure/base";
 import type { AttemptCommand, InvocationFacts, JournalEntry } from "@perdure/partition";
-import { encodeStart, type ProtocolVersion } from "@perdure/service-protocol";
+import { encodeStartInPieces, type ProtocolVersion } from "@perdure/service-protocol";
 import type { AttemptFailure } from "./attempt-failure.js";
 import type { CalleeDeps } from "./callee.js";
 import { eagerState } from "./eager-state.js";
@@ -47,9 +47,15 @@ export interface AttemptDeps extends CalleeDeps {
 
 /** Body of the Start frame (service-protocol §3.4). */
 export function startBody(plan: AttemptPlan): Uint8Array {
+  const pieces = startInPieces(plan);
+  return pieces.length === 1 ? (pieces[0] as Uint8Array) : concatBytes(...pieces);
+}
+
+/** The same in pieces, of which large values of the state are some. */
+export function startInPieces(plan: AttemptPlan): readonly Uint8Array[] {
   const { facts } = plan;
   const state = eagerState(plan.state, plan.eagerStateBytesMax);
-  return encodeStart(
+  return encodeStartInPieces(
     {
       kind: "start",
       id: invocationIdToRaw(facts.id),

@@ -1,25 +1,26 @@
 import { describe, expect, test } from "@jest/globals";
 import { concatBytes, toHex } from "@perdure/base";
-import { encodeFrame, MessageType } from "@perdure/service-protocol";
+import { encodeFrame, encodeFrameHeader, MessageType } from "@perdure/service-protocol";
 import { SeededRandom } from "@perdure/testkit";
 import { GATHER_BYTES, OUTGOING_BYTES_MAX } from "./limits.js";
-import { Outgoing, type OutgoingFrame } from "./outgoing.js";
+import { frameInPieces, Outgoing, type OutgoingFrame } from "./outgoing.js";
 
 function frameOf(size: number, fill = 1): OutgoingFrame {
   return { type: MessageType.Signal, body: new Uint8Array(size).fill(fill) };
 }
 
-function open(replay: OutgoingFrame[], writable = () => true) {
+function open(replay: OutgoingFrame[], writable = () => true, beginning?: readonly Uint8Array[]) {
   const writes: Uint8Array[] = [];
   let halfClosed = 0;
-  const outgoing: Outgoing = new Outgoing(replay, {
-    write(bytes) {
+  const sink = {
+    write(bytes: Uint8Array) {
       writes.push(bytes);
       return writable();
     },
     halfClose: () => halfClosed++,
     wantsFlush: () => outgoing.flush(),
-  });
+  };
+  const outgoing: Outgoing = new Outgoing(replay, sink, beginning);
   return { outgoing, writes, halfClosed: () => halfClosed };
 }
 
@@ -74,20 +75,49 @@ describe("outgoing frames", () => {
     for (; outgoing.open && pushed < 1_000; pushed++) outgoing.push(MessageType.Signal, body);
     expect(pushed * body.length).toBeLessThanOrEqual(OUTGOING_BYTES_MAX + body.length);
     while (!outgoing.closed) outgoing.drained();
-    expect(writes.length).toBe(1 + pushed - 1);
+    const written = concatBytes(...writes.slice(1));
+    expect(written).toEqual(concatBytes(...Array.from({ length: pushed - 1 }, () => encodeFrame(MessageType.Signal, body))));
     expect(halfClosed()).toBe(1);
   });
 
   test("one frame is always taken, however large", () => {
     const { outgoing, writes } = open([frameOf(1)], () => false);
     outgoing.flush();
-    outgoing.push(MessageType.Signal, new Uint8Array(OUTGOING_BYTES_MAX * 2));
+    const body = new Uint8Array(OUTGOING_BYTES_MAX * 2);
+    outgoing.push(MessageType.Signal, body);
     expect(outgoing.open).toBe(true);
     outgoing.drained();
-    expect(writes.at(-1)?.length).toBe(8 + OUTGOING_BYTES_MAX * 2);
+    expect(writes.slice(1).map((bytes) => bytes.length)).toEqual([8, body.length]);
+    expect(writes.at(-1)).toBe(body);
     outgoing.push(MessageType.Signal, new Uint8Array(1));
     outgoing.push(MessageType.Signal, new Uint8Array(OUTGOING_BYTES_MAX));
     expect(outgoing.open).toBe(false);
+  });
+
+  test("a beginning in pieces comes first, each piece without a copy, and waits like everything else", () => {
+    const value = new Uint8Array(GATHER_BYTES * 2);
+    const beginning = frameInPieces(MessageType.Start, [new Uint8Array(3), value, new Uint8Array(2)]);
+    let isWritable = true;
+    const { outgoing, writes } = open([frameOf(1)], () => isWritable, beginning);
+    expect(outgoing.isIdle).toBe(false);
+    isWritable = false;
+    outgoing.flush();
+    expect(writes.length).toBe(1);
+    for (let turn = 0; turn < 4; turn++) outgoing.drained();
+    expect(writes[2]).toBe(value);
+    expect(toHex(writes[0]!)).toBe(toHex(encodeFrameHeader(MessageType.Start, 0, value.length + 5)));
+    expect(writes.map((bytes) => bytes.length)).toEqual([8, 3, value.length, 2, 8 + 1]);
+    isWritable = true;
+    outgoing.drained();
+    expect(outgoing.isIdle).toBe(true);
+  });
+
+  test("a beginning that was not written is forgotten with the rest", () => {
+    const { outgoing, writes } = open([], () => false, [new Uint8Array(1), new Uint8Array(2)]);
+    outgoing.flush();
+    outgoing.closeNow();
+    outgoing.drained();
+    expect(writes.length).toBe(1);
   });
 
   test("closing now forgets what was not written and half-closes once", () => {

@@ -7,6 +7,7 @@ import { encodeFrame, encodeFrameHeader, frameHeaderBytes, writeFrameHeader } fr
 import { GATHER_BYTES, OUTGOING_BYTES_MAX, SLAB_SLICE_BYTES_MAX } from "./limits.js";
 
 const NOTHING: readonly OutgoingFrame[] = [];
+const NO_BYTES: readonly Uint8Array[] = [];
 
 /** A frame without flags. */
 export interface OutgoingFrame {
@@ -39,17 +40,29 @@ function gatherBuffer(size: number): Uint8Array {
   return slab.subarray(slabUsed - size, slabUsed);
 }
 
+/** A frame whose body is in pieces; the header is one more. */
+export function frameInPieces(type: number, body: readonly Uint8Array[]): readonly Uint8Array[] {
+  let bytes = 0;
+  for (const piece of body) bytes += piece.length;
+  return [encodeFrameHeader(type, 0, bytes), ...body];
+}
+
 export class Outgoing {
   readonly #sink: OutgoingSink;
+  /** Written as they are, before the replay. */
+  #beginning: readonly Uint8Array[];
+  #begun = 0;
   #replay: readonly OutgoingFrame[];
   #replayed = 0;
-  /** Whole frames. Made when first needed: many attempts are told nothing. */
+  /** Frames, large ones in two pieces. Made when first needed: many attempts are told nothing. */
   #live: Ring<Uint8Array> | undefined;
   #liveBytes = 0;
   #writable = true;
   #state: "open" | "closing" | "closed" = "open";
 
-  constructor(replay: readonly OutgoingFrame[], sink: OutgoingSink) {
+  /** @param beginning bytes of frames that are sent before the replay, each piece without a copy */
+  constructor(replay: readonly OutgoingFrame[], sink: OutgoingSink, beginning: readonly Uint8Array[] = NO_BYTES) {
+    this.#beginning = beginning;
     this.#replay = replay;
     this.#sink = sink;
   }
@@ -61,7 +74,8 @@ export class Outgoing {
 
   /** The request takes more frames, and the stream has taken all there were. */
   get isIdle(): boolean {
-    return this.#state === "open" && this.#writable && this.#replay.length === 0 && (this.#live?.length ?? 0) === 0;
+    if (this.#state !== "open" || !this.#writable) return false;
+    return this.#beginning.length === 0 && this.#replay.length === 0 && (this.#live?.length ?? 0) === 0;
   }
 
   /** Everything was sent, the end included. */
@@ -70,17 +84,26 @@ export class Outgoing {
   }
 
   push(type: number, body: Uint8Array): void {
-    if (this.#state === "open") this.pushFrame(encodeFrame(type, body));
+    if (this.#state !== "open") return;
+    if (body.length <= GATHER_BYTES) this.#pushPieces(encodeFrame(type, body));
+    else this.#pushPieces(encodeFrameHeader(type, 0, body.length), body);
   }
 
   /** A whole frame. Dropped once the request is closing: what it says is in the journal and will be replayed. */
   pushFrame(frame: Uint8Array): void {
-    if (this.#state !== "open") return;
-    if (this.#liveBytes > 0 && this.#liveBytes + frame.length > OUTGOING_BYTES_MAX) return this.close();
+    if (this.#state === "open") this.#pushPieces(frame);
+  }
+
+  /** All pieces of a frame, or none. */
+  #pushPieces(first: Uint8Array, second?: Uint8Array): void {
+    const bytes = first.length + (second?.length ?? 0);
+    if (this.#liveBytes > 0 && this.#liveBytes + bytes > OUTGOING_BYTES_MAX) return this.close();
     this.#live ??= new Ring();
-    this.#live.push(frame);
-    this.#liveBytes += frame.length;
-    if (this.#live.length === 1) this.#sink.wantsFlush();
+    const wasEmpty = this.#live.length === 0;
+    this.#live.push(first);
+    if (second !== undefined) this.#live.push(second);
+    this.#liveBytes += bytes;
+    if (wasEmpty) this.#sink.wantsFlush();
   }
 
   /** Half-closes the request once everything queued is written. */
@@ -100,6 +123,7 @@ export class Outgoing {
   /** The stream is gone. */
   abandon(): void {
     this.#state = "closed";
+    this.#beginning = NO_BYTES;
     this.#replay = NOTHING;
     this.#replayed = 0;
     this.#live = undefined;
@@ -113,7 +137,8 @@ export class Outgoing {
 
   flush(): void {
     while (this.#writable && this.#state !== "closed") {
-      if (this.#replayed < this.#replay.length) this.#writeReplay();
+      if (this.#begun < this.#beginning.length) this.#writeBeginning();
+      else if (this.#replayed < this.#replay.length) this.#writeReplay();
       else if (this.#live !== undefined && this.#live.length > 0) this.#writeLive(this.#live);
       else {
         if (this.#state === "closing") {
@@ -123,6 +148,15 @@ export class Outgoing {
         return;
       }
     }
+  }
+
+  #writeBeginning(): void {
+    const piece = this.#beginning[this.#begun++]!;
+    if (this.#begun === this.#beginning.length) {
+      this.#beginning = NO_BYTES; // Its memory is not kept for the life of the attempt.
+      this.#begun = 0;
+    }
+    this.#writable = this.#sink.write(piece);
   }
 
   #writeReplay(): void {
@@ -167,6 +201,11 @@ export class Outgoing {
     const next = live.peek();
     if (next === undefined || first.length + next.length > GATHER_BYTES) {
       this.#writable = this.#sink.write(first);
+      if (first.length > frameHeaderBytes || next === undefined) return;
+      // A header, whose body is not left behind alone.
+      live.shift();
+      this.#liveBytes -= next.length;
+      this.#writable = this.#sink.write(next);
       return;
     }
     const batch = [first];

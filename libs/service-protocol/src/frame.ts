@@ -7,15 +7,9 @@
  * The decoder is pushed whatever the transport delivers and hands out whole frames. It copies a body only when the
  * body came in several chunks, and never allocates for bytes an endpoint merely announced.
  */
-import { EMPTY_BYTES, Ring } from "@perdure/base";
+import { allocateBytes, EMPTY_BYTES, Ring } from "@perdure/base";
 import { type ProtocolFault, protocolViolation } from "./fault.js";
-import {
-  frameBodyBytesLimit,
-  frameGatherBytesInitial,
-  frameGatherBytesQuick,
-  frameGatherQuickFactor,
-  frameHeaderBytes,
-} from "./limits.js";
+import { frameBodyBytesLimit, frameGatherBytesInitial, frameGatherFactor, frameHeaderBytes } from "./limits.js";
 import { isKnownMessageType, MessageType, messageTypeName } from "./message-type.js";
 
 export interface Frame {
@@ -149,8 +143,9 @@ export class FrameDecoder {
     let body = this.#body ?? EMPTY_BYTES;
     if (filled > body.length) {
       // The last growth stops at the announced length, so that the buffer is the body.
-      const factor = body.length < frameGatherBytesQuick ? 2 : frameGatherQuickFactor;
-      const larger = new Uint8Array(Math.min(this.#length, Math.max(filled, body.length * factor, frameGatherBytesInitial)));
+      const larger = allocateBytes(
+        Math.min(this.#length, Math.max(filled, body.length * frameGatherFactor, frameGatherBytesInitial)),
+      );
       larger.set(body);
       this.#body = larger;
       body = larger;

@@ -16,16 +16,15 @@ export const messageBytesSlack = 256 * 1024;
 export const messageBytesWarn = 10 * 1024 * 1024;
 
 /**
- * Room first made for a body that comes in several chunks, in bytes; it doubles from there as bytes arrive. Four HTTP/2
- * data frames: most such bodies are finished without growing.
+ * Room first made for a body that comes in several chunks, in bytes. Four HTTP/2 data frames: most such bodies are finished without
+ * growing.
  */
 export const frameGatherBytesInitial = 64 * 1024;
 /**
- * From this many gathered bytes the buffer grows by this factor instead of two: a body of 30 MB is moved once and leaves 1 MiB of garbage
- * instead of 32. A peer gets at most so many times the memory of what it sent.
+ * Then it grows by this factor: a body of 1 MB is moved once and leaves 64 KiB of garbage instead of one MB. A peer gets at most so many times
+ * the memory of what it sent.
  */
-export const frameGatherBytesQuick = 1024 * 1024;
-export const frameGatherQuickFactor = 32;
+export const frameGatherFactor = 32;
 
 /**
  * Levels of a future tree, the root being level 1. Deeper trees are RT0025: evaluation and decoding recurse once

@@ -48,6 +48,15 @@ const writer = new ProtoWriter();
 
 /** Body of the Start frame. The seed goes out on every version: an SDK that does not know it skips it (§3.4). */
 export function encodeStart(start: StartMessage, version: ProtocolVersion): Uint8Array {
+  return writeStart(start, version).finish();
+}
+
+/** The same in pieces: large values of the state are those of `start`, and must not change as long as the pieces are used. */
+export function encodeStartInPieces(start: StartMessage, version: ProtocolVersion): readonly Uint8Array[] {
+  return writeStart(start, version).finishInPieces();
+}
+
+function writeStart(start: StartMessage, version: ProtocolVersion): ProtoWriter {
   const w = writer.reset();
   writeBytes(w, 1, start.id);
   writeText(w, 2, start.debugId);
@@ -63,7 +72,7 @@ export function encodeStart(start: StartMessage, version: ProtocolVersion): Uint
     writeOptionalText(w, 11, start.limitKey);
     writeOptionalText(w, 12, start.idempotencyKey);
   }
-  return w.finish();
+  return w;
 }
 
 function writeStateEntry(w: ProtoWriter, entry: StateEntry): void {
