@@ -15,8 +15,8 @@ export interface GroupCommitPorts {
   readonly counters: ProcessorCounters;
   readonly metrics: ProcessorMetrics | undefined;
   readonly clock: Clock;
-  /** As `ProcessorPorts.largeStored`. */
-  readonly largeStored: ((bytes: number) => void) | undefined;
+  /** As `ProcessorPorts.largeGarbage`. */
+  readonly largeGarbage: ((bytes: number) => void) | undefined;
   readonly isClosed: () => boolean;
   /** Does what was wished for, now that it is durable. */
   readonly perform: (wishes: readonly Wish[]) => void;
@@ -119,7 +119,7 @@ export class GroupCommit {
           led.view.settle();
         }
         perform(wishes);
-        if (largeBytes > 0) this.#ports.largeStored?.(largeBytes);
+        if (largeBytes > 0) this.#ports.largeGarbage?.(largeBytes);
         this.becameIdle(); // Other partitions may never leave a pause between two commits.
         this.write();
         this.#ports.written();

@@ -3,15 +3,18 @@ import { type InvocationId, invariant } from "@perdure/base";
 import type { InvokerHost } from "@perdure/invoker";
 import type { AsyncPartitionStore, PartitionStore } from "@perdure/store";
 import type { LedPartitionTable } from "./led.js";
+import { LARGE_PAYLOAD_BYTES } from "./limits.js";
 import type { Mailbox } from "./mailbox.js";
 
 export interface HostPorts {
   readonly store: PartitionStore | AsyncPartitionStore;
   readonly led: LedPartitionTable;
   readonly mailbox: Mailbox;
+  /** As `ProcessorPorts.largeGarbage`. */
+  readonly largeGarbage: ((bytes: number) => void) | undefined;
 }
 
-export function hostOf({ store, led, mailbox }: HostPorts): InvokerHost {
+export function hostOf({ store, led, mailbox, largeGarbage }: HostPorts): InvokerHost {
   const { staging } = store;
   return {
     stage: staging === undefined ? undefined : (body) => staging.stage(body),
@@ -20,10 +23,23 @@ export function hostOf({ store, led, mailbox }: HostPorts): InvokerHost {
     async readJournal(id, length) {
       const entries = await store.readJournal(led.partitionOf(id), id, length);
       invariant(entries.length === length, "the journal of a running invocation is whole");
+      let largeBytes = 0;
+      for (const { body } of entries) largeBytes += largeBytesOf(body);
+      if (largeBytes > 0) largeGarbage?.(largeBytes);
       return entries;
     },
-    readState: (id, service, key) => readState(store, led, id, service, key),
+    async readState(id, service, key) {
+      const state = await readState(store, led, id, service, key);
+      let largeBytes = 0;
+      for (const value of state.values()) largeBytes += largeBytesOf(value);
+      if (largeBytes > 0) largeGarbage?.(largeBytes);
+      return state;
+    },
   };
+}
+
+function largeBytesOf({ length }: Uint8Array): number {
+  return length >= LARGE_PAYLOAD_BYTES ? length : 0;
 }
 
 /** What is remembered must not be older than what was written while it was read. */

@@ -22,8 +22,11 @@ export interface ProcessorPorts {
   readonly rules: RuleSource;
   /** Makes the scheduler of a partition; the real one when left out. Simulation plants bugs here. */
   readonly flowScheduler?: (book: RuleBook) => FlowScheduler;
-  /** Called when a batch with large payloads is durable, with their bytes: they and their copies have become garbage, or will soon. */
-  readonly largeStored?: ((bytes: number) => void) | undefined;
+  /**
+   * Called when a batch with large payloads is durable, and when large states or entries were read for an attempt, with their bytes: they and their
+   * copies have become garbage, or will soon.
+   */
+  readonly largeGarbage?: ((bytes: number) => void) | undefined;
   /** Where completed invocations went that the store has no more; only beside a store behind a network. */
   readonly archive?: Archive;
   /** Leaders of partitions that are led elsewhere. */

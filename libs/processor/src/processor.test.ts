@@ -23,7 +23,7 @@ import { KvPartitionStore, MemoryKeyValue } from "@perdure/store";
 import { behindNetwork } from "@perdure/store/testing";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
 import { NO_RULES } from "./flow-control.js";
-import { TIMER_PAGE } from "./limits.js";
+import { LARGE_PAYLOAD_BYTES, TIMER_PAGE } from "./limits.js";
 import { LocalPartitions } from "./local-partitions.js";
 import { LoopbackPeers } from "./loopback-peers.js";
 import type { ProcessorPorts } from "./ports.js";
@@ -75,12 +75,14 @@ async function world(kv = new MemoryKeyValue()) {
   const peers = new LoopbackPeers();
   let invoker: ScriptedInvoker | undefined;
   const fatal: unknown[] = [];
+  const garbage: number[] = [];
   const processor = await Processor.start(
     {
       store: storeOf(kv),
       clock,
       logger: silentLogger,
       soon: (task) => setImmediate(task),
+      largeGarbage: (bytes) => garbage.push(bytes),
       invoker: (host) => {
         invoker = new ScriptedInvoker(host);
         return invoker;
@@ -106,6 +108,7 @@ async function world(kv = new MemoryKeyValue()) {
   return {
     kv,
     clock,
+    garbage,
     processor,
     partitions: new LocalPartitions(processor),
     invoker: invoker as unknown as ScriptedInvoker,
@@ -311,6 +314,24 @@ describe.each([
     invoker.host.submit(setStateOf(own.id, 1, "a", "1"));
     await settle();
     expect([...(await invoker.host.readState(own.id, "O", "k")).keys()]).toEqual(["a"]);
+  });
+
+  test("large entries and states are reported as garbage when they are stored, and when they are read for an attempt", async () => {
+    const { partitions, invoker, invocation, garbage } = await world();
+    const invoke = invocation(objectTarget("k"));
+    partitions.invoke(invoke, false, listen());
+    invoker.host.submit(setStateOf(invoke.id, 1, "small", "1"));
+    await settle();
+    await invoker.host.readState(invoke.id, "O", "k");
+    expect(garbage).toEqual([]);
+
+    const large = LARGE_PAYLOAD_BYTES;
+    const around = 100;
+    invoker.host.submit(setStateOf(invoke.id, 1, "large", "x".repeat(large)));
+    await settle();
+    await invoker.host.readState(invoke.id, "O", "k");
+    await invoker.host.readJournal(invoke.id, 3);
+    expect(garbage.map((bytes) => bytes >= large && bytes < large + around)).toEqual([true, true, true]);
   });
 
   test("purging by retention forgets the record and its journal", async () => {

@@ -75,7 +75,7 @@ export class Processor implements AsyncDisposable {
       counters,
       metrics,
       clock,
-      largeStored: ports.largeStored,
+      largeGarbage: ports.largeGarbage,
       isClosed,
       perform: (wishes) => this.#performer.perform(wishes),
       written: () => {
@@ -108,7 +108,7 @@ export class Processor implements AsyncDisposable {
       settled: (callback) => this.#mailbox.post({ kind: "barrier", passed: callback }),
       isSuspended: options.isSuspended === true,
     });
-    this.#invoker = ports.invoker(hostOf({ store, led, mailbox: this.#mailbox }));
+    this.#invoker = ports.invoker(hostOf({ store, led, mailbox: this.#mailbox, largeGarbage: ports.largeGarbage }));
     const fire = (timer: TimerKey, done: () => void): void => this.#fire(timer, done);
     this.#timers = new Timers({ store, clock, fire, onError: failed, metrics }, options.partitions, options.cleanupIntervalMs);
     const partitionOf = (id: InvocationId): number => led.partitionOf(id);

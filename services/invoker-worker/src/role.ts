@@ -100,7 +100,7 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
       clock,
       logger: logger.child({ component: "processor" }),
       soon: setImmediate,
-      largeStored: largeGarbage(),
+      largeGarbage: largeGarbage(),
       invoker(host) {
         const invokerLogger = logger.child({ component: "invoker" });
         const deps = {

@@ -19,8 +19,8 @@ export interface LeadingWorkerPorts {
   /** Of all processors together. */
   readonly counters?: ProcessorCounters;
   readonly metrics?: LeadingWorkerMetrics | undefined;
-  /** As `ProcessorPorts.largeStored`. */
-  readonly largeStored?: ((bytes: number) => void) | undefined;
+  /** As `ProcessorPorts.largeGarbage`. */
+  readonly largeGarbage?: ((bytes: number) => void) | undefined;
   /** Claims under this worker's leases. */
   readonly store: AsyncPartitionStore;
   readonly leases: Leases;
@@ -91,7 +91,7 @@ export function createLeadingWorker(ports: LeadingWorkerPorts, options: LeadingW
         store: ports.store,
         counters,
         metrics: ports.metrics,
-        largeStored: ports.largeStored,
+        largeGarbage: ports.largeGarbage,
         clock,
         logger: logger.child({ component: "processor", partition }),
         soon: ports.soon,

@@ -96,7 +96,7 @@ export async function createClusterWorker(ports: ClusterWorkerPorts, options: Cl
     {
       counters,
       metrics,
-      largeStored: largeGarbage(),
+      largeGarbage: largeGarbage(),
       store: ports.store,
       leases: ports.leases,
       membership: ports.membership,
