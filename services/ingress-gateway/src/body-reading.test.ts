@@ -2,6 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { utf8 } from "@perdure/base";
 import { VirtualClock } from "@perdure/testkit";
 import { BodyGate, type BodyReading } from "./body-reading.js";
+import { announcedGrowthFactor } from "./limits.js";
 import type { BodyFailure } from "./refusal.js";
 
 interface Seen {
@@ -12,16 +13,20 @@ interface Seen {
 function aGate(limits: { requestBytesMax?: number; bufferedBodyBytesMax?: number; bodyTimeoutMs?: number } = {}): {
   gate: BodyGate;
   clock: VirtualClock;
-  open(): { reading: BodyReading; seen: Seen };
+  open(announcedBytes?: number): { reading: BodyReading; seen: Seen };
 } {
   const clock = new VirtualClock();
   const gate = new BodyGate(clock, { requestBytesMax: 100, bufferedBodyBytesMax: 1000, bodyTimeoutMs: 60_000, ...limits });
   return {
     gate,
     clock,
-    open() {
+    open(announcedBytes) {
       const seen: Seen = { bodies: [], failures: [] };
-      const reading = gate.open({ body: (bytes) => seen.bodies.push(bytes), bodyFailed: (cause) => seen.failures.push(cause) });
+      const receiver = {
+        body: (bytes: Uint8Array) => seen.bodies.push(bytes),
+        bodyFailed: (cause: BodyFailure) => seen.failures.push(cause),
+      };
+      const reading = gate.open(receiver, announcedBytes);
       return { reading, seen };
     },
   };
@@ -41,6 +46,30 @@ describe("a body", () => {
     for (const part of ["a", "bcd", "", "e", "fghijklmnop", "q"]) reading.push(utf8(part));
     reading.end();
     expect(seen.bodies).toEqual([utf8("abcdefghijklmnopq")]);
+  });
+
+  test("of an announced length is gathered in memory of that length, once enough of it has come", () => {
+    const { open } = aGate({ requestBytesMax: 1_000_000, bufferedBodyBytesMax: 2_000_000 });
+    const { reading, seen } = open(100_000);
+    for (let at = 0; at < 100_000; at += 10_000) reading.push(new Uint8Array(10_000).fill(at / 10_000));
+    reading.end();
+    const [body] = seen.bodies as [Uint8Array];
+    expect(body.buffer.byteLength).toBe(100_000);
+    expect(Array.from({ length: 10 }, (_, index) => body[index * 10_000])).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  });
+
+  test("gets no memory for what is only announced, and may be shorter or longer than that", () => {
+    const { open } = aGate({ requestBytesMax: 1_000_000, bufferedBodyBytesMax: 2_000_000 });
+    const short = open(1_000_000);
+    short.reading.push(new Uint8Array(2_000).fill(1));
+    short.reading.push(new Uint8Array(2_000).fill(2));
+    short.reading.end();
+    expect(short.seen.bodies[0]?.length).toBe(4_000);
+    expect(short.seen.bodies[0]?.buffer.byteLength).toBeLessThanOrEqual(2_000 * announcedGrowthFactor);
+    const long = open(10);
+    for (const part of ["0123456789", "abc", "d"]) long.reading.push(utf8(part));
+    long.reading.end();
+    expect(long.seen.bodies).toEqual([utf8("0123456789abcd")]);
   });
 
   test("without chunks is empty", () => {

@@ -2,10 +2,10 @@
  * Why: bodies are the one thing of a request that can be large, slow or endless. One reading collects one body within
  * its limits; the gate knows all readings, holds their common budget and ends those that are too slow.
  */
-import { type Clock, EMPTY_BYTES, type TimerHandle } from "@perdure/base";
+import { allocateBytes, type Clock, EMPTY_BYTES, type TimerHandle } from "@perdure/base";
 import type { IngressContext } from "./context.js";
 import type { BodyReceiver, Exchange } from "./exchange.js";
-import { bodyBytesPerSecondMin, bodyRateGraceMs, bodySweepMs } from "./limits.js";
+import { announcedGrowthFactor, bodyBytesPerSecondMin, bodyRateGraceMs, bodySweepMs } from "./limits.js";
 import { type BodyFailure, bodyRefusal } from "./refusal.js";
 
 export interface BodyLimits {
@@ -27,8 +27,9 @@ export class BodyGate {
     this.limits = limits;
   }
 
-  open(receiver: BodyReceiver): BodyReading {
-    const reading = new BodyReading(this, receiver, this.#clock.monotonicMs());
+  /** @param announcedBytes length of the body, where its client has told it */
+  open(receiver: BodyReceiver, announcedBytes = 0): BodyReading {
+    const reading = new BodyReading(this, receiver, this.#clock.monotonicMs(), announcedBytes);
     this.#readings.add(reading);
     if (this.#sweep === undefined) this.#armSweep();
     return reading;
@@ -68,15 +69,17 @@ export class BodyReading {
   readonly #gate: BodyGate;
   readonly #receiver: BodyReceiver;
   readonly #startedAtMs: number;
+  readonly #announcedBytes: number;
   /** The only chunk so far; once there are more, a buffer of which the first `#bytes` are filled. */
   #held: Uint8Array = EMPTY_BYTES;
   #bytes = 0;
   #open = true;
 
-  constructor(gate: BodyGate, receiver: BodyReceiver, startedAtMs: number) {
+  constructor(gate: BodyGate, receiver: BodyReceiver, startedAtMs: number, announcedBytes: number) {
     this.#gate = gate;
     this.#receiver = receiver;
     this.#startedAtMs = startedAtMs;
+    this.#announcedBytes = announcedBytes;
   }
 
   push(chunk: Uint8Array): void {
@@ -117,10 +120,14 @@ export class BodyReading {
     return ageMs > bodyRateGraceMs && this.#bytes < (ageMs / 1000) * bodyBytesPerSecondMin;
   }
 
-  /** Copies into a buffer that doubles: a list of chunks would let one-byte chunks cost a hundred bytes each. */
+  /**
+   * Copies into a buffer that doubles: a list of chunks would let one-byte chunks cost a hundred bytes each. Towards the announced length it
+   * grows faster, but a client gets no memory for a length that it only announces.
+   */
   #append(chunk: Uint8Array, at: number): void {
     if (this.#bytes > this.#held.length) {
-      const larger = new Uint8Array(Math.min(Math.max(this.#bytes, at * 2), this.#gate.limits.requestBytesMax));
+      const wanted = Math.max(this.#bytes, at * 2, Math.min(this.#announcedBytes, at * announcedGrowthFactor));
+      const larger = allocateBytes(Math.min(wanted, this.#gate.limits.requestBytesMax));
       larger.set(this.#held.subarray(0, at));
       this.#held = larger;
     }
@@ -130,15 +137,18 @@ export class BodyReading {
 
 /** Reads the whole body, or refuses the exchange. */
 export function readBody(context: IngressContext, exchange: Exchange, use: (bytes: Uint8Array) => void): void {
-  const reading = context.bodies.open({
-    body(bytes) {
-      try {
-        use(bytes);
-      } catch (cause) {
-        context.crash(exchange, cause);
-      }
+  const reading = context.bodies.open(
+    {
+      body(bytes) {
+        try {
+          use(bytes);
+        } catch (cause) {
+          context.crash(exchange, cause);
+        }
+      },
+      bodyFailed: (cause) => context.refuse(exchange, bodyRefusal(cause)),
     },
-    bodyFailed: (cause) => context.refuse(exchange, bodyRefusal(cause)),
-  });
+    exchange.contentLength,
+  );
   exchange.startBody(reading);
 }

@@ -31,7 +31,8 @@ export function handleInvoke(context: IngressContext, exchange: Exchange, route:
   const scope = route.scope === undefined ? undefined : (percentDecode(route.scope) ?? route.scope);
   const refused = checkHead(context, exchange, route, scope);
   if (refused !== undefined) return context.refuse(exchange, refused);
-  exchange.startBody(context.bodies.open(new InvokeRequest(context, exchange, route, path, scope)));
+  const request = new InvokeRequest(context, exchange, route, path, scope);
+  exchange.startBody(context.bodies.open(request, exchange.contentLength));
 }
 
 /** Checks 7, 8 and 9: all that can be said before the body. */

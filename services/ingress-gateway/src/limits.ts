@@ -51,3 +51,6 @@ export const LATE_READ_PAUSE_FACTOR = 9;
 
 /** Requests that wait for such a reading; further ones are refused by what is known here. They hold no body yet. */
 export const LATE_REQUESTS_MAX = 1_000;
+
+/** A body's buffer grows by this factor at most towards the length that the client announced: 64 KB make room for 2 MB. */
+export const announcedGrowthFactor = 32;
