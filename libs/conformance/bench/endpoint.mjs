@@ -7,6 +7,9 @@ const bench = restate.service({
   handlers: {
     noop: async () => "hello",
     echo: async (_ctx, text) => text,
+    take: async (_ctx, text) => text.length,
+    make: async (_ctx, length) => "x".repeat(length),
+    step: async (ctx, length) => (await ctx.run("large", () => "x".repeat(length))).length,
     hang: () => new Promise(() => {}),
     three: async (ctx) => {
       const a = await ctx.run("a", () => 1);
@@ -29,7 +32,7 @@ const counter = restate.object({
   },
 });
 
-/** Reads and replaces a state as large as the text it is called with. */
+/** Has a state of as many characters as it is called with, and a small one beside it. */
 const keeper = restate.object({
   name: "Keeper",
   handlers: {
@@ -38,6 +41,9 @@ const keeper = restate.object({
       ctx.set("text", String(before.length % 10).repeat(length));
       return before.length;
     },
+    write: async (ctx, length) => ctx.set("text", "y".repeat(length)),
+    read: async (ctx) => ((await ctx.get("text")) ?? "").length,
+    count: async (ctx) => ctx.set("n", ((await ctx.get("n")) ?? 0) + 1),
   },
 });
 
