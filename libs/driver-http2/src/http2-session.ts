@@ -11,6 +11,8 @@ import type { EndpointBase } from "./endpoint-base.js";
 import { connectFailure, errorCodeOf, errorText } from "./failures.js";
 import type { Http2EndpointStream, StreamHost } from "./http2-stream.js";
 import {
+  CONNECT_CHECK_MS,
+  CONNECT_STOOD_MS,
   CONNECT_TIMEOUT_MS,
   CONNECTION_WINDOW_BYTES,
   HALF_CLOSE_MS,
@@ -72,9 +74,7 @@ export class PooledSession implements StreamHost {
       ...(lookup === undefined ? {} : { lookup }),
     });
     handleErrors(this.#session, (cause) => this.#failed(cause));
-    this.#timer = deps.clock.setTimer(CONNECT_TIMEOUT_MS, () =>
-      this.#giveUp(connectFailure(base.authority, `no HTTP/2 connection within ${CONNECT_TIMEOUT_MS / 1000} s`)),
-    );
+    this.#timer = this.#awaitConnection(CONNECT_TIMEOUT_MS);
     this.#session.on("connect", (_session, socket) => {
       handleErrors(socket);
       this.#socket = socket as Socket;
@@ -84,6 +84,26 @@ export class PooledSession implements StreamHost {
     this.#session.on("remoteSettings", () => this.#settingsArrived());
     this.#session.on("goaway", () => this.#goawayArrived());
     this.#session.on("close", () => this.#closed());
+  }
+
+  /**
+   * Gives up after that long. A process that stood (it was stopped, its machine slept, or its event loop was blocked) finds its timers due
+   * before it reads what has arrived meanwhile, so a step in which it stood counts little.
+   */
+  #awaitConnection(leftMs: number): TimerHandle {
+    const { clock } = this.#deps;
+    const dueMs = clock.monotonicMs() + CONNECT_CHECK_MS;
+    return clock.setTimer(CONNECT_CHECK_MS, () => {
+      const stoodStill = clock.monotonicMs() - dueMs >= CONNECT_CHECK_MS;
+      const stillLeftMs = leftMs - (stoodStill ? CONNECT_STOOD_MS : CONNECT_CHECK_MS);
+      if (stillLeftMs > 0) this.#timer = this.#awaitConnection(stillLeftMs);
+      else this.#giveUp(connectFailure(this.#base.authority, this.#whyNotConnected()));
+    });
+  }
+
+  #whyNotConnected(): string {
+    const missing = this.#socket === undefined ? "it accepted no connection" : "it accepted a connection, but sent no SETTINGS";
+    return `no HTTP/2 connection within ${CONNECT_TIMEOUT_MS / 1000} s: ${missing}`;
   }
 
   get connecting(): boolean {

@@ -3,6 +3,11 @@
 /** How long a connection may take, TLS and the peer's first SETTINGS included. */
 export const CONNECT_TIMEOUT_MS = 10_000;
 
+/** It is waited for in steps of this length. A step that ends so long after its time is one in which this process stood … */
+export const CONNECT_CHECK_MS = 1_000;
+/** … and counts as so much, however long it was: the wait has an end on a machine that always stands. */
+export const CONNECT_STOOD_MS = 100;
+
 /** A PING goes out this often, so that a dead path is noticed while handlers are silent for minutes. */
 export const PING_INTERVAL_MS = 40_000;
 /** Each interval is up to this share longer or shorter, so that connections opened together do not ping together. */

@@ -23,14 +23,17 @@ export class RawPeer {
   constructor(socket: Socket, onStream: (peer: RawPeer, streamId: number) => void, streamsMax?: number) {
     this.socket = socket;
     socket.on("error", () => {}); // Breaking off is what these tests are about.
-    const limit = streamsMax === undefined ? Buffer.alloc(0) : Buffer.concat([Uint8Array.of(0, 3), uint32(streamsMax)]);
-    this.#frame(TYPE.settings, 0, 0, limit);
+    this.settings(streamsMax);
     socket.on("data", (chunk: Buffer) => {
       this.#buffer = Buffer.concat([this.#buffer, chunk]);
       this.#parse(onStream);
     });
   }
 
+  settings(streamsMax?: number): void {
+    const limit = streamsMax === undefined ? Buffer.alloc(0) : Buffer.concat([Uint8Array.of(0, 3), uint32(streamsMax)]);
+    this.#frame(TYPE.settings, 0, 0, limit);
+  }
   headers(streamId: number, end = false): void {
     this.#frame(TYPE.headers, END_HEADERS | (end ? END_STREAM : 0), streamId, STATUS_200);
   }

@@ -1,0 +1,124 @@
+/** Whatever happens between `connect` and the first SETTINGS: each stream that waits begins or fails, and none is forgotten. */
+import { createServer, type Socket } from "node:net";
+import { expect, test } from "@jest/globals";
+import { type Clock, systemClock, systemRandom, type TimerHandle } from "@perdure/base";
+import { SeededRandom } from "@perdure/testkit";
+import { createHttpTransport } from "../src/index.js";
+import { type RawServer, serveRaw } from "./raw-http2.js";
+import { open, type Recorder } from "./recorder.js";
+import { listen } from "./sdk-endpoint.js";
+
+const SETTINGS = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+const GOAWAY = [0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+
+/** Time of a process that stands now and then: timers that fall due meanwhile fire late, those that they set do not fire yet. */
+class StandingClock implements Clock {
+  #atMs = 0;
+  readonly #timers = new Set<{ readonly dueMs: number; readonly fire: () => void }>();
+
+  nowMs(): number {
+    return this.#atMs;
+  }
+  monotonicMs(): number {
+    return this.#atMs;
+  }
+  setTimer(delayMs: number, fire: () => void): TimerHandle {
+    const timer = { dueMs: this.#atMs + delayMs, fire };
+    this.#timers.add(timer);
+    return { cancel: () => void this.#timers.delete(timer) };
+  }
+  stand(ms: number): void {
+    this.#atMs += ms;
+    for (const timer of [...this.#timers].filter(({ dueMs }) => dueMs <= this.#atMs))
+      if (this.#timers.delete(timer)) timer.fire();
+  }
+}
+
+async function io(until: () => boolean): Promise<void> {
+  for (let turn = 0; !until(); turn++) {
+    if (turn > 5_000) throw new Error("nothing happens");
+    await new Promise<void>((resolve) => setTimeout(resolve, 1));
+  }
+}
+
+const turns = () => new Promise<void>((resolve) => setTimeout(resolve, 50));
+
+/** Accepts, and says what the test writes. */
+async function scripted(accepted: (socket: Socket, number: number) => void) {
+  let count = 0;
+  return listen(createServer((socket) => accepted(socket.on("error", () => {}).resume() as Socket, ++count)));
+}
+
+async function manyOn(uri: string, count: number, act?: () => Promise<void>): Promise<readonly Recorder[]> {
+  await using transport = createHttpTransport({ clock: systemClock, random: systemRandom });
+  const streams = Array.from({ length: count }, () => open(transport, uri).heard);
+  await act?.();
+  for (const heard of streams) await heard.until(({ over, status }) => over || status === 200);
+  const begun = streams.filter(({ status }) => status === 200);
+  for (const heard of streams) if (!begun.includes(heard)) expect(heard.failure).toBeDefined();
+  return streams;
+}
+
+test("a process that stood while it connected reads the SETTINGS that have arrived before it gives up", async () => {
+  const sockets: Socket[] = [];
+  await using server = await scripted((socket) => sockets.push(socket));
+  const clock = new StandingClock();
+  await using transport = createHttpTransport({ clock, random: new SeededRandom(1) });
+  const { heard } = open(transport, server.uri);
+  await io(() => sockets.length === 1);
+  clock.stand(15_000);
+  expect(heard.over).toBe(false);
+  sockets[0]!.write(Uint8Array.from(SETTINGS));
+  await io(() => transport.connections().open === 1);
+  expect(heard.over).toBe(false);
+});
+
+test("a process that stands all the time gives up in the end", async () => {
+  await using server = await scripted(() => {});
+  const clock = new StandingClock();
+  await using transport = createHttpTransport({ clock, random: new SeededRandom(1) });
+  const { heard } = open(transport, server.uri);
+  let stands = 0;
+  for (; !heard.over && stands < 1_000; stands++) clock.stand(5_000);
+  expect([stands, heard.failure?.message]).toEqual([100, expect.stringContaining("it accepted no connection")]);
+});
+
+test("a peer that resets each connection right after its SETTINGS leaves no stream waiting", async () => {
+  await using server = await scripted((socket) =>
+    socket.write(Uint8Array.from(SETTINGS), () => setImmediate(() => socket.resetAndDestroy())),
+  );
+  const streams = await manyOn(server.uri, 300);
+  expect(new Set(streams.map(({ failure }) => failure?.kind))).not.toContain(undefined);
+});
+
+test("GOAWAY before SETTINGS, or in the same segment, fails those who wait and takes the next ones to another connection", async () => {
+  for (const bytes of [GOAWAY, [...SETTINGS, ...GOAWAY]]) {
+    await using server = await scripted((socket) => socket.write(Uint8Array.from(bytes)));
+    const streams = await manyOn(server.uri, 300);
+    expect(streams.every(({ failure }) => failure !== undefined)).toBe(true);
+  }
+});
+
+test("streams wait for a peer that allows none at first, and begin when it allows some", async () => {
+  await using server: RawServer = await serveRaw((peer, streamId) => peer.headers(streamId, true), 0);
+  const streams = await manyOn(server.uri, 20, async () => {
+    await io(() => server.peers.length === 20); // Each might take one stream.
+    await turns();
+    for (const peer of server.peers.slice(0, 4)) peer.settings(5);
+  });
+  expect(streams.every(({ status }) => status === 200)).toBe(true);
+});
+
+test("when the last connection ends while streams wait for room, another one serves them", async () => {
+  const streams: [number, number][] = [];
+  await using server = await serveRaw((peer, streamId) => {
+    streams.push([server.peers.indexOf(peer), streamId]);
+    if (server.peers.length > 64) peer.headers(streamId, true);
+  }, 1);
+  const heard = await manyOn(server.uri, 100, async () => {
+    await io(() => streams.length === 64);
+    for (const { socket } of [...server.peers]) socket.end();
+  });
+  expect(heard.filter(({ status }) => status === 200)).toHaveLength(36);
+  expect(heard.filter(({ failure }) => failure?.kind === "reset")).toHaveLength(64);
+});
