@@ -8,7 +8,7 @@ import { bundledRedis } from "../desired/redis.js";
 import { type BackupSeen, keepBackups } from "./backup.js";
 import { type Rollout, storageOutcome } from "./observe.js";
 import type { Outcome } from "./outcome.js";
-import type { EnvironmentPorts } from "./reconcile.js";
+import type { EnvironmentPorts } from "./ports.js";
 import { restoreVolume } from "./restore.js";
 import type { EnvironmentSecrets } from "./secrets.js";
 import { isFilling } from "./volume-looks.js";

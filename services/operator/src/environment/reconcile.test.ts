@@ -3,7 +3,8 @@ import type { KubeObject } from "@perdure/driver-kubernetes";
 import { VirtualClock } from "@perdure/testkit";
 import { environmentWith } from "../../test/an-environment.js";
 import { cell } from "../../test/cell.js";
-import { type EnvironmentPorts, reconcileEnvironment } from "./reconcile.js";
+import type { EnvironmentPorts } from "./ports.js";
+import { reconcileEnvironment } from "./reconcile.js";
 
 test("a status is told of the very object that was looked at: a later one of its name has no data yet", async () => {
   const environment = environmentWith({ region: "elsewhere" }, { uid: "this-one", resourceVersion: "7" });

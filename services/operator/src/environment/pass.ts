@@ -1,0 +1,231 @@
+/**
+ * Why: one pass over one environment. Steps are in an order in which no pod is ever without its network policies; a step that waits does
+ * not hold up those that do not need it. What each step saw is collected for the status.
+ */
+import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { disruptionBudgets } from "../desired/disruption.js";
+import { SECRETS_BINDING, serviceAccounts } from "../desired/namespace.js";
+import { networkPolicies } from "../desired/network-policies.js";
+import { quotas } from "../desired/quota.js";
+import { hashOf, runtimeConfig, runtimeSettings, workerConfigHash } from "../desired/runtime-config.js";
+import { front } from "../desired/workers.js";
+import { WAIT_LOSS_MS, WAIT_REFERENCE_MS, WAIT_RELEASE_MS, WAIT_SOON_MS } from "../limits.js";
+import { pruneScaledObject, type Scaler, scalerOf } from "./autoscaling-step.js";
+import { type AcceptedLoss, acceptedNow, dataLossStep, LOSS_CONDITION } from "./data-loss-step.js";
+import { type DataSeen, dataStep } from "./data-step.js";
+import type { Draining } from "./draining.js";
+import { type Rest, restingEnvironment } from "./hibernation.js";
+import { ensureNamespace } from "./namespace-step.js";
+import { type Rollout, routableOutcome } from "./observe.js";
+import { bad, good, isGood, type Outcome, step } from "./outcome.js";
+import type { EnvironmentPorts, Reconciled } from "./ports.js";
+import { prune, pruneUnwanted } from "./prune.js";
+import { type Quota, quotaTrouble } from "./quota-look.js";
+import { releaseOf } from "./release.js";
+import { report } from "./report.js";
+import { type EnvironmentSecrets, ensureSecrets } from "./secrets.js";
+import { versionEdge } from "./version-edge.js";
+import { type VolumesSeen, volumesStep } from "./volumes-step.js";
+import { workersStep } from "./workers-step.js";
+
+export class Pass {
+  /** As it is made: asleep is as suspended. */
+  readonly #environment: Environment;
+  readonly #rest: Rest;
+  #draining: Draining | undefined;
+  #scaler: Scaler | undefined;
+  #data: DataSeen | undefined;
+  #volumes: VolumesSeen | undefined;
+  #acceptedLoss: AcceptedLoss;
+  readonly #ports: EnvironmentPorts;
+  readonly #signal: AbortSignal;
+  readonly #outcomes: Outcome[] = [];
+
+  constructor(awake: Environment, rest: Rest, ports: EnvironmentPorts, signal: AbortSignal) {
+    const release = releaseOf(awake, ports.cell.releases, () => ports.caches.environments.values(), ports.turns);
+    const resting = restingEnvironment(awake, rest);
+    const environment = { ...resting, spec: { ...resting.spec, version: release.version } };
+    this.#rest = rest;
+    const edge = versionEdge(
+      environment.status?.version?.current,
+      environment.spec.version,
+      (environment.status?.version?.featureMarkers ?? []).length > 0,
+    );
+    const current = environment.status?.version?.current ?? environment.spec.version;
+    // A version that may not be gone to: everything else goes on with the one that runs.
+    this.#environment =
+      edge.kind === "allowed" ? environment : { ...environment, spec: { ...environment.spec, version: current } };
+    this.#ports = ports;
+    this.#signal = signal;
+    this.#outcomes.push(
+      edge.kind === "allowed"
+        ? { ...good("Accepted", "Accepted"), ...(release.isWaiting ? { againMs: WAIT_RELEASE_MS } : {}) }
+        : bad("Accepted", edge.reason, `from ${current} there is no way to ${environment.spec.version}`),
+    );
+  }
+
+  async run(): Promise<Reconciled> {
+    const { cell, client, caches, applier, notes, secretCopies } = this.#ports;
+    const environment = this.#environment;
+    const namespaceName = objectNameOf(environment.spec.environmentId);
+    const cached = caches.namespaces.get(namespaceName);
+    const namespace = await this.#step("NamespaceReady", () =>
+      ensureNamespace(environment, { client, applier, cell, cached, notes, secretCopies }, this.#signal),
+    );
+    if (!isGood(namespace)) return this.#report(undefined);
+
+    const network = await this.#step("NetworkIsolated", () => this.#isolate());
+    // No pod before its walls.
+    if (!isGood(network)) return this.#report(undefined);
+    const furniture = [...quotas(environment), ...serviceAccounts(environment), runtimeConfig(environment, cell)];
+    if (!(await this.#also("NamespaceReady", () => this.#applyAll(furniture)))) return this.#report(undefined);
+    const areVolumesThere = await this.#lookAtVolumes();
+    const secrets = await this.#secrets();
+    // Nothing is made that would begin with nothing.
+    if (secrets === undefined || !areVolumesThere) return this.#report(secrets);
+
+    const scaler = await scalerOf(environment, { client, cell }, this.#signal);
+    this.#scaler = scaler;
+    if (scaler.hindrance !== undefined) this.#outcomes.push(good("AutoscalerUnavailable", "KedaUnavailable", scaler.hindrance));
+    await this.#step("StorageReady", () => this.#storage(secrets));
+    await this.#step("WorkersReady", () => this.#workers(secrets, scaler));
+    if (environment.spec.acceptDataLoss !== undefined) await this.#step(LOSS_CONDITION, () => this.#acceptLoss());
+    await this.#step("Routable", () => this.#front(secrets));
+    await this.#also("WorkersReady", async () => {
+      await this.#applyAll([...disruptionBudgets(environment), ...scaler.objects]);
+      await pruneUnwanted(environment, { client, caches, applier }, this.#signal);
+      await pruneScaledObject(environment, scaler, { client, applier }, this.#signal);
+      this.#lookAtQuota(namespaceName);
+    });
+    return this.#report(secrets);
+  }
+
+  /** False: the condition of the storage says why no Redis may run. */
+  async #lookAtVolumes(): Promise<boolean> {
+    const outcome = await step("StorageReady", async () => {
+      this.#volumes = await volumesStep(this.#environment, this.#ports, this.#signal);
+      return this.#volumes.outcome;
+    });
+    for (const observation of this.#volumes?.troubles ?? []) this.#outcomes.push({ observation });
+    this.#acceptedLoss = this.#volumes?.accepted;
+    if (!isGood(outcome)) this.#outcomes.push(outcome);
+    return isGood(outcome);
+  }
+
+  #lookAtQuota(namespace: string): void {
+    const { caches } = this.#ports;
+    const sets = [caches.statefulSets.get("worker", namespace), caches.deployments.get("front", namespace)];
+    const quota = caches.of(resources.resourceQuotas)?.get("env", namespace);
+    const trouble = quotaTrouble(this.#environment, sets as (Rollout | undefined)[], quota as Quota | undefined);
+    if (trouble !== undefined) this.#outcomes.push({ observation: trouble });
+  }
+
+  async #step(type: string, work: () => Promise<Outcome>): Promise<Outcome> {
+    const outcome = await step(type, work);
+    this.#outcomes.push(outcome);
+    return outcome;
+  }
+
+  /** Work that has no condition of its own: when it is refused, that of `type` says so. Whether it worked. */
+  async #also(type: string, work: () => Promise<void>): Promise<boolean> {
+    const outcome = await step(type, async () => {
+      await work();
+      return good(type, "Applied");
+    });
+    if (isGood(outcome)) return true;
+    this.#outcomes[this.#outcomes.findIndex(({ observation }) => observation.type === type)] = outcome;
+    return false;
+  }
+
+  async #applyAll(objects: readonly KubeObject[]): Promise<void> {
+    for (const object of objects) await this.#ports.applier.apply(object, this.#signal);
+  }
+
+  /** Undefined when they cannot be had yet; the first condition says why. */
+  async #secrets(): Promise<EnvironmentSecrets | undefined> {
+    const { applier, cell, client: kubernetes, clock, secretCopies: client, secretTurns: turns, databases } = this.#ports;
+    let found: EnvironmentSecrets | undefined;
+    const outcome = await step("Accepted", async () => {
+      const result = await ensureSecrets(this.#environment, { client, kubernetes, cell, clock, turns, databases }, this.#signal);
+      if (result.kind === "noDatabase" || result.kind === "ready") this.#outcomes.push(result.database);
+      if (result.kind === "noDatabase")
+        return { ...result.database, observation: { ...result.database.observation, type: "Accepted" } };
+      if (result.kind === "missing") return bad("Accepted", "InvalidReference", `${result.what} is not there`, WAIT_REFERENCE_MS);
+      if (result.kind === "keyLost") return bad("Accepted", "SigningKeyLost", result.message, WAIT_LOSS_MS);
+      found = result.secrets;
+      if (found.acceptedLoss !== undefined)
+        this.#acceptedLoss = await acceptedNow(this.#environment, "the signing key", found.acceptedLoss, this.#ports);
+      return good("Accepted", "Accepted");
+    });
+    if (found?.isWaiting === true) {
+      const message = "the Secret of the database has changed; its pods are replaced when it is its turn";
+      this.#outcomes.push(good("RotationPending", "WaitsForTurn", message));
+    }
+    if (found !== undefined) return found;
+    // An API server needs a moment to learn of the leave that we have just given ourselves.
+    const isLeaveFresh = outcome.observation.reason === "Forbidden" && cell.secretsRole !== undefined;
+    this.#outcomes[0] = isLeaveFresh ? { ...outcome, againMs: WAIT_SOON_MS } : outcome;
+    // Or somebody took it away, which we do not see: it is given again.
+    const { spec } = this.#environment;
+    if (isLeaveFresh) applier.forgetObject(resources.roleBindings, SECRETS_BINDING, objectNameOf(spec.environmentId));
+    return undefined;
+  }
+
+  async #isolate(): Promise<Outcome> {
+    const { cell } = this.#ports;
+    const environment = this.#environment;
+    const { disablePolicies } = environment.spec.network;
+    if (disablePolicies && !cell.allowPolicyDisable)
+      return bad("NetworkIsolated", "PolicyDisabled", "network.disablePolicies is not allowed in this cell");
+    const policies = disablePolicies ? [] : networkPolicies(environment, cell);
+    await this.#applyAll(policies);
+    // Rules of policies add up: one that is left over from an earlier release would go on letting through what it did.
+    await prune(environment, resources.networkPolicies, policies, this.#ports, this.#signal);
+    if (!disablePolicies) return good("NetworkIsolated", "Applied");
+    return { ...bad("NetworkIsolated", "PolicyDisabled", "policies are switched off by the spec"), isAllowed: true };
+  }
+
+  async #storage(secrets: EnvironmentSecrets): Promise<Outcome> {
+    const { storage, ...data } = await dataStep(this.#environment, secrets, this.#ports, this.#signal);
+    this.#data = data;
+    for (const observation of data.troubles) this.#outcomes.push({ observation });
+    return storage;
+  }
+
+  async #workers(secrets: EnvironmentSecrets, scaler: Scaler): Promise<Outcome> {
+    const environment = this.#environment;
+    const inputs = { config: workerConfigHash(environment, this.#ports.cell), secrets: secrets.hash };
+    const { outcome, draining } = await workersStep(environment, inputs, scaler.isThere, this.#ports, this.#signal);
+    this.#draining = draining;
+    return outcome;
+  }
+
+  async #acceptLoss(): Promise<Outcome> {
+    const { outcome, accepted } = await dataLossStep(this.#environment, this.#acceptedLoss, this.#ports, this.#signal);
+    this.#acceptedLoss = accepted;
+    return outcome;
+  }
+
+  async #front(secrets: EnvironmentSecrets): Promise<Outcome> {
+    const { caches, cell } = this.#ports;
+    const environment = this.#environment;
+    const isClosed = this.#rest.hibernation?.state === "Closing";
+    const config = hashOf(runtimeSettings(environment, cell));
+    await this.#applyAll(front(environment, cell, { config, secrets: secrets.hash, isClosed }));
+    return routableOutcome(caches.deployments.get("front", objectNameOf(environment.spec.environmentId)) as Rollout | undefined);
+  }
+
+  #report(secrets: EnvironmentSecrets | undefined): Promise<Reconciled> {
+    const seen = {
+      secrets,
+      rest: this.#rest,
+      draining: this.#draining,
+      scaler: this.#scaler,
+      data: this.#data,
+      volumes: this.#volumes,
+      acceptedLoss: this.#acceptedLoss,
+    };
+    return report(this.#environment, this.#outcomes, seen, this.#ports, this.#signal);
+  }
+}

@@ -1,0 +1,43 @@
+/** Why: what reconciling an environment works with; the operator composes it once. */
+import type { Clock, Logger } from "@perdure/base";
+import type { EventRecorder, KubernetesClient } from "@perdure/driver-kubernetes";
+import type { Applier } from "../applier.js";
+import type { Caches } from "../caches.js";
+import type { Cell } from "../cell.js";
+import type { Definitions } from "../definitions.js";
+import type { OperatorMetrics } from "../metrics.js";
+import type { LossDoor, WorkerDoor } from "../worker-door.js";
+import type { EnvironmentDatabases } from "./databases.js";
+import type { RetainedNotes } from "./namespace-step.js";
+import type { OwnWrites } from "./own-writes.js";
+import type { RedisLooks } from "./redis-looks.js";
+import type { ReleaseTurns } from "./release.js";
+import type { VolumeRetention } from "./retained-volumes.js";
+import type { SecretCopies } from "./secret-copies.js";
+import type { SecretTurns } from "./secret-turns.js";
+import type { VolumeLooks } from "./volume-looks.js";
+
+export interface EnvironmentPorts {
+  readonly client: KubernetesClient;
+  readonly applier: Applier;
+  readonly caches: Caches;
+  readonly cell: Cell;
+  readonly clock: Clock;
+  readonly events: EventRecorder;
+  readonly metrics: Pick<OperatorMetrics, "readiness" | "snapshots" | "volumes">;
+  readonly logger: Logger;
+  readonly door: WorkerDoor & LossDoor;
+  readonly writes: OwnWrites;
+  readonly turns: ReleaseTurns;
+  readonly secretTurns: SecretTurns;
+  readonly databases: EnvironmentDatabases;
+  readonly redisLooks: RedisLooks;
+  readonly volumeLooks: VolumeLooks;
+  readonly retention: VolumeRetention;
+  readonly notes: RetainedNotes;
+  readonly secretCopies: SecretCopies;
+  readonly definitions: Pick<Definitions, "outdated">;
+}
+
+/** `wait`: look again by then at the latest. */
+export type Reconciled = { readonly kind: "ok" } | { readonly kind: "wait"; readonly againMs: number };

@@ -1,0 +1,95 @@
+/** Why: what a pass learnt becomes the status, metrics and events of the environment, and the time of the next pass. */
+import { type Environment, objectNameOf, observed } from "@perdure/custom-resources";
+import type { KubeObject } from "@perdure/driver-kubernetes";
+import { hashOf, hostOf } from "../desired/runtime-config.js";
+import { STATUS_MANAGER } from "../failure-reports.js";
+import type { Scaler } from "./autoscaling-step.js";
+import type { AcceptedLoss } from "./data-loss-step.js";
+import type { DataSeen } from "./data-step.js";
+import type { Draining } from "./draining.js";
+import type { Rest } from "./hibernation.js";
+import { phaseOf, type Rollout, summary, withDeadline } from "./observe.js";
+import type { Outcome } from "./outcome.js";
+import type { EnvironmentPorts, Reconciled } from "./ports.js";
+import type { EnvironmentSecrets } from "./secrets.js";
+import { statusOf } from "./status.js";
+import { tellOfKeys, warnOfNew } from "./status-events.js";
+import type { VolumesSeen } from "./volumes-step.js";
+
+/** What a pass has learnt besides its outcomes. */
+export interface Seen {
+  readonly secrets: EnvironmentSecrets | undefined;
+  readonly rest: Rest | undefined;
+  readonly draining: Draining | undefined;
+  readonly scaler: Scaler | undefined;
+  readonly data: DataSeen | undefined;
+  readonly volumes: VolumesSeen | undefined;
+  /** The loss that was accepted last. */
+  readonly acceptedLoss: AcceptedLoss;
+}
+
+export const NOTHING_SEEN: Seen = {
+  secrets: undefined,
+  rest: undefined,
+  draining: undefined,
+  scaler: undefined,
+  data: undefined,
+  volumes: undefined,
+  acceptedLoss: undefined,
+};
+
+/** Writes the status, if it says anything new, and tells when to look again. */
+export async function report(
+  environment: Environment,
+  outcomes: readonly Outcome[],
+  { secrets, rest, draining, scaler, data, volumes, acceptedLoss }: Seen,
+  ports: EnvironmentPorts,
+  signal: AbortSignal,
+): Promise<Reconciled> {
+  const { client, clock, cell, caches, events } = ports;
+  const { status: before, metadata, apiVersion, kind } = environment;
+  const isLeaving = metadata.deletionTimestamp !== undefined;
+  const seen = isLeaving
+    ? outcomes.map(({ observation }) => observation)
+    : summary(environment, outcomes, rest?.hibernation?.state);
+  const generation = metadata.generation ?? 0;
+  const now = withDeadline(seen, before?.conditions, generation, clock.nowMs());
+  const time = new Date(clock.nowMs()).toISOString().replace(/\.\d+Z$/, "Z");
+  const namespace = objectNameOf(environment.spec.environmentId);
+  const set = caches.statefulSets.get("worker", namespace) as Rollout | undefined;
+  const isReady = now.some(({ type, status }) => type === "Ready" && status === "True");
+  const status = statusOf(environment, {
+    phase: phaseOf(environment, now, before),
+    observedGeneration: generation,
+    conditions: observed(before?.conditions, [...now, ...ports.definitions.outdated("environments")], { generation, time }),
+    namespace,
+    host: hostOf(environment, cell),
+    set,
+    isReady,
+    publicKeys: secrets?.publicKeys ?? before?.signingKey?.publicKeys,
+    rest,
+    draining,
+    autoscaler: scaler?.isThere === true ? environment.spec.workers.autoscaling?.engine : undefined,
+    data,
+    volumes,
+    acceptedLoss,
+  });
+  ports.metrics.readiness.look(environment, status.phase ?? "Pending", isReady, clock.nowMs());
+  if (isReady || isLeaving || environment.spec.suspended) ports.secretTurns.end(metadata.name);
+  if (hashOf(status) !== hashOf(before)) {
+    // Of this very object: what is known of one tells nothing of a later one of its name.
+    const own = { name: metadata.name, ...(metadata.uid === undefined ? {} : { uid: metadata.uid }) };
+    const applied = { apiVersion, kind, metadata: own, status };
+    ports.writes.note(await client.apply(applied, { manager: STATUS_MANAGER, force: true, subresource: "status", signal }));
+    const wasReady = before?.conditions?.some((one) => one.type === "Ready" && one.status === "True") === true;
+    if (isReady && !wasReady) {
+      const note = `environment answers at ${status.host ?? ""}`;
+      await events.tell(environment as unknown as KubeObject, { type: "Normal", reason: "Ready", action: "Reconcile", note });
+    }
+    await tellOfKeys(environment, status, events);
+    await warnOfNew(environment, now, events);
+  }
+  const waits = [rest?.againMs, secrets?.againMs, ...outcomes.map((outcome) => outcome.againMs)].filter((ms) => ms !== undefined);
+  const againMs = Math.min(...waits);
+  return Number.isFinite(againMs) ? { kind: "wait", againMs } : { kind: "ok" };
+}

@@ -1,0 +1,55 @@
+/** Why: what an operator must do something about, or must know, is an event as well as a condition: once, when it begins. */
+import type { Environment, EnvironmentStatus } from "@perdure/custom-resources";
+import type { EventRecorder, KubeObject } from "@perdure/driver-kubernetes";
+import type { summary } from "./observe.js";
+
+/** Who deploys services must know which keys they are called with. */
+export async function tellOfKeys(
+  { status: before, ...environment }: Environment,
+  now: EnvironmentStatus,
+  events: EventRecorder,
+): Promise<void> {
+  const [current, ...others] = now.signingKey?.publicKeys ?? [];
+  const known = before?.signingKey?.publicKeys ?? [];
+  if (known.length === 0 || current === undefined || known.join() === now.signingKey?.publicKeys?.join()) return;
+  const note = `services are called with ${current}; they should know ${others.join(" and ") || "no other key"}, too`;
+  await events.tell(environment as unknown as KubeObject, { type: "Normal", reason: "SigningKeys", action: "Rotate", note });
+}
+
+/** What somebody must do something about. */
+const WARNED: ReadonlySet<string> = new Set([
+  "WrongRegion",
+  "VersionSkip",
+  "Downgrade",
+  "InvalidReference",
+  "NotOwned",
+  "RetainedData",
+  "Invalid",
+  "Forbidden",
+  "Conflict",
+  "PolicyDisabled",
+  "ResizeFailed",
+  "RedisUnreachable",
+  "AuthFailed",
+  "RedisEvicts",
+  "DeadlineExceeded",
+  "CrashLoop",
+  "ImagePull",
+  "Unschedulable",
+  "DataLossRefused",
+  "DataLost",
+  "SigningKeyLost",
+  "NoWorkers",
+  "SharedRole",
+  "DatabaseUnavailable",
+  "DatabaseRefused",
+]);
+
+export async function warnOfNew(environment: Environment, now: ReturnType<typeof summary>, events: EventRecorder): Promise<void> {
+  const before = environment.status?.conditions ?? [];
+  for (const { type, status, reason, message } of now) {
+    const isNew = before.find((one) => one.type === type)?.reason !== reason;
+    if (type === "Ready" || status === "True" || !isNew || !WARNED.has(reason)) continue;
+    await events.tell(environment as unknown as KubeObject, { type: "Warning", reason, action: "Reconcile", note: message });
+  }
+}

@@ -1,0 +1,86 @@
+/** Why: the status of an environment from what a pass learnt; what a pass does not see anew stays. Pure. */
+import type { Environment, EnvironmentStatus } from "@perdure/custom-resources";
+import type { AcceptedLoss } from "./data-loss-step.js";
+import type { DataSeen } from "./data-step.js";
+import type { Draining } from "./draining.js";
+import type { Rest } from "./hibernation.js";
+import { fingerprintOf } from "./key-loss.js";
+import type { Rollout } from "./observe.js";
+import type { VolumesSeen } from "./volumes-step.js";
+
+export interface StatusFacts
+  extends Required<Pick<EnvironmentStatus, "phase" | "observedGeneration" | "conditions" | "namespace" | "host">> {
+  readonly set: Rollout | undefined;
+  readonly isReady: boolean;
+  readonly publicKeys: readonly string[] | undefined;
+  readonly rest: Rest | undefined;
+  readonly draining: Draining | undefined;
+  readonly autoscaler: "hpa" | "keda" | undefined;
+  readonly data: DataSeen | undefined;
+  readonly volumes: VolumesSeen | undefined;
+  readonly acceptedLoss: AcceptedLoss;
+}
+
+const VERSIONS_MAX = 5;
+
+function knownOf(data: DataSeen | undefined): EnvironmentStatus["data"] {
+  const { lastSnapshotId, lastSnapshotTime } = data?.backup ?? {};
+  const snapshot = lastSnapshotId === undefined || lastSnapshotTime === undefined ? {} : { lastSnapshotId, lastSnapshotTime };
+  return data?.usedBytes === undefined ? snapshot : { ...snapshot, usedBytes: data.usedBytes };
+}
+
+/** Volumes are recorded while there are data on them; those that are lost stay recorded until somebody accepts that. */
+function volumesOf(
+  before: EnvironmentStatus | undefined,
+  seen: VolumesSeen | undefined,
+  isReady: boolean,
+): Pick<NonNullable<EnvironmentStatus["data"]>, "present" | "volumes" | "acceptedLoss"> {
+  const recorded = before?.data?.volumes;
+  const present = isReady || (before?.data?.present === true && seen?.isLost !== true);
+  const acceptedLoss = seen?.isLost === true && seen.accepted !== undefined ? seen.accepted.mark : before?.data?.acceptedLoss;
+  const isNew = seen !== undefined && (present || seen.isLost);
+  const volumes = isNew ? seen.records : (recorded ?? []);
+  return { present, volumes: volumes.length === 0 ? undefined : [...volumes], acceptedLoss };
+}
+
+/** What was known and is not seen anew stays. */
+export function statusOf(environment: Environment, facts: StatusFacts): EnvironmentStatus {
+  const { set, isReady, publicKeys, rest: resting, draining, autoscaler, data, volumes, acceptedLoss, ...rest } = facts;
+  const { status: before, spec } = environment;
+  const current = isReady ? spec.version : before?.version?.current;
+  const history = before?.version?.history ?? [];
+  const isNew = current !== undefined && history[0] !== current;
+  const replicas = set?.status?.replicas ?? 0;
+  const ready = set?.status?.readyReplicas ?? 0;
+  const asked = set?.spec?.replicas ?? 0;
+  const volumeSize = spec.redis.bundled?.size;
+  return JSON.parse(
+    JSON.stringify({
+      ...rest,
+      endpoints: { ingress: `https://${rest.host}:8080`, admin: `https://${rest.host}:9070` },
+      version: {
+        current,
+        target: spec.version,
+        history: isNew ? [current, ...history].slice(0, VERSIONS_MAX) : history.length > 0 ? history : undefined,
+        featureMarkers: before?.version?.featureMarkers,
+      },
+      workers: {
+        replicas,
+        ready,
+        updated: set?.status?.updatedReplicas ?? 0,
+        summary: `${ready}/${asked}`,
+        selector: `perdure.dev/environment=${spec.environmentId.slice("env_".length)},app.kubernetes.io/component=worker`,
+        drainingOrdinal: draining?.ordinal,
+        drainingSince: draining?.since,
+        autoscaler,
+      },
+      data: { ...before?.data, ...knownOf(data), ...volumesOf(before, volumes, isReady), volumeSize },
+      signingKey: publicKeys === undefined ? before?.signingKey : { publicKeys, fingerprint: fingerprintOf(publicKeys) },
+      acceptedDataLoss: acceptedLoss ?? before?.acceptedDataLoss,
+      // A pass that was broken off before it knew changes nothing of it.
+      hibernation: (resting ?? before)?.hibernation,
+      nextWakeTime: (resting ?? before)?.nextWakeTime,
+      lastActivityTime: (resting ?? before)?.lastActivityTime,
+    }),
+  ) as EnvironmentStatus;
+}
