@@ -315,6 +315,14 @@ export const environmentStatus = z.strictObject({
       fingerprint: text(64).optional().describe("Of the public keys."),
     })
     .optional(),
+  redisAuth: z
+    .strictObject({
+      fingerprint: text(64).optional().describe("Of the password that Redis and the workers run with."),
+      rotation: text(256)
+        .optional()
+        .describe("Value of the annotation perdure.dev/rotate-redis-password that was followed last."),
+    })
+    .optional(),
   lastActivityTime: time(),
   nextWakeTime: time().describe("When the first timer or schedule is due; it is awake a little earlier."),
   hibernation: z

@@ -51,6 +51,7 @@ const REASONS: ReadonlySet<string> = new Set([
   "DeletionBlocked",
   "DataLost",
   "SigningKeyLost",
+  "RedisPasswordLost",
   "NoWorkers",
 ]);
 

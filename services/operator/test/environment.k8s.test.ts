@@ -68,6 +68,7 @@ test(
   "secrets/postgres",
   "secrets/postgres-role",
   "secrets/redis-auth",
+  "secrets/redis-auth-copy",
   "secrets/signing-key",
   "serviceaccounts/front",
   "serviceaccounts/redis",

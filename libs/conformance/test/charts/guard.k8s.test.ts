@@ -34,7 +34,7 @@ async function create(path: string, body: unknown): Promise<void> {
 async function furnish(name: string, { isLive }: { readonly isLive: boolean }): Promise<void> {
   const labels = { "perdure.dev/environment": name.slice("env-".length) };
   await create("/api/v1/namespaces", { metadata: { name, labels } });
-  for (const secret of ["signing-key", "postgres"])
+  for (const secret of ["signing-key", "redis-auth", "redis-auth-copy", "postgres"])
     await create(`/api/v1/namespaces/${name}/secrets`, { metadata: { name: secret, labels } });
   const spec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
   await create(`/api/v1/namespaces/${name}/persistentvolumeclaims`, { metadata: { name: "data-redis-0", labels }, spec });
@@ -49,7 +49,13 @@ async function furnish(name: string, { isLive }: { readonly isLive: boolean }): 
 const remove = (what: string, query = "", user?: string) =>
   kubernetes.ask({ method: "DELETE", path: `/api/v1/namespaces/${what}${query}` }, user);
 
-const HOLDING = ["", "/persistentvolumeclaims/data-redis-0", "/secrets/signing-key"];
+const HOLDING = [
+  "",
+  "/persistentvolumeclaims/data-redis-0",
+  "/secrets/signing-key",
+  "/secrets/redis-auth",
+  "/secrets/redis-auth-copy",
+];
 
 describe("while an environment exists", () => {
   const NAME = "env-guarded0000";

@@ -54,7 +54,7 @@ function aCluster() {
   const turns = new SecretTurns(1);
   const pass = async (changes: Partial<Environment["spec"]> = {}, status?: Environment["status"]) => {
     const environment = { ...environmentWith({ environmentId: ID, ...changes }), ...(status === undefined ? {} : { status }) };
-    const ports = { client, kubernetes: client, cell: { ...cell, grpcTls: false }, clock, turns, databases };
+    const ports = { client, kubernetes: client, cell: { ...cell, grpcTls: false }, clock, turns, databases, isRedisInUse: false };
     const result = await ensureSecrets(environment, ports, SIGNAL);
     if (result.kind !== "ready" && result.kind !== "noDatabase") throw new Error(result.kind);
     const { observation, againMs } = result.database;

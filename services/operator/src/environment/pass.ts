@@ -25,6 +25,7 @@ import { type Quota, quotaTrouble } from "./quota-look.js";
 import { releaseOf } from "./release.js";
 import { report } from "./report.js";
 import { type EnvironmentSecrets, ensureSecrets } from "./secrets.js";
+import { tellOfPassword } from "./status-events.js";
 import { versionEdge } from "./version-edge.js";
 import { type VolumesSeen, volumesStep } from "./volumes-step.js";
 import { workersStep } from "./workers-step.js";
@@ -147,13 +148,17 @@ export class Pass {
     const { applier, cell, client: kubernetes, clock, secretCopies: client, secretTurns: turns, databases } = this.#ports;
     let found: EnvironmentSecrets | undefined;
     const outcome = await step("Accepted", async () => {
-      const result = await ensureSecrets(this.#environment, { client, kubernetes, cell, clock, turns, databases }, this.#signal);
+      const isRedisInUse = this.#isRedisInUse();
+      const made = { client, kubernetes, cell, clock, turns, databases, isRedisInUse };
+      const result = await ensureSecrets(this.#environment, made, this.#signal);
       if (result.kind === "noDatabase" || result.kind === "ready") this.#outcomes.push(result.database);
       if (result.kind === "noDatabase")
         return { ...result.database, observation: { ...result.database.observation, type: "Accepted" } };
       if (result.kind === "missing") return bad("Accepted", "InvalidReference", `${result.what} is not there`, WAIT_REFERENCE_MS);
       if (result.kind === "keyLost") return bad("Accepted", "SigningKeyLost", result.message, WAIT_LOSS_MS);
+      if (result.kind === "passwordLost") return bad("Accepted", "RedisPasswordLost", result.message, WAIT_LOSS_MS);
       found = result.secrets;
+      if (found.isPasswordRestored) await tellOfPassword(this.#environment, this.#ports.events);
       if (found.acceptedLoss !== undefined)
         this.#acceptedLoss = await acceptedNow(this.#environment, "the signing key", found.acceptedLoss, this.#ports);
       return good("Accepted", "Accepted");
@@ -170,6 +175,12 @@ export class Pass {
     const { spec } = this.#environment;
     if (isLeaveFresh) applier.forgetObject(resources.roleBindings, SECRETS_BINDING, objectNameOf(spec.environmentId));
     return undefined;
+  }
+
+  #isRedisInUse(): boolean {
+    const namespace = objectNameOf(this.#environment.spec.environmentId);
+    const set = this.#ports.caches.statefulSets.get("redis", namespace) as Rollout | undefined;
+    return (set?.status?.replicas ?? 0) > 0;
   }
 
   async #isolate(): Promise<Outcome> {

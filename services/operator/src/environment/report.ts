@@ -66,6 +66,7 @@ export async function report(
     host: hostOf(environment, cell),
     set,
     isReady,
+    redisAuth: secrets === undefined ? before?.redisAuth : secrets.redisAuth,
     publicKeys: secrets?.publicKeys ?? before?.signingKey?.publicKeys,
     rest,
     draining,

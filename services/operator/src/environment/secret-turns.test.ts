@@ -36,7 +36,7 @@ function aCluster(atOnce: number) {
   const pass = async (environment: Environment) => {
     const result = await ensureSecrets(
       environment,
-      { client, kubernetes: client, cell, clock: new VirtualClock(), turns, databases },
+      { client, kubernetes: client, cell, clock: new VirtualClock(), turns, databases, isRedisInUse: false },
       SIGNAL,
     );
     if (result.kind !== "ready") throw new Error(result.kind);

@@ -2,12 +2,11 @@
  * Why: runtimes read Secrets of their own namespace only. Some are copied from the operator's, when an environment refers to them; some are
  * made once and never again: a signing key that changed would lock services out, a password that changed would lock out workers.
  */
-import { randomBytes } from "node:crypto";
 import { type Clock, Secret } from "@perdure/base";
-import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import type { Environment } from "@perdure/custom-resources";
 import { type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
 import type { Cell } from "../cell.js";
-import { REDIS_AUTH, redisHost } from "../desired/redis.js";
+import { REDIS_AUTH } from "../desired/redis.js";
 import { hashOf } from "../desired/runtime-config.js";
 import { BUNDLE, TRUSTED_CAS } from "../desired/trust.js";
 import { TOKEN_KEY, TUNNEL_TOKEN } from "../desired/tunnels.js";
@@ -20,11 +19,10 @@ import { ensureGrpcTls } from "./grpc-tls.js";
 import { type LostKey, lostKey } from "./key-loss.js";
 import { currentKeyOf, publicKeysOf, ROTATE_ANNOTATION, rotated } from "./key-rotation.js";
 import type { Outcome } from "./outcome.js";
+import { ensureRedisPassword, type PasswordResult, type RecordedPassword } from "./redis-password.js";
 import type { SecretClient } from "./secret-copies.js";
-import { readSecret, type SecretData, SecretStore } from "./secret-store.js";
+import { readSecret, SecretStore } from "./secret-store.js";
 import type { SecretTurns } from "./secret-turns.js";
-
-const PASSWORD_BYTES = 24;
 
 export interface SecretRef {
   readonly name: string;
@@ -44,6 +42,10 @@ export interface EnvironmentSecrets {
   readonly isWaiting: boolean;
   /** Mark of the signing key whose loss this pass accepted. */
   readonly acceptedLoss: string | undefined;
+  /** Undefined with a Redis of somebody else's. */
+  readonly redisAuth: RecordedPassword;
+  /** The Secret with Redis's password was missing or changed, and holds again what runs. */
+  readonly isPasswordRestored: boolean;
 }
 
 export type SecretsResult =
@@ -54,7 +56,9 @@ export type SecretsResult =
   /** A reference that leads nowhere; it is looked at again when the Secret comes. */
   | { readonly kind: "missing"; readonly what: string }
   /** The signing key is gone or another one, and the spec does not accept that. */
-  | ({ readonly kind: "keyLost" } & LostKey);
+  | ({ readonly kind: "keyLost" } & LostKey)
+  /** The password that Redis and workers run with is in no Secret any more. */
+  | { readonly kind: "passwordLost"; readonly message: string };
 
 interface SecretPorts {
   readonly client: SecretClient;
@@ -64,6 +68,8 @@ interface SecretPorts {
   readonly clock: Clock;
   readonly turns: SecretTurns;
   readonly databases: EnvironmentDatabases;
+  /** Whether pods run that were given the password of its own Redis. */
+  readonly isRedisInUse: boolean;
 }
 
 /** What an environment refers to. */
@@ -98,14 +104,16 @@ export async function ensureSecrets(environment: Environment, ports: SecretPorts
   const database = await ensureDatabase(environment, given.postgres, { ...ports, client: ports.kubernetes }, store, signal);
   if (database.kind === "refused") return { kind: "noDatabase", database: database.outcome };
   const { url: postgres, isWaiting } = database;
-  const redis = await ensureRedis(environment, given.redisUrl, cell, store);
+  const password = await ensureRedis(environment, given.redisUrl, ports, store);
+  if (password.kind === "lost") return { kind: "passwordLost", message: password.message };
+  const redis = password.data;
   const { key, publicKeys, againMs } = await ensureSigningKey(environment, given.signingKey, ports, store);
   const bundle = authorities.map((each) => each.reveal().trimEnd()).join("\n");
   if (authorities.length > 0) await store.keep(TRUSTED_CAS, { [BUNDLE]: `${bundle}\n` }, { isOwned: true });
   if (tunnelToken !== undefined) await store.keep(TUNNEL_TOKEN, { [TOKEN_KEY]: tunnelToken.reveal() }, { isOwned: true });
   const tls = await ensureGrpcTls(environment, cell, store, clock.nowMs());
   await copyPullSecrets(store, ports, signal);
-  const redisHash = hashOf(redis);
+  const redisHash = hashOf({ ...redis, rotation: undefined }); // A mark of the operator's, which pods are not given.
   // What is not used is no part of it: a newer operator must not roll pods that are given nothing new.
   const trusted = [...(authorities.length > 0 ? [bundle] : []), ...(tls ? [tls] : [])];
   const used = [redisHash, postgres.reveal(), key.reveal(), ...trusted, ...(tunnelToken ? [tunnelToken.reveal()] : [])];
@@ -120,6 +128,8 @@ export async function ensureSecrets(environment: Environment, ports: SecretPorts
       againMs: isWaiting ? WAIT_RELEASE_MS : againMs,
       isWaiting,
       acceptedLoss: lost?.mark,
+      redisAuth: password.record,
+      isPasswordRestored: password.isRestored,
     },
     database: database.outcome,
   };
@@ -167,20 +177,13 @@ const nameOf = ({ name, key }: SecretRef): string => `key '${key}' of Secret '${
 async function ensureRedis(
   environment: Environment,
   given: Secret | undefined,
-  cell: Cell,
+  { cell, isRedisInUse: isInUse }: SecretPorts,
   store: SecretStore,
-): Promise<SecretData> {
-  if (given === undefined) {
-    // It outlives the environment, as its data do.
-    return store.ensure(REDIS_AUTH, { isOwned: false }, () => {
-      const password = randomBytes(PASSWORD_BYTES).toString("base64url");
-      const host = redisHost(objectNameOf(environment.spec.environmentId), cell);
-      return { password, url: `redis://:${password}@${host}:6379` };
-    });
-  }
-  const redis = { url: given.reveal() };
-  await store.keep(REDIS_AUTH, redis, { isOwned: true });
-  return redis;
+): Promise<PasswordResult> {
+  if (given === undefined) return ensureRedisPassword(environment, { cell, isInUse }, store);
+  const data = { url: given.reveal() };
+  await store.keep(REDIS_AUTH, data, { isOwned: true });
+  return { kind: "ready", data, record: undefined, isRestored: false };
 }
 
 interface SigningKey {

@@ -16,6 +16,13 @@ export async function tellOfKeys(
   await events.tell(environment as unknown as KubeObject, { type: "Normal", reason: "SigningKeys", action: "Rotate", note });
 }
 
+/** Nothing was replaced, but somebody has removed or changed a Secret of the operator's. */
+export async function tellOfPassword(environment: Environment, events: EventRecorder): Promise<void> {
+  const note = "Secret redis-auth was missing or changed: it holds again the password that Redis and the workers run with";
+  const event = { type: "Warning", reason: "RedisPasswordRestored", action: "Restore", note } as const;
+  await events.tell(environment as unknown as KubeObject, event);
+}
+
 /** What somebody must do something about. */
 const WARNED: ReadonlySet<string> = new Set([
   "WrongRegion",
@@ -39,6 +46,7 @@ const WARNED: ReadonlySet<string> = new Set([
   "DataLossRefused",
   "DataLost",
   "SigningKeyLost",
+  "RedisPasswordLost",
   "NoWorkers",
   "SharedRole",
   "DatabaseUnavailable",

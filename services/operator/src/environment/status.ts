@@ -10,6 +10,7 @@ import type { VolumesSeen } from "./volumes-step.js";
 
 export interface StatusFacts
   extends Required<Pick<EnvironmentStatus, "phase" | "observedGeneration" | "conditions" | "namespace" | "host">> {
+  readonly redisAuth: EnvironmentStatus["redisAuth"] | undefined;
   readonly set: Rollout | undefined;
   readonly isReady: boolean;
   readonly publicKeys: readonly string[] | undefined;

@@ -1,0 +1,115 @@
+/** The password of Redis that vanishes is restored as it was, and no pod is replaced; a new one is made only when somebody asks for it. */
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import type { Environment } from "@perdure/custom-resources";
+import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { eventsOf, eventually } from "./eventually.js";
+import { conditionOf, World } from "./world.js";
+
+const FIRST_MS = 45 * 60_000;
+const TEST_MS = 120_000;
+const ROTATE = "perdure.dev/rotate-redis-password";
+
+let world: World;
+
+beforeAll(async () => {
+  world = await World.start();
+  world.startOperator();
+}, FIRST_MS);
+afterAll(() => world?.[Symbol.asyncDispose](), TEST_MS);
+
+interface SecretObject extends KubeObject {
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+async function passwordOf(namespace: string, secret = "redis-auth"): Promise<string | undefined> {
+  const found = await world.client.find<SecretObject>(resources.secrets, secret, namespace);
+  return found?.data?.["password"];
+}
+
+/** Pods are replaced when one of these changes. */
+async function templatesOf(namespace: string): Promise<string> {
+  const sets = ["redis", "worker"].map((name) => world.client.get<KubeObject>(resources.statefulSets, name, namespace));
+  return JSON.stringify((await Promise.all(sets)).map((set) => (set["spec"] as { readonly template: unknown }).template));
+}
+
+const remove = (namespace: string, secret: string) => world.client.delete(resources.secrets, secret, namespace);
+/** Secrets of environments are not watched: they are read again when the environment changes. This field reaches no pod. */
+async function lookAgain({ metadata }: Environment): Promise<void> {
+  const { spec } = await world.client.get<Environment>(resources.environments, metadata.name);
+  await world.change({ metadata } as Environment, { deletionProtection: !spec.deletionProtection });
+}
+const seen = (one: Environment | undefined): boolean => one?.status?.observedGeneration === one?.metadata.generation;
+
+async function annotate({ metadata }: Environment, value: string): Promise<void> {
+  const path = `/apis/perdure.dev/v1alpha1/environments/${metadata.name}`;
+  const body = { metadata: { annotations: { [ROTATE]: value } } };
+  expect(await world.kubernetes.ask({ method: "PATCH", path, body })).toMatchObject({ status: 200 });
+}
+
+test(
+  "a Secret that is deleted or changed by hand is restored with the password of before, an event says so, and no pod is replaced",
+  async () => {
+    const made = await world.create();
+    const { name } = made.metadata;
+    const ready = await world.untilReady(made);
+    const password = await passwordOf(name);
+    expect(await passwordOf(name, "redis-auth-copy")).toBe(password);
+    const templates = await templatesOf(name);
+    const path = `/api/v1/namespaces/${name}/secrets/redis-auth`;
+    const change = () => world.kubernetes.ask({ method: "PATCH", path, body: { data: { password: "YW5vdGhlcg==" } } });
+    for (const spoil of [() => remove(name, "redis-auth"), change]) {
+      await spoil();
+      expect(await passwordOf(name)).not.toBe(password);
+      await lookAgain(made);
+      await eventually(async () => (await passwordOf(name)) === password);
+    }
+    const restored = await world.until(name, seen);
+    await eventually(async () => (await eventsOf(world, made, "RedisPasswordRestored")).length > 0);
+    expect(conditionOf(restored, "Ready")?.status).toBe("True");
+    expect(restored.status?.redisAuth).toEqual(ready.status?.redisAuth);
+    expect(await templatesOf(name)).toBe(templates);
+  },
+  TEST_MS,
+);
+
+test(
+  "when the copy is gone as well the environment says RedisPasswordLost and nothing is replaced, until the Secret is restored or a new password is asked for",
+  async () => {
+    const made = await world.create();
+    const { name } = made.metadata;
+    await world.untilReady(made);
+    const old = await world.client.get<SecretObject>(resources.secrets, "redis-auth", name);
+    const templates = await templatesOf(name);
+    const lose = async (): Promise<void> => {
+      await remove(name, "redis-auth");
+      await remove(name, "redis-auth-copy");
+      await lookAgain(made);
+      const lost = await world.until(name, (one) => conditionOf(one, "Accepted")?.reason === "RedisPasswordLost");
+      expect(conditionOf(lost, "Ready")).toMatchObject({ status: "False", reason: "RedisPasswordLost" });
+      expect(conditionOf(lost, "Ready")?.message).toContain(ROTATE);
+    };
+    await lose();
+    await eventually(async () => (await eventsOf(world, made, "RedisPasswordLost")).length > 0);
+    expect([await passwordOf(name), await templatesOf(name)]).toEqual([undefined, templates]);
+
+    const metadata = { name: "redis-auth", namespace: name };
+    await world.client.create({ apiVersion: "v1", kind: "Secret", metadata, data: old.data } as KubeObject);
+    await world.untilReady(made);
+    expect(await passwordOf(name)).toBe(old.data?.["password"]);
+
+    await lose();
+    await annotate(made, "2026-11");
+    const rotated = await world.until(name, (one) => one?.status?.redisAuth?.rotation === "2026-11");
+    await world.untilReady(rotated);
+    const password = await passwordOf(name);
+    expect(password).not.toBe(old.data?.["password"]);
+    expect(await passwordOf(name, "redis-auth-copy")).toBe(password);
+    await eventually(async () => (await templatesOf(name)) !== templates);
+
+    // The annotation stays; the Secret that goes then is no rotation.
+    await remove(name, "redis-auth");
+    await lookAgain(made);
+    await eventually(async () => (await passwordOf(name)) === password);
+  },
+  TEST_MS,
+);
