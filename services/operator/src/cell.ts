@@ -15,6 +15,8 @@ export interface Cell {
   readonly clusterDns: string;
   /** In front of the name of every image of ours, without a slash at the end. */
   readonly imageRegistry: string;
+  /** Digests of images of runtimes, by program and release (`worker:1.4.0`); where one is missing the tag alone counts. */
+  readonly runtimeDigests: Readonly<Record<string, string>>;
   /** Image of the bundled Redis: registry, repository, tag or digest. */
   readonly redisImage: string;
   /** Of all containers; undefined: Kubernetes chooses. */

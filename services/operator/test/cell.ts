@@ -11,6 +11,7 @@ export const cell: Cell = {
   domain: "example.org",
   clusterDns: "cluster.local",
   imageRegistry: "images.example.org/perdure",
+  runtimeDigests: {},
   redisImage: "docker.io/library/redis:7.4",
   imagePullPolicy: undefined,
   imagePullSecrets: [],

@@ -200,6 +200,20 @@ test("every pod is closed, and every image comes from the one registry, Redis fr
   }
 });
 
+test("images of a release whose digests the cell names are pinned by them, all others by their tag", () => {
+  const digest = `sha256:${"0123456789abcdef".repeat(4)}`;
+  const pinned = { ...cell, runtimeDigests: { "worker:1.4.0": digest, "gateway:1.3.0": digest } };
+  const imagesAt = (version: string): readonly string[] => {
+    const { spec, ...rest } = anEnvironment();
+    const one = { ...rest, spec: { ...spec, version } };
+    return podsOf([...workers(one, pinned, INPUTS), ...front(one, pinned, INPUTS)]).flatMap(({ containers }) =>
+      containers.map(({ image }) => image.slice(`${cell.imageRegistry}/perdure-`.length)),
+    );
+  };
+  expect(imagesAt("1.4.0")).toEqual([`worker:1.4.0@${digest}`, "registry:1.4.0", "gateway:1.4.0", "admin:1.4.0"]);
+  expect(imagesAt("1.3.0")).toEqual(["worker:1.3.0", "registry:1.3.0", `gateway:1.3.0@${digest}`, "admin:1.3.0"]);
+});
+
 test("every container is pulled as the cell says", () => {
   const never = { ...cell, imagePullPolicy: "Never" } as const;
   const made = [anEnvironment()].flatMap((one) => [

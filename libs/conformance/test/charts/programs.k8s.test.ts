@@ -66,6 +66,7 @@ const WANTED: Readonly<Record<string, readonly string[]>> = {
     'region = "eu.private"',
     'registry = "mirror.example.org:5000/perdure"',
     'pull-secrets = "one,two"',
+    '"worker:1.4.0" = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"',
     'tracing-endpoint = "http://collector.observability:4318" # set by PERDURE_RUNTIMES__TRACING_ENDPOINT',
     'collector-cidrs = ["10.9.8.7/32"]',
     "collector-port = 14318",

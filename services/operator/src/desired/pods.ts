@@ -34,7 +34,8 @@ export function podDefaults(cell: Cell, serviceAccountName: string): Readonly<Re
 
 /** As fields of a container. */
 export function imageOf(cell: Cell, program: string, version: string): Readonly<Record<string, string>> {
-  return pulled(cell, `${cell.imageRegistry}/perdure-${program}:${version}`);
+  const digest = cell.runtimeDigests[`${program}:${version}`];
+  return pulled(cell, `${cell.imageRegistry}/perdure-${program}:${version}${digest === undefined ? "" : `@${digest}`}`);
 }
 
 export function pulled({ imagePullPolicy }: Cell, image: string): Readonly<Record<string, string>> {

@@ -70,6 +70,7 @@ function cellOf({ cell, kubernetes, images, postgres, allowPolicyDisable, ...mor
     domain: needed("cell.domain", cell.domain),
     clusterDns,
     imageRegistry: needed("images.registry", images.registry).replace(/\/$/, ""),
+    runtimeDigests: images.digests,
     redisImage: images.redis,
     imagePullPolicy: images.pullPolicy,
     imagePullSecrets: (images.pullSecrets ?? "").split(",").filter((name) => name !== ""),

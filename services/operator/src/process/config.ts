@@ -7,6 +7,7 @@ import {
   custom,
   duration,
   group,
+  inlineTable,
   integer,
   type LoadedConfig,
   loadConfig,
@@ -45,6 +46,13 @@ const imageReference = z
     error: "must be like registry.example.org/redis:7.4, with a tag or a digest",
   })
   .refine((reference) => !reference.endsWith(":latest"), { error: "must not be latest" });
+
+const runtimeDigests = z
+  .record(
+    z.string().regex(/^(worker|registry|gateway|admin):[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$/, "must be like worker:1.4.0"),
+    z.string().regex(/^sha256:[a-f0-9]{64}$/, "must be a digest such as sha256:…"),
+  )
+  .prefault({});
 
 const release = (sentence: string) =>
   custom(
@@ -123,6 +131,11 @@ export const settings = group("Settings of perdure-operator. Every line can be s
   }),
   images: group("Where images come from.", {
     registry: optionalText({ sentence: "In front of the name of every image of ours, e.g. registry.example.org/perdure." }),
+    digests: custom(runtimeDigests, {
+      sentence:
+        'Digests of images of environments, by program (worker, registry, gateway, admin) and release: {"worker:1.4.0" = "sha256:…"}; the tag alone where there is none.',
+      show: (digests) => inlineTable(Object.entries(digests)),
+    }),
     redis: custom(imageReference.prefault("docker.io/library/redis:7.4"), {
       sentence: "Image of the Redis that environments get: registry, repository, and a tag or digest.",
       form: "scalar",
