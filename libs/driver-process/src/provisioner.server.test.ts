@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { getPriority, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -94,6 +94,22 @@ test(
     expect([existsSync(signingKey), existsSync(data)]).toEqual([false, true]);
     await provisioner.remove(wish.environmentId, { erase: true });
     expect(existsSync(folder)).toBe(false);
+  },
+  TEST_MS,
+);
+
+test(
+  "a runtime is ready when its port for calls answers, too, not only the one for management",
+  async () => {
+    const provisioner = await open();
+    const wish = aWish();
+    const { data } = filesOf(wish);
+    mkdirSync(data, { recursive: true });
+    writeFileSync(join(data, "late-ingress"), "");
+    await provisioner.apply(wish);
+    const { upstream } = await untilState(provisioner, wish, "ready");
+    expect((await fetch(upstream.ingress)).status).toBe(401);
+    expect((await fetch(upstream.admin)).status).toBe(401);
   },
   TEST_MS,
 );

@@ -203,18 +203,22 @@ export class Runtime {
     this.#ports.files.process = undefined;
   }
 
-  /** Whether it may be given work. */
+  /** Whether it may be given work: it says so at its management port, and its other port answers as well. */
   async #answers(launch: Launch): Promise<boolean> {
     const status = (await this.#asks(launch))?.status ?? 0;
-    return status >= 200 && status < 300;
+    if (status < 200 || status >= 300) return false;
+    return (await this.#asks(launch, `${this.#upstream(launch).ingress}/restate/health`)) !== undefined;
   }
 
   /** What it answers; undefined when it does not. */
-  async #asks(launch: Launch): Promise<{ readonly status: number; readonly text: string } | undefined> {
+  async #asks(
+    launch: Launch,
+    url = `${this.#upstream(launch).admin}/readyz`,
+  ): Promise<{ readonly status: number; readonly text: string } | undefined> {
     const headers = { [RUNTIME_SECRET_HEADER]: this.#ports.secret.reveal() };
     try {
       const signal = AbortSignal.timeout(HEALTH_TIMEOUT_MS);
-      const response = await fetch(`${this.#upstream(launch).admin}/readyz`, { headers, signal });
+      const response = await fetch(url, { headers, signal });
       return { status: response.status, text: await response.text() };
     } catch {
       return undefined; // Nobody listens yet, or it has ended: the latter is seen elsewhere.

@@ -75,6 +75,11 @@ export const AUTHORITY_RENEWAL_MS = 365 * 86_400_000;
 export const CLOCK_SKEW_MS = 3_600_000;
 /** A worker answers from memory, but for one look into its store. */
 export const WORKER_ANSWER_MS_MAX = 5_000;
+/** A front that is ready accepts a connection at once, unless nodes do not know of it yet. */
+export const FRONT_CONNECT_MS_MAX = 2_000;
+export const WAIT_FRONT_MS = 500;
+/** Nodes learn of ready pods within seconds; one that accepts no connection for longer is out of the operator's reach, and perhaps of nobody else's. */
+export const FRONT_TRY_MS_MAX = 10_000;
 /** Its answer is one line. */
 export const WORKER_ANSWER_BYTES_MAX = 16_384;
 /** Pods in trouble change without the StatefulSet saying so. */

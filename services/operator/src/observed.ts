@@ -34,6 +34,7 @@ const REASONS: ReadonlySet<string> = new Set([
   "Draining",
   "VolumePending",
   "GatewayLag",
+  "FrontUnreachable",
   "Suspended",
   "Hibernated",
   "Waking",

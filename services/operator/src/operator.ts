@@ -20,6 +20,7 @@ import type { Cell } from "./cell.js";
 import { Controller, type Named } from "./controller.js";
 import { Definitions } from "./definitions.js";
 import { type DatabaseDriver, EnvironmentDatabases } from "./environment/databases.js";
+import { FrontLooks } from "./environment/front-looks.js";
 import { RetainedNotes } from "./environment/namespace-step.js";
 import { OwnWrites } from "./environment/own-writes.js";
 import type { EnvironmentPorts } from "./environment/ports.js";
@@ -32,6 +33,7 @@ import { SecretTurns } from "./environment/secret-turns.js";
 import { referencesOf } from "./environment/secrets.js";
 import { VolumeLooks } from "./environment/volume-looks.js";
 import { type ReportedKind, reportingFailures } from "./failure-reports.js";
+import { type FrontDoor, frontDoor } from "./front-door.js";
 import type { OperatorMetrics } from "./metrics.js";
 import { type ServicesAndTunnelsOptions, servicesAndTunnels } from "./services-and-tunnels.js";
 import { priorityAtStart, Urgency } from "./urgency.js";
@@ -45,6 +47,8 @@ export interface OperatorPorts {
   readonly metrics: OperatorMetrics;
   /** How workers are asked; over HTTP when absent. */
   readonly door?: WorkerDoor & LossDoor;
+  /** How fronts of environments are tried; by connections when absent. */
+  readonly frontDoor?: FrontDoor;
   /** Makes roles and schemas of environments; in PostgreSQL when absent. */
   readonly database?: DatabaseDriver;
   /** Begins the spans of looks. */
@@ -88,6 +92,7 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
   const secretTurns = new SecretTurns(cell.releases.atOnce);
   const { database: driver = { prepare: prepareEnvironmentDatabase, remove: removeEnvironmentDatabase } } = ports;
   const databases = new EnvironmentDatabases({ clock, random, logger, driver });
+  const frontLooks = new FrontLooks({ clock, cell, door: ports.frontDoor ?? frontDoor });
   const redisLooks = new RedisLooks({ clock, logger });
   const volumeLooks = new VolumeLooks({ clock, door });
   const retention = new VolumeRetention(clock);
@@ -110,6 +115,7 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
     secretTurns,
     databases,
     redisLooks,
+    frontLooks,
     volumeLooks,
     retention,
     notes,

@@ -12,6 +12,7 @@ import {
 } from "@perdure/driver-kubernetes";
 import { Metrics } from "@perdure/role";
 import { type ControlPlane, type LeasedControlPlane, leaseKubernetes } from "@perdure/servers";
+import { type FrontDoor, frontDoor } from "../src/front-door.js";
 import { type Operator, type OperatorOptions, type OperatorPorts, operatorMetrics, startOperator } from "../src/index.js";
 import {
   clusterRules,
@@ -96,6 +97,7 @@ export class World<K extends AsyncDisposable = Kubelet> implements AsyncDisposab
       metrics: operatorMetrics(metrics, () => ports.clock.nowMs()),
       onFatal: fatal,
       ...(this.database === undefined ? {} : { database: this.database }),
+      frontDoor: this.kubelet instanceof RealKubelet ? doorOf(this.kubelet) : { connect: async () => "accepted" },
       ...changedPorts,
     });
     this.#operators = [...this.#operators, { operator, client }];
@@ -168,6 +170,17 @@ export class World<K extends AsyncDisposable = Kubelet> implements AsyncDisposab
     if (this.failures.length > 0) throw this.failures[0];
   }
 }
+
+/** Names of the cluster lead to the machine's own addresses, which only the kubelet knows. */
+const doorOf = (kubelet: RealKubelet): FrontDoor => ({
+  async connect(host, port, signal) {
+    try {
+      return await frontDoor.connect(kubelet.addressOf(host), port, signal);
+    } catch {
+      return "refused"; // It leads nowhere yet.
+    }
+  },
+});
 
 const ports = { clock: systemClock, random: systemRandom, logger: silentLogger };
 

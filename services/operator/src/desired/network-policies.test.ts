@@ -24,8 +24,8 @@ function letIn(name: string): readonly string[] {
   );
 }
 
-test("callers come by the gateway; management is open besides to who registers services, reads usage or watches", () => {
-  expect(letIn("front").filter((who) => !who.startsWith("undefined"))).toEqual(["gateway 8080,9070"]);
+test("callers come by the gateway, and the operator tries their port; management is open besides to who registers services, reads usage or watches", () => {
+  expect(letIn("front").filter((who) => !who.startsWith("undefined"))).toEqual(["gateway 8080,9070", "operator 8080"]);
   expect(letIn("default").filter((who) => who.endsWith(" 9070"))).toEqual(["operator 9070", "monitoring 9070", "tenancy 9070"]);
 });
 

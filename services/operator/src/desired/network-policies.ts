@@ -81,7 +81,14 @@ export function networkPolicies(environment: Environment, cell: Cell): KubeObjec
       },
     ],
     ["worker", { pods: worker, ingress: [fromPeers], egress: toPeers }],
-    ["front", { pods: front, ingress: [from(callers, tcp(PORTS.ingress, PORTS.admin)), fromPeers], egress: toPeers }],
+    [
+      "front",
+      {
+        pods: front,
+        ingress: [from(callers, tcp(PORTS.ingress, PORTS.admin)), from([platform("operator")], tcp(PORTS.ingress)), fromPeers],
+        egress: toPeers,
+      },
+    ],
     [
       "redis",
       {

@@ -219,12 +219,14 @@ export class Pass {
   }
 
   async #front(secrets: EnvironmentSecrets): Promise<Outcome> {
-    const { caches, cell } = this.#ports;
+    const { caches, cell, frontLooks } = this.#ports;
     const environment = this.#environment;
     const isClosed = this.#rest.hibernation?.state === "Closing";
     const config = hashOf(runtimeSettings(environment, cell));
     await this.#applyAll(front(environment, cell, { config, secrets: secrets.hash, isClosed }));
-    return routableOutcome(caches.deployments.get("front", objectNameOf(environment.spec.environmentId)) as Rollout | undefined);
+    const set = caches.deployments.get("front", objectNameOf(environment.spec.environmentId)) as Rollout | undefined;
+    const outcome = routableOutcome(set);
+    return isGood(outcome) ? frontLooks.look(environment, this.#signal) : outcome;
   }
 
   #report(secrets: EnvironmentSecrets | undefined): Promise<Reconciled> {

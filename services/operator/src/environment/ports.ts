@@ -8,6 +8,7 @@ import type { Definitions } from "../definitions.js";
 import type { OperatorMetrics } from "../metrics.js";
 import type { LossDoor, WorkerDoor } from "../worker-door.js";
 import type { EnvironmentDatabases } from "./databases.js";
+import type { FrontLooks } from "./front-looks.js";
 import type { RetainedNotes } from "./namespace-step.js";
 import type { OwnWrites } from "./own-writes.js";
 import type { RedisLooks } from "./redis-looks.js";
@@ -32,6 +33,7 @@ export interface EnvironmentPorts {
   readonly secretTurns: SecretTurns;
   readonly databases: EnvironmentDatabases;
   readonly redisLooks: RedisLooks;
+  readonly frontLooks: FrontLooks;
   readonly volumeLooks: VolumeLooks;
   readonly retention: VolumeRetention;
   readonly notes: RetainedNotes;

@@ -1,0 +1,55 @@
+/** Why: an environment is said to be routable when its front accepts connections, not only when its pods are ready; that is tried once, until it succeeds. */
+import type { Clock } from "@perdure/base";
+import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import type { Cell } from "../cell.js";
+import { PORTS } from "../desired/network-policies.js";
+import type { FrontDoor } from "../front-door.js";
+import { FRONT_TRY_MS_MAX, WAIT_FRONT_MS } from "../limits.js";
+import { bad, good, type Outcome } from "./outcome.js";
+
+interface FrontLooksPorts {
+  readonly clock: Clock;
+  readonly door: FrontDoor;
+  readonly cell: Cell;
+}
+
+export class FrontLooks {
+  readonly #ports: FrontLooksPorts;
+  /** Since when connections to environments are tried in vain, monotonic, by name. */
+  readonly #triedSinceMs = new Map<string, number>();
+
+  constructor(ports: FrontLooksPorts) {
+    this.#ports = ports;
+  }
+
+  /** Of an environment whose front is ready. Never rejects. */
+  async look(environment: Environment, signal: AbortSignal): Promise<Outcome> {
+    const { clock, door, cell } = this.#ports;
+    const { name } = environment.metadata;
+    const known = environment.status?.conditions?.find(({ type }) => type === "Routable");
+    if (known?.status === "True") {
+      this.forget(name);
+      return good("Routable", known.reason, known.message);
+    }
+    const host = `runtime.${objectNameOf(environment.spec.environmentId)}.svc.${cell.clusterDns}`;
+    const ports = [PORTS.ingress, PORTS.admin];
+    const answers = await Promise.all(ports.map((port) => door.connect(host, port, signal)));
+    const refusing = ports.filter((_port, index) => answers[index] !== "accepted");
+    if (refusing.length === 0) {
+      this.forget(name);
+      return good("Routable", "Ready");
+    }
+    // Clients may reach what the operator does not: it may be outside of the cluster, or kept out by policies of others.
+    if (answers.includes("unknown"))
+      return good("Routable", "Unverified", `its pods are ready; the operator cannot resolve ${host}`);
+    const sinceMs = this.#triedSinceMs.get(name) ?? clock.monotonicMs();
+    this.#triedSinceMs.set(name, sinceMs);
+    const message = `${host} accepts no connection from the operator at port ${refusing.join(" and ")}`;
+    if (clock.monotonicMs() - sinceMs < FRONT_TRY_MS_MAX) return bad("Routable", "FrontUnreachable", message, WAIT_FRONT_MS);
+    return good("Routable", "Unverified", `its pods are ready, but ${message}`);
+  }
+
+  forget(environment: string): void {
+    this.#triedSinceMs.delete(environment);
+  }
+}
