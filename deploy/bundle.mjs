@@ -8,7 +8,8 @@ import { mkdir, rename, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import { NOTICES, noticesOf } from "./notices.mjs";
+import { NOTICES, noticesOf, shippedPackages } from "./notices.mjs";
+import { SBOM, sbomOf } from "./sbom.mjs";
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 
@@ -47,7 +48,7 @@ const COMMONJS_BANNER = [
 /**
  * Writes `<outdir>/main.mjs` and what it imports lazily; resolves with the paths written, relative to the root. `others` are entry
  * points of processes that it starts, by name: each becomes `<outdir>/<name>.mjs`. `plugins` and `options`: of esbuild, besides and over ours.
- * `isShipped`: others receive the bundle, so `<outdir>/THIRD-PARTY-NOTICES` is written too; rejects when a package may not be shipped.
+ * `isShipped`: others receive the bundle, so `<outdir>/THIRD-PARTY-NOTICES` and a bill of materials, `<outdir>/sbom.cdx.json`, are written too; rejects when a package may not be shipped.
  */
 export async function bundle(entry, outdir, { others = {}, plugins = [], options = {}, isShipped = false } = {}) {
   const outside = new Set();
@@ -73,16 +74,20 @@ export async function bundle(entry, outdir, { others = {}, plugins = [], options
     write: false,
     ...options,
   });
-  const notices = isShipped ? noticesOf(carriedBy(metafile), outside) : undefined;
+  const packages = isShipped ? shippedPackages(carriedBy(metafile), outside) : [];
+  const papers = isShipped ? { [NOTICES]: noticesOf(packages), [SBOM]: sbomOf(packages, programOf(entry)) } : {};
   await mkdir(outdir, { recursive: true });
-  if (notices !== undefined) await put({ path: join(outdir, NOTICES), contents: notices });
+  for (const [file, contents] of Object.entries(papers)) await put({ path: join(outdir, file), contents });
   // Entry points last: what they import is there by then.
   const entries = new Set(["main", ...Object.keys(others)].map((name) => `${name}.mjs`));
   const isEntry = ({ path }) => entries.has(basename(path));
   await Promise.all(outputFiles.filter((file) => !isEntry(file)).map(put));
   await Promise.all(outputFiles.filter(isEntry).map(put));
-  return [...Object.keys(metafile.outputs), ...(isShipped ? [relative(root, join(outdir, NOTICES))] : [])];
+  return [...Object.keys(metafile.outputs), ...Object.keys(papers).map((file) => relative(root, join(outdir, file)))];
 }
+
+/** Name of the folder above `src`, which is what people call the program. */
+const programOf = (entry) => `perdure-${basename(dirname(dirname(resolve(root, entry))))}`;
 
 /** Absolute paths of the files of which something is in the bundle; what was read and dropped is not. */
 function carriedBy({ outputs }) {

@@ -9,7 +9,8 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { root } from "./bundle.mjs";
-import { NOTICES, noticesOf } from "./notices.mjs";
+import { NOTICES, noticesOf, shippedPackages } from "./notices.mjs";
+import { SBOM, sbomOf } from "./sbom.mjs";
 
 const HOME = join(root, "services/console");
 /** What the last build was made of; beside what else can be made again. */
@@ -19,7 +20,7 @@ const NOT_SOURCES = new Set(["node_modules", "dist", "test", "testdata", "testin
 /** Resolves with whether it had to be built. */
 export async function buildConsole() {
   const sources = digestOfSources();
-  const isThere = ["index.html", NOTICES].every((file) => existsSync(join(HOME, "dist", file)));
+  const isThere = ["index.html", NOTICES, SBOM].every((file) => existsSync(join(HOME, "dist", file)));
   if (isThere && existsSync(STAMP) && readFileSync(STAMP, "utf8") === sources) return false;
   // Vite is the console's own, and says where its command is in its manifest.
   const manifest = createRequire(join(HOME, "package.json")).resolve("vite/package.json");
@@ -32,7 +33,9 @@ export async function buildConsole() {
     // Whoever builds may be a test: what it builds is what people get.
     const env = { ...process.env, NODE_ENV: "production", PERDURE_CONSOLE_MODULES: modules };
     await promisify(execFile)(process.execPath, [vite, "build", ...options], { cwd: HOME, env });
-    writeFileSync(join(made, NOTICES), noticesOf(readFileSync(modules, "utf8").split("\n"), []));
+    const packages = shippedPackages(readFileSync(modules, "utf8").split("\n"), []);
+    writeFileSync(join(made, NOTICES), noticesOf(packages));
+    writeFileSync(join(made, SBOM), sbomOf(packages, "perdure-console"));
     publish(made);
   } finally {
     for (const path of [made, modules]) rmSync(path, { recursive: true, force: true });

@@ -38,11 +38,11 @@ export function packageFolderOf(path) {
 }
 
 /**
- * The text of the notices. `inputs`: absolute paths of files that the bundle carries. `outside`: absolute paths of modules that it imports from where
- * their packages are installed; all that those packages need counts as well. Throws with the names of all packages that have no licence text
- * or no permissive licence.
+ * Packages of others that a bundle brings along. `inputs`: absolute paths of files that the bundle carries. `outside`: absolute paths of modules that it
+ * imports from where their packages are installed; all that those packages need counts as well. Throws with the names of all packages that have no
+ * licence text or no permissive licence.
  */
-export function noticesOf(inputs, outside) {
+export function shippedPackages(inputs, outside) {
   const folders = new Set();
   for (const path of inputs) {
     const folder = packageFolderOf(path);
@@ -53,7 +53,7 @@ export function noticesOf(inputs, outside) {
   const faults = packages.flatMap(faultsOf);
   if (faults.length > 0)
     throw new Error(`Third-party packages that cannot be shipped:\n${faults.map((one) => `  ${one}`).join("\n")}`);
-  return render(packages);
+  return packages;
 }
 
 /** The package in `folder` with all that is installed of what it needs, wherever pnpm put it. */
@@ -148,8 +148,8 @@ export function isPermissive(expression) {
   );
 }
 
-/** Texts that several packages share are written once, below the names of all of them. */
-function render(packages) {
+/** The text of the notices. Texts that several packages share are written once, below the names of all of them. */
+export function noticesOf(packages) {
   const byText = new Map();
   for (const { name, version, licence, texts } of packages) {
     const text = texts.join("\n\n");

@@ -21,6 +21,7 @@ import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundle, root } from "../bundle.mjs";
 import { NOTICES } from "../notices.mjs";
+import { SBOM } from "../sbom.mjs";
 
 /** Images by what the operator and the charts call them, without `perdure-`; whose bundle each has. */
 export const IMAGES = {
@@ -67,7 +68,7 @@ export async function pack(arch, target) {
 function packOne(service, cpu, target) {
   const dist = join(root, "services", service, "dist");
   const files = filesOf(dist);
-  for (const file of [...files, NOTICES]) copyFile(join(dist, file), target);
+  for (const file of [...files, NOTICES, SBOM]) copyFile(join(dist, file), target);
   const packages = new Set();
   for (const file of files) for (const path of outsideOf(join(dist, file))) packPackage(path, cpu, target, packages);
   for (const file of ["LICENSE", "deploy/images/healthcheck.mjs"]) copyFile(join(root, file), target, basename(file));

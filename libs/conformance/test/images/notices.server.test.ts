@@ -1,10 +1,12 @@
-/** Why: whoever receives a bundle receives the licences of what is in it, and what may not be passed on never gets that far. */
+/** Why: whoever receives a bundle receives the licences of what is in it and the list of it, and what may not be passed on never gets that far. */
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { Ajv } from "ajv";
+import * as formats from "ajv-formats";
 import { programBundle, ROOT } from "../../src/bundle.js";
 
 const TEST_MS = 120_000;
@@ -87,6 +89,49 @@ test(
     for (const name of ["express", "classic-level", "node-gyp-build", "@duckdb/node-bindings", "@bufbuild/protobuf"])
       expect(notices).toMatch(new RegExp(`^${name} \\d`, "m"));
     expect(notices).toContain("The LevelDB Authors");
+  },
+  TEST_MS,
+);
+
+interface Sbom {
+  readonly metadata: { readonly component: { readonly name: string; readonly version: string } };
+  readonly components: readonly {
+    readonly purl: string;
+    readonly hashes?: readonly { readonly alg: string; readonly content: string }[];
+    readonly licenses: readonly { readonly expression: string }[];
+  }[];
+}
+
+/** What the standard has against a document. */
+function faultsOf(document: unknown): unknown {
+  const folder = join(ROOT, "node_modules/@cyclonedx/cyclonedx-library/res/schema");
+  const at = (name: string): object => JSON.parse(readFileSync(join(folder, name), "utf8")) as object;
+  const referred = ["spdx.SNAPSHOT.schema.json", "jsf-0.82.SNAPSHOT.schema.json"];
+  const schemas = Object.fromEntries(referred.map((name) => [`http://cyclonedx.org/schema/${name}`, at(name)]));
+  const ajv = new Ajv({ strict: false, addUsedSchema: false, schemas, formats: { "iri-reference": true, "idn-email": true } });
+  (formats.default as unknown as (ajv: Ajv) => void)(ajv);
+  const isValid = ajv.compile(at("bom-1.6.SNAPSHOT.schema.json"));
+  return isValid(document) ? [] : isValid.errors;
+}
+
+test(
+  "a bundle has a bill of materials as CycloneDX says, with the packages of the notices and the digests of the lock file",
+  async () => {
+    const main = await programBundle("services/standalone");
+    const sbom = JSON.parse(readFileSync(join(dirname(main), "sbom.cdx.json"), "utf8")) as Sbom;
+    expect(faultsOf(sbom)).toEqual([]);
+    expect(faultsOf({ ...sbom, components: [{ type: "library" }] })).not.toEqual([]);
+    const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { readonly version: string };
+    expect(sbom.metadata.component).toMatchObject({ name: "perdure-standalone", version });
+    const notices = readFileSync(join(dirname(main), "THIRD-PARTY-NOTICES"), "utf8");
+    const named = [...notices.matchAll(/^((?:@[\w.-]+\/)?[\w.-]+) (\d\S*) \(/gm)].map(([, name, of]) => `${name}@${of}`);
+    const listed = sbom.components.map(({ purl }) => decodeURIComponent(purl.slice("pkg:npm/".length)));
+    expect(listed.toSorted()).toEqual([...new Set(named)].toSorted());
+    expect(listed.length).toBeGreaterThan(50);
+    for (const { purl, hashes, licenses } of sbom.components) {
+      expect([purl, hashes]).toEqual([purl, [{ alg: "SHA-512", content: expect.stringMatching(/^[0-9a-f]{128}$/) }]]);
+      expect(licenses[0]?.expression).not.toBe("");
+    }
   },
   TEST_MS,
 );
