@@ -3,17 +3,25 @@
  * entry points of processes and threads that the service starts; so too the programs of `deploy` that are made of our packages, and the console, which is no program.
  * Arguments name some of them; `programs` are all but the console.
  */
-import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { bundle, root } from "./bundle.mjs";
 import { buildConsole } from "./console.mjs";
 
-async function bundleProgram({ folder }) {
+async function bundleProgram({ name, folder }) {
   const outdir = join(folder, "dist");
   const processes = readdirSync(join(folder, "src")).filter((file) => /-(?:process|thread)\.ts$/.test(file));
   const entries = processes.map((file) => [basename(file, ".ts"), join(folder, "src", file)]);
   const written = await bundle(join(folder, "src/main.ts"), outdir, { others: Object.fromEntries(entries), isShipped: true });
   removeStale(outdir, new Set(written.map((path) => basename(path))));
+  if (name === "cli") copyErrorPages(join(outdir, "errors"));
+}
+
+/** What `perdure errors CODE` prints. */
+function copyErrorPages(target) {
+  mkdirSync(target, { recursive: true });
+  const pages = join(root, "docs/errors");
+  for (const file of readdirSync(pages)) if (/^[A-Z]+\d+\.md$/.test(file)) copyFileSync(join(pages, file), join(target, file));
 }
 
 const A_DAY_MS = 86_400_000;

@@ -56,6 +56,7 @@ export async function pack(arch, target) {
   const cpu = CPUS[arch];
   if (cpu === undefined) throw new Error(`images are for ${Object.keys(CPUS).join(" or ")}, not for '${arch}'`);
   for (const [image, service] of Object.entries(IMAGES)) packOne(service, cpu, join(target, image));
+  packErrorPages(join(target, "cli"));
   for (const image of WITH_CONSOLE) packConsole(join(target, image));
   for (const [image, entry] of Object.entries(EXAMPLES)) {
     const dist = join(target, image, "dist");
@@ -72,6 +73,12 @@ function packOne(service, cpu, target) {
   const packages = new Set();
   for (const file of files) for (const path of outsideOf(join(dist, file))) packPackage(path, cpu, target, packages);
   for (const file of ["LICENSE", "deploy/images/healthcheck.mjs"]) copyFile(join(root, file), target, basename(file));
+}
+
+/** The pages that `perdure errors` prints. */
+function packErrorPages(target) {
+  const pages = join(root, "services/cli/dist/errors");
+  for (const file of readdirSync(pages)) copyFile(join(pages, file), target);
 }
 
 function packConsole(target) {

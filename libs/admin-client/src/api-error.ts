@@ -1,5 +1,5 @@
 /** Why: who is told no wants to know what to do next; the answer's code, its status and who gave it say enough for that. */
-import { catalogue, isErrorCode } from "@perdure/base/errors";
+import { isErrorCode } from "@perdure/base/errors";
 import { SHOWN_CHARS_MAX } from "./limits.js";
 import type { TransportResponse } from "./transport.js";
 
@@ -74,7 +74,7 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** By code, where somebody who asked can do something; pages of `docs/errors` say more. */
+/** By code, where the caller can do something; the page of the code says more (`perdure errors CODE`, and the console has all pages). */
 const ADVICE_BY_CODE: Readonly<Record<string, string>> = {
   META0003:
     "Check that the endpoint runs and that the server can reach this address from where it is; in containers `localhost` is another one.",
@@ -103,11 +103,8 @@ const ADVICE_BY_STATUS: Readonly<Record<number, string>> = {
   503: "The server cannot do this now; try again in a moment.",
 };
 
+/** Codes of our own have a page, which is more precise than what a status says. */
 function adviceFor(status: number, code: string | undefined): string | undefined {
   if (code === undefined) return ADVICE_BY_STATUS[status];
-  const page = isErrorCode(code) ? `docs/errors/${code}.md (${catalogue[code].title}) says more.` : undefined;
-  return (
-    [ADVICE_BY_CODE[code] ?? (page === undefined ? ADVICE_BY_STATUS[status] : undefined), page].filter(Boolean).join(" ") ||
-    undefined
-  );
+  return ADVICE_BY_CODE[code] ?? (isErrorCode(code) ? undefined : ADVICE_BY_STATUS[status]);
 }

@@ -243,7 +243,7 @@ describe("attempts that fail", () => {
       attempts: 1,
       attempts_left: 4,
       on_exhausted: "pause",
-      failure: { restate_code: "RT0007", doc: "docs/errors/RT0007.md", code: 500, message: expect.stringContaining("on fire") },
+      failure: { restate_code: "RT0007", doc: "perdure errors RT0007", code: 500, message: expect.stringContaining("on fire") },
     });
     expect(Date.parse(String(explained.waits_for["next_at"])) - Date.now()).toBeGreaterThan(3_000_000);
     expect(explained.sentence).toMatch(

@@ -5,6 +5,7 @@ import { register as registerAudit } from "./commands/audit/index.js";
 import { register as registerCompletion } from "./commands/completion/index.js";
 import { register as registerDev } from "./commands/dev/index.js";
 import { register as registerEnv } from "./commands/env/index.js";
+import { register as registerErrors } from "./commands/errors/index.js";
 import { register as registerKeys } from "./commands/keys/index.js";
 import { register as registerLink } from "./commands/link/index.js";
 import { register as registerLogin } from "./commands/login/index.js";
@@ -28,6 +29,7 @@ const GROUPS: readonly Register[] = [
   registerAudit,
   registerLink,
   registerTunnel,
+  registerErrors,
   registerCompletion,
 ];
 

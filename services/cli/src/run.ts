@@ -1,5 +1,6 @@
 /** Why: one process, one command: it reads what the process was given, runs the command, and turns what goes wrong into words and a number. */
 import { systemClock } from "@perdure/base";
+import { isErrorCode } from "@perdure/base/errors";
 import { CloudApiError } from "@perdure/cloud-client";
 import { VERSION } from "@perdure/role/version";
 import { type Command, CommanderError } from "commander";
@@ -75,7 +76,10 @@ function everywhere(command: Command, change: (command: Command) => void): void 
 }
 
 function tell(error: CliError, context: Context, stderr: OutputStream, isJson: boolean): void {
-  const { message, advice, code, requestId, exitCode, facts } = error;
+  const { message, code, requestId, exitCode, facts } = error;
+  const page = code !== undefined && isErrorCode(code) ? `More: perdure errors ${code}` : undefined;
+  const advice =
+    [error.advice, page].filter((part) => part !== undefined).join(isJson || context.json ? " " : "\n  ") || undefined;
   if (isJson || context.json) {
     stderr.write(`${JSON.stringify({ error: { message, advice, code, requestId, exitCode, ...facts } })}\n`);
     return;

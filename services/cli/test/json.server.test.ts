@@ -107,6 +107,7 @@ const LOCAL: readonly Row[] = [
   refused("queues describe", "vq_none"),
   refused("queues pause", "vq_none"),
   refused("queues resume", "vq_none"),
+  works("errors", () => ["META0003"]),
   works("completion", () => ["bash"]),
   works("env list"),
   works("env current"),

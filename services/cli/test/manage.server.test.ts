@@ -1,5 +1,6 @@
 /** What the management plane offers, from the command line: as a process, against the released server and the published SDK. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { catalogue } from "@perdure/base/errors";
 import { eventually, SdkEndpoint, World } from "@perdure/conformance";
 import * as restate from "@restatedev/restate-sdk";
 import { Home, type Said } from "./home.js";
@@ -135,11 +136,24 @@ describe("deployments and services", () => {
 
   test("refusals come with code, advice and the page that says more", async () => {
     const refused = await home.run(["deployments", "register", "http://127.0.0.1:1", "-y"]);
-    expectFailure(refused, 1, "META0003", "docs/errors/META0003.md");
+    expectFailure(refused, 1, "META0003", "More: perdure errors META0003");
     const asJson = await home.run(["deployments", "register", "127.0.0.1:1", "--json"]);
     expect(JSON.parse(asJson.stderr)).toMatchObject({ error: { code: "META0003", exitCode: 1 } });
     const away = await home.run(["services", "list"], { env: { PERDURE_ADMIN_URL: "http://127.0.0.1:1" } });
     expectFailure(away, 1, "cannot be reached", "perdure dev");
+  });
+
+  test("print the page of each error code without a server", async () => {
+    const away = { env: { PERDURE_ADMIN_URL: "http://127.0.0.1:1" } };
+    const { errors } = await home.json<{ errors: { code: string }[] }>(["errors"]);
+    expect(errors.map(({ code }) => code)).toEqual(Object.keys(catalogue));
+    const shown = await home.run(["errors", "meta0003"], away);
+    expect([shown.exitCode, shown.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^# META0003: endpoint.*## What to do\n.* META0014 /s),
+    ]);
+    expect(shown.stdout).not.toContain(".md");
+    expectFailure(await home.run(["errors", "META9999"], away), 2, "not an error code", "perdure errors lists");
   });
 
   test("show how to call them, and take settings", async () => {

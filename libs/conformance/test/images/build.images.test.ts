@@ -107,6 +107,7 @@ test(
       expect(await run(name, {}, "--print-config")).toContain("log-format");
     }
     expect((await run("cli", {}, "--version")).trim()).toBe(`perdure ${manifest.version}`);
+    expect(await run("cli", {}, "errors", "META0003")).toContain("## What to do");
   },
   3 * TEST_MS,
 );

@@ -10,7 +10,7 @@ test("a failed start is explained: the code, what happened, what to do, where to
       "  cannot listen on *:8080: address already in use",
       "",
       "What to do: Stop the program that uses the address, or choose another one. Ports below 1024 may need more rights.",
-      "More: docs/errors/RT0004.md",
+      "More: perdure errors RT0004",
     ].join("\n"),
   );
 });
@@ -24,7 +24,7 @@ test("several lines stay a block of their own", () => {
 test("without advice there is still the page to read", () => {
   const text = explain(new PerdureError("RT0012", "odd"), "perdure server");
   expect(text).not.toContain("What to do");
-  expect(text).toMatch(/^RT0012: .+\n\n {2}odd\nMore: docs\/errors\/RT0012\.md$/);
+  expect(text).toMatch(/^RT0012: .+\n\n {2}odd\nMore: perdure errors RT0012$/);
 });
 
 test("a program's own advice goes before what all programs say", () => {

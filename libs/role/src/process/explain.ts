@@ -21,6 +21,6 @@ export function explain(error: PerdureError, program: string, own: Advice = {}):
   const lines = [`${error.code}: ${catalogue[error.code].title}`, "", `  ${error.detail.replaceAll("\n", "\n  ")}`];
   const advice = own[error.code] ?? commonAdvice(program)[error.code];
   if (advice !== undefined) lines.push("", `What to do: ${advice}`);
-  lines.push(`More: docs/errors/${error.code}.md`);
+  lines.push(`More: perdure errors ${error.code}`);
   return lines.join("\n");
 }

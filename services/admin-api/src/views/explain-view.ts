@@ -189,7 +189,7 @@ export function failureView(error: AttemptError): object {
   const { relatedCommandIndex: index, relatedCommandName: name, relatedCommandType: type } = error;
   return {
     restate_code: error.errorCode,
-    doc: `docs/errors/${error.errorCode}.md`,
+    doc: `perdure errors ${error.errorCode}`,
     code: error.code,
     message: error.message,
     command:
