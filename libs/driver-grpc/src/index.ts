@@ -28,4 +28,4 @@ export { schedulesHandlers } from "./schedules-server.js";
 export { partitionsHandlers, type ServedPartitions } from "./server.js";
 export type { SharedToken } from "./shared-token.js";
 export { tenancyHandlers } from "./tenancy-server.js";
-export type { LiveWorker } from "./worker-rows.js";
+export type { LeadershipStatus, LiveWorker, WorkerStatus } from "./worker-rows.js";

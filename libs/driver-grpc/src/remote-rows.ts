@@ -24,7 +24,7 @@ import { RowsRequestSchema } from "./gen/v1/partitions_pb.js";
 import type { LeaderDirectory } from "./leadership.js";
 import { COUNT_AGAIN_BOUNDS, COUNT_TRIES_MAX, ROWS_DEADLINE_MS } from "./limits.js";
 import { readPages } from "./pages.js";
-import type { WorkerTable } from "./worker-rows.js";
+import type { LeadershipStatus, WorkerStatus, WorkerTable } from "./worker-rows.js";
 
 export interface RemoteRowsPorts {
   readonly directory: LeaderDirectory;
@@ -42,6 +42,31 @@ interface Answered {
   /** Set on the first. */
   readonly led: readonly number[];
   readonly rows: readonly unknown[];
+}
+
+/** A worker on the list; `status` is undefined when it does not answer. */
+interface ListedWorker {
+  readonly address: string;
+  readonly status: WorkerStatus | undefined;
+}
+
+/** Rows of `sys_node` and `sys_partition`. */
+export interface NodeStatus {
+  readonly id: string | undefined;
+  readonly address: string;
+  readonly version: string | undefined;
+  readonly status: "alive" | "draining" | "unreachable";
+  readonly startedAtMs: number | undefined;
+  readonly leadingCount: number | undefined;
+}
+export interface PartitionStatus {
+  readonly partition: number;
+  readonly status: "leading" | "no_leader" | "unknown";
+  readonly leader: string | undefined;
+  readonly leaderAddress: string | undefined;
+  readonly epoch: number | undefined;
+  readonly leaderSinceMs: number | undefined;
+  readonly leaseExpiresAtMs: number | undefined;
 }
 
 export class RemoteRows {
@@ -77,6 +102,59 @@ export class RemoteRows {
   }
   buckets(partitions: Partitions): AsyncIterable<FlowBucketRow> {
     return this.#ofAll("buckets", [partitions]);
+  }
+
+  /** All workers on the list. */
+  async *nodes(): AsyncIterable<NodeStatus> {
+    for (const { address, status } of await this.#workers()) {
+      yield {
+        id: status?.id,
+        address,
+        version: status?.version,
+        status: status === undefined ? "unreachable" : status.isDraining ? "draining" : "alive",
+        startedAtMs: status?.startedAtMs,
+        leadingCount: status?.leading.length,
+      };
+    }
+  }
+
+  /** All partitions. A worker's own word counts before what was heard of it; of two words that of the higher epoch. */
+  async *partitions(): AsyncIterable<PartitionStatus> {
+    const { directory } = this.#ports;
+    const workers = await this.#workers();
+    const confirmed = new Map<number, LeadershipStatus & { readonly leader: string | undefined; readonly address: string }>();
+    for (const { address, status } of workers) {
+      for (const led of status?.leading ?? []) {
+        if ((confirmed.get(led.partition)?.epoch ?? -1) < led.epoch)
+          confirmed.set(led.partition, { ...led, leader: status?.id, address });
+      }
+    }
+    for (let partition = 0; partition < directory.partitionCount; partition++) {
+      const led = confirmed.get(partition);
+      const claim = directory.leaderOf(partition);
+      const claimant = led === undefined ? workers.find(({ address }) => address === claim?.address) : undefined;
+      yield {
+        partition,
+        status: led !== undefined ? "leading" : claimant === undefined ? "no_leader" : "unknown",
+        leader: led?.leader ?? claimant?.status?.id,
+        leaderAddress: led?.address ?? claimant?.address,
+        epoch: led?.epoch ?? claim?.epoch,
+        leaderSinceMs: led?.sinceMs,
+        leaseExpiresAtMs: led?.leaseExpiresAtMs,
+      };
+    }
+  }
+
+  /** In the order of the list; requested side by side, since one that is frozen keeps silent for seconds. */
+  async #workers(): Promise<readonly ListedWorker[]> {
+    return await Promise.all(
+      this.#ports.directory.workers.map(async (address) => ({ address, status: await this.#workerAt(address) })),
+    );
+  }
+
+  async #workerAt(address: string): Promise<WorkerStatus | undefined> {
+    for await (const { rows } of this.#tolerant(address, "worker", [])) if (rows.length > 0) return rows[0] as WorkerStatus;
+    return undefined;
   }
 
   /** How far each worker is with the subscriptions that it reads. */

@@ -14,10 +14,30 @@ import { type RowsPage, RowsPageSchema, type RowsRequest } from "./gen/v1/partit
 import { ROWS_PER_PAGE } from "./limits.js";
 import { streamPages } from "./pages.js";
 
+/** A worker and what it leads, as it says itself. */
+export interface WorkerStatus {
+  /** As on the list of workers and in leases. */
+  readonly id: string;
+  readonly version: string;
+  readonly startedAtMs: number;
+  readonly isDraining: boolean;
+  readonly leading: readonly LeadershipStatus[];
+}
+
+export interface LeadershipStatus {
+  readonly partition: number;
+  readonly epoch: number;
+  /** Since when it has the lease. */
+  readonly sinceMs: number;
+  /** When the lease ends unless it is renewed; undefined until it has been read. */
+  readonly leaseExpiresAtMs: number | undefined;
+}
+
 /** What a worker can tell of itself. A worker's role satisfies most of it as it is. */
 export interface LiveWorker {
   /** Partitions that it leads now. */
   led(): readonly number[];
+  worker(): WorkerStatus;
   status(id: InvocationId): InvokerStatus | undefined;
   statuses(): Iterable<InvokerStatus>;
   /** Queues, entries, limits and buckets of a partition that it leads; reads the store. */
@@ -67,6 +87,9 @@ export const WORKER_TABLES = {
       const wait = worker.flowWait(id);
       if (wait !== undefined) yield wait;
     }
+  },
+  *worker(worker: LiveWorker): Rows {
+    yield worker.worker();
   },
   subscriptions: (worker: LiveWorker): Rows => worker.subscriptionStatuses(),
   async *usage(worker: LiveWorker, id: DeploymentId, services: readonly string[]): Rows {

@@ -34,6 +34,7 @@ const held = (id: InvocationId, retryCount = 1): InvokerStatus => ({
 function aWorker(over: Partial<LiveWorker>): LiveWorker {
   return {
     led: () => [],
+    worker: () => ({ id: "w", version: "1", startedAtMs: 1, isDraining: false, leading: [] }),
     status: () => undefined,
     statuses: () => [],
     flowRows: () => Promise.resolve({ queues: [], entries: [], limits: [], buckets: [] }),
@@ -123,6 +124,40 @@ describe("rows that only workers have", () => {
     for await (const _ of rowsOf([address]).statuses(undefined)) break;
     await stopped.promise;
     expect(made).toBeGreaterThan(0);
+  });
+});
+
+describe("nodes and partitions", () => {
+  const led = (partition: number, epoch: number) => ({ partition, epoch, sinceMs: 5, leaseExpiresAtMs: 9 });
+  const aLeader = (id: string, ...leading: ReturnType<typeof led>[]) =>
+    aWorker({ worker: () => ({ id, version: "0.1.0", startedAtMs: 1, isDraining: id === "b", leading }) });
+
+  test("come from all workers; of two that say they lead the higher epoch counts", async () => {
+    const [a, b] = await Promise.all([serve(aLeader("a", led(0, 3), led(1, 3))), serve(aLeader("b", led(1, 4)))]);
+    const rows = rowsOf([a, b]);
+    const alike = { version: "0.1.0", startedAtMs: 1 };
+    expect(await all(rows.nodes())).toEqual([
+      { ...alike, id: "a", address: a, status: "alive", leadingCount: 2 },
+      { ...alike, id: "b", address: b, status: "draining", leadingCount: 1 },
+    ]);
+    const leading = { status: "leading", leaderSinceMs: 5, leaseExpiresAtMs: 9 };
+    expect(await all(rows.partitions())).toEqual([
+      { ...leading, partition: 0, leader: "a", leaderAddress: a, epoch: 3 },
+      { ...leading, partition: 1, leader: "b", leaderAddress: b, epoch: 4 },
+    ]);
+  });
+
+  test("show a worker that does not answer, and a leader that is not on the list any more as none", async () => {
+    const a = await serve(aLeader("a"));
+    const rows = rowsOf(["127.0.0.1:1", a], ["127.0.0.1:1", "127.0.0.1:2"]);
+    expect(await all(rows.nodes())).toMatchObject([
+      { address: "127.0.0.1:1", status: "unreachable", leadingCount: undefined },
+      { address: a, status: "alive", leadingCount: 0 },
+    ]);
+    expect(await all(rows.partitions())).toMatchObject([
+      { partition: 0, status: "unknown", leader: undefined, leaderAddress: "127.0.0.1:1", epoch: 1 },
+      { partition: 1, status: "no_leader", leader: undefined, leaderAddress: undefined, epoch: 1 },
+    ]);
   });
 });
 

@@ -115,6 +115,8 @@ function aSource(): IntrospectionSource {
       limits: () => [],
       buckets: () => [],
       schedules: () => [],
+      nodes: () => [],
+      partitions: () => [],
     },
   };
 }

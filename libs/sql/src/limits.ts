@@ -67,6 +67,8 @@ const SMALL_TABLES: ReadonlySet<string> = new Set([
     "sys_rules",
     "sys_schedule",
     "sys_slot_wait",
+    "sys_node",
+    "sys_partition",
     "sys_keyed_service_status",
   ],
 ]);

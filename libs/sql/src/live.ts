@@ -4,6 +4,7 @@
  */
 import type { Clock, InvocationId } from "@perdure/base";
 import type {
+  ClusterPort,
   DeploymentRow,
   FlowPort,
   HeldInvocation,
@@ -21,6 +22,8 @@ export interface LivePorts {
   readonly flow: FlowPort;
   /** Absent where nobody keeps schedules. */
   readonly schedules?: SchedulesPort;
+  /** Absent: there are no rows of nodes and partitions. */
+  readonly cluster?: ClusterPort;
   /** Partitions 0 … count-1, whose flow is asked for. */
   readonly partitionCount: number;
   readonly clock: Clock;
@@ -33,18 +36,22 @@ export const LIVE_METHODS: { readonly [method in keyof LiveRows]: true } = {
   services: true,
   rules: true,
   schedules: true,
+  nodes: true,
+  partitions: true,
   queues: true,
   queueEntries: true,
   limits: true,
   buckets: true,
 };
 
-export function liveRowsOf({ invoker, registry, flow, schedules, partitionCount, clock }: LivePorts): LiveRows {
+export function liveRowsOf({ invoker, registry, flow, schedules, cluster, partitionCount, clock }: LivePorts): LiveRows {
   const every = Array.from({ length: partitionCount }, (_, partition) => partition);
   return {
     held: (ids) => (ids === undefined ? invoker.statuses() : heldOf(invoker, ids)),
     ...registryRowsOf(registry),
     schedules: () => schedules?.rows() ?? [],
+    nodes: () => cluster?.nodes() ?? [],
+    partitions: () => cluster?.partitions() ?? [],
     async *queues(partitions) {
       // Partition by partition, so that not all of them are in memory at once.
       for (const partition of partitions ?? every) {

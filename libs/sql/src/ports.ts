@@ -84,6 +84,10 @@ export interface LiveRows {
   services(): Rows<ServiceRow>;
   rules(): Rows<RuleRow>;
   schedules(): Rows<ScheduleRow>;
+  /** Processes that may lead partitions. */
+  nodes(): Rows<NodeRow>;
+  /** All partitions, whether or not they have a leader. */
+  partitions(): Rows<PartitionRow>;
   /** What flow control knows in these partitions, in all when undefined. */
   queues(partitions: readonly number[] | undefined): Rows<QueueRow>;
   queueEntries(partitions: readonly number[] | undefined): Rows<FlowEntryRow>;
@@ -283,4 +287,36 @@ export interface ScheduleRow {
   readonly version: number;
   readonly createdAtMs: number;
   readonly modifiedAtMs: number;
+}
+
+/** Who leads what: the workers of a cluster, or the one process. */
+export interface ClusterPort {
+  nodes(): Rows<NodeRow>;
+  partitions(): Rows<PartitionRow>;
+}
+
+/** `unreachable`: it is on the list of workers and did not answer; what only it knows is undefined. */
+export interface NodeRow {
+  readonly id: string | undefined;
+  /** `host:port` of its gRPC; undefined for the one process, to which no other connects. */
+  readonly address: string | undefined;
+  readonly version: string | undefined;
+  readonly status: "alive" | "draining" | "unreachable";
+  readonly startedAtMs: number | undefined;
+  /** Partitions that work there. */
+  readonly leadingCount: number | undefined;
+}
+
+/** `unknown`: somebody is said to lead it and did not confirm that. */
+export interface PartitionRow {
+  readonly partition: number;
+  readonly status: "leading" | "no_leader" | "unknown";
+  /** Id and address of the node. */
+  readonly leader: string | undefined;
+  readonly leaderAddress: string | undefined;
+  readonly epoch: number | undefined;
+  /** Since when its leader has the lease. */
+  readonly leaderSinceMs: number | undefined;
+  /** When another worker may take the partition unless the lease is renewed; undefined where there are no leases. */
+  readonly leaseExpiresAtMs: number | undefined;
 }

@@ -182,6 +182,8 @@ const COLUMNS = {
     "u32: available",
   ],
   sys_slot_wait: ["u64: partition_key", "text: id service", "bool: is_continuation", "timestamp: queued_at", "u64: retry_count"],
+  sys_node: ["text: id address version status", "timestamp: started_at", "u32: partitions_leading"],
+  sys_partition: ["u32: id", "text: status leader leader_address", "u64: epoch", "timestamp: leader_since lease_expires_at"],
   sys_schedule: [
     "text: id name description status cron zone",
     "duration: jitter",

@@ -56,6 +56,8 @@ const QUERY_TABLES = [
   "sys_journal_events",
   "sys_keyed_service_status",
   "sys_locks",
+  "sys_node",
+  "sys_partition",
   "sys_promise",
   "sys_rate_limits",
   "sys_rules",

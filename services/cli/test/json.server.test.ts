@@ -36,6 +36,7 @@ const works = (command: string, args?: (facts: Facts) => readonly (string | unde
 
 const LOCAL: readonly Row[] = [
   works("version"),
+  works("cluster status"),
   works("deployments list"),
   works("deployments describe", ({ deployment }) => [deployment]),
   works("deployments register", ({ address }) => [address, "--force", "-y"]),

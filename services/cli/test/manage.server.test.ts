@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { catalogue } from "@perdure/base/errors";
 import { eventually, SdkEndpoint, World } from "@perdure/conformance";
+import { VERSION } from "@perdure/role/version";
 import * as restate from "@restatedev/restate-sdk";
 import { Home, type Said } from "./home.js";
 
@@ -154,6 +155,21 @@ describe("deployments and services", () => {
     ]);
     expect(shown.stdout).not.toContain(".md");
     expectFailure(await home.run(["errors", "META9999"], away), 2, "not an error code", "perdure errors lists");
+  });
+
+  test("are served by a node that leads all partitions", async () => {
+    const { nodes, partitions } = await home.json<Record<"nodes" | "partitions", Record<string, unknown>[]>>([
+      "cluster",
+      "status",
+    ]);
+    expect(nodes).toEqual([
+      { id: expect.any(String), version: VERSION, status: "alive", started_at: expect.any(String), partitions_leading: 24 },
+    ]);
+    const leading = { status: "leading", leader: nodes[0]?.["id"], epoch: 1, leader_since: expect.any(String) };
+    expect(partitions).toEqual(Array.from({ length: 24 }, (_, id) => ({ id, ...leading })));
+    const shown = await home.run(["cluster", "status"]);
+    expect([shown.exitCode, shown.stderr]).toEqual([0, ""]);
+    expect(shown.stdout).toMatch(/^NODE .*\n\S+ +– +\S+ +alive .* 24 \(0-23\)\n\n *PARTITION /);
   });
 
   test("show how to call them, and take settings", async () => {

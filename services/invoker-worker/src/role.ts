@@ -6,6 +6,7 @@ import {
   type Clock,
   type DeploymentId,
   type InvocationId,
+  invocationIdFromRaw,
   type Logger,
   PerdureError,
   type Random,
@@ -78,6 +79,8 @@ export interface InvokerWorker extends AsyncDisposable {
   population(): Population;
   /** Where records of subscribed topics go. */
   readonly deliveries: Deliveries;
+  /** Of the leadership of a partition; undefined when the partition has stopped. */
+  epochOf(partition: number): number | undefined;
   /** Unfinished invocations of a deployment and of services; reads the store. */
   countUsage(id: DeploymentId, services: readonly string[]): Promise<DeploymentUsage>;
 }
@@ -173,10 +176,19 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
         if (processor.isOverloaded || !processor.deliver(command, producer, seq, delivered, after, undelivered)) undelivered();
       },
     },
+    epochOf: (partition) => processor.epochOf(firstIdOf(partition, options.partitionCount)),
     countUsage: (id, services) => countUnfinished(store, partitions, id, services),
     async [Symbol.asyncDispose]() {
       await processor[Symbol.asyncDispose]();
       failureLog[Symbol.dispose]();
     },
   };
+}
+
+/** The lowest id in a partition: processors tell partitions apart by ids. */
+function firstIdOf(partition: number, partitionCount: number): InvocationId {
+  const count = BigInt(partitionCount);
+  const raw = new Uint8Array(24);
+  new DataView(raw.buffer).setBigUint64(0, ((BigInt(partition) << 64n) + count - 1n) / count);
+  return invocationIdFromRaw(raw);
 }

@@ -63,6 +63,7 @@ import { createSqlProcesses, createStoreThread, liveRowsOf, type SourceDescripti
 import { ActionMeter, KvPartitionStore, type PartitionStore, type StoredPartitions, storedPartitions } from "@perdure/store";
 import { type Deliveries, runSubscriptions, type Subscriptions } from "@perdure/subscription";
 import { createTunnelTransport, TunnelRoutes } from "@perdure/tunnel";
+import { clusterOfOne } from "./cluster-of-one.js";
 import { directoriesOf, type Settings } from "./config.js";
 import { LocalDataSet } from "./data-set.js";
 import { limitedPartitions, type StorageFull, storageIsFull } from "./limited-partitions.js";
@@ -155,7 +156,8 @@ export async function startStandalone(settings: Settings, ports: ProcessPorts): 
   const scheduleLogger = logger.child({ component: "schedules" });
   const scheduleParts = { metadata, registry, partitions, scopesEnabled, isSuspended, clock, random, logger: scheduleLogger };
   const schedules = await lifecycle.start("schedules", () => openSchedules(scheduleParts));
-  const live = liveRowsOf({ invoker: worker, registry, flow: worker, schedules, partitionCount, clock });
+  const cluster = clusterOfOne(settings.nodeName, worker, partitionCount, clock.nowMs());
+  const live = liveRowsOf({ invoker: worker, registry, flow: worker, schedules, cluster, partitionCount, clock });
   const source: SourceDescription = { store: { kind: "served" }, partitionCount };
   const sqlLogger = logger.child({ component: "sql" });
   const onEnd = sqlEndings(metrics);

@@ -59,6 +59,29 @@ function load(callers: number, round: string) {
   };
 }
 
+interface PartitionRow {
+  readonly leader: string;
+  readonly epoch: number;
+  readonly leader_since: string;
+}
+
+/** Rows of all partitions once each has a leader, and so many workers lead some. */
+async function untilAllLed(workers: number): Promise<readonly PartitionRow[]> {
+  return await eventually(
+    `${workers} workers lead all partitions`,
+    async () => {
+      const nodes = await admin.query("SELECT id, version, partitions_leading AS leading FROM sys_node WHERE status = 'alive'");
+      const rows = await admin.query(
+        "SELECT p.leader, p.epoch, p.leader_since FROM sys_partition p JOIN sys_node n ON n.id = p.leader AND n.address = p.leader_address " +
+          "WHERE p.status = 'leading' AND p.lease_expires_at > p.leader_since ORDER BY p.id",
+      );
+      const isBalanced = nodes.length === workers && nodes.every(({ leading }) => Number(leading) > 0);
+      return isBalanced && rows.length === 24 ? (rows as unknown as readonly PartitionRow[]) : undefined;
+    },
+    60_000,
+  );
+}
+
 /** How workers are asked to drain. */
 function drainDoor(readyz: string) {
   const url = (path: string): string => readyz.replace("localhost", "127.0.0.1").replace("/readyz", path);
@@ -93,11 +116,18 @@ describe("a cluster", () => {
     async () => {
       const jobs = load(12, "kill");
       await eventually("work is done", () => jobs.done.length > 50, 60_000);
+      const beforeKill = await untilAllLed(2);
       await (cluster.workers[1] as NonNullable<(typeof cluster.workers)[1]>).kill();
       const before = jobs.done.length;
       await eventually("work goes on", () => jobs.done.length > before + 50, 60_000);
       await cluster.addWorker();
       const after = jobs.done.length;
+      const afterKill = await untilAllLed(2);
+      for (const [index, now] of afterKill.entries()) {
+        const was = beforeKill[index] as (typeof beforeKill)[number];
+        if (now.leader === was.leader) expect(now).toMatchObject({ epoch: was.epoch, leader_since: was.leader_since });
+        else expect(now.epoch).toBeGreaterThan(was.epoch);
+      }
       await eventually("work goes on with the new one", () => jobs.done.length > after + 50, 60_000);
       await jobs.finish();
     },

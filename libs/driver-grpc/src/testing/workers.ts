@@ -60,6 +60,7 @@ class EchoInvoker implements Invoker {
 /** A worker with nothing to show of itself. */
 export const NOTHING_LIVE: LiveWorker = {
   led: () => ALL,
+  worker: () => ({ id: "w", version: "1", startedAtMs: 1, isDraining: false, leading: [] }),
   status: () => undefined,
   statuses: () => [],
   flowRows: () => Promise.resolve({ queues: [], entries: [], limits: [], buckets: [] }),

@@ -1,5 +1,6 @@
 /** Why: the list of all tables. */
 import type { Table } from "../table.js";
+import { node, partition } from "./cluster.js";
 import { scheduler, vqueueEntryStatus, vqueueMeta, vqueues } from "./flow.js";
 import { rateLimits, userLimits } from "./flow-limits.js";
 import { invocation } from "./invocation.js";
@@ -35,4 +36,6 @@ export const TABLES: readonly Table[] = [
   rateLimits,
   schedule,
   slotWait,
+  node,
+  partition,
 ];

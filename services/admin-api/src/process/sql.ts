@@ -86,6 +86,8 @@ function liveRows({ registry, rows, clock }: ClusterSqlPorts): LiveRows {
     async *schedules() {
       for (const schedule of await registry.schedules.list()) yield scheduleRow(schedule);
     },
+    nodes: () => rows.nodes(),
+    partitions: () => rows.partitions(),
     async *queues(partitions) {
       for await (const queue of rows.queues(partitions)) yield { queue, nowMs: clock.nowMs() };
     },

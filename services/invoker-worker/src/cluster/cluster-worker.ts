@@ -6,6 +6,7 @@ import { type Clock, type Logger, type Random, SummaryLog } from "@perdure/base"
 import type { Partitions, RegistryView } from "@perdure/control";
 import {
   LeaderDirectory,
+  type LeadershipStatus,
   leadersSeen,
   linksToWorkers,
   type PeerCredentials,
@@ -25,6 +26,7 @@ import { largeGarbage } from "@perdure/role";
 import type { AsyncPartitionStore, Leases, Membership } from "@perdure/store";
 import type { Deliveries } from "@perdure/subscription";
 import type { PartitionCounts, WorkerMetrics } from "../metrics.js";
+import { OwnLeases } from "./own-leases.js";
 
 export interface ClusterWorkerPorts {
   /** Claims under this worker's leases. Stays the caller's to close, after the worker. */
@@ -67,6 +69,8 @@ export interface ClusterWorker extends AsyncDisposable {
   readonly deliveries: Deliveries;
   /** Partitions that work here now. */
   leading(): readonly number[];
+  /** The same, with their leases. */
+  leadershipStatuses(): readonly LeadershipStatus[];
   /** Partitions whose lease is ours, by what becomes of them here. */
   partitionCounts(): PartitionCounts;
   /** Partitions whose lease is ours, whatever state they are in. */
@@ -92,6 +96,7 @@ export async function createClusterWorker(ports: ClusterWorkerPorts, options: Cl
   const largeMessages = new LargeMessages(clock);
   const failureLog = new SummaryLog(logger.child({ component: "invoker" }), clock);
   const counters = newCounters();
+  const ownLeases = new OwnLeases(options.id, clock);
   const { led, leadership, courier } = createLeadingWorker(
     {
       counters,
@@ -121,7 +126,10 @@ export async function createClusterWorker(ports: ClusterWorkerPorts, options: Cl
         ),
       rules: { rules: () => registry.current().rules, onChange: (listener) => registry.onChange(listener) },
       remote,
-      seen: (members, holders) => directory.learn(leadersSeen(partitionCount, members, holders)),
+      seen(members, holders) {
+        ownLeases.seen(holders);
+        directory.learn(leadersSeen(partitionCount, members, holders));
+      },
       clock,
       logger,
       soon: setImmediate,
@@ -144,6 +152,7 @@ export async function createClusterWorker(ports: ClusterWorkerPorts, options: Cl
     partitions: remote,
     deliveries: { partitionCount, deliver: courier.deliver },
     leading: () => leadership.leading,
+    leadershipStatuses: () => ownLeases.of(leadership.leading),
     partitionCounts: () => leadership.counts,
     heldCount: () => leadership.heldCount,
     drain: () => leadership.drain(),

@@ -39,6 +39,7 @@ import {
 } from "@perdure/role";
 import { openProbes } from "@perdure/role/http";
 import { invocationTracing, recordSpans, tracedTransport } from "@perdure/role/tracing";
+import { VERSION } from "@perdure/role/version";
 import type { ArchivableStore } from "@perdure/store";
 import { runSubscriptions } from "@perdure/subscription";
 import { type ClusterWorker, createClusterWorker } from "../cluster/cluster-worker.js";
@@ -177,6 +178,13 @@ export async function startWorker(settings: Settings, ports: ProcessPorts): Prom
   observeSubscriptions(metrics, subscriptions);
   const live = {
     led: () => worker.leading(),
+    worker: () => ({
+      id,
+      version: VERSION,
+      startedAtMs: Math.round(performance.timeOrigin),
+      isDraining: worker.isDraining(),
+      leading: worker.leadershipStatuses(),
+    }),
     status: worker.led.status.bind(worker.led),
     statuses: worker.led.statuses.bind(worker.led),
     flowRows: worker.led.flowRows.bind(worker.led),

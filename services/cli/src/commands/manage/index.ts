@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
 import { registerCalls } from "./call.js";
+import { registerCluster } from "./cluster.js";
 import { registerDeployments } from "./deployments.js";
 import { registerExplain } from "./explain.js";
 import { registerInvocations } from "./invocations.js";
@@ -17,6 +18,7 @@ import { registerVersion } from "./version.js";
 
 export function register(program: Command, context: Context): void {
   registerVersion(program, context);
+  registerCluster(program, context);
   registerDeployments(program, context);
   registerServices(program, context);
   registerCalls(program, context);

@@ -1,0 +1,89 @@
+/** Why: `perdure cluster status`: which workers there are, and which of them leads each partition, since when and under which epoch. */
+import type { Row } from "@perdure/admin-client";
+import type { Command } from "commander";
+import type { Context } from "../../context.js";
+import { action, adminOf } from "./connect.js";
+import { numberOf, textOf, whenOf } from "./texts.js";
+
+export function registerCluster(program: Command, context: Context): void {
+  const cluster = program
+    .command("cluster")
+    .helpGroup("Environments:")
+    .description("the workers of the environment and the partitions that they lead");
+  cluster
+    .command("status")
+    .description("show workers, their addresses and versions, and the leader of each partition")
+    .action(action(() => status(context)));
+}
+
+async function status(context: Context): Promise<void> {
+  const { sql } = adminOf(context);
+  const [nodes, partitions] = await Promise.all([
+    sql.query("SELECT * FROM sys_node ORDER BY id, address", context),
+    sql.query("SELECT * FROM sys_partition ORDER BY id", context),
+  ]);
+  const { output, clock } = context;
+  const nowMs = clock.nowMs();
+  output.result({ nodes, partitions }, () => {
+    output.table(
+      [
+        { title: "NODE", show: (row) => textOf(row, "id") ?? "?" },
+        { title: "ADDRESS", show: (row) => textOf(row, "address") ?? "–" },
+        { title: "VERSION", show: (row) => textOf(row, "version") ?? "?" },
+        { title: "STATUS", show: (row) => painted(context, textOf(row, "status")) },
+        { title: "STARTED", show: (row) => whenOf(textOf(row, "started_at"), nowMs) ?? "?" },
+        { title: "LEADS", show: (row) => leadsText(row, partitions) },
+      ],
+      nodes,
+      "No worker is on the list of workers.",
+    );
+    output.print();
+    output.table(
+      [
+        { title: "PARTITION", align: "right", show: (row) => textOf(row, "id") ?? "" },
+        { title: "STATUS", show: (row) => painted(context, textOf(row, "status")) },
+        { title: "LEADER", show: (row) => textOf(row, "leader") ?? textOf(row, "leader_address") ?? "–" },
+        { title: "EPOCH", align: "right", show: (row) => textOf(row, "epoch") ?? "–" },
+        { title: "LEADER SINCE", show: (row) => whenOf(textOf(row, "leader_since"), nowMs) ?? "–" },
+        { title: "LEASE ENDS", show: (row) => whenOf(textOf(row, "lease_expires_at"), nowMs) ?? "–" },
+      ],
+      partitions,
+      "No partitions are known yet.",
+    );
+    const led = partitions.filter((row) => row["status"] === "leading").length;
+    if (led < partitions.length)
+      output.warn(`${partitions.length - led} of ${partitions.length} partitions have no leader that answers: their calls wait.`);
+  });
+}
+
+const COLOURS = {
+  alive: "green",
+  leading: "green",
+  draining: "yellow",
+  unknown: "yellow",
+  unreachable: "red",
+  no_leader: "red",
+} as const;
+
+function painted({ output }: Context, status = "?"): string {
+  return status in COLOURS ? output.paint(COLOURS[status as keyof typeof COLOURS], status.replace("_", " ")) : status;
+}
+
+/** `12 (0-5, 7, 9-13)`. */
+function leadsText(node: Row, partitions: readonly Row[]): string {
+  const id = textOf(node, "id");
+  const led = id === undefined ? [] : partitions.filter((row) => row["leader"] === id && row["status"] === "leading");
+  if (led.length === 0) return textOf(node, "partitions_leading") ?? "?";
+  return `${led.length} (${rangesOf(led.map((row) => numberOf(row, "id") ?? 0))})`;
+}
+
+/** Of rising numbers. */
+export function rangesOf(numbers: readonly number[]): string {
+  const ranges: { first: number; last: number }[] = [];
+  for (const number of numbers) {
+    const range = ranges.at(-1);
+    if (range?.last === number - 1) range.last = number;
+    else ranges.push({ first: number, last: number });
+  }
+  return ranges.map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`)).join(", ");
+}

@@ -1,0 +1,45 @@
+/** Why: operators see since when this worker leads a partition, and when its lease ends; each poll of the leases shows the second only. */
+import type { Clock } from "@perdure/base";
+import type { LeadershipStatus } from "@perdure/driver-grpc";
+import type { LeaseHolder } from "@perdure/store";
+
+interface OwnLease {
+  readonly epoch: number;
+  readonly sinceMs: number;
+  leaseExpiresAtMs: number | undefined;
+}
+
+export class OwnLeases {
+  readonly #id: string;
+  readonly #clock: Clock;
+  readonly #leases = new Map<number, OwnLease>();
+
+  constructor(id: string, clock: Clock) {
+    this.#id = id;
+    this.#clock = clock;
+  }
+
+  /** `holders[p]`: who holds the lease of partition p, as it was read just now. */
+  seen(holders: readonly (LeaseHolder | undefined)[]): void {
+    const nowMs = this.#clock.nowMs();
+    for (const [partition, holder] of holders.entries()) {
+      if (holder?.worker !== this.#id) {
+        this.#leases.delete(partition);
+        continue;
+      }
+      const { epoch, leftMs } = holder;
+      const known = this.#leases.get(partition);
+      const lease = known?.epoch === epoch ? known : { epoch, sinceMs: nowMs, leaseExpiresAtMs: undefined };
+      if (leftMs !== undefined) lease.leaseExpiresAtMs = nowMs + leftMs;
+      this.#leases.set(partition, lease);
+    }
+  }
+
+  /** `leading`: partitions that work here. Those whose lease was not read yet are left out until the next poll. */
+  of(leading: readonly number[]): readonly LeadershipStatus[] {
+    return leading.flatMap((partition) => {
+      const lease = this.#leases.get(partition);
+      return lease === undefined ? [] : [{ partition, ...lease }];
+    });
+  }
+}

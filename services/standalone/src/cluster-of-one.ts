@@ -1,0 +1,40 @@
+/** Why: `sys_node` and `sys_partition` have the same columns where one process leads everything. */
+import type { InvokerWorker } from "@perdure/invoker-worker";
+import { VERSION } from "@perdure/role/version";
+import type { ClusterPort, PartitionRow } from "@perdure/sql";
+
+/** `sinceMs`: when it began to lead. */
+export function clusterOfOne(
+  id: string,
+  worker: Pick<InvokerWorker, "epochOf">,
+  partitionCount: number,
+  sinceMs: number,
+): ClusterPort {
+  const rowOf = (partition: number): PartitionRow => {
+    const epoch = worker.epochOf(partition);
+    const isLed = epoch !== undefined;
+    return {
+      partition,
+      status: isLed ? "leading" : "no_leader",
+      leader: isLed ? id : undefined,
+      leaderAddress: undefined,
+      epoch,
+      leaderSinceMs: isLed ? sinceMs : undefined,
+      leaseExpiresAtMs: undefined,
+    };
+  };
+  const rows = () => Array.from({ length: partitionCount }, (_, partition) => rowOf(partition));
+  return {
+    nodes: () => [
+      {
+        id,
+        address: undefined,
+        version: VERSION,
+        status: "alive",
+        startedAtMs: Math.round(performance.timeOrigin),
+        leadingCount: rows().filter(({ status }) => status === "leading").length,
+      },
+    ],
+    partitions: rows,
+  };
+}
