@@ -39,3 +39,8 @@ export const SERVICE_WAIT_MS_MAX = 30_000;
 export const SERVICE_POLL_MS = 250;
 /** For connecting to a service that is on this machine, or near. */
 export const CONNECT_MS_MAX = 2_000;
+
+/** Whoever presses Tab waits: what is not known by then is not offered. */
+export const COMPLETION_MS_MAX = 1_000;
+/** More candidates fill the terminal. */
+export const COMPLETION_VALUES_MAX = 100;

@@ -30,6 +30,8 @@ export interface SessionOptions {
 
 export class Session {
   readonly #options: SessionOptions;
+  /** False: tokens are used as they are, also when they end soon. */
+  mayRenew = true;
 
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -72,7 +74,7 @@ export class Session {
   async accessTokenOf(apiOrigin: string): Promise<Secret> {
     const login = this.#options.store.read().logins[apiOrigin];
     if (login === undefined) return fail(FAILED, `You are not logged in at ${apiOrigin}`, "Log in: perdure login");
-    if (this.#isFresh(login)) return new Secret(login.accessToken);
+    if (!this.mayRenew || this.#isFresh(login)) return new Secret(login.accessToken);
     return await this.renew(apiOrigin);
   }
 

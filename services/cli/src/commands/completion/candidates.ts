@@ -1,48 +1,107 @@
-/** Why: what fits behind the words typed so far, from the commands as they are. */
+/** Why: what fits behind the words typed so far: commands, flags and fixed values here, and what only the environment knows by name. */
 import type { Command, Option } from "commander";
+import { FIXED_VALUES, type Slot, slotOfArgument, slotOfOption } from "./slots.js";
+
+/** Values that must be looked up. `parents`: arguments of the command that are typed already. `last`: their beginning, maybe empty. */
+export type Lookup = (slot: Slot, parents: readonly string[], last: string) => Promise<readonly string[]>;
+
+interface Typed {
+  readonly command: Command;
+  readonly path: readonly string[];
+  /** Arguments behind the command, without flags and their values. */
+  readonly args: readonly string[];
+  /** The flag whose value comes next. */
+  readonly waiting: Option | undefined;
+  readonly last: string;
+}
 
 /** `words`: all behind `perdure`, the last one unfinished (maybe empty). Candidates begin with it. */
-export function candidates(program: Command, words: readonly string[], profiles: () => readonly string[]): readonly string[] {
+export async function candidates(program: Command, words: readonly string[], lookup: Lookup): Promise<readonly string[]> {
   const last = words.at(-1) ?? "";
+  // zsh and fish have `--flag=value` as one word, bash as three.
+  const [, flag, beginning] = /^(--[^=]+)=(.*)$/s.exec(last) ?? [];
+  if (flag !== undefined && beginning !== undefined) {
+    const found = await candidates(program, [...words.slice(0, -1), flag, beginning], lookup);
+    return found.map((value) => `${flag}=${value}`);
+  }
+  const typed = read(program, last === "=" ? [...words.slice(0, -1), ""] : words.filter((word) => word !== "="));
+  const { waiting } = typed;
+  if (waiting !== undefined) return await ofOption(waiting, typed, lookup);
+  return starting(typed.last, await ofCommand(typed, program, lookup));
+}
+
+/** The value of a flag that every command has, wherever it stands. */
+export function globalValue(words: readonly string[], ...flags: readonly string[]): string | undefined {
+  for (const [index, word] of words.slice(0, -1).entries()) {
+    const [, flag, value] = /^(--[^=]+)=(.*)$/s.exec(word) ?? [];
+    if (flag !== undefined && flags.includes(flag)) return value;
+    const next = words[index + 1] === "=" ? index + 2 : index + 1;
+    if (flags.includes(word) && next < words.length - 1) return words[next];
+  }
+  return undefined;
+}
+
+function read(program: Command, words: readonly string[]): Typed {
   let command = program;
   let waiting: Option | undefined;
+  const path: string[] = [];
+  const args: string[] = [];
   for (const word of words.slice(0, -1)) {
     if (waiting !== undefined) {
       waiting = undefined;
       continue;
     }
-    if (word.startsWith("-")) {
+    if (word.startsWith("-") && word !== "-") {
       const option = optionsOf(command, program).find(({ long, short }) => long === word || short === word);
       waiting = option?.required === true ? option : undefined;
       continue;
     }
-    command = command.commands.find((one) => one.name() === word || one.aliases().includes(word)) ?? command;
+    const child = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
+    if (child === undefined) args.push(word);
+    else {
+      command = child;
+      path.push(child.name());
+    }
   }
-  return fitting(command, program, waiting, last, profiles).filter((one) => one.startsWith(last));
+  return { command, path, args, waiting, last: words.at(-1) ?? "" };
 }
 
-function fitting(
-  command: Command,
-  program: Command,
-  waiting: Option | undefined,
-  last: string,
-  profiles: () => readonly string[],
-): readonly string[] {
-  if (waiting !== undefined) return waiting.long === "--env" ? profiles() : (waiting.argChoices ?? []);
+async function ofOption(option: Option, { path, args, last }: Typed, lookup: Lookup): Promise<readonly string[]> {
+  const fixed = option.argChoices ?? FIXED_VALUES[option.long ?? ""];
+  if (fixed !== undefined) {
+    // Several with commas between them.
+    const head = last.slice(0, last.lastIndexOf(",") + 1);
+    return starting(
+      last,
+      fixed.map((value) => `${head}${value}`),
+    );
+  }
+  const slot = slotOfOption(option.long, path);
+  return slot === undefined ? [] : starting(last, await lookup(slot, args, last));
+}
+
+async function ofCommand({ command, path, args, last }: Typed, program: Command, lookup: Lookup): Promise<readonly string[]> {
   if (last.startsWith("-")) {
     const flags = optionsOf(command, program).filter(({ hidden }) => !hidden);
     return [...flags.flatMap(({ long }) => long ?? []), "--help"];
   }
-  const isProfile = command.name() === "use" && command.parent?.name() === "env";
-  if (isProfile) return profiles();
   if (command.commands.length > 0)
     return command
       .createHelp()
       .visibleCommands(command)
       .map((one) => one.name());
-  return command.registeredArguments[0]?.argChoices ?? [];
+  const declared = command.registeredArguments;
+  const argument = declared[args.length] ?? (declared.at(-1)?.variadic === true ? declared.at(-1) : undefined);
+  if (argument === undefined) return [];
+  if (argument.argChoices !== undefined) return argument.argChoices;
+  const slot = slotOfArgument(argument.name(), path);
+  return slot === undefined ? [] : await lookup(slot, args, last);
 }
 
 function optionsOf(command: Command, program: Command): readonly Option[] {
   return command === program ? program.options : [...command.options, ...program.options];
+}
+
+function starting(last: string, values: readonly string[]): readonly string[] {
+  return values.filter((value) => value.startsWith(last));
 }

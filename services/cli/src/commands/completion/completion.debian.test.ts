@@ -5,51 +5,27 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "@jest/globals";
 import { runShell } from "@perdure/servers";
-import { Command, Option } from "commander";
-import { candidates } from "./candidates.js";
 import { scripts } from "./scripts.js";
 
 const run = promisify(execFile);
 /** A shell that this machine does not have is fetched first. */
 const SHELL_MS = 300_000;
 
-function program(): Command {
-  const root = new Command("perdure").option("-e, --env <name>").option("--json");
-  const keys = root.command("keys").alias("key");
-  keys
-    .command("create")
-    .addOption(new Option("--role <role>").choices(["full", "ingress"]))
-    .option("--force");
-  keys.command("list");
-  keys.command("secret", { hidden: true });
-  const env = root.command("env");
-  env.command("use").argument("<profile>");
-  root.command("completion").addArgument(root.createArgument("<shell>").choices(["bash", "zsh"]));
-  return root;
-}
-
 describe("completion", () => {
-  const fits = (...words: string[]) => candidates(program(), words, () => ["local", "dev"]);
-
-  test("offers commands, flags and values that fit", () => {
-    expect(fits("k")).toEqual(["keys"]);
-    expect(fits("keys", "")).toEqual(["create", "list", "help"]);
-    expect(fits("key", "l")).toEqual(["list"]);
-    expect(fits("keys", "create", "--r")).toEqual(["--role"]);
-    expect(fits("keys", "create", "--")).toEqual(["--role", "--force", "--env", "--json", "--help"]);
-    expect(fits("keys", "create", "--role", "")).toEqual(["full", "ingress"]);
-    expect(fits("-e", "d")).toEqual(["dev"]);
-    expect(fits("-e", "dev", "keys", "c")).toEqual(["create"]);
-    expect(fits("env", "use", "")).toEqual(["local", "dev"]);
-    expect(fits("completion", "z")).toEqual(["zsh"]);
-    expect(fits("nothing", "x")).toEqual([]);
-  });
-
   test("bash asks the program and takes its answer", async () => {
     const program = 'perdure() { printf "%s\\n" "$@" >&2; printf "use\\nundelete\\n"; }';
     const press = 'COMP_WORDS=(perdure env "u"); COMP_CWORD=2; _perdure; declare -p COMPREPLY';
     const { stdout } = await run("bash", ["-c", `${program}\n${scripts.bash}\n${press}`]);
     expect(stdout).toBe('declare -a COMPREPLY=([0]="use" [1]="undelete")\n');
+  });
+
+  test("bash adds no space behind the only candidate when more of the word follows", async () => {
+    const press = 'compopt() { echo "compopt $*"; }; COMP_WORDS=(perdure call ""); COMP_CWORD=2; _perdure';
+    const offers = async (text: string) =>
+      (await run("bash", ["-c", `perdure() { printf "${text}"; }\n${scripts.bash}\n${press}`])).stdout;
+    expect(await offers("Counter/\\n")).toBe("compopt -o nospace\n");
+    expect(await offers("Greeter/greet\\n")).toBe("");
+    expect(await offers("Counter/\\nGreeter/greet\\n")).toBe("");
   });
 
   test(
@@ -68,6 +44,10 @@ describe("completion", () => {
         const press = "_perdure 3>&1";
         const told = "asked: __complete -- env u\noffered: -- use undelete\n";
         expect(await runShell("zsh", `${asked}\nsource ${file}\n${press}`)).toBe(`is for: _perdure perdure\n${told}`);
+        const objects = asked.replace("use undelete", "Greeter/greet Counter/");
+        expect(await runShell("zsh", `${objects}\nsource ${file}\n${press}`)).toBe(
+          "is for: _perdure perdure\nasked: __complete -- env u\noffered: -- Greeter/greet\noffered: -S  -- Counter/\n",
+        );
         expect(await runShell("zsh", `${asked}\nfpath=(${folder})\nautoload -U _perdure\n${press}\n${press}`)).toBe(told + told);
       } finally {
         rmSync(folder, { recursive: true });

@@ -1,8 +1,9 @@
 /** Why: whoever presses Tab sees what fits. The shell asks the program itself, so new commands need no new script. */
 import { Argument, type Command } from "commander";
 import type { Context } from "../../context.js";
-import { LOCAL } from "../../environment.js";
-import { candidates } from "./candidates.js";
+import { COMPLETION_MS_MAX } from "../../limits.js";
+import { candidates, globalValue } from "./candidates.js";
+import { lookupIn } from "./lookup.js";
 import { scripts } from "./scripts.js";
 
 export function register(program: Command, context: Context): void {
@@ -29,11 +30,20 @@ export function register(program: Command, context: Context): void {
     .argument("[words...]")
     .allowUnknownOption()
     .helpOption(false)
-    .action((words: readonly string[]) => {
-      for (const line of candidates(program, words, () => profileNames(context))) context.output.print(line);
+    .action(async (words: readonly string[]) => {
+      for (const line of await found(program, context, words)) context.output.print(line);
     });
 }
 
-function profileNames(context: Context): readonly string[] {
-  return [...new Set([LOCAL, ...context.official.profiles().map(({ name }) => name)])];
+/**
+ * Never fails and never takes long: a Tab that finds nothing is better than one that hangs or prints an error into the command line.
+ * A login that is about to end is not renewed here: a renewal that is broken off loses the login.
+ */
+async function found(program: Command, context: Context, words: readonly string[]): Promise<readonly string[]> {
+  program.setOptionValue("env", globalValue(words, "--env", "-e"));
+  program.setOptionValue("account", globalValue(words, "--account"));
+  context.session.mayRenew = false;
+  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(COMPLETION_MS_MAX)]);
+  const over = new Promise<readonly string[]>((resolve) => signal.addEventListener("abort", () => resolve([]), { once: true }));
+  return await Promise.race([candidates(program, words, lookupIn(context, signal)).catch(() => []), over]);
 }

@@ -1,12 +1,13 @@
 /**
  * Why: three shells, one question to the program: what fits behind these words? In a folder of its `$fpath` zsh reads the file at the
- * first Tab, which wants an answer too.
+ * first Tab, which wants an answer too. Behind a candidate that ends in `/` comes more of the same word: fish knows that by itself.
  */
 export const scripts = {
   bash: `_perdure() {
   local line
   COMPREPLY=()
   while IFS= read -r line; do COMPREPLY+=("$line"); done < <(perdure __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  if [[ \${#COMPREPLY[@]} == 1 && \${COMPREPLY[0]} == */ ]]; then compopt -o nospace 2>/dev/null; fi
 }
 complete -o default -F _perdure perdure
 `,
@@ -14,7 +15,10 @@ complete -o default -F _perdure perdure
 _perdure() {
   local -a found
   found=("\${(@f)$(perdure __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
-  if [[ -n "$found" ]]; then compadd -- $found; else _files; fi
+  if [[ -z "$found" ]]; then _files; return; fi
+  local -a whole=(\${found:#*/}) partial=(\${(M)found:#*/})
+  if [[ -n "$whole" ]]; then compadd -- $whole; fi
+  if [[ -n "$partial" ]]; then compadd -S '' -- $partial; fi
 }
 if [[ $funcstack[1] == _perdure ]]; then _perdure; else compdef _perdure perdure; fi
 `,

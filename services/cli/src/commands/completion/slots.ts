@@ -1,0 +1,89 @@
+/** Why: which values belong where, by the names that arguments and flags have in the help of commands. */
+import { INVOCATION_STATUSES } from "@perdure/admin-client";
+
+/** What must be looked up. Of invocations: any, those that have not ended, those that have, those that are paused. */
+export type Slot =
+  | "account"
+  | "batch"
+  | "code"
+  | "deployment"
+  | "deploymentChoice"
+  | "environment"
+  | "handler"
+  | "invocation"
+  | "invocationCompleted"
+  | "invocationPaused"
+  | "invocationUnfinished"
+  | "kafkaCluster"
+  | "key"
+  | "profile"
+  | "queue"
+  | "rule"
+  | "schedule"
+  | "service"
+  | "subscription"
+  | "target"
+  | "workflow";
+
+/** Of flags. */
+export const FIXED_VALUES: Readonly<Record<string, readonly string[]>> = { "--status": INVOCATION_STATUSES };
+
+const BY_OPTION: Readonly<Record<string, Slot>> = {
+  "--account": "account",
+  "--called-by": "invocation",
+  "--deployment": "deploymentChoice",
+  "--env": "profile",
+  "--handler": "handler",
+  "--on-deployment": "deployment",
+  "--service": "service",
+};
+
+export function slotOfOption(long: string | undefined, path: readonly string[]): Slot | undefined {
+  if (long === "--account" && path[0] === "login") return undefined;
+  return BY_OPTION[long ?? ""];
+}
+
+const BY_ARGUMENT: Readonly<Record<string, Slot>> = {
+  account: "account",
+  batch: "batch",
+  code: "code",
+  deployment: "deployment",
+  environment: "environment",
+  key: "key",
+  profile: "profile",
+  queue: "queue",
+  schedule: "schedule",
+  service: "service",
+  sink: "handler",
+  target: "target",
+  workflow: "workflow",
+};
+
+/** `id` and `name` mean something else in each group. */
+const BY_GROUP: Readonly<Record<string, Readonly<Record<string, Slot>>>> = {
+  subscriptions: { id: "subscription" },
+  "kafka-clusters": { name: "kafkaCluster" },
+  rules: { pattern: "rule", patterns: "rule" },
+};
+
+const BY_VERB: Readonly<Record<string, Slot>> = {
+  cancel: "invocationUnfinished",
+  kill: "invocationUnfinished",
+  pause: "invocationUnfinished",
+  crash: "invocationUnfinished",
+  watch: "invocationUnfinished",
+  resume: "invocationPaused",
+  purge: "invocationCompleted",
+  restart: "invocationCompleted",
+};
+
+/** `path`: names of the commands, from the group on. */
+export function slotOfArgument(name: string, path: readonly string[]): Slot | undefined {
+  const [group = "", verb = ""] = path;
+  if (verb === "create") return BY_ARGUMENT[name]; // New names are made up; what they refer to exists.
+  const ofGroup = BY_GROUP[group]?.[name];
+  if (ofGroup !== undefined) return ofGroup;
+  if (name !== "id" && name !== "ids") return BY_ARGUMENT[name];
+  if (group === "explain" || group === "logs") return "invocation";
+  return group === "invocations" ? (BY_VERB[verb] ?? "invocation") : undefined;
+}
