@@ -1,9 +1,10 @@
 import { generateKeyPairSync } from "node:crypto";
 import { createServer as createHttp1, type IncomingMessage, type ServerResponse } from "node:http";
-import { createServer as createHttp2 } from "node:http2";
+import { createServer as createHttp2, type ServerHttp2Stream } from "node:http2";
 import { type AddressInfo, createServer as createTcp } from "node:net";
+import type { Readable } from "node:stream";
 import { describe, expect, test } from "@jest/globals";
-import { type Clock, Secret, systemClock, systemRandom } from "@perdure/base";
+import { type Clock, handleErrors, Secret, systemClock, systemRandom } from "@perdure/base";
 import { createRequestIdentity } from "@perdure/invoker";
 import { FRAME, headerBlock, http2Frame, http2ProtocolErrors } from "@perdure/testkit";
 import {
@@ -12,11 +13,12 @@ import {
   HTTP_VERSION_HEADER,
   openTunnel,
   START_TUNNEL_PATH,
+  type Tunnel,
   type TunnelEvent,
   type TunnelOptions,
 } from "../src/index.js";
 import { HANDSHAKE_MS } from "../src/limits.js";
-import { answerOf, ask, FakeRelay, open } from "./fake-relay.js";
+import { answerOf, ask, type FakeConnection, FakeRelay, open } from "./fake-relay.js";
 
 const ENVIRONMENT = "env_201k0yd4rz8yftmd4awh1bajg4v";
 const pem = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
@@ -335,6 +337,58 @@ describe("a life", () => {
     await closed;
     expect(await tunnel.ended).toEqual({ kind: "closed" });
     if (!socket.destroyed) await new Promise((resolve) => socket.once("close", resolve));
+  });
+
+  describe("half a request does not pass for a whole one when", () => {
+    /** What a service receives of a request whose body is never complete. */
+    async function halfARequest(
+      version: "h1" | "h2",
+      breaking: (tunnel: Tunnel, connection: FakeConnection) => Promise<void> | void,
+    ) {
+      const seen: string[] = [];
+      const closed = Promise.withResolvers<void>();
+      const received = (body: Readable, isWhole: () => boolean): void => {
+        handleErrors(body);
+        body.on("data", (chunk: Buffer) => seen.push(chunk.toString()));
+        body.on("end", () => seen.push(isWhole() ? "end" : "cut"));
+        body.on("close", () => closed.resolve());
+      };
+      const server = version === "h2" ? createHttp2() : createHttp1();
+      if (version === "h2") {
+        server.on("stream", (stream: ServerHttp2Stream) => {
+          stream.respond({ ":status": 200 });
+          received(stream, () => true);
+        });
+      } else {
+        server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+          response.writeHead(200).flushHeaders();
+          received(request, () => request.complete);
+        });
+      }
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      const { port } = server.address() as AddressInfo;
+      await using relay = await FakeRelay.open(letIn);
+      const { tunnel } = aTunnel(relay, { locals: [{ tunnelPort: 1, host: "127.0.0.1", port }], drainMs: 50 });
+      const connection = await relay.next();
+      const protocol = version === "h1" ? { [HTTP_VERSION_HEADER]: "HTTP/1.1" } : undefined;
+      const request = open(connection.session, "/http/localhost/1/x", { ...signed("/x"), ...protocol });
+      handleErrors(request);
+      request.write("half");
+      await new Promise((resolve) => request.once("response", resolve));
+      await breaking(tunnel, connection);
+      await closed.promise;
+      await tunnel.close();
+      server.close();
+      return seen;
+    }
+
+    test.each(["h1", "h2"] as const)("the tunnel is closed and it does not finish in time, over %s", async (version) => {
+      expect(await halfARequest(version, (tunnel) => tunnel.close())).toEqual(["half"]);
+    });
+
+    test.each(["h1", "h2"] as const)("the connection to the relay breaks, over %s", async (version) => {
+      expect(await halfARequest(version, (_tunnel, { socket }) => void socket.destroy())).toEqual(["half"]);
+    });
   });
 
   test("a name's SRV records are followed", async () => {

@@ -3,7 +3,7 @@
  * slower side reads. Redirects are answers like any other: nobody follows them to where the owner did not point.
  */
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
-import { type ClientHttp2Session, connect, type ServerHttp2Stream } from "node:http2";
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, type ServerHttp2Stream } from "node:http2";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
 import { connect as tlsConnect } from "node:tls";
@@ -13,6 +13,7 @@ import { HTTP_VERSION_HEADER } from "../handshake.js";
 import { errorBody, isFinalStatus, passedHeaders } from "../http-headers.js";
 import {
   CONNECTION_WINDOW_BYTES,
+  FLUSH_MS,
   LOCAL_CONNECT_MS,
   LOCAL_IDLE_MS,
   LOCAL_SOCKETS_MAX,
@@ -34,9 +35,12 @@ export interface LocalRequest {
 const NOT_PASSED: ReadonlySet<string> = new Set(["host", HTTP_VERSION_HEADER]);
 const NOT_ANSWERED: ReadonlySet<string> = new Set();
 
-export class LocalCalls implements Disposable {
+export class LocalCalls implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #sessions = new Map<string, ClientHttp2Session>();
+  /** Every session that is not closed, those that take no new requests included. */
+  readonly #open = new Set<ClientHttp2Session>();
+  readonly #running = new Set<ClientHttp2Stream>();
   /** What https services agreed on. */
   readonly #versions = new Map<string, "HTTP/1.1" | "HTTP/2.0">();
   readonly #httpAgent = new HttpAgent({
@@ -62,11 +66,23 @@ export class LocalCalls implements Disposable {
     else this.#callHttp1(request, service);
   }
 
-  [Symbol.dispose](): void {
-    for (const session of this.#sessions.values()) session.destroy();
+  /** Resets what still runs: to a service, a request on a connection that merely ends would look as if it were whole. */
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#sessions.clear();
+    for (const local of this.#running) breakOff(local);
+    await Promise.all([...this.#open].map((session) => this.#closeGently(session)));
     this.#httpAgent.destroy();
     this.#httpsAgent.destroy();
+  }
+
+  /** Lets what was written leave before the connection goes. */
+  async #closeGently(session: ClientHttp2Session): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    session.once("close", () => resolve());
+    session.close();
+    const late = this.#clock.setTimer(FLUSH_MS, () => session.destroy());
+    await promise;
+    late.cancel();
   }
 
   // ── HTTP/2 ─────────────────────────────────────────────────────────────────────────────────────
@@ -79,6 +95,7 @@ export class LocalCalls implements Disposable {
     outgoing[":path"] = target;
     const local = this.#session(service).request(outgoing, { endStream: stream.endAfterHeaders });
     handleErrors(local, (cause) => unreachable(stream, service, cause));
+    this.#running.add(local);
     local.on("response", (answer) => {
       if (stream.destroyed || stream.closed || stream.headersSent) return;
       if (!isFinalStatus(answer[":status"])) return wrongStatus(stream, local, service);
@@ -87,11 +104,11 @@ export class LocalCalls implements Disposable {
       local.pipe(stream);
     });
     local.on("close", () => {
+      this.#running.delete(local);
       if (!stream.destroyed && !stream.writableEnded) unreachable(stream, service, undefined);
     });
-    stream.on("close", () => {
-      breakOff(local);
-    });
+    // A connection to the relay that breaks ends what is read of the stream, after `aborted`: half a request must not be passed on as whole.
+    for (const over of ["aborted", "close"]) stream.on(over, () => breakOff(local));
     if (!stream.endAfterHeaders) stream.pipe(local);
   }
 
@@ -108,6 +125,7 @@ export class LocalCalls implements Disposable {
       if (this.#sessions.get(origin) === session) this.#sessions.delete(origin);
     };
     this.#sessions.set(origin, session);
+    this.#open.add(session);
     const slow = this.#clock.setTimer(LOCAL_CONNECT_MS, () =>
       session.destroy(new Error(`no connection within ${LOCAL_CONNECT_MS / 1000} s`)),
     );
@@ -118,6 +136,7 @@ export class LocalCalls implements Disposable {
     session.on("goaway", forget);
     session.on("close", () => {
       slow.cancel();
+      this.#open.delete(session);
       forget();
     });
     this.#watchIdle(session, forget);
@@ -168,7 +187,7 @@ export class LocalCalls implements Disposable {
       answer.on("aborted", () => unreachable(stream, service, undefined));
       answer.pipe(stream);
     });
-    stream.on("close", () => outgoing.destroy());
+    for (const over of ["aborted", "close"]) stream.on(over, () => outgoing.destroy());
     if (stream.endAfterHeaders) outgoing.end();
     else stream.pipe(outgoing);
   }

@@ -99,7 +99,7 @@ class OpenTunnel implements Tunnel {
     await Promise.all([...this.#connections].map((connection) => connection.leave(drainMs)));
     for (const slot of this.#slots.values()) slot.stop.abort();
     await Promise.all([...this.#slots.values()].map(({ running }) => running));
-    this.#calls[Symbol.dispose]();
+    await this.#calls[Symbol.asyncDispose]();
     this.#ready.resolve(undefined);
     this.#ended.resolve(ending);
   }
