@@ -391,6 +391,32 @@ describe("a life", () => {
     });
   });
 
+  test.each([
+    ["resets it", (stream: ServerHttp2Stream) => stream.destroy(new Error("broken"))],
+    ["loses its connection", (stream: ServerHttp2Stream) => stream.session?.socket.destroy()],
+  ])("half an answer does not pass for a whole one when the local service %s", async (_how, breakIt) => {
+    const server = createHttp2();
+    server.on("stream", (stream: ServerHttp2Stream) => {
+      handleErrors(stream);
+      stream.respond({ ":status": 200 });
+      stream.write("half", () => breakIt(stream));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    await using relay = await FakeRelay.open(letIn);
+    await using _tunnel = aTunnel(relay, { locals: [{ tunnelPort: 1, host: "127.0.0.1", port }] });
+    const { session } = await relay.next();
+    const request = open(session, "/http/localhost/1/x", signed("/x"));
+    request.end("whole");
+    const failed = new Promise<string | undefined>((resolve) =>
+      handleErrors(request, ({ code }: NodeJS.ErrnoException) => resolve(code)),
+    );
+    request.resume();
+    const ended = new Promise((resolve) => request.once("close", () => resolve("closed without an error")));
+    expect(await Promise.race([failed, ended])).toBe("ERR_HTTP2_STREAM_ERROR");
+    server.close();
+  });
+
   test("a name's SRV records are followed", async () => {
     await using relay = await FakeRelay.open(letIn);
     const { port } = new URL(relay.url);

@@ -76,6 +76,27 @@ describe("a remote port", () => {
     expect(target.asked.map(({ url }) => url)).toEqual(before === "" ? [] : ["/first"]);
   });
 
+  test("does not pass half a request of HTTP/2 on as a whole one when the caller's connection breaks", async () => {
+    const received = Promise.withResolvers<boolean>();
+    const begun = Promise.withResolvers<void>();
+    const server = createServer((request) => {
+      request.on("error", () => undefined);
+      request.on("data", () => begun.resolve());
+      request.on("close", () => received.resolve(request.complete));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const target = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await using port = await openRemotePort({ port: 0, target, credential: async () => "key_1" });
+    const session = connect(port.url).on("error", () => undefined);
+    const stream = session.request({ ":method": "POST", ":path": "/x" }).on("error", () => undefined);
+    stream.write("half");
+    await begun.promise;
+    session.socket.destroy();
+    expect(await received.promise).toBe(false);
+    server.closeAllConnections();
+    server.close();
+  });
+
   test("cuts a caller of HTTP/2 that says GOAWAY and stays", async () => {
     await using target = await aTarget();
     await using port = await openRemotePort({ port: 0, target: target.url, credential: async () => "key_1" });

@@ -63,6 +63,7 @@ class Passage {
     if (this.#bodyEnded) return;
     visit.body.on("data", (chunk: Uint8Array) => this.#onBody(chunk));
     visit.body.on("end", () => {
+      if (visit.isCut) return; // `close` follows.
       this.#bodyEnded = true;
       this.#stream?.end();
     });

@@ -17,6 +17,8 @@ export interface Visit {
   /** There is no body. */
   readonly isWhole: boolean;
   readonly body: Readable;
+  /** The body has ended and is not whole: a reset, or a broken connection, ends it like the last byte does. */
+  readonly isCut: boolean;
   readonly answer: Writable;
   readonly isAnswered: boolean;
   readonly isClosed: boolean;
@@ -52,6 +54,9 @@ export class Http2Visit implements Visit {
   }
   get body(): Readable {
     return this.#stream;
+  }
+  get isCut(): boolean {
+    return this.#stream.aborted || this.#stream.destroyed;
   }
   get answer(): Writable {
     return this.#stream;
@@ -103,6 +108,9 @@ export class Http1Visit implements Visit {
   }
   get body(): Readable {
     return this.#request;
+  }
+  get isCut(): boolean {
+    return !this.#request.complete;
   }
   get answer(): Writable {
     return this.#response;

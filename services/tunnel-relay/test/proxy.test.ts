@@ -1,4 +1,5 @@
 import { request as httpRequest } from "node:http";
+import type { ClientHttp2Stream } from "node:http2";
 import { describe, expect, test } from "@jest/globals";
 import { bareOf } from "@perdure/cloud";
 import { HTTP_VERSION_HEADER, RUNTIME_TOKEN_HEADER } from "@perdure/tunnel";
@@ -161,7 +162,10 @@ describe("a request through a tunnel", () => {
     first.end();
   });
 
-  test("ends on the other side when the runtime gives it up", async () => {
+  test.each([
+    ["the runtime gives it up", (stream: ClientHttp2Stream) => stream.destroy(new Error("given up"))],
+    ["the runtime's connection breaks", (stream: ClientHttp2Stream) => stream.session?.socket.destroy()],
+  ])("is broken off, not ended, on the other side when %s", async (_why, breakIt) => {
     await using world = await aWorld();
     const { tenant } = world;
     await using client = await rawClient(world, credentials(tenant));
@@ -181,7 +185,7 @@ describe("a request through a tunnel", () => {
     stream.on("error", () => undefined);
     stream.write("begun");
     await until(() => world.relay.stats.inFlight === 1);
-    stream.destroy(new Error("given up"));
+    breakIt(stream);
     expect(await closed).not.toBe(0);
     expect(hasEnded).toBe(false);
   });

@@ -49,8 +49,8 @@ export function bridgeStreams(
     outgoing.on("continue", () => {
       if (!isOver(stream)) stream.additionalHeaders({ ":status": 100 });
     });
-    stream.on("error", () => outgoing.destroy());
-    stream.on("close", () => outgoing.destroy());
+    // `aborted` comes before the end that a reset, or a broken connection, makes of the body: half of it would pass for the whole.
+    for (const over of ["aborted", "error", "close"]) stream.on(over, () => outgoing.destroy());
     stream.pipe(outgoing);
   };
 }

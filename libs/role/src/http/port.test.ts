@@ -89,6 +89,24 @@ const sayHttpVersion: HttpHandlers = {
   },
 };
 
+test("half a request of HTTP/2 does not pass for a whole one when its connection breaks", async () => {
+  const received = Promise.withResolvers<boolean>();
+  const begun = Promise.withResolvers<void>();
+  await using open_ = await open({
+    request(req) {
+      req.on("error", () => undefined);
+      req.on("data", () => begun.resolve());
+      req.on("close", () => received.resolve(req.complete));
+    },
+  });
+  const session = connectHttp2(`http://${host}:${open_.port}`).on("error", () => undefined);
+  const stream = session.request({ ":method": "POST", ":path": "/x" }).on("error", () => undefined);
+  stream.write("half");
+  await begun.promise;
+  session.socket.destroy();
+  expect(await received.promise).toBe(false);
+});
+
 describe("one port", () => {
   test("serves HTTP/1.1 and h2c side by side", async () => {
     await using door = await open(sayHttpVersion);

@@ -3,7 +3,7 @@
  * slower side reads. Redirects are answers like any other: nobody follows them to where the owner did not point.
  */
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
-import { type ClientHttp2Session, type ClientHttp2Stream, connect, type ServerHttp2Stream } from "node:http2";
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants, type ServerHttp2Stream } from "node:http2";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
 import { connect as tlsConnect } from "node:tls";
@@ -93,7 +93,8 @@ export class LocalCalls implements AsyncDisposable {
     outgoing[":scheme"] = service.scheme;
     outgoing[":authority"] = service.authority;
     outgoing[":path"] = target;
-    const local = this.#session(service).request(outgoing, { endStream: stream.endAfterHeaders });
+    const session = this.#session(service);
+    const local = session.request(outgoing, { endStream: stream.endAfterHeaders });
     handleErrors(local, (cause) => unreachable(stream, service, cause));
     this.#running.add(local);
     local.on("response", (answer) => {
@@ -101,7 +102,11 @@ export class LocalCalls implements AsyncDisposable {
       if (!isFinalStatus(answer[":status"])) return wrongStatus(stream, local, service);
       const passed = passedHeaders(answer as Record<string, string | string[]>, NOT_ANSWERED);
       stream.respond({ ...passed, ":status": answer[":status"] ?? 502 });
-      local.pipe(stream);
+      local.pipe(stream, { end: false });
+    });
+    local.on("end", () => {
+      // Node also ends streams that were reset or whose connection broke; `close` follows.
+      if (!wasReset(local) && !session.destroyed && stream.headersSent && !stream.destroyed) stream.end();
     });
     local.on("close", () => {
       this.#running.delete(local);
@@ -217,6 +222,10 @@ export class LocalCalls implements AsyncDisposable {
       socket.destroy();
     }
   }
+}
+
+function wasReset({ rstCode }: ClientHttp2Stream): boolean {
+  return rstCode !== undefined && rstCode !== constants.NGHTTP2_NO_ERROR;
 }
 
 /** 502 as long as nothing was answered; a broken stream afterwards. */
