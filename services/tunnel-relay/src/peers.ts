@@ -4,12 +4,15 @@ import { type Clock, handleErrors, type Logger } from "@perdure/base";
 import { type ProxyPath, RUNTIME_TOKEN_HEADER } from "@perdure/tunnel";
 import { PEER_HOLDS_MS, PEER_NAMES_MAX, PEER_QUESTION_MS, SESSION_MEMORY_MEGABYTES, STREAM_WINDOW_BYTES } from "./limits.js";
 
+/** PEM certificates to trust at peers now; undefined: the system's. */
+export type PeersCa = () => string | undefined;
+
 export class Peer {
   readonly origin: string;
-  readonly #ca: string | undefined;
+  readonly #ca: PeersCa;
   #session: ClientHttp2Session | undefined;
 
-  constructor(origin: string, ca: string | undefined) {
+  constructor(origin: string, ca: PeersCa) {
     this.origin = origin;
     this.#ca = ca;
   }
@@ -26,10 +29,11 @@ export class Peer {
 
   #open(): ClientHttp2Session {
     if (this.#session !== undefined && !this.#session.closed && !this.#session.destroyed) return this.#session;
+    const ca = this.#ca();
     const session = connect(this.origin, {
       settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
       maxSessionMemory: SESSION_MEMORY_MEGABYTES,
-      ...(this.#ca === undefined ? {} : { ca: this.#ca }),
+      ...(ca === undefined ? {} : { ca }),
     });
     handleErrors(session); // Its streams receive the error too.
     this.#session = session;
@@ -46,7 +50,7 @@ export class Peers {
   readonly #logger: Logger;
   readonly #holders = new Map<string, { readonly peer: Peer; readonly untilMs: number }>();
 
-  constructor(origins: readonly string[], ca: string | undefined, { clock, logger }: { clock: Clock; logger: Logger }) {
+  constructor(origins: readonly string[], ca: PeersCa, { clock, logger }: { clock: Clock; logger: Logger }) {
     this.#peers = origins.map((origin) => new Peer(origin, ca));
     this.#clock = clock;
     this.#logger = logger;

@@ -27,8 +27,8 @@ export interface RelayOptions {
   readonly tunnelUrl: string;
   /** Origins of other relays' proxies, asked when nobody here has a name. */
   readonly peers?: readonly string[] | undefined;
-  /** PEM certificates to trust at peers instead of the system's. */
-  readonly peersCa?: string | undefined;
+  /** PEM certificates to trust at peers instead of the system's; called for each new connection. */
+  readonly peersCa?: (() => string | undefined) | undefined;
   /** 30 unless said otherwise. */
   readonly handshakesPerMinute?: number | undefined;
   /** How long requests under way may take once it closes; 120 s unless said otherwise. */

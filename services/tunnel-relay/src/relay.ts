@@ -58,7 +58,7 @@ class Relay implements TunnelRelay {
     this.#options = options;
     this.#environments = new Environments(tenancy, clock);
     this.#rate = new HandshakeRate(clock, options.handshakesPerMinute ?? HANDSHAKES_PER_MINUTE);
-    this.#peers = new Peers(options.peers ?? [], options.peersCa, { clock, logger });
+    this.#peers = new Peers(options.peers ?? [], options.peersCa ?? (() => undefined), { clock, logger });
     const source = `${options.relay}/${randomBase62(SOURCE_CHARS, random)}`;
     this.#audit = new TunnelAudit(clock);
     const taken = ({ events = [] }: TunnelsReport): void => this.#audit.reported(events);

@@ -1,5 +1,7 @@
 /** The program itself, over TLS and gRPC, as it is deployed. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createSecureServer } from "node:http2";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -7,7 +9,7 @@ import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { bareOf } from "@perdure/cloud";
 import { MemoryTenancy } from "@perdure/cloud/testing";
 import { openGrpcDoor } from "@perdure/cluster";
-import { Program } from "@perdure/conformance";
+import { eventually, Program } from "@perdure/conformance";
 import { tenancyDefinition, tenancyHandlers } from "@perdure/driver-grpc";
 import { createHttpTransport } from "@perdure/driver-http2";
 import { exchangeWhole } from "@perdure/invoker";
@@ -122,3 +124,37 @@ test("where runtimes come from inside, their door goes without the certificate t
   const answer = await fetch(`http://127.0.0.1:${new URL(facts["proxy"] as string).port}/`);
   expect(answer.status).toBe(400); // No tunnel of that name: it was understood.
 });
+
+test("authorities of other relays are read again when their file is replaced", async () => {
+  const { stranger } = await makeCertificates();
+  /** Another relay, which has every tunnel. */
+  const peer = createSecureServer({ cert: stranger.certificate, key: stranger.privateKey });
+  peer.on("stream", (stream, headers) => {
+    stream.respond({ ":status": headers[":method"] === "HEAD" ? 204 : 200 });
+    stream.end(headers[":method"] === "HEAD" ? undefined : "far");
+    stream.resume();
+  });
+  await new Promise<void>((resolve) => peer.listen(0, "127.0.0.1", resolve));
+  const file = join(folder, "peers.pem");
+  writeFileSync(file, certificates.authority);
+  await relay.stop();
+  await relay.launchAgain({
+    "peers.urls": `https://localhost:${(peer.address() as AddressInfo).port}`,
+    "peers.ca-file": file,
+    "public-tls.check-interval": "100ms",
+    "proxy.cleartext": "true",
+    "probes.bind-port": 0,
+  });
+  const { proxy = "" } = await relay.ready();
+  const port = new URL(proxy).port;
+  const headers: Record<string, string> = { [RUNTIME_TOKEN_HEADER]: tenant.token };
+  tenant.identity.sign(headers, "/x", undefined);
+  const status = async () =>
+    (await fetch(`http://127.0.0.1:${port}/${bareOf(tenant.facts.id)}/far/http/localhost/1/x`, { method: "POST", headers }))
+      .status;
+  expect(await status()).toBe(502);
+  writeFileSync(file, "half a file");
+  writeFileSync(file, stranger.authority);
+  expect(await eventually("the other relay is trusted", async () => (await status()) === 200 || undefined)).toBe(true);
+  peer.close();
+}, 60_000);

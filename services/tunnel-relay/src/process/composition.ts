@@ -1,8 +1,10 @@
 /** Why: the relay as a process: its role on what tenancy tells over gRPC. */
+import { X509Certificate } from "node:crypto";
+import { PerdureError } from "@perdure/base";
 import { firstNews, openPeerCredentials, openPublicCertificate, required } from "@perdure/cluster";
 import { openChannel, RemoteTenancy } from "@perdure/driver-grpc";
 import { type ProcessPorts, type ReadyFacts, readSettingFile, tracedEdge } from "@perdure/role";
-import { checkAddress, listenOn, observeCertificate, openProbes } from "@perdure/role/http";
+import { checkAddress, listenOn, observeCertificate, openProbes, WatchedCertificate } from "@perdure/role/http";
 import { observeRelay, relayMetrics } from "../metrics.js";
 import type { RelayOptions } from "../ports.js";
 import { createTunnelRelay } from "../relay.js";
@@ -17,7 +19,8 @@ export async function startTunnelRelay(settings: Settings, ports: ProcessPorts):
   const tls = await openPeerCredentials(settings.tls, ports);
   const addresses = await lifecycle.prepare(() => required("tenancy.addresses", settings.tenancy.addresses));
   const certificates = await openPublicCertificate(settings.publicTls, ports);
-  const options = await lifecycle.prepare(() => optionsOf(settings));
+  const peersCa = await openPeersCa(settings, ports);
+  const options = await lifecycle.prepare(() => ({ ...optionsOf(settings), peersCa: () => peersCa?.current.certificate }));
   await lifecycle.prepare(() => checkAddress(settings.tunnels));
   await lifecycle.prepare(() => checkAddress(settings.proxy));
 
@@ -57,6 +60,30 @@ export async function startTunnelRelay(settings: Settings, ports: ProcessPorts):
   };
 }
 
+/** Read again when it is replaced: authorities are renewed while relays run. Rejects with OPS0001 when the file cannot be used. */
+async function openPeersCa({ peers: { caFile }, publicTls }: Settings, { lifecycle, clock, logger }: ProcessPorts) {
+  if (caFile === undefined) return undefined;
+  const read = () => {
+    const certificate = readSettingFile("peers.ca-file", caFile);
+    requireCertificate("peers.ca-file", certificate);
+    return { certificate };
+  };
+  const options = { read, file: caFile, checkMs: publicTls.checkInterval };
+  const part = await lifecycle.start("authorities of other relays", () => {
+    const watched = new WatchedCertificate(options, { clock, logger });
+    return { watched, [Symbol.asyncDispose]: async () => watched[Symbol.dispose]() };
+  });
+  return part.watched;
+}
+
+function requireCertificate(setting: string, pem: string): void {
+  try {
+    new X509Certificate(pem);
+  } catch (cause) {
+    throw new PerdureError("OPS0001", `'${setting}' has no certificate: ${(cause as Error).message}`, { cause });
+  }
+}
+
 function optionsOf(settings: Settings): RelayOptions {
   const { regions, domain, peers, nodeName, shutdownTimeout } = settings;
   const host = `tunnel.${regions[0]}.${domain}`;
@@ -66,7 +93,6 @@ function optionsOf(settings: Settings): RelayOptions {
     proxyUrl: withPort(settings.proxyUrl ?? `https://${host}`, 9080),
     tunnelUrl: withPort(settings.tunnelUrl ?? `https://${host}`, 9090),
     peers: peers.urls,
-    peersCa: peers.caFile === undefined ? undefined : readSettingFile("peers.ca-file", peers.caFile),
     handshakesPerMinute: settings.handshakesPerMinute,
     drainMs: shutdownTimeout,
   };

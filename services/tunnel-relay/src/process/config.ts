@@ -65,7 +65,10 @@ export const settings = group("Settings of perdure-tunnel-relay. Every line can 
       form: "scalar",
       show,
     }),
-    caFile: optionalText({ sentence: "PEM file with authorities to trust for them, instead of the system's." }),
+    caFile: optionalText({
+      sentence:
+        "PEM file with authorities to trust for them, instead of the system's; read again as the files of public-tls are.",
+    }),
   }),
   probes: probeSettings,
   tls: tlsSettings,
