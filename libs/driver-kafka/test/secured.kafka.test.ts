@@ -10,6 +10,18 @@ import kafkajs from "kafkajs";
 import { createKafkaSource } from "../src/index.js";
 import { Taken, TestRegistry } from "./world.js";
 
+/** Makes the topic `t1` with one record for each value. */
+async function produce(kafka: kafkajs.Kafka, ...values: readonly string[]): Promise<void> {
+  const admin = kafka.admin();
+  await admin.connect();
+  await admin.createTopics({ topics: [{ topic: "t1" }], waitForLeaders: true });
+  await admin.disconnect();
+  const producer = kafka.producer({ allowAutoTopicCreation: false });
+  await producer.connect();
+  await producer.send({ topic: "t1", messages: values.map((value) => ({ value })) });
+  await producer.disconnect();
+}
+
 test("SASL over TLS lets in who has the password and knows the authority, and says why others stay outside", async () => {
   const { trusted } = await makeCertificates();
   const sasl = { mechanism: "SCRAM-SHA-256", username: "perdure", password: "secret" } as const;
@@ -20,14 +32,7 @@ test("SASL over TLS lets in who has the password and knows the authority, and sa
     sasl: { ...sasl, mechanism: "scram-sha-256" },
     logLevel: kafkajs.logLevel.NOTHING,
   });
-  const admin = kafka.admin();
-  await admin.connect();
-  await admin.createTopics({ topics: [{ topic: "t1" }], waitForLeaders: true });
-  await admin.disconnect();
-  const producer = kafka.producer({ allowAutoTopicCreation: false });
-  await producer.connect();
-  await producer.send({ topic: "t1", messages: [{ value: "1" }, { value: "2" }] });
-  await producer.disconnect();
+  await produce(kafka, "1", "2");
 
   const properties = {
     "bootstrap.servers": broker.brokers,
@@ -78,14 +83,7 @@ test("OAUTHBEARER lets in who has a token of the endpoint, and says why others s
     sasl: { mechanism: "oauthbearer", oauthBearerProvider: async () => ({ value: unsecuredToken("producer") }) },
     logLevel: kafkajs.logLevel.NOTHING,
   });
-  const admin = kafka.admin();
-  await admin.connect();
-  await admin.createTopics({ topics: [{ topic: "t1" }], waitForLeaders: true });
-  await admin.disconnect();
-  const producer = kafka.producer({ allowAutoTopicCreation: false });
-  await producer.connect();
-  await producer.send({ topic: "t1", messages: [{ value: "1" }] });
-  await producer.disconnect();
+  await produce(kafka, "1");
 
   let token = "not.a.token";
   const endpoint = createServer((_, response) => response.end(JSON.stringify({ access_token: token })));

@@ -7,5 +7,6 @@ export * from "./longest-pauses.js";
 export * from "./patience.js";
 export * from "./raw-connection.js";
 export * from "./seeded-random.js";
+export * from "./stuck-client.js";
 export * from "./tiers.js";
 export * from "./virtual-clock.js";
