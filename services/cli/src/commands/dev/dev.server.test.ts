@@ -160,6 +160,16 @@ describe("a folder", () => {
       false,
     ],
     [[["pom.xml", ""]], "mvn -q compile exec:java", false],
+    [
+      [
+        ["pyproject.toml", ""],
+        ["__main__.py", ""],
+      ],
+      "uv run .",
+      true,
+    ],
+    [[["deno.json", '{"tasks":{"dev":"deno run --watch main.ts"}}']], "deno task dev", true],
+    [[["deno.jsonc", '{"tasks":{"start":{"command":"deno run main.ts"}}}']], "deno task start", true],
   ] as const)("with %j is started by '%s'", (files, command, isCertain) => {
     write(...files);
     const start = startOf(folder);

@@ -45,7 +45,12 @@ export function contentOf(folder: string): string | undefined {
 }
 
 const texts = z.record(z.string(), z.string()).default({});
-const packageShape = z.looseObject({ scripts: texts, dependencies: texts, devDependencies: texts });
+const packageShape = z.looseObject({
+  scripts: texts,
+  tasks: z.record(z.string(), z.unknown()).default({}),
+  dependencies: texts,
+  devDependencies: texts,
+});
 
 /** How to start what is in this folder; undefined when nobody knows. */
 export function startOf(folder: string): Start | undefined {
@@ -54,6 +59,12 @@ export function startOf(folder: string): Start | undefined {
     const script = scriptIn(readFileSync(join(folder, "package.json"), "utf8"));
     if (script !== undefined) return { ...runScript(script, has), isCertain: true };
   }
+  const deno = ["deno.json", "deno.jsonc"].find(has);
+  if (deno !== undefined) {
+    const script = scriptIn(readFileSync(join(folder, deno), "utf8"), "tasks");
+    if (script !== undefined) return start("deno", ["task", script.name], `task '${script.name}' of ${deno}`, true);
+  }
+  if (has("__main__.py") && has("pyproject.toml")) return start("uv", ["run", "."], "pyproject.toml and __main__.py", true);
   const python = ["main.py", "app.py", "service.py", "example.py", "src/main.py", "src/app.py"].find(has);
   if (python !== undefined) {
     if (has("uv.lock") || has("pyproject.toml"))
@@ -73,8 +84,8 @@ function start(command: string, args: readonly string[], because: string, isCert
 }
 
 /** `dev` before `start`; undefined when it has neither, or is no package.json. */
-function scriptIn(text: string): { name: string } | undefined {
-  const scripts = packageIn(text)?.scripts;
+function scriptIn(text: string, field: "scripts" | "tasks" = "scripts"): { name: string } | undefined {
+  const scripts = packageIn(text)?.[field];
   const name = ["dev", "start"].find((script) => scripts?.[script] !== undefined);
   return name === undefined ? undefined : { name };
 }
