@@ -107,7 +107,7 @@ describe("a session", () => {
       await heading(page, "Environments").waitFor();
       await page.locator(".frame__foot .place-button").click();
       await page.getByRole("menuitem", { name: "Sessions" }).click();
-      await page.getByRole("table").last().getByText("here", { exact: true }).waitFor();
+      await page.getByRole("table").last().getByText("this session", { exact: true }).waitFor();
       await expectForbidden(button(page, "Sign out session"), /the current session/);
       await page.keyboard.press("Escape");
       await page.locator(".frame__foot .place-button").click();
@@ -214,7 +214,7 @@ describe("members", () => {
       await expectForbidden(button(page, "Invite member"), /viewer/);
       await expectForbidden(button(page, `Remove ${owner.email}`), /viewer/);
       await page.goto(cloud.url(at("/audit")));
-      await page.getByText("It takes an owner or admin.").waitFor();
+      await page.getByText("Required role: owner or admin.").waitFor();
       await page.goto(cloud.url(at("/settings")));
       await expectForbidden(button(page, "Save"), /viewer/);
       await page.goto(cloud.url(at(`/environments/${dev}/developers`)));
@@ -262,7 +262,7 @@ describe("books", () => {
       const totals = { ingressRequests: 1_234, adminRequests: 1, bytesIn: 10, bytesOut: 100 * 2 ** 30, tunnelBytes: 0 };
       await people.tenancy.report([{ source: "test", environmentId: dev, atMs: Date.now(), totals }]);
       const page = await cloud.open(owner, at("/usage"));
-      await page.getByText("100.0 GiB of 500 GiB a month").or(page.getByText("100 GiB of 500 GiB a month")).waitFor();
+      await page.getByText("100.0 GiB of 500 GiB per month").or(page.getByText("100 GiB of 500 GiB per month")).waitFor();
       await page.getByText("20 %").waitFor();
       await page.getByRole("img", { name: /^Requests: 1,2\d\d in all, most on \d{4}-\d\d-\d\d with 1,2\d\d$/ }).waitFor();
       await page.getByLabel("Environment").click();
@@ -457,7 +457,7 @@ describe("every page of an account", () => {
       const page = await cloud.open(owner, at("/members"));
       await heading(page, "Members").waitFor();
       await page.keyboard.press("Control+k");
-      await page.getByRole("combobox", { name: /^A page/ }).waitFor();
+      await page.getByRole("combobox", { name: /^Search pages/ }).waitFor();
       await page.keyboard.type("environment dev");
       await page.getByRole("option", { name: "Environment dev" }).waitFor();
       await page.keyboard.press("Enter");

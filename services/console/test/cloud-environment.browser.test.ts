@@ -115,7 +115,7 @@ test(
       await button(page, name).click();
       await page
         .getByRole("dialog")
-        .getByRole("button", { name: name.replace(" it early", ""), exact: true })
+        .getByRole("button", { name: name.replace(" early", ""), exact: true })
         .click();
     };
     await step("Rotate");
@@ -213,7 +213,7 @@ test(
       [`/deployments/${deployment["id"]}`, "Verify compatibility"],
       [`/invocations/${invocationId}`, "Restart as new …"],
       ["/state/Shelf/lamp", "Add entry", "Clear all", "Edit left", "Remove left"],
-      ["/awakeables", "Answer"],
+      ["/awakeables", "Complete"],
       ["/schedules", "Create schedule"],
       ["/flow", "Create rule", "Edit acme", "Disable acme", "Delete acme"],
       ["/subscriptions", "Create subscription", "Add Kafka cluster"],

@@ -111,13 +111,9 @@ test("descriptions of services are markdown, and bring no element of their own",
 });
 
 test("an outage is told once, without commands of a terminal", async () => {
-  const page = await ui.open("/services", { mayFail: true });
-  await page.getByRole("link", { name: "Orders", exact: true }).waitFor();
-  const pages = page.getByRole("navigation", { name: "Pages" });
-  await pages.getByRole("link", { name: "Deployments" }).click();
-  await page.getByRole("heading", { level: 1, name: "Deployments" }).waitFor();
+  const page = await ui.open("/invocations", { mayFail: true });
+  await page.getByText("Orders/place").first().waitFor();
   await page.route("**/*", (route) => route.abort("connectionrefused"));
-  await pages.getByRole("link", { name: "Services" }).click();
   await page.getByText("The server cannot be reached.").waitFor();
   expect(await page.getByText("The server cannot be reached.").count()).toBe(1);
   expect(await page.getByText(/perdure dev|Failed to fetch/).count()).toBe(0);

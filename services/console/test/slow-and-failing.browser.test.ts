@@ -74,7 +74,7 @@ const PAGES: readonly Looked[] = [
   { route: "/promises", path: () => "/promises", content: (page) => page.getByRole("row", { name: /ada/ }) },
   { route: "/awakeables", path: () => "/awakeables", content: (page) => page.getByRole("row", { name: /Orders\/approve/ }) },
   { route: "/schedules", path: () => "/schedules", content: (page) => page.getByRole("img", { name: /^yearly: / }) },
-  { route: "/flow", path: () => "/flow", content: (page) => page.getByRole("row", { name: /^acme 1 any/ }) },
+  { route: "/flow", path: () => "/flow", content: (page) => page.getByRole("row", { name: /^acme 1 no limit/ }) },
   {
     route: "/subscriptions",
     path: () => "/subscriptions",

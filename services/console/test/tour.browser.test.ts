@@ -71,7 +71,7 @@ test("from nothing to a crash that nothing is lost in", async () => {
   await call.getByRole("link", { name: "its timeline" }).waitFor();
 
   const crash = step("Crash it");
-  await crash.getByRole("button", { name: "Start it" }).click();
+  await crash.getByRole("button", { name: "Start" }).click();
   await crash.getByRole("button", { name: "Crash it" }).waitFor();
   await crash.getByText("bake the cake").waitFor();
   await crash.getByRole("button", { name: "Crash it" }).click();
@@ -94,7 +94,7 @@ test("from nothing to a crash that nothing is lost in", async () => {
   await page.reload();
   await crash.getByText("completed anyway").waitFor();
   await page.getByRole("button", { name: "Start over" }).click();
-  await crash.getByRole("button", { name: "Start it" }).waitFor();
+  await crash.getByRole("button", { name: "Start" }).waitFor();
 });
 
 test("what is registered elsewhere is noticed", async () => {

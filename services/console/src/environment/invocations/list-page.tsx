@@ -93,7 +93,7 @@ export function ListPage() {
         />
       )}
       {rows.problem !== undefined && list.error === null && (
-        <ProblemNote cause={rows.problem} title="The rows are out of date." />
+        <ProblemNote cause={rows.problem} title="The rows are out of date." onRetry={list.renew} />
       )}
       <div className="runs-room">
         {!list.isRefused && <Counts list={list} onRenew={renew} />}
