@@ -76,7 +76,7 @@ test("from nothing to a crash that nothing is lost in", async () => {
   await crash.getByText("bake the cake").waitFor();
   await crash.getByRole("button", { name: "Crash it" }).click();
   await crash
-    .getByText(/The \d steps that were done before were replayed from the journal, not run again/)
+    .getByText(/The \d steps completed before were replayed from the journal, not run again/)
     .first()
     .waitFor();
   await crash.getByText("completed anyway").waitFor({ timeout: 15_000 });
