@@ -19,7 +19,8 @@ beforeAll(async () => {
   for (const body of objects.filter(({ kind }) => kind === "CustomResourceDefinition"))
     await create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", body);
   await eventually("environments are served", async () => (await kubernetes.ask({ path: ENVIRONMENTS })).status === 200);
-  const ofKind = (wanted: string): Rendered => objects.find(({ kind }) => kind === wanted) as Rendered;
+  const ofKind = (wanted: string): Rendered =>
+    objects.find(({ kind, metadata }) => kind === wanted && metadata.name === "perdure-deletion-guard") as Rendered;
   await create(`${POLICIES}/validatingadmissionpolicies`, ofKind("ValidatingAdmissionPolicy"));
   await create(`${POLICIES}/validatingadmissionpolicybindings`, ofKind("ValidatingAdmissionPolicyBinding"));
 }, FIRST_MS);
