@@ -18,20 +18,15 @@ export const frontDoor: FrontDoor = {
     new Promise((resolve) => {
       let isResolved = false;
       const socket = connect({ host, port, signal, timeout: FRONT_CONNECT_MS_MAX });
-      const end = (answer: () => FrontAnswer) => (): void => {
-        resolve(answer());
+      socket.on("error", () => end(isResolved ? "refused" : "unknown"));
+      const end = (answer: FrontAnswer): void => {
+        resolve(answer);
         socket.destroy();
       };
-      const failed = end(() => (isResolved ? "refused" : "unknown"));
-      // Not told of an address: it needs no name.
       socket.on("lookup", (error) => {
         isResolved = error === null;
       });
-      socket.once(
-        "connect",
-        end(() => "accepted"),
-      );
-      socket.once("timeout", failed);
-      socket.on("error", failed);
+      socket.once("timeout", () => end(isResolved ? "refused" : "unknown"));
+      socket.once("connect", () => end("accepted"));
     }),
 };

@@ -38,7 +38,8 @@ async function create(path: string, body: unknown): Promise<void> {
   if (status !== 201) throw new Error(`${path}: ${text}`);
 }
 
-const asOperator = (method: "GET" | "PATCH" | "POST", path: string, body?: unknown) => kubernetes.ask({ method, path, body }, OPERATOR);
+const asOperator = (method: "GET" | "PATCH" | "POST", path: string, body?: unknown) =>
+  kubernetes.ask({ method, path, body }, OPERATOR);
 
 /** Lets the operator at the Secrets of that namespace, as it does for environments. */
 function bind(namespace: string, query = "") {
