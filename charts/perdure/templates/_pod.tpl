@@ -225,7 +225,7 @@ spec:
 {{- define "perdure.serviceAccount" -}}
 apiVersion: v1
 kind: ServiceAccount
-metadata: {{- include "perdure.metadata" . | nindent 2 }}
+metadata: {{- include "perdure.metadata" (merge (dict "annotations" (get .root.Values .key).serviceAccount.annotations) .) | nindent 2 }}
 automountServiceAccountToken: false
 {{- end -}}
 

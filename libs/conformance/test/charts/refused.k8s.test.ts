@@ -59,6 +59,8 @@ test.concurrent.each<readonly [string, Pick<RenderOptions, "values">, RegExp]>([
   ["operator.redisImage.digest=sha256:short", minimal, /digest/],
   ["operator.runtimeDigests.worker:latest=sha256:short", minimal, /runtimeDigests/],
   ["global.imagePullPolicy=Sometimes", minimal, /imagePullPolicy/],
+  ["global.commonLabels.perdure\\.dev/environment=x", minimal, /invalid propertyName/],
+  ["global.revisionHistoryLimit=0", minimal, /revisionHistoryLimit/],
   ["gateway.replicas=0", minimal, /replicas/],
   ["gateway.resources=null", minimal, /resources/],
   ["gateway.resources.requests.memory=null", minimal, /memory/],

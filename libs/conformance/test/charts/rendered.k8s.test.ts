@@ -203,6 +203,29 @@ describe.each(VALUES)("with the values '%s'", (values) => {
   });
 });
 
+test("labels, annotations of accounts and further objects are where the values say, and selectors stay as they are", async () => {
+  const sets = [
+    "global.commonLabels.team=payments",
+    "global.revisionHistoryLimit=3",
+    "gateway.serviceAccount.annotations.example\\.org/role=gateway",
+    "extraObjects[0].apiVersion=v1",
+    "extraObjects[0].kind=ConfigMap",
+    "extraObjects[0].metadata.name=\\{\\{ .Release.Name \\}\\}-more",
+  ];
+  const objects = await render({ sets });
+  const ours = objects.filter(({ kind, metadata }) => kind !== "CustomResourceDefinition" && metadata.name !== "cell-more");
+  expect(objects.length - ours.length).toBe(4);
+  expect(named(objects, "ConfigMap/cell-more").apiVersion).toBe("v1");
+  for (const object of ours) expect([nameOf(object), object.metadata.labels?.["team"]]).toEqual([nameOf(object), "payments"]);
+  for (const object of workloadsIn(objects)) {
+    expect(templateOf(object).metadata.labels["team"]).toBe("payments");
+    expect(JSON.stringify(object.spec.selector ?? {})).not.toContain("team");
+    if (object.kind !== "Job") expect(object.spec["revisionHistoryLimit"]).toBe(3);
+  }
+  expect(named(objects, "ServiceAccount/perdure-gateway").metadata.annotations).toEqual({ "example.org/role": "gateway" });
+  expect(named(objects, "ServiceAccount/perdure-tenancy").metadata.annotations).toBeUndefined();
+});
+
 test("tenancy may do what its suite runs with, and no more", () => {
   const rights = of("minimal").filter(({ kind, metadata }) => /Role$/.test(kind) && /tenancy/.test(metadata.name));
   expect(rights.map((role) => [role.kind, role["rules"]])).toEqual([
