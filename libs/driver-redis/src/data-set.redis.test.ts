@@ -1,12 +1,16 @@
 /** Marks of data sets on a real Redis: what leads, claims and commits while they are right, missing or different. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { systemClock } from "@perdure/base";
+import { type PerdureError, systemClock } from "@perdure/base";
+import type { Mutation } from "@perdure/partition";
+import { anId, anInvocation, someFacts } from "@perdure/partition/testing";
 import { type RedisServer, startRedis, startReplicatedRedis } from "@perdure/servers";
+import { newPopulation } from "@perdure/store";
 import { COMMITTED, connectTo } from "../test/connected.js";
 import { placeMarks, type RedisConnections, RedisLeases, RedisPartitionStore, readMarks, storedPartitionCount } from "./index.js";
 
 const ENVIRONMENT = "marked";
 const [MARK, OTHER] = ["a".repeat(32), "b".repeat(32)];
+const id = anId(1);
 const put = (seq: number) => ({ kind: "putDedup", producer: "p", seq }) as const;
 
 const owned = new AsyncDisposableStack();
@@ -36,6 +40,47 @@ async function leader(name: string, id = MARK, connections = redis) {
   expect((await one.leases.acquire([0]))[0]?.kind).toBe("held");
   const epoch = await one.store.claim(0);
   return { ...one, epoch, put: (seq: number) => one.store.commit([{ partition: 0, epoch, mutations: [put(seq)] }]) };
+}
+
+async function all<T>(rows: AsyncIterable<T>): Promise<readonly T[]> {
+  const found: T[] = [];
+  for await (const row of rows) found.push(row);
+  return found;
+}
+
+/** Everything that reads a partition. */
+function waysToRead(): readonly (readonly [what: string, read: (store: RedisPartitionStore) => Promise<unknown>])[] {
+  return [
+    ["one row", (store) => store.fetch(0, [{ kind: "dedup", producer: "p" }])],
+    [
+      "two rows",
+      (store) =>
+        store.fetch(0, [
+          { kind: "dedup", producer: "p" },
+          { kind: "invocation", id },
+        ]),
+    ],
+    ["a journal among rows", (store) => store.fetch(0, [{ kind: "journal", id }])],
+    ["a journal", (store) => store.readJournal(0, id, 1)],
+    ["state", (store) => store.stateOf(0, "s", "k")],
+    ["promises", (store) => store.promisesOf(0, "s", "k")],
+    ["timers", (store) => store.timers(0, "precise", 0, 1)],
+    ["the outbox", (store) => store.outbox(0, -1, 1)],
+    ["events", (store) => store.events(0, id)],
+    ["flow control", (store) => store.flow(0)],
+    ["what a new leader takes up", (store) => all(store.takenUp(0))],
+    ["what it counts then", (store) => all(store.takenUp(0, newPopulation()))],
+    ["unfinished invocations", (store) => all(store.unfinished(0, undefined))],
+    ["suspended invocations", (store) => all(store.unfinished(0, "suspended"))],
+    ["completed invocations", (store) => all(store.completed(0))],
+    ["rows of invocations", (store) => all(store.invocationRows(0, "unfinished"))],
+    ["the row of an invocation", async (store) => [await store.invocationRow(0, id)]],
+    ["what an archive takes", (store) => store.completedBefore(0, 1, 1)],
+    ["all state", (store) => all(store.scanState(0, undefined))],
+    ["all promises", (store) => all(store.scanPromises(0))],
+    ["all locks", (store) => all(store.scanLocks(0))],
+    ["all inboxes", (store) => all(store.scanInboxes(0))],
+  ];
 }
 
 const keys = async (): Promise<readonly unknown[]> => (await server.ask("KEYS", "*")) as readonly unknown[];
@@ -119,6 +164,46 @@ describe("a partition without the expected mark", () => {
     // Without a leadership any data set may be read, as introspection does.
     const reader = new RedisPartitionStore(redis, { environment: ENVIRONMENT });
     expect(await reader.fetch(0, [dedup])).toEqual([{ ...dedup, value: undefined }]);
+  });
+
+  test("is not read by its leader in any way, and by others as it is", async () => {
+    await placeMarks(redis, ENVIRONMENT, 1, MARK);
+    const { store, epoch } = await leader("a");
+    const value = new Uint8Array(600 * 1024).fill(7);
+    const mutations: Mutation[] = [
+      { kind: "putInvocation", invocation: anInvocation("invoked", { facts: someFacts({ id }) }) },
+      { kind: "appendEntry", id, index: 0, entry: { type: 0x0400, body: value, appendedAtMs: 1 } },
+      { kind: "putState", service: "s", key: "k", stateKey: "x", value },
+    ];
+    expect(await store.commit([{ partition: 0, epoch, mutations }])).toEqual(COMMITTED);
+    expect((await store.readJournal(0, id, 1))[0]?.body).toEqual(value);
+    expect(await store.stateOf(0, "s", "k")).toEqual(new Map([["x", value]]));
+    expect(await all(store.takenUp(0))).toHaveLength(1);
+
+    await server.ask("FLUSHALL");
+    for (const [what, read] of waysToRead()) {
+      const refused = await read(store).then(
+        () => `${what} was answered`,
+        (cause: unknown) => (cause as PerdureError).code,
+      );
+      expect(refused).toBe("STO0005");
+    }
+    const reader = new RedisPartitionStore(redis, { environment: ENVIRONMENT });
+    for (const [, read] of waysToRead()) await expect(read(reader)).resolves.toBeDefined();
+  });
+
+  test("of a newer leader is not read by the one before, and without marks an empty one neither", async () => {
+    await placeMarks(redis, ENVIRONMENT, 1, MARK);
+    const before = await leader("a");
+    await before.leases.release([0]);
+    const after = await leader("b");
+    for (const [, read] of waysToRead()) await expect(read(before.store)).rejects.toMatchObject({ code: "STO0002" });
+    for (const [, read] of waysToRead()) await expect(read(after.store)).resolves.toBeDefined();
+
+    const unmarked = new RedisPartitionStore(redis, { environment: ENVIRONMENT });
+    await unmarked.claim(0);
+    await server.ask("FLUSHALL");
+    for (const [, read] of waysToRead()) await expect(read(unmarked)).rejects.toMatchObject({ code: "STO0002" });
   });
 
   test("of another data set is not written, even when epoch and batch happen to be the next ones", async () => {

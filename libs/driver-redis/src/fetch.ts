@@ -2,7 +2,7 @@
  * Rows in batches: all fields wanted of one hash in one command, all commands in one transaction, so that a fetch sees one moment of
  * the partition in one round trip. Journals are paged, and large payloads follow in a second trip.
  */
-import { type InvocationId, invariant, PerdureError, unreachable } from "@perdure/base";
+import { type InvocationId, invariant, unreachable } from "@perdure/base";
 import type { JournalEntry, WorkflowPromise } from "@perdure/partition";
 import {
   decodeEntry,
@@ -14,27 +14,18 @@ import {
   type Row,
   type RowKey,
 } from "@perdure/store";
-import { type Asker, answer } from "./asking.js";
-import { NO_MARK } from "./data-set.js";
+import { answer } from "./asking.js";
 import { objectName, timerMember } from "./keys.js";
 import { JOURNAL_PAGE_BYTES, JOURNAL_ROWS_FIRST, JOURNAL_ROWS_MAX } from "./limits.js";
 import type { Command, Reply } from "./link.js";
 import { type Cell, payloadsOf } from "./payloads.js";
+import type { Reads } from "./reads.js";
 import { sortedState } from "./storage-order.js";
 
-/**
- * `mark`: the data set that the partition must still carry after the read, `NO_MARK` for any. Rejects with STO0005 when it does not: what
- * was not found may be lost, and no caller may get the answer that it does not exist.
- */
-export async function fetchRows(
-  asker: Asker,
-  prefix: string,
-  keys: readonly RowKey[],
-  mark: string = NO_MARK,
-): Promise<readonly Row[]> {
+export async function fetchRows(asker: Reads, prefix: string, keys: readonly RowKey[]): Promise<readonly Row[]> {
   const plan = new Plan(prefix);
   const found = keys.map((key) => plan.place(key));
-  const replies = await transaction(asker, plan.commands(), { prefix, mark });
+  const replies = await transaction(asker, plan.commands());
   // Every row's cells in one list, so that whatever is in chunks is resolved in one place.
   const cells: Cell[] = [];
   const ends = found.map((place) => {
@@ -54,27 +45,13 @@ export async function fetchRows(
   return rows;
 }
 
-interface ExpectedMark {
-  readonly prefix: string;
-  readonly mark: string;
-}
-
-/** One moment of the partition; a single command is one by itself. The mark is read behind it, in the same round trip. */
-async function transaction(
-  asker: Asker,
-  commands: readonly Command[],
-  { prefix, mark }: ExpectedMark,
-): Promise<readonly Reply[]> {
-  if (commands.length === 0) return [];
-  const isSingle = commands.length === 1;
-  const reads: Command[] = isSingle ? [...commands] : [["MULTI"], ...commands, ["EXEC"]];
-  const check: Command[] = mark === NO_MARK ? [] : [["HGET", `${prefix}epoch`, "mark"]];
-  const replies = await asker.ask([...reads, ...check]);
-  const found = check.length === 0 ? mark : (answer(replies[reads.length] as Reply) as Buffer | null)?.toString();
-  if (found !== mark)
-    throw new PerdureError("STO0005", `the partition of ${prefix} does not carry the mark ${mark} of the data set`);
-  const results = answer(replies[reads.length - 1] as Reply);
-  if (isSingle) return [results];
+/** One moment of the partition; a single command is one by itself. */
+async function transaction(asker: Reads, commands: readonly Command[]): Promise<readonly Reply[]> {
+  const [only] = commands;
+  if (only === undefined) return [];
+  if (commands.length === 1) return [await asker.one(only)];
+  const replies = await asker.ask([["MULTI"], ...commands, ["EXEC"]]);
+  const results = answer(replies[replies.length - 1] as Reply);
   invariant(Array.isArray(results), "a transaction without WATCH is carried out");
   return (results as readonly Reply[]).map(answer);
 }
@@ -239,7 +216,7 @@ export function promisesFrom(
 }
 
 /** The first `length` entries, or all there are; pages hold about the same number of bytes. */
-export async function readJournal(asker: Asker, prefix: string, id: InvocationId, length: number): Promise<JournalEntry[]> {
+export async function readJournal(asker: Reads, prefix: string, id: InvocationId, length: number): Promise<JournalEntry[]> {
   const entries: JournalEntry[] = [];
   let bytes = 0;
   while (entries.length < length) {

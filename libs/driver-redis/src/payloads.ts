@@ -1,9 +1,10 @@
 /** Why: what a read finds may be payloads or the names of their chunks; whoever reads wants payloads, in memory of their own. */
 import { concatBytes, PerdureError } from "@perdure/base";
-import { type Asker, answer } from "./asking.js";
+import { answer } from "./asking.js";
 import { type ChunkSet, chunkKeys, storedPayload } from "./big-values.js";
 import { CHUNKS_AT_ONCE, READ_ATTEMPTS_MAX } from "./limits.js";
 import type { Command } from "./link.js";
+import type { Reads } from "./reads.js";
 
 /** A value as it was found. `again` reads it anew: its chunks go when it is replaced. Without, it was deleted with its journal. */
 export interface Cell {
@@ -12,7 +13,7 @@ export interface Cell {
 }
 
 /** The payloads in the order of the cells; the chunks of all that have some are read together. */
-export async function payloadsOf(asker: Asker, prefix: string, cells: readonly Cell[]): Promise<(Uint8Array | undefined)[]> {
+export async function payloadsOf(asker: Reads, prefix: string, cells: readonly Cell[]): Promise<(Uint8Array | undefined)[]> {
   const payloads: (Uint8Array | undefined)[] = [];
   const chunked: (readonly [n: number, set: ChunkSet])[] = [];
   for (const [n, { stored }] of cells.entries()) {
@@ -32,7 +33,7 @@ export async function payloadsOf(asker: Asker, prefix: string, cells: readonly C
 
 /** Its chunks are gone, so by now the row is another one, or none. */
 async function readAgain(
-  asker: Asker,
+  asker: Reads,
   prefix: string,
   gone: ChunkSet,
   again: Command | undefined,
@@ -51,7 +52,7 @@ async function readAgain(
 }
 
 /** The payload of each set; undefined when a chunk is gone. */
-async function readSets(asker: Asker, prefix: string, sets: readonly ChunkSet[]): Promise<(Uint8Array | undefined)[]> {
+async function readSets(asker: Reads, prefix: string, sets: readonly ChunkSet[]): Promise<(Uint8Array | undefined)[]> {
   const keys = sets.flatMap(chunkKeys);
   const chunks: (Buffer | null)[] = [];
   for (let from = 0; from < keys.length; from += CHUNKS_AT_ONCE) {

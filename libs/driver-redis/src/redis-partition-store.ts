@@ -58,6 +58,7 @@ import { KnownStatuses } from "./known-statuses.js";
 import { CHUNK_BYTES, CHUNKS_AT_ONCE, COMMITS_QUEUED_MAX, STAGED_MS } from "./limits.js";
 import type { Command, Reply } from "./link.js";
 import { payloadsOf } from "./payloads.js";
+import { LeaderReads, type Reads } from "./reads.js";
 import { scanHash, scanObjects, scanValues } from "./scans.js";
 import { claimScript, commitScript, stageScript } from "./scripts.js";
 
@@ -77,6 +78,7 @@ interface Leadership {
   readonly epoch: number;
   /** Of the data set that it was claimed in. */
   readonly mark: string;
+  readonly reads: LeaderReads;
   readonly known: Known;
   /** Number of the last batch handed to Redis. */
   batch: number;
@@ -122,7 +124,9 @@ export class RedisPartitionStore implements AsyncPartitionStore {
       throw new PerdureError("STO0005", `partition ${partition} does not carry the mark ${mark} of the data set`);
     if (epoch < 0) throw new PerdureError("STO0002", `the lease of partition ${partition} is not ours, or not any more`);
     const known = { sets: new ChunkSets(epoch, answer(replies[1] as Reply) as readonly Buffer[]), statuses: new KnownStatuses() };
-    this.#leaderships.set(partition, { epoch, mark, known, batch: 0, tail: Promise.resolve(), queued: 0, broken: undefined });
+    const reads = new LeaderReads(this.#redis.reads, partition, prefix, { mark, epoch });
+    const begun = { batch: 0, tail: Promise.resolve(), queued: 0, broken: undefined };
+    this.#leaderships.set(partition, { epoch, mark, reads, known, ...begun });
     return epoch;
   }
 
@@ -217,14 +221,19 @@ export class RedisPartitionStore implements AsyncPartitionStore {
   }
 
   // ── rows ───────────────────────────────────────────────────────────────────────────────────────
+  // All reads and scans of a partition that was claimed here reject with STO0005 when it does not carry the mark of the claim any more,
+  // with STO0002 when its epoch is another: what was not found may be lost, and nobody may hear that it does not exist.
 
-  /** Rejects with STO0005 when the partition is led from here and does not carry the mark any more that it had when it was claimed. */
+  #reads(partition: number): Reads {
+    return this.#leaderships.get(partition)?.reads ?? this.#redis.reads;
+  }
+
   fetch(partition: number, keys: readonly RowKey[]): Promise<readonly Row[]> {
-    return fetchRows(this.#redis.reads, this.#prefix(partition), keys, this.#leaderships.get(partition)?.mark);
+    return fetchRows(this.#reads(partition), this.#prefix(partition), keys);
   }
 
   readJournal(partition: number, id: InvocationId, length: number): Promise<JournalEntry[]> {
-    return readJournal(this.#redis.reads, this.#prefix(partition), id, length);
+    return readJournal(this.#reads(partition), this.#prefix(partition), id, length);
   }
 
   async stateOf(partition: number, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>> {
@@ -235,17 +244,17 @@ export class RedisPartitionStore implements AsyncPartitionStore {
 
   async promisesOf(partition: number, service: string, key: string): Promise<readonly string[]> {
     const hash = `${this.#prefix(partition)}p:${objectName(service, key)}`;
-    return ((await this.#redis.reads.one(["HKEYS", hash])) as readonly Buffer[]).map((name) => name.toString());
+    return ((await this.#reads(partition).one(["HKEYS", hash])) as readonly Buffer[]).map((name) => name.toString());
   }
 
   async timers(partition: number, group: TimerGroup, fromMs: number, limit: number): Promise<readonly TimerKey[]> {
     const key = this.#prefix(partition) + (group === "precise" ? "t" : "r");
-    const members = await this.#redis.reads.one(["ZRANGEBYSCORE", key, fromMs, "+inf", "LIMIT", 0, limit]);
+    const members = await this.#reads(partition).one(["ZRANGEBYSCORE", key, fromMs, "+inf", "LIMIT", 0, limit]);
     return (members as readonly Buffer[]).map((member) => parseTimerMember(member.toString("latin1")));
   }
 
   async outbox(partition: number, afterSeq: number, limit: number): Promise<readonly OutboxMessage[]> {
-    const { reads } = this.#redis;
+    const reads = this.#reads(partition);
     const prefix = this.#prefix(partition);
     const seqs = (await reads.one([
       "ZRANGEBYSCORE",
@@ -282,7 +291,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
 
   /** A hash that is never large. */
   async #hash(partition: number, hash: string): Promise<[name: string, row: Uint8Array][]> {
-    const { reads } = this.#redis;
+    const reads = this.#reads(partition);
     const prefix = this.#prefix(partition);
     const cells = fieldCells(prefix + hash, (await reads.one(["HGETALL", prefix + hash])) as readonly Buffer[]);
     const rows: [string, Uint8Array][] = [];
@@ -299,7 +308,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
     if (counted === undefined) return;
     const prefix = this.#prefix(partition);
     const sizes = [["HLEN", `${prefix}inv`] as const, ["HLEN", `${prefix}status`] as const, ["ZCARD", `${prefix}t`] as const];
-    const replies = await this.#redis.reads.ask(sizes);
+    const replies = await this.#reads(partition).ask(sizes);
     const [unfinished, moving, timers] = replies.map((reply) => Number(answer(reply))) as [number, number, number];
     counted.suspended += unfinished - moving;
     counted.timers += timers;
@@ -314,14 +323,14 @@ export class RedisPartitionStore implements AsyncPartitionStore {
     // Of those in their rows the status is the first byte, right behind the tag.
     const wanted = (stored: Buffer): boolean =>
       status === undefined || stored[0] !== INLINE || statusOf(stored.subarray(1)) === status;
-    for await (const page of scanHash(this.#redis.reads, this.#prefix(partition), "inv", wanted)) {
+    for await (const page of scanHash(this.#reads(partition), this.#prefix(partition), "inv", wanted)) {
       for (const [, row] of page) if (status === undefined || statusOf(row) === status) yield decodeInvocation(row);
     }
   }
 
   /** Those whose status byte is wanted, by the index of all that are not suspended. */
   async *#byStatus(partition: number, wanted: (row: Uint8Array) => boolean, counted?: Population): AsyncIterable<Invocation> {
-    const { reads } = this.#redis;
+    const reads = this.#reads(partition);
     const prefix = this.#prefix(partition);
     for await (const page of scanValues(reads, `${prefix}status`)) {
       if (counted !== undefined) for (const [, byte] of page) countStatus(statusOf(Uint8Array.of(Number(byte))), counted);
@@ -334,7 +343,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
   }
 
   async *completed(partition: number): AsyncIterable<Invocation> {
-    for await (const page of scanHash(this.#redis.reads, this.#prefix(partition), "done")) {
+    for await (const page of scanHash(this.#reads(partition), this.#prefix(partition), "done")) {
       for (const [, row] of page) yield decodeInvocation(row);
     }
   }
@@ -345,14 +354,14 @@ export class RedisPartitionStore implements AsyncPartitionStore {
     group: "unfinished" | "completed",
   ): AsyncIterable<readonly (readonly [id: string, row: Uint8Array])[]> {
     const table = group === "unfinished" ? "inv" : "done";
-    for await (const page of scanHash(this.#redis.reads, this.#prefix(partition), table)) {
+    for await (const page of scanHash(this.#reads(partition), this.#prefix(partition), table)) {
       yield page.map(([id, row]) => [id.toString(), row] as const);
     }
   }
 
   /** One of them; undefined when it is not there. */
   async invocationRow(partition: number, id: InvocationId): Promise<Uint8Array | undefined> {
-    const { reads } = this.#redis;
+    const reads = this.#reads(partition);
     const prefix = this.#prefix(partition);
     // In this order one that completes in between is found in both places rather than in none.
     const commands = ["inv", "done"].map((table): Command => ["HGET", `${prefix}${table}`, id]);
@@ -365,7 +374,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
   /** Ids of those that completed before a time, oldest first: what an archive takes. */
   async completedBefore(partition: number, beforeMs: number, limit: number): Promise<readonly InvocationId[]> {
     const key = `${this.#prefix(partition)}done:at`;
-    const ids = await this.#redis.reads.one(["ZRANGEBYSCORE", key, "-inf", `(${beforeMs}`, "LIMIT", 0, limit]);
+    const ids = await this.#reads(partition).one(["ZRANGEBYSCORE", key, "-inf", `(${beforeMs}`, "LIMIT", 0, limit]);
     return (ids as readonly Buffer[]).map((id) => id.toString() as InvocationId);
   }
 
@@ -375,7 +384,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
       const keyspace = parseKeyspace(parseObjectName(object).service);
       return keyspace.service === service && (where === "everywhere" || keyspace.scope !== undefined);
     };
-    for await (const { object, cells, payloads } of scanObjects(this.#redis.reads, this.#prefix(partition), "s", wanted)) {
+    for await (const { object, cells, payloads } of scanObjects(this.#reads(partition), this.#prefix(partition), "s", wanted)) {
       const parsed = parseObjectName(object);
       for (const [stateKey, value] of stateFrom(cells, payloads))
         yield { service: parsed.service, key: parsed.key, stateKey, value };
@@ -383,14 +392,14 @@ export class RedisPartitionStore implements AsyncPartitionStore {
   }
 
   async *scanPromises(partition: number): AsyncIterable<PromiseRow> {
-    for await (const { object, cells, payloads } of scanObjects(this.#redis.reads, this.#prefix(partition), "p", ALL)) {
+    for await (const { object, cells, payloads } of scanObjects(this.#reads(partition), this.#prefix(partition), "p", ALL)) {
       const { service, key } = parseObjectName(object);
       for (const [name, promise] of promisesFrom(cells, payloads)) yield { service, key, name, promise };
     }
   }
 
   async *scanLocks(partition: number): AsyncIterable<LockRow> {
-    for await (const page of scanHash(this.#redis.reads, this.#prefix(partition), "lock")) {
+    for await (const page of scanHash(this.#reads(partition), this.#prefix(partition), "lock")) {
       for (const [object, row] of page) {
         const { service, key } = parseObjectName(object.toString());
         yield { service, key, lock: decodeLock(row) };
@@ -399,7 +408,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
   }
 
   async *scanInboxes(partition: number): AsyncIterable<InboxRow> {
-    for await (const { object, cells, payloads } of scanObjects(this.#redis.reads, this.#prefix(partition), "q", ALL)) {
+    for await (const { object, cells, payloads } of scanObjects(this.#reads(partition), this.#prefix(partition), "q", ALL)) {
       const { service, key } = parseObjectName(object);
       const rows: InboxRow[] = [];
       for (const [n, cell] of cells.entries()) {

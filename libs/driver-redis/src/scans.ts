@@ -3,15 +3,16 @@
  * goes or changes meanwhile is told as it was at some moment, or not at all. A scan remembers the names it told, because Redis may
  * tell one twice when it resizes a table.
  */
-import { type Asker, answer } from "./asking.js";
+import { answer } from "./asking.js";
 import { fieldCells, fieldOf } from "./fetch.js";
 import { SCAN_OBJECTS, SCAN_ROWS } from "./limits.js";
 import type { Command, Reply } from "./link.js";
 import { type Cell, payloadsOf } from "./payloads.js";
+import type { Reads } from "./reads.js";
 
 /** Pages of a hash as fields and payloads. `wanted` spares the payloads of those it refuses, by their stored form. */
 export async function* scanHash(
-  asker: Asker,
+  asker: Reads,
   prefix: string,
   hash: string,
   wanted: (stored: Buffer) => boolean = () => true,
@@ -26,7 +27,7 @@ export async function* scanHash(
 
 /** Pages of a plain hash, whose values are no rows. */
 export async function* scanValues(
-  asker: Asker,
+  asker: Reads,
   key: string,
 ): AsyncIterable<readonly (readonly [field: string, value: string])[]> {
   for await (const items of cursor(asker, "HSCAN", key, 2)) {
@@ -39,7 +40,7 @@ export async function* scanValues(
 
 /** The objects of a keyed table one after the other, each with all its rows. */
 export async function* scanObjects(
-  asker: Asker,
+  asker: Reads,
   prefix: string,
   table: string,
   wanted: (object: string) => boolean,
@@ -71,7 +72,7 @@ function pairs(cells: readonly Cell[], payloads: readonly (Uint8Array | undefine
 }
 
 /** Pages of `HSCAN` or `SSCAN` without repetition; `width` items belong together, the first being the name. */
-async function* cursor(asker: Asker, command: "HSCAN" | "SSCAN", key: string, width: 1 | 2): AsyncIterable<readonly Buffer[]> {
+async function* cursor(asker: Reads, command: "HSCAN" | "SSCAN", key: string, width: 1 | 2): AsyncIterable<readonly Buffer[]> {
   let seen: Set<string> | undefined;
   for (let at = "0"; ; ) {
     const [next, items] = (await asker.one([command, key, at, "COUNT", SCAN_ROWS])) as [Buffer, readonly Buffer[]];

@@ -185,14 +185,14 @@ describe("a batch that does not fit what is stored", () => {
     ["leaves a hole in a journal", 3],
   ];
   test.each(cases)("that %s is refused whole as damage, and the leadership is over", async (_, index) => {
-    const { put, fetch, store } = await leader();
+    const { put, fetch } = await leader();
     await put(append(0, utf8("a")), append(1, utf8("b")));
     await expect(put(putState(utf8("v")), append(index, utf8("c")))).rejects.toMatchObject({ code: "STO0003" });
     expect(await fetch(state, { kind: "journal", id })).toEqual([undefined, [entryOf(utf8("a")), entryOf(utf8("b"))]]);
     await expect(put(putState(utf8("v")))).rejects.toMatchObject({ code: "STO0003" });
     const next = await lead(redis, partition);
     expect(await next.put(append(2, utf8("c")))).toEqual(COMMITTED);
-    expect(await store.readJournal(partition, id, 3)).toHaveLength(3);
+    expect(await next.store.readJournal(partition, id, 3)).toHaveLength(3);
   });
 
   test("a journal that is deleted and begun anew in one batch fits", async () => {

@@ -1,7 +1,7 @@
 /** Why: attempts speak to their partition through this: what they do goes into the mailbox, what they need is read beside the turn. */
 import { type InvocationId, invariant } from "@perdure/base";
 import type { InvokerHost } from "@perdure/invoker";
-import type { AsyncPartitionStore, PartitionStore } from "@perdure/store";
+import { type AsyncPartitionStore, isLeadLost, type PartitionStore } from "@perdure/store";
 import type { LedPartitionTable } from "./led.js";
 import { LARGE_PAYLOAD_BYTES } from "./limits.js";
 import type { Mailbox } from "./mailbox.js";
@@ -12,16 +12,27 @@ export interface HostPorts {
   readonly mailbox: Mailbox;
   /** As `ProcessorPorts.largeGarbage`. */
   readonly largeGarbage: ((bytes: number) => void) | undefined;
+  /** The partition is not led any more, as a read found out. */
+  readonly lost: (cause: unknown) => void;
 }
 
-export function hostOf({ store, led, mailbox, largeGarbage }: HostPorts): InvokerHost {
+export function hostOf({ store, led, mailbox, largeGarbage, lost }: HostPorts): InvokerHost {
   const { staging } = store;
+  /** What an attempt reads. One that reads from a partition that is not ours must not begin, and no other either. */
+  const reading = async <T>(read: Promise<T>): Promise<T> => {
+    try {
+      return await read;
+    } catch (cause) {
+      if (isLeadLost(cause)) lost(cause);
+      throw cause;
+    }
+  };
   return {
     stage: staging === undefined ? undefined : (body) => staging.stage(body),
     submit: (command) => mailbox.post({ kind: "command", command, reply: undefined }),
     settled: (callback) => mailbox.post({ kind: "barrier", passed: callback }),
     async readJournal(id, length) {
-      const entries = await store.readJournal(led.partitionOf(id), id, length);
+      const entries = await reading(store.readJournal(led.partitionOf(id), id, length));
       invariant(entries.length === length, "the journal of a running invocation is whole");
       let largeBytes = 0;
       for (const { body } of entries) largeBytes += largeBytesOf(body);
@@ -29,7 +40,7 @@ export function hostOf({ store, led, mailbox, largeGarbage }: HostPorts): Invoke
       return entries;
     },
     async readState(id, service, key) {
-      const state = await readState(store, led, id, service, key);
+      const state = await reading(readState(store, led, id, service, key));
       let largeBytes = 0;
       for (const value of state.values()) largeBytes += largeBytesOf(value);
       if (largeBytes > 0) largeGarbage?.(largeBytes);

@@ -18,6 +18,7 @@ import {
   type ArchivedLife,
   type ArchiveRecord,
   FORGOTTEN,
+  isLeadLost,
   newPopulation,
   type PartitionStore,
   type Population,
@@ -108,7 +109,8 @@ export class Processor implements AsyncDisposable {
       settled: (callback) => this.#mailbox.post({ kind: "barrier", passed: callback }),
       isSuspended: options.isSuspended === true,
     });
-    this.#invoker = ports.invoker(hostOf({ store, led, mailbox: this.#mailbox, largeGarbage: ports.largeGarbage }));
+    const { largeGarbage } = ports;
+    this.#invoker = ports.invoker(hostOf({ store, led, mailbox: this.#mailbox, largeGarbage, lost: failed }));
     const fire = (timer: TimerKey, done: () => void): void => this.#fire(timer, done);
     this.#timers = new Timers({ store, clock, fire, onError: failed, metrics }, options.partitions, options.cleanupIntervalMs);
     const partitionOf = (id: InvocationId): number => led.partitionOf(id);
@@ -342,11 +344,12 @@ export class Processor implements AsyncDisposable {
   #fail(cause: unknown): void {
     if (this.#closed) return;
     const error = PerdureError.from(cause);
-    this.#ports.logger.error(
-      { code: error.code, error: error.message },
-      "storage failed; stopping before anything is promised that is not kept",
-    );
-    this.#shut("storage failed");
+    const { logger } = this.#ports;
+    const told = { code: error.code, error: error.message };
+    const isLost = isLeadLost(error);
+    if (isLost) logger.warn(told, "a read was refused because the partition is not led here any more; stopping");
+    else logger.error(told, "storage failed; stopping before anything is promised that is not kept");
+    this.#shut(isLost ? "the partition is led elsewhere" : "storage failed");
     this.#abortAttempts();
     this.#ports.onFatal(error);
   }

@@ -14,6 +14,7 @@ export { ActionMeter } from "./kv/action-meter.js";
 export { type KeyValue, MemoryKeyValue, type RowBytes, rowOf, type Staging } from "./kv/key-value.js";
 export { invocationRowKeys, KvPartitionStore } from "./kv/kv-partition-store.js";
 export { countAcceptedLoss, type StoredPartitions, storedPartitions } from "./kv/stored-partitions.js";
+export * from "./lead-check.js";
 export * from "./lease.js";
 export * from "./partition-store.js";
 export * from "./population.js";

@@ -1,0 +1,31 @@
+/**
+ * Why: a leader that was deposed, or whose store lost its data, must not take what it reads for the state of its partition: a handler would
+ * begin with state that is gone. So each read finds out, in the same round trip, what the partition carries at that moment.
+ */
+import { PerdureError } from "@perdure/base";
+
+/** Under what a leader reads and writes. */
+export interface Lead {
+  /** Mark of the data set that the partition was claimed in; '' for any. */
+  readonly mark: string;
+  readonly epoch: number;
+}
+
+/** What the partition carries when it is read; undefined: nothing. */
+export interface FoundLead {
+  readonly mark: string | undefined;
+  readonly epoch: number | undefined;
+}
+
+/** Throws STO0005 when the partition is of another data set or of none, STO0002 when a newer leader has it. */
+export function requireLead(partition: number, lead: Lead, found: FoundLead): void {
+  if (lead.mark !== "" && found.mark !== lead.mark)
+    throw new PerdureError("STO0005", `partition ${partition} does not carry the mark ${lead.mark} of the data set`);
+  if (found.epoch !== lead.epoch)
+    throw new PerdureError("STO0002", `partition ${partition} is at epoch ${found.epoch ?? "0"}, and ours is ${lead.epoch}`);
+}
+
+/** Whether a read was refused because its partition is not led from here any more. */
+export function isLeadLost(cause: unknown): boolean {
+  return cause instanceof PerdureError && (cause.code === "STO0002" || cause.code === "STO0005");
+}
